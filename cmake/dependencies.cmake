@@ -1,0 +1,52 @@
+# The libraries of the field that Muster stands on.
+#
+# One linking rule serves all programs, because each of them may run on another release of
+# Debian than it was built on: libraries without a stable C++ ABI (gRPC, protobuf, Abseil, re2,
+# c-ares, SOCI, yaml-cpp, libstdc++) are linked from their archives; libraries with a stable C
+# ABI that every supported distribution ships are linked dynamically.
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+find_package(OpenSSL 3 REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(CURL REQUIRED)
+find_package(LibArchive REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(GTest REQUIRED)
+find_package(benchmark QUIET)
+pkg_check_modules(SYSTEMD REQUIRED IMPORTED_TARGET libsystemd)
+pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd)
+
+# muster_static_archives(<target> <archive>…): an interface target over lib<archive>.a files.
+function(muster_static_archives target)
+  add_library(${target} INTERFACE)
+  set(files)
+  foreach(name IN LISTS ARGN)
+    find_library(MUSTER_ARCHIVE_${name} NAMES lib${name}.a REQUIRED)
+    list(APPEND files ${MUSTER_ARCHIVE_${name}})
+  endforeach()
+  target_link_libraries(${target} INTERFACE -Wl,--start-group ${files} -Wl,--end-group)
+endfunction()
+
+file(GLOB absl_archives /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libabsl_*.a)
+if(NOT absl_archives)
+  message(FATAL_ERROR "no Abseil archives found; run ./dev deps")
+endif()
+list(FILTER absl_archives EXCLUDE REGEX "benchmark|gtest|flags_parse_main")
+add_library(muster_absl INTERFACE)
+target_link_libraries(muster_absl INTERFACE
+  -Wl,--start-group ${absl_archives} -Wl,--end-group Threads::Threads)
+
+muster_static_archives(muster_protobuf protobuf)
+target_link_libraries(muster_protobuf INTERFACE ZLIB::ZLIB Threads::Threads)
+
+muster_static_archives(muster_grpc grpc++ grpc gpr address_sorting upb re2 cares)
+target_link_libraries(muster_grpc INTERFACE
+  muster_protobuf muster_absl OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB Threads::Threads)
+
+muster_static_archives(muster_yaml_cpp yaml-cpp)
+muster_static_archives(muster_soci soci_sqlite3 soci_core)
+target_link_libraries(muster_soci INTERFACE SQLite::SQLite3 ${CMAKE_DL_LIBS})
+
+find_program(MUSTER_PROTOC protoc REQUIRED)
+find_program(MUSTER_GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)

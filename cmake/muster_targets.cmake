@@ -1,0 +1,67 @@
+# The four kinds of target. Sources are listed by hand; tools/check_orphans.py finds forgotten ones.
+
+# muster_library(<name> SRCS <file>… [DEPS <target>…])
+function(muster_library name)
+  cmake_parse_arguments(arg "" "" "SRCS;DEPS" ${ARGN})
+  if(arg_SRCS)
+    add_library(${name} STATIC ${arg_SRCS})
+    target_link_libraries(${name} PUBLIC ${arg_DEPS} PRIVATE muster_compile_options)
+    target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
+  else()
+    add_library(${name} INTERFACE)
+    target_link_libraries(${name} INTERFACE ${arg_DEPS})
+    target_include_directories(${name} INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
+  endif()
+endfunction()
+
+# muster_program(<name> SRCS <file>… [DEPS <target>…]): lands in bin/, runs on other releases too.
+function(muster_program name)
+  cmake_parse_arguments(arg "" "" "SRCS;DEPS" ${ARGN})
+  add_executable(${name} ${arg_SRCS})
+  target_link_libraries(${name} PRIVATE muster_compile_options ${arg_DEPS})
+  if(NOT MUSTER_SANITIZE)
+    target_link_options(${name} PRIVATE -static-libstdc++ $<$<CONFIG:Release>:-s>)
+  endif()
+endfunction()
+
+# muster_test(<name> SRCS <file>… [DEPS <target>…] [LABEL unit|integration] [TIMEOUT <seconds>])
+# One GoogleTest program, one ctest.
+function(muster_test name)
+  cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "SRCS;DEPS" ${ARGN})
+  if(NOT arg_LABEL)
+    set(arg_LABEL unit)
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 60)
+  endif()
+  add_executable(${name} ${arg_SRCS})
+  target_link_libraries(${name} PRIVATE muster_compile_options ${arg_DEPS} GTest::gmock GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+endfunction()
+
+# muster_proto(<name> <file.proto>…): messages and gRPC stubs, included as "muster/v1/x.pb.h".
+function(muster_proto name)
+  set(out ${CMAKE_BINARY_DIR}/generated)
+  file(MAKE_DIRECTORY ${out})
+  set(messages)
+  set(services)
+  foreach(proto IN LISTS ARGN)
+    string(REGEX REPLACE "\\.proto$" "" stem ${proto})
+    add_custom_command(
+      OUTPUT ${out}/${stem}.pb.cc ${out}/${stem}.pb.h ${out}/${stem}.grpc.pb.cc ${out}/${stem}.grpc.pb.h
+      COMMAND ${MUSTER_PROTOC} -I ${CMAKE_CURRENT_SOURCE_DIR} --cpp_out=${out} --grpc_out=${out}
+              --plugin=protoc-gen-grpc=${MUSTER_GRPC_CPP_PLUGIN} ${proto}
+      DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${proto}
+      WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    list(APPEND messages ${out}/${stem}.pb.cc ${out}/${stem}.pb.h)
+    list(APPEND services ${out}/${stem}.grpc.pb.cc ${out}/${stem}.grpc.pb.h)
+  endforeach()
+  # Messages alone, for the pure parts that must not link gRPC.
+  add_library(${name} STATIC ${messages})
+  target_include_directories(${name} PUBLIC ${out})
+  target_link_libraries(${name} PUBLIC muster_protobuf)
+  add_library(${name}_grpc STATIC ${services})
+  target_link_libraries(${name}_grpc PUBLIC ${name} muster_grpc)
+endfunction()

@@ -1,0 +1,31 @@
+// Time as something that is passed in, so that tests own it.
+#pragma once
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+
+namespace muster {
+
+// Wall time and waiting. Thread-safe. Nothing outside RealClock calls absl::Now() or sleeps.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual absl::Time Now() = 0;
+  // Waits until `condition` holds or `deadline` has passed; true when it holds.
+  // REQUIRES: `mutex` is held by the caller; it is released while waiting.
+  virtual bool AwaitUntil(absl::Mutex& mutex, const absl::Condition& condition,
+                          absl::Time deadline) = 0;
+  // Blocks the calling thread for `duration`.
+  virtual void Sleep(absl::Duration duration) = 0;
+};
+
+class RealClock final : public Clock {
+ public:
+  absl::Time Now() override;
+  bool AwaitUntil(absl::Mutex& mutex, const absl::Condition& condition,
+                  absl::Time deadline) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  void Sleep(absl::Duration duration) override;
+};
+
+}  // namespace muster

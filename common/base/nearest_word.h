@@ -1,0 +1,18 @@
+// "did you mean": the known word nearest to a misspelt one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace muster {
+
+// The candidate with the least edit distance to `word`, or "" when none is near enough to be
+// meant (more than a third of its letters differ, at least one may).
+std::string NearestWord(absl::string_view word, const std::vector<std::string>& candidates);
+
+// " (did you mean 'x'?)", or "" when nothing is near.
+std::string DidYouMean(absl::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace muster
