@@ -1,0 +1,58 @@
+// One piece of desired node state: a file, a package, a unit.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace muster::v1 {
+class Step;
+}
+
+namespace muster::agent {
+
+// One difference between the node and the desired state.
+struct Change {
+  std::string field;   // "content", "mode", "package munge"
+  std::string before;
+  std::string after;
+  std::string diff;  // unified diff of a text; empty where there is none
+  bool operator==(const Change&) const = default;
+};
+
+// Where a resource says what it is doing while it applies. Called from the applying thread.
+class ApplyObserver {
+ public:
+  virtual ~ApplyObserver() = default;
+  // "unpacking slurmd"; percent from 0 to 100 when known.
+  virtual void OnActivity(absl::string_view activity, std::optional<float> percent) = 0;
+  // Output of a program, for the step's record; the observer bounds it.
+  virtual void OnOutput(absl::string_view text) = 0;
+};
+
+// Check mode is the engine not calling Apply(). Used by one thread at a time.
+class Resource {
+ public:
+  virtual ~Resource() = default;
+  // Identity in logs and errors: "file[/etc/munge/munge.key]".
+  virtual std::string Id() const = 0;
+  // Compares the node with the desired state. Reads only; empty means in sync. FailedPrecondition
+  // means that something is missing which an earlier step may create (an owner, a unit): in check
+  // mode the engine then reports "will change" if an earlier step would change.
+  virtual absl::StatusOr<std::vector<Change>> Check() = 0;
+  // Makes the changes that Check() found. Safe to call twice, also after a crash half-way.
+  virtual absl::Status Apply(ApplyObserver& observer) = 0;
+  // True for handlers' verbs (restart, an always-command) that stay "changed" after Apply(): the
+  // engine does not check them again.
+  virtual bool AlwaysChanges() const { return false; }
+  // One go with a neighbour (packages: one transaction): takes over what `next`'s Check() found
+  // and returns true; then next.Apply() is not called. Called between Check() and Apply().
+  virtual bool Absorb(Resource& next) { return false; }
+};
+
+}  // namespace muster::agent

@@ -1,0 +1,78 @@
+// Playbook × inventory × facts → one Plan per node and play. Pure: no I/O, no clock, no network.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace muster::v1 {
+class Plan;
+}
+
+namespace muster::controller {
+
+struct Inventory;
+struct Playbook;  // a parsed playbook with its roles, templates and files
+
+// The files of a site bundle: path relative to the site's folder → content.
+using FileTree = std::map<std::string, std::string>;
+
+// Reads the playbook and every role, task file, handler file and default that it names; templates
+// and expressions are parsed too, so that a misspelt word is found before anything starts.
+// Several errors come in one status, a paragraph each, with file:line:column.
+absl::StatusOr<std::shared_ptr<const Playbook>> LoadPlaybook(const FileTree& site,
+                                                             absl::string_view path);
+
+// Where templates get secrets from.
+class SecretSource {
+ public:
+  virtual ~SecretSource() = default;
+  // The secret's value. When it does not exist: made of `generate_bytes` random bytes, or
+  // NotFound if that is absent. Thread-safe.
+  virtual absl::StatusOr<std::string> Get(absl::string_view name,
+                                          std::optional<uint32_t> generate_bytes) = 0;
+};
+
+struct CompileOptions {
+  std::string limit;                // node selector; empty: all
+  std::vector<std::string> tags;    // empty: all
+  bool check_only = false;
+  bool want_diff = false;
+  std::map<std::string, nlohmann::ordered_json> extra_vars;  // -e
+};
+
+// What one node gets in a play. Exactly one of plan, error is set: a node whose variables do not
+// fit fails alone.
+struct NodePlan {
+  std::string node;
+  std::unique_ptr<v1::Plan> plan;  // without ids, sequence, expiry and digest: the run sets them
+  std::map<std::string, std::string> blobs;  // sha256 → content, of contents too large for a plan
+  absl::Status error;
+};
+
+// The names of the plays, in order.
+std::vector<std::string> PlayNames(const Playbook& playbook);
+
+// The nodes of play `play_index` under `limit`, in inventory order.
+absl::StatusOr<std::vector<std::string>> SelectPlayNodes(const Playbook& playbook,
+                                                         size_t play_index,
+                                                         const Inventory& inventory,
+                                                         absl::string_view limit);
+
+// Facts by node name, as JSON (see ProtoToValue); a node without an entry has none.
+using FactsByNode = std::map<std::string, nlohmann::ordered_json>;
+
+// Compiles one play for `nodes` (names from SelectPlayNodes).
+std::vector<NodePlan> CompilePlay(const Playbook& playbook, size_t play_index,
+                                  const Inventory& inventory, const FactsByNode& facts,
+                                  const std::vector<std::string>& nodes,
+                                  const CompileOptions& options, SecretSource& secrets);
+
+}  // namespace muster::controller

@@ -1,0 +1,57 @@
+// The connected agents, as the rest of the controller sees them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace muster::v1 {
+class ControllerMessage;
+class FactsReport;
+class Hello;
+class PlanReceipt;
+class Report;
+class StepProgress;
+}  // namespace muster::v1
+
+namespace muster::controller {
+
+// Told of everything that agents say. Called from gRPC's threads, in order for one node, possibly
+// at once for several; must not block for long.
+class AgentSessionListener {
+ public:
+  virtual ~AgentSessionListener() = default;
+  virtual void OnConnected(absl::string_view node_uuid, const v1::Hello& hello) = 0;
+  // The stream broke, or three heartbeats in a row are missing.
+  virtual void OnDisconnected(absl::string_view node_uuid) = 0;
+  virtual void OnFacts(absl::string_view node_uuid, const v1::FactsReport& report) = 0;
+  virtual void OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) = 0;
+  virtual void OnReport(absl::string_view node_uuid, const v1::Report& report) = 0;
+  virtual void OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) = 0;
+};
+
+struct AgentSessionInfo {
+  std::string node_uuid;
+  std::string peer;
+  std::string agent_version;
+  absl::Time connected_at;
+  absl::Time last_seen_at;
+};
+
+// Thread-safe.
+class AgentSessions {
+ public:
+  virtual ~AgentSessions() = default;
+  // Queues the message for the node's stream; never blocks. Unavailable: not connected.
+  // ResourceExhausted: the node does not read, its bounded queue is full.
+  virtual absl::Status Send(absl::string_view node_uuid, const v1::ControllerMessage& message) = 0;
+  virtual bool IsConnected(absl::string_view node_uuid) const = 0;
+  virtual std::vector<AgentSessionInfo> List() const = 0;
+  // Ends the node's stream with PERMISSION_DENIED and `reason`. No session: nothing happens.
+  virtual void Disconnect(absl::string_view node_uuid, absl::string_view reason) = 0;
+};
+
+}  // namespace muster::controller

@@ -1,0 +1,240 @@
+// The tables of the store and their rows. Times are UTC; an absent time is std::nullopt.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace muster::controller {
+
+// A machine that has enrolled, by its random uuid. A name may have had several machines over time;
+// at most one of them is not kRemoved.
+struct NodeRecord {
+  enum State { kPending = 1, kEnrolled = 2, kConfigured = 3, kRemoved = 4 };
+  std::string uuid;
+  std::string name;
+  State state = kPending;
+  std::string description;  // what the machine said of itself when it enrolled
+  std::string agent_version;
+  std::string boot_id;
+  std::string facts;  // serialized v1::Facts, the last reported; empty: none yet
+  std::optional<absl::Time> enrolled_at;
+  std::optional<absl::Time> last_seen_at;
+  uint64_t plan_sequence = 0;    // of the newest plan made for the node
+  uint64_t report_sequence = 0;  // of the newest report stored from the node
+  std::string last_run_id;
+  std::string last_run_result;  // ok, changed, failed, unreachable
+};
+
+class NodeTable {
+ public:
+  virtual ~NodeTable() = default;
+  virtual absl::StatusOr<NodeRecord> Get(absl::string_view uuid) = 0;
+  // The machine that holds the name now: the one that is not removed.
+  virtual absl::StatusOr<NodeRecord> GetByName(absl::string_view name) = 0;
+  virtual absl::StatusOr<std::vector<NodeRecord>> List() = 0;
+  // Inserts or replaces by uuid.
+  virtual absl::Status Put(const NodeRecord& node) = 0;
+};
+
+struct CertificateRecord {
+  std::string serial;     // lower-case hex
+  std::string node_uuid;  // empty: a user's
+  std::string user;       // empty: a node's
+  std::string role;       // node, viewer, operator, admin
+  absl::Time not_before;
+  absl::Time not_after;
+  std::optional<absl::Time> revoked_at;
+};
+
+class CertificateTable {
+ public:
+  virtual ~CertificateTable() = default;
+  virtual absl::Status Insert(const CertificateRecord& certificate) = 0;
+  virtual absl::StatusOr<CertificateRecord> Get(absl::string_view serial) = 0;
+  virtual absl::StatusOr<std::vector<CertificateRecord>> ListByNode(absl::string_view uuid) = 0;
+  virtual absl::Status RevokeByNode(absl::string_view uuid, absl::Time now) = 0;
+  // Serials of revoked certificates that have not expired at `now`: the denylist.
+  virtual absl::StatusOr<std::vector<std::string>> ListDenied(absl::Time now) = 0;
+};
+
+struct TokenRecord {
+  std::string token_id;
+  std::string hash;  // SHA-256 of the token, hex; the token itself is never stored
+  std::string node_name;
+  bool require_approval = false;
+  std::string created_by;
+  absl::Time created_at;
+  absl::Time expires_at;
+  std::optional<absl::Time> used_at;
+  std::optional<absl::Time> revoked_at;
+};
+
+class TokenTable {
+ public:
+  virtual ~TokenTable() = default;
+  virtual absl::Status Insert(const TokenRecord& token) = 0;
+  virtual absl::StatusOr<TokenRecord> GetByHash(absl::string_view hash) = 0;
+  virtual absl::StatusOr<std::vector<TokenRecord>> List() = 0;
+  virtual absl::Status MarkUsed(absl::string_view token_id, absl::Time now) = 0;
+  virtual absl::Status Revoke(absl::string_view token_id, absl::Time now) = 0;
+};
+
+// An enrolment that waits for an administrator.
+struct EnrollmentRecord {
+  std::string enrollment_id;
+  std::string token_hash;
+  std::string node_uuid;
+  std::string node_name;
+  std::string csr_pem;
+  std::string description;
+  std::string peer;
+  absl::Time requested_at;
+  std::string certificate_pem;  // set once approved
+  bool rejected = false;
+};
+
+class EnrollmentTable {
+ public:
+  virtual ~EnrollmentTable() = default;
+  virtual absl::StatusOr<EnrollmentRecord> Get(absl::string_view enrollment_id) = 0;
+  virtual absl::StatusOr<std::vector<EnrollmentRecord>> List() = 0;
+  virtual absl::Status Put(const EnrollmentRecord& enrollment) = 0;
+  virtual absl::Status Delete(absl::string_view enrollment_id) = 0;
+};
+
+struct BundleRecord {
+  std::string sha256;
+  uint64_t size = 0;
+  absl::Time created_at;
+};
+
+class BundleTable {
+ public:
+  virtual ~BundleTable() = default;
+  virtual absl::Status Put(const BundleRecord& bundle) = 0;
+  virtual absl::StatusOr<BundleRecord> Get(absl::string_view sha256) = 0;
+};
+
+struct InventoryRecord {
+  uint64_t revision = 0;
+  absl::Time applied_at;
+  std::string applied_by;
+  std::string files;  // serialized v1::ApplyInventoryRequest
+};
+
+class InventoryTable {
+ public:
+  virtual ~InventoryTable() = default;
+  // NotFound: none applied yet.
+  virtual absl::StatusOr<InventoryRecord> Latest() = 0;
+  virtual absl::StatusOr<InventoryRecord> Get(uint64_t revision) = 0;
+  virtual absl::Status Insert(const InventoryRecord& record) = 0;
+};
+
+struct RunRecord {
+  enum State { kRunning = 1, kSucceeded = 2, kFailed = 3, kCancelled = 4 };
+  std::string run_id;
+  State state = kRunning;
+  std::string request;  // serialized v1::CreateRunRequest
+  std::string created_by;
+  absl::Time created_at;
+  std::optional<absl::Time> finished_at;
+  uint64_t inventory_revision = 0;
+  uint32_t current_play = 0;
+  std::vector<std::string> plays;  // names
+  std::string message;
+  std::string catches_up_run_id;
+};
+
+// How one node fares in a run.
+struct RunNodeRecord {
+  std::string run_id;
+  std::string node;  // name
+  std::string node_uuid;
+  std::string state;  // waiting, running, done, failed, unreachable, cancelled
+  uint32_t play_index = 0;  // the play the state is about
+  uint32_t ok = 0, changed = 0, failed = 0, skipped = 0;
+  std::string message;
+};
+
+class RunTable {
+ public:
+  virtual ~RunTable() = default;
+  virtual absl::Status Put(const RunRecord& run) = 0;
+  virtual absl::StatusOr<RunRecord> Get(absl::string_view run_id) = 0;
+  // Newest first.
+  virtual absl::StatusOr<std::vector<RunRecord>> List(uint32_t limit) = 0;
+  virtual absl::StatusOr<std::vector<RunRecord>> ListRunning() = 0;
+  virtual absl::Status PutNode(const RunNodeRecord& node) = 0;
+  virtual absl::StatusOr<std::vector<RunNodeRecord>> ListNodes(absl::string_view run_id) = 0;
+};
+
+struct StepResultRecord {
+  std::string run_id;
+  std::string node;
+  uint32_t play_index = 0;
+  uint64_t sequence = 0;  // of the run's events
+  std::string step_id;
+  int status = 0;         // v1::StepStatus
+  std::string result;     // serialized v1::StepResult
+  absl::Time time;
+};
+
+class StepResultTable {
+ public:
+  virtual ~StepResultTable() = default;
+  // Replaces an earlier result of the same {run, node, play, step}.
+  virtual absl::Status Put(const StepResultRecord& result) = 0;
+  // In the order of their sequence. Empty node: all.
+  virtual absl::StatusOr<std::vector<StepResultRecord>> List(absl::string_view run_id,
+                                                             absl::string_view node) = 0;
+};
+
+struct SecretRecord {
+  std::string name;
+  uint32_t version = 1;
+  std::string sealed;  // nonce ‖ ciphertext ‖ tag of AES-256-GCM, see secret_box.h
+  absl::Time updated_at;
+  std::string updated_by;
+};
+
+class SecretTable {
+ public:
+  virtual ~SecretTable() = default;
+  virtual absl::StatusOr<SecretRecord> Get(absl::string_view name) = 0;
+  virtual absl::StatusOr<std::vector<SecretRecord>> List() = 0;
+  virtual absl::Status Put(const SecretRecord& secret) = 0;
+};
+
+// One entry of the audit log.
+struct EventRecord {
+  uint64_t sequence = 0;  // set by Append
+  absl::Time time;
+  std::string actor;
+  std::string peer;
+  std::string action;
+  std::string subject;
+  std::string detail;
+  std::string hash;  // set by Append
+};
+
+class EventTable {
+ public:
+  virtual ~EventTable() = default;
+  // Gives the entry the next sequence and binds it to the one before by its hash.
+  virtual absl::Status Append(EventRecord event) = 0;
+  // Newest first, below `before_sequence` (0: from the newest).
+  virtual absl::StatusOr<std::vector<EventRecord>> List(uint32_t limit,
+                                                        uint64_t before_sequence) = 0;
+  // The sequence of the first entry that does not fit its predecessor; nullopt: all fit.
+  virtual absl::StatusOr<std::optional<uint64_t>> FirstBroken() = 0;
+  virtual absl::StatusOr<uint64_t> Count() = 0;
+};
+
+}  // namespace muster::controller
