@@ -1,0 +1,150 @@
+// What the cluster should consist of: nodes, groups, racks, partitions and variables, checked.
+// The format of the files is in docs/inventory.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace muster::controller {
+
+// Where something was written; line and column count from 1, 0 where it was not written at all.
+struct Place {
+  std::string file;
+  int line = 0;
+  int column = 0;
+
+  std::string ToString() const;  // "cluster.yaml:12"
+};
+
+enum class NodeRole { kLogin, kCompute, kStorage };
+absl::string_view NodeRoleName(NodeRole role);  // "login", "compute", "storage"
+
+// The five levels of variables, the weakest first. The inventory holds the middle three.
+enum class VariableLevel { kRoleDefaults, kInventory, kGroup, kNode, kCommandLine };
+// "role defaults", "inventory vars", "group vars", "node vars", "command line"
+absl::string_view VariableLevelName(VariableLevel level);
+
+struct Variable {
+  std::string name;
+  // Never nullptr. Shared: a group's value is one object for all of its nodes.
+  std::shared_ptr<const nlohmann::ordered_json> value;
+  VariableLevel level = VariableLevel::kInventory;
+  std::string owner;  // the group or node that it belongs to; "" for the whole inventory
+  Place place;
+};
+
+struct Node {
+  std::string name;
+  NodeRole role = NodeRole::kCompute;
+  std::string address;      // IP address or host name; the node's name where none was written
+  std::string bmc_address;  // of the management controller; "" where none was written
+  std::string mac;          // lower case with colons; "" where none was written
+  std::string rack;         // "" where in none
+  // All groups that it is in, itself or by nesting, the general before the special: "all", its
+  // role's group, then explicit groups, each before those nested in it.
+  std::vector<std::string> groups;
+  std::vector<Variable> vars;  // its own only; see VariablesOf
+  Place place;
+};
+
+struct Rack {
+  std::string name;
+  int power_limit_watts = 0;       // 0 where no limit was written
+  std::string switch_name;         // "" where none was written
+  std::vector<std::string> nodes;  // in inventory order
+  Place place;
+};
+
+struct Group {
+  std::string name;
+  bool implicit = false;            // all, login, compute, storage
+  std::vector<std::string> groups;  // nested directly in it
+  std::vector<std::string> nodes;   // with those of nested groups, in inventory order
+  std::vector<Variable> vars;
+  Place place;
+};
+
+enum class PartitionState { kUp, kDown, kDrain, kInactive };
+
+// A Slurm partition.
+struct Partition {
+  std::string name;
+  std::vector<std::string> nodes;  // in inventory order; all of role compute; never empty
+  bool is_default = false;
+  std::string max_time;  // in Slurm's words ("7-00:00:00", "UNLIMITED"); "" where none was written
+  PartitionState state = PartitionState::kUp;
+  Place place;
+};
+absl::string_view PartitionStateName(PartitionState state);  // "UP", "DOWN", "DRAIN", "INACTIVE"
+
+// A checked inventory: every reference in it resolves. Immutable, so threads may share it.
+class Inventory {
+ public:
+  const std::string& cluster() const { return cluster_; }
+  const std::string& domain() const { return domain_; }  // "" where none was written
+  const std::vector<Node>& nodes() const { return nodes_; }
+  const std::vector<Rack>& racks() const { return racks_; }
+  const std::vector<Group>& groups() const { return groups_; }  // the four implicit ones first
+  const std::vector<Partition>& partitions() const { return partitions_; }
+  const std::vector<Variable>& vars() const { return vars_; }
+
+  // nullptr when there is none of that name. The pointers live as long as the inventory.
+  const Node* FindNode(absl::string_view name) const;
+  const Rack* FindRack(absl::string_view name) const;
+  const Group* FindGroup(absl::string_view name) const;
+  const Partition* FindPartition(absl::string_view name) const;
+
+ private:
+  friend class InventoryBuilder;
+
+  std::string cluster_;
+  std::string domain_;
+  std::vector<Node> nodes_;
+  std::vector<Rack> racks_;
+  std::vector<Group> groups_;
+  std::vector<Partition> partitions_;
+  std::vector<Variable> vars_;
+  absl::flat_hash_map<std::string, size_t> node_index_;
+  absl::flat_hash_map<std::string, size_t> group_index_;
+};
+
+// Reads an inventory from its files (path → content), merged: one YAML file, or those of a folder.
+// Files whose folder is named group_vars or node_vars give variables of the group or node that
+// they are named after. Pure.
+//
+// InvalidArgument holds all errors that were found (the first 20), one after the other, each with
+// file:line:column, the line shown and the nearest known word.
+absl::StatusOr<Inventory> ParseInventory(const std::map<std::string, std::string>& files);
+
+// The inventory's variables that reach `node`, weakest first: a later one of the same name wins.
+// Overridden ones are in the list too, so that `explain` can show them.
+std::vector<Variable> VariablesOf(const Inventory& inventory, const Node& node);
+
+// The nodes that a pattern names, in inventory order, each once. Terms are joined by commas: a
+// node or a host list (c[001-003]), a group, a glob over node names (c0*), "rack:NAME"; "!term"
+// takes nodes away from all others; with nothing but exclusions, from all nodes. InvalidArgument
+// for an unknown name (with the nearest known one) and a glob that matches nothing; the result is
+// empty only where groups are or exclusions left nothing.
+absl::StatusOr<std::vector<const Node*>> Select(const Inventory& inventory,
+                                                absl::string_view pattern);
+
+// What `now` changes about `before`, a line each, for people: "+ nodes c[007-008]: compute",
+// "- rack r2", "~ nodes c[001-003]: rack r1 -> r2", "~ var apt_proxy: \"x\" -> \"y\"". Empty when
+// nothing of meaning differs.
+std::vector<std::string> DiffInventory(const Inventory& before, const Inventory& now);
+
+// The whole inventory, resolved, for `show`: nodes by name with their own variables, racks,
+// groups, partitions. Node lists are folded (c[001-006]).
+nlohmann::ordered_json ToValue(const Inventory& inventory);
+
+}  // namespace muster::controller
