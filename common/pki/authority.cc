@@ -1,0 +1,132 @@
+#include "common/pki/authority.h"
+
+#include <utility>
+
+#include <openssl/bn.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/digest.h"
+#include "common/base/status.h"
+#include "common/pki/key.h"
+#include "common/pki/names.h"
+#include "common/pki/openssl.h"
+
+namespace muster::pki {
+namespace {
+
+constexpr absl::Duration kBackdate = absl::Minutes(5);
+
+absl::Status AddExtension(X509* certificate, X509* issuer, int nid, const char* value) {
+  X509V3_CTX context;
+  X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
+  X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, &context, nid, value);
+  const bool added = extension != nullptr && X509_add_ext(certificate, extension, -1) == 1;
+  X509_EXTENSION_free(extension);
+  if (added) return absl::OkStatus();
+  return OpenSslError(absl::StatusCode::kInternal,
+                      absl::StrCat("adding the extension ", OBJ_nid2ln(nid)));
+}
+
+absl::Status AddAlternativeNames(X509* certificate, const Subject& subject) {
+  const NamesPtr names(GENERAL_NAMES_new());
+  for (const std::string& uri : subject.uri_sans)
+    RETURN_IF_ERROR(AddAlternativeName(names.get(), GEN_URI, uri));
+  for (const std::string& dns : subject.dns_sans)
+    RETURN_IF_ERROR(AddAlternativeName(names.get(), GEN_DNS, dns));
+  for (const std::string& ip : subject.ip_sans)
+    RETURN_IF_ERROR(AddAlternativeName(names.get(), GEN_IPADD, ip));
+  if (sk_GENERAL_NAME_num(names.get()) == 0) return absl::OkStatus();
+  if (X509_add1_ext_i2d(certificate, NID_subject_alt_name, names.get(), 0, X509V3_ADD_DEFAULT) != 1)
+    return OpenSslError(absl::StatusCode::kInternal, "adding the alternative names");
+  return absl::OkStatus();
+}
+
+// 128 random bits; the top one is zero, so the DER form is 16 bytes and positive.
+bool SetRandomSerial(X509* certificate) {
+  std::string bytes = RandomBytes(16);
+  bytes[0] = static_cast<char>((bytes[0] & 0x7f) | 0x40);
+  BIGNUM* number = BN_bin2bn(reinterpret_cast<const unsigned char*>(bytes.data()),
+                             static_cast<int>(bytes.size()), nullptr);
+  const bool set = BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate)) != nullptr;
+  BN_free(number);
+  return set;
+}
+
+// Version, serial, validity and key; the rest is for the caller.
+absl::StatusOr<X509Ptr> Begin(EVP_PKEY* key, const Validity& validity) {
+  if (validity.not_after <= validity.not_before)
+    return absl::InvalidArgumentError("a certificate must end after it begins");
+  X509Ptr x509(X509_new());
+  if (X509_set_version(x509.get(), X509_VERSION_3) != 1 || !SetRandomSerial(x509.get()) ||
+      ASN1_TIME_set(X509_getm_notBefore(x509.get()), absl::ToTimeT(validity.not_before)) == nullptr ||
+      ASN1_TIME_set(X509_getm_notAfter(x509.get()), absl::ToTimeT(validity.not_after)) == nullptr ||
+      X509_set_pubkey(x509.get(), key) != 1) {
+    return OpenSslError(absl::StatusCode::kInternal, "making a certificate");
+  }
+  return x509;
+}
+
+absl::StatusOr<std::string> Finish(X509* certificate, EVP_PKEY* signer) {
+  if (X509_sign(certificate, signer, EVP_sha256()) == 0)
+    return OpenSslError(absl::StatusCode::kInternal, "signing a certificate");
+  return WriteX509(certificate);
+}
+
+}  // namespace
+
+absl::StatusOr<Authority> MakeCa(absl::string_view common_name, absl::Duration validity,
+                                 absl::Time now) {
+  ASSIGN_OR_RETURN(KeyPtr key, NewKey());
+  ASSIGN_OR_RETURN(X509Ptr x509, Begin(key.get(), {now - kBackdate, now + validity}));
+  X509_NAME* name = X509_get_subject_name(x509.get());
+  RETURN_IF_ERROR(AddNameEntry(name, NID_commonName, common_name));
+  X509_set_issuer_name(x509.get(), name);
+  X509* self = x509.get();
+  RETURN_IF_ERROR(
+      AddExtension(self, self, NID_basic_constraints, "critical,CA:TRUE,pathlen:0"));
+  RETURN_IF_ERROR(AddExtension(self, self, NID_key_usage, "critical,keyCertSign,cRLSign"));
+  RETURN_IF_ERROR(AddExtension(self, self, NID_subject_key_identifier, "hash"));
+  Authority ca;
+  ASSIGN_OR_RETURN(ca.certificate_pem, Finish(self, key.get()));
+  ASSIGN_OR_RETURN(ca.key_pem, WriteKey(key.get()));
+  return ca;
+}
+
+absl::Status CheckAuthority(const Authority& ca) {
+  ASSIGN_OR_RETURN(X509Ptr certificate, ReadX509(ca.certificate_pem));
+  ASSIGN_OR_RETURN(KeyPtr key, ReadKey(ca.key_pem));
+  if (X509_check_ca(certificate.get()) != 1)
+    return absl::FailedPreconditionError("the certificate is not a CA's");
+  if (X509_check_private_key(certificate.get(), key.get()) != 1)
+    return OpenSslError(absl::StatusCode::kFailedPrecondition,
+                        "the private key does not belong to the certificate");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> SignCsr(const Authority& ca, absl::string_view csr_pem,
+                                    const Subject& subject, const Validity& validity,
+                                    Usage usage) {
+  RETURN_IF_ERROR(ParseCsr(csr_pem).status());
+  RETURN_IF_ERROR(CheckAuthority(ca));
+  ASSIGN_OR_RETURN(X509ReqPtr csr, ReadCsr(csr_pem));
+  ASSIGN_OR_RETURN(X509Ptr issuer, ReadX509(ca.certificate_pem));
+  ASSIGN_OR_RETURN(KeyPtr signer, ReadKey(ca.key_pem));
+  ASSIGN_OR_RETURN(X509Ptr x509, Begin(X509_REQ_get0_pubkey(csr.get()), validity));
+  X509_NAME* name = X509_get_subject_name(x509.get());
+  if (!subject.organization.empty())
+    RETURN_IF_ERROR(AddNameEntry(name, NID_organizationName, subject.organization));
+  RETURN_IF_ERROR(AddNameEntry(name, NID_commonName, subject.common_name));
+  if (X509_set_issuer_name(x509.get(), X509_get_subject_name(issuer.get())) != 1)
+    return OpenSslError(absl::StatusCode::kInternal, "setting the issuer");
+  X509* leaf = x509.get();
+  RETURN_IF_ERROR(AddExtension(leaf, issuer.get(), NID_basic_constraints, "critical,CA:FALSE"));
+  RETURN_IF_ERROR(AddExtension(leaf, issuer.get(), NID_key_usage, "critical,digitalSignature"));
+  RETURN_IF_ERROR(AddExtension(leaf, issuer.get(), NID_ext_key_usage,
+                               usage == Usage::kServer ? "serverAuth" : "clientAuth"));
+  RETURN_IF_ERROR(AddExtension(leaf, issuer.get(), NID_subject_key_identifier, "hash"));
+  RETURN_IF_ERROR(AddExtension(leaf, issuer.get(), NID_authority_key_identifier, "keyid:always"));
+  RETURN_IF_ERROR(AddAlternativeNames(leaf, subject));
+  return Finish(leaf, signer.get());
+}
+
+}  // namespace muster::pki

@@ -1,0 +1,45 @@
+#include "common/pki/key.h"
+
+#include <utility>
+
+#include <openssl/pem.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/pki/certificate.h"
+#include "common/pki/names.h"
+#include "common/pki/openssl.h"
+
+namespace muster::pki {
+
+absl::StatusOr<KeyAndCsr> MakeKeyAndCsr(absl::string_view common_name) {
+  ASSIGN_OR_RETURN(KeyPtr key, NewKey());
+  X509ReqPtr csr(X509_REQ_new());
+  RETURN_IF_ERROR(AddNameEntry(X509_REQ_get_subject_name(csr.get()), NID_commonName, common_name));
+  if (X509_REQ_set_version(csr.get(), X509_REQ_VERSION_1) != 1 ||
+      X509_REQ_set_pubkey(csr.get(), key.get()) != 1 ||
+      X509_REQ_sign(csr.get(), key.get(), EVP_sha256()) == 0) {
+    return OpenSslError(absl::StatusCode::kInternal, "signing a certificate signing request");
+  }
+  BioPtr bio(BIO_new(BIO_s_mem()));
+  if (PEM_write_bio_X509_REQ(bio.get(), csr.get()) != 1)
+    return OpenSslError(absl::StatusCode::kInternal, "writing a certificate signing request");
+  ASSIGN_OR_RETURN(std::string key_pem, WriteKey(key.get()));
+  return KeyAndCsr{std::move(key_pem), BioText(bio.get())};
+}
+
+absl::StatusOr<Csr> ParseCsr(absl::string_view csr_pem) {
+  ASSIGN_OR_RETURN(X509ReqPtr csr, ReadCsr(csr_pem));
+  EVP_PKEY* key = X509_REQ_get0_pubkey(csr.get());
+  RETURN_IF_ERROR(Annotate(RequireP256(key), "certificate signing request"));
+  if (X509_REQ_verify(csr.get(), key) != 1)
+    return OpenSslError(absl::StatusCode::kInvalidArgument,
+                        "the certificate signing request is not signed by its own key");
+  Csr parsed;
+  ASSIGN_OR_RETURN(parsed.common_name,
+                   NameEntry(X509_REQ_get_subject_name(csr.get()), NID_commonName));
+  ASSIGN_OR_RETURN(parsed.public_key_sha256, PublicKeySha256(key));
+  return parsed;
+}
+
+}  // namespace muster::pki

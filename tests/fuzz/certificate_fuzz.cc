@@ -1,0 +1,15 @@
+// Certificates and signing requests come from strangers: the enrolment listener takes any CSR.
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+#include "common/pki/certificate.h"
+#include "common/pki/key.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const absl::string_view text(reinterpret_cast<const char*>(data), size);
+  muster::pki::ParseCertificate(text).status().IgnoreError();
+  muster::pki::ParseCsr(text).status().IgnoreError();
+  muster::pki::Sha256Pin(text).status().IgnoreError();
+  return 0;
+}

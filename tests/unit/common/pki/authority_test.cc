@@ -1,0 +1,109 @@
+#include "common/pki/authority.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/pki/certificate.h"
+#include "common/pki/key.h"
+#include "tests/fakes/status_matchers.h"
+
+namespace muster::pki {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const absl::Time kNow = absl::FromUnixSeconds(1'900'000'000);
+
+class AuthorityTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ca_ = MakeCa("test CA", absl::Hours(24 * 365), kNow).value(); }
+  absl::StatusOr<std::string> Sign(absl::string_view csr, const Subject& subject) {
+    return SignCsr(ca_, csr, subject, {kNow - absl::Minutes(5), kNow + absl::Hours(24)},
+                   Usage::kClient);
+  }
+  Authority ca_;
+};
+
+TEST_F(AuthorityTest, CaIsOneAndOwnsItsKey) {
+  EXPECT_OK(CheckAuthority(ca_));
+  const Certificate ca = ParseCertificate(ca_.certificate_pem).value();
+  EXPECT_TRUE(ca.is_ca);
+  EXPECT_EQ(ca.not_after, kNow + absl::Hours(24 * 365));
+  const Authority other = MakeCa("other", absl::Hours(1), kNow).value();
+  EXPECT_THAT(CheckAuthority({ca_.certificate_pem, other.key_pem}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("does not belong")));
+}
+
+TEST_F(AuthorityTest, NamesComeFromTheAuthority) {
+  const KeyAndCsr made = MakeKeyAndCsr("muster://node/forged").value();
+  const std::string pem =
+      Sign(made.csr_pem, {.common_name = "c001", .organization = "muster:node",
+                          .uri_sans = {"muster://node/1"}, .dns_sans = {"c001.example"}})
+          .value();
+  const Certificate certificate = ParseCertificate(pem).value();
+  EXPECT_EQ(certificate.common_name, "c001");
+  EXPECT_EQ(certificate.organization, "muster:node");
+  EXPECT_THAT(certificate.uri_sans, ElementsAre("muster://node/1"));
+  EXPECT_THAT(certificate.dns_sans, ElementsAre("c001.example"));
+  EXPECT_EQ(certificate.not_before, kNow - absl::Minutes(5));
+  EXPECT_EQ(certificate.not_after, kNow + absl::Hours(24));
+  EXPECT_EQ(certificate.serial.size(), 32u);
+  EXPECT_FALSE(certificate.is_ca);
+  EXPECT_EQ(certificate.public_key_sha256, ParseCsr(made.csr_pem)->public_key_sha256);
+  EXPECT_OK(VerifySignedBy(pem, ca_.certificate_pem, kNow));
+}
+
+TEST_F(AuthorityTest, VerifiesIssuerAndTime) {
+  const std::string pem =
+      Sign(MakeKeyAndCsr("x")->csr_pem, {.common_name = "x"}).value();
+  const Authority namesake = MakeCa("test CA", absl::Hours(24), kNow).value();
+  EXPECT_THAT(VerifySignedBy(pem, namesake.certificate_pem, kNow),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not signed by this CA")));
+  EXPECT_THAT(VerifySignedBy(pem, ca_.certificate_pem, kNow + absl::Hours(25)),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("check the clock")));
+}
+
+// A CSR with another key's signature: the applicant does not hold the private key.
+TEST_F(AuthorityTest, RefusesCsrWithoutPossession) {
+  std::string csr = MakeKeyAndCsr("node").value().csr_pem;
+  // The signature ends the DER form; flip letters shortly before the end of the base64.
+  const size_t end = csr.rfind("-----END");
+  const size_t place = csr.find_last_not_of("=\n", end - 1) - 12;
+  csr[place] = csr[place] == 'A' ? 'B' : 'A';
+  EXPECT_THAT(Sign(csr, {.common_name = "x"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not signed by its own key")));
+}
+
+TEST_F(AuthorityTest, RefusesBadSubjects) {
+  const std::string csr = MakeKeyAndCsr("x").value().csr_pem;
+  EXPECT_THAT(Sign(csr, {.common_name = std::string(65, 'x')}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 to 64")));
+  EXPECT_THAT(Sign(csr, {.common_name = std::string("a\0b", 3)}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("printable")));
+  EXPECT_THAT(Sign(csr, {.common_name = "x", .ip_sans = {"10.0.0.300"}}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'10.0.0.300'")));
+  EXPECT_THAT(Sign("hello", {.common_name = "x"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("signing request")));
+}
+
+// RSA key, made with `openssl req -new -newkey rsa:1024 -nodes -subj /CN=rsa`.
+TEST_F(AuthorityTest, RefusesOtherKinds) {
+  constexpr char kRsa[] = R"(-----BEGIN CERTIFICATE REQUEST-----
+MIIBTTCBtwIBADAOMQwwCgYDVQQDDANyc2EwgZ8wDQYJKoZIhvcNAQEBBQADgY0A
+MIGJAoGBAKzWksvHIT0nM5ha5UlmcG/2XIakdD8CNVrd7W7isriSmBi0QOuW8zvn
+w2q8Yzed2fUIUPY9bbXR8P37DqV0QcgVVgzrPmVDcQl7mpQJrWVWXFlqvsI0bSPq
+CXgQNdif7N7e1XWGuG8WG7ru31g/9HPtw6gUUj6ulVTV1fHmPFMxAgMBAAGgADAN
+BgkqhkiG9w0BAQsFAAOBgQCe8qgPjxZu4bcnMIByUIs1QbJHu3jpge/NSJp7a4Lj
+HJVYamZ0kJvsKDNPuNnNogPfRCmkx3+0/4vIALgMJv2ylFklvIVISPMSXzcnzoX1
+2/hFYZ6Iaqj5m2cbu0SZqQ99zYmXFVOBlfOM0TMFGzm0dwO4fTbPkesjo3xCd3uk
+rA==
+-----END CERTIFICATE REQUEST-----
+)";
+  EXPECT_THAT(Sign(kRsa, {.common_name = "x"}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("P-256")));
+}
+
+}  // namespace
+}  // namespace muster::pki
