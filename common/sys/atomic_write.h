@@ -1,0 +1,21 @@
+// How RealFileSystem replaces a file.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "common/sys/file_system.h"
+
+namespace muster::sys {
+
+// See FileSystem::WriteAtomically.
+absl::Status WriteFileAtomically(const std::string& path, absl::string_view content,
+                                 const WriteOptions& options);
+// See FileSystem::MakeSymlink.
+absl::Status ReplaceWithSymlink(const std::string& target, const std::string& path);
+
+// "what path: reason", with the remedy for a full or a read-only file system.
+absl::Status FileError(int error, absl::string_view what, const std::string& path);
+
+}  // namespace muster::sys

@@ -1,0 +1,96 @@
+// Files as Muster uses them: read whole, replaced whole.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace muster::sys {
+
+enum class FileType { kRegular, kDirectory, kSymlink, kOther };
+
+struct FileStat {
+  FileType type = FileType::kRegular;
+  mode_t mode = 0;  // permission bits only (07777)
+  uid_t uid = 0;
+  gid_t gid = 0;
+  uint64_t size = 0;         // bytes
+  int64_t modified_ns = 0;   // nanoseconds since 1970
+};
+
+// Owner and permissions; what is absent is left as it is.
+struct FileAttributes {
+  std::optional<mode_t> mode;
+  std::optional<uid_t> uid;
+  std::optional<gid_t> gid;
+};
+
+// How a new content takes the place of an old one.
+struct WriteOptions {
+  // Absent: those of the regular file that is replaced; for a new file 0644 and the caller's own.
+  std::optional<mode_t> mode;
+  std::optional<uid_t> uid;
+  std::optional<gid_t> gid;
+  // Called with the path of the complete new file before it takes the place; an error leaves the
+  // old file as it was and is returned unchanged.
+  std::function<absl::Status(const std::string& new_path)> verify;
+};
+
+// Bounds what a careless path (a device, a log) can do to the memory.
+inline constexpr size_t kMaxReadBytes = size_t{64} << 20;
+
+// The node's files. Paths are absolute. Errors name the path: NotFound when it is absent. Every
+// call may block on the disk. Thread-safe.
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+
+  // The whole content, through symbolic links. ResourceExhausted when it is above `max_bytes`.
+  virtual absl::StatusOr<std::string> Read(const std::string& path,
+                                           size_t max_bytes = kMaxReadBytes) = 0;
+  // The file is the old one or the new one at every instant, also after a power cut, and never
+  // readable by more than its mode allows. A symbolic link at `path` is replaced, not followed;
+  // a directory is an error. A full or read-only disk leaves the old file and no debris.
+  virtual absl::Status WriteAtomically(const std::string& path, const std::string& content,
+                                       const WriteOptions& options) = 0;
+  // Of the path itself, not of what a link points to; nullopt when there is nothing.
+  virtual absl::StatusOr<std::optional<FileStat>> Stat(const std::string& path) = 0;
+  // With its parents, which get 0755; an existing directory is left as it is.
+  virtual absl::Status MakeDirectory(const std::string& path, mode_t mode) = 0;
+  // A file, a link or an empty directory; `recursive` also takes what is inside, without leaving
+  // the file system or following links. Nothing there is success.
+  virtual absl::Status Remove(const std::string& path, bool recursive) = 0;
+  virtual absl::StatusOr<std::string> ReadLink(const std::string& path) = 0;
+  // Replaces a file or a link at `path` in one step; a directory there is an error.
+  virtual absl::Status MakeSymlink(const std::string& target, const std::string& path) = 0;
+  // Of a file or directory. A link is not followed: InvalidArgument.
+  virtual absl::Status SetAttributes(const std::string& path,
+                                     const FileAttributes& attributes) = 0;
+  // Names in a directory, sorted, without "." and "..".
+  virtual absl::StatusOr<std::vector<std::string>> List(const std::string& directory) = 0;
+};
+
+class RealFileSystem final : public FileSystem {
+ public:
+  absl::StatusOr<std::string> Read(const std::string& path,
+                                   size_t max_bytes = kMaxReadBytes) override;
+  absl::Status WriteAtomically(const std::string& path, const std::string& content,
+                               const WriteOptions& options) override;
+  absl::StatusOr<std::optional<FileStat>> Stat(const std::string& path) override;
+  absl::Status MakeDirectory(const std::string& path, mode_t mode) override;
+  absl::Status Remove(const std::string& path, bool recursive) override;
+  absl::StatusOr<std::string> ReadLink(const std::string& path) override;
+  absl::Status MakeSymlink(const std::string& target, const std::string& path) override;
+  absl::Status SetAttributes(const std::string& path, const FileAttributes& attributes) override;
+  absl::StatusOr<std::vector<std::string>> List(const std::string& directory) override;
+};
+
+}  // namespace muster::sys

@@ -1,0 +1,364 @@
+#include "common/sys/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "common/base/status.h"
+#include "common/sys/process_output.h"
+#include "common/sys/unique_fd.h"
+
+namespace muster::sys {
+namespace {
+
+// Between SIGTERM and SIGKILL of a program that ran out of time.
+constexpr absl::Duration kGrace = absl::Seconds(5);
+// How long output is still read after the program's end: a daemon that it started may hold the
+// pipe open for ever.
+constexpr absl::Duration kLinger = absl::Milliseconds(100);
+// How often a followed file and, without pidfds, the program's end are looked at.
+constexpr absl::Duration kPollInterval = absl::Milliseconds(50);
+// Descriptors of ours stay clear of those that the child gets (0 to kStatusFd).
+constexpr int kFirstFd = 10;
+
+// One stream from the child: the reading end of a pipe, or a file that the child writes to.
+struct Stream {
+  UniqueFd reader;
+  UniqueFd child;
+  bool open = false;
+  bool is_file = false;
+};
+
+absl::StatusOr<UniqueFd> MoveUp(int fd) {
+  const UniqueFd low(fd);
+  UniqueFd high(::fcntl(low.get(), F_DUPFD_CLOEXEC, kFirstFd));
+  if (!high.valid()) return ErrnoStatus(errno, "duplicating a descriptor");
+  return high;
+}
+
+absl::Status MakePipe(UniqueFd& reader, UniqueFd& writer) {
+  std::array<int, 2> ends;
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return ErrnoStatus(errno, "making a pipe");
+  UniqueFd second(ends[1]);
+  ASSIGN_OR_RETURN(reader, MoveUp(ends[0]));
+  const int fd = ::fcntl(second.get(), F_DUPFD_CLOEXEC, kFirstFd);
+  if (fd < 0) return ErrnoStatus(errno, "duplicating a descriptor");
+  writer = UniqueFd(fd);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Stream> MakeStream(const std::string& file) {
+  Stream stream;
+  stream.open = true;
+  if (file.empty()) {
+    RETURN_IF_ERROR(MakePipe(stream.reader, stream.child));
+    ::fcntl(stream.reader.get(), F_SETFL, O_NONBLOCK);
+    return stream;
+  }
+  stream.is_file = true;
+  // A new file: an older program may still write into the one that had this name.
+  ::unlink(file.c_str());
+  const int writer = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+  if (writer < 0) return ErrnoStatus(errno, absl::StrCat("creating ", file));
+  ASSIGN_OR_RETURN(stream.child, MoveUp(writer));
+  const int reader = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (reader < 0) return ErrnoStatus(errno, absl::StrCat("opening ", file));
+  ASSIGN_OR_RETURN(stream.reader, MoveUp(reader));
+  return stream;
+}
+
+// Reads what is there now. A pipe at its end is closed.
+template <typename Sink>
+void Drain(Stream& stream, Sink sink) {
+  std::array<char, 16384> buffer;
+  while (stream.open) {
+    const ssize_t count = ::read(stream.reader.get(), buffer.data(), buffer.size());
+    if (count > 0) {
+      sink(absl::string_view(buffer.data(), static_cast<size_t>(count)));
+      continue;
+    }
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) return;
+    if (stream.is_file && count == 0) return;  // the writer may write more
+    stream.open = false;
+  }
+}
+
+absl::StatusOr<std::string> FindProgram(const std::string& name) {
+  if (name.find('/') != std::string::npos) return name;
+  for (const absl::string_view folder : absl::StrSplit(kStandardPath, ':')) {
+    const std::string path = absl::StrCat(folder, "/", name);
+    struct stat info = {};
+    if (::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
+        ::access(path.c_str(), X_OK) == 0)
+      return path;
+  }
+  return absl::NotFoundError(absl::StrCat("there is no program '", name, "' in ", kStandardPath));
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  for (std::string& text : strings) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::vector<std::string> Environment(const ProcessSpec& spec) {
+  std::map<std::string, std::string> variables = {
+      {"PATH", kStandardPath}, {"HOME", "/root"}, {"LANG", "C.UTF-8"}, {"LC_ALL", "C.UTF-8"}};
+  for (const auto& [name, value] : spec.environment) variables[name] = value;
+  std::vector<std::string> result;
+  for (const auto& [name, value] : variables) result.push_back(absl::StrCat(name, "=", value));
+  return result;
+}
+
+struct Child {
+  pid_t pid = -1;
+  UniqueFd pidfd;  // invalid where the kernel has none
+  UniqueFd input;
+  Stream out, err, status;
+};
+
+// posix_spawn and not fork: nothing of ours runs in the child, so the locks of other threads
+// (malloc's above all) cannot be found locked there.
+absl::Status Spawn(const ProcessSpec& spec, Child& child) {
+  ASSIGN_OR_RETURN(const std::string program, FindProgram(spec.argv.front()));
+  UniqueFd child_input;
+  RETURN_IF_ERROR(MakePipe(child_input, child.input));
+  ASSIGN_OR_RETURN(child.out, MakeStream(spec.output_file));
+  const bool to_file = child.out.is_file;
+  if (!to_file) {
+    ASSIGN_OR_RETURN(child.err, MakeStream(""));
+  }
+  if (spec.on_status_line) {
+    ASSIGN_OR_RETURN(child.status,
+                     MakeStream(to_file ? absl::StrCat(spec.output_file, ".status") : ""));
+  }
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, child_input.get(), 0);
+  posix_spawn_file_actions_adddup2(&actions, child.out.child.get(), 1);
+  posix_spawn_file_actions_adddup2(&actions, (to_file ? child.out : child.err).child.get(), 2);
+  if (child.status.open)
+    posix_spawn_file_actions_adddup2(&actions, child.status.child.get(), kStatusFd);
+  posix_spawn_file_actions_addclosefrom_np(&actions, child.status.open ? kStatusFd + 1 : kStatusFd);
+  posix_spawn_file_actions_addchdir_np(&actions, spec.directory.c_str());
+
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setflags(
+      &attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+
+  std::vector<std::string> arguments = spec.argv, variables = Environment(spec);
+  const int error = ::posix_spawn(&child.pid, program.c_str(), &actions, &attributes,
+                                  Pointers(arguments).data(), Pointers(variables).data());
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  for (Stream* stream : {&child.out, &child.err, &child.status}) stream->child.Reset();
+  if (error != 0) {
+    struct stat info = {};
+    if (error == ENOENT && ::stat(spec.directory.c_str(), &info) != 0)
+      return ErrnoStatus(error, absl::StrCat("running ", program, " in ", spec.directory));
+    return ErrnoStatus(error, absl::StrCat("running ", program));
+  }
+  child.pidfd = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0)));
+  ::fcntl(child.input.get(), F_SETFL, O_NONBLOCK);
+  return absl::OkStatus();
+}
+
+// The child and everything that is read from it until its end.
+class Follower {
+ public:
+  Follower(const ProcessSpec& spec, Child child)
+      : spec_(spec),
+        child_(std::move(child)),
+        out_(spec.max_output),
+        output_(spec.max_output),
+        out_lines_(spec.on_line),
+        err_lines_(spec.on_line),
+        status_lines_(spec.on_status_line),
+        input_left_(spec.input) {}
+
+  ProcessResult Follow() {
+    // The only wait against the machine's own clock: a program's runtime cannot be simulated.
+    absl::Time deadline = absl::Now() + spec_.timeout;
+    int wait_status = 0;
+    while (!Ended(wait_status)) {
+      const absl::Time now = absl::Now();
+      if (now >= deadline) {
+        ::kill(-child_.pid, result_.timed_out ? SIGKILL : SIGTERM);
+        result_.timed_out = true;
+        deadline = now + kGrace;
+      }
+      PollOnce(deadline - now);
+    }
+    if (result_.timed_out) ::kill(-child_.pid, SIGKILL);  // what it left behind
+    Finish();
+    if (WIFSIGNALED(wait_status)) result_.signal = WTERMSIG(wait_status);
+    else result_.exit_code = WEXITSTATUS(wait_status);
+    return std::move(result_);
+  }
+
+ private:
+  bool Ended(int& wait_status) const {
+    pid_t pid;
+    do {
+      pid = ::waitpid(child_.pid, &wait_status, WNOHANG);
+    } while (pid < 0 && errno == EINTR);
+    return pid != 0;
+  }
+
+  void PollOnce(absl::Duration at_most) {
+    std::vector<pollfd> fds;
+    if (child_.input.valid()) {
+      WriteInput();
+      if (child_.input.valid()) fds.push_back({child_.input.get(), POLLOUT, 0});
+    }
+    if (child_.pidfd.valid()) fds.push_back({child_.pidfd.get(), POLLIN, 0});
+    bool must_look = !child_.pidfd.valid();
+    for (const Stream* stream : {&child_.out, &child_.err, &child_.status}) {
+      if (!stream->open) continue;
+      if (stream->is_file) must_look = true;
+      else fds.push_back({stream->reader.get(), POLLIN, 0});
+    }
+    const absl::Duration wait = must_look ? std::min(at_most, kPollInterval) : at_most;
+    const int64_t milliseconds = absl::ToInt64Milliseconds(
+        std::clamp(wait, absl::Milliseconds(1), absl::Hours(1)));
+    ::poll(fds.data(), fds.size(), static_cast<int>(milliseconds));
+    DrainAll();
+  }
+
+  void WriteInput() {
+    while (!input_left_.empty()) {
+      const ssize_t count = WriteWithoutSignal();
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0 && errno == EAGAIN) return;
+      if (count < 0) break;  // the program does not read all of its input: its own affair
+      input_left_.remove_prefix(static_cast<size_t>(count));
+    }
+    child_.input.Reset();
+  }
+
+  // A write to a pipe whose reader is gone raises SIGPIPE in this thread; it is taken away here
+  // instead of being ignored in the whole process.
+  ssize_t WriteWithoutSignal() {
+    sigset_t pipe, old;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &pipe, &old);
+    const ssize_t count = ::write(child_.input.get(), input_left_.data(), input_left_.size());
+    const int error = errno;
+    if (count < 0 && error == EPIPE && !sigismember(&old, SIGPIPE)) {
+      const timespec now = {};
+      while (::sigtimedwait(&pipe, nullptr, &now) < 0 && errno == EINTR) {
+      }
+    }
+    ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
+    errno = error;
+    return count;
+  }
+
+  void DrainAll() {
+    Drain(child_.out, [this](absl::string_view text) {
+      out_.Append(text);
+      output_.Append(text);
+      out_lines_.Append(text);
+    });
+    Drain(child_.err, [this](absl::string_view text) {
+      output_.Append(text);
+      err_lines_.Append(text);
+    });
+    Drain(child_.status, [this](absl::string_view text) { status_lines_.Append(text); });
+  }
+
+  void Finish() {
+    child_.input.Reset();
+    DrainAll();
+    const absl::Time end = absl::Now() + kLinger;
+    for (Stream* stream : {&child_.out, &child_.err, &child_.status}) {
+      while (stream->open && !stream->is_file && absl::Now() < end) {
+        pollfd fd = {stream->reader.get(), POLLIN, 0};
+        ::poll(&fd, 1, 10);
+        DrainAll();
+      }
+    }
+    out_lines_.Finish();
+    err_lines_.Finish();
+    status_lines_.Finish();
+    result_.out = out_.Take();
+    result_.output = output_.Take();
+  }
+
+  const ProcessSpec& spec_;
+  Child child_;
+  ProcessResult result_;
+  Tail out_, output_;
+  LineSplitter out_lines_, err_lines_, status_lines_;
+  absl::string_view input_left_;
+};
+
+// The end of a program's output, short enough for an error message.
+std::string LastLines(absl::string_view output) {
+  constexpr size_t kLines = 12, kBytes = 2000;
+  output = absl::StripTrailingAsciiWhitespace(output);
+  if (output.size() > kBytes) output.remove_prefix(output.size() - kBytes);
+  std::vector<absl::string_view> lines = absl::StrSplit(output, '\n');
+  if (lines.size() > kLines) lines.erase(lines.begin(), lines.end() - kLines);
+  return absl::StrJoin(lines, "\n");
+}
+
+}  // namespace
+
+absl::StatusOr<ProcessResult> RealProcessRunner::Run(const ProcessSpec& spec) {
+  if (spec.argv.empty() || spec.argv.front().empty())
+    return absl::InvalidArgumentError("a command without a program");
+  Child child;
+  RETURN_IF_ERROR(Spawn(spec, child));
+  return Follower(spec, std::move(child)).Follow();
+}
+
+absl::Status CheckSuccess(const ProcessSpec& spec, const ProcessResult& result) {
+  if (result.ok()) return absl::OkStatus();
+  const std::string last = LastLines(result.output);
+  const std::string tail = last.empty() ? " (it printed nothing)" : absl::StrCat(": ", last);
+  const std::string& name = spec.argv.front();
+  if (result.timed_out)
+    return absl::DeadlineExceededError(absl::StrCat(name, " was stopped after ",
+                                                    absl::FormatDuration(spec.timeout), tail));
+  if (result.signal != 0)
+    return absl::InternalError(absl::StrCat(name, " was killed by signal ", result.signal, " (",
+                                            ::strsignal(result.signal), ")", tail));
+  return absl::InternalError(absl::StrCat(name, " failed with exit status ", result.exit_code, tail));
+}
+
+absl::StatusOr<ProcessResult> RunChecked(ProcessRunner& runner, const ProcessSpec& spec) {
+  ASSIGN_OR_RETURN(ProcessResult result, runner.Run(spec));
+  RETURN_IF_ERROR(CheckSuccess(spec, result));
+  return result;
+}
+
+}  // namespace muster::sys

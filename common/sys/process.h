@@ -1,0 +1,79 @@
+// Programs run by argument vector, never through a shell.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace muster::sys {
+
+// Where a program's PATH leads, whatever the environment Muster itself was started with.
+inline constexpr char kStandardPath[] =
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+// The child's descriptor behind ProcessSpec::on_status_line.
+inline constexpr int kStatusFd = 3;
+
+using LineCallback = std::function<void(absl::string_view line)>;
+
+struct ProcessSpec {
+  // argv[0] is searched in kStandardPath unless it holds a slash. Never empty.
+  std::vector<std::string> argv;
+  // Added to the only variables a program gets otherwise: PATH, HOME=/root, LANG and LC_ALL=C.UTF-8.
+  std::map<std::string, std::string> environment = {};
+  std::string directory = "/";
+  // Written to its standard input, which is then closed.
+  std::string input = {};
+  // After this the whole process group gets SIGTERM, and SIGKILL five seconds later.
+  absl::Duration timeout = absl::Minutes(10);
+  // Of each captured text the last so many bytes are kept.
+  size_t max_output = size_t{64} << 10;
+  // Each line of output as it comes, without its newline; called in the thread of Run().
+  LineCallback on_line = {};
+  // Each line that the program writes to its descriptor kStatusFd. Empty: the descriptor is closed.
+  LineCallback on_status_line = {};
+  // For a program that must outlive this process: when set, output goes to this new file and
+  // status lines to "<file>.status" instead of into pipes that would break, and Run() follows
+  // them. The folder must exist.
+  std::string output_file = {};
+};
+
+struct ProcessResult {
+  int exit_code = 0;  // meaningful when signal is 0
+  int signal = 0;     // that ended the program; 0: it exited
+  bool timed_out = false;
+  std::string out;     // standard output
+  std::string output;  // standard output and error, in the order in which they came
+
+  bool ok() const { return exit_code == 0 && signal == 0 && !timed_out; }
+};
+
+// Thread-safe.
+class ProcessRunner {
+ public:
+  virtual ~ProcessRunner() = default;
+  // Blocks until the program has ended; its background children are not waited for. An error
+  // means that it could not be started (NotFound: there is no such program); how it ended is in
+  // the result. The program has its own session and process group.
+  virtual absl::StatusOr<ProcessResult> Run(const ProcessSpec& spec) = 0;
+};
+
+class RealProcessRunner final : public ProcessRunner {
+ public:
+  absl::StatusOr<ProcessResult> Run(const ProcessSpec& spec) override;
+};
+
+// OK when the program exited with 0; otherwise "apt-get failed with exit status 100: <the last
+// lines of its output>". DeadlineExceeded when it timed out, Internal otherwise.
+absl::Status CheckSuccess(const ProcessSpec& spec, const ProcessResult& result);
+
+// Run() and CheckSuccess() in one: the result of a program that must succeed.
+absl::StatusOr<ProcessResult> RunChecked(ProcessRunner& runner, const ProcessSpec& spec);
+
+}  // namespace muster::sys

@@ -1,0 +1,120 @@
+#include "common/sys/archive.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <functional>
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include "tests/fakes/status_matchers.h"
+
+namespace muster::sys {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::HasSubstr;
+
+struct Raw {
+  std::string path;
+  mode_t type = AE_IFREG;
+  std::string content = "x";
+  std::string hardlink;
+  std::string symlink;
+};
+
+// An archive that PackTarGz would never make.
+std::string MakeRaw(const std::vector<Raw>& entries) {
+  std::string bytes(1 << 20, '\0');
+  size_t used = 0;
+  struct archive* handle = archive_write_new();
+  archive_write_add_filter_gzip(handle);
+  archive_write_set_format_pax_restricted(handle);
+  archive_write_open_memory(handle, bytes.data(), bytes.size(), &used);
+  for (const Raw& raw : entries) {
+    archive_entry* entry = archive_entry_new();
+    archive_entry_set_pathname(entry, raw.path.c_str());
+    archive_entry_set_filetype(entry, raw.type);
+    archive_entry_set_perm(entry, 0644);
+    if (!raw.hardlink.empty()) archive_entry_set_hardlink(entry, raw.hardlink.c_str());
+    if (!raw.symlink.empty()) archive_entry_set_symlink(entry, raw.symlink.c_str());
+    const bool has_data = raw.type == AE_IFREG && raw.hardlink.empty();
+    archive_entry_set_size(entry, has_data ? static_cast<la_int64_t>(raw.content.size()) : 0);
+    archive_write_header(handle, entry);
+    if (has_data) archive_write_data(handle, raw.content.data(), raw.content.size());
+    archive_entry_free(entry);
+  }
+  archive_write_close(handle);
+  archive_write_free(handle);
+  bytes.resize(used);
+  return bytes;
+}
+
+TEST(Archive, ComesBackAsItWas) {
+  const std::map<std::string, std::string> files = {
+      {"playbooks/site.yaml", "- play: x\n"},
+      {"empty", ""},
+      {"binary", std::string("\0\xff\r\n", 4)},
+      {"ünïcode/" + std::string(200, 'n'), std::string(200000, 'z')}};
+  const auto packed = PackTarGz(files);
+  ASSERT_OK(packed);
+  const auto unpacked = UnpackTarGz(*packed);
+  ASSERT_OK(unpacked);
+  EXPECT_EQ(*unpacked, files);
+}
+
+TEST(Archive, EqualTreesGiveEqualBytes) {
+  const std::map<std::string, std::string> files = {{"a", "1"}, {"b/c", "2"}};
+  EXPECT_EQ(PackTarGz(files).value(), PackTarGz(files).value());
+  EXPECT_NE(PackTarGz(files).value(), PackTarGz({{"a", "1"}, {"b/c", "3"}}).value());
+}
+
+TEST(Archive, RefusesToPackPathsThatLeaveTheFolder) {
+  for (const std::string path : {"/etc/passwd", "../x", "a/../../x", "a//b", "./a", ""})
+    EXPECT_THAT(PackTarGz({{path, ""}}),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("archive entry")))
+        << path;
+}
+
+TEST(Archive, RefusesHostileEntries) {
+  const struct {
+    const char* name;
+    std::vector<Raw> entries;
+    const char* message;
+  } kCases[] = {
+      {"absolute", {{.path = "/etc/shadow"}}, "absolute"},
+      {"climbs", {{.path = "a/../../b"}}, "'..'"},
+      {"symbolic link", {{.path = "l", .type = AE_IFLNK, .symlink = "/etc"}}, "link or a device"},
+      {"hard link", {{.path = "a"}, {.path = "b", .hardlink = "a"}}, "link or a device"},
+      {"device", {{.path = "null", .type = AE_IFCHR}}, "link or a device"},
+      {"fifo", {{.path = "pipe", .type = AE_IFIFO}}, "link or a device"},
+      {"twice", {{.path = "a"}, {.path = "./a"}}, "twice"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_THAT(UnpackTarGz(MakeRaw(c.entries)),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(c.message)));
+  }
+}
+
+TEST(Archive, StopsAtItsLimits) {
+  const std::string packed = PackTarGz({{"a", std::string(5000, 'x')}, {"b", "y"}}).value();
+  EXPECT_THAT(UnpackTarGz(packed, {.max_files = 1}),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("more than 1 entries")));
+  EXPECT_THAT(UnpackTarGz(packed, {.max_total_bytes = 5000}),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("5000 bytes")));
+  EXPECT_OK(UnpackTarGz(packed, {.max_files = 2, .max_total_bytes = 5001}));
+}
+
+TEST(Archive, ReportsDamage) {
+  const std::string packed = PackTarGz({{"a", std::string(100000, 'x')}}).value();
+  for (const size_t size : {packed.size() / 4, packed.size() / 2, packed.size() - 9}) {
+    const auto result = UnpackTarGz(absl::string_view(packed).substr(0, size));
+    EXPECT_FALSE(result.ok()) << size << " of " << packed.size() << ": " << result->size();
+  }
+  EXPECT_FALSE(UnpackTarGz("this is not an archive at all").ok());
+}
+
+}  // namespace
+}  // namespace muster::sys
