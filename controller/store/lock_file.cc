@@ -1,0 +1,42 @@
+#include "controller/store/lock_file.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+
+namespace muster::controller {
+namespace {
+
+std::string ReadPid(int fd) {
+  char text[32] = {};
+  const ssize_t size = pread(fd, text, sizeof(text) - 1, 0);
+  return size > 0 ? std::string(absl::StripAsciiWhitespace(absl::string_view(text, size))) : "?";
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LockFile>> LockFile::Acquire(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return ErrnoStatus(errno, absl::StrCat("opening ", path));
+  std::unique_ptr<LockFile> lock(new LockFile(fd));
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return ErrnoStatus(errno, absl::StrCat("locking ", path));
+    return absl::FailedPreconditionError(
+        absl::StrCat("process ", ReadPid(fd), " holds the lock ", path,
+                     ": another musterd uses this store; stop it first (systemctl stop musterd) "
+                     "or give this one another state_dir"));
+  }
+  // The pid is for people; a disk too full to hold it does not undo the lock.
+  const std::string pid = absl::StrCat(getpid(), "\n");
+  if (ftruncate(fd, 0) == 0) (void)!pwrite(fd, pid.data(), pid.size(), 0);
+  return lock;
+}
+
+LockFile::~LockFile() { close(fd_); }
+
+}  // namespace muster::controller

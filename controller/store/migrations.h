@@ -1,0 +1,18 @@
+// The steps from an empty file to the newest schema.
+#pragma once
+
+#include <cstddef>
+
+namespace muster::controller {
+
+struct Migration {
+  int version;  // rises by one from 1
+  const char* name;
+  const char* sql;
+};
+
+// Never changed once released; a new schema is a new step at the end.
+extern const Migration kMigrations[];
+extern const size_t kMigrationCount;
+
+}  // namespace muster::controller

@@ -1,0 +1,84 @@
+#include "absl/strings/str_cat.h"
+#include "controller/store/soci_guard.h"
+#include "controller/store/soci_tables.h"
+#include "controller/store/soci_types.h"
+
+namespace muster::controller {
+namespace {
+
+using soci::into;
+using soci::use;
+
+soci::details::prepare_temp_type Select(soci::session& session, const char* where,
+                                        CertificateRecord& certificate) {
+  return (session.prepare << "SELECT serial, COALESCE(node_uuid, ''), user, role, not_before, "
+                             "not_after, revoked_at FROM certificates "
+                          << where,
+          into(certificate.serial), into(certificate.node_uuid), into(certificate.user),
+          into(certificate.role), into(certificate.not_before), into(certificate.not_after),
+          into(certificate.revoked_at));
+}
+
+}  // namespace
+
+absl::Status SociCertificateTable::Insert(const CertificateRecord& certificate) {
+  return Guard(context_.path, "certificates.Insert", [&]() -> absl::Status {
+    context_.session << "INSERT INTO certificates (serial, node_uuid, user, role, not_before, "
+                        "not_after, revoked_at) VALUES (:serial, NULLIF(:node, ''), :user, :role, "
+                        ":not_before, :not_after, :revoked)",
+        use(certificate.serial), use(certificate.node_uuid), use(certificate.user),
+        use(certificate.role), use(certificate.not_before), use(certificate.not_after),
+        use(certificate.revoked_at);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<CertificateRecord> SociCertificateTable::Get(absl::string_view serial) {
+  return Guard(context_.path, "certificates.Get", [&]() -> absl::StatusOr<CertificateRecord> {
+    CertificateRecord certificate;
+    const std::string key(serial);
+    soci::statement statement =
+        (Select(context_.session, "WHERE serial = :serial", certificate), use(key));
+    if (ReadOne(statement)) return certificate;
+    return absl::NotFoundError(absl::StrCat("no certificate with serial ", serial));
+  });
+}
+
+absl::StatusOr<std::vector<CertificateRecord>> SociCertificateTable::ListByNode(
+    absl::string_view uuid) {
+  return Guard(context_.path, "certificates.ListByNode",
+               [&]() -> absl::StatusOr<std::vector<CertificateRecord>> {
+                 CertificateRecord certificate;
+                 const std::string key(uuid);
+                 soci::statement statement =
+                     (Select(context_.session,
+                             "WHERE node_uuid = :uuid ORDER BY not_before, serial", certificate),
+                      use(key));
+                 return ReadAll(statement, certificate);
+               });
+}
+
+absl::Status SociCertificateTable::RevokeByNode(absl::string_view uuid, absl::Time now) {
+  return Guard(context_.path, "certificates.RevokeByNode", [&]() -> absl::Status {
+    const std::string key(uuid);
+    context_.session << "UPDATE certificates SET revoked_at = :now "
+                        "WHERE node_uuid = :uuid AND revoked_at IS NULL",
+        use(now), use(key);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<std::vector<std::string>> SociCertificateTable::ListDenied(absl::Time now) {
+  return Guard(context_.path, "certificates.ListDenied",
+               [&]() -> absl::StatusOr<std::vector<std::string>> {
+                 std::string serial;
+                 soci::statement statement =
+                     (context_.session.prepare
+                          << "SELECT serial FROM certificates WHERE revoked_at IS NOT NULL "
+                             "AND not_after > :now ORDER BY serial",
+                      into(serial), use(now));
+                 return ReadAll(statement, serial);
+               });
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,135 @@
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "controller/store/soci_guard.h"
+#include "controller/store/soci_tables.h"
+#include "controller/store/soci_types.h"
+
+namespace muster::controller {
+namespace {
+
+using soci::into;
+using soci::use;
+
+// Names of plays come from YAML, where a NUL cannot be.
+constexpr char kPlaySeparator = '\0';
+
+struct RunRow {
+  RunRecord run;
+  std::string plays;
+};
+
+soci::details::prepare_temp_type Select(soci::session& session, const char* where, RunRow& row) {
+  RunRecord& run = row.run;
+  return (session.prepare << "SELECT run_id, state, request, created_by, created_at, finished_at, "
+                             "inventory_revision, current_play, plays, message, "
+                             "catches_up_run_id FROM runs "
+                          << where,
+          into(run.run_id), into(run.state), into(run.request), into(run.created_by),
+          into(run.created_at), into(run.finished_at), into(run.inventory_revision),
+          into(run.current_play), into(row.plays), into(run.message),
+          into(run.catches_up_run_id));
+}
+
+RunRecord ToRecord(RunRow row) {
+  if (!row.plays.empty()) row.run.plays = absl::StrSplit(row.plays, kPlaySeparator);
+  return std::move(row.run);
+}
+
+std::vector<RunRecord> ToRecords(std::vector<RunRow> rows) {
+  std::vector<RunRecord> runs;
+  runs.reserve(rows.size());
+  for (RunRow& row : rows) runs.push_back(ToRecord(std::move(row)));
+  return runs;
+}
+
+}  // namespace
+
+absl::Status SociRunTable::Put(const RunRecord& run) {
+  return Guard(context_.path, "runs.Put", [&]() -> absl::Status {
+    const std::string plays =
+        absl::StrJoin(run.plays, absl::string_view(&kPlaySeparator, 1));
+    context_.session
+        << "INSERT INTO runs (run_id, state, request, created_by, created_at, finished_at, "
+           "inventory_revision, current_play, plays, message, catches_up_run_id) VALUES (:id, "
+           ":state, CAST(:request AS BLOB), :by, :created, :finished, :revision, :play, "
+           "CAST(:plays AS BLOB), :message, :catches_up) "
+           "ON CONFLICT (run_id) DO UPDATE SET state = excluded.state, "
+           "request = excluded.request, created_by = excluded.created_by, "
+           "created_at = excluded.created_at, finished_at = excluded.finished_at, "
+           "inventory_revision = excluded.inventory_revision, "
+           "current_play = excluded.current_play, plays = excluded.plays, "
+           "message = excluded.message, catches_up_run_id = excluded.catches_up_run_id",
+        use(run.run_id), use(run.state), use(run.request), use(run.created_by),
+        use(run.created_at), use(run.finished_at), use(run.inventory_revision),
+        use(run.current_play), use(plays), use(run.message), use(run.catches_up_run_id);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<RunRecord> SociRunTable::Get(absl::string_view run_id) {
+  return Guard(context_.path, "runs.Get", [&]() -> absl::StatusOr<RunRecord> {
+    RunRow row;
+    const std::string key(run_id);
+    soci::statement statement = (Select(context_.session, "WHERE run_id = :id", row), use(key));
+    if (ReadOne(statement)) return ToRecord(std::move(row));
+    return absl::NotFoundError(absl::StrCat("no run ", run_id, "; see `muster run list`"));
+  });
+}
+
+absl::StatusOr<std::vector<RunRecord>> SociRunTable::List(uint32_t limit) {
+  return Guard(context_.path, "runs.List", [&]() -> absl::StatusOr<std::vector<RunRecord>> {
+    RunRow row;
+    const int64_t count = limit;
+    soci::statement statement =
+        (Select(context_.session, "ORDER BY created_at DESC, rowid DESC LIMIT :count", row),
+         use(count));
+    return ToRecords(ReadAll(statement, row));
+  });
+}
+
+absl::StatusOr<std::vector<RunRecord>> SociRunTable::ListRunning() {
+  return Guard(context_.path, "runs.ListRunning",
+               [&]() -> absl::StatusOr<std::vector<RunRecord>> {
+                 RunRow row;
+                 soci::statement statement =
+                     Select(context_.session, "WHERE state = 1 ORDER BY created_at, rowid", row);
+                 return ToRecords(ReadAll(statement, row));
+               });
+}
+
+absl::Status SociRunTable::PutNode(const RunNodeRecord& node) {
+  return Guard(context_.path, "runs.PutNode", [&]() -> absl::Status {
+    context_.session
+        << "INSERT INTO run_nodes (run_id, node, node_uuid, state, play_index, ok, changed, "
+           "failed, skipped, message) VALUES (:run, :node, :uuid, :state, :play, :ok, :changed, "
+           ":failed, :skipped, :message) "
+           "ON CONFLICT (run_id, node) DO UPDATE SET node_uuid = excluded.node_uuid, "
+           "state = excluded.state, play_index = excluded.play_index, ok = excluded.ok, "
+           "changed = excluded.changed, failed = excluded.failed, skipped = excluded.skipped, "
+           "message = excluded.message",
+        use(node.run_id), use(node.node), use(node.node_uuid), use(node.state),
+        use(node.play_index), use(node.ok), use(node.changed), use(node.failed),
+        use(node.skipped), use(node.message);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<std::vector<RunNodeRecord>> SociRunTable::ListNodes(absl::string_view run_id) {
+  return Guard(context_.path, "runs.ListNodes",
+               [&]() -> absl::StatusOr<std::vector<RunNodeRecord>> {
+                 RunNodeRecord node;
+                 const std::string key(run_id);
+                 soci::statement statement =
+                     (context_.session.prepare
+                          << "SELECT run_id, node, node_uuid, state, play_index, ok, changed, "
+                             "failed, skipped, message FROM run_nodes WHERE run_id = :run "
+                             "ORDER BY rowid",
+                      into(node.run_id), into(node.node), into(node.node_uuid), into(node.state),
+                      into(node.play_index), into(node.ok), into(node.changed), into(node.failed),
+                      into(node.skipped), into(node.message), use(key));
+                 return ReadAll(statement, node);
+               });
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,139 @@
+// The tables over SOCI: one .cc file each. Used by one thread at a time, inside a transaction.
+#pragma once
+
+#include <string>
+
+#include "controller/store/tables.h"
+
+namespace soci {
+class session;
+}
+
+namespace muster::controller {
+
+// What every table works on; `path` is for messages.
+struct SociContext {
+  soci::session& session;
+  const std::string& path;
+};
+
+class SociNodeTable final : public NodeTable {
+ public:
+  explicit SociNodeTable(SociContext context) : context_(context) {}
+  absl::StatusOr<NodeRecord> Get(absl::string_view uuid) override;
+  absl::StatusOr<NodeRecord> GetByName(absl::string_view name) override;
+  absl::StatusOr<std::vector<NodeRecord>> List() override;
+  absl::Status Put(const NodeRecord& node) override;
+
+ private:
+  const SociContext context_;
+};
+
+class SociCertificateTable final : public CertificateTable {
+ public:
+  explicit SociCertificateTable(SociContext context) : context_(context) {}
+  absl::Status Insert(const CertificateRecord& certificate) override;
+  absl::StatusOr<CertificateRecord> Get(absl::string_view serial) override;
+  absl::StatusOr<std::vector<CertificateRecord>> ListByNode(absl::string_view uuid) override;
+  absl::Status RevokeByNode(absl::string_view uuid, absl::Time now) override;
+  absl::StatusOr<std::vector<std::string>> ListDenied(absl::Time now) override;
+
+ private:
+  const SociContext context_;
+};
+
+class SociTokenTable final : public TokenTable {
+ public:
+  explicit SociTokenTable(SociContext context) : context_(context) {}
+  absl::Status Insert(const TokenRecord& token) override;
+  absl::StatusOr<TokenRecord> GetByHash(absl::string_view hash) override;
+  absl::StatusOr<std::vector<TokenRecord>> List() override;
+  absl::Status MarkUsed(absl::string_view token_id, absl::Time now) override;
+  absl::Status Revoke(absl::string_view token_id, absl::Time now) override;
+
+ private:
+  const SociContext context_;
+};
+
+class SociEnrollmentTable final : public EnrollmentTable {
+ public:
+  explicit SociEnrollmentTable(SociContext context) : context_(context) {}
+  absl::StatusOr<EnrollmentRecord> Get(absl::string_view enrollment_id) override;
+  absl::StatusOr<std::vector<EnrollmentRecord>> List() override;
+  absl::Status Put(const EnrollmentRecord& enrollment) override;
+  absl::Status Delete(absl::string_view enrollment_id) override;
+
+ private:
+  const SociContext context_;
+};
+
+class SociBundleTable final : public BundleTable {
+ public:
+  explicit SociBundleTable(SociContext context) : context_(context) {}
+  absl::Status Put(const BundleRecord& bundle) override;
+  absl::StatusOr<BundleRecord> Get(absl::string_view sha256) override;
+
+ private:
+  const SociContext context_;
+};
+
+class SociInventoryTable final : public InventoryTable {
+ public:
+  explicit SociInventoryTable(SociContext context) : context_(context) {}
+  absl::StatusOr<InventoryRecord> Latest() override;
+  absl::StatusOr<InventoryRecord> Get(uint64_t revision) override;
+  absl::Status Insert(const InventoryRecord& record) override;
+
+ private:
+  const SociContext context_;
+};
+
+class SociRunTable final : public RunTable {
+ public:
+  explicit SociRunTable(SociContext context) : context_(context) {}
+  absl::Status Put(const RunRecord& run) override;
+  absl::StatusOr<RunRecord> Get(absl::string_view run_id) override;
+  absl::StatusOr<std::vector<RunRecord>> List(uint32_t limit) override;
+  absl::StatusOr<std::vector<RunRecord>> ListRunning() override;
+  absl::Status PutNode(const RunNodeRecord& node) override;
+  absl::StatusOr<std::vector<RunNodeRecord>> ListNodes(absl::string_view run_id) override;
+
+ private:
+  const SociContext context_;
+};
+
+class SociStepResultTable final : public StepResultTable {
+ public:
+  explicit SociStepResultTable(SociContext context) : context_(context) {}
+  absl::Status Put(const StepResultRecord& result) override;
+  absl::StatusOr<std::vector<StepResultRecord>> List(absl::string_view run_id,
+                                                     absl::string_view node) override;
+
+ private:
+  const SociContext context_;
+};
+
+class SociSecretTable final : public SecretTable {
+ public:
+  explicit SociSecretTable(SociContext context) : context_(context) {}
+  absl::StatusOr<SecretRecord> Get(absl::string_view name) override;
+  absl::StatusOr<std::vector<SecretRecord>> List() override;
+  absl::Status Put(const SecretRecord& secret) override;
+
+ private:
+  const SociContext context_;
+};
+
+class SociEventTable final : public EventTable {
+ public:
+  explicit SociEventTable(SociContext context) : context_(context) {}
+  absl::Status Append(EventRecord event) override;
+  absl::StatusOr<std::vector<EventRecord>> List(uint32_t limit, uint64_t before_sequence) override;
+  absl::StatusOr<std::optional<uint64_t>> FirstBroken() override;
+  absl::StatusOr<uint64_t> Count() override;
+
+ private:
+  const SociContext context_;
+};
+
+}  // namespace muster::controller

@@ -1,0 +1,17 @@
+#include "controller/store/soci_transaction.h"
+
+namespace muster::controller {
+
+SociTransaction::SociTransaction(SociContext context)
+    : nodes_(context),
+      certificates_(context),
+      tokens_(context),
+      enrollments_(context),
+      bundles_(context),
+      inventory_(context),
+      runs_(context),
+      step_results_(context),
+      secrets_(context),
+      events_(context) {}
+
+}  // namespace muster::controller

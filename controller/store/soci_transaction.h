@@ -1,0 +1,36 @@
+// One transaction's tables over SOCI.
+#pragma once
+
+#include "controller/store/soci_tables.h"
+#include "controller/store/store.h"
+
+namespace muster::controller {
+
+class SociTransaction final : public Transaction {
+ public:
+  explicit SociTransaction(SociContext context);
+  NodeTable& nodes() override { return nodes_; }
+  CertificateTable& certificates() override { return certificates_; }
+  TokenTable& tokens() override { return tokens_; }
+  EnrollmentTable& enrollments() override { return enrollments_; }
+  BundleTable& bundles() override { return bundles_; }
+  InventoryTable& inventory() override { return inventory_; }
+  RunTable& runs() override { return runs_; }
+  StepResultTable& step_results() override { return step_results_; }
+  SecretTable& secrets() override { return secrets_; }
+  EventTable& events() override { return events_; }
+
+ private:
+  SociNodeTable nodes_;
+  SociCertificateTable certificates_;
+  SociTokenTable tokens_;
+  SociEnrollmentTable enrollments_;
+  SociBundleTable bundles_;
+  SociInventoryTable inventory_;
+  SociRunTable runs_;
+  SociStepResultTable step_results_;
+  SociSecretTable secrets_;
+  SociEventTable events_;
+};
+
+}  // namespace muster::controller

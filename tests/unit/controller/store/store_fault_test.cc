@@ -1,0 +1,137 @@
+// What the administrator is told when the disk or the file is not as it should be.
+#include <cstdio>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <sched.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/digest.h"
+#include "common/base/status.h"
+#include "controller/store/soci_store.h"
+#include "controller/store/tables.h"
+#include "tests/fakes/status_matchers.h"
+
+namespace muster::controller {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+NodeRecord NodeWithFacts(int number, size_t bytes) {
+  NodeRecord node;
+  node.uuid = absl::StrCat("u", number);
+  node.name = absl::StrCat("c", number);
+  node.facts = RandomBytes(bytes);
+  return node;
+}
+
+// A folder on a file system of 2 MiB that only this process sees.
+class SmallDisk {
+ public:
+  explicit SmallDisk(const std::string& path) : path_(path) {
+    std::filesystem::create_directories(path);
+    ok_ = unshare(CLONE_NEWNS) == 0 &&
+          mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+          mount("tmpfs", path.c_str(), "tmpfs", 0, "size=2m") == 0;
+    if (!ok_) std::perror("small disk");
+  }
+  ~SmallDisk() {
+    if (ok_) umount2(path_.c_str(), MNT_DETACH);
+  }
+  bool ok() const { return ok_; }
+
+ private:
+  const std::string path_;
+  bool ok_ = false;
+};
+
+class StoreFaultTest : public ::testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  const std::string folder_ = absl::StrCat(::testing::TempDir(), "muster_store_", getpid());
+  const std::string path_ = folder_ + "/muster.db";
+};
+
+TEST_F(StoreFaultTest, FullDiskLosesNothingAndSaysSo) {
+  SmallDisk disk(folder_ + "/disk");
+  ASSERT_TRUE(disk.ok());
+  const std::string path = folder_ + "/disk/muster.db";
+  auto store = OpenStore(path);
+  ASSERT_OK(store);
+  int kept = 0;
+  absl::Status status;
+  while (status.ok() && kept < 1000) {
+    status = (*store)->Update(
+        [&](Transaction& txn) { return txn.nodes().Put(NodeWithFacts(kept, 50'000)); });
+    if (status.ok()) ++kept;
+  }
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted,
+                               AllOf(HasSubstr(path), HasSubstr("is full"), HasSubstr("df -h"))));
+  EXPECT_GT(kept, 2);
+  const auto count = [&] {
+    size_t nodes = 0;
+    EXPECT_OK((*store)->View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(const auto all, txn.nodes().List());
+      nodes = all.size();
+      return absl::OkStatus();
+    }));
+    return nodes;
+  };
+  EXPECT_EQ(count(), static_cast<size_t>(kept));
+  // Room again: it goes on without a restart, and a restart finds everything.
+  ASSERT_EQ(mount("tmpfs", (folder_ + "/disk").c_str(), "tmpfs", MS_REMOUNT, "size=8m"), 0);
+  EXPECT_OK((*store)->Update(
+      [&](Transaction& txn) { return txn.nodes().Put(NodeWithFacts(kept, 50'000)); }));
+  store->reset();
+  store = OpenStore(path);
+  ASSERT_OK(store);
+  EXPECT_EQ(count(), static_cast<size_t>(kept) + 1);
+  store->reset();
+}
+
+TEST_F(StoreFaultTest, NoRoomForANewStore) {
+  SmallDisk disk(folder_ + "/disk");
+  ASSERT_TRUE(disk.ok());
+  std::ofstream(folder_ + "/disk/ballast") << std::string(2 << 20, 'x');
+  EXPECT_THAT(OpenStore(folder_ + "/disk/muster.db"),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("is full")));
+}
+
+TEST_F(StoreFaultTest, FileOfAnotherKindIsRefused) {
+  std::ofstream(path_) << std::string(8192, 'x');
+  EXPECT_THAT(OpenStore(path_), StatusIs(absl::StatusCode::kDataLoss,
+                                         AllOf(HasSubstr(path_), HasSubstr("backup"))));
+}
+
+TEST_F(StoreFaultTest, DamagedPagesAreFoundAtStart) {
+  {
+    auto store = OpenStore(path_);
+    ASSERT_OK(store);
+    for (int i = 0; i < 20; ++i) {
+      ASSERT_OK((*store)->Update(
+          [&](Transaction& txn) { return txn.nodes().Put(NodeWithFacts(i, 3'000)); }));
+    }
+  }
+  const auto size = std::filesystem::file_size(path_);
+  ASSERT_GT(size, 8u * 4096);
+  std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+  for (uintmax_t page = 1; page < size / 4096; ++page) {
+    file.seekp(static_cast<std::streamoff>(page * 4096));
+    file << std::string(100, '\x5a');
+  }
+  file.close();
+  EXPECT_THAT(OpenStore(path_), StatusIs(absl::StatusCode::kDataLoss,
+                                         AllOf(HasSubstr(path_), HasSubstr("backup"))));
+}
+
+}  // namespace
+}  // namespace muster::controller

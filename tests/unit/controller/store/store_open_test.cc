@@ -1,0 +1,145 @@
+#include <filesystem>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "controller/store/soci_guard.h"
+#include "controller/store/soci_headers.h"
+#include "controller/store/soci_store.h"
+#include "controller/store/tables.h"
+#include "tests/fakes/status_matchers.h"
+
+namespace muster::controller {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class StoreOpenTest : public ::testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  // What somebody with a database tool might do to the file.
+  absl::Status Tamper(const std::string& sql) {
+    return Guard(path_, "tampering", [&]() -> absl::Status {
+      soci::session session(*soci::factory_sqlite3(), absl::StrCat("dbname=", path_));
+      session << sql;
+      return absl::OkStatus();
+    });
+  }
+
+  const std::string folder_ = absl::StrCat(::testing::TempDir(), "muster_open_", getpid());
+  const std::string path_ = folder_ + "/muster.db";
+};
+
+TEST_F(StoreOpenTest, RowsSurviveAndTheFileIsPrivate) {
+  {
+    auto store = OpenStore(path_);
+    ASSERT_OK(store);
+    ASSERT_OK((*store)->Update([](Transaction& txn) {
+      return txn.nodes().Put({.uuid = "u1", .name = "c001"});
+    }));
+    EXPECT_GT((*store)->SizeBytes(), 4096u);
+  }
+  for (const char* suffix : {"", ".lock"}) {
+    struct stat info;
+    ASSERT_EQ(stat((path_ + suffix).c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777, 0600u) << suffix;
+  }
+  auto store = OpenStore(path_);
+  ASSERT_OK(store);
+  ASSERT_OK((*store)->View([](Transaction& txn) { return txn.nodes().Get("u1").status(); }));
+}
+
+TEST_F(StoreOpenTest, SecondOpenerIsToldWhoHoldsIt) {
+  auto store = OpenStore(path_);
+  ASSERT_OK(store);
+  EXPECT_THAT(OpenStore(path_),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr(path_), HasSubstr(absl::StrCat("process ", getpid())),
+                             HasSubstr("another musterd"))));
+  store->reset();
+  EXPECT_OK(OpenStore(path_));
+}
+
+TEST_F(StoreOpenTest, KilledHolderLeavesNoLock) {
+  const pid_t child = fork();
+  if (child == 0) {
+    auto store = OpenStore(path_);
+    if (!store.ok()) _exit(1);
+    const absl::Status put = (*store)->Update([](Transaction& txn) {
+      return txn.nodes().Put({.uuid = "u1", .name = "c001"});
+    });
+    if (!put.ok()) _exit(2);
+    raise(SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  auto store = OpenStore(path_);
+  ASSERT_OK(store);
+  ASSERT_OK((*store)->View([](Transaction& txn) { return txn.nodes().Get("u1").status(); }));
+}
+
+TEST_F(StoreOpenTest, MissingFolderIsNamed) {
+  EXPECT_THAT(OpenStore(folder_ + "/nowhere/muster.db"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nowhere/muster.db")));
+}
+
+TEST_F(StoreOpenTest, NewerSchemaIsRefused) {
+  ASSERT_OK(OpenStore(path_));
+  ASSERT_OK(Tamper("INSERT INTO migrations (version, name) VALUES (99, 'future')"));
+  EXPECT_THAT(OpenStore(path_),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("schema 99"), HasSubstr("newer musterd"))));
+}
+
+TEST_F(StoreOpenTest, ForeignLockBecomesUnavailableNotAHang) {
+  auto store = OpenStore(path_);
+  ASSERT_OK(store);
+  ASSERT_OK(Guard(path_, "foreign lock", [&]() -> absl::Status {
+    soci::session session(*soci::factory_sqlite3(), absl::StrCat("dbname=", path_));
+    session << "BEGIN IMMEDIATE";
+    EXPECT_THAT((*store)->Update([](Transaction&) { return absl::OkStatus(); }),
+                StatusIs(absl::StatusCode::kUnavailable,
+                         AllOf(HasSubstr(path_), HasSubstr("locked"))));
+    return absl::OkStatus();
+  }));
+  EXPECT_OK((*store)->Update([](Transaction&) { return absl::OkStatus(); }));
+}
+
+TEST_F(StoreOpenTest, AuditLogRefusesChangesAndShowsForgery) {
+  {
+    auto store = OpenStore(path_);
+    ASSERT_OK(store);
+    for (const char* action : {"token.create", "node.remove", "run.create"}) {
+      ASSERT_OK((*store)->Update([&](Transaction& txn) {
+        return txn.events().Append(
+            {.time = absl::FromUnixSeconds(1), .actor = "admin:mallory", .action = action});
+      }));
+    }
+  }
+  EXPECT_THAT(Tamper("UPDATE events SET actor = 'admin:alice' WHERE sequence = 2"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("append-only")));
+  EXPECT_THAT(Tamper("DELETE FROM events WHERE sequence = 2"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("append-only")));
+  // Whoever may drop the trigger may change the row, but not the hashes that cover it.
+  ASSERT_OK(Tamper("DROP TRIGGER events_never_change"));
+  ASSERT_OK(Tamper("UPDATE events SET actor = 'admin:alice' WHERE sequence = 2"));
+  auto store = OpenStore(path_);
+  ASSERT_OK(store);
+  ASSERT_OK((*store)->View([](Transaction& txn) -> absl::Status {
+    EXPECT_EQ(*txn.events().FirstBroken(), std::optional<uint64_t>(2));
+    return absl::OkStatus();
+  }));
+}
+
+}  // namespace
+}  // namespace muster::controller

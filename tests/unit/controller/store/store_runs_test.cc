@@ -1,0 +1,139 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "controller/store/soci_store.h"
+#include "controller/store/tables.h"
+#include "tests/fakes/status_matchers.h"
+
+namespace muster::controller {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const absl::Time kNow = absl::FromUnixSeconds(1700000000);
+
+std::unique_ptr<Store> Memory() {
+  auto store = OpenStore(":memory:");
+  EXPECT_OK(store);
+  return *std::move(store);
+}
+
+RunRecord SampleRun(const std::string& id, RunRecord::State state, absl::Time created) {
+  RunRecord run;
+  run.run_id = id;
+  run.state = state;
+  run.request = std::string("\x0a\x00\xfe", 3);
+  run.created_by = "alice";
+  run.created_at = created;
+  run.inventory_revision = 4;
+  run.current_play = 1;
+  run.plays = {"slurm controller", "workers, all"};
+  return run;
+}
+
+TEST(StoreRuns, ComeBackNewestFirst) {
+  auto store = Memory();
+  ASSERT_OK(store->Update([](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.runs().Put(SampleRun("r-1", RunRecord::kRunning, kNow)));
+    RETURN_IF_ERROR(
+        txn.runs().Put(SampleRun("r-2", RunRecord::kRunning, kNow + absl::Seconds(1))));
+    RunRecord done = SampleRun("r-1", RunRecord::kSucceeded, kNow);
+    done.finished_at = kNow + absl::Seconds(5);
+    done.plays.clear();
+    return txn.runs().Put(done);
+  }));
+  ASSERT_OK(store->View([](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const auto all, txn.runs().List(10));
+    EXPECT_EQ(all.size(), 2u);
+    EXPECT_EQ(all[0].run_id, "r-2");
+    EXPECT_THAT(all[0].plays, ElementsAre("slurm controller", "workers, all"));
+    EXPECT_THAT(all[1].plays, IsEmpty());
+    EXPECT_EQ(all[1].finished_at, kNow + absl::Seconds(5));
+    EXPECT_EQ(all[0].request.size(), 3u);
+    EXPECT_EQ(txn.runs().List(1)->size(), 1u);
+    ASSIGN_OR_RETURN(const auto running, txn.runs().ListRunning());
+    EXPECT_EQ(running.size(), 1u);
+    EXPECT_EQ(running[0].run_id, "r-2");
+    EXPECT_THAT(txn.runs().Get("r-9"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("r-9")));
+    return absl::OkStatus();
+  }));
+}
+
+TEST(StoreRuns, PuttingARunAgainKeepsItsNodesAndResults) {
+  auto store = Memory();
+  ASSERT_OK(store->Update([](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.runs().Put(SampleRun("r-1", RunRecord::kRunning, kNow)));
+    RunNodeRecord node = {.run_id = "r-1", .node = "c002", .node_uuid = "u", .state = "waiting"};
+    RETURN_IF_ERROR(txn.runs().PutNode(node));
+    node.node = "c001";
+    RETURN_IF_ERROR(txn.runs().PutNode(node));
+    node.node = "c002";
+    node.state = "done";
+    node.changed = 3;
+    RETURN_IF_ERROR(txn.runs().PutNode(node));
+    StepResultRecord step = {.run_id = "r-1", .node = "c002", .sequence = 2, .step_id = "munge/a",
+                             .status = 1, .result = "x", .time = kNow};
+    RETURN_IF_ERROR(txn.step_results().Put(step));
+    step.node = "c001";
+    step.sequence = 1;
+    RETURN_IF_ERROR(txn.step_results().Put(step));
+    step.result = "y";
+    step.sequence = 3;
+    RETURN_IF_ERROR(txn.step_results().Put(step));
+    return txn.runs().Put(SampleRun("r-1", RunRecord::kFailed, kNow));
+  }));
+  ASSERT_OK(store->View([](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const auto nodes, txn.runs().ListNodes("r-1"));
+    EXPECT_EQ(nodes.size(), 2u);
+    EXPECT_EQ(nodes[0].node, "c002");
+    EXPECT_EQ(nodes[0].state, "done");
+    EXPECT_EQ(nodes[0].changed, 3u);
+    ASSIGN_OR_RETURN(const auto results, txn.step_results().List("r-1", ""));
+    EXPECT_EQ(results.size(), 2u);
+    EXPECT_EQ(results[0].node, "c002");
+    EXPECT_EQ(results[1].result, "y");
+    EXPECT_EQ(txn.step_results().List("r-1", "c001")->size(), 1u);
+    return absl::OkStatus();
+  }));
+}
+
+TEST(StoreRuns, NodeOfNoRunIsRefused) {
+  auto store = Memory();
+  EXPECT_THAT(store->Update([](Transaction& txn) {
+                return txn.runs().PutNode({.run_id = "r-9", .node = "c001", .state = "waiting"});
+              }),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("FOREIGN KEY")));
+}
+
+EventRecord SampleEvent(const std::string& action) {
+  return {.time = kNow, .actor = "admin:alice", .peer = "10.0.0.1:1", .action = action,
+          .subject = "c001"};
+}
+
+TEST(StoreEvents, AreChainedAndCounted) {
+  auto store = Memory();
+  for (const char* action : {"a", "b", "c"}) {
+    ASSERT_OK(store->Update(
+        [&](Transaction& txn) { return txn.events().Append(SampleEvent(action)); }));
+  }
+  ASSERT_OK(store->View([](Transaction& txn) -> absl::Status {
+    EXPECT_EQ(*txn.events().Count(), 3u);
+    EXPECT_EQ(*txn.events().FirstBroken(), std::nullopt);
+    ASSIGN_OR_RETURN(const auto newest, txn.events().List(2, 0));
+    EXPECT_EQ(newest.size(), 2u);
+    EXPECT_EQ(newest[0].action, "c");
+    EXPECT_EQ(newest[0].sequence, 3u);
+    ASSIGN_OR_RETURN(const auto older, txn.events().List(10, 2));
+    EXPECT_EQ(older.size(), 1u);
+    EXPECT_EQ(older[0].action, "a");
+    return absl::OkStatus();
+  }));
+}
+
+}  // namespace
+}  // namespace muster::controller

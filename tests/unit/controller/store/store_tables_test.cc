@@ -1,0 +1,230 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/base/status.h"
+#include "controller/store/soci_store.h"
+#include "controller/store/tables.h"
+#include "tests/fakes/status_matchers.h"
+
+namespace muster::controller {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const absl::Time kNow = absl::FromUnixMicros(1700000000123456);
+
+class StoreTablesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto store = OpenStore(":memory:");
+    ASSERT_OK(store);
+    store_ = *std::move(store);
+  }
+  absl::Status Update(absl::FunctionRef<absl::Status(Transaction&)> fn) {
+    return store_->Update(fn);
+  }
+  absl::Status View(absl::FunctionRef<absl::Status(Transaction&)> fn) { return store_->View(fn); }
+
+  std::unique_ptr<Store> store_;
+};
+
+NodeRecord SampleNode(const std::string& uuid, const std::string& name) {
+  NodeRecord node;
+  node.uuid = uuid;
+  node.name = name;
+  node.state = NodeRecord::kEnrolled;
+  node.description = "it's a \"machine\"; ümlaut";
+  node.agent_version = "0.1.0";
+  node.boot_id = "boot";
+  node.facts = std::string("\x00\x01\xff'\x00tail", 9);
+  node.enrolled_at = kNow;
+  node.plan_sequence = uint64_t{1} << 40;
+  node.report_sequence = 3;
+  node.last_run_id = "r-1";
+  node.last_run_result = "changed";
+  return node;
+}
+
+TEST_F(StoreTablesTest, NodeComesBackAsItWasPut) {
+  ASSERT_OK(Update([](Transaction& txn) { return txn.nodes().Put(SampleNode("u1", "c001")); }));
+  ASSERT_OK(View([](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const NodeRecord node, txn.nodes().GetByName("c001"));
+    const NodeRecord want = SampleNode("u1", "c001");
+    EXPECT_EQ(node.uuid, want.uuid);
+    EXPECT_EQ(node.state, want.state);
+    EXPECT_EQ(node.description, want.description);
+    EXPECT_EQ(node.agent_version, want.agent_version);
+    EXPECT_EQ(node.boot_id, want.boot_id);
+    EXPECT_EQ(node.facts, want.facts);
+    EXPECT_EQ(node.enrolled_at, want.enrolled_at);
+    EXPECT_EQ(node.last_seen_at, std::nullopt);
+    EXPECT_EQ(node.plan_sequence, want.plan_sequence);
+    EXPECT_EQ(node.report_sequence, want.report_sequence);
+    EXPECT_EQ(node.last_run_id, want.last_run_id);
+    EXPECT_EQ(node.last_run_result, want.last_run_result);
+    return absl::OkStatus();
+  }));
+}
+
+TEST_F(StoreTablesTest, NameBelongsToOneLivingMachine) {
+  ASSERT_OK(Update([](Transaction& txn) { return txn.nodes().Put(SampleNode("u1", "c001")); }));
+  EXPECT_THAT(
+      Update([](Transaction& txn) { return txn.nodes().Put(SampleNode("u2", "c001")); }),
+      StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("nodes.name")));
+  ASSERT_OK(Update([](Transaction& txn) -> absl::Status {
+    NodeRecord old = SampleNode("u1", "c001");
+    old.state = NodeRecord::kRemoved;
+    RETURN_IF_ERROR(txn.nodes().Put(old));
+    return txn.nodes().Put(SampleNode("u2", "c001"));
+  }));
+  ASSERT_OK(View([](Transaction& txn) -> absl::Status {
+    EXPECT_EQ(txn.nodes().GetByName("c001")->uuid, "u2");
+    EXPECT_EQ(txn.nodes().List()->size(), 2u);
+    EXPECT_THAT(txn.nodes().Get("u3"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("u3")));
+    return absl::OkStatus();
+  }));
+}
+
+TEST_F(StoreTablesTest, UpdateKeepsAllOrNothing) {
+  EXPECT_THAT(Update([](Transaction& txn) -> absl::Status {
+                RETURN_IF_ERROR(txn.nodes().Put(SampleNode("u1", "c001")));
+                return absl::CancelledError("second thoughts");
+              }),
+              StatusIs(absl::StatusCode::kCancelled, "second thoughts"));
+  ASSERT_OK(View([](Transaction& txn) -> absl::Status {
+    EXPECT_THAT(*txn.nodes().List(), IsEmpty());
+    return absl::OkStatus();
+  }));
+}
+
+TEST_F(StoreTablesTest, ViewKeepsNothing) {
+  ASSERT_OK(View([](Transaction& txn) { return txn.nodes().Put(SampleNode("u1", "c001")); }));
+  ASSERT_OK(View([](Transaction& txn) -> absl::Status {
+    EXPECT_THAT(*txn.nodes().List(), IsEmpty());
+    return absl::OkStatus();
+  }));
+}
+
+CertificateRecord SampleCertificate(const std::string& serial, const std::string& uuid) {
+  return {.serial = serial,
+          .node_uuid = uuid,
+          .user = uuid.empty() ? "alice" : "",
+          .role = uuid.empty() ? "admin" : "node",
+          .not_before = kNow,
+          .not_after = kNow + absl::Hours(24)};
+}
+
+TEST_F(StoreTablesTest, DenylistHoldsRevokedCertificatesUntilTheyExpire) {
+  ASSERT_OK(Update([](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.certificates().Insert(SampleCertificate("aa", "u1")));
+    RETURN_IF_ERROR(txn.certificates().Insert(SampleCertificate("bb", "u1")));
+    RETURN_IF_ERROR(txn.certificates().Insert(SampleCertificate("cc", "")));
+    // The node may come after its certificate, within the transaction.
+    RETURN_IF_ERROR(txn.nodes().Put(SampleNode("u1", "c001")));
+    return txn.certificates().RevokeByNode("u1", kNow + absl::Hours(1));
+  }));
+  ASSERT_OK(View([](Transaction& txn) -> absl::Status {
+    EXPECT_THAT(*txn.certificates().ListDenied(kNow + absl::Hours(2)), ElementsAre("aa", "bb"));
+    EXPECT_THAT(*txn.certificates().ListDenied(kNow + absl::Hours(24)), IsEmpty());
+    EXPECT_EQ(txn.certificates().ListByNode("u1")->size(), 2u);
+    ASSIGN_OR_RETURN(const CertificateRecord user, txn.certificates().Get("cc"));
+    EXPECT_EQ(user.user, "alice");
+    EXPECT_EQ(user.node_uuid, "");
+    EXPECT_EQ(user.revoked_at, std::nullopt);
+    return absl::OkStatus();
+  }));
+}
+
+TEST_F(StoreTablesTest, CertificateOfNoNodeIsRefused) {
+  EXPECT_THAT(Update([](Transaction& txn) {
+                return txn.certificates().Insert(SampleCertificate("aa", "nobody"));
+              }),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("FOREIGN KEY")));
+}
+
+TEST_F(StoreTablesTest, TokensAreMarkedOnce) {
+  const TokenRecord token = {.token_id = "t-1",
+                             .hash = "00ff",
+                             .node_name = "c001",
+                             .require_approval = true,
+                             .created_by = "alice",
+                             .created_at = kNow,
+                             .expires_at = kNow + absl::Hours(1)};
+  ASSERT_OK(Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.tokens().Insert(token));
+    RETURN_IF_ERROR(txn.tokens().MarkUsed("t-1", kNow + absl::Minutes(1)));
+    RETURN_IF_ERROR(txn.tokens().Revoke("t-1", kNow + absl::Minutes(2)));
+    return txn.tokens().Revoke("t-1", kNow + absl::Minutes(3));
+  }));
+  ASSERT_OK(View([](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const TokenRecord got, txn.tokens().GetByHash("00ff"));
+    EXPECT_TRUE(got.require_approval);
+    EXPECT_EQ(got.used_at, kNow + absl::Minutes(1));
+    EXPECT_EQ(got.revoked_at, kNow + absl::Minutes(2));
+    EXPECT_EQ(txn.tokens().List()->size(), 1u);
+    return absl::OkStatus();
+  }));
+  EXPECT_THAT(Update([&](Transaction& txn) { return txn.tokens().MarkUsed("t-2", kNow); }),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("t-2")));
+  EXPECT_THAT(Update([&](Transaction& txn) { return txn.tokens().Insert(token); }),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("tokens")));
+}
+
+TEST_F(StoreTablesTest, EnrollmentsComeAndGo) {
+  EnrollmentRecord row = {.enrollment_id = "e-1",
+                          .token_hash = "h",
+                          .node_uuid = "u",
+                          .node_name = "c001",
+                          .csr_pem = "csr",
+                          .description = "d",
+                          .peer = "p",
+                          .requested_at = kNow};
+  ASSERT_OK(Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.enrollments().Put(row));
+    row.certificate_pem = "pem";
+    row.rejected = true;
+    return txn.enrollments().Put(row);
+  }));
+  ASSERT_OK(Update([](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const EnrollmentRecord got, txn.enrollments().Get("e-1"));
+    EXPECT_EQ(got.certificate_pem, "pem");
+    EXPECT_TRUE(got.rejected);
+    EXPECT_EQ(got.requested_at, kNow);
+    EXPECT_EQ(txn.enrollments().List()->size(), 1u);
+    RETURN_IF_ERROR(txn.enrollments().Delete("e-1"));
+    EXPECT_THAT(txn.enrollments().Get("e-1"), StatusIs(absl::StatusCode::kNotFound, "no enrolment e-1"));
+    return absl::OkStatus();
+  }));
+}
+
+TEST_F(StoreTablesTest, BundlesInventoryAndSecretsComeBack) {
+  const std::string binary("\x00\x80\xff\n", 4);
+  ASSERT_OK(Update([&](Transaction& txn) -> absl::Status {
+    EXPECT_THAT(txn.inventory().Latest(),
+                StatusIs(absl::StatusCode::kNotFound, HasSubstr("muster inventory apply")));
+    RETURN_IF_ERROR(txn.bundles().Put({"beef", 12, kNow}));
+    RETURN_IF_ERROR(txn.inventory().Insert({1, kNow, "alice", binary}));
+    RETURN_IF_ERROR(txn.inventory().Insert({2, kNow, "bob", ""}));
+    RETURN_IF_ERROR(txn.secrets().Put({"munge_key", 1, "old", kNow, "alice"}));
+    return txn.secrets().Put({"munge_key", 2, binary, kNow, "bob"});
+  }));
+  ASSERT_OK(View([&](Transaction& txn) -> absl::Status {
+    EXPECT_EQ(txn.bundles().Get("beef")->size, 12u);
+    EXPECT_EQ(txn.inventory().Latest()->revision, 2u);
+    EXPECT_EQ(txn.inventory().Get(1)->files, binary);
+    EXPECT_EQ(txn.inventory().Get(2)->files, "");
+    ASSIGN_OR_RETURN(const SecretRecord secret, txn.secrets().Get("munge_key"));
+    EXPECT_EQ(secret.version, 2u);
+    EXPECT_EQ(secret.sealed, binary);
+    EXPECT_EQ(txn.secrets().List()->size(), 1u);
+    return absl::OkStatus();
+  }));
+  EXPECT_THAT(Update([&](Transaction& txn) { return txn.inventory().Insert({2, kNow, "x", ""}); }),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("inventory")));
+}
+
+}  // namespace
+}  // namespace muster::controller
