@@ -1,0 +1,48 @@
+// CPU topology, counted by hwloc as Slurm counts it.
+#include <hwloc.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "agent/facts/probe.h"
+#include "muster/v1/facts.pb.h"
+
+namespace muster::agent {
+namespace {
+
+struct DestroyTopology {
+  void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
+};
+
+uint32_t Count(hwloc_topology_t topology, hwloc_obj_type_t type) {
+  return static_cast<uint32_t>(std::max(0, hwloc_get_nbobjs_by_type(topology, type)));
+}
+
+}  // namespace
+
+absl::Status ProbeCpu(const ProbeContext& context, v1::Facts& facts) {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) return absl::InternalError("hwloc_topology_init failed");
+  const std::unique_ptr<hwloc_topology, DestroyTopology> topology(raw);
+  // The machine, not what the agent's own cpuset leaves of it: slurmd counts so too.
+  hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+  if (hwloc_topology_load(raw) != 0) return absl::InternalError("hwloc cannot read the topology");
+
+  const uint32_t threads = std::max(1u, Count(raw, HWLOC_OBJ_PU));
+  const uint32_t cores = std::max(1u, Count(raw, HWLOC_OBJ_CORE));
+  const uint32_t sockets = std::max(1u, Count(raw, HWLOC_OBJ_PACKAGE));
+
+  v1::CpuFacts& cpu = *facts.mutable_cpu();
+  cpu.set_cpus(threads);
+  cpu.set_boards(1);  // slurmd, too, reports one unless it is told otherwise
+  cpu.set_sockets(sockets);
+  cpu.set_cores_per_socket(std::max(1u, cores / sockets));
+  cpu.set_threads_per_core(std::max(1u, threads / cores));
+  cpu.set_numa_nodes(std::max(1u, Count(raw, HWLOC_OBJ_NUMANODE)));
+  if (const hwloc_obj_t package = hwloc_get_obj_by_type(raw, HWLOC_OBJ_PACKAGE, 0)) {
+    if (const char* model = hwloc_obj_get_info_by_name(package, "CPUModel")) cpu.set_model(model);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,75 @@
+#include "agent/facts/gather.h"
+
+#include <thread>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "common/base/clock.h"
+#include "google/protobuf/timestamp.pb.h"
+#include "muster/v1/facts.pb.h"
+
+namespace muster::agent {
+
+// One probe's running attempt and its latest answer.
+struct FactsGatherer::Slot {
+  absl::Mutex mutex;
+  bool running ABSL_GUARDED_BY(mutex) = false;
+  absl::Status status ABSL_GUARDED_BY(mutex);
+  v1::Facts facts ABSL_GUARDED_BY(mutex);
+};
+
+FactsGatherer::FactsGatherer(ProbeContext context, std::vector<Probe> probes, Clock& clock,
+                             absl::Duration timeout)
+    : context_(std::move(context)), probes_(std::move(probes)), clock_(clock), timeout_(timeout) {
+  for (size_t i = 0; i < probes_.size(); ++i) slots_.push_back(std::make_shared<Slot>());
+}
+
+FactsGatherer::~FactsGatherer() = default;
+
+v1::Facts FactsGatherer::Gather() {
+  const absl::Time deadline = clock_.Now() + timeout_;
+  std::vector<bool> hung(probes_.size());
+  for (size_t i = 0; i < probes_.size(); ++i) {
+    const std::shared_ptr<Slot> slot = slots_[i];
+    {
+      absl::MutexLock lock(&slot->mutex);
+      hung[i] = slot->running;
+      if (hung[i]) continue;
+      slot->running = true;
+    }
+    std::thread([slot, run = probes_[i].run, context = context_] {
+      v1::Facts facts;
+      absl::Status status = run(context, facts);
+      absl::MutexLock lock(&slot->mutex);
+      slot->facts = std::move(facts);
+      slot->status = std::move(status);
+      slot->running = false;
+    }).detach();
+  }
+  v1::Facts result;
+  for (size_t i = 0; i < probes_.size(); ++i) {
+    Slot& slot = *slots_[i];
+    absl::MutexLock lock(&slot.mutex);
+    const bool answered =
+        !hung[i] &&
+        clock_.AwaitUntil(
+            slot.mutex, absl::Condition(+[](bool* running) { return !*running; }, &slot.running),
+            deadline);
+    if (answered && slot.status.ok()) {
+      result.MergeFrom(slot.facts);
+      continue;
+    }
+    v1::UnknownFact& unknown = *result.add_unknown();
+    unknown.set_probe(probes_[i].name);
+    unknown.set_reason(answered ? std::string(slot.status.message())
+                                : absl::StrCat("no answer in ", absl::FormatDuration(timeout_)));
+  }
+  const int64_t now_ns = absl::ToUnixNanos(clock_.Now());
+  result.mutable_gathered_at()->set_seconds(now_ns / 1'000'000'000);
+  result.mutable_gathered_at()->set_nanos(static_cast<int32_t>(now_ns % 1'000'000'000));
+  return result;
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,43 @@
+// Runs all probes side by side; one that fails or hangs delays nobody.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "agent/facts/probe.h"
+
+namespace muster {
+class Clock;
+}
+
+namespace muster::agent {
+
+// How long a probe may take before it is reported as unknown.
+inline constexpr absl::Duration kProbeTimeout = absl::Seconds(5);
+
+// Gathers facts. Thread-safe.
+class FactsGatherer {
+ public:
+  // `clock` and what `context` points to must outlive the process's probes: they are globals of
+  // main(), or outlive the test.
+  FactsGatherer(ProbeContext context, std::vector<Probe> probes, Clock& clock,
+                absl::Duration timeout = kProbeTimeout);
+  ~FactsGatherer();
+
+  // Blocks at most `timeout`. A probe without an answer by then is unknown ("no answer in 5s");
+  // while it still hangs, later calls report it so at once and do not start another.
+  v1::Facts Gather();
+
+ private:
+  struct Slot;
+  const ProbeContext context_;
+  const std::vector<Probe> probes_;
+  Clock& clock_;
+  const absl::Duration timeout_;
+  // Shared with the probes' threads, which may outlive this object when they hang.
+  std::vector<std::shared_ptr<Slot>> slots_;
+};
+
+}  // namespace muster::agent

@@ -1,0 +1,49 @@
+// GPUs, as the driver's management library sees them.
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "agent/facts/nvml.h"
+#include "agent/facts/probe.h"
+#include "agent/facts/slurm_gpu_type.h"
+#include "common/base/status.h"
+#include "muster/v1/facts.pb.h"
+
+namespace muster::agent {
+namespace {
+
+// PCI base class 03: display controllers. NVSwitches and audio functions are other classes.
+bool HasNvidiaGpu(const ProbeContext& context) {
+  v1::Facts facts;
+  if (!ProbePci(context, facts).ok()) return false;
+  for (const v1::PciDeviceFacts& device : facts.pci_devices())
+    if (device.vendor_id() == "10de" && absl::StartsWith(device.class_code(), "03")) return true;
+  return false;
+}
+
+}  // namespace
+
+absl::Status ProbeGpus(const ProbeContext& context, v1::Facts& facts) {
+  const absl::StatusOr<NvmlReport> report = QueryNvml(context.nvml_library);
+  if (absl::IsNotFound(report.status()) && !HasNvidiaGpu(context))
+    return absl::OkStatus();  // no driver and nothing to drive: no GPUs, and that is known
+  RETURN_IF_ERROR(report.status());
+  facts.set_nvidia_driver_version(report->driver_version);
+  uint32_t index = 0;
+  for (const NvmlDevice& device : report->devices) {
+    v1::GpuFacts& gpu = *facts.add_gpus();
+    gpu.set_index(index++);
+    gpu.set_uuid(device.uuid);
+    gpu.set_name(device.name);
+    gpu.set_slurm_type(SlurmGpuType(device.name));
+    gpu.set_memory_mib(device.memory_bytes >> 20);
+    gpu.set_pci_address(device.pci_address);
+    gpu.set_serial(device.serial);
+    gpu.set_vbios_version(device.vbios_version);
+    if (device.minor_number >= 0)
+      gpu.set_device_path(absl::StrCat("/dev/nvidia", device.minor_number));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,54 @@
+// Mounted file systems that hold data.
+#include <set>
+
+#include "absl/strings/str_split.h"
+#include "agent/facts/probe.h"
+#include "agent/facts/sysfs.h"
+#include "common/base/status.h"
+#include "muster/v1/facts.pb.h"
+
+namespace muster::agent {
+namespace {
+
+const std::set<absl::string_view>& KernelsOwn() {
+  static const std::set<absl::string_view> kTypes = {
+      "autofs",    "binfmt_misc", "bpf",      "cgroup",    "cgroup2",  "configfs",
+      "debugfs",   "devpts",      "devtmpfs", "efivarfs",  "fusectl",  "hugetlbfs",
+      "mqueue",    "proc",        "pstore",   "rpc_pipefs", "securityfs", "sysfs",
+      "tracefs"};
+  return kTypes;
+}
+
+// fstab's escapes: blanks, tabs, newlines and backslashes are written as octal numbers.
+std::string Unescape(absl::string_view field) {
+  std::string text;
+  for (size_t i = 0; i < field.size(); ++i) {
+    const auto octal = [&field](size_t at) { return field[at] >= '0' && field[at] <= '7'; };
+    if (field[i] == '\\' && i + 3 < field.size() && octal(i + 1) && octal(i + 2) && octal(i + 3)) {
+      text += static_cast<char>((field[i + 1] - '0') * 64 + (field[i + 2] - '0') * 8 +
+                                (field[i + 3] - '0'));
+      i += 3;
+    } else {
+      text += field[i];
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::Status ProbeMounts(const ProbeContext& context, v1::Facts& facts) {
+  ASSIGN_OR_RETURN(const std::string text, ReadText(context.root + "/proc/self/mounts"));
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    const std::vector<absl::string_view> fields = absl::StrSplit(line, ' ');
+    if (fields.size() < 4 || KernelsOwn().count(fields[2]) > 0) continue;
+    v1::MountFacts& mount = *facts.add_mounts();
+    mount.set_source(Unescape(fields[0]));
+    mount.set_target(Unescape(fields[1]));
+    mount.set_type(std::string(fields[2]));
+    mount.set_options(std::string(fields[3]));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,49 @@
+// What a probe of the node's facts is, and the list of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace muster::sys {
+class ProcessRunner;
+}
+namespace muster::v1 {
+class Facts;
+}
+
+namespace muster::agent {
+
+// Where the probes look. Copied into each probe, since one that hangs outlives its caller.
+struct ProbeContext {
+  // Put before every path: "" on a node, a folder with a copied tree in tests.
+  std::string root;
+  // Runs programs (slurmd, systemd-detect-virt). Must outlive every probe.
+  sys::ProcessRunner* processes = nullptr;
+  // What dlopen() is given to find NVML.
+  std::string nvml_library = "libnvidia-ml.so.1";
+};
+
+// One aspect of the node. Fills its own part of `facts` or says why it cannot.
+struct Probe {
+  const char* name;
+  absl::Status (*run)(const ProbeContext& context, v1::Facts& facts);
+};
+
+// Every probe, in the order of the fields of v1::Facts.
+const std::vector<Probe>& AllProbes();
+
+absl::Status ProbeOs(const ProbeContext& context, v1::Facts& facts);
+absl::Status ProbeCpu(const ProbeContext& context, v1::Facts& facts);
+absl::Status ProbeMemory(const ProbeContext& context, v1::Facts& facts);
+absl::Status ProbeDisks(const ProbeContext& context, v1::Facts& facts);
+absl::Status ProbeNics(const ProbeContext& context, v1::Facts& facts);
+absl::Status ProbePci(const ProbeContext& context, v1::Facts& facts);
+absl::Status ProbeGpus(const ProbeContext& context, v1::Facts& facts);
+absl::Status ProbeSlurm(const ProbeContext& context, v1::Facts& facts);
+absl::Status ProbeMounts(const ProbeContext& context, v1::Facts& facts);
+absl::Status ProbeCgroup(const ProbeContext& context, v1::Facts& facts);
+
+}  // namespace muster::agent

@@ -1,0 +1,44 @@
+// The installed Slurm, asked itself.
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "agent/facts/probe.h"
+#include "common/base/status.h"
+#include "common/sys/process.h"
+#include "muster/v1/facts.pb.h"
+
+namespace muster::agent {
+namespace {
+
+absl::StatusOr<std::string> Ask(sys::ProcessRunner& processes, std::vector<std::string> argv) {
+  sys::ProcessSpec spec;
+  spec.argv = std::move(argv);
+  spec.timeout = absl::Seconds(4);
+  ASSIGN_OR_RETURN(const sys::ProcessResult result, processes.Run(spec));
+  if (result.exit_code != 0)
+    return absl::InternalError(absl::StrCat(spec.argv[0], " exited with ", result.exit_code));
+  return result.output;
+}
+
+}  // namespace
+
+absl::Status ProbeSlurm(const ProbeContext& context, v1::Facts& facts) {
+  v1::SlurmFacts& slurm = *facts.mutable_slurm();
+  for (const char* program : {"slurmd", "slurmctld", "sinfo"}) {
+    const absl::StatusOr<std::string> version = Ask(*context.processes, {program, "-V"});
+    if (!version.ok()) continue;  // not installed here
+    // "slurm-wlm 22.05.8", elsewhere "slurm 24.11.5".
+    const std::vector<std::string> words =
+        absl::StrSplit(*version, absl::ByAnyChar(" \n"), absl::SkipEmpty());
+    if (words.size() >= 2) slurm.set_version(words[1]);
+    if (absl::string_view(program) == "slurmd") {
+      ASSIGN_OR_RETURN(const std::string line, Ask(*context.processes, {"slurmd", "-C"}));
+      slurm.set_slurmd_c(line.substr(0, line.find('\n')));
+    }
+    break;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace muster::agent

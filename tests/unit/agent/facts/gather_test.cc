@@ -1,0 +1,63 @@
+#include "agent/facts/gather.h"
+
+#include <atomic>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/synchronization/notification.h"
+#include "common/base/clock.h"
+#include "muster/v1/facts.pb.h"
+
+namespace muster::agent {
+namespace {
+
+absl::Notification* release_hung_probe = nullptr;
+std::atomic<int> hung_probe_starts{0};
+
+absl::Status Good(const ProbeContext&, v1::Facts& facts) {
+  facts.mutable_memory()->set_total_mib(7);
+  return absl::OkStatus();
+}
+absl::Status Bad(const ProbeContext&, v1::Facts& facts) {
+  facts.mutable_cpu()->set_cpus(99);  // half an answer must not be taken
+  return absl::InternalError("no such topology");
+}
+absl::Status Hangs(const ProbeContext&, v1::Facts&) {
+  ++hung_probe_starts;
+  release_hung_probe->WaitForNotification();
+  return absl::OkStatus();
+}
+
+TEST(Gather, FailedAndHungProbesAreUnknownAndDelayNobody) {
+  absl::Notification release;
+  release_hung_probe = &release;
+  RealClock clock;
+  FactsGatherer gatherer({}, {{"memory", Good}, {"cpu", Bad}, {"gpus", Hangs}}, clock,
+                         absl::Milliseconds(200));
+  v1::Facts facts = gatherer.Gather();
+  EXPECT_EQ(facts.memory().total_mib(), 7u);
+  EXPECT_FALSE(facts.has_cpu());
+  ASSERT_EQ(facts.unknown_size(), 2);
+  EXPECT_EQ(facts.unknown(0).probe(), "cpu");
+  EXPECT_EQ(facts.unknown(0).reason(), "no such topology");
+  EXPECT_EQ(facts.unknown(1).probe(), "gpus");
+  EXPECT_EQ(facts.unknown(1).reason(), "no answer in 200ms");
+
+  facts = gatherer.Gather();  // still hanging: said so, and not started again
+  EXPECT_EQ(facts.unknown_size(), 2);
+  EXPECT_EQ(hung_probe_starts, 1);
+  release.Notify();
+  // Once the probe has come back, it is asked again.
+  for (int i = 0; i < 100 && facts.unknown_size() == 2; ++i) facts = gatherer.Gather();
+  EXPECT_EQ(facts.unknown_size(), 1);
+  EXPECT_GT(hung_probe_starts, 1);
+}
+
+TEST(Gather, EveryProbeHasAFieldsName) {
+  for (const Probe& probe : AllProbes())
+    EXPECT_NE(v1::Facts::descriptor()->FindFieldByName(probe.name), nullptr) << probe.name;
+}
+
+}  // namespace
+}  // namespace muster::agent

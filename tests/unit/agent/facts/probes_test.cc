@@ -1,0 +1,161 @@
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/facts/probe.h"
+#include "muster/v1/facts.pb.h"
+#include "tests/fakes/status_matchers.h"
+
+namespace muster::agent {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// A small copy of what a kernel shows, under a folder of the test's own.
+class Probes : public ::testing::Test {
+ protected:
+  Probes() : root_(::testing::TempDir() + "/probe-root-" + std::to_string(getpid())) {
+    std::filesystem::remove_all(root_);
+    context_.root = root_;
+  }
+  ~Probes() override { std::filesystem::remove_all(root_); }
+
+  void Write(const std::string& path, const std::string& text) {
+    const std::filesystem::path full = root_ + path;
+    std::filesystem::create_directories(full.parent_path());
+    std::ofstream(full) << text;
+  }
+
+  const std::string root_;
+  ProbeContext context_;
+  v1::Facts facts_;
+};
+
+TEST_F(Probes, MemoryInMebibytesRoundedDown) {
+  Write("/proc/meminfo", "MemTotal:       197925516 kB\nSwapTotal:       2047996 kB\n");
+  ASSERT_OK(ProbeMemory(context_, facts_));
+  EXPECT_EQ(facts_.memory().total_mib(), 193286u);
+  EXPECT_EQ(facts_.memory().swap_mib(), 1999u);
+}
+
+TEST_F(Probes, MemoryWithoutTotalIsAnError) {
+  Write("/proc/meminfo", "garbage\n");
+  EXPECT_THAT(ProbeMemory(context_, facts_),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no MemTotal")));
+  std::filesystem::remove(root_ + "/proc/meminfo");
+  EXPECT_THAT(ProbeMemory(context_, facts_),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/proc/meminfo")));
+}
+
+TEST_F(Probes, DisksWithoutVirtualAndEmptyOnes) {
+  Write("/sys/block/nvme0n1/size", "3750748848\n");
+  Write("/sys/block/nvme0n1/device/model", "SAMSUNG MZQL21T9HCJR-00A07  \n");
+  Write("/sys/block/nvme0n1/device/serial", "S64GNE0R\n");
+  Write("/sys/block/nvme0n1/queue/rotational", "0\n");
+  Write("/sys/block/sda/size", "7814037168\n");
+  Write("/sys/block/sda/queue/rotational", "1\n");
+  Write("/sys/block/sdb/size", "0\n");
+  Write("/sys/block/loop0/size", "8\n");
+  ASSERT_OK(ProbeDisks(context_, facts_));
+  ASSERT_EQ(facts_.disks_size(), 2);
+  EXPECT_EQ(facts_.disks(0).name(), "nvme0n1");
+  EXPECT_EQ(facts_.disks(0).size_bytes(), 1920383410176u);
+  EXPECT_EQ(facts_.disks(0).model(), "SAMSUNG MZQL21T9HCJR-00A07");
+  EXPECT_FALSE(facts_.disks(0).rotational());
+  EXPECT_TRUE(facts_.disks(1).rotational());
+}
+
+TEST_F(Probes, NicsWithSpeedOnlyWhereTheDriverTells) {
+  for (const char* name : {"eth0", "ib0", "lo"}) {
+    const std::string nic = std::string("/sys/class/net/") + name;
+    Write(nic + "/address", "52:54:00:12:34:56\n");
+    Write(nic + "/mtu", "9000\n");
+    Write(nic + "/operstate", "up\n");
+  }
+  Write("/sys/class/net/eth0/type", "1\n");
+  Write("/sys/class/net/eth0/speed", "10000\n");
+  Write("/sys/class/net/ib0/type", "32\n");
+  Write("/sys/class/net/ib0/speed", "-1\n");
+  Write("/sys/class/net/lo/type", "772\n");
+  ASSERT_OK(ProbeNics(context_, facts_));
+  ASSERT_EQ(facts_.nics_size(), 2);
+  EXPECT_EQ(facts_.nics(0).kind(), "ethernet");
+  EXPECT_EQ(facts_.nics(0).speed_mbits_per_s(), 10000u);
+  EXPECT_EQ(facts_.nics(0).mtu(), 9000u);
+  EXPECT_TRUE(facts_.nics(0).up());
+  EXPECT_EQ(facts_.nics(1).kind(), "infiniband");
+  EXPECT_FALSE(facts_.nics(1).has_speed_mbits_per_s());
+}
+
+TEST_F(Probes, PciListsNvidiaAndMellanoxOnly) {
+  const std::string devices = "/sys/bus/pci/devices/";
+  Write(devices + "0000:00:1f.2/vendor", "0x8086\n");
+  Write(devices + "0000:3b:00.0/vendor", "0x10de\n");
+  Write(devices + "0000:3b:00.0/device", "0x1e07\n");
+  Write(devices + "0000:3b:00.0/class", "0x030000\n");
+  Write(devices + "0000:3b:00.0/numa_node", "1\n");
+  Write(devices + "0000:5e:00.0/vendor", "0x15b3\n");
+  Write(devices + "0000:5e:00.0/device", "0x1003\n");
+  Write(devices + "0000:5e:00.0/class", "0x020700\n");
+  std::filesystem::create_directory_symlink("../../../bus/pci/drivers/mlx4_core",
+                                            root_ + devices + "0000:5e:00.0/driver");
+  ASSERT_OK(ProbePci(context_, facts_));
+  ASSERT_EQ(facts_.pci_devices_size(), 2);
+  EXPECT_EQ(facts_.pci_devices(0).device_id(), "1e07");
+  EXPECT_EQ(facts_.pci_devices(0).class_code(), "030000");
+  EXPECT_EQ(facts_.pci_devices(0).numa_node(), 1);
+  EXPECT_EQ(facts_.pci_devices(0).driver(), "");
+  EXPECT_EQ(facts_.pci_devices(1).driver(), "mlx4_core");
+  EXPECT_EQ(facts_.pci_devices(1).numa_node(), -1);
+}
+
+TEST_F(Probes, MountsWithoutTheKernelsOwnAndUnescaped) {
+  Write("/proc/self/mounts",
+        "proc /proc proc rw 0 0\n"
+        "/dev/sda1 / ext4 rw,relatime 0 0\n"
+        "beegfs_nodev /mnt/with\\040blank beegfs rw 0 0\n");
+  ASSERT_OK(ProbeMounts(context_, facts_));
+  ASSERT_EQ(facts_.mounts_size(), 2);
+  EXPECT_EQ(facts_.mounts(0).target(), "/");
+  EXPECT_EQ(facts_.mounts(1).target(), "/mnt/with blank");
+  EXPECT_EQ(facts_.mounts(1).type(), "beegfs");
+}
+
+TEST_F(Probes, CgroupVersionsAndContainers) {
+  Write("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu io memory pids\n");
+  ASSERT_OK(ProbeCgroup(context_, facts_));
+  EXPECT_EQ(facts_.cgroup().version(), 2u);
+  EXPECT_THAT(facts_.cgroup().controllers(), ElementsAre("cpuset", "cpu", "io", "memory", "pids"));
+  EXPECT_TRUE(facts_.cgroup().usable_by_slurm());
+
+  Write("/run/systemd/container", "systemd-nspawn\n");
+  v1::Facts contained;
+  ASSERT_OK(ProbeCgroup(context_, contained));
+  EXPECT_FALSE(contained.cgroup().usable_by_slurm());
+}
+
+TEST_F(Probes, CgroupVersion1ListsMountedControllers) {
+  Write("/sys/fs/cgroup/cpuset/tasks", "1\n");
+  Write("/sys/fs/cgroup/memory/tasks", "1\n");
+  Write("/sys/fs/cgroup/systemd/tasks", "1\n");
+  ASSERT_OK(ProbeCgroup(context_, facts_));
+  EXPECT_EQ(facts_.cgroup().version(), 1u);
+  EXPECT_THAT(facts_.cgroup().controllers(), ElementsAre("cpuset", "memory"));
+}
+
+TEST(Cpu, CountsThisMachineAsTheKernelDoes) {
+  v1::Facts facts;
+  ASSERT_OK(ProbeCpu({}, facts));
+  const v1::CpuFacts& cpu = facts.cpu();
+  EXPECT_EQ(cpu.cpus(), static_cast<uint32_t>(sysconf(_SC_NPROCESSORS_ONLN)));
+  EXPECT_EQ(cpu.cpus(), cpu.sockets() * cpu.cores_per_socket() * cpu.threads_per_core());
+}
+
+}  // namespace
+}  // namespace muster::agent
