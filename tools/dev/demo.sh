@@ -1,0 +1,60 @@
+# shellcheck shell=bash
+
+# A cluster from nothing: four machines, enrolled, rolled out, running a job.
+# Always from nothing, also when a demo is up: that is what it has to show.
+verb_demo() {
+  local lab="$DEV_CHECKOUT/tools/lab/lab" started recap
+  ((EUID == 0)) || die "the demo needs root"
+  verb_deps
+  verb_build release
+  trap _demo_failed EXIT
+
+  say "four bare Debian machines"
+  "$lab" up --name demo --login 1 --compute 3
+
+  _step muster node bootstrap --ssh 'login1,c[001-003]'
+  started=$EPOCHREALTIME
+  _step muster apply playbooks/site.yaml --yes
+  say "rollout: $(awk -v a="$started" -v b="$EPOCHREALTIME" 'BEGIN {printf "%.1f", b - a}') s"
+
+  _step exec login1 sinfo
+  _step exec login1 srun -N3 hostname
+
+  say "once more: nothing may change"
+  recap=$(_step muster apply playbooks/site.yaml --yes | tee /dev/stderr)
+  if [[ $recap != *changed=0* || $recap =~ changed=[1-9] ]]; then
+    die "the second apply changed something"
+  fi
+
+  trap - EXIT
+  cat <<EOF
+
+The cluster is up. Next:
+  ./dev lab muster --name demo node list      ask the controller
+  ./dev lab exec --name demo login1           a shell on the login node
+  ./dev lab help                              cut a link, reboot a node
+  ./dev lab down --name demo                  take it down
+EOF
+}
+
+# Shows a lab command as a reader would type it, and runs it.
+_step() {  # VERB ARGS…
+  local verb=$1
+  shift
+  printf '\n$ ./dev lab %s --name demo %s\n' "$verb" "${*@Q}" >&2
+  "$DEV_CHECKOUT/tools/lab/lab" "$verb" --name demo "$@" </dev/null
+}
+
+_demo_failed() {
+  local rc=$? state=${MUSTER_LAB_STATE:-/var/lib/muster-lab} logs=$DEV_CHECKOUT/build/demo-logs
+  if [[ -d $state/demo ]]; then
+    rm -rf "$logs"
+    mkdir -p "$logs"
+    "$DEV_CHECKOUT/tools/lab/lab" logs --name demo "$logs" || true
+    "$DEV_CHECKOUT/tools/lab/lab" down --name demo || true
+    say "the demo failed ($rc); it was taken down, its logs are in $logs"
+  else
+    say "the demo failed ($rc)"
+  fi
+  exit "$rc"
+}

@@ -1,0 +1,31 @@
+# shellcheck shell=bash
+
+# Prints the packages of a section of packages.txt.
+_packages() {  # SECTION
+  awk -v want="[$1]" '/^\[/ {on = ($0 == want); next} on && NF && !/^#/' "$DEV_SOURCE/packages.txt"
+}
+
+# Prints those that are not installed. One dpkg-query: this runs on every build.
+_missing() {  # PACKAGE…
+  comm -23 <(printf '%s\n' "$@" | sort) \
+    <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
+        sed -n 's/^installed //p' | sort -u)
+}
+
+# `deps lint` also installs what only format and lint need.
+verb_deps() {
+  local wanted missing sudo=()
+  mapfile -t wanted < <(_packages build; _packages lab; [[ ${1:-} != lint ]] || _packages lint)
+  mapfile -t missing < <(_missing "${wanted[@]}")
+  ((${#missing[@]})) || return 0
+  say "installing ${missing[*]}"
+  if ((EUID != 0)); then sudo=(sudo); fi
+  # The lab runs a package cache of its own, on loopback. Installing one must
+  # not open another to the network.
+  if [[ " ${missing[*]} " == *" apt-cacher-ng "* && -d /run/systemd/system ]]; then
+    "${sudo[@]}" systemctl mask --quiet apt-cacher-ng.service
+  fi
+  "${sudo[@]}" apt-get update -qq
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "${missing[@]}" </dev/null
+}

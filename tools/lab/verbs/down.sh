@@ -1,0 +1,22 @@
+# shellcheck shell=bash
+verb_down() {
+  local start=$EPOCHREALTIME
+  (($# == 0)) || die "down: unknown argument '$1'"
+  if [[ ! -d $LAB_DIR ]]; then say "there is no lab '$LAB_NAME'"; return 0; fi
+  lab_remove
+  say "lab '$LAB_NAME' is down in $(seconds_since "$start") s"
+}
+
+# Removes everything of a lab, each part on its own: a part that was never made
+# or is gone already stops nothing.
+lab_remove() {
+  local node
+  if [[ -d $LAB_DIR ]]; then
+    for node in $(lab_nodes); do node_stop "$node" & done
+    wait
+    cache_forward_stop
+  fi
+  network_down
+  rm -rf "$LAB_DIR"
+  cache_stop_if_unused
+}

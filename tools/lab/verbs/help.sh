@@ -1,0 +1,2 @@
+# shellcheck shell=bash
+verb_help() { cat "$LAB_SOURCE/help.txt"; }

@@ -1,0 +1,5 @@
+# shellcheck shell=bash
+verb_inventory() {
+  [[ -d $LAB_DIR/nodes ]] || die "there is no lab '$LAB_NAME'"
+  cat "$(inventory_write)"
+}

@@ -1,0 +1,65 @@
+# shellcheck shell=bash
+verb_up() {
+  local login=1 compute=3 suite=bookworm bare=
+  while (($#)); do
+    case $1 in
+      --login)   login=${2?--login N}; shift 2 ;;
+      --compute) compute=${2?--compute N}; shift 2 ;;
+      --suite)   suite=${2?--suite NAME}; shift 2 ;;
+      --bare)    bare=yes; shift ;;
+      *) die "up: unknown argument '$1'" ;;
+    esac
+  done
+  [[ $login =~ ^[1-9]$ ]] || die "--login: 1 to $LAB_MAX_LOGIN"
+  [[ $compute =~ ^(0|[1-9][0-9]{0,2})$ ]] || die "--compute: a number"
+  ((compute <= LAB_MAX_COMPUTE)) || die "--compute: at most $LAB_MAX_COMPUTE"
+  ((EUID == 0)) || die "needs root: it makes namespaces, mounts and cgroups"
+  up_refuse_other_checkout
+  local start=$EPOCHREALTIME
+
+  lab_remove   # leftovers of a lab of this name, however it ended
+  # From here on, whatever stops us takes the lab down with it.
+  LAB_UNDO=yes
+  subnet_take
+  echo "$LAB_CHECKOUT" >"$LAB_DIR/checkout"
+  echo "$suite" >"$LAB_DIR/suite"
+  cache_start
+  image_ensure "$suite" >"$LAB_DIR/image"
+
+  local node nodes
+  mapfile -t nodes < <(node_names "$login" "$compute")
+  up_write_hosts "${nodes[@]}"
+  ssh_prepare "${nodes[@]}"
+  network_up
+  cache_forward_start
+  say "booting ${#nodes[@]} $suite nodes in $(lab_address host)/24"
+  for node in "${nodes[@]}"; do
+    node_prepare "$node"
+    node_start "$node"
+  done
+  for node in "${nodes[@]}"; do node_wait "$node" 180; done
+  inventory_write >/dev/null
+  say "nodes up in $(seconds_since "$start") s"
+  [[ $bare ]] || controller_install
+  # shellcheck disable=SC2034
+  LAB_UNDO=
+  say "lab '$LAB_NAME' is up in $(seconds_since "$start") s; try: ./dev lab status --name $LAB_NAME"
+}
+
+up_refuse_other_checkout() {
+  local owner
+  owner=$(cat "$LAB_DIR/checkout" 2>/dev/null) || return 0
+  [[ $owner != "$LAB_CHECKOUT" ]] || return 0
+  for_each_running_node : | grep -q . || return 0
+  die "a lab '$LAB_NAME' of $owner is running; choose another --name, or take that one down first"
+}
+
+# Every name, as a site's DNS would give it.
+up_write_hosts() {  # NODE…
+  local node
+  {
+    echo "127.0.0.1 localhost"
+    echo "::1 localhost ip6-localhost ip6-loopback"
+    for node in "$@"; do echo "$(lab_address "$node") $node"; done
+  } >"$LAB_DIR/hosts"
+}
