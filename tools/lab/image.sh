@@ -1,17 +1,20 @@
 # Base roots: one folder a suite and recipe, shared read-only by all nodes.
 # shellcheck shell=bash
 
-image_suites=(bookworm trixie)
+readonly image_suites=(bookworm trixie)
 
 _image_recipe_hash() {  # SUITE
   { echo "$1"; (cd "$LAB_SOURCE/image" && sha256sum -- *); } | sha256sum | cut -c1-12
+}
+
+image_check_suite() {  # SUITE
+  [[ " ${image_suites[*]} " == *" $1 "* ]] || die "suite '$1': one of ${image_suites[*]}"
 }
 
 # Prints the folder of a suite's image, building it first if this recipe was
 # never built here.
 image_ensure() {  # SUITE
   local suite=$1 start=$EPOCHREALTIME dir
-  [[ " ${image_suites[*]} " == *" $suite "* ]] || die "suite '$suite': one of ${image_suites[*]}"
   dir=$LAB_CACHE_ROOT/$suite-$(_image_recipe_hash "$suite")
   mkdir -p "$LAB_CACHE_ROOT"
   (

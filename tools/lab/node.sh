@@ -36,7 +36,7 @@ node_start() {  # NODE
   # "slave" lets `ip netns delete` on the host reach into it.
   setsid unshare --mount --propagation slave \
     "$LAB_SOURCE/node-supervisor" "$LAB_NAME" "$1" "$(<"$LAB_DIR/image")" \
-    </dev/null >>"$dir/console.log" 2>&1 &
+    </dev/null >>"$dir/console.log" 2>&1 7>&- &
   process_record "$dir/supervisor.pid" $!
 }
 

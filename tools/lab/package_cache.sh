@@ -35,7 +35,7 @@ _cache_start() {
   chown -R apt-cacher-ng: "$LAB_PROXY_STATE" "$LAB_APT_CACHE"
   setsid setpriv --reuid apt-cacher-ng --regid apt-cacher-ng --init-groups \
     /usr/sbin/apt-cacher-ng -c "$LAB_PROXY_STATE/conf" \
-    </dev/null >"$LAB_PROXY_STATE/log/out" 2>&1 9>&- &
+    </dev/null >"$LAB_PROXY_STATE/log/out" 2>&1 9>&- 7>&- &
   process_record "$LAB_PROXY_STATE/pid" $!
   for ((i = 0; i < 100; i++)); do
     (: <"/dev/tcp/127.0.0.1/$LAB_PROXY_PORT") 2>/dev/null && return 0
@@ -59,7 +59,7 @@ cache_stop_if_unused() { with_lock _cache_stop_if_unused; }
 cache_forward_start() {
   setsid systemd-socket-activate --listen "$(lab_address host):3142" \
     /lib/systemd/systemd-socket-proxyd "127.0.0.1:$LAB_PROXY_PORT" \
-    </dev/null >"$LAB_DIR/forwarder.log" 2>&1 &
+    </dev/null >"$LAB_DIR/forwarder.log" 2>&1 7>&- &
   process_record "$LAB_DIR/forwarder.pid" $!
 }
 

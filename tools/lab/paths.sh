@@ -6,7 +6,7 @@
 LAB_STATE_ROOT=${MUSTER_LAB_STATE:-/var/lib/muster-lab}
 LAB_CACHE_ROOT=${MUSTER_LAB_CACHE:-/var/cache/muster-lab}
 
-LAB_LOCK=$LAB_STATE_ROOT/lock       # guards subnet numbers and the package cache
+LAB_LOCK=$LAB_STATE_ROOT/.lock      # guards subnet numbers and the package cache
 LAB_APT_CACHE=$LAB_CACHE_ROOT/apt   # packages, kept between labs
 LAB_PROXY_STATE=$LAB_STATE_ROOT/.proxy
 

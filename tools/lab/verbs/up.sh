@@ -13,7 +13,9 @@ verb_up() {
   [[ $login =~ ^[1-9]$ ]] || die "--login: 1 to $LAB_MAX_LOGIN"
   [[ $compute =~ ^(0|[1-9][0-9]{0,2})$ ]] || die "--compute: a number"
   ((compute <= LAB_MAX_COMPUTE)) || die "--compute: at most $LAB_MAX_COMPUTE"
+  image_check_suite "$suite"
   ((EUID == 0)) || die "needs root: it makes namespaces, mounts and cgroups"
+  lab_claim
   up_refuse_other_checkout
   local start=$EPOCHREALTIME
 
