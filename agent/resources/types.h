@@ -1,0 +1,36 @@
+// From a plan's step to the resource that carries it out.
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "agent/resources/blob_source.h"
+#include "agent/resources/resource.h"
+#include "agent/sys/accounts.h"
+#include "agent/sys/package_manager.h"
+#include "agent/sys/unit_manager.h"
+#include "common/base/clock.h"
+#include "common/sys/file_system.h"
+#include "common/sys/process.h"
+
+namespace muster::agent {
+
+// All that resources touch of the world. Outlives every resource made with it; shared by the
+// roles that run side by side, so each of them is thread-safe.
+struct ResourceContext {
+  sys::FileSystem& files;
+  sys::ProcessRunner& processes;
+  UnitManager& units;
+  PackageManager& packages;
+  AccountDatabase& accounts;
+  BlobSource& blobs;
+  Clock& clock;
+};
+
+// The resource of `step`, with its values checked: InvalidArgument names the field of a step that
+// no compiler of ours would make (a relative path, an empty name). `want_diff`: changes of texts
+// carry unified diffs. The step need not outlive the resource.
+absl::StatusOr<std::unique_ptr<Resource>> MakeResource(const v1::Step& step,
+                                                       ResourceContext& context, bool want_diff);
+
+}  // namespace muster::agent

@@ -1,0 +1,92 @@
+// Users and groups of the node.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/sys/process.h"
+
+namespace muster::agent {
+
+struct Group {
+  std::string name;
+  gid_t gid = 0;
+  bool operator==(const Group&) const = default;
+};
+
+struct User {
+  std::string name;
+  uid_t uid = 0;
+  gid_t gid = 0;  // of the primary group
+  std::string comment;
+  std::string home;
+  std::string shell;
+  std::string password_hash;        // crypt(5); empty when it cannot be read
+  std::vector<std::string> groups;  // supplementary, sorted
+};
+
+// What an account should become; what is absent is left as it is, or to the system's choice.
+struct GroupChange {
+  std::string name;
+  std::optional<gid_t> gid;
+  bool system = false;  // for a new group
+};
+
+struct UserChange {
+  std::string name;
+  std::optional<uid_t> uid;
+  std::optional<std::string> primary_group;
+  std::vector<std::string> add_groups;
+  std::optional<std::string> comment;
+  std::optional<std::string> home;  // the directory itself is not moved
+  std::optional<std::string> shell;
+  std::optional<std::string> password_hash;
+  bool system = false;       // for a new user
+  bool create_home = false;  // for a new user
+};
+
+// Lookups follow the name service (nsswitch.conf), so users of a directory service are found;
+// changes go to the node's own files. Blocking. Thread-safe.
+class AccountDatabase {
+ public:
+  virtual ~AccountDatabase() = default;
+  // nullopt: there is none.
+  virtual absl::StatusOr<std::optional<User>> FindUser(const std::string& name) = 0;
+  virtual absl::StatusOr<std::optional<std::string>> UserName(uid_t uid) = 0;
+  virtual absl::StatusOr<std::optional<Group>> FindGroup(const std::string& name) = 0;
+  virtual absl::StatusOr<std::optional<std::string>> GroupName(gid_t gid) = 0;
+  // Create what is absent and modify what is there.
+  virtual absl::Status SaveUser(const UserChange& change) = 0;
+  virtual absl::Status SaveGroup(const GroupChange& change) = 0;
+  // The home directory stays. Nobody there is success.
+  virtual absl::Status RemoveUser(const std::string& name) = 0;
+  virtual absl::Status RemoveGroup(const std::string& name) = 0;
+};
+
+// Reads through the C library; changes by useradd, usermod, groupadd, groupmod, userdel and
+// groupdel, which take care of the lock and of /etc/shadow, /etc/gshadow, /etc/subuid.
+class SystemAccounts final : public AccountDatabase {
+ public:
+  explicit SystemAccounts(sys::ProcessRunner& processes) : processes_(processes) {}
+
+  absl::StatusOr<std::optional<User>> FindUser(const std::string& name) override;
+  absl::StatusOr<std::optional<std::string>> UserName(uid_t uid) override;
+  absl::StatusOr<std::optional<Group>> FindGroup(const std::string& name) override;
+  absl::StatusOr<std::optional<std::string>> GroupName(gid_t gid) override;
+  absl::Status SaveUser(const UserChange& change) override;
+  absl::Status SaveGroup(const GroupChange& change) override;
+  absl::Status RemoveUser(const std::string& name) override;
+  absl::Status RemoveGroup(const std::string& name) override;
+
+ private:
+  absl::Status RunTool(std::vector<std::string> argv);
+
+  sys::ProcessRunner& processes_;
+};
+
+}  // namespace muster::agent

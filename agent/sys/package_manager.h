@@ -1,0 +1,58 @@
+// The node's package manager, in our words.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace muster::agent {
+
+struct PackageStatus {
+  bool installed = false;  // unpacked and configured
+  std::string version;     // of what is installed; empty without
+  std::string candidate;   // what the repositories offer, where it was asked for; empty: nothing
+};
+
+// One go of the package manager: all or, where a package fails, as much as was possible.
+struct PackageTransaction {
+  std::vector<std::string> install;  // "name" (the candidate) or "name=version"
+  std::vector<std::string> remove;   // configuration files stay
+  bool install_recommends = false;
+
+  bool empty() const { return install.empty() && remove.empty(); }
+};
+
+// What the package manager says while it works. Called from the thread that called it.
+struct PackageObserver {
+  // "unpacking munge"; percent of the whole transaction from 0 to 100, when known.
+  std::function<void(absl::string_view activity, std::optional<float> percent)> on_activity;
+  // A line of its output.
+  std::function<void(absl::string_view line)> on_output;
+};
+
+// Thread-safe: one transaction runs at a time, others wait.
+class PackageManager {
+ public:
+  virtual ~PackageManager() = default;
+  // The state of each name; names that are nowhere are simply not installed. Candidates cost a
+  // second and are looked up only when asked for. Does not wait for the lock.
+  virtual absl::StatusOr<std::map<std::string, PackageStatus>> Query(
+      const std::vector<std::string>& names, bool with_candidates) = 0;
+  // Blocks, first until others have released the package lock (telling who holds it). Lists of
+  // the repositories are brought up to date where they are older than the repositories' files.
+  // NotFound names the packages that no repository has.
+  virtual absl::Status Apply(const PackageTransaction& transaction,
+                             const PackageObserver& observer) = 0;
+  // Fetches the lists of the repositories, unless that was done within `max_age` and no
+  // repository file changed since. An error names the repository that failed.
+  virtual absl::Status Update(absl::Duration max_age, const PackageObserver& observer) = 0;
+};
+
+}  // namespace muster::agent

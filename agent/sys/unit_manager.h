@@ -1,0 +1,39 @@
+// systemd's units, in our words.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace muster::agent {
+
+// systemd's own words for each state; see systemctl(1).
+struct UnitStatus {
+  std::string load_state;       // "loaded", "not-found", "masked", "bad-setting", "error"
+  std::string active_state;     // "active", "inactive", "failed", "activating", …
+  std::string sub_state;        // "running", "exited", "dead", …
+  std::string unit_file_state;  // "enabled", "disabled", "static", "masked", …; "" without a file
+  bool need_daemon_reload = false;  // its files changed after systemd read them
+};
+
+enum class UnitJob { kStart, kStop, kRestart, kReloadOrRestart };
+
+// Units are named with their suffix: "munge.service". All calls block. Thread-safe.
+class UnitManager {
+ public:
+  virtual ~UnitManager() = default;
+  // A unit that does not exist has load_state "not-found"; that is no error.
+  virtual absl::StatusOr<UnitStatus> GetStatus(const std::string& unit) = 0;
+  // Returns when systemd has finished the job, not when it queued it. NotFound without such a
+  // unit; an error of a job that failed tells the unit's last journal lines.
+  virtual absl::Status Run(UnitJob job, const std::string& unit) = 0;
+  // Whether it starts at boot.
+  virtual absl::Status SetEnabled(const std::string& unit, bool enabled) = 0;
+  // Whether it can be started at all.
+  virtual absl::Status SetMasked(const std::string& unit, bool masked) = 0;
+  // Makes systemd read all unit files again.
+  virtual absl::Status DaemonReload() = 0;
+};
+
+}  // namespace muster::agent
