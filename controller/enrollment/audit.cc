@@ -1,0 +1,21 @@
+#include "controller/enrollment/audit.h"
+
+#include "controller/enrollment/enrollment.h"
+#include "controller/store/store.h"
+#include "controller/store/tables.h"
+
+namespace muster::controller {
+
+absl::Status Audit(Transaction& txn, absl::Time now, const Actor& actor, absl::string_view action,
+                   absl::string_view subject, absl::string_view detail) {
+  EventRecord event;
+  event.time = now;
+  event.actor = actor.name;
+  event.peer = actor.peer;
+  event.action = std::string(action);
+  event.subject = std::string(subject);
+  event.detail = std::string(detail);
+  return txn.events().Append(std::move(event));
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,92 @@
+#include "controller/enrollment/certificate_authority.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/base/status.h"
+#include "common/pki/certificate.h"
+
+namespace muster::controller {
+namespace {
+
+absl::StatusOr<std::string> Read(const std::string& path) {
+  errno = 0;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return ErrnoStatus(errno, absl::StrCat("opening ", path));
+  return std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+}
+
+// The CA's key is the cluster: refuse to work with one that others may read or write. The group
+// may read it, because the service's account is not the file's owner.
+absl::Status CheckMode(const std::string& path) {
+  struct stat info{};
+  if (stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, absl::StrCat("opening ", path));
+  if ((info.st_mode & 0037) == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrFormat("%s has mode %04o: others may use the CA's key; run `chmod 0600 %s`", path,
+                      info.st_mode & 07777, path));
+}
+
+}  // namespace
+
+absl::StatusOr<CertificateAuthority> CertificateAuthority::Load(const std::string& folder) {
+  const std::string key_path = absl::StrCat(folder, "/ca.key");
+  RETURN_IF_ERROR(CheckMode(key_path));
+  pki::Authority authority;
+  ASSIGN_OR_RETURN(authority.certificate_pem, Read(absl::StrCat(folder, "/ca.crt")));
+  ASSIGN_OR_RETURN(authority.key_pem, Read(key_path));
+  absl::StatusOr<CertificateAuthority> ca = Create(std::move(authority));
+  if (!ca.ok()) return Annotate(ca.status(), absl::StrCat("the CA in ", folder));
+  return ca;
+}
+
+absl::StatusOr<CertificateAuthority> CertificateAuthority::Create(pki::Authority authority) {
+  RETURN_IF_ERROR(pki::CheckAuthority(authority));
+  ASSIGN_OR_RETURN(std::string pin, pki::Sha256Pin(authority.certificate_pem));
+  return CertificateAuthority(std::move(authority), std::move(pin));
+}
+
+absl::StatusOr<IssuedCertificate> CertificateAuthority::IssueNode(absl::string_view csr_pem,
+                                                                  absl::string_view uuid,
+                                                                  absl::string_view node_name,
+                                                                  absl::Time now) const {
+  ASSIGN_OR_RETURN(IssuedCertificate issued,
+                   Issue(csr_pem, Role::kNode, uuid, node_name, now, kNodeLifetime));
+  issued.record.node_uuid = std::string(uuid);
+  return issued;
+}
+
+absl::StatusOr<IssuedCertificate> CertificateAuthority::IssueUser(absl::string_view csr_pem,
+                                                                  absl::string_view user,
+                                                                  Role role, absl::Time now) const {
+  ASSIGN_OR_RETURN(IssuedCertificate issued,
+                   Issue(csr_pem, role, user, user, now, kUserLifetime));
+  issued.record.user = std::string(user);
+  return issued;
+}
+
+absl::StatusOr<IssuedCertificate> CertificateAuthority::Issue(
+    absl::string_view csr_pem, Role role, absl::string_view name, absl::string_view common_name,
+    absl::Time now, absl::Duration lifetime) const {
+  const pki::Subject subject = {.common_name = std::string(common_name),
+                                .organization = OrganizationOf(role),
+                                .uri_sans = {IdentityUri(role, name)}};
+  IssuedCertificate issued;
+  ASSIGN_OR_RETURN(issued.pem, pki::SignCsr(authority_, csr_pem, subject,
+                                            {now - kBackdate, now + lifetime},
+                                            pki::Usage::kClient));
+  ASSIGN_OR_RETURN(const pki::Certificate made, pki::ParseCertificate(issued.pem));
+  issued.record.serial = made.serial;
+  issued.record.role = std::string(RoleName(role));
+  issued.record.not_before = made.not_before;
+  issued.record.not_after = made.not_after;
+  return issued;
+}
+
+}  // namespace muster::controller

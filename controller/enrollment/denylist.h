@@ -1,0 +1,29 @@
+// The certificates that are valid by their dates and must not be let in any more.
+#pragma once
+
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+
+namespace muster::controller {
+
+class Store;
+
+// The store's revoked certificates, in memory, since every RPC asks. Thread-safe.
+class Denylist {
+ public:
+  // Takes the denied serials over from the store; what had expired by `now` is dropped.
+  absl::Status Load(Store& store, absl::Time now);
+  bool Contains(absl::string_view serial) const;
+
+ private:
+  mutable absl::Mutex mutex_;
+  absl::flat_hash_set<std::string> serials_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::controller

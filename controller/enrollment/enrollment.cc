@@ -1,0 +1,201 @@
+// Joining: from a token and a CSR to a certificate.
+#include "controller/enrollment/enrollment.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/clock.h"
+#include "common/base/digest.h"
+#include "common/base/id.h"
+#include "common/base/status.h"
+#include "common/pki/certificate.h"
+#include "common/pki/key.h"
+#include "controller/enrollment/audit.h"
+#include "controller/enrollment/join_token.h"
+#include "controller/enrollment/validation.h"
+#include "controller/store/store.h"
+
+namespace muster::controller {
+namespace {
+
+constexpr size_t kMaxTokenBytes = 128;
+
+absl::Status Validate(const JoinRequest& request) {
+  if (request.token.size() > kMaxTokenBytes)
+    return absl::InvalidArgumentError("that is not a join token");
+  if (!IsUuid(request.node_uuid))
+    return absl::InvalidArgumentError("node_uuid is not a lower-case UUID");
+  RETURN_IF_ERROR(ValidateNodeName(request.node_name));
+  return pki::ParseCsr(request.csr_pem).status();
+}
+
+// PermissionDenied with the reason for the log, unless the token opens the door for the name.
+absl::Status CheckToken(const absl::StatusOr<TokenRecord>& token, absl::string_view node_name,
+                        absl::Time now) {
+  if (absl::IsNotFound(token.status())) return absl::PermissionDeniedError("unknown token");
+  RETURN_IF_ERROR(token.status());
+  const auto deny = [&](absl::string_view why) {
+    return absl::PermissionDeniedError(absl::StrCat("token ", token->token_id, " ", why));
+  };
+  if (token->node_name != node_name)
+    return deny(absl::StrCat("is for ", token->node_name, ", not for ", node_name));
+  if (token->revoked_at.has_value()) return deny("is revoked");
+  if (token->used_at.has_value())
+    return deny(absl::StrCat("was used at ", absl::FormatTime(*token->used_at, absl::UTCTimeZone())));
+  if (token->expires_at <= now)
+    return deny(absl::StrCat("expired at ", absl::FormatTime(token->expires_at, absl::UTCTimeZone())));
+  return absl::OkStatus();
+}
+
+JoinResult ResultOf(const EnrollmentRecord& enrollment) {
+  JoinResult result;
+  result.enrollment_id = enrollment.enrollment_id;
+  result.certificate_pem = enrollment.certificate_pem;
+  result.state = enrollment.rejected                   ? JoinResult::kRejected
+                 : enrollment.certificate_pem.empty() ? JoinResult::kPending
+                                                      : JoinResult::kApproved;
+  return result;
+}
+
+}  // namespace
+
+Enrollment::Enrollment(Store& store, const CertificateAuthority& ca, Denylist& denylist,
+                       Clock& clock, Hooks hooks)
+    : store_(store), ca_(ca), denylist_(denylist), clock_(clock), hooks_(std::move(hooks)) {}
+
+absl::StatusOr<JoinResult> Enrollment::Join(const JoinRequest& request) {
+  const absl::Time now = clock_.Now();
+  if (!limiter_.MayTry(request.peer, now))
+    return absl::ResourceExhaustedError(
+        "too many failed attempts from this address; wait a minute and try again");
+  if (absl::Status valid = Validate(request); !valid.ok()) {
+    limiter_.Failed(request.peer, now);
+    return valid;
+  }
+  const bool known_name = hooks_.is_known_name(request.node_name);
+  JoinResult result;
+  std::vector<Denied> denied;
+  const absl::Status joined = store_.Update([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(result, JoinIn(txn, request, known_name, now, &denied));
+    return absl::OkStatus();
+  });
+  if (!joined.ok()) return Refuse(request.peer, request.node_name, joined, now);
+  Enforce(denied, now);
+  return result;
+}
+
+absl::StatusOr<JoinResult> Enrollment::JoinIn(Transaction& txn, const JoinRequest& request,
+                                              bool known_name, absl::Time now,
+                                              std::vector<Denied>* denied) {
+  const std::string hash = HashJoinToken(request.token);
+  const absl::StatusOr<TokenRecord> token = txn.tokens().GetByHash(hash);
+  if (token.ok() && token->used_at.has_value() && !token->revoked_at.has_value()) {
+    // The same machine again: its answer was lost. The certificate is of use to its key only.
+    ASSIGN_OR_RETURN(const std::vector<EnrollmentRecord> earlier, txn.enrollments().List());
+    for (const EnrollmentRecord& enrollment : earlier) {
+      if (enrollment.token_hash != hash || enrollment.node_uuid != request.node_uuid ||
+          enrollment.node_name != request.node_name || enrollment.csr_pem != request.csr_pem ||
+          token->expires_at <= now) {
+        continue;
+      }
+      const absl::StatusOr<NodeRecord> node = txn.nodes().Get(request.node_uuid);
+      if (node.ok() && node->state == NodeRecord::kRemoved) break;
+      return ResultOf(enrollment);
+    }
+  }
+  RETURN_IF_ERROR(CheckToken(token, request.node_name, now));
+  if (!known_name)
+    return absl::FailedPreconditionError(
+        absl::StrCat("node ", request.node_name, " is not in the inventory any more; add it and ",
+                     "run `muster inventory apply`"));
+  const absl::StatusOr<NodeRecord> known = txn.nodes().Get(request.node_uuid);
+  if (known.ok())
+    return absl::FailedPreconditionError(absl::StrCat(
+        "this machine's uuid belongs to ", known->name,
+        known->state == NodeRecord::kRemoved ? ", which was removed" : ", which is enrolled",
+        "; remove /var/lib/muster/node.uuid on this machine, so that it takes a new one, and join ",
+        "again"));
+  if (!absl::IsNotFound(known.status())) return known.status();
+  ASSIGN_OR_RETURN(const std::vector<EnrollmentRecord> waiting, txn.enrollments().List());
+  for (const EnrollmentRecord& other : waiting) {
+    if (other.node_uuid == request.node_uuid && !other.rejected && other.certificate_pem.empty())
+      return absl::FailedPreconditionError(
+          absl::StrCat("this machine waits for approval already, as ", other.node_name,
+                       "; run `muster node approve ", other.node_name, "`"));
+  }
+
+  EnrollmentRecord enrollment;
+  enrollment.enrollment_id = NewUuid();
+  enrollment.token_hash = hash;
+  enrollment.node_uuid = request.node_uuid;
+  enrollment.node_name = request.node_name;
+  enrollment.csr_pem = request.csr_pem;
+  enrollment.description = CleanDescription(request.description);
+  enrollment.peer = request.peer;
+  enrollment.requested_at = now;
+  const Actor actor = {absl::StrCat("node:", request.node_uuid), request.peer};
+  RETURN_IF_ERROR(txn.tokens().MarkUsed(token->token_id, now));
+  if (token->require_approval) {
+    RETURN_IF_ERROR(txn.enrollments().Put(enrollment));
+    RETURN_IF_ERROR(Audit(txn, now, actor, "node.wait", request.node_name,
+                          absl::StrCat("token ", token->token_id, ": ", enrollment.description)));
+  } else {
+    RETURN_IF_ERROR(Admit(txn, enrollment, actor, now, denied));
+  }
+  return ResultOf(enrollment);
+}
+
+absl::StatusOr<JoinResult> Enrollment::GetJoin(absl::string_view enrollment_id,
+                                               absl::string_view token, absl::string_view peer) {
+  const absl::Time now = clock_.Now();
+  if (!limiter_.MayTry(peer, now))
+    return absl::ResourceExhaustedError(
+        "too many failed attempts from this address; wait a minute and try again");
+  JoinResult result;
+  const absl::Status found = store_.Update([&](Transaction& txn) -> absl::Status {
+    absl::StatusOr<EnrollmentRecord> enrollment = txn.enrollments().Get(enrollment_id);
+    if (absl::IsNotFound(enrollment.status()))
+      return absl::PermissionDeniedError("unknown enrolment");
+    RETURN_IF_ERROR(enrollment.status());
+    if (token.size() > kMaxTokenBytes ||
+        !ConstantTimeEquals(enrollment->token_hash, HashJoinToken(token)))
+      return absl::PermissionDeniedError("the token of another enrolment");
+    if (!enrollment->certificate_pem.empty()) {
+      const absl::StatusOr<NodeRecord> node = txn.nodes().Get(enrollment->node_uuid);
+      if (!node.ok() || node->state == NodeRecord::kRemoved)
+        return absl::PermissionDeniedError("the machine was removed meanwhile");
+      ASSIGN_OR_RETURN(const pki::Certificate issued,
+                       pki::ParseCertificate(enrollment->certificate_pem));
+      if (issued.not_after - now < CertificateAuthority::kNodeLifetime / 2) {
+        // It came late for its certificate.
+        ASSIGN_OR_RETURN(IssuedCertificate fresh,
+                         ca_.IssueNode(enrollment->csr_pem, node->uuid, node->name, now));
+        RETURN_IF_ERROR(txn.certificates().Insert(fresh.record));
+        enrollment->certificate_pem = std::move(fresh.pem);
+        RETURN_IF_ERROR(txn.enrollments().Put(*enrollment));
+      }
+    }
+    result = ResultOf(*enrollment);
+    return absl::OkStatus();
+  });
+  if (!found.ok()) return Refuse(peer, "", found, now);
+  return result;
+}
+
+absl::Status Enrollment::Refuse(absl::string_view peer, absl::string_view subject,
+                                const absl::Status& reason, absl::Time now) {
+  const bool is_callers_fault =
+      absl::IsPermissionDenied(reason) || absl::IsFailedPrecondition(reason);
+  if (!is_callers_fault) return reason;
+  limiter_.Failed(peer, now);
+  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
+    return Audit(txn, now, {"stranger", std::string(peer)}, "node.refuse", subject,
+                 reason.message());
+  }));
+  if (!absl::IsPermissionDenied(reason)) return reason;
+  return absl::PermissionDeniedError(absl::StrCat(
+      "token is not valid: it may be used, expired or for another node; make a new one with ",
+      "`muster token create --nodes ", subject.empty() ? "NAME" : subject, "`"));
+}
+
+}  // namespace muster::controller

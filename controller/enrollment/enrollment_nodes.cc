@@ -1,0 +1,176 @@
+// Nodes: admitted, approved, removed, renewed.
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "common/pki/certificate.h"
+#include "common/pki/key.h"
+#include "controller/enrollment/audit.h"
+#include "controller/enrollment/enrollment.h"
+#include "controller/enrollment/validation.h"
+#include "controller/store/store.h"
+
+namespace muster::controller {
+namespace {
+
+bool IsWaiting(const EnrollmentRecord& enrollment) {
+  return !enrollment.rejected && enrollment.certificate_pem.empty();
+}
+
+}  // namespace
+
+absl::Status Enrollment::Admit(Transaction& txn, EnrollmentRecord& enrollment, const Actor& actor,
+                               absl::Time now, std::vector<Denied>* denied) {
+  absl::StatusOr<NodeRecord> before = txn.nodes().GetByName(enrollment.node_name);
+  if (before.ok()) {
+    const std::string reason =
+        absl::StrCat("machine ", enrollment.node_uuid, " enrolled as ", enrollment.node_name);
+    RETURN_IF_ERROR(RemoveMachine(txn, *std::move(before), reason, now, denied));
+    RETURN_IF_ERROR(Audit(txn, now, actor, "node.replace", enrollment.node_name,
+                          absl::StrCat("machine ", denied->back().node_uuid, " is removed: ", reason)));
+  } else if (!absl::IsNotFound(before.status())) {
+    return before.status();
+  }
+  ASSIGN_OR_RETURN(IssuedCertificate issued, ca_.IssueNode(enrollment.csr_pem, enrollment.node_uuid,
+                                                           enrollment.node_name, now));
+  NodeRecord node;
+  node.uuid = enrollment.node_uuid;
+  node.name = enrollment.node_name;
+  node.state = NodeRecord::kEnrolled;
+  node.description = enrollment.description;
+  node.enrolled_at = now;
+  RETURN_IF_ERROR(txn.nodes().Put(node));
+  RETURN_IF_ERROR(txn.certificates().Insert(issued.record));
+  enrollment.certificate_pem = std::move(issued.pem);
+  RETURN_IF_ERROR(txn.enrollments().Put(enrollment));
+  return Audit(txn, now, actor, "node.enroll", node.name,
+               absl::StrCat("machine ", node.uuid, ", certificate ", issued.record.serial, ": ",
+                            node.description));
+}
+
+absl::Status Enrollment::RemoveMachine(Transaction& txn, NodeRecord node, absl::string_view reason,
+                                       absl::Time now, std::vector<Denied>* denied) {
+  node.state = NodeRecord::kRemoved;
+  RETURN_IF_ERROR(txn.nodes().Put(node));
+  RETURN_IF_ERROR(txn.certificates().RevokeByNode(node.uuid, now));
+  denied->push_back({node.uuid, std::string(reason)});
+  return absl::OkStatus();
+}
+
+void Enrollment::Enforce(const std::vector<Denied>& denied, absl::Time now) {
+  if (denied.empty()) return;
+  // Should reading fail, the nodes' state still keeps their sessions out.
+  denylist_.Load(store_, now).IgnoreError();
+  for (const Denied& node : denied) hooks_.on_denied(node.node_uuid, node.reason);
+}
+
+absl::StatusOr<std::vector<EnrollmentRecord>> Enrollment::ListPending() {
+  std::vector<EnrollmentRecord> pending;
+  RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(std::vector<EnrollmentRecord> all, txn.enrollments().List());
+    for (EnrollmentRecord& enrollment : all) {
+      if (IsWaiting(enrollment)) pending.push_back(std::move(enrollment));
+    }
+    return absl::OkStatus();
+  }));
+  return pending;
+}
+
+absl::Status Enrollment::Approve(const std::vector<std::string>& node_names, const Actor& actor) {
+  const absl::Time now = clock_.Now();
+  std::vector<Denied> denied;
+  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(std::vector<EnrollmentRecord> all, txn.enrollments().List());
+    for (const std::string& name : node_names) {
+      EnrollmentRecord* waiting = nullptr;
+      for (EnrollmentRecord& enrollment : all) {
+        if (enrollment.node_name != name || !IsWaiting(enrollment)) continue;
+        if (waiting != nullptr)
+          return absl::FailedPreconditionError(absl::StrCat(
+              "several machines wait as ", name, ": ", waiting->node_uuid, " (", waiting->peer,
+              "), ", enrollment.node_uuid, " (", enrollment.peer, "); run `muster node remove ",
+              name, "` to reject them all, and make a new token"));
+        waiting = &enrollment;
+      }
+      if (waiting == nullptr)
+        return absl::NotFoundError(
+            absl::StrCat("no machine waits for approval as ", name, "; see `muster node list`"));
+      RETURN_IF_ERROR(Admit(txn, *waiting, actor, now, &denied));
+    }
+    return absl::OkStatus();
+  }));
+  Enforce(denied, now);
+  return absl::OkStatus();
+}
+
+absl::Status Enrollment::Remove(const std::vector<std::string>& node_names,
+                                absl::string_view reason, const Actor& actor) {
+  const absl::Time now = clock_.Now();
+  std::vector<Denied> denied;
+  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
+    absl::flat_hash_set<std::string> found;
+    const absl::flat_hash_set<std::string> names(node_names.begin(), node_names.end());
+    for (const std::string& name : names) {
+      absl::StatusOr<NodeRecord> node = txn.nodes().GetByName(name);
+      if (absl::IsNotFound(node.status())) continue;
+      RETURN_IF_ERROR(node.status());
+      found.insert(name);
+      RETURN_IF_ERROR(RemoveMachine(txn, *std::move(node), reason, now, &denied));
+    }
+    ASSIGN_OR_RETURN(std::vector<EnrollmentRecord> enrollments, txn.enrollments().List());
+    for (EnrollmentRecord& enrollment : enrollments) {
+      if (!names.contains(enrollment.node_name) || !IsWaiting(enrollment)) continue;
+      found.insert(enrollment.node_name);
+      enrollment.rejected = true;
+      RETURN_IF_ERROR(txn.enrollments().Put(enrollment));
+    }
+    ASSIGN_OR_RETURN(const std::vector<TokenRecord> tokens, txn.tokens().List());
+    for (const TokenRecord& token : tokens) {
+      if (!names.contains(token.node_name) || token.used_at.has_value() ||
+          token.revoked_at.has_value() || token.expires_at <= now) {
+        continue;
+      }
+      found.insert(token.node_name);
+      RETURN_IF_ERROR(txn.tokens().Revoke(token.token_id, now));
+    }
+    for (const std::string& name : node_names) {
+      if (!found.contains(name))
+        return absl::NotFoundError(
+            absl::StrCat("node ", name, " is not enrolled; see `muster node list`"));
+      RETURN_IF_ERROR(Audit(txn, now, actor, "node.remove", name, reason));
+    }
+    return absl::OkStatus();
+  }));
+  Enforce(denied, now);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> Enrollment::Renew(absl::string_view node_uuid,
+                                              absl::string_view current_pem,
+                                              absl::string_view csr_pem, const Actor& actor) {
+  ASSIGN_OR_RETURN(const pki::Csr csr, pki::ParseCsr(csr_pem));
+  ASSIGN_OR_RETURN(const pki::Certificate current, pki::ParseCertificate(current_pem));
+  if (csr.public_key_sha256 == current.public_key_sha256)
+    return absl::InvalidArgumentError("a renewal needs a new key; the CSR has the one in use");
+  const absl::Time now = clock_.Now();
+  std::string certificate_pem;
+  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
+    const absl::StatusOr<NodeRecord> node = txn.nodes().Get(node_uuid);
+    if (absl::IsNotFound(node.status()) ||
+        (node.ok() && node->state != NodeRecord::kEnrolled &&
+         node->state != NodeRecord::kConfigured)) {
+      return absl::PermissionDeniedError("this node is not enrolled any more");
+    }
+    RETURN_IF_ERROR(node.status());
+    ASSIGN_OR_RETURN(IssuedCertificate issued, ca_.IssueNode(csr_pem, node->uuid, node->name, now));
+    RETURN_IF_ERROR(txn.certificates().Insert(issued.record));
+    certificate_pem = std::move(issued.pem);
+    return Audit(txn, now, actor, "node.renew", node->name,
+                 absl::StrCat("certificate ", issued.record.serial));
+  }));
+  return certificate_pem;
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,39 @@
+// Who a certificate stands for.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace muster::pki {
+struct Certificate;
+}
+
+namespace muster::controller {
+
+// What the bearer of a certificate may be; the authorization table says what each may do.
+enum class Role { kNode, kViewer, kOperator, kAdmin };
+
+absl::string_view RoleName(Role role);
+// InvalidArgument with the nearest known word.
+absl::StatusOr<Role> ParseRole(absl::string_view name);
+
+struct Identity {
+  Role role = Role::kViewer;
+  std::string name;    // a node's uuid, or a user's name
+  std::string serial;  // of the certificate, hex
+
+  // As it stands in the audit log: "admin:alice", "node:<uuid>".
+  std::string Actor() const;
+};
+
+// Reads the identity from the URI SAN (muster://node/<uuid>, muster://user/<name>) and the role
+// from the subject's O (muster:<role>); both must be there once and agree. Errors: Unauthenticated.
+absl::StatusOr<Identity> IdentityOf(const pki::Certificate& certificate);
+
+// "muster://node/<uuid>", "muster://user/<name>" and "muster:<role>": what IdentityOf() reads.
+std::string IdentityUri(Role role, absl::string_view name);
+std::string OrganizationOf(Role role);
+
+}  // namespace muster::controller

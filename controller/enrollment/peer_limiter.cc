@@ -1,0 +1,36 @@
+#include "controller/enrollment/peer_limiter.h"
+
+#include <algorithm>
+
+namespace muster::controller {
+namespace {
+
+absl::string_view HostOf(absl::string_view peer) {
+  const size_t colon = peer.rfind(':');
+  return colon == absl::string_view::npos ? peer : peer.substr(0, colon);
+}
+
+}  // namespace
+
+double PeerLimiter::Drained(const Bucket& bucket, absl::Time now) {
+  return std::max(0.0, bucket.failures - absl::FDivDuration(now - bucket.at, kRefill));
+}
+
+bool PeerLimiter::MayTry(absl::string_view peer, absl::Time now) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = buckets_.find(HostOf(peer));
+  return found == buckets_.end() || Drained(found->second, now) + 1 <= kBurst;
+}
+
+void PeerLimiter::Failed(absl::string_view peer, absl::Time now) {
+  absl::MutexLock lock(&mutex_);
+  if (buckets_.size() >= kMaxPeers)
+    absl::erase_if(buckets_, [&](const auto& entry) { return Drained(entry.second, now) == 0; });
+  // Still full: thousands fail at once. Forget one rather than grow or let everybody through.
+  if (buckets_.size() >= kMaxPeers) buckets_.erase(buckets_.begin());
+  Bucket& bucket = buckets_[std::string(HostOf(peer))];
+  bucket.failures = Drained(bucket, now) + 1;
+  bucket.at = now;
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,37 @@
+// A bound on how often a stranger may guess.
+#pragma once
+
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+
+namespace muster::controller {
+
+// A bucket of failures for each peer: a few at once, then one every few seconds. Peers that did
+// not fail are not remembered, and the table is bounded. Thread-safe.
+class PeerLimiter {
+ public:
+  static constexpr double kBurst = 10;
+  static constexpr absl::Duration kRefill = absl::Seconds(6);
+  static constexpr size_t kMaxPeers = 10'000;
+
+  // Whether the peer may try. `peer` is gRPC's "ipv4:10.0.0.1:3456"; the port does not count.
+  bool MayTry(absl::string_view peer, absl::Time now);
+  void Failed(absl::string_view peer, absl::Time now);
+
+ private:
+  struct Bucket {
+    double failures = 0;
+    absl::Time at;
+  };
+  static double Drained(const Bucket& bucket, absl::Time now);
+
+  absl::Mutex mutex_;
+  absl::flat_hash_map<std::string, Bucket> buckets_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::controller

@@ -1,0 +1,20 @@
+// Checks of what strangers and users send. Pure. Errors: InvalidArgument.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace muster::controller {
+
+// Letters, digits, '-', '_', '.': 1 to 64 of them, the first a letter or digit.
+absl::Status ValidateUserName(absl::string_view name);
+// As a host name: letters, digits, '-' and '.', 1 to 63 bytes (it becomes a certificate's CN).
+absl::Status ValidateNodeName(absl::string_view name);
+
+// What an applicant says of itself, made harmless for logs and terminals: control characters
+// become '?', and the end is cut off at 256 bytes.
+std::string CleanDescription(absl::string_view text);
+
+}  // namespace muster::controller

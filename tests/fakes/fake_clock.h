@@ -1,0 +1,43 @@
+// A clock that moves only when the test says so.
+#pragma once
+
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "common/base/clock.h"
+
+namespace muster::testing {
+
+// Waiting threads look again every few milliseconds, so Advance() wakes them. Thread-safe.
+class FakeClock final : public Clock {
+ public:
+  explicit FakeClock(absl::Time start = absl::FromUnixSeconds(1'900'000'000)) : now_(start) {}
+
+  void Advance(absl::Duration duration) {
+    absl::MutexLock lock(&mutex_);
+    now_ += duration;
+  }
+
+  absl::Time Now() override {
+    absl::MutexLock lock(&mutex_);
+    return now_;
+  }
+
+  bool AwaitUntil(absl::Mutex& mutex, const absl::Condition& condition,
+                  absl::Time deadline) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    while (!mutex.AwaitWithTimeout(condition, kLook)) {
+      if (Now() >= deadline) return condition.Eval();
+    }
+    return true;
+  }
+
+  // Moves the time itself, so that code under test that waits alone goes on.
+  void Sleep(absl::Duration duration) override { Advance(duration); }
+
+ private:
+  static constexpr absl::Duration kLook = absl::Milliseconds(2);
+  absl::Mutex mutex_;
+  absl::Time now_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::testing

@@ -1,0 +1,68 @@
+#include "controller/enrollment/certificate_authority.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/pki/certificate.h"
+#include "common/pki/key.h"
+#include "tests/fakes/status_matchers.h"
+
+namespace muster::controller {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::HasSubstr;
+
+const absl::Time kNow = absl::FromUnixSeconds(1'900'000'000);
+
+class LoadTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::path(::testing::TempDir()) /
+              ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::create_directories(folder_);
+    const pki::Authority ca = pki::MakeCa("test", absl::Hours(24), kNow).value();
+    Write("ca.crt", ca.certificate_pem, 0644);
+    Write("ca.key", ca.key_pem, 0600);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void Write(const std::string& name, const std::string& text, mode_t mode) {
+    std::ofstream(folder_ / name) << text;
+    chmod((folder_ / name).c_str(), mode);
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(LoadTest, LoadsAndIssues) {
+  const CertificateAuthority ca = CertificateAuthority::Load(folder_).value();
+  EXPECT_EQ(ca.pin(), pki::Sha256Pin(ca.certificate_pem()).value());
+  const std::string csr = pki::MakeKeyAndCsr("x").value().csr_pem;
+  const IssuedCertificate user = ca.IssueUser(csr, "alice", Role::kViewer, kNow).value();
+  EXPECT_EQ(user.record.role, "viewer");
+  EXPECT_EQ(user.record.user, "alice");
+  EXPECT_EQ(user.record.not_after, kNow + CertificateAuthority::kUserLifetime);
+  EXPECT_EQ(IdentityOf(pki::ParseCertificate(user.pem).value()).value().Actor(), "viewer:alice");
+}
+
+TEST_F(LoadTest, RefusesAKeyThatOthersMayRead) {
+  chmod((folder_ / "ca.key").c_str(), 0644);
+  EXPECT_THAT(CertificateAuthority::Load(folder_),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("chmod 0600")));
+}
+
+TEST_F(LoadTest, RefusesAnotherKey) {
+  Write("ca.key", pki::MakeCa("other", absl::Hours(24), kNow).value().key_pem, 0600);
+  EXPECT_THAT(CertificateAuthority::Load(folder_),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("does not belong")));
+  std::filesystem::remove(folder_ / "ca.key");
+  EXPECT_THAT(CertificateAuthority::Load(folder_),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("ca.key")));
+}
+
+}  // namespace
+}  // namespace muster::controller

@@ -1,0 +1,102 @@
+// Nodes after they joined: replaced, removed, renewed.
+#include "tests/fakes/enrollment_fixture.h"
+
+namespace muster::controller {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::HasSubstr;
+
+class EnrolledNodeTest : public EnrollmentFixture {
+ protected:
+  void SetUp() override {
+    EnrollmentFixture::SetUp();
+    machine_ = Machine(Token("c001"), "c001");
+    certificate_ = enrollment_->Join(machine_).value().certificate_pem;
+  }
+  JoinRequest machine_;
+  std::string certificate_;
+};
+
+TEST_F(EnrolledNodeTest, NewMachineUnderTheNameDeniesTheOld) {
+  EXPECT_FALSE(denylist_.Contains(Serial(certificate_)));
+  const JoinRequest fresh = Machine(Token("c001"), "c001");
+  const JoinResult joined = enrollment_->Join(fresh).value();
+  EXPECT_EQ(Node(machine_.node_uuid).state, NodeRecord::kRemoved);
+  EXPECT_EQ(Node(fresh.node_uuid).state, NodeRecord::kEnrolled);
+  EXPECT_TRUE(denylist_.Contains(Serial(certificate_)));
+  EXPECT_FALSE(denylist_.Contains(Serial(joined.certificate_pem)));
+  ASSERT_EQ(denied_.size(), 1u);
+  EXPECT_EQ(denied_[0].first, machine_.node_uuid);
+  EXPECT_THAT(denied_[0].second, HasSubstr(fresh.node_uuid));
+}
+
+TEST_F(EnrolledNodeTest, MachineWaitingForApprovalLeavesTheOldAlone) {
+  ASSERT_OK(enrollment_->Join(Machine(Token("c001", true), "c001")));
+  EXPECT_EQ(Node(machine_.node_uuid).state, NodeRecord::kEnrolled);
+  EXPECT_TRUE(denied_.empty());
+  ASSERT_OK(enrollment_->Approve({"c001"}, kAdmin));
+  EXPECT_EQ(Node(machine_.node_uuid).state, NodeRecord::kRemoved);
+  EXPECT_EQ(denied_.size(), 1u);
+}
+
+TEST_F(EnrolledNodeTest, SeveralWaitingAreNotGuessedAmong) {
+  ASSERT_OK(enrollment_->Join(Machine(Token("c002", true), "c002")));
+  ASSERT_OK(enrollment_->Join(Machine(Token("c002", true), "c002")));
+  EXPECT_THAT(enrollment_->Approve({"c002"}, kAdmin),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("several machines wait")));
+  ASSERT_OK(enrollment_->Remove({"c002"}, "unclear", kAdmin));
+  EXPECT_TRUE(enrollment_->ListPending().value().empty());
+  EXPECT_THAT(enrollment_->Approve({"c002"}, kAdmin),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no machine waits")));
+}
+
+TEST_F(EnrolledNodeTest, RemoveDeniesCertificatesAndRevokesTokens) {
+  const std::string open = Token("c001");
+  ASSERT_OK(enrollment_->Remove({"c001"}, "sold", kAdmin));
+  EXPECT_TRUE(denylist_.Contains(Serial(certificate_)));
+  EXPECT_EQ(LastEvent().action, "node.remove");
+  EXPECT_EQ(LastEvent().detail, "sold");
+  EXPECT_EQ(enrollment_->Join(Machine(open, "c001")).status().code(),
+            absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(enrollment_->Remove({"c001"}, "again", kAdmin),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("c001 is not enrolled")));
+}
+
+TEST_F(EnrolledNodeTest, RemoveIsAllOrNothing) {
+  EXPECT_FALSE(enrollment_->Remove({"c001", "c002"}, "x", kAdmin).ok());
+  EXPECT_EQ(Node(machine_.node_uuid).state, NodeRecord::kEnrolled);
+  EXPECT_TRUE(denied_.empty());
+}
+
+TEST_F(EnrolledNodeTest, DenialSurvivesARestart) {
+  ASSERT_OK(enrollment_->Remove({"c001"}, "sold", kAdmin));
+  Denylist restarted;
+  ASSERT_OK(restarted.Load(*store_, clock_.Now()));
+  EXPECT_TRUE(restarted.Contains(Serial(certificate_)));
+  ASSERT_OK(restarted.Load(*store_, clock_.Now() + absl::Hours(25)));  // expired by itself
+  EXPECT_FALSE(restarted.Contains(Serial(certificate_)));
+}
+
+TEST_F(EnrolledNodeTest, RenewsWithANewKeyOnly) {
+  const Actor self = {"node:" + machine_.node_uuid, "p"};
+  EXPECT_THAT(enrollment_->Renew(machine_.node_uuid, certificate_, machine_.csr_pem, self),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("new key")));
+  const std::string csr = pki::MakeKeyAndCsr("whatever").value().csr_pem;
+  clock_.Advance(absl::Hours(12));
+  const std::string renewed =
+      enrollment_->Renew(machine_.node_uuid, certificate_, csr, self).value();
+  const pki::Certificate certificate = pki::ParseCertificate(renewed).value();
+  EXPECT_EQ(certificate.common_name, "c001");
+  EXPECT_EQ(certificate.not_after, clock_.Now() + absl::Hours(24));
+  EXPECT_FALSE(denylist_.Contains(Serial(certificate_)));
+
+  ASSERT_OK(enrollment_->Remove({"c001"}, "sold", kAdmin));
+  EXPECT_TRUE(denylist_.Contains(certificate.serial));
+  EXPECT_THAT(enrollment_->Renew(machine_.node_uuid, renewed,
+                                 pki::MakeKeyAndCsr("x").value().csr_pem, self),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("not enrolled any more")));
+}
+
+}  // namespace
+}  // namespace muster::controller

@@ -1,0 +1,161 @@
+// Joining with a token.
+#include "controller/enrollment/enrollment.h"
+
+#include "tests/fakes/enrollment_fixture.h"
+
+namespace muster::controller {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class JoinTest : public EnrollmentFixture {
+ protected:
+  // Every bad token gets the same words; the audit log has the reason.
+  void ExpectDenied(const JoinRequest& request, const std::string& logged) {
+    EXPECT_THAT(enrollment_->Join(request),
+                StatusIs(absl::StatusCode::kPermissionDenied,
+                         "token is not valid: it may be used, expired or for another node; make a "
+                         "new one with `muster token create --nodes " + request.node_name + "`"));
+    const EventRecord event = LastEvent();
+    EXPECT_EQ(event.action, "node.refuse");
+    EXPECT_THAT(event.detail, AllOf(HasSubstr(logged), Not(HasSubstr(request.token))));
+    EXPECT_EQ(event.peer, request.peer);
+  }
+};
+
+TEST_F(JoinTest, GoodTokenGivesACertificate) {
+  const JoinRequest request = Machine(Token("c001"), "c001");
+  const JoinResult joined = enrollment_->Join(request).value();
+  ASSERT_EQ(joined.state, JoinResult::kApproved);
+  EXPECT_OK(pki::VerifySignedBy(joined.certificate_pem, ca_->certificate_pem(), clock_.Now()));
+  const pki::Certificate certificate = pki::ParseCertificate(joined.certificate_pem).value();
+  const Identity identity = IdentityOf(certificate).value();
+  EXPECT_EQ(identity.Actor(), "node:" + request.node_uuid);
+  EXPECT_EQ(certificate.not_after, clock_.Now() + absl::Hours(24));
+  EXPECT_EQ(certificate.not_before, clock_.Now() - absl::Minutes(5));
+  EXPECT_EQ(Node(request.node_uuid).state, NodeRecord::kEnrolled);
+  EXPECT_EQ(LastEvent().action, "node.enroll");
+  EXPECT_EQ(LastEvent().actor, "node:" + request.node_uuid);
+}
+
+TEST_F(JoinTest, BadTokensLookTheSame) {
+  ExpectDenied(Machine("mtk-guessed", "c001"), "unknown token");
+
+  const std::string other = Token("c002");
+  ExpectDenied(Machine(other, "c001"), "is for c002, not for c001");
+
+  const std::string used = Token("c001");
+  ASSERT_OK(enrollment_->Join(Machine(used, "c001")));
+  ExpectDenied(Machine(used, "c001"), "was used");
+
+  const NewToken revoked =
+      enrollment_->CreateTokens({"c002"}, absl::Hours(1), false, kAdmin).value()[0];
+  ASSERT_OK(enrollment_->RevokeToken(revoked.token_id, kAdmin));
+  ExpectDenied(Machine(revoked.token, "c002"), "is revoked");
+
+  const std::string late = Token("c003");
+  clock_.Advance(absl::Hours(1));
+  ExpectDenied(Machine(late, "c003"), "expired");
+}
+
+TEST_F(JoinTest, LostAnswerIsGivenAgainToTheSameKeyOnly) {
+  const JoinRequest request = Machine(Token("c001"), "c001");
+  const JoinResult first = enrollment_->Join(request).value();
+  EXPECT_EQ(enrollment_->Join(request).value().certificate_pem, first.certificate_pem);
+  JoinRequest thief = request;
+  thief.csr_pem = pki::MakeKeyAndCsr("c001").value().csr_pem;
+  ExpectDenied(thief, "was used");
+  ASSERT_OK(enrollment_->Remove({"c001"}, "gone", kAdmin));
+  ExpectDenied(request, "was used");
+}
+
+TEST_F(JoinTest, WaitsForApproval) {
+  const JoinRequest request = Machine(Token("c001", /*require_approval=*/true), "c001");
+  const JoinResult waiting = enrollment_->Join(request).value();
+  ASSERT_EQ(waiting.state, JoinResult::kPending);
+  EXPECT_EQ(waiting.certificate_pem, "");
+  EXPECT_EQ(enrollment_->Join(request).value().enrollment_id, waiting.enrollment_id);
+  const std::string& id = waiting.enrollment_id;
+  EXPECT_EQ(enrollment_->GetJoin(id, request.token, "p").value().state, JoinResult::kPending);
+  ASSERT_EQ(enrollment_->ListPending().value().size(), 1u);
+
+  ASSERT_OK(enrollment_->Approve({"c001"}, kAdmin));
+  EXPECT_EQ(LastEvent().actor, "admin:alice");
+  EXPECT_TRUE(enrollment_->ListPending().value().empty());
+  const JoinResult approved = enrollment_->GetJoin(id, request.token, "p").value();
+  EXPECT_EQ(approved.state, JoinResult::kApproved);
+  EXPECT_THAT(enrollment_->GetJoin(id, "mtk-other", "p"),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("not valid")));
+  EXPECT_THAT(enrollment_->GetJoin("none", request.token, "p"),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("not valid")));
+
+  clock_.Advance(absl::Hours(30));  // the machine was off: its certificate would be over
+  const JoinResult late = enrollment_->GetJoin(id, request.token, "p").value();
+  EXPECT_OK(pki::VerifySignedBy(late.certificate_pem, ca_->certificate_pem(), clock_.Now()));
+}
+
+TEST_F(JoinTest, UuidsAreNotTakenTwice) {
+  JoinRequest clone = Machine(Token("c001"), "c001");
+  ASSERT_OK(enrollment_->Join(clone));
+  clone.token = Token("c002");
+  clone.node_name = "c002";
+  EXPECT_THAT(enrollment_->Join(clone),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("belongs to c001, which is enrolled"), HasSubstr("node.uuid"))));
+  ASSERT_OK(enrollment_->Remove({"c001"}, "sold", kAdmin));
+  clone.token = Token("c002");
+  EXPECT_THAT(enrollment_->Join(clone),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("which was removed")));
+}
+
+TEST_F(JoinTest, RefusesMalformedRequests) {
+  JoinRequest request = Machine(Token("c001"), "c001");
+  for (const auto& [field, value, message] :
+       std::vector<std::tuple<std::string JoinRequest::*, std::string, std::string>>{
+           {&JoinRequest::node_uuid, "1", "UUID"},
+           {&JoinRequest::node_name, "../c001", "1 to 63"},
+           {&JoinRequest::csr_pem, "", "signing request"},
+           {&JoinRequest::token, std::string(200, 'x'), "join token"}}) {
+    JoinRequest bad = request;
+    bad.*field = value;
+    EXPECT_THAT(enrollment_->Join(bad),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
+  }
+  EXPECT_OK(enrollment_->Join(request));  // none of them used the token up
+}
+
+TEST_F(JoinTest, NameThatLeftTheInventory) {
+  const std::string token = Token("c003");
+  inventory_.erase("c003");
+  EXPECT_THAT(enrollment_->Join(Machine(token, "c003")),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("muster inventory apply")));
+}
+
+TEST_F(JoinTest, GuessingIsSlow) {
+  for (int i = 0; i < PeerLimiter::kBurst; ++i) {
+    EXPECT_EQ(enrollment_->Join(Machine("mtk-x", "c001")).status().code(),
+              absl::StatusCode::kPermissionDenied);
+  }
+  const JoinRequest good = Machine(Token("c001"), "c001");
+  EXPECT_EQ(enrollment_->Join(good).status().code(), absl::StatusCode::kResourceExhausted);
+  clock_.Advance(PeerLimiter::kRefill);
+  EXPECT_OK(enrollment_->Join(good));
+}
+
+TEST_F(JoinTest, TokensNeedKnownNamesAndASaneLife) {
+  EXPECT_THAT(enrollment_->CreateTokens({"c001", "c999"}, absl::Hours(1), false, kAdmin),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("c999 is not in the inventory")));
+  EXPECT_TRUE(enrollment_->ListTokens().value().empty());
+  EXPECT_THAT(enrollment_->CreateTokens({"c001"}, absl::Hours(169), false, kAdmin),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most 7 days")));
+  const std::string token = Token("c001");
+  EXPECT_EQ(token.size(), 56u);
+  EXPECT_NE(token, Token("c001"));
+  EXPECT_NE(enrollment_->ListTokens().value()[0].hash, token);
+}
+
+}  // namespace
+}  // namespace muster::controller

@@ -1,0 +1,33 @@
+#include "controller/enrollment/peer_limiter.h"
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace muster::controller {
+namespace {
+
+const absl::Time kNow = absl::FromUnixSeconds(1'900'000'000);
+
+TEST(PeerLimiter, PortsDoNotCountPeersDo) {
+  PeerLimiter limiter;
+  for (int i = 0; i < PeerLimiter::kBurst; ++i) {
+    EXPECT_TRUE(limiter.MayTry(absl::StrCat("ipv4:10.0.0.1:", i), kNow));
+    limiter.Failed(absl::StrCat("ipv4:10.0.0.1:", i), kNow);
+  }
+  EXPECT_FALSE(limiter.MayTry("ipv4:10.0.0.1:99", kNow));
+  EXPECT_TRUE(limiter.MayTry("ipv4:10.0.0.2:99", kNow));
+  EXPECT_TRUE(limiter.MayTry("ipv4:10.0.0.1:99", kNow + PeerLimiter::kRefill));
+}
+
+TEST(PeerLimiter, TableIsBounded) {
+  PeerLimiter limiter;
+  for (size_t i = 0; i < PeerLimiter::kMaxPeers + 100; ++i) {
+    limiter.Failed(absl::StrCat("ipv4:10.", i / 65536, ".", i / 256, ".", i, ":1"), kNow);
+  }
+  for (int i = 0; i < PeerLimiter::kBurst; ++i) limiter.Failed("ipv6:[::1]:1", kNow);
+  EXPECT_FALSE(limiter.MayTry("ipv6:[::1]:2", kNow));
+}
+
+}  // namespace
+}  // namespace muster::controller
