@@ -1,0 +1,103 @@
+// From the documents of an inventory to the checked Inventory; internal to controller/inventory.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/yaml/document.h"
+#include "common/yaml/map_reader.h"
+#include "controller/inventory/errors.h"
+#include "controller/inventory/inventory.h"
+
+namespace muster::controller {
+
+// Reads all files first (builder.cc), then resolves what refers to something (resolve.cc), since
+// a file may refer to what a later one defines. Used once.
+class InventoryBuilder {
+ public:
+  InventoryBuilder();
+  absl::StatusOr<Inventory> Build(const std::map<std::string, std::string>& files);
+
+ private:
+  struct Nested {
+    size_t group;
+    Origin origin;
+  };
+  // What was written about an element of the inventory of the same index, besides its own values.
+  struct GroupSource {
+    Origin origin;
+    std::vector<Reference> nodes;
+    std::vector<Reference> groups;
+    std::vector<Nested> nested;  // `groups`, resolved
+  };
+  struct ListSource {  // of a rack or partition
+    Origin origin;
+    std::vector<Reference> nodes;
+  };
+  // One entry of `nodes:`, which may define many nodes.
+  struct NodeBlock {
+    std::vector<size_t> nodes;
+    std::vector<Reference> groups;
+    std::optional<Reference> rack;
+  };
+  struct VarsFile {
+    const yaml::Document* document;
+    std::string owner;
+    bool of_group;
+  };
+
+  void ReadSections(const yaml::Document& document);
+  void ReadOnce(const yaml::Document& document, const yaml::Entry& entry, Origin* first,
+                std::string* out);
+  void ReadNodes(const yaml::Document& document, const yaml::Entry& entry);
+  void ReadRack(const yaml::Document& document, const yaml::Entry& entry);
+  void ReadGroup(const yaml::Document& document, const yaml::Entry& entry);
+  void ReadPartition(const yaml::Document& document, const yaml::Entry& entry);
+  void ReadVars(const yaml::Document& document, const yaml::Node& node, VariableLevel level,
+                absl::string_view owner, std::vector<Variable>* out);
+  // The text or list of texts under `key`, each with its place.
+  std::vector<Reference> ReadReferences(const yaml::Document& document, yaml::MapReader& reader,
+                                        absl::string_view key);
+  std::optional<Reference> ReadReference(const yaml::Document& document, yaml::MapReader& reader,
+                                         absl::string_view key);
+  // One address a node, or empty when none was written or an error was reported.
+  std::vector<std::string> ZipAddresses(const std::optional<Reference>& written, size_t nodes);
+  void ClaimAddress(const std::string& address, const std::string& node, const Origin& origin);
+
+  void Resolve();
+  void ReadVarsFiles();
+  void ResolveNestedGroups();
+  // Reports each cycle of groups once; tells whether there was none.
+  bool CheckGroupCycles();
+  // Groups before those nested in them, otherwise in the order written. Needs no cycles.
+  std::vector<size_t> GeneralToSpecial() const;
+  void ResolveGroupMembers();
+  void ResolveRacks();
+  void ResolvePartitions();
+  void CheckGroupVariables();
+  std::vector<size_t> ResolveNodes(const Reference& reference);
+  std::optional<size_t> ResolveGroup(const Reference& reference);
+  // Of something that was written, so that an error can show it.
+  Origin OriginOf(const Place& place) const;
+
+  Errors errors_;
+  std::deque<yaml::Document> documents_;  // a deque, because Origins point into it
+  std::vector<VarsFile> vars_files_;
+  Inventory inventory_;
+  Origin cluster_origin_;
+  Origin domain_origin_;
+  std::vector<GroupSource> group_sources_;
+  std::vector<ListSource> rack_sources_;
+  std::vector<ListSource> partition_sources_;
+  std::vector<NodeBlock> node_blocks_;
+  absl::flat_hash_map<std::string, Reference> addresses_;  // address → the node that has it
+};
+
+}  // namespace muster::controller

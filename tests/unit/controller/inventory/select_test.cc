@@ -1,0 +1,82 @@
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_join.h"
+#include "controller/inventory/inventory.h"
+#include "tests/fakes/status_matchers.h"
+
+namespace muster::controller {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::HasSubstr;
+
+Inventory Cluster() {
+  return ParseInventory({{"f",
+                          "cluster: x\n"
+                          "racks: {r1: {nodes: \"c[1-2]\"}}\n"
+                          "groups: {gpu: {nodes: \"c[2-4]\"}, empty: {}}\n"
+                          "nodes:\n"
+                          "  login1: {role: login}\n"
+                          "  \"c[1-4]\": {role: compute}\n"}})
+      .value();
+}
+
+struct Case {
+  const char* pattern;
+  const char* nodes;
+};
+
+TEST(Select, NamesNodes) {
+  const Inventory inventory = Cluster();
+  const Case cases[] = {
+      {"c1", "c1"},
+      {"c[1,3],login1", "login1 c1 c3"},
+      {"gpu", "c2 c3 c4"},
+      {"all", "login1 c1 c2 c3 c4"},
+      {"compute,!c2", "c1 c3 c4"},
+      {"!c2,compute", "c1 c3 c4"},
+      {"!gpu", "login1 c1"},
+      {"c*", "c1 c2 c3 c4"},
+      {"*1", "login1 c1"},
+      {"c?,!c[3-4]", "c1 c2"},
+      {"rack:r1", "c1 c2"},
+      {"rack:r1 , gpu", "c1 c2 c3 c4"},
+      {"empty", ""},
+      {"storage", ""},
+      {"c1,!c1", ""},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.pattern);
+    const auto nodes = Select(inventory, c.pattern);
+    ASSERT_OK(nodes);
+    EXPECT_EQ(absl::StrJoin(*nodes, " ",
+                            [](std::string* out, const Node* node) { out->append(node->name); }),
+              c.nodes);
+  }
+}
+
+TEST(Select, SaysWhatIsWrong) {
+  const Inventory inventory = Cluster();
+  const Case cases[] = {
+      {"", "column 1: a node or group is missing"},
+      {"c1,,c2", "column 4: a node or group is missing"},
+      {"c1,!", "column 5: a node or group is missing"},
+      {"gpus", "unknown node or group 'gpus' (did you mean 'gpu'?)"},
+      {"c[3-6]", "unknown node or group 'c[5-6]' (did you mean 'c1'?)"},
+      {"rack:r7", "unknown rack 'r7' (did you mean 'r1'?)"},
+      {"x*", "no node is named like 'x*'"},
+      {"c1, c[2-", "column 9: expected the last number"},
+      {"!c[2-1]", "column 4: range 2-1 runs backwards"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.pattern);
+    EXPECT_THAT(Select(inventory, c.pattern),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(c.nodes)));
+  }
+}
+
+}  // namespace
+}  // namespace muster::controller
