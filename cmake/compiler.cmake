@@ -27,6 +27,6 @@ endif()
 
 # mold links a statically linked gRPC program in a second instead of ten.
 find_program(MUSTER_MOLD mold)
-if(MUSTER_MOLD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+if(MUSTER_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()

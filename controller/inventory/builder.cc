@@ -356,7 +356,8 @@ void InventoryBuilder::ReadVars(const yaml::Document& document, const yaml::Node
   if (node.IsNull()) return;
   if (!node.IsMap()) {
     errors_.Add(Origin{&document, node.mark()},
-                absl::StrCat("variables must be a map of names, not ", yaml::KindName(node.kind())));
+                absl::StrCat("variables must be a map of names, not ",
+                             yaml::KindName(node.kind())));
     return;
   }
   absl::flat_hash_map<std::string, std::string> known;

@@ -204,11 +204,11 @@ std::vector<std::string> DiffInventory(const Inventory& before, const Inventory&
   DiffSection(a, b, "partitions", "partition", &lines);
   ForEachDifference(EntriesOf(a, "vars"), EntriesOf(b, "vars"),
                     [&](const std::string& name, const ordered_json* x, const ordered_json* y) {
-                      lines.push_back(absl::StrCat(
-                          x == nullptr ? "+ var " : y == nullptr ? "- var " : "~ var ", name,
-                          x == nullptr   ? absl::StrCat(" = ", Show(y, true))
-                          : y == nullptr ? ""
-                                         : absl::StrCat(": ", Show(x, true), " -> ", Show(y, true))));
+                      lines.push_back(
+                          x == nullptr   ? absl::StrCat("+ var ", name, " = ", Show(y, true))
+                          : y == nullptr ? absl::StrCat("- var ", name)
+                                         : absl::StrCat("~ var ", name, ": ", Show(x, true),
+                                                        " -> ", Show(y, true)));
                     });
   return lines;
 }

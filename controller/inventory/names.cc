@@ -80,7 +80,8 @@ std::string CheckAddress(absl::string_view text) {
   }
   if (!text.empty() && AllOf(text, IsIpv4Character)) {
     if (inet_pton(AF_INET, address.c_str(), buffer) == 1) return "";
-    return absl::StrCat("'", text, "' is not an IPv4 address: four numbers up to 255, no leading 0");
+    return absl::StrCat("'", text,
+                        "' is not an IPv4 address: four numbers up to 255, no leading 0");
   }
   if (IsHostName(text)) return "";
   return absl::StrCat("'", text, "' is neither an IP address nor a host name");

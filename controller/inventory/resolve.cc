@@ -77,9 +77,9 @@ void InventoryBuilder::ReadVarsFiles() {
                file.of_group ? VariableLevel::kGroup : VariableLevel::kNode, file.owner, vars);
       continue;
     }
+    const absl::string_view kind = file.of_group ? "group" : "node";
     errors_.Add(Origin{file.document, {1, 1}},
-                absl::StrCat("the file is named after an unknown ", file.of_group ? "group" : "node",
-                             " '", file.owner, "'",
+                absl::StrCat("the file is named after an unknown ", kind, " '", file.owner, "'",
                              DidYouMean(file.owner, file.of_group ? NamesOf(inventory_.groups_)
                                                                   : NamesOf(inventory_.nodes_))));
   }
@@ -177,7 +177,8 @@ bool InventoryBuilder::CheckGroupCycles() {
           if (inside) absl::StrAppend(&cycle, inventory_.groups_[step.group].name, " → ");
         }
         errors_.Add(origin,
-                    absl::StrCat("groups nest in a cycle: ", cycle, inventory_.groups_[nested].name));
+                    absl::StrCat("groups nest in a cycle: ", cycle,
+                                 inventory_.groups_[nested].name));
       }
     }
   }

@@ -50,7 +50,8 @@ absl::Status AddRack(const Inventory& inventory, absl::string_view name, Names* 
   }
   std::vector<std::string> known;
   for (const Rack& rack : inventory.racks()) known.push_back(rack.name);
-  return absl::InvalidArgumentError(absl::StrCat("unknown rack '", name, "'", DidYouMean(name, known)));
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown rack '", name, "'", DidYouMean(name, known)));
 }
 
 absl::Status AddGlob(const Inventory& inventory, absl::string_view glob, Names* names) {
@@ -81,8 +82,9 @@ absl::Status AddTerm(const Inventory& inventory, absl::string_view term, Names* 
     }
   }
   if (unknown.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("unknown node or group '", FoldHostlist(unknown), "'",
-                                                 DidYouMean(unknown.front(), KnownNames(inventory))));
+  const std::string hint = DidYouMean(unknown.front(), KnownNames(inventory));
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown node or group '", FoldHostlist(unknown), "'", hint));
 }
 
 struct Term {

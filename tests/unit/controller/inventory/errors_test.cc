@@ -16,7 +16,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr char kHead[] = "cluster: x\nnodes: {\"c[1-3]\": {role: compute}, login1: {role: login}}\n";
+constexpr char kHead[] =
+    "cluster: x\nnodes: {\"c[1-3]\": {role: compute}, login1: {role: login}}\n";
 
 struct Case {
   const char* text;  // after kHead, so from line 3

@@ -15,7 +15,8 @@ TEST(Names, Addresses) {
 }
 
 TEST(Names, SlurmTimes) {
-  for (const char* good : {"60", "60:00", "12:00:00", "2-12", "2-12:30", "7-00:00:00", "UNLIMITED"}) {
+  for (const char* good :
+       {"60", "60:00", "12:00:00", "2-12", "2-12:30", "7-00:00:00", "UNLIMITED"}) {
     EXPECT_EQ(CheckSlurmTime(good), "") << good;
   }
   for (const char* bad : {"", "1h", "1-", "-1", "1:2:3:4", "1-2-3", "unlimited", "1::2"}) {
