@@ -44,6 +44,8 @@ muster_static_archives(muster_grpc grpc++ grpc gpr address_sorting upb re2 cares
 target_link_libraries(muster_grpc INTERFACE
   muster_protobuf muster_absl OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB Threads::Threads)
 
+muster_static_archives(muster_re2 re2)
+target_link_libraries(muster_re2 INTERFACE Threads::Threads)
 muster_static_archives(muster_yaml_cpp yaml-cpp)
 muster_static_archives(muster_soci soci_sqlite3 soci_core)
 target_link_libraries(muster_soci INTERFACE SQLite::SQLite3 ${CMAKE_DL_LIBS})
