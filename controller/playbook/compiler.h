@@ -1,6 +1,8 @@
 // Playbook × inventory × facts → one Plan per node and play. Pure: no I/O, no clock, no network.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,6 +11,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -18,7 +21,7 @@ class Plan;
 
 namespace muster::controller {
 
-struct Inventory;
+class Inventory;
 struct Playbook;  // a parsed playbook with its roles, templates and files
 
 // The files of a site bundle: path relative to the site's folder → content.
@@ -60,6 +63,9 @@ struct NodePlan {
 // The names of the plays, in order.
 std::vector<std::string> PlayNames(const Playbook& playbook);
 
+// InvalidArgument, with the nearest known one, for a tag that nothing in the playbook bears.
+absl::Status CheckTags(const Playbook& playbook, const std::vector<std::string>& tags);
+
 // The nodes of play `play_index` under `limit`, in inventory order.
 absl::StatusOr<std::vector<std::string>> SelectPlayNodes(const Playbook& playbook,
                                                          size_t play_index,
@@ -69,7 +75,8 @@ absl::StatusOr<std::vector<std::string>> SelectPlayNodes(const Playbook& playboo
 // Facts by node name, as JSON (see ProtoToValue); a node without an entry has none.
 using FactsByNode = std::map<std::string, nlohmann::ordered_json>;
 
-// Compiles one play for `nodes` (names from SelectPlayNodes).
+// Compiles one play for `nodes` (names from SelectPlayNodes). What the nodes share is computed once
+// a call: give all of a play's nodes to one.
 std::vector<NodePlan> CompilePlay(const Playbook& playbook, size_t play_index,
                                   const Inventory& inventory, const FactsByNode& facts,
                                   const std::vector<std::string>& nodes,

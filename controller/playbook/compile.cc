@@ -1,0 +1,154 @@
+// CompilePlay and what the run asks about a playbook beside it.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/nearest_word.h"
+#include "common/base/status.h"
+#include "controller/inventory/inventory.h"
+#include "controller/playbook/compiler.h"
+#include "controller/playbook/model.h"
+#include "controller/playbook/plan_builder.h"
+#include "controller/playbook/scopes.h"
+#include "muster/v1/plan.pb.h"
+
+namespace muster::controller {
+namespace {
+
+using playbook::ChosenRole;
+using playbook::Play;
+using playbook::RoleUse;
+using playbook::Task;
+
+bool AnyOf(const std::set<std::string>& tags, const std::vector<std::string>& wanted) {
+  return std::any_of(wanted.begin(), wanted.end(),
+                     [&](const std::string& tag) { return tags.count(tag) > 0; });
+}
+
+// The roles of which the tags leave something. A role that is left out passes its own needs on to
+// those that need it.
+std::vector<ChosenRole> Choose(const Play& play, const std::vector<std::string>& tags) {
+  std::vector<ChosenRole> chosen;
+  std::map<std::string, const RoleUse*> left_out;
+  for (const RoleUse& use : play.roles) {
+    const bool all = tags.empty() || AnyOf(play.tags, tags) || AnyOf(use.tags, tags);
+    ChosenRole role;
+    role.use = &use;
+    for (const Task& task : use.role->tasks) {
+      if (all || AnyOf(task.tags, tags)) role.tasks.push_back(&task);
+    }
+    if (all || !role.tasks.empty()) {
+      chosen.push_back(std::move(role));
+    } else {
+      left_out.emplace(use.role->name, &use);
+    }
+  }
+  for (ChosenRole& role : chosen) {
+    std::vector<std::string> open(role.use->needs.rbegin(), role.use->needs.rend());
+    std::set<std::string> seen;
+    while (!open.empty()) {
+      const std::string need = open.back();
+      open.pop_back();
+      if (!seen.insert(need).second) continue;
+      const auto out = left_out.find(need);
+      if (out == left_out.end()) {
+        role.needs.push_back(need);
+      } else {
+        open.insert(open.end(), out->second->needs.rbegin(), out->second->needs.rend());
+      }
+    }
+  }
+  return chosen;
+}
+
+}  // namespace
+
+absl::Status CheckTags(const Playbook& playbook, const std::vector<std::string>& tags) {
+  std::set<std::string> known;
+  for (const Play& play : playbook.plays) {
+    known.insert(play.tags.begin(), play.tags.end());
+    for (const RoleUse& use : play.roles) {
+      known.insert(use.tags.begin(), use.tags.end());
+      for (const Task& task : use.role->tasks) known.insert(task.tags.begin(), task.tags.end());
+    }
+  }
+  const std::vector<std::string> words(known.begin(), known.end());
+  for (const std::string& tag : tags) {
+    if (known.count(tag) > 0) continue;
+    std::string hint = DidYouMean(tag, words);
+    if (hint.empty()) {
+      hint = words.empty() ? ": the playbook has no tags"
+                           : absl::StrCat(" (known: ", absl::StrJoin(words, ", "), ")");
+    }
+    return absl::InvalidArgumentError(absl::StrCat("unknown tag '", tag, "'", hint));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> SelectPlayNodes(const Playbook& playbook,
+                                                         size_t play_index,
+                                                         const Inventory& inventory,
+                                                         absl::string_view limit) {
+  const Play& play = playbook.plays.at(play_index);
+  const absl::StatusOr<std::vector<const Node*>> hosts = Select(inventory, play.hosts);
+  if (!hosts.ok()) return play.document.Error(play.hosts_node, hosts.status().message());
+  std::set<const Node*> allowed(hosts->begin(), hosts->end());
+  if (!limit.empty()) {
+    const absl::StatusOr<std::vector<const Node*>> limited = Select(inventory, limit);
+    if (!limited.ok()) return Annotate(limited.status(), "--limit");
+    std::set<const Node*> both;
+    for (const Node* node : *limited) {
+      if (allowed.count(node) > 0) both.insert(node);
+    }
+    allowed = std::move(both);
+  }
+  std::vector<std::string> names;
+  for (const Node* node : *hosts) {
+    if (allowed.count(node) > 0) names.push_back(node->name);
+  }
+  return names;
+}
+
+std::vector<NodePlan> CompilePlay(const Playbook& playbook, size_t play_index,
+                                  const Inventory& inventory, const FactsByNode& facts,
+                                  const std::vector<std::string>& nodes,
+                                  const CompileOptions& options, SecretSource& secrets) {
+  const Play& play = playbook.plays.at(play_index);
+  playbook::PlayScope shared(inventory, facts, options.extra_vars, secrets);
+  const std::vector<ChosenRole> roles = Choose(play, options.tags);
+  playbook::ContentCache cache;
+  std::vector<NodePlan> plans;
+  plans.reserve(nodes.size());
+  for (const std::string& name : nodes) {
+    NodePlan& out = plans.emplace_back();
+    out.node = name;
+    const Node* node = inventory.FindNode(name);
+    if (node == nullptr || !shared.status().ok()) {
+      out.error = node == nullptr
+                      ? absl::NotFoundError(absl::StrCat("node ", name, " is not in the inventory"))
+                      : shared.status();
+      continue;
+    }
+    out.plan = std::make_unique<v1::Plan>();
+    out.plan->set_play_index(static_cast<uint32_t>(play_index));
+    out.plan->set_play_name(play.name);
+    out.plan->set_node_name(name);
+    out.plan->set_check_only(options.check_only);
+    out.plan->set_want_diff(options.want_diff);
+    playbook::NodeScope scope(shared, *node);
+    playbook::PlanBuilder builder(scope, cache, &out);
+    for (const ChosenRole& role : roles) builder.AddRole(role);
+    out.error = builder.status();
+    if (out.error.ok()) continue;
+    out.plan.reset();
+    out.blobs.clear();
+  }
+  return plans;
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,31 @@
+// Collecting errors with their places, so that one load shows all of them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace muster::controller::playbook {
+
+class ErrorList {
+ public:
+  // Equal messages are kept once: an included file may be read several times. Tells whether
+  // `status` was OK.
+  bool Add(const absl::Status& status);
+
+  bool empty() const { return messages_.empty(); }
+  // OK; or the first error's code with the first 20 errors, a paragraph each, and how many more
+  // there are.
+  absl::Status ToStatus() const;
+
+ private:
+  static constexpr size_t kShown = 20;
+
+  absl::StatusCode code_ = absl::StatusCode::kOk;
+  std::vector<std::string> messages_;
+  size_t more_ = 0;
+};
+
+}  // namespace muster::controller::playbook

@@ -1,0 +1,100 @@
+// A playbook as it was read: checked, templates parsed, nothing decided that depends on a node.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/yaml/document.h"
+#include "controller/playbook/schema.h"
+#include "controller/playbook/value_template.h"
+#include "controller/template/template.h"
+
+namespace muster::v1 {
+class Step;
+}
+
+namespace muster::controller::playbook {
+
+// What goes into a file, with its digest; shared by all nodes that get the same.
+struct Content {
+  std::string text;
+  std::string sha256;
+  bool sensitive = false;
+};
+
+// A parameter whose value depends on the node.
+struct NodeParam {
+  const Param* param = nullptr;
+  ValueTemplate value;
+  yaml::Node node;  // where it was written
+};
+
+struct Task {
+  yaml::Document document;
+  yaml::Node node;
+  std::string source;  // "roles/munge/tasks/main.yaml:3"
+  std::string name_text;
+  ValueTemplate name;
+  const ResourceType* type = nullptr;
+  std::shared_ptr<const v1::Step> prototype;  // with what is the same on every node
+  std::vector<NodeParam> params;
+  std::vector<Condition> when;
+  std::vector<std::string> notify;  // handler names of the same role
+  std::set<std::string> tags;
+  std::optional<ValueTemplate> loop;
+};
+
+// A variable of defaults/main.yaml.
+struct Default {
+  ValueTemplate value;
+  std::string place;  // "file:line"
+};
+
+// A role's folder; shared by the plays that use the role.
+struct Role {
+  std::string name;
+  std::map<std::string, Default, std::less<>> defaults;
+  std::vector<Task> tasks;
+  std::vector<Task> handlers;
+  std::map<std::string, tmpl::Template, std::less<>> templates;  // by path in templates/
+  std::map<std::string, std::shared_ptr<const Content>, std::less<>> files;
+};
+
+// A role in the list of a play.
+struct RoleUse {
+  std::shared_ptr<const Role> role;
+  std::vector<Condition> when;
+  std::vector<std::string> needs;
+  std::set<std::string> tags;
+  yaml::Node node;
+};
+
+struct Play {
+  std::string name;
+  std::string hosts;
+  yaml::Document document;
+  yaml::Node hosts_node;
+  std::set<std::string> tags;
+  std::vector<RoleUse> roles;
+};
+
+// The role that a play's own `tasks:` make up.
+inline constexpr char kInlineRole[] = "tasks";
+
+inline std::string HandlerId(const Role& role, const std::string& handler) {
+  return role.name + "/handler/" + handler;
+}
+
+}  // namespace muster::controller::playbook
+
+namespace muster::controller {
+
+struct Playbook {
+  std::vector<playbook::Play> plays;
+};
+
+}  // namespace muster::controller

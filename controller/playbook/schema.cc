@@ -1,0 +1,216 @@
+#include "controller/playbook/schema.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace muster::controller::playbook {
+namespace {
+
+using Type = ParamType;
+
+std::string Names(const std::vector<const char*>& keys, absl::string_view last) {
+  std::string names;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    absl::StrAppend(&names, i == 0 ? "" : i + 1 == keys.size() ? last : ", ", keys[i]);
+  }
+  return names;
+}
+
+// Two of the keys exclude each other, unless a template may leave one of them empty.
+std::string AtMostOne(const Given& given, const std::vector<const char*>& keys) {
+  std::vector<const char*> found;
+  for (const char* key : keys) {
+    if (given.Has(key) && given.IsConstant(key)) found.push_back(key);
+  }
+  if (found.size() < 2) return "";
+  return absl::StrCat("has ", Names(found, " and "), ", but takes only one of ",
+                      Names(keys, " or "));
+}
+
+std::string ExactlyOne(const Given& given, const std::vector<const char*>& keys,
+                       absl::string_view why) {
+  if (std::none_of(keys.begin(), keys.end(), [&](const char* key) { return given.Has(key); })) {
+    return absl::StrCat("lacks one of ", Names(keys, " or "), why);
+  }
+  return AtMostOne(given, keys);
+}
+
+std::string CheckPackage(const Given& given) {
+  std::string wrong = ExactlyOne(given, {"name", "names"}, "");
+  if (wrong.empty() && given.Has("version")) {
+    const std::string state = given.Text("state").value_or("");
+    if (state == "latest" || state == "absent") {
+      wrong = absl::StrCat("has a version and state ", state, ": remove one of them");
+    }
+  }
+  return wrong;
+}
+
+std::string CheckRepository(const Given& given) {
+  const std::string wrong = AtMostOne(given, {"key", "key_file", "signed_by"});
+  if (!wrong.empty() || !given.CertainlyPresent()) return wrong;
+  for (const char* key : {"uris", "suites"}) {
+    if (!given.Has(key)) return absl::StrCat("lacks '", key, "'");
+  }
+  return "";
+}
+
+std::string CheckFile(const Given& given) {
+  if (given.CertainlyPresent()) {
+    return ExactlyOne(given, {"content", "template", "source"}, " (what the file should hold)");
+  }
+  if (given.Text("state") == "absent") {
+    for (const char* key : {"content", "template", "source", "validate", "only_if_missing"}) {
+      if (given.Has(key)) return absl::StrCat("has '", key, "', but its state is absent");
+    }
+  }
+  return AtMostOne(given, {"content", "template", "source"});
+}
+
+std::string CheckDirectory(const Given& given) {
+  if (given.Has("recursive") && given.CertainlyPresent()) {
+    return "has 'recursive', which only says what state: absent removes";
+  }
+  return "";
+}
+
+std::string CheckSymlink(const Given& given) {
+  if (given.CertainlyPresent() && !given.Has("target")) return "lacks 'target'";
+  return "";
+}
+
+std::string CheckUnit(const Given& given) {
+  if (!given.Has("state") && !given.Has("enabled") && !given.Has("masked")) {
+    return "lacks one of state, enabled or masked";
+  }
+  const std::string state = given.Text("state").value_or("");
+  if (!given.in_handler() && (state == "restarted" || state == "reloaded")) {
+    return absl::StrCat("would be ", state,
+                        " by every apply: move it to a handler and notify that");
+  }
+  return "";
+}
+
+std::string CheckCommand(const Given& given) {
+  const std::vector<const char*> keys = {"creates", "unless", "changes"};
+  if (given.in_handler()) return AtMostOne(given, keys);
+  return ExactlyOne(given, keys, ": false, so that a second apply can change nothing");
+}
+
+}  // namespace
+
+bool Given::CertainlyPresent() const {
+  const std::optional<std::string> state = Text("state");
+  return state.has_value() && *state != "absent";
+}
+
+const Param* ResourceType::Find(absl::string_view key) const {
+  const auto found = std::find_if(params.begin(), params.end(),
+                                  [&](const Param& param) { return param.key == key; });
+  return found == params.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> ResourceType::Keys() const {
+  std::vector<std::string> keys;
+  for (const Param& param : params) keys.emplace_back(param.key);
+  return keys;
+}
+
+const std::vector<ResourceType>& ResourceTypes() {
+  static const auto* const kTypes = new std::vector<ResourceType>{
+      {"package",
+       {{"name", Type::kTextList, "names"},
+        {"names", Type::kTextList, "names"},
+        {"state", Type::kWord, "state"},
+        {"version", Type::kText, "version"},
+        {"recommends", Type::kBool, "install_recommends"}},
+       CheckPackage},
+      {"package_repository",
+       {{"name", Type::kText, "name", true},
+        {"state", Type::kWord, "state"},
+        {"types", Type::kTextList, "types"},
+        {"uris", Type::kTextList, "uris"},
+        {"suites", Type::kTextList, "suites"},
+        {"components", Type::kTextList, "components"},
+        {"architectures", Type::kTextList, "architectures"},
+        {"key", Type::kText, "key"},
+        {"key_file", Type::kRoleFile, "key"},
+        {"signed_by", Type::kPath, "signed_by"}},
+       CheckRepository},
+      {"file",
+       {{"path", Type::kPath, "path", true},
+        {"state", Type::kWord, "state"},
+        {"content", Type::kContent, "content", false, true},
+        {"template", Type::kTemplateFile, "content"},
+        {"source", Type::kRoleFile, "content"},
+        {"owner", Type::kText, "owner"},
+        {"group", Type::kText, "group"},
+        {"mode", Type::kMode, "mode"},
+        {"validate", Type::kValidate, "validate"},
+        {"only_if_missing", Type::kBool, "only_if_missing"}},
+       CheckFile},
+      {"directory",
+       {{"path", Type::kPath, "path", true},
+        {"state", Type::kWord, "state"},
+        {"owner", Type::kText, "owner"},
+        {"group", Type::kText, "group"},
+        {"mode", Type::kMode, "mode"},
+        {"recursive", Type::kBool, "recursive"}},
+       CheckDirectory},
+      {"symlink",
+       {{"path", Type::kPath, "path", true},
+        {"target", Type::kText, "target"},
+        {"state", Type::kWord, "state"}},
+       CheckSymlink},
+      {"unit",
+       {{"name", Type::kUnitName, "name", true},
+        {"state", Type::kWord, "state"},
+        {"enabled", Type::kBool, "enabled"},
+        {"masked", Type::kBool, "masked"}},
+       CheckUnit},
+      {"user",
+       {{"name", Type::kText, "name", true},
+        {"state", Type::kWord, "state"},
+        {"uid", Type::kNumber, "uid"},
+        {"group", Type::kText, "primary_group"},
+        {"groups", Type::kTextList, "groups"},
+        {"home", Type::kPath, "home"},
+        {"shell", Type::kPath, "shell"},
+        {"comment", Type::kText, "comment"},
+        {"system", Type::kBool, "system"},
+        {"create_home", Type::kBool, "create_home"},
+        {"password_hash", Type::kText, "password_hash", false, true},
+        {"authorized_keys", Type::kTextList, "authorized_keys"}},
+       nullptr},
+      {"group",
+       {{"name", Type::kText, "name", true},
+        {"state", Type::kWord, "state"},
+        {"gid", Type::kNumber, "gid"},
+        {"system", Type::kBool, "system"}},
+       nullptr},
+      {"command",
+       {{"argv", Type::kArgv, "argv", true, true},
+        {"creates", Type::kPath, "creates"},
+        {"unless", Type::kArgv, "unless"},
+        {"changes", Type::kFalse, "changes_nothing"},
+        {"directory", Type::kPath, "directory"},
+        {"environment", Type::kTextMap, "environment", false, true},
+        {"timeout", Type::kDuration, "timeout"},
+        {"retries", Type::kNumber, "retries"},
+        {"retry_delay", Type::kDuration, "retry_delay"}},
+       CheckCommand},
+      {"hostname", {{"name", Type::kText, "name", true}}, nullptr},
+  };
+  return *kTypes;
+}
+
+const ResourceType* FindResourceType(absl::string_view key) {
+  for (const ResourceType& type : ResourceTypes()) {
+    if (type.key == key) return &type;
+  }
+  return nullptr;
+}
+
+}  // namespace muster::controller::playbook

@@ -1,0 +1,89 @@
+// What a task can say: one table row per resource and parameter, named after the fields of
+// proto/muster/v1/plan.proto.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "common/value/secret_value.h"
+
+namespace google::protobuf {
+class Message;
+}
+
+namespace muster::controller::playbook {
+
+enum class ParamType {
+  kText,
+  kPath,          // text that begins with "/", or empty where it is not required
+  kUnitName,      // text with a suffix: "munge.service"
+  kWord,          // one of the enum's values, in lower case
+  kBool,
+  kNumber,        // 0 … 2^32-1
+  kMode,          // "0644"
+  kDuration,      // "5m"
+  kTextList,      // a single text counts as a list of one
+  kArgv,          // a list with at least a program; never a single text
+  kValidate,      // as kArgv, with "%s" in it
+  kTextMap,
+  kContent,       // text or secret
+  kTemplateFile,  // name of a file in the role's templates/, rendered into the field
+  kRoleFile,      // name of a file in the role's files/, copied into the field
+  kFalse,         // nothing but false; sets the field to true ("changes: false")
+};
+
+struct Param {
+  const char* key;
+  ParamType type;
+  const char* field;      // of the resource's message
+  bool required = false;
+  bool takes_secret = false;
+};
+
+// The parameters that a task gave, for rules about several of them.
+class Given {
+ public:
+  virtual ~Given() = default;
+  virtual bool Has(absl::string_view key) const = 0;
+  // Whether a parameter that was given is the same on every node.
+  virtual bool IsConstant(absl::string_view key) const = 0;
+  // The text of a parameter that is the same on every node; "" when absent; nullopt when it
+  // depends on the node.
+  virtual std::optional<std::string> Text(absl::string_view key) const = 0;
+  virtual bool in_handler() const = 0;
+
+  // False when the state is absent or only known per node.
+  bool CertainlyPresent() const;
+};
+
+struct ResourceType {
+  const char* key;  // in the playbook, and the field of Step
+  std::vector<Param> params;
+  // What is wrong with the parameters together, "" when nothing is. May be nullptr.
+  std::string (*check)(const Given& given);
+
+  const Param* Find(absl::string_view key) const;
+  std::vector<std::string> Keys() const;
+};
+
+const std::vector<ResourceType>& ResourceTypes();
+const ResourceType* FindResourceType(absl::string_view key);
+
+// Sets the parameter's field. The message of an error says what is wrong with the value without
+// its place and without secrets. A secret sets *sensitive, which is left alone otherwise. Null
+// leaves the field alone. REQUIRES: not kTemplateFile or kRoleFile.
+absl::Status SetField(const Param& param, const Value& value, google::protobuf::Message* resource,
+                      bool* sensitive);
+
+// Sets the text or bytes field itself.
+void SetBytes(const Param& param, absl::string_view bytes, google::protobuf::Message* resource);
+
+// The message of `step`'s resource, made if needed. REQUIRES: `step` is a muster.v1.Step.
+google::protobuf::Message* MutableResource(const ResourceType& type,
+                                           google::protobuf::Message* step);
+
+}  // namespace muster::controller::playbook

@@ -1,0 +1,287 @@
+// From template values to the fields of plan.proto, by reflection: the schema's tables name the
+// fields.
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+#include <nlohmann/json.hpp>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "common/base/nearest_word.h"
+#include "common/base/status.h"
+#include "controller/playbook/schema.h"
+
+namespace muster::controller::playbook {
+namespace {
+
+namespace pb = google::protobuf;
+
+constexpr uint32_t kMaxMode = 07777;
+constexpr int64_t kMaxNumber = 0xFFFFFFFF;
+
+const pb::FieldDescriptor& Field(const Param& param, const pb::Message& resource) {
+  return *resource.GetDescriptor()->FindFieldByName(param.field);
+}
+
+absl::Status Wrong(const Param& param, absl::string_view expected) {
+  return absl::InvalidArgumentError(absl::StrCat("'", param.key, "' must be ", expected));
+}
+
+std::string Shown(const Value& value) {
+  if (IsSecret(value)) return "a secret";
+  if (value.is_object()) return "a map";
+  if (value.is_array()) return "a list";
+  if (value.is_null()) return "none";
+  return value.dump(-1, ' ', false, Value::error_handler_t::replace).substr(0, 80);
+}
+
+bool IsUtf8(absl::string_view text) {
+  // The JSON writer checks; its answer to broken text is a replacement character.
+  const std::string raw(text);
+  const Value value(raw);
+  return Value::parse(value.dump(-1, ' ', false, Value::error_handler_t::replace))
+             .get_ref<const std::string&>() == raw;
+}
+
+absl::StatusOr<std::string> ToText(const Param& param, const Value& value, bool* sensitive) {
+  if (value.is_string()) {
+    const std::string& text = value.get_ref<const std::string&>();
+    if (text.find('\0') != std::string::npos) return Wrong(param, "text without NUL characters");
+    return text;
+  }
+  if (value.is_number_integer()) return absl::StrCat(value.get<int64_t>());
+  if (IsSecret(value)) {
+    if (!param.takes_secret) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", param.key, "' cannot hold a secret: it is shown to people"));
+    }
+    std::string text = SecretBytes(value);
+    if (!IsUtf8(text) || text.find('\0') != std::string::npos) {
+      return Wrong(param, "text, but the secret holds other bytes");
+    }
+    *sensitive = true;
+    return text;
+  }
+  return Wrong(param, absl::StrCat("text, not ", Shown(value),
+                                   value.is_structured() || value.is_null() ? "" : ": quote it"));
+}
+
+absl::StatusOr<std::vector<std::string>> ToTexts(const Param& param, const Value& value,
+                                                 bool* sensitive) {
+  std::vector<std::string> texts;
+  if (!value.is_array()) {
+    ASSIGN_OR_RETURN(texts.emplace_back(), ToText(param, value, sensitive));
+    return texts;
+  }
+  for (const Value& element : value) {
+    ASSIGN_OR_RETURN(texts.emplace_back(), ToText(param, element, sensitive));
+  }
+  return texts;
+}
+
+absl::Status SetTexts(const Param& param, const std::vector<std::string>& texts,
+                      pb::Message* resource) {
+  const pb::FieldDescriptor& field = Field(param, *resource);
+  const pb::Reflection& reflection = *resource->GetReflection();
+  reflection.ClearField(resource, &field);
+  for (const std::string& text : texts) reflection.AddString(resource, &field, text);
+  return absl::OkStatus();
+}
+
+absl::Status SetText(const Param& param, const Value& value, pb::Message* resource,
+                     bool* sensitive) {
+  ASSIGN_OR_RETURN(std::string text, ToText(param, value, sensitive));
+  if (text.empty() && param.required) return Wrong(param, "more than empty text");
+  if (param.type == ParamType::kPath && !text.empty() && !absl::StartsWith(text, "/")) {
+    return Wrong(param, absl::StrCat("an absolute path, not '", text, "'"));
+  }
+  if (param.type == ParamType::kUnitName && !absl::StrContains(text, '.')) {
+    return Wrong(param, absl::StrCat("a unit with its suffix: '", text, ".service'?"));
+  }
+  SetBytes(param, text, resource);
+  return absl::OkStatus();
+}
+
+absl::Status SetContent(const Param& param, const Value& value, pb::Message* resource,
+                        bool* sensitive) {
+  if (IsSecret(value)) {
+    *sensitive = true;
+    SetBytes(param, SecretBytes(value), resource);
+    return absl::OkStatus();
+  }
+  return SetText(param, value, resource, sensitive);
+}
+
+// PACKAGE_STATE_LATEST of an enum whose zero is PACKAGE_STATE_UNSPECIFIED: "latest".
+std::string Word(const pb::EnumValueDescriptor& value) {
+  const std::string& zero = value.type()->value(0)->name();
+  const size_t prefix = zero.size() - std::string("UNSPECIFIED").size();
+  return absl::AsciiStrToLower(absl::string_view(value.name()).substr(prefix));
+}
+
+absl::Status SetWord(const Param& param, const Value& value, pb::Message* resource,
+                     bool* sensitive) {
+  ASSIGN_OR_RETURN(const std::string text, ToText(param, value, sensitive));
+  const pb::FieldDescriptor& field = Field(param, *resource);
+  std::vector<std::string> words;
+  for (int i = 1; i < field.enum_type()->value_count(); ++i) {
+    const pb::EnumValueDescriptor& candidate = *field.enum_type()->value(i);
+    words.push_back(Word(candidate));
+    if (words.back() != text) continue;
+    resource->GetReflection()->SetEnum(resource, &field, &candidate);
+    return absl::OkStatus();
+  }
+  return Wrong(param, absl::StrCat("one of ", absl::StrJoin(words, ", "), ", not '", text, "'",
+                                   DidYouMean(text, words)));
+}
+
+absl::Status SetNumber(const Param& param, const Value& value, pb::Message* resource) {
+  int64_t number = -1;
+  const bool whole =
+      value.is_number_integer()
+          ? (number = value.get<int64_t>(), true)
+          : value.is_string() && absl::SimpleAtoi(value.get_ref<const std::string&>(), &number);
+  if (!whole || number < 0 || number > kMaxNumber) {
+    return Wrong(param, absl::StrCat("a whole number from 0 to ", kMaxNumber, ", not ",
+                                     Shown(value)));
+  }
+  resource->GetReflection()->SetUInt32(resource, &Field(param, *resource),
+                                       static_cast<uint32_t>(number));
+  return absl::OkStatus();
+}
+
+absl::Status SetMode(const Param& param, const Value& value, pb::Message* resource) {
+  uint32_t mode = 0;
+  const std::string text = value.is_string() ? value.get<std::string>() : "";
+  const bool octal = text.size() >= 3 && text.size() <= 5 &&
+                     absl::c_all_of(text, [](char c) { return c >= '0' && c <= '7'; });
+  for (const char c : text) mode = octal ? mode * 8 + static_cast<uint32_t>(c - '0') : 0;
+  if (!octal || mode > kMaxMode) {
+    return Wrong(param, absl::StrCat("a quoted octal string such as \"0644\", not ",
+                                     Shown(value)));
+  }
+  resource->GetReflection()->SetUInt32(resource, &Field(param, *resource), mode);
+  return absl::OkStatus();
+}
+
+absl::Status SetBool(const Param& param, const Value& value, pb::Message* resource) {
+  if (!value.is_boolean()) {
+    return Wrong(param, absl::StrCat("true or false, not ", Shown(value)));
+  }
+  if (param.type == ParamType::kFalse && value.get<bool>()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", param.key, ": true' is not a promise: say when there is nothing to do "
+                     "with creates or unless"));
+  }
+  resource->GetReflection()->SetBool(resource, &Field(param, *resource),
+                                     param.type == ParamType::kFalse || value.get<bool>());
+  return absl::OkStatus();
+}
+
+absl::Status SetDuration(const Param& param, const Value& value, pb::Message* resource) {
+  absl::Duration duration;
+  if (!value.is_string() ||
+      !absl::ParseDuration(value.get_ref<const std::string&>(), &duration) ||
+      duration < absl::ZeroDuration() || duration > absl::Hours(24 * 365)) {
+    return Wrong(param, absl::StrCat("a duration with its unit such as \"30s\" or \"5m\", not ",
+                                     Shown(value)));
+  }
+  pb::Message* message =
+      resource->GetReflection()->MutableMessage(resource, &Field(param, *resource));
+  const pb::Descriptor& type = *message->GetDescriptor();
+  const int64_t seconds = absl::IDivDuration(duration, absl::Seconds(1), &duration);
+  message->GetReflection()->SetInt64(message, type.FindFieldByName("seconds"), seconds);
+  message->GetReflection()->SetInt32(message, type.FindFieldByName("nanos"),
+                                     static_cast<int32_t>(absl::ToInt64Nanoseconds(duration)));
+  return absl::OkStatus();
+}
+
+absl::Status SetArgv(const Param& param, const Value& value, pb::Message* resource,
+                     bool* sensitive) {
+  if (!value.is_array()) {
+    return Wrong(param, absl::StrCat("a list, a program and its arguments, not ", Shown(value),
+                                     ": no shell reads it"));
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> texts, ToTexts(param, value, sensitive));
+  if (texts.empty() || texts[0].empty()) return Wrong(param, "a list that begins with a program");
+  const auto has_path = [](const std::string& text) { return absl::StrContains(text, "%s"); };
+  if (param.type == ParamType::kValidate && !absl::c_any_of(texts, has_path)) {
+    return Wrong(param, "a list with \"%s\", which stands for the path of the new content");
+  }
+  return SetTexts(param, texts, resource);
+}
+
+absl::Status SetTextList(const Param& param, const Value& value, pb::Message* resource,
+                         bool* sensitive) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> texts, ToTexts(param, value, sensitive));
+  if (std::find(texts.begin(), texts.end(), "") != texts.end()) {
+    return Wrong(param, "a list without empty texts");
+  }
+  return SetTexts(param, texts, resource);
+}
+
+absl::Status SetTextMap(const Param& param, const Value& value, pb::Message* resource,
+                        bool* sensitive) {
+  if (!value.is_object()) return Wrong(param, absl::StrCat("a map, not ", Shown(value)));
+  const pb::FieldDescriptor& field = Field(param, *resource);
+  for (const auto& [key, element] : value.items()) {
+    ASSIGN_OR_RETURN(const std::string text, ToText(param, element, sensitive));
+    pb::Message* entry = resource->GetReflection()->AddMessage(resource, &field);
+    const pb::Descriptor& type = *entry->GetDescriptor();
+    entry->GetReflection()->SetString(entry, type.map_key(), key);
+    entry->GetReflection()->SetString(entry, type.map_value(), text);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void SetBytes(const Param& param, absl::string_view bytes, pb::Message* resource) {
+  const pb::FieldDescriptor& field = Field(param, *resource);
+  if (field.is_repeated()) {
+    resource->GetReflection()->AddString(resource, &field, std::string(bytes));
+  } else {
+    resource->GetReflection()->SetString(resource, &field, std::string(bytes));
+  }
+}
+
+absl::Status SetField(const Param& param, const Value& value, pb::Message* resource,
+                      bool* sensitive) {
+  if (value.is_null()) return absl::OkStatus();
+  switch (param.type) {
+    case ParamType::kText:
+    case ParamType::kPath:
+    case ParamType::kUnitName: return SetText(param, value, resource, sensitive);
+    case ParamType::kWord: return SetWord(param, value, resource, sensitive);
+    case ParamType::kBool:
+    case ParamType::kFalse: return SetBool(param, value, resource);
+    case ParamType::kNumber: return SetNumber(param, value, resource);
+    case ParamType::kMode: return SetMode(param, value, resource);
+    case ParamType::kDuration: return SetDuration(param, value, resource);
+    case ParamType::kTextList: return SetTextList(param, value, resource, sensitive);
+    case ParamType::kArgv:
+    case ParamType::kValidate: return SetArgv(param, value, resource, sensitive);
+    case ParamType::kTextMap: return SetTextMap(param, value, resource, sensitive);
+    case ParamType::kContent: return SetContent(param, value, resource, sensitive);
+    case ParamType::kTemplateFile:
+    case ParamType::kRoleFile: break;
+  }
+  return absl::InternalError(absl::StrCat("'", param.key, "' is no value"));
+}
+
+pb::Message* MutableResource(const ResourceType& type, pb::Message* step) {
+  const pb::FieldDescriptor* field = step->GetDescriptor()->FindFieldByName(type.key);
+  return step->GetReflection()->MutableMessage(step, field);
+}
+
+}  // namespace muster::controller::playbook

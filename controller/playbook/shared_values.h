@@ -1,0 +1,23 @@
+// The inventory as values for templates.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "common/value/secret_value.h"
+#include "controller/inventory/inventory.h"
+#include "controller/playbook/compiler.h"
+
+namespace muster::controller::playbook {
+
+// {name, role, address, bmc_address, mac, rack, groups}
+Value NodeValue(const Node& node);
+
+// Node name → NodeValue with `vars` (its own and its groups' variables that are no templates) and,
+// where there are any, `facts`.
+Value NodesValue(const Inventory& inventory, const FactsByNode& facts);
+
+Value GroupsValue(const Inventory& inventory);      // name → list of node names
+Value PartitionsValue(const Inventory& inventory);  // name → {name, nodes, default, …}
+Value RacksValue(const Inventory& inventory);       // name → {name, nodes, switch, …}
+
+}  // namespace muster::controller::playbook

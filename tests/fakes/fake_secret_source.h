@@ -1,0 +1,32 @@
+// Secrets for compiler tests: those of a map, and made-up ones where bytes are asked for.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "controller/playbook/compiler.h"
+
+namespace muster::testing {
+
+class FakeSecretSource : public controller::SecretSource {
+ public:
+  absl::StatusOr<std::string> Get(absl::string_view name,
+                                  std::optional<uint32_t> generate_bytes) override {
+    asked.emplace_back(name);
+    const auto found = secrets.find(std::string(name));
+    if (found != secrets.end()) return found->second;
+    if (!generate_bytes.has_value()) return absl::NotFoundError(absl::StrCat("no secret ", name));
+    return secrets[std::string(name)] = std::string(*generate_bytes, 'x');
+  }
+
+  std::map<std::string, std::string> secrets;
+  std::vector<std::string> asked;  // names, in order
+};
+
+}  // namespace muster::testing
