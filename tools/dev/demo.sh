@@ -21,7 +21,7 @@ verb_demo() {
   _step exec login1 srun -N3 hostname
 
   say "once more: nothing may change"
-  recap=$(_step muster apply playbooks/site.yaml --yes | tee /dev/stderr)
+  recap=$(_step muster apply playbooks/site.yaml --yes | tee >(cat >&2))
   if [[ $recap != *changed=0* || $recap =~ changed=[1-9] ]]; then
     die "the second apply changed something"
   fi
