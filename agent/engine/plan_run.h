@@ -1,0 +1,27 @@
+// One plan from its first open step to its end.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "agent/engine/role_run.h"
+
+namespace muster::agent {
+
+struct PlanRunOptions {
+  int max_parallel_roles = 4;
+  // How often `on_tick` is called while roles run.
+  absl::Duration tick = absl::Milliseconds(200);
+};
+
+// Walks the role graph: roles whose needs have succeeded run side by side, each in a thread of its
+// own; roles that need a failed one are skipped. Blocks until all is through and gives the
+// outcome, or nullopt when the agent is stopping and the rest is left to its next life. An error:
+// the journal failed; every role has stopped before its next act. `on_tick` runs in the caller's
+// thread.
+absl::StatusOr<std::optional<v1::PlanOutcome>> RunPlan(PlanContext& context,
+                                                       const PlanRunOptions& options,
+                                                       const std::function<void()>& on_tick);
+
+}  // namespace muster::agent

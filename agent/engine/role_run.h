@@ -1,0 +1,85 @@
+// One role of a plan, walked through by one thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "agent/engine/progress_board.h"
+#include "agent/resources/resource.h"
+#include "agent/state/journal.h"
+#include "common/base/clock.h"
+#include "muster/v1/plan.pb.h"
+
+namespace muster::agent {
+
+using ResourceFactory = std::function<absl::StatusOr<std::unique_ptr<Resource>>(
+    const v1::Step& step, bool want_diff)>;
+
+// What the roles of one running plan share. Thread-safe where it can change.
+class PlanContext {
+ public:
+  PlanContext(const ActivePlan& before, Journal& journal, Clock& clock,
+              const ResourceFactory& factory, absl::Mutex& package_manager,
+              ProgressBoard& progress, std::function<bool()> stopping);
+
+  const v1::Plan& plan() const { return *before_.plan; }
+  // What became of the step, in this life of the agent or an earlier one.
+  std::optional<v1::StepStatus> Outcome(const std::string& step_id) const;
+  // The intent of an earlier life that never got an outcome.
+  const v1::StepIntent* CutOff(const std::string& step_id) const;
+  // Writes the outcome into the journal and remembers it.
+  absl::Status Record(const v1::StepResult& result, absl::string_view clean_handler,
+                      Journal::Durability durability);
+
+  // Check mode: remembers that the step would change something, and what it would notify.
+  void WouldChange(const v1::Step& step);
+  // The first step that would change something; empty: none yet.
+  std::string FirstWouldChange() const;
+  // In the journal, or in check mode: would be.
+  bool IsDirty(const std::string& handler_id) const;
+
+  bool cancelled() const { return journal_.IsCancelRequested(plan().plan_id()); }
+  // The agent is going down: what is not begun is left for its next life.
+  bool stopping() const { return stopping_(); }
+
+  Journal& journal() { return journal_; }
+  Clock& clock() { return clock_; }
+  const ResourceFactory& factory() { return factory_; }
+  absl::Mutex& package_manager() { return package_manager_; }
+  ProgressBoard& progress() { return progress_; }
+
+ private:
+  const ActivePlan before_;
+  Journal& journal_;
+  Clock& clock_;
+  const ResourceFactory& factory_;
+  absl::Mutex& package_manager_;  // held while a package transaction runs: one per node
+  ProgressBoard& progress_;
+  const std::function<bool()> stopping_;
+
+  mutable absl::Mutex mutex_;
+  std::map<std::string, v1::StepStatus> outcomes_ ABSL_GUARDED_BY(mutex_);
+  std::string first_would_change_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, bool> would_be_dirty_ ABSL_GUARDED_BY(mutex_);
+};
+
+enum class RoleEnd { kSucceeded, kFailed, kCancelled, kStopped };
+
+// Runs the steps that have no outcome yet, in order, then the handlers that are dirty. After a
+// failure the rest is recorded as skipped and dirty handlers stay dirty. An error means that the
+// journal could not be written: nothing more was done after that.
+absl::StatusOr<RoleEnd> RunRole(PlanContext& context, const v1::RolePlan& role);
+
+// Records all of the role's steps as skipped, and its dirty handlers.
+absl::Status SkipRole(PlanContext& context, const v1::RolePlan& role, absl::string_view reason);
+
+}  // namespace muster::agent

@@ -1,0 +1,107 @@
+#include "agent/engine/step_report.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr char kSecret[] = "[secret]";
+constexpr size_t kMaxValueBytes = 4096;
+constexpr size_t kMaxMessageBytes = 8192;
+
+bool ErrorMayHoldOutput(const v1::Step& step) {
+  return step.has_command() || (step.has_file() && !step.file().validate().empty());
+}
+
+}  // namespace
+
+std::string ValidUtf8(absl::string_view text, size_t limit) {
+  std::string out;
+  size_t i = 0;
+  while (i < text.size() && out.size() < limit) {
+    const unsigned char lead = static_cast<unsigned char>(text[i]);
+    const size_t length = lead < 0x80 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+    bool good = lead < 0x80 || (lead >= 0xc2 && lead <= 0xf4 && i + length <= text.size());
+    for (size_t k = 1; good && k < length; ++k) {
+      good = (static_cast<unsigned char>(text[i + k]) & 0xc0) == 0x80;
+    }
+    if (good && length > 1) {  // overlong forms, surrogates and what lies beyond Unicode
+      const unsigned char second = static_cast<unsigned char>(text[i + 1]);
+      good = !((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second >= 0xa0) ||
+               (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second >= 0x90));
+    }
+    if (good) {
+      out.append(text.data() + i, length);
+      i += length;
+    } else {
+      out += "\xef\xbf\xbd";
+      ++i;
+    }
+  }
+  if (i < text.size()) out += "…";
+  return out;
+}
+
+std::vector<v1::Change> ReportedChanges(const v1::Step& step, const std::vector<Change>& changes,
+                                        bool want_diff) {
+  std::vector<v1::Change> reported;
+  reported.reserve(changes.size());
+  for (const Change& change : changes) {
+    v1::Change& out = reported.emplace_back();
+    out.set_field(ValidUtf8(change.field, kMaxValueBytes));
+    if (step.sensitive()) {
+      out.set_before(kSecret);
+      out.set_after(kSecret);
+      continue;
+    }
+    out.set_before(ValidUtf8(change.before, kMaxValueBytes));
+    out.set_after(ValidUtf8(change.after, kMaxValueBytes));
+    if (want_diff) out.set_diff(ValidUtf8(change.diff, kMaxDiffBytes));
+  }
+  return reported;
+}
+
+std::string ReportedError(const v1::Step& step, const absl::Status& status) {
+  if (step.sensitive() && ErrorMayHoldOutput(step)) {
+    return absl::StrCat("failed (", absl::StatusCodeToString(status.code()),
+                        "); the details could show a secret and are withheld");
+  }
+  return ValidUtf8(status.message(), kMaxMessageBytes);
+}
+
+absl::Status NotConverged(const v1::Step& step, const Resource& resource,
+                          const std::vector<Change>& left) {
+  std::string list;
+  for (const Change& change : left) {
+    absl::StrAppend(&list, list.empty() ? "" : ", ", change.field);
+    if (!step.sensitive() && change.before.size() + change.after.size() < 200) {
+      absl::StrAppend(&list, " ", change.before, " -> ", change.after);
+    }
+  }
+  return absl::InternalError(
+      absl::StrCat(resource.Id(), " did not converge; left: ", list));
+}
+
+void OutputTail::Append(absl::string_view text) {
+  text_.append(text.data(), text.size());
+  if (text_.size() <= 2 * kMaxOutputBytes) return;  // cut rarely
+  text_.erase(0, text_.size() - kMaxOutputBytes);
+  cut_ = true;
+}
+
+std::string OutputTail::Take() {
+  if (text_.size() > kMaxOutputBytes) {
+    text_.erase(0, text_.size() - kMaxOutputBytes);
+    cut_ = true;
+  }
+  if (cut_) {
+    const size_t newline = text_.find('\n');
+    if (newline != std::string::npos && newline + 1 < text_.size()) text_.erase(0, newline + 1);
+  }
+  return ValidUtf8(std::exchange(text_, std::string()), kMaxOutputBytes);
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,44 @@
+// What a step's result may say: bounded, and silent about secrets. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "agent/resources/resource.h"
+#include "muster/v1/plan.pb.h"
+
+namespace muster::agent {
+
+inline constexpr size_t kMaxOutputBytes = size_t{64} << 10;
+inline constexpr size_t kMaxDiffBytes = size_t{64} << 10;
+
+// At most about `limit` bytes of `text`, with U+FFFD for what is not UTF-8: protobuf strings must be
+// UTF-8, what programs print need not be.
+std::string ValidUtf8(absl::string_view text, size_t limit);
+
+// The changes as they are reported: values of sensitive steps are "[secret]", diffs are bounded.
+std::vector<v1::Change> ReportedChanges(const v1::Step& step, const std::vector<Change>& changes,
+                                        bool want_diff);
+
+// Why the step failed. For sensitive steps whose programs could have printed a secret into the
+// error, only that it failed.
+std::string ReportedError(const v1::Step& step, const absl::Status& status);
+
+// "resource[x] did not converge; left: mode 0644 -> 0600".
+absl::Status NotConverged(const v1::Step& step, const Resource& resource,
+                          const std::vector<Change>& left);
+
+// The end of a text that grows: at most kMaxOutputBytes, cut at a line where there is one.
+class OutputTail {
+ public:
+  void Append(absl::string_view text);
+  std::string Take();
+
+ private:
+  std::string text_;
+  bool cut_ = false;
+};
+
+}  // namespace muster::agent

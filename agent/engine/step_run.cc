@@ -1,0 +1,247 @@
+#include "agent/engine/step_run.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "agent/engine/step_report.h"
+#include "common/base/status.h"
+
+namespace muster::agent {
+namespace {
+
+bool UsesPackageManager(const v1::Step& step) {
+  return step.has_package() || step.has_package_repository();
+}
+
+// Neighbours are looked at ahead of their turn only where that may save a transaction.
+bool MayShareOneGo(const v1::Step& a, const v1::Step& b) {
+  return a.has_package() && b.has_package();
+}
+
+class StepObserver final : public ApplyObserver {
+ public:
+  StepObserver(PlanContext& context, const v1::RolePlan& role, const v1::Step& step)
+      : context_(context), role_(role), step_(step) {}
+
+  void OnActivity(absl::string_view activity, std::optional<float> percent) override {
+    context_.progress().Show(role_.name(), step_, activity, percent);
+  }
+  void OnOutput(absl::string_view text) override {
+    if (!step_.sensitive()) output_.Append(text);
+  }
+  std::string TakeOutput() { return output_.Take(); }
+
+ private:
+  PlanContext& context_;
+  const v1::RolePlan& role_;
+  const v1::Step& step_;
+  OutputTail output_;
+};
+
+// A step on its way from the first check to its outcome.
+struct Member {
+  const v1::Step* step = nullptr;
+  std::unique_ptr<Resource> resource;
+  std::vector<Change> found;
+  absl::Time started;
+};
+
+// The run of one step or of neighbours in one go.
+class StepRun {
+ public:
+  StepRun(PlanContext& context, const v1::RolePlan& role, bool handler)
+      : context_(context), role_(role), handler_(handler) {}
+
+  absl::StatusOr<bool> Run(const std::vector<const v1::Step*>& steps);
+
+ private:
+  // Makes the resource and checks it.
+  absl::Status Look(const v1::Step& step, Member& member);
+  absl::Status Settle(const Member& member, v1::StepStatus status, const absl::Status& error,
+                      std::string output);
+  absl::Status SettleInSync(const Member& member);
+  absl::Status SettleCheckMode(const Member& member, const absl::Status& checked);
+  absl::StatusOr<bool> Apply(std::vector<Member> go);
+  void Absorb(const std::vector<const v1::Step*>& steps, std::vector<Member>& go);
+
+  PlanContext& context_;
+  const v1::RolePlan& role_;
+  const bool handler_;
+};
+
+absl::Status StepRun::Look(const v1::Step& step, Member& member) {
+  member.step = &step;
+  member.started = context_.clock().Now();
+  context_.progress().Show(role_.name(), step, "checking", std::nullopt);
+  ASSIGN_OR_RETURN(member.resource, context_.factory()(step, context_.plan().want_diff()));
+  ASSIGN_OR_RETURN(member.found, member.resource->Check());
+  return absl::OkStatus();
+}
+
+absl::Status StepRun::Settle(const Member& member, v1::StepStatus status,
+                             const absl::Status& error, std::string output) {
+  const v1::Step& step = *member.step;
+  v1::StepResult result = NewResult(role_, step, handler_, status);
+  // A step that an earlier life began has its first findings in the intent.
+  const v1::StepIntent* intent = context_.CutOff(step.step_id());
+  if (intent != nullptr) {
+    *result.mutable_changes() = intent->changes();
+  } else {
+    for (v1::Change& change :
+         ReportedChanges(step, member.found, context_.plan().want_diff())) {
+      *result.add_changes() = std::move(change);
+    }
+  }
+  if (!error.ok()) result.set_message(ReportedError(step, error));
+  if (!step.sensitive()) result.set_output(std::move(output));
+  const int64_t start_ns = absl::ToUnixNanos(member.started);
+  result.mutable_started_at()->set_seconds(start_ns / 1'000'000'000);
+  result.mutable_started_at()->set_nanos(static_cast<int32_t>(start_ns % 1'000'000'000));
+  const int64_t elapsed_ns = std::max<int64_t>(
+      0, absl::ToInt64Nanoseconds(context_.clock().Now() - member.started));
+  result.mutable_elapsed()->set_seconds(elapsed_ns / 1'000'000'000);
+  result.mutable_elapsed()->set_nanos(static_cast<int32_t>(elapsed_ns % 1'000'000'000));
+
+  const bool succeeded = status == v1::STEP_STATUS_OK || status == v1::STEP_STATUS_CHANGED;
+  const bool cleans = handler_ && succeeded && !context_.plan().check_only();
+  // Whatever can be checked again may be lost in a power cut; a deed that cannot may not.
+  const bool once_only = status == v1::STEP_STATUS_CHANGED && member.resource != nullptr &&
+                         member.resource->AlwaysChanges();
+  return context_.Record(result, cleans ? step.step_id() : std::string(),
+                         once_only ? Journal::Durability::kDurable : Journal::Durability::kLazy);
+}
+
+absl::Status StepRun::SettleInSync(const Member& member) {
+  const bool cut_off = context_.CutOff(member.step->step_id()) != nullptr;
+  return Settle(member, cut_off ? v1::STEP_STATUS_CHANGED : v1::STEP_STATUS_OK, absl::OkStatus(),
+                "");
+}
+
+absl::Status StepRun::SettleCheckMode(const Member& member, const absl::Status& checked) {
+  if (checked.ok()) {
+    context_.WouldChange(*member.step);
+    return Settle(member, v1::STEP_STATUS_CHANGED, absl::OkStatus(), "");
+  }
+  const std::string after = context_.FirstWouldChange();
+  if (!absl::IsFailedPrecondition(checked) || after.empty()) {
+    return Settle(member, v1::STEP_STATUS_FAILED, checked, "");
+  }
+  // What is missing may be what an earlier step would have brought.
+  Member presumed{.step = member.step, .started = member.started};
+  presumed.found = {{.field = "state", .after = absl::StrCat("will change (after '", after, "')")}};
+  context_.WouldChange(*member.step);
+  return Settle(presumed, v1::STEP_STATUS_CHANGED, absl::OkStatus(), "");
+}
+
+void StepRun::Absorb(const std::vector<const v1::Step*>& steps, std::vector<Member>& go) {
+  for (size_t i = 1; i < steps.size(); ++i) {
+    const v1::Step& step = *steps[i];
+    if (!MayShareOneGo(*steps[0], step) || !step.skip_reason().empty() ||
+        context_.Outcome(step.step_id()).has_value()) {
+      return;
+    }
+    Member next;
+    // An error is that step's own, and comes up again in its turn.
+    if (!Look(step, next).ok()) return;
+    // In sync: its turn comes after the transaction, which may change that.
+    if (next.found.empty()) continue;
+    if (!go.front().resource->Absorb(*next.resource)) return;
+    go.push_back(std::move(next));
+  }
+}
+
+absl::StatusOr<bool> StepRun::Run(const std::vector<const v1::Step*>& steps) {
+  Member first;
+  const absl::Status checked = Look(*steps[0], first);
+  if (checked.ok() && first.found.empty()) {
+    RETURN_IF_ERROR(SettleInSync(first));
+    return true;
+  }
+  if (context_.plan().check_only()) {
+    RETURN_IF_ERROR(SettleCheckMode(first, checked));
+    return true;
+  }
+  if (!checked.ok()) {
+    RETURN_IF_ERROR(Settle(first, v1::STEP_STATUS_FAILED, checked, ""));
+    return true;
+  }
+  std::vector<Member> go;
+  go.push_back(std::move(first));
+  Absorb(steps, go);
+  return Apply(std::move(go));
+}
+
+absl::StatusOr<bool> StepRun::Apply(std::vector<Member> go) {
+  std::unique_ptr<absl::MutexLock> turn;
+  if (UsesPackageManager(*go.front().step)) {
+    context_.progress().Show(role_.name(), *go.front().step,
+                             "waiting for another role's packages", std::nullopt);
+    turn = std::make_unique<absl::MutexLock>(&context_.package_manager());
+  }
+  if (context_.stopping()) return false;
+  for (const Member& member : go) {
+    v1::StepIntent intent;
+    intent.set_plan_id(context_.plan().plan_id());
+    intent.set_step_id(member.step->step_id());
+    for (v1::Change& change : ReportedChanges(*member.step, member.found,
+                                              context_.plan().want_diff())) {
+      *intent.add_changes() = std::move(change);
+    }
+    for (const std::string& handler : member.step->notify()) intent.add_dirty_handlers(handler);
+    RETURN_IF_ERROR(context_.journal().RecordIntent(intent));
+  }
+  StepObserver observer(context_, role_, *go.front().step);
+  observer.OnActivity("applying", std::nullopt);
+  const absl::Status applied = go.front().resource->Apply(observer);
+  turn.reset();
+
+  bool blamed = false;
+  std::vector<absl::Status> ends;
+  for (const Member& member : go) {
+    absl::Status end = absl::OkStatus();
+    if (!member.resource->AlwaysChanges() && (applied.ok() || go.size() > 1)) {
+      const absl::StatusOr<std::vector<Change>> left = member.resource->Check();
+      if (!left.ok()) {
+        end = left.status();
+      } else if (!left->empty()) {
+        end = NotConverged(*member.step, *member.resource, *left);
+      }
+    } else if (!applied.ok()) {
+      end = applied;
+    }
+    if (!end.ok() && !applied.ok()) end = applied;
+    blamed |= !end.ok();
+    ends.push_back(std::move(end));
+  }
+  // A transaction that failed although everything is in place still failed.
+  if (!applied.ok() && !blamed) ends.front() = applied;
+  std::string output = observer.TakeOutput();
+  for (size_t i = 0; i < go.size(); ++i) {
+    RETURN_IF_ERROR(Settle(go[i],
+                           ends[i].ok() ? v1::STEP_STATUS_CHANGED : v1::STEP_STATUS_FAILED,
+                           ends[i], i == 0 ? std::move(output) : std::string()));
+  }
+  return true;
+}
+
+}  // namespace
+
+v1::StepResult NewResult(const v1::RolePlan& role, const v1::Step& step, bool handler,
+                         v1::StepStatus status) {
+  v1::StepResult result;
+  result.set_step_id(step.step_id());
+  result.set_status(status);
+  result.set_handler(handler);
+  result.set_role(role.name());
+  result.set_name(step.name());
+  return result;
+}
+
+absl::StatusOr<bool> RunSteps(PlanContext& context, const v1::RolePlan& role,
+                                const std::vector<const v1::Step*>& steps, bool handler) {
+  return StepRun(context, role, handler).Run(steps);
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,21 @@
+// One step, or neighbours that apply in one go.
+#pragma once
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "agent/engine/role_run.h"
+
+namespace muster::agent {
+
+// Checks, and unless the plan only checks, applies and checks again; records intents and outcomes.
+// The first of `steps` is run; those behind it may join its go, and then have an outcome too. False:
+// the agent is stopping and nothing was begun. An error: the journal failed.
+absl::StatusOr<bool> RunSteps(PlanContext& context, const v1::RolePlan& role,
+                              const std::vector<const v1::Step*>& steps, bool handler);
+
+// A result with the fields that every result has.
+v1::StepResult NewResult(const v1::RolePlan& role, const v1::Step& step, bool handler,
+                         v1::StepStatus status);
+
+}  // namespace muster::agent

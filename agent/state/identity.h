@@ -1,0 +1,45 @@
+// Who this node is to the controller, on disk.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "agent/state/paths.h"
+
+namespace muster::sys {
+class FileSystem;
+}
+
+namespace muster::agent {
+
+struct Identity {
+  std::string node_uuid;
+  std::string node_name;
+  std::string controller_address;  // host:port of the main listener
+  std::string ca_pem;
+  std::string certificate_pem;
+  std::string key_pem;
+};
+
+// NotFound: the node has not joined; the message says how to. FailedPrecondition: files are there
+// and do not fit together. Finishes a renewal that a crash cut off.
+absl::StatusOr<Identity> LoadIdentity(const Paths& paths, sys::FileSystem& files);
+
+// Whether LoadIdentity() would find a node that has joined.
+absl::StatusOr<bool> HasIdentity(const Paths& paths, sys::FileSystem& files);
+
+// Writes all of a new identity; agent.json, which makes it count, comes last.
+absl::Status StoreIdentity(const Paths& paths, const Identity& identity, sys::FileSystem& files);
+
+// Puts a renewed certificate with its new key in the place of the old pair. A crash at any
+// instant leaves one of the two pairs.
+absl::Status ReplaceCertificate(const Paths& paths, absl::string_view ca_pem,
+                                absl::string_view certificate_pem, absl::string_view key_pem,
+                                sys::FileSystem& files);
+
+// Makes the folder of the state and what is in it, 0700.
+absl::Status MakeStateDirectories(const Paths& paths, sys::FileSystem& files);
+
+}  // namespace muster::agent

@@ -1,0 +1,303 @@
+#include "agent/state/journal.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "agent/state/journal_codec.h"
+#include "common/base/status.h"
+
+namespace muster::agent {
+namespace {
+
+absl::Status WriteAll(int fd, absl::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return ErrnoStatus(errno, absl::StrCat("writing ", path));
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> ReadAll(int fd, const std::string& path) {
+  std::string bytes;
+  char buffer[64 << 10];
+  for (;;) {
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return ErrnoStatus(errno, absl::StrCat("reading ", path));
+    if (got == 0) return bytes;
+    bytes.append(buffer, static_cast<size_t>(got));
+  }
+}
+
+absl::Status SyncDirectory(const std::string& path) {
+  const sys::UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid() || ::fsync(directory.get()) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("syncing ", path));
+  }
+  return absl::OkStatus();
+}
+
+// Writes a whole file durably under a temporary name and moves it into place. Gives the
+// descriptor, positioned at the end.
+absl::StatusOr<sys::UniqueFd> ReplaceFile(const std::string& directory, const std::string& path,
+                                          absl::string_view bytes) {
+  const std::string temporary = path + ".new";
+  sys::UniqueFd file(
+      ::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
+  if (!file.valid()) return ErrnoStatus(errno, absl::StrCat("creating ", temporary));
+  absl::Status status = WriteAll(file.get(), bytes, temporary);
+  if (status.ok() && ::fsync(file.get()) != 0) {
+    status = ErrnoStatus(errno, absl::StrCat("syncing ", temporary));
+  }
+  if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) {
+    status = ErrnoStatus(errno, absl::StrCat("renaming ", temporary));
+  }
+  if (!status.ok()) {
+    ::unlink(temporary.c_str());
+    return status;
+  }
+  RETURN_IF_ERROR(SyncDirectory(directory));
+  return file;
+}
+
+}  // namespace
+
+Journal::Journal(Options options, Clock& clock, sys::UniqueFd lock)
+    : options_(std::move(options)), clock_(clock), lock_(std::move(lock)) {}
+
+absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(Options options, Clock& clock) {
+  const std::string lock_path = options.directory + "/lock";
+  sys::UniqueFd lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock.valid()) return ErrnoStatus(errno, absl::StrCat("opening ", lock_path));
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        lock_path, " is held: another muster-agent is running (`systemctl status muster-agent`)"));
+  }
+  std::unique_ptr<Journal> journal(new Journal(std::move(options), clock, std::move(lock)));
+  RETURN_IF_ERROR(journal->Replay());
+  return journal;
+}
+
+uint64_t Journal::FreshReportSequence() const {
+  return static_cast<uint64_t>(std::max<int64_t>(1, absl::ToUnixMillis(clock_.Now())));
+}
+
+absl::Status Journal::Replay() {
+  absl::MutexLock lock(&mutex_);
+  const std::string path = JournalPath();
+  file_ = sys::UniqueFd(::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC));
+  if (!file_.valid() && errno != ENOENT) return ErrnoStatus(errno, absl::StrCat("opening ", path));
+  std::string bytes;
+  if (file_.valid()) {
+    ASSIGN_OR_RETURN(bytes, ReadAll(file_.get(), path));
+  }
+  const DecodedJournal decoded = DecodeJournal(bytes);
+  for (const v1::JournalRecord& record : decoded.records) state_.Apply(record);
+  size_ = decoded.good_bytes;
+  bool rewrite = decoded.records.empty() || !decoded.records.front().has_snapshot();
+  if (decoded.end == JournalEnd::kTorn) {
+    opening_note_ = absl::StrCat(path, ": ", decoded.problem, " and is dropped");
+    rewrite = true;
+  } else if (decoded.end == JournalEnd::kDamaged) {
+    const std::string aside = absl::StrCat(options_.directory, "/journal.damaged-",
+                                           absl::ToUnixMillis(clock_.Now()));
+    RETURN_IF_ERROR(ReplaceFile(options_.directory, aside, bytes).status());
+    opening_note_ = absl::StrCat(path, ": ", decoded.problem, "; the damaged journal is kept as ",
+                                 aside, " and work goes on from what precedes");
+    rewrite = true;
+  }
+  if (state_.node_uuid != options_.node_uuid) {
+    RETURN_IF_ERROR(UseNewIdentity());
+  } else if (rewrite) {
+    state_.next_report_sequence = std::max(state_.next_report_sequence, FreshReportSequence());
+    RETURN_IF_ERROR(WriteNewFile(state_.Snapshot()));
+  }
+  durable_reports_ = state_.next_report_sequence;
+  return CompactIfSettled();
+}
+
+absl::Status Journal::UseNewIdentity() {
+  JournalState fresh;
+  fresh.node_uuid = options_.node_uuid;
+  fresh.dirty_handlers = state_.dirty_handlers;
+  fresh.next_report_sequence = FreshReportSequence();
+  state_ = std::move(fresh);
+  return WriteNewFile(state_.Snapshot());
+}
+
+absl::Status Journal::WriteNewFile(const std::vector<v1::JournalRecord>& records) {
+  std::string bytes;
+  for (const v1::JournalRecord& record : records) bytes += FrameRecord(record);
+  ASSIGN_OR_RETURN(sys::UniqueFd file, ReplaceFile(options_.directory, JournalPath(), bytes));
+  file_ = std::move(file);
+  size_ = bytes.size();
+  unsynced_ = false;
+  durable_reports_ = state_.next_report_sequence;
+  state_.finished_since_snapshot = 0;
+  return absl::OkStatus();
+}
+
+absl::Status Journal::Append(const v1::JournalRecord& record, Durability durability) {
+  RETURN_IF_ERROR(broken_);
+  if (options_.failpoint) RETURN_IF_ERROR(options_.failpoint());
+  const std::string frame = FrameRecord(record);
+  if (frame.size() > kMaxRecordBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a record of ", frame.size(), " bytes is too large for the journal"));
+  }
+  const absl::Status written = WriteAll(file_.get(), frame, JournalPath());
+  if (!written.ok()) {
+    // Half a record would hide all that follow it.
+    if (::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) {
+      broken_ = ErrnoStatus(errno, absl::StrCat("cutting off ", JournalPath()));
+    }
+    return written;
+  }
+  size_ += frame.size();
+  unsynced_ = true;
+  state_.Apply(record);
+  return durability == Durability::kDurable ? SyncLocked() : absl::OkStatus();
+}
+
+absl::Status Journal::SyncLocked() {
+  RETURN_IF_ERROR(broken_);
+  if (!unsynced_) return absl::OkStatus();
+  if (::fdatasync(file_.get()) != 0) {
+    // The kernel may have dropped the pages: what is on the disk is unknown until it is read again.
+    broken_ = ErrnoStatus(errno, absl::StrCat("syncing ", JournalPath()));
+    return broken_;
+  }
+  unsynced_ = false;
+  durable_reports_ = state_.next_report_sequence;
+  return absl::OkStatus();
+}
+
+absl::Status Journal::CompactIfSettled() {
+  if (state_.finished_since_snapshot == 0 || !state_.unacknowledged.empty()) {
+    return absl::OkStatus();
+  }
+  return WriteNewFile(state_.Snapshot());
+}
+
+absl::Status Journal::AcceptPlan(const v1::Plan& plan) {
+  absl::MutexLock lock(&mutex_);
+  v1::JournalRecord record;
+  *record.mutable_plan_accepted()->mutable_plan() = plan;
+  return Append(record, Durability::kDurable);
+}
+
+absl::Status Journal::RequestCancel(absl::string_view plan_id) {
+  absl::MutexLock lock(&mutex_);
+  v1::JournalRecord record;
+  record.mutable_plan_cancel_requested()->set_plan_id(std::string(plan_id));
+  return Append(record, Durability::kDurable);
+}
+
+absl::Status Journal::RecordIntent(const v1::StepIntent& intent) {
+  absl::MutexLock lock(&mutex_);
+  v1::JournalRecord record;
+  *record.mutable_step_intent() = intent;
+  return Append(record, Durability::kDurable);
+}
+
+absl::Status Journal::RecordOutcome(absl::string_view plan_id, const v1::StepResult& result,
+                                    absl::string_view clean_handler, Durability durability) {
+  absl::MutexLock lock(&mutex_);
+  v1::JournalRecord record;
+  v1::StepOutcome& outcome = *record.mutable_step_outcome();
+  outcome.mutable_report()->set_report_sequence(state_.next_report_sequence);
+  outcome.mutable_report()->set_plan_id(std::string(plan_id));
+  *outcome.mutable_report()->mutable_step() = result;
+  outcome.set_clean_handler(std::string(clean_handler));
+  return Append(record, durability);
+}
+
+absl::Status Journal::FinishPlan(absl::string_view plan_id, const v1::PlanOutcome& outcome) {
+  absl::MutexLock lock(&mutex_);
+  v1::JournalRecord record;
+  v1::Report& report = *record.mutable_plan_finished()->mutable_report();
+  report.set_report_sequence(state_.next_report_sequence);
+  report.set_plan_id(std::string(plan_id));
+  *report.mutable_outcome() = outcome;
+  return Append(record, Durability::kDurable);
+}
+
+absl::Status Journal::ReportsStored(uint64_t up_to_sequence) {
+  absl::MutexLock lock(&mutex_);
+  if (state_.unacknowledged.empty() ||
+      state_.unacknowledged.front().report_sequence() > up_to_sequence) {
+    return absl::OkStatus();
+  }
+  v1::JournalRecord record;
+  record.mutable_reports_stored()->set_up_to_sequence(
+      std::min(up_to_sequence, durable_reports_ - 1));
+  // Lost by a power cut, it is told again: the reports are sent once more and acknowledged again.
+  RETURN_IF_ERROR(Append(record, Durability::kLazy));
+  return CompactIfSettled();
+}
+
+absl::Status Journal::Sync() {
+  absl::MutexLock lock(&mutex_);
+  return SyncLocked();
+}
+
+uint64_t Journal::highest_plan_sequence() const {
+  absl::MutexLock lock(&mutex_);
+  return state_.highest_plan_sequence;
+}
+
+std::optional<ActivePlan> Journal::NextPlan() const {
+  absl::MutexLock lock(&mutex_);
+  if (state_.active.empty()) return std::nullopt;
+  return state_.active.begin()->second;
+}
+
+bool Journal::IsActive(absl::string_view plan_id) const {
+  absl::MutexLock lock(&mutex_);
+  return state_.FindActive(std::string(plan_id)) != nullptr;
+}
+
+std::optional<v1::Report> Journal::FindFinished(absl::string_view plan_id) const {
+  absl::MutexLock lock(&mutex_);
+  const v1::PlanFinished* plan = state_.FindFinished(std::string(plan_id));
+  if (plan == nullptr) return std::nullopt;
+  return plan->report();
+}
+
+bool Journal::IsCancelRequested(absl::string_view plan_id) const {
+  absl::MutexLock lock(&mutex_);
+  const ActivePlan* plan = state_.FindActive(std::string(plan_id));
+  return plan != nullptr && plan->cancel_requested;
+}
+
+bool Journal::IsDirty(absl::string_view handler_id) const {
+  absl::MutexLock lock(&mutex_);
+  return state_.dirty_handlers.count(std::string(handler_id)) > 0;
+}
+
+std::vector<v1::Report> Journal::ReportsAfter(uint64_t sequence, size_t limit) const {
+  absl::MutexLock lock(&mutex_);
+  std::vector<v1::Report> reports;
+  for (const v1::Report& report : state_.unacknowledged) {
+    if (reports.size() == limit || report.report_sequence() >= durable_reports_) break;
+    if (report.report_sequence() > sequence) reports.push_back(report);
+  }
+  return reports;
+}
+
+bool Journal::broken() const {
+  absl::MutexLock lock(&mutex_);
+  return !broken_.ok();
+}
+
+}  // namespace muster::agent

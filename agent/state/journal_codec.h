@@ -1,0 +1,37 @@
+// The journal's bytes: frames of {u32 length, u32 CRC-32C of the payload, payload}, little endian;
+// a payload is a serialized JournalRecord and never empty.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "muster/v1/journal.pb.h"
+
+namespace muster::agent {
+
+inline constexpr size_t kFrameHeaderBytes = 8;
+// A plan with everything in it stays far below; a larger length is damage.
+inline constexpr size_t kMaxRecordBytes = size_t{64} << 20;
+
+// The record as one frame.
+std::string FrameRecord(const v1::JournalRecord& record);
+
+enum class JournalEnd {
+  kClean,    // the last frame ends where the file ends
+  kTorn,     // an append was cut off: what is behind good_bytes never counted
+  kDamaged,  // bytes that once counted have changed
+};
+
+struct DecodedJournal {
+  std::vector<v1::JournalRecord> records;
+  size_t good_bytes = 0;  // of the frames behind `records`
+  JournalEnd end = JournalEnd::kClean;
+  std::string problem;  // for the log; empty when clean
+};
+
+// Reads up to the first frame that does not hold. Never fails: any bytes have a prefix that counts.
+DecodedJournal DecodeJournal(absl::string_view bytes);
+
+}  // namespace muster::agent

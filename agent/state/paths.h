@@ -1,0 +1,39 @@
+// Where the agent keeps what must outlive it.
+#pragma once
+
+#include <string>
+#include <utility>
+
+namespace muster::agent {
+
+// /var/lib/muster                root's alone: 0700, files 0600
+// ├── node.uuid                  the identity this machine chose for itself at random
+// ├── agent.json                 {"controller": "login1:7443", "node_name": "c001", …}
+// ├── ca.crt                     the cluster's CA certificates
+// ├── client.crt                 this node's certificate
+// ├── client.key                 and its private key
+// ├── client.key.new             a renewal that a crash cut off; see identity.h
+// ├── journal/
+// │   ├── lock                   held by the one agent that runs
+// │   ├── journal                records; see journal_codec.h
+// │   └── journal.damaged-<time> a copy of a journal in which a bit had flipped
+// └── blobs/<sha256>             file contents of plans, fetched once
+class Paths {
+ public:
+  explicit Paths(std::string root = "/var/lib/muster") : root_(std::move(root)) {}
+
+  const std::string& root() const { return root_; }
+  std::string NodeUuid() const { return root_ + "/node.uuid"; }
+  std::string AgentJson() const { return root_ + "/agent.json"; }
+  std::string CaCertificate() const { return root_ + "/ca.crt"; }
+  std::string ClientCertificate() const { return root_ + "/client.crt"; }
+  std::string ClientKey() const { return root_ + "/client.key"; }
+  std::string NewClientKey() const { return root_ + "/client.key.new"; }
+  std::string JournalDirectory() const { return root_ + "/journal"; }
+  std::string BlobDirectory() const { return root_ + "/blobs"; }
+
+ private:
+  std::string root_;
+};
+
+}  // namespace muster::agent

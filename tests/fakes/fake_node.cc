@@ -1,0 +1,135 @@
+#include "tests/fakes/fake_node.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+
+namespace muster::agent {
+namespace {
+
+// What all fakes do before they do their own.
+absl::Status CommonCheck(FakeNode& node, const std::string& id) {
+  ++node.checks;
+  const auto error = node.check_errors.find(id);
+  if (error != node.check_errors.end()) return error->second;
+  const auto key = node.requires_key.find(id);
+  if (key != node.requires_key.end() && node.state().count(key->second) == 0) {
+    return absl::FailedPreconditionError(absl::StrCat(id, ": there is no ", key->second));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CommonApply(FakeNode& node, const std::string& id, ApplyObserver& observer) {
+  ++node.applies;
+  const auto during = node.during_apply.find(id);
+  if (during != node.during_apply.end()) during->second(observer);
+  const auto error = node.apply_errors.find(id);
+  return error == node.apply_errors.end() ? absl::OkStatus() : error->second;
+}
+
+}  // namespace
+
+class FakeFile final : public Resource {
+ public:
+  FakeFile(FakeNode& node, const v1::FileResource& spec) : node_(node), spec_(spec) {}
+  std::string Id() const override { return absl::StrCat("file[", spec_.path(), "]"); }
+  absl::StatusOr<std::vector<Change>> Check() override {
+    RETURN_IF_ERROR(CommonCheck(node_, Id()));
+    absl::MutexLock lock(&node_.mutex_);
+    const auto it = node_.state_.find(spec_.path());
+    const std::string current = it == node_.state_.end() ? "" : it->second;
+    if (current == spec_.content()) return std::vector<Change>{};
+    return std::vector<Change>{{"content", current, spec_.content(), "-a\n+b\n"}};
+  }
+  absl::Status Apply(ApplyObserver& observer) override {
+    RETURN_IF_ERROR(CommonApply(node_, Id(), observer));
+    if (node_.never_converge.count(Id()) > 0 || !node_.Deed()) return absl::OkStatus();
+    node_.Set(spec_.path(), spec_.content());
+    return absl::OkStatus();
+  }
+
+ private:
+  FakeNode& node_;
+  const v1::FileResource spec_;
+};
+
+class FakePackage final : public Resource {
+ public:
+  FakePackage(FakeNode& node, const v1::PackageResource& spec)
+      : node_(node), names_(spec.names().begin(), spec.names().end()), own_(names_) {}
+  std::string Id() const override { return absl::StrCat("package[", own_.front(), "]"); }
+  absl::StatusOr<std::vector<Change>> Check() override {
+    RETURN_IF_ERROR(CommonCheck(node_, Id()));
+    std::vector<Change> changes;
+    absl::MutexLock lock(&node_.mutex_);
+    for (const std::string& name : own_) {
+      if (node_.state_.count(name) == 0) changes.push_back({"package " + name, "absent", "1.0"});
+    }
+    return changes;
+  }
+  absl::Status Apply(ApplyObserver& observer) override {
+    const int now = ++node_.transactions_now;
+    int most = node_.most_transactions_at_once;
+    while (now > most && !node_.most_transactions_at_once.compare_exchange_weak(most, now)) {
+    }
+    ++node_.transactions;
+    observer.OnOutput("Setting up packages\n");
+    absl::Status status = CommonApply(node_, Id(), observer);
+    if (status.ok() && node_.Deed()) {
+      for (const std::string& name : names_) {
+        const auto error = node_.apply_errors.find(absl::StrCat("package[", name, "]"));
+        if (error != node_.apply_errors.end()) {
+          status = error->second;
+          continue;
+        }
+        node_.Set(name, "1.0");
+      }
+    }
+    --node_.transactions_now;
+    return status;
+  }
+  bool Absorb(Resource& next) override {
+    auto* package = dynamic_cast<FakePackage*>(&next);
+    if (package == nullptr) return false;
+    names_.insert(names_.end(), package->own_.begin(), package->own_.end());
+    return true;
+  }
+
+ private:
+  FakeNode& node_;
+  std::vector<std::string> names_;
+  const std::vector<std::string> own_;
+};
+
+class FakeCommand final : public Resource {
+ public:
+  FakeCommand(FakeNode& node, std::string name) : node_(node), name_(std::move(name)) {}
+  std::string Id() const override { return absl::StrCat("command[", name_, "]"); }
+  absl::StatusOr<std::vector<Change>> Check() override {
+    RETURN_IF_ERROR(CommonCheck(node_, Id()));
+    return std::vector<Change>{{"command", "", name_}};
+  }
+  absl::Status Apply(ApplyObserver& observer) override {
+    RETURN_IF_ERROR(CommonApply(node_, Id(), observer));
+    if (!node_.Deed()) return absl::OkStatus();
+    absl::MutexLock lock(&node_.mutex_);
+    ++node_.command_runs_[name_];
+    return absl::OkStatus();
+  }
+  bool AlwaysChanges() const override { return true; }
+
+ private:
+  FakeNode& node_;
+  const std::string name_;
+};
+
+absl::StatusOr<std::unique_ptr<Resource>> FakeNode::Make(const v1::Step& step) {
+  if (step.has_file()) return std::make_unique<FakeFile>(*this, step.file());
+  if (step.has_package()) return std::make_unique<FakePackage>(*this, step.package());
+  if (step.has_command()) return std::make_unique<FakeCommand>(*this, step.command().argv(0));
+  return absl::UnimplementedError("the fake node has no such resource");
+}
+
+}  // namespace muster::agent

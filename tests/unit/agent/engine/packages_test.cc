@@ -1,0 +1,49 @@
+#include "tests/unit/agent/engine/engine_fixture.h"
+
+namespace muster::agent {
+namespace {
+
+TEST_F(EngineTest, NeighbouringPackagesAreOneTransaction) {
+  node_.Set("there", "1.0");
+  const v1::Plan plan = MakePlan(
+      1, {Role("r", {Package("r/1", {"munge"}), Package("r/2", {"there"}),
+                     Package("r/3", {"slurmd", "slurm-client"}), File("r/4", "/a", "1"),
+                     Package("r/5", {"later"})})});
+  EXPECT_TRUE(Run(plan).succeeded());
+  EXPECT_EQ(node_.transactions, 2);
+  auto results = Results(plan.plan_id());
+  EXPECT_EQ(results["r/1"].status(), v1::STEP_STATUS_CHANGED);
+  EXPECT_EQ(results["r/2"].status(), v1::STEP_STATUS_OK);
+  EXPECT_EQ(results["r/3"].status(), v1::STEP_STATUS_CHANGED);
+  EXPECT_EQ(results["r/3"].changes_size(), 2);
+}
+
+TEST_F(EngineTest, AFailedTransactionBlamesThePackagesThatAreMissing) {
+  node_.apply_errors["package[nosuch]"] = absl::NotFoundError("Unable to locate package nosuch");
+  const v1::Plan plan =
+      MakePlan(1, {Role("r", {Package("r/1", {"munge"}), Package("r/2", {"nosuch"}),
+                              Package("r/3", {"chrony"})})});
+  EXPECT_FALSE(Run(plan).succeeded());
+  auto results = Results(plan.plan_id());
+  EXPECT_EQ(results["r/1"].status(), v1::STEP_STATUS_CHANGED);
+  EXPECT_EQ(results["r/2"].status(), v1::STEP_STATUS_FAILED);
+  EXPECT_EQ(results["r/2"].message(), "Unable to locate package nosuch");
+  EXPECT_EQ(results["r/3"].status(), v1::STEP_STATUS_CHANGED);
+}
+
+TEST_F(EngineTest, OnePackageTransactionAtATimeOnTheNode) {
+  std::vector<v1::RolePlan> roles;
+  for (const char* name : {"a", "b", "c", "d"}) {
+    const std::string role = name;
+    node_.during_apply["package[" + role + "]"] = [this](ApplyObserver&) {
+      clock_.Sleep(absl::Milliseconds(20));
+    };
+    roles.push_back(Role(role, {Package(role + "/p", {role})}));
+  }
+  EXPECT_TRUE(Run(MakePlan(1, roles)).succeeded());
+  EXPECT_EQ(node_.transactions, 4);
+  EXPECT_EQ(node_.most_transactions_at_once, 1);
+}
+
+}  // namespace
+}  // namespace muster::agent
