@@ -1,0 +1,67 @@
+// Content-addressed files.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/base/digest.h"
+
+namespace muster::controller {
+
+// Whether `text` is a SHA-256 in lower-case hex.
+bool IsSha256(absl::string_view text);
+
+// A blob that is being received. Nothing is visible under its digest before Commit(); destroying
+// it earlier takes it away. Not thread-safe.
+class BlobWriter {
+ public:
+  virtual ~BlobWriter() = default;
+  // ResourceExhausted: above the bound given at the start, or the disk is full.
+  virtual absl::Status Append(absl::string_view data) = 0;
+  // DataLoss: the bytes have another digest or size than announced. Durable when it returns OK.
+  virtual absl::Status Commit() = 0;
+};
+
+// Blobs by the SHA-256 of their content. Immutable once there. Thread-safe; calls block for disk.
+class BlobStore {
+ public:
+  virtual ~BlobStore() = default;
+  virtual bool Has(absl::string_view sha256) = 0;
+  // NotFound: there is none.
+  virtual absl::StatusOr<uint64_t> Size(absl::string_view sha256) = 0;
+  // Up to `count` bytes from `offset` on; "" at and behind the end.
+  virtual absl::StatusOr<std::string> Read(absl::string_view sha256, uint64_t offset,
+                                           size_t count) = 0;
+  // Begins to receive the blob of that digest and exact size. InvalidArgument: no digest.
+  virtual absl::StatusOr<std::unique_ptr<BlobWriter>> Begin(absl::string_view sha256,
+                                                            uint64_t size) = 0;
+  // Keeps `data` and returns its digest.
+  absl::StatusOr<std::string> Put(absl::string_view data);
+  // The whole blob. ResourceExhausted: larger than `max_size`.
+  absl::StatusOr<std::string> ReadAll(absl::string_view sha256, uint64_t max_size);
+};
+
+// Keeps blobs as files: <folder>/ab/cdef… (0600), written beside their place, synced and renamed.
+class DiskBlobStore final : public BlobStore {
+ public:
+  // Makes the folder (0700) if need be and removes what an interrupted write left.
+  static absl::StatusOr<std::unique_ptr<DiskBlobStore>> Open(const std::string& folder);
+
+  bool Has(absl::string_view sha256) override;
+  absl::StatusOr<uint64_t> Size(absl::string_view sha256) override;
+  absl::StatusOr<std::string> Read(absl::string_view sha256, uint64_t offset,
+                                   size_t count) override;
+  absl::StatusOr<std::unique_ptr<BlobWriter>> Begin(absl::string_view sha256,
+                                                    uint64_t size) override;
+
+ private:
+  explicit DiskBlobStore(std::string folder) : folder_(std::move(folder)) {}
+  std::string PathOf(absl::string_view sha256) const;
+
+  const std::string folder_;
+};
+
+}  // namespace muster::controller

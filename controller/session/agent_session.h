@@ -1,0 +1,83 @@
+// One agent's stream.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <grpcpp/support/server_callback.h>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "muster/v1/agent_session.pb.h"
+
+namespace muster::controller {
+
+class SessionRegistry;
+
+// The reactor of AgentSessionService.Connect. Reads one message at a time and hands it on; writes
+// from a bounded queue. Lives until gRPC and the registry have both let go of it. Thread-safe.
+class AgentSession final
+    : public grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage>,
+      public std::enable_shared_from_this<AgentSession> {
+ public:
+  static constexpr size_t kMaxQueuedMessages = 64;
+  static constexpr size_t kMaxQueuedBytes = 8 * 1024 * 1024;
+
+  // Makes the session and begins to read. `context` lives until OnDone(), as gRPC has it.
+  static grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage>* Begin(
+      SessionRegistry& registry, grpc::CallbackServerContext* context, std::string node_uuid);
+  // A stream that ends at once with `status`.
+  static grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage>* Refuse(
+      const absl::Status& status);
+
+  // ResourceExhausted: the queue is full. Unavailable: the stream is ending.
+  absl::Status Send(const v1::ControllerMessage& message);
+  // Ends the stream with `status`; a second call changes nothing.
+  void Close(const absl::Status& status);
+
+  const std::string& node_uuid() const { return node_uuid_; }
+  const std::string& peer() const { return peer_; }
+  absl::Time connected_at() const { return connected_at_; }
+  absl::Time last_seen_at() const { return absl::FromUnixNanos(last_seen_.load()); }
+  // Set by Hello, before the registry shows the session to others.
+  const std::string& agent_version() const { return agent_version_; }
+  const std::string& boot_id() const { return boot_id_; }
+  bool has_greeted() const { return has_greeted_.load(); }
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+ private:
+  AgentSession(SessionRegistry& registry, grpc::CallbackServerContext* context,
+               std::string node_uuid);
+  absl::Status Handle();
+
+  SessionRegistry& registry_;
+  const std::string node_uuid_;
+  const std::string peer_;
+  const absl::Time connected_at_;
+  std::atomic<int64_t> last_seen_;  // Unix nanoseconds
+  std::atomic<bool> has_greeted_ = false;
+  std::string agent_version_;
+  std::string boot_id_;
+  v1::AgentMessage incoming_;
+
+  absl::Mutex mutex_;
+  grpc::CallbackServerContext* context_ ABSL_GUARDED_BY(mutex_);
+  std::list<v1::ControllerMessage> queue_ ABSL_GUARDED_BY(mutex_);  // the first is being written
+  size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Closed, but a write is under way: gRPC gets the status when that is through.
+  std::optional<absl::Status> closing_ ABSL_GUARDED_BY(mutex_);
+  bool is_finished_ ABSL_GUARDED_BY(mutex_) = false;  // Finish() was called
+  std::shared_ptr<AgentSession> self_;  // held while gRPC uses the object
+};
+
+}  // namespace muster::controller

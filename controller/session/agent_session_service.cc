@@ -1,0 +1,69 @@
+#include "controller/session/agent_session_service.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "controller/artifact/blob_store.h"
+#include "controller/enrollment/enrollment.h"
+#include "controller/session/agent_session.h"
+#include "controller/session/blob_stream.h"
+#include "controller/session/caller.h"
+#include "controller/session/session_registry.h"
+
+namespace muster::controller {
+namespace {
+
+absl::StatusOr<Caller> NodeOf(const grpc::CallbackServerContext& context) {
+  ASSIGN_OR_RETURN(Caller caller, CallerOf(context));
+  if (caller.identity.role != Role::kNode)
+    return absl::PermissionDeniedError("only nodes may call this");
+  return caller;
+}
+
+}  // namespace
+
+AgentSessionService::AgentSessionService(SessionRegistry& registry, Enrollment& enrollment,
+                                         std::string ca_pem, BlobStore& blobs, MayFetch may_fetch)
+    : registry_(registry),
+      enrollment_(enrollment),
+      ca_pem_(std::move(ca_pem)),
+      blobs_(blobs),
+      may_fetch_(std::move(may_fetch)) {}
+
+grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage>* AgentSessionService::Connect(
+    grpc::CallbackServerContext* context) {
+  const absl::StatusOr<Caller> node = NodeOf(*context);
+  if (!node.ok()) return AgentSession::Refuse(node.status());
+  return AgentSession::Begin(registry_, context, node->identity.name);
+}
+
+grpc::ServerUnaryReactor* AgentSessionService::RenewCertificate(
+    grpc::CallbackServerContext* context, const v1::RenewCertificateRequest* request,
+    v1::RenewCertificateResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  const auto renew = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(const Caller node, NodeOf(*context));
+    ASSIGN_OR_RETURN(*response->mutable_certificate_pem(),
+                     enrollment_.Renew(node.identity.name, node.certificate_pem,
+                                       request->csr_pem(), node.ToActor()));
+    response->set_ca_pem(ca_pem_);
+    return absl::OkStatus();
+  };
+  reactor->Finish(ToGrpc(renew()));
+  return reactor;
+}
+
+grpc::ServerWriteReactor<v1::FetchBlobResponse>* AgentSessionService::FetchBlob(
+    grpc::CallbackServerContext* context, const v1::FetchBlobRequest* request) {
+  const auto check = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(const Caller node, NodeOf(*context));
+    // Whether the blob exists is nobody's business whose plan does not name it.
+    if (may_fetch_(node.identity.name, request->sha256())) return absl::OkStatus();
+    return absl::PermissionDeniedError(
+        absl::StrCat("blob ", request->sha256(), " is not part of this node's current plan"));
+  };
+  return new BlobStream(blobs_, request->sha256(), request->offset(), check());
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,43 @@
+// What agents call.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "muster/v1/agent_session.grpc.pb.h"
+
+namespace muster::controller {
+
+class BlobStore;
+class Enrollment;
+class SessionRegistry;
+
+// AgentSessionService over gRPC's callback API: no thread waits for any agent. A node is known by
+// its certificate.
+class AgentSessionService final : public v1::AgentSessionService::CallbackService {
+ public:
+  // Whether the blob is part of the node's current plan; asked for every FetchBlob. Thread-safe.
+  using MayFetch = std::function<bool(absl::string_view node_uuid, absl::string_view sha256)>;
+
+  // The references must outlive the object.
+  AgentSessionService(SessionRegistry& registry, Enrollment& enrollment, std::string ca_pem,
+                      BlobStore& blobs, MayFetch may_fetch);
+
+  grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage>* Connect(
+      grpc::CallbackServerContext* context) override;
+  grpc::ServerUnaryReactor* RenewCertificate(grpc::CallbackServerContext* context,
+                                             const v1::RenewCertificateRequest* request,
+                                             v1::RenewCertificateResponse* response) override;
+  grpc::ServerWriteReactor<v1::FetchBlobResponse>* FetchBlob(
+      grpc::CallbackServerContext* context, const v1::FetchBlobRequest* request) override;
+
+ private:
+  SessionRegistry& registry_;
+  Enrollment& enrollment_;
+  const std::string ca_pem_;
+  BlobStore& blobs_;
+  const MayFetch may_fetch_;
+};
+
+}  // namespace muster::controller

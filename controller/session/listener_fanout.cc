@@ -1,0 +1,29 @@
+#include "controller/session/listener_fanout.h"
+
+namespace muster::controller {
+
+void ListenerFanout::OnConnected(absl::string_view node_uuid, const v1::Hello& hello) {
+  for (AgentSessionListener* listener : listeners_) listener->OnConnected(node_uuid, hello);
+}
+
+void ListenerFanout::OnDisconnected(absl::string_view node_uuid) {
+  for (AgentSessionListener* listener : listeners_) listener->OnDisconnected(node_uuid);
+}
+
+void ListenerFanout::OnFacts(absl::string_view node_uuid, const v1::FactsReport& report) {
+  for (AgentSessionListener* listener : listeners_) listener->OnFacts(node_uuid, report);
+}
+
+void ListenerFanout::OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) {
+  for (AgentSessionListener* listener : listeners_) listener->OnPlanReceipt(node_uuid, receipt);
+}
+
+void ListenerFanout::OnReport(absl::string_view node_uuid, const v1::Report& report) {
+  for (AgentSessionListener* listener : listeners_) listener->OnReport(node_uuid, report);
+}
+
+void ListenerFanout::OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) {
+  for (AgentSessionListener* listener : listeners_) listener->OnProgress(node_uuid, progress);
+}
+
+}  // namespace muster::controller

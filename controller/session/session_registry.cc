@@ -1,0 +1,266 @@
+#include "controller/session/session_registry.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/hash/hash.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "controller/enrollment/audit.h"
+#include "controller/enrollment/enrollment.h"
+#include "controller/session/agent_session.h"
+#include "controller/store/store.h"
+#include "controller/store/tables.h"
+#include "muster/v1/agent_session.pb.h"
+
+namespace muster::controller {
+namespace {
+
+constexpr absl::Duration kSweepInterval = absl::Seconds(1);
+constexpr size_t kRememberedBoots = 4;
+
+void SetTime(absl::Time time, google::protobuf::Timestamp* out) {
+  const int64_t nanos = absl::ToUnixNanos(time);
+  out->set_seconds(nanos / 1'000'000'000);
+  out->set_nanos(static_cast<int32_t>(nanos % 1'000'000'000));
+}
+
+}  // namespace
+
+SessionRegistry::SessionRegistry(Store& store, Clock& clock, AgentSessionListener& listener)
+    : store_(store), clock_(clock), listener_(listener) {}
+
+SessionRegistry::~SessionRegistry() { Stop(); }
+
+void SessionRegistry::Start() {
+  sweeper_ = std::thread([this] {
+    while (true) {
+      {
+        absl::MutexLock lock(&mutex_);
+        if (clock_.AwaitUntil(mutex_, absl::Condition(&is_stopping_), clock_.Now() + kSweepInterval))
+          return;
+      }
+      Sweep();
+    }
+  });
+}
+
+void SessionRegistry::Stop() {
+  {
+    absl::MutexLock lock(&mutex_);
+    is_stopping_ = true;
+    for (const auto& [uuid, session] : by_node_) TouchNode(*session);
+  }
+  if (sweeper_.joinable()) sweeper_.join();
+  WriteTouches();
+}
+
+void SessionRegistry::Sweep() {
+  const absl::Time now = clock_.Now();
+  const absl::Duration silence = kHeartbeatInterval * kMissedHeartbeats;
+  std::vector<std::pair<std::shared_ptr<AgentSession>, absl::Status>> dead;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [key, session] : all_) {
+      if (!session->has_greeted() && session->connected_at() + kHelloTimeout < now) {
+        dead.emplace_back(session, absl::DeadlineExceededError("no Hello came"));
+      } else if (session->last_seen_at() + silence < now) {
+        dead.emplace_back(session, absl::DeadlineExceededError(absl::StrCat(
+                                       kMissedHeartbeats, " heartbeats in a row are missing")));
+      }
+    }
+  }
+  for (const auto& [session, status] : dead) {
+    session->Close(status);
+    // Without waiting for gRPC: a machine that lost power answers nothing, also no cancellation.
+    Remove(*session);
+  }
+  WriteTouches();
+}
+
+void SessionRegistry::TouchNode(const AgentSession& session) {
+  touches_[session.node_uuid()] = {session.last_seen_at(), session.boot_id(),
+                                   session.agent_version()};
+}
+
+void SessionRegistry::WriteTouches() {
+  absl::flat_hash_map<std::string, Touch> touches;
+  {
+    absl::MutexLock lock(&mutex_);
+    touches.swap(touches_);
+  }
+  if (touches.empty()) return;
+  const absl::Status written = store_.Update([&](Transaction& txn) -> absl::Status {
+    for (const auto& [uuid, touch] : touches) {
+      absl::StatusOr<NodeRecord> node = txn.nodes().Get(uuid);
+      if (!node.ok()) continue;
+      node->last_seen_at = touch.last_seen_at;
+      node->boot_id = touch.boot_id;
+      node->agent_version = touch.agent_version;
+      RETURN_IF_ERROR(txn.nodes().Put(*node));
+    }
+    return absl::OkStatus();
+  });
+  if (written.ok()) return;
+  absl::MutexLock lock(&mutex_);  // a full disk, say: try again with the next sweep
+  for (auto& [uuid, touch] : touches) touches_.try_emplace(uuid, std::move(touch));
+}
+
+absl::Mutex& SessionRegistry::OrderOf(absl::string_view node_uuid) {
+  return order_[absl::HashOf(node_uuid) % order_.size()];
+}
+
+void SessionRegistry::Add(std::shared_ptr<AgentSession> session) {
+  absl::MutexLock lock(&mutex_);
+  const AgentSession* key = session.get();
+  all_[key] = std::move(session);
+}
+
+absl::Status SessionRegistry::CheckClone(absl::string_view node_uuid, const NodeRecord& node,
+                                         const AgentSession& session, const std::string& boot_id) {
+  {
+    absl::MutexLock lock(&mutex_);
+    Boots& boots = boots_[std::string(node_uuid)];
+    if (boots.current.empty()) boots.current = node.boot_id;
+    if (boots.current == boot_id || boots.current.empty()) {
+      boots.current = boot_id;
+      return absl::OkStatus();
+    }
+    if (std::find(boots.earlier.begin(), boots.earlier.end(), boot_id) == boots.earlier.end()) {
+      boots.earlier.push_back(std::exchange(boots.current, boot_id));
+      if (boots.earlier.size() > kRememberedBoots) boots.earlier.erase(boots.earlier.begin());
+      return absl::OkStatus();
+    }
+  }
+  const std::string message = absl::StrCat(
+      "two machines use the identity of ", node.name, ": boot ", boot_id, " from ", session.peer(),
+      " is back after another; run `muster node remove ", node.name,
+      "` and enrol each machine with a token of its own");
+  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
+    return Audit(txn, clock_.Now(), {absl::StrCat("node:", node_uuid), session.peer()},
+                 "node.clone", node.name, message);
+  }));
+  return absl::FailedPreconditionError(message);
+}
+
+absl::Status SessionRegistry::Greet(const std::shared_ptr<AgentSession>& session,
+                                    const v1::Hello& hello) {
+  const std::string& uuid = session->node_uuid();
+  NodeRecord node;
+  const absl::Status found = store_.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(node, txn.nodes().Get(uuid));
+    return absl::OkStatus();
+  });
+  if (absl::IsNotFound(found) || (found.ok() && node.state == NodeRecord::kRemoved))
+    return absl::PermissionDeniedError(
+        "this machine is not enrolled any more; make a token with `muster token create` and join");
+  RETURN_IF_ERROR(found);
+  RETURN_IF_ERROR(CheckClone(uuid, node, *session, hello.boot_id()));
+
+  v1::ControllerMessage welcome;
+  welcome.mutable_welcome()->mutable_heartbeat_interval()->set_seconds(
+      absl::ToInt64Seconds(kHeartbeatInterval));
+  welcome.mutable_welcome()->set_node_name(node.name);
+  SetTime(clock_.Now(), welcome.mutable_welcome()->mutable_controller_time());
+  RETURN_IF_ERROR(session->Send(welcome));
+
+  std::shared_ptr<AgentSession> before;
+  {
+    absl::MutexLock order(&OrderOf(uuid));
+    {
+      absl::MutexLock lock(&mutex_);
+      if (!all_.contains(session.get())) return absl::CancelledError("the stream is over");
+      before = std::exchange(by_node_[uuid], session);
+      if (node.boot_id != hello.boot_id() || node.agent_version != hello.agent_version())
+        TouchNode(*session);
+    }
+    listener_.OnConnected(uuid, hello);
+  }
+  if (before != nullptr)
+    before->Close(absl::AbortedError("another session of this node took the place"));
+  return absl::OkStatus();
+}
+
+void SessionRegistry::Deliver(const AgentSession& session, const v1::AgentMessage& message) {
+  const std::string& uuid = session.node_uuid();
+  absl::MutexLock order(&OrderOf(uuid));
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = by_node_.find(uuid);
+    if (found == by_node_.end() || found->second.get() != &session) return;
+  }
+  switch (message.message_case()) {
+    case v1::AgentMessage::kFacts:
+      return listener_.OnFacts(uuid, message.facts());
+    case v1::AgentMessage::kPlanReceipt:
+      return listener_.OnPlanReceipt(uuid, message.plan_receipt());
+    case v1::AgentMessage::kReport:
+      return listener_.OnReport(uuid, message.report());
+    case v1::AgentMessage::kProgress:
+      return listener_.OnProgress(uuid, message.progress());
+    case v1::AgentMessage::kHello:
+    case v1::AgentMessage::kHeartbeat:
+    case v1::AgentMessage::MESSAGE_NOT_SET:  // a newer agent's message: not for us
+      return;
+  }
+}
+
+void SessionRegistry::Remove(const AgentSession& session) {
+  const std::string& uuid = session.node_uuid();
+  std::shared_ptr<AgentSession> held;  // let go of outside the locks
+  absl::MutexLock order(&OrderOf(uuid));
+  {
+    absl::MutexLock lock(&mutex_);
+    if (const auto any = all_.find(&session); any != all_.end()) {
+      held = std::move(any->second);
+      all_.erase(any);
+    }
+    const auto found = by_node_.find(uuid);
+    if (found == by_node_.end() || found->second.get() != &session) return;
+    TouchNode(session);
+    by_node_.erase(found);
+  }
+  listener_.OnDisconnected(uuid);
+}
+
+absl::Status SessionRegistry::Send(absl::string_view node_uuid,
+                                   const v1::ControllerMessage& message) {
+  std::shared_ptr<AgentSession> session;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = by_node_.find(node_uuid);
+    if (found == by_node_.end()) return absl::UnavailableError("the node is not connected");
+    session = found->second;
+  }
+  return session->Send(message);
+}
+
+bool SessionRegistry::IsConnected(absl::string_view node_uuid) const {
+  absl::MutexLock lock(&mutex_);
+  return by_node_.contains(node_uuid);
+}
+
+std::vector<AgentSessionInfo> SessionRegistry::List() const {
+  std::vector<AgentSessionInfo> infos;
+  absl::MutexLock lock(&mutex_);
+  infos.reserve(by_node_.size());
+  for (const auto& [uuid, session] : by_node_)
+    infos.push_back({uuid, session->peer(), session->agent_version(), session->connected_at(),
+                     session->last_seen_at()});
+  return infos;
+}
+
+void SessionRegistry::Disconnect(absl::string_view node_uuid, absl::string_view reason) {
+  std::vector<std::shared_ptr<AgentSession>> sessions;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [key, session] : all_) {
+      if (session->node_uuid() == node_uuid) sessions.push_back(session);
+    }
+  }
+  for (const std::shared_ptr<AgentSession>& session : sessions)
+    session->Close(absl::PermissionDeniedError(reason));
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,104 @@
+// All agents' sessions.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "controller/session/agent_sessions.h"
+
+namespace muster {
+class Clock;
+}
+
+namespace muster::v1 {
+class AgentMessage;
+}
+
+namespace muster::controller {
+
+class AgentSession;
+struct NodeRecord;
+class Store;
+
+// Knows which session is a node's, hands its messages to the listener and drops the dead ones.
+//
+// One thread sweeps over all sessions once a second; there are no timers per session, and a
+// heartbeat only writes a number. When a node was last seen goes to the store in batches, when
+// sessions end and at shutdown.
+class SessionRegistry final : public AgentSessions {
+ public:
+  static constexpr absl::Duration kHeartbeatInterval = absl::Seconds(5);
+  static constexpr int kMissedHeartbeats = 3;
+  static constexpr absl::Duration kHelloTimeout = absl::Seconds(10);
+
+  // The references must outlive the object.
+  SessionRegistry(Store& store, Clock& clock, AgentSessionListener& listener);
+  // REQUIRES: the gRPC server has been shut down, no session is left.
+  ~SessionRegistry() override;
+
+  // Starts the sweeping thread.
+  void Start();
+  // Ends the thread and writes what is still to be written.
+  void Stop();
+  // One round of the sweeping thread.
+  void Sweep();
+
+  // AgentSessions
+  absl::Status Send(absl::string_view node_uuid, const v1::ControllerMessage& message) override;
+  bool IsConnected(absl::string_view node_uuid) const override;
+  std::vector<AgentSessionInfo> List() const override;
+  void Disconnect(absl::string_view node_uuid, absl::string_view reason) override;
+
+  // For AgentSession. A stream began; it is a node's session only after Greet().
+  void Add(std::shared_ptr<AgentSession> session);
+  // The stream said Hello: it becomes the node's session, in place of an earlier one, and gets
+  // Welcome. FailedPrecondition: two machines share the identity (a boot came back that another
+  // had followed). PermissionDenied: the node is removed.
+  absl::Status Greet(const std::shared_ptr<AgentSession>& session, const v1::Hello& hello);
+  // A message after Hello. Dropped when another session took the place.
+  void Deliver(const AgentSession& session, const v1::AgentMessage& message);
+  // The stream is over.
+  void Remove(const AgentSession& session);
+
+  Clock& clock() { return clock_; }
+
+ private:
+  // What the store is to know of a node; written by the sweep.
+  struct Touch {
+    absl::Time last_seen_at;
+    std::string boot_id;
+    std::string agent_version;
+  };
+  struct Boots {
+    std::string current;
+    std::vector<std::string> earlier;  // the last few
+  };
+
+  absl::Status CheckClone(absl::string_view node_uuid, const NodeRecord& node,
+                          const AgentSession& session, const std::string& boot_id);
+  // Listeners hear of one node in order: one of these locks is held around each call to them.
+  absl::Mutex& OrderOf(absl::string_view node_uuid);
+  void TouchNode(const AgentSession& session) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WriteTouches();
+
+  Store& store_;
+  Clock& clock_;
+  AgentSessionListener& listener_;
+  std::array<absl::Mutex, 64> order_;
+  mutable absl::Mutex mutex_;
+  absl::flat_hash_map<const AgentSession*, std::shared_ptr<AgentSession>> all_
+      ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, std::shared_ptr<AgentSession>> by_node_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, Boots> boots_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, Touch> touches_ ABSL_GUARDED_BY(mutex_);
+  bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread sweeper_;
+};
+
+}  // namespace muster::controller
