@@ -16,6 +16,7 @@ namespace muster::agent {
 
 struct PackageStatus {
   bool installed = false;  // unpacked and configured
+  bool provided = false;   // a virtual package that an installed one provides
   std::string version;     // of what is installed; empty without
   std::string candidate;   // what the repositories offer, where it was asked for; empty: nothing
 };

@@ -36,6 +36,7 @@ class FakeFileSystem final : public sys::FileSystem {
     AddParents(path);
     Put(path, sys::FileType::kSymlink, 0777, 0, 0, std::move(target));
   }
+  void SetModified(const std::string& path, int64_t ns) { nodes_.at(path).stat.modified_ns = ns; }
   // Every later change of `path` returns `status`; "*" is every path.
   void FailWrites(const std::string& path, absl::Status status) { failures_[path] = status; }
 

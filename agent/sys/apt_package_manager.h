@@ -1,0 +1,75 @@
+// Packages of Debian and its relatives, by apt-get and dpkg.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "agent/sys/apt_output.h"
+#include "agent/sys/dpkg_status.h"
+#include "agent/sys/package_lock.h"
+#include "agent/sys/package_manager.h"
+#include "common/base/clock.h"
+#include "common/sys/file_system.h"
+#include "common/sys/process.h"
+
+namespace muster::agent {
+
+struct AptOptions {
+  std::string work_folder = "/var/lib/muster/apt";
+  absl::Duration lock_timeout = absl::Minutes(30);
+  absl::Duration transaction_timeout = absl::Hours(2);
+  std::function<std::optional<LockHolder>()> find_lock_holder = [] {
+    return FindLockHolder("/var/lib/dpkg/lock-frontend");
+  };
+};
+
+// A transaction survives the death of the agent: apt-get has a session of its own and writes to
+// files in `work_folder`, never into a pipe that would break under it, and the agent's unit has
+// KillMode=process. A restarted agent checks its step again, finds the lock held, waits and tells
+// by whom; what a killed dpkg left half-done is repaired first.
+class AptPackageManager final : public PackageManager {
+ public:
+  AptPackageManager(sys::FileSystem& files, sys::ProcessRunner& processes, Clock& clock,
+                    AptOptions options = {});
+
+  absl::StatusOr<std::map<std::string, PackageStatus>> Query(const std::vector<std::string>& names,
+                                                             bool with_candidates) override;
+  absl::Status Apply(const PackageTransaction& transaction,
+                     const PackageObserver& observer) override;
+  absl::Status Update(absl::Duration max_age, const PackageObserver& observer) override;
+
+ private:
+  absl::StatusOr<std::shared_ptr<const DpkgStatus>> ReadStatus();
+  // When the lists were fetched; InfinitePast: never, or at a time that has not come yet, by a
+  // clock that was set back since.
+  absl::Time ListsFetchedAt();
+  // True when the lists were not fetched within `max_age`, or a repository file changed since.
+  bool ListsAreOlderThan(absl::Duration max_age);
+  absl::Status AwaitLock(const PackageObserver& observer);
+  absl::Status RepairInterrupted(const PackageObserver& observer);
+  absl::Status UpdateLists(absl::Duration max_age, const PackageObserver& observer);
+  // One apt-get or dpkg, followed until its end.
+  absl::StatusOr<sys::ProcessResult> RunTool(std::vector<std::string> argv,
+                                             const PackageObserver& observer);
+  // What to try before the same transaction again, done; false: nothing helps.
+  absl::StatusOr<bool> Remedy(const AptFailure& failure, const PackageObserver& observer);
+  absl::Status Explain(const AptFailure& failure, const sys::ProcessResult& result);
+
+  sys::FileSystem& files_;
+  sys::ProcessRunner& processes_;
+  Clock& clock_;
+  const AptOptions options_;
+
+  absl::Mutex transaction_mutex_;  // one at a time, held for minutes; never by Query()
+  absl::Mutex cache_mutex_;
+  std::shared_ptr<const DpkgStatus> cache_ ABSL_GUARDED_BY(cache_mutex_);
+  int64_t cache_modified_ns_ ABSL_GUARDED_BY(cache_mutex_) = -1;
+  uint64_t cache_size_ ABSL_GUARDED_BY(cache_mutex_) = 0;
+};
+
+}  // namespace muster::agent

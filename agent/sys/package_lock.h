@@ -1,0 +1,22 @@
+// Who holds a lock file of the package manager.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+
+namespace muster::agent {
+
+struct LockHolder {
+  pid_t pid = 0;        // 0: a process in another container, which cannot be named
+  std::string program;  // "apt-get"; empty when it cannot be told
+
+  // "apt-get (pid 812)".
+  std::string Describe() const;
+};
+
+// nullopt when `lock_file` is absent or nobody has locked it. Takes no lock itself.
+std::optional<LockHolder> FindLockHolder(const std::string& lock_file);
+
+}  // namespace muster::agent

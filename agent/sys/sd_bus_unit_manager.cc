@@ -1,0 +1,227 @@
+#include "agent/sys/sd_bus_unit_manager.h"
+
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "agent/sys/sd_bus.h"
+#include "common/base/status.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr char kUnitInterface[] = "org.freedesktop.systemd1.Unit";
+constexpr int kJournalLines = 10;
+
+struct JobRow {
+  UnitJob job;
+  const char* method;
+  const char* word;
+};
+constexpr JobRow kJobs[] = {
+    {UnitJob::kStart, "StartUnit", "starting"},
+    {UnitJob::kStop, "StopUnit", "stopping"},
+    {UnitJob::kRestart, "RestartUnit", "restarting"},
+    {UnitJob::kReloadOrRestart, "ReloadOrRestartUnit", "reloading"},
+};
+
+// What systemd says about a finished job, for people.
+struct ResultRow {
+  const char* result;
+  bool good;
+  const char* meaning;
+};
+constexpr ResultRow kResults[] = {
+    {"done", true, ""},
+    {"skipped", true, ""},
+    {"canceled", false, "it was cancelled by another job (someone else stopped or started it)"},
+    {"timeout", false, "it did not finish within its TimeoutStartSec/TimeoutStopSec"},
+    {"failed", false, "it failed"},
+    {"dependency", false, "a unit that it requires failed"},
+    {"invalid", false, "it cannot be reloaded in its state"},
+    {"assert", false, "an Assert… condition of the unit does not hold"},
+    {"unsupported", false, "this system does not support such units"},
+    {"collected", false, "the unit vanished"},
+    {"once", false, "it is a unit that runs once and has run"},
+};
+
+const JobRow& RowOf(UnitJob job) {
+  for (const JobRow& row : kJobs)
+    if (row.job == job) return row;
+  std::abort();
+}
+
+const ResultRow* RowOf(absl::string_view result) {
+  for (const ResultRow& row : kResults)
+    if (result == row.result) return &row;
+  return nullptr;
+}
+
+// Results by the job's path. All are kept, because a job may be done before its path is known.
+using JobResults = std::map<std::string, std::string>;
+
+int OnJobRemoved(sd_bus_message* message, void* results, sd_bus_error*) {
+  const char *path = nullptr, *unit = nullptr, *result = nullptr;
+  uint32_t id = 0;
+  if (sd_bus_message_read(message, "uoss", &id, &path, &unit, &result) >= 0)
+    (*static_cast<JobResults*>(results))[path] = result;
+  return 0;
+}
+
+absl::Status AwaitJob(sd_bus* bus, const JobResults& results, const std::string& path,
+                      absl::Duration timeout) {
+  const absl::Time deadline = absl::Now() + timeout;  // the real systemd's own time
+  while (results.count(path) == 0) {
+    int result = sd_bus_process(bus, nullptr);
+    if (result < 0) return ErrnoStatus(-result, "waiting for systemd");
+    if (result > 0) continue;
+    const absl::Duration left = deadline - absl::Now();
+    if (left <= absl::ZeroDuration())
+      return absl::DeadlineExceededError(
+          absl::StrCat("systemd did not finish the job in ", absl::FormatDuration(timeout)));
+    result = sd_bus_wait(bus, static_cast<uint64_t>(absl::ToInt64Microseconds(left)));
+    if (result < 0 && result != -EINTR) return ErrnoStatus(-result, "waiting for systemd");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> Property(sd_bus* bus, const std::string& path, const char* name) {
+  BusError error;
+  char* raw = nullptr;
+  const int result = sd_bus_get_property_string(bus, internal::kService, path.c_str(),
+                                                kUnitInterface, name, error.get(), &raw);
+  const std::unique_ptr<char, decltype(&std::free)> text(raw, &std::free);
+  if (result < 0) return error.ToStatus(result, absl::StrCat("reading ", name));
+  return std::string(raw);
+}
+
+absl::StatusOr<UnitStatus> ReadStatus(sd_bus* bus, const std::string& unit) {
+  ASSIGN_OR_RETURN(const MessageHandle reply,
+                   CallManager(bus, "LoadUnit", absl::StrCat("reading unit ", unit), "s",
+                               unit.c_str()));
+  const char* path = nullptr;
+  if (const int result = sd_bus_message_read(reply.get(), "o", &path); result < 0)
+    return ErrnoStatus(-result, absl::StrCat("reading unit ", unit));
+  UnitStatus status;
+  const std::pair<const char*, std::string*> kProperties[] = {
+      {"LoadState", &status.load_state},
+      {"ActiveState", &status.active_state},
+      {"SubState", &status.sub_state},
+      {"UnitFileState", &status.unit_file_state}};
+  for (const auto& [name, value] : kProperties) {
+    ASSIGN_OR_RETURN(*value, Property(bus, path, name));
+  }
+  BusError error;
+  int reload = 0;
+  const int result = sd_bus_get_property_trivial(bus, internal::kService, path, kUnitInterface,
+                                                 "NeedDaemonReload", error.get(), 'b', &reload);
+  if (result < 0) return error.ToStatus(result, absl::StrCat("reading unit ", unit));
+  status.need_daemon_reload = reload != 0;
+  return status;
+}
+
+absl::Status Reload(sd_bus* bus) {
+  return CallManager(bus, "Reload", "making systemd read its unit files again", "").status();
+}
+
+}  // namespace
+
+SdBusUnitManager::SdBusUnitManager(sys::ProcessRunner& processes, std::string address,
+                                   absl::Duration job_timeout)
+    : processes_(processes), address_(std::move(address)), job_timeout_(job_timeout) {}
+
+absl::StatusOr<UnitStatus> SdBusUnitManager::GetStatus(const std::string& unit) {
+  ASSIGN_OR_RETURN(const BusHandle bus, OpenSystemd(address_));
+  return ReadStatus(bus.get(), unit);
+}
+
+absl::Status SdBusUnitManager::Run(UnitJob job, const std::string& unit) {
+  const JobRow& row = RowOf(job);
+  const std::string what = absl::StrCat(row.word, " ", unit);
+  JobResults results;
+  ASSIGN_OR_RETURN(const BusHandle bus, OpenSystemd(address_));
+  sd_bus_slot* raw_slot = nullptr;
+  const int matched = sd_bus_match_signal(bus.get(), &raw_slot, internal::kService,
+                                          internal::kManagerPath, internal::kManager, "JobRemoved",
+                                          &OnJobRemoved, &results);
+  if (matched < 0) return ErrnoStatus(-matched, what);
+  const SlotHandle slot(raw_slot);
+  RETURN_IF_ERROR(CallManager(bus.get(), "Subscribe", what, "").status());
+  ASSIGN_OR_RETURN(const MessageHandle reply,
+                   CallManager(bus.get(), row.method, what, "ss", unit.c_str(), "replace"));
+  const char* path = nullptr;
+  if (const int result = sd_bus_message_read(reply.get(), "o", &path); result < 0)
+    return ErrnoStatus(-result, what);
+  RETURN_IF_ERROR(Annotate(AwaitJob(bus.get(), results, path, job_timeout_), what));
+
+  const std::string& result = results[path];
+  const ResultRow* meaning = RowOf(result);
+  if (meaning == nullptr || !meaning->good)
+    return absl::InternalError(absl::StrCat(what, ": ",
+                                            meaning == nullptr ? result : meaning->meaning,
+                                            JournalOf(unit)));
+  if (job == UnitJob::kStop) return absl::OkStatus();
+  // A service of Type=simple counts as started before its program has said anything.
+  ASSIGN_OR_RETURN(const UnitStatus status, ReadStatus(bus.get(), unit));
+  if (status.active_state == "failed")
+    return absl::InternalError(
+        absl::StrCat(what, ": it started and failed at once", JournalOf(unit)));
+  return absl::OkStatus();
+}
+
+absl::Status SdBusUnitManager::SetEnabled(const std::string& unit, bool enabled) {
+  const std::string what = absl::StrCat(enabled ? "enabling " : "disabling ", unit);
+  ASSIGN_OR_RETURN(const BusHandle bus, OpenSystemd(address_));
+  if (!enabled) {
+    RETURN_IF_ERROR(CallManager(bus.get(), "DisableUnitFiles", what, "asb", 1, unit.c_str(),
+                                /*runtime=*/0).status());
+    return Reload(bus.get());
+  }
+  ASSIGN_OR_RETURN(const MessageHandle reply,
+                   CallManager(bus.get(), "EnableUnitFiles", what, "asbb", 1, unit.c_str(),
+                               /*runtime=*/0, /*force=*/0));
+  int has_install_section = 0;
+  if (const int result = sd_bus_message_read(reply.get(), "b", &has_install_section); result < 0)
+    return ErrnoStatus(-result, what);
+  if (has_install_section == 0)
+    return absl::FailedPreconditionError(absl::StrCat(
+        what, ": its file has no [Install] section, so it cannot be enabled; leave `enabled` out"));
+  return Reload(bus.get());
+}
+
+absl::Status SdBusUnitManager::SetMasked(const std::string& unit, bool masked) {
+  const std::string what = absl::StrCat(masked ? "masking " : "unmasking ", unit);
+  ASSIGN_OR_RETURN(const BusHandle bus, OpenSystemd(address_));
+  if (masked) {
+    RETURN_IF_ERROR(CallManager(bus.get(), "MaskUnitFiles", what, "asbb", 1, unit.c_str(),
+                                /*runtime=*/0, /*force=*/0).status());
+  } else {
+    RETURN_IF_ERROR(CallManager(bus.get(), "UnmaskUnitFiles", what, "asb", 1, unit.c_str(),
+                                /*runtime=*/0).status());
+  }
+  return Reload(bus.get());
+}
+
+absl::Status SdBusUnitManager::DaemonReload() {
+  ASSIGN_OR_RETURN(const BusHandle bus, OpenSystemd(address_));
+  return Reload(bus.get());
+}
+
+std::string SdBusUnitManager::JournalOf(const std::string& unit) {
+  const auto result = processes_.Run({.argv = {"journalctl", "--unit", unit, "--lines",
+                                               absl::StrCat(kJournalLines), "--no-pager", "--quiet",
+                                               "--output", "cat"},
+                                      .timeout = absl::Seconds(20)});
+  if (!result.ok() || !result->ok()) return "";
+  const absl::string_view lines = absl::StripAsciiWhitespace(result->out);
+  return lines.empty() ? absl::StrCat("; its journal is empty")
+                       : absl::StrCat("; the end of its journal:\n", lines);
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,39 @@
+// Units through systemd's D-Bus interface.
+#pragma once
+
+#include <string>
+
+#include "absl/time/time.h"
+#include "agent/sys/unit_manager.h"
+#include "common/sys/process.h"
+
+namespace muster::agent {
+
+// Longer than any sane TimeoutStartSec: systemd itself ends a job that takes too long.
+inline constexpr absl::Duration kUnitJobTimeout = absl::Minutes(15);
+
+// Opens a connection for each call, so that a restarted dbus or systemd is no special case; as
+// root it talks to systemd directly and needs no dbus-daemon. Thread-safe.
+class SdBusUnitManager final : public UnitManager {
+ public:
+  // `processes` runs journalctl for error messages. `address`: a D-Bus address for tests; empty:
+  // the node's systemd.
+  explicit SdBusUnitManager(sys::ProcessRunner& processes, std::string address = "",
+                            absl::Duration job_timeout = kUnitJobTimeout);
+
+  absl::StatusOr<UnitStatus> GetStatus(const std::string& unit) override;
+  absl::Status Run(UnitJob job, const std::string& unit) override;
+  absl::Status SetEnabled(const std::string& unit, bool enabled) override;
+  absl::Status SetMasked(const std::string& unit, bool masked) override;
+  absl::Status DaemonReload() override;
+
+ private:
+  // ": " and the unit's last journal lines, or "" where there are none.
+  std::string JournalOf(const std::string& unit);
+
+  sys::ProcessRunner& processes_;
+  const std::string address_;
+  const absl::Duration job_timeout_;
+};
+
+}  // namespace muster::agent
