@@ -1,0 +1,19 @@
+// Checks of values in steps. The compiler on the controller makes none that fail them; the agent,
+// which acts as root, looks again.
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace muster::agent {
+
+// InvalidArgument naming `field` unless `path` is absolute, without "." and ".." parts, doubled
+// or trailing slashes. "/" itself is not one.
+absl::Status CheckPath(absl::string_view field, absl::string_view path);
+// InvalidArgument unless `name` is one that useradd, dpkg or systemd take for an argument and not
+// for an option: not empty, no leading dash, no whitespace, slash or control character.
+absl::Status CheckName(absl::string_view field, absl::string_view name);
+// InvalidArgument for a NUL or a line break, which would end the field of a line-based file.
+absl::Status CheckOneLine(absl::string_view field, absl::string_view text);
+
+}  // namespace muster::agent

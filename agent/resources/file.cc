@@ -1,0 +1,166 @@
+#include "agent/resources/file.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "agent/resources/check_values.h"
+#include "agent/resources/ownership.h"
+#include "common/base/digest.h"
+#include "common/base/status.h"
+#include "common/base/text_diff.h"
+#include "muster/v1/plan.pb.h"
+
+namespace muster::agent {
+namespace {
+
+std::string Describe(const std::string& sha256, uint64_t size) {
+  return absl::StrCat("sha256 ", sha256.substr(0, 12), ", ", size, " bytes");
+}
+
+class File final : public Resource {
+ public:
+  File(v1::FileResource spec, ResourceContext& context, bool want_diff)
+      : spec_(std::move(spec)),
+        context_(context),
+        want_diff_(want_diff),
+        sha256_(spec_.blob_sha256().empty() ? Sha256Hex(spec_.content()) : spec_.blob_sha256()),
+        size_(spec_.blob_sha256().empty() ? spec_.content().size() : spec_.blob_size()) {
+    ownership_ = {.owner = spec_.owner(), .group = spec_.group()};
+    if (spec_.has_mode()) ownership_.mode = spec_.mode();
+  }
+
+  std::string Id() const override { return absl::StrCat("file[", spec_.path(), "]"); }
+
+  absl::StatusOr<std::vector<Change>> Check() override {
+    ASSIGN_OR_RETURN(const auto stat, context_.files.Stat(spec_.path()));
+    if (stat.has_value() && (stat->type == sys::FileType::kDirectory ||
+                             stat->type == sys::FileType::kOther))
+      return absl::InvalidArgumentError(absl::StrCat(
+          spec_.path(), " is ", stat->type == sys::FileType::kOther ? "a device or a socket"
+                                                                    : "a directory",
+          " on the node; a file does not replace it: remove it in an earlier task"));
+    if (spec_.state() == v1::PRESENCE_ABSENT) return CheckAbsent(stat);
+
+    ASSIGN_OR_RETURN(const sys::FileAttributes attributes,
+                     ResolveOwnership(ownership_, context_.accounts));
+    std::vector<Change> changes;
+    if (!stat.has_value() || stat->type == sys::FileType::kSymlink) {
+      ASSIGN_OR_RETURN(Change content, NewContent(stat.has_value()));
+      changes.push_back(std::move(content));
+      return changes;
+    }
+    if (!spec_.only_if_missing()) {
+      ASSIGN_OR_RETURN(std::optional<Change> content, CompareContent(*stat));
+      if (content.has_value()) changes.push_back(*std::move(content));
+    }
+    ASSIGN_OR_RETURN(std::vector<Change> others,
+                     CompareOwnership(*stat, attributes, context_.accounts));
+    changes.insert(changes.end(), others.begin(), others.end());
+    return changes;
+  }
+
+  absl::Status Apply(ApplyObserver& observer) override {
+    ASSIGN_OR_RETURN(const std::vector<Change> changes, Check());
+    if (changes.empty()) return absl::OkStatus();
+    if (spec_.state() == v1::PRESENCE_ABSENT)
+      return context_.files.Remove(spec_.path(), /*recursive=*/false);
+    ASSIGN_OR_RETURN(const sys::FileAttributes attributes,
+                     ResolveOwnership(ownership_, context_.accounts));
+    if (changes.front().field != "content")
+      return context_.files.SetAttributes(spec_.path(), attributes);
+
+    ASSIGN_OR_RETURN(const std::string content, WantedContent(&observer));
+    sys::WriteOptions options = {
+        .mode = attributes.mode, .uid = attributes.uid, .gid = attributes.gid};
+    if (spec_.validate_size() > 0)
+      options.verify = [this, &observer](const std::string& path) {
+        return Validate(path, observer);
+      };
+    const absl::Status status = context_.files.WriteAtomically(spec_.path(), content, options);
+    if (absl::IsNotFound(status))
+      return Annotate(status, "its directory does not exist; create it in an earlier task");
+    return status;
+  }
+
+ private:
+  absl::StatusOr<std::vector<Change>> CheckAbsent(const std::optional<sys::FileStat>& stat) {
+    std::vector<Change> changes;
+    if (stat.has_value()) changes.push_back({"state", "present", "absent"});
+    return changes;
+  }
+
+  absl::StatusOr<std::string> WantedContent(ApplyObserver* observer) {
+    if (spec_.blob_sha256().empty()) return spec_.content();
+    if (observer != nullptr)
+      observer->OnActivity(absl::StrCat("fetching ", size_, " bytes"), std::nullopt);
+    return context_.blobs.Get(sha256_, size_);
+  }
+
+  // Diffs are a courtesy: where a text cannot be had, the change goes without.
+  std::string Diff(const std::string& before) {
+    if (!want_diff_ || size_ > kMaxDiffInput) return "";
+    const auto after = WantedContent(nullptr);
+    return after.ok() ? UnifiedDiff(before, *after, spec_.path()) : "";
+  }
+
+  absl::StatusOr<Change> NewContent(bool replaces_link) {
+    std::string before = "absent";
+    if (replaces_link) {
+      ASSIGN_OR_RETURN(const std::string target, context_.files.ReadLink(spec_.path()));
+      before = absl::StrCat("link to ", target);
+    }
+    return Change{"content", before, Describe(sha256_, size_), Diff("")};
+  }
+
+  absl::StatusOr<std::optional<Change>> CompareContent(const sys::FileStat& stat) {
+    const bool same_size = stat.size == size_;
+    if (!same_size && (!want_diff_ || stat.size > kMaxDiffInput))
+      return std::optional<Change>(Change{
+          "content", absl::StrCat(stat.size, " bytes"), Describe(sha256_, size_)});
+    ASSIGN_OR_RETURN(const std::string now, context_.files.Read(spec_.path(), stat.size));
+    const std::string digest = Sha256Hex(now);
+    if (digest == sha256_) return std::optional<Change>();
+    return std::optional<Change>(Change{
+        "content", Describe(digest, now.size()), Describe(sha256_, size_), Diff(now)});
+  }
+
+  absl::Status Validate(const std::string& path, ApplyObserver& observer) {
+    sys::ProcessSpec spec = {.timeout = absl::Minutes(2)};
+    for (const std::string& argument : spec_.validate())
+      spec.argv.push_back(absl::StrReplaceAll(argument, {{"%s", path}}));
+    observer.OnActivity(absl::StrCat("validating with ", spec.argv.front()), std::nullopt);
+    ASSIGN_OR_RETURN(const sys::ProcessResult result, context_.processes.Run(spec));
+    const absl::Status status = sys::CheckSuccess(spec, result);
+    if (status.ok()) return status;
+    // The temporary name means nothing to the reader, and is gone by now.
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the new content of ", spec_.path(), " was refused, the old one stays: ",
+        absl::StrReplaceAll(std::string(status.message()), {{path, spec_.path()}})));
+  }
+
+  const v1::FileResource spec_;
+  ResourceContext& context_;
+  const bool want_diff_;
+  const std::string sha256_;
+  const uint64_t size_;
+  OwnershipSpec ownership_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Resource>> MakeFile(const v1::Step& step, ResourceContext& context,
+                                                   bool want_diff) {
+  const v1::FileResource& spec = step.file();
+  RETURN_IF_ERROR(CheckPath("path", spec.path()));
+  if (spec.has_mode() && spec.mode() > 07777)
+    return absl::InvalidArgumentError(
+        absl::StrCat("mode: ", FormatMode(spec.mode()), " is more than permission bits"));
+  if (!spec.blob_sha256().empty() &&
+      (spec.blob_sha256().size() != 64 ||
+       spec.blob_sha256().find_first_not_of("0123456789abcdef") != std::string::npos))
+    return absl::InvalidArgumentError("blob_sha256: not a SHA-256 in lower-case hexadecimal");
+  return std::make_unique<File>(spec, context, want_diff);
+}
+
+}  // namespace muster::agent

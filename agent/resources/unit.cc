@@ -1,0 +1,149 @@
+#include "agent/resources/unit.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "agent/resources/check_values.h"
+#include "common/base/status.h"
+#include "muster/v1/plan.pb.h"
+
+namespace muster::agent {
+namespace {
+
+bool IsActive(const UnitStatus& status) {
+  return status.active_state == "active" || status.active_state == "reloading";
+}
+
+bool IsStopped(const UnitStatus& status) {
+  return status.active_state == "inactive" || status.active_state == "failed";
+}
+
+// As `systemctl is-enabled` sees it: also units that other means than their own link start.
+bool IsEnabled(const UnitStatus& status) {
+  for (const char* state : {"enabled", "enabled-runtime", "alias", "indirect", "generated"})
+    if (status.unit_file_state == state) return true;
+  return false;
+}
+
+bool IsMasked(const UnitStatus& status) {
+  return status.load_state == "masked" || absl::StartsWith(status.unit_file_state, "masked");
+}
+
+class Unit final : public Resource {
+ public:
+  Unit(v1::UnitResource spec, ResourceContext& context)
+      : spec_(std::move(spec)), context_(context) {}
+
+  std::string Id() const override { return absl::StrCat("unit[", spec_.name(), "]"); }
+
+  absl::StatusOr<std::vector<Change>> Check() override {
+    ASSIGN_OR_RETURN(const UnitStatus status, context_.units.GetStatus(spec_.name()));
+    RETURN_IF_ERROR(CheckLoaded(status));
+    return Compare(status);
+  }
+
+  absl::Status Apply(ApplyObserver& observer) override {
+    ASSIGN_OR_RETURN(UnitStatus status, context_.units.GetStatus(spec_.name()));
+    // Before anything is started: systemd would start what the old file says.
+    if (status.need_daemon_reload || status.load_state == "not-found") {
+      RETURN_IF_ERROR(context_.units.DaemonReload());
+      ASSIGN_OR_RETURN(status, context_.units.GetStatus(spec_.name()));
+    }
+    RETURN_IF_ERROR(CheckLoaded(status));
+    if (spec_.has_masked() && !spec_.masked() && IsMasked(status)) {
+      RETURN_IF_ERROR(context_.units.SetMasked(spec_.name(), false));
+      ASSIGN_OR_RETURN(status, context_.units.GetStatus(spec_.name()));
+    }
+    if (spec_.has_enabled() && spec_.enabled() != IsEnabled(status))
+      RETURN_IF_ERROR(context_.units.SetEnabled(spec_.name(), spec_.enabled()));
+    RETURN_IF_ERROR(ApplyState(status, observer));
+    // Last: a masked unit could not be stopped by its own ExecStop any more.
+    if (spec_.has_masked() && spec_.masked() && !IsMasked(status))
+      return context_.units.SetMasked(spec_.name(), true);
+    return absl::OkStatus();
+  }
+
+  bool AlwaysChanges() const override {
+    return spec_.state() == v1::UNIT_STATE_RESTARTED || spec_.state() == v1::UNIT_STATE_RELOADED;
+  }
+
+ private:
+  // A unit that is to be stopped, disabled or masked need not exist.
+  bool NeedsUnit() const {
+    return spec_.state() == v1::UNIT_STATE_STARTED || AlwaysChanges() ||
+           (spec_.has_enabled() && spec_.enabled());
+  }
+
+  absl::Status CheckLoaded(const UnitStatus& status) const {
+    if (status.load_state == "not-found" && NeedsUnit())
+      return absl::FailedPreconditionError(
+          absl::StrCat("unit '", spec_.name(),
+                       "' does not exist on the node; is its package installed and its name right?"));
+    if ((status.load_state == "bad-setting" || status.load_state == "error") && NeedsUnit())
+      return absl::InvalidArgumentError(
+          absl::StrCat("systemd cannot read the file of '", spec_.name(), "' (", status.load_state,
+                       "); `systemd-analyze verify ", spec_.name(), "` on the node tells why"));
+    return absl::OkStatus();
+  }
+
+  std::vector<Change> Compare(const UnitStatus& status) const {
+    std::vector<Change> changes;
+    if (spec_.has_masked() && spec_.masked() != IsMasked(status))
+      changes.push_back({"masked", spec_.masked() ? "no" : "yes", spec_.masked() ? "yes" : "no"});
+    const bool exists = status.load_state != "not-found";
+    if (spec_.has_enabled() && exists && spec_.enabled() != IsEnabled(status))
+      changes.push_back({"enabled", status.unit_file_state.empty() ? "no" : status.unit_file_state,
+                         spec_.enabled() ? "enabled" : "disabled"});
+    if (spec_.state() == v1::UNIT_STATE_STARTED && !IsActive(status))
+      changes.push_back({"state", status.active_state, "started"});
+    if (spec_.state() == v1::UNIT_STATE_STOPPED && exists && !IsStopped(status))
+      changes.push_back({"state", status.active_state, "stopped"});
+    if (spec_.state() == v1::UNIT_STATE_RESTARTED)
+      changes.push_back({"state", status.active_state, "restarted"});
+    if (spec_.state() == v1::UNIT_STATE_RELOADED)
+      changes.push_back({"state", status.active_state, "reloaded"});
+    return changes;
+  }
+
+  absl::Status ApplyState(const UnitStatus& status, ApplyObserver& observer) {
+    const struct {
+      v1::UnitState state;
+      bool needed;
+      UnitJob job;
+      const char* activity;
+    } kRows[] = {
+        {v1::UNIT_STATE_STARTED, !IsActive(status), UnitJob::kStart, "starting "},
+        {v1::UNIT_STATE_STOPPED, status.load_state != "not-found" && !IsStopped(status),
+         UnitJob::kStop, "stopping "},
+        {v1::UNIT_STATE_RESTARTED, true, UnitJob::kRestart, "restarting "},
+        {v1::UNIT_STATE_RELOADED, true, UnitJob::kReloadOrRestart, "reloading "},
+    };
+    for (const auto& row : kRows) {
+      if (row.state != spec_.state() || !row.needed) continue;
+      observer.OnActivity(absl::StrCat(row.activity, spec_.name()), std::nullopt);
+      return context_.units.Run(row.job, spec_.name());
+    }
+    return absl::OkStatus();
+  }
+
+  const v1::UnitResource spec_;
+  ResourceContext& context_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Resource>> MakeUnit(const v1::Step& step, ResourceContext& context,
+                                                   bool want_diff) {
+  const v1::UnitResource& spec = step.unit();
+  RETURN_IF_ERROR(CheckName("name", spec.name()));
+  if (!absl::StrContains(spec.name(), '.'))
+    return absl::InvalidArgumentError(
+        absl::StrCat("name: '", spec.name(), "' has no suffix; write '", spec.name(), ".service'"));
+  if (spec.has_masked() && spec.masked() &&
+      (spec.state() == v1::UNIT_STATE_STARTED || (spec.has_enabled() && spec.enabled())))
+    return absl::InvalidArgumentError("a masked unit can be neither started nor enabled");
+  return std::make_unique<Unit>(spec, context);
+}
+
+}  // namespace muster::agent
