@@ -82,10 +82,10 @@ absl::Status Evaluator::UndefinedError(const Expr& expr) const {
   switch (at.kind) {
     case ExprKind::kName: {
       if (scope_.FindFunction(at.name) != nullptr || FindBuiltIn(at.name) != nullptr) {
-        return source_.Error(at.place, absl::StrCat("'", at.name, "' is a function; call it: ", at.name, "(…)"));
+        return source_.Error(at.place, absl::StrCat("'", at.name, "' is a function; call it: ", at.name, "(...)"));
       }
       if (at.name == "loop" && !loops_.empty()) {
-        return source_.Error(at.place, "'loop' is no value; use loop.index, loop.first, …");
+        return source_.Error(at.place, "'loop' is no value; use loop.index, loop.first and their like");
       }
       std::vector<std::string> known = scope_.VariableNames();
       for (const Local& local : locals_) known.push_back(*local.name);
@@ -113,7 +113,7 @@ absl::Status Evaluator::UndefinedError(const Expr& expr) const {
       return source_.Error(at.place, absl::StrCat("this ", type, " has no such item", shown));
     }
     case ExprKind::kFilter:
-      return source_.Error(at.place, absl::StrCat("filter '", at.name, "' of nothing gives nothing; add default(…)"));
+      return source_.Error(at.place, absl::StrCat("filter '", at.name, "' of nothing gives nothing; add default(...)"));
     case ExprKind::kConditional:
       return source_.Error(at.place, "the condition is false and there is no else");
     default: return source_.Error(at.place, "undefined value");
@@ -244,6 +244,9 @@ absl::StatusOr<ValuePtr> Evaluator::CallFunction(const Expr& expr) {
   if (function == nullptr) return Finish(expr, built_in(context_, given));
   std::vector<Value> positional;
   Value named = Value::object();
+  for (const ValuePtr& value : given.positional) SpendCopy(context_, *value);
+  for (const auto& [name, value] : given.named) SpendCopy(context_, *value);
+  if (!budget_.status().ok()) return ErrorAt(expr.place, budget_.status());
   for (const ValuePtr& value : given.positional) positional.push_back(*value);
   for (const auto& [name, value] : given.named) named[name] = *value;
   return Finish(expr, (*function)(positional, named));

@@ -22,7 +22,7 @@ absl::StatusOr<ValuePtr> RequirePath(Context& context, const ValuePtr& element,
                                      const Value& attribute) {
   ValuePtr found;
   std::string name;
-  if (IsText(attribute)) {
+  if (attribute.is_string()) {
     name = std::string(PeekText(attribute));
     found = FindPath(context, element, name);
   } else {

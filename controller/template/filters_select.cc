@@ -9,7 +9,7 @@ namespace {
 
 // Takes the leading positional argument, which names a filter, a test or an attribute.
 absl::StatusOr<std::string> TakeName(absl::string_view filter, GivenArguments* given) {
-  if (given->positional.empty() || !IsText(*given->positional.front())) {
+  if (given->positional.empty() || !given->positional.front()->is_string()) {
     return absl::InvalidArgumentError(absl::StrCat("filter '", filter, "' needs a name as a string"));
   }
   std::string name(PeekText(*given->positional.front()));

@@ -14,7 +14,7 @@ namespace {
 
 constexpr absl::string_view kWhitespace = " \t\n\r\f\v\x1c\x1d\x1e\x1f";
 
-absl::Status CompilePattern(const std::string& pattern, bool ignore_case,
+absl::Status CompilePattern(const Context& context, const std::string& pattern, bool ignore_case,
                             std::unique_ptr<RE2>* out) {
   RE2::Options options;
   options.set_log_errors(false);
@@ -22,8 +22,11 @@ absl::Status CompilePattern(const std::string& pattern, bool ignore_case,
   options.set_case_sensitive(!ignore_case);
   *out = std::make_unique<RE2>(pattern, options);
   if ((*out)->ok()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("bad regular expression: ", (*out)->error(),
-                                                 " (RE2 syntax: no look-around, no back-references)"));
+  // RE2's words repeat a part of the pattern, which may be a secret.
+  return absl::InvalidArgumentError(
+      absl::StrCat("bad regular expression", context.tainted ? "" : ": ",
+                   context.tainted ? "" : (*out)->error(),
+                   " (RE2 syntax: no look-around, no back-references)"));
 }
 
 // Python capitalizes the letter after one of these.
@@ -146,7 +149,7 @@ FilterResult RegexReplace(Call& call) {
   ASSIGN_OR_RETURN(const std::string replacement, call.TextArg(1, ""));
   ASSIGN_OR_RETURN(const bool ignore_case, call.BoolArg(2, false));
   std::unique_ptr<RE2> regex;
-  RETURN_IF_ERROR(CompilePattern(pattern, ignore_case, &regex));
+  RETURN_IF_ERROR(CompilePattern(call.context, pattern, ignore_case, &regex));
   std::string why;
   if (!regex->CheckRewriteString(replacement, &why)) return absl::InvalidArgumentError(why);
 
@@ -177,7 +180,7 @@ FilterResult RegexReplace(Call& call) {
 
 absl::StatusOr<bool> MatchesAt(Call& call, const std::string& pattern, bool anchored) {
   std::unique_ptr<RE2> regex;
-  RETURN_IF_ERROR(CompilePattern(pattern, /*ignore_case=*/false, &regex));
+  RETURN_IF_ERROR(CompilePattern(call.context, pattern, /*ignore_case=*/false, &regex));
   const absl::string_view text = PeekText(*call.input);
   return regex->Match(re2::StringPiece(text.data(), text.size()), 0, text.size(),
                       anchored ? RE2::ANCHOR_START : RE2::UNANCHORED, nullptr, 0);
@@ -187,7 +190,7 @@ FilterResult RegexSearch(Call& call) {
   ASSIGN_OR_RETURN(const std::string pattern, call.TextArg(0, ""));
   ASSIGN_OR_RETURN(const bool ignore_case, call.BoolArg(1, false));
   std::unique_ptr<RE2> regex;
-  RETURN_IF_ERROR(CompilePattern(pattern, ignore_case, &regex));
+  RETURN_IF_ERROR(CompilePattern(call.context, pattern, ignore_case, &regex));
   const std::string text = call.Input();
   re2::StringPiece found;
   if (!regex->Match(text, 0, text.size(), RE2::UNANCHORED, &found, 1)) return NewValue("");

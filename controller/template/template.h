@@ -10,7 +10,7 @@
 // its place. docs/playbook.md lists the subset.
 //
 // Errors are InvalidArgument: "file:line:column: message", the line and a caret. They never hold
-// the value of a variable. (Errors of a scope's functions and lookups keep their code.)
+// a secret. (Errors of a scope's functions and lookups keep their code.)
 #pragma once
 
 #include <cstddef>

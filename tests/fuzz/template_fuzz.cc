@@ -1,0 +1,35 @@
+// Templates of any bytes: parsed, rendered and evaluated under tight limits.
+#include <cstddef>
+#include <cstdint>
+
+#include <nlohmann/json.hpp>
+
+#include "controller/template/template.h"
+
+namespace {
+
+muster::tmpl::Scope MakeScope() {
+  muster::tmpl::Scope scope;
+  scope.Set("x", 3);
+  scope.Set("s", "text");
+  scope.Set("k", muster::MakeSecret("key"));
+  scope.Set("l", muster::Value::array({1, "b", 2.5, nullptr}));
+  scope.Set("d", {{"a", 1}, {"b", {{"c", muster::Value::array({1, 2})}}}});
+  scope.SetFunction("f", [](const std::vector<muster::Value>& positional,
+                            const muster::Value& named) -> absl::StatusOr<muster::Value> {
+    return positional.empty() ? named : positional[0];
+  });
+  return scope;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const muster::tmpl::Scope scope = MakeScope();
+  const muster::tmpl::Limits limits = {.max_output = 1 << 16, .max_steps = 20'000, .max_depth = 64};
+  const absl::string_view source(reinterpret_cast<const char*>(data), size);
+  // The verdict does not matter; that there is one does.
+  muster::tmpl::Render(source, {.file = "f"}, scope, limits).status().IgnoreError();
+  muster::tmpl::EvaluateExpression(source, {.file = "f"}, scope, limits).status().IgnoreError();
+  return 0;
+}

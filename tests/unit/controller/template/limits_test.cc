@@ -1,0 +1,111 @@
+// No template hangs, overflows the stack or exhausts the memory.
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "controller/template/template.h"
+#include "tests/fakes/status_matchers.h"
+
+namespace muster::tmpl {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+std::string Repeat(absl::string_view text, int times) {
+  std::string out;
+  for (int i = 0; i < times; ++i) absl::StrAppend(&out, text);
+  return out;
+}
+
+TEST(LimitsTest, DeepNestingIsRefusedWhileParsing) {
+  constexpr int kDeep = 20000;
+  for (const std::string& source : {
+           "{{ " + Repeat("(", kDeep), "{{ " + Repeat("[", kDeep), "{{ " + Repeat("{'a':", kDeep),
+           "{{ " + Repeat("not ", kDeep) + "1 }}", "{{ " + Repeat("-", kDeep) + "1 }}",
+           "{{ " + Repeat("(", kDeep) + "1" + Repeat(")", kDeep) + " }}",
+           "{{ a" + Repeat("[a", kDeep) + Repeat("]", kDeep) + " }}",
+           "{{ a" + Repeat("|default(a", kDeep) + Repeat(")", kDeep) + " }}",
+           "{{ " + Repeat("1 if 1 else ", kDeep) + "1 }}", "{{ 1" + Repeat(" + 1", kDeep) + " }}",
+           "{{ a" + Repeat(".b", kDeep) + " }}", "{{ a" + Repeat("|upper", kDeep) + " }}",
+           "{{ 1" + Repeat(" if 1", kDeep) + " }}", "{{ 1 is in " + Repeat("[", kDeep),
+           Repeat("{% if 1 %}", kDeep) + Repeat("{% endif %}", kDeep),
+           Repeat("{% for i in [1] %}", kDeep),
+       }) {
+    SCOPED_TRACE(source.substr(0, 40));
+    EXPECT_THAT(Template::Parse(source, {.file = "f"}),
+                StatusIs(kInvalid, AnyOf(HasSubstr("nested deeper"), HasSubstr("too long"), HasSubstr("is never closed"))));
+  }
+}
+
+TEST(LimitsTest, LongFlatTemplatesAreFine) {
+  constexpr int kMany = 5000;
+  EXPECT_OK(Render(Repeat("{% if 0 %}a{% elif 1 %}b{% endif %}{{ 1 }}\n", kMany), {}, Scope()));
+  EXPECT_OK(Render("{{ 1" + Repeat(" ~ 1", kMany) + " }}", {}, Scope()));
+  EXPECT_OK(Render("{{ [1" + Repeat(", 1", kMany) + "] | length }}", {}, Scope()));
+  EXPECT_OK(Render("{% if 0 %}" + Repeat("{% elif 0 %}", kMany) + "{% endif %}", {}, Scope()));
+}
+
+TEST(LimitsTest, WorkIsBounded) {
+  Limits limits;
+  limits.max_steps = 200'000;
+  for (const char* source : {
+           "{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}",
+           "{% for a in range(1000) %}{% for b in range(1000) %}{{ [1,2,3] | sort }}{% endfor %}{% endfor %}",
+           "{{ 'a' * 10 ** 15 }}", "{{ [0] * 10 ** 15 }}", "{{ 10 ** 10 ** 10 }}", "{{ range(10 ** 12) | list }}",
+           "{% set a = 'x' * 10 ** 7 %}{% set b = [a, a, a, a, a, a, a, a] | join %}",
+           "{% set a = 'x' * 10 ** 6 %}{{ a | replace('x', a) }}",
+           "{% set a = 'x' * 10 ** 6 %}{{ a | replace('', a) }}",
+           "{% set a = 'x' * 10 ** 6 %}{{ a | regex_replace('x', a) }}",
+           "{% set a = '\\n' * 10 ** 6 %}{{ a | indent(1000, blank=true) }}",
+           "{% set a = 'x' * 10 ** 6 %}{{ range(100) | join(a) }}",
+           "{% set a = 'x' * 10 ** 6 %}{% for i in range(100) %}{{ a }}{% endfor %}",
+           "{% set a = 'x' * 10 ** 6 %}{% set b = (['x'] * 1000) | map('replace', 'x', a) | list %}",
+           "{{ range(100000) | unique | list }}",
+       }) {
+    SCOPED_TRACE(source);
+    EXPECT_THAT(Render(source, {.file = "f"}, Scope(), limits),
+                StatusIs(kInvalid, AnyOf(HasSubstr("more than 200000 steps"), HasSubstr("grows beyond"),
+                                         HasSubstr("64 bits"), HasSubstr("range() of more than"))));
+  }
+}
+
+TEST(LimitsTest, MemoryOfDoublingListsIsBounded) {
+  std::string source = "{% set x = ['abc'] %}";
+  for (int i = 0; i < 60; ++i) source += "{% set x = [x, x] %}";
+  EXPECT_THAT(Render(source, {.file = "f"}, Scope()), StatusIs(kInvalid, HasSubstr("steps")));
+}
+
+TEST(LimitsTest, DeepValuesAreRefusedNotWalked) {
+  std::string source = "{% set x = [] %}";
+  for (int i = 0; i < 150; ++i) source += "{% set x = [x] %}";
+  EXPECT_THAT(Render(source + "{{ x }}", {.file = "f"}, Scope()), StatusIs(kInvalid, HasSubstr("nested deeper than 100")));
+
+  Value deep = Value::array();
+  for (int i = 0; i < 5000; ++i) deep = Value::array({std::move(deep)});
+  Scope scope;
+  scope.Set("deep", std::move(deep));
+  for (const char* use : {"{{ deep }}", "{{ deep | tojson }}", "{{ deep == deep }}", "{{ [deep] | length }}", "{{ deep < deep }}"}) {
+    SCOPED_TRACE(use);
+    EXPECT_THAT(Render(use, {.file = "f"}, scope), StatusIs(kInvalid, HasSubstr("nested deeper than 100")));
+  }
+}
+
+TEST(LimitsTest, CallersMaySetTighterOnes) {
+  Limits limits;
+  limits.max_output = 100;
+  EXPECT_THAT(Render(std::string(101, 'x'), {.file = "f"}, Scope(), limits), StatusIs(kInvalid, HasSubstr("grows beyond 100 bytes")));
+  limits.max_steps = 10;
+  EXPECT_THAT(Render("{% for i in range(20) %}{% endfor %}", {.file = "f"}, Scope(), limits), StatusIs(kInvalid, HasSubstr("more than 10 steps")));
+  limits.max_depth = 2;
+  EXPECT_THAT(Render("{{ [[[1]]] }}", {.file = "f"}, Scope(), limits), StatusIs(kInvalid, HasSubstr("nested deeper than 2")));
+}
+
+}  // namespace
+}  // namespace muster::tmpl
