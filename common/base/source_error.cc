@@ -50,8 +50,7 @@ std::string RenderSourceError(absl::string_view file, int line, int column,
   for (char& c : shown) {
     if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) c = ' ';
   }
-  const size_t indent =
-      (begin > 0 ? 3 : 0) + CountCharacters(found->substr(begin, caret - begin));
+  const size_t indent = (begin > 0 ? 3 : 0) + CountCharacters(found->substr(begin, caret - begin));
   const std::string number = absl::StrCat(line);
   absl::StrAppend(&out, "\n  ", number, " | ", shown, "\n  ", std::string(number.size(), ' '),
                   " | ", std::string(indent, ' '), "^");

@@ -80,14 +80,22 @@ Json StringValue(const FieldDescriptor& field, const std::string& text) {
 Json SingleValue(const Message& message, const FieldDescriptor& field) {
   const Reflection& reflection = *message.GetReflection();
   switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32: return reflection.GetInt32(message, &field);
-    case FieldDescriptor::CPPTYPE_INT64: return reflection.GetInt64(message, &field);
-    case FieldDescriptor::CPPTYPE_UINT32: return reflection.GetUInt32(message, &field);
-    case FieldDescriptor::CPPTYPE_UINT64: return reflection.GetUInt64(message, &field);
-    case FieldDescriptor::CPPTYPE_DOUBLE: return reflection.GetDouble(message, &field);
-    case FieldDescriptor::CPPTYPE_FLOAT: return Shortest(reflection.GetFloat(message, &field));
-    case FieldDescriptor::CPPTYPE_BOOL: return reflection.GetBool(message, &field);
-    case FieldDescriptor::CPPTYPE_ENUM: return EnumWord(*reflection.GetEnum(message, &field));
+    case FieldDescriptor::CPPTYPE_INT32:
+      return reflection.GetInt32(message, &field);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return reflection.GetInt64(message, &field);
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return reflection.GetUInt32(message, &field);
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return reflection.GetUInt64(message, &field);
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return reflection.GetDouble(message, &field);
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return Shortest(reflection.GetFloat(message, &field));
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return reflection.GetBool(message, &field);
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return EnumWord(*reflection.GetEnum(message, &field));
     case FieldDescriptor::CPPTYPE_STRING:
       return StringValue(field, reflection.GetString(message, &field));
     case FieldDescriptor::CPPTYPE_MESSAGE:
@@ -99,14 +107,20 @@ Json SingleValue(const Message& message, const FieldDescriptor& field) {
 Json ElementValue(const Message& message, const FieldDescriptor& field, int i) {
   const Reflection& reflection = *message.GetReflection();
   switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32: return reflection.GetRepeatedInt32(message, &field, i);
-    case FieldDescriptor::CPPTYPE_INT64: return reflection.GetRepeatedInt64(message, &field, i);
-    case FieldDescriptor::CPPTYPE_UINT32: return reflection.GetRepeatedUInt32(message, &field, i);
-    case FieldDescriptor::CPPTYPE_UINT64: return reflection.GetRepeatedUInt64(message, &field, i);
-    case FieldDescriptor::CPPTYPE_DOUBLE: return reflection.GetRepeatedDouble(message, &field, i);
+    case FieldDescriptor::CPPTYPE_INT32:
+      return reflection.GetRepeatedInt32(message, &field, i);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return reflection.GetRepeatedInt64(message, &field, i);
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return reflection.GetRepeatedUInt32(message, &field, i);
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return reflection.GetRepeatedUInt64(message, &field, i);
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return reflection.GetRepeatedDouble(message, &field, i);
     case FieldDescriptor::CPPTYPE_FLOAT:
       return Shortest(reflection.GetRepeatedFloat(message, &field, i));
-    case FieldDescriptor::CPPTYPE_BOOL: return reflection.GetRepeatedBool(message, &field, i);
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return reflection.GetRepeatedBool(message, &field, i);
     case FieldDescriptor::CPPTYPE_ENUM:
       return EnumWord(*reflection.GetRepeatedEnum(message, &field, i));
     case FieldDescriptor::CPPTYPE_STRING:

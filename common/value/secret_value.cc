@@ -14,8 +14,7 @@ constexpr char kRedacted[] = "[secret]";
 }  // namespace
 
 Value MakeSecret(absl::string_view bytes) {
-  return Value::binary(Value::binary_t::container_type(bytes.begin(), bytes.end()),
-                       kSecretSubtype);
+  return Value::binary(Value::binary_t::container_type(bytes.begin(), bytes.end()), kSecretSubtype);
 }
 
 bool IsSecret(const Value& value) {

@@ -43,11 +43,19 @@ absl::StatusOr<Value> IntegerPower(int64_t base, int64_t exponent) {
 absl::StatusOr<Value> Integers(Op op, int64_t a, int64_t b) {
   int64_t result = 0;
   switch (op) {
-    case Op::kAdd: return __builtin_add_overflow(a, b, &result) ? absl::StatusOr<Value>(Overflow()) : Value(result);
-    case Op::kSubtract: return __builtin_sub_overflow(a, b, &result) ? absl::StatusOr<Value>(Overflow()) : Value(result);
-    case Op::kMultiply: return __builtin_mul_overflow(a, b, &result) ? absl::StatusOr<Value>(Overflow()) : Value(result);
-    case Op::kPower: return IntegerPower(a, b);
-    default: break;
+    case Op::kAdd:
+      return __builtin_add_overflow(a, b, &result) ? absl::StatusOr<Value>(Overflow())
+                                                   : Value(result);
+    case Op::kSubtract:
+      return __builtin_sub_overflow(a, b, &result) ? absl::StatusOr<Value>(Overflow())
+                                                   : Value(result);
+    case Op::kMultiply:
+      return __builtin_mul_overflow(a, b, &result) ? absl::StatusOr<Value>(Overflow())
+                                                   : Value(result);
+    case Op::kPower:
+      return IntegerPower(a, b);
+    default:
+      break;
   }
   if (b == 0) return DivisionByZero();
   if (op == Op::kDivide) return Value(static_cast<double>(a) / static_cast<double>(b));
@@ -61,9 +69,12 @@ absl::StatusOr<Value> Integers(Op op, int64_t a, int64_t b) {
 
 absl::StatusOr<Value> Floats(Op op, double a, double b) {
   switch (op) {
-    case Op::kAdd: return Value(a + b);
-    case Op::kSubtract: return Value(a - b);
-    case Op::kMultiply: return Value(a * b);
+    case Op::kAdd:
+      return Value(a + b);
+    case Op::kSubtract:
+      return Value(a - b);
+    case Op::kMultiply:
+      return Value(a * b);
     case Op::kPower: {
       if (a == 0 && b < 0) return DivisionByZero();
       const double power = std::pow(a, b);
@@ -75,7 +86,8 @@ absl::StatusOr<Value> Floats(Op op, double a, double b) {
       }
       return Value(power);
     }
-    default: break;
+    default:
+      break;
   }
   if (b == 0) return DivisionByZero();
   if (op == Op::kDivide) return Value(a / b);
@@ -134,8 +146,10 @@ absl::StatusOr<Value> Arithmetic(Context& context, Op op, const Value& a, const 
   }
   if (op == Op::kModulo && IsText(a)) return FormatPercent(context, a, b);
   int64_t times = 0;
-  if (op == Op::kMultiply && (IsText(a) || a.is_array()) && ToInteger(b, &times)) return Repeat(context, a, times);
-  if (op == Op::kMultiply && (IsText(b) || b.is_array()) && ToInteger(a, &times)) return Repeat(context, b, times);
+  if (op == Op::kMultiply && (IsText(a) || a.is_array()) && ToInteger(b, &times))
+    return Repeat(context, a, times);
+  if (op == Op::kMultiply && (IsText(b) || b.is_array()) && ToInteger(a, &times))
+    return Repeat(context, b, times);
   const bool joins = op == Op::kAdd && (IsText(a) || IsText(b));
   return absl::InvalidArgumentError(
       absl::StrCat("'", kSigns[static_cast<int>(op)], "' does not work on ", TypeName(a), " and ",

@@ -17,19 +17,19 @@ struct TestRow;
 enum class ExprKind {
   kLiteral,
   kName,
-  kList,         // operands: the elements
-  kDict,         // operands: key, value, key, value, …
-  kAttribute,    // operands[0] . name
-  kItem,         // operands[0] [ operands[1] ]
-  kSlice,        // operands[0] [ operands[1..3] ], each of which may be null
-  kCall,         // name ( arguments )
-  kMethod,       // operands[0] . name ( arguments )
-  kFilter,       // operands[0] | name ( arguments )
-  kTest,         // operands[0] is name ( arguments )
-  kUnary,        // op operands[0]
-  kBinary,       // operands[0] op operands[1]
-  kConcat,       // operands joined by ~
-  kCompare,      // operands[0] ops[0] operands[1] ops[1] operands[2] …
+  kList,       // operands: the elements
+  kDict,       // operands: key, value, key, value, …
+  kAttribute,  // operands[0] . name
+  kItem,       // operands[0] [ operands[1] ]
+  kSlice,      // operands[0] [ operands[1..3] ], each of which may be null
+  kCall,       // name ( arguments )
+  kMethod,     // operands[0] . name ( arguments )
+  kFilter,     // operands[0] | name ( arguments )
+  kTest,       // operands[0] is name ( arguments )
+  kUnary,      // op operands[0]
+  kBinary,     // operands[0] op operands[1]
+  kConcat,     // operands joined by ~
+  kCompare,    // operands[0] ops[0] operands[1] ops[1] operands[2] …
   kAnd,
   kOr,
   kNot,
@@ -37,8 +37,23 @@ enum class ExprKind {
 };
 
 enum class Op {
-  kAdd, kSubtract, kMultiply, kDivide, kFloorDivide, kModulo, kPower, kNegate, kPlus,
-  kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kIn, kNotIn,
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kFloorDivide,
+  kModulo,
+  kPower,
+  kNegate,
+  kPlus,
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kIn,
+  kNotIn,
 };
 
 struct Expr;

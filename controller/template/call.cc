@@ -52,7 +52,8 @@ absl::Status Bind(absl::string_view what, const Parameters& parameters, GivenArg
         absl::StrCat(what, " takes ", names.empty() ? "no" : absl::StrCat("at most ", names.size()),
                      names.size() == 1 ? " argument" : " arguments"));
   }
-  for (size_t i = 0; i < given.positional.size(); ++i) call->args[i] = std::move(given.positional[i]);
+  for (size_t i = 0; i < given.positional.size(); ++i)
+    call->args[i] = std::move(given.positional[i]);
   for (auto& [name, value] : given.named) {
     size_t index = 0;
     while (index < names.size() && names[index] != name) ++index;
@@ -77,14 +78,16 @@ absl::Status Bind(absl::string_view what, const Parameters& parameters, GivenArg
 absl::StatusOr<ValuePtr> RunFilter(const FilterRow& row, Context& context, ValuePtr input,
                                    GivenArguments given) {
   Call call{context, std::move(input)};
-  RETURN_IF_ERROR(Bind(absl::StrCat("filter '", row.name, "'"), row.parameters, std::move(given), &call));
+  RETURN_IF_ERROR(
+      Bind(absl::StrCat("filter '", row.name, "'"), row.parameters, std::move(given), &call));
   return row.run(call);
 }
 
 absl::StatusOr<bool> RunTest(const TestRow& row, Context& context, ValuePtr input,
                              GivenArguments given) {
   Call call{context, std::move(input)};
-  RETURN_IF_ERROR(Bind(absl::StrCat("test '", row.name, "'"), row.parameters, std::move(given), &call));
+  RETURN_IF_ERROR(
+      Bind(absl::StrCat("test '", row.name, "'"), row.parameters, std::move(given), &call));
   return row.run(call);
 }
 

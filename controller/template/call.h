@@ -23,8 +23,8 @@ struct GivenArguments {
 struct Call {
   Context& context;
   ValuePtr input;
-  std::vector<ValuePtr> args = {};   // one per parameter of the row; null where not given
-  GivenArguments rest = {};          // of a variadic row: everything
+  std::vector<ValuePtr> args = {};  // one per parameter of the row; null where not given
+  GivenArguments rest = {};         // of a variadic row: everything
 
   const Value* Arg(size_t index) const { return args[index].get(); }
   // The argument as its type, or `otherwise` when not given; an error for another type.

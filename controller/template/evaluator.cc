@@ -16,10 +16,18 @@ absl::Status Evaluator::Run(const Body& body) {
           return ErrorAt(node->place, budget_.status());
         }
         break;
-      case NodeKind::kOutput: RETURN_IF_ERROR(Print(*node)); break;
-      case NodeKind::kIf: RETURN_IF_ERROR(RunIf(*node)); break;
-      case NodeKind::kFor: RETURN_IF_ERROR(RunFor(*node)); break;
-      case NodeKind::kSet: RETURN_IF_ERROR(RunSet(*node)); break;
+      case NodeKind::kOutput:
+        RETURN_IF_ERROR(Print(*node));
+        break;
+      case NodeKind::kIf:
+        RETURN_IF_ERROR(RunIf(*node));
+        break;
+      case NodeKind::kFor:
+        RETURN_IF_ERROR(RunFor(*node));
+        break;
+      case NodeKind::kSet:
+        RETURN_IF_ERROR(RunSet(*node));
+        break;
     }
   }
   return absl::OkStatus();
@@ -68,7 +76,8 @@ absl::StatusOr<std::vector<ValuePtr>> Evaluator::LoopItems(const Node& node) {
 absl::Status Evaluator::RunFor(const Node& node) {
   Loop loop;
   ASSIGN_OR_RETURN(loop.items, LoopItems(node));
-  if (loop.items.empty()) return node.branches.size() > 1 ? Run(node.branches[1].body) : absl::OkStatus();
+  if (loop.items.empty())
+    return node.branches.size() > 1 ? Run(node.branches[1].body) : absl::OkStatus();
   const size_t mark = locals_.size();
   loops_.push_back(&loop);
   absl::Status status;

@@ -13,7 +13,7 @@ namespace {
 ValuePtr LoopIndex(size_t n) { return NewValue(static_cast<int64_t>(n)); }
 
 constexpr const char* kLoopAttributes[] = {
-    "index",  "index0", "revindex", "revindex0", "first", "last",
+    "index",  "index0", "revindex", "revindex0", "first",    "last",
     "length", "depth",  "depth0",   "previtem",  "nextitem",
 };
 
@@ -28,32 +28,50 @@ absl::StatusOr<ValuePtr> Evaluator::Evaluate(const Expr& expr) {
 absl::StatusOr<ValuePtr> Evaluator::EvaluateLoosely(const Expr& expr) {
   if (!budget_.Spend(1)) return ErrorAt(expr.place, budget_.status());
   switch (expr.kind) {
-    case ExprKind::kLiteral: return expr.literal;
-    case ExprKind::kName: return Name(expr);
-    case ExprKind::kList: return List(expr);
-    case ExprKind::kDict: return Dict(expr);
-    case ExprKind::kAttribute: return Attribute(expr);
-    case ExprKind::kItem: return Item(expr);
-    case ExprKind::kSlice: return SliceOf(expr);
-    case ExprKind::kCall: return CallFunction(expr);
-    case ExprKind::kMethod: return Method(expr);
-    case ExprKind::kFilter: return expr.filter->run == nullptr ? Default(expr) : Filter(expr);
-    case ExprKind::kTest: return Test(expr);
+    case ExprKind::kLiteral:
+      return expr.literal;
+    case ExprKind::kName:
+      return Name(expr);
+    case ExprKind::kList:
+      return List(expr);
+    case ExprKind::kDict:
+      return Dict(expr);
+    case ExprKind::kAttribute:
+      return Attribute(expr);
+    case ExprKind::kItem:
+      return Item(expr);
+    case ExprKind::kSlice:
+      return SliceOf(expr);
+    case ExprKind::kCall:
+      return CallFunction(expr);
+    case ExprKind::kMethod:
+      return Method(expr);
+    case ExprKind::kFilter:
+      return expr.filter->run == nullptr ? Default(expr) : Filter(expr);
+    case ExprKind::kTest:
+      return Test(expr);
     case ExprKind::kUnary:
-    case ExprKind::kBinary: return Binary(expr);
-    case ExprKind::kConcat: return Concat(expr);
-    case ExprKind::kCompare: return Comparison(expr);
+    case ExprKind::kBinary:
+      return Binary(expr);
+    case ExprKind::kConcat:
+      return Concat(expr);
+    case ExprKind::kCompare:
+      return Comparison(expr);
     case ExprKind::kAnd:
     case ExprKind::kOr:
-    case ExprKind::kNot: return Logical(expr);
-    case ExprKind::kConditional: return Conditional(expr);
+    case ExprKind::kNot:
+      return Logical(expr);
+    case ExprKind::kConditional:
+      return Conditional(expr);
   }
   return absl::InternalError("an expression of no kind");
 }
 
 absl::Status Evaluator::ErrorAt(Place place, const absl::Status& status) const {
-  const bool limit = status.code() == absl::StatusCode::kResourceExhausted && !budget_.status().ok();
-  return source_.Error(place, status.message(), limit ? absl::StatusCode::kInvalidArgument : status.code());
+  const bool limit =
+      status.code() == absl::StatusCode::kResourceExhausted && !budget_.status().ok();
+  return source_.Error(place, status.message(),
+                       limit ? absl::StatusCode::kInvalidArgument : status.code());
 }
 
 absl::StatusOr<ValuePtr> Evaluator::Finish(const Expr& expr, absl::StatusOr<ValuePtr> result) {
@@ -82,41 +100,51 @@ absl::Status Evaluator::UndefinedError(const Expr& expr) const {
   switch (at.kind) {
     case ExprKind::kName: {
       if (scope_.FindFunction(at.name) != nullptr || FindBuiltIn(at.name) != nullptr) {
-        return source_.Error(at.place, absl::StrCat("'", at.name, "' is a function; call it: ", at.name, "(...)"));
+        return source_.Error(
+            at.place, absl::StrCat("'", at.name, "' is a function; call it: ", at.name, "(...)"));
       }
       if (at.name == "loop" && !loops_.empty()) {
-        return source_.Error(at.place, "'loop' is no value; use loop.index, loop.first and their like");
+        return source_.Error(at.place,
+                             "'loop' is no value; use loop.index, loop.first and their like");
       }
       std::vector<std::string> known = scope_.VariableNames();
       for (const Local& local : locals_) known.push_back(*local.name);
-      return source_.Error(at.place, absl::StrCat("undefined variable '", at.name, "'", DidYouMean(at.name, known)));
+      return source_.Error(
+          at.place, absl::StrCat("undefined variable '", at.name, "'", DidYouMean(at.name, known)));
     }
     case ExprKind::kAttribute:
     case ExprKind::kItem: {
       if (undefined_.object == nullptr) {
-        return source_.Error(at.place, absl::StrCat("'loop.", at.name, "' has no value in this turn of the loop"));
+        return source_.Error(
+            at.place, absl::StrCat("'loop.", at.name, "' has no value in this turn of the loop"));
       }
       std::vector<std::string> known;
       if (undefined_.object->is_object()) {
-        for (auto entry = undefined_.object->begin(); entry != undefined_.object->end(); ++entry) known.push_back(entry.key());
+        for (auto entry = undefined_.object->begin(); entry != undefined_.object->end(); ++entry)
+          known.push_back(entry.key());
       }
       const std::string type = TypeName(*undefined_.object);
       if (at.kind == ExprKind::kAttribute) {
-        return source_.Error(at.place, absl::StrCat("undefined attribute '", at.name, "' of this ", type, DidYouMean(at.name, known)));
+        return source_.Error(at.place, absl::StrCat("undefined attribute '", at.name, "' of this ",
+                                                    type, DidYouMean(at.name, known)));
       }
       const Expr& index = *at.operands[1];
       std::string shown;
-      if (index.kind == ExprKind::kLiteral && (IsText(*index.literal) || IsNumber(*index.literal))) {
-        shown = IsText(*index.literal) ? absl::StrCat(" '", PeekText(*index.literal), "'") : absl::StrCat(" ", index.literal->dump());
+      if (index.kind == ExprKind::kLiteral &&
+          (IsText(*index.literal) || IsNumber(*index.literal))) {
+        shown = IsText(*index.literal) ? absl::StrCat(" '", PeekText(*index.literal), "'")
+                                       : absl::StrCat(" ", index.literal->dump());
         if (IsText(*index.literal)) shown += DidYouMean(PeekText(*index.literal), known);
       }
       return source_.Error(at.place, absl::StrCat("this ", type, " has no such item", shown));
     }
     case ExprKind::kFilter:
-      return source_.Error(at.place, absl::StrCat("filter '", at.name, "' of nothing gives nothing; add default(...)"));
+      return source_.Error(at.place, absl::StrCat("filter '", at.name,
+                                                  "' of nothing gives nothing; add default(...)"));
     case ExprKind::kConditional:
       return source_.Error(at.place, "the condition is false and there is no else");
-    default: return source_.Error(at.place, "undefined value");
+    default:
+      return source_.Error(at.place, "undefined value");
   }
 }
 
@@ -154,8 +182,9 @@ absl::StatusOr<ValuePtr> Evaluator::Dict(const Expr& expr) {
   for (size_t i = 0; i < expr.operands.size(); i += 2) {
     ASSIGN_OR_RETURN(const ValuePtr key, Evaluate(*expr.operands[i]));
     if (!key->is_string()) {
-      return source_.Error(expr.operands[i]->place,
-                           absl::StrCat("the keys of a dictionary are strings, not ", TypeName(*key)));
+      return source_.Error(
+          expr.operands[i]->place,
+          absl::StrCat("the keys of a dictionary are strings, not ", TypeName(*key)));
     }
     ASSIGN_OR_RETURN(const ValuePtr value, Evaluate(*expr.operands[i + 1]));
     SpendCopy(context_, *value, 1);
@@ -190,11 +219,14 @@ absl::StatusOr<ValuePtr> Evaluator::LoopAttribute(const Expr& expr) {
   if (name == "length") return LoopIndex(size);
   if (name == "depth") return LoopIndex(1);
   if (name == "depth0") return LoopIndex(0);
-  if (name == "previtem") return loop.index > 0 ? loop.items[loop.index - 1] : MissingAt(expr, nullptr);
-  if (name == "nextitem") return loop.index + 1 < size ? loop.items[loop.index + 1] : MissingAt(expr, nullptr);
-  return source_.Error(expr.place,
-                       absl::StrCat("'loop' has no '", name, "' in Muster's subset of Jinja2",
-                                    DidYouMean(name, {std::begin(kLoopAttributes), std::end(kLoopAttributes)})));
+  if (name == "previtem")
+    return loop.index > 0 ? loop.items[loop.index - 1] : MissingAt(expr, nullptr);
+  if (name == "nextitem")
+    return loop.index + 1 < size ? loop.items[loop.index + 1] : MissingAt(expr, nullptr);
+  return source_.Error(
+      expr.place,
+      absl::StrCat("'loop' has no '", name, "' in Muster's subset of Jinja2",
+                   DidYouMean(name, {std::begin(kLoopAttributes), std::end(kLoopAttributes)})));
 }
 
 absl::StatusOr<ValuePtr> Evaluator::Item(const Expr& expr) {
@@ -237,8 +269,9 @@ absl::StatusOr<ValuePtr> Evaluator::CallFunction(const Expr& expr) {
   if (function == nullptr && built_in == nullptr) {
     std::vector<std::string> known = scope_.FunctionNames();
     for (std::string& name : BuiltInNames()) known.push_back(std::move(name));
-    return source_.Error(expr.place, absl::StrCat("unknown function '", expr.name, "' in Muster's subset of Jinja2",
-                                                  DidYouMean(expr.name, known)));
+    return source_.Error(
+        expr.place, absl::StrCat("unknown function '", expr.name, "' in Muster's subset of Jinja2",
+                                 DidYouMean(expr.name, known)));
   }
   ASSIGN_OR_RETURN(const GivenArguments given, Arguments(expr));
   if (function == nullptr) return Finish(expr, built_in(context_, given));
@@ -271,7 +304,8 @@ absl::StatusOr<ValuePtr> Evaluator::Default(const Expr& expr) {
   bool falsy_too = false;
   for (size_t i = 0; i < expr.arguments.size(); ++i) {
     const Argument& argument = expr.arguments[i];
-    if (i > 1 || (!argument.name.empty() && argument.name != "default_value" && argument.name != "boolean")) {
+    if (i > 1 || (!argument.name.empty() && argument.name != "default_value" &&
+                  argument.name != "boolean")) {
       return source_.Error(expr.place, "filter 'default' takes default_value and boolean");
     }
     if (argument.name == "boolean" || (argument.name.empty() && i == 1)) {
@@ -292,7 +326,8 @@ absl::StatusOr<ValuePtr> Evaluator::Test(const Expr& expr) {
   ASSIGN_OR_RETURN(ValuePtr input, takes_undefined ? EvaluateLoosely(*expr.operands[0])
                                                    : Evaluate(*expr.operands[0]));
   ASSIGN_OR_RETURN(GivenArguments given, Arguments(expr));
-  const absl::StatusOr<bool> holds = RunTest(*expr.test, context_, std::move(input), std::move(given));
+  const absl::StatusOr<bool> holds =
+      RunTest(*expr.test, context_, std::move(input), std::move(given));
   if (!holds.ok()) return Finish(expr, absl::StatusOr<Value>(holds.status()));
   return Finish(expr, absl::StatusOr<Value>(Value(*holds)));
 }
@@ -333,8 +368,10 @@ absl::StatusOr<ValuePtr> Evaluator::Comparison(const Expr& expr) {
     } else {
       const absl::StatusOr<int> order = Compare(context_, *left, *right);
       if (!order.ok()) return ErrorAt(expr.place, order.status());
-      holds = op == Op::kLess ? *order < 0 : op == Op::kLessEqual ? *order <= 0
-            : op == Op::kGreater ? *order > 0 : *order >= 0;
+      holds = op == Op::kLess        ? *order < 0
+              : op == Op::kLessEqual ? *order <= 0
+              : op == Op::kGreater   ? *order > 0
+                                     : *order >= 0;
     }
     if (!budget_.status().ok()) return ErrorAt(expr.place, budget_.status());
     if (!holds) return NewValue(false);

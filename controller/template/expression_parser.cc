@@ -35,14 +35,14 @@ struct NamedLiteral {
   Value (*make)();
 };
 constexpr NamedLiteral kNamedLiterals[] = {
-    {"true", [] { return Value(true); }},   {"True", [] { return Value(true); }},
-    {"false", [] { return Value(false); }}, {"False", [] { return Value(false); }},
+    {"true", [] { return Value(true); }},    {"True", [] { return Value(true); }},
+    {"false", [] { return Value(false); }},  {"False", [] { return Value(false); }},
     {"none", [] { return Value(nullptr); }}, {"None", [] { return Value(nullptr); }},
 };
 
 constexpr std::pair<absl::string_view, Op> kComparisons[] = {
-    {"==", Op::kEqual}, {"!=", Op::kNotEqual},  {"<", Op::kLess},
-    {"<=", Op::kLessEqual}, {">", Op::kGreater}, {">=", Op::kGreaterEqual},
+    {"==", Op::kEqual},     {"!=", Op::kNotEqual}, {"<", Op::kLess},
+    {"<=", Op::kLessEqual}, {">", Op::kGreater},   {">=", Op::kGreaterEqual},
 };
 
 }  // namespace
@@ -276,11 +276,14 @@ absl::StatusOr<ExprPtr> ExpressionParser::Signed(bool with_filters) {
 
 absl::StatusOr<ExprPtr> ExpressionParser::Primary() {
   switch (Peek().kind) {
-    case TokenKind::kName: return Name();
+    case TokenKind::kName:
+      return Name();
     case TokenKind::kString:
     case TokenKind::kInteger:
-    case TokenKind::kFloat: return Literal();
-    default: break;
+    case TokenKind::kFloat:
+      return Literal();
+    default:
+      break;
   }
   if (AtOperator("(")) return Parenthesis();
   if (AtOperator("[")) return List();
@@ -409,7 +412,8 @@ absl::StatusOr<ExprPtr> ExpressionParser::Subscript(ExprPtr object) {
     ASSIGN_OR_RETURN(parts[colons], Expression());
   }
   Next();
-  if (colons == 0 && parts[0] == nullptr) return Error(place, "expected an index between '[' and ']'");
+  if (colons == 0 && parts[0] == nullptr)
+    return Error(place, "expected an index between '[' and ']'");
   auto expr = NewExpr(colons == 0 ? ExprKind::kItem : ExprKind::kSlice, place);
   expr->operands.push_back(std::move(object));
   for (int i = 0; i < (colons == 0 ? 1 : 3); ++i) expr->operands.push_back(std::move(parts[i]));
@@ -433,8 +437,9 @@ absl::StatusOr<ExprPtr> ExpressionParser::Filter(ExprPtr input) {
   auto expr = NewExpr(ExprKind::kFilter, token.place, token.text);
   expr->filter = FindFilter(token.text);
   if (expr->filter == nullptr) {
-    return Error(token.place, absl::StrCat("unknown filter '", token.text, "' in Muster's subset of Jinja2",
-                                           DidYouMean(token.text, FilterNames())));
+    return Error(token.place,
+                 absl::StrCat("unknown filter '", token.text, "' in Muster's subset of Jinja2",
+                              DidYouMean(token.text, FilterNames())));
   }
   expr->operands.push_back(std::move(input));
   if (AtOperator("(")) {
@@ -449,12 +454,14 @@ absl::StatusOr<ExprPtr> ExpressionParser::Test(ExprPtr subject) {
   // "in" is a test too, and the only reserved word among them.
   if (token.kind != TokenKind::kName) return Unexpected("the name of a test");
   Next();
-  auto expr = NewExpr(ExprKind::kTest, token.place, absl::AsciiStrToLower(token.text) == "none" ? "none" : token.text);
+  auto expr = NewExpr(ExprKind::kTest, token.place,
+                      absl::AsciiStrToLower(token.text) == "none" ? "none" : token.text);
   if (token.text == "True" || token.text == "False") expr->name = absl::AsciiStrToLower(token.text);
   expr->test = FindTest(expr->name);
   if (expr->test == nullptr) {
-    return Error(token.place, absl::StrCat("unknown test '", token.text, "' in Muster's subset of Jinja2",
-                                           DidYouMean(token.text, TestNames())));
+    return Error(token.place,
+                 absl::StrCat("unknown test '", token.text, "' in Muster's subset of Jinja2",
+                              DidYouMean(token.text, TestNames())));
   }
   expr->operands.push_back(std::move(subject));
   const TokenKind kind = Peek().kind;
@@ -495,7 +502,8 @@ absl::StatusOr<std::vector<Argument>> ExpressionParser::Arguments() {
       argument.name = Next().text;
       Next();
       for (const Argument& other : out) {
-        if (other.name == argument.name) return Error(place, absl::StrCat("argument '", argument.name, "' is given twice"));
+        if (other.name == argument.name)
+          return Error(place, absl::StrCat("argument '", argument.name, "' is given twice"));
       }
     } else if (!out.empty() && !out.back().name.empty()) {
       return Error(place, "arguments by position come before those by name");

@@ -31,7 +31,9 @@ class ExpressionParser {
   bool AtOperator(absl::string_view op) const { return Peek().Is(TokenKind::kOperator, op); }
   absl::Status ExpectOperator(absl::string_view op);
   absl::StatusOr<Token> ExpectName();
-  absl::Status Error(Place place, absl::string_view message) const { return source_.Error(place, message); }
+  absl::Status Error(Place place, absl::string_view message) const {
+    return source_.Error(place, message);
+  }
   absl::Status Unexpected(absl::string_view wanted) const;
 
   // One more level of nesting until Leave(); an error when it is one too many.

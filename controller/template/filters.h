@@ -70,7 +70,8 @@ absl::StatusOr<ValuePtr> RequirePath(Context& context, const ValuePtr& element,
 std::string UpperAscii(absl::string_view text);
 std::string LowerAscii(absl::string_view text);
 // Python's str.strip(): white space, or any of `characters`.
-absl::string_view Strip(absl::string_view text, absl::string_view characters, bool left, bool right);
+absl::string_view Strip(absl::string_view text, absl::string_view characters, bool left,
+                        bool right);
 // Replaces at most `count` (negative: all) occurrences.
 absl::StatusOr<std::string> ReplaceText(Context& context, absl::string_view text,
                                         absl::string_view from, absl::string_view to,

@@ -15,19 +15,27 @@ namespace {
 
 // The code point of one UTF-8 character; a broken byte stands for itself.
 uint32_t DecodeUtf8(absl::string_view character) {
-  const auto byte = [&](size_t i) { return static_cast<uint32_t>(static_cast<unsigned char>(character[i])); };
+  const auto byte = [&](size_t i) {
+    return static_cast<uint32_t>(static_cast<unsigned char>(character[i]));
+  };
   switch (character.size()) {
-    case 2: return (byte(0) & 0x1F) << 6 | (byte(1) & 0x3F);
-    case 3: return (byte(0) & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
-    case 4: return (byte(0) & 0x07) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F);
-    default: return byte(0);
+    case 2:
+      return (byte(0) & 0x1F) << 6 | (byte(1) & 0x3F);
+    case 3:
+      return (byte(0) & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
+    case 4:
+      return (byte(0) & 0x07) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 |
+             (byte(3) & 0x3F);
+    default:
+      return byte(0);
   }
 }
 
 void AppendJsonCharacter(absl::string_view character, std::string* out) {
   constexpr absl::string_view kLetters = "\"\\\n\r\t\f\b";
   constexpr absl::string_view kEscapes = "\"\\nrtfb";
-  const size_t simple = character.size() == 1 ? kLetters.find(character[0]) : absl::string_view::npos;
+  const size_t simple =
+      character.size() == 1 ? kLetters.find(character[0]) : absl::string_view::npos;
   if (simple != absl::string_view::npos) {
     absl::StrAppend(out, "\\", kEscapes.substr(simple, 1));
     return;
@@ -36,7 +44,8 @@ void AppendJsonCharacter(absl::string_view character, std::string* out) {
   if (code >= 0x10000) {
     const uint32_t rest = code - 0x10000;
     absl::StrAppendFormat(out, "\\u%04x\\u%04x", 0xD800 + (rest >> 10), 0xDC00 + (rest & 0x3FF));
-  } else if (code < 0x20 || code > 0x7E || absl::string_view("<>&'").find(static_cast<char>(code)) != absl::string_view::npos) {
+  } else if (code < 0x20 || code > 0x7E ||
+             absl::string_view("<>&'").find(static_cast<char>(code)) != absl::string_view::npos) {
     // As Jinja2 writes it, safe inside HTML too; 0x7F alone stays.
     if (code == 0x7F) {
       out->push_back('\x7F');
@@ -73,7 +82,8 @@ class JsonWriter {
       Close(']', value.empty(), depth);
     } else if (value.is_object()) {
       std::vector<std::pair<std::string, const Value*>> entries;
-      for (auto entry = value.begin(); entry != value.end(); ++entry) entries.emplace_back(entry.key(), &*entry);
+      for (auto entry = value.begin(); entry != value.end(); ++entry)
+        entries.emplace_back(entry.key(), &*entry);
       std::sort(entries.begin(), entries.end());
       out_.push_back('{');
       for (size_t i = 0; i < entries.size() && context_.budget.status().ok(); ++i) {
@@ -93,7 +103,6 @@ class JsonWriter {
   std::string Take() { return std::move(out_); }
 
  private:
-
   void Separate(bool first, int depth) {
     if (!first) out_ += indent_ >= 0 ? "," : ", ";
     NewLine(depth);
@@ -103,7 +112,8 @@ class JsonWriter {
     out_.push_back(bracket);
   }
   void NewLine(int depth) {
-    if (indent_ >= 0) absl::StrAppend(&out_, "\n", std::string(static_cast<size_t>(indent_ * depth), ' '));
+    if (indent_ >= 0)
+      absl::StrAppend(&out_, "\n", std::string(static_cast<size_t>(indent_ * depth), ' '));
   }
 
   Context& context_;

@@ -19,7 +19,8 @@ bool ParseInteger(absl::string_view text, int base, int64_t* out) {
   if (negative || (!text.empty() && text[0] == '+')) text.remove_prefix(1);
   const absl::string_view mark = base == 16 ? "0x" : base == 8 ? "0o" : base == 2 ? "0b" : "";
   if (!mark.empty() && absl::StartsWithIgnoreCase(text, mark)) text.remove_prefix(2);
-  if (text.empty() || !absl::ascii_isalnum(text.front()) || !absl::ascii_isalnum(text.back())) return false;
+  if (text.empty() || !absl::ascii_isalnum(text.front()) || !absl::ascii_isalnum(text.back()))
+    return false;
   int64_t value = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = absl::ascii_tolower(text[i]);
@@ -53,7 +54,8 @@ constexpr absl::string_view kFalseWords[] = {"no", "off", "0", "false", ""};
 double RoundTo(double value, int64_t precision, const std::string& method) {
   if (method == "common" && precision >= 0) {
     double out = value;
-    if (!absl::SimpleAtod(absl::StrFormat("%.*f", static_cast<int>(precision), value), &out)) return value;
+    if (!absl::SimpleAtod(absl::StrFormat("%.*f", static_cast<int>(precision), value), &out))
+      return value;
     return out;
   }
   const double scale = std::pow(10.0, static_cast<double>(precision));
@@ -67,7 +69,8 @@ double RoundTo(double value, int64_t precision, const std::string& method) {
 
 FilterResult Int(Call& call) {
   ASSIGN_OR_RETURN(const int64_t base, call.IntArg(1, 10));
-  if (base < 2 || base > 36) return absl::InvalidArgumentError("filter 'int' takes a base from 2 to 36");
+  if (base < 2 || base > 36)
+    return absl::InvalidArgumentError("filter 'int' takes a base from 2 to 36");
   int64_t integer = 0;
   double number = 0;
   if (IsText(*call.input)) {
@@ -137,7 +140,8 @@ FilterResult Abs(Call& call) {
     return absl::InvalidArgumentError(absl::StrCat("filter 'abs' on ", TypeName(*call.input)));
   }
   if (!ToInteger(*call.input, &integer)) return NewValue(std::fabs(ToDouble(*call.input)));
-  if (integer == INT64_MIN) return absl::InvalidArgumentError("the result does not fit into 64 bits");
+  if (integer == INT64_MIN)
+    return absl::InvalidArgumentError("the result does not fit into 64 bits");
   return NewValue(integer < 0 ? -integer : integer);
 }
 

@@ -59,7 +59,8 @@ std::vector<ValuePtr> WithoutKeys(const std::vector<Keyed>& elements) {
 
 FilterResult Extreme(Call& call, int sign) {
   ASSIGN_OR_RETURN(const bool case_sensitive, call.BoolArg(0, false));
-  ASSIGN_OR_RETURN(const std::vector<Keyed> elements, KeyElements(call, call.Arg(1), case_sensitive));
+  ASSIGN_OR_RETURN(const std::vector<Keyed> elements,
+                   KeyElements(call, call.Arg(1), case_sensitive));
   if (elements.empty()) return nullptr;
   const Keyed* best = &elements[0];
   for (const Keyed& element : elements) {
@@ -102,7 +103,8 @@ FilterResult Sort(Call& call) {
 
 FilterResult Unique(Call& call) {
   ASSIGN_OR_RETURN(const bool case_sensitive, call.BoolArg(0, false));
-  ASSIGN_OR_RETURN(const std::vector<Keyed> elements, KeyElements(call, call.Arg(1), case_sensitive));
+  ASSIGN_OR_RETURN(const std::vector<Keyed> elements,
+                   KeyElements(call, call.Arg(1), case_sensitive));
   std::vector<const Keyed*> kept;
   std::vector<ValuePtr> out;
   for (const Keyed& element : elements) {

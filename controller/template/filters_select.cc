@@ -10,7 +10,8 @@ namespace {
 // Takes the leading positional argument, which names a filter, a test or an attribute.
 absl::StatusOr<std::string> TakeName(absl::string_view filter, GivenArguments* given) {
   if (given->positional.empty() || !given->positional.front()->is_string()) {
-    return absl::InvalidArgumentError(absl::StrCat("filter '", filter, "' needs a name as a string"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("filter '", filter, "' needs a name as a string"));
   }
   std::string name(PeekText(*given->positional.front()));
   given->positional.erase(given->positional.begin());
@@ -61,7 +62,8 @@ FilterResult Pick(Call& call, absl::string_view filter, bool by_attribute, bool 
   std::vector<ValuePtr> picked;
   for (const ValuePtr& element : elements) {
     const ValuePtr subject = by_attribute ? FindPath(call.context, element, path) : element;
-    const bool may_lack = test != nullptr && (test == FindTest("defined") || test == FindTest("undefined"));
+    const bool may_lack =
+        test != nullptr && (test == FindTest("defined") || test == FindTest("undefined"));
     if (subject == nullptr && !may_lack) {
       return absl::InvalidArgumentError(
           absl::StrCat("an element (", TypeName(*element), ") has no '", path, "'"));

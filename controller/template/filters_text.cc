@@ -23,10 +23,9 @@ absl::Status CompilePattern(const Context& context, const std::string& pattern, 
   *out = std::make_unique<RE2>(pattern, options);
   if ((*out)->ok()) return absl::OkStatus();
   // RE2's words repeat a part of the pattern, which may be a secret.
-  return absl::InvalidArgumentError(
-      absl::StrCat("bad regular expression", context.tainted ? "" : ": ",
-                   context.tainted ? "" : (*out)->error(),
-                   " (RE2 syntax: no look-around, no back-references)"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "bad regular expression", context.tainted ? "" : ": ", context.tainted ? "" : (*out)->error(),
+      " (RE2 syntax: no look-around, no back-references)"));
 }
 
 // Python capitalizes the letter after one of these.
@@ -40,10 +39,13 @@ bool StartsWord(char before) {
 std::string UpperAscii(absl::string_view text) { return absl::AsciiStrToUpper(text); }
 std::string LowerAscii(absl::string_view text) { return absl::AsciiStrToLower(text); }
 
-absl::string_view Strip(absl::string_view text, absl::string_view characters, bool left, bool right) {
+absl::string_view Strip(absl::string_view text, absl::string_view characters, bool left,
+                        bool right) {
   if (characters.empty()) characters = kWhitespace;
-  while (left && !text.empty() && characters.find(text.front()) != absl::string_view::npos) text.remove_prefix(1);
-  while (right && !text.empty() && characters.find(text.back()) != absl::string_view::npos) text.remove_suffix(1);
+  while (left && !text.empty() && characters.find(text.front()) != absl::string_view::npos)
+    text.remove_prefix(1);
+  while (right && !text.empty() && characters.find(text.back()) != absl::string_view::npos)
+    text.remove_suffix(1);
   return text;
 }
 
@@ -56,7 +58,8 @@ absl::StatusOr<std::string> ReplaceText(Context& context, absl::string_view text
     size_t found = from.empty() ? at : text.find(from, at);
     if (found == absl::string_view::npos) break;
     absl::StrAppend(&out, text.substr(at, found - at), to);
-    if (!context.budget.Spend(1) || !context.budget.SpendText(out.size() / 16 + to.size())) return context.budget.status();
+    if (!context.budget.Spend(1) || !context.budget.SpendText(out.size() / 16 + to.size()))
+      return context.budget.status();
     if (out.size() > context.budget.limits().max_output) break;
     at = found + from.size();
     if (count > 0) --count;
@@ -64,7 +67,8 @@ absl::StatusOr<std::string> ReplaceText(Context& context, absl::string_view text
     // Python puts `to` before each character and at the end.
     if (at == text.size()) return out;
     absl::StrAppend(&out, text.substr(at, 1));
-    while (++at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) out.push_back(text[at]);
+    while (++at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80)
+      out.push_back(text[at]);
   }
   if (at < text.size()) absl::StrAppend(&out, text.substr(at));
   if (!context.budget.SpendText(out.size())) return context.budget.status();
@@ -123,7 +127,8 @@ FilterResult Indent(Call& call) {
   while (true) {
     const size_t end = text.find('\n', at);
     absl::StrAppend(&out, text.substr(at, end == std::string::npos ? end : end - at));
-    if (!call.context.budget.SpendText(out.size() / 16 + indent.size())) return call.context.budget.status();
+    if (!call.context.budget.SpendText(out.size() / 16 + indent.size()))
+      return call.context.budget.status();
     if (out.size() > call.context.budget.limits().max_output) break;
     if (end == std::string::npos) break;
     at = end + 1;
@@ -160,7 +165,8 @@ FilterResult RegexReplace(Call& call) {
   size_t at = 0;
   bool after_match = false;  // an empty match right after a match does not count
   while (at <= text.size()) {
-    if (!call.context.budget.Spend(1) || !call.context.budget.SpendText(out.size() / 16)) return call.context.budget.status();
+    if (!call.context.budget.Spend(1) || !call.context.budget.SpendText(out.size() / 16))
+      return call.context.budget.status();
     if (out.size() > call.context.budget.limits().max_output) break;
     if (!regex->Match(text, at, text.size(), RE2::UNANCHORED, found.data(), groups)) break;
     const size_t start = static_cast<size_t>(found[0].data() - text.data());

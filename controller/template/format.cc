@@ -33,7 +33,8 @@ absl::StatusOr<int> ReadNumber(absl::string_view* rest) {
 // Reads what follows a "%".
 absl::StatusOr<Directive> ReadDirective(absl::string_view* rest) {
   Directive out;
-  while (!rest->empty() && absl::string_view("-+ 0#").find(rest->front()) != absl::string_view::npos) {
+  while (!rest->empty() &&
+         absl::string_view("-+ 0#").find(rest->front()) != absl::string_view::npos) {
     if (out.flags.find(rest->front()) == std::string::npos) out.flags.push_back(rest->front());
     rest->remove_prefix(1);
   }
@@ -74,28 +75,40 @@ std::string Pad(const Directive& d, std::string text) {
 
 absl::StatusOr<std::string> FormatOne(Context& context, const Directive& d, const Value& value) {
   switch (d.type) {
-    case 's': return Pad(d, ToText(context, value));
+    case 's':
+      return Pad(d, ToText(context, value));
     case 'r': {
       std::string text;
       AppendRepr(context, value, &text);
       return Pad(d, text);
     }
-    case 'd': case 'i': case 'u': case 'x': case 'X': case 'o': {
+    case 'd':
+    case 'i':
+    case 'u':
+    case 'x':
+    case 'X':
+    case 'o': {
       int64_t integer = 0;
       const bool decimal = d.type == 'd' || d.type == 'i' || d.type == 'u';
       if (decimal && value.is_number_float() && std::abs(value.get<double>()) < 9e18) {
         integer = static_cast<int64_t>(value.get<double>());
       } else if (!ToInteger(value, &integer)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("'%", std::string(1, d.type), "' needs an integer, not ", TypeName(value)));
+        return absl::InvalidArgumentError(absl::StrCat(
+            "'%", std::string(1, d.type), "' needs an integer, not ", TypeName(value)));
       }
       if (decimal) return Print(d, "ll", 'd', static_cast<long long>(integer));
       if (integer < 0 || d.flags.find('#') != std::string::npos) {
-        return absl::InvalidArgumentError("hexadecimal and octal formats take integers >= 0, no '#'");
+        return absl::InvalidArgumentError(
+            "hexadecimal and octal formats take integers >= 0, no '#'");
       }
       return Print(d, "ll", d.type, static_cast<unsigned long long>(integer));
     }
-    case 'f': case 'F': case 'e': case 'E': case 'g': case 'G':
+    case 'f':
+    case 'F':
+    case 'e':
+    case 'E':
+    case 'g':
+    case 'G':
       if (!IsNumber(value)) {
         return absl::InvalidArgumentError(
             absl::StrCat("'%", std::string(1, d.type), "' needs a number, not ", TypeName(value)));
@@ -123,7 +136,8 @@ absl::StatusOr<Value> FormatPercent(Context& context, const Value& format, const
       out.push_back('%');
       continue;
     }
-    if (used == available) return absl::InvalidArgumentError("the format asks for more values than given");
+    if (used == available)
+      return absl::InvalidArgumentError("the format asks for more values than given");
     const Value& value = values.is_array() ? values[used] : values;
     ++used;
     ASSIGN_OR_RETURN(const std::string text, FormatOne(context, directive, value));

@@ -13,8 +13,8 @@ namespace {
 
 // Longer ones first.
 constexpr absl::string_view kOperators[] = {
-    "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]",
-    "(",  ")",  "{",  "}",  ">",  "<",  "=", ".", ":", "|", ",", ";",
+    "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[",
+    "]",  "(",  ")",  "{",  "}",  ">",  "<", "=", ".", ":", "|", ",", ";",
 };
 
 bool IsNameStart(char c) { return absl::ascii_isalpha(c) || c == '_'; }
@@ -54,7 +54,8 @@ class Lexer {
   size_t FindTag(size_t from) const {
     for (size_t at = text_.find('{', from); at != absl::string_view::npos;
          at = text_.find('{', at + 1)) {
-      if (at + 1 < text_.size() && absl::string_view("{%#").find(text_[at + 1]) != absl::string_view::npos) {
+      if (at + 1 < text_.size() &&
+          absl::string_view("{%#").find(text_[at + 1]) != absl::string_view::npos) {
         return at;
       }
     }
@@ -139,7 +140,8 @@ class Lexer {
     size_t raw_end = 0;
     if (kind == '%' && MatchesKeywordTag(body, "raw", &raw_end)) return Raw(tag, raw_end);
     at_ = body;
-    Add(kind == '{' ? TokenKind::kOutputBegin : TokenKind::kStatementBegin, tag, text_.substr(tag, 2));
+    Add(kind == '{' ? TokenKind::kOutputBegin : TokenKind::kStatementBegin, tag,
+        text_.substr(tag, 2));
     return Inside(tag, kind);
   }
 
@@ -218,8 +220,9 @@ class Lexer {
 
   absl::Status CheckBrackets() {
     if (brackets_.empty()) return absl::OkStatus();
-    return source_.Error(brackets_.back().second,
-                         absl::StrCat("'", std::string(1, brackets_.back().first), "' is never closed"));
+    return source_.Error(
+        brackets_.back().second,
+        absl::StrCat("'", std::string(1, brackets_.back().first), "' is never closed"));
   }
 
   absl::Status ExpressionToken() {
@@ -305,10 +308,14 @@ class Lexer {
 
 std::string Describe(const Token& token) {
   switch (token.kind) {
-    case TokenKind::kEnd: return "the end";
-    case TokenKind::kText: return "text";
-    case TokenKind::kString: return "a string";
-    default: return absl::StrCat("'", token.text, "'");
+    case TokenKind::kEnd:
+      return "the end";
+    case TokenKind::kText:
+      return "text";
+    case TokenKind::kString:
+      return "a string";
+    default:
+      return absl::StrCat("'", token.text, "'");
   }
 }
 

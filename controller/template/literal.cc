@@ -17,10 +17,14 @@ bool IsOctal(char c) { return c >= '0' && c <= '7'; }
 
 int DigitsOfHexEscape(char letter) {
   switch (letter) {
-    case 'x': return 2;
-    case 'u': return 4;
-    case 'U': return 8;
-    default: return 0;
+    case 'x':
+      return 2;
+    case 'u':
+      return 4;
+    case 'U':
+      return 8;
+    default:
+      return 0;
   }
 }
 
@@ -58,7 +62,9 @@ absl::StatusOr<int64_t> ParseDigits(absl::string_view digits, int base) {
 
 std::string EncodeUtf8(uint32_t code) {
   std::string out;
-  const auto tail = [&](int shift) { out.push_back(static_cast<char>(0x80 | ((code >> shift) & 0x3F))); };
+  const auto tail = [&](int shift) {
+    out.push_back(static_cast<char>(0x80 | ((code >> shift) & 0x3F)));
+  };
   if (code < 0x80) {
     out.push_back(static_cast<char>(code));
   } else if (code < 0x800) {
@@ -93,14 +99,16 @@ absl::StatusOr<std::string> Unescape(absl::string_view body) {
     } else if (IsOctal(letter)) {
       uint32_t code = 0;
       size_t end = i;
-      while (end < body.size() && end < i + 3 && IsOctal(body[end])) code = code * 8 + (body[end++] - '0');
+      while (end < body.size() && end < i + 3 && IsOctal(body[end]))
+        code = code * 8 + (body[end++] - '0');
       i = end - 1;
       absl::StrAppend(&out, EncodeUtf8(code));
     } else if (const int digits = DigitsOfHexEscape(letter); digits > 0) {
       const absl::string_view hex = body.substr(i + 1, digits);
       uint32_t code = 0;
       for (const char c : hex) {
-        if (!absl::ascii_isxdigit(c)) return absl::InvalidArgumentError("a broken escape in the string");
+        if (!absl::ascii_isxdigit(c))
+          return absl::InvalidArgumentError("a broken escape in the string");
         code = code * 16 + DigitValue(c);
       }
       const bool surrogate = code >= 0xD800 && code < 0xE000;
@@ -140,7 +148,8 @@ absl::StatusOr<NumberLiteral> ReadNumber(absl::string_view text, bool after_dot)
     }
     if (end < text.size() && (text[end] == 'e' || text[end] == 'E')) {
       size_t digits_at = end + 1;
-      if (digits_at < text.size() && (text[digits_at] == '+' || text[digits_at] == '-')) ++digits_at;
+      if (digits_at < text.size() && (text[digits_at] == '+' || text[digits_at] == '-'))
+        ++digits_at;
       if (digits_at < text.size() && absl::ascii_isdigit(text[digits_at])) {
         end = digits_at + CountDigits(text.substr(digits_at), 10);
         out.is_float = true;
@@ -150,7 +159,8 @@ absl::StatusOr<NumberLiteral> ReadNumber(absl::string_view text, bool after_dot)
   if (out.is_float) {
     std::string digits(text.substr(0, end));
     digits.erase(std::remove(digits.begin(), digits.end(), '_'), digits.end());
-    if (!absl::SimpleAtod(digits, &out.number)) return absl::InvalidArgumentError("a broken number");
+    if (!absl::SimpleAtod(digits, &out.number))
+      return absl::InvalidArgumentError("a broken number");
     out.length = end;
     return out;
   }

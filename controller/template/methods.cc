@@ -50,8 +50,9 @@ FilterResult Split(Call& call) {
     if (by_space) rest = Strip(rest, "", true, false);
     if (by_space && rest.empty()) break;
     const bool last = limit >= 0 && static_cast<int64_t>(out.size()) >= limit;
-    const size_t end = last ? absl::string_view::npos
-                            : by_space ? rest.find_first_of(" \t\n\r\f\v") : rest.find(separator);
+    const size_t end = last       ? absl::string_view::npos
+                       : by_space ? rest.find_first_of(" \t\n\r\f\v")
+                                  : rest.find(separator);
     if (!call.context.budget.Spend(1)) return call.context.budget.status();
     const absl::string_view piece = rest.substr(0, end);
     out.push_back(std::string(piece));
@@ -65,8 +66,8 @@ FilterResult JoinMethod(Call& call) {
   ASSIGN_OR_RETURN(const std::vector<ValuePtr> elements, Elements(call.context, call.args[0]));
   for (const ValuePtr& element : elements) {
     if (!IsText(*element)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("join() needs strings, found ", TypeName(*element), "; the filter join takes any"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "join() needs strings, found ", TypeName(*element), "; the filter join takes any"));
     }
   }
   ASSIGN_OR_RETURN(Value text, JoinTexts(call.context, elements, Text(call.context, *call.input)));
@@ -86,17 +87,23 @@ FilterResult MatchesAffix(Call& call) {
     }
     return NewValue(false);
   }
-  if (!IsText(affixes)) return absl::InvalidArgumentError(absl::StrCat("needs a string, not ", TypeName(affixes)));
+  if (!IsText(affixes))
+    return absl::InvalidArgumentError(absl::StrCat("needs a string, not ", TypeName(affixes)));
   return NewValue(one(affixes));
 }
 
-bool HasPrefix(absl::string_view text, absl::string_view affix) { return absl::StartsWith(text, affix); }
-bool HasSuffix(absl::string_view text, absl::string_view affix) { return absl::EndsWith(text, affix); }
+bool HasPrefix(absl::string_view text, absl::string_view affix) {
+  return absl::StartsWith(text, affix);
+}
+bool HasSuffix(absl::string_view text, absl::string_view affix) {
+  return absl::EndsWith(text, affix);
+}
 
 FilterResult ReplaceMethod(Call& call) {
   for (size_t i : {0, 1}) {
     if (!IsText(*call.Arg(i))) {
-      return absl::InvalidArgumentError(absl::StrCat("replace() needs strings, not ", TypeName(*call.Arg(i))));
+      return absl::InvalidArgumentError(
+          absl::StrCat("replace() needs strings, not ", TypeName(*call.Arg(i))));
     }
   }
   return Replace(call);
@@ -135,9 +142,9 @@ absl::StatusOr<ValuePtr> RunNamed(const FilterRow (&rows)[kCount], absl::string_
     RETURN_IF_ERROR(Bind(absl::StrCat(name, "()"), row.parameters, std::move(given), &call));
     return row.run(call);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat(TypeName(*object), " has no method '", name, "' in Muster's subset of Jinja2",
-                   DidYouMean(name, names)));
+  return absl::InvalidArgumentError(absl::StrCat(TypeName(*object), " has no method '", name,
+                                                 "' in Muster's subset of Jinja2",
+                                                 DidYouMean(name, names)));
 }
 
 absl::StatusOr<ValuePtr> Range(Context& context, const GivenArguments& given) {
@@ -159,7 +166,8 @@ absl::StatusOr<ValuePtr> Range(Context& context, const GivenArguments& given) {
   Value out = Value::array();
   for (int64_t at = start; step > 0 ? at < stop : at > stop;) {
     if (static_cast<int64_t>(out.size()) == kMaxRange) {
-      return absl::InvalidArgumentError(absl::StrCat("range() of more than ", kMaxRange, " numbers"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("range() of more than ", kMaxRange, " numbers"));
     }
     if (!context.budget.Spend(1)) return context.budget.status();
     out.push_back(at);
@@ -172,8 +180,10 @@ absl::StatusOr<ValuePtr> Range(Context& context, const GivenArguments& given) {
 
 absl::StatusOr<ValuePtr> RunMethod(absl::string_view name, Context& context, ValuePtr object,
                                    GivenArguments given) {
-  if (object->is_object()) return RunNamed(kDictMethods, name, context, std::move(object), std::move(given));
-  if (IsText(*object)) return RunNamed(kTextMethods, name, context, std::move(object), std::move(given));
+  if (object->is_object())
+    return RunNamed(kDictMethods, name, context, std::move(object), std::move(given));
+  if (IsText(*object))
+    return RunNamed(kTextMethods, name, context, std::move(object), std::move(given));
   return absl::InvalidArgumentError(absl::StrCat(TypeName(*object), " has no method '", name, "'"));
 }
 

@@ -14,12 +14,12 @@ namespace {
 
 // Jinja2's statements that Muster leaves out on purpose.
 constexpr absl::string_view kOutside[] = {
-    "include", "import", "from",   "macro", "call",       "block",
-    "extends", "filter", "with",   "do",    "autoescape", "break",
-    "continue", "trans", "debug",
+    "include", "import", "from",       "macro", "call",     "block", "extends", "filter",
+    "with",    "do",     "autoescape", "break", "continue", "trans", "debug",
 };
 // A target named so would hide what the loop provides.
-constexpr absl::string_view kNoTargets[] = {"loop", "true", "false", "none", "True", "False", "None"};
+constexpr absl::string_view kNoTargets[] = {"loop", "true",  "false", "none",
+                                            "True", "False", "None"};
 
 class Parser {
  public:
@@ -55,8 +55,9 @@ class Parser {
       const Token& token = Peek();
       if (token.kind == TokenKind::kEnd) {
         if (ends.empty()) return body;
-        return expressions_.Error(open_.back().second,
-                                  absl::StrCat("{% ", open_.back().first, " %} has no {% ", ends.back(), " %}"));
+        return expressions_.Error(
+            open_.back().second,
+            absl::StrCat("{% ", open_.back().first, " %} has no {% ", ends.back(), " %}"));
       }
       if (token.kind == TokenKind::kText) {
         auto node = NewNode(NodeKind::kText);
@@ -124,21 +125,23 @@ class Parser {
 
   absl::Status UnknownStatement(const Token& token) const {
     if (std::find(std::begin(kOutside), std::end(kOutside), token.text) != std::end(kOutside)) {
-      return expressions_.Error(
-          token.place, absl::StrCat("{% ", token.text, " %} is outside Muster's subset of Jinja2, which has "
-                                    "if, for, set and raw"));
+      return expressions_.Error(token.place,
+                                absl::StrCat("{% ", token.text,
+                                             " %} is outside Muster's subset of Jinja2, which has "
+                                             "if, for, set and raw"));
     }
     for (const absl::string_view word : {"elif", "else", "endif", "endfor", "endraw"}) {
       if (token.text != word) continue;
       return expressions_.Error(
-          token.place,
-          open_.empty() ? absl::StrCat("{% ", word, " %} without anything to belong to")
-                        : absl::StrCat("{% ", word, " %} inside {% ", open_.back().first, " %}, which is still open"));
+          token.place, open_.empty()
+                           ? absl::StrCat("{% ", word, " %} without anything to belong to")
+                           : absl::StrCat("{% ", word, " %} inside {% ", open_.back().first,
+                                          " %}, which is still open"));
     }
     return expressions_.Error(
         token.place, absl::StrCat("unknown statement '", token.text, "'",
-                                  DidYouMean(token.text, {"if", "elif", "else", "endif", "for", "endfor",
-                                                          "set", "raw", "endraw"})));
+                                  DidYouMean(token.text, {"if", "elif", "else", "endif", "for",
+                                                          "endfor", "set", "raw", "endraw"})));
   }
 
   absl::StatusOr<std::unique_ptr<Node>> If() {
@@ -153,7 +156,8 @@ class Parser {
         ASSIGN_OR_RETURN(branch.condition, expressions_.ExpressionList(/*with_conditional=*/true));
       }
       RETURN_IF_ERROR(ExpectStatementEnd());
-      ASSIGN_OR_RETURN(branch.body, Statements(is_else ? Words{"endif"} : Words{"elif", "else", "endif"}, &end));
+      ASSIGN_OR_RETURN(branch.body,
+                       Statements(is_else ? Words{"endif"} : Words{"elif", "else", "endif"}, &end));
       node->branches.push_back(std::move(branch));
       if (end.text != "endif") continue;
       RETURN_IF_ERROR(ExpectStatementEnd());
@@ -193,8 +197,9 @@ class Parser {
     Next();
     ASSIGN_OR_RETURN(node->targets, Targets());
     if (!expressions_.SkipOperator("=")) {
-      return expressions_.Error(Peek().place, "expected '='; {% set %} with a block or an attribute is "
-                                              "outside Muster's subset of Jinja2");
+      return expressions_.Error(Peek().place,
+                                "expected '='; {% set %} with a block or an attribute is "
+                                "outside Muster's subset of Jinja2");
     }
     ASSIGN_OR_RETURN(node->expr, expressions_.ExpressionList(/*with_conditional=*/true));
     RETURN_IF_ERROR(ExpectStatementEnd());
@@ -208,7 +213,8 @@ class Parser {
     do {
       const Place place = Peek().place;
       ASSIGN_OR_RETURN(const Token token, expressions_.ExpectName());
-      if (std::find(std::begin(kNoTargets), std::end(kNoTargets), token.text) != std::end(kNoTargets)) {
+      if (std::find(std::begin(kNoTargets), std::end(kNoTargets), token.text) !=
+          std::end(kNoTargets)) {
         return expressions_.Error(place, absl::StrCat("'", token.text, "' cannot be set"));
       }
       targets.push_back(token.text);

@@ -10,8 +10,8 @@ namespace muster::tmpl {
 
 // Recursion, in the parser and in everything that walks the tree, is bounded by
 // limits.max_depth.
-absl::StatusOr<std::shared_ptr<const internal::ParsedTemplate>> ParseTemplate(
-    Source source, const Limits& limits);
+absl::StatusOr<std::shared_ptr<const internal::ParsedTemplate>> ParseTemplate(Source source,
+                                                                              const Limits& limits);
 absl::StatusOr<std::shared_ptr<const internal::ParsedTemplate>> ParseBareExpression(
     Source source, const Limits& limits);
 

@@ -38,8 +38,8 @@ std::string Source::Describe(Place place) const {
 
 absl::Status Source::Error(Place place, absl::string_view message, absl::StatusCode code) const {
   if (start_.file_text != nullptr) {
-    return absl::Status(code, RenderSourceError(start_.file, place.line, place.column,
-                                                *start_.file_text, message));
+    return absl::Status(
+        code, RenderSourceError(start_.file, place.line, place.column, *start_.file_text, message));
   }
   // Moves the text to where it stands in its file, so that the numbers agree.
   std::string padded(start_.line > 1 ? start_.line - 1 : 0, '\n');
@@ -49,8 +49,8 @@ absl::Status Source::Error(Place place, absl::string_view message, absl::StatusC
     padded.push_back(c);
     if (c == '\n') padded.append(indent);
   }
-  return absl::Status(
-      code, RenderSourceError(start_.file, place.line, place.column, padded, message));
+  return absl::Status(code,
+                      RenderSourceError(start_.file, place.line, place.column, padded, message));
 }
 
 }  // namespace muster::tmpl

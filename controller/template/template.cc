@@ -17,8 +17,7 @@ absl::StatusOr<Template> Template::Parse(absl::string_view source, SourcePositio
 }
 
 absl::StatusOr<Template> Template::ParseExpression(absl::string_view source,
-                                                   SourcePosition position,
-                                                   const Limits& limits) {
+                                                   SourcePosition position, const Limits& limits) {
   ASSIGN_OR_RETURN(auto parsed, ParseBareExpression(Source(source, std::move(position)), limits));
   return Template(std::move(parsed));
 }
@@ -76,9 +75,8 @@ absl::StatusOr<Value> EvaluateExpression(absl::string_view expression,
   return parsed.RenderValue(scope, limits);
 }
 
-absl::StatusOr<bool> EvaluateCondition(absl::string_view expression,
-                                       const SourcePosition& position, const Scope& scope,
-                                       const Limits& limits) {
+absl::StatusOr<bool> EvaluateCondition(absl::string_view expression, const SourcePosition& position,
+                                       const Scope& scope, const Limits& limits) {
   ASSIGN_OR_RETURN(const Value value, EvaluateExpression(expression, position, scope, limits));
   return Truth(value);
 }

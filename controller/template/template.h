@@ -61,8 +61,7 @@ class Template {
   static absl::StatusOr<Template> Parse(absl::string_view source, SourcePosition position,
                                         const Limits& limits = {});
   // A bare expression without braces, as in `when:`.
-  static absl::StatusOr<Template> ParseExpression(absl::string_view source,
-                                                  SourcePosition position,
+  static absl::StatusOr<Template> ParseExpression(absl::string_view source, SourcePosition position,
                                                   const Limits& limits = {});
 
   absl::StatusOr<Rendered> Render(const Scope& scope, const Limits& limits = {}) const;
@@ -92,8 +91,7 @@ absl::StatusOr<Value> EvaluateExpression(absl::string_view expression,
                                          const SourcePosition& position, const Scope& scope,
                                          const Limits& limits = {});
 // The truth of a bare expression as Python sees it: "", 0, none, [] and {} are false.
-absl::StatusOr<bool> EvaluateCondition(absl::string_view expression,
-                                       const SourcePosition& position, const Scope& scope,
-                                       const Limits& limits = {});
+absl::StatusOr<bool> EvaluateCondition(absl::string_view expression, const SourcePosition& position,
+                                       const Scope& scope, const Limits& limits = {});
 
 }  // namespace muster::tmpl

@@ -35,14 +35,22 @@ int ThreeWay(const T& a, const T& b) {
 std::string TypeName(const Value& value) {
   if (IsSecret(value)) return "secret";
   switch (value.type()) {
-    case Value::value_t::null: return "none";
-    case Value::value_t::boolean: return "boolean";
-    case Value::value_t::string: return "string";
-    case Value::value_t::array: return "list";
-    case Value::value_t::object: return "dictionary";
-    case Value::value_t::number_float: return "float";
-    case Value::value_t::binary: return "binary";
-    default: return "integer";
+    case Value::value_t::null:
+      return "none";
+    case Value::value_t::boolean:
+      return "boolean";
+    case Value::value_t::string:
+      return "string";
+    case Value::value_t::array:
+      return "list";
+    case Value::value_t::object:
+      return "dictionary";
+    case Value::value_t::number_float:
+      return "float";
+    case Value::value_t::binary:
+      return "binary";
+    default:
+      return "integer";
   }
 }
 
@@ -55,7 +63,8 @@ bool ToInteger(const Value& value, int64_t* out) {
     *out = value.get<bool>() ? 1 : 0;
     return true;
   }
-  if (value.is_number_unsigned() && value.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)) return false;
+  if (value.is_number_unsigned() && value.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX))
+    return false;
   if (!value.is_number_integer()) return false;
   *out = value.get<int64_t>();
   return true;
@@ -181,12 +190,13 @@ absl::StatusOr<std::vector<ValuePtr>> Elements(Context& context, const ValuePtr&
     return out;
   }
   if (!IsText(*value)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(TypeName(*value), " cannot be walked through; a list, dictionary or string can"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        TypeName(*value), " cannot be walked through; a list, dictionary or string can"));
   }
   if (!context.budget.Spend(PeekText(*value).size())) return context.budget.status();
   for (const absl::string_view character : Characters(PeekText(*value))) {
-    out.push_back(NewValue(IsSecret(*value) ? MakeSecret(character) : Value(std::string(character))));
+    out.push_back(
+        NewValue(IsSecret(*value) ? MakeSecret(character) : Value(std::string(character))));
   }
   return out;
 }
@@ -256,7 +266,8 @@ absl::StatusOr<ValuePtr> Slice(Context& context, const ValuePtr& object, const V
     return absl::InvalidArgumentError(absl::StrCat(TypeName(*object), " cannot be sliced"));
   }
   int64_t by = 1, from = 0, to = 0;
-  for (const auto& [bound, out] : {std::pair(start, &from), std::pair(stop, &to), std::pair(step, &by)}) {
+  for (const auto& [bound, out] :
+       {std::pair(start, &from), std::pair(stop, &to), std::pair(step, &by)}) {
     if (bound != nullptr && !bound->is_null() && !ToInteger(*bound, out)) {
       return absl::InvalidArgumentError(
           absl::StrCat("a slice needs integers, not ", TypeName(*bound)));

@@ -88,7 +88,8 @@ void AppendRepr(Context& context, const Value& value, std::string* out, int dept
   } else if (value.is_object()) {
     out->push_back('{');
     bool first = true;
-    for (auto entry = value.begin(); entry != value.end() && context.budget.status().ok(); ++entry) {
+    for (auto entry = value.begin(); entry != value.end() && context.budget.status().ok();
+         ++entry) {
       if (!first) out->append(", ");
       first = false;
       AppendQuoted(entry.key(), out);

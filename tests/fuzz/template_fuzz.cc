@@ -15,10 +15,11 @@ muster::tmpl::Scope MakeScope() {
   scope.Set("k", muster::MakeSecret("key"));
   scope.Set("l", muster::Value::array({1, "b", 2.5, nullptr}));
   scope.Set("d", {{"a", 1}, {"b", {{"c", muster::Value::array({1, 2})}}}});
-  scope.SetFunction("f", [](const std::vector<muster::Value>& positional,
-                            const muster::Value& named) -> absl::StatusOr<muster::Value> {
-    return positional.empty() ? named : positional[0];
-  });
+  scope.SetFunction("f",
+                    [](const std::vector<muster::Value>& positional,
+                       const muster::Value& named) -> absl::StatusOr<muster::Value> {
+                      return positional.empty() ? named : positional[0];
+                    });
   return scope;
 }
 

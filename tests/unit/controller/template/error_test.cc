@@ -29,11 +29,12 @@ Scope Variables() {
 }
 
 TEST(TemplateErrorTest, ShowsTheLineTheCaretAndTheNearestName) {
-  EXPECT_THAT(Render("a\nGres=gpu:{{ gpu_cuont }}\n", {.file = "roles/x/templates/y.j2"}, Variables()),
-              StatusIs(kInvalid, Eq("roles/x/templates/y.j2:2:13: undefined variable 'gpu_cuont' "
-                                    "(did you mean 'gpu_count'?)\n"
-                                    "  2 | Gres=gpu:{{ gpu_cuont }}\n"
-                                    "    |             ^")));
+  EXPECT_THAT(
+      Render("a\nGres=gpu:{{ gpu_cuont }}\n", {.file = "roles/x/templates/y.j2"}, Variables()),
+      StatusIs(kInvalid, Eq("roles/x/templates/y.j2:2:13: undefined variable 'gpu_cuont' "
+                            "(did you mean 'gpu_count'?)\n"
+                            "  2 | Gres=gpu:{{ gpu_cuont }}\n"
+                            "    |             ^")));
 }
 
 TEST(TemplateErrorTest, CountsFromWhereTheTextStandsInItsFile) {
@@ -54,7 +55,8 @@ TEST(TemplateErrorTest, ShowsTheWholeFilesLineWhenItIsGiven) {
 
 TEST(TemplateErrorTest, LaterLinesOfABlockAreIndentedAsInTheirFile) {
   const SourcePosition position = {.file = "f", .line = 3, .column = 7, .indent = 6};
-  EXPECT_THAT(Render("a\n{{ y }}\n", position, Variables()), StatusIs(kInvalid, StartsWith("f:4:10: ")));
+  EXPECT_THAT(Render("a\n{{ y }}\n", position, Variables()),
+              StatusIs(kInvalid, StartsWith("f:4:10: ")));
 }
 
 struct Case {
@@ -64,16 +66,22 @@ struct Case {
 
 TEST(TemplateErrorTest, EachNamesItsPlaceAndRemedy) {
   const Case kCases[] = {
-      {"{{ node.nmae }}", "f:1:9: undefined attribute 'nmae' of this dictionary (did you mean 'name'?)"},
+      {"{{ node.nmae }}",
+       "f:1:9: undefined attribute 'nmae' of this dictionary (did you mean 'name'?)"},
       {"{{ node['cpu'] }}", "f:1:8: this dictionary has no such item 'cpu' (did you mean 'cpus'?)"},
-      {"{{ 'x' | uper }}", "f:1:10: unknown filter 'uper' in Muster's subset of Jinja2 (did you mean 'upper'?)"},
-      {"{{ 1 is defind }}", "f:1:9: unknown test 'defind' in Muster's subset of Jinja2 (did you mean 'defined'?)"},
-      {"{{ secrte('a') }}", "f:1:4: unknown function 'secrte' in Muster's subset of Jinja2 (did you mean 'secret'?)"},
+      {"{{ 'x' | uper }}",
+       "f:1:10: unknown filter 'uper' in Muster's subset of Jinja2 (did you mean 'upper'?)"},
+      {"{{ 1 is defind }}",
+       "f:1:9: unknown test 'defind' in Muster's subset of Jinja2 (did you mean 'defined'?)"},
+      {"{{ secrte('a') }}",
+       "f:1:4: unknown function 'secrte' in Muster's subset of Jinja2 (did you mean 'secret'?)"},
       {"{{ secret }}", "f:1:4: 'secret' is a function; call it"},
-      {"{{ 'a'.uper() }}", "f:1:8: string has no method 'uper' in Muster's subset of Jinja2 (did you mean 'upper'?)"},
+      {"{{ 'a'.uper() }}",
+       "f:1:8: string has no method 'uper' in Muster's subset of Jinja2 (did you mean 'upper'?)"},
       {"{% include 'x' %}", "f:1:4: {% include %} is outside Muster's subset of Jinja2"},
       {"{% fro x in y %}", "f:1:4: unknown statement 'fro' (did you mean 'for'?)"},
-      {"{% if 1 %}\n{% for x in [] %}\n{% endif %}", "f:3:4: {% endif %} inside {% for %}, which is still open"},
+      {"{% if 1 %}\n{% for x in [] %}\n{% endif %}",
+       "f:3:4: {% endif %} inside {% for %}, which is still open"},
       {"{% endfor %}", "f:1:4: {% endfor %} without anything to belong to"},
       {"ok\n  {% if 1 %}\n", "f:2:6: {% if %} has no {% endif %}"},
       {"{{ (1 + [2) }}", "f:1:11: unexpected ')'"},
@@ -85,8 +93,10 @@ TEST(TemplateErrorTest, EachNamesItsPlaceAndRemedy) {
       {"{{ 9223372036854775807 + 1 }}", "f:1:24: the result does not fit into 64 bits"},
       {"{{ [1] | join(sep=',') }}", "f:1:10: filter 'join' has no argument 'sep'"},
       {"{{ [] | first }}", "f:1:9: filter 'first' of nothing gives nothing; add default(...)"},
-      {"{% for i in [1] %}{{ loop.indx }}{% endfor %}", "f:1:27: 'loop' has no 'indx' in Muster's subset of Jinja2 (did you mean 'index'?)"},
-      {"{% for i in [1] %}{{ loop.previtem }}{% endfor %}", "f:1:27: 'loop.previtem' has no value in this turn"},
+      {"{% for i in [1] %}{{ loop.indx }}{% endfor %}",
+       "f:1:27: 'loop' has no 'indx' in Muster's subset of Jinja2 (did you mean 'index'?)"},
+      {"{% for i in [1] %}{{ loop.previtem }}{% endfor %}",
+       "f:1:27: 'loop.previtem' has no value in this turn"},
       {"{% for a, b in [[1, 2, 3]] %}{% endfor %}", "f:1:4: 3 values for 2 names"},
       {"{{ 'a' | regex_search('(') }}", "f:1:10: bad regular expression: missing )"},
       {"{{ 'c[3-1]' | hostlist_expand }}", "f:1:15: "},
@@ -95,7 +105,8 @@ TEST(TemplateErrorTest, EachNamesItsPlaceAndRemedy) {
   };
   for (const Case& c : kCases) {
     SCOPED_TRACE(c.source);
-    EXPECT_THAT(Render(c.source, {.file = "f"}, Variables()), StatusIs(kInvalid, StartsWith(c.message)));
+    EXPECT_THAT(Render(c.source, {.file = "f"}, Variables()),
+                StatusIs(kInvalid, StartsWith(c.message)));
   }
 }
 
@@ -116,22 +127,29 @@ TEST(TemplateErrorTest, LookupErrorsSayWhereTheVariableWasUsed) {
 }
 
 TEST(TemplateErrorTest, UndefinedIsAnErrorInEveryUseButDefinedAndDefault) {
-  for (const char* use : {"y", "y | upper", "y == 1", "not y", "y and 1", "[y]", "{'a': y}", "y is string",
-                          "1 if y else 2", "y.a", "y[0]", "f(y)", "range(y)", "y ~ ''", "[1] | join(y)"}) {
+  for (const char* use :
+       {"y", "y | upper", "y == 1", "not y", "y and 1", "[y]", "{'a': y}", "y is string",
+        "1 if y else 2", "y.a", "y[0]", "f(y)", "range(y)", "y ~ ''", "[1] | join(y)"}) {
     SCOPED_TRACE(use);
     Scope scope;
-    scope.SetFunction("f", [](const std::vector<Value>&, const Value&) -> absl::StatusOr<Value> { return Value(1); });
-    EXPECT_THAT(EvaluateExpression(use, {.file = "f"}, scope), StatusIs(kInvalid, HasSubstr("undefined variable 'y'")));
+    scope.SetFunction("f", [](const std::vector<Value>&, const Value&) -> absl::StatusOr<Value> {
+      return Value(1);
+    });
+    EXPECT_THAT(EvaluateExpression(use, {.file = "f"}, scope),
+                StatusIs(kInvalid, HasSubstr("undefined variable 'y'")));
   }
 }
 
 TEST(TemplateErrorTest, ErrorsNeverShowASecret) {
   Scope scope;
   scope.Set("s", MakeSecret("hunter2("));
-  for (const char* use : {"s + 1", "s | bool", "'a' | regex_search(s)", "[1] | map(s) | list", "[{}] | map(attribute=s) | list",
-                          "s.nosuch()", "{'a': 1}[s]", "s | hostlist_expand", "'%d' % s", "{s: 1}", "[1] | select(s)", "1 < s"}) {
+  for (const char* use :
+       {"s + 1", "s | bool", "'a' | regex_search(s)", "[1] | map(s) | list",
+        "[{}] | map(attribute=s) | list", "s.nosuch()", "{'a': 1}[s]", "s | hostlist_expand",
+        "'%d' % s", "{s: 1}", "[1] | select(s)", "1 < s"}) {
     SCOPED_TRACE(use);
-    EXPECT_THAT(EvaluateExpression(use, {.file = "f"}, scope), StatusIs(kInvalid, Not(HasSubstr("hunter2"))));
+    EXPECT_THAT(EvaluateExpression(use, {.file = "f"}, scope),
+                StatusIs(kInvalid, Not(HasSubstr("hunter2"))));
   }
 }
 

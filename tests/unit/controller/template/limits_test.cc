@@ -27,20 +27,27 @@ std::string Repeat(absl::string_view text, int times) {
 TEST(LimitsTest, DeepNestingIsRefusedWhileParsing) {
   constexpr int kDeep = 20000;
   for (const std::string& source : {
-           "{{ " + Repeat("(", kDeep), "{{ " + Repeat("[", kDeep), "{{ " + Repeat("{'a':", kDeep),
-           "{{ " + Repeat("not ", kDeep) + "1 }}", "{{ " + Repeat("-", kDeep) + "1 }}",
+           "{{ " + Repeat("(", kDeep),
+           "{{ " + Repeat("[", kDeep),
+           "{{ " + Repeat("{'a':", kDeep),
+           "{{ " + Repeat("not ", kDeep) + "1 }}",
+           "{{ " + Repeat("-", kDeep) + "1 }}",
            "{{ " + Repeat("(", kDeep) + "1" + Repeat(")", kDeep) + " }}",
            "{{ a" + Repeat("[a", kDeep) + Repeat("]", kDeep) + " }}",
            "{{ a" + Repeat("|default(a", kDeep) + Repeat(")", kDeep) + " }}",
-           "{{ " + Repeat("1 if 1 else ", kDeep) + "1 }}", "{{ 1" + Repeat(" + 1", kDeep) + " }}",
-           "{{ a" + Repeat(".b", kDeep) + " }}", "{{ a" + Repeat("|upper", kDeep) + " }}",
-           "{{ 1" + Repeat(" if 1", kDeep) + " }}", "{{ 1 is in " + Repeat("[", kDeep),
+           "{{ " + Repeat("1 if 1 else ", kDeep) + "1 }}",
+           "{{ 1" + Repeat(" + 1", kDeep) + " }}",
+           "{{ a" + Repeat(".b", kDeep) + " }}",
+           "{{ a" + Repeat("|upper", kDeep) + " }}",
+           "{{ 1" + Repeat(" if 1", kDeep) + " }}",
+           "{{ 1 is in " + Repeat("[", kDeep),
            Repeat("{% if 1 %}", kDeep) + Repeat("{% endif %}", kDeep),
            Repeat("{% for i in [1] %}", kDeep),
        }) {
     SCOPED_TRACE(source.substr(0, 40));
     EXPECT_THAT(Template::Parse(source, {.file = "f"}),
-                StatusIs(kInvalid, AnyOf(HasSubstr("nested deeper"), HasSubstr("too long"), HasSubstr("is never closed"))));
+                StatusIs(kInvalid, AnyOf(HasSubstr("nested deeper"), HasSubstr("too long"),
+                                         HasSubstr("is never closed"))));
   }
 }
 
@@ -57,8 +64,12 @@ TEST(LimitsTest, WorkIsBounded) {
   limits.max_steps = 200'000;
   for (const char* source : {
            "{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}",
-           "{% for a in range(1000) %}{% for b in range(1000) %}{{ [1,2,3] | sort }}{% endfor %}{% endfor %}",
-           "{{ 'a' * 10 ** 15 }}", "{{ [0] * 10 ** 15 }}", "{{ 10 ** 10 ** 10 }}", "{{ range(10 ** 12) | list }}",
+           "{% for a in range(1000) %}{% for b in range(1000) %}{{ [1,2,3] | sort }}{% endfor %}{% "
+           "endfor %}",
+           "{{ 'a' * 10 ** 15 }}",
+           "{{ [0] * 10 ** 15 }}",
+           "{{ 10 ** 10 ** 10 }}",
+           "{{ range(10 ** 12) | list }}",
            "{% set a = 'x' * 10 ** 7 %}{% set b = [a, a, a, a, a, a, a, a] | join %}",
            "{% set a = 'x' * 10 ** 6 %}{{ a | replace('x', a) }}",
            "{% set a = 'x' * 10 ** 6 %}{{ a | replace('', a) }}",
@@ -66,13 +77,15 @@ TEST(LimitsTest, WorkIsBounded) {
            "{% set a = '\\n' * 10 ** 6 %}{{ a | indent(1000, blank=true) }}",
            "{% set a = 'x' * 10 ** 6 %}{{ range(100) | join(a) }}",
            "{% set a = 'x' * 10 ** 6 %}{% for i in range(100) %}{{ a }}{% endfor %}",
-           "{% set a = 'x' * 10 ** 6 %}{% set b = (['x'] * 1000) | map('replace', 'x', a) | list %}",
+           "{% set a = 'x' * 10 ** 6 %}{% set b = (['x'] * 1000) | map('replace', 'x', a) | list "
+           "%}",
            "{{ range(100000) | unique | list }}",
        }) {
     SCOPED_TRACE(source);
-    EXPECT_THAT(Render(source, {.file = "f"}, Scope(), limits),
-                StatusIs(kInvalid, AnyOf(HasSubstr("more than 200000 steps"), HasSubstr("grows beyond"),
-                                         HasSubstr("64 bits"), HasSubstr("range() of more than"))));
+    EXPECT_THAT(
+        Render(source, {.file = "f"}, Scope(), limits),
+        StatusIs(kInvalid, AnyOf(HasSubstr("more than 200000 steps"), HasSubstr("grows beyond"),
+                                 HasSubstr("64 bits"), HasSubstr("range() of more than"))));
   }
 }
 
@@ -85,26 +98,32 @@ TEST(LimitsTest, MemoryOfDoublingListsIsBounded) {
 TEST(LimitsTest, DeepValuesAreRefusedNotWalked) {
   std::string source = "{% set x = [] %}";
   for (int i = 0; i < 150; ++i) source += "{% set x = [x] %}";
-  EXPECT_THAT(Render(source + "{{ x }}", {.file = "f"}, Scope()), StatusIs(kInvalid, HasSubstr("nested deeper than 100")));
+  EXPECT_THAT(Render(source + "{{ x }}", {.file = "f"}, Scope()),
+              StatusIs(kInvalid, HasSubstr("nested deeper than 100")));
 
   Value deep = Value::array();
   for (int i = 0; i < 5000; ++i) deep = Value::array({std::move(deep)});
   Scope scope;
   scope.Set("deep", std::move(deep));
-  for (const char* use : {"{{ deep }}", "{{ deep | tojson }}", "{{ deep == deep }}", "{{ [deep] | length }}", "{{ deep < deep }}"}) {
+  for (const char* use : {"{{ deep }}", "{{ deep | tojson }}", "{{ deep == deep }}",
+                          "{{ [deep] | length }}", "{{ deep < deep }}"}) {
     SCOPED_TRACE(use);
-    EXPECT_THAT(Render(use, {.file = "f"}, scope), StatusIs(kInvalid, HasSubstr("nested deeper than 100")));
+    EXPECT_THAT(Render(use, {.file = "f"}, scope),
+                StatusIs(kInvalid, HasSubstr("nested deeper than 100")));
   }
 }
 
 TEST(LimitsTest, CallersMaySetTighterOnes) {
   Limits limits;
   limits.max_output = 100;
-  EXPECT_THAT(Render(std::string(101, 'x'), {.file = "f"}, Scope(), limits), StatusIs(kInvalid, HasSubstr("grows beyond 100 bytes")));
+  EXPECT_THAT(Render(std::string(101, 'x'), {.file = "f"}, Scope(), limits),
+              StatusIs(kInvalid, HasSubstr("grows beyond 100 bytes")));
   limits.max_steps = 10;
-  EXPECT_THAT(Render("{% for i in range(20) %}{% endfor %}", {.file = "f"}, Scope(), limits), StatusIs(kInvalid, HasSubstr("more than 10 steps")));
+  EXPECT_THAT(Render("{% for i in range(20) %}{% endfor %}", {.file = "f"}, Scope(), limits),
+              StatusIs(kInvalid, HasSubstr("more than 10 steps")));
   limits.max_depth = 2;
-  EXPECT_THAT(Render("{{ [[[1]]] }}", {.file = "f"}, Scope(), limits), StatusIs(kInvalid, HasSubstr("nested deeper than 2")));
+  EXPECT_THAT(Render("{{ [[[1]]] }}", {.file = "f"}, Scope(), limits),
+              StatusIs(kInvalid, HasSubstr("nested deeper than 2")));
 }
 
 }  // namespace

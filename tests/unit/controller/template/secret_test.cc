@@ -11,9 +11,12 @@ namespace {
 
 Scope WithSecret() {
   Scope scope;
-  scope.SetFunction("secret", [](const std::vector<Value>& positional, const Value& named) -> absl::StatusOr<Value> {
-    return MakeSecret(positional[0].get<std::string>() + std::to_string(named.value("bytes", 0)));
-  });
+  scope.SetFunction(
+      "secret",
+      [](const std::vector<Value>& positional, const Value& named) -> absl::StatusOr<Value> {
+        return MakeSecret(positional[0].get<std::string>() +
+                          std::to_string(named.value("bytes", 0)));
+      });
   scope.Set("list", Value::array({MakeSecret("k1"), "open"}));
   scope.Set("public", "p");
   return scope;
@@ -27,7 +30,9 @@ TEST(SecretTest, PrintsItsBytesAndMarksTheText) {
 }
 
 TEST(SecretTest, TextWithoutASecretIsNotMarked) {
-  const auto rendered = Render("{{ public }}{{ 1 if secret('a') else 2 }}{{ list[1] }}{{ list | length }}", {}, WithSecret());
+  const auto rendered =
+      Render("{{ public }}{{ 1 if secret('a') else 2 }}{{ list[1] }}{{ list | length }}", {},
+             WithSecret());
   ASSERT_OK(rendered);
   EXPECT_EQ(rendered->text, "p1open2");
   EXPECT_FALSE(rendered->sensitive);
@@ -45,7 +50,8 @@ TEST(SecretTest, WhatIsMadeFromASecretIsASecret) {
       {"secret('a') | b64encode", "YTA="},
       {"secret('5') | int", "50"},
       {"secret('a') | default('x')", "a0"},
-      {"secret('a') | hash('sha256')", "8b77ea07baea01e72d1f149c0ec99d10ad7cf6cf9a46b1abd1c8ce7d3b51d5f5"},
+      {"secret('a') | hash('sha256')",
+       "8b77ea07baea01e72d1f149c0ec99d10ad7cf6cf9a46b1abd1c8ce7d3b51d5f5"},
       {"secret('a')[0]", "a"},
       {"secret('a')[::-1]", "0a"},
       {"secret('a').upper()", "A0"},

@@ -26,18 +26,12 @@ Scope Variables() {
 
 TEST(TemplateTest, OneExpressionGivesItsNativeValue) {
   const std::pair<const char*, Value> kCases[] = {
-      {"{{ n }}", 3},
-      {"{{ n + 1 }}", 4},
-      {"{{ on }}", true},
-      {"{{ hosts }}", Value::array({"c003", "c001", "c002"})},
-      {"{{ none }}", nullptr},
-      {"{{ {'a': [1]} }}", {{"a", Value::array({1})}}},
-      {" {{ n }}", " 3"},
-      {"{{ n }}{{ n }}", "33"},
-      {"plain", "plain"},
-      {"", ""},
-      {"{# note #}{{ n }}", 3},
-      {"{% if on %}{{ n }}{% endif %}", "3"},
+      {"{{ n }}", 3},           {"{{ n + 1 }}", 4},
+      {"{{ on }}", true},       {"{{ hosts }}", Value::array({"c003", "c001", "c002"})},
+      {"{{ none }}", nullptr},  {"{{ {'a': [1]} }}", {{"a", Value::array({1})}}},
+      {" {{ n }}", " 3"},       {"{{ n }}{{ n }}", "33"},
+      {"plain", "plain"},       {"", ""},
+      {"{# note #}{{ n }}", 3}, {"{% if on %}{{ n }}{% endif %}", "3"},
   };
   for (const auto& [source, expected] : kCases) {
     SCOPED_TRACE(source);
@@ -49,9 +43,9 @@ TEST(TemplateTest, OneExpressionGivesItsNativeValue) {
 
 TEST(TemplateTest, ConditionsFollowPythonsTruth) {
   const std::pair<const char*, bool> kCases[] = {
-      {"n > 2 and on", true}, {"''", false}, {"'false'", true}, {"0", false}, {"[]", false},
-      {"none", false}, {"x is defined", false}, {"'c001' in hosts", true}, {"not on", false}, {"0.0", false},
-      {"\n n ==\n 3 \n", true},
+      {"n > 2 and on", true}, {"''", false},   {"'false'", true},        {"0", false},
+      {"[]", false},          {"none", false}, {"x is defined", false},  {"'c001' in hosts", true},
+      {"not on", false},      {"0.0", false},  {"\n n ==\n 3 \n", true},
   };
   for (const auto& [expression, expected] : kCases) {
     SCOPED_TRACE(expression);
@@ -73,8 +67,10 @@ TEST(TemplateTest, MustersOwnFiltersAndTests) {
       {"{{ 'abc' | regex_replace('x*', '-') }}", "-a-b-c-"},
       {"{{ 'nvidia 535.104' | regex_search('[0-9.]+') }}", "535.104"},
       {"{{ 'a' | regex_search('z') }}", ""},
-      {"{{ 'c001' is match('c\\\\d+') }} {{ 'xc001' is match('c') }} {{ 'xc001' is search('c') }}", "True False True"},
-      {"{{ 'abc' | hash('sha256') }}", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+      {"{{ 'c001' is match('c\\\\d+') }} {{ 'xc001' is match('c') }} {{ 'xc001' is search('c') }}",
+       "True False True"},
+      {"{{ 'abc' | hash('sha256') }}",
+       "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
       {"{{ 'hello' | b64encode }}", "aGVsbG8="},
       {"{{ on | ternary('a', 'b') }}{{ none | ternary('a', 'b') }}", "ab"},
   };
@@ -93,8 +89,12 @@ TEST(ScopeTest, NearerNamesHideFartherOnes) {
   const Value looked_up = "lookup";
   Scope node(&site);
   node.SetLookup(
-      [&](absl::string_view name) -> absl::StatusOr<const Value*> { return name == "b" || name == "c" ? &looked_up : nullptr; },
-      [] { return std::vector<std::string>{"b", "c"}; });
+      [&](absl::string_view name) -> absl::StatusOr<const Value*> {
+        return name == "b" || name == "c" ? &looked_up : nullptr;
+      },
+      [] {
+        return std::vector<std::string>{"b", "c"};
+      });
   node.Set("c", "node");
   const auto rendered = Render("{{ a }} {{ b }} {{ c }}", {}, node);
   ASSERT_OK(rendered);
@@ -103,22 +103,25 @@ TEST(ScopeTest, NearerNamesHideFartherOnes) {
 
 TEST(ScopeTest, FunctionsGetTheirArguments) {
   Scope scope;
-  scope.SetFunction("f", [](const std::vector<Value>& positional, const Value& named) -> absl::StatusOr<Value> {
-    return Value{{"positional", positional}, {"named", named}};
-  });
+  scope.SetFunction(
+      "f", [](const std::vector<Value>& positional, const Value& named) -> absl::StatusOr<Value> {
+        return Value{{"positional", positional}, {"named", named}};
+      });
   const auto value = RenderValue("{{ f(1, 'a', k=[2]) }}", {}, scope);
   ASSERT_OK(value);
   EXPECT_EQ(value->dump(), R"({"positional":[1,"a"],"named":{"k":[2]}})");
 }
 
 TEST(TemplateTest, TellsTheNamesItReads) {
-  const auto parsed = Template::Parse("{% for i in hosts if on %}{{ f(x.y) }}{{ i }}{% endfor %}", {});
+  const auto parsed =
+      Template::Parse("{% for i in hosts if on %}{{ f(x.y) }}{{ i }}{% endfor %}", {});
   ASSERT_OK(parsed);
   EXPECT_THAT(parsed->names(), ElementsAre("f", "hosts", "i", "on", "x"));
 }
 
 TEST(TemplateTest, OneParsedTemplateRendersOnManyThreads) {
-  const auto parsed = Template::Parse("{% for h in hosts | sort %}{{ h }}:{{ me }} {% endfor %}", {});
+  const auto parsed =
+      Template::Parse("{% for h in hosts | sort %}{{ h }}:{{ me }} {% endfor %}", {});
   ASSERT_OK(parsed);
   const Scope shared = Variables();
   std::vector<std::string> out(8);
