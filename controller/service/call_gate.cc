@@ -1,0 +1,34 @@
+#include "controller/service/call_gate.h"
+
+#include <grpcpp/security/auth_context.h>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "common/base/status.h"
+#include "controller/service/authorization.h"
+#include "controller/session/caller.h"
+
+namespace muster::controller {
+namespace {
+
+absl::Status Pass(const grpc::AuthMetadataProcessor::InputMetadata& metadata,
+                  const grpc::AuthContext& context, const Denylist& denylist) {
+  ASSIGN_OR_RETURN(const Identity identity, IdentityOf(context));
+  if (denylist.Contains(identity.serial))
+    return absl::PermissionDeniedError(
+        "this certificate is denied; the node was removed or enrolled anew");
+  // gRPC hands the name of the call over with the metadata, once, as HTTP/2 has it.
+  const auto [first, last] = metadata.equal_range(":path");
+  if (first == last || std::next(first) != last)
+    return absl::UnauthenticatedError("the call has no name");
+  return Authorize(absl::string_view(first->second.data(), first->second.size()), identity);
+}
+
+}  // namespace
+
+grpc::Status CallGate::Process(const InputMetadata& metadata, grpc::AuthContext* context,
+                               OutputMetadata*, OutputMetadata*) {
+  return ToGrpc(Pass(metadata, *context, denylist_));
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,41 @@
+// TLS of the two gRPC listeners.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <grpcpp/security/server_credentials.h>
+
+#include "absl/status/statusor.h"
+
+namespace muster::controller {
+
+class Denylist;
+
+// The controller's own certificate and key, and the CA whose certificates it accepts. PEM.
+struct TlsIdentity {
+  std::string certificate_pem;
+  std::string key_pem;
+  std::string ca_pem;
+};
+
+// Reads controller.crt, controller.key and ca.crt of `folder` (/etc/muster/pki). The errors name
+// the file and the remedy.
+absl::StatusOr<TlsIdentity> LoadTlsIdentity(const std::string& folder);
+
+// Makes TLS 1.3 the least that this process speaks. Call first in main(), before gRPC is used.
+//
+// gRPC 1.51 has no public setting for it. Its TLS 1.2 ciphers can be named, though: only ones for
+// RSA certificates are, and ours are all elliptic, so no TLS 1.2 handshake finds a common cipher.
+// TLS 1.3 has ciphers of its own that this does not touch.
+void RequireTls13();
+
+// For the main listener: a client certificate of our CA is asked for and verified in the
+// handshake, and CallGate stands before every call. `denylist` must outlive the server.
+std::shared_ptr<grpc::ServerCredentials> MutualTlsCredentials(const TlsIdentity& identity,
+                                                              const Denylist& denylist);
+
+// For the enrolment listener: the callers have no certificate yet.
+std::shared_ptr<grpc::ServerCredentials> ServerTlsCredentials(const TlsIdentity& identity);
+
+}  // namespace muster::controller

@@ -1,0 +1,61 @@
+#include "controller/service/enrollment_service.h"
+
+#include <utility>
+
+#include "controller/enrollment/enrollment.h"
+#include "controller/session/caller.h"
+
+namespace muster::controller {
+namespace {
+
+constexpr absl::Duration kAskAgain = absl::Seconds(5);
+
+struct StateRow {
+  JoinResult::State from;
+  v1::EnrollmentState to;
+};
+constexpr StateRow kStates[] = {
+    {JoinResult::kPending, v1::ENROLLMENT_STATE_PENDING},
+    {JoinResult::kApproved, v1::ENROLLMENT_STATE_APPROVED},
+    {JoinResult::kRejected, v1::ENROLLMENT_STATE_REJECTED},
+};
+
+}  // namespace
+
+EnrollmentService::EnrollmentService(Enrollment& enrollment, std::string ca_pem)
+    : enrollment_(enrollment), ca_pem_(std::move(ca_pem)) {}
+
+grpc::Status EnrollmentService::Enroll(grpc::ServerContext* context,
+                                       const v1::EnrollRequest* request,
+                                       v1::EnrollResponse* response) {
+  const absl::StatusOr<JoinResult> result = enrollment_.Join(
+      {request->token(), request->node_name(), request->node_uuid(), request->csr_pem(),
+       request->description(), context->peer()});
+  if (result.ok()) Convert(*result, *response);
+  return ToGrpc(result.status());
+}
+
+grpc::Status EnrollmentService::GetEnrollment(grpc::ServerContext* context,
+                                              const v1::GetEnrollmentRequest* request,
+                                              v1::EnrollResponse* response) {
+  const absl::StatusOr<JoinResult> result =
+      enrollment_.GetJoin(request->enrollment_id(), request->token(), context->peer());
+  if (result.ok()) Convert(*result, *response);
+  return ToGrpc(result.status());
+}
+
+void EnrollmentService::Convert(const JoinResult& result, v1::EnrollResponse& response) const {
+  for (const StateRow& row : kStates) {
+    if (row.from == result.state) response.set_state(row.to);
+  }
+  if (result.state == JoinResult::kPending) {
+    response.set_enrollment_id(result.enrollment_id);
+    response.mutable_retry_after()->set_seconds(absl::ToInt64Seconds(kAskAgain));
+  }
+  if (result.state == JoinResult::kApproved) {
+    response.set_certificate_pem(result.certificate_pem);
+    response.set_ca_pem(ca_pem_);
+  }
+}
+
+}  // namespace muster::controller

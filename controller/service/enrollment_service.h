@@ -1,0 +1,32 @@
+// What machines call that are no nodes yet.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "muster/v1/enrollment.grpc.pb.h"
+
+namespace muster::controller {
+
+class Enrollment;
+struct JoinResult;
+
+// EnrollmentService, the only one on the enrolment listener. Thread-safe.
+class EnrollmentService final : public v1::EnrollmentService::Service {
+ public:
+  // `enrollment` must outlive the object.
+  EnrollmentService(Enrollment& enrollment, std::string ca_pem);
+
+  grpc::Status Enroll(grpc::ServerContext* context, const v1::EnrollRequest* request,
+                      v1::EnrollResponse* response) override;
+  grpc::Status GetEnrollment(grpc::ServerContext* context, const v1::GetEnrollmentRequest* request,
+                             v1::EnrollResponse* response) override;
+
+ private:
+  void Convert(const JoinResult& result, v1::EnrollResponse& response) const;
+
+  Enrollment& enrollment_;
+  const std::string ca_pem_;
+};
+
+}  // namespace muster::controller

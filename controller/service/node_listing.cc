@@ -1,0 +1,157 @@
+#include "controller/service/node_listing.h"
+
+#include <map>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "controller/inventory/inventory.h"
+#include "controller/service/conversion.h"
+#include "controller/session/agent_sessions.h"
+#include "controller/store/store.h"
+#include "controller/store/tables.h"
+#include "muster/v1/facts.pb.h"
+
+namespace muster::controller {
+namespace {
+
+struct StateRow {
+  NodeRecord::State from;
+  v1::NodeState to;
+};
+constexpr StateRow kStates[] = {
+    {NodeRecord::kPending, v1::NODE_STATE_PENDING},
+    {NodeRecord::kEnrolled, v1::NODE_STATE_ENROLLED},
+    {NodeRecord::kConfigured, v1::NODE_STATE_CONFIGURED},
+    {NodeRecord::kRemoved, v1::NODE_STATE_REMOVED},
+};
+
+v1::NodeState ToProto(NodeRecord::State state) {
+  for (const StateRow& row : kStates) {
+    if (row.from == state) return row.to;
+  }
+  return v1::NODE_STATE_UNSPECIFIED;
+}
+
+// The machine of the name: the one that is not removed, or the one removed last.
+using Machines = std::map<std::string, NodeRecord>;
+
+Machines ByName(std::vector<NodeRecord> records) {
+  Machines machines;
+  for (NodeRecord& record : records) {
+    NodeRecord& machine = machines[record.name];
+    const bool is_better = machine.uuid.empty() || record.state != NodeRecord::kRemoved ||
+                           (machine.state == NodeRecord::kRemoved &&
+                            machine.enrolled_at < record.enrolled_at);
+    if (is_better) machine = std::move(record);
+  }
+  return machines;
+}
+
+void FillFromInventory(const Node& node, v1::Node& out) {
+  out.set_role(std::string(NodeRoleName(node.role)));
+  out.mutable_groups()->Assign(node.groups.begin(), node.groups.end());
+  out.set_rack(node.rack);
+  out.set_address(node.address);
+}
+
+absl::Status FillFromRecord(Transaction& txn, const NodeRecord& record, v1::Node& out) {
+  out.set_uuid(record.uuid);
+  out.set_state(ToProto(record.state));
+  if (record.last_seen_at.has_value())
+    *out.mutable_last_seen_at() = controller::ToProto(*record.last_seen_at);
+  out.set_agent_version(record.agent_version);
+  out.set_last_run_id(record.last_run_id);
+  out.set_last_run_result(record.last_run_result);
+  v1::Facts facts;
+  if (!record.facts.empty() && facts.ParseFromString(record.facts))
+    out.set_summary(Summarize(facts));
+  ASSIGN_OR_RETURN(const std::vector<CertificateRecord> certificates,
+                   txn.certificates().ListByNode(record.uuid));
+  absl::Time newest = absl::InfinitePast();
+  for (const CertificateRecord& certificate : certificates) {
+    if (!certificate.revoked_at.has_value()) newest = std::max(newest, certificate.not_after);
+  }
+  if (newest != absl::InfinitePast())
+    *out.mutable_certificate_expires_at() = controller::ToProto(newest);
+  return absl::OkStatus();
+}
+
+void FillFromSession(const AgentSessionInfo& session, v1::Node& out) {
+  out.set_connected(true);
+  out.set_peer(session.peer);
+  out.set_agent_version(session.agent_version);
+  *out.mutable_last_seen_at() = controller::ToProto(session.last_seen_at);
+}
+
+}  // namespace
+
+std::string Summarize(const v1::Facts& facts) {
+  std::vector<std::string> words;
+  if (facts.cpu().sockets() > 0)
+    words.push_back(
+        absl::StrCat(facts.cpu().sockets(), " × ", facts.cpu().cores_per_socket(), " cores"));
+  if (facts.memory().total_mib() > 0)
+    words.push_back(absl::StrCat((facts.memory().total_mib() + 512) / 1024, " GiB"));
+  std::map<std::string, int> gpus;
+  for (const v1::GpuFacts& gpu : facts.gpus()) ++gpus[gpu.slurm_type()];
+  for (const auto& [type, count] : gpus) words.push_back(absl::StrCat(count, " × ", type));
+  std::string summary;
+  for (const std::string& word : words) absl::StrAppend(&summary, summary.empty() ? "" : ", ", word);
+  return summary;
+}
+
+absl::StatusOr<std::vector<v1::Node>> ListAllNodes(Store& store, const AgentSessions& sessions,
+                                                   const Inventory* inventory) {
+  absl::flat_hash_map<std::string, AgentSessionInfo> connected;
+  for (AgentSessionInfo& session : sessions.List())
+    connected.emplace(session.node_uuid, std::move(session));
+  std::vector<v1::Node> nodes;
+  RETURN_IF_ERROR(store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(std::vector<NodeRecord> records, txn.nodes().List());
+    Machines machines = ByName(std::move(records));
+    ASSIGN_OR_RETURN(const std::vector<EnrollmentRecord> enrollments, txn.enrollments().List());
+    std::map<std::string, const EnrollmentRecord*> waiting;
+    for (const EnrollmentRecord& enrollment : enrollments) {
+      if (!enrollment.rejected && enrollment.certificate_pem.empty())
+        waiting[enrollment.node_name] = &enrollment;
+    }
+    const auto add = [&](const std::string& name, const Node* in_inventory,
+                         const NodeRecord* record) -> absl::Status {
+      v1::Node node;
+      node.set_name(name);
+      node.set_state(v1::NODE_STATE_KNOWN);
+      if (in_inventory != nullptr) FillFromInventory(*in_inventory, node);
+      if (record != nullptr) {
+        RETURN_IF_ERROR(FillFromRecord(txn, *record, node));
+        const auto session = connected.find(record->uuid);
+        if (session != connected.end()) FillFromSession(session->second, node);
+      }
+      if (const auto found = waiting.find(name); found != waiting.end()) {
+        node.set_enrollment_description(found->second->description);
+        // A machine that would take the place of another one leaves that one's state.
+        if (record == nullptr || record->state == NodeRecord::kRemoved)
+          node.set_state(v1::NODE_STATE_PENDING);
+      }
+      nodes.push_back(std::move(node));
+      return absl::OkStatus();
+    };
+    if (inventory != nullptr) {
+      for (const Node& node : inventory->nodes()) {
+        const auto found = machines.find(node.name);
+        const NodeRecord* record = found == machines.end() ? nullptr : &found->second;
+        RETURN_IF_ERROR(add(node.name, &node, record));
+      }
+    }
+    for (const auto& [name, record] : machines) {
+      const bool is_listed = inventory != nullptr && inventory->FindNode(name) != nullptr;
+      if (!is_listed && record.state != NodeRecord::kRemoved)
+        RETURN_IF_ERROR(add(name, nullptr, &record));
+    }
+    return absl::OkStatus();
+  }));
+  return nodes;
+}
+
+}  // namespace muster::controller

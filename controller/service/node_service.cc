@@ -1,0 +1,192 @@
+#include "controller/service/node_service.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/nearest_word.h"
+#include "common/base/status.h"
+#include "controller/enrollment/enrollment.h"
+#include "controller/inventory/current_inventory.h"
+#include "controller/service/conversion.h"
+#include "controller/service/node_listing.h"
+#include "controller/service/validation.h"
+#include "controller/session/agent_sessions.h"
+#include "controller/session/caller.h"
+#include "controller/session/facts_keeper.h"
+#include "controller/store/store.h"
+#include "controller/store/tables.h"
+
+namespace muster::controller {
+namespace {
+
+constexpr int kMaxNamedAway = 20;
+
+}  // namespace
+
+NodeService::NodeService(Store& store, CurrentInventory& inventory, Enrollment& enrollment,
+                         AgentSessions& sessions, FactsKeeper& facts, About about)
+    : store_(store),
+      inventory_(inventory),
+      enrollment_(enrollment),
+      sessions_(sessions),
+      facts_(facts),
+      about_(std::move(about)) {}
+
+grpc::Status NodeService::ListNodes(grpc::ServerContext*, const v1::ListNodesRequest* request,
+                                    v1::ListNodesResponse* response) {
+  return ToGrpc(ListNodes(*request, *response));
+}
+
+grpc::Status NodeService::GetNode(grpc::ServerContext*, const v1::GetNodeRequest* request,
+                                  v1::GetNodeResponse* response) {
+  return ToGrpc(GetNode(*request, *response));
+}
+
+grpc::Status NodeService::GetNodeFacts(grpc::ServerContext*,
+                                       const v1::GetNodeFactsRequest* request,
+                                       v1::GetNodeFactsResponse* response) {
+  return ToGrpc(GetNodeFacts(*request, *response));
+}
+
+grpc::Status NodeService::ApproveNode(grpc::ServerContext* context,
+                                      const v1::ApproveNodeRequest* request,
+                                      v1::ApproveNodeResponse* response) {
+  return ToGrpc(ApproveNode(*context, *request, *response));
+}
+
+grpc::Status NodeService::RemoveNode(grpc::ServerContext* context,
+                                     const v1::RemoveNodeRequest* request,
+                                     v1::RemoveNodeResponse* response) {
+  return ToGrpc(RemoveNode(*context, *request, *response));
+}
+
+grpc::Status NodeService::GetStatus(grpc::ServerContext*, const v1::GetStatusRequest*,
+                                    v1::GetStatusResponse* response) {
+  return ToGrpc(GetStatus(*response));
+}
+
+absl::StatusOr<std::shared_ptr<const InventoryRevision>> NodeService::InventoryIfAny() {
+  absl::StatusOr<std::shared_ptr<const InventoryRevision>> current = inventory_.Get();
+  if (absl::IsFailedPrecondition(current.status())) return nullptr;
+  return current;
+}
+
+absl::Status NodeService::ListNodes(const v1::ListNodesRequest& request,
+                                    v1::ListNodesResponse& response) {
+  ASSIGN_OR_RETURN(const auto current, InventoryIfAny());
+  absl::flat_hash_set<std::string> selected;
+  if (!request.selector().empty()) {
+    if (current == nullptr) return inventory_.Get().status();
+    ASSIGN_OR_RETURN(const std::vector<const Node*> nodes,
+                     Select(current->inventory, request.selector()));
+    for (const Node* node : nodes) selected.insert(node->name);
+  }
+  ASSIGN_OR_RETURN(std::vector<v1::Node> nodes,
+                   ListAllNodes(store_, sessions_,
+                                current == nullptr ? nullptr : &current->inventory));
+  for (v1::Node& node : nodes) {
+    if (request.selector().empty() || selected.contains(node.name()))
+      *response.add_nodes() = std::move(node);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NodeService::GetNode(const v1::GetNodeRequest& request,
+                                  v1::GetNodeResponse& response) {
+  ASSIGN_OR_RETURN(const auto current, InventoryIfAny());
+  ASSIGN_OR_RETURN(std::vector<v1::Node> nodes,
+                   ListAllNodes(store_, sessions_,
+                                current == nullptr ? nullptr : &current->inventory));
+  std::vector<std::string> names;
+  for (v1::Node& node : nodes) {
+    if (node.name() == request.name()) {
+      *response.mutable_node() = std::move(node);
+      return absl::OkStatus();
+    }
+    names.push_back(node.name());
+  }
+  return absl::NotFoundError(
+      absl::StrCat("there is no node '", request.name(), "'", DidYouMean(request.name(), names)));
+}
+
+absl::Status NodeService::GetNodeFacts(const v1::GetNodeFactsRequest& request,
+                                       v1::GetNodeFactsResponse& response) {
+  NodeRecord record;
+  const auto read = [&] {
+    return store_.View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(record, txn.nodes().GetByName(request.name()));
+      return absl::OkStatus();
+    });
+  };
+  absl::Status found = read();
+  if (absl::IsNotFound(found))
+    return absl::NotFoundError(
+        absl::StrCat("node ", request.name(), " is not enrolled; see `muster node list`"));
+  RETURN_IF_ERROR(found);
+  if (request.refresh()) {
+    RETURN_IF_ERROR(
+        Annotate(facts_.Refresh(sessions_, record.uuid, kFactsTimeout), request.name()));
+    RETURN_IF_ERROR(read());
+  }
+  if (record.facts.empty())
+    return absl::FailedPreconditionError(
+        absl::StrCat("node ", request.name(), " has not reported its facts yet"));
+  if (!response.mutable_facts()->ParseFromString(record.facts))
+    return absl::DataLossError(absl::StrCat("the stored facts of ", request.name(),
+                                            " are damaged; ask again with --refresh"));
+  return absl::OkStatus();
+}
+
+absl::Status NodeService::ApproveNode(const grpc::ServerContext& context,
+                                      const v1::ApproveNodeRequest& request,
+                                      v1::ApproveNodeResponse& response) {
+  ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, NodeNames(request.nodes()));
+  RETURN_IF_ERROR(enrollment_.Approve(names, caller.ToActor()));
+  response.mutable_approved()->Assign(names.begin(), names.end());
+  return absl::OkStatus();
+}
+
+absl::Status NodeService::RemoveNode(const grpc::ServerContext& context,
+                                     const v1::RemoveNodeRequest& request,
+                                     v1::RemoveNodeResponse& response) {
+  RETURN_IF_ERROR(Validate(request));
+  ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, NodeNames(request.nodes()));
+  RETURN_IF_ERROR(enrollment_.Remove(names, request.reason(), caller.ToActor()));
+  response.mutable_removed()->Assign(names.begin(), names.end());
+  return absl::OkStatus();
+}
+
+absl::Status NodeService::GetStatus(v1::GetStatusResponse& response) {
+  ASSIGN_OR_RETURN(const auto current, InventoryIfAny());
+  ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes,
+                   ListAllNodes(store_, sessions_,
+                                current == nullptr ? nullptr : &current->inventory));
+  response.set_cluster(about_.cluster);
+  response.set_controller_version(about_.version);
+  *response.mutable_started_at() = ToProto(about_.started_at);
+  response.set_nodes_total(static_cast<uint32_t>(nodes.size()));
+  uint32_t connected = 0, pending = 0;
+  for (const v1::Node& node : nodes) {
+    connected += node.connected();
+    pending += node.state() == v1::NODE_STATE_PENDING;
+    const bool is_enrolled = node.state() == v1::NODE_STATE_ENROLLED ||
+                             node.state() == v1::NODE_STATE_CONFIGURED;
+    if (is_enrolled && !node.connected() && response.nodes_away_size() < kMaxNamedAway)
+      response.add_nodes_away(node.name());
+  }
+  response.set_nodes_connected(connected);
+  response.set_nodes_pending(pending);
+  if (current != nullptr) response.set_inventory_revision(current->revision);
+  response.set_store_bytes(store_.SizeBytes());
+  return store_.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::vector<RunRecord> runs, txn.runs().ListRunning());
+    for (const RunRecord& run : runs) response.add_active_runs(run.run_id);
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,72 @@
+// Nodes, for people.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "muster/v1/node.grpc.pb.h"
+
+namespace muster::controller {
+
+class AgentSessions;
+class CurrentInventory;
+class Enrollment;
+class FactsKeeper;
+class Store;
+struct InventoryRevision;
+
+// NodeService. Thread-safe.
+class NodeService final : public v1::NodeService::Service {
+ public:
+  static constexpr absl::Duration kFactsTimeout = absl::Seconds(30);
+
+  struct About {
+    std::string cluster;
+    std::string version;
+    absl::Time started_at;
+  };
+
+  // The references must outlive the object.
+  NodeService(Store& store, CurrentInventory& inventory, Enrollment& enrollment,
+              AgentSessions& sessions, FactsKeeper& facts, About about);
+
+  grpc::Status ListNodes(grpc::ServerContext* context, const v1::ListNodesRequest* request,
+                         v1::ListNodesResponse* response) override;
+  grpc::Status GetNode(grpc::ServerContext* context, const v1::GetNodeRequest* request,
+                       v1::GetNodeResponse* response) override;
+  grpc::Status GetNodeFacts(grpc::ServerContext* context, const v1::GetNodeFactsRequest* request,
+                            v1::GetNodeFactsResponse* response) override;
+  grpc::Status ApproveNode(grpc::ServerContext* context, const v1::ApproveNodeRequest* request,
+                           v1::ApproveNodeResponse* response) override;
+  grpc::Status RemoveNode(grpc::ServerContext* context, const v1::RemoveNodeRequest* request,
+                          v1::RemoveNodeResponse* response) override;
+  grpc::Status GetStatus(grpc::ServerContext* context, const v1::GetStatusRequest* request,
+                         v1::GetStatusResponse* response) override;
+
+ private:
+  absl::Status ListNodes(const v1::ListNodesRequest& request, v1::ListNodesResponse& response);
+  absl::Status GetNode(const v1::GetNodeRequest& request, v1::GetNodeResponse& response);
+  absl::Status GetNodeFacts(const v1::GetNodeFactsRequest& request,
+                            v1::GetNodeFactsResponse& response);
+  absl::Status ApproveNode(const grpc::ServerContext& context,
+                           const v1::ApproveNodeRequest& request,
+                           v1::ApproveNodeResponse& response);
+  absl::Status RemoveNode(const grpc::ServerContext& context, const v1::RemoveNodeRequest& request,
+                          v1::RemoveNodeResponse& response);
+  absl::Status GetStatus(v1::GetStatusResponse& response);
+
+  // nullptr: none was applied yet.
+  absl::StatusOr<std::shared_ptr<const InventoryRevision>> InventoryIfAny();
+
+  Store& store_;
+  CurrentInventory& inventory_;
+  Enrollment& enrollment_;
+  AgentSessions& sessions_;
+  FactsKeeper& facts_;
+  const About about_;
+};
+
+}  // namespace muster::controller

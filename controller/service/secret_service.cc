@@ -1,0 +1,63 @@
+#include "controller/service/secret_service.h"
+
+#include <vector>
+
+#include "common/base/status.h"
+#include "controller/secret/secret_store.h"
+#include "controller/service/conversion.h"
+#include "controller/session/caller.h"
+
+namespace muster::controller {
+
+grpc::Status SecretService::SetSecret(grpc::ServerContext* context,
+                                      const v1::SetSecretRequest* request,
+                                      v1::SetSecretResponse* response) {
+  return ToGrpc(SetSecret(*context, *request, *response));
+}
+
+grpc::Status SecretService::GenerateSecret(grpc::ServerContext* context,
+                                           const v1::GenerateSecretRequest* request,
+                                           v1::GenerateSecretResponse* response) {
+  return ToGrpc(GenerateSecret(*context, *request, *response));
+}
+
+grpc::Status SecretService::ListSecrets(grpc::ServerContext*, const v1::ListSecretsRequest*,
+                                        v1::ListSecretsResponse* response) {
+  return ToGrpc(ListSecrets(*response));
+}
+
+absl::Status SecretService::SetSecret(const grpc::ServerContext& context,
+                                      const v1::SetSecretRequest& request,
+                                      v1::SetSecretResponse& response) {
+  ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
+  ASSIGN_OR_RETURN(const uint32_t version,
+                   secrets_.Set(request.name(), SecretBuffer(request.value()),
+                                {caller.identity.Actor(), caller.peer}));
+  response.set_version(version);
+  return absl::OkStatus();
+}
+
+absl::Status SecretService::GenerateSecret(const grpc::ServerContext& context,
+                                           const v1::GenerateSecretRequest& request,
+                                           v1::GenerateSecretResponse& response) {
+  ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
+  ASSIGN_OR_RETURN(const uint32_t version,
+                   secrets_.Generate(request.name(), request.bytes(), request.replace(),
+                                     {caller.identity.Actor(), caller.peer}));
+  response.set_version(version);
+  return absl::OkStatus();
+}
+
+absl::Status SecretService::ListSecrets(v1::ListSecretsResponse& response) {
+  ASSIGN_OR_RETURN(const std::vector<SecretInfo> secrets, secrets_.List());
+  for (const SecretInfo& secret : secrets) {
+    v1::SecretInfo& info = *response.add_secrets();
+    info.set_name(secret.name);
+    info.set_version(secret.version);
+    info.set_updated_by(secret.updated_by);
+    *info.mutable_updated_at() = ToProto(secret.updated_at);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace muster::controller
