@@ -7,7 +7,7 @@
 //
 // Whatever it accepts it renders as Jinja2 does with trim_blocks, lstrip_blocks,
 // keep_trailing_newline and StrictUndefined; what is outside the subset is an error that names
-// its place. docs/playbook.md lists the subset.
+// its place. docs/templates.md lists the subset.
 //
 // Errors are InvalidArgument: "file:line:column: message", the line and a caret. They never hold
 // a secret. (Errors of a scope's functions and lookups keep their code.)
