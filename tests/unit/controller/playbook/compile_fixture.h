@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "common/value/secret_value.h"
 #include "controller/inventory/inventory.h"
 #include "controller/playbook/compiler.h"
 #include "muster/v1/plan.pb.h"

@@ -1,0 +1,190 @@
+// What people get wrong, and what they are told: the place and the remedy.
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "controller/playbook/compiler.h"
+#include "tests/fakes/status_matchers.h"
+
+namespace muster::controller {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using testing::StatusIs;
+
+struct BadInput {
+  const char* name;
+  const char* path;  // of the file that is wrong, below playbooks/
+  const char* text;
+  const char* place;  // where the error begins
+  const char* says;
+};
+
+std::ostream& operator<<(std::ostream& out, const BadInput& row) { return out << row.name; }
+
+constexpr char kTasks[] = "roles/r/tasks/main.yaml";
+
+const BadInput kRows[] = {
+    {"PlaybookIsAMap", "site.yaml", "play: p\n", "site.yaml:1:1", "a playbook is a list of plays"},
+    {"PlaybookIsEmpty", "site.yaml", "", "site.yaml:1:1", "a playbook is a list of plays"},
+    {"BrokenYaml", "site.yaml", "- play: [p\n", "site.yaml:", "flow"},
+    {"UnknownPlayKey", "site.yaml", "- {play: p, host: all, hosts: all, roles: [r]}", "site.yaml:1:13",
+     "unknown key 'host' in a play (did you mean 'hosts'?)"},
+    {"PlayWithVars", "site.yaml", "- {play: p, hosts: all, roles: [r], vars: {a: 1}}",
+     "site.yaml:1:37", "five levels and no more"},
+    {"PlayWithBecome", "site.yaml", "- {play: p, hosts: all, roles: [r], become: true}",
+     "site.yaml:1:37", "the agent runs as root"},
+    {"NoHosts", "site.yaml", "- {play: p, roles: [r]}", "site.yaml:1:3", "a play needs 'hosts'"},
+    {"NoRoles", "site.yaml", "- {play: p, hosts: all}", "site.yaml:1:3", "'roles' or 'tasks'"},
+    {"TemplateInHosts", "site.yaml", "- {play: p, hosts: \"{{ x }}\", roles: [r]}",
+     "site.yaml:1:20", "'hosts' takes plain text"},
+    {"UnknownRole", "site.yaml", "- {play: p, hosts: all, roles: [rr]}", "site.yaml:1:33",
+     "no role 'rr' in playbooks/roles/ (did you mean 'r'?)"},
+    {"RoleTwice", "site.yaml", "- {play: p, hosts: all, roles: [r, r]}", "site.yaml:1:36",
+     "role 'r' is in this play already"},
+    {"RoleNamedTasks", "site.yaml", "- {play: p, hosts: all, roles: [tasks]}", "site.yaml:1:33",
+     "stands for the tasks of the play"},
+    {"RoleOutsideOfRoles", "site.yaml", "- {play: p, hosts: all, roles: [../r]}", "site.yaml:1:33",
+     "no role '../r'"},
+    {"RoleWithVars", "site.yaml", "- {play: p, hosts: all, roles: [{role: r, vars: {a: 1}}]}",
+     "site.yaml:1:43", "five levels and no more"},
+    {"UnknownNeed", "site.yaml", "- {play: p, hosts: all, roles: [r, {role: munge, needs: [rr]}]}",
+     "site.yaml:1:57", "role 'munge' needs 'rr', which is not in play 'p' (did you mean 'r'?)"},
+    {"CycleOfNeeds", "site.yaml",
+     "- {play: p, hosts: all, roles: [{role: r, needs: munge}, {role: munge, needs: r}]}",
+     "site.yaml:1:33", "roles need each other: r → munge → r"},
+    {"NeedsItself", "site.yaml", "- {play: p, hosts: all, roles: [{role: r, needs: r}]}",
+     "site.yaml:1:33", "roles need each other: r → r"},
+    {"BadRoleWhen", "site.yaml", "- {play: p, hosts: all, roles: [{role: r, when: 'a ='}]}",
+     "site.yaml:1:5", "="},
+
+    {"TaskIsText", kTasks, "- install vim\n", "main.yaml:1:3", "a task is a map"},
+    {"UnknownResource", kTasks, "- {name: a, pakage: {name: x}}", "main.yaml:1:13",
+     "unknown key 'pakage' in a task (did you mean 'package'?)"},
+    {"ForeignResource", kTasks, "- {name: a, apt: {name: x}}", "main.yaml:1:13", "use package"},
+    {"UnknownTaskKey", kTasks, "- {name: a, wen: x, package: {name: x}}", "main.yaml:1:13",
+     "did you mean 'when'"},
+    {"Register", kTasks, "- {name: a, register: x, package: {name: x}}", "main.yaml:1:13",
+     "a task cannot use what another printed"},
+    {"TwoResources", kTasks, "- {name: a, package: {name: x}, group: {name: y}}", "main.yaml:1:33",
+     "a second resource in one task: it has 'package' already"},
+    {"NoResource", kTasks, "- {name: a}", "main.yaml:1:3", "a task needs a resource"},
+    {"NoName", kTasks, "- package: {name: x}", "main.yaml:1:3", "a task needs a name"},
+    {"UnknownParameter", kTasks, "- {name: a, file: {path: /a, content: x, onwer: y}}",
+     "main.yaml:1:42", "unknown key 'onwer' in 'file' (did you mean 'owner'?)"},
+    {"ForeignParameter", kTasks, "- {name: a, file: {dest: /a, content: x}}", "main.yaml:1:20",
+     "use path"},
+    {"EmptyParameter", kTasks, "- {name: a, package: {name: }}", "main.yaml:1:23",
+     "'name' is empty"},
+    {"ResourceIsText", kTasks, "- {name: a, package: vim}", "main.yaml:1:22",
+     "'package' takes a map of parameters: name, names"},
+    {"MissingParameter", kTasks, "- {name: a, directory: {mode: \"0755\"}}", "main.yaml:1:13",
+     "'directory' lacks 'path'"},
+    {"RelativePath", kTasks, "- {name: a, directory: {path: srv}}", "main.yaml:1:31",
+     "'path' must be an absolute path, not 'srv'"},
+    {"DecimalMode", kTasks, "- {name: a, directory: {path: /a, mode: 755}}", "main.yaml:1:41",
+     "'mode' must be a quoted octal string such as \"0644\", not 755"},
+    {"SymbolicMode", kTasks, "- {name: a, directory: {path: /a, mode: u+x}}", "main.yaml:1:41",
+     "quoted octal string"},
+    {"ModeTooLarge", kTasks, "- {name: a, directory: {path: /a, mode: \"17777\"}}", "main.yaml:1:41",
+     "quoted octal string"},
+    {"BoolAsYes", kTasks, "- {name: a, unit: {name: a.service, enabled: yes}}", "main.yaml:1:46",
+     "'enabled' must be true or false, not \"yes\""},
+    {"UnknownState", kTasks, "- {name: a, unit: {name: a.service, state: runing}}", "main.yaml:1:44",
+     "'state' must be one of started, stopped, restarted, reloaded, not 'runing'"},
+    {"UnitWithoutSuffix", kTasks, "- {name: a, unit: {name: munge, state: started}}",
+     "main.yaml:1:26", "'munge.service'?"},
+    {"RestartByATask", kTasks, "- {name: a, unit: {name: a.service, state: restarted}}",
+     "main.yaml:1:13", "move it to a handler"},
+    {"NegativeUid", kTasks, "- {name: a, user: {name: a, uid: -1}}", "main.yaml:1:34",
+     "'uid' must be a whole number from 0 to 4294967295, not -1"},
+    {"DurationWithoutUnit", kTasks, "- {name: a, command: {argv: [a], creates: /a, timeout: 5}}",
+     "main.yaml:1:56", "a duration with its unit"},
+    {"CommandAsText", kTasks, "- {name: a, command: {argv: ls -l, creates: /a}}", "main.yaml:1:29",
+     "'argv' must be a list, a program and its arguments"},
+    {"CommandWithoutEnd", kTasks, "- {name: a, command: {argv: [ls]}}", "main.yaml:1:13",
+     "lacks one of creates, unless or changes: false, so that a second apply can change nothing"},
+    {"CommandWithTwoEnds", kTasks,
+     "- {name: a, command: {argv: [ls], creates: /a, changes: false}}", "main.yaml:1:13",
+     "has creates and changes, but takes only one of"},
+    {"ChangesTrue", kTasks, "- {name: a, command: {argv: [ls], changes: true}}", "main.yaml:1:44",
+     "say when there is nothing to do"},
+    {"FileWithoutContent", kTasks, "- {name: a, file: {path: /a}}", "main.yaml:1:13",
+     "lacks one of content, template or source"},
+    {"FileWithTwoContents", kTasks, "- {name: a, file: {path: /a, content: x, source: f}}",
+     "main.yaml:1:13", "has content and source"},
+    {"ValidateWithoutPath", kTasks,
+     "- {name: a, file: {path: /a, content: x, validate: [visudo, -c]}}", "main.yaml:1:52",
+     "\"%s\""},
+    {"AbsentFileWithContent", kTasks, "- {name: a, file: {path: /a, content: x, state: absent}}",
+     "main.yaml:1:13", "has 'content', but its state is absent"},
+    {"MissingTemplate", kTasks, "- {name: a, file: {path: /a, template: motd.j}}", "main.yaml:1:40",
+     "no file playbooks/roles/r/templates/motd.j (did you mean 'motd.j2'?)"},
+    {"MissingSource", kTasks, "- {name: a, file: {path: /a, source: ../../site.yaml}}",
+     "main.yaml:1:38", "no file playbooks/roles/r/files/../../site.yaml"},
+    {"UnknownHandler", kTasks, "- {name: a, notify: restart mung, package: {name: x}}",
+     "main.yaml:1:21", "unknown handler 'restart mung' (did you mean 'restart munge'?)"},
+    {"BadTemplateInATask", kTasks, "- name: a\n  package: {name: \"{{ x | }}\"}\n",
+     "main.yaml:2:2", ""},
+    {"UnquotedTemplate", kTasks, "- name: a\n  package: {name: {{ x }}}\n", "main.yaml:2:", "quotes"},
+    {"UnquotedTemplateAtTheStart", kTasks, "- name: a\n  file:\n    path: {{ x }}/a\n",
+     "main.yaml:3:", "needs quotes"},
+    {"TemplateInWhen", kTasks, "- {name: a, when: \"{{ x }}\", package: {name: x}}",
+     "main.yaml:1:19", "write it without {{ and }}"},
+    {"LoopOverAMap", kTasks, "- {name: a, loop: {x: 1}, package: {name: x}}", "main.yaml:1:19",
+     "'loop' takes a list"},
+    {"MissingInclude", kTasks, "- include: main.yml\n", "main.yaml:1:12",
+     "no file playbooks/roles/r/tasks/main.yml (did you mean 'main.yaml'?)"},
+    {"IncludesItself", kTasks, "- include: main.yaml\n", "main.yaml:1:12", "includes itself"},
+    {"IncludeWithLoop", kTasks, "- {include: main.yaml, loop: [1]}\n", "main.yaml:1:24",
+     "unknown key 'loop' in an include"},
+    {"TwoRepositoryKeys", kTasks,
+     "- {name: a, package_repository: {name: a, uris: u, suites: s, key: k, key_file: f}}",
+     "main.yaml:1:13", "has key and key_file"},
+
+    {"HandlerThatNotifies", "roles/r/handlers/main.yaml",
+     "- {name: h, notify: h, command: {argv: [a]}}", "main.yaml:1:13", "a handler has no 'notify'"},
+    {"HandlerTwice", "roles/r/handlers/main.yaml",
+     "- {name: restart munge, command: {argv: [a]}}\n- {name: restart munge, command: {argv: [a]}}",
+     "main.yaml:2:3", "a second handler 'restart munge'"},
+    {"BadTemplateFile", "roles/r/templates/bad.j2", "one\n{% if x %}\n", "roles/r/templates/bad.j2:2:",
+     ""},
+    {"ReservedDefault", "roles/r/defaults/main.yaml", "nodes: 3\n", "defaults/main.yaml:1:1",
+     "'nodes' is a name that Muster itself gives"},
+    {"BadVariableName", "roles/r/defaults/main.yaml", "my-port: 3\n", "defaults/main.yaml:1:1",
+     "is no name for a variable"},
+    {"FolderThatIsNeverRead", "roles/r/vars/main.yaml", "a: 1\n", "roles/r/vars/main.yaml",
+     "put variables into defaults/ or the inventory"},
+    {"YmlFile", "roles/r/handlers/main.yml", "", "roles/r/handlers/main.yml", "rename it to"},
+};
+
+class BadInputTest : public ::testing::TestWithParam<BadInput> {};
+
+TEST_P(BadInputTest, NamesPlaceAndRemedy) {
+  const BadInput& row = GetParam();
+  FileTree site = {
+      {"playbooks/site.yaml", "- {play: p, hosts: all, roles: [r]}"},
+      {"playbooks/roles/r/tasks/main.yaml", "- {name: a, package: {name: x}}"},
+      {"playbooks/roles/r/handlers/main.yaml", "- {name: restart munge, command: {argv: [a]}}"},
+      {"playbooks/roles/r/templates/motd.j2", "hello\n"},
+      {"playbooks/roles/r/files/f", "hello\n"},
+      {"playbooks/roles/munge/tasks/main.yaml", ""},
+  };
+  site[absl::StrCat("playbooks/", row.path)] = row.text;
+  const absl::Status status = LoadPlaybook(site, "playbooks/site.yaml").status();
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(row.says)));
+  const std::string first(status.message().substr(0, status.message().find(": ")));
+  EXPECT_THAT(first, StartsWith("playbooks/"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr(row.place));
+  EXPECT_EQ(status.message().find("\n\n"), absl::string_view::npos) << "one error is enough";
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, BadInputTest, ::testing::ValuesIn(kRows),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace muster::controller

@@ -1,0 +1,114 @@
+// Every parameter of every resource reaches its field.
+#include <ostream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include "controller/playbook/schema.h"
+#include "tests/unit/controller/playbook/compile_fixture.h"
+
+namespace muster::controller {
+namespace {
+
+struct Row {
+  const char* name;
+  const char* resource;  // as written in a task
+  const char* step;      // the resource field of the step, as text
+};
+
+std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.name; }
+
+const Row kRows[] = {
+    {"Package", "package: {name: munge, state: latest, recommends: true}",
+     "package { names: 'munge' state: PACKAGE_STATE_LATEST install_recommends: true }"},
+    {"PackageVersion", "package: {names: [a, b], version: 1.20, state: present}",
+     "package { names: 'a' names: 'b' version: '1.20' state: PACKAGE_STATE_PRESENT }"},
+    {"PackageRepository",
+     "package_repository: {name: slurm, uris: 'http://m/d', suites: [s1, s2], components: main, "
+     "types: [deb, deb-src], architectures: amd64, key_file: slurm.asc}",
+     "package_repository { name: 'slurm' uris: 'http://m/d' suites: 's1' suites: 's2' "
+     "components: 'main' types: 'deb' types: 'deb-src' architectures: 'amd64' key: 'KEY' }"},
+    {"PackageRepositoryGone", "package_repository: {name: slurm, state: absent}",
+     "package_repository { name: 'slurm' state: PRESENCE_ABSENT }"},
+    {"PackageRepositorySigned",
+     "package_repository: {name: s, uris: u, suites: s, signed_by: /k.gpg, key: \"{{ none }}\"}",
+     "package_repository { name: 's' uris: 'u' suites: 's' signed_by: '/k.gpg' }"},
+    {"File",
+     "file: {path: /etc/a, content: hello, owner: root, group: adm, mode: \"0640\", "
+     "validate: [visudo, -cf, \"%s\"], only_if_missing: true}",
+     "file { path: '/etc/a' content: 'hello' owner: 'root' group: 'adm' mode: 416 "
+     "validate: 'visudo' validate: '-cf' validate: '%s' only_if_missing: true }"},
+    {"FileFromTemplate", "file: {path: /etc/a, template: motd.j2}",
+     "file { path: '/etc/a' content: 'on c001\\n' }"},
+    {"FileFromSource", "file: {path: /etc/a, source: \"{{ 'slurm' }}.asc\"}",
+     "file { path: '/etc/a' content: 'KEY' }"},
+    {"FileGone", "file: {path: /etc/a, state: absent}",
+     "file { path: '/etc/a' state: PRESENCE_ABSENT }"},
+    {"Directory", "directory: {path: /srv, owner: 1000, group: users, mode: \"2775\"}",
+     "directory { path: '/srv' owner: '1000' group: 'users' mode: 1533 }"},
+    {"DirectoryGone", "directory: {path: /srv, state: absent, recursive: true}",
+     "directory { path: '/srv' state: PRESENCE_ABSENT recursive: true }"},
+    {"Symlink", "symlink: {path: /a, target: b, state: present}",
+     "symlink { path: '/a' target: 'b' state: PRESENCE_PRESENT }"},
+    {"Unit", "unit: {name: munge.service, state: started, enabled: true, masked: false}",
+     "unit { name: 'munge.service' state: UNIT_STATE_STARTED enabled: true masked: false }"},
+    {"User",
+     "user: {name: ann, state: present, uid: 1001, group: staff, groups: [adm, video], "
+     "home: /home/ann, shell: /bin/bash, comment: Ann, system: false, create_home: true, "
+     "password_hash: \"$6$x\", authorized_keys: [k1, k2]}",
+     "user { name: 'ann' state: PRESENCE_PRESENT uid: 1001 primary_group: 'staff' groups: 'adm' "
+     "groups: 'video' home: '/home/ann' shell: '/bin/bash' comment: 'Ann' create_home: true "
+     "password_hash: '$6$x' authorized_keys: 'k1' authorized_keys: 'k2' }"},
+    {"Group", "group: {name: staff, gid: 900, system: true, state: present}",
+     "group { name: 'staff' gid: 900 system: true state: PRESENCE_PRESENT }"},
+    {"Command",
+     "command: {argv: [make, -C, \"{{ cluster }}\"], unless: [test, -e, /x], directory: /src, "
+     "environment: {A: 1, B: \"{{ node.name }}\"}, timeout: 1h30m, retries: 3, "
+     "retry_delay: 500ms}",
+     "command { argv: 'make' argv: '-C' argv: 'hpc1' unless: 'test' unless: '-e' unless: '/x' "
+     "directory: '/src' environment { key: 'A' value: '1' } environment { key: 'B' value: 'c001' } "
+     "timeout { seconds: 5400 } retries: 3 retry_delay { nanos: 500000000 } }"},
+    {"CommandThatReads", "command: {argv: [scontrol, ping], changes: false}",
+     "command { argv: 'scontrol' argv: 'ping' changes_nothing: true }"},
+    {"CommandThatCreates", "command: {argv: [mkfs, /dev/x], creates: /mnt/x}",
+     "command { argv: 'mkfs' argv: '/dev/x' creates: '/mnt/x' }"},
+    {"Hostname", "hostname: {name: \"{{ node.name }}\"}", "hostname { name: 'c001' }"},
+};
+
+class ResourceTest : public CompileTest, public ::testing::WithParamInterface<Row> {};
+
+TEST_P(ResourceTest, ReachesThePlan) {
+  SetTasks(absl::StrCat("- name: a\n  ", GetParam().resource, "\n"));
+  site["playbooks/roles/r/templates/motd.j2"] = "on {{ node.name }}\n";
+  site["playbooks/roles/r/files/slurm.asc"] = "KEY";
+  v1::Step step = Compile().roles(0).steps(0);
+  step.clear_step_id();
+  step.clear_name();
+  step.clear_source();
+  v1::Step expected;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(GetParam().step, &expected));
+  EXPECT_EQ(step.DebugString(), expected.DebugString());
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, ResourceTest, ::testing::ValuesIn(kRows),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// The tables speak of fields by name: each must be there, and no resource of a step forgotten.
+TEST(Schema, NamesTheFieldsOfThePlan) {
+  const google::protobuf::OneofDescriptor* resources =
+      v1::Step::descriptor()->FindOneofByName("resource");
+  EXPECT_EQ(playbook::ResourceTypes().size(), static_cast<size_t>(resources->field_count()));
+  for (const playbook::ResourceType& type : playbook::ResourceTypes()) {
+    const auto* field = v1::Step::descriptor()->FindFieldByName(type.key);
+    ASSERT_NE(field, nullptr) << type.key;
+    for (const playbook::Param& param : type.params) {
+      EXPECT_NE(field->message_type()->FindFieldByName(param.field), nullptr)
+          << type.key << "." << param.key;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace muster::controller
