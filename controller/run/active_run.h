@@ -1,0 +1,41 @@
+// A run that is going on, in memory.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "controller/playbook/compiler.h"
+#include "controller/run/run_events.h"
+#include "controller/run/run_state.h"
+#include "controller/store/tables.h"
+#include "muster/v1/agent_session.pb.h"
+#include "muster/v1/run.pb.h"
+
+namespace muster::controller {
+
+struct ActiveRun {
+  ActiveRun(RunRecord record_in, RunState state_in, uint64_t last_sequence)
+      : record(std::move(record_in)),
+        state(std::move(state_in)),
+        log(std::make_shared<RunEventLog>(last_sequence)) {}
+
+  RunRecord record;
+  bool record_changed = false;  // to be stored with the next transition
+  v1::CreateRunRequest request;
+  CompileOptions options;
+  std::shared_ptr<const Playbook> playbook;
+  std::shared_ptr<const Inventory> inventory;
+  RunState state;
+  RunActions pending;  // not carried out yet, because the store could not keep what led to them
+  std::shared_ptr<RunEventLog> log;
+  // The current play's plans by node, until the node is through with it.
+  std::map<std::string, std::shared_ptr<const v1::ControllerMessage>> plans;
+  // Results that are counted already, by {node, "play/step"}.
+  std::map<std::pair<std::string, std::string>, StepOutcome> counted;
+};
+
+}  // namespace muster::controller

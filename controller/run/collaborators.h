@@ -1,0 +1,66 @@
+// What the run engine works with, as small seams.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/base/clock.h"
+#include "controller/playbook/compiler.h"
+#include "controller/session/agent_sessions.h"
+#include "controller/store/store.h"
+
+namespace muster::controller {
+
+// The compiler of controller/playbook/compiler.h.
+class Compiler {
+ public:
+  virtual ~Compiler() = default;
+  virtual absl::StatusOr<std::shared_ptr<const Playbook>> Load(const FileTree& site,
+                                                               absl::string_view path) = 0;
+  virtual std::vector<std::string> Plays(const Playbook& playbook) = 0;
+  virtual absl::StatusOr<std::vector<std::string>> SelectNodes(const Playbook& playbook,
+                                                               size_t play_index,
+                                                               const Inventory& inventory,
+                                                               absl::string_view limit) = 0;
+  virtual std::vector<NodePlan> Compile(const Playbook& playbook, size_t play_index,
+                                        const Inventory& inventory, const FactsByNode& facts,
+                                        const std::vector<std::string>& nodes,
+                                        const CompileOptions& options,
+                                        SecretSource& secrets) = 0;
+};
+
+struct InventoryVersion {
+  uint64_t revision = 0;
+  std::shared_ptr<const Inventory> inventory;
+};
+
+// The revisions of the inventory, parsed.
+class InventorySource {
+ public:
+  virtual ~InventorySource() = default;
+  // NotFound with the remedy: none applied yet.
+  virtual absl::StatusOr<InventoryVersion> Latest() = 0;
+  virtual absl::StatusOr<std::shared_ptr<const Inventory>> Get(uint64_t revision) = 0;
+};
+
+// All are thread-safe and outlive the engine.
+struct RunCollaborators {
+  Store& store;
+  AgentSessions& sessions;
+  Compiler& compiler;
+  InventorySource& inventory;
+  SecretSource& secrets;
+  Clock& clock;
+  // The files of the bundle with this SHA-256. NotFound: not uploaded.
+  std::function<absl::StatusOr<FileTree>(const std::string& sha256)> load_bundle;
+  // Keeps a content that is too large for a plan.
+  std::function<absl::Status(const std::string& sha256, const std::string& content)> put_blob;
+};
+
+}  // namespace muster::controller

@@ -1,0 +1,102 @@
+#include "controller/run/plan_finish.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/digest.h"
+#include "muster/v1/plan.pb.h"
+
+namespace muster::controller {
+namespace {
+
+// A content this small gains nothing as a blob.
+constexpr size_t kMinBlobBytes = 4096;
+
+std::string SerializeDeterministically(const v1::Plan& plan) {
+  std::string out;
+  {
+    google::protobuf::io::StringOutputStream stream(&out);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    plan.SerializeToCodedStream(&coded);
+  }
+  return out;
+}
+
+std::vector<v1::FileResource*> FilesOf(v1::Plan& plan) {
+  std::vector<v1::FileResource*> files;
+  for (v1::RolePlan& role : *plan.mutable_roles()) {
+    for (auto* steps : {role.mutable_steps(), role.mutable_handlers()}) {
+      for (v1::Step& step : *steps) {
+        if (step.has_file()) files.push_back(step.mutable_file());
+      }
+    }
+  }
+  return files;
+}
+
+void MoveToBlob(v1::FileResource& file, std::map<std::string, std::string>& blobs) {
+  const std::string sha256 = Sha256Hex(file.content());
+  file.set_blob_sha256(sha256);
+  file.set_blob_size(file.content().size());
+  blobs[sha256] = std::move(*file.mutable_content());
+  file.clear_content();
+}
+
+}  // namespace
+
+std::string PlanId(const std::string& run_id, uint32_t play_index) {
+  return absl::StrCat(run_id, "/", play_index);
+}
+
+bool ParsePlanId(const std::string& plan_id, std::string& run_id, uint32_t& play_index) {
+  const size_t slash = plan_id.rfind('/');
+  if (slash == std::string::npos || slash == 0) return false;
+  run_id = plan_id.substr(0, slash);
+  return absl::SimpleAtoi(plan_id.substr(slash + 1), &play_index);
+}
+
+std::string PlanDigest(const v1::Plan& plan) {
+  if (plan.digest().empty()) return Sha256Hex(SerializeDeterministically(plan));
+  v1::Plan copy = plan;
+  copy.clear_digest();
+  return Sha256Hex(SerializeDeterministically(copy));
+}
+
+absl::Status FinishPlan(const PlanIdentity& identity, v1::Plan& plan,
+                        std::map<std::string, std::string>& blobs) {
+  plan.set_plan_id(PlanId(identity.run_id, identity.play_index));
+  plan.set_run_id(identity.run_id);
+  plan.set_play_index(identity.play_index);
+  plan.set_node_uuid(identity.node_uuid);
+  plan.set_node_name(identity.node_name);
+  plan.set_sequence(identity.sequence);
+  plan.mutable_expires_at()->set_seconds(absl::ToUnixSeconds(identity.expires_at));
+  plan.clear_digest();
+  size_t size = plan.ByteSizeLong();
+  if (size > kMaxPlanBytes) {
+    std::vector<v1::FileResource*> files = FilesOf(plan);
+    std::sort(files.begin(), files.end(), [](const auto* a, const auto* b) {
+      return a->content().size() > b->content().size();
+    });
+    for (v1::FileResource* file : files) {
+      if (size <= kMaxPlanBytes || file->content().size() < kMinBlobBytes) break;
+      MoveToBlob(*file, blobs);
+      size = plan.ByteSizeLong();
+    }
+  }
+  if (size > kMaxPlanBytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the plan takes ", size, " bytes, at most ", kMaxPlanBytes,
+                     " can be sent; split the play into several"));
+  }
+  plan.set_digest(PlanDigest(plan));
+  return absl::OkStatus();
+}
+
+}  // namespace muster::controller

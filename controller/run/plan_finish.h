@@ -1,0 +1,44 @@
+// The last touch to a compiled plan.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace muster::v1 {
+class Plan;
+}
+
+namespace muster::controller {
+
+// A plan above this travels with its largest file contents as blobs; gRPC's own limit is 4 MiB.
+inline constexpr size_t kMaxPlanBytes = size_t{3} << 20;
+// How long an agent may start a plan.
+inline constexpr absl::Duration kPlanLifetime = absl::Hours(24);
+
+struct PlanIdentity {
+  std::string run_id;
+  uint32_t play_index = 0;
+  std::string node_uuid;
+  std::string node_name;
+  uint64_t sequence = 0;
+  absl::Time expires_at;
+};
+
+// "<run id>/<play index>".
+std::string PlanId(const std::string& run_id, uint32_t play_index);
+// The reverse; false for what is no plan id.
+bool ParsePlanId(const std::string& plan_id, std::string& run_id, uint32_t& play_index);
+
+// Sets the plan's identity and digest. Contents move from the plan into `blobs` (sha256 → content),
+// the largest first, until it fits. ResourceExhausted: it does not fit even so.
+absl::Status FinishPlan(const PlanIdentity& identity, v1::Plan& plan,
+                        std::map<std::string, std::string>& blobs);
+
+// SHA-256 (hex) over the deterministic serialization with `digest` empty.
+std::string PlanDigest(const v1::Plan& plan);
+
+}  // namespace muster::controller

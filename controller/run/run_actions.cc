@@ -1,0 +1,295 @@
+// RunEngine: carrying out what RunState decided.
+#include <iterator>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/base/status.h"
+#include "common/value/proto_value.h"
+#include "controller/run/active_run.h"
+#include "controller/run/plan_finish.h"
+#include "controller/run/run_engine.h"
+#include "controller/run/run_records.h"
+#include "muster/v1/facts.pb.h"
+#include "muster/v1/plan.pb.h"
+
+namespace muster::controller {
+namespace {
+
+constexpr size_t kRecentLogs = 16;
+// A recap shows an error's beginning; the rest would drown the other nodes.
+constexpr size_t kMaxErrorLines = 12;
+
+absl::Status FirstLines(const absl::Status& error) {
+  const std::vector<std::string> lines =
+      absl::StrSplit(std::string(error.message()), absl::MaxSplits('\n', kMaxErrorLines));
+  const size_t count = std::min(lines.size(), kMaxErrorLines);
+  return absl::Status(error.code(),
+                      absl::StrJoin(lines.begin(), lines.begin() + count, "\n"));
+}
+
+}  // namespace
+
+void RunEngine::Perform(ActiveRun& run, RunActions actions) {
+  run.pending.insert(run.pending.end(), std::make_move_iterator(actions.begin()),
+                     std::make_move_iterator(actions.end()));
+  // Stored first, then acted on. What fails stays pending for the next Tick().
+  if (!Persist(run).ok()) return;
+  while (!run.pending.empty()) {
+    RunActions more;
+    if (!Carry(run, run.pending.front(), more).ok()) return;
+    run.pending.erase(run.pending.begin());
+    run.pending.insert(run.pending.end(), std::make_move_iterator(more.begin()),
+                       std::make_move_iterator(more.end()));
+    if (!Persist(run).ok()) return;
+  }
+}
+
+absl::Status RunEngine::Persist(ActiveRun& run) {
+  const std::vector<const RunNode*> changed = run.state.TakeChanged();
+  if (changed.empty() && !run.record_changed) return absl::OkStatus();
+  const absl::Status status = with_.store.Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.runs().Put(run.record));
+    for (const RunNode* node : changed) {
+      RETURN_IF_ERROR(txn.runs().PutNode(ToRecord(run.record.run_id, *node)));
+    }
+    return absl::OkStatus();
+  });
+  if (status.ok()) {
+    run.record_changed = false;
+  } else {
+    run.state.MarkChanged(changed);
+  }
+  return status;
+}
+
+absl::Status RunEngine::Carry(ActiveRun& run, const RunAction& action, RunActions& more) {
+  switch (action.kind) {
+    case RunAction::kNextPlay: return NextPlay(run, action.play, /*resumed=*/false, more);
+    case RunAction::kGatherFacts: return GatherFacts(run, more);
+    case RunAction::kCompile: return CompilePlay(run, more);
+    case RunAction::kFinish: return Finish(run);
+    case RunAction::kSendPlan: SendPlan(run, action.node); break;
+    case RunAction::kSendCancel:
+      SendCancel(run.state.FindByName(action.node)->uuid,
+                 PlanId(run.record.run_id, action.play));
+      break;
+    case RunAction::kNodeFinished: PublishNodeFinished(run, action.node); break;
+    case RunAction::kPlayStarted: {
+      v1::RunEvent event;
+      v1::PlayStarted& started = *event.mutable_play_started();
+      started.set_play_index(action.play);
+      started.set_name(run.record.plays[action.play]);
+      for (std::string& name : run.state.PlayMembers()) started.add_nodes(std::move(name));
+      event.mutable_time()->set_seconds(absl::ToUnixSeconds(with_.clock.Now()));
+      run.log->Append(std::move(event));
+      break;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::map<std::string, NodeLink>> RunEngine::Links() {
+  std::map<std::string, NodeLink> links;
+  RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::vector<NodeRecord> nodes, txn.nodes().List());
+    for (const NodeRecord& node : nodes) {
+      if (node.state != NodeRecord::kEnrolled && node.state != NodeRecord::kConfigured) continue;
+      links[node.name] = {node.uuid, false};
+    }
+    return absl::OkStatus();
+  }));
+  for (auto& [name, link] : links) link.connected = with_.sessions.IsConnected(link.uuid);
+  return links;
+}
+
+absl::Status RunEngine::NextPlay(ActiveRun& run, uint32_t play, bool resumed, RunActions& more) {
+  ASSIGN_OR_RETURN(const auto links, Links());
+  more = run.state.StartPlay(play, links, resumed, with_.clock.Now());
+  run.plans.clear();
+  run.record.current_play = run.state.play();
+  run.record_changed = true;
+  return absl::OkStatus();
+}
+
+absl::Status RunEngine::GatherFacts(ActiveRun& run, RunActions& more) {
+  ASSIGN_OR_RETURN(const auto links, Links());
+  v1::ControllerMessage message;
+  message.mutable_gather_facts()->set_request_id(
+      PlanId(run.record.run_id, run.state.play()));
+  std::set<std::string> asked;
+  for (const auto& [name, link] : links) {
+    if (link.connected && with_.sessions.Send(link.uuid, message).ok()) asked.insert(link.uuid);
+  }
+  more = run.state.FactsAsked(std::move(asked), with_.clock.Now());
+  return absl::OkStatus();
+}
+
+absl::Status RunEngine::CompilePlay(ActiveRun& run, RunActions& more) {
+  const std::vector<std::string> targets = run.state.PlanTargets();
+  if (targets.empty()) {
+    more = run.state.Compiled({});
+    return absl::OkStatus();
+  }
+  FactsByNode facts;
+  RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::vector<NodeRecord> nodes, txn.nodes().List());
+    for (const NodeRecord& node : nodes) {
+      if (node.state == NodeRecord::kRemoved || node.facts.empty()) continue;
+      v1::Facts parsed;
+      if (parsed.ParseFromString(node.facts)) facts[node.name] = ProtoToValue(parsed);
+    }
+    return absl::OkStatus();
+  }));
+  return KeepPlans(run,
+                   with_.compiler.Compile(*run.playbook, run.state.play(), *run.inventory, facts,
+                                          targets, run.options, with_.secrets),
+                   more);
+}
+
+absl::Status RunEngine::KeepPlans(ActiveRun& run, std::vector<NodePlan> plans, RunActions& more) {
+  std::map<std::string, absl::Status> errors;
+  for (const std::string& name : run.state.PlanTargets()) {
+    errors[name] = absl::InternalError("the compiler gave no plan");
+  }
+  const uint32_t play = run.state.play();
+  std::map<std::string, uint64_t> sequences;
+  RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
+    for (const NodePlan& compiled : plans) {
+      const RunNode* node = run.state.FindByName(compiled.node);
+      if (node == nullptr || compiled.plan == nullptr) continue;
+      ASSIGN_OR_RETURN(NodeRecord record, txn.nodes().Get(node->uuid));
+      sequences[compiled.node] = ++record.plan_sequence;
+      RETURN_IF_ERROR(txn.nodes().Put(record));
+    }
+    return absl::OkStatus();
+  }));
+  for (NodePlan& compiled : plans) {
+    const RunNode* node = run.state.FindByName(compiled.node);
+    if (node == nullptr) continue;
+    absl::Status status = compiled.error;
+    if (compiled.plan != nullptr) {
+      v1::Plan& plan = *compiled.plan;
+      plan.set_play_name(run.record.plays[play]);
+      plan.set_check_only(run.request.check_only());
+      plan.set_want_diff(run.request.want_diff());
+      status = FinishPlan({run.record.run_id, play, node->uuid, node->name,
+                           sequences[compiled.node], with_.clock.Now() + kPlanLifetime},
+                          plan, compiled.blobs);
+      std::set<std::string> named;
+      for (const auto& [sha256, content] : compiled.blobs) {
+        named.insert(sha256);
+        if (status.ok()) status = with_.put_blob(sha256, content);
+      }
+      if (status.ok()) {
+        blobs_of_node_[node->uuid] = std::move(named);
+        auto message = std::make_shared<v1::ControllerMessage>();
+        *message->mutable_plan() = std::move(plan);
+        run.plans[compiled.node] = std::move(message);
+      }
+    } else if (status.ok()) {
+      status = absl::InternalError("the compiler gave neither a plan nor an error");
+    }
+    if (status.ok()) {
+      errors.erase(compiled.node);
+    } else {
+      errors[compiled.node] = FirstLines(status);
+    }
+  }
+  more = run.state.Compiled(errors);
+  return absl::OkStatus();
+}
+
+void RunEngine::SendPlan(ActiveRun& run, const std::string& node) {
+  const auto plan = run.plans.find(node);
+  if (plan == run.plans.end()) return;
+  const absl::Status sent =
+      with_.sessions.Send(run.state.FindByName(node)->uuid, *plan->second);
+  if (!sent.ok()) run.state.OnSendFailed(node);
+}
+
+void RunEngine::SendCancel(const std::string& uuid, const std::string& plan_id) {
+  v1::ControllerMessage message;
+  message.mutable_cancel_plan()->set_plan_id(plan_id);
+  // Lost with the connection: it is sent again when the agent is back.
+  with_.sessions.Send(uuid, message).IgnoreError();
+}
+
+void RunEngine::PublishNodeFinished(ActiveRun& run, const std::string& node) {
+  v1::RunEvent event;
+  event.set_node(node);
+  event.mutable_time()->set_seconds(absl::ToUnixSeconds(with_.clock.Now()));
+  FillRecap(ToRecord(run.record.run_id, *run.state.FindByName(node)),
+            *event.mutable_node_finished());
+  run.log->Append(std::move(event));
+  run.plans.erase(node);
+}
+
+absl::Status RunEngine::Finish(ActiveRun& run) {
+  RunRecord record = run.record;
+  record.finished_at = with_.clock.Now();
+  record.state = RunRecord::kSucceeded;
+  size_t bad = 0;
+  std::vector<RunNodeRecord> rows;
+  for (const RunNode& node : run.state.nodes()) {
+    rows.push_back(ToRecord(record.run_id, node));
+    if (node.phase == NodePhase::kFailed || node.phase == NodePhase::kUnreachable) ++bad;
+  }
+  if (bad > 0) record.state = RunRecord::kFailed;
+  if (run.state.cancelling()) record.state = RunRecord::kCancelled;
+  RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.runs().Put(record));
+    for (const RunNode& node : run.state.nodes()) {
+      if (run.request.check_only() || node.uuid.empty()) continue;
+      absl::StatusOr<NodeRecord> enrolled = txn.nodes().Get(node.uuid);
+      if (absl::IsNotFound(enrolled.status())) continue;
+      RETURN_IF_ERROR(enrolled.status());
+      if (enrolled->last_run_id != record.run_id) continue;
+      enrolled->last_run_result = ResultWord(node);
+      if (node.phase == NodePhase::kDone && enrolled->state == NodeRecord::kEnrolled) {
+        enrolled->state = NodeRecord::kConfigured;
+      }
+      RETURN_IF_ERROR(txn.nodes().Put(*enrolled));
+    }
+    EventRecord event;
+    event.time = *record.finished_at;
+    event.actor = "controller";
+    event.action = "run.finish";
+    event.subject = record.run_id;
+    event.detail = run.state.cancelling()
+                       ? record.message
+                       : absl::StrCat(rows.size(), " nodes, ", bad, " failed or unreachable");
+    return txn.events().Append(std::move(event));
+  }));
+  run.record = record;
+  v1::RunEvent event;
+  event.mutable_time()->set_seconds(absl::ToUnixSeconds(*record.finished_at));
+  *event.mutable_run_finished() = ToProto(record, rows);
+  run.log->Append(std::move(event));
+  run.log->End();
+  recent_logs_.emplace_back(record.run_id, run.log);
+  if (recent_logs_.size() > kRecentLogs) recent_logs_.pop_front();
+  return absl::OkStatus();
+}
+
+void RunEngine::RemoveFinished() {
+  std::vector<std::string> back;
+  for (auto it = active_.begin(); it != active_.end();) {
+    const ActiveRun& run = *it->second;
+    if (!run.state.finished() || !run.pending.empty() ||
+        run.record.state == RunRecord::kRunning) {
+      ++it;
+      continue;
+    }
+    for (const RunNode& node : run.state.nodes()) {
+      if (node.came_back) back.push_back(node.uuid);
+    }
+    it = active_.erase(it);
+  }
+  for (const std::string& uuid : back) ConsiderCatchUp(uuid);
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,278 @@
+#include "controller/run/run_engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/hostlist.h"
+#include "common/base/id.h"
+#include "common/base/status.h"
+#include "controller/run/active_run.h"
+#include "controller/run/plan_finish.h"
+#include "controller/run/run_history.h"
+#include "controller/run/run_records.h"
+
+namespace muster::controller {
+namespace {
+
+// Events of an earlier process that are not in the store had numbers too.
+constexpr uint64_t kSequenceGap = 100'000;
+
+absl::StatusOr<CompileOptions> OptionsOf(const v1::CreateRunRequest& request) {
+  CompileOptions options;
+  options.limit = request.limit();
+  options.tags.assign(request.tags().begin(), request.tags().end());
+  options.check_only = request.check_only();
+  options.want_diff = request.want_diff();
+  for (const auto& [name, text] : request.extra_vars()) {
+    nlohmann::ordered_json value =
+        nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (value.is_discarded()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("-e ", name, ": '", text, "' is not JSON; a string needs quotes"));
+    }
+    options.extra_vars[name] = std::move(value);
+  }
+  return options;
+}
+
+// The nodes of all plays, in the order of their first play.
+absl::StatusOr<std::vector<RunNode>> SelectNodes(Compiler& compiler, const Playbook& playbook,
+                                                 size_t play_count, const Inventory& inventory,
+                                                 const std::string& limit) {
+  std::vector<RunNode> nodes;
+  std::map<std::string, size_t> index;
+  for (size_t play = 0; play < play_count; ++play) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                     compiler.SelectNodes(playbook, play, inventory, limit));
+    for (const std::string& name : names) {
+      const auto [it, inserted] = index.try_emplace(name, nodes.size());
+      if (inserted) nodes.emplace_back().name = name;
+      nodes[it->second].plays.insert(static_cast<uint32_t>(play));
+    }
+  }
+  return nodes;
+}
+
+}  // namespace
+
+RunEngine::RunEngine(RunCollaborators collaborators) : with_(std::move(collaborators)) {}
+RunEngine::~RunEngine() = default;
+
+ActiveRun* RunEngine::Find(absl::string_view run_id) {
+  const auto it = active_.find(std::string(run_id));
+  return it == active_.end() ? nullptr : it->second.get();
+}
+
+// Everything that follows from the record: also after a restart, hence with the same bundle and
+// the same revision of the inventory.
+absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record) {
+  const v1::CreateRunRequest request = RequestOf(record);
+  ASSIGN_OR_RETURN(CompileOptions options, OptionsOf(request));
+  ASSIGN_OR_RETURN(std::shared_ptr<const Inventory> inventory,
+                   with_.inventory.Get(record.inventory_revision));
+  ASSIGN_OR_RETURN(const FileTree site, with_.load_bundle(request.bundle_sha256()));
+  ASSIGN_OR_RETURN(std::shared_ptr<const Playbook> playbook,
+                   with_.compiler.Load(site, request.playbook()));
+  record.plays = with_.compiler.Plays(*playbook);
+  ASSIGN_OR_RETURN(std::vector<RunNode> nodes,
+                   SelectNodes(with_.compiler, *playbook, record.plays.size(), *inventory,
+                               request.limit()));
+  if (nodes.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no play of ", request.playbook(), " names a node",
+                     request.limit().empty() ? std::string("; see `muster inventory show`")
+                                             : absl::StrCat(" of --limit ", request.limit())));
+  }
+  const auto plays = static_cast<uint32_t>(record.plays.size());
+  auto run = std::make_unique<ActiveRun>(std::move(record), RunState(std::move(nodes), plays), 0);
+  run->request = request;
+  run->options = std::move(options);
+  run->inventory = std::move(inventory);
+  run->playbook = std::move(playbook);
+  return run;
+}
+
+absl::Status RunEngine::CheckNoOverlap(const std::vector<RunNode>& nodes) const {
+  for (const auto& [run_id, run] : active_) {
+    std::vector<std::string> common;
+    for (const RunNode& node : nodes) {
+      if (run->state.FindByName(node.name) != nullptr) common.push_back(node.name);
+    }
+    if (common.empty()) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("run ", run_id, " of ", run->record.created_by, " works on ",
+                     FoldHostlist(std::move(common)), "; wait for it (muster run watch ", run_id,
+                     ") or cancel it (muster run cancel ", run_id, ")"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::Run> RunEngine::Create(const v1::CreateRunRequest& request,
+                                          const RunActor& actor) {
+  return CreateCatchingUp(request, actor, "");
+}
+
+absl::StatusOr<v1::Run> RunEngine::CreateCatchingUp(const v1::CreateRunRequest& request,
+                                                    const RunActor& actor,
+                                                    const std::string& catches_up_run_id) {
+  ASSIGN_OR_RETURN(const InventoryVersion inventory, with_.inventory.Latest());
+  RunRecord record;
+  record.run_id = NewShortId("r");
+  request.SerializeToString(&record.request);
+  record.created_by = actor.actor;
+  record.created_at = with_.clock.Now();
+  record.inventory_revision = inventory.revision;
+  record.catches_up_run_id = catches_up_run_id;
+  ASSIGN_OR_RETURN(std::unique_ptr<ActiveRun> prepared, Prepare(std::move(record)));
+  RETURN_IF_ERROR(CheckNoOverlap(prepared->state.nodes()));
+  RETURN_IF_ERROR(StoreNew(*prepared, actor));
+  ActiveRun& run = *prepared;
+  active_[run.record.run_id] = std::move(prepared);
+
+  std::vector<RunNodeRecord> nodes;
+  for (const RunNode& node : run.state.nodes()) {
+    nodes.push_back(ToRecord(run.record.run_id, node));
+  }
+  const v1::Run answer = ToProto(run.record, nodes);
+  Perform(run, {{RunAction::kNextPlay, "", 0}});
+  RemoveFinished();
+  return answer;
+}
+
+absl::Status RunEngine::StoreNew(const ActiveRun& run, const RunActor& actor) {
+  return with_.store.Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.runs().Put(run.record));
+    std::vector<std::string> names;
+    for (const RunNode& node : run.state.nodes()) {
+      names.push_back(node.name);
+      RETURN_IF_ERROR(txn.runs().PutNode(ToRecord(run.record.run_id, node)));
+      if (run.request.check_only()) continue;
+      absl::StatusOr<NodeRecord> enrolled = txn.nodes().GetByName(node.name);
+      if (absl::IsNotFound(enrolled.status())) continue;
+      RETURN_IF_ERROR(enrolled.status());
+      enrolled->last_run_id = run.record.run_id;
+      enrolled->last_run_result.clear();
+      RETURN_IF_ERROR(txn.nodes().Put(*enrolled));
+    }
+    EventRecord event;
+    event.time = run.record.created_at;
+    event.actor = actor.actor;
+    event.peer = actor.peer;
+    event.action = "run.create";
+    event.subject = run.record.run_id;
+    event.detail = absl::StrCat(run.request.playbook(), run.request.check_only() ? " (check)" : "",
+                                " on ", FoldHostlist(std::move(names)));
+    return txn.events().Append(std::move(event));
+  });
+}
+
+absl::Status RunEngine::Cancel(const std::string& run_id, const RunActor& actor) {
+  ActiveRun* run = Find(run_id);
+  if (run == nullptr) {
+    RETURN_IF_ERROR(with_.store.View(
+        [&](Transaction& txn) { return txn.runs().Get(run_id).status(); }));
+    return absl::FailedPreconditionError(absl::StrCat("run ", run_id, " has ended already"));
+  }
+  if (run->state.cancelling()) return absl::OkStatus();
+  RunRecord record = run->record;
+  record.message = absl::StrCat(kCancelledBy, actor.actor);
+  RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.runs().Put(record));
+    EventRecord event;
+    event.time = with_.clock.Now();
+    event.actor = actor.actor;
+    event.peer = actor.peer;
+    event.action = "run.cancel";
+    event.subject = run_id;
+    return txn.events().Append(std::move(event));
+  }));
+  run->record = std::move(record);
+  Perform(*run, run->state.Cancel());
+  RemoveFinished();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<RunEventLog>> RunEngine::Log(const std::string& run_id) {
+  if (ActiveRun* run = Find(run_id); run != nullptr) return run->log;
+  for (const auto& [id, log] : recent_logs_) {
+    if (id == run_id) return log;
+  }
+  return LogOfEndedRun(with_.store, run_id);
+}
+
+absl::Status RunEngine::Resume() {
+  std::vector<RunRecord> records;
+  RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(records, txn.runs().ListRunning());
+    return absl::OkStatus();
+  }));
+  for (const RunRecord& record : records) {
+    const absl::Status status = ResumeOne(record);
+    if (status.ok()) continue;
+    // One run whose bundle is lost must not keep the controller from starting.
+    RunRecord failed = record;
+    failed.state = RunRecord::kFailed;
+    failed.finished_at = with_.clock.Now();
+    failed.message = absl::StrCat("could not go on after a restart of the controller: ",
+                                  absl::string_view(status.message().data(),
+                                                    status.message().size()));
+    RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
+      RETURN_IF_ERROR(txn.runs().Put(failed));
+      EventRecord event;
+      event.time = *failed.finished_at;
+      event.actor = "controller";
+      event.action = "run.finish";
+      event.subject = failed.run_id;
+      event.detail = failed.message;
+      return txn.events().Append(std::move(event));
+    }));
+  }
+  RemoveFinished();
+  return absl::OkStatus();
+}
+
+absl::Status RunEngine::ResumeOne(const RunRecord& record) {
+  std::vector<RunNodeRecord> rows;
+  std::vector<StepResultRecord> results;
+  RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(rows, txn.runs().ListNodes(record.run_id));
+    ASSIGN_OR_RETURN(results, txn.step_results().List(record.run_id, ""));
+    return absl::OkStatus();
+  }));
+  ASSIGN_OR_RETURN(std::unique_ptr<ActiveRun> prepared, Prepare(record));
+  std::vector<RunNode> nodes;
+  for (const RunNodeRecord& row : rows) {
+    RunNode node = ToRunNode(row);
+    const RunNode* selected = prepared->state.FindByName(row.node);
+    if (selected != nullptr) node.plays = selected->plays;
+    nodes.push_back(std::move(node));
+  }
+  prepared->state = RunState(std::move(nodes), static_cast<uint32_t>(record.plays.size()));
+  const uint64_t last = results.empty() ? 0 : results.back().sequence;
+  prepared->log = std::make_shared<RunEventLog>(last + kSequenceGap);
+  for (const StepResultRecord& result : results) {
+    prepared->log->Append(StepEvent(result));
+    prepared->counted[{result.node, StepKey(result.play_index, result.step_id)}] =
+        static_cast<StepOutcome>(result.status);
+  }
+  ActiveRun& run = *prepared;
+  active_[record.run_id] = std::move(prepared);
+  RunActions actions;
+  RETURN_IF_ERROR(NextPlay(run, record.current_play, /*resumed=*/true, actions));
+  if (absl::StartsWith(record.message, kCancelledBy)) {
+    for (RunAction& action : run.state.Cancel()) actions.push_back(std::move(action));
+  }
+  Perform(run, std::move(actions));
+  return absl::OkStatus();
+}
+
+bool RunEngine::MayFetchBlob(absl::string_view uuid, absl::string_view sha256) const {
+  const auto node = blobs_of_node_.find(std::string(uuid));
+  return node != blobs_of_node_.end() && node->second.count(std::string(sha256)) > 0;
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,112 @@
+// Carries runs out: what RunState decides, done with the store, the sessions and the compiler.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "controller/run/catch_up.h"
+#include "controller/run/collaborators.h"
+#include "controller/run/run_events.h"
+#include "controller/run/run_state.h"
+
+namespace muster::v1 {
+class CreateRunRequest;
+class FactsReport;
+class Hello;
+class PlanReceipt;
+class Report;
+class Run;
+class StepProgress;
+}  // namespace muster::v1
+
+namespace muster::controller {
+
+struct ActiveRun;
+struct NodeRecord;
+struct RunRecord;
+struct StepResultRecord;
+
+// Who asks, for the audit log.
+struct RunActor {
+  std::string actor;  // "admin:alice", "controller"
+  std::string peer;
+};
+
+// Every transition is stored before it is acted on; what the store could not keep is tried again
+// at each Tick(). Not thread-safe: RunManager gives it one caller at a time.
+class RunEngine {
+ public:
+  explicit RunEngine(RunCollaborators collaborators);
+  ~RunEngine();
+
+  // Goes on with the runs that an earlier process left. Call once, first.
+  absl::Status Resume();
+  // Checks the playbook, stores the run and starts it. Errors: of the playbook and the limit, with
+  // their place; FailedPrecondition when another run works on one of the nodes.
+  absl::StatusOr<v1::Run> Create(const v1::CreateRunRequest& request, const RunActor& actor);
+  // FailedPrecondition: it has ended already.
+  absl::Status Cancel(const std::string& run_id, const RunActor& actor);
+  // Of a run that has ended it is put together from the store.
+  absl::StatusOr<std::shared_ptr<RunEventLog>> Log(const std::string& run_id);
+
+  void OnConnected(const std::string& uuid, const v1::Hello& hello);
+  void OnDisconnected(const std::string& uuid);
+  void OnFacts(const std::string& uuid, const v1::FactsReport& report);
+  void OnPlanReceipt(const std::string& uuid, const v1::PlanReceipt& receipt);
+  void OnReport(const std::string& uuid, const v1::Report& report);
+  void OnProgress(const std::string& uuid, const v1::StepProgress& progress);
+  // Call about every second.
+  void Tick();
+
+  // Whether the content is named in the node's newest plan.
+  bool MayFetchBlob(absl::string_view uuid, absl::string_view sha256) const;
+
+ private:
+  absl::StatusOr<v1::Run> CreateCatchingUp(const v1::CreateRunRequest& request,
+                                           const RunActor& actor,
+                                           const std::string& catches_up_run_id);
+  absl::Status CheckNoOverlap(const std::vector<RunNode>& nodes) const;
+  absl::StatusOr<std::unique_ptr<ActiveRun>> Prepare(RunRecord record);
+  absl::Status ResumeOne(const RunRecord& record);
+  absl::Status StoreNew(const ActiveRun& run, const RunActor& actor);
+
+  // run_actions.cc
+  void Perform(ActiveRun& run, RunActions actions);
+  absl::Status Persist(ActiveRun& run);
+  absl::Status Carry(ActiveRun& run, const RunAction& action, RunActions& more);
+  absl::StatusOr<std::map<std::string, NodeLink>> Links();
+  absl::Status NextPlay(ActiveRun& run, uint32_t play, bool resumed, RunActions& more);
+  absl::Status GatherFacts(ActiveRun& run, RunActions& more);
+  absl::Status CompilePlay(ActiveRun& run, RunActions& more);
+  absl::Status KeepPlans(ActiveRun& run, std::vector<NodePlan> plans, RunActions& more);
+  absl::Status Finish(ActiveRun& run);
+  void SendPlan(ActiveRun& run, const std::string& node);
+  void SendCancel(const std::string& uuid, const std::string& plan_id);
+  void PublishNodeFinished(ActiveRun& run, const std::string& node);
+  void RemoveFinished();
+
+  // run_reports.cc
+  absl::Status HandleReport(const std::string& uuid, const v1::Report& report);
+  void HandleBacklog();
+  void ConsiderCatchUp(const std::string& uuid);
+  void StartCatchUps();
+
+  ActiveRun* Find(absl::string_view run_id);
+
+  const RunCollaborators with_;
+  std::map<std::string, std::unique_ptr<ActiveRun>, std::less<>> active_;
+  // The newest logs of runs that have ended, for watchers that connect again.
+  std::deque<std::pair<std::string, std::shared_ptr<RunEventLog>>> recent_logs_;
+  // Reports that the store could not keep; not acknowledged, so agents have them too.
+  std::deque<std::pair<std::string, std::unique_ptr<v1::Report>>> backlog_;
+  std::map<std::string, std::set<std::string>, std::less<>> blobs_of_node_;
+  CatchUp catch_up_;
+};
+
+}  // namespace muster::controller

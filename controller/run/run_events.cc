@@ -1,0 +1,106 @@
+#include "controller/run/run_events.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "muster/v1/run.pb.h"
+
+namespace muster::controller {
+
+uint64_t RunEventLog::ReserveSequence() {
+  absl::MutexLock lock(&mutex_);
+  return ++last_sequence_;
+}
+
+void RunEventLog::Append(v1::RunEvent event) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (event.sequence() == 0) event.set_sequence(++last_sequence_);
+    const auto place = std::upper_bound(
+        kept_.begin(), kept_.end(), event.sequence(),
+        [](uint64_t sequence, const RunEventPtr& kept) { return sequence < kept->sequence(); });
+    kept_.insert(place, std::make_shared<const v1::RunEvent>(std::move(event)));
+    if (kept_.size() > kMaxKept) kept_.pop_front();
+  }
+  Notify();
+}
+
+void RunEventLog::Progress(v1::RunEvent event) {
+  event.set_sequence(0);
+  const auto shared = std::make_shared<const v1::RunEvent>(std::move(event));
+  {
+    absl::MutexLock lock(&mutex_);
+    const uint64_t newest = kept_.empty() ? 0 : kept_.back()->sequence();
+    for (const auto& weak : watches_) {
+      const auto watch = weak.lock();
+      if (watch == nullptr) continue;
+      // Progress that overtakes kept events would show a step after its end.
+      if (watch->after_ < newest || watch->progress_.size() >= RunWatch::kMaxProgress) continue;
+      watch->progress_.push_back(shared);
+    }
+  }
+  Notify();
+}
+
+void RunEventLog::End() {
+  {
+    absl::MutexLock lock(&mutex_);
+    ended_ = true;
+  }
+  Notify();
+}
+
+void RunEventLog::Notify() {
+  std::vector<std::shared_ptr<RunWatch>> watches;
+  {
+    absl::MutexLock lock(&mutex_);
+    auto gone = std::remove_if(watches_.begin(), watches_.end(),
+                               [](const auto& weak) { return weak.expired(); });
+    watches_.erase(gone, watches_.end());
+    for (const auto& weak : watches_) {
+      if (auto watch = weak.lock()) watches.push_back(std::move(watch));
+    }
+  }
+  for (const auto& watch : watches) {
+    absl::MutexLock lock(&watch->callback_mutex_);
+    if (watch->on_ready_) watch->on_ready_();
+  }
+}
+
+std::shared_ptr<RunWatch> RunEventLog::Watch(uint64_t after_sequence,
+                                             std::function<void()> on_ready) {
+  std::shared_ptr<RunWatch> watch(
+      new RunWatch(shared_from_this(), after_sequence, std::move(on_ready)));
+  absl::MutexLock lock(&mutex_);
+  watches_.push_back(watch);
+  return watch;
+}
+
+RunEventPtr RunWatch::Next() {
+  absl::MutexLock lock(&log_->mutex_);
+  const auto next = std::upper_bound(
+      log_->kept_.begin(), log_->kept_.end(), after_,
+      [](uint64_t sequence, const RunEventPtr& kept) { return sequence < kept->sequence(); });
+  // Progress that waits is older than a kept event that came after it.
+  if (!progress_.empty()) {
+    RunEventPtr event = progress_.front();
+    progress_.pop_front();
+    return event;
+  }
+  if (next == log_->kept_.end()) return nullptr;
+  after_ = (*next)->sequence();
+  return *next;
+}
+
+bool RunWatch::AtEnd() {
+  absl::MutexLock lock(&log_->mutex_);
+  return log_->ended_ && progress_.empty() &&
+         (log_->kept_.empty() || log_->kept_.back()->sequence() <= after_);
+}
+
+void RunWatch::Cancel() {
+  absl::MutexLock lock(&callback_mutex_);
+  on_ready_ = nullptr;
+}
+
+}  // namespace muster::controller

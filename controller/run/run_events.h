@@ -1,0 +1,80 @@
+// What the watchers of one run see.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+
+namespace muster::v1 {
+class RunEvent;
+}
+
+namespace muster::controller {
+
+using RunEventPtr = std::shared_ptr<const v1::RunEvent>;
+
+class RunWatch;
+
+// The events of one run in their order. Keeps the newest kMaxKept; progress is passed on and not
+// kept. Thread-safe.
+class RunEventLog : public std::enable_shared_from_this<RunEventLog> {
+ public:
+  static constexpr size_t kMaxKept = 50'000;
+
+  // `last_sequence`: the highest one given out before, by an earlier process.
+  explicit RunEventLog(uint64_t last_sequence) : last_sequence_(last_sequence) {}
+
+  // Takes sequences for events whose place in the order is stored before they are published.
+  uint64_t ReserveSequence();
+  // Gives the event the next sequence unless it has one already, which must be a reserved one.
+  void Append(v1::RunEvent event);
+  // Sequence 0: dropped for a watcher that does not keep up.
+  void Progress(v1::RunEvent event);
+  // No more events; watchers see the end after the last one.
+  void End();
+
+  // `on_ready` is called, from any thread and without locks of the log, whenever Next() may have
+  // something new; never after RunWatch::Cancel() has returned.
+  std::shared_ptr<RunWatch> Watch(uint64_t after_sequence, std::function<void()> on_ready);
+
+ private:
+  friend class RunWatch;
+  void Notify() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  absl::Mutex mutex_;
+  uint64_t last_sequence_ ABSL_GUARDED_BY(mutex_);
+  std::deque<RunEventPtr> kept_ ABSL_GUARDED_BY(mutex_);
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<std::weak_ptr<RunWatch>> watches_ ABSL_GUARDED_BY(mutex_);
+};
+
+// One watcher's place in a log. Bounded: a slow reader gets kept events late and loses progress.
+class RunWatch {
+ public:
+  static constexpr size_t kMaxProgress = 64;
+
+  // The next event; nullptr: none now.
+  RunEventPtr Next();
+  // The log has ended and Next() has given everything.
+  bool AtEnd();
+  // No call of on_ready begins after this; waits for one that is going on.
+  void Cancel();
+
+ private:
+  friend class RunEventLog;
+  RunWatch(std::shared_ptr<RunEventLog> log, uint64_t after, std::function<void()> on_ready)
+      : log_(std::move(log)), after_(after), on_ready_(std::move(on_ready)) {}
+
+  const std::shared_ptr<RunEventLog> log_;
+  uint64_t after_ ABSL_GUARDED_BY(log_->mutex_);
+  std::deque<RunEventPtr> progress_ ABSL_GUARDED_BY(log_->mutex_);
+  absl::Mutex callback_mutex_;
+  std::function<void()> on_ready_ ABSL_GUARDED_BY(callback_mutex_);
+};
+
+}  // namespace muster::controller

@@ -1,0 +1,53 @@
+#include "controller/run/run_history.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "controller/run/run_records.h"
+#include "controller/store/store.h"
+#include "controller/store/tables.h"
+#include "muster/v1/run.pb.h"
+
+namespace muster::controller {
+
+std::string StepKey(uint32_t play_index, const std::string& step_id) {
+  return absl::StrCat(play_index, "/", step_id);
+}
+
+v1::RunEvent StepEvent(const StepResultRecord& result) {
+  v1::RunEvent event;
+  event.set_sequence(result.sequence);
+  const int64_t micros = absl::ToUnixMicros(result.time);
+  event.mutable_time()->set_seconds(micros / 1'000'000);
+  event.mutable_time()->set_nanos(static_cast<int32_t>(micros % 1'000'000) * 1000);
+  event.set_node(result.node);
+  event.mutable_step()->ParseFromString(result.result);
+  return event;
+}
+
+absl::StatusOr<std::shared_ptr<RunEventLog>> LogOfEndedRun(Store& store,
+                                                           const std::string& run_id) {
+  RunRecord record;
+  std::vector<RunNodeRecord> nodes;
+  std::vector<StepResultRecord> results;
+  RETURN_IF_ERROR(store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(record, txn.runs().Get(run_id));
+    ASSIGN_OR_RETURN(nodes, txn.runs().ListNodes(run_id));
+    ASSIGN_OR_RETURN(results, txn.step_results().List(run_id, ""));
+    return absl::OkStatus();
+  }));
+  auto log = std::make_shared<RunEventLog>(results.empty() ? 0 : results.back().sequence);
+  for (const StepResultRecord& result : results) log->Append(StepEvent(result));
+  for (const RunNodeRecord& node : nodes) {
+    v1::RunEvent event;
+    event.set_node(node.node);
+    FillRecap(node, *event.mutable_node_finished());
+    log->Append(std::move(event));
+  }
+  v1::RunEvent end;
+  *end.mutable_run_finished() = ToProto(record, nodes);
+  log->Append(std::move(end));
+  log->End();
+  return log;
+}
+
+}  // namespace muster::controller

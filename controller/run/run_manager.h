@@ -1,0 +1,67 @@
+// The runs of the controller, for many threads: the door to RunEngine.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "controller/run/run_engine.h"
+#include "controller/session/agent_sessions.h"
+
+namespace muster::controller {
+
+struct RunNodeRecord;
+
+// Thread-safe. What agents say is queued and handled by one thread; calls of administrators run
+// in the caller's thread and may wait for a compilation, seconds in a large cluster.
+class RunManager final : public AgentSessionListener {
+ public:
+  explicit RunManager(RunCollaborators collaborators);
+  ~RunManager() override;  // stops
+
+  // Goes on with the runs of an earlier process and starts the thread. Call once, before sessions
+  // are accepted.
+  absl::Status Start();
+  // Runs stay as they are in the store. The listener may still be called; nothing happens then.
+  void Stop();
+
+  absl::StatusOr<v1::Run> Create(const v1::CreateRunRequest& request, const RunActor& actor);
+  absl::Status Cancel(const std::string& run_id, const RunActor& actor);
+  // See RunEventLog::Watch. NotFound: no such run.
+  absl::StatusOr<std::shared_ptr<RunWatch>> Watch(const std::string& run_id,
+                                                  uint64_t after_sequence,
+                                                  std::function<void()> on_ready);
+  // For the session service: whether the node's newest plan names the content.
+  bool MayFetchBlob(absl::string_view uuid, absl::string_view sha256);
+
+  void OnConnected(absl::string_view node_uuid, const v1::Hello& hello) override;
+  void OnDisconnected(absl::string_view node_uuid) override;
+  void OnFacts(absl::string_view node_uuid, const v1::FactsReport& report) override;
+  void OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) override;
+  void OnReport(absl::string_view node_uuid, const v1::Report& report) override;
+  void OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) override;
+
+ private:
+  using Event = std::function<void(RunEngine&)>;
+  void Push(Event event);
+  void Loop();
+  bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(queue_mutex_) {
+    return stopping_ || !queue_.empty();
+  }
+
+  Clock& clock_;
+  absl::Mutex queue_mutex_;
+  std::deque<Event> queue_ ABSL_GUARDED_BY(queue_mutex_);
+  bool stopping_ ABSL_GUARDED_BY(queue_mutex_) = false;
+  absl::Mutex engine_mutex_;
+  RunEngine engine_ ABSL_GUARDED_BY(engine_mutex_);
+  std::thread thread_;
+};
+
+}  // namespace muster::controller

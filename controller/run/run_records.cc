@@ -1,0 +1,94 @@
+#include "controller/run/run_records.h"
+
+#include "absl/time/time.h"
+#include "muster/v1/run.pb.h"
+
+namespace muster::controller {
+namespace {
+
+void SetTime(absl::Time time, google::protobuf::Timestamp& out) {
+  const int64_t micros = absl::ToUnixMicros(time);
+  out.set_seconds(micros / 1'000'000);
+  out.set_nanos(static_cast<int32_t>(micros % 1'000'000) * 1000);
+}
+
+}  // namespace
+
+RunNodeRecord ToRecord(const std::string& run_id, const RunNode& node) {
+  RunNodeRecord record;
+  record.run_id = run_id;
+  record.node = node.name;
+  record.node_uuid = node.uuid;
+  record.state = std::string(NodePhaseName(node.phase));
+  record.play_index = node.play;
+  record.ok = node.ok;
+  record.changed = node.changed;
+  record.failed = node.failed;
+  record.skipped = node.skipped;
+  record.message = node.message;
+  return record;
+}
+
+RunNode ToRunNode(const RunNodeRecord& record) {
+  RunNode node;
+  node.name = record.node;
+  node.uuid = record.node_uuid;
+  node.phase = ParseNodePhase(record.state);
+  node.play = record.play_index;
+  node.ok = record.ok;
+  node.changed = record.changed;
+  node.failed = record.failed;
+  node.skipped = record.skipped;
+  node.message = record.message;
+  return node;
+}
+
+void FillRecap(const RunNodeRecord& record, v1::NodeRecap& recap) {
+  recap.set_node(record.node);
+  recap.set_ok(record.ok);
+  recap.set_changed(record.changed);
+  recap.set_failed(record.failed);
+  recap.set_skipped(record.skipped);
+  recap.set_unreachable(record.state == NodePhaseName(NodePhase::kUnreachable));
+  recap.set_state(record.state);
+  recap.set_message(record.message);
+}
+
+v1::CreateRunRequest RequestOf(const RunRecord& record) {
+  v1::CreateRunRequest request;
+  request.ParseFromString(record.request);
+  return request;
+}
+
+v1::Run ToProto(const RunRecord& record, const std::vector<RunNodeRecord>& nodes) {
+  v1::Run run;
+  const v1::CreateRunRequest request = RequestOf(record);
+  run.set_run_id(record.run_id);
+  run.set_playbook(request.playbook());
+  run.set_bundle_sha256(request.bundle_sha256());
+  run.set_state(static_cast<v1::RunState>(record.state));
+  run.set_check_only(request.check_only());
+  run.set_limit(request.limit());
+  *run.mutable_tags() = request.tags();
+  run.set_created_by(record.created_by);
+  SetTime(record.created_at, *run.mutable_created_at());
+  if (record.finished_at.has_value()) SetTime(*record.finished_at, *run.mutable_finished_at());
+  for (const std::string& play : record.plays) run.add_plays(play);
+  run.set_current_play(record.current_play);
+  for (const RunNodeRecord& node : nodes) FillRecap(node, *run.add_nodes());
+  run.set_message(record.message);
+  run.set_inventory_revision(record.inventory_revision);
+  run.set_catches_up_run_id(record.catches_up_run_id);
+  return run;
+}
+
+std::string ResultWord(const RunNode& node) {
+  switch (node.phase) {
+    case NodePhase::kUnreachable: return "unreachable";
+    case NodePhase::kFailed: return "failed";
+    case NodePhase::kDone: return node.changed > 0 ? "changed" : "ok";
+    default: return "";
+  }
+}
+
+}  // namespace muster::controller

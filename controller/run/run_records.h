@@ -1,0 +1,30 @@
+// Between a run's rows, its protobuf and its state.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "controller/run/run_state.h"
+#include "controller/store/tables.h"
+
+namespace muster::v1 {
+class CreateRunRequest;
+class NodeRecap;
+class Run;
+}  // namespace muster::v1
+
+namespace muster::controller {
+
+RunNodeRecord ToRecord(const std::string& run_id, const RunNode& node);
+RunNode ToRunNode(const RunNodeRecord& record);
+
+void FillRecap(const RunNodeRecord& record, v1::NodeRecap& recap);
+// With the recap of `nodes`, which may be empty.
+v1::Run ToProto(const RunRecord& record, const std::vector<RunNodeRecord>& nodes);
+v1::CreateRunRequest RequestOf(const RunRecord& record);
+
+// NodeRecord::last_run_result of a node that ended so: ok, changed, failed, unreachable; "" when
+// it was cancelled.
+std::string ResultWord(const RunNode& node);
+
+}  // namespace muster::controller

@@ -1,0 +1,337 @@
+#include "controller/run/run_state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace muster::controller {
+namespace {
+
+struct PhaseName {
+  NodePhase phase;
+  const char* name;
+};
+constexpr PhaseName kPhaseNames[] = {
+    {NodePhase::kWaiting, "waiting"},         {NodePhase::kRunning, "running"},
+    {NodePhase::kDone, "done"},               {NodePhase::kFailed, "failed"},
+    {NodePhase::kUnreachable, "unreachable"}, {NodePhase::kCancelled, "cancelled"},
+};
+
+uint32_t* Counter(RunNode& node, StepOutcome outcome) {
+  switch (outcome) {
+    case StepOutcome::kOk: return &node.ok;
+    case StepOutcome::kChanged: return &node.changed;
+    case StepOutcome::kFailed: return &node.failed;
+    case StepOutcome::kSkipped: return &node.skipped;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+absl::string_view NodePhaseName(NodePhase phase) {
+  for (const PhaseName& row : kPhaseNames) {
+    if (row.phase == phase) return row.name;
+  }
+  return "waiting";
+}
+
+NodePhase ParseNodePhase(absl::string_view name) {
+  for (const PhaseName& row : kPhaseNames) {
+    if (name == row.name) return row.phase;
+  }
+  return NodePhase::kWaiting;
+}
+
+bool IsOut(NodePhase phase) {
+  return phase == NodePhase::kFailed || phase == NodePhase::kUnreachable ||
+         phase == NodePhase::kCancelled;
+}
+
+void CountStep(RunNode& node, std::optional<StepOutcome> earlier, StepOutcome now) {
+  if (earlier.has_value()) {
+    if (uint32_t* counter = Counter(node, *earlier); counter != nullptr && *counter > 0) --*counter;
+  }
+  if (uint32_t* counter = Counter(node, now); counter != nullptr) ++*counter;
+}
+
+void ApplyOutcome(RunNode& node, uint32_t play, bool succeeded, bool cancelled,
+                  absl::string_view message) {
+  if (IsOut(node.phase) || node.play != play || node.phase == NodePhase::kDone) return;
+  node.phase = succeeded   ? NodePhase::kDone
+               : cancelled ? NodePhase::kCancelled
+                           : NodePhase::kFailed;
+  if (!succeeded && node.message.empty()) node.message = std::string(message);
+}
+
+RunState::RunState(std::vector<RunNode> nodes, uint32_t play_count)
+    : nodes_(std::move(nodes)), play_count_(play_count) {
+  for (size_t i = 0; i < nodes_.size(); ++i) by_name_[nodes_[i].name] = i;
+}
+
+bool RunState::IsOpenMember(const RunNode& node) const {
+  return node.plays.count(play_) > 0 && !IsOut(node.phase) &&
+         !(node.phase == NodePhase::kDone && node.play == play_);
+}
+
+const RunNode* RunState::FindByName(absl::string_view name) const {
+  const auto it = by_name_.find(std::string(name));
+  return it == by_name_.end() ? nullptr : &nodes_[it->second];
+}
+
+const RunNode* RunState::FindByUuid(absl::string_view uuid) const {
+  const auto it = by_uuid_.find(std::string(uuid));
+  return it == by_uuid_.end() ? nullptr : &nodes_[it->second];
+}
+
+RunNode* RunState::Mutable(absl::string_view uuid) {
+  return const_cast<RunNode*>(FindByUuid(uuid));
+}
+
+RunActions RunState::StartPlay(uint32_t play, const std::map<std::string, NodeLink>& links,
+                               bool resumed, absl::Time now) {
+  RunActions actions;
+  for (play_ = play; play_ < play_count_; ++play_) {
+    const auto takes_part = [this](const RunNode& node) {
+      return node.plays.count(play_) > 0 && !IsOut(node.phase);
+    };
+    if (std::any_of(nodes_.begin(), nodes_.end(), takes_part)) break;
+  }
+  if (play_ >= play_count_ || cancelling_) {
+    play_ = std::min(play_, play_count_ == 0 ? 0 : play_count_ - 1);
+    stage_ = Stage::kFinished;
+    actions.push_back({RunAction::kFinish, "", play_});
+    return actions;
+  }
+  stage_ = Stage::kGathering;
+  actions.push_back({RunAction::kPlayStarted, "", play_});
+  by_uuid_.clear();
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    RunNode& node = nodes_[i];
+    const auto link = links.find(node.name);
+    node.uuid = link == links.end() ? "" : link->second.uuid;
+    node.connected = link != links.end() && link->second.connected;
+    if (!node.uuid.empty()) by_uuid_[node.uuid] = i;
+    if (node.plays.count(play_) == 0 || IsOut(node.phase)) continue;
+    if (resumed && node.phase == NodePhase::kDone && node.play == play_) continue;
+    node.phase = NodePhase::kWaiting;
+    node.play = play_;
+    node.plan_ready = node.plan_sent = node.plan_accepted = false;
+    node.away_deadline.reset();
+    if (!node.connected) node.away_deadline = now + (resumed ? kRestartGrace : kConnectGrace);
+    changed_.insert(i);
+    if (node.uuid.empty()) {
+      Leave(node, NodePhase::kUnreachable,
+            absl::StrCat("not enrolled; let it join with `muster node bootstrap ", node.name, "`"),
+            actions);
+    }
+  }
+  actions.push_back({RunAction::kGatherFacts, "", play_});
+  return actions;
+}
+
+RunActions RunState::FactsAsked(std::set<std::string> uuids, absl::Time now) {
+  RunActions actions;
+  facts_awaited_ = std::move(uuids);
+  facts_deadline_ = now + kFactsWait;
+  MaybeCompile(actions);
+  return actions;
+}
+
+RunActions RunState::OnFacts(absl::string_view uuid) {
+  RunActions actions;
+  if (facts_awaited_.erase(std::string(uuid)) > 0) MaybeCompile(actions);
+  return actions;
+}
+
+void RunState::MaybeCompile(RunActions& actions) {
+  if (stage_ != Stage::kGathering || !facts_awaited_.empty()) return;
+  stage_ = Stage::kRunning;
+  actions.push_back({RunAction::kCompile, "", play_});
+}
+
+std::vector<std::string> RunState::PlayMembers() const {
+  std::vector<std::string> names;
+  for (const RunNode& node : nodes_) {
+    if (node.plays.count(play_) > 0 && node.play == play_) names.push_back(node.name);
+  }
+  return names;
+}
+
+std::vector<std::string> RunState::PlanTargets() const {
+  std::vector<std::string> names;
+  for (const RunNode& node : nodes_) {
+    if (IsOpenMember(node) && !node.plan_ready) names.push_back(node.name);
+  }
+  return names;
+}
+
+RunActions RunState::Compiled(const std::map<std::string, absl::Status>& errors) {
+  RunActions actions;
+  for (RunNode& node : nodes_) {
+    if (!IsOpenMember(node) || node.plan_ready) continue;
+    const auto error = errors.find(node.name);
+    if (error != errors.end()) {
+      Leave(node, NodePhase::kFailed,
+            absl::string_view(error->second.message().data(), error->second.message().size()),
+            actions);
+      continue;
+    }
+    node.plan_ready = true;
+    if (node.connected) Send(node, actions);
+  }
+  Settle(actions);
+  return actions;
+}
+
+void RunState::Send(RunNode& node, RunActions& actions) {
+  node.phase = NodePhase::kRunning;
+  node.plan_sent = true;
+  changed_.insert(by_name_.find(node.name)->second);
+  actions.push_back({RunAction::kSendPlan, node.name, play_});
+}
+
+void RunState::Leave(RunNode& node, NodePhase phase, absl::string_view message,
+                     RunActions& actions) {
+  node.phase = phase;
+  if (node.message.empty()) node.message = std::string(message);
+  node.away_deadline.reset();
+  changed_.insert(by_name_.find(node.name)->second);
+  actions.push_back({RunAction::kNodeFinished, node.name, play_});
+}
+
+RunActions RunState::OnConnected(absl::string_view uuid) {
+  RunActions actions;
+  RunNode* node = Mutable(uuid);
+  if (node == nullptr) return actions;
+  node->connected = true;
+  node->plan_sent = false;
+  node->away_deadline.reset();
+  if (node->phase == NodePhase::kUnreachable) node->came_back = true;
+  if (stage_ != Stage::kRunning || !IsOpenMember(*node)) return actions;
+  if (cancelling_) {
+    actions.push_back({RunAction::kSendCancel, node->name, play_});
+  } else if (node->plan_ready) {
+    Send(*node, actions);
+  }
+  return actions;
+}
+
+RunActions RunState::OnDisconnected(absl::string_view uuid, absl::Time now) {
+  RunActions actions;
+  if (RunNode* node = Mutable(uuid); node != nullptr) {
+    node->connected = false;
+    node->plan_sent = false;
+    node->came_back = false;
+    if (IsOpenMember(*node)) node->away_deadline = now + kReconnectGrace;
+  }
+  if (facts_awaited_.erase(std::string(uuid)) > 0) MaybeCompile(actions);
+  return actions;
+}
+
+RunActions RunState::OnReceipt(absl::string_view uuid, uint32_t play, bool accepted,
+                               absl::string_view reason) {
+  RunActions actions;
+  RunNode* node = Mutable(uuid);
+  if (node == nullptr || play != play_ || !IsOpenMember(*node) || !node->plan_ready) {
+    return actions;
+  }
+  if (accepted) {
+    node->plan_accepted = true;
+    return actions;
+  }
+  Leave(*node, NodePhase::kFailed, absl::StrCat("the agent refused the plan: ", reason), actions);
+  Settle(actions);
+  return actions;
+}
+
+void RunState::OnSendFailed(absl::string_view name) {
+  const auto it = by_name_.find(std::string(name));
+  if (it != by_name_.end()) nodes_[it->second].plan_sent = false;
+}
+
+RunActions RunState::Replace(const RunNode& node) {
+  RunActions actions;
+  RunNode& own = nodes_[by_name_.find(node.name)->second];
+  const bool was_open = IsOpenMember(own);
+  own = node;
+  if (own.phase == NodePhase::kRunning) own.plan_accepted = true;
+  if (was_open && !IsOpenMember(own)) {
+    own.away_deadline.reset();
+    actions.push_back({RunAction::kNodeFinished, own.name, play_});
+  }
+  Settle(actions);
+  return actions;
+}
+
+RunActions RunState::Cancel() {
+  RunActions actions;
+  if (cancelling_ || stage_ == Stage::kFinished) return actions;
+  cancelling_ = true;
+  for (RunNode& node : nodes_) {
+    const bool open = IsOpenMember(node);
+    const bool later = !open && node.phase == NodePhase::kWaiting;
+    if (!open && !later) continue;
+    const bool has_plan = open && node.phase == NodePhase::kRunning;
+    if (has_plan && node.connected) actions.push_back({RunAction::kSendCancel, node.name, play_});
+    // Who holds the plan tells us where it stopped; nobody else will.
+    if (!has_plan || !node.plan_accepted) {
+      Leave(node, NodePhase::kCancelled, "cancelled", actions);
+    }
+  }
+  Settle(actions);
+  return actions;
+}
+
+RunActions RunState::Tick(absl::Time now) {
+  RunActions actions;
+  if (stage_ != Stage::kGathering && stage_ != Stage::kRunning) return actions;
+  for (RunNode& node : nodes_) {
+    if (!IsOpenMember(node)) continue;
+    if (node.away_deadline.has_value() && now >= *node.away_deadline) {
+      Leave(node, NodePhase::kUnreachable,
+            node.phase == NodePhase::kRunning
+                ? "lost during the play; what it did meanwhile is reported when it is back"
+                : "not connected; look at the agent: `systemctl status muster-agent` on the node",
+            actions);
+    } else if (stage_ == Stage::kRunning && !cancelling_ && node.connected && node.plan_ready &&
+               !node.plan_sent) {
+      Send(node, actions);
+    }
+  }
+  if (stage_ == Stage::kGathering && now >= facts_deadline_) {
+    facts_awaited_.clear();
+    MaybeCompile(actions);
+  }
+  Settle(actions);
+  return actions;
+}
+
+void RunState::Settle(RunActions& actions) {
+  if (stage_ != Stage::kGathering && stage_ != Stage::kRunning) return;
+  if (std::any_of(nodes_.begin(), nodes_.end(),
+                  [this](const RunNode& node) { return IsOpenMember(node); })) {
+    return;
+  }
+  if (cancelling_ || play_ + 1 >= play_count_) {
+    stage_ = Stage::kFinished;
+    actions.push_back({RunAction::kFinish, "", play_});
+  } else {
+    stage_ = Stage::kBetween;
+    actions.push_back({RunAction::kNextPlay, "", play_ + 1});
+  }
+}
+
+std::vector<const RunNode*> RunState::TakeChanged() {
+  std::vector<const RunNode*> nodes;
+  for (const size_t i : changed_) nodes.push_back(&nodes_[i]);
+  changed_.clear();
+  return nodes;
+}
+
+void RunState::MarkChanged(const std::vector<const RunNode*>& nodes) {
+  for (const RunNode* node : nodes) changed_.insert(node - nodes_.data());
+}
+
+}  // namespace muster::controller

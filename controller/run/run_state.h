@@ -1,0 +1,152 @@
+// What a run does next: pure decisions, without threads, clock, store or network.
+//
+// A run goes through its plays one by one. In each play it asks for facts, has plans compiled for
+// the nodes that are still fine, sends them, and waits until every node is done, failed,
+// unreachable or cancelled. Whoever owns a RunState tells it what happened and carries out the
+// actions that it answers with, in their order.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace muster::controller {
+
+// A node that is not connected when its play starts may still come for so long.
+inline constexpr absl::Duration kConnectGrace = absl::Seconds(10);
+// A node that is lost during a play may come back for so long.
+inline constexpr absl::Duration kReconnectGrace = absl::Seconds(15);
+// After a restart of the controller all agents must find it again, with their backoff.
+inline constexpr absl::Duration kRestartGrace = absl::Seconds(60);
+// A node that does not answer in this time keeps its last facts.
+inline constexpr absl::Duration kFactsWait = absl::Seconds(15);
+
+enum class NodePhase { kWaiting, kRunning, kDone, kFailed, kUnreachable, kCancelled };
+// The words of RunNodeRecord::state and NodeRecap.state.
+absl::string_view NodePhaseName(NodePhase phase);
+NodePhase ParseNodePhase(absl::string_view name);  // kWaiting for an unknown word
+// Out of the run for good: takes no part in later plays.
+bool IsOut(NodePhase phase);
+
+enum class StepOutcome { kOk = 1, kChanged = 2, kFailed = 3, kSkipped = 4 };  // as v1::StepStatus
+
+// One node in a run.
+struct RunNode {
+  std::string name;
+  std::string uuid;             // empty: not enrolled
+  std::set<uint32_t> plays;     // that name it
+  NodePhase phase = NodePhase::kWaiting;
+  uint32_t play = 0;            // that the phase is about
+  uint32_t ok = 0, changed = 0, failed = 0, skipped = 0;
+  std::string message;          // first error
+
+  // Forgotten by a restart.
+  bool connected = false;
+  bool plan_ready = false;      // compiled for the current play
+  bool plan_sent = false;       // on the present connection
+  bool plan_accepted = false;   // the agent has it in its journal
+  bool came_back = false;       // connected again after it was unreachable
+  std::optional<absl::Time> away_deadline;  // unreachable from then on
+};
+
+// Counts a step result, in place of the `earlier` one of the same step.
+void CountStep(RunNode& node, std::optional<StepOutcome> earlier, StepOutcome now);
+// The end of the node's plan in `play`. A node that is out already, or past that play, stays as
+// it is: the report came late.
+void ApplyOutcome(RunNode& node, uint32_t play, bool succeeded, bool cancelled,
+                  absl::string_view message);
+
+struct RunAction {
+  enum Kind {
+    kNextPlay,      // call StartPlay() for `play`
+    kPlayStarted,   // tell the watchers
+    kGatherFacts,   // ask the connected nodes, then call FactsAsked()
+    kCompile,       // compile the current play for PlanTargets(), then call Compiled()
+    kSendPlan,      // to `node`
+    kSendCancel,    // to `node`
+    kNodeFinished,  // `node` is through with the play or out of it: tell the watchers
+    kFinish,        // the run has ended
+  };
+  Kind kind;
+  std::string node;
+  uint32_t play = 0;
+};
+using RunActions = std::vector<RunAction>;
+
+// Where a node can be found now.
+struct NodeLink {
+  std::string uuid;
+  bool connected = false;
+};
+
+// Not thread-safe.
+class RunState {
+ public:
+  RunState(std::vector<RunNode> nodes, uint32_t play_count);
+
+  // Starts play `play`, or the next one after it that has nodes left. `links` are the enrolled
+  // nodes by name. `resumed`: the controller was restarted in this play; nodes that are done in it
+  // stay done.
+  RunActions StartPlay(uint32_t play, const std::map<std::string, NodeLink>& links, bool resumed,
+                       absl::Time now);
+  // Facts were asked of these nodes (uuids, not only of the run's).
+  RunActions FactsAsked(std::set<std::string> uuids, absl::Time now);
+  RunActions OnFacts(absl::string_view uuid);
+  // `errors` of the nodes that have no plan; all other targets have one.
+  RunActions Compiled(const std::map<std::string, absl::Status>& errors);
+  RunActions OnConnected(absl::string_view uuid);
+  RunActions OnDisconnected(absl::string_view uuid, absl::Time now);
+  RunActions OnReceipt(absl::string_view uuid, uint32_t play, bool accepted,
+                       absl::string_view reason);
+  // The node's plan could not be sent; it is tried again by Tick().
+  void OnSendFailed(absl::string_view name);
+  // After a report: the node as CountStep or ApplyOutcome made it.
+  RunActions Replace(const RunNode& node);
+  RunActions Cancel();
+  // Call about every second.
+  RunActions Tick(absl::Time now);
+
+  uint32_t play() const { return play_; }
+  bool cancelling() const { return cancelling_; }
+  bool finished() const { return stage_ == Stage::kFinished; }
+  const std::vector<RunNode>& nodes() const { return nodes_; }
+  const RunNode* FindByName(absl::string_view name) const;
+  const RunNode* FindByUuid(absl::string_view uuid) const;
+  // Names of the nodes that wait for a plan of the current play.
+  std::vector<std::string> PlanTargets() const;
+  std::vector<std::string> PlayMembers() const;
+  // Nodes that changed since the last call, to be stored.
+  std::vector<const RunNode*> TakeChanged();
+  // Puts nodes back that could not be stored.
+  void MarkChanged(const std::vector<const RunNode*>& nodes);
+
+ private:
+  enum class Stage { kBetween, kGathering, kRunning, kFinished };
+
+  bool IsOpenMember(const RunNode& node) const;  // of the current play, and not through with it
+  RunNode* Mutable(absl::string_view uuid);
+  void Leave(RunNode& node, NodePhase phase, absl::string_view message, RunActions& actions);
+  void Send(RunNode& node, RunActions& actions);
+  void Settle(RunActions& actions);
+  void MaybeCompile(RunActions& actions);
+
+  std::vector<RunNode> nodes_;
+  uint32_t play_count_;
+  uint32_t play_ = 0;
+  Stage stage_ = Stage::kBetween;
+  bool cancelling_ = false;
+  std::set<std::string> facts_awaited_;
+  absl::Time facts_deadline_;
+  std::map<std::string, size_t, std::less<>> by_name_;
+  std::map<std::string, size_t, std::less<>> by_uuid_;
+  std::set<size_t> changed_;
+};
+
+}  // namespace muster::controller

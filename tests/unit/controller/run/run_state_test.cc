@@ -1,0 +1,234 @@
+#include "controller/run/run_state.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace muster::controller {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const absl::Time kStart = absl::FromUnixSeconds(1700000000);
+
+std::vector<std::string> Words(const RunActions& actions) {
+  static const char* const kNames[] = {"next",  "started", "facts",    "compile",
+                                       "send",  "cancel",  "finished", "end"};
+  std::vector<std::string> words;
+  for (const RunAction& action : actions) {
+    words.push_back(absl::StrCat(kNames[action.kind], action.node.empty() ? "" : " ",
+                                 action.node));
+  }
+  return words;
+}
+
+class RunStateTest : public ::testing::Test {
+ protected:
+  // Nodes a and b in plays 0 and 1, c in play 1 only.
+  RunStateTest() : state_({Node("a", {0, 1}), Node("b", {0, 1}), Node("c", {1})}, 2) {}
+
+  static RunNode Node(const std::string& name, std::set<uint32_t> plays) {
+    RunNode node;
+    node.name = name;
+    node.plays = std::move(plays);
+    return node;
+  }
+  static std::map<std::string, NodeLink> Links(const std::set<std::string>& connected) {
+    std::map<std::string, NodeLink> links;
+    for (const char* name : {"a", "b", "c"}) {
+      links[name] = {absl::StrCat("u", name), connected.count(name) > 0};
+    }
+    return links;
+  }
+  // To the point where all connected nodes of `play` have their plans.
+  RunActions Begin(uint32_t play, const std::set<std::string>& connected) {
+    state_.StartPlay(play, Links(connected), false, now_);
+    state_.FactsAsked({}, now_);
+    return state_.Compiled({});
+  }
+  RunActions Outcome(const std::string& name, bool succeeded) {
+    RunNode node = *state_.FindByName(name);
+    ApplyOutcome(node, state_.play(), succeeded, false, succeeded ? "" : "broke");
+    return state_.Replace(node);
+  }
+  NodePhase Phase(const std::string& name) { return state_.FindByName(name)->phase; }
+
+  absl::Time now_ = kStart;
+  RunState state_;
+};
+
+TEST_F(RunStateTest, PlaysAreBarriers) {
+  EXPECT_THAT(Words(state_.StartPlay(0, Links({"a", "b", "c"}), false, now_)),
+              ElementsAre("started", "facts"));
+  EXPECT_THAT(Words(state_.FactsAsked({"ua", "uc"}, now_)), IsEmpty());
+  EXPECT_THAT(Words(state_.OnFacts("ua")), IsEmpty());
+  EXPECT_THAT(Words(state_.OnFacts("ua")), IsEmpty());
+  EXPECT_THAT(Words(state_.OnFacts("uc")), ElementsAre("compile"));
+  EXPECT_THAT(state_.PlanTargets(), ElementsAre("a", "b"));
+  EXPECT_THAT(Words(state_.Compiled({})), ElementsAre("send a", "send b"));
+  EXPECT_THAT(Words(Outcome("a", true)), ElementsAre("finished a"));
+  EXPECT_THAT(Words(Outcome("b", true)), ElementsAre("finished b", "next"));
+  Begin(1, {"a", "b", "c"});
+  Outcome("a", true);
+  Outcome("b", true);
+  EXPECT_THAT(Words(Outcome("c", true)), ElementsAre("finished c", "end"));
+  EXPECT_TRUE(state_.finished());
+}
+
+TEST_F(RunStateTest, NodeThatFailedTakesNoPartInLaterPlays) {
+  Begin(0, {"a", "b", "c"});
+  Outcome("a", false);
+  EXPECT_THAT(Words(Outcome("b", true)), ElementsAre("finished b", "next"));
+  EXPECT_THAT(Words(Begin(1, {"a", "b", "c"})), ElementsAre("send b", "send c"));
+  EXPECT_EQ(Phase("a"), NodePhase::kFailed);
+  EXPECT_EQ(state_.FindByName("a")->message, "broke");
+}
+
+TEST_F(RunStateTest, PlayWithoutNodesLeftIsPassedOver) {
+  Begin(0, {"a", "b"});
+  Outcome("a", false);
+  EXPECT_THAT(Words(Outcome("b", false)), ElementsAre("finished b", "next"));
+  EXPECT_THAT(Words(state_.StartPlay(1, Links({"c"}), false, now_)),
+              ElementsAre("started", "facts"));
+  RunState only({Node("a", {0})}, 3);
+  only.StartPlay(0, Links({"a"}), false, now_);
+  only.FactsAsked({}, now_);
+  only.Compiled({{"a", absl::InvalidArgumentError("undefined variable")}});
+  EXPECT_EQ(only.FindByName("a")->message, "undefined variable");
+  EXPECT_THAT(Words(only.StartPlay(1, Links({"a"}), false, now_)), ElementsAre("end"));
+}
+
+TEST_F(RunStateTest, CompileErrorFailsOneNodeAlone) {
+  state_.StartPlay(0, Links({"a", "b"}), false, now_);
+  state_.FactsAsked({}, now_);
+  EXPECT_THAT(Words(state_.Compiled({{"a", absl::InvalidArgumentError("x.yaml:3:1: bad")}})),
+              ElementsAre("finished a", "send b"));
+  EXPECT_EQ(Phase("a"), NodePhase::kFailed);
+}
+
+TEST_F(RunStateTest, SilentNodeDelaysFactsOnlyForAWhile) {
+  state_.StartPlay(0, Links({"a", "b"}), false, now_);
+  state_.FactsAsked({"ua", "ub"}, now_);
+  EXPECT_THAT(Words(state_.Tick(now_ + absl::Seconds(14))), IsEmpty());
+  EXPECT_THAT(Words(state_.Tick(now_ + kFactsWait)), ElementsAre("compile"));
+}
+
+TEST_F(RunStateTest, NodeLostWhileFactsAreGatheredDelaysNobody) {
+  state_.StartPlay(0, Links({"a", "b"}), false, now_);
+  state_.FactsAsked({"ua"}, now_);
+  EXPECT_THAT(Words(state_.OnDisconnected("ua", now_)), ElementsAre("compile"));
+}
+
+TEST_F(RunStateTest, AbsentNodeGetsItsPlanWhenItComesInTime) {
+  EXPECT_THAT(Words(Begin(0, {"a"})), ElementsAre("send a"));
+  EXPECT_THAT(Words(state_.Tick(now_ + absl::Seconds(9))), IsEmpty());
+  EXPECT_THAT(Words(state_.OnConnected("ub")), ElementsAre("send b"));
+  EXPECT_THAT(Words(state_.Tick(now_ + absl::Minutes(5))), IsEmpty());
+}
+
+TEST_F(RunStateTest, AbsentNodeBecomesUnreachableAndTheOthersGoOn) {
+  Begin(0, {"a"});
+  Outcome("a", true);
+  EXPECT_THAT(Words(state_.Tick(now_ + kConnectGrace)), ElementsAre("finished b", "next"));
+  EXPECT_EQ(Phase("b"), NodePhase::kUnreachable);
+  EXPECT_THAT(state_.FindByName("b")->message, HasSubstr("not connected"));
+}
+
+TEST_F(RunStateTest, NodeThatIsNotEnrolledIsUnreachableAtOnce) {
+  auto links = Links({"a"});
+  links.erase("b");
+  EXPECT_THAT(Words(state_.StartPlay(0, links, false, now_)),
+              ElementsAre("started", "finished b", "facts"));
+  EXPECT_THAT(state_.FindByName("b")->message, HasSubstr("muster node bootstrap b"));
+}
+
+TEST_F(RunStateTest, LostNodeGetsThePlanAgainWhenItIsBackInTime) {
+  Begin(0, {"a", "b"});
+  EXPECT_THAT(Words(state_.OnDisconnected("ua", now_)), IsEmpty());
+  EXPECT_THAT(Words(state_.Tick(now_ + absl::Seconds(14))), IsEmpty());
+  EXPECT_THAT(Words(state_.OnConnected("ua")), ElementsAre("send a"));
+  EXPECT_EQ(Phase("a"), NodePhase::kRunning);
+}
+
+TEST_F(RunStateTest, LateOutcomeLeavesAnUnreachableNodeUnreachable) {
+  Begin(0, {"a", "b"});
+  state_.OnDisconnected("ua", now_);
+  EXPECT_THAT(Words(state_.Tick(now_ + kReconnectGrace)), ElementsAre("finished a"));
+  EXPECT_THAT(Words(state_.OnConnected("ua")), IsEmpty());
+  EXPECT_TRUE(state_.FindByName("a")->came_back);
+  EXPECT_THAT(Words(Outcome("a", true)), IsEmpty());
+  EXPECT_EQ(Phase("a"), NodePhase::kUnreachable);
+}
+
+TEST_F(RunStateTest, RefusedPlanFailsTheNode) {
+  Begin(0, {"a", "b"});
+  EXPECT_THAT(Words(state_.OnReceipt("ua", 0, true, "")), IsEmpty());
+  EXPECT_THAT(Words(state_.OnReceipt("ub", 0, false, "plan expired 5m ago")),
+              ElementsAre("finished b"));
+  EXPECT_THAT(state_.FindByName("b")->message, HasSubstr("plan expired 5m ago"));
+  EXPECT_THAT(Words(state_.OnReceipt("ua", 1, false, "of another play")), IsEmpty());
+}
+
+TEST_F(RunStateTest, PlanThatCouldNotBeSentIsSentAgain) {
+  Begin(0, {"a", "b"});
+  state_.OnSendFailed("a");
+  EXPECT_THAT(Words(state_.Tick(now_)), ElementsAre("send a"));
+  EXPECT_THAT(Words(state_.Tick(now_)), IsEmpty());
+}
+
+TEST_F(RunStateTest, CancelWaitsOnlyForNodesThatHoldAPlan) {
+  Begin(0, {"a", "b"});
+  state_.OnReceipt("ua", 0, true, "");
+  EXPECT_THAT(Words(state_.Cancel()),
+              ElementsAre("cancel a", "cancel b", "finished b", "finished c"));
+  EXPECT_THAT(Words(state_.Cancel()), IsEmpty());
+  RunNode node = *state_.FindByName("a");
+  ApplyOutcome(node, 0, false, true, "cancelled");
+  EXPECT_THAT(Words(state_.Replace(node)), ElementsAre("finished a", "end"));
+  for (const char* name : {"a", "b", "c"}) EXPECT_EQ(Phase(name), NodePhase::kCancelled) << name;
+}
+
+TEST_F(RunStateTest, CancelReachesANodeThatWasAway) {
+  Begin(0, {"a", "b"});
+  state_.OnReceipt("ua", 0, true, "");
+  state_.OnDisconnected("ua", now_);
+  state_.Cancel();
+  EXPECT_THAT(Words(state_.OnConnected("ua")), ElementsAre("cancel a"));
+}
+
+TEST_F(RunStateTest, RestartKeepsWhatIsDoneAndWaitsLongerForAgents) {
+  RunNode done = Node("a", {0, 1});
+  done.phase = NodePhase::kDone;
+  RunNode running = Node("b", {0, 1});
+  running.phase = NodePhase::kRunning;
+  RunState state({done, running}, 2);
+  state.StartPlay(0, Links({}), true, now_);
+  state.FactsAsked({}, now_);
+  EXPECT_THAT(state.PlanTargets(), ElementsAre("b"));
+  EXPECT_THAT(Words(state.Compiled({})), IsEmpty());
+  EXPECT_THAT(Words(state.Tick(now_ + absl::Seconds(59))), IsEmpty());
+  EXPECT_THAT(Words(state.OnConnected("ub")), ElementsAre("send b"));
+}
+
+TEST(CountStep, ReplacesAnEarlierResultOfTheSameStep) {
+  RunNode node;
+  CountStep(node, std::nullopt, StepOutcome::kFailed);
+  CountStep(node, std::nullopt, StepOutcome::kOk);
+  CountStep(node, StepOutcome::kFailed, StepOutcome::kChanged);
+  EXPECT_EQ(node.failed, 0u);
+  EXPECT_EQ(node.ok, 1u);
+  EXPECT_EQ(node.changed, 1u);
+}
+
+TEST(NodePhase, HasAWordForEach) {
+  for (int i = 0; i <= static_cast<int>(NodePhase::kCancelled); ++i) {
+    const auto phase = static_cast<NodePhase>(i);
+    EXPECT_EQ(ParseNodePhase(NodePhaseName(phase)), phase);
+  }
+}
+
+}  // namespace
+}  // namespace muster::controller
