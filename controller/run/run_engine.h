@@ -57,6 +57,7 @@ class RunEngine {
 
   void OnConnected(const std::string& uuid, const v1::Hello& hello);
   void OnDisconnected(const std::string& uuid);
+  // The facts are in the store already; a run may have waited for them.
   void OnFacts(const std::string& uuid, const v1::FactsReport& report);
   void OnPlanReceipt(const std::string& uuid, const v1::PlanReceipt& receipt);
   void OnReport(const std::string& uuid, const v1::Report& report);

@@ -19,7 +19,8 @@ namespace muster::controller {
 struct RunNodeRecord;
 
 // Thread-safe. What agents say is queued and handled by one thread; calls of administrators run
-// in the caller's thread and may wait for a compilation, seconds in a large cluster.
+// in the caller's thread and may wait for a compilation, seconds in a large cluster. Listens after
+// FactsKeeper, which stores the facts.
 class RunManager final : public AgentSessionListener {
  public:
   explicit RunManager(RunCollaborators collaborators);

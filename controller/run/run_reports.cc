@@ -70,13 +70,6 @@ void RunEngine::OnDisconnected(const std::string& uuid) {
 }
 
 void RunEngine::OnFacts(const std::string& uuid, const v1::FactsReport& report) {
-  with_.store
-      .Update([&](Transaction& txn) -> absl::Status {
-        ASSIGN_OR_RETURN(NodeRecord record, txn.nodes().Get(uuid));
-        report.facts().SerializeToString(&record.facts);
-        return txn.nodes().Put(record);
-      })
-      .IgnoreError();  // the node keeps its last facts, as if it had not answered
   std::string run_id;
   uint32_t play = 0;
   if (!ParsePlanId(report.request_id(), run_id, play)) return;

@@ -1,0 +1,104 @@
+#include "controller/run/playbook_compiler.h"
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/sys/archive.h"
+#include "controller/artifact/blob_store.h"
+#include "controller/artifact/bundle_upload.h"
+#include "controller/inventory/inventory.h"
+#include "controller/store/tables.h"
+#include "muster/v1/inventory.pb.h"
+#include "muster/v1/plan.pb.h"
+
+namespace muster::controller {
+
+absl::StatusOr<std::shared_ptr<const Playbook>> PlaybookCompiler::Load(const FileTree& site,
+                                                                       absl::string_view path) {
+  return LoadPlaybook(site, path);
+}
+
+std::vector<std::string> PlaybookCompiler::Plays(const Playbook& playbook) {
+  return PlayNames(playbook);
+}
+
+absl::StatusOr<std::vector<std::string>> PlaybookCompiler::SelectNodes(
+    const Playbook& playbook, size_t play_index, const Inventory& inventory,
+    absl::string_view limit) {
+  return SelectPlayNodes(playbook, play_index, inventory, limit);
+}
+
+std::vector<NodePlan> PlaybookCompiler::Compile(const Playbook& playbook, size_t play_index,
+                                                const Inventory& inventory,
+                                                const FactsByNode& facts,
+                                                const std::vector<std::string>& nodes,
+                                                const CompileOptions& options,
+                                                SecretSource& secrets) {
+  return CompilePlay(playbook, play_index, inventory, facts, nodes, options, secrets);
+}
+
+absl::StatusOr<InventoryVersion> StoredInventory::Latest() {
+  InventoryRecord record;
+  RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(record, txn.inventory().Latest());
+    return absl::OkStatus();
+  }));
+  InventoryVersion version;
+  version.revision = record.revision;
+  ASSIGN_OR_RETURN(version.inventory, Get(record.revision));
+  return version;
+}
+
+absl::StatusOr<std::shared_ptr<const Inventory>> StoredInventory::Get(uint64_t revision) {
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto it = parsed_.find(revision);
+    if (it != parsed_.end()) return it->second;
+  }
+  InventoryRecord record;
+  RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(record, txn.inventory().Get(revision));
+    return absl::OkStatus();
+  }));
+  v1::ApplyInventoryRequest request;
+  if (!request.ParseFromString(record.files)) {
+    return absl::DataLossError(
+        absl::StrCat("inventory revision ", revision, ": the stored files are damaged"));
+  }
+  std::map<std::string, std::string> files;
+  for (const v1::InventoryFile& file : request.files()) files[file.path()] = file.content();
+  absl::StatusOr<Inventory> inventory = ParseInventory(files);
+  if (!inventory.ok()) {
+    return Annotate(inventory.status(), absl::StrCat("inventory revision ", revision));
+  }
+  auto shared = std::make_shared<const Inventory>(*std::move(inventory));
+  absl::MutexLock lock(&mutex_);
+  parsed_[revision] = shared;
+  if (parsed_.size() > kKept) parsed_.erase(parsed_.begin());
+  return shared;
+}
+
+std::function<absl::StatusOr<FileTree>(const std::string&)> BundleLoader(BlobStore& blobs) {
+  return [&blobs](const std::string& sha256) -> absl::StatusOr<FileTree> {
+    if (!IsSha256(sha256)) {
+      return absl::InvalidArgumentError(absl::StrCat("'", sha256, "' is no digest of a bundle"));
+    }
+    absl::StatusOr<std::string> archive = blobs.ReadAll(sha256, kMaxBundleBytes);
+    if (!archive.ok()) return Annotate(archive.status(), absl::StrCat("bundle ", sha256));
+    return sys::UnpackTarGz(*archive);
+  };
+}
+
+std::function<absl::Status(const std::string&, const std::string&)> BlobKeeper(BlobStore& blobs) {
+  return [&blobs](const std::string& sha256, const std::string& content) -> absl::Status {
+    if (blobs.Has(sha256)) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::string kept, blobs.Put(content));
+    if (kept == sha256) return absl::OkStatus();
+    return absl::InternalError(absl::StrCat("a content of digest ", kept, " was named ", sha256));
+  };
+}
+
+}  // namespace muster::controller
