@@ -1,0 +1,110 @@
+// muster apply: one playbook over many nodes.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "cli/connection.h"
+#include "cli/run_watcher.h"
+#include "cli/site_bundle.h"
+#include "cli/terminal.h"
+#include "cli/verbs.h"
+#include "common/base/status.h"
+#include "muster/v1/run.grpc.pb.h"
+
+namespace muster::cli {
+namespace {
+
+struct ApplyOptions {
+  std::string playbook, limit;
+  std::vector<std::string> tags, extra_vars;
+  bool check = false, diff = false, yes = false, detach = false;
+  WatchOptions watch;
+};
+
+// "name=value": JSON where the value reads as JSON, text otherwise.
+absl::Status AddExtraVar(const std::string& assignment, v1::CreateRunRequest& request) {
+  const std::pair<std::string, std::string> parts =
+      absl::StrSplit(assignment, absl::MaxSplits('=', 1));
+  if (parts.first.empty() || assignment.find('=') == std::string::npos)
+    return absl::InvalidArgumentError(
+        absl::StrCat("-e ", assignment, ": expected name=value, such as -e ntp=10.0.0.1"));
+  const auto json = nlohmann::json::parse(parts.second, nullptr, false);
+  (*request.mutable_extra_vars())[parts.first] =
+      json.is_discarded() ? nlohmann::json(parts.second).dump() : parts.second;
+  return absl::OkStatus();
+}
+
+absl::Status AskFirst(const ApplyOptions& options) {
+  if (options.yes || options.check) return absl::OkStatus();
+  if (!CanAsk())
+    return absl::FailedPreconditionError(
+        "apply changes nodes and there is no terminal to ask; say --yes, or --check to look only");
+  if (Confirm(absl::StrCat("Apply ", options.playbook, " to ",
+                           options.limit.empty() ? "all of its nodes" : options.limit, "?")))
+    return absl::OkStatus();
+  return absl::CancelledError("nothing was applied");
+}
+
+absl::StatusOr<int> Apply(Context& context, const ApplyOptions& options) {
+  v1::CreateRunRequest request;
+  request.set_limit(options.limit);
+  for (const std::string& tag : options.tags) request.add_tags(tag);
+  request.set_check_only(options.check);
+  request.set_want_diff(options.diff);
+  for (const std::string& assignment : options.extra_vars)
+    RETURN_IF_ERROR(AddExtraVar(assignment, request));
+  ASSIGN_OR_RETURN(const SiteBundle bundle, PackSite(options.playbook));
+  RETURN_IF_ERROR(AskFirst(options));
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  RETURN_IF_ERROR(UploadBundle(*connection, bundle));
+  request.set_bundle_sha256(bundle.sha256);
+  request.set_playbook(bundle.playbook);
+  v1::RunService::Stub stub(connection->channel());
+  v1::CreateRunResponse response;
+  RETURN_IF_ERROR(
+      Call(*connection, stub, &v1::RunService::Stub::CreateRun, request, &response));
+  const std::string& run_id = response.run().run_id();
+  if (options.detach) {
+    std::cout << run_id << "\n";
+    return kExitClean;
+  }
+  return WatchRun(context, *connection, run_id, options.watch);
+}
+
+}  // namespace
+
+void AddApply(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand("apply", "Apply a playbook to the nodes it names");
+  auto options = std::make_shared<ApplyOptions>();
+  command->add_option("playbook", options->playbook, "Such as playbooks/site.yaml")
+      ->required()
+      ->type_name("PLAYBOOK");
+  command
+      ->add_option("-l,--limit", options->limit,
+                   "Only these nodes: host list, groups, globs, !exclusions")
+      ->type_name("NODES");
+  command->add_option("-t,--tags", options->tags, "Only tasks with one of these tags")
+      ->delimiter(',')
+      ->type_name("TAG");
+  command->add_flag("-C,--check", options->check, "Change nothing; say what would change");
+  command->add_flag("-D,--diff", options->diff, "Show the differences of files");
+  command->add_option("-e,--extra-vars", options->extra_vars, "name=value; outranks all else")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  command->add_flag("-y,--yes", options->yes, "Do not ask");
+  command->add_flag("-d,--detach", options->detach, "Print the run's id and do not wait");
+  command->add_flag("-v,--verbose", options->watch.verbose,
+                    "Also steps that were ok or skipped");
+  command->add_flag("--detailed-exitcode", options->watch.detailed_exit_code,
+                    "Exit with 2 when something changed");
+  command->footer(
+      "Ctrl-C leaves the run going on; `muster run watch` comes back to it.\n"
+      "Exit codes: 0 clean, 1 usage or refused, 2 changes (--detailed-exitcode), 3 nodes failed,\n"
+      "4 nodes unreachable, 130 detached.");
+  SetAction(command, context, [&context, options] { return Apply(context, *options); });
+}
+
+}  // namespace muster::cli

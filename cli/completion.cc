@@ -1,0 +1,178 @@
+// muster completion: shell completion that knows the live node names.
+//
+// The shells' scripts are thin: they hand the words typed so far to `muster __complete --`, which
+// walks the same verbs that are parsed and asks the controller for names.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "cli/connection.h"
+#include "cli/context.h"
+#include "cli/verbs.h"
+#include "common/base/status.h"
+#include "muster/v1/node.grpc.pb.h"
+#include "muster/v1/run.grpc.pb.h"
+
+namespace muster::cli {
+namespace {
+
+// A person waits for it with a finger on the tab key.
+constexpr absl::Duration kPatience = absl::Seconds(1);
+
+constexpr char kBash[] = R"(_muster() {
+  local IFS=$'\n'
+  COMPREPLY=($(muster __complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+  if [[ ${#COMPREPLY[@]} -eq 0 ]]; then
+    compopt -o default 2>/dev/null
+  fi
+}
+complete -F _muster muster
+)";
+
+constexpr char kZsh[] = R"(#compdef muster
+_muster() {
+  local -a candidates
+  candidates=("${(@f)$(muster __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  if [[ -n "${candidates[1]}" ]]; then
+    compadd -- "${candidates[@]}"
+  else
+    _files
+  fi
+}
+compdef _muster muster
+)";
+
+constexpr char kFish[] = R"(function __muster_complete
+  set -l words (commandline -opc) (commandline -ct)
+  muster __complete -- $words[2..-1] 2>/dev/null
+end
+complete -c muster -a '(__muster_complete)'
+)";
+
+std::vector<std::string> NodeNames(Context& context) {
+  std::vector<std::string> names;
+  const absl::StatusOr<Connection*> connection = context.Connect();
+  if (!connection.ok()) return names;
+  v1::NodeService::Stub stub((*connection)->channel());
+  v1::ListNodesResponse response;
+  if (!Call(**connection, stub, &v1::NodeService::Stub::ListNodes, v1::ListNodesRequest(),
+            &response, kPatience)
+           .ok())
+    return names;
+  for (const v1::Node& node : response.nodes()) names.push_back(node.name());
+  return names;
+}
+
+std::vector<std::string> RunIds(Context& context) {
+  std::vector<std::string> ids;
+  const absl::StatusOr<Connection*> connection = context.Connect();
+  if (!connection.ok()) return ids;
+  v1::RunService::Stub stub((*connection)->channel());
+  v1::ListRunsResponse response;
+  if (!Call(**connection, stub, &v1::RunService::Stub::ListRuns, v1::ListRunsRequest(), &response,
+            kPatience)
+           .ok())
+    return ids;
+  for (const v1::Run& run : response.runs()) ids.push_back(run.run_id());
+  return ids;
+}
+
+// What an argument of a kind (its type_name) may be.
+std::vector<std::string> Values(Context& context, const std::string& kind) {
+  if (kind == "NODE" || kind == "NODES") return NodeNames(context);
+  if (kind == "RUN") return RunIds(context);
+  if (kind == "FORMAT") return {"table", "json", "yaml"};
+  if (kind == "SHELL") return {"bash", "zsh", "fish"};
+  return {};  // the shell offers files
+}
+
+bool TakesValue(const CLI::Option* option) { return option->get_items_expected_max() > 0; }
+
+const CLI::App* FindSubcommand(const CLI::App* command, const std::string& word) {
+  for (const CLI::App* sub : command->get_subcommands(nullptr))
+    if (sub->get_name() == word) return sub;
+  return nullptr;
+}
+
+// The option of `command` or its parents that `word` names, or nullptr.
+const CLI::Option* FindOption(const CLI::App* command, const std::string& word) {
+  for (; command != nullptr; command = command->get_parent())
+    for (const CLI::Option* option : command->get_options())
+      if (option->check_name(word)) return option;
+  return nullptr;
+}
+
+void AddOptionNames(const CLI::App* command, std::vector<std::string>& out) {
+  for (const CLI::Option* option : command->get_options()) {
+    for (const std::string& name : option->get_lnames()) out.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) out.push_back("-" + name);
+  }
+}
+
+// The candidates for the last of `words`; those before it are complete.
+std::vector<std::string> Complete(Context& context, const CLI::App& root,
+                                  const std::vector<std::string>& words) {
+  const CLI::App* command = &root;
+  const CLI::Option* pending = nullptr;  // an option whose value comes next
+  size_t positionals = 0;
+  for (size_t i = 0; i + 1 < words.size(); ++i) {
+    if (pending != nullptr) {
+      pending = nullptr;
+    } else if (absl::StartsWith(words[i], "-")) {
+      const CLI::Option* option = FindOption(command, words[i]);
+      if (option != nullptr && TakesValue(option)) pending = option;
+    } else if (const CLI::App* next = FindSubcommand(command, words[i])) {
+      command = next;
+      positionals = 0;
+    } else {
+      ++positionals;
+    }
+  }
+  const std::string& last = words.back();
+  std::vector<std::string> all;
+  if (pending != nullptr) {
+    all = Values(context, pending->get_type_name());
+  } else if (absl::StartsWith(last, "-")) {
+    for (const CLI::App* app = command; app != nullptr; app = app->get_parent())
+      AddOptionNames(app, all);
+  } else {
+    for (const CLI::App* sub : command->get_subcommands(nullptr))
+      if (!sub->get_group().empty()) all.push_back(sub->get_name());
+    size_t position = 0;
+    for (const CLI::Option* option : command->get_options())
+      if (option->get_positional() && position++ == positionals)
+        for (std::string& value : Values(context, option->get_type_name()))
+          all.push_back(std::move(value));
+  }
+  std::vector<std::string> fitting;
+  for (std::string& candidate : all)
+    if (absl::StartsWith(candidate, last)) fitting.push_back(std::move(candidate));
+  return fitting;
+}
+
+}  // namespace
+
+void AddCompletion(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand("completion", "Print a shell's completion script");
+  auto shell = std::make_shared<std::string>();
+  command->add_option("shell", *shell, "bash, zsh or fish")
+      ->required()
+      ->type_name("SHELL")
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""));
+  command->footer("For bash: muster completion bash > /etc/bash_completion.d/muster");
+  SetAction(command, context, [shell] {
+    std::cout << (*shell == "bash" ? kBash : *shell == "zsh" ? kZsh : kFish);
+    return kExitClean;
+  });
+}
+
+std::vector<std::string> CompleteWords(const CLI::App& app, Context& context,
+                                       std::vector<std::string> words) {
+  if (!words.empty() && words.front() == "--") words.erase(words.begin());
+  if (words.empty()) words.push_back("");
+  return Complete(context, app, words);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,91 @@
+#include "cli/connection.h"
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/status.h"
+#include "common/sys/file_system.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr char kConfigFile[] = "cli.json";
+
+std::vector<std::string> Candidates(const std::string& directory) {
+  if (!directory.empty()) return {directory};
+  if (const char* chosen = std::getenv("MUSTER_CONFIG_DIR"); chosen != nullptr && *chosen != '\0')
+    return {chosen};
+  std::vector<std::string> candidates;
+  if (const char* home = std::getenv("HOME"); home != nullptr)
+    candidates.push_back(absl::StrCat(home, "/.config/muster"));
+  candidates.push_back("/etc/muster/admin");
+  return candidates;
+}
+
+absl::StatusOr<std::string> FindDirectory(const std::string& directory, sys::FileSystem& files) {
+  const std::vector<std::string> candidates = Candidates(directory);
+  for (const std::string& candidate : candidates) {
+    if (files.Read(absl::StrCat(candidate, "/", kConfigFile)).ok()) return candidate;
+  }
+  return absl::NotFoundError(absl::StrCat(
+      "no readable ", kConfigFile, " in ", absl::StrJoin(candidates, " or "),
+      "; run `muster init` on the controller, or copy the administrator's folder "
+      "(/etc/muster/admin) from there to ~/.config/muster"));
+}
+
+absl::StatusOr<std::string> ReadAddress(const std::string& path, absl::string_view text) {
+  const nlohmann::json config = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+  if (!config.is_object() || !config.contains("controller") || !config["controller"].is_string())
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": expected {\"controller\": \"host:7443\"}"));
+  return config["controller"].get<std::string>();
+}
+
+}  // namespace
+
+Connection::Connection(std::string address, std::shared_ptr<grpc::Channel> channel)
+    : address_(std::move(address)), channel_(std::move(channel)) {}
+
+absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& directory) {
+  sys::RealFileSystem files;
+  ASSIGN_OR_RETURN(const std::string folder, FindDirectory(directory, files));
+  const auto read = [&](const char* name) { return files.Read(absl::StrCat(folder, "/", name)); };
+  ASSIGN_OR_RETURN(const std::string config, read(kConfigFile));
+  ASSIGN_OR_RETURN(std::string address,
+                   ReadAddress(absl::StrCat(folder, "/", kConfigFile), config));
+  grpc::SslCredentialsOptions options;
+  ASSIGN_OR_RETURN(options.pem_root_certs, read("ca.crt"));
+  ASSIGN_OR_RETURN(options.pem_cert_chain, read("client.crt"));
+  ASSIGN_OR_RETURN(options.pem_private_key, read("client.key"));
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
+  arguments.SetMaxReceiveMessageSize(64 << 20);
+  // A controller that restarts is back within seconds: do not wait minutes to try again.
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
+  // The controller is inside the cluster: no proxy of the environment leads there.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  auto channel = grpc::CreateCustomChannel(address, grpc::SslCredentials(options), arguments);
+  return std::unique_ptr<Connection>(new Connection(std::move(address), std::move(channel)));
+}
+
+absl::Status Connection::Convert(const grpc::Status& status) const {
+  if (status.ok()) return absl::OkStatus();
+  std::string message = status.error_message();
+  if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
+    message = absl::StrCat("cannot reach the controller at ", address_, ": ", message,
+                           "\n  Is musterd running there (systemctl status musterd), and is the "
+                           "port open from here?");
+  } else if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
+    message = absl::StrCat("the controller at ", address_, " did not answer in time: ", message);
+  }
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), message);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,51 @@
+// The mutually authenticated channel to the controller.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/status.h>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace muster::cli {
+
+inline constexpr absl::Duration kCallTimeout = absl::Seconds(30);
+
+// Thread-safe once open.
+class Connection {
+ public:
+  // Reads cli.json and the credentials from `directory`, or, when that is empty, from
+  // $MUSTER_CONFIG_DIR, ~/.config/muster or /etc/muster/admin, whichever has them first. Does not
+  // contact the controller yet.
+  static absl::StatusOr<std::unique_ptr<Connection>> Open(const std::string& directory);
+
+  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+  // host:port.
+  const std::string& address() const { return address_; }
+
+  // OK, or the controller's message; for the failures of the connection itself what to do.
+  absl::Status Convert(const grpc::Status& status) const;
+
+ private:
+  Connection(std::string address, std::shared_ptr<grpc::Channel> channel);
+  const std::string address_;
+  const std::shared_ptr<grpc::Channel> channel_;
+};
+
+// One unary call with a deadline: Call(connection, stub, &Stub::ListNodes, request, &response).
+template <typename Stub, typename Request, typename Response>
+absl::Status Call(const Connection& connection, Stub& stub,
+                  grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                  const Request& request, Response* response,
+                  absl::Duration timeout = kCallTimeout) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(timeout));
+  return connection.Convert((stub.*method)(&context, request, response));
+}
+
+}  // namespace muster::cli

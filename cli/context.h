@@ -1,0 +1,53 @@
+// What every verb shares: global options, the connection, how results are printed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace CLI {
+class App;
+}
+
+namespace muster {
+class Clock;
+}
+
+namespace muster::cli {
+
+class Connection;
+
+enum class OutputFormat { kTable, kJson, kYaml };
+
+// Exit codes; docs/cli.md explains them.
+inline constexpr int kExitClean = 0;
+inline constexpr int kExitError = 1;        // usage, or the call failed
+inline constexpr int kExitChanges = 2;      // with --detailed-exitcode
+inline constexpr int kExitFailed = 3;       // some nodes failed
+inline constexpr int kExitUnreachable = 4;  // some nodes did not answer
+inline constexpr int kExitDetached = 130;   // Ctrl-C; the run goes on
+
+struct Context {
+  Clock* clock = nullptr;
+  // Folder with cli.json, ca.crt, client.crt, client.key. Empty: the usual places.
+  std::string config_directory;
+  OutputFormat output = OutputFormat::kTable;
+  int exit_code = kExitClean;
+
+  // The connection to the controller, opened at first use. It is the caller's until the end.
+  absl::StatusOr<Connection*> Connect();
+
+  Context();
+  ~Context();
+
+ private:
+  std::unique_ptr<Connection> connection_;
+};
+
+// Makes `run` the callback of `command`: its value becomes the exit code, its error is printed as
+// "muster: …" and exits with kExitError.
+void SetAction(CLI::App* command, Context& context, std::function<absl::StatusOr<int>()> run);
+
+}  // namespace muster::cli

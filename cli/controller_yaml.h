@@ -1,0 +1,12 @@
+// The commented controller.yaml that `muster init` writes.
+#pragma once
+
+#include <string>
+
+namespace muster::cli {
+
+// `port` is the main listener's; the enrolment listener takes the next one.
+std::string ControllerYaml(const std::string& cluster, const std::string& host, int port,
+                           const std::string& directory);
+
+}  // namespace muster::cli

@@ -1,0 +1,158 @@
+// muster inventory: what should exist.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/connection.h"
+#include "cli/show.h"
+#include "cli/times.h"
+#include "cli/verbs.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "common/sys/file_system.h"
+#include "muster/v1/inventory.grpc.pb.h"
+
+namespace muster::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Stub = v1::InventoryService::Stub;
+using Files = google::protobuf::RepeatedPtrField<v1::InventoryFile>;
+
+constexpr size_t kLargest = 8 << 20;  // of all files together
+
+bool IsYaml(const fs::path& path) {
+  return path.extension() == ".yaml" || path.extension() == ".yml";
+}
+
+// One file, or every YAML file below a folder, by its path as the administrator would type it, so
+// that errors lead there.
+absl::StatusOr<Files> ReadFiles(const std::string& path) {
+  sys::RealFileSystem file_system;
+  Files files;
+  size_t total = 0;
+  const auto add = [&](const fs::path& file, const std::string& name) -> absl::Status {
+    v1::InventoryFile& entry = *files.Add();
+    entry.set_path(name);
+    ASSIGN_OR_RETURN(*entry.mutable_content(), file_system.Read(fs::absolute(file).string()));
+    total += entry.content().size();
+    if (total > kLargest)
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, " holds more than 8 MiB; is this an inventory?"));
+    return absl::OkStatus();
+  };
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) {
+    RETURN_IF_ERROR(add(path, path));
+    return files;
+  }
+  fs::recursive_directory_iterator it(path, error);
+  for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
+    if (absl::StartsWith(it->path().filename().string(), ".")) {
+      it.disable_recursion_pending();
+    } else if (it->is_regular_file() && IsYaml(it->path())) {
+      RETURN_IF_ERROR(add(it->path(), it->path().lexically_normal().string()));
+    }
+  }
+  if (error) return absl::NotFoundError(absl::StrCat("inventory ", path, ": ", error.message()));
+  if (files.empty())
+    return absl::NotFoundError(absl::StrCat("no *.yaml file in ", path));
+  return files;
+}
+
+std::string Lines(const google::protobuf::RepeatedPtrField<std::string>& changes) {
+  return changes.empty() ? "no changes\n" : absl::StrCat(absl::StrJoin(changes, "\n"), "\n");
+}
+
+absl::StatusOr<int> Check(Context& context, const std::string& path) {
+  v1::CheckInventoryRequest request;
+  ASSIGN_OR_RETURN(*request.mutable_files(), ReadFiles(path));
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  Stub stub(connection->channel());
+  v1::CheckInventoryResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &Stub::CheckInventory, request, &response));
+  Show(context, response, [&] {
+    return absl::StrCat(path, " is good: ", response.nodes(), " nodes, ", response.groups(),
+                        " groups, ", response.racks(), " racks\n");
+  });
+  return kExitClean;
+}
+
+absl::StatusOr<int> Apply(Context& context, const std::string& path) {
+  v1::ApplyInventoryRequest request;
+  ASSIGN_OR_RETURN(*request.mutable_files(), ReadFiles(path));
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  Stub stub(connection->channel());
+  v1::ApplyInventoryResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &Stub::ApplyInventory, request, &response));
+  Show(context, response, [&] {
+    return absl::StrCat(Lines(response.changes()), "inventory is at revision ",
+                        response.revision(), "\n");
+  });
+  return kExitClean;
+}
+
+absl::StatusOr<int> Diff(Context& context, const std::string& path) {
+  v1::DiffInventoryRequest request;
+  ASSIGN_OR_RETURN(*request.mutable_files(), ReadFiles(path));
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  Stub stub(connection->channel());
+  v1::DiffInventoryResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &Stub::DiffInventory, request, &response));
+  Show(context, response, [&] { return Lines(response.changes()); });
+  return kExitClean;
+}
+
+absl::StatusOr<int> ShowInventory(Context& context, bool files) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  Stub stub(connection->channel());
+  v1::GetInventoryResponse response;
+  RETURN_IF_ERROR(
+      Call(*connection, stub, &Stub::GetInventory, v1::GetInventoryRequest(), &response));
+  if (files) {
+    for (const v1::InventoryFile& file : response.files())
+      std::cout << "# " << file.path() << "\n" << file.content() << "\n";
+    return kExitClean;
+  }
+  nlohmann::ordered_json value;
+  value["revision"] = response.revision();
+  value["applied_at"] = absl::FormatTime(ToTime(response.applied_at()), absl::LocalTimeZone());
+  value["applied_by"] = response.applied_by();
+  value["inventory"] = nlohmann::ordered_json::parse(response.resolved_json(), nullptr, false);
+  std::cout << Format(value, context.output == OutputFormat::kJson ? OutputFormat::kJson
+                                                                   : OutputFormat::kYaml);
+  return kExitClean;
+}
+
+}  // namespace
+
+void AddInventory(CLI::App& app, Context& context) {
+  CLI::App* inventory = app.add_subcommand("inventory", "What should exist: check, apply, show");
+  inventory->require_subcommand(1);
+  const struct {
+    const char* name;
+    const char* help;
+    absl::StatusOr<int> (*run)(Context&, const std::string&);
+  } kVerbs[] = {
+      {"check", "Say what is wrong with an inventory; store nothing", Check},
+      {"apply", "Make it the cluster's inventory", Apply},
+      {"diff", "Say what applying it would change", Diff},
+  };
+  for (const auto& verb : kVerbs) {
+    CLI::App* command = inventory->add_subcommand(verb.name, verb.help);
+    auto path = std::make_shared<std::string>("inventory");
+    command->add_option("path", *path, "A YAML file or a folder (default: inventory)")
+        ->type_name("PATH");
+    SetAction(command, context, [&context, path, run = verb.run] { return run(context, *path); });
+  }
+  CLI::App* show = inventory->add_subcommand("show", "The inventory in force");
+  auto files = std::make_shared<bool>(false);
+  show->add_flag("--files", *files, "The files as they were applied");
+  SetAction(show, context, [&context, files] { return ShowInventory(context, *files); });
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,92 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "cli/context.h"
+#include "cli/verbs.h"
+#include "common/base/clock.h"
+#include "common/base/nearest_word.h"
+#include "common/base/version.h"
+
+namespace muster::cli {
+namespace {
+
+// In the order of --help.
+constexpr void (*kNouns[])(CLI::App&, Context&) = {
+    AddInit, AddStatus, AddInventory, AddToken, AddNode,
+    AddApply, AddRun,   AddSecret,    AddAudit, AddCompletion,
+};
+
+// Says which word is no verb, since CLI11 only says that one is missing.
+bool NameUnknownVerb(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* command = &app;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.empty() || word[0] == '-') return false;
+    std::vector<std::string> verbs;
+    const CLI::App* next = nullptr;
+    for (const CLI::App* sub : command->get_subcommands(nullptr)) {
+      verbs.push_back(sub->get_name());
+      if (sub->get_name() == word) next = sub;
+    }
+    if (verbs.empty()) return false;
+    if (next == nullptr) {
+      std::cerr << "muster: there is no verb '" << word << "'" << DidYouMean(word, verbs)
+                << "; see " << command->get_display_name() << " --help\n";
+      return true;
+    }
+    command = next;
+  }
+  return false;
+}
+
+int Main(int argc, char** argv) {
+  RealClock clock;
+  Context context;
+  context.clock = &clock;
+  CLI::App app("Takes GPU servers from bare machines to a running Slurm cluster.", "muster");
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.set_version_flag("--version", std::string("muster ") + kVersion);
+  app.add_option("--config", context.config_directory,
+                 "Folder with cli.json and credentials (default: $MUSTER_CONFIG_DIR, "
+                 "~/.config/muster, /etc/muster/admin)")
+      ->type_name("DIR");
+  app.add_option_function<std::string>(
+         "-o,--output",
+         [&context](const std::string& name) {
+           context.output = name == "json"   ? OutputFormat::kJson
+                            : name == "yaml" ? OutputFormat::kYaml
+                                             : OutputFormat::kTable;
+         },
+         "table, json or yaml")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"table", "json", "yaml"}).description(""));
+  app.footer(
+      "First steps:\n"
+      "  muster init --cluster hpc1 --controller login1:7443   on the controller, once\n"
+      "  muster inventory apply inventory/                     what should exist\n"
+      "  muster node bootstrap --ssh 'c[001-016]'              agents onto the machines\n"
+      "  muster apply playbooks/site.yaml                      make it so");
+  for (const auto add : kNouns) add(app, context);
+  if (argc > 1 && std::string(argv[1]) == "__complete") {
+    for (const std::string& word : CompleteWords(app, context, {argv + 2, argv + argc}))
+      std::cout << word << "\n";
+    return kExitClean;
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // CLI11 reports by exceptions: --help and --version among them.
+    if (error.get_exit_code() != 0 && NameUnknownVerb(app, argc, argv)) return kExitError;
+    const int code = app.exit(error);
+    return code == 0 ? kExitClean : kExitError;
+  }
+  return context.exit_code;
+}
+
+}  // namespace
+}  // namespace muster::cli
+
+int main(int argc, char** argv) { return muster::cli::Main(argc, argv); }

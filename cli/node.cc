@@ -1,0 +1,199 @@
+// muster node: the machines of the cluster.
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cli/bootstrap.h"
+#include "cli/connection.h"
+#include "cli/show.h"
+#include "cli/times.h"
+#include "cli/verbs.h"
+#include "common/base/clock.h"
+#include "common/base/hostlist.h"
+#include "common/base/status.h"
+#include "muster/v1/node.grpc.pb.h"
+
+namespace muster::cli {
+namespace {
+
+using Stub = v1::NodeService::Stub;
+
+const char* StateWord(v1::NodeState state) {
+  switch (state) {
+    case v1::NODE_STATE_KNOWN: return "known";
+    case v1::NODE_STATE_PENDING: return "pending";
+    case v1::NODE_STATE_ENROLLED: return "enrolled";
+    case v1::NODE_STATE_CONFIGURED: return "configured";
+    case v1::NODE_STATE_REMOVED: return "removed";
+    default: return "?";
+  }
+}
+
+std::string Connected(const v1::Node& node, absl::Time now) {
+  if (node.connected()) return "yes";
+  return node.has_last_seen_at()
+             ? absl::StrCat("no, seen ", HumanTime(ToTime(node.last_seen_at()), now))
+             : "no";
+}
+
+absl::StatusOr<int> List(Context& context, const std::string& selector) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  Stub stub(connection->channel());
+  v1::ListNodesRequest request;
+  request.set_selector(selector);
+  v1::ListNodesResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListNodes, request, &response));
+  Show(context, response, [&] {
+    Table table({"NODE", "ROLE", "STATE", "CONNECTED", "RACK", "LAST RUN", "HARDWARE"});
+    for (const v1::Node& node : response.nodes())
+      table.AddRow({node.name(), node.role(), StateWord(node.state()),
+                    Connected(node, context.clock->Now()), node.rack(), node.last_run_result(),
+                    node.summary()});
+    return table.ToString();
+  });
+  return kExitClean;
+}
+
+absl::StatusOr<int> ShowNode(Context& context, const std::string& name) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  Stub stub(connection->channel());
+  v1::GetNodeRequest request;
+  request.set_name(name);
+  v1::GetNodeResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &Stub::GetNode, request, &response));
+  Show(context, response, [&] {
+    const v1::Node& node = response.node();
+    const absl::Time now = context.clock->Now();
+    std::string text;
+    const auto line = [&text](const char* key, const std::string& value) {
+      if (!value.empty()) absl::StrAppend(&text, absl::StrFormat("%-12s", key), value, "\n");
+    };
+    line("node", node.name());
+    line("uuid", node.uuid());
+    line("role", node.role());
+    line("groups", absl::StrJoin(node.groups(), ", "));
+    line("rack", node.rack());
+    line("address", node.address());
+    line("state", StateWord(node.state()));
+    line("connected", Connected(node, now));
+    line("from", node.peer());
+    line("agent", node.agent_version());
+    if (node.has_certificate_expires_at())
+      line("certificate",
+           absl::StrCat("expires ", HumanTime(ToTime(node.certificate_expires_at()), now)));
+    line("hardware", node.summary());
+    line("last run", node.last_run_id().empty()
+                         ? ""
+                         : absl::StrCat(node.last_run_id(), ": ", node.last_run_result()));
+    line("says", node.enrollment_description());
+    return text;
+  });
+  return kExitClean;
+}
+
+absl::StatusOr<int> Facts(Context& context, const std::string& name, bool refresh) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  Stub stub(connection->channel());
+  v1::GetNodeFactsRequest request;
+  request.set_name(name);
+  request.set_refresh(refresh);
+  v1::GetNodeFactsResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &Stub::GetNodeFacts, request, &response));
+  std::cout << Format(ProtoToValue(response.facts()), context.output == OutputFormat::kJson
+                                                          ? OutputFormat::kJson
+                                                          : OutputFormat::kYaml);
+  return kExitClean;
+}
+
+absl::StatusOr<int> Approve(Context& context, const std::string& nodes) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  Stub stub(connection->channel());
+  v1::ApproveNodeRequest request;
+  request.set_nodes(nodes);
+  v1::ApproveNodeResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &Stub::ApproveNode, request, &response));
+  Show(context, response, [&] {
+    return absl::StrCat(
+        "approved ", FoldHostlist({response.approved().begin(), response.approved().end()}), "\n");
+  });
+  return kExitClean;
+}
+
+absl::StatusOr<int> Remove(Context& context, const std::string& nodes, const std::string& reason) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  Stub stub(connection->channel());
+  v1::RemoveNodeRequest request;
+  request.set_nodes(nodes);
+  request.set_reason(reason);
+  v1::RemoveNodeResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &Stub::RemoveNode, request, &response));
+  Show(context, response, [&] {
+    return absl::StrCat(
+        "removed ", FoldHostlist({response.removed().begin(), response.removed().end()}), "\n");
+  });
+  return kExitClean;
+}
+
+}  // namespace
+
+void AddNode(CLI::App& app, Context& context) {
+  CLI::App* node = app.add_subcommand("node", "The machines: list, bootstrap, approve, remove");
+  node->require_subcommand(1);
+
+  CLI::App* list = node->add_subcommand("list", "All nodes, or those selected");
+  auto selector = std::make_shared<std::string>();
+  list->add_option("nodes", *selector, "Host list, groups, globs")->type_name("NODES");
+  SetAction(list, context, [&context, selector] { return List(context, *selector); });
+
+  CLI::App* show = node->add_subcommand("show", "One node");
+  auto show_name = std::make_shared<std::string>();
+  show->add_option("node", *show_name)->required()->type_name("NODE");
+  SetAction(show, context, [&context, show_name] { return ShowNode(context, *show_name); });
+
+  CLI::App* facts = node->add_subcommand("facts", "What a node's agent found out about it");
+  auto facts_name = std::make_shared<std::string>();
+  auto refresh = std::make_shared<bool>(false);
+  facts->add_option("node", *facts_name)->required()->type_name("NODE");
+  facts->add_flag("--refresh", *refresh, "Ask the agent now");
+  SetAction(facts, context,
+            [&context, facts_name, refresh] { return Facts(context, *facts_name, *refresh); });
+
+  CLI::App* bootstrap = node->add_subcommand("bootstrap", "Install the agent over ssh and join");
+  auto options = std::make_shared<BootstrapOptions>();
+  if (const char* config = std::getenv("MUSTER_SSH_CONFIG")) options->ssh_config = config;
+  bootstrap->add_option("--ssh", options->nodes, "Host list, groups, globs of the inventory")
+      ->required()
+      ->type_name("NODES");
+  bootstrap->add_option("--user", options->user, "Account there (default root; else sudo -n)")
+      ->type_name("USER");
+  bootstrap
+      ->add_option("--ssh-config", options->ssh_config,
+                   "File for ssh -F (default: $MUSTER_SSH_CONFIG, else ssh's own)")
+      ->type_name("FILE");
+  bootstrap->add_option("--parallel", options->parallel, "Machines at a time (default 32)")
+      ->check(CLI::Range(1, 512))
+      ->type_name("COUNT");
+  SetAction(bootstrap, context, [&context, options] { return Bootstrap(context, *options); });
+
+  CLI::App* approve = node->add_subcommand("approve", "Let waiting machines in");
+  auto approve_nodes = std::make_shared<std::string>();
+  approve->add_option("nodes", *approve_nodes, "Host list")->required()->type_name("NODES");
+  SetAction(approve, context,
+            [&context, approve_nodes] { return Approve(context, *approve_nodes); });
+
+  CLI::App* remove = node->add_subcommand("remove", "End a node's membership for good");
+  auto remove_nodes = std::make_shared<std::string>();
+  auto reason = std::make_shared<std::string>();
+  remove->add_option("nodes", *remove_nodes, "Host list")->required()->type_name("NODES");
+  remove->add_option("--reason", *reason, "Why; goes into the audit log")
+      ->required()
+      ->type_name("TEXT");
+  SetAction(remove, context, [&context, remove_nodes, reason] {
+    return Remove(context, *remove_nodes, *reason);
+  });
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,42 @@
+// How results are shown: aligned tables for people, JSON and YAML for programs.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "cli/context.h"
+
+namespace muster::cli {
+
+// Rows under a header, columns aligned by what a terminal shows of them.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header);
+  void AddRow(std::vector<std::string> cells);
+  std::string ToString() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// `value` as indented JSON or as YAML, with a final newline. REQUIRES: format is not kTable.
+std::string Format(const nlohmann::ordered_json& value, OutputFormat format);
+
+// The YAML of a JSON value: block style, strings quoted only where YAML needs it.
+std::string ToYaml(const nlohmann::ordered_json& value);
+
+// Columns that the text takes on a terminal, counting each UTF-8 character as one.
+size_t DisplayWidth(absl::string_view text);
+
+// "12s", "3m 05s", "2h 03m", "5d 04h".
+std::string HumanDuration(absl::Duration duration);
+
+// "5m ago", "in 3h"; "never" for the zero time.
+std::string HumanTime(absl::Time time, absl::Time now);
+
+}  // namespace muster::cli

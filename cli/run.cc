@@ -1,0 +1,149 @@
+// muster run: runs that were, and the one that is.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "cli/connection.h"
+#include "cli/run_report.h"
+#include "cli/run_watcher.h"
+#include "cli/show.h"
+#include "cli/times.h"
+#include "cli/verbs.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "muster/v1/run.grpc.pb.h"
+
+namespace muster::cli {
+namespace {
+
+using Stub = v1::RunService::Stub;
+
+const char* StateWord(v1::RunState state) {
+  switch (state) {
+    case v1::RUN_STATE_RUNNING: return "running";
+    case v1::RUN_STATE_SUCCEEDED: return "succeeded";
+    case v1::RUN_STATE_FAILED: return "failed";
+    case v1::RUN_STATE_CANCELLED: return "cancelled";
+    default: return "?";
+  }
+}
+
+absl::StatusOr<int> List(Context& context, uint32_t limit) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  Stub stub(connection->channel());
+  v1::ListRunsRequest request;
+  request.set_limit(limit);
+  v1::ListRunsResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListRuns, request, &response));
+  Show(context, response, [&] {
+    Table table({"RUN", "STATE", "PLAYBOOK", "LIMIT", "BY", "STARTED", "TOOK"});
+    const absl::Time now = context.clock->Now();
+    for (const v1::Run& run : response.runs()) {
+      const absl::Time started = ToTime(run.created_at());
+      const absl::Time ended = run.has_finished_at() ? ToTime(run.finished_at()) : now;
+      table.AddRow({run.run_id(), absl::StrCat(StateWord(run.state()), run.check_only() ? " (check)" : ""),
+                    run.playbook(), run.limit(), run.created_by(), HumanTime(started, now),
+                    HumanDuration(ended - started)});
+    }
+    return table.ToString();
+  });
+  return kExitClean;
+}
+
+struct ShowOptions {
+  std::string run_id, node;
+  bool failed = false, steps = false;
+};
+
+absl::StatusOr<int> ShowRun(Context& context, const ShowOptions& options) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  Stub stub(connection->channel());
+  if (options.steps || options.failed || !options.node.empty()) {
+    v1::ListStepResultsRequest request;
+    request.set_run_id(options.run_id);
+    request.set_node(options.node);
+    request.set_failed_only(options.failed);
+    v1::ListStepResultsResponse response;
+    RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListStepResults, request, &response));
+    Show(context, response, [&] {
+      std::string text;
+      for (const v1::NodeStepResult& result : response.results()) {
+        v1::RunEvent event;
+        event.set_node(result.node());
+        *event.mutable_step() = result.result();
+        text += RenderEventLine(event, /*verbose=*/true);
+      }
+      return text.empty() ? std::string("no such steps\n") : text;
+    });
+    return kExitClean;
+  }
+  v1::GetRunRequest request;
+  request.set_run_id(options.run_id);
+  v1::GetRunResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &Stub::GetRun, request, &response));
+  Show(context, response, [&] {
+    const v1::Run& run = response.run();
+    const absl::Time now = run.has_finished_at() ? ToTime(run.finished_at()) : context.clock->Now();
+    RunView view(run, now);
+    v1::RunEvent end;
+    *end.mutable_run_finished() = run;
+    view.Apply(end, now);
+    return absl::StrCat("run ", run.run_id(), ": ", run.playbook(), ", ", StateWord(run.state()),
+                        run.check_only() ? " (check mode)" : "", ", by ", run.created_by(), "\n",
+                        run.catches_up_run_id().empty()
+                            ? ""
+                            : absl::StrCat("catches up with run ", run.catches_up_run_id(), "\n"),
+                        RenderRecap(view, now));
+  });
+  return kExitClean;
+}
+
+absl::StatusOr<int> Cancel(Context& context, const std::string& run_id) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  Stub stub(connection->channel());
+  v1::CancelRunRequest request;
+  request.set_run_id(run_id);
+  v1::CancelRunResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &Stub::CancelRun, request, &response));
+  std::cout << "run " << run_id << " stops when its nodes are through with the step they are at\n";
+  return kExitClean;
+}
+
+}  // namespace
+
+void AddRun(CLI::App& app, Context& context) {
+  CLI::App* run = app.add_subcommand("run", "Look at runs, watch or cancel one");
+  run->require_subcommand(1);
+
+  CLI::App* list = run->add_subcommand("list", "Runs, newest first");
+  auto limit = std::make_shared<uint32_t>(20);
+  list->add_option("-n,--limit", *limit, "How many (default 20)")->type_name("COUNT");
+  SetAction(list, context, [&context, limit] { return List(context, *limit); });
+
+  CLI::App* show = run->add_subcommand("show", "One run: its totals, or its steps");
+  auto options = std::make_shared<ShowOptions>();
+  show->add_option("run", options->run_id)->required()->type_name("RUN");
+  show->add_option("-n,--node", options->node, "Steps of this node only")->type_name("NODE");
+  show->add_flag("--steps", options->steps, "Every step's result");
+  show->add_flag("--failed", options->failed, "Failed steps, with what their programs printed");
+  SetAction(show, context, [&context, options] { return ShowRun(context, *options); });
+
+  CLI::App* watch = run->add_subcommand("watch", "Follow a run to its end");
+  auto watch_id = std::make_shared<std::string>();
+  auto watch_options = std::make_shared<WatchOptions>();
+  watch->add_option("run", *watch_id)->required()->type_name("RUN");
+  watch->add_flag("-v,--verbose", watch_options->verbose, "Also steps that were ok or skipped");
+  watch->add_flag("--detailed-exitcode", watch_options->detailed_exit_code,
+                  "Exit with 2 when something changed");
+  SetAction(watch, context, [&context, watch_id, watch_options]() -> absl::StatusOr<int> {
+    ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+    return WatchRun(context, *connection, *watch_id, *watch_options);
+  });
+
+  CLI::App* cancel = run->add_subcommand("cancel", "Stop a run after the steps that are running");
+  auto cancel_id = std::make_shared<std::string>();
+  cancel->add_option("run", *cancel_id)->required()->type_name("RUN");
+  SetAction(cancel, context, [&context, cancel_id] { return Cancel(context, *cancel_id); });
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,35 @@
+// A run as text: live screen, plain lines, recap. Pure: state and time in, lines out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "cli/run_view.h"
+
+namespace muster::v1 {
+class RunEvent;
+}
+
+namespace muster::cli {
+
+struct ScreenSize {
+  int columns = 80;
+  int rows = 24;
+};
+
+// The live view: a headline and a line per node, none longer than the screen is wide; when there
+// are more nodes than rows, those that run come first and the rest is counted.
+std::vector<std::string> RenderScreen(const RunView& view, ScreenSize size, absl::Time now);
+
+// What is worth a line in a log: changes, failures and the ends of plays and nodes; with
+// `verbose` also steps that were ok or skipped. Empty: nothing. Diffs follow, indented.
+std::string RenderEventLine(const v1::RunEvent& event, bool verbose);
+
+// A line per node with its totals, then the sum, then the first error of each node that failed.
+std::string RenderRecap(const RunView& view, absl::Time now);
+
+// The exit code that the run ends with (docs/cli.md).
+int RunExitCode(const RunView& view, bool detailed);
+
+}  // namespace muster::cli

@@ -1,0 +1,100 @@
+#include "cli/run_view.h"
+
+#include "absl/time/time.h"
+#include "google/protobuf/timestamp.pb.h"
+#include "muster/v1/run.pb.h"
+
+namespace muster::cli {
+namespace {
+
+void TakeRecap(const v1::NodeRecap& recap, NodeView& node) {
+  node.state = recap.state();
+  node.ok = recap.ok();
+  node.changed = recap.changed();
+  node.failed = recap.failed();
+  node.skipped = recap.skipped();
+  node.unreachable = recap.unreachable();
+  if (!recap.message().empty()) node.message = recap.message();
+}
+
+void Count(const v1::StepResult& step, NodeView& node) {
+  switch (step.status()) {
+    case v1::STEP_STATUS_OK: ++node.ok; break;
+    case v1::STEP_STATUS_CHANGED: ++node.changed; break;
+    case v1::STEP_STATUS_FAILED: ++node.failed; break;
+    case v1::STEP_STATUS_SKIPPED: ++node.skipped; break;
+    default: break;
+  }
+}
+
+}  // namespace
+
+RunView::RunView(const v1::Run& run, absl::Time now) : run_id_(run.run_id()), started_(now) {
+  if (run.has_created_at()) started_ = absl::FromUnixSeconds(run.created_at().seconds());
+  play_count_ = static_cast<uint32_t>(run.plays_size());
+  play_index_ = run.current_play();
+  if (play_index_ < play_count_) play_ = run.plays(static_cast<int>(play_index_));
+  // The events to come carry every step again: count from them, not from the totals so far.
+  for (const v1::NodeRecap& recap : run.nodes()) At(recap.node());
+}
+
+NodeView& RunView::At(const std::string& name) {
+  NodeView& node = nodes_[name];
+  node.name = name;
+  return node;
+}
+
+void RunView::TakeRun(const v1::Run& run) {
+  finished_ = run.state() != v1::RUN_STATE_RUNNING;
+  cancelled_ = run.state() == v1::RUN_STATE_CANCELLED;
+  message_ = run.message();
+  for (const v1::NodeRecap& recap : run.nodes()) TakeRecap(recap, At(recap.node()));
+}
+
+void RunView::Apply(const v1::RunEvent& event, absl::Time now) {
+  if (event.sequence() > 0) {
+    if (event.sequence() <= sequence_) return;  // seen before the stream broke
+    sequence_ = event.sequence();
+  }
+  switch (event.event_case()) {
+    case v1::RunEvent::kPlayStarted:
+      play_ = event.play_started().name();
+      play_index_ = event.play_started().play_index();
+      for (const std::string& name : event.play_started().nodes()) {
+        NodeView& node = At(name);
+        node.state = "running";
+        node.steps_done = node.steps_total = 0;
+        node.step_since = now;
+      }
+      break;
+    case v1::RunEvent::kProgress: {
+      const v1::StepProgress& progress = event.progress();
+      NodeView& node = At(event.node());
+      if (node.role != progress.role() || node.step != progress.name()) node.step_since = now;
+      node.state = "running";
+      node.role = progress.role();
+      node.step = progress.name();
+      node.activity = progress.activity();
+      node.percent = progress.has_percent() ? progress.percent() : -1;
+      node.steps_done = progress.steps_done();
+      node.steps_total = progress.steps_total();
+      break;
+    }
+    case v1::RunEvent::kStep: {
+      NodeView& node = At(event.node());
+      Count(event.step(), node);
+      if (node.steps_done < node.steps_total) ++node.steps_done;
+      break;
+    }
+    case v1::RunEvent::kNodeFinished:
+      TakeRecap(event.node_finished(), At(event.node_finished().node()));
+      break;
+    case v1::RunEvent::kRunFinished:
+      TakeRun(event.run_finished());
+      break;
+    case v1::RunEvent::EVENT_NOT_SET:
+      break;
+  }
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,64 @@
+// What a watcher knows of a run: the state that its events add up to. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace muster::v1 {
+class Run;
+class RunEvent;
+}  // namespace muster::v1
+
+namespace muster::cli {
+
+struct NodeView {
+  std::string name;
+  std::string state = "waiting";  // as NodeRecap.state
+  std::string role, step;         // what is running
+  std::string activity;           // "unpacking slurmd"
+  float percent = -1;             // of the activity; below 0: unknown
+  uint32_t steps_done = 0, steps_total = 0;
+  uint32_t ok = 0, changed = 0, failed = 0, skipped = 0;
+  bool unreachable = false;
+  std::string message;     // the first error
+  absl::Time step_since;   // when the running step was first seen
+};
+
+class RunView {
+ public:
+  // Starts from what GetRun told.
+  RunView(const v1::Run& run, absl::Time now);
+
+  void Apply(const v1::RunEvent& event, absl::Time now);
+
+  const std::string& run_id() const { return run_id_; }
+  const std::string& play() const { return play_; }
+  uint32_t play_index() const { return play_index_; }
+  uint32_t play_count() const { return play_count_; }
+  absl::Time started() const { return started_; }
+  // Highest sequence seen: where to go on after a broken stream.
+  uint64_t sequence() const { return sequence_; }
+  bool finished() const { return finished_; }
+  bool cancelled() const { return cancelled_; }
+  const std::string& message() const { return message_; }
+  // By name.
+  const std::map<std::string, NodeView>& nodes() const { return nodes_; }
+
+ private:
+  void TakeRun(const v1::Run& run);
+  NodeView& At(const std::string& name);
+
+  std::string run_id_, play_, message_;
+  uint32_t play_index_ = 0, play_count_ = 0;
+  absl::Time started_;
+  uint64_t sequence_ = 0;
+  bool finished_ = false, cancelled_ = false;
+  std::map<std::string, NodeView> nodes_;
+};
+
+}  // namespace muster::cli

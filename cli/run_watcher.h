@@ -1,0 +1,24 @@
+// Follows a run to its end and shows it.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "cli/context.h"
+
+namespace muster::cli {
+
+class Connection;
+
+struct WatchOptions {
+  bool verbose = false;            // also steps that were ok or skipped
+  bool detailed_exit_code = false;  // kExitChanges when something changed
+};
+
+// Blocks until the run has ended or Ctrl-C; the exit code tells which. On a terminal a line per
+// node is redrawn; otherwise a line per change; with -o json or yaml one JSON object per event. A
+// controller that restarts meanwhile is waited for, up to two minutes.
+absl::StatusOr<int> WatchRun(Context& context, Connection& connection, const std::string& run_id,
+                             const WatchOptions& options);
+
+}  // namespace muster::cli

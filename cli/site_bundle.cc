@@ -1,0 +1,104 @@
+#include "cli/site_bundle.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "cli/connection.h"
+#include "common/base/digest.h"
+#include "common/base/status.h"
+#include "common/sys/archive.h"
+#include "common/sys/file_system.h"
+#include "muster/v1/artifact.grpc.pb.h"
+
+namespace muster::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kLargestSite = size_t{64} << 20;
+constexpr size_t kChunk = 64 << 10;
+
+bool IsLeftOut(const std::string& name) {
+  return absl::StartsWith(name, ".") || absl::EndsWith(name, "~") || absl::EndsWith(name, ".swp");
+}
+
+// Every regular file below `folder` (links are followed), under `prefix` inside the archive.
+absl::Status Collect(const fs::path& folder, const std::string& prefix,
+                     std::map<std::string, std::string>& out) {
+  sys::RealFileSystem files;
+  std::error_code error;
+  size_t total = 0;
+  fs::recursive_directory_iterator it(folder, fs::directory_options::follow_directory_symlink,
+                                      error);
+  for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
+    if (IsLeftOut(it->path().filename().string())) {
+      it.disable_recursion_pending();
+      continue;
+    }
+    if (it.depth() > 16)
+      return absl::InvalidArgumentError(absl::StrCat(
+          it->path().string(), ": folders are nested too deeply; is there a link to a parent?"));
+    if (!it->is_regular_file()) continue;
+    ASSIGN_OR_RETURN(std::string content, files.Read(it->path().string()));
+    total += content.size();
+    if (total > kLargestSite)
+      return absl::InvalidArgumentError(absl::StrCat(
+          folder.string(), " holds more than 64 MiB (at ", it->path().string(),
+          "); a site folder is for playbooks, roles and small files"));
+    out[absl::StrCat(prefix, "/", fs::relative(it->path(), folder).string())] =
+        std::move(content);
+  }
+  if (error)
+    return absl::UnavailableError(absl::StrCat("reading ", folder.string(), ": ", error.message()));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<SiteBundle> PackSite(const std::string& playbook_path) {
+  std::error_code error;
+  const fs::path playbook = fs::canonical(playbook_path, error);
+  if (error)
+    return absl::NotFoundError(absl::StrCat("playbook ", playbook_path, ": ", error.message()));
+  if (!fs::is_regular_file(playbook))
+    return absl::InvalidArgumentError(absl::StrCat(
+        playbook_path, " is not a file; name a playbook, such as playbooks/site.yaml"));
+  const fs::path folder = playbook.parent_path();
+  const std::string prefix = folder.filename().string();
+  std::map<std::string, std::string> files;
+  RETURN_IF_ERROR(Collect(folder, prefix, files));
+  SiteBundle bundle;
+  ASSIGN_OR_RETURN(bundle.archive, sys::PackTarGz(files));
+  bundle.sha256 = Sha256Hex(bundle.archive);
+  bundle.playbook = absl::StrCat(prefix, "/", playbook.filename().string());
+  return bundle;
+}
+
+absl::Status UploadBundle(const Connection& connection, const SiteBundle& bundle) {
+  v1::ArtifactService::Stub stub(connection.channel());
+  v1::HasBundleRequest question;
+  question.set_sha256(bundle.sha256);
+  v1::HasBundleResponse answer;
+  RETURN_IF_ERROR(
+      Call(connection, stub, &v1::ArtifactService::Stub::HasBundle, question, &answer));
+  if (answer.present()) return absl::OkStatus();
+
+  grpc::ClientContext context;
+  v1::UploadBundleResponse response;
+  const auto writer = stub.UploadBundle(&context, &response);
+  v1::UploadBundleRequest part;
+  part.mutable_header()->set_sha256(bundle.sha256);
+  part.mutable_header()->set_size(bundle.archive.size());
+  bool open = writer->Write(part);
+  for (size_t at = 0; open && at < bundle.archive.size(); at += kChunk) {
+    part.set_data(bundle.archive.substr(at, kChunk));
+    open = writer->Write(part);
+  }
+  writer->WritesDone();
+  return Annotate(connection.Convert(writer->Finish()), "uploading the site folder");
+}
+
+}  // namespace muster::cli

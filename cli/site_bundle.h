@@ -1,0 +1,27 @@
+// The site folder as the archive that is uploaded.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace muster::cli {
+
+class Connection;
+
+struct SiteBundle {
+  std::string archive;   // .tar.gz; the same files give the same bytes
+  std::string sha256;    // of the archive, hex
+  std::string playbook;  // the playbook's path inside the archive
+};
+
+// Packs the playbook's folder: it, its roles and their files. Hidden files and editors' backups
+// are left out. Errors: the playbook cannot be read; the folder is too large (64 MiB).
+absl::StatusOr<SiteBundle> PackSite(const std::string& playbook_path);
+
+// Sends the bundle unless the controller has it already.
+absl::Status UploadBundle(const Connection& connection, const SiteBundle& bundle);
+
+}  // namespace muster::cli

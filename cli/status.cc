@@ -1,0 +1,62 @@
+// muster status: the cluster in a few lines.
+#include <CLI/CLI.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/connection.h"
+#include "cli/show.h"
+#include "cli/times.h"
+#include "cli/verbs.h"
+#include "common/base/clock.h"
+#include "common/base/hostlist.h"
+#include "common/base/status.h"
+#include "muster/v1/node.grpc.pb.h"
+
+namespace muster::cli {
+namespace {
+
+std::string Render(const Context& context, const Connection& connection,
+                   const v1::GetStatusResponse& status) {
+  std::string text = absl::StrCat(
+      "cluster     ", status.cluster(), "\ncontroller  ", connection.address(), ", musterd ",
+      status.controller_version(), ", up ",
+      HumanDuration(context.clock->Now() - ToTime(status.started_at())), "\nnodes       ",
+      status.nodes_total(), " known, ", status.nodes_connected(), " connected");
+  if (status.nodes_pending() > 0)
+    absl::StrAppend(&text, ", ", status.nodes_pending(),
+                    " waiting for approval (muster node approve)");
+  absl::StrAppend(&text, "\n");
+  if (status.nodes_away_size() > 0)
+    absl::StrAppend(&text, "away        ",
+                    FoldHostlist({status.nodes_away().begin(), status.nodes_away().end()}), "\n");
+  absl::StrAppend(&text, "inventory   ",
+                  status.has_inventory_revision()
+                      ? absl::StrCat("revision ", status.inventory_revision())
+                      : std::string("none yet (muster inventory apply)"),
+                  "\n");
+  absl::StrAppend(&text, "runs        ",
+                  status.active_runs_size() == 0
+                      ? std::string("none going on")
+                      : absl::StrJoin(status.active_runs(), ", "),
+                  "\n");
+  return text;
+}
+
+absl::StatusOr<int> Status(Context& context) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  v1::NodeService::Stub stub(connection->channel());
+  v1::GetStatusResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &v1::NodeService::Stub::GetStatus,
+                       v1::GetStatusRequest(), &response));
+  Show(context, response, [&] { return Render(context, *connection, response); });
+  return kExitClean;
+}
+
+}  // namespace
+
+void AddStatus(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand("status", "The cluster in a few lines");
+  SetAction(command, context, [&context] { return Status(context); });
+}
+
+}  // namespace muster::cli

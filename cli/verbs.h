@@ -1,0 +1,31 @@
+// Every verb of `muster`: one function per noun adds its subcommands.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace muster::cli {
+
+struct Context;
+
+void AddApply(CLI::App& app, Context& context);
+void AddAudit(CLI::App& app, Context& context);
+void AddCompletion(CLI::App& app, Context& context);
+void AddInit(CLI::App& app, Context& context);
+void AddInventory(CLI::App& app, Context& context);
+void AddNode(CLI::App& app, Context& context);
+void AddRun(CLI::App& app, Context& context);
+void AddSecret(CLI::App& app, Context& context);
+void AddStatus(CLI::App& app, Context& context);
+void AddToken(CLI::App& app, Context& context);
+
+// The candidates for the last of `words`, which may be empty; those before it are complete. Asks
+// the controller for names of nodes and runs, for at most a second.
+std::vector<std::string> CompleteWords(const CLI::App& app, Context& context,
+                                       std::vector<std::string> words);
+
+}  // namespace muster::cli

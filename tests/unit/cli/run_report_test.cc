@@ -1,0 +1,155 @@
+#include "cli/run_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/context.h"
+#include "cli/output.h"
+#include "muster/v1/run.pb.h"
+
+namespace muster::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+const absl::Time kStart = absl::FromUnixSeconds(1'700'000'000);
+
+v1::Run RunOf(std::initializer_list<const char*> nodes) {
+  v1::Run run;
+  run.set_run_id("r-1");
+  run.mutable_created_at()->set_seconds(absl::ToUnixSeconds(kStart));
+  run.add_plays("workers");
+  run.set_state(v1::RUN_STATE_RUNNING);
+  for (const char* node : nodes) run.add_nodes()->set_node(node);
+  return run;
+}
+
+v1::RunEvent Progress(const char* node, const char* step, float percent) {
+  v1::RunEvent event;
+  event.set_node(node);
+  event.mutable_progress()->set_role("slurm_worker");
+  event.mutable_progress()->set_name(step);
+  event.mutable_progress()->set_activity("unpacking slurmd");
+  event.mutable_progress()->set_percent(percent);
+  event.mutable_progress()->set_steps_done(5);
+  event.mutable_progress()->set_steps_total(10);
+  return event;
+}
+
+v1::RunEvent Step(const char* node, uint64_t sequence, v1::StepStatus status) {
+  v1::RunEvent event;
+  event.set_node(node);
+  event.set_sequence(sequence);
+  event.mutable_step()->set_role("munge");
+  event.mutable_step()->set_name("shared key");
+  event.mutable_step()->set_status(status);
+  return event;
+}
+
+v1::RunEvent Finished(v1::RunState state, std::initializer_list<v1::NodeRecap> recaps) {
+  v1::RunEvent event;
+  event.set_sequence(1000);
+  v1::Run& run = *event.mutable_run_finished();
+  run.set_run_id("r-1");
+  run.set_state(state);
+  for (const v1::NodeRecap& recap : recaps) *run.add_nodes() = recap;
+  return event;
+}
+
+v1::NodeRecap Recap(const char* node, const char* state, uint32_t changed, uint32_t failed) {
+  v1::NodeRecap recap;
+  recap.set_node(node);
+  recap.set_state(state);
+  recap.set_ok(3);
+  recap.set_changed(changed);
+  recap.set_failed(failed);
+  recap.set_unreachable(recap.state() == "unreachable");
+  return recap;
+}
+
+TEST(RunReport, ScreenShowsWhatEachNodeIsDoing) {
+  RunView view(RunOf({"c001", "c002"}), kStart);
+  view.Apply(Progress("c001", "worker packages", 45), kStart + absl::Seconds(3));
+  const auto lines = RenderScreen(view, {.columns = 120, .rows = 24}, kStart + absl::Seconds(15));
+  EXPECT_THAT(lines,
+              ElementsAre("run r-1  play 1/1 workers  15s",
+                          "c001  [##########..........]   5/10   slurm_worker: worker packages - "
+                          "unpacking slurmd 45%  12s",
+                          "c002  waiting      ok=0 changed=0 failed=0 skipped=0"));
+}
+
+TEST(RunReport, ScreenFitsTheTerminal) {
+  v1::Run run = RunOf({});
+  for (int i = 0; i < 100; ++i) run.add_nodes()->set_node("node" + std::to_string(100 + i));
+  RunView view(run, kStart);
+  view.Apply(Progress("node199", "x", 1), kStart);
+  const auto lines = RenderScreen(view, {.columns = 40, .rows = 10}, kStart);
+  EXPECT_THAT(lines, SizeIs(9));
+  EXPECT_THAT(lines[1], HasSubstr("node199"));  // what runs comes first
+  EXPECT_THAT(lines.back(), HasSubstr("93 waiting"));
+  for (const std::string& line : lines) EXPECT_LT(DisplayWidth(line), 40u) << line;
+}
+
+TEST(RunReport, EventsSeenBeforeABrokenStreamCountOnce) {
+  RunView view(RunOf({"c001"}), kStart);
+  view.Apply(Step("c001", 1, v1::STEP_STATUS_CHANGED), kStart);
+  view.Apply(Step("c001", 1, v1::STEP_STATUS_CHANGED), kStart);
+  view.Apply(Step("c001", 2, v1::STEP_STATUS_OK), kStart);
+  EXPECT_EQ(view.nodes().at("c001").changed, 1u);
+  EXPECT_EQ(view.nodes().at("c001").ok, 1u);
+  EXPECT_EQ(view.sequence(), 2u);
+}
+
+TEST(RunReport, LinesSayWhatChangedAndWhatFailed) {
+  EXPECT_EQ(RenderEventLine(Step("c001", 1, v1::STEP_STATUS_CHANGED), false),
+            "c001: changed munge: shared key\n");
+  EXPECT_EQ(RenderEventLine(Step("c001", 1, v1::STEP_STATUS_OK), false), "");
+  EXPECT_EQ(RenderEventLine(Step("c001", 1, v1::STEP_STATUS_OK), true),
+            "c001: ok      munge: shared key\n");
+  v1::RunEvent failed = Step("c001", 1, v1::STEP_STATUS_FAILED);
+  failed.mutable_step()->set_message("package 'slurmdd' does not exist");
+  failed.mutable_step()->set_output("E: Unable to locate package slurmdd\n");
+  EXPECT_EQ(RenderEventLine(failed, false),
+            "c001: failed  munge: shared key\n"
+            "    package 'slurmdd' does not exist\n"
+            "    E: Unable to locate package slurmdd\n");
+}
+
+TEST(RunReport, RecapHasALineForEachNodeAndTheTotals) {
+  RunView view(RunOf({"c001", "c002"}), kStart);
+  view.Apply(Finished(v1::RUN_STATE_FAILED,
+                      {Recap("c001", "done", 2, 0), Recap("c002", "unreachable", 0, 0)}),
+             kStart);
+  EXPECT_EQ(RenderRecap(view, kStart + absl::Seconds(30)),
+            "\nrun r-1 in 30s\n"
+            "c001   ok=3    changed=2    failed=0    skipped=0    unreachable=0\n"
+            "c002   ok=3    changed=0    failed=0    skipped=0    unreachable=1\n"
+            "total  ok=6    changed=2    failed=0    skipped=0    unreachable=1\n");
+}
+
+TEST(RunReport, ExitCodes) {
+  const struct {
+    v1::RunState state;
+    v1::NodeRecap recap;
+    bool detailed;
+    int code;
+  } cases[] = {
+      {v1::RUN_STATE_SUCCEEDED, Recap("c001", "done", 2, 0), false, kExitClean},
+      {v1::RUN_STATE_SUCCEEDED, Recap("c001", "done", 2, 0), true, kExitChanges},
+      {v1::RUN_STATE_SUCCEEDED, Recap("c001", "done", 0, 0), true, kExitClean},
+      {v1::RUN_STATE_FAILED, Recap("c001", "failed", 2, 1), true, kExitFailed},
+      {v1::RUN_STATE_FAILED, Recap("c001", "unreachable", 0, 0), true, kExitUnreachable},
+      {v1::RUN_STATE_CANCELLED, Recap("c001", "cancelled", 0, 0), false, kExitFailed},
+  };
+  for (const auto& c : cases) {
+    RunView view(RunOf({"c001"}), kStart);
+    view.Apply(Finished(c.state, {c.recap}), kStart);
+    EXPECT_TRUE(view.finished());
+    EXPECT_EQ(RunExitCode(view, c.detailed), c.code) << c.recap.ShortDebugString();
+  }
+}
+
+}  // namespace
+}  // namespace muster::cli
