@@ -1,72 +1,62 @@
-// A machine in memory for tests of the engine: resources that change it, and ways to go wrong.
+// A whole node in memory: everything that resources touch.
 #pragma once
 
-#include <atomic>
-#include <functional>
 #include <map>
-#include <memory>
-#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
-#include "agent/resources/resource.h"
-#include "muster/v1/plan.pb.h"
+#include "absl/strings/str_cat.h"
+#include "agent/resources/types.h"
+#include "common/base/digest.h"
+#include "tests/fakes/fake_accounts.h"
+#include "tests/fakes/fake_clock.h"
+#include "tests/fakes/fake_file_system.h"
+#include "tests/fakes/fake_package_manager.h"
+#include "tests/fakes/fake_process_runner.h"
+#include "tests/fakes/fake_unit_manager.h"
 
-namespace muster::agent {
+namespace muster::testing {
 
-// Steps mean: file = state[path] is content; package = every name is in state; command = runs
-// once more each time ("always", for handlers). Thread-safe.
-class FakeNode {
+class FakeBlobSource final : public agent::BlobSource {
  public:
-  // What resources are made by, as the engine wants it.
-  absl::StatusOr<std::unique_ptr<Resource>> Make(const v1::Step& step);
-
-  std::map<std::string, std::string> state() const {
-    absl::MutexLock lock(&mutex_);
-    return state_;
+  // Returns the digest.
+  std::string Add(std::string content) {
+    const std::string digest = Sha256Hex(content);
+    blobs_[digest] = std::move(content);
+    return digest;
   }
-  int CommandRuns(const std::string& name) const {
-    absl::MutexLock lock(&mutex_);
-    const auto it = command_runs_.find(name);
-    return it == command_runs_.end() ? 0 : it->second;
+  absl::StatusOr<std::string> Get(const std::string& sha256, uint64_t size) override {
+    const auto it = blobs_.find(sha256);
+    if (it == blobs_.end()) return absl::NotFoundError(absl::StrCat("there is no blob ", sha256));
+    return it->second;
   }
-  void Set(const std::string& key, const std::string& value) {
-    absl::MutexLock lock(&mutex_);
-    state_[key] = value;
-  }
-
-  // Faults, by Id(): set before the plan runs.
-  std::map<std::string, absl::Status> check_errors;
-  std::map<std::string, absl::Status> apply_errors;
-  std::set<std::string> never_converge;
-  // Called in Apply(), by Id(); may block.
-  std::map<std::string, std::function<void(ApplyObserver&)>> during_apply;
-  // FailedPrecondition from Check() of Id() until state has the key.
-  std::map<std::string, std::string> requires_key;
-
-  // The power cut: every deed counts; the deed of this number and all that follow do nothing.
-  std::atomic<int> deeds{0};
-  std::atomic<int> dies_at{1 << 30};
-  // Counts one deed; false: the machine is dead.
-  bool Deed() { return deeds.fetch_add(1) < dies_at.load(); }
-  bool dead() const { return deeds.load() > dies_at.load(); }
-
-  std::atomic<int> applies{0};
-  std::atomic<int> transactions{0};
-  std::atomic<int> transactions_now{0};
-  std::atomic<int> most_transactions_at_once{0};
-  std::atomic<int> checks{0};
 
  private:
-  friend class FakeFile;
-  friend class FakePackage;
-  friend class FakeCommand;
-
-  mutable absl::Mutex mutex_;
-  std::map<std::string, std::string> state_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, int> command_runs_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::string> blobs_;
 };
 
-}  // namespace muster::agent
+// Keeps what a resource says while it applies.
+class RecordingObserver final : public agent::ApplyObserver {
+ public:
+  void OnActivity(absl::string_view activity, std::optional<float> percent) override {
+    activities.emplace_back(activity);
+  }
+  void OnOutput(absl::string_view text) override { output.append(text.data(), text.size()); }
+
+  std::vector<std::string> activities;
+  std::string output;
+};
+
+struct FakeNode {
+  FakeFileSystem files;
+  FakeProcessRunner processes;
+  FakeUnitManager units;
+  FakePackageManager packages;
+  FakeAccounts accounts;
+  FakeBlobSource blobs;
+  FakeClock clock;
+  agent::ResourceContext context = {files, processes, units, packages, accounts, blobs, clock};
+};
+
+}  // namespace muster::testing

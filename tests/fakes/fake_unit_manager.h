@@ -1,0 +1,81 @@
+// Units that change state as systemd's would.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "agent/sys/unit_manager.h"
+
+namespace muster::testing {
+
+// Thread-safe, except for `units`, which the test fills before.
+class FakeUnitManager final : public agent::UnitManager {
+ public:
+  struct Unit {
+    agent::UnitStatus status = {.load_state = "loaded", .active_state = "inactive",
+                                .sub_state = "dead", .unit_file_state = "disabled"};
+    absl::Status job_error = {};  // of every job
+  };
+  std::map<std::string, Unit> units;
+
+  // What was asked for, in order: "start munge.service", "daemon-reload".
+  std::vector<std::string> log() {
+    absl::MutexLock lock(&mutex_);
+    return log_;
+  }
+
+  absl::StatusOr<agent::UnitStatus> GetStatus(const std::string& unit) override {
+    absl::MutexLock lock(&mutex_);
+    const auto it = units.find(unit);
+    if (it == units.end())
+      return agent::UnitStatus{.load_state = "not-found", .active_state = "inactive",
+                               .sub_state = "dead"};
+    return it->second.status;
+  }
+
+  absl::Status Run(agent::UnitJob job, const std::string& unit) override {
+    static const char* const kWords[] = {"start ", "stop ", "restart ", "reload "};
+    absl::MutexLock lock(&mutex_);
+    log_.push_back(absl::StrCat(kWords[static_cast<int>(job)], unit));
+    const auto it = units.find(unit);
+    if (it == units.end()) return absl::NotFoundError(absl::StrCat("no unit ", unit));
+    if (!it->second.job_error.ok()) return it->second.job_error;
+    if (it->second.status.load_state == "masked" && job != agent::UnitJob::kStop)
+      return absl::FailedPreconditionError(absl::StrCat(unit, " is masked"));
+    const bool stop = job == agent::UnitJob::kStop;
+    it->second.status.active_state = stop ? "inactive" : "active";
+    it->second.status.sub_state = stop ? "dead" : "running";
+    return absl::OkStatus();
+  }
+
+  absl::Status SetEnabled(const std::string& unit, bool enabled) override {
+    absl::MutexLock lock(&mutex_);
+    log_.push_back(absl::StrCat(enabled ? "enable " : "disable ", unit));
+    units[unit].status.unit_file_state = enabled ? "enabled" : "disabled";
+    return absl::OkStatus();
+  }
+
+  absl::Status SetMasked(const std::string& unit, bool masked) override {
+    absl::MutexLock lock(&mutex_);
+    log_.push_back(absl::StrCat(masked ? "mask " : "unmask ", unit));
+    units[unit].status.load_state = masked ? "masked" : "loaded";
+    units[unit].status.unit_file_state = masked ? "masked" : "disabled";
+    return absl::OkStatus();
+  }
+
+  absl::Status DaemonReload() override {
+    absl::MutexLock lock(&mutex_);
+    log_.push_back("daemon-reload");
+    for (auto& [name, unit] : units) unit.status.need_daemon_reload = false;
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::vector<std::string> log_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::testing

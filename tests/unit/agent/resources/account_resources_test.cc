@@ -1,0 +1,79 @@
+#include "tests/unit/agent/resources/resource_test.h"
+
+namespace muster::agent {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class UserTest : public ResourceTest {};
+
+TEST_F(UserTest, ChecksThenConverges) {
+  node_.accounts.groups["slurm"] = {.name = "slurm", .gid = 64030};
+  node_.accounts.groups["video"] = {.name = "video", .gid = 44};
+  node_.accounts.groups["audio"] = {.name = "audio", .gid = 29};
+  node_.accounts.users["old"] = {.name = "old", .uid = 1500, .gid = 64030, .home = "/home/old",
+                                 .shell = "/bin/sh", .password_hash = "!", .groups = {"audio"}};
+  ExpectInSync(R"(user { name: "old" uid: 1500 primary_group: "slurm" groups: "audio" })");
+  ExpectInSync(R"(user { name: "never" state: PRESENCE_ABSENT })");
+  ExpectConverges(R"(user { name: "slurm" uid: 64030 primary_group: "slurm" system: true
+                            home: "/var/lib/slurm" shell: "/usr/sbin/nologin" })", {"state"});
+  ExpectConverges(R"(user { name: "old" groups: ["video", "audio"] shell: "/bin/bash"
+                            home: "/data/old" comment: "Old" })",
+                  {"groups", "home", "shell", "comment"});
+  EXPECT_THAT(node_.accounts.users["old"].groups, ElementsAre("audio", "video"));
+  ExpectConverges(R"(user { name: "old" state: PRESENCE_ABSENT })", {"state"});
+}
+
+TEST_F(UserTest, NeverShowsAPasswordHash) {
+  const auto user = Make(R"(user { name: "root" password_hash: "$6$new" })");
+  const auto changes = user->Check();
+  ASSERT_OK(changes);
+  EXPECT_THAT(*changes, ElementsAre(Change{"password_hash", "[secret]", "[secret]", ""}));
+  ASSERT_OK(user->Apply(observer_));
+  EXPECT_EQ(node_.accounts.users["root"].password_hash, "$6$new");
+}
+
+TEST_F(UserTest, NamesClashesAndWhatIsMissing) {
+  EXPECT_THAT(Make(R"(user { name: "x" uid: 0 })")->Check(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("'root'")));
+  EXPECT_THAT(Make(R"(user { name: "x" primary_group: "no" })")->Check(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no group 'no'")));
+  EXPECT_THAT(Make(R"(user { name: "x" groups: "no" })")->Check(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no group 'no'")));
+}
+
+TEST_F(UserTest, WritesKeysWithoutTrustingTheHome) {
+  const std::string step = R"(user { name: "ann" authorized_keys: ["ssh-ed25519 A", "ssh-ed25519 B"] })";
+  EXPECT_THAT(Make(step)->Apply(observer_),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("create_home")));
+  node_.files.AddDirectory("/home/ann");
+  ExpectConverges(step, {"authorized_keys"});
+  const auto& keys = node_.files.At("/home/ann/.ssh/authorized_keys");
+  EXPECT_EQ(keys.content, "ssh-ed25519 A\nssh-ed25519 B\n");
+  EXPECT_EQ(keys.stat.mode, 0600u);
+  EXPECT_EQ(keys.stat.uid, node_.accounts.users["ann"].uid);
+  EXPECT_EQ(node_.files.At("/home/ann/.ssh").stat.mode, 0700u);
+
+  node_.files.AddDirectory("/home/eve");
+  node_.files.AddLink("/home/eve/.ssh", "/etc");
+  EXPECT_THAT(Make(R"(user { name: "eve" authorized_keys: "k" })")->Apply(observer_),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a directory")));
+}
+
+class GroupTest : public ResourceTest {};
+
+TEST_F(GroupTest, ChecksThenConverges) {
+  node_.accounts.groups["old"] = {.name = "old", .gid = 500};
+  ExpectInSync(R"(group { name: "old" })");
+  ExpectInSync(R"(group { name: "never" state: PRESENCE_ABSENT })");
+  ExpectConverges(R"(group { name: "new" gid: 501 system: true })", {"state"});
+  ExpectConverges(R"(group { name: "old" gid: 502 })", {"gid"});
+  ExpectConverges(R"(group { name: "old" state: PRESENCE_ABSENT })", {"state"});
+  EXPECT_THAT(Make(R"(group { name: "x" gid: 501 })")->Check(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("'new'")));
+}
+
+}  // namespace
+}  // namespace muster::agent

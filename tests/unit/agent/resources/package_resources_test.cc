@@ -1,0 +1,105 @@
+#include "tests/unit/agent/resources/resource_test.h"
+
+namespace muster::agent {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class PackageTest : public ResourceTest {
+ protected:
+  PackageTest() {
+    node_.packages.available = {{"munge", "0.5.15"}, {"slurmd", "22.05.8"}, {"chrony", "4.3"}};
+    node_.packages.installed = {{"chrony", "4.2"}, {"nano", "7"}};
+  }
+};
+
+TEST_F(PackageTest, ChecksThenConverges) {
+  ExpectInSync(R"(package { names: "chrony" })");
+  ExpectInSync(R"(package { names: "munge" state: PACKAGE_STATE_ABSENT })");
+  ExpectInSync(R"(package { names: "nano" state: PACKAGE_STATE_LATEST })");
+  ExpectInSync(R"(package { names: "chrony" version: "4.*" })");
+  ExpectConverges(R"(package { names: ["munge", "chrony"] })", {"package munge"});
+  ExpectConverges(R"(package { names: "chrony" state: PACKAGE_STATE_LATEST })", {"package chrony"});
+  ExpectConverges(R"(package { names: "nano" state: PACKAGE_STATE_ABSENT })", {"package nano"});
+  EXPECT_EQ(node_.packages.installed["chrony"], "4.3");
+}
+
+TEST_F(PackageTest, NeighboursBecomeOneTransaction) {
+  const auto first = Make(R"(package { names: "munge" })");
+  const auto second = Make(R"(package { names: "slurmd" })");
+  const auto third = Make(R"(package { names: "nano" state: PACKAGE_STATE_ABSENT })");
+  for (Resource* resource : {first.get(), second.get(), third.get()}) ASSERT_OK(resource->Check());
+  EXPECT_TRUE(first->Absorb(*second));
+  EXPECT_TRUE(first->Absorb(*third));
+  ASSERT_OK(first->Apply(observer_));
+  EXPECT_THAT(node_.packages.log(), ElementsAre("install munge slurmd remove nano"));
+  EXPECT_THAT(Fields(*second), IsEmpty());
+  EXPECT_THAT(observer_.activities, ElementsAre("unpacking munge", "unpacking slurmd"));
+}
+
+TEST_F(PackageTest, DoesNotAbsorbWhatDoesNotFit) {
+  const auto install = Make(R"(package { names: "munge" })");
+  ASSERT_OK(install->Check());
+  node_.packages.installed["munge"] = "0.1";
+  for (const char* step : {R"(package { names: "munge" state: PACKAGE_STATE_ABSENT })",
+                           R"(package { names: "slurmd" install_recommends: true })",
+                           R"(package { names: "slurmd" version: "22.05.8" })",
+                           R"(group { name: "x" })"}) {
+    SCOPED_TRACE(step);
+    const auto other = Make(step);
+    ASSERT_OK(other->Check());
+    EXPECT_FALSE(install->Absorb(*other));
+  }
+  EXPECT_FALSE(install->Absorb(*Make(R"(package { names: "slurmd" })"))) << "not checked yet";
+}
+
+TEST_F(PackageTest, PassesErrorsOn) {
+  EXPECT_THAT(Make(R"(package { names: "mungee" })")->Apply(observer_),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("'mungee'")));
+  node_.packages.update_error = absl::UnavailableError("mirror is down");
+  EXPECT_THAT(Make(R"(package { names: "nano" state: PACKAGE_STATE_LATEST })")->Check(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("mirror")));
+}
+
+class PackageRepositoryTest : public ResourceTest {};
+
+constexpr char kRepository[] = R"(package_repository {
+    name: "debian" uris: "http://deb.debian.org/debian" suites: ["bookworm", "bookworm-updates"]
+    components: ["main", "contrib"] key: "-----BEGIN PGP PUBLIC KEY BLOCK-----\n" })";
+constexpr char kSource[] = "/etc/apt/sources.list.d/debian.sources";
+constexpr char kKey[] = "/etc/apt/keyrings/debian.asc";
+
+TEST_F(PackageRepositoryTest, ChecksThenConverges) {
+  ExpectConverges(kRepository, {"source", "key"});
+  EXPECT_EQ(node_.files.At(kSource).content,
+            "# Written by Muster.\n"
+            "Types: deb\n"
+            "URIs: http://deb.debian.org/debian\n"
+            "Suites: bookworm bookworm-updates\n"
+            "Components: main contrib\n"
+            "Signed-By: /etc/apt/keyrings/debian.asc\n");
+  EXPECT_EQ(node_.files.At(kKey).stat.mode, 0644u);
+  EXPECT_EQ(node_.packages.log().front(), "update");
+  ExpectConverges(R"(package_repository { name: "debian" state: PRESENCE_ABSENT })",
+                  {"source", "key"});
+  EXPECT_FALSE(node_.files.Has(kSource));
+}
+
+TEST_F(PackageRepositoryTest, AFailedUpdatePutsTheOldSourceBack) {
+  node_.files.AddFile(kSource, "old source\n");
+  node_.packages.update_error = absl::UnavailableError("Err:1 http://deb.debian.org/debian");
+  const auto repository = Make(kRepository);
+  EXPECT_THAT(repository->Apply(observer_),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       AllOf(HasSubstr("'debian'"), HasSubstr("Err:1"))));
+  EXPECT_EQ(node_.files.At(kSource).content, "old source\n");
+  EXPECT_FALSE(node_.files.Has(kKey));
+  EXPECT_THAT(Fields(*repository), ElementsAre("source", "key"));
+}
+
+}  // namespace
+}  // namespace muster::agent

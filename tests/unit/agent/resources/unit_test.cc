@@ -1,0 +1,78 @@
+#include "tests/unit/agent/resources/resource_test.h"
+
+namespace muster::agent {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class UnitTest : public ResourceTest {
+ protected:
+  UnitStatus& Status(const std::string& name) { return node_.units.units[name].status; }
+};
+
+TEST_F(UnitTest, ChecksThenConverges) {
+  Status("run.service").active_state = "active";
+  Status("run.service").unit_file_state = "enabled";
+  Status("new.service");
+  Status("failed.service").active_state = "failed";
+  ExpectInSync(R"(unit { name: "run.service" enabled: true state: UNIT_STATE_STARTED })");
+  ExpectInSync(R"(unit { name: "failed.service" state: UNIT_STATE_STOPPED })");
+  ExpectInSync(R"(unit { name: "never.service" state: UNIT_STATE_STOPPED enabled: false })");
+  ExpectConverges(R"(unit { name: "new.service" enabled: true state: UNIT_STATE_STARTED })",
+                  {"enabled", "state"});
+  ExpectConverges(R"(unit { name: "run.service" enabled: false state: UNIT_STATE_STOPPED })",
+                  {"enabled", "state"});
+  ExpectConverges(R"(unit { name: "failed.service" state: UNIT_STATE_STARTED })", {"state"});
+  ExpectConverges(R"(unit { name: "new.service" masked: true state: UNIT_STATE_STOPPED })",
+                  {"masked", "state"});
+  ExpectConverges(R"(unit { name: "new.service" masked: false enabled: true
+                            state: UNIT_STATE_STARTED })", {"masked", "enabled", "state"});
+}
+
+TEST_F(UnitTest, StopsAndDisablesBeforeItMasks) {
+  Status("a.service").active_state = "active";
+  ASSERT_OK(Make(R"(unit { name: "a.service" masked: true state: UNIT_STATE_STOPPED })")
+                ->Apply(observer_));
+  EXPECT_THAT(node_.units.log(), ElementsAre("stop a.service", "mask a.service"));
+}
+
+TEST_F(UnitTest, ReloadsSystemdBeforeItStartsAChangedUnit) {
+  Status("a.service").need_daemon_reload = true;
+  ASSERT_OK(Make(R"(unit { name: "a.service" state: UNIT_STATE_RESTARTED })")->Apply(observer_));
+  EXPECT_THAT(node_.units.log(), ElementsAre("daemon-reload", "restart a.service"));
+}
+
+TEST_F(UnitTest, HandlersAlwaysAct) {
+  Status("a.service").active_state = "active";
+  const auto restart = Make(R"(unit { name: "a.service" state: UNIT_STATE_RESTARTED })");
+  const auto reload = Make(R"(unit { name: "a.service" state: UNIT_STATE_RELOADED })");
+  const auto start = Make(R"(unit { name: "a.service" state: UNIT_STATE_STARTED })");
+  EXPECT_TRUE(restart->AlwaysChanges());
+  EXPECT_TRUE(reload->AlwaysChanges());
+  EXPECT_FALSE(start->AlwaysChanges());
+  ASSERT_OK(restart->Apply(observer_));
+  ASSERT_OK(reload->Apply(observer_));
+  ASSERT_OK(start->Apply(observer_));
+  EXPECT_THAT(node_.units.log(), ElementsAre("restart a.service", "reload a.service"));
+  EXPECT_THAT(Fields(*restart), ElementsAre("state"));
+}
+
+TEST_F(UnitTest, NamesWhatIsWrong) {
+  const auto absent = Make(R"(unit { name: "no.service" state: UNIT_STATE_STARTED })");
+  EXPECT_THAT(absent->Check(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("'no.service' does not exist")));
+  EXPECT_THAT(absent->Apply(observer_),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("does not exist")));
+  Status("bad.service").load_state = "bad-setting";
+  EXPECT_THAT(Make(R"(unit { name: "bad.service" state: UNIT_STATE_STARTED })")->Check(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("systemd-analyze verify")));
+  node_.units.units["x.service"].job_error = absl::InternalError("starting x.service: it failed");
+  EXPECT_THAT(Make(R"(unit { name: "x.service" state: UNIT_STATE_STARTED })")->Apply(observer_),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("it failed")));
+}
+
+}  // namespace
+}  // namespace muster::agent
