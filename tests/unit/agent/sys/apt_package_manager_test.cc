@@ -1,0 +1,206 @@
+#include "agent/sys/apt_package_manager.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tests/fakes/fake_clock.h"
+#include "tests/fakes/fake_file_system.h"
+#include "tests/fakes/fake_process_runner.h"
+#include "tests/fakes/status_matchers.h"
+
+namespace muster::agent {
+namespace {
+
+using ::muster::testing::FakeProcessRunner;
+using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr char kStatusFile[] = "/var/lib/dpkg/status";
+
+std::string Stanza(const std::string& name, const std::string& state) {
+  return absl::StrCat("Package: ", name, "\nStatus: install ok ", state,
+                      "\nArchitecture: amd64\nVersion: 1\n\n");
+}
+
+class AptTest : public ::testing::Test {
+ protected:
+  AptTest() : apt_(files_, processes_, clock_, Options()) {
+    files_.AddFile(kStatusFile, Stanza("bash", "installed"));
+    files_.AddDirectory("/var/lib/dpkg/updates");
+    files_.AddFile("/var/lib/apt/lists/deb.debian.org_Packages", "");
+    files_.AddFile("/etc/apt/sources.list.d/debian.sources", "");
+    processes_.On("apt-get", [this](const sys::ProcessSpec& spec) { return AptGet(spec); });
+    processes_.On("dpkg ", [this](const sys::ProcessSpec&) {
+      steps_.push_back("configure");
+      files_.AddFile(kStatusFile, Stanza("bash", "installed"));
+      return sys::ProcessResult{};
+    });
+    processes_.On("apt-cache pkgnames", FakeProcessRunner::Prints("munge\nmutt\nmuon\n"));
+    observer_.on_activity = [this](absl::string_view text, std::optional<float>) {
+      activities_.emplace_back(text);
+    };
+  }
+
+  AptOptions Options() {
+    AptOptions options;
+    options.lock_timeout = absl::Minutes(5);
+    options.find_lock_holder = [this]() -> std::optional<LockHolder> {
+      if (clock_.Now() >= lock_until_) return std::nullopt;
+      return LockHolder{.pid = 812, .program = "unattended-upgr"};
+    };
+    return options;
+  }
+
+  // Does what the test set, and records what was asked: "update", "install munge".
+  sys::ProcessResult AptGet(const sys::ProcessSpec& spec) {
+    const auto& argv = spec.argv;
+    if (std::find(argv.begin(), argv.end(), "update") != argv.end()) {
+      steps_.push_back("update");
+      return update_result_;
+    }
+    if (std::find(argv.begin(), argv.end(), "--fix-broken") != argv.end()) {
+      steps_.push_back("fix");
+      return {};
+    }
+    std::string step = "install";
+    for (auto it = std::find(argv.begin(), argv.end(), "--"); it != argv.end(); ++it)
+      if (*it != "--") absl::StrAppend(&step, " ", *it);
+    steps_.push_back(step);
+    if (results_.empty()) return {};
+    const sys::ProcessResult result = results_.front();
+    results_.erase(results_.begin());
+    return result;
+  }
+  static sys::ProcessResult Fails(const std::string& output) {
+    return FakeProcessRunner::Prints(output, 100);
+  }
+
+  testing::FakeFileSystem files_;
+  testing::FakeProcessRunner processes_;
+  testing::FakeClock clock_;
+  absl::Time lock_until_ = absl::InfinitePast();
+  sys::ProcessResult update_result_;
+  std::vector<sys::ProcessResult> results_;  // of the next installs; then success
+  std::vector<std::string> steps_, activities_;
+  PackageObserver observer_;
+  AptPackageManager apt_;
+};
+
+TEST_F(AptTest, ReadsTheStatusAgainOnlyWhenItChanged) {
+  EXPECT_TRUE(apt_.Query({"bash"}, false).value()["bash"].installed);
+  EXPECT_FALSE(apt_.Query({"munge"}, false).value()["munge"].installed);
+  files_.AddFile(kStatusFile, Stanza("munge", "installed"));
+  EXPECT_TRUE(apt_.Query({"munge"}, false).value()["munge"].installed);
+  ASSERT_OK(files_.Remove(kStatusFile, false));
+  EXPECT_THAT(apt_.Query({"munge"}, false),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(kStatusFile)));
+}
+
+TEST_F(AptTest, LooksUpCandidatesOnRequest) {
+  processes_.On("apt-cache policy",
+                FakeProcessRunner::Prints("bash:\n  Installed: 1\n  Candidate: 2\n"));
+  EXPECT_EQ(apt_.Query({"bash"}, false).value()["bash"].candidate, "");
+  EXPECT_EQ(apt_.Query({"bash"}, true).value()["bash"].candidate, "2");
+}
+
+TEST_F(AptTest, FetchesTheListsOnceAndAfterARepositoryChanged) {
+  ASSERT_OK(apt_.Apply({.install = {"munge"}, .remove = {"nano"}}, observer_));
+  ASSERT_OK(apt_.Apply({.install = {"slurmd=22*"}}, observer_));
+  EXPECT_THAT(steps_, ElementsAre("update", "install munge nano-", "install slurmd=22*"));
+  steps_.clear();
+  clock_.Advance(absl::Minutes(1));
+  files_.AddFile("/etc/apt/sources.list.d/new.sources", "");
+  files_.SetModified("/etc/apt/sources.list.d/new.sources", absl::ToUnixNanos(clock_.Now()));
+  clock_.Advance(absl::Minutes(1));
+  ASSERT_OK(apt_.Apply({.install = {"munge"}}, observer_));
+  ASSERT_OK(apt_.Apply({.remove = {"munge"}}, observer_));
+  EXPECT_THAT(steps_, ElementsAre("update", "install munge", "install munge-"));
+}
+
+TEST_F(AptTest, AsksForNothingAndSurvivesTheAgent) {
+  ASSERT_OK(apt_.Apply({.install = {"munge"}}, observer_));
+  const sys::ProcessSpec& spec = processes_.specs().back();
+  EXPECT_EQ(spec.environment.at("DEBIAN_FRONTEND"), "noninteractive");
+  EXPECT_THAT(processes_.commands().back(),
+              AllOf(HasSubstr("--force-confold"), HasSubstr("APT::Status-Fd=3"),
+                    HasSubstr("--no-install-recommends")));
+  EXPECT_EQ(spec.output_file, "/var/lib/muster/apt/output");
+  ASSERT_TRUE(spec.on_status_line);
+  spec.on_status_line("pmstatus:munge:50:Unpacking munge");
+  EXPECT_EQ(activities_.back(), "unpacking munge");
+}
+
+TEST_F(AptTest, WaitsForTheLockAndTellsWhoHoldsIt) {
+  lock_until_ = clock_.Now() + absl::Seconds(30);
+  ASSERT_OK(apt_.Apply({.remove = {"nano"}}, observer_));
+  EXPECT_THAT(activities_,
+              ElementsAre("waiting for the package lock held by unattended-upgr (pid 812)"));
+  EXPECT_GE(clock_.Now(), lock_until_);
+  lock_until_ = absl::InfiniteFuture();
+  EXPECT_THAT(apt_.Apply({.remove = {"nano"}}, observer_),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       AllOf(HasSubstr("pid 812"), HasSubstr("5m"))));
+}
+
+TEST_F(AptTest, RepairsAnInterruptedTransactionFirst) {
+  files_.AddFile(kStatusFile, Stanza("slurmd", "half-configured"));
+  ASSERT_OK(apt_.Apply({.remove = {"nano"}}, observer_));
+  EXPECT_THAT(steps_, ElementsAre("configure", "install nano-"));
+  EXPECT_THAT(activities_, ElementsAre(HasSubstr("dpkg --configure -a")));
+}
+
+TEST_F(AptTest, TriesEachRemedyOnce) {
+  ASSERT_OK(apt_.Update(absl::ZeroDuration(), observer_));
+  clock_.Advance(absl::Hours(1));
+  results_ = {Fails("E: Unable to locate package munge"), Fails("E: Unmet dependencies. Try "
+                                                                "'apt --fix-broken install'")};
+  ASSERT_OK(apt_.Apply({.install = {"munge"}}, observer_));
+  EXPECT_THAT(steps_, ElementsAre("update", "install munge", "update", "install munge", "fix",
+                                  "install munge"));
+}
+
+TEST_F(AptTest, NamesAPackageThatDoesNotExist) {
+  results_ = {Fails("E: Unable to locate package mungee")};
+  EXPECT_THAT(apt_.Apply({.install = {"mungee"}}, observer_),
+              StatusIs(absl::StatusCode::kNotFound,
+                       AllOf(HasSubstr("package 'mungee' does not exist"),
+                             HasSubstr("did you mean 'munge'?"))));
+  EXPECT_THAT(steps_, ElementsAre("update", "install mungee")) << "the lists are fresh";
+}
+
+TEST_F(AptTest, TellsWhyATransactionFailed) {
+  results_ = {Fails("Setting up x\ndpkg: error processing package x (--configure):\n"
+                    "E: Sub-process /usr/bin/dpkg returned an error code (1)\n")};
+  EXPECT_THAT(apt_.Apply({.install = {"x"}}, observer_),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("error processing package x")));
+}
+
+TEST_F(AptTest, NamesTheRepositoryThatFailed) {
+  update_result_ = Fails("Err:1 http://deb.debian.org/debian bookworm InRelease\n"
+                         "E: Failed to fetch http://deb.debian.org/debian  Could not resolve\n");
+  EXPECT_THAT(apt_.Apply({.install = {"x"}}, observer_),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("http://deb.debian.org/debian")));
+  EXPECT_THAT(steps_, ElementsAre("update"));
+  update_result_ = {};
+  ASSERT_OK(apt_.Update(absl::Hours(1), observer_));
+  ASSERT_OK(apt_.Update(absl::Hours(1), observer_));
+  EXPECT_THAT(steps_, ElementsAre("update", "update")) << "the failed one does not count";
+}
+
+TEST_F(AptTest, AClockThatWasSetBackDoesNotMakeListsFresh) {
+  ASSERT_OK(apt_.Update(absl::Hours(1), observer_));
+  clock_.Advance(-absl::Hours(10));
+  ASSERT_OK(apt_.Update(absl::Hours(1), observer_));
+  EXPECT_THAT(steps_, ElementsAre("update", "update"));
+}
+
+}  // namespace
+}  // namespace muster::agent
