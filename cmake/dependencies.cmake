@@ -17,15 +17,21 @@ pkg_check_modules(SYSTEMD REQUIRED IMPORTED_TARGET libsystemd)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd)
 
-# muster_static_archives(<target> <archive>…): an interface target over lib<archive>.a files.
+# muster_static_archives(<target> <archive>…): an interface target over lib<archive>.a files. The
+# linker reads them round and round until nothing is missing: their order is not documented.
 function(muster_static_archives target)
-  add_library(${target} INTERFACE)
   set(files)
   foreach(name IN LISTS ARGN)
     find_library(MUSTER_ARCHIVE_${name} NAMES lib${name}.a REQUIRED)
     list(APPEND files ${MUSTER_ARCHIVE_${name}})
   endforeach()
-  target_link_libraries(${target} INTERFACE -Wl,--start-group ${files} -Wl,--end-group)
+  muster_archive_group(${target} ${files})
+endfunction()
+
+function(muster_archive_group target)
+  add_library(${target} INTERFACE)
+  list(JOIN ARGN "," files)
+  target_link_libraries(${target} INTERFACE "$<LINK_GROUP:RESCAN,${files}>")
 endfunction()
 
 file(GLOB absl_archives /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libabsl_*.a)
@@ -33,19 +39,19 @@ if(NOT absl_archives)
   message(FATAL_ERROR "no Abseil archives found; run ./dev deps")
 endif()
 list(FILTER absl_archives EXCLUDE REGEX "benchmark|gtest|flags_parse_main")
-add_library(muster_absl INTERFACE)
-target_link_libraries(muster_absl INTERFACE
-  -Wl,--start-group ${absl_archives} -Wl,--end-group Threads::Threads)
+muster_archive_group(muster_absl ${absl_archives})
+target_link_libraries(muster_absl INTERFACE Threads::Threads)
 
 muster_static_archives(muster_protobuf protobuf)
 target_link_libraries(muster_protobuf INTERFACE ZLIB::ZLIB Threads::Threads)
 
-muster_static_archives(muster_grpc grpc++ grpc gpr address_sorting upb re2 cares)
-target_link_libraries(muster_grpc INTERFACE
-  muster_protobuf muster_absl OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB Threads::Threads)
-
 muster_static_archives(muster_re2 re2)
 target_link_libraries(muster_re2 INTERFACE Threads::Threads)
+
+muster_static_archives(muster_grpc grpc++ grpc gpr address_sorting upb cares)
+target_link_libraries(muster_grpc INTERFACE
+  muster_protobuf muster_re2 muster_absl OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB Threads::Threads)
+
 muster_static_archives(muster_yaml_cpp yaml-cpp)
 muster_static_archives(muster_soci soci_sqlite3 soci_core)
 target_link_libraries(muster_soci INTERFACE SQLite::SQLite3 ${CMAKE_DL_LIBS})
