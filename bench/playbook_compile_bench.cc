@@ -37,9 +37,9 @@ FileTree Site() {
 
 void CompileNodes(benchmark::State& state) {
   const auto count = static_cast<int>(state.range(0));
-  const auto inventory = ParseInventory(
-      {{"cluster.yaml",
-        absl::StrCat("cluster: big\nnodes: {\"c[10001-", 10000 + count, "]\": {role: compute}}\n")}});
+  const auto inventory =
+      ParseInventory({{"cluster.yaml", absl::StrCat("cluster: big\nnodes: {\"c[10001-",
+                                                    10000 + count, "]\": {role: compute}}\n")}});
   const auto playbook = LoadPlaybook(Site(), "site.yaml");
   if (!inventory.ok() || !playbook.ok()) return state.SkipWithError("the site does not load");
   FactsByNode facts;
@@ -56,7 +56,12 @@ void CompileNodes(benchmark::State& state) {
   state.counters["nodes_per_s"] =
       benchmark::Counter(static_cast<double>(count), benchmark::Counter::kIsIterationInvariantRate);
 }
-BENCHMARK(CompileNodes)->Arg(10)->Arg(100)->Arg(200)->Arg(1000)->Unit(benchmark::kMillisecond)
+BENCHMARK(CompileNodes)
+    ->Arg(10)
+    ->Arg(100)
+    ->Arg(200)
+    ->Arg(1000)
+    ->Unit(benchmark::kMillisecond)
     ->Complexity();
 
 }  // namespace

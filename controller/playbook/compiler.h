@@ -44,8 +44,8 @@ class SecretSource {
 };
 
 struct CompileOptions {
-  std::string limit;                // node selector; empty: all
-  std::vector<std::string> tags;    // empty: all
+  std::string limit;              // node selector; empty: all
+  std::vector<std::string> tags;  // empty: all
   bool check_only = false;
   bool want_diff = false;
   std::map<std::string, nlohmann::ordered_json> extra_vars;  // -e

@@ -26,7 +26,8 @@ constexpr size_t kMaxRoles = 200;  // of a play
 class PlaybookReader {
  public:
   PlaybookReader(const FileTree& site, const yaml::Document& document)
-      : site_(site), document_(document),
+      : site_(site),
+        document_(document),
         base_(document.file_name().substr(0, document.file_name().rfind('/') + 1)) {}
 
   absl::StatusOr<std::shared_ptr<const Playbook>> Read();
@@ -53,8 +54,9 @@ class PlaybookReader {
 absl::StatusOr<std::shared_ptr<const Playbook>> PlaybookReader::Read() {
   const yaml::Node& root = document_.root();
   if (!root.IsSequence() || root.items().empty()) {
-    return document_.Error(root, "a playbook is a list of plays: '- play: NAME', 'hosts:', "
-                                 "'roles:'");
+    return document_.Error(root,
+                           "a playbook is a list of plays: '- play: NAME', 'hosts:', "
+                           "'roles:'");
   }
   if (root.items().size() > kMaxPlays) {
     return document_.Error(root, absl::StrCat("more than ", kMaxPlays, " plays"));
@@ -133,9 +135,8 @@ void PlaybookReader::ReadPlay(const yaml::Node& node, Play* play) {
   if (tasks == nullptr) return;
   RoleUse inline_tasks;
   for (const RoleUse& use : play->roles) inline_tasks.needs.push_back(use.role->name);
-  inline_tasks.role =
-      ReadInlineRole(site_, base_, document_, *tasks,
-                     handlers == nullptr ? yaml::Node() : *handlers, &errors_);
+  inline_tasks.role = ReadInlineRole(site_, base_, document_, *tasks,
+                                     handlers == nullptr ? yaml::Node() : *handlers, &errors_);
   inline_tasks.node = *tasks;
   play->roles.push_back(std::move(inline_tasks));
 }
@@ -194,8 +195,7 @@ void PlaybookReader::CheckCycles(const Play& play) {
   for (const RoleUse& use : play.roles) left.push_back(&use);
   const auto waits = [&](const RoleUse* use) {
     return std::any_of(left.begin(), left.end(), [&](const RoleUse* other) {
-      return std::find(use->needs.begin(), use->needs.end(), other->role->name) !=
-             use->needs.end();
+      return std::find(use->needs.begin(), use->needs.end(), other->role->name) != use->needs.end();
     });
   };
   for (size_t before = left.size() + 1; left.size() < before;) {

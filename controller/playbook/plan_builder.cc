@@ -55,9 +55,9 @@ PlanBuilder::PlanBuilder(NodeScope& node, ContentCache& cache, NodePlan* out)
 bool PlanBuilder::Add(const absl::Status& status) {
   if (status.ok()) return true;
   if (!node_.has_facts() && absl::StrContains(status.message(), "'facts'")) {
-    return errors_.Add(absl::Status(
-        status.code(), absl::StrCat(status.message(), "\n  no facts of ", node_.name(),
-                                    " yet: its agent has not reported any")));
+    return errors_.Add(
+        absl::Status(status.code(), absl::StrCat(status.message(), "\n  no facts of ", node_.name(),
+                                                 " yet: its agent has not reported any")));
   }
   return errors_.Add(status);
 }
@@ -154,8 +154,7 @@ void PlanBuilder::AddHandlers(const Role& role, RoleScope& scope, v1::RolePlan* 
   }
 }
 
-v1::Step* PlanBuilder::AddSkipped(const Task& task, absl::string_view reason,
-                                  v1::RolePlan* role) {
+v1::Step* PlanBuilder::AddSkipped(const Task& task, absl::string_view reason, v1::RolePlan* role) {
   ++steps_;
   v1::Step* step = role->add_steps();
   step->set_step_id(UniqueId(absl::StrCat(role_->name, "/", task.name_text)));
@@ -187,8 +186,8 @@ absl::Status PlanBuilder::AddStep(const Task& task, RoleScope& scope, const tmpl
   return FillResource(task, scope, names, step);
 }
 
-absl::Status PlanBuilder::FillResource(const Task& task, RoleScope& scope,
-                                       const tmpl::Scope& names, v1::Step* step) {
+absl::Status PlanBuilder::FillResource(const Task& task, RoleScope& scope, const tmpl::Scope& names,
+                                       v1::Step* step) {
   google::protobuf::Message* resource = MutableResource(*task.type, step);
   bool sensitive = false;
   bool content_placed = false;
@@ -244,7 +243,8 @@ absl::StatusOr<std::shared_ptr<const Content>> PlanBuilder::FindContent(const No
   }
   const auto found = role_->templates.find(name);
   if (is_file || found == role_->templates.end()) {
-    const std::vector<std::string> known = is_file ? KeysOf(role_->files) : KeysOf(role_->templates);
+    const std::vector<std::string> known =
+        is_file ? KeysOf(role_->files) : KeysOf(role_->templates);
     return task.document.Error(
         param.node, absl::StrCat("role ", role_->name, " has no file '", name, "' in ",
                                  is_file ? "files/" : "templates/", DidYouMean(name, known)));
@@ -267,8 +267,10 @@ absl::StatusOr<std::shared_ptr<const Content>> PlanBuilder::FindContent(const No
 absl::Status PlanBuilder::PlaceContent(const Content& content, const Task& task, v1::Step* step) {
   const size_t size = content.text.size();
   if (content.sensitive && size > kMaxSecretContent) {
-    return task.document.Error(task.node, absl::StrCat("a content of ", size, " bytes that holds a "
-                                                       "secret: at most ", kMaxSecretContent));
+    return task.document.Error(task.node, absl::StrCat("a content of ", size,
+                                                       " bytes that holds a "
+                                                       "secret: at most ",
+                                                       kMaxSecretContent));
   }
   const size_t limit = inline_bytes_ > kMuchInline ? kMaxInlineThen : kMaxInline;
   if (size <= limit || content.sensitive) {

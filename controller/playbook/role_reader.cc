@@ -33,8 +33,7 @@ std::vector<std::string> RoleNames(const FileTree& site, const std::string& base
   return {names.begin(), names.end()};
 }
 
-void ReadTemplates(const FileTree& site, const std::string& folder, Role* role,
-                   ErrorList* errors) {
+void ReadTemplates(const FileTree& site, const std::string& folder, Role* role, ErrorList* errors) {
   for (const std::string& name : FilesUnder(site, folder)) {
     const std::string path = folder + name;
     tmpl::SourcePosition position;
@@ -67,8 +66,8 @@ void ReadDefaults(const FileTree& site, const std::string& path, Role* role, Err
     absl::StatusOr<ValueTemplate> value =
         ValueTemplate::FromYaml(*document, entry.value, Scalars::kTyped);
     if (!errors->Add(value.status())) continue;
-    role->defaults.emplace(entry.key, Default{*std::move(value),
-                                              absl::StrCat(path, ":", entry.key_mark.line)});
+    role->defaults.emplace(
+        entry.key, Default{*std::move(value), absl::StrCat(path, ":", entry.key_mark.line)});
   }
 }
 
@@ -128,8 +127,8 @@ std::shared_ptr<const Role> ReadRole(const FileTree& site, const std::string& ba
   ReadFiles(site, folder + "files/", role.get());
   const std::string tasks = folder + "tasks/main.yaml";
   if (site.find(tasks) == site.end()) {
-    errors->Add(document.Error(used_at, absl::StrCat("role '", name, "' has no tasks: no file ",
-                                                     tasks)));
+    errors->Add(
+        document.Error(used_at, absl::StrCat("role '", name, "' has no tasks: no file ", tasks)));
     return role;
   }
   TaskReader reader(site, folder, base, role.get(), errors);

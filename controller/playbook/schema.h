@@ -19,16 +19,16 @@ namespace muster::controller::playbook {
 
 enum class ParamType {
   kText,
-  kPath,          // text that begins with "/", or empty where it is not required
-  kUnitName,      // text with a suffix: "munge.service"
-  kWord,          // one of the enum's values, in lower case
+  kPath,      // text that begins with "/", or empty where it is not required
+  kUnitName,  // text with a suffix: "munge.service"
+  kWord,      // one of the enum's values, in lower case
   kBool,
-  kNumber,        // 0 … 2^32-1
-  kMode,          // "0644"
-  kDuration,      // "5m"
-  kTextList,      // a single text counts as a list of one
-  kArgv,          // a list with at least a program; never a single text
-  kValidate,      // as kArgv, with "%s" in it
+  kNumber,    // 0 … 2^32-1
+  kMode,      // "0644"
+  kDuration,  // "5m"
+  kTextList,  // a single text counts as a list of one
+  kArgv,      // a list with at least a program; never a single text
+  kValidate,  // as kArgv, with "%s" in it
   kTextMap,
   kContent,       // text or secret
   kTemplateFile,  // name of a file in the role's templates/, rendered into the field
@@ -39,7 +39,7 @@ enum class ParamType {
 struct Param {
   const char* key;
   ParamType type;
-  const char* field;      // of the resource's message
+  const char* field;  // of the resource's message
   bool required = false;
   bool takes_secret = false;
 };

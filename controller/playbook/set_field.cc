@@ -152,8 +152,8 @@ absl::Status SetNumber(const Param& param, const Value& value, pb::Message* reso
           ? (number = value.get<int64_t>(), true)
           : value.is_string() && absl::SimpleAtoi(value.get_ref<const std::string&>(), &number);
   if (!whole || number < 0 || number > kMaxNumber) {
-    return Wrong(param, absl::StrCat("a whole number from 0 to ", kMaxNumber, ", not ",
-                                     Shown(value)));
+    return Wrong(param,
+                 absl::StrCat("a whole number from 0 to ", kMaxNumber, ", not ", Shown(value)));
   }
   resource->GetReflection()->SetUInt32(resource, &Field(param, *resource),
                                        static_cast<uint32_t>(number));
@@ -167,8 +167,7 @@ absl::Status SetMode(const Param& param, const Value& value, pb::Message* resour
                      absl::c_all_of(text, [](char c) { return c >= '0' && c <= '7'; });
   for (const char c : text) mode = octal ? mode * 8 + static_cast<uint32_t>(c - '0') : 0;
   if (!octal || mode > kMaxMode) {
-    return Wrong(param, absl::StrCat("a quoted octal string such as \"0644\", not ",
-                                     Shown(value)));
+    return Wrong(param, absl::StrCat("a quoted octal string such as \"0644\", not ", Shown(value)));
   }
   resource->GetReflection()->SetUInt32(resource, &Field(param, *resource), mode);
   return absl::OkStatus();
@@ -180,7 +179,8 @@ absl::Status SetBool(const Param& param, const Value& value, pb::Message* resour
   }
   if (param.type == ParamType::kFalse && value.get<bool>()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("'", param.key, ": true' is not a promise: say when there is nothing to do "
+        absl::StrCat("'", param.key,
+                     ": true' is not a promise: say when there is nothing to do "
                      "with creates or unless"));
   }
   resource->GetReflection()->SetBool(resource, &Field(param, *resource),
@@ -190,8 +190,7 @@ absl::Status SetBool(const Param& param, const Value& value, pb::Message* resour
 
 absl::Status SetDuration(const Param& param, const Value& value, pb::Message* resource) {
   absl::Duration duration;
-  if (!value.is_string() ||
-      !absl::ParseDuration(value.get_ref<const std::string&>(), &duration) ||
+  if (!value.is_string() || !absl::ParseDuration(value.get_ref<const std::string&>(), &duration) ||
       duration < absl::ZeroDuration() || duration > absl::Hours(24 * 365)) {
     return Wrong(param, absl::StrCat("a duration with its unit such as \"30s\" or \"5m\", not ",
                                      Shown(value)));
@@ -261,20 +260,31 @@ absl::Status SetField(const Param& param, const Value& value, pb::Message* resou
   switch (param.type) {
     case ParamType::kText:
     case ParamType::kPath:
-    case ParamType::kUnitName: return SetText(param, value, resource, sensitive);
-    case ParamType::kWord: return SetWord(param, value, resource, sensitive);
+    case ParamType::kUnitName:
+      return SetText(param, value, resource, sensitive);
+    case ParamType::kWord:
+      return SetWord(param, value, resource, sensitive);
     case ParamType::kBool:
-    case ParamType::kFalse: return SetBool(param, value, resource);
-    case ParamType::kNumber: return SetNumber(param, value, resource);
-    case ParamType::kMode: return SetMode(param, value, resource);
-    case ParamType::kDuration: return SetDuration(param, value, resource);
-    case ParamType::kTextList: return SetTextList(param, value, resource, sensitive);
+    case ParamType::kFalse:
+      return SetBool(param, value, resource);
+    case ParamType::kNumber:
+      return SetNumber(param, value, resource);
+    case ParamType::kMode:
+      return SetMode(param, value, resource);
+    case ParamType::kDuration:
+      return SetDuration(param, value, resource);
+    case ParamType::kTextList:
+      return SetTextList(param, value, resource, sensitive);
     case ParamType::kArgv:
-    case ParamType::kValidate: return SetArgv(param, value, resource, sensitive);
-    case ParamType::kTextMap: return SetTextMap(param, value, resource, sensitive);
-    case ParamType::kContent: return SetContent(param, value, resource, sensitive);
+    case ParamType::kValidate:
+      return SetArgv(param, value, resource, sensitive);
+    case ParamType::kTextMap:
+      return SetTextMap(param, value, resource, sensitive);
+    case ParamType::kContent:
+      return SetContent(param, value, resource, sensitive);
     case ParamType::kTemplateFile:
-    case ParamType::kRoleFile: break;
+    case ParamType::kRoleFile:
+      break;
   }
   return absl::InternalError(absl::StrCat("'", param.key, "' is no value"));
 }

@@ -40,9 +40,8 @@ absl::StatusOr<yaml::Document> ReadYaml(const FileTree& site, const std::string&
   absl::StatusOr<yaml::Document> document = yaml::Document::Parse(path, found->second);
   if (!document.ok() &&
       BeginsTemplateUnquoted(LineOf(found->second, path, document.status().message()))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(document.status().message(),
-                     "\n  a value that begins with {{ needs quotes: \"{{ … }}\""));
+    return absl::InvalidArgumentError(absl::StrCat(
+        document.status().message(), "\n  a value that begins with {{ needs quotes: \"{{ … }}\""));
   }
   return document;
 }
@@ -56,8 +55,8 @@ std::string NoFile(const FileTree& site, const std::string& path) {
 
 std::vector<std::string> FilesUnder(const FileTree& site, const std::string& folder) {
   std::vector<std::string> files;
-  for (auto it = site.lower_bound(folder);
-       it != site.end() && absl::StartsWith(it->first, folder); ++it) {
+  for (auto it = site.lower_bound(folder); it != site.end() && absl::StartsWith(it->first, folder);
+       ++it) {
     files.push_back(it->first.substr(folder.size()));
   }
   return files;

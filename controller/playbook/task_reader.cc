@@ -39,8 +39,10 @@ Scalars ScalarsOf(ParamType type) {
     case ParamType::kBool:
     case ParamType::kFalse:
     case ParamType::kNumber:
-    case ParamType::kMode: return Scalars::kTyped;
-    default: return Scalars::kText;
+    case ParamType::kMode:
+      return Scalars::kTyped;
+    default:
+      return Scalars::kText;
   }
 }
 
@@ -87,24 +89,27 @@ bool ReadWords(const yaml::Document& document, const yaml::Node& node, absl::str
   if (!errors->Add(yaml::Read(document, node, out))) return false;
   for (const std::string& word : *out) {
     if (!word.empty() && !tmpl::HasTemplateSyntax(word)) continue;
-    return errors->Add(document.Error(
-        node, absl::StrCat("'", what, "' takes plain words, not ",
-                           word.empty() ? "empty text" : "templates")));
+    return errors->Add(
+        document.Error(node, absl::StrCat("'", what, "' takes plain words, not ",
+                                          word.empty() ? "empty text" : "templates")));
   }
   return true;
 }
 
 TaskReader::TaskReader(const FileTree& site, std::string folder, std::string base, Role* role,
                        ErrorList* errors)
-    : site_(site), folder_(std::move(folder)), base_(std::move(base)), role_(role),
+    : site_(site),
+      folder_(std::move(folder)),
+      base_(std::move(base)),
+      role_(role),
       errors_(errors) {}
 
 bool TaskReader::IsList(const yaml::Document& document, const yaml::Node& list,
                         absl::string_view what) {
   if (list.IsSequence() || list.IsNull()) return true;
-  return errors_->Add(document.Error(list, absl::StrCat("expected a list of ", what,
-                                                        ", each beginning with '- name:', not ",
-                                                        yaml::KindName(list.kind()))));
+  return errors_->Add(document.Error(
+      list, absl::StrCat("expected a list of ", what, ", each beginning with '- name:', not ",
+                         yaml::KindName(list.kind()))));
 }
 
 void TaskReader::ReadHandlers(const yaml::Document& document, const yaml::Node& list) {
@@ -118,8 +123,8 @@ void TaskReader::ReadHandlers(const yaml::Document& document, const yaml::Node& 
     ReadTask(document, node, {}, /*handler=*/true, &role_->handlers);
     for (size_t i = 0; i < before && role_->handlers.size() > before; ++i) {
       if (role_->handlers[i].name_text != role_->handlers[before].name_text) continue;
-      errors_->Add(document.Error(node, absl::StrCat("a second handler '",
-                                                     role_->handlers[i].name_text, "'")));
+      errors_->Add(document.Error(
+          node, absl::StrCat("a second handler '", role_->handlers[i].name_text, "'")));
       break;
     }
   }
@@ -154,8 +159,9 @@ void TaskReader::ReadInclude(const yaml::Document& document, const yaml::Node& n
   }
   const yaml::Node& file = *node.Find("include");
   if (!file.IsScalar() || file.text().empty() || tmpl::HasTemplateSyntax(file.text())) {
-    errors_->Add(document.Error(file, "'include' takes the plain name of a file beside this one: "
-                                      "choose with when"));
+    errors_->Add(document.Error(file,
+                                "'include' takes the plain name of a file beside this one: "
+                                "choose with when"));
     return;
   }
   Inherited passed = inherited;
@@ -193,15 +199,16 @@ void TaskReader::ReadTask(const yaml::Document& document, const yaml::Node& node
                           const Inherited& inherited, bool handler, std::vector<Task>* out) {
   const absl::string_view what = handler ? "a handler" : "a task";
   if (!node.IsMap()) {
-    errors_->Add(document.Error(node, absl::StrCat(what, " is a map with a name and a resource, "
-                                                   "not ", yaml::KindName(node.kind()))));
+    errors_->Add(document.Error(node, absl::StrCat(what,
+                                                   " is a map with a name and a resource, "
+                                                   "not ",
+                                                   yaml::KindName(node.kind()))));
     return;
   }
   Task task;
   task.document = document;
   task.node = node;
-  task.source = absl::StrCat(absl::StripPrefix(document.file_name(), base_), ":",
-                             node.mark().line);
+  task.source = absl::StrCat(absl::StripPrefix(document.file_name(), base_), ":", node.mark().line);
   task.when = inherited.when;
   task.tags = inherited.tags;
   const bool keys_known = CheckKeys(document, node, what, TaskKeys(), errors_);
@@ -212,9 +219,9 @@ void TaskReader::ReadTask(const yaml::Document& document, const yaml::Node& node
     const ResourceType* type = FindResourceType(entry.key);
     if (type == nullptr) continue;
     if (resource != nullptr) {
-      errors_->Add(document.Error(entry.key_mark,
-                                  absl::StrCat("a second resource in one task: it has '",
-                                               resource->key, "' already; write two tasks")));
+      errors_->Add(document.Error(
+          entry.key_mark, absl::StrCat("a second resource in one task: it has '", resource->key,
+                                       "' already; write two tasks")));
       return;
     }
     resource = &entry;
@@ -236,16 +243,17 @@ void TaskReader::ReadGeneralKeys(Task* task, bool handler) {
   const yaml::Node& node = task->node;
   const yaml::Node* name = node.Find("name");
   if (name == nullptr || !name->IsScalar() || name->text().empty()) {
-    errors_->Add(document.Error(name == nullptr ? node : *name,
-                                absl::StrCat("a ", handler ? "handler" : "task",
-                                             " needs a name: it is what people see")));
+    errors_->Add(document.Error(
+        name == nullptr ? node : *name,
+        absl::StrCat("a ", handler ? "handler" : "task", " needs a name: it is what people see")));
   } else {
     task->name_text = name->text();
     absl::StatusOr<ValueTemplate> parsed = ValueTemplate::FromYaml(document, *name, Scalars::kText);
     if (errors_->Add(parsed.status())) task->name = *std::move(parsed);
     if (handler && tmpl::HasTemplateSyntax(name->text())) {
-      errors_->Add(document.Error(*name, "a handler's name cannot be a template: tasks notify it "
-                                         "by its name"));
+      errors_->Add(document.Error(*name,
+                                  "a handler's name cannot be a template: tasks notify it "
+                                  "by its name"));
     }
   }
   if (const yaml::Node* when = node.Find("when")) {
@@ -297,13 +305,13 @@ void TaskReader::ReadResource(const yaml::Entry& entry, bool handler, Task* task
   const yaml::Document& document = task->document;
   const ResourceType& type = *task->type;
   if (!entry.value.IsMap()) {
-    errors_->Add(document.Error(entry.value, absl::StrCat("'", type.key,
-                                                          "' takes a map of parameters: ",
-                                                          absl::StrJoin(type.Keys(), ", "))));
+    errors_->Add(
+        document.Error(entry.value, absl::StrCat("'", type.key, "' takes a map of parameters: ",
+                                                 absl::StrJoin(type.Keys(), ", "))));
     return;
   }
-  bool good = CheckKeys(document, entry.value, absl::StrCat("'", type.key, "'"), type.Keys(),
-                        errors_);
+  bool good =
+      CheckKeys(document, entry.value, absl::StrCat("'", type.key, "'"), type.Keys(), errors_);
   auto prototype = std::make_shared<v1::Step>();
   google::protobuf::Message* resource = MutableResource(type, prototype.get());
   GivenParams given(handler);
@@ -336,8 +344,8 @@ void TaskReader::ReadResource(const yaml::Entry& entry, bool handler, Task* task
   if (!good) return;  // what follows may only be a consequence
   for (const Param& param : type.params) {
     if (!param.required || given.Has(param.key)) continue;
-    errors_->Add(document.Error(entry.key_mark, absl::StrCat("'", type.key, "' lacks '", param.key,
-                                                             "'")));
+    errors_->Add(
+        document.Error(entry.key_mark, absl::StrCat("'", type.key, "' lacks '", param.key, "'")));
     return;
   }
   const std::string wrong = type.check == nullptr ? "" : type.check(given);

@@ -43,8 +43,8 @@ class TaskReader {
   void ReadList(const yaml::Document& document, const yaml::Node& list, const Inherited& inherited);
   void ReadInclude(const yaml::Document& document, const yaml::Node& node,
                    const Inherited& inherited);
-  void ReadTask(const yaml::Document& document, const yaml::Node& node,
-                const Inherited& inherited, bool handler, std::vector<Task>* out);
+  void ReadTask(const yaml::Document& document, const yaml::Node& node, const Inherited& inherited,
+                bool handler, std::vector<Task>* out);
   void ReadGeneralKeys(Task* task, bool handler);
   void ReadLoop(const yaml::Node& node, Task* task);
   void ReadNotify(const yaml::Node& node, Task* task);

@@ -27,16 +27,24 @@ absl::string_view LineAt(absl::string_view text, int line) {
 
 bool IsTrue(const Value& value) {
   switch (value.type()) {
-    case Value::value_t::null: return false;
-    case Value::value_t::boolean: return value.get<bool>();
+    case Value::value_t::null:
+      return false;
+    case Value::value_t::boolean:
+      return value.get<bool>();
     case Value::value_t::number_integer:
-    case Value::value_t::number_unsigned: return value.get<int64_t>() != 0;
-    case Value::value_t::number_float: return value.get<double>() != 0;
-    case Value::value_t::string: return !value.get_ref<const std::string&>().empty();
+    case Value::value_t::number_unsigned:
+      return value.get<int64_t>() != 0;
+    case Value::value_t::number_float:
+      return value.get<double>() != 0;
+    case Value::value_t::string:
+      return !value.get_ref<const std::string&>().empty();
     case Value::value_t::array:
-    case Value::value_t::object: return !value.empty();
-    case Value::value_t::binary: return !value.get_binary().empty();
-    case Value::value_t::discarded: return false;
+    case Value::value_t::object:
+      return !value.empty();
+    case Value::value_t::binary:
+      return !value.get_binary().empty();
+    case Value::value_t::discarded:
+      return false;
   }
   return false;
 }
@@ -66,10 +74,10 @@ tmpl::SourcePosition PositionOfText(const yaml::Document& document, const yaml::
 }
 
 struct ValueTemplate::Part {
-  Value constant;                         // unless one of the others is set
-  std::optional<tmpl::Template> text;     // a string with template syntax
-  std::vector<ValueTemplate> elements;    // of a list or map that is not constant
-  std::vector<std::string> keys;          // of a map, parallel to elements
+  Value constant;                       // unless one of the others is set
+  std::optional<tmpl::Template> text;   // a string with template syntax
+  std::vector<ValueTemplate> elements;  // of a list or map that is not constant
+  std::vector<std::string> keys;        // of a map, parallel to elements
   bool is_map = false;
 };
 
@@ -152,9 +160,7 @@ ValueTemplate ValueTemplate::FromTemplate(tmpl::Template source) {
   return ValueTemplate(std::make_shared<const Part>(std::move(part)));
 }
 
-bool ValueTemplate::constant() const {
-  return !part_->text.has_value() && part_->elements.empty();
-}
+bool ValueTemplate::constant() const { return !part_->text.has_value() && part_->elements.empty(); }
 
 const Value& ValueTemplate::value() const { return part_->constant; }
 
@@ -200,14 +206,15 @@ absl::Status ReadConditions(const yaml::Document& document, const yaml::Node& no
     return absl::OkStatus();
   }
   if (!node.IsScalar() || node.text().empty()) {
-    return document.Error(node, "'when' needs an expression, or a list of expressions that must "
-                                "all hold");
+    return document.Error(node,
+                          "'when' needs an expression, or a list of expressions that must "
+                          "all hold");
   }
   if (tmpl::HasTemplateSyntax(node.text())) {
     return document.Error(node, "'when' is an expression already: write it without {{ and }}");
   }
-  ASSIGN_OR_RETURN(tmpl::Template expression, tmpl::Template::ParseExpression(
-                                                  node.text(), PositionOfText(document, node)));
+  ASSIGN_OR_RETURN(tmpl::Template expression,
+                   tmpl::Template::ParseExpression(node.text(), PositionOfText(document, node)));
   out->push_back({std::move(expression), std::string(absl::StripAsciiWhitespace(node.text()))});
   return absl::OkStatus();
 }

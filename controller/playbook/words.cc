@@ -92,9 +92,9 @@ bool CheckKeys(const yaml::Document& document, const yaml::Node& node, absl::str
 }
 
 const std::vector<std::string>& ReservedNames() {
-  static const auto* const kNames = new std::vector<std::string>{
-      "facts", "node", "nodes", "groups", "partitions", "racks", "cluster", "domain", "item",
-      "secret", "loop"};
+  static const auto* const kNames =
+      new std::vector<std::string>{"facts",   "node",   "nodes", "groups", "partitions", "racks",
+                                   "cluster", "domain", "item",  "secret", "loop"};
   return *kNames;
 }
 

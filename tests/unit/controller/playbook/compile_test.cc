@@ -33,19 +33,21 @@ TEST_F(CompileTest, FillsThePlansHead) {
 }
 
 TEST_F(CompileTest, MakesStepIdsUnique) {
-  SetTasks("- {name: a, package: {name: x}}\n- {name: a, package: {name: y}}\n"
-           "- {name: handler/h, package: {name: z}}\n",
-           "- {name: h, unit: {name: x.service, state: restarted}}\n");
+  SetTasks(
+      "- {name: a, package: {name: x}}\n- {name: a, package: {name: y}}\n"
+      "- {name: handler/h, package: {name: z}}\n",
+      "- {name: h, unit: {name: x.service, state: restarted}}\n");
   const v1::Plan plan = Compile();
   EXPECT_THAT(StepIds(plan.roles(0)), ElementsAre("r/a", "r/a#2", "r/handler/h#2"));
   EXPECT_EQ(plan.roles(0).handlers(0).step_id(), "r/handler/h");
 }
 
 TEST_F(CompileTest, NotifiesHandlersById) {
-  SetTasks("- name: a\n  notify: h\n  file: {path: /etc/a, content: x}\n"
-           "- name: b\n  notify: [h, g]\n  file: {path: /etc/b, content: x}\n",
-           "- {name: h, unit: {name: x.service, state: restarted}}\n"
-           "- {name: g, command: {argv: [sync]}}\n");
+  SetTasks(
+      "- name: a\n  notify: h\n  file: {path: /etc/a, content: x}\n"
+      "- name: b\n  notify: [h, g]\n  file: {path: /etc/b, content: x}\n",
+      "- {name: h, unit: {name: x.service, state: restarted}}\n"
+      "- {name: g, command: {argv: [sync]}}\n");
   const v1::RolePlan role = Compile().roles(0);
   EXPECT_THAT(role.steps(0).notify(), ElementsAre("r/handler/h"));
   EXPECT_THAT(role.steps(1).notify(), ElementsAre("r/handler/h", "r/handler/g"));
@@ -143,16 +145,18 @@ TEST_F(CompileTest, WholeExpressionsKeepTheirType) {
 }
 
 TEST_F(CompileTest, ScalarsAreTakenAsWritten) {
-  SetTasks("- {name: a, package: {name: slurmd, version: 1.10}}\n"
-           "- {name: b, command: {argv: [echo, 0x10, yes, 1.0], creates: /x}}\n");
+  SetTasks(
+      "- {name: a, package: {name: slurmd, version: 1.10}}\n"
+      "- {name: b, command: {argv: [echo, 0x10, yes, 1.0], creates: /x}}\n");
   const v1::RolePlan role = Compile().roles(0);
   EXPECT_EQ(role.steps(0).package().version(), "1.10");
   EXPECT_THAT(role.steps(1).command().argv(), ElementsAre("echo", "0x10", "yes", "1.0"));
 }
 
 TEST_F(CompileTest, SkipsTasksWithTheReason) {
-  SetTasks("- name: a\n  when: facts.gpus\n  package: {name: x}\n"
-           "- name: b\n  when: [cluster == 'hpc1', node.name == 'c009']\n  package: {name: y}\n");
+  SetTasks(
+      "- name: a\n  when: facts.gpus\n  package: {name: x}\n"
+      "- name: b\n  when: [cluster == 'hpc1', node.name == 'c009']\n  package: {name: y}\n");
   const v1::RolePlan role = Compile().roles(0);
   EXPECT_EQ(role.steps(0).skip_reason(), "when: facts.gpus is false");
   EXPECT_EQ(role.steps(0).resource_case(), v1::Step::RESOURCE_NOT_SET);
@@ -183,8 +187,8 @@ TEST_F(CompileTest, LoopsMakeAStepAnItem) {
   package: {name: "{{ item }}"}
 )y");
   const v1::RolePlan role = Compile().roles(0);
-  EXPECT_THAT(StepIds(role), ElementsAre("r/user", "r/user: bob", "r/folder a", "r/folder hpc1",
-                                         "r/nothing"));
+  EXPECT_THAT(StepIds(role),
+              ElementsAre("r/user", "r/user: bob", "r/folder a", "r/folder hpc1", "r/nothing"));
   EXPECT_EQ(role.steps(0).skip_reason(), "when: item.uid > 1 is false");
   EXPECT_EQ(role.steps(1).user().uid(), 2u);
   EXPECT_EQ(role.steps(3).directory().path(), "/srv/hpc1");
@@ -192,8 +196,9 @@ TEST_F(CompileTest, LoopsMakeAStepAnItem) {
 }
 
 TEST_F(CompileTest, IncludesPassOnConditionsAndTags) {
-  SetTasks("- include: debian.yaml\n  when: cluster == 'other'\n  tags: os\n"
-           "- {name: b, package: {name: y}}\n");
+  SetTasks(
+      "- include: debian.yaml\n  when: cluster == 'other'\n  tags: os\n"
+      "- {name: b, package: {name: y}}\n");
   site["playbooks/roles/r/tasks/debian.yaml"] =
       "- {name: a, when: cluster, tags: x, package: {name: x}}\n";
   v1::RolePlan role = Compile().roles(0);
@@ -207,11 +212,13 @@ TEST_F(CompileTest, IncludesPassOnConditionsAndTags) {
 TEST_F(CompileTest, TagsChooseTasksAndRewireNeeds) {
   for (const char* role : {"a", "b", "c"}) {
     site[absl::StrCat("playbooks/roles/", role, "/tasks/main.yaml")] =
-        absl::StrCat("- {name: one, tags: t", role, ", package: {name: x}}\n"
+        absl::StrCat("- {name: one, tags: t", role,
+                     ", package: {name: x}}\n"
                      "- {name: two, package: {name: y}}\n");
   }
-  site["playbooks/site.yaml"] = "- play: p\n  hosts: all\n  roles: [a, {role: b, needs: a}, "
-                                "{role: c, needs: [b], tags: whole}]\n";
+  site["playbooks/site.yaml"] =
+      "- play: p\n  hosts: all\n  roles: [a, {role: b, needs: a}, "
+      "{role: c, needs: [b], tags: whole}]\n";
   options.tags = {"ta", "whole"};
   const v1::Plan plan = Compile();
   ASSERT_EQ(plan.roles_size(), 2);
@@ -275,25 +282,26 @@ TEST_F(CompileTest, SecretsStayOutOfWhatPeopleSee) {
                            "name: a\n  directory: {path: \"/{{ secret('s') }}\"}",
                            "name: a\n  loop: [1]\n  package: {name: \"{{ secret('s') }}\"}"}) {
     SetTasks(absl::StrCat("- ", task, "\n"));
-    EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kInvalidArgument,
-                                         AllOf(HasSubstr("cannot hold a secret"),
-                                               Not(HasSubstr("hush")))));
+    EXPECT_THAT(CompileError(),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr("cannot hold a secret"), Not(HasSubstr("hush")))));
   }
 }
 
 TEST_F(CompileTest, AnAbsentSecretIsNamedWithItsRemedy) {
   SetTasks("- {name: a, file: {path: /a, content: \"{{ secret('nix') }}\"}}\n");
-  EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kNotFound,
-                                       AllOf(HasSubstr("no secret 'nix'"),
-                                             HasSubstr("muster secret set nix"))));
+  EXPECT_THAT(CompileError(),
+              StatusIs(absl::StatusCode::kNotFound,
+                       AllOf(HasSubstr("no secret 'nix'"), HasSubstr("muster secret set nix"))));
 }
 
 TEST_F(CompileTest, LargeContentsBecomeBlobs) {
   const std::string large(100000, 'x');
   site["playbooks/roles/r/files/large"] = large;
-  SetTasks("- {name: a, file: {path: /a, source: large}}\n"
-           "- {name: b, file: {path: /b, content: \"{{ 'y' * 70000 }}\"}}\n"
-           "- {name: c, file: {path: /c, content: small}}\n");
+  SetTasks(
+      "- {name: a, file: {path: /a, source: large}}\n"
+      "- {name: b, file: {path: /b, content: \"{{ 'y' * 70000 }}\"}}\n"
+      "- {name: c, file: {path: /c, content: small}}\n");
   const std::vector<NodePlan> plans = CompileFor({"c001"});
   ASSERT_OK(plans.at(0).error);
   const v1::RolePlan& role = plans[0].plan->roles(0);
@@ -307,9 +315,10 @@ TEST_F(CompileTest, LargeContentsBecomeBlobs) {
 }
 
 TEST_F(CompileTest, EqualTemplatesAreSharedAndOthersAreNot) {
-  SetTasks("- {name: a, file: {path: /a, template: shared.j2}}\n"
-           "- {name: b, file: {path: /b, template: group.j2}}\n"
-           "- {name: c, file: {path: /c, template: own.j2}}\n");
+  SetTasks(
+      "- {name: a, file: {path: /a, template: shared.j2}}\n"
+      "- {name: b, file: {path: /b, template: group.j2}}\n"
+      "- {name: c, file: {path: /c, template: own.j2}}\n");
   site["playbooks/roles/r/templates/shared.j2"] = "{{ nodes | length }} {{ cluster }}";
   site["playbooks/roles/r/templates/group.j2"] = "{{ level }} {{ full_name }}";
   site["playbooks/roles/r/templates/own.j2"] = "{{ node.name }} {{ facts.hostname }}";
@@ -318,17 +327,18 @@ TEST_F(CompileTest, EqualTemplatesAreSharedAndOthersAreNot) {
   for (const NodePlan& plan : plans) {
     for (const v1::Step& step : plan.plan->roles(0).steps()) texts.push_back(step.file().content());
   }
-  EXPECT_THAT(texts, ElementsAre("4 hpc1", "node c001.hpc1.example", "c001 c001",    //
-                                 "4 hpc1", "group c002.hpc1.example", "c002 c002",   //
+  EXPECT_THAT(texts, ElementsAre("4 hpc1", "node c001.hpc1.example", "c001 c001",   //
+                                 "4 hpc1", "group c002.hpc1.example", "c002 c002",  //
                                  "4 hpc1", "inventory c003.hpc1.example", "c003 c003"));
 }
 
 TEST_F(CompileTest, ReportsSeveralErrorsOfANode) {
-  SetTasks("- {name: a, file: {path: /a, content: \"{{ nix }}\"}}\n"
-           "- {name: b, file: {path: \"{{ cluster }}\", content: x}}\n"
-           "- {name: c, file: {path: /c, content: x, mode: \"{{ 644 }}\"}}\n"
-           "- {name: d, file: {path: /d, template: \"{{ cluster }}.j2\"}}\n"
-           "- {name: e, loop: \"{{ cluster }}\", package: {name: x}}\n");
+  SetTasks(
+      "- {name: a, file: {path: /a, content: \"{{ nix }}\"}}\n"
+      "- {name: b, file: {path: \"{{ cluster }}\", content: x}}\n"
+      "- {name: c, file: {path: /c, content: x, mode: \"{{ 644 }}\"}}\n"
+      "- {name: d, file: {path: /d, template: \"{{ cluster }}.j2\"}}\n"
+      "- {name: e, loop: \"{{ cluster }}\", package: {name: x}}\n");
   EXPECT_THAT(CompileError(),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("main.yaml:1:"), HasSubstr("'nix'"),
@@ -341,18 +351,20 @@ TEST_F(CompileTest, ReportsSeveralErrorsOfANode) {
 TEST_F(CompileTest, CommandLineVariablesMayNotHideMustersNames) {
   SetTasks("- {name: a, package: {name: x}}\n");
   options.extra_vars["facts"] = 1;
-  EXPECT_THAT(CompileError(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("-e facts: 'facts' is a name")));
+  EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                       HasSubstr("-e facts: 'facts' is a name")));
 }
 
 TEST_F(CompileTest, SelectsNodesOfThePlayUnderTheLimit) {
   SetTasks("- {name: a, package: {name: x}}\n");
-  site["playbooks/site.yaml"] = "- {play: p, hosts: [gpu, login], roles: [r]}\n"
-                                "- {play: q, hosts: gpuu, roles: [r]}\n";
+  site["playbooks/site.yaml"] =
+      "- {play: p, hosts: [gpu, login], roles: [r]}\n"
+      "- {play: q, hosts: gpuu, roles: [r]}\n";
   const auto playbook = Load();
   ASSERT_OK(playbook);
   EXPECT_THAT(PlayNames(**playbook), ElementsAre("p", "q"));
-  EXPECT_THAT(*SelectPlayNodes(**playbook, 0, inventory, ""), ElementsAre("login1", "c001", "c002"));
+  EXPECT_THAT(*SelectPlayNodes(**playbook, 0, inventory, ""),
+              ElementsAre("login1", "c001", "c002"));
   EXPECT_THAT(*SelectPlayNodes(**playbook, 0, inventory, "c[002-003]"), ElementsAre("c002"));
   EXPECT_THAT(SelectPlayNodes(**playbook, 0, inventory, "c999").status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--limit: ")));
