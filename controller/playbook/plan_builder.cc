@@ -64,7 +64,7 @@ bool PlanBuilder::Add(const absl::Status& status) {
 
 std::string PlanBuilder::UniqueId(const std::string& id) {
   std::string unique = id;
-  for (int i = 2; !ids_.insert(unique).second; ++i) unique = absl::StrCat(id, "#", i);
+  while (!ids_.emplace(unique, 1).second) unique = absl::StrCat(id, "#", ++ids_[id]);
   return unique;
 }
 
@@ -73,7 +73,9 @@ void PlanBuilder::AddRole(const ChosenRole& chosen) {
   v1::RolePlan* plan = out_->plan->add_roles();
   plan->set_name(role_->name);
   for (const std::string& need : chosen.needs) plan->add_needs(need);
-  for (const Task& handler : role_->handlers) ids_.insert(HandlerId(*role_, handler.name_text));
+  for (const Task& handler : role_->handlers) {
+    ids_.emplace(HandlerId(*role_, handler.name_text), 1);
+  }
 
   RoleScope scope(node_, *role_);
   const absl::StatusOr<std::string> no = FirstFalse(chosen.use->when, scope.scope());

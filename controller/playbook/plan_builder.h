@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -66,7 +65,7 @@ class PlanBuilder {
   NodePlan* const out_;
   const Role* role_ = nullptr;  // the one being added
   ErrorList errors_;
-  std::set<std::string> ids_;
+  std::map<std::string, size_t> ids_;  // with how often each was asked for
   size_t steps_ = 0;
   size_t inline_bytes_ = 0;
 };

@@ -42,6 +42,18 @@ TEST_F(CompileTest, MakesStepIdsUnique) {
   EXPECT_EQ(plan.roles(0).handlers(0).step_id(), "r/handler/h");
 }
 
+TEST_F(CompileTest, BoundsTheStepsOfAPlan) {
+  SetTasks(
+      "- {name: \"a{{ '' }}\", loop: range(9999) | list, hostname: {name: x}}\n"
+      "- {name: b, hostname: {name: x}}\n");
+  const v1::Plan plan = Compile();
+  EXPECT_EQ(plan.roles(0).steps_size(), 10000);
+  EXPECT_EQ(plan.roles(0).steps(9998).step_id(), "r/a#9999");
+  SetTasks("- {name: a, loop: range(10001) | list, hostname: {name: x}}\n");
+  EXPECT_THAT(CompileError(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("more than 10000 steps")));
+}
+
 TEST_F(CompileTest, NotifiesHandlersById) {
   SetTasks(
       "- name: a\n  notify: h\n  file: {path: /etc/a, content: x}\n"
