@@ -92,10 +92,10 @@ struct Node {
   NodeKind kind = NodeKind::kText;
   Place place;
   std::string text;
-  ExprPtr expr;                      // what is printed, set, or walked through
+  ExprPtr expr;                      // what is printed, set, or walked through; null: set block
   std::vector<std::string> targets;  // of for and set
   ExprPtr condition;                 // for … if
-  std::vector<Branch> branches;      // of an if; for: the body, then the else if there is one
+  std::vector<Branch> branches;      // of an if; for: the body, then the else if any; set: block
 };
 
 namespace internal {

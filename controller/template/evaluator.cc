@@ -1,7 +1,10 @@
 #include "controller/template/evaluator.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
+#include "common/value/secret_value.h"
 
 namespace muster::tmpl {
 
@@ -92,8 +95,22 @@ absl::Status Evaluator::RunFor(const Node& node) {
 }
 
 absl::Status Evaluator::RunSet(const Node& node) {
+  if (node.expr == nullptr) return RunSetBlock(node);
   ASSIGN_OR_RETURN(ValuePtr value, Evaluate(*node.expr));
   return Bind(node, std::move(value), /*reuse=*/true);
+}
+
+// {% set x %}…{% endset %}: what the block prints becomes the value, a secret when one went in.
+absl::Status Evaluator::RunSetBlock(const Node& node) {
+  Rendered outer = std::exchange(output_, {});
+  const size_t mark = locals_.size();
+  const absl::Status status = Run(node.branches[0].body);
+  locals_.resize(mark);  // what the block set is forgotten
+  Rendered block = std::exchange(output_, std::move(outer));
+  RETURN_IF_ERROR(status);
+  if (!budget_.SpendText(block.text.size())) return ErrorAt(node.place, budget_.status());
+  Value value = block.sensitive ? MakeSecret(std::move(block.text)) : Value(std::move(block.text));
+  return Bind(node, std::make_shared<const Value>(std::move(value)), /*reuse=*/true);
 }
 
 // Sets the targets of a for or a set. `reuse`: a name set before gets the new value, so that a

@@ -44,6 +44,7 @@ class Evaluator {
   absl::Status RunIf(const Node& node);
   absl::Status RunFor(const Node& node);
   absl::Status RunSet(const Node& node);
+  absl::Status RunSetBlock(const Node& node);
   absl::Status Bind(const Node& node, ValuePtr value, bool reuse);
   absl::StatusOr<std::vector<ValuePtr>> LoopItems(const Node& node);
 

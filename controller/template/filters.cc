@@ -56,6 +56,7 @@ constexpr FilterRow kFilters[] = {
     {"hash", Hash, {{"algorithm"}}},
     {"hostlist_expand", HostlistExpand},
     {"hostlist_fold", HostlistFold},
+    {"fold_lines", FoldLines, {{"prefix"}, 1}},
     {"ternary", Ternary, {{"true_value", "false_value"}, 2}},
 };
 

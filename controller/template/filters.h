@@ -59,6 +59,7 @@ FilterResult Base64Encode(Call& call);
 FilterResult Hash(Call& call);
 FilterResult HostlistExpand(Call& call);
 FilterResult HostlistFold(Call& call);
+FilterResult FoldLines(Call& call);
 FilterResult Ternary(Call& call);
 
 // The value at "a.b.0" inside `element`; null when there is none.

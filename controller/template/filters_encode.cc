@@ -1,10 +1,14 @@
 // Filters that write values in other notations: JSON, shell, Base64, digests, host lists.
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "common/base/digest.h"
 #include "common/base/hostlist.h"
 #include "common/base/status.h"
@@ -178,6 +182,38 @@ FilterResult HostlistFold(Call& call) {
     names.push_back(std::string(Text(call.context, *element)));
   }
   return NewValue(FoldHostlist(std::move(names)));
+}
+
+// Lines "<prefix><host><rest>" that differ only in the host become one with a host list, where the
+// first of them stood. Other lines stay.
+FilterResult FoldLines(Call& call) {
+  if (!IsText(*call.input) || !IsText(*call.args[0]))
+    return absl::InvalidArgumentError("filter 'fold_lines' needs a text and a prefix");
+  const std::string text(Text(call.context, *call.input));
+  const std::string prefix(Text(call.context, *call.args[0]));
+  struct Line {
+    std::string text;                // as it is, or what follows the host
+    std::vector<std::string> hosts;  // empty: not to be folded
+  };
+  std::vector<Line> lines;
+  absl::flat_hash_map<std::string, size_t> by_rest;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (!absl::ConsumePrefix(&line, prefix)) {
+      lines.push_back({std::string(line), {}});
+      continue;
+    }
+    const size_t end = std::min(line.find(' '), line.size());
+    const std::string rest(line.substr(end));
+    const auto [it, added] = by_rest.try_emplace(rest, lines.size());
+    if (added) lines.push_back({rest, {}});
+    lines[it->second].hosts.emplace_back(line.substr(0, end));
+  }
+  std::vector<std::string> out;
+  for (Line& line : lines)
+    out.push_back(line.hosts.empty()
+                      ? std::move(line.text)
+                      : absl::StrCat(prefix, FoldHostlist(std::move(line.hosts)), line.text));
+  return NewValue(absl::StrJoin(out, "\n"));
 }
 
 FilterResult Ternary(Call& call) { return Truth(*call.input) ? call.args[0] : call.args[1]; }

@@ -130,7 +130,7 @@ class Parser {
                                              " %} is outside Muster's subset of Jinja2, which has "
                                              "if, for, set and raw"));
     }
-    for (const absl::string_view word : {"elif", "else", "endif", "endfor", "endraw"}) {
+    for (const absl::string_view word : {"elif", "else", "endif", "endfor", "endset", "endraw"}) {
       if (token.text != word) continue;
       return expressions_.Error(
           token.place, open_.empty()
@@ -141,7 +141,8 @@ class Parser {
     return expressions_.Error(
         token.place, absl::StrCat("unknown statement '", token.text, "'",
                                   DidYouMean(token.text, {"if", "elif", "else", "endif", "for",
-                                                          "endfor", "set", "raw", "endraw"})));
+                                                          "endfor", "set", "endset", "raw",
+                                                          "endraw"})));
   }
 
   absl::StatusOr<std::unique_ptr<Node>> If() {
@@ -196,9 +197,18 @@ class Parser {
     auto node = NewNode(NodeKind::kSet);
     Next();
     ASSIGN_OR_RETURN(node->targets, Targets());
+    if (Peek().kind == TokenKind::kStatementEnd && node->targets.size() == 1) {
+      RETURN_IF_ERROR(ExpectStatementEnd());
+      Token end;
+      Branch body;
+      ASSIGN_OR_RETURN(body.body, Statements({"endset"}, &end));
+      node->branches.push_back(std::move(body));
+      RETURN_IF_ERROR(ExpectStatementEnd());
+      return node;
+    }
     if (!expressions_.SkipOperator("=")) {
       return expressions_.Error(Peek().place,
-                                "expected '='; {% set %} with a block or an attribute is "
+                                "expected '='; {% set %} with a filter or an attribute is "
                                 "outside Muster's subset of Jinja2");
     }
     ASSIGN_OR_RETURN(node->expr, expressions_.ExpressionList(/*with_conditional=*/true));

@@ -38,6 +38,20 @@ TEST(SecretTest, TextWithoutASecretIsNotMarked) {
   EXPECT_FALSE(rendered->sensitive);
 }
 
+TEST(SecretTest, ABlockThatPrintsASecretSetsASecret) {
+  const auto rendered =
+      Render("{% set x %}k={{ secret('a') }}{% endset %}{% set y %}b{% endset %}{{ y }}", {},
+             WithSecret());
+  ASSERT_OK(rendered);
+  EXPECT_EQ(rendered->text, "b");
+  EXPECT_FALSE(rendered->sensitive);
+  const auto printed =
+      Render("{% set x %}k={{ secret('a') }}{% endset %}{{ x }}", {}, WithSecret());
+  ASSERT_OK(printed);
+  EXPECT_EQ(printed->text, "k=a0");
+  EXPECT_TRUE(printed->sensitive);
+}
+
 TEST(SecretTest, WhatIsMadeFromASecretIsASecret) {
   const std::pair<const char*, const char*> kCases[] = {
       {"secret('a')", "a0"},
