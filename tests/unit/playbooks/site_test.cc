@@ -1,0 +1,190 @@
+// The playbooks that are shipped, compiled for the clusters that they are for.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "common/value/proto_value.h"
+#include "controller/inventory/inventory.h"
+#include "controller/playbook/compiler.h"
+#include "muster/v1/facts.pb.h"
+#include "muster/v1/plan.pb.h"
+#include "tests/fakes/fake_secret_source.h"
+#include "tests/fakes/status_matchers.h"
+
+namespace muster::controller {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string ReadFile(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+}
+
+// What an agent on one of the machines would report.
+v1::Facts FactsOf(const std::string& version, const std::string& virtualization, int gpus) {
+  v1::Facts facts;
+  facts.mutable_os()->set_id("debian");
+  facts.mutable_os()->set_version_id(version);
+  facts.mutable_os()->set_virtualization(virtualization);
+  facts.mutable_cpu()->set_cpus(64);
+  facts.mutable_cpu()->set_boards(1);
+  facts.mutable_cpu()->set_sockets(2);
+  facts.mutable_cpu()->set_cores_per_socket(16);
+  facts.mutable_cpu()->set_threads_per_core(2);
+  facts.mutable_memory()->set_total_mib(192000);
+  facts.mutable_cgroup()->set_usable_by_slurm(virtualization == "none");
+  for (int i = 0; i < gpus; ++i) {
+    v1::GpuFacts& gpu = *facts.add_gpus();
+    gpu.set_slurm_type("rtx_2080_ti");
+    gpu.set_device_path(absl::StrCat("/dev/nvidia", i));
+  }
+  return facts;
+}
+
+class SiteTest : public ::testing::Test {
+ protected:
+  SiteTest() {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator("playbooks"))
+      if (entry.is_regular_file()) site_[entry.path().string()] = ReadFile(entry.path());
+  }
+
+  void UseCluster(const std::string& name) {
+    const std::string path = absl::StrCat("inventory/examples/", name, "/cluster.yaml");
+    absl::StatusOr<Inventory> inventory = ParseInventory({{path, ReadFile(path)}});
+    ASSERT_OK(inventory);
+    inventory_ = *std::move(inventory);
+  }
+
+  void GiveFacts(const std::string& version, const std::string& virtualization, int gpus) {
+    for (const Node& node : inventory_.nodes())
+      facts_[node.name] = ProtoToValue(
+          FactsOf(version, virtualization, node.role == NodeRole::kCompute ? gpus : 0));
+  }
+
+  // Every plan of every play; all must compile.
+  std::vector<v1::Plan> CompileAll() {
+    std::vector<v1::Plan> plans;
+    const auto playbook = LoadPlaybook(site_, "playbooks/site.yaml");
+    EXPECT_OK(playbook);
+    if (!playbook.ok()) return plans;
+    for (size_t play = 0; play < PlayNames(**playbook).size(); ++play) {
+      const auto nodes = SelectPlayNodes(**playbook, play, inventory_, "");
+      EXPECT_OK(nodes);
+      for (NodePlan& plan : CompilePlay(**playbook, play, inventory_, facts_, *nodes, options_,
+                                        secrets_)) {
+        EXPECT_OK(plan.error) << plan.node;
+        if (plan.plan != nullptr) plans.push_back(*plan.plan);
+      }
+    }
+    return plans;
+  }
+
+  // The content that the first plan with such a file gives it; "" when none has.
+  static std::string Content(const std::vector<v1::Plan>& plans, const std::string& path) {
+    for (const v1::Plan& plan : plans)
+      for (const v1::RolePlan& role : plan.roles())
+        for (const v1::Step& step : role.steps())
+          if (step.has_file() && step.file().path() == path) return step.file().content();
+    return "";
+  }
+
+  static int CountSteps(const std::vector<v1::Plan>& plans, const std::string& role,
+                        const std::string& name, bool skipped) {
+    int count = 0;
+    for (const v1::Plan& plan : plans)
+      for (const v1::RolePlan& r : plan.roles())
+        for (const v1::Step& step : r.steps())
+          count += r.name() == role && step.name() == name && skipped == !step.skip_reason().empty();
+    return count;
+  }
+
+  FileTree site_;
+  Inventory inventory_;
+  FactsByNode facts_;
+  CompileOptions options_;
+  testing::FakeSecretSource secrets_;
+};
+
+TEST_F(SiteTest, EqualNodesAreOneLineWithTheirGpus) {
+  UseCluster("university-2080ti");
+  GiveFacts("12", "none", 4);
+  const auto plans = CompileAll();
+  const std::string conf = Content(plans, "/etc/slurm/slurm.conf");
+  // 192,000 MiB less 3 %, in steps of 256 MiB.
+  EXPECT_THAT(conf, HasSubstr("\nNodeName=c[001-006] CPUs=64 Boards=1 Sockets=2 CoresPerSocket=16 "
+                              "ThreadsPerCore=2 RealMemory=186112 Gres=gpu:rtx_2080_ti:4 "
+                              "State=UNKNOWN\n"));
+  EXPECT_THAT(conf, HasSubstr("\nPartitionName=ml Nodes=c[001-006] Default=YES "
+                              "MaxTime=3-00:00:00 State=UP\n"));
+  EXPECT_THAT(conf, HasSubstr("\nPartitionName=teaching Nodes=c[001-002] Default=NO "));
+  EXPECT_THAT(conf, HasSubstr("\nGresTypes=gpu\n"));
+  EXPECT_THAT(conf, HasSubstr("\nProctrackType=proctrack/cgroup\n"));
+  EXPECT_THAT(conf, HasSubstr("\nSlurmctldHost=login1\n"));
+  EXPECT_THAT(Content(plans, "/etc/slurm/gres.conf"),
+              HasSubstr("\nNodeName=c[001-006] Name=gpu Type=rtx_2080_ti File=/dev/nvidia3\n"));
+}
+
+TEST_F(SiteTest, ANodeThatHasNotEnrolledIsNotInSlurmYet) {
+  UseCluster("university-2080ti");
+  GiveFacts("12", "none", 4);
+  facts_.erase("c002");
+  const auto playbook = LoadPlaybook(site_, "playbooks/site.yaml");
+  ASSERT_OK(playbook);
+  const auto plans =
+      CompilePlay(**playbook, 0, inventory_, facts_, {"login1"}, options_, secrets_);
+  ASSERT_EQ(plans.size(), 1u);
+  ASSERT_OK(plans[0].error);
+  const std::string conf = Content({*plans[0].plan}, "/etc/slurm/slurm.conf");
+  EXPECT_THAT(conf, HasSubstr("NodeName=c[001,003-006] "));
+  EXPECT_THAT(conf, HasSubstr("PartitionName=teaching Nodes=c001 "));
+}
+
+TEST_F(SiteTest, WithoutControlGroupsSlurmTracksProcessesOtherwise) {
+  UseCluster("university-2080ti");
+  GiveFacts("12", "systemd-nspawn", 0);
+  const auto plans = CompileAll();
+  const std::string conf = Content(plans, "/etc/slurm/slurm.conf");
+  EXPECT_THAT(conf, HasSubstr("\nProctrackType=proctrack/linuxproc\n"));
+  EXPECT_THAT(conf, Not(HasSubstr("Gres")));
+  EXPECT_EQ(CountSteps(plans, "base", "chrony runs", /*skipped=*/true), 7);
+}
+
+TEST_F(SiteTest, TheInstalledVersionDecidesHowNodesAreTakenIn) {
+  UseCluster("university-2080ti");
+  for (const auto& [version, reconfigures] : {std::pair("12", false), std::pair("13", true)}) {
+    GiveFacts(version, "none", 4);
+    int reconfigure = 0, restart = 0;
+    for (const v1::Plan& plan : CompileAll())
+      for (const v1::RolePlan& role : plan.roles())
+        for (const v1::Step& handler : role.handlers()) {
+          if (role.name() != "slurm_controller" || !handler.skip_reason().empty()) continue;
+          reconfigure += handler.has_command();
+          restart += handler.has_unit();
+        }
+    EXPECT_EQ(reconfigure, reconfigures ? 1 : 0) << version;
+    EXPECT_EQ(restart, reconfigures ? 0 : 1) << version;
+  }
+}
+
+TEST_F(SiteTest, EveryExampleClusterCompiles) {
+  for (const auto& entry : std::filesystem::directory_iterator("inventory/examples")) {
+    SCOPED_TRACE(entry.path().string());
+    facts_.clear();
+    UseCluster(entry.path().filename().string());
+    GiveFacts("12", "none", 2);
+    const auto plans = CompileAll();
+    EXPECT_GE(plans.size(), inventory_.FindGroup("login")->nodes.size() +
+                                inventory_.FindGroup("compute")->nodes.size());
+    EXPECT_THAT(Content(plans, "/etc/slurm/slurm.conf"), HasSubstr("PartitionName="));
+  }
+}
+
+}  // namespace
+}  // namespace muster::controller
