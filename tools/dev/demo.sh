@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 
 # A cluster from nothing: four machines, enrolled, rolled out, running a job.
-# Always from nothing, also when a demo is up: that is what it has to show.
-verb_demo() {
+# Always from nothing, also when the lab is up: that is what it has to show.
+verb_demo() {  # [--suite bookworm|trixie]
   local lab="$DEV_CHECKOUT/tools/lab/lab" started recap
   ((EUID == 0)) || die "the demo needs root"
   verb_deps
@@ -10,8 +10,9 @@ verb_demo() {
   trap _demo_failed EXIT
 
   say "four bare Debian machines"
-  "$lab" up --name demo --login 1 --compute 3
+  "$lab" up --login 1 --compute 3 "$@"
 
+  _step muster inventory apply "${MUSTER_LAB_STATE:-/var/lib/muster-lab}/lab/inventory"
   _step muster node bootstrap --ssh 'login1,c[001-003]'
   started=$EPOCHREALTIME
   _step muster apply playbooks/site.yaml --yes
@@ -30,10 +31,11 @@ verb_demo() {
   cat <<EOF
 
 The cluster is up. Next:
-  ./dev lab muster --name demo node list      ask the controller
-  ./dev lab exec --name demo login1           a shell on the login node
-  ./dev lab help                              cut a link, reboot a node
-  ./dev lab down --name demo                  take it down
+  ./dev lab muster status         ask the controller (muster --help for more)
+  ./dev lab muster node list      the machines and what they are made of
+  ./dev lab exec login1           a shell on the login node
+  ./dev lab help                  cut a link, reboot a node
+  ./dev lab down                  take it down
 EOF
 }
 
@@ -41,17 +43,17 @@ EOF
 _step() {  # VERB ARGS…
   local verb=$1
   shift
-  printf '\n$ ./dev lab %s --name demo %s\n' "$verb" "${*@Q}" >&2
-  "$DEV_CHECKOUT/tools/lab/lab" "$verb" --name demo "$@" </dev/null
+  printf '\n$ ./dev lab %s %s\n' "$verb" "${*@Q}" >&2
+  "$DEV_CHECKOUT/tools/lab/lab" "$verb" "$@" </dev/null
 }
 
 _demo_failed() {
   local rc=$? state=${MUSTER_LAB_STATE:-/var/lib/muster-lab} logs=$DEV_CHECKOUT/build/demo-logs
-  if [[ -d $state/demo ]]; then
+  if [[ -d $state/lab ]]; then
     rm -rf "$logs"
     mkdir -p "$logs"
-    "$DEV_CHECKOUT/tools/lab/lab" logs --name demo "$logs" || true
-    "$DEV_CHECKOUT/tools/lab/lab" down --name demo || true
+    "$DEV_CHECKOUT/tools/lab/lab" logs "$logs" || true
+    "$DEV_CHECKOUT/tools/lab/lab" down || true
     say "the demo failed ($rc); it was taken down, its logs are in $logs"
   else
     say "the demo failed ($rc)"
