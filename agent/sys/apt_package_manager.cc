@@ -162,13 +162,15 @@ absl::StatusOr<sys::ProcessResult> AptPackageManager::RunTool(std::vector<std::s
       .timeout = options_.transaction_timeout,
       .on_line = observer.on_output,
       .output_file = absl::StrCat(options_.work_folder, "/output")};
-  if (observer.on_activity)
-    spec.on_status_line = [&observer](absl::string_view line) {
-      if (const auto progress = ParseAptProgress(line))
-        observer.on_activity(progress->activity, progress->percent);
-    };
-  else
-    spec.on_status_line = [](absl::string_view) {};  // apt-get insists on its descriptor
+  // apt-get repeats itself ten times a second; only what is new to a reader is passed on. The
+  // callback is set in any case, because apt-get insists on its descriptor.
+  std::string said;
+  spec.on_status_line = [&observer, &said](absl::string_view line) {
+    const auto progress = ParseAptProgress(line);
+    if (!progress.has_value() || !observer.on_activity) return;
+    std::string now = absl::StrCat(progress->activity, static_cast<int>(progress->percent));
+    if (std::exchange(said, now) != now) observer.on_activity(progress->activity, progress->percent);
+  };
   return processes_.Run(spec);
 }
 
