@@ -1,0 +1,17 @@
+// What apt and dpkg print or write, cut and damaged in every way.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "agent/sys/apt_output.h"
+#include "agent/sys/dpkg_status.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const absl::string_view text(reinterpret_cast<const char*>(data), size);
+  if (const auto progress = muster::agent::ParseAptProgress(text))
+    if (!(progress->percent >= 0 && progress->percent <= 100)) std::abort();
+  (void)muster::agent::ParsePolicy(text);
+  (void)muster::agent::ParseAptFailure(text);
+  (void)muster::agent::DpkgStatus::Parse(text).InstalledVersion("munge");
+  return 0;
+}

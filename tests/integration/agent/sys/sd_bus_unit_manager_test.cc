@@ -1,0 +1,263 @@
+// SdBusUnitManager against a dbus-daemon of its own, on which a small systemd answers.
+#include "agent/sys/sd_bus_unit_manager.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "agent/sys/sd_bus.h"
+#include "tests/fakes/fake_process_runner.h"
+#include "tests/fakes/status_matchers.h"
+
+namespace muster::agent {
+namespace {
+
+using ::muster::testing::FakeProcessRunner;
+using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr char kUnitPath[] = "/org/freedesktop/systemd1/unit/munge_2eservice";
+
+// A session bus of the test's own; its socket and process end with it.
+class PrivateBus {
+ public:
+  PrivateBus() {
+    int output[2];
+    if (::pipe(output) != 0) return;
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::dup2(output[1], 1);
+      ::execlp("dbus-daemon", "dbus-daemon", "--session", "--nofork", "--nopidfile",
+               "--print-address=1", nullptr);
+      ::_exit(127);
+    }
+    ::close(output[1]);
+    char byte;
+    while (::read(output[0], &byte, 1) == 1 && byte != '\n') address_ += byte;
+    ::close(output[0]);
+  }
+  ~PrivateBus() {
+    ::kill(pid_, SIGTERM);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  const std::string& address() const { return address_; }  // empty: there is no dbus-daemon
+
+ private:
+  pid_t pid_ = -1;
+  std::string address_;
+};
+
+// One unit, munge.service; a job ends with the result that the test set.
+class SmallSystemd {
+ public:
+  explicit SmallSystemd(const std::string& address) : thread_([this, address] { Serve(address); }) {
+    ready_.WaitForNotification();
+  }
+  ~SmallSystemd() {
+    stop_ = true;
+    thread_.join();
+  }
+  void SetResult(std::string result, std::string active_state) {
+    absl::MutexLock lock(&mutex_);
+    result_ = std::move(result);
+    active_state_ = std::move(active_state);
+  }
+  std::vector<std::string> log() {
+    absl::MutexLock lock(&mutex_);
+    return log_;
+  }
+
+ private:
+  static SmallSystemd& Self(void* data) { return *static_cast<SmallSystemd*>(data); }
+  void Log(sd_bus_message* message, const std::string& argument) {
+    absl::MutexLock lock(&mutex_);
+    log_.push_back(absl::StrCat(sd_bus_message_get_member(message),
+                                argument.empty() ? "" : " ", argument));
+  }
+
+  static int OnLoad(sd_bus_message* message, void*, sd_bus_error*) {
+    return sd_bus_reply_method_return(message, "o", kUnitPath);
+  }
+  static int OnPlain(sd_bus_message* message, void* data, sd_bus_error*) {
+    Self(data).Log(message, "");
+    return sd_bus_reply_method_return(message, "");
+  }
+  static int OnEnable(sd_bus_message* message, void* data, sd_bus_error*) {
+    Self(data).Log(message, "");
+    return sd_bus_reply_method_return(message, "ba(sss)", 1, 0);
+  }
+  static int OnDisable(sd_bus_message* message, void* data, sd_bus_error*) {
+    Self(data).Log(message, "");
+    return sd_bus_reply_method_return(message, "a(sss)", 0);
+  }
+  static int OnJob(sd_bus_message* message, void* data, sd_bus_error* error) {
+    const char* unit = nullptr;
+    sd_bus_message_read(message, "ss", &unit, nullptr);
+    Self(data).Log(message, unit);
+    if (std::string(unit) != "munge.service")
+      return sd_bus_error_set(error, "org.freedesktop.systemd1.NoSuchUnit", "Unit not found.");
+    std::string result;
+    {
+      absl::MutexLock lock(&Self(data).mutex_);
+      result = Self(data).result_;
+    }
+    sd_bus* bus = sd_bus_message_get_bus(message);
+    // The end of another job, and the end of this one before its name is known: both happen.
+    for (const char* job : {"/job/7", "/job/8"})
+      if (!result.empty())
+        sd_bus_emit_signal(bus, internal::kManagerPath, internal::kManager, "JobRemoved", "uoss",
+                           8u, job, unit, std::string(job) == "/job/8" ? result.c_str() : "done");
+    return sd_bus_reply_method_return(message, "o", "/job/8");
+  }
+  static int OnProperty(sd_bus*, const char*, const char*, const char* property,
+                        sd_bus_message* reply, void* data, sd_bus_error*) {
+    const std::string name = property;
+    absl::MutexLock lock(&Self(data).mutex_);
+    if (name == "NeedDaemonReload") return sd_bus_message_append(reply, "b", 1);
+    return sd_bus_message_append(reply, "s",
+                                 name == "ActiveState" ? Self(data).active_state_.c_str()
+                                 : name == "LoadState" ? "loaded"
+                                 : name == "SubState"  ? "running"
+                                                       : "enabled");
+  }
+
+  void Serve(const std::string& address) {
+    static const sd_bus_vtable kManagerTable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_METHOD("LoadUnit", "s", "o", OnLoad, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("Subscribe", "", "", OnPlain, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("Reload", "", "", OnPlain, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("StartUnit", "ss", "o", OnJob, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("StopUnit", "ss", "o", OnJob, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("RestartUnit", "ss", "o", OnJob, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("ReloadOrRestartUnit", "ss", "o", OnJob, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("EnableUnitFiles", "asbb", "ba(sss)", OnEnable, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("DisableUnitFiles", "asb", "a(sss)", OnDisable, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("MaskUnitFiles", "asbb", "a(sss)", OnDisable, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("UnmaskUnitFiles", "asb", "a(sss)", OnDisable, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_VTABLE_END};
+    static const sd_bus_vtable kUnitTable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_PROPERTY("LoadState", "s", OnProperty, 0, 0),
+        SD_BUS_PROPERTY("ActiveState", "s", OnProperty, 0, 0),
+        SD_BUS_PROPERTY("SubState", "s", OnProperty, 0, 0),
+        SD_BUS_PROPERTY("UnitFileState", "s", OnProperty, 0, 0),
+        SD_BUS_PROPERTY("NeedDaemonReload", "b", OnProperty, 0, 0),
+        SD_BUS_VTABLE_END};
+    const BusHandle bus = *OpenSystemd(address);
+    sd_bus_add_object_vtable(bus.get(), nullptr, internal::kManagerPath, internal::kManager,
+                             kManagerTable, this);
+    sd_bus_add_object_vtable(bus.get(), nullptr, kUnitPath, "org.freedesktop.systemd1.Unit",
+                             kUnitTable, this);
+    if (sd_bus_request_name(bus.get(), internal::kService, 0) < 0) std::abort();
+    ready_.Notify();
+    while (!stop_) {
+      while (sd_bus_process(bus.get(), nullptr) > 0) {
+      }
+      sd_bus_wait(bus.get(), 20'000);
+    }
+  }
+
+  std::atomic<bool> stop_ = false;
+  absl::Notification ready_;
+  absl::Mutex mutex_;
+  std::string result_ ABSL_GUARDED_BY(mutex_) = "done";
+  std::string active_state_ ABSL_GUARDED_BY(mutex_) = "active";
+  std::vector<std::string> log_ ABSL_GUARDED_BY(mutex_);
+  std::thread thread_;  // last: it uses what stands above
+};
+
+class SdBusUnitManagerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (bus_.address().empty()) GTEST_SKIP() << "dbus-daemon is not installed";
+    systemd_ = std::make_unique<SmallSystemd>(bus_.address());
+    processes_.On("journalctl", FakeProcessRunner::Prints("munged: key is too short\n"));
+    units_ = std::make_unique<SdBusUnitManager>(processes_, bus_.address(), absl::Seconds(1));
+  }
+
+  PrivateBus bus_;
+  testing::FakeProcessRunner processes_;
+  std::unique_ptr<SmallSystemd> systemd_;
+  std::unique_ptr<SdBusUnitManager> units_;
+};
+
+TEST_F(SdBusUnitManagerTest, ReadsTheStatus) {
+  const auto status = units_->GetStatus("munge.service");
+  ASSERT_OK(status);
+  EXPECT_EQ(status->load_state, "loaded");
+  EXPECT_EQ(status->active_state, "active");
+  EXPECT_EQ(status->sub_state, "running");
+  EXPECT_EQ(status->unit_file_state, "enabled");
+  EXPECT_TRUE(status->need_daemon_reload);
+}
+
+TEST_F(SdBusUnitManagerTest, WaitsForTheEndOfItsOwnJob) {
+  EXPECT_OK(units_->Run(UnitJob::kStart, "munge.service"));
+  EXPECT_OK(units_->Run(UnitJob::kReloadOrRestart, "munge.service"));
+  EXPECT_THAT(systemd_->log(),
+              ElementsAre("Subscribe", "StartUnit munge.service", "Subscribe",
+                          "ReloadOrRestartUnit munge.service"));
+}
+
+TEST_F(SdBusUnitManagerTest, TellsWhyAJobFailed) {
+  systemd_->SetResult("failed", "failed");
+  EXPECT_THAT(units_->Run(UnitJob::kRestart, "munge.service"),
+              StatusIs(absl::StatusCode::kInternal,
+                       AllOf(HasSubstr("restarting munge.service: it failed"),
+                             HasSubstr("key is too short"))));
+  systemd_->SetResult("dependency", "inactive");
+  EXPECT_THAT(units_->Run(UnitJob::kStart, "munge.service"),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("requires failed")));
+  systemd_->SetResult("done", "failed");
+  EXPECT_THAT(units_->Run(UnitJob::kStart, "munge.service"),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("failed at once")));
+  EXPECT_OK(units_->Run(UnitJob::kStop, "munge.service"));
+}
+
+TEST_F(SdBusUnitManagerTest, NamesAUnitThatDoesNotExist) {
+  EXPECT_THAT(units_->Run(UnitJob::kStart, "no.service"),
+              StatusIs(absl::StatusCode::kNotFound,
+                       AllOf(HasSubstr("no.service"), HasSubstr("package installed"))));
+}
+
+TEST_F(SdBusUnitManagerTest, GivesUpAJobThatNeverEnds) {
+  systemd_->SetResult("", "activating");
+  EXPECT_THAT(units_->Run(UnitJob::kStart, "munge.service"),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("munge.service")));
+}
+
+TEST_F(SdBusUnitManagerTest, ReadsUnitFilesAgainAfterItChangedThem) {
+  ASSERT_OK(units_->SetEnabled("munge.service", true));
+  ASSERT_OK(units_->SetEnabled("munge.service", false));
+  ASSERT_OK(units_->SetMasked("munge.service", true));
+  ASSERT_OK(units_->SetMasked("munge.service", false));
+  ASSERT_OK(units_->DaemonReload());
+  EXPECT_THAT(systemd_->log(),
+              ElementsAre("EnableUnitFiles", "Reload", "DisableUnitFiles", "Reload",
+                          "MaskUnitFiles", "Reload", "UnmaskUnitFiles", "Reload", "Reload"));
+}
+
+TEST_F(SdBusUnitManagerTest, SaysWhenThereIsNoSystemd) {
+  SdBusUnitManager nowhere(processes_, "unix:path=/no/such/socket");
+  EXPECT_THAT(nowhere.GetStatus("munge.service"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("connecting to systemd")));
+}
+
+}  // namespace
+}  // namespace muster::agent
