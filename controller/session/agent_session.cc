@@ -69,9 +69,14 @@ void AgentSession::Close(const absl::Status& status) {
     Finish(ToGrpc(status));
     return;
   }
-  // The peer may never read what is being written; cancelling ends the write.
+  // The write under way ends first. Nothing is read any more, so an agent that does not take it
+  // falls silent, and the registry's sweep breaks the stream off.
   closing_ = status;
-  context_->TryCancel();
+}
+
+void AgentSession::Abort() {
+  absl::MutexLock lock(&mutex_);
+  if (!is_finished_) context_->TryCancel();
 }
 
 void AgentSession::OnReadDone(bool ok) {
@@ -86,7 +91,7 @@ void AgentSession::OnReadDone(bool ok) {
   }
   incoming_.Clear();
   absl::MutexLock lock(&mutex_);
-  if (!is_finished_) StartRead(&incoming_);
+  if (!is_finished_ && !closing_.has_value()) StartRead(&incoming_);
 }
 
 absl::Status AgentSession::Handle() {

@@ -38,8 +38,11 @@ class AgentSession final
 
   // ResourceExhausted: the queue is full. Unavailable: the stream is ending.
   absl::Status Send(const v1::ControllerMessage& message);
-  // Ends the stream with `status`; a second call changes nothing.
+  // Ends the stream with `status`, after the write that is under way; a second call changes
+  // nothing.
   void Close(const absl::Status& status);
+  // Breaks the stream off, if it has not ended: for a peer that takes nothing.
+  void Abort();
 
   const std::string& node_uuid() const { return node_uuid_; }
   const std::string& peer() const { return peer_; }

@@ -73,7 +73,8 @@ void SessionRegistry::Sweep() {
   }
   for (const auto& [session, status] : dead) {
     session->Close(status);
-    // Without waiting for gRPC: a machine that lost power answers nothing, also no cancellation.
+    session->Abort();
+    // Without waiting for gRPC: a machine that lost power answers nothing.
     Remove(*session);
   }
   WriteTouches();

@@ -27,10 +27,8 @@ class EnrollmentFixture : public ::testing::Test {
  protected:
   void SetUp() override {
     store_ = OpenStore(":memory:").value();
-    ca_ = std::make_unique<CertificateAuthority>(
-        CertificateAuthority::Create(
-            pki::MakeCa("test", absl::Hours(24 * 3650), clock_.Now()).value())
-            .value());
+    authority_ = pki::MakeCa("test", absl::Hours(24 * 3650), clock_.Now()).value();
+    ca_ = std::make_unique<CertificateAuthority>(CertificateAuthority::Create(authority_).value());
     enrollment_ = std::make_unique<Enrollment>(
         *store_, *ca_, denylist_, clock_,
         Enrollment::Hooks{[this](absl::string_view name) { return inventory_.contains(name); },
@@ -77,6 +75,7 @@ class EnrollmentFixture : public ::testing::Test {
   const Actor kAdmin = {"admin:alice", "ipv4:10.0.0.1:5000"};
   ::muster::testing::FakeClock clock_;
   std::unique_ptr<Store> store_;
+  pki::Authority authority_;
   std::unique_ptr<CertificateAuthority> ca_;
   Denylist denylist_;
   absl::flat_hash_set<std::string> inventory_ = {"c001", "c002", "c003"};

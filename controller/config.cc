@@ -1,0 +1,78 @@
+#include "controller/config.h"
+
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/yaml/document.h"
+#include "common/yaml/map_reader.h"
+
+namespace muster::controller {
+namespace {
+
+constexpr absl::string_view kEnrollmentPort = "7444";
+
+struct Key {
+  absl::string_view name;
+  std::string Config::*member;
+  bool is_required;
+  bool is_address;
+};
+constexpr Key kKeys[] = {
+    {"cluster", &Config::cluster, true, false},
+    {"controller_address", &Config::controller_address, true, true},
+    {"enrollment_address", &Config::enrollment_address, false, true},
+    {"listen", &Config::listen, false, true},
+    {"enrollment_listen", &Config::enrollment_listen, false, true},
+    {"package_listen", &Config::package_listen, false, true},
+    {"pki_directory", &Config::pki_directory, false, false},
+    {"state_directory", &Config::state_directory, false, false},
+    {"package_directory", &Config::package_directory, false, false},
+};
+
+bool IsAddress(absl::string_view text) {
+  const size_t colon = text.rfind(':');
+  uint32_t port = 0;
+  return colon != absl::string_view::npos && colon > 0 &&
+         absl::SimpleAtoi(text.substr(colon + 1), &port) && port <= 65535;
+}
+
+}  // namespace
+
+std::string HostOf(absl::string_view address) {
+  return std::string(address.substr(0, address.rfind(':')));
+}
+
+absl::StatusOr<Config> ParseConfig(absl::string_view file_name, absl::string_view text) {
+  ASSIGN_OR_RETURN(const yaml::Document document, yaml::Document::Parse(file_name, text));
+  yaml::MapReader reader(document, document.root(), "controller");
+  Config config;
+  for (const Key& key : kKeys) {
+    std::string& value = config.*key.member;
+    RETURN_IF_ERROR(key.is_required ? reader.Required(key.name, &value)
+                                    : reader.Optional(key.name, &value));
+    const yaml::Node* node = document.root().Find(key.name);
+    if (key.is_address && node != nullptr && !IsAddress(value))
+      return document.Error(*node, absl::StrCat(key.name, " must be host:port"));
+  }
+  RETURN_IF_ERROR(reader.Finish());
+  if (config.enrollment_address.empty())
+    config.enrollment_address =
+        absl::StrCat(HostOf(config.controller_address), ":", kEnrollmentPort);
+  return config;
+}
+
+absl::StatusOr<Config> LoadConfig(const std::string& path) {
+  errno = 0;
+  std::ifstream in(path, std::ios::binary);
+  if (!in)
+    return Annotate(ErrnoStatus(errno == 0 ? EIO : errno, path),
+                    "run `muster init` to make a cluster's settings");
+  return ParseConfig(
+      path, std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>()));
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,32 @@
+// Settings of musterd: /etc/muster/controller.yaml.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace muster::controller {
+
+// The keys of the file, with their defaults. Addresses are "host:port".
+struct Config {
+  std::string cluster;             // required
+  std::string controller_address;  // required: how nodes and people reach `listen`
+  std::string enrollment_address;  // as written; "": controller_address' host and port 7444
+  std::string listen = "0.0.0.0:7443";
+  std::string enrollment_listen = "0.0.0.0:7444";
+  std::string package_listen = "0.0.0.0:7480";
+  std::string pki_directory = "/etc/muster/pki";
+  std::string state_directory = "/var/lib/muster-controller";
+  std::string package_directory = "/usr/share/muster/packages";
+};
+
+// "host" of "host:port"; of "[::1]:7443" it is "[::1]".
+std::string HostOf(absl::string_view address);
+
+// InvalidArgument with file:line:column for unknown keys and bad values.
+absl::StatusOr<Config> ParseConfig(absl::string_view file_name, absl::string_view text);
+// Also NotFound, with the remedy, when there is no such file.
+absl::StatusOr<Config> LoadConfig(const std::string& path);
+
+}  // namespace muster::controller

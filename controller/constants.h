@@ -1,0 +1,32 @@
+// The numbers of musterd, with their reasons.
+#pragma once
+
+#include <cstddef>
+
+#include "absl/time/time.h"
+
+namespace muster::controller {
+
+// The largest message of the main listener: an inventory of thousands of nodes with its variables.
+inline constexpr int kMaxMessageBytes = 16 * 1024 * 1024;
+// The enrolment listener talks to strangers: a CSR and a few names.
+inline constexpr int kMaxEnrollmentMessageBytes = 32 * 1024;
+inline constexpr size_t kEnrollmentMemoryBytes = 64 * 1024 * 1024;
+inline constexpr int kEnrollmentThreads = 16;
+
+// 10,000 idle sessions take some hundred MiB in gRPC; above this it slows senders down.
+inline constexpr size_t kMemoryBytes = size_t{2} * 1024 * 1024 * 1024;
+// Threads for the calls of people; agents need none.
+inline constexpr int kThreads = 128;
+inline constexpr int kMaxStreamsPerConnection = 100;
+
+// A peer that lost power says no goodbye: gRPC asks after this silence and gives up.
+inline constexpr absl::Duration kKeepaliveTime = absl::Seconds(30);
+inline constexpr absl::Duration kKeepaliveTimeout = absl::Seconds(15);
+// Agents may ask as often themselves.
+inline constexpr absl::Duration kMinPingInterval = absl::Seconds(10);
+
+// How long calls may go on after SIGTERM.
+inline constexpr absl::Duration kShutdownGrace = absl::Seconds(5);
+
+}  // namespace muster::controller

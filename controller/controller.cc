@@ -1,0 +1,234 @@
+#include "controller/controller.h"
+
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "common/sys/file_system.h"
+#include "controller/artifact/blob_store.h"
+#include "controller/constants.h"
+#include "controller/enrollment/certificate_authority.h"
+#include "controller/enrollment/denylist.h"
+#include "controller/enrollment/enrollment.h"
+#include "controller/http/package_server.h"
+#include "controller/http/packages.h"
+#include "controller/inventory/current_inventory.h"
+#include "controller/secret/secret_store.h"
+#include "controller/service/artifact_service.h"
+#include "controller/service/credentials.h"
+#include "controller/service/enrollment_service.h"
+#include "controller/service/event_service.h"
+#include "controller/service/node_service.h"
+#include "controller/service/secret_service.h"
+#include "controller/service/token_service.h"
+#include "controller/session/agent_session_service.h"
+#include "controller/session/facts_keeper.h"
+#include "controller/session/listener_fanout.h"
+#include "controller/session/session_registry.h"
+#include "controller/session_log.h"
+#include "controller/store/soci_store.h"
+#include "controller/store/store.h"
+
+namespace muster::controller {
+namespace {
+
+// What has to exist before the modules that hold references to it.
+struct Resources {
+  std::unique_ptr<Store> store;
+  std::unique_ptr<DiskBlobStore> blobs;
+  std::unique_ptr<SecretStore> secrets;
+  CertificateAuthority ca;
+  TlsIdentity tls;
+};
+
+std::string CredentialsDirectory() {  // systemd's LoadCredential=
+  const char* directory = std::getenv("CREDENTIALS_DIRECTORY");
+  return directory == nullptr ? "" : directory;
+}
+
+absl::StatusOr<Resources> Open(const Config& config, Clock& clock, sys::FileSystem& files) {
+  ASSIGN_OR_RETURN(TlsIdentity tls, LoadTlsIdentity(config.pki_directory));
+  ASSIGN_OR_RETURN(CertificateAuthority ca, CertificateAuthority::Load(config.pki_directory));
+  RETURN_IF_ERROR(Annotate(files.MakeDirectory(config.state_directory, 0700), "state_directory"));
+  ASSIGN_OR_RETURN(std::unique_ptr<Store> store,
+                   OpenStore(absl::StrCat(config.state_directory, "/muster.db")));
+  ASSIGN_OR_RETURN(std::unique_ptr<DiskBlobStore> blobs,
+                   DiskBlobStore::Open(absl::StrCat(config.state_directory, "/blobs")));
+  ASSIGN_OR_RETURN(std::unique_ptr<SecretStore> secrets,
+                   SecretStore::Open(*store, clock, files, CredentialsDirectory(),
+                                     absl::StrCat(config.state_directory, "/secret_key")));
+  return Resources{std::move(store), std::move(blobs), std::move(secrets), std::move(ca),
+                   std::move(tls)};
+}
+
+absl::StatusOr<std::vector<v1::AgentPackage>> Packages(const std::string& folder,
+                                                       const std::string& base_url) {
+  ASSIGN_OR_RETURN(const std::vector<PackageFile> files, ListAgentPackages(folder));
+  std::vector<v1::AgentPackage> packages;
+  for (const PackageFile& file : files) {
+    v1::AgentPackage& package = packages.emplace_back();
+    package.set_url(absl::StrCat(base_url, file.name));
+    package.set_sha256(file.sha256);
+    package.set_architecture(file.architecture);
+  }
+  return packages;
+}
+
+int Milliseconds(absl::Duration duration) {
+  return static_cast<int>(absl::ToInt64Milliseconds(duration));
+}
+
+void SetCommonOptions(grpc::ServerBuilder& builder) {
+  // A second musterd must fail to listen instead of sharing the port.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(kKeepaliveTime));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Milliseconds(kKeepaliveTimeout));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             Milliseconds(kMinPingInterval));
+}
+
+absl::StatusOr<std::unique_ptr<grpc::Server>> Listen(grpc::ServerBuilder& builder,
+                                                     const std::string& address, const char* key,
+                                                     const int& port) {
+  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server != nullptr && port != 0) return server;
+  return absl::UnavailableError(absl::StrCat(
+      "cannot listen on ", address, ": is another musterd running, or is the address not of this ",
+      "machine? It is set by `", key, "` in controller.yaml"));
+}
+
+}  // namespace
+
+// In the order of who refers to whom: destroyed from the last to the first.
+struct Controller::Modules {
+  Modules(const Config& config, Resources resources, Clock& clock)
+      : resources(std::move(resources)),
+        inventory(*this->resources.store),
+        enrollment(*this->resources.store, this->resources.ca, denylist, clock,
+                   {[this](absl::string_view name) { return inventory.Knows(name); },
+                    [this](absl::string_view uuid, absl::string_view reason) {
+                      registry.Disconnect(uuid, reason);
+                    }}),
+        facts(*this->resources.store, clock),
+        listeners({&session_log, &facts}),
+        registry(*this->resources.store, clock, listeners),
+        agents(registry, enrollment, this->resources.ca.certificate_pem(), *this->resources.blobs,
+               // No plan has been sent, so no blob is part of one.
+               [](absl::string_view, absl::string_view) { return false; }),
+        enrollments(enrollment, this->resources.ca.certificate_pem()),
+        tokens(enrollment,
+               {this->resources.ca.pin(), config.enrollment_address, config.controller_address,
+                [this, folder = config.package_directory,
+                 host = HostOf(config.controller_address)] {
+                  return Packages(
+                      folder, absl::StrCat("http://", host, ":", packages->port(), "/packages/"));
+                }}),
+        nodes(*this->resources.store, inventory, enrollment, registry, facts,
+              {config.cluster, MUSTER_VERSION, clock.Now()}),
+        artifacts(*this->resources.store, *this->resources.blobs, clock),
+        events(*this->resources.store),
+        secrets(*this->resources.secrets) {}
+
+  absl::Status Listen(const Config& config) {
+    grpc::ServerBuilder main;
+    SetCommonOptions(main);
+    main.SetMaxReceiveMessageSize(kMaxMessageBytes);
+    main.SetResourceQuota(
+        grpc::ResourceQuota("main").Resize(kMemoryBytes).SetMaxThreads(kThreads));
+    main.AddListeningPort(config.listen, MutualTlsCredentials(resources.tls, denylist), &port);
+    for (grpc::Service* service : std::initializer_list<grpc::Service*>{
+             &agents, &tokens, &nodes, &artifacts, &events, &secrets}) {
+      main.RegisterService(service);
+    }
+    ASSIGN_OR_RETURN(server, controller::Listen(main, config.listen, "listen", port));
+
+    grpc::ServerBuilder enrolling;
+    SetCommonOptions(enrolling);
+    enrolling.SetMaxReceiveMessageSize(kMaxEnrollmentMessageBytes);
+    enrolling.SetResourceQuota(grpc::ResourceQuota("enrollment")
+                                   .Resize(kEnrollmentMemoryBytes)
+                                   .SetMaxThreads(kEnrollmentThreads));
+    enrolling.AddListeningPort(config.enrollment_listen, ServerTlsCredentials(resources.tls),
+                               &enrollment_port);
+    enrolling.RegisterService(&enrollments);
+    ASSIGN_OR_RETURN(enrollment_server,
+                     controller::Listen(enrolling, config.enrollment_listen, "enrollment_listen",
+                                        enrollment_port));
+    return absl::OkStatus();
+  }
+
+  void Shutdown(Clock& clock) {
+    if (is_shut_down.exchange(true)) return;
+    const auto deadline = absl::ToChronoTime(clock.Now() + kShutdownGrace);
+    if (enrollment_server != nullptr) enrollment_server->Shutdown(deadline);
+    if (server != nullptr) server->Shutdown(deadline);
+    registry.Stop();
+  }
+
+  Resources resources;
+  Denylist denylist;
+  CurrentInventory inventory;
+  Enrollment enrollment;
+  SessionLog session_log;
+  FactsKeeper facts;
+  ListenerFanout listeners;
+  SessionRegistry registry;
+  AgentSessionService agents;
+  EnrollmentService enrollments;
+  TokenService tokens;
+  NodeService nodes;
+  ArtifactService artifacts;
+  EventService events;
+  SecretService secrets;
+  std::unique_ptr<PackageServer> packages;
+  std::unique_ptr<grpc::Server> enrollment_server;
+  std::unique_ptr<grpc::Server> server;
+  int port = 0;
+  int enrollment_port = 0;
+  std::atomic<bool> is_shut_down = false;
+  Clock* clock = nullptr;
+};
+
+Controller::Controller(std::unique_ptr<Modules> modules) : modules_(std::move(modules)) {}
+
+absl::StatusOr<std::unique_ptr<Controller>> Controller::Start(const Config& config, Clock& clock) {
+  sys::RealFileSystem files;
+  ASSIGN_OR_RETURN(Resources resources, Open(config, clock, files));
+  auto modules = std::make_unique<Modules>(config, std::move(resources), clock);
+  modules->clock = &clock;
+  RETURN_IF_ERROR(modules->denylist.Load(*modules->resources.store, clock.Now()));
+  std::unique_ptr<Controller> controller(new Controller(std::move(modules)));
+  Modules& all = *controller->modules_;
+  ASSIGN_OR_RETURN(all.packages,
+                   PackageServer::Start(config.package_listen, config.package_directory));
+  all.registry.Start();
+  RETURN_IF_ERROR(all.Listen(config));
+  return controller;
+}
+
+Controller::~Controller() { Shutdown(); }
+
+void Controller::Shutdown() { modules_->Shutdown(*modules_->clock); }
+
+absl::Status Controller::CheckAlive() {
+  return modules_->resources.store->View([](Transaction&) { return absl::OkStatus(); });
+}
+
+int Controller::port() const { return modules_->port; }
+int Controller::enrollment_port() const { return modules_->enrollment_port; }
+int Controller::package_port() const { return modules_->packages->port(); }
+
+}  // namespace muster::controller

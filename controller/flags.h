@@ -1,0 +1,26 @@
+// The command line of musterd.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace muster::controller {
+
+struct Flags {
+  std::string config = "/etc/muster/controller.yaml";
+  bool show_help = false;
+  bool show_version = false;
+};
+
+// `arguments` without the program's name. InvalidArgument for what it does not know.
+absl::StatusOr<Flags> ParseFlags(absl::Span<char* const> arguments);
+
+inline constexpr char kUsage[] =
+    "musterd: the controller of a cluster\n\n"
+    "  --config FILE  settings (/etc/muster/controller.yaml)\n"
+    "  --version      print the version\n"
+    "  --help         this text\n";
+
+}  // namespace muster::controller

@@ -1,0 +1,93 @@
+// musterd: reads its settings, runs the controller until SIGTERM, and keeps systemd informed.
+#include <pthread.h>
+#include <systemd/sd-daemon.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "controller/config.h"
+#include "controller/controller.h"
+#include "controller/flags.h"
+#include "controller/log.h"
+#include "controller/service/credentials.h"
+
+namespace muster::controller {
+namespace {
+
+// SIGTERM and SIGINT, blocked in every thread and taken by the main one.
+sigset_t BlockSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
+
+// Returns at the first signal. Until then systemd's watchdog is told, twice in each of its
+// periods, that the store answers; it is not told when it does not.
+int WaitForSignal(const sigset_t& signals, Controller& controller) {
+  uint64_t watchdog_us = 0;
+  const bool is_watched = sd_watchdog_enabled(0, &watchdog_us) > 0;
+  const uint64_t period_us = is_watched ? watchdog_us / 2 : 3'600'000'000;
+  const timespec period = {static_cast<time_t>(period_us / 1'000'000),
+                           static_cast<long>(period_us % 1'000'000 * 1000)};
+  while (true) {
+    const int signal = sigtimedwait(&signals, nullptr, &period);
+    if (signal > 0) return signal;
+    if (!is_watched) continue;
+    if (const absl::Status alive = controller.CheckAlive(); alive.ok()) {
+      sd_notify(0, "WATCHDOG=1");
+    } else {
+      LogError(absl::StrCat("the store does not answer: ", alive.message()));
+    }
+  }
+}
+
+absl::Status Run(const Flags& flags) {
+  const sigset_t signals = BlockSignals();
+  ASSIGN_OR_RETURN(const Config config, LoadConfig(flags.config));
+  RealClock clock;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Controller> controller, Controller::Start(config, clock));
+  LogInfo(absl::StrCat("musterd " MUSTER_VERSION " serves cluster ", config.cluster, ": port ",
+                       controller->port(), ", enrolment ", controller->enrollment_port(),
+                       ", packages ", controller->package_port()));
+  sd_notify(0, "READY=1");
+  const int signal = WaitForSignal(signals, *controller);
+  sd_notify(0, "STOPPING=1");
+  LogInfo(absl::StrCat("ends on signal ", signal, "; agents finish what they have and wait"));
+  controller->Shutdown();
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace muster::controller
+
+int main(int argc, char** argv) {
+  using muster::controller::Flags;
+  muster::controller::RequireTls13();
+  const absl::StatusOr<Flags> flags =
+      muster::controller::ParseFlags(absl::MakeSpan(argv + 1, static_cast<size_t>(argc - 1)));
+  if (!flags.ok()) {
+    std::fprintf(stderr, "musterd: %s\n\n%s", std::string(flags.status().message()).c_str(),
+                 muster::controller::kUsage);
+    return 1;
+  }
+  if (flags->show_help || flags->show_version) {
+    std::fputs(flags->show_help ? muster::controller::kUsage : "musterd " MUSTER_VERSION "\n",
+               stdout);
+    return 0;
+  }
+  muster::controller::StartLog();
+  const absl::Status ran = muster::controller::Run(*flags);
+  if (ran.ok()) return 0;
+  muster::controller::LogError(ran.message());
+  return 1;
+}

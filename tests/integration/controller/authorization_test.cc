@@ -1,0 +1,153 @@
+// Calls every RPC of the contract as everybody; only the rows of the table answer.
+#include "controller/service/authorization.h"
+
+#include <set>
+
+#include <google/protobuf/descriptor.h>
+#include <grpcpp/generic/generic_stub.h>
+
+#include "muster/v1/agent_session.pb.h"
+#include "muster/v1/artifact.pb.h"
+#include "muster/v1/enrollment.pb.h"
+#include "muster/v1/event.pb.h"
+#include "muster/v1/inventory.pb.h"
+#include "muster/v1/node.pb.h"
+#include "muster/v1/run.pb.h"
+#include "muster/v1/secret.pb.h"
+#include "tests/fakes/test_controller.h"
+
+namespace muster::controller {
+namespace {
+
+// "/muster.v1.NodeService/ListNodes" of every service that is linked in.
+std::set<std::string> AllRpcs() {
+  std::set<std::string> rpcs;
+  for (const google::protobuf::FileDescriptor* file :
+       {v1::AgentMessage::descriptor()->file(), v1::BundleHeader::descriptor()->file(),
+        v1::EnrollRequest::descriptor()->file(), v1::Event::descriptor()->file(),
+        v1::InventoryFile::descriptor()->file(), v1::Node::descriptor()->file(),
+        v1::Run::descriptor()->file(), v1::SecretInfo::descriptor()->file()}) {
+    for (int i = 0; i < file->service_count(); ++i) {
+      const google::protobuf::ServiceDescriptor* service = file->service(i);
+      for (int k = 0; k < service->method_count(); ++k)
+        rpcs.insert(absl::StrCat("/", service->full_name(), "/", service->method(k)->name()));
+    }
+  }
+  return rpcs;
+}
+
+TEST(AuthorizationTable, HasARowForEachRpcAndNoOther) {
+  std::set<std::string> rows;
+  for (const AuthorizationRow& row : AuthorizationTable())
+    EXPECT_TRUE(rows.insert(std::string(row.rpc)).second) << row.rpc << " is there twice";
+  EXPECT_EQ(rows, AllRpcs());
+}
+
+TEST(AuthorizationTable, RolesRise) {
+  for (const AuthorizationRow& row : AuthorizationTable()) {
+    const auto may = [&](Role role) { return Authorize(row.rpc, {role, "x", ""}).ok(); };
+    EXPECT_LE(may(Role::kViewer), may(Role::kOperator)) << row.rpc;
+    EXPECT_LE(may(Role::kOperator), may(Role::kAdmin)) << row.rpc;
+    EXPECT_FALSE(may(Role::kNode) && may(Role::kAdmin)) << row.rpc;
+  }
+  EXPECT_THAT(Authorize("/muster.v1.NodeService/Forgotten", {Role::kAdmin, "alice", ""}),
+              ::muster::testing::StatusIs(absl::StatusCode::kPermissionDenied,
+                                          ::testing::HasSubstr("not in the authorization table")));
+}
+
+class EveryRpcTest : public ControllerFixture {
+ protected:
+  // The status of the call with an empty message, whatever its kind. Streams are half-closed.
+  grpc::Status Call(const std::shared_ptr<grpc::Channel>& channel, const std::string& rpc) {
+    grpc::GenericStub stub(channel);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+    grpc::CompletionQueue queue;
+    const auto wait = [&] {
+      void* tag = nullptr;
+      bool ok = false;
+      queue.Next(&tag, &ok);
+      return ok;
+    };
+    const auto call = stub.PrepareCall(&context, rpc, &queue);
+    call->StartCall(nullptr);
+    if (wait()) {
+      const grpc::Slice empty;
+      call->WriteLast(grpc::ByteBuffer(&empty, 1), grpc::WriteOptions(), nullptr);
+      wait();
+    }
+    grpc::ByteBuffer answer;
+    do {
+      call->Read(&answer, nullptr);
+    } while (wait());
+    grpc::Status status;
+    call->Finish(&status, nullptr);
+    wait();
+    queue.Shutdown();
+    return status;
+  }
+  static bool IsShut(grpc::StatusCode code) {
+    return code == grpc::UNAUTHENTICATED || code == grpc::UNAVAILABLE ||
+           code == grpc::PERMISSION_DENIED;
+  }
+};
+
+TEST_F(EveryRpcTest, StrangersGetNothing) {
+  const auto none = Connect(controller_->port());
+  const auto foreign =
+      Connect(controller_->port(), Issue(Role::kAdmin, "alice", /*is_foreign=*/true));
+  const auto server_only = Connect(controller_->port(), {[&] {
+    // A certificate of our CA without an identity, as a stolen controller.crt would be.
+    const pki::KeyAndCsr key = pki::MakeKeyAndCsr("x").value();
+    return ClientIdentity{
+        key.key_pem, pki::SignCsr(authority_, key.csr_pem, {.common_name = "alice"},
+                                  {absl::Now() - absl::Minutes(1), absl::Now() + absl::Hours(1)},
+                                  pki::Usage::kClient)
+                         .value()};
+  }()});
+  for (const std::string& rpc : AllRpcs()) {
+    EXPECT_EQ(Call(none, rpc).error_code(), grpc::UNAVAILABLE) << rpc;
+    EXPECT_EQ(Call(foreign, rpc).error_code(), grpc::UNAVAILABLE) << rpc;
+    EXPECT_EQ(Call(server_only, rpc).error_code(), grpc::UNAUTHENTICATED) << rpc;
+  }
+}
+
+TEST_F(EveryRpcTest, OnlyTheTablesRowsAnswer) {
+  for (const Role role : {Role::kNode, Role::kViewer, Role::kOperator, Role::kAdmin}) {
+    const std::string name = role == Role::kNode ? NewUuid() : "alice";
+    const auto channel = Connect(controller_->port(), Issue(role, name));
+    for (const std::string& rpc : AllRpcs()) {
+      const grpc::Status status = Call(channel, rpc);
+      SCOPED_TRACE(absl::StrCat(RoleName(role), " ", rpc, ": ", status.error_code(), " ",
+                                status.error_message()));
+      if (Authorize(rpc, {role, name, ""}).ok()) {
+        EXPECT_FALSE(IsShut(status.error_code()) &&
+                     status.error_message().find("may not call") != std::string::npos);
+        EXPECT_NE(status.error_code(), grpc::UNAUTHENTICATED);
+        EXPECT_NE(status.error_code(), grpc::UNAVAILABLE);
+      } else {
+        EXPECT_EQ(status.error_code(), grpc::PERMISSION_DENIED);
+      }
+    }
+    // What is in no table is denied before anybody looks whether it exists.
+    EXPECT_EQ(Call(channel, "/muster.v1.NodeService/Nothing").error_code(),
+              grpc::PERMISSION_DENIED);
+    EXPECT_EQ(Call(channel, "/grpc.health.v1.Health/Check").error_code(), grpc::PERMISSION_DENIED);
+  }
+}
+
+TEST_F(EveryRpcTest, EnrollmentListenerOffersEnrollmentOnly) {
+  const auto channel = Connect(controller_->enrollment_port());
+  for (const std::string& rpc : AllRpcs()) {
+    const grpc::Status status = Call(channel, rpc);
+    if (rpc.find("EnrollmentService") == std::string::npos) {
+      EXPECT_EQ(status.error_code(), grpc::UNIMPLEMENTED) << rpc;
+    } else {
+      EXPECT_NE(status.error_code(), grpc::UNIMPLEMENTED) << rpc;
+      EXPECT_NE(status.error_code(), grpc::OK) << rpc;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace muster::controller

@@ -1,0 +1,95 @@
+// The controller as a whole: what it refuses to start with, and the packages it offers.
+#include "controller/controller.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "muster/v1/node.grpc.pb.h"
+#include "tests/fakes/test_controller.h"
+
+namespace muster::controller {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class ControllerTest : public ControllerFixture {
+ protected:
+  std::string Get(const std::string& request_line) {
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(controller_->package_port()));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    const std::string request =
+        request_line + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    EXPECT_EQ(write(fd, request.data(), request.size()), static_cast<ssize_t>(request.size()));
+    std::string answer;
+    char piece[4096];
+    for (ssize_t count; (count = read(fd, piece, sizeof(piece))) > 0;) answer.append(piece, count);
+    close(fd);
+    return answer;
+  }
+};
+
+TEST_F(ControllerTest, SecondOneOnTheSameStoreSaysWhoHoldsIt) {
+  EXPECT_THAT(Controller::Start(config_, clock_),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr(absl::StrCat(getpid()))));
+}
+
+TEST_F(ControllerTest, MissingCredentialsNameTheRemedy) {
+  Config other = config_;
+  other.pki_directory = folder_ / "nowhere";
+  EXPECT_THAT(Controller::Start(other, clock_),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("muster init")));
+}
+
+TEST_F(ControllerTest, TakenPortNamesTheSetting) {
+  Config other = config_;
+  other.state_directory = folder_ / "other";
+  other.listen = absl::StrCat("127.0.0.1:", controller_->port());
+  EXPECT_THAT(Controller::Start(other, clock_),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       AllOf(HasSubstr(other.listen), HasSubstr("`listen`"))));
+}
+
+TEST_F(ControllerTest, StateIsThereAfterARestart) {
+  controller_->Shutdown();
+  controller_.reset();
+  Start();
+  EXPECT_OK(controller_->CheckAlive());
+  const auto stub = v1::NodeService::NewStub(
+      Connect(controller_->port(), Issue(Role::kViewer, "victor")));
+  grpc::ClientContext context;
+  v1::GetStatusResponse status;
+  ASSERT_TRUE(stub->GetStatus(&context, {}, &status).ok());
+  EXPECT_EQ(status.cluster(), "test");
+  EXPECT_EQ(status.nodes_total(), 3u);
+  EXPECT_EQ(status.inventory_revision(), 1u);
+}
+
+TEST_F(ControllerTest, ServesPackagesAndNothingElse) {
+  Write("packages/muster-agent_1_amd64.deb", "the package");
+  Write("packages/notes.txt", "private");
+  Write("secret.deb", "private");
+  std::filesystem::create_symlink(folder_ / "secret.deb", folder_ / "packages/link.deb");
+  EXPECT_THAT(Get("GET /packages/muster-agent_1_amd64.deb"),
+              AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("the package")));
+  for (const std::string path :
+       {"/", "/packages/", "/packages/notes.txt", "/packages/link.deb", "/packages/../secret.deb",
+        "/packages/..%2fsecret.deb", "/packages/none.deb", "/packages//etc/passwd",
+        "/packages/.deb", "/secret.deb"}) {
+    EXPECT_THAT(Get("GET " + path), StartsWith("HTTP/1.1 404")) << path;
+  }
+  EXPECT_THAT(Get("DELETE /packages/muster-agent_1_amd64.deb"), StartsWith("HTTP/1.1 405"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "packages/muster-agent_1_amd64.deb"));
+}
+
+}  // namespace
+}  // namespace muster::controller
