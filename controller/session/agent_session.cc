@@ -79,6 +79,11 @@ void AgentSession::Abort() {
   if (!is_finished_) context_->TryCancel();
 }
 
+bool AgentSession::IsClosing() {
+  absl::MutexLock lock(&mutex_);
+  return closing_.has_value() && !is_finished_;
+}
+
 void AgentSession::OnReadDone(bool ok) {
   if (!ok) {  // the agent left, or the stream is over
     Close(absl::OkStatus());

@@ -43,6 +43,8 @@ class AgentSession final
   void Close(const absl::Status& status);
   // Breaks the stream off, if it has not ended: for a peer that takes nothing.
   void Abort();
+  // Close() was called, and the status has not been sent yet.
+  bool IsClosing();
 
   const std::string& node_uuid() const { return node_uuid_; }
   const std::string& peer() const { return peer_; }

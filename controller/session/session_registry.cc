@@ -72,10 +72,11 @@ void SessionRegistry::Sweep() {
     }
   }
   for (const auto& [session, status] : dead) {
+    // Whom the status did not reach since the last sweep takes nothing any more.
+    if (session->IsClosing()) session->Abort();
     session->Close(status);
-    session->Abort();
     // Without waiting for gRPC: a machine that lost power answers nothing.
-    Remove(*session);
+    Retire(*session);
   }
   WriteTouches();
 }
@@ -164,7 +165,6 @@ absl::Status SessionRegistry::Greet(const std::shared_ptr<AgentSession>& session
       absl::ToInt64Seconds(kHeartbeatInterval));
   welcome.mutable_welcome()->set_node_name(node.name);
   SetTime(clock_.Now(), welcome.mutable_welcome()->mutable_controller_time());
-  RETURN_IF_ERROR(session->Send(welcome));
 
   std::shared_ptr<AgentSession> before;
   {
@@ -172,6 +172,8 @@ absl::Status SessionRegistry::Greet(const std::shared_ptr<AgentSession>& session
     {
       absl::MutexLock lock(&mutex_);
       if (!all_.contains(session.get())) return absl::CancelledError("the stream is over");
+      // Before others find the session: Welcome is the first that the agent reads.
+      RETURN_IF_ERROR(session->Send(welcome));
       before = std::exchange(by_node_[uuid], session);
       if (node.boot_id != hello.boot_id() || node.agent_version != hello.agent_version())
         TouchNode(*session);
@@ -208,18 +210,21 @@ void SessionRegistry::Deliver(const AgentSession& session, const v1::AgentMessag
 }
 
 void SessionRegistry::Remove(const AgentSession& session) {
+  Retire(session);
+  absl::MutexLock lock(&mutex_);
+  all_.erase(&session);  // the session itself still holds on to itself
+}
+
+void SessionRegistry::Retire(const AgentSession& session) {
   const std::string& uuid = session.node_uuid();
   std::shared_ptr<AgentSession> held;  // let go of outside the locks
   absl::MutexLock order(&OrderOf(uuid));
   {
     absl::MutexLock lock(&mutex_);
-    if (const auto any = all_.find(&session); any != all_.end()) {
-      held = std::move(any->second);
-      all_.erase(any);
-    }
     const auto found = by_node_.find(uuid);
     if (found == by_node_.end() || found->second.get() != &session) return;
     TouchNode(session);
+    held = std::move(found->second);
     by_node_.erase(found);
   }
   listener_.OnDisconnected(uuid);

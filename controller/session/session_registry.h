@@ -84,6 +84,8 @@ class SessionRegistry final : public AgentSessions {
                           const AgentSession& session, const std::string& boot_id);
   // Listeners hear of one node in order: one of these locks is held around each call to them.
   absl::Mutex& OrderOf(absl::string_view node_uuid);
+  // The session is its node's no more; the listener hears of it.
+  void Retire(const AgentSession& session);
   void TouchNode(const AgentSession& session) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteTouches();
 
