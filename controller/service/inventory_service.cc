@@ -1,0 +1,183 @@
+#include "controller/service/inventory_service.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "controller/enrollment/audit.h"
+#include "controller/enrollment/enrollment.h"
+#include "controller/inventory/inventory.h"
+#include "controller/service/conversion.h"
+#include "controller/session/caller.h"
+#include "controller/store/store.h"
+#include "controller/store/tables.h"
+
+namespace muster::controller {
+namespace {
+
+using Files = google::protobuf::RepeatedPtrField<v1::InventoryFile>;
+
+absl::Status CheckPath(const std::string& path) {
+  const std::vector<std::string> parts = absl::StrSplit(path, '/');
+  const bool good = std::all_of(parts.begin(), parts.end(), [](const std::string& part) {
+    return !part.empty() && part != "." && part != "..";
+  });
+  if (good) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", path, "' is no path relative to the inventory's folder"));
+}
+
+absl::StatusOr<Inventory> Parse(const Files& files) {
+  if (files.empty()) return absl::InvalidArgumentError("no inventory file was sent");
+  std::map<std::string, std::string> contents;
+  size_t bytes = 0;
+  for (const v1::InventoryFile& file : files) {
+    RETURN_IF_ERROR(CheckPath(file.path()));
+    if (!contents.emplace(file.path(), file.content()).second) {
+      return absl::InvalidArgumentError(absl::StrCat(file.path(), " was sent twice"));
+    }
+    bytes += file.content().size();
+  }
+  if (bytes > InventoryService::kMaxBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("the inventory takes ", bytes, " bytes, at most ",
+                                                   InventoryService::kMaxBytes, " are possible"));
+  }
+  return ParseInventory(contents);
+}
+
+absl::Status NoRevision() {
+  return absl::FailedPreconditionError(
+      "there is no inventory yet; write one and run `muster inventory apply`");
+}
+
+}  // namespace
+
+grpc::Status InventoryService::CheckInventory(grpc::ServerContext*,
+                                              const v1::CheckInventoryRequest* request,
+                                              v1::CheckInventoryResponse* response) {
+  return ToGrpc(Check(*request, *response));
+}
+
+grpc::Status InventoryService::ApplyInventory(grpc::ServerContext* context,
+                                              const v1::ApplyInventoryRequest* request,
+                                              v1::ApplyInventoryResponse* response) {
+  const absl::StatusOr<Caller> caller = CallerOf(*context);
+  if (!caller.ok()) return ToGrpc(caller.status());
+  return ToGrpc(Apply(*request, caller->ToActor(), *response));
+}
+
+grpc::Status InventoryService::GetInventory(grpc::ServerContext*, const v1::GetInventoryRequest*,
+                                            v1::GetInventoryResponse* response) {
+  return ToGrpc(Get(*response));
+}
+
+grpc::Status InventoryService::DiffInventory(grpc::ServerContext*,
+                                             const v1::DiffInventoryRequest* request,
+                                             v1::DiffInventoryResponse* response) {
+  return ToGrpc(Diff(*request, *response));
+}
+
+absl::Status InventoryService::Check(const v1::CheckInventoryRequest& request,
+                                     v1::CheckInventoryResponse& response) {
+  ASSIGN_OR_RETURN(const Inventory inventory, Parse(request.files()));
+  response.set_nodes(static_cast<uint32_t>(inventory.nodes().size()));
+  response.set_racks(static_cast<uint32_t>(inventory.racks().size()));
+  response.set_groups(static_cast<uint32_t>(
+      std::count_if(inventory.groups().begin(), inventory.groups().end(),
+                    [](const Group& group) { return !group.implicit; })));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint64_t> InventoryService::Latest(Inventory& inventory) {
+  InventoryRecord record;
+  const absl::Status found = store_.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(record, txn.inventory().Latest());
+    return absl::OkStatus();
+  });
+  if (absl::IsNotFound(found)) return uint64_t{0};
+  RETURN_IF_ERROR(found);
+  v1::ApplyInventoryRequest stored;
+  if (stored.ParseFromString(record.files)) {
+    absl::StatusOr<Inventory> parsed = Parse(stored.files());
+    if (parsed.ok()) inventory = *std::move(parsed);
+  }
+  return record.revision;
+}
+
+absl::Status InventoryService::Apply(const v1::ApplyInventoryRequest& request, const Actor& actor,
+                                     v1::ApplyInventoryResponse& response) {
+  ASSIGN_OR_RETURN(const Inventory now, Parse(request.files()));
+  Inventory before;
+  ASSIGN_OR_RETURN(const uint64_t revision, Latest(before));
+  const std::vector<std::string> changes = muster::controller::DiffInventory(before, now);
+  if (changes.empty() && revision != 0) {
+    response.set_revision(revision);
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
+    const absl::StatusOr<InventoryRecord> latest = txn.inventory().Latest();
+    if (!latest.ok() && !absl::IsNotFound(latest.status())) return latest.status();
+    if ((latest.ok() ? latest->revision : 0) != revision) {
+      return absl::AbortedError("somebody else applied an inventory meanwhile; look at "
+                                "`muster inventory diff` and try again");
+    }
+    InventoryRecord record;
+    record.revision = revision + 1;
+    record.applied_at = clock_.Now();
+    record.applied_by = actor.name;
+    request.SerializeToString(&record.files);
+    RETURN_IF_ERROR(txn.inventory().Insert(record));
+    return Audit(txn, record.applied_at, actor, "inventory.apply",
+                 absl::StrCat("revision ", record.revision),
+                 absl::StrCat(changes.size(), " changes"));
+  }));
+  response.set_revision(revision + 1);
+  for (const std::string& change : changes) response.add_changes(change);
+  return absl::OkStatus();
+}
+
+absl::Status InventoryService::Get(v1::GetInventoryResponse& response) {
+  InventoryRecord record;
+  const absl::Status found = store_.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(record, txn.inventory().Latest());
+    return absl::OkStatus();
+  });
+  if (absl::IsNotFound(found)) return NoRevision();
+  RETURN_IF_ERROR(found);
+  v1::ApplyInventoryRequest stored;
+  if (!stored.ParseFromString(record.files)) {
+    return absl::DataLossError("the stored inventory is damaged; apply it again");
+  }
+  const absl::StatusOr<Inventory> inventory = Parse(stored.files());
+  if (!inventory.ok()) {
+    return Annotate(inventory.status(), absl::StrCat("inventory revision ", record.revision));
+  }
+  response.set_revision(record.revision);
+  *response.mutable_applied_at() = ToProto(record.applied_at);
+  response.set_applied_by(record.applied_by);
+  *response.mutable_files() = stored.files();
+  response.set_resolved_json(ToValue(*inventory).dump());
+  return absl::OkStatus();
+}
+
+absl::Status InventoryService::Diff(const v1::DiffInventoryRequest& request,
+                                    v1::DiffInventoryResponse& response) {
+  ASSIGN_OR_RETURN(const Inventory now, Parse(request.files()));
+  Inventory before;
+  RETURN_IF_ERROR(Latest(before).status());
+  for (const std::string& change : muster::controller::DiffInventory(before, now)) {
+    response.add_changes(change);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,135 @@
+#include "controller/service/run_service.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "controller/run/run_manager.h"
+#include "controller/run/run_records.h"
+#include "controller/service/run_watch.h"
+#include "controller/session/caller.h"
+#include "controller/store/store.h"
+#include "controller/store/tables.h"
+
+namespace muster::controller {
+namespace {
+
+absl::Status Validate(const v1::CreateRunRequest& request) {
+  if (request.playbook().empty()) {
+    return absl::InvalidArgumentError("no playbook named; e.g. playbooks/site.yaml");
+  }
+  if (request.bundle_sha256().empty()) {
+    return absl::InvalidArgumentError("no bundle named; upload the site first");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateRunId(const std::string& run_id) {
+  if (!run_id.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError("no run named; see `muster run list`");
+}
+
+}  // namespace
+
+grpc::Status RunService::CreateRun(grpc::ServerContext* context,
+                                   const v1::CreateRunRequest* request,
+                                   v1::CreateRunResponse* response) {
+  return ToGrpc(CreateRun(*context, *request, *response));
+}
+
+grpc::Status RunService::GetRun(grpc::ServerContext*, const v1::GetRunRequest* request,
+                                v1::GetRunResponse* response) {
+  return ToGrpc(GetRun(*request, *response));
+}
+
+grpc::Status RunService::ListRuns(grpc::ServerContext*, const v1::ListRunsRequest* request,
+                                  v1::ListRunsResponse* response) {
+  return ToGrpc(ListRuns(*request, *response));
+}
+
+grpc::Status RunService::CancelRun(grpc::ServerContext* context,
+                                   const v1::CancelRunRequest* request, v1::CancelRunResponse*) {
+  return ToGrpc(CancelRun(*context, *request));
+}
+
+grpc::Status RunService::ListStepResults(grpc::ServerContext*,
+                                         const v1::ListStepResultsRequest* request,
+                                         v1::ListStepResultsResponse* response) {
+  return ToGrpc(ListStepResults(*request, *response));
+}
+
+grpc::ServerWriteReactor<v1::RunEvent>* RunService::WatchRun(grpc::CallbackServerContext*,
+                                                             const v1::WatchRunRequest* request) {
+  auto* reactor = new RunWatchReactor;
+  absl::StatusOr<std::shared_ptr<RunWatch>> watch = runs_.Watch(
+      request->run_id(), request->after_sequence(), [reactor] { reactor->OnReady(); });
+  if (watch.ok()) {
+    reactor->Start(*std::move(watch));
+  } else {
+    reactor->Fail(watch.status());
+  }
+  return reactor;
+}
+
+absl::Status RunService::CreateRun(const grpc::ServerContext& context,
+                                   const v1::CreateRunRequest& request,
+                                   v1::CreateRunResponse& response) {
+  RETURN_IF_ERROR(Validate(request));
+  ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
+  ASSIGN_OR_RETURN(*response.mutable_run(),
+                   runs_.Create(request, {caller.identity.Actor(), caller.peer}));
+  return absl::OkStatus();
+}
+
+absl::Status RunService::GetRun(const v1::GetRunRequest& request, v1::GetRunResponse& response) {
+  RETURN_IF_ERROR(ValidateRunId(request.run_id()));
+  return store_.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const RunRecord run, txn.runs().Get(request.run_id()));
+    ASSIGN_OR_RETURN(const std::vector<RunNodeRecord> nodes,
+                     txn.runs().ListNodes(request.run_id()));
+    *response.mutable_run() = ToProto(run, nodes);
+    return absl::OkStatus();
+  });
+}
+
+absl::Status RunService::ListRuns(const v1::ListRunsRequest& request,
+                                  v1::ListRunsResponse& response) {
+  const uint32_t limit =
+      request.limit() == 0 ? kDefaultLimit : std::min(request.limit(), kMaxLimit);
+  return store_.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::vector<RunRecord> runs, txn.runs().List(limit));
+    for (const RunRecord& run : runs) *response.add_runs() = ToProto(run, {});
+    return absl::OkStatus();
+  });
+}
+
+absl::Status RunService::CancelRun(const grpc::ServerContext& context,
+                                   const v1::CancelRunRequest& request) {
+  RETURN_IF_ERROR(ValidateRunId(request.run_id()));
+  ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
+  return runs_.Cancel(request.run_id(), {caller.identity.Actor(), caller.peer});
+}
+
+absl::Status RunService::ListStepResults(const v1::ListStepResultsRequest& request,
+                                         v1::ListStepResultsResponse& response) {
+  RETURN_IF_ERROR(ValidateRunId(request.run_id()));
+  return store_.View([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.runs().Get(request.run_id()).status());
+    ASSIGN_OR_RETURN(const std::vector<StepResultRecord> records,
+                     txn.step_results().List(request.run_id(), request.node()));
+    for (const StepResultRecord& record : records) {
+      if (request.failed_only() && record.status != v1::STEP_STATUS_FAILED) continue;
+      v1::NodeStepResult& result = *response.add_results();
+      result.set_node(record.node);
+      result.set_play_index(record.play_index);
+      if (!result.mutable_result()->ParseFromString(record.result)) {
+        return absl::DataLossError(absl::StrCat("the result of ", record.step_id, " on ",
+                                                record.node, " is damaged in the store"));
+      }
+    }
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace muster::controller

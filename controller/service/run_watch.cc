@@ -1,0 +1,67 @@
+#include "controller/service/run_watch.h"
+
+#include <utility>
+
+#include "controller/session/caller.h"
+
+namespace muster::controller {
+
+void RunWatchReactor::Start(std::shared_ptr<RunWatch> watch) {
+  absl::MutexLock lock(&mutex_);
+  watch_ = std::move(watch);
+  Next();
+}
+
+void RunWatchReactor::Fail(const absl::Status& status) {
+  absl::MutexLock lock(&mutex_);
+  End(ToGrpc(status));
+}
+
+void RunWatchReactor::OnReady() {
+  absl::MutexLock lock(&mutex_);
+  if (watch_ != nullptr && current_ == nullptr) Next();
+}
+
+void RunWatchReactor::OnWriteDone(bool ok) {
+  absl::MutexLock lock(&mutex_);
+  current_.reset();
+  if (ok && !cancelled_) {
+    Next();
+  } else {
+    End(grpc::Status::CANCELLED);
+  }
+}
+
+void RunWatchReactor::OnCancel() {
+  absl::MutexLock lock(&mutex_);
+  cancelled_ = true;
+  if (current_ == nullptr) End(grpc::Status::CANCELLED);
+}
+
+void RunWatchReactor::OnDone() {
+  std::shared_ptr<RunWatch> watch;
+  {
+    absl::MutexLock lock(&mutex_);
+    watch = watch_;
+  }
+  if (watch != nullptr) watch->Cancel();
+  delete this;
+}
+
+void RunWatchReactor::Next() {
+  if (ended_) return;
+  current_ = watch_->Next();
+  if (current_ != nullptr) {
+    StartWrite(current_.get());
+  } else if (watch_->AtEnd()) {
+    End(grpc::Status::OK);
+  }
+}
+
+void RunWatchReactor::End(const grpc::Status& status) {
+  if (ended_) return;
+  ended_ = true;
+  Finish(status);
+}
+
+}  // namespace muster::controller
