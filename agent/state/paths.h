@@ -12,7 +12,8 @@ namespace muster::agent {
 // ├── ca.crt                     the cluster's CA certificates
 // ├── client.crt                 this node's certificate
 // ├── client.key                 and its private key
-// ├── client.key.new             a renewal that a crash cut off; see identity.h
+// ├── client.key.new             of a renewal or a join that is not through; see identity.h
+// ├── client.csr                 of a join that is not through
 // ├── journal/
 // │   ├── lock                   held by the one agent that runs
 // │   ├── journal                records; see journal_codec.h
@@ -29,6 +30,7 @@ class Paths {
   std::string ClientCertificate() const { return root_ + "/client.crt"; }
   std::string ClientKey() const { return root_ + "/client.key"; }
   std::string NewClientKey() const { return root_ + "/client.key.new"; }
+  std::string ClientRequest() const { return root_ + "/client.csr"; }
   std::string JournalDirectory() const { return root_ + "/journal"; }
   std::string BlobDirectory() const { return root_ + "/blobs"; }
 

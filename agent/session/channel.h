@@ -1,0 +1,43 @@
+// How the agent reaches its controller.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "agent/state/identity.h"
+
+namespace grpc {
+class Channel;
+class Status;
+}  // namespace grpc
+
+namespace muster::agent {
+
+// A channel with mutual TLS as this identity. A link that has died is noticed within 15 s. Does
+// not connect yet.
+std::shared_ptr<grpc::Channel> OpenChannel(const Identity& identity);
+
+// A channel for who has no certificate yet: the server must show one of `ca_pem`.
+std::shared_ptr<grpc::Channel> OpenEnrollmentChannel(const std::string& address,
+                                                     const std::string& ca_pem);
+
+// gRPC's codes are numerically Abseil's.
+absl::Status FromGrpc(const grpc::Status& status);
+
+// The channel that is in use now, for those who call beside the stream. Thread-safe.
+class CurrentChannel {
+ public:
+  void Set(std::shared_ptr<grpc::Channel> channel);
+  // nullptr before the first connection.
+  std::shared_ptr<grpc::Channel> Get() const;
+
+ private:
+  mutable absl::Mutex mutex_;
+  std::shared_ptr<grpc::Channel> channel_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::agent

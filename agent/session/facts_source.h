@@ -1,0 +1,15 @@
+// Where the session gets the node's facts from.
+#pragma once
+
+#include "muster/v1/facts.pb.h"
+
+namespace muster::agent {
+
+class FactsSource {
+ public:
+  virtual ~FactsSource() = default;
+  // May block for seconds; called by one thread of the session's own.
+  virtual v1::Facts Gather() = 0;
+};
+
+}  // namespace muster::agent

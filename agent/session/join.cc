@@ -1,0 +1,182 @@
+#include "agent/session/join.h"
+
+#include <algorithm>
+#include <memory>
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "agent/session/channel.h"
+#include "agent/session/pinned_ca.h"
+#include "agent/state/identity.h"
+#include "common/base/clock.h"
+#include "common/base/id.h"
+#include "common/base/status.h"
+#include "common/pki/certificate.h"
+#include "common/pki/key.h"
+#include "common/sys/file_system.h"
+#include "muster/v1/enrollment.grpc.pb.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr absl::Duration kHandshakeTimeout = absl::Seconds(10);
+constexpr absl::Duration kCallTimeout = absl::Seconds(30);
+
+absl::Status RefuseSecondJoin(const Paths& paths, sys::FileSystem& files) {
+  ASSIGN_OR_RETURN(const bool joined, HasIdentity(paths, files));
+  if (!joined) return absl::OkStatus();
+  const absl::StatusOr<Identity> identity = LoadIdentity(paths, files);
+  return absl::AlreadyExistsError(absl::StrCat(
+      "this machine has joined already",
+      identity.ok() ? absl::StrCat(" as ", identity->node_name, " of the controller ",
+                                   identity->controller_address)
+                    : std::string(),
+      "; --force joins again under a new identity"));
+}
+
+absl::Status WriteSecret(sys::FileSystem& files, const std::string& path,
+                         const std::string& content) {
+  sys::WriteOptions options;
+  options.mode = 0600;
+  return files.WriteAtomically(path, content, options);
+}
+
+// What this machine shows the controller.
+struct Request {
+  std::string uuid;
+  std::string key_pem;
+  std::string csr_pem;
+};
+
+// That of a join that was cut off, or a new one; on the disk before anybody hears of it. The
+// controller gives its answer once more to the same uuid and CSR only, and a join token works once.
+absl::StatusOr<Request> MakeRequest(const JoinOptions& options, const Paths& paths,
+                                    sys::FileSystem& files) {
+  RETURN_IF_ERROR(MakeStateDirectories(paths, files));
+  if (!options.force) {
+    absl::StatusOr<std::string> uuid = files.Read(paths.NodeUuid());
+    const absl::StatusOr<std::string> key = files.Read(paths.NewClientKey());
+    const absl::StatusOr<std::string> csr = files.Read(paths.ClientRequest());
+    if (uuid.ok()) absl::StripAsciiWhitespace(&*uuid);
+    if (uuid.ok() && key.ok() && csr.ok() && IsUuid(*uuid)) return Request{*uuid, *key, *csr};
+  }
+  ASSIGN_OR_RETURN(pki::KeyAndCsr made, pki::MakeKeyAndCsr(options.node_name));
+  Request request{NewUuid(), std::move(made.key_pem), std::move(made.csr_pem)};
+  // With --force the machine counts as not joined from here on.
+  RETURN_IF_ERROR(files.Remove(paths.AgentJson(), false));
+  RETURN_IF_ERROR(files.Remove(paths.ClientRequest(), false));
+  RETURN_IF_ERROR(WriteSecret(files, paths.NodeUuid(), request.uuid + "\n"));
+  RETURN_IF_ERROR(WriteSecret(files, paths.NewClientKey(), request.key_pem));
+  RETURN_IF_ERROR(WriteSecret(files, paths.ClientRequest(), request.csr_pem));
+  return request;
+}
+
+// The join is over, one way or the other: the next one starts afresh.
+absl::Status ForgetRequest(const Paths& paths, sys::FileSystem& files) {
+  RETURN_IF_ERROR(files.Remove(paths.ClientRequest(), false));
+  return files.Remove(paths.NewClientKey(), false);
+}
+
+class EnrollmentClient {
+ public:
+  EnrollmentClient(const JoinOptions& options, const std::string& ca_pem, Clock& clock)
+      : options_(options),
+        clock_(clock),
+        stub_(v1::EnrollmentService::NewStub(
+            OpenEnrollmentChannel(options.enrollment, ca_pem))) {}
+
+  absl::StatusOr<v1::EnrollResponse> Enroll(const std::string& uuid, const std::string& csr_pem) {
+    v1::EnrollRequest request;
+    request.set_token(options_.token);
+    request.set_node_name(options_.node_name);
+    request.set_csr_pem(csr_pem);
+    request.set_node_uuid(uuid);
+    request.set_description(options_.description);
+    v1::EnrollResponse response;
+    const std::unique_ptr<grpc::ClientContext> context = NewContext();
+    RETURN_IF_ERROR(Annotate(FromGrpc(stub_->Enroll(context.get(), request, &response)),
+                             absl::StrCat("enrolling at ", options_.enrollment)));
+    return response;
+  }
+
+  absl::StatusOr<v1::EnrollResponse> Ask(const std::string& enrollment_id) {
+    v1::GetEnrollmentRequest request;
+    request.set_enrollment_id(enrollment_id);
+    request.set_token(options_.token);
+    v1::EnrollResponse response;
+    const std::unique_ptr<grpc::ClientContext> context = NewContext();
+    RETURN_IF_ERROR(FromGrpc(stub_->GetEnrollment(context.get(), request, &response)));
+    return response;
+  }
+
+ private:
+  std::unique_ptr<grpc::ClientContext> NewContext() {
+    auto context = std::make_unique<grpc::ClientContext>();
+    context->set_deadline(absl::ToChronoTime(clock_.Now() + kCallTimeout));
+    return context;
+  }
+
+  const JoinOptions& options_;
+  Clock& clock_;
+  const std::unique_ptr<v1::EnrollmentService::Stub> stub_;
+};
+
+// Asks until the administrator has decided. A controller that is away for a while is waited for.
+absl::StatusOr<v1::EnrollResponse> AwaitDecision(
+    EnrollmentClient& client, v1::EnrollResponse response, const JoinOptions& options,
+    Clock& clock, const std::function<void(absl::string_view)>& say) {
+  const std::string id = response.enrollment_id();
+  if (response.state() == v1::ENROLLMENT_STATE_PENDING) {
+    say(absl::StrCat("waiting for approval: run `muster node approve ", options.node_name,
+                     "` on the controller"));
+  }
+  while (response.state() == v1::ENROLLMENT_STATE_PENDING) {
+    const absl::Duration asked = absl::Seconds(response.retry_after().seconds()) +
+                                 absl::Nanoseconds(response.retry_after().nanos());
+    clock.Sleep(std::clamp(asked, absl::Seconds(1), absl::Minutes(1)));
+    absl::StatusOr<v1::EnrollResponse> next = client.Ask(id);
+    if (next.ok()) {
+      response = *std::move(next);
+    } else if (!absl::IsUnavailable(next.status()) && !absl::IsDeadlineExceeded(next.status())) {
+      return Annotate(next.status(), "asking for the approval");
+    }
+  }
+  return response;
+}
+
+}  // namespace
+
+absl::Status Join(const JoinOptions& options, const Paths& paths, sys::FileSystem& files,
+                  Clock& clock, const std::function<void(absl::string_view)>& say) {
+  if (!options.force) RETURN_IF_ERROR(RefuseSecondJoin(paths, files));
+  ASSIGN_OR_RETURN(const std::string pinned_ca,
+                   FetchPinnedCa(options.enrollment, options.ca_pin, kHandshakeTimeout));
+  ASSIGN_OR_RETURN(const Request request, MakeRequest(options, paths, files));
+  EnrollmentClient client(options, pinned_ca, clock);
+  ASSIGN_OR_RETURN(v1::EnrollResponse response, client.Enroll(request.uuid, request.csr_pem));
+  ASSIGN_OR_RETURN(response, AwaitDecision(client, std::move(response), options, clock, say));
+  if (response.state() != v1::ENROLLMENT_STATE_APPROVED) {
+    RETURN_IF_ERROR(ForgetRequest(paths, files));
+    return absl::PermissionDeniedError(absl::StrCat(
+        "the administrator rejected ", options.node_name, "; see `muster node list`"));
+  }
+  Identity identity;
+  identity.node_uuid = request.uuid;
+  identity.node_name = options.node_name;
+  identity.controller_address = options.controller;
+  identity.key_pem = request.key_pem;
+  identity.certificate_pem = response.certificate_pem();
+  identity.ca_pem = response.ca_pem();
+  RETURN_IF_ERROR(Annotate(
+      pki::VerifySignedBy(identity.certificate_pem, identity.ca_pem, clock.Now()),
+      "the certificate that the controller sent (is this machine's clock right?)"));
+  RETURN_IF_ERROR(StoreIdentity(paths, identity, files));
+  RETURN_IF_ERROR(ForgetRequest(paths, files));
+  say(absl::StrCat("joined as ", options.node_name, " (", identity.node_uuid, ")"));
+  return absl::OkStatus();
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,38 @@
+// How this machine becomes a node.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "agent/state/paths.h"
+
+namespace muster {
+class Clock;
+}
+namespace muster::sys {
+class FileSystem;
+}
+
+namespace muster::agent {
+
+// What the join line says.
+struct JoinOptions {
+  std::string controller;  // host:port of the main listener
+  std::string enrollment;  // host:port of the enrolment listener
+  std::string node_name;   // in the inventory
+  std::string ca_pin;      // "sha256:<hex>" of the CA certificate
+  std::string token;       // never logged
+  std::string description; // for the administrator who approves
+  // Joins although the machine is a node already, under a new uuid.
+  bool force = false;
+};
+
+// Proves the controller by its CA's digest, presents token and CSR, waits for the administrator if
+// he must approve, and stores the identity. `say` gets lines for the person who waits. Called again
+// after it was cut off, it goes on with the same uuid and CSR.
+absl::Status Join(const JoinOptions& options, const Paths& paths, sys::FileSystem& files,
+                  Clock& clock, const std::function<void(absl::string_view)>& say);
+
+}  // namespace muster::agent

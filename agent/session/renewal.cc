@@ -1,0 +1,65 @@
+#include "agent/session/renewal.h"
+
+#include <algorithm>
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+
+#include "absl/strings/str_cat.h"
+#include "agent/session/channel.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "common/pki/certificate.h"
+#include "common/pki/key.h"
+#include "muster/v1/agent_session.grpc.pb.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr absl::Duration kCallTimeout = absl::Seconds(10);
+
+}  // namespace
+
+absl::StatusOr<CertificateLife> ReadCertificateLife(const std::string& certificate_pem) {
+  ASSIGN_OR_RETURN(const pki::Certificate certificate, pki::ParseCertificate(certificate_pem));
+  return CertificateLife{certificate.not_before, certificate.not_after};
+}
+
+absl::Time RenewAt(const CertificateLife& life, double jitter) {
+  const absl::Duration length = life.not_after - life.not_before;
+  return life.not_before + length / 2 + length * (jitter / 10);
+}
+
+absl::Time RetryRenewAt(const CertificateLife& life, absl::Time now) {
+  const absl::Duration rest = life.not_after - now;
+  return now + std::clamp(rest / 20, absl::Seconds(15), absl::Minutes(10));
+}
+
+std::string ExpiryRemedy(const CertificateLife& life, absl::Time now,
+                         const std::string& node_name) {
+  if (now < life.not_after) return "";
+  return absl::StrCat(
+      "this node's certificate expired ",
+      absl::FormatDuration(absl::Trunc(now - life.not_after, absl::Seconds(1))),
+      " ago by its clock (", absl::FormatTime("%Y-%m-%d %H:%M:%SZ", now, absl::UTCTimeZone()),
+      "); if the clock is right, run `muster token create --nodes ", node_name,
+      "` on the controller and paste the line that it prints here, with --force");
+}
+
+absl::Status Renew(const std::shared_ptr<grpc::Channel>& channel, const Identity& identity,
+                   const Paths& paths, sys::FileSystem& files, Clock& clock) {
+  ASSIGN_OR_RETURN(const pki::KeyAndCsr made, pki::MakeKeyAndCsr(identity.node_name));
+  v1::RenewCertificateRequest request;
+  request.set_csr_pem(made.csr_pem);
+  v1::RenewCertificateResponse response;
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(clock.Now() + kCallTimeout));
+  const auto stub = v1::AgentSessionService::NewStub(channel);
+  RETURN_IF_ERROR(FromGrpc(stub->RenewCertificate(&context, request, &response)));
+  RETURN_IF_ERROR(
+      pki::VerifySignedBy(response.certificate_pem(), response.ca_pem(), clock.Now()));
+  return ReplaceCertificate(paths, response.ca_pem(), response.certificate_pem(), made.key_pem,
+                            files);
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,47 @@
+// Certificates live a day; the agent asks for the next one when half of that is over.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "agent/state/identity.h"
+
+namespace grpc {
+class Channel;
+}
+namespace muster {
+class Clock;
+}
+namespace muster::sys {
+class FileSystem;
+}
+
+namespace muster::agent {
+
+struct CertificateLife {
+  absl::Time not_before;
+  absl::Time not_after;
+};
+
+// Errors: InvalidArgument when it is no certificate.
+absl::StatusOr<CertificateLife> ReadCertificateLife(const std::string& certificate_pem);
+
+// When to renew: at half life, up to a tenth of the life later by `jitter` in [0, 1), so that
+// nodes that joined together do not renew together.
+absl::Time RenewAt(const CertificateLife& life, double jitter);
+
+// When to try again after a renewal failed at `now`: soon enough for many tries before the end.
+absl::Time RetryRenewAt(const CertificateLife& life, absl::Time now);
+
+// What an administrator must do about a certificate that is over; empty: it is not.
+std::string ExpiryRemedy(const CertificateLife& life, absl::Time now, const std::string& node_name);
+
+// Makes a new key, asks the controller for its certificate and puts both in the place of the old
+// pair. Blocks for the call, at most ten seconds, and the disk.
+absl::Status Renew(const std::shared_ptr<grpc::Channel>& channel, const Identity& identity,
+                   const Paths& paths, sys::FileSystem& files, Clock& clock);
+
+}  // namespace muster::agent

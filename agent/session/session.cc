@@ -1,0 +1,314 @@
+#include "agent/session/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <grpcpp/channel.h>
+
+#include "absl/random/distributions.h"
+#include "absl/strings/str_cat.h"
+#include "agent/session/controller_stream.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr absl::Duration kWelcomeTimeout = absl::Seconds(15);
+// A message that does not leave for so long means that the link is dead.
+constexpr absl::Duration kWriteTimeout = absl::Seconds(15);
+constexpr absl::Duration kDefaultHeartbeat = absl::Seconds(5);
+// Clocks further apart break certificates and plans sooner or later.
+constexpr absl::Duration kClockTolerance = absl::Seconds(30);
+// What may be lost is not queued behind so many messages.
+constexpr size_t kQueueForProgress = 8;
+constexpr size_t kMaxFactsRequests = 8;
+
+absl::Duration FromProto(const google::protobuf::Duration& duration) {
+  return absl::Seconds(duration.seconds()) + absl::Nanoseconds(duration.nanos());
+}
+
+}  // namespace
+
+Session::Session(Options options, Paths paths, sys::FileSystem& files, Engine& engine,
+                 Journal& journal, Mailbox& mailbox, FactsSource& facts, CurrentChannel& channel,
+                 Clock& clock)
+    : options_(std::move(options)),
+      paths_(std::move(paths)),
+      files_(files),
+      engine_(engine),
+      journal_(journal),
+      mailbox_(mailbox),
+      facts_(facts),
+      channel_(channel),
+      clock_(clock),
+      started_(clock.Now()),
+      backoff_(options_.first_backoff, options_.longest_backoff, random_),
+      alive_(clock.Now()),
+      status_text_("starting") {
+  facts_thread_ = std::thread([this] { GatherFacts(); });
+}
+
+Session::~Session() {
+  {
+    absl::MutexLock lock(&mutex_);
+    facts_stop_ = true;
+  }
+  facts_thread_.join();
+}
+
+absl::Time Session::last_alive() const {
+  absl::MutexLock lock(&mutex_);
+  return alive_;
+}
+
+std::string Session::status_text() const {
+  absl::MutexLock lock(&mutex_);
+  return status_text_;
+}
+
+void Session::Alive(std::string status) {
+  const absl::Time now = clock_.Now();
+  absl::MutexLock lock(&mutex_);
+  alive_ = now;
+  if (!status.empty()) status_text_ = std::move(status);
+}
+
+void Session::Run() {
+  std::string last_trouble;
+  while (!mailbox_.stopping()) {
+    Ending ending;
+    std::string remedy;
+    const absl::StatusOr<Identity> identity = LoadIdentity(paths_, files_);
+    if (!identity.ok()) {
+      ending.status = identity.status();
+    } else {
+      const absl::StatusOr<CertificateLife> life = ReadCertificateLife(identity->certificate_pem);
+      if (life.ok()) {
+        remedy = ExpiryRemedy(*life, clock_.Now(), identity->node_name);
+        ending = Converse(*identity, *life);
+      } else {
+        ending.status = life.status();
+      }
+    }
+    if (mailbox_.stopping()) break;
+    if (ending.welcomed) backoff_.Reset();
+    if (ending.renewed) continue;
+    std::string trouble = absl::StrCat(
+        identity.ok() ? absl::StrCat("controller ", identity->controller_address, ": ") : "",
+        ending.status.message(), remedy.empty() ? "" : "; ", remedy);
+    // A controller that is away for hours is told of once, not every half minute.
+    if (trouble != last_trouble || ending.welcomed) mailbox_.OnNote(trouble);
+    last_trouble = trouble;
+    absl::Duration wait = backoff_.Next();
+    // Who was turned away knocks less often.
+    if (absl::IsPermissionDenied(ending.status) || absl::IsUnauthenticated(ending.status)) {
+      wait = options_.longest_backoff / 2 + wait / 2;
+    }
+    Alive(absl::StrCat("not connected: ", trouble));
+    mailbox_.AwaitStop(clock_, clock_.Now() + wait);
+  }
+}
+
+Session::Ending Session::Converse(const Identity& identity, const CertificateLife& life) {
+  Ending ending;
+  std::shared_ptr<grpc::Channel> channel =
+      options_.open_channel ? options_.open_channel(identity) : OpenChannel(identity);
+  channel_.Set(channel);
+  mailbox_.ForgetStream();
+  in_flight_.clear();
+  sent_up_to_ = 0;
+  heartbeat_interval_ = kDefaultHeartbeat;
+  // Never at once: a controller that issues certificates past their half must not be hammered.
+  renew_at_ = std::max(RenewAt(life, absl::Uniform(random_, 0.0, 1.0)),
+                       clock_.Now() + absl::Seconds(1));
+  ControllerStream stream(channel, mailbox_, clock_);
+  stream.Start();
+  SendHello(stream);
+  const absl::Time welcome_by = clock_.Now() + kWelcomeTimeout;
+  next_heartbeat_ = clock_.Now() + heartbeat_interval_;
+  absl::Status local_end;
+  for (;;) {
+    Alive("");
+    const absl::Time due = ending.welcomed ? std::min(next_heartbeat_, renew_at_) : welcome_by;
+    Mailbox::Mail mail = mailbox_.Take(clock_, std::min(due, clock_.Now() + absl::Seconds(5)));
+    if (mail.stopping) break;
+    const bool was_welcomed = ending.welcomed;
+    if (!Turn(stream, std::move(mail), ending)) break;
+    if (ending.welcomed && !was_welcomed) {
+      Alive(absl::StrCat("connected to ", identity.controller_address, " as ",
+                         identity.node_name));
+      mailbox_.OnNote(status_text());
+    }
+    const absl::Time now = clock_.Now();
+    if (!ending.welcomed && now >= welcome_by) {
+      local_end = absl::DeadlineExceededError("no answer to the greeting in 15s");
+      break;
+    }
+    if (now - stream.writing_since() > kWriteTimeout) {
+      local_end = absl::UnavailableError("the link takes no more data");
+      break;
+    }
+    if (ending.welcomed && now >= renew_at_ && RenewIfDue(identity, life)) {
+      ending.renewed = true;
+      break;
+    }
+  }
+  ending.status = stream.Finish();
+  if (!local_end.ok()) ending.status = local_end;
+  if (ending.status.ok()) ending.status = absl::UnavailableError("the controller ended the stream");
+  return ending;
+}
+
+bool Session::Turn(ControllerStream& stream, Mailbox::Mail mail, Ending& ending) {
+  for (v1::ControllerMessage& message : mail.received) Handle(stream, message, ending);
+  stream.ReadOn();
+  if (mail.broken) return false;
+  if (!ending.welcomed) return true;
+  for (v1::FactsReport& report : mail.facts) {
+    v1::AgentMessage message;
+    *message.mutable_facts() = std::move(report);
+    stream.Send(std::move(message));
+  }
+  SendReports(stream);
+  if (mail.progress.has_value() && stream.queued() < kQueueForProgress) {
+    v1::AgentMessage message;
+    *message.mutable_progress() = *std::move(mail.progress);
+    stream.Send(std::move(message));
+  }
+  const absl::Time now = clock_.Now();
+  if (now >= next_heartbeat_) {
+    next_heartbeat_ = now + heartbeat_interval_;
+    v1::AgentMessage message;
+    message.mutable_heartbeat()->set_uptime_s(
+        static_cast<uint64_t>(std::max<int64_t>(0, absl::ToInt64Seconds(now - started_))));
+    if (stream.queued() < kQueueForProgress) stream.Send(std::move(message));
+  }
+  return true;
+}
+
+void Session::SendHello(ControllerStream& stream) {
+  v1::AgentMessage message;
+  v1::Hello& hello = *message.mutable_hello();
+  hello.set_agent_version(options_.agent_version);
+  hello.set_boot_id(options_.boot_id);
+  hello.set_active_plan_id(engine_.active_plan_id());
+  hello.set_last_sequence(journal_.highest_plan_sequence());
+  stream.Send(std::move(message));
+}
+
+void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, Ending& ending) {
+  switch (message.message_case()) {
+    case v1::ControllerMessage::kWelcome: {
+      ending.welcomed = true;
+      const absl::Duration interval = FromProto(message.welcome().heartbeat_interval());
+      if (interval > absl::ZeroDuration()) {
+        heartbeat_interval_ = std::clamp(interval, absl::Milliseconds(100), absl::Minutes(1));
+      }
+      next_heartbeat_ = clock_.Now() + heartbeat_interval_;
+      if (message.welcome().has_controller_time()) {
+        const absl::Duration ahead =
+            clock_.Now() - absl::FromUnixSeconds(message.welcome().controller_time().seconds());
+        if (absl::AbsDuration(ahead) > kClockTolerance) {
+          mailbox_.OnNote(absl::StrCat(
+              "this node's clock is ", absl::FormatDuration(absl::AbsDuration(ahead)),
+              ahead > absl::ZeroDuration() ? " ahead of" : " behind",
+              " the controller's; is chrony running?"));
+        }
+      }
+      RequestFacts("");
+      break;
+    }
+    case v1::ControllerMessage::kPlan:
+      AnswerPlan(stream, message.plan());
+      break;
+    case v1::ControllerMessage::kReportsStored: {
+      const uint64_t up_to = message.reports_stored().up_to_sequence();
+      while (!in_flight_.empty() && in_flight_.front() <= up_to) in_flight_.pop_front();
+      const absl::Status status = journal_.ReportsStored(up_to);
+      if (!status.ok()) mailbox_.OnNote(status.message());
+      break;
+    }
+    case v1::ControllerMessage::kGatherFacts:
+      RequestFacts(message.gather_facts().request_id());
+      break;
+    case v1::ControllerMessage::kCancelPlan: {
+      const absl::Status status = engine_.Cancel(message.cancel_plan().plan_id());
+      if (!status.ok()) mailbox_.OnNote(absl::StrCat("cancelling: ", status.message()));
+      break;
+    }
+    case v1::ControllerMessage::MESSAGE_NOT_SET:
+      mailbox_.OnNote("the controller sent a message that this agent does not know; is the agent "
+                      "older than the controller?");
+      break;
+  }
+}
+
+void Session::AnswerPlan(ControllerStream& stream, const v1::Plan& plan) {
+  v1::AgentMessage message;
+  *message.mutable_plan_receipt() = engine_.Submit(plan);
+  const bool accepted = message.plan_receipt().accepted();
+  if (!accepted) {
+    mailbox_.OnNote(absl::StrCat("plan ", plan.plan_id(), " refused: ",
+                                 message.plan_receipt().reason()));
+  }
+  stream.Send(std::move(message));
+  if (!accepted) return;
+  // Asked for a plan that is over, the controller may have missed how it went.
+  const std::optional<v1::Report> outcome = journal_.FindFinished(plan.plan_id());
+  if (!outcome.has_value()) return;
+  in_flight_.clear();
+  sent_up_to_ = 0;
+  const std::vector<v1::Report> waiting = journal_.ReportsAfter(0, 1);
+  if (waiting.empty() || waiting[0].report_sequence() > outcome->report_sequence()) {
+    v1::AgentMessage again;
+    *again.mutable_report() = *outcome;
+    stream.Send(std::move(again));
+  }
+}
+
+void Session::SendReports(ControllerStream& stream) {
+  if (in_flight_.size() >= options_.max_reports_in_flight) return;
+  for (v1::Report& report : journal_.ReportsAfter(
+           sent_up_to_, options_.max_reports_in_flight - in_flight_.size())) {
+    sent_up_to_ = report.report_sequence();
+    in_flight_.push_back(sent_up_to_);
+    v1::AgentMessage message;
+    *message.mutable_report() = std::move(report);
+    stream.Send(std::move(message));
+  }
+}
+
+bool Session::RenewIfDue(const Identity& identity, const CertificateLife& life) {
+  const absl::Status status = Renew(channel_.Get(), identity, paths_, files_, clock_);
+  if (status.ok()) {
+    mailbox_.OnNote("certificate renewed");
+    return true;
+  }
+  renew_at_ = RetryRenewAt(life, clock_.Now());
+  mailbox_.OnNote(absl::StrCat("renewing the certificate: ", status.message(), "; next try at ",
+                               absl::FormatTime("%H:%M:%SZ", renew_at_, absl::UTCTimeZone())));
+  return false;
+}
+
+void Session::RequestFacts(const std::string& request_id) {
+  absl::MutexLock lock(&mutex_);
+  if (facts_requests_.size() < kMaxFactsRequests) facts_requests_.push_back(request_id);
+}
+
+void Session::GatherFacts() {
+  for (;;) {
+    v1::FactsReport report;
+    {
+      absl::MutexLock lock(&mutex_);
+      mutex_.Await(absl::Condition(this, &Session::FactsWanted));
+      if (facts_stop_) return;
+      report.set_request_id(facts_requests_.front());
+      facts_requests_.pop_front();
+    }
+    *report.mutable_facts() = facts_.Gather();
+    mailbox_.AddFacts(std::move(report));
+  }
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,114 @@
+// The agent's side of the conversation with the controller.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/random/random.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "agent/session/channel.h"
+#include "agent/session/facts_source.h"
+#include "agent/session/mailbox.h"
+#include "agent/session/renewal.h"
+#include "agent/state/journal.h"
+#include "agent/state/paths.h"
+#include "common/base/backoff.h"
+
+namespace muster::sys {
+class FileSystem;
+}
+
+namespace muster::agent {
+
+class ControllerStream;
+
+// Keeps one stream to the controller open, whatever happens to the network: plans go to the
+// engine, reports come from the journal and are sent until the controller has stored them. Runs in
+// the thread that calls Run().
+class Session {
+ public:
+  struct Options {
+    std::string agent_version;
+    std::string boot_id;
+    // Waits between attempts to connect: full jitter between zero and the doubling ceiling.
+    absl::Duration first_backoff = absl::Seconds(1);
+    absl::Duration longest_backoff = absl::Seconds(30);
+    // Reports sent and not stored yet.
+    size_t max_reports_in_flight = 64;
+    // For tests; empty: OpenChannel.
+    std::function<std::shared_ptr<grpc::Channel>(const Identity&)> open_channel = {};
+  };
+
+  // All references must outlive the session.
+  Session(Options options, Paths paths, sys::FileSystem& files, Engine& engine, Journal& journal,
+          Mailbox& mailbox, FactsSource& facts, CurrentChannel& channel, Clock& clock);
+  ~Session();
+
+  // Returns when the mailbox was told to stop.
+  void Run();
+
+  // When the session's thread last showed that it lives.
+  absl::Time last_alive() const;
+  // For `systemctl status`: "connected to login1:7443 as c001".
+  std::string status_text() const;
+
+ private:
+  // How a connection ended.
+  struct Ending {
+    absl::Status status;
+    bool welcomed = false;
+    bool renewed = false;
+  };
+
+  Ending Converse(const Identity& identity, const CertificateLife& life);
+  // One turn: what came in, what is due. False: the stream is over.
+  bool Turn(ControllerStream& stream, Mailbox::Mail mail, Ending& ending);
+  void Handle(ControllerStream& stream, v1::ControllerMessage& message, Ending& ending);
+  void AnswerPlan(ControllerStream& stream, const v1::Plan& plan);
+  void SendReports(ControllerStream& stream);
+  void SendHello(ControllerStream& stream);
+  bool RenewIfDue(const Identity& identity, const CertificateLife& life);
+  void RequestFacts(const std::string& request_id);
+  void GatherFacts();
+  void Alive(std::string status);
+  bool FactsWanted() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !facts_requests_.empty() || facts_stop_;
+  }
+
+  const Options options_;
+  const Paths paths_;
+  sys::FileSystem& files_;
+  Engine& engine_;
+  Journal& journal_;
+  Mailbox& mailbox_;
+  FactsSource& facts_;
+  CurrentChannel& channel_;
+  Clock& clock_;
+  const absl::Time started_;
+  absl::BitGen random_;
+  Backoff backoff_;
+
+  // Of the connection; the session's thread only.
+  absl::Duration heartbeat_interval_;
+  absl::Time next_heartbeat_;
+  absl::Time renew_at_;
+  std::deque<uint64_t> in_flight_;  // sequences of reports sent and not stored
+  uint64_t sent_up_to_ = 0;
+
+  mutable absl::Mutex mutex_;
+  absl::Time alive_ ABSL_GUARDED_BY(mutex_);
+  std::string status_text_ ABSL_GUARDED_BY(mutex_);
+  std::deque<std::string> facts_requests_ ABSL_GUARDED_BY(mutex_);
+  bool facts_stop_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread facts_thread_;
+};
+
+}  // namespace muster::agent
