@@ -56,5 +56,9 @@ muster_static_archives(muster_yaml_cpp yaml-cpp)
 muster_static_archives(muster_soci soci_sqlite3 soci_core)
 target_link_libraries(muster_soci INTERFACE SQLite::SQLite3 ${CMAKE_DL_LIBS})
 
+# Headers alone: libspdlog and libfmt come as shared libraries without a stable ABI.
+add_library(muster_spdlog INTERFACE)
+target_compile_definitions(muster_spdlog INTERFACE SPDLOG_HEADER_ONLY FMT_HEADER_ONLY)
+
 find_program(MUSTER_PROTOC protoc REQUIRED)
 find_program(MUSTER_GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)

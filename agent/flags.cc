@@ -1,0 +1,55 @@
+#include "agent/flags.h"
+
+#include <CLI/CLI.hpp>
+
+#include "agent/constants.h"
+
+namespace muster::agent {
+namespace {
+
+void AddJoinFlags(CLI::App& join, Flags& flags) {
+  join.add_option("--controller", flags.join.controller, "host:port of the controller")
+      ->required();
+  join.add_option("--enrollment", flags.join.enrollment, "host:port of its enrolment listener")
+      ->required();
+  join.add_option("--node", flags.join.node_name, "name of this node in the inventory")
+      ->required();
+  join.add_option("--ca-pin", flags.join.ca_pin, "sha256:<digest> of the cluster's CA")
+      ->required();
+  join.add_option("--token-file", flags.token_file,
+                  "file with the join token; - reads it from standard input")
+      ->required();
+  join.add_flag("--force", flags.join.force,
+                "join again although this machine is a node, under a new identity");
+  join.add_flag("--no-start", flags.no_start, "do not enable and start the service");
+}
+
+}  // namespace
+
+bool ParseFlags(int argc, char** argv, Flags& flags, int& exit_code) {
+  CLI::App app("muster-agent: brings this node to the state its controller wants");
+  app.require_subcommand(1);
+  app.add_option("--state-dir", flags.state_directory, "folder of the agent's state")
+      ->default_val(kDefaultStateDirectory);
+  app.add_flag("-v,--verbose", flags.verbose, "log more");
+  CLI::App* run = app.add_subcommand("run", "the daemon; systemd starts it");
+  CLI::App* join = app.add_subcommand("join", "make this machine a node of a cluster");
+  AddJoinFlags(*join, flags);
+  CLI::App* check =
+      app.add_subcommand("check", "tell whether this node has joined and reaches its controller");
+  app.add_subcommand("version", "print the version");
+  app.fallthrough();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    exit_code = app.exit(error) == 0 ? 0 : 1;
+    return false;
+  }
+  flags.command = run->parsed()     ? Command::kRun
+                  : join->parsed()  ? Command::kJoin
+                  : check->parsed() ? Command::kCheck
+                                    : Command::kVersion;
+  return true;
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,26 @@
+// The agent's command line.
+#pragma once
+
+#include <string>
+
+#include "agent/session/join.h"
+
+namespace muster::agent {
+
+enum class Command { kRun, kJoin, kCheck, kVersion };
+
+struct Flags {
+  Command command = Command::kRun;
+  std::string state_directory;
+  bool verbose = false;
+  // join
+  JoinOptions join;
+  std::string token_file;  // "-": standard input
+  bool no_start = false;   // leave the service alone
+};
+
+// Fills in `flags`; false when the program is to end with `exit_code` (help, or bad usage, which
+// has been told on standard error).
+bool ParseFlags(int argc, char** argv, Flags& flags, int& exit_code);
+
+}  // namespace muster::agent

@@ -1,0 +1,32 @@
+// muster-agent: brings its node to the state that the controller wants.
+#include <iostream>
+
+#include "agent/commands.h"
+#include "agent/constants.h"
+#include "agent/flags.h"
+
+namespace muster::agent {
+namespace {
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  int exit_code = 0;
+  if (!ParseFlags(argc, argv, flags, exit_code)) return exit_code;
+  switch (flags.command) {
+    case Command::kRun:
+      return RunCommand(flags);
+    case Command::kJoin:
+      return JoinCommand(flags);
+    case Command::kCheck:
+      return CheckCommand(flags);
+    case Command::kVersion:
+      std::cout << "muster-agent " << kVersion << std::endl;
+      return 0;
+  }
+  return 1;
+}
+
+}  // namespace
+}  // namespace muster::agent
+
+int main(int argc, char** argv) { return muster::agent::Main(argc, argv); }

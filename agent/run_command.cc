@@ -1,0 +1,155 @@
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <functional>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "agent/commands.h"
+#include "agent/constants.h"
+#include "agent/engine/engine.h"
+#include "agent/facts/gather.h"
+#include "agent/flags.h"
+#include "agent/log.h"
+#include "agent/resources/types.h"
+#include "agent/service_notify.h"
+#include "agent/session/blob_fetcher.h"
+#include "agent/session/session.h"
+#include "agent/state/identity.h"
+#include "agent/sys/accounts.h"
+#include "agent/sys/apt_package_manager.h"
+#include "agent/sys/sd_bus_unit_manager.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "common/sys/file_system.h"
+#include "common/sys/process.h"
+
+namespace muster::agent {
+namespace {
+
+class GathererSource final : public FactsSource {
+ public:
+  explicit GathererSource(FactsGatherer& gatherer) : gatherer_(gatherer) {}
+  v1::Facts Gather() override { return gatherer_.Gather(); }
+
+ private:
+  FactsGatherer& gatherer_;
+};
+
+sigset_t StopSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  return signals;
+}
+
+// Waits for a signal to stop; false when `patience` is over.
+bool AwaitSignal(absl::Duration patience) {
+  const sigset_t signals = StopSignals();
+  const timespec limit = absl::ToTimespec(patience);
+  return ::sigtimedwait(&signals, nullptr, &limit) > 0;
+}
+
+// Watches over the threads until a signal comes. False: the agent must be started anew.
+bool Supervise(const Engine& engine, const Session& session, const Journal& journal,
+               ServiceNotify& notify, Clock& clock) {
+  while (!AwaitSignal(kSupervisionInterval)) {
+    if (journal.broken()) {
+      LogError("the journal's disk failed; starting anew to read what is on it");
+      return false;
+    }
+    const absl::Time now = clock.Now();
+    const bool alive = now - engine.last_alive() < kThreadPatience &&
+                       now - session.last_alive() < kThreadPatience;
+    if (alive) notify.Alive();
+    const std::string plan = engine.active_plan_id();
+    notify.Status(absl::StrCat(session.status_text(),
+                               plan.empty() ? "" : absl::StrCat("; running plan ", plan)));
+  }
+  return true;
+}
+
+absl::StatusOr<std::string> ReadBootId(sys::FileSystem& files) {
+  ASSIGN_OR_RETURN(std::string id, files.Read("/proc/sys/kernel/random/boot_id"));
+  absl::StripAsciiWhitespace(&id);
+  return id;
+}
+
+// The whole agent. Its parts live as long as the process does: a step that hangs may still use
+// them when the process ends.
+absl::StatusOr<int> Run(const Flags& flags) {
+  auto& clock = *new RealClock;
+  auto& files = *new sys::RealFileSystem;
+  auto& processes = *new sys::RealProcessRunner;
+  auto& paths = *new Paths(flags.state_directory);
+  ASSIGN_OR_RETURN(const Identity identity, LoadIdentity(paths, files));
+  RETURN_IF_ERROR(MakeStateDirectories(paths, files));
+  ASSIGN_OR_RETURN(const std::string boot_id, ReadBootId(files));
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<Journal> opened,
+      Journal::Open({.directory = paths.JournalDirectory(), .node_uuid = identity.node_uuid},
+                    clock));
+  Journal& journal = *opened.release();
+  if (!journal.opening_note().empty()) LogError(journal.opening_note());
+
+  auto& mailbox = *new Mailbox([](absl::string_view note) { LogInfo(note); });
+  auto& channel = *new CurrentChannel;
+  auto& units = *new SdBusUnitManager(processes);
+  auto& packages = *new AptPackageManager(files, processes, clock);
+  auto& accounts = *new SystemAccounts(processes);
+  auto& blobs =
+      *new BlobFetcher(paths, channel, files, clock, [&mailbox] { return mailbox.stopping(); });
+  auto& context =
+      *new ResourceContext{files, processes, units, packages, accounts, blobs, clock};
+  auto& engine = *new Engine(
+      {.node_uuid = identity.node_uuid},
+      [&context](const v1::Step& step, bool want_diff) {
+        return MakeResource(step, context, want_diff);
+      },
+      journal, clock, mailbox);
+  auto& gatherer =
+      *new FactsGatherer({.processes = &processes}, AllProbes(), clock);
+  auto& facts = *new GathererSource(gatherer);
+  auto& session = *new Session({.agent_version = kVersion, .boot_id = boot_id}, paths, files,
+                               engine, journal, mailbox, facts, channel, clock);
+
+  LogInfo(absl::StrCat("muster-agent ", kVersion, " on ", identity.node_name, " (",
+                       identity.node_uuid, "), controller ", identity.controller_address));
+  engine.Start();
+  std::thread conversation([&session] { session.Run(); });
+  ServiceNotify notify;
+  notify.Ready();
+  const bool healthy = Supervise(engine, session, journal, notify, clock);
+  notify.Stopping();
+  engine.Stop();
+  const absl::Time deadline = clock.Now() + kStopPatience;
+  while (healthy && !engine.stopped() && clock.Now() < deadline) {
+    clock.Sleep(absl::Milliseconds(50));
+  }
+  // The session goes last: it still sends what the last steps reported.
+  mailbox.SetStopping();
+  conversation.join();
+  LogInfo(engine.stopped() ? "stopped" : "stopped; the running step is left to the journal");
+  return healthy ? 0 : 1;
+}
+
+}  // namespace
+
+int RunCommand(const Flags& flags) {
+  // Before any thread: all of them inherit it, and the main thread alone waits for signals.
+  const sigset_t signals = StopSignals();
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  StartLog(flags.verbose);
+  const absl::StatusOr<int> exit_code = Run(flags);
+  if (!exit_code.ok()) LogError(exit_code.status().message());
+  // Neither destructors nor exit handlers: a hung step must not keep the process.
+  ::_exit(exit_code.value_or(1));
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,170 @@
+#include "agent/session/pinned_ca.h"
+
+#include <memory>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "agent/session/join.h"
+#include "agent/state/identity.h"
+#include "common/base/clock.h"
+#include "common/pki/authority.h"
+#include "common/pki/certificate.h"
+#include "common/pki/key.h"
+#include "common/sys/file_system.h"
+#include "muster/v1/enrollment.grpc.pb.h"
+#include "tests/fakes/status_matchers.h"
+#include "tests/fakes/temp_dir.h"
+
+namespace muster::agent {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::HasSubstr;
+
+// An enrolment listener with TLS, whose administrator approves at the second question.
+class FakeEnrollment final : public v1::EnrollmentService::Service {
+ public:
+  FakeEnrollment() {
+    const absl::Time now = clock_.Now();
+    ca_ = pki::MakeCa("test CA", absl::Hours(24), now).value();
+    const pki::KeyAndCsr made = pki::MakeKeyAndCsr("server").value();
+    const std::string certificate =
+        pki::SignCsr(ca_, made.csr_pem, {.common_name = "server", .ip_sans = {"127.0.0.1"}},
+                     {.not_before = now - absl::Hours(1), .not_after = now + absl::Hours(1)},
+                     pki::Usage::kServer)
+            .value();
+    grpc::SslServerCredentialsOptions options;
+    options.pem_key_cert_pairs = {{made.key_pem, certificate + ca_.certificate_pem}};
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::SslServerCredentials(options), &port_);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+
+  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+  std::string pin() const { return pki::Sha256Pin(ca_.certificate_pem).value(); }
+
+  v1::EnrollmentState decision = v1::ENROLLMENT_STATE_APPROVED;
+  bool lose_first_answer = false;
+  std::vector<v1::EnrollRequest> requests;
+
+ private:
+  grpc::Status Enroll(grpc::ServerContext*, const v1::EnrollRequest* request,
+                      v1::EnrollResponse* response) override {
+    requests.push_back(*request);
+    if (request->token() != "tok-1") {
+      return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "the token is used");
+    }
+    if (lose_first_answer && requests.size() == 1) {
+      return grpc::Status(grpc::StatusCode::UNAVAILABLE, "the cable");
+    }
+    response->set_state(v1::ENROLLMENT_STATE_PENDING);
+    response->set_enrollment_id("e-1");
+    response->mutable_retry_after()->set_nanos(1'000'000);
+    return grpc::Status::OK;
+  }
+  grpc::Status GetEnrollment(grpc::ServerContext*, const v1::GetEnrollmentRequest* request,
+                             v1::EnrollResponse* response) override {
+    response->set_state(decision);
+    if (decision != v1::ENROLLMENT_STATE_APPROVED) return grpc::Status::OK;
+    const absl::Time now = clock_.Now();
+    response->set_certificate_pem(
+        pki::SignCsr(ca_, requests.back().csr_pem(), {.common_name = "c001"},
+                     {.not_before = now - absl::Minutes(1), .not_after = now + absl::Hours(24)},
+                     pki::Usage::kClient)
+            .value());
+    response->set_ca_pem(ca_.certificate_pem);
+    return grpc::Status::OK;
+  }
+
+  RealClock clock_;
+  pki::Authority ca_;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+class JoinTest : public ::testing::Test {
+ protected:
+  JoinTest() : paths_(dir_.path() + "/muster") {
+    options_ = {.controller = "login1:7443",
+                .enrollment = server_.address(),
+                .node_name = "c001",
+                .ca_pin = server_.pin(),
+                .token = "tok-1",
+                .description = "a test"};
+  }
+  absl::Status Run() {
+    return Join(options_, paths_, files_, clock_,
+                [this](absl::string_view line) { said_ += std::string(line) + "\n"; });
+  }
+
+  muster::testing::TempDir dir_;
+  const Paths paths_;
+  sys::RealFileSystem files_;
+  RealClock clock_;
+  FakeEnrollment server_;
+  JoinOptions options_;
+  std::string said_;
+};
+
+TEST_F(JoinTest, WaitsForApprovalAndStoresTheIdentity) {
+  ASSERT_OK(Run());
+  EXPECT_THAT(said_, HasSubstr("muster node approve c001"));
+  const auto identity = LoadIdentity(paths_, files_);
+  ASSERT_OK(identity);
+  EXPECT_EQ(identity->node_name, "c001");
+  EXPECT_EQ(identity->controller_address, "login1:7443");
+  EXPECT_EQ(identity->node_uuid, server_.requests[0].node_uuid());
+  EXPECT_FALSE(files_.Stat(paths_.ClientRequest())->has_value());
+}
+
+TEST_F(JoinTest, TheSecondJoinNeedsForceAndGetsANewUuid) {
+  ASSERT_OK(Run());
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("as c001")));
+  options_.force = true;
+  ASSERT_OK(Run());
+  EXPECT_NE(server_.requests[0].node_uuid(), server_.requests[1].node_uuid());
+  EXPECT_EQ(LoadIdentity(paths_, files_)->node_uuid, server_.requests[1].node_uuid());
+}
+
+TEST_F(JoinTest, AJoinThatWasCutOffGoesOnWithTheSameRequest) {
+  server_.lose_first_answer = true;
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("enrolling at")));
+  ASSERT_OK(Run());
+  EXPECT_EQ(server_.requests[0].node_uuid(), server_.requests[1].node_uuid());
+  EXPECT_EQ(server_.requests[0].csr_pem(), server_.requests[1].csr_pem());
+}
+
+TEST_F(JoinTest, TellsOfARejectionAndOfABadToken) {
+  server_.decision = v1::ENROLLMENT_STATE_REJECTED;
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("rejected c001")));
+  options_.token = "tok-2";
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("token is used")));
+  EXPECT_FALSE(HasIdentity(paths_, files_).value());
+}
+
+TEST_F(JoinTest, ShowsTheTokenToNobodyButTheOwnerOfThePinnedCa) {
+  options_.ca_pin = "sha256:" + std::string(64, 'a');
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kPermissionDenied,
+                              HasSubstr("does not show the pinned CA")));
+  EXPECT_TRUE(server_.requests.empty());
+}
+
+TEST_F(JoinTest, PinsAndAddressesAreChecked) {
+  const absl::Duration second = absl::Seconds(1);
+  EXPECT_THAT(FetchPinnedCa(server_.address(), "sha256:12", second),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("64 hexadecimal")));
+  EXPECT_THAT(FetchPinnedCa("login1", server_.pin(), second),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("host:port")));
+  EXPECT_THAT(FetchPinnedCa("127.0.0.1:1", server_.pin(), second),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("refused")));
+}
+
+}  // namespace
+}  // namespace muster::agent

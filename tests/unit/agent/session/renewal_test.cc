@@ -1,0 +1,34 @@
+#include "agent/session/renewal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace muster::agent {
+namespace {
+
+using ::testing::HasSubstr;
+
+const absl::Time kStart = absl::FromUnixSeconds(1'700'000'000);
+const CertificateLife kDay = {kStart, kStart + absl::Hours(24)};
+
+TEST(RenewalTest, RenewsBetweenHalfAndSixTenthsOfTheLife) {
+  EXPECT_EQ(RenewAt(kDay, 0), kStart + absl::Hours(12));
+  EXPECT_EQ(RenewAt(kDay, 0.5), kStart + absl::Hours(12) + absl::Minutes(72));
+}
+
+TEST(RenewalTest, TriesAgainMoreOftenTowardsTheEnd) {
+  EXPECT_EQ(RetryRenewAt(kDay, kStart + absl::Hours(12)),
+            kStart + absl::Hours(12) + absl::Minutes(10));
+  const absl::Time late = kDay.not_after - absl::Minutes(20);
+  EXPECT_EQ(RetryRenewAt(kDay, late), late + absl::Minutes(1));
+  EXPECT_EQ(RetryRenewAt(kDay, kDay.not_after), kDay.not_after + absl::Seconds(15));
+}
+
+TEST(RenewalTest, SaysWhatToDoAboutAnExpiredCertificate) {
+  EXPECT_EQ(ExpiryRemedy(kDay, kDay.not_after - absl::Seconds(1), "c001"), "");
+  EXPECT_THAT(ExpiryRemedy(kDay, kDay.not_after + absl::Hours(3), "c001"),
+              ::testing::AllOf(HasSubstr("expired 3h ago"), HasSubstr("--nodes c001")));
+}
+
+}  // namespace
+}  // namespace muster::agent

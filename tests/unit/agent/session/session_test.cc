@@ -1,0 +1,312 @@
+// The agent's session against a controller over loopback.
+#include "agent/session/session.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/create_channel.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "agent/session/controller_stream.h"
+#include "common/pki/authority.h"
+#include "common/pki/key.h"
+#include "common/sys/file_system.h"
+#include "tests/fakes/fake_controller.h"
+#include "tests/fakes/fake_node.h"
+#include "tests/fakes/status_matchers.h"
+#include "tests/fakes/temp_dir.h"
+
+namespace muster::agent {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kNode[] = "6a1f0d0e-0000-4000-8000-000000000001";
+
+class CountingFacts final : public FactsSource {
+ public:
+  v1::Facts Gather() override {
+    v1::Facts facts;
+    facts.mutable_os()->set_id("debian");
+    return facts;
+  }
+};
+
+class SessionTest : public ::testing::Test {
+ protected:
+  SessionTest() : paths_(dir_.path() + "/muster") {
+    const absl::Time now = clock_.Now();
+    ca_ = pki::MakeCa("test", absl::Hours(24), now).value();
+  }
+  ~SessionTest() override { Stop(); }
+
+  std::string Sign(const std::string& csr, absl::Duration not_before, absl::Duration not_after) {
+    const absl::Time now = clock_.Now();
+    return pki::SignCsr(ca_, csr, {.common_name = "c001"},
+                        {.not_before = now + not_before, .not_after = now + not_after},
+                        pki::Usage::kClient)
+        .value();
+  }
+  void Join(absl::Duration not_before, absl::Duration not_after) {
+    const pki::KeyAndCsr made = pki::MakeKeyAndCsr("c001").value();
+    ASSERT_OK(StoreIdentity(paths_,
+                            {.node_uuid = kNode,
+                             .node_name = "c001",
+                             .controller_address = controller_.address(),
+                             .ca_pem = ca_.certificate_pem,
+                             .certificate_pem = Sign(made.csr_pem, not_before, not_after),
+                             .key_pem = made.key_pem},
+                            files_));
+  }
+
+  void Start(size_t in_flight = 64) {
+    if (!HasIdentity(paths_, files_).value()) Join(-absl::Hours(1), absl::Hours(23));
+    journal_ = Journal::Open({.directory = paths_.JournalDirectory(), .node_uuid = kNode}, clock_)
+                   .value();
+    mailbox_ = std::make_unique<Mailbox>([this](absl::string_view note) {
+      absl::MutexLock lock(&mutex_);
+      notes_ += std::string(note) + "\n";
+    });
+    engine_ = std::make_unique<Engine>(
+        Engine::Options{.node_uuid = kNode},
+        [this](const v1::Step& step, bool want_diff) { return node_.Make(step); }, *journal_,
+        clock_, *mailbox_);
+    engine_->Start();
+    Session::Options options;
+    options.agent_version = "0.1.0";
+    options.boot_id = "boot";
+    options.first_backoff = absl::Milliseconds(20);
+    options.longest_backoff = absl::Milliseconds(100);
+    options.max_reports_in_flight = in_flight;
+    options.open_channel = [](const Identity& identity) {
+      // A refused connection may be tried again at once.
+      grpc::ChannelArguments arguments;
+      arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+      arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+      return grpc::CreateCustomChannel(identity.controller_address,
+                                       grpc::InsecureChannelCredentials(), arguments);
+    };
+    session_ = std::make_unique<Session>(options, paths_, files_, *engine_, *journal_, *mailbox_,
+                                         facts_, channel_, clock_);
+    thread_ = std::thread([this] { session_->Run(); });
+  }
+  void Stop() {
+    if (!thread_.joinable()) return;
+    mailbox_->SetStopping();
+    thread_.join();
+    session_.reset();
+    engine_.reset();
+    journal_.reset();
+  }
+  std::string notes() {
+    absl::MutexLock lock(&mutex_);
+    return notes_;
+  }
+
+  v1::Plan MakePlan(uint64_t sequence, int steps) {
+    v1::Plan plan;
+    plan.set_plan_id(absl::StrCat("r-", sequence, "/0"));
+    plan.set_sequence(sequence);
+    plan.set_node_uuid(kNode);
+    v1::RolePlan& role = *plan.add_roles();
+    role.set_name("r");
+    for (int i = 0; i < steps; ++i) {
+      v1::Step& step = *role.add_steps();
+      step.set_step_id(absl::StrCat("r/", i));
+      step.mutable_file()->set_path(absl::StrCat("/", sequence, "/", i));
+      step.mutable_file()->set_content("x");
+    }
+    return plan;
+  }
+  void SendPlan(const v1::Plan& plan) {
+    v1::ControllerMessage message;
+    *message.mutable_plan() = plan;
+    controller_.Send(std::move(message));
+  }
+  static bool HasOutcome(const FakeController& controller, const std::string& plan_id) {
+    for (const auto& [sequence, report] : controller.reports) {
+      if (report.plan_id() == plan_id && report.has_outcome()) return true;
+    }
+    return false;
+  }
+
+  muster::testing::TempDir dir_;
+  RealClock clock_;
+  sys::RealFileSystem files_;
+  const Paths paths_;
+  pki::Authority ca_;
+  FakeController controller_;
+  FakeNode node_;
+  CountingFacts facts_;
+  CurrentChannel channel_;
+  absl::Mutex mutex_;
+  std::string notes_;
+  std::unique_ptr<Journal> journal_;
+  std::unique_ptr<Mailbox> mailbox_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Session> session_;
+  std::thread thread_;
+};
+
+TEST_F(SessionTest, GreetsBeatsAndSendsFacts) {
+  Start();
+  ASSERT_TRUE(controller_.Await([](auto& c) { return c.heartbeats >= 2 && c.facts >= 1; }));
+  ASSERT_TRUE(controller_.received.front().has_hello());
+  EXPECT_EQ(controller_.received.front().hello().boot_id(), "boot");
+  EXPECT_EQ(controller_.received.front().hello().agent_version(), "0.1.0");
+  v1::ControllerMessage gather;
+  gather.mutable_gather_facts()->set_request_id("q7");
+  controller_.Send(gather);
+  EXPECT_TRUE(controller_.Await([](auto& c) {
+    for (const auto& m : c.received) {
+      if (m.has_facts() && m.facts().request_id() == "q7") {
+        return m.facts().facts().os().id() == "debian";
+      }
+    }
+    return false;
+  }));
+  EXPECT_THAT(session_->status_text(), HasSubstr("as c001"));
+}
+
+TEST_F(SessionTest, RunsAPlanAndTellsEveryStepOnce) {
+  Start();
+  SendPlan(MakePlan(1, 20));
+  ASSERT_TRUE(controller_.Await([](auto& c) { return HasOutcome(c, "r-1/0"); }));
+  EXPECT_TRUE(controller_.receipts["r-1/0"].accepted());
+  EXPECT_EQ(controller_.reports.size(), 21u);
+  EXPECT_EQ(controller_.repeated_reports, 0);
+  // What the controller has, the journal forgets.
+  for (int i = 0; i < 500 && !journal_->ReportsAfter(0, 1).empty(); ++i) {
+    clock_.Sleep(absl::Milliseconds(10));
+  }
+  EXPECT_TRUE(journal_->ReportsAfter(0, 1).empty());
+}
+
+TEST_F(SessionTest, TellsWhyAPlanIsRefused) {
+  Start();
+  v1::Plan plan = MakePlan(1, 1);
+  plan.set_node_uuid("somebody-else");
+  SendPlan(plan);
+  ASSERT_TRUE(controller_.Await([](auto& c) { return c.receipts.count("r-1/0") > 0; }));
+  EXPECT_FALSE(controller_.receipts["r-1/0"].accepted());
+  EXPECT_THAT(controller_.receipts["r-1/0"].reason(), HasSubstr("another node"));
+  EXPECT_EQ(node_.applies, 0);
+}
+
+TEST_F(SessionTest, SendsReportsAgainUntilTheyAreStored) {
+  controller_.set_acknowledge(false);
+  Start(/*in_flight=*/4);
+  SendPlan(MakePlan(1, 6));
+  ASSERT_TRUE(controller_.Await([](auto& c) { return c.reports.size() == 4; }));
+  clock_.Sleep(absl::Milliseconds(200));
+  // No more than the bound, however long the controller does not store.
+  EXPECT_TRUE(controller_.Await([](auto& c) { return c.reports.size() == 4; }));
+  controller_.set_acknowledge(true);
+  controller_.Break(grpc::Status(grpc::StatusCode::UNAVAILABLE, "restart"));
+  ASSERT_TRUE(controller_.Await([](auto& c) { return HasOutcome(c, "r-1/0"); }));
+  EXPECT_EQ(controller_.hellos, 2);
+  EXPECT_EQ(controller_.reports.size(), 7u);
+  EXPECT_EQ(controller_.repeated_reports, 4);
+}
+
+TEST_F(SessionTest, ComesBackAfterTheControllerWasAway) {
+  Start();
+  ASSERT_TRUE(controller_.Await([](auto& c) { return c.facts == 1; }));
+  SendPlan(MakePlan(1, 3));
+  ASSERT_TRUE(controller_.Await([](auto& c) { return HasOutcome(c, "r-1/0"); }));
+  controller_.Shutdown();
+  clock_.Sleep(absl::Milliseconds(300));
+  controller_.Restart();
+  EXPECT_TRUE(controller_.Await([](auto& c) { return c.hellos >= 2 && c.facts >= 2; }));
+  uint64_t last_sequence = 0;
+  for (const v1::AgentMessage& message : controller_.received) {
+    if (message.has_hello()) last_sequence = message.hello().last_sequence();
+  }
+  EXPECT_EQ(last_sequence, 1u);
+}
+
+TEST_F(SessionTest, AWorkingPlanSurvivesTheLossOfItsConnection) {
+  absl::Notification running;
+  absl::Notification go_on;
+  node_.during_apply["file[/1/1]"] = [&](ApplyObserver&) {
+    running.Notify();
+    go_on.WaitForNotification();
+  };
+  Start();
+  SendPlan(MakePlan(1, 3));
+  running.WaitForNotification();
+  controller_.Shutdown();
+  go_on.Notify();
+  for (int i = 0; i < 500 && !journal_->FindFinished("r-1/0").has_value(); ++i) {
+    clock_.Sleep(absl::Milliseconds(10));
+  }
+  controller_.Restart();
+  EXPECT_TRUE(controller_.Await([](auto& c) { return HasOutcome(c, "r-1/0"); }));
+  EXPECT_EQ(controller_.reports.size(), 4u);
+}
+
+TEST_F(SessionTest, APlanThatIsOverIsAnsweredWithItsOutcome) {
+  Start();
+  const v1::Plan plan = MakePlan(1, 2);
+  SendPlan(plan);
+  ASSERT_TRUE(controller_.Await([](auto& c) { return HasOutcome(c, "r-1/0"); }));
+  for (int i = 0; i < 500 && !journal_->ReportsAfter(0, 1).empty(); ++i) {
+    clock_.Sleep(absl::Milliseconds(10));
+  }
+  // As a controller that lost its store would.
+  controller_.Await([](auto& c) {
+    c.reports.clear();
+    return true;
+  });
+  SendPlan(plan);
+  EXPECT_TRUE(controller_.Await([](auto& c) { return HasOutcome(c, "r-1/0"); }));
+  EXPECT_EQ(node_.applies, 2);
+}
+
+TEST_F(SessionTest, CancelReachesTheEngine) {
+  absl::Notification running;
+  absl::Notification go_on;
+  node_.during_apply["file[/1/0]"] = [&](ApplyObserver&) {
+    running.Notify();
+    go_on.WaitForNotification();
+  };
+  Start();
+  SendPlan(MakePlan(1, 3));
+  running.WaitForNotification();
+  v1::ControllerMessage cancel;
+  cancel.mutable_cancel_plan()->set_plan_id("r-1/0");
+  controller_.Send(cancel);
+  for (int i = 0; i < 500 && !journal_->IsCancelRequested("r-1/0"); ++i) {
+    clock_.Sleep(absl::Milliseconds(10));
+  }
+  go_on.Notify();
+  ASSERT_TRUE(controller_.Await([](auto& c) { return HasOutcome(c, "r-1/0"); }));
+  EXPECT_EQ(node_.applies, 1);
+}
+
+TEST_F(SessionTest, RenewsItsCertificateAtHalfLifeAndConnectsWithIt) {
+  controller_.on_renew = [this](const v1::RenewCertificateRequest& request,
+                                v1::RenewCertificateResponse* response) {
+    response->set_certificate_pem(Sign(request.csr_pem(), -absl::Minutes(1), absl::Hours(24)));
+    response->set_ca_pem(ca_.certificate_pem);
+    return grpc::Status::OK;
+  };
+  Join(-absl::Hours(20), absl::Hours(4));
+  const std::string old_key = LoadIdentity(paths_, files_)->key_pem;
+  Start();
+  ASSERT_TRUE(controller_.Await([](auto& c) { return c.hellos == 2; }));
+  EXPECT_NE(LoadIdentity(paths_, files_)->key_pem, old_key);
+  EXPECT_THAT(notes(), HasSubstr("certificate renewed"));
+}
+
+TEST_F(SessionTest, AnExpiredCertificateNamesTheRemedy) {
+  Join(-absl::Hours(30), -absl::Hours(6));
+  controller_.Shutdown();
+  Start();
+  for (int i = 0; i < 500 && notes().empty(); ++i) clock_.Sleep(absl::Milliseconds(10));
+  EXPECT_THAT(notes(), HasSubstr("expired 6h ago"));
+  EXPECT_THAT(notes(), HasSubstr("muster token create --nodes c001"));
+}
+
+}  // namespace
+}  // namespace muster::agent
