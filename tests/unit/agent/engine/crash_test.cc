@@ -41,7 +41,7 @@ class World final : public EngineTest {
     EXPECT_TRUE(Run(WholePlan()).succeeded());
     return node_.deeds;
   }
-  const FakeNode& node() const { return node_; }
+  const FakeMachine& node() const { return node_; }
   std::map<std::string, v1::StepResult> results() { return Results("r-1/0"); }
 };
 

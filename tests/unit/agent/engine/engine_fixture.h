@@ -12,7 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "agent/engine/engine.h"
 #include "muster/v1/agent_session.pb.h"
-#include "tests/fakes/fake_node.h"
+#include "tests/fakes/fake_machine.h"
 #include "tests/fakes/status_matchers.h"
 #include "tests/fakes/temp_dir.h"
 
@@ -66,7 +66,7 @@ class EngineTest : public ::testing::Test {
 
   muster::testing::TempDir dir_;
   RealClock clock_;
-  FakeNode node_;
+  FakeMachine node_;
   RecordingListener listener_;
   std::unique_ptr<Journal> journal_;
   std::unique_ptr<Engine> engine_;

@@ -12,7 +12,7 @@
 #include "common/pki/key.h"
 #include "common/sys/file_system.h"
 #include "tests/fakes/fake_controller.h"
-#include "tests/fakes/fake_node.h"
+#include "tests/fakes/fake_machine.h"
 #include "tests/fakes/status_matchers.h"
 #include "tests/fakes/temp_dir.h"
 
@@ -136,7 +136,7 @@ class SessionTest : public ::testing::Test {
   const Paths paths_;
   pki::Authority ca_;
   FakeController controller_;
-  FakeNode node_;
+  FakeMachine node_;
   CountingFacts facts_;
   CurrentChannel channel_;
   absl::Mutex mutex_;

@@ -1,4 +1,4 @@
-#include "tests/fakes/fake_node.h"
+#include "tests/fakes/fake_machine.h"
 
 #include <algorithm>
 #include <utility>
@@ -10,7 +10,7 @@ namespace muster::agent {
 namespace {
 
 // What all fakes do before they do their own.
-absl::Status CommonCheck(FakeNode& node, const std::string& id) {
+absl::Status CommonCheck(FakeMachine& node, const std::string& id) {
   ++node.checks;
   const auto error = node.check_errors.find(id);
   if (error != node.check_errors.end()) return error->second;
@@ -21,7 +21,7 @@ absl::Status CommonCheck(FakeNode& node, const std::string& id) {
   return absl::OkStatus();
 }
 
-absl::Status CommonApply(FakeNode& node, const std::string& id, ApplyObserver& observer) {
+absl::Status CommonApply(FakeMachine& node, const std::string& id, ApplyObserver& observer) {
   ++node.applies;
   const auto during = node.during_apply.find(id);
   if (during != node.during_apply.end()) during->second(observer);
@@ -33,7 +33,7 @@ absl::Status CommonApply(FakeNode& node, const std::string& id, ApplyObserver& o
 
 class FakeFile final : public Resource {
  public:
-  FakeFile(FakeNode& node, const v1::FileResource& spec) : node_(node), spec_(spec) {}
+  FakeFile(FakeMachine& node, const v1::FileResource& spec) : node_(node), spec_(spec) {}
   std::string Id() const override { return absl::StrCat("file[", spec_.path(), "]"); }
   absl::StatusOr<std::vector<Change>> Check() override {
     RETURN_IF_ERROR(CommonCheck(node_, Id()));
@@ -51,13 +51,13 @@ class FakeFile final : public Resource {
   }
 
  private:
-  FakeNode& node_;
+  FakeMachine& node_;
   const v1::FileResource spec_;
 };
 
 class FakePackage final : public Resource {
  public:
-  FakePackage(FakeNode& node, const v1::PackageResource& spec)
+  FakePackage(FakeMachine& node, const v1::PackageResource& spec)
       : node_(node), names_(spec.names().begin(), spec.names().end()), own_(names_) {}
   std::string Id() const override { return absl::StrCat("package[", own_.front(), "]"); }
   absl::StatusOr<std::vector<Change>> Check() override {
@@ -98,14 +98,14 @@ class FakePackage final : public Resource {
   }
 
  private:
-  FakeNode& node_;
+  FakeMachine& node_;
   std::vector<std::string> names_;
   const std::vector<std::string> own_;
 };
 
 class FakeCommand final : public Resource {
  public:
-  FakeCommand(FakeNode& node, std::string name) : node_(node), name_(std::move(name)) {}
+  FakeCommand(FakeMachine& node, std::string name) : node_(node), name_(std::move(name)) {}
   std::string Id() const override { return absl::StrCat("command[", name_, "]"); }
   absl::StatusOr<std::vector<Change>> Check() override {
     RETURN_IF_ERROR(CommonCheck(node_, Id()));
@@ -121,11 +121,11 @@ class FakeCommand final : public Resource {
   bool AlwaysChanges() const override { return true; }
 
  private:
-  FakeNode& node_;
+  FakeMachine& node_;
   const std::string name_;
 };
 
-absl::StatusOr<std::unique_ptr<Resource>> FakeNode::Make(const v1::Step& step) {
+absl::StatusOr<std::unique_ptr<Resource>> FakeMachine::Make(const v1::Step& step) {
   if (step.has_file()) return std::make_unique<FakeFile>(*this, step.file());
   if (step.has_package()) return std::make_unique<FakePackage>(*this, step.package());
   if (step.has_command()) return std::make_unique<FakeCommand>(*this, step.command().argv(0));

@@ -1,0 +1,72 @@
+// A machine in memory for tests of the engine: resources that change it, and ways to go wrong.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "agent/resources/resource.h"
+#include "muster/v1/plan.pb.h"
+
+namespace muster::agent {
+
+// Steps mean: file = state[path] is content; package = every name is in state; command = runs
+// once more each time ("always", for handlers). Thread-safe.
+class FakeMachine {
+ public:
+  // What resources are made by, as the engine wants it.
+  absl::StatusOr<std::unique_ptr<Resource>> Make(const v1::Step& step);
+
+  std::map<std::string, std::string> state() const {
+    absl::MutexLock lock(&mutex_);
+    return state_;
+  }
+  int CommandRuns(const std::string& name) const {
+    absl::MutexLock lock(&mutex_);
+    const auto it = command_runs_.find(name);
+    return it == command_runs_.end() ? 0 : it->second;
+  }
+  void Set(const std::string& key, const std::string& value) {
+    absl::MutexLock lock(&mutex_);
+    state_[key] = value;
+  }
+
+  // Faults, by Id(): set before the plan runs.
+  std::map<std::string, absl::Status> check_errors;
+  std::map<std::string, absl::Status> apply_errors;
+  std::set<std::string> never_converge;
+  // Called in Apply(), by Id(); may block.
+  std::map<std::string, std::function<void(ApplyObserver&)>> during_apply;
+  // FailedPrecondition from Check() of Id() until state has the key.
+  std::map<std::string, std::string> requires_key;
+
+  // The power cut: every deed counts; the deed of this number and all that follow do nothing.
+  std::atomic<int> deeds{0};
+  std::atomic<int> dies_at{1 << 30};
+  // Counts one deed; false: the machine is dead.
+  bool Deed() { return deeds.fetch_add(1) < dies_at.load(); }
+  bool dead() const { return deeds.load() > dies_at.load(); }
+
+  std::atomic<int> applies{0};
+  std::atomic<int> transactions{0};
+  std::atomic<int> transactions_now{0};
+  std::atomic<int> most_transactions_at_once{0};
+  std::atomic<int> checks{0};
+
+ private:
+  friend class FakeFile;
+  friend class FakePackage;
+  friend class FakeCommand;
+
+  mutable absl::Mutex mutex_;
+  std::map<std::string, std::string> state_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, int> command_runs_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::agent
