@@ -1,0 +1,28 @@
+#include "controller/run/catch_up.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace muster::controller {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(CatchUp, GathersNodesOfOneRunForAWhile) {
+  const absl::Time start = absl::FromUnixSeconds(1);
+  CatchUp catch_up;
+  catch_up.Add("r-1", "c002", start);
+  catch_up.Add("r-1", "c001", start + absl::Seconds(4));
+  catch_up.Add("r-2", "c009", start + absl::Seconds(4));
+  EXPECT_THAT(catch_up.TakeDue(start + absl::Seconds(4)), IsEmpty());
+  const auto first = catch_up.TakeDue(start + absl::Seconds(5));
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first[0].run_id, "r-1");
+  EXPECT_THAT(first[0].nodes, ElementsAre("c001", "c002"));
+  EXPECT_EQ(catch_up.TakeDue(start + absl::Seconds(9)).size(), 1u);
+  EXPECT_THAT(catch_up.TakeDue(start + absl::Hours(1)), IsEmpty());
+}
+
+}  // namespace
+}  // namespace muster::controller

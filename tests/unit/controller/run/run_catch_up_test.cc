@@ -1,0 +1,106 @@
+#include "common/base/status.h"
+#include "controller/run/run_engine.h"
+#include "controller/run/run_records.h"
+#include "muster/v1/plan.pb.h"
+#include "tests/unit/controller/run/run_fixture.h"
+
+namespace muster::controller {
+namespace {
+
+class RunCatchUpTest : public RunFixture {
+ protected:
+  // A run that a finished and b missed.
+  v1::Run MissedByB(bool check_only = false) {
+    Connect("a");
+    const v1::Run run = MustCreate("one.yaml", "", check_only);
+    Complete("a", run.run_id() + "/0");
+    Pass(absl::Seconds(10));
+    EXPECT_EQ(StateOf(run.run_id(), "b"), "unreachable ok=0 changed=0 failed=0");
+    return run;
+  }
+};
+
+TEST_F(RunCatchUpTest, NodeThatIsBackGetsTheRunItMissed) {
+  const v1::Run missed = MissedByB();
+  Connect("b");
+  Pass(absl::Seconds(4));
+  EXPECT_EQ(Runs().size(), 1u);
+  Pass(absl::Seconds(1));
+  ASSERT_EQ(Runs().size(), 2u);
+  const RunRecord record = Runs()[0];
+  EXPECT_EQ(record.created_by, "controller");
+  EXPECT_EQ(record.catches_up_run_id, missed.run_id());
+  EXPECT_EQ(RequestOf(record).limit(), "b");
+  EXPECT_EQ(RequestOf(record).bundle_sha256(), "site");
+  AnswerFacts(record.run_id, 0);
+  Complete("b", MustTakePlan("b").plan_id());
+  EXPECT_EQ(Run(record.run_id).state(), v1::RUN_STATE_SUCCEEDED);
+  EXPECT_EQ(NodeOf("b").last_run_result, "changed");
+  Cut("b");
+  Connect("b");
+  Pass(absl::Seconds(10));
+  EXPECT_EQ(Runs().size(), 2u);
+}
+
+TEST_F(RunCatchUpTest, NodesThatComeBackTogetherShareARun) {
+  const v1::Run missed = MustCreate("one.yaml");
+  Pass(absl::Seconds(10));
+  ASSERT_EQ(Run(missed.run_id()).state(), v1::RUN_STATE_FAILED);
+  Connect("b");
+  Pass(absl::Seconds(2));
+  Connect("a");
+  Pass(absl::Seconds(10));
+  ASSERT_EQ(Runs().size(), 2u);
+  EXPECT_EQ(RequestOf(Runs()[0]).limit(), "a,b");
+}
+
+TEST_F(RunCatchUpTest, NodeThatIsBackBeforeTheRunEndsIsCaughtUpAfterIt) {
+  Connect("a");
+  Connect("b");
+  const v1::Run run = MustCreate("one.yaml");
+  Cut("b");
+  Pass(absl::Seconds(16));
+  Connect("b");
+  Pass(absl::Seconds(20));
+  EXPECT_EQ(Runs().size(), 1u);
+  Complete("a", run.run_id() + "/0");
+  Pass(absl::Seconds(6));
+  ASSERT_EQ(Runs().size(), 2u);
+  EXPECT_EQ(Runs()[0].catches_up_run_id, run.run_id());
+}
+
+TEST_F(RunCatchUpTest, NewerRunTakesItsPlace) {
+  MissedByB();
+  const v1::Run newer = MustCreate("one.yaml", "b");
+  Connect("b");
+  Pass(absl::Seconds(8));
+  Complete("b", newer.run_id() + "/0");
+  Pass(absl::Seconds(8));
+  EXPECT_EQ(Runs().size(), 2u);
+}
+
+TEST_F(RunCatchUpTest, ChecksAndCancelledRunsAreNotCaughtUp) {
+  MissedByB(/*check_only=*/true);
+  Connect("b");
+  Pass(absl::Seconds(8));
+  EXPECT_EQ(Runs().size(), 1u);
+  Cut("b");
+  const v1::Run run = MustCreate("one.yaml");
+  Pass(absl::Seconds(10));
+  ASSERT_OK(engine_->Cancel(run.run_id(), {"admin:alice", ""}));
+  Pass(absl::Seconds(16));
+  Connect("b");
+  Pass(absl::Seconds(8));
+  EXPECT_EQ(Runs().size(), 2u);
+}
+
+TEST_F(RunCatchUpTest, RestartOfTheControllerForgetsNoNode) {
+  MissedByB();
+  Restart();
+  Connect("b");
+  Pass(absl::Seconds(6));
+  EXPECT_EQ(Runs().size(), 2u);
+}
+
+}  // namespace
+}  // namespace muster::controller

@@ -1,0 +1,197 @@
+#include "controller/run/run_engine.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "controller/run/plan_finish.h"
+#include "muster/v1/plan.pb.h"
+#include "tests/unit/controller/run/run_fixture.h"
+
+namespace muster::controller {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using RunEngineTest = RunFixture;
+
+TEST_F(RunEngineTest, WalksThroughAllPlays) {
+  for (const char* name : {"a", "b", "c"}) Connect(name);
+  const v1::Run run = MustCreate("two.yaml");
+  EXPECT_EQ(run.state(), v1::RUN_STATE_RUNNING);
+  EXPECT_EQ(run.inventory_revision(), 7u);
+  EXPECT_THAT(run.plays(), ElementsAre("first", "second"));
+  const std::string first = run.run_id() + "/0", second = run.run_id() + "/1";
+  v1::Plan plan = MustTakePlan("a");
+  EXPECT_EQ(plan.plan_id(), first);
+  EXPECT_EQ(plan.node_uuid(), "ua");
+  EXPECT_EQ(plan.play_name(), "first");
+  EXPECT_EQ(plan.sequence(), 1u);
+  EXPECT_EQ(plan.expires_at().seconds(), absl::ToUnixSeconds(clock_.Now() + absl::Hours(24)));
+  EXPECT_EQ(plan.roles(0).steps(0).hostname().name(), "host-a");
+  EXPECT_EQ(plan.digest(), PlanDigest(plan));
+  Complete("a", first);
+  EXPECT_EQ(Run(run.run_id()).current_play(), 0u);
+  Complete("b", first);
+  AnswerFacts(run.run_id(), 1);
+  plan = MustTakePlan("a");
+  EXPECT_EQ(plan.plan_id(), second);
+  EXPECT_EQ(plan.sequence(), 2u);
+  for (const char* name : {"a", "b", "c"}) Complete(name, second);
+  EXPECT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_SUCCEEDED);
+  EXPECT_EQ(StateOf(run.run_id(), "a"), "done ok=0 changed=2 failed=0");
+  EXPECT_EQ(StateOf(run.run_id(), "c"), "done ok=0 changed=1 failed=0");
+  const NodeRecord node = NodeOf("a");
+  EXPECT_EQ(node.state, NodeRecord::kConfigured);
+  EXPECT_EQ(node.last_run_id, run.run_id());
+  EXPECT_EQ(node.last_run_result, "changed");
+  ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const auto events, txn.events().List(10, 0));
+    EXPECT_EQ(events.size(), 2u);
+    EXPECT_EQ(events[0].action, "run.finish");
+    EXPECT_EQ(events[1].action, "run.create");
+    EXPECT_EQ(events[1].actor, "admin:alice");
+    EXPECT_EQ(events[1].detail, "two.yaml on a,b,c");
+    return absl::OkStatus();
+  }));
+}
+
+TEST_F(RunEngineTest, ErrorsOfThePlaybookComeBackAndNothingIsStored) {
+  v1::CreateRunRequest request;
+  request.set_bundle_sha256("site");
+  request.set_playbook("nowhere.yaml");
+  EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}).status(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("nowhere.yaml")));
+  request.set_playbook("one.yaml");
+  request.set_limit("c");
+  EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--limit c")));
+  request.set_limit("");
+  (*request.mutable_extra_vars())["x"] = "{";
+  EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("-e x")));
+  request.clear_extra_vars();
+  request.set_bundle_sha256("other");
+  EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}).status(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no bundle other")));
+  EXPECT_TRUE(Runs().empty());
+}
+
+TEST_F(RunEngineTest, RunsOverTheSameNodesExcludeEachOther) {
+  for (const char* name : {"a", "b", "c"}) Connect(name);
+  const v1::Run first = MustCreate("one.yaml", "b");
+  v1::CreateRunRequest request;
+  request.set_bundle_sha256("site");
+  request.set_playbook("two.yaml");
+  request.set_check_only(true);
+  EXPECT_THAT(engine_->Create(request, {"admin:bob", ""}).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr(first.run_id()), HasSubstr("admin:alice"),
+                             HasSubstr("works on b;"))));
+  MustCreate("one.yaml", "a");
+  Complete("b", first.run_id() + "/0");
+  MustCreate("one.yaml", "b");
+}
+
+TEST_F(RunEngineTest, FailedNodeIsNamedAndTheOthersGoOn) {
+  for (const char* name : {"a", "b", "c"}) Connect(name);
+  const v1::Run run = MustCreate("two.yaml");
+  ReportStep("a", run.run_id() + "/0", v1::STEP_STATUS_FAILED);
+  ReportOutcome("a", run.run_id() + "/0", false);
+  Complete("b", run.run_id() + "/0");
+  AnswerFacts(run.run_id(), 1);
+  Complete("b", run.run_id() + "/1");
+  Complete("c", run.run_id() + "/1");
+  const v1::Run end = Run(run.run_id());
+  EXPECT_EQ(end.state(), v1::RUN_STATE_FAILED);
+  EXPECT_EQ(StateOf(run.run_id(), "a"), "failed ok=0 changed=0 failed=1");
+  EXPECT_EQ(end.nodes(0).message(), "role: step: E: no such package");
+  EXPECT_EQ(NodeOf("a").last_run_result, "failed");
+  EXPECT_EQ(NodeOf("a").state, NodeRecord::kEnrolled);
+}
+
+TEST_F(RunEngineTest, CompileErrorFailsOneNode) {
+  for (const char* name : {"a", "b"}) Connect(name);
+  compiler_.errors["a"] = absl::InvalidArgumentError("x.yaml:1:2: undefined variable 'y'");
+  const v1::Run run = MustCreate("one.yaml");
+  Complete("b", run.run_id() + "/0");
+  EXPECT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_FAILED);
+  EXPECT_EQ(Run(run.run_id()).nodes(0).message(), "x.yaml:1:2: undefined variable 'y'");
+  EXPECT_EQ(NodeOf("a").plan_sequence, 0u);
+}
+
+TEST_F(RunEngineTest, CheckLeavesNodesAsTheyAre) {
+  for (const char* name : {"a", "b"}) Connect(name);
+  const v1::Run run = MustCreate("one.yaml", "", /*check_only=*/true);
+  EXPECT_TRUE(MustTakePlan("a").check_only());
+  Complete("a", run.run_id() + "/0");
+  Complete("b", run.run_id() + "/0");
+  EXPECT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_SUCCEEDED);
+  EXPECT_EQ(NodeOf("a").state, NodeRecord::kEnrolled);
+  EXPECT_EQ(NodeOf("a").last_run_id, "");
+}
+
+TEST_F(RunEngineTest, DuplicateReportsCountOnceAndAreAcknowledged) {
+  Connect("a");
+  Connect("b");
+  const v1::Run run = MustCreate("one.yaml");
+  const std::string plan = run.run_id() + "/0";
+  sessions_.Take("ua");
+  ReportStep("a", plan, v1::STEP_STATUS_OK);
+  report_sequence_["a"] = 0;
+  ReportStep("a", plan, v1::STEP_STATUS_OK);
+  const auto answers = sessions_.Take("ua");
+  ASSERT_EQ(answers.size(), 2u);
+  EXPECT_EQ(answers[1].reports_stored().up_to_sequence(), 1u);
+  EXPECT_EQ(StateOf(run.run_id(), "a"), "running ok=1 changed=0 failed=0");
+  // The same step again, as after a crash of the agent, takes the place of the first result.
+  ReportStep("a", plan, v1::STEP_STATUS_CHANGED);
+  EXPECT_EQ(StateOf(run.run_id(), "a"), "running ok=0 changed=1 failed=0");
+}
+
+TEST_F(RunEngineTest, LargeContentsTravelAsBlobs) {
+  Connect("a");
+  compiler_.blob_bytes = 4 << 20;
+  const v1::Run run = MustCreate("one.yaml", "a");
+  const v1::Plan plan = MustTakePlan("a");
+  const std::string sha256 = plan.roles(0).steps(1).file().blob_sha256();
+  EXPECT_EQ(blobs_[sha256].size(), size_t{4} << 20);
+  EXPECT_TRUE(engine_->MayFetchBlob("ua", sha256));
+  EXPECT_FALSE(engine_->MayFetchBlob("ub", sha256));
+}
+
+TEST_F(RunEngineTest, CancelledRunStopsAtItsNodes) {
+  for (const char* name : {"a", "b", "c"}) Connect(name);
+  const v1::Run run = MustCreate("two.yaml");
+  const std::string plan = run.run_id() + "/0";
+  ReportStep("a", plan, v1::STEP_STATUS_OK);
+  ReportStep("b", plan, v1::STEP_STATUS_OK);
+  Complete("b", plan);
+  ASSERT_OK(engine_->Cancel(run.run_id(), {"admin:bob", ""}));
+  EXPECT_TRUE(TookCancel("a"));
+  EXPECT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_RUNNING);
+  ReportOutcome("a", plan, false, /*cancelled=*/true);
+  const v1::Run end = Run(run.run_id());
+  EXPECT_EQ(end.state(), v1::RUN_STATE_CANCELLED);
+  EXPECT_EQ(end.message(), "cancelled by admin:bob");
+  EXPECT_EQ(StateOf(run.run_id(), "c"), "cancelled ok=0 changed=0 failed=0");
+  EXPECT_THAT(engine_->Cancel(run.run_id(), {"admin:bob", ""}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("ended already")));
+  EXPECT_THAT(engine_->Cancel("r-none", {"admin:bob", ""}),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("r-none")));
+}
+
+TEST_F(RunEngineTest, RefusedPlanFailsTheNodeWithTheReason) {
+  Connect("a");
+  const v1::Run run = MustCreate("one.yaml", "a");
+  v1::PlanReceipt receipt;
+  receipt.set_plan_id(run.run_id() + "/0");
+  receipt.set_reason("plan is for another node");
+  engine_->OnPlanReceipt("ua", receipt);
+  EXPECT_THAT(Run(run.run_id()).nodes(0).message(), HasSubstr("plan is for another node"));
+  EXPECT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_FAILED);
+}
+
+}  // namespace
+}  // namespace muster::controller

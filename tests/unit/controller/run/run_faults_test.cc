@@ -1,0 +1,128 @@
+// Nodes that are away, a controller that dies, a store that refuses.
+#include "common/base/status.h"
+#include "controller/run/run_engine.h"
+#include "muster/v1/plan.pb.h"
+#include "tests/unit/controller/run/run_fixture.h"
+
+namespace muster::controller {
+namespace {
+
+using ::testing::HasSubstr;
+
+using RunFaultsTest = RunFixture;
+
+TEST_F(RunFaultsTest, NodeThatNeverComesIsUnreachableAndTheOthersFinish) {
+  Connect("a");
+  const v1::Run run = MustCreate("one.yaml");
+  Complete("a", run.run_id() + "/0");
+  Pass(absl::Seconds(9));
+  EXPECT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_RUNNING);
+  Pass(absl::Seconds(1));
+  EXPECT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_FAILED);
+  EXPECT_EQ(StateOf(run.run_id(), "a"), "done ok=0 changed=1 failed=0");
+  EXPECT_EQ(StateOf(run.run_id(), "b"), "unreachable ok=0 changed=0 failed=0");
+  EXPECT_TRUE(Run(run.run_id()).nodes(1).unreachable());
+  EXPECT_EQ(NodeOf("b").last_run_result, "unreachable");
+}
+
+TEST_F(RunFaultsTest, NodeThatIsBackInTimeGoesOn) {
+  Connect("a");
+  Connect("b");
+  const v1::Run run = MustCreate("one.yaml");
+  const v1::Plan before = MustTakePlan("b");
+  Cut("b");
+  Pass(absl::Seconds(10));
+  Connect("b", before.plan_id());
+  EXPECT_EQ(MustTakePlan("b").digest(), before.digest());
+  Complete("b", before.plan_id());
+  Complete("a", before.plan_id());
+  EXPECT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_SUCCEEDED);
+}
+
+TEST_F(RunFaultsTest, LateReportsAreKeptWithoutChangingTheEnd) {
+  Connect("a");
+  Connect("b");
+  const v1::Run run = MustCreate("one.yaml");
+  const std::string plan = run.run_id() + "/0";
+  Cut("b");
+  Complete("a", plan);
+  Pass(absl::Seconds(16));
+  ASSERT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_FAILED);
+  Connect("b", plan);
+  Complete("b", plan);
+  EXPECT_EQ(StateOf(run.run_id(), "b"), "unreachable ok=0 changed=1 failed=0");
+  EXPECT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_FAILED);
+  EXPECT_EQ(NodeOf("b").report_sequence, 2u);
+}
+
+TEST_F(RunFaultsTest, FullQueueOfANodeOnlyDelaysItsPlan) {
+  Connect("a");
+  sessions_.Clog("ua", true);
+  const v1::Run run = MustCreate("one.yaml", "a");
+  Pass(absl::Seconds(3));
+  sessions_.Clog("ua", false);
+  Pass(absl::Seconds(1));
+  EXPECT_EQ(MustTakePlan("a").plan_id(), run.run_id() + "/0");
+}
+
+TEST_F(RunFaultsTest, RunGoesOnAfterARestartOfTheController) {
+  for (const char* name : {"a", "b", "c"}) Connect(name);
+  const v1::Run run = MustCreate("two.yaml");
+  const std::string plan = run.run_id() + "/0";
+  Complete("a", plan);
+  ReportStep("b", plan, v1::STEP_STATUS_OK, "role/earlier");
+  const uint64_t sequence = NodeOf("b").plan_sequence;
+  for (const char* name : {"a", "b", "c"}) {
+    sessions_.Cut(std::string("u") + name);
+    sessions_.Take(std::string("u") + name);
+  }
+  Restart();
+  Pass(absl::Seconds(30));
+  for (const char* name : {"a", "b", "c"}) Connect(name, plan);
+  // Who is done gets nothing; who is not gets the same plan id under a higher sequence.
+  EXPECT_TRUE(sessions_.Take("ua").empty());
+  const v1::Plan again = MustTakePlan("b");
+  EXPECT_EQ(again.plan_id(), plan);
+  EXPECT_GT(again.sequence(), sequence);
+  ReportStep("b", plan, v1::STEP_STATUS_CHANGED, "role/earlier");
+  Complete("b", plan);
+  EXPECT_EQ(StateOf(run.run_id(), "b"), "waiting ok=0 changed=2 failed=0");
+  AnswerFacts(run.run_id(), 1);
+  for (const char* name : {"a", "b", "c"}) Complete(name, run.run_id() + "/1");
+  EXPECT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_SUCCEEDED);
+}
+
+TEST_F(RunFaultsTest, RunWhoseBundleIsGoneEndsAndTheControllerStarts) {
+  Connect("a");
+  const v1::Run run = MustCreate("one.yaml");
+  site_.clear();
+  Restart();
+  EXPECT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_FAILED);
+  EXPECT_THAT(Run(run.run_id()).message(), HasSubstr("one.yaml is not in the bundle"));
+}
+
+TEST_F(RunFaultsTest, CancelOutlivesARestart) {
+  Connect("a");
+  const v1::Run run = MustCreate("one.yaml", "a");
+  const std::string plan = run.run_id() + "/0";
+  ReportStep("a", plan, v1::STEP_STATUS_OK);
+  ASSERT_OK(engine_->Cancel(run.run_id(), {"admin:bob", ""}));
+  Cut("a");
+  Restart();
+  EXPECT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_CANCELLED);
+  sessions_.Take("ua");
+  Connect("a", plan);
+  EXPECT_TRUE(TookCancel("a"));
+}
+
+TEST_F(RunFaultsTest, NodeThatIsNotEnrolledIsSaidToBeSo) {
+  site_["one.yaml"] = "only: a z\n";
+  Connect("a");
+  const v1::Run run = MustCreate("one.yaml");
+  Complete("a", run.run_id() + "/0");
+  EXPECT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_FAILED);
+  EXPECT_THAT(Run(run.run_id()).nodes(1).message(), HasSubstr("not enrolled"));
+}
+
+}  // namespace
+}  // namespace muster::controller

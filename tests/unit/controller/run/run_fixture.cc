@@ -1,0 +1,261 @@
+#include "tests/unit/controller/run/run_fixture.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/base/hostlist.h"
+#include "common/base/status.h"
+#include "controller/run/run_records.h"
+#include "controller/store/soci_store.h"
+#include "muster/v1/facts.pb.h"
+#include "muster/v1/plan.pb.h"
+
+namespace muster::controller {
+
+struct Playbook {
+  std::vector<std::pair<std::string, std::vector<std::string>>> plays;
+};
+
+absl::StatusOr<std::shared_ptr<const Playbook>> FakeCompiler::Load(const FileTree& site,
+                                                                   absl::string_view path) {
+  const auto file = site.find(std::string(path));
+  if (file == site.end()) return absl::NotFoundError(absl::StrCat(path, " is not in the bundle"));
+  auto playbook = std::make_shared<Playbook>();
+  for (const auto line : absl::StrSplit(file->second, '\n', absl::SkipEmpty())) {
+    const std::pair<std::string, std::string> parts = absl::StrSplit(line, ": ");
+    playbook->plays.emplace_back(parts.first, absl::StrSplit(parts.second, ' '));
+  }
+  return playbook;
+}
+
+std::vector<std::string> FakeCompiler::Plays(const Playbook& playbook) {
+  std::vector<std::string> names;
+  for (const auto& [name, nodes] : playbook.plays) names.push_back(name);
+  return names;
+}
+
+absl::StatusOr<std::vector<std::string>> FakeCompiler::SelectNodes(const Playbook& playbook,
+                                                                   size_t play_index,
+                                                                   const Inventory&,
+                                                                   absl::string_view limit) {
+  std::vector<std::string> nodes = playbook.plays[play_index].second;
+  if (limit.empty()) return nodes;
+  ASSIGN_OR_RETURN(const std::vector<std::string> wanted, ExpandHostlist(limit));
+  nodes.erase(std::remove_if(nodes.begin(), nodes.end(),
+                             [&](const std::string& node) {
+                               return std::find(wanted.begin(), wanted.end(), node) ==
+                                      wanted.end();
+                             }),
+              nodes.end());
+  return nodes;
+}
+
+std::vector<NodePlan> FakeCompiler::Compile(const Playbook&, size_t, const Inventory&,
+                                            const FactsByNode& facts,
+                                            const std::vector<std::string>& nodes,
+                                            const CompileOptions&, SecretSource&) {
+  std::vector<NodePlan> plans;
+  for (const std::string& name : nodes) {
+    NodePlan& compiled = plans.emplace_back();
+    compiled.node = name;
+    if (const auto error = errors.find(name); error != errors.end()) {
+      compiled.error = error->second;
+      continue;
+    }
+    compiled.plan = std::make_unique<v1::Plan>();
+    v1::RolePlan& role = *compiled.plan->add_roles();
+    role.set_name("role");
+    v1::Step& step = *role.add_steps();
+    step.set_step_id("role/step");
+    const auto own = facts.find(name);
+    step.mutable_hostname()->set_name(
+        own == facts.end() ? "unknown" : own->second["os"]["hostname"].get<std::string>());
+    if (blob_bytes > 0) {
+      v1::Step& file = *role.add_steps();
+      file.set_step_id("role/file");
+      file.mutable_file()->set_content(std::string(blob_bytes, 'b'));
+    }
+  }
+  return plans;
+}
+
+void RunFixture::SetUp() {
+  store_ = *OpenStore(":memory:");
+  for (const char* name : {"a", "b", "c"}) Enroll(name);
+  site_["two.yaml"] = "first: a b\nsecond: a b c\n";
+  site_["one.yaml"] = "only: a b\n";
+  Restart();
+}
+
+absl::StatusOr<InventoryVersion> RunFixture::Latest() { return InventoryVersion{7, nullptr}; }
+
+absl::StatusOr<std::shared_ptr<const Inventory>> RunFixture::Get(uint64_t revision) {
+  if (revision != 7) return absl::NotFoundError("no such revision");
+  // The fake compiler never looks at it.
+  return std::shared_ptr<const Inventory>(std::shared_ptr<const Inventory>(),
+                                          reinterpret_cast<const Inventory*>(this));
+}
+
+RunCollaborators RunFixture::Collaborators() {
+  return {*store_,
+          sessions_,
+          compiler_,
+          *this,
+          secrets_,
+          clock_,
+          [this](const std::string& sha256) -> absl::StatusOr<FileTree> {
+            if (sha256 == "site") return site_;
+            return absl::NotFoundError(absl::StrCat("no bundle ", sha256));
+          },
+          [this](const std::string& sha256, const std::string& content) {
+            blobs_[sha256] = content;
+            return absl::OkStatus();
+          }};
+}
+
+void RunFixture::Restart() {
+  engine_ = std::make_unique<RunEngine>(Collaborators());
+  ASSERT_OK(engine_->Resume());
+}
+
+void RunFixture::Enroll(const std::string& name) {
+  NodeRecord node;
+  node.uuid = "u" + name;
+  node.name = name;
+  node.state = NodeRecord::kEnrolled;
+  v1::Facts facts;
+  facts.mutable_os()->set_hostname("host-" + name);
+  facts.SerializeToString(&node.facts);
+  ASSERT_OK(store_->Update([&](Transaction& txn) { return txn.nodes().Put(node); }));
+}
+
+void RunFixture::Connect(const std::string& name, const std::string& active_plan_id) {
+  sessions_.Connect("u" + name);
+  v1::Hello hello;
+  hello.set_active_plan_id(active_plan_id);
+  engine_->OnConnected("u" + name, hello);
+}
+
+void RunFixture::Cut(const std::string& name) {
+  sessions_.Cut("u" + name);
+  engine_->OnDisconnected("u" + name);
+}
+
+void RunFixture::AnswerFacts(const std::string& run_id, uint32_t play) {
+  for (const char* name : {"a", "b", "c"}) {
+    v1::FactsReport report;
+    report.set_request_id(absl::StrCat(run_id, "/", play));
+    engine_->OnFacts(absl::StrCat("u", name), report);
+  }
+}
+
+void RunFixture::Pass(absl::Duration duration) {
+  for (absl::Duration passed; passed < duration; passed += absl::Seconds(1)) {
+    clock_.Advance(absl::Seconds(1));
+    engine_->Tick();
+  }
+}
+
+v1::Run RunFixture::MustCreate(const std::string& playbook, const std::string& limit,
+                               bool check_only) {
+  v1::CreateRunRequest request;
+  request.set_bundle_sha256("site");
+  request.set_playbook(playbook);
+  request.set_limit(limit);
+  request.set_check_only(check_only);
+  absl::StatusOr<v1::Run> run = engine_->Create(request, {"admin:alice", "10.0.0.1:1"});
+  EXPECT_OK(run);
+  if (!run.ok()) return {};
+  AnswerFacts(run->run_id(), 0);
+  return *run;
+}
+
+v1::Plan RunFixture::MustTakePlan(const std::string& name) {
+  for (const v1::ControllerMessage& message : sessions_.Take("u" + name)) {
+    if (message.has_plan()) return message.plan();
+  }
+  ADD_FAILURE() << "no plan was sent to " << name;
+  return {};
+}
+
+bool RunFixture::TookCancel(const std::string& name) {
+  const auto messages = sessions_.Take("u" + name);
+  return std::any_of(messages.begin(), messages.end(),
+                     [](const auto& message) { return message.has_cancel_plan(); });
+}
+
+void RunFixture::ReportStep(const std::string& name, const std::string& plan_id,
+                            v1::StepStatus status, const std::string& step_id) {
+  v1::Report report;
+  report.set_report_sequence(++report_sequence_[name]);
+  report.set_plan_id(plan_id);
+  v1::StepResult& step = *report.mutable_step();
+  step.set_step_id(step_id);
+  step.set_status(status);
+  step.set_role("role");
+  step.set_name("step");
+  if (status == v1::STEP_STATUS_FAILED) step.set_message("E: no such package");
+  engine_->OnReport("u" + name, report);
+}
+
+void RunFixture::ReportOutcome(const std::string& name, const std::string& plan_id,
+                               bool succeeded, bool cancelled) {
+  v1::Report report;
+  report.set_report_sequence(++report_sequence_[name]);
+  report.set_plan_id(plan_id);
+  report.mutable_outcome()->set_succeeded(succeeded);
+  report.mutable_outcome()->set_cancelled(cancelled);
+  if (!succeeded) report.mutable_outcome()->set_message("role failed at 'step'");
+  engine_->OnReport("u" + name, report);
+}
+
+void RunFixture::Complete(const std::string& name, const std::string& plan_id) {
+  ReportStep(name, plan_id, v1::STEP_STATUS_CHANGED);
+  ReportOutcome(name, plan_id, true);
+}
+
+v1::Run RunFixture::Run(const std::string& run_id) {
+  v1::Run run;
+  EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const RunRecord record, txn.runs().Get(run_id));
+    ASSIGN_OR_RETURN(const std::vector<RunNodeRecord> nodes, txn.runs().ListNodes(run_id));
+    run = ToProto(record, nodes);
+    return absl::OkStatus();
+  }));
+  return run;
+}
+
+std::string RunFixture::StateOf(const std::string& run_id, const std::string& node) {
+  const v1::Run run = Run(run_id);
+  for (const v1::NodeRecap& recap : run.nodes()) {
+    if (recap.node() == node) {
+      return absl::StrCat(recap.state(), " ok=", recap.ok(), " changed=", recap.changed(),
+                          " failed=", recap.failed());
+    }
+  }
+  return "not in the run";
+}
+
+std::vector<RunRecord> RunFixture::Runs() {
+  std::vector<RunRecord> runs;
+  EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(runs, txn.runs().List(100));
+    return absl::OkStatus();
+  }));
+  return runs;
+}
+
+NodeRecord RunFixture::NodeOf(const std::string& name) {
+  NodeRecord node;
+  EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(node, txn.nodes().GetByName(name));
+    return absl::OkStatus();
+  }));
+  return node;
+}
+
+}  // namespace muster::controller

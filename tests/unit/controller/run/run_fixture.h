@@ -1,0 +1,92 @@
+// A run engine over a real store, with fakes for everything else.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "controller/run/collaborators.h"
+#include "controller/run/run_engine.h"
+#include "controller/store/tables.h"
+#include "muster/v1/agent_session.pb.h"
+#include "muster/v1/run.pb.h"
+#include "tests/fakes/fake_agent_sessions.h"
+#include "tests/fakes/fake_clock.h"
+#include "tests/fakes/fake_secret_source.h"
+#include "tests/fakes/status_matchers.h"
+
+namespace muster::controller {
+
+// Its plays are the lines of the playbook's file: "name: node node …". A plan has one step, "step",
+// which writes what the facts say of the node's host name.
+class FakeCompiler final : public Compiler {
+ public:
+  absl::StatusOr<std::shared_ptr<const Playbook>> Load(const FileTree& site,
+                                                       absl::string_view path) override;
+  std::vector<std::string> Plays(const Playbook& playbook) override;
+  absl::StatusOr<std::vector<std::string>> SelectNodes(const Playbook& playbook,
+                                                       size_t play_index,
+                                                       const Inventory& inventory,
+                                                       absl::string_view limit) override;
+  std::vector<NodePlan> Compile(const Playbook& playbook, size_t play_index,
+                                const Inventory& inventory, const FactsByNode& facts,
+                                const std::vector<std::string>& nodes,
+                                const CompileOptions& options, SecretSource& secrets) override;
+
+  std::map<std::string, absl::Status> errors;  // by node
+  size_t blob_bytes = 0;                       // a file this large in each plan
+};
+
+class RunFixture : public ::testing::Test, public InventorySource {
+ protected:
+  void SetUp() override;
+
+  absl::StatusOr<InventoryVersion> Latest() override;
+  absl::StatusOr<std::shared_ptr<const Inventory>> Get(uint64_t revision) override;
+
+  RunCollaborators Collaborators();
+  // As after kill -9: a new engine over the same store.
+  void Restart();
+
+  void Enroll(const std::string& name);
+  void Connect(const std::string& name, const std::string& active_plan_id = "");
+  void Cut(const std::string& name);
+  // Answers GatherFacts of every connected node.
+  void AnswerFacts(const std::string& run_id, uint32_t play);
+  // Passes time in ticks of a second.
+  void Pass(absl::Duration duration);
+
+  // Creates a run of the playbook and answers its first GatherFacts.
+  v1::Run MustCreate(const std::string& playbook, const std::string& limit = "",
+                     bool check_only = false);
+  // The plan that was sent to the node since the last look; fails the test when there is none.
+  v1::Plan MustTakePlan(const std::string& name);
+  bool TookCancel(const std::string& name);
+  void ReportStep(const std::string& name, const std::string& plan_id, v1::StepStatus status,
+                  const std::string& step_id = "role/step");
+  void ReportOutcome(const std::string& name, const std::string& plan_id, bool succeeded,
+                     bool cancelled = false);
+  // Changed step and a good end.
+  void Complete(const std::string& name, const std::string& plan_id);
+
+  v1::Run Run(const std::string& run_id);
+  std::string StateOf(const std::string& run_id, const std::string& node);
+  std::vector<RunRecord> Runs();
+  NodeRecord NodeOf(const std::string& name);
+
+  testing::FakeClock clock_;
+  testing::FakeAgentSessions sessions_;
+  testing::FakeSecretSource secrets_;
+  FakeCompiler compiler_;
+  FileTree site_;
+  std::map<std::string, std::string> blobs_;
+  std::map<std::string, uint64_t> report_sequence_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<RunEngine> engine_;
+};
+
+}  // namespace muster::controller

@@ -1,0 +1,92 @@
+#include "controller/run/run_manager.h"
+
+#include "absl/synchronization/notification.h"
+#include "tests/unit/controller/run/run_fixture.h"
+
+namespace muster::controller {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::HasSubstr;
+
+class RunManagerTest : public RunFixture {
+ protected:
+  // Waits for the run's last event, watching it as a client would.
+  v1::Run AwaitEnd(RunManager& manager, const std::string& run_id) {
+    absl::Mutex mutex;
+    bool ready = true;
+    auto watch = manager.Watch(run_id, 0, [&] {
+      absl::MutexLock lock(&mutex);
+      ready = true;
+    });
+    EXPECT_OK(watch);
+    v1::Run end;
+    while (watch.ok() && !(*watch)->AtEnd()) {
+      {
+        absl::MutexLock lock(&mutex);
+        if (!mutex.AwaitWithTimeout(absl::Condition(&ready), absl::Seconds(20))) break;
+        ready = false;
+      }
+      while (RunEventPtr event = (*watch)->Next()) {
+        if (event->has_run_finished()) end = event->run_finished();
+      }
+    }
+    if (watch.ok()) (*watch)->Cancel();
+    return end;
+  }
+};
+
+TEST_F(RunManagerTest, CarriesARunFromThreads) {
+  sessions_.Connect("ua");
+  sessions_.Connect("ub");
+  RunManager manager(Collaborators());
+  ASSERT_OK(manager.Start());
+  v1::CreateRunRequest request;
+  request.set_bundle_sha256("site");
+  request.set_playbook("one.yaml");
+  const auto run = manager.Create(request, {"admin:alice", ""});
+  ASSERT_OK(run);
+  std::vector<std::thread> agents;
+  for (const char* uuid : {"ua", "ub", "uc"}) {
+    agents.emplace_back([&, uuid] {
+      v1::FactsReport facts;
+      facts.set_request_id(run->run_id() + "/0");
+      manager.OnFacts(uuid, facts);
+      for (uint64_t i = 1; i <= 20; ++i) {
+        v1::StepProgress progress;
+        progress.set_plan_id(run->run_id() + "/0");
+        manager.OnProgress(uuid, progress);
+        v1::Report report;
+        report.set_plan_id(run->run_id() + "/0");
+        report.set_report_sequence(i);
+        if (i < 20) {
+          report.mutable_step()->set_step_id("s" + std::to_string(i));
+          report.mutable_step()->set_status(v1::STEP_STATUS_OK);
+        } else {
+          report.mutable_outcome()->set_succeeded(true);
+        }
+        manager.OnReport(uuid, report);
+      }
+    });
+  }
+  for (std::thread& agent : agents) agent.join();
+  const v1::Run end = AwaitEnd(manager, run->run_id());
+  EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED);
+  ASSERT_EQ(end.nodes_size(), 2);
+  EXPECT_EQ(end.nodes(0).ok(), 19u);
+  manager.Stop();
+  // A later process shows the same from the store.
+  RunManager next(Collaborators());
+  ASSERT_OK(next.Start());
+  EXPECT_EQ(AwaitEnd(next, run->run_id()).nodes(1).ok(), 19u);
+}
+
+TEST_F(RunManagerTest, UnknownRunCannotBeWatched) {
+  RunManager manager(Collaborators());
+  ASSERT_OK(manager.Start());
+  EXPECT_THAT(manager.Watch("r-none", 0, [] {}),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("muster run list")));
+}
+
+}  // namespace
+}  // namespace muster::controller
