@@ -1,0 +1,123 @@
+#include "controller/service/inventory_service.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "common/base/status.h"
+#include "controller/enrollment/enrollment.h"
+#include "controller/inventory/inventory.h"
+#include "controller/run/playbook_compiler.h"
+#include "controller/store/soci_store.h"
+#include "controller/store/tables.h"
+#include "tests/fakes/fake_clock.h"
+#include "tests/fakes/status_matchers.h"
+
+namespace muster::controller {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr char kCluster[] = R"(
+cluster: demo
+nodes:
+  login1: {role: login}
+  c[001-003]: {role: compute}
+)";
+
+template <typename Request>
+Request With(const std::string& content, const std::string& path = "cluster.yaml") {
+  Request request;
+  v1::InventoryFile& file = *request.add_files();
+  file.set_path(path);
+  file.set_content(content);
+  return request;
+}
+
+class InventoryServiceTest : public ::testing::Test {
+ protected:
+  uint64_t MustApply(const std::string& content) {
+    v1::ApplyInventoryResponse response;
+    EXPECT_OK(service_.Apply(With<v1::ApplyInventoryRequest>(content), alice_, response));
+    changes_.assign(response.changes().begin(), response.changes().end());
+    return response.revision();
+  }
+
+  const Actor alice_ = {"admin:alice", "10.0.0.1:1"};
+  testing::FakeClock clock_;
+  std::unique_ptr<Store> store_ = *OpenStore(":memory:");
+  InventoryService service_{*store_, clock_};
+  std::vector<std::string> changes_;
+};
+
+TEST_F(InventoryServiceTest, MakesARevisionOnlyOfAChange) {
+  EXPECT_EQ(MustApply(kCluster), 1u);
+  EXPECT_FALSE(changes_.empty());
+  EXPECT_EQ(MustApply(std::string(kCluster) + "# only a comment\n"), 1u);
+  EXPECT_THAT(changes_, IsEmpty());
+  EXPECT_EQ(MustApply(std::string(kCluster) + "  c004: {role: compute}\n"), 2u);
+  EXPECT_THAT(changes_, ElementsAre(HasSubstr("c004")));
+  ASSERT_OK(store_->View([](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const auto events, txn.events().List(10, 0));
+    EXPECT_EQ(events.size(), 2u);
+    EXPECT_EQ(events[0].action, "inventory.apply");
+    EXPECT_EQ(events[0].actor, "admin:alice");
+    EXPECT_EQ(events[0].subject, "revision 2");
+    return absl::OkStatus();
+  }));
+}
+
+TEST_F(InventoryServiceTest, GivesBackWhatIsInForce) {
+  v1::GetInventoryResponse response;
+  EXPECT_THAT(service_.Get(response), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                               HasSubstr("muster inventory apply")));
+  MustApply(kCluster);
+  ASSERT_OK(service_.Get(response));
+  EXPECT_EQ(response.revision(), 1u);
+  EXPECT_EQ(response.applied_by(), "admin:alice");
+  EXPECT_EQ(response.files(0).content(), kCluster);
+  EXPECT_TRUE(nlohmann::ordered_json::parse(response.resolved_json()).contains("nodes"));
+}
+
+TEST_F(InventoryServiceTest, ChecksAndComparesWithoutStoring) {
+  v1::CheckInventoryResponse counts;
+  ASSERT_OK(service_.Check(With<v1::CheckInventoryRequest>(kCluster), counts));
+  EXPECT_EQ(counts.nodes(), 4u);
+  EXPECT_EQ(counts.groups(), 0u);
+  v1::DiffInventoryResponse diff;
+  ASSERT_OK(service_.Diff(With<v1::DiffInventoryRequest>(kCluster), diff));
+  EXPECT_FALSE(diff.changes().empty());
+  v1::GetInventoryResponse none;
+  EXPECT_THAT(service_.Get(none),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no inventory yet")));
+}
+
+TEST_F(InventoryServiceTest, WrongFilesAreRefusedWithTheirPlace) {
+  v1::CheckInventoryResponse response;
+  EXPECT_THAT(service_.Check(With<v1::CheckInventoryRequest>("cluster: x\nnodse: {}\n"), response),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("cluster.yaml:2:1")));
+  EXPECT_THAT(service_.Check({}, response),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no inventory file")));
+  for (const char* path : {"../x.yaml", "/etc/x.yaml", "", "a//b"}) {
+    EXPECT_THAT(service_.Check(With<v1::CheckInventoryRequest>(kCluster, path), response),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("relative")));
+  }
+  EXPECT_THAT(service_.Check(With<v1::CheckInventoryRequest>(std::string(4 << 20, '#')), response),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("bytes")));
+}
+
+TEST_F(InventoryServiceTest, RunsSeeTheRevisionsByNumber) {
+  MustApply(kCluster);
+  MustApply(std::string(kCluster) + "  c004: {role: compute}\n");
+  StoredInventory stored(*store_);
+  EXPECT_EQ(stored.Latest()->revision, 2u);
+  EXPECT_EQ((*stored.Get(1))->nodes().size(), 4u);
+  EXPECT_EQ((*stored.Get(2))->nodes().size(), 5u);
+  EXPECT_THAT(stored.Get(3).status(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("3")));
+}
+
+}  // namespace
+}  // namespace muster::controller

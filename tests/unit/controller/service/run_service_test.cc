@@ -1,0 +1,156 @@
+// RunService over a real connection of the loopback interface.
+#include "controller/service/run_service.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include "absl/strings/str_cat.h"
+#include "controller/run/run_manager.h"
+#include "tests/unit/controller/run/run_fixture.h"
+
+namespace muster::controller {
+namespace {
+
+using ::testing::HasSubstr;
+
+class RunServiceTest : public RunFixture {
+ protected:
+  void SetUp() override {
+    RunFixture::SetUp();
+    sessions_.Connect("ua");
+    manager_ = std::make_unique<RunManager>(Collaborators());
+    ASSERT_OK(manager_->Start());
+    service_ = std::make_unique<RunService>(*manager_, *store_);
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(service_.get());
+    server_ = builder.BuildAndStart();
+    stub_ = v1::RunService::NewStub(grpc::CreateChannel(absl::StrCat("127.0.0.1:", port),
+                                                        grpc::InsecureChannelCredentials()));
+  }
+  void TearDown() override {
+    server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
+    manager_->Stop();
+  }
+  std::string StartRun() {
+    v1::CreateRunRequest request;
+    request.set_bundle_sha256("site");
+    request.set_playbook("one.yaml");
+    request.set_limit("a");
+    const absl::StatusOr<v1::Run> run = manager_->Create(request, {"admin:alice", ""});
+    EXPECT_OK(run);
+    v1::FactsReport facts;
+    facts.set_request_id(run->run_id() + "/0");
+    manager_->OnFacts("ua", facts);
+    return run->run_id();
+  }
+  void Say(const std::string& run_id, uint64_t sequence, bool last) {
+    v1::Report report;
+    report.set_plan_id(run_id + "/0");
+    report.set_report_sequence(sequence);
+    if (last) {
+      report.mutable_outcome()->set_succeeded(true);
+    } else {
+      report.mutable_step()->set_step_id(absl::StrCat("s", sequence));
+      report.mutable_step()->set_status(v1::STEP_STATUS_OK);
+    }
+    manager_->OnReport("ua", report);
+  }
+
+  std::unique_ptr<RunManager> manager_;
+  std::unique_ptr<RunService> service_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<v1::RunService::Stub> stub_;
+};
+
+TEST_F(RunServiceTest, WatcherSeesEveryEventAndTheEnd) {
+  const std::string run_id = StartRun();
+  grpc::ClientContext context;
+  v1::WatchRunRequest request;
+  request.set_run_id(run_id);
+  auto reader = stub_->WatchRun(&context, request);
+  v1::RunEvent event;
+  ASSERT_TRUE(reader->Read(&event));
+  EXPECT_EQ(event.play_started().name(), "only");
+  for (uint64_t i = 1; i <= 50; ++i) Say(run_id, i, i == 50);
+  int steps = 0;
+  uint64_t last = event.sequence();
+  while (reader->Read(&event)) {
+    EXPECT_GT(event.sequence(), last);
+    last = event.sequence();
+    if (event.has_step()) ++steps;
+  }
+  EXPECT_TRUE(reader->Finish().ok());
+  EXPECT_EQ(steps, 49);
+  EXPECT_EQ(event.run_finished().state(), v1::RUN_STATE_SUCCEEDED);
+
+  v1::GetRunRequest get;
+  get.set_run_id(run_id);
+  v1::GetRunResponse got;
+  grpc::ClientContext second;
+  ASSERT_TRUE(stub_->GetRun(&second, get, &got).ok());
+  EXPECT_EQ(got.run().nodes(0).ok(), 49u);
+  v1::ListStepResultsRequest list;
+  list.set_run_id(run_id);
+  v1::ListStepResultsResponse results;
+  grpc::ClientContext third;
+  ASSERT_TRUE(stub_->ListStepResults(&third, list, &results).ok());
+  EXPECT_EQ(results.results_size(), 49);
+  list.set_failed_only(true);
+  grpc::ClientContext fourth;
+  ASSERT_TRUE(stub_->ListStepResults(&fourth, list, &results).ok());
+  EXPECT_EQ(results.results_size(), 0);
+}
+
+TEST_F(RunServiceTest, WatcherMayLeaveAndTheRunGoesOn) {
+  const std::string run_id = StartRun();
+  {
+    grpc::ClientContext context;
+    v1::WatchRunRequest request;
+    request.set_run_id(run_id);
+    auto reader = stub_->WatchRun(&context, request);
+    v1::RunEvent event;
+    ASSERT_TRUE(reader->Read(&event));
+    context.TryCancel();
+    while (reader->Read(&event)) {
+    }
+    EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  }
+  Say(run_id, 1, true);
+  grpc::ClientContext context;
+  v1::WatchRunRequest request;
+  request.set_run_id(run_id);
+  auto reader = stub_->WatchRun(&context, request);
+  v1::RunEvent event;
+  while (reader->Read(&event)) {
+  }
+  EXPECT_TRUE(reader->Finish().ok());
+  EXPECT_TRUE(event.has_run_finished());
+}
+
+TEST_F(RunServiceTest, UnknownRunsAndStrangersAreRefused) {
+  grpc::ClientContext context;
+  v1::WatchRunRequest watch;
+  watch.set_run_id("r-none");
+  auto reader = stub_->WatchRun(&context, watch);
+  v1::RunEvent event;
+  EXPECT_FALSE(reader->Read(&event));
+  const grpc::Status status = reader->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_THAT(status.error_message(), HasSubstr("r-none"));
+  // No certificate, no run: the caller is who the connection says.
+  v1::CreateRunRequest create;
+  create.set_bundle_sha256("site");
+  create.set_playbook("one.yaml");
+  v1::CreateRunResponse created;
+  grpc::ClientContext second;
+  EXPECT_EQ(stub_->CreateRun(&second, create, &created).error_code(),
+            grpc::StatusCode::UNAUTHENTICATED);
+  grpc::ClientContext third;
+  v1::ListRunsResponse runs;
+  ASSERT_TRUE(stub_->ListRuns(&third, {}, &runs).ok());
+  EXPECT_EQ(runs.runs_size(), 0);
+}
+
+}  // namespace
+}  // namespace muster::controller
