@@ -11,8 +11,7 @@ namespace muster::agent {
 namespace {
 
 absl::Status Refuse(absl::string_view field, absl::string_view value, absl::string_view why) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, ": '", absl::CHexEscape(value), "' ", why));
+  return absl::InvalidArgumentError(absl::StrCat(field, ": '", absl::CHexEscape(value), "' ", why));
 }
 
 }  // namespace

@@ -27,19 +27,19 @@ class Directory final : public Resource {
   absl::StatusOr<std::vector<Change>> Check() override {
     ASSIGN_OR_RETURN(const auto stat, context_.files.Stat(spec_.path()));
     if (stat.has_value() && stat->type != sys::FileType::kDirectory)
-      return absl::InvalidArgumentError(absl::StrCat(
-          spec_.path(), " exists on the node and is not a directory",
-          stat->type == sys::FileType::kSymlink ? " but a symbolic link" : "",
-          "; remove it in an earlier task"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(spec_.path(), " exists on the node and is not a directory",
+                       stat->type == sys::FileType::kSymlink ? " but a symbolic link" : "",
+                       "; remove it in an earlier task"));
     const bool absent = spec_.state() == v1::PRESENCE_ABSENT;
     if (absent) {
       if (!stat.has_value()) return std::vector<Change>{};
       if (!spec_.recursive()) {
         ASSIGN_OR_RETURN(const auto names, context_.files.List(spec_.path()));
         if (!names.empty())
-          return absl::InvalidArgumentError(absl::StrCat(
-              spec_.path(), " is not empty (it holds ", names.front(),
-              "); set recursive: true to remove what is inside too"));
+          return absl::InvalidArgumentError(
+              absl::StrCat(spec_.path(), " is not empty (it holds ", names.front(),
+                           "); set recursive: true to remove what is inside too"));
       }
       return std::vector<Change>{{"state", "present", "absent"}};
     }
@@ -56,7 +56,8 @@ class Directory final : public Resource {
       return context_.files.Remove(spec_.path(), spec_.recursive());
     ASSIGN_OR_RETURN(const sys::FileAttributes attributes,
                      ResolveOwnership(ownership_, context_.accounts));
-    RETURN_IF_ERROR(context_.files.MakeDirectory(spec_.path(), attributes.mode.value_or(kDefaultMode)));
+    RETURN_IF_ERROR(
+        context_.files.MakeDirectory(spec_.path(), attributes.mode.value_or(kDefaultMode)));
     return context_.files.SetAttributes(spec_.path(), attributes);
   }
 

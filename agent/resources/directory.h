@@ -9,7 +9,7 @@
 namespace muster::agent {
 
 // Of a step whose resource is set to this type. Errors and parameters as in MakeResource().
-absl::StatusOr<std::unique_ptr<Resource>> MakeDirectory(const v1::Step& step, ResourceContext& context,
-                                                   bool want_diff);
+absl::StatusOr<std::unique_ptr<Resource>> MakeDirectory(const v1::Step& step,
+                                                        ResourceContext& context, bool want_diff);
 
 }  // namespace muster::agent

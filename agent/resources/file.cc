@@ -34,12 +34,12 @@ class File final : public Resource {
 
   absl::StatusOr<std::vector<Change>> Check() override {
     ASSIGN_OR_RETURN(const auto stat, context_.files.Stat(spec_.path()));
-    if (stat.has_value() && (stat->type == sys::FileType::kDirectory ||
-                             stat->type == sys::FileType::kOther))
-      return absl::InvalidArgumentError(absl::StrCat(
-          spec_.path(), " is ", stat->type == sys::FileType::kOther ? "a device or a socket"
-                                                                    : "a directory",
-          " on the node; a file does not replace it: remove it in an earlier task"));
+    if (stat.has_value() &&
+        (stat->type == sys::FileType::kDirectory || stat->type == sys::FileType::kOther))
+      return absl::InvalidArgumentError(
+          absl::StrCat(spec_.path(), " is ",
+                       stat->type == sys::FileType::kOther ? "a device or a socket" : "a directory",
+                       " on the node; a file does not replace it: remove it in an earlier task"));
     if (spec_.state() == v1::PRESENCE_ABSENT) return CheckAbsent(stat);
 
     ASSIGN_OR_RETURN(const sys::FileAttributes attributes,
@@ -116,13 +116,13 @@ class File final : public Resource {
   absl::StatusOr<std::optional<Change>> CompareContent(const sys::FileStat& stat) {
     const bool same_size = stat.size == size_;
     if (!same_size && (!want_diff_ || stat.size > kMaxDiffInput))
-      return std::optional<Change>(Change{
-          "content", absl::StrCat(stat.size, " bytes"), Describe(sha256_, size_)});
+      return std::optional<Change>(
+          Change{"content", absl::StrCat(stat.size, " bytes"), Describe(sha256_, size_)});
     ASSIGN_OR_RETURN(const std::string now, context_.files.Read(spec_.path(), stat.size));
     const std::string digest = Sha256Hex(now);
     if (digest == sha256_) return std::optional<Change>();
-    return std::optional<Change>(Change{
-        "content", Describe(digest, now.size()), Describe(sha256_, size_), Diff(now)});
+    return std::optional<Change>(
+        Change{"content", Describe(digest, now.size()), Describe(sha256_, size_), Diff(now)});
   }
 
   absl::Status Validate(const std::string& path, ApplyObserver& observer) {
@@ -134,9 +134,9 @@ class File final : public Resource {
     const absl::Status status = sys::CheckSuccess(spec, result);
     if (status.ok()) return status;
     // The temporary name means nothing to the reader, and is gone by now.
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the new content of ", spec_.path(), " was refused, the old one stays: ",
-        absl::StrReplaceAll(std::string(status.message()), {{path, spec_.path()}})));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the new content of ", spec_.path(), " was refused, the old one stays: ",
+                     absl::StrReplaceAll(std::string(status.message()), {{path, spec_.path()}})));
   }
 
   const v1::FileResource spec_;

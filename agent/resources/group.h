@@ -10,6 +10,6 @@ namespace muster::agent {
 
 // Of a step whose resource is set to this type. Errors and parameters as in MakeResource().
 absl::StatusOr<std::unique_ptr<Resource>> MakeGroup(const v1::Step& step, ResourceContext& context,
-                                                   bool want_diff);
+                                                    bool want_diff);
 
 }  // namespace muster::agent

@@ -36,7 +36,8 @@ class Hostname final : public Resource {
 
   absl::Status Apply(ApplyObserver& observer) override {
     // The file first: what a reboot in between finds is the new name.
-    RETURN_IF_ERROR(context_.files.WriteAtomically(kFile, absl::StrCat(name_, "\n"), {.mode = 0644}));
+    RETURN_IF_ERROR(
+        context_.files.WriteAtomically(kFile, absl::StrCat(name_, "\n"), {.mode = 0644}));
     return sys::RunChecked(context_.processes, {.argv = {"hostname", name_}}).status();
   }
 

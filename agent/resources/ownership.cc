@@ -39,14 +39,14 @@ absl::StatusOr<std::vector<Change>> CompareOwnership(const sys::FileStat& now,
   if (want.uid.has_value() && *want.uid != now.uid) {
     ASSIGN_OR_RETURN(const auto before, accounts.UserName(now.uid));
     ASSIGN_OR_RETURN(const auto after, accounts.UserName(*want.uid));
-    changes.push_back({"owner", before.value_or(absl::StrCat(now.uid)),
-                       after.value_or(absl::StrCat(*want.uid))});
+    changes.push_back(
+        {"owner", before.value_or(absl::StrCat(now.uid)), after.value_or(absl::StrCat(*want.uid))});
   }
   if (want.gid.has_value() && *want.gid != now.gid) {
     ASSIGN_OR_RETURN(const auto before, accounts.GroupName(now.gid));
     ASSIGN_OR_RETURN(const auto after, accounts.GroupName(*want.gid));
-    changes.push_back({"group", before.value_or(absl::StrCat(now.gid)),
-                       after.value_or(absl::StrCat(*want.gid))});
+    changes.push_back(
+        {"group", before.value_or(absl::StrCat(now.gid)), after.value_or(absl::StrCat(*want.gid))});
   }
   if (want.mode.has_value() && *want.mode != now.mode)
     changes.push_back({"mode", FormatMode(now.mode), FormatMode(*want.mode)});

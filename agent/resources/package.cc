@@ -17,13 +17,12 @@ namespace {
 constexpr absl::Duration kLatestMaxAge = absl::Hours(1);
 
 PackageObserver Forward(ApplyObserver& observer) {
-  return {.on_activity = [&observer](absl::string_view activity,
-                                     std::optional<float> percent) {
-            observer.OnActivity(activity, percent);
-          },
-          .on_output = [&observer](absl::string_view line) {
-            observer.OnOutput(absl::StrCat(line, "\n"));
-          }};
+  return {.on_activity =
+              [&observer](absl::string_view activity, std::optional<float> percent) {
+                observer.OnActivity(activity, percent);
+              },
+          .on_output =
+              [&observer](absl::string_view line) { observer.OnOutput(absl::StrCat(line, "\n")); }};
 }
 
 // "1.2-3", or "1.2*" for every version that begins so.
@@ -137,8 +136,8 @@ absl::StatusOr<std::unique_ptr<Resource>> MakePackage(const v1::Step& step,
   for (const std::string& name : spec.names()) {
     RETURN_IF_ERROR(CheckName("names", name));
     if (absl::StrContains(name, '='))
-      return absl::InvalidArgumentError(absl::StrCat(
-          "names: '", name, "' holds a version; write it in the field version"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("names: '", name, "' holds a version; write it in the field version"));
   }
   if (!spec.version().empty()) {
     RETURN_IF_ERROR(CheckName("version", spec.version()));

@@ -45,9 +45,7 @@ class PackageRepository final : public Resource {
       files_[1].content = absl::StrCat(absl::StripAsciiWhitespace(spec_.key()), "\n");
   }
 
-  std::string Id() const override {
-    return absl::StrCat("package_repository[", spec_.name(), "]");
-  }
+  std::string Id() const override { return absl::StrCat("package_repository[", spec_.name(), "]"); }
 
   absl::StatusOr<std::vector<Change>> Check() override {
     std::vector<Change> changes;
@@ -70,21 +68,20 @@ class PackageRepository final : public Resource {
     // The key first: a source must never stand without the key that checks it.
     for (const size_t i : {1, 0}) RETURN_IF_ERROR(Put(files_[i].path, files_[i].content));
     const PackageObserver packages = {
-        .on_activity = [&observer](absl::string_view activity,
-                                   std::optional<float> percent) {
-          observer.OnActivity(activity, percent);
-        },
-        .on_output = [&observer](absl::string_view line) {
-          observer.OnOutput(absl::StrCat(line, "\n"));
-        }};
+        .on_activity =
+            [&observer](absl::string_view activity, std::optional<float> percent) {
+              observer.OnActivity(activity, percent);
+            },
+        .on_output =
+            [&observer](absl::string_view line) { observer.OnOutput(absl::StrCat(line, "\n")); }};
     const absl::Status status = context_.packages.Update(absl::ZeroDuration(), packages);
     if (status.ok()) return status;
     // Back to what was there: every later use of apt-get would fail on this source, and the next
     // run would find nothing to do here.
     for (const size_t i : {0, 1}) RETURN_IF_ERROR(Put(files_[i].path, before[i]));
-    return Annotate(status, absl::StrCat("package repository '", spec_.name(), "' (",
-                                         absl::StrJoin(spec_.uris(), " "),
-                                         ") was put back as it was"));
+    return Annotate(status,
+                    absl::StrCat("package repository '", spec_.name(), "' (",
+                                 absl::StrJoin(spec_.uris(), " "), ") was put back as it was"));
   }
 
  private:

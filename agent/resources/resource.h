@@ -18,7 +18,7 @@ namespace muster::agent {
 
 // One difference between the node and the desired state.
 struct Change {
-  std::string field;   // "content", "mode", "package munge"
+  std::string field;  // "content", "mode", "package munge"
   std::string before;
   std::string after;
   std::string diff;  // unified diff of a text; empty where there is none

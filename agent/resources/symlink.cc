@@ -24,10 +24,10 @@ class Symlink final : public Resource {
       if (absent) return std::vector<Change>{};
       return std::vector<Change>{{"target", "absent", spec_.target()}};
     }
-    if (stat->type != sys::FileType::kSymlink &&
-        (absent || stat->type != sys::FileType::kRegular))
+    if (stat->type != sys::FileType::kSymlink && (absent || stat->type != sys::FileType::kRegular))
       return absl::InvalidArgumentError(
-          absl::StrCat(spec_.path(), " exists on the node and is not a symbolic link; remove it in "
+          absl::StrCat(spec_.path(),
+                       " exists on the node and is not a symbolic link; remove it in "
                        "an earlier task"));
     if (stat->type == sys::FileType::kRegular)
       return std::vector<Change>{{"target", "a regular file", spec_.target()}};

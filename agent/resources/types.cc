@@ -23,16 +23,11 @@ struct ResourceType {
   absl::StatusOr<std::unique_ptr<Resource>> (*make)(const v1::Step&, ResourceContext&, bool);
 };
 constexpr ResourceType kResourceTypes[] = {
-    {v1::Step::kPackage, &MakePackage},
-    {v1::Step::kPackageRepository, &MakePackageRepository},
-    {v1::Step::kFile, &MakeFile},
-    {v1::Step::kDirectory, &MakeDirectory},
-    {v1::Step::kSymlink, &MakeSymlink},
-    {v1::Step::kUnit, &MakeUnit},
-    {v1::Step::kUser, &MakeUser},
-    {v1::Step::kGroup, &MakeGroup},
-    {v1::Step::kCommand, &MakeCommand},
-    {v1::Step::kHostname, &MakeHostname},
+    {v1::Step::kPackage, &MakePackage}, {v1::Step::kPackageRepository, &MakePackageRepository},
+    {v1::Step::kFile, &MakeFile},       {v1::Step::kDirectory, &MakeDirectory},
+    {v1::Step::kSymlink, &MakeSymlink}, {v1::Step::kUnit, &MakeUnit},
+    {v1::Step::kUser, &MakeUser},       {v1::Step::kGroup, &MakeGroup},
+    {v1::Step::kCommand, &MakeCommand}, {v1::Step::kHostname, &MakeHostname},
 };
 
 }  // namespace

@@ -77,9 +77,9 @@ class Unit final : public Resource {
 
   absl::Status CheckLoaded(const UnitStatus& status) const {
     if (status.load_state == "not-found" && NeedsUnit())
-      return absl::FailedPreconditionError(
-          absl::StrCat("unit '", spec_.name(),
-                       "' does not exist on the node; is its package installed and its name right?"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          "unit '", spec_.name(),
+          "' does not exist on the node; is its package installed and its name right?"));
     if ((status.load_state == "bad-setting" || status.load_state == "error") && NeedsUnit())
       return absl::InvalidArgumentError(
           absl::StrCat("systemd cannot read the file of '", spec_.name(), "' (", status.load_state,

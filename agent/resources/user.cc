@@ -32,8 +32,10 @@ class UserAccount final : public Resource {
     RETURN_IF_ERROR(CheckUidIsFree(user));
     ASSIGN_OR_RETURN(const std::optional<gid_t> primary, PrimaryGid());
     RETURN_IF_ERROR(CheckGroupsExist());
-    if (user.has_value()) changes = CompareAccount(*user, primary);
-    else changes.push_back({"state", "absent", "present"});
+    if (user.has_value())
+      changes = CompareAccount(*user, primary);
+    else
+      changes.push_back({"state", "absent", "present"});
     RETURN_IF_ERROR(CompareKeys(user, changes));
     return changes;
   }
@@ -109,7 +111,9 @@ class UserAccount final : public Resource {
     return changes;
   }
 
-  std::string KeysText() const { return absl::StrCat(absl::StrJoin(spec_.authorized_keys(), "\n"), "\n"); }
+  std::string KeysText() const {
+    return absl::StrCat(absl::StrJoin(spec_.authorized_keys(), "\n"), "\n");
+  }
 
   std::string HomeOf(const std::optional<User>& user) const {
     if (!spec_.home().empty()) return spec_.home();
@@ -130,16 +134,16 @@ class UserAccount final : public Resource {
 
   absl::Status SaveAccount() {
     ASSIGN_OR_RETURN(const auto user, context_.accounts.FindUser(spec_.name()));
-    UserChange change = {.name = spec_.name(),
-                         .system = spec_.system(),
-                         .create_home = spec_.create_home()};
+    UserChange change = {
+        .name = spec_.name(), .system = spec_.system(), .create_home = spec_.create_home()};
     // Of an existing account only what differs: usermod refuses to touch the uid of a user who
     // has processes, even where it stays the same.
-    if (spec_.has_uid() && (!user.has_value() || user->uid != spec_.uid())) change.uid = spec_.uid();
+    if (spec_.has_uid() && (!user.has_value() || user->uid != spec_.uid()))
+      change.uid = spec_.uid();
     if (!spec_.primary_group().empty()) change.primary_group = spec_.primary_group();
-    change.add_groups = user.has_value()
-                            ? MissingGroups(*user)
-                            : std::vector<std::string>(spec_.groups().begin(), spec_.groups().end());
+    change.add_groups =
+        user.has_value() ? MissingGroups(*user)
+                         : std::vector<std::string>(spec_.groups().begin(), spec_.groups().end());
     if (!spec_.comment().empty()) change.comment = spec_.comment();
     if (!spec_.home().empty() && (!user.has_value() || user->home != spec_.home()))
       change.home = spec_.home();
@@ -155,9 +159,9 @@ class UserAccount final : public Resource {
     const std::string home = HomeOf(user), folder = absl::StrCat(home, "/.ssh");
     ASSIGN_OR_RETURN(const auto home_stat, context_.files.Stat(home));
     if (!home_stat.has_value())
-      return absl::FailedPreconditionError(absl::StrCat(
-          "authorized_keys: the home directory ", home,
-          " does not exist; set create_home: true, or create it in an earlier task"));
+      return absl::FailedPreconditionError(
+          absl::StrCat("authorized_keys: the home directory ", home,
+                       " does not exist; set create_home: true, or create it in an earlier task"));
     ASSIGN_OR_RETURN(const auto stat, context_.files.Stat(folder));
     // The user owns the place: a link there could lead root's hand anywhere.
     if (stat.has_value() && stat->type != sys::FileType::kDirectory)
@@ -186,8 +190,9 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeUser(const v1::Step& step, Resourc
   if (!spec.home().empty() && spec.home() != "/") RETURN_IF_ERROR(CheckPath("home", spec.home()));
   if (!spec.shell().empty()) RETURN_IF_ERROR(CheckPath("shell", spec.shell()));
   // A colon or a line break would write other fields of /etc/passwd, or another account.
-  for (const auto& [field, text] : {std::pair<const char*, const std::string&>("comment", spec.comment()),
-                                    {"password_hash", spec.password_hash()}}) {
+  for (const auto& [field, text] :
+       {std::pair<const char*, const std::string&>("comment", spec.comment()),
+        {"password_hash", spec.password_hash()}}) {
     if (text.find_first_of(":\n\r") != std::string::npos)
       return absl::InvalidArgumentError(absl::StrCat(field, ": holds a colon or a line break"));
   }

@@ -51,9 +51,9 @@ std::vector<std::string> GroupsOf(const std::string& user, gid_t primary) {
   std::string buffer;
   for (const gid_t gid : ids) {
     if (gid == primary) continue;
-    const auto record = Lookup<group>("group", buffer, [gid](group* g, char* b, size_t n, group** r) {
-      return ::getgrgid_r(gid, g, b, n, r);
-    });
+    const auto record = Lookup<group>(
+        "group", buffer,
+        [gid](group* g, char* b, size_t n, group** r) { return ::getgrgid_r(gid, g, b, n, r); });
     if (record.ok() && record->has_value()) names.emplace_back((*record)->gr_name);
   }
   std::sort(names.begin(), names.end());
@@ -85,9 +85,10 @@ absl::StatusOr<std::optional<User>> SystemAccounts::FindUser(const std::string& 
                .shell = record->pw_shell};
   user.groups = GroupsOf(user.name, user.gid);
   std::string shadow_buffer;
-  const auto shadow = Lookup<spwd>("shadow", shadow_buffer, [&name](spwd* s, char* b, size_t n, spwd** r) {
-    return ::getspnam_r(name.c_str(), s, b, n, r);
-  });
+  const auto shadow =
+      Lookup<spwd>("shadow", shadow_buffer, [&name](spwd* s, char* b, size_t n, spwd** r) {
+        return ::getspnam_r(name.c_str(), s, b, n, r);
+      });
   if (shadow.ok() && shadow->has_value()) user.password_hash = (*shadow)->sp_pwdp;
   return std::optional<User>(std::move(user));
 }
@@ -139,8 +140,10 @@ absl::Status SystemAccounts::SaveUser(const UserChange& change) {
     // "A group of the user's name" also where such a group exists already.
     if (!change.primary_group.has_value()) {
       ASSIGN_OR_RETURN(const std::optional<Group> own, FindGroup(change.name));
-      if (own.has_value()) AddFlag(argv, "--gid", change.name);
-      else argv.emplace_back("--user-group");
+      if (own.has_value())
+        AddFlag(argv, "--gid", change.name);
+      else
+        argv.emplace_back("--user-group");
     }
   }
   if (change.uid.has_value()) AddFlag(argv, "--uid", absl::StrCat(*change.uid));

@@ -39,7 +39,8 @@ std::string UnknownPackage(absl::string_view line) {
   constexpr absl::string_view kPackage = "E: Package '";
   if (absl::StartsWith(line, kLocate))
     return std::string(absl::StripAsciiWhitespace(line.substr(kLocate.size())));
-  if (absl::StartsWith(line, kPackage) && absl::StrContains(line, "has no installation candidate")) {
+  if (absl::StartsWith(line, kPackage) &&
+      absl::StrContains(line, "has no installation candidate")) {
     line.remove_prefix(kPackage.size());
     return std::string(line.substr(0, line.find('\'')));
   }
@@ -70,8 +71,8 @@ std::optional<AptProgress> ParseAptProgress(absl::string_view line) {
     AptProgress progress;
     progress.is_error = error;
     progress.activity = error ? absl::StrCat(parts[1], ": ", message) : LowerFirst(message);
-    progress.percent = download ? percent * kDownloadShare
-                                : 100 * kDownloadShare + percent * (1 - kDownloadShare);
+    progress.percent =
+        download ? percent * kDownloadShare : 100 * kDownloadShare + percent * (1 - kDownloadShare);
     return progress;
   }
   return std::nullopt;

@@ -13,8 +13,8 @@ namespace muster::agent {
 
 // One line of APT::Status-Fd.
 struct AptProgress {
-  std::string activity;  // "unpacking munge (amd64)"
-  float percent = 0;     // of the whole transaction: downloads are its first third
+  std::string activity;   // "unpacking munge (amd64)"
+  float percent = 0;      // of the whole transaction: downloads are its first third
   bool is_error = false;  // of one package; `activity` is what dpkg said
 };
 

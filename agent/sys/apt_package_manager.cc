@@ -35,21 +35,29 @@ void Say(const PackageObserver& observer, absl::string_view activity) {
 
 // Unattended: keep changed configuration files, ask nothing, wait for the lock.
 std::vector<std::string> AptGet(const std::vector<std::string>& arguments) {
-  std::vector<std::string> argv = {
-      "apt-get", "--yes", "--quiet",
-      "-o", absl::StrCat("APT::Status-Fd=", sys::kStatusFd),
-      "-o", "Dpkg::Options::=--force-confdef",
-      "-o", "Dpkg::Options::=--force-confold",
-      "-o", absl::StrCat("DPkg::Lock::Timeout=", kAptLockTimeout),
-      "-o", "Dpkg::Use-Pty=0",
-      "-o", "Acquire::Retries=3"};
+  std::vector<std::string> argv = {"apt-get",
+                                   "--yes",
+                                   "--quiet",
+                                   "-o",
+                                   absl::StrCat("APT::Status-Fd=", sys::kStatusFd),
+                                   "-o",
+                                   "Dpkg::Options::=--force-confdef",
+                                   "-o",
+                                   "Dpkg::Options::=--force-confold",
+                                   "-o",
+                                   absl::StrCat("DPkg::Lock::Timeout=", kAptLockTimeout),
+                                   "-o",
+                                   "Dpkg::Use-Pty=0",
+                                   "-o",
+                                   "Acquire::Retries=3"};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
   return argv;
 }
 
 std::vector<std::string> TransactionArguments(const PackageTransaction& transaction) {
-  std::vector<std::string> arguments = {
-      "install", transaction.install_recommends ? "--install-recommends" : "--no-install-recommends"};
+  std::vector<std::string> arguments = {"install", transaction.install_recommends
+                                                       ? "--install-recommends"
+                                                       : "--no-install-recommends"};
   // Going back in version is meant only where a version was asked for.
   const bool exact = std::any_of(transaction.install.begin(), transaction.install.end(),
                                  [](const std::string& p) { return absl::StrContains(p, '='); });
@@ -120,7 +128,8 @@ bool AptPackageManager::ListsAreOlderThan(absl::Duration max_age) {
   if (fetched == absl::InfinitePast() || clock_.Now() - fetched > max_age) return true;
   std::vector<std::string> sources = {kSourcesFile, kSourcesFolder};
   if (const auto names = files_.List(kSourcesFolder); names.ok())
-    for (const std::string& name : *names) sources.push_back(absl::StrCat(kSourcesFolder, "/", name));
+    for (const std::string& name : *names)
+      sources.push_back(absl::StrCat(kSourcesFolder, "/", name));
   for (const std::string& path : sources) {
     const auto stat = files_.Stat(path);
     if (stat.ok() && stat->has_value() && absl::FromUnixNanos((*stat)->modified_ns) > fetched)
@@ -169,7 +178,8 @@ absl::StatusOr<sys::ProcessResult> AptPackageManager::RunTool(std::vector<std::s
     const auto progress = ParseAptProgress(line);
     if (!progress.has_value() || !observer.on_activity) return;
     std::string now = absl::StrCat(progress->activity, static_cast<int>(progress->percent));
-    if (std::exchange(said, now) != now) observer.on_activity(progress->activity, progress->percent);
+    if (std::exchange(said, now) != now)
+      observer.on_activity(progress->activity, progress->percent);
   };
   return processes_.Run(spec);
 }
@@ -198,8 +208,7 @@ absl::Status AptPackageManager::UpdateLists(absl::Duration max_age,
   Say(observer, "fetching the lists of the package repositories");
   const absl::Time started = clock_.Now();
   // Without this option apt-get calls it a success when a repository did not answer.
-  const std::vector<std::string> argv =
-      AptGet({"update", "-o", "APT::Update::Error-Mode=any"});
+  const std::vector<std::string> argv = AptGet({"update", "-o", "APT::Update::Error-Mode=any"});
   ASSIGN_OR_RETURN(const sys::ProcessResult result, RunTool(argv, observer));
   if (!result.ok()) {
     const AptFailure failure = ParseAptFailure(result.output);
@@ -209,7 +218,8 @@ absl::Status AptPackageManager::UpdateLists(absl::Duration max_age,
   }
   // The time of the start, because a repository file may have been written meanwhile.
   return files_.WriteAtomically(Stamp(options_.work_folder),
-                                absl::StrCat(absl::FormatTime(started, absl::UTCTimeZone()), "\n"), {.mode = 0600});
+                                absl::StrCat(absl::FormatTime(started, absl::UTCTimeZone()), "\n"),
+                                {.mode = 0600});
 }
 
 absl::Status AptPackageManager::Update(absl::Duration max_age, const PackageObserver& observer) {
@@ -228,9 +238,9 @@ absl::StatusOr<bool> AptPackageManager::Remedy(const AptFailure& failure,
       return true;
     case AptRemedy::kConfigureAll: {
       Say(observer, "repairing an interrupted package transaction (dpkg --configure -a)");
-      ASSIGN_OR_RETURN(const sys::ProcessResult result,
-                       RunTool({"dpkg", "--force-confdef", "--force-confold", "--configure", "-a"},
-                               observer));
+      ASSIGN_OR_RETURN(
+          const sys::ProcessResult result,
+          RunTool({"dpkg", "--force-confdef", "--force-confold", "--configure", "-a"}, observer));
       return result.ok();
     }
     case AptRemedy::kFixBroken: {
@@ -259,13 +269,13 @@ absl::Status AptPackageManager::Explain(const AptFailure& failure,
   std::vector<std::string> messages;
   for (const std::string& name : failure.unknown) {
     std::string hint;
-    const auto known =
-        processes_.Run({.argv = {"apt-cache", "pkgnames", name.substr(0, std::min<size_t>(2, name.size()))},
-                        .max_output = size_t{4} << 20});
+    const auto known = processes_.Run(
+        {.argv = {"apt-cache", "pkgnames", name.substr(0, std::min<size_t>(2, name.size()))},
+         .max_output = size_t{4} << 20});
     if (known.ok() && known->ok())
       hint = DidYouMean(name, absl::StrSplit(known->out, '\n', absl::SkipEmpty()));
-    messages.push_back(absl::StrCat("package '", name,
-                                    "' does not exist in the node's repositories", hint));
+    messages.push_back(
+        absl::StrCat("package '", name, "' does not exist in the node's repositories", hint));
   }
   return absl::NotFoundError(
       absl::StrCat(absl::StrJoin(messages, "; "),

@@ -64,8 +64,7 @@ absl::StatusOr<BusHandle> OpenSystemd(const std::string& address) {
     result = sd_bus_open_system(&raw);
     if (result >= 0) bus.reset(raw);
   }
-  if (result < 0)
-    return ErrnoStatus(-result, "connecting to systemd (is it this machine's init?)");
+  if (result < 0) return ErrnoStatus(-result, "connecting to systemd (is it this machine's init?)");
   sd_bus_set_method_call_timeout(bus.get(), kCallTimeoutMicroseconds);
   return bus;
 }

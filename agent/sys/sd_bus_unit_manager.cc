@@ -102,9 +102,9 @@ absl::StatusOr<std::string> Property(sd_bus* bus, const std::string& path, const
 }
 
 absl::StatusOr<UnitStatus> ReadStatus(sd_bus* bus, const std::string& unit) {
-  ASSIGN_OR_RETURN(const MessageHandle reply,
-                   CallManager(bus, "LoadUnit", absl::StrCat("reading unit ", unit), "s",
-                               unit.c_str()));
+  ASSIGN_OR_RETURN(
+      const MessageHandle reply,
+      CallManager(bus, "LoadUnit", absl::StrCat("reading unit ", unit), "s", unit.c_str()));
   const char* path = nullptr;
   if (const int result = sd_bus_message_read(reply.get(), "o", &path); result < 0)
     return ErrnoStatus(-result, absl::StrCat("reading unit ", unit));
@@ -147,9 +147,9 @@ absl::Status SdBusUnitManager::Run(UnitJob job, const std::string& unit) {
   JobResults results;
   ASSIGN_OR_RETURN(const BusHandle bus, OpenSystemd(address_));
   sd_bus_slot* raw_slot = nullptr;
-  const int matched = sd_bus_match_signal(bus.get(), &raw_slot, internal::kService,
-                                          internal::kManagerPath, internal::kManager, "JobRemoved",
-                                          &OnJobRemoved, &results);
+  const int matched =
+      sd_bus_match_signal(bus.get(), &raw_slot, internal::kService, internal::kManagerPath,
+                          internal::kManager, "JobRemoved", &OnJobRemoved, &results);
   if (matched < 0) return ErrnoStatus(-matched, what);
   const SlotHandle slot(raw_slot);
   RETURN_IF_ERROR(CallManager(bus.get(), "Subscribe", what, "").status());
@@ -163,9 +163,8 @@ absl::Status SdBusUnitManager::Run(UnitJob job, const std::string& unit) {
   const std::string& result = results[path];
   const ResultRow* meaning = RowOf(result);
   if (meaning == nullptr || !meaning->good)
-    return absl::InternalError(absl::StrCat(what, ": ",
-                                            meaning == nullptr ? result : meaning->meaning,
-                                            JournalOf(unit)));
+    return absl::InternalError(
+        absl::StrCat(what, ": ", meaning == nullptr ? result : meaning->meaning, JournalOf(unit)));
   if (job == UnitJob::kStop) return absl::OkStatus();
   // A service of Type=simple counts as started before its program has said anything.
   ASSIGN_OR_RETURN(const UnitStatus status, ReadStatus(bus.get(), unit));
@@ -180,7 +179,8 @@ absl::Status SdBusUnitManager::SetEnabled(const std::string& unit, bool enabled)
   ASSIGN_OR_RETURN(const BusHandle bus, OpenSystemd(address_));
   if (!enabled) {
     RETURN_IF_ERROR(CallManager(bus.get(), "DisableUnitFiles", what, "asb", 1, unit.c_str(),
-                                /*runtime=*/0).status());
+                                /*runtime=*/0)
+                        .status());
     return Reload(bus.get());
   }
   ASSIGN_OR_RETURN(const MessageHandle reply,
@@ -200,10 +200,12 @@ absl::Status SdBusUnitManager::SetMasked(const std::string& unit, bool masked) {
   ASSIGN_OR_RETURN(const BusHandle bus, OpenSystemd(address_));
   if (masked) {
     RETURN_IF_ERROR(CallManager(bus.get(), "MaskUnitFiles", what, "asbb", 1, unit.c_str(),
-                                /*runtime=*/0, /*force=*/0).status());
+                                /*runtime=*/0, /*force=*/0)
+                        .status());
   } else {
     RETURN_IF_ERROR(CallManager(bus.get(), "UnmaskUnitFiles", what, "asb", 1, unit.c_str(),
-                                /*runtime=*/0).status());
+                                /*runtime=*/0)
+                        .status());
   }
   return Reload(bus.get());
 }
@@ -214,10 +216,10 @@ absl::Status SdBusUnitManager::DaemonReload() {
 }
 
 std::string SdBusUnitManager::JournalOf(const std::string& unit) {
-  const auto result = processes_.Run({.argv = {"journalctl", "--unit", unit, "--lines",
-                                               absl::StrCat(kJournalLines), "--no-pager", "--quiet",
-                                               "--output", "cat"},
-                                      .timeout = absl::Seconds(20)});
+  const auto result =
+      processes_.Run({.argv = {"journalctl", "--unit", unit, "--lines", absl::StrCat(kJournalLines),
+                               "--no-pager", "--quiet", "--output", "cat"},
+                      .timeout = absl::Seconds(20)});
   if (!result.ok() || !result->ok()) return "";
   const absl::string_view lines = absl::StripAsciiWhitespace(result->out);
   return lines.empty() ? absl::StrCat("; its journal is empty")

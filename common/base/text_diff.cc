@@ -67,8 +67,10 @@ bool ShortestScript(const Lines& a, const Lines& b, std::vector<Edit>& reversed)
     const int from_x = d == 0 ? 0 : (down ? at(k + 1) : at(k - 1) + 1);  // after the edit
     for (; x > from_x; --x, --y) reversed.push_back({Kind::kKeep, a[x - 1]});
     if (d == 0) break;
-    if (down) reversed.push_back({Kind::kInsert, b[--y]});
-    else reversed.push_back({Kind::kDelete, a[--x]});
+    if (down)
+      reversed.push_back({Kind::kInsert, b[--y]});
+    else
+      reversed.push_back({Kind::kDelete, a[--x]});
   }
   return true;
 }
@@ -80,7 +82,8 @@ std::vector<Edit> Script(const Lines& a, const Lines& b) {
   while (tail < a.size() - head && tail < b.size() - head &&
          a[a.size() - 1 - tail] == b[b.size() - 1 - tail])
     ++tail;
-  const Lines middle_a(a.begin() + head, a.end() - tail), middle_b(b.begin() + head, b.end() - tail);
+  const Lines middle_a(a.begin() + head, a.end() - tail),
+      middle_b(b.begin() + head, b.end() - tail);
 
   std::vector<Edit> script;
   for (size_t i = 0; i < head; ++i) script.push_back({Kind::kKeep, a[i]});

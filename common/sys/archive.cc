@@ -118,8 +118,9 @@ absl::StatusOr<std::map<std::string, std::string>> UnpackTarGz(absl::string_view
     if (archive_entry_filetype(entry) == AE_IFDIR && !link) continue;
     RETURN_IF_ERROR(CheckPath(path));
     if (archive_entry_filetype(entry) != AE_IFREG || link)
-      return absl::InvalidArgumentError(absl::StrCat(
-          "archive entry '", absl::CHexEscape(path), "' is a link or a device; only files are taken"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("archive entry '", absl::CHexEscape(path),
+                       "' is a link or a device; only files are taken"));
     const auto [file, added] = files.try_emplace(path);
     if (!added)
       return absl::InvalidArgumentError(
@@ -130,8 +131,8 @@ absl::StatusOr<std::map<std::string, std::string>> UnpackTarGz(absl::string_view
       if (count == 0) break;
       total += static_cast<size_t>(count);
       if (total > limits.max_total_bytes)
-        return absl::ResourceExhaustedError(absl::StrCat(
-            "the archive unpacks to more than ", limits.max_total_bytes, " bytes"));
+        return absl::ResourceExhaustedError(
+            absl::StrCat("the archive unpacks to more than ", limits.max_total_bytes, " bytes"));
       file->second.append(block.data(), static_cast<size_t>(count));
     }
     if (static_cast<la_int64_t>(file->second.size()) != archive_entry_size(entry))

@@ -71,7 +71,8 @@ absl::Status FileError(int error, absl::string_view what, const std::string& pat
                      Folder(path), ") and run again; nothing was changed"));
   if (error == EROFS)
     return absl::FailedPreconditionError(
-        absl::StrCat(what, " ", path, ": its file system is read-only; remount it read-write "
+        absl::StrCat(what, " ", path,
+                     ": its file system is read-only; remount it read-write "
                      "(dmesg tells whether disk errors made it so) and run again"));
   return ErrnoStatus(error, absl::StrCat(what, " ", path));
 }
@@ -89,7 +90,8 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view cont
   const gid_t gid = options.gid.value_or(keeps ? old.st_gid : ::getegid());
 
   const std::string temporary = TemporaryName(path);
-  UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  UniqueFd fd(
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd.valid()) return FileError(errno, "creating", path);
   absl::Cleanup remove = [&temporary] { ::unlink(temporary.c_str()); };
 

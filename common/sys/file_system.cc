@@ -42,8 +42,8 @@ absl::Status RemoveTree(int parent, const char* name, dev_t device, const std::s
   struct stat info = {};
   if (::fstat(fd.get(), &info) != 0) return FileError(errno, "reading", path);
   if (info.st_dev != device)
-    return absl::FailedPreconditionError(
-        absl::StrCat("removing ", path, ": another file system is mounted there; unmount it first"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "removing ", path, ": another file system is mounted there; unmount it first"));
   const int copy = ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0);
   if (copy < 0) return FileError(errno, "opening", path);
   const DirectoryHandle directory(::fdopendir(copy));
@@ -74,8 +74,10 @@ absl::StatusOr<std::string> RealFileSystem::Read(const std::string& path, size_t
   size_t used = 0;
   while (true) {
     // Files of /proc and /sys say that they are empty: read until the end, whatever the size.
-    content.resize(std::max<size_t>(content.size(), used + std::max<size_t>(
-        4096, info.st_size > static_cast<off_t>(used) ? info.st_size - used + 1 : 0)));
+    content.resize(std::max<size_t>(
+        content.size(),
+        used + std::max<size_t>(
+                   4096, info.st_size > static_cast<off_t>(used) ? info.st_size - used + 1 : 0)));
     if (content.size() > max_bytes + 1) content.resize(max_bytes + 1);
     const ssize_t count = ::read(fd.get(), content.data() + used, content.size() - used);
     if (count < 0 && errno == EINTR) continue;
@@ -101,17 +103,18 @@ absl::StatusOr<std::optional<FileStat>> RealFileSystem::Stat(const std::string& 
     if (errno == ENOENT || errno == ENOTDIR) return std::optional<FileStat>();
     return FileError(errno, "reading", path);
   }
-  return std::optional<FileStat>(FileStat{
-      .type = TypeOf(info.st_mode),
-      .mode = info.st_mode & 07777,
-      .uid = info.st_uid,
-      .gid = info.st_gid,
-      .size = static_cast<uint64_t>(info.st_size),
-      .modified_ns = int64_t{info.st_mtim.tv_sec} * 1000000000 + info.st_mtim.tv_nsec});
+  return std::optional<FileStat>(
+      FileStat{.type = TypeOf(info.st_mode),
+               .mode = info.st_mode & 07777,
+               .uid = info.st_uid,
+               .gid = info.st_gid,
+               .size = static_cast<uint64_t>(info.st_size),
+               .modified_ns = int64_t{info.st_mtim.tv_sec} * 1000000000 + info.st_mtim.tv_nsec});
 }
 
 absl::Status RealFileSystem::MakeDirectory(const std::string& path, mode_t mode) {
-  for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+  for (size_t slash = path.find('/', 1); slash != std::string::npos;
+       slash = path.find('/', slash + 1)) {
     const std::string parent = path.substr(0, slash);
     if (::mkdir(parent.c_str(), 0755) != 0 && errno != EEXIST)
       return FileError(errno, "creating", parent);
@@ -162,7 +165,8 @@ absl::Status RealFileSystem::MakeSymlink(const std::string& target, const std::s
 absl::Status RealFileSystem::SetAttributes(const std::string& path,
                                            const FileAttributes& attributes) {
   // O_PATH would not allow fchmod; opening a device or FIFO for reading could block.
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  const UniqueFd fd(
+      ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!fd.valid()) {
     if (errno == ELOOP)
       return absl::InvalidArgumentError(absl::StrCat(path, " is a symbolic link"));

@@ -22,8 +22,8 @@ struct FileStat {
   mode_t mode = 0;  // permission bits only (07777)
   uid_t uid = 0;
   gid_t gid = 0;
-  uint64_t size = 0;         // bytes
-  int64_t modified_ns = 0;   // nanoseconds since 1970
+  uint64_t size = 0;        // bytes
+  int64_t modified_ns = 0;  // nanoseconds since 1970
 };
 
 // Owner and permissions; what is absent is left as it is.
@@ -72,8 +72,7 @@ class FileSystem {
   // Replaces a file or a link at `path` in one step; a directory there is an error.
   virtual absl::Status MakeSymlink(const std::string& target, const std::string& path) = 0;
   // Of a file or directory. A link is not followed: InvalidArgument.
-  virtual absl::Status SetAttributes(const std::string& path,
-                                     const FileAttributes& attributes) = 0;
+  virtual absl::Status SetAttributes(const std::string& path, const FileAttributes& attributes) = 0;
   // Names in a directory, sorted, without "." and "..".
   virtual absl::StatusOr<std::vector<std::string>> List(const std::string& directory) = 0;
 };

@@ -170,8 +170,8 @@ absl::Status Spawn(const ProcessSpec& spec, Child& child) {
   sigfillset(&all);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(
-      &attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 
   std::vector<std::string> arguments = spec.argv, variables = Environment(spec);
   const int error = ::posix_spawn(&child.pid, program.c_str(), &actions, &attributes,
@@ -218,8 +218,10 @@ class Follower {
     }
     if (result_.timed_out) ::kill(-child_.pid, SIGKILL);  // what it left behind
     Finish();
-    if (WIFSIGNALED(wait_status)) result_.signal = WTERMSIG(wait_status);
-    else result_.exit_code = WEXITSTATUS(wait_status);
+    if (WIFSIGNALED(wait_status))
+      result_.signal = WTERMSIG(wait_status);
+    else
+      result_.exit_code = WEXITSTATUS(wait_status);
     return std::move(result_);
   }
 
@@ -242,12 +244,14 @@ class Follower {
     bool must_look = !child_.pidfd.valid();
     for (const Stream* stream : {&child_.out, &child_.err, &child_.status}) {
       if (!stream->open) continue;
-      if (stream->is_file) must_look = true;
-      else fds.push_back({stream->reader.get(), POLLIN, 0});
+      if (stream->is_file)
+        must_look = true;
+      else
+        fds.push_back({stream->reader.get(), POLLIN, 0});
     }
     const absl::Duration wait = must_look ? std::min(at_most, kPollInterval) : at_most;
-    const int64_t milliseconds = absl::ToInt64Milliseconds(
-        std::clamp(wait, absl::Milliseconds(1), absl::Hours(1)));
+    const int64_t milliseconds =
+        absl::ToInt64Milliseconds(std::clamp(wait, absl::Milliseconds(1), absl::Hours(1)));
     ::poll(fds.data(), fds.size(), static_cast<int>(milliseconds));
     DrainAll();
   }
@@ -347,12 +351,13 @@ absl::Status CheckSuccess(const ProcessSpec& spec, const ProcessResult& result) 
   const std::string tail = last.empty() ? " (it printed nothing)" : absl::StrCat(": ", last);
   const std::string& name = spec.argv.front();
   if (result.timed_out)
-    return absl::DeadlineExceededError(absl::StrCat(name, " was stopped after ",
-                                                    absl::FormatDuration(spec.timeout), tail));
+    return absl::DeadlineExceededError(
+        absl::StrCat(name, " was stopped after ", absl::FormatDuration(spec.timeout), tail));
   if (result.signal != 0)
     return absl::InternalError(absl::StrCat(name, " was killed by signal ", result.signal, " (",
                                             ::strsignal(result.signal), ")", tail));
-  return absl::InternalError(absl::StrCat(name, " failed with exit status ", result.exit_code, tail));
+  return absl::InternalError(
+      absl::StrCat(name, " failed with exit status ", result.exit_code, tail));
 }
 
 absl::StatusOr<ProcessResult> RunChecked(ProcessRunner& runner, const ProcessSpec& spec) {

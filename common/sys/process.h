@@ -25,7 +25,8 @@ using LineCallback = std::function<void(absl::string_view line)>;
 struct ProcessSpec {
   // argv[0] is searched in kStandardPath unless it holds a slash. Never empty.
   std::vector<std::string> argv;
-  // Added to the only variables a program gets otherwise: PATH, HOME=/root, LANG and LC_ALL=C.UTF-8.
+  // Added to the only variables a program gets otherwise: PATH, HOME=/root, LANG and
+  // LC_ALL=C.UTF-8.
   std::map<std::string, std::string> environment = {};
   std::string directory = "/";
   // Written to its standard input, which is then closed.

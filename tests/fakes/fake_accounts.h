@@ -68,8 +68,8 @@ class FakeAccounts final : public agent::AccountDatabase {
   }
   absl::Status SaveGroup(const agent::GroupChange& change) override {
     absl::MutexLock lock(&mutex_);
-    agent::Group& group = groups.try_emplace(change.name, agent::Group{change.name, next_id_++})
-                              .first->second;
+    agent::Group& group =
+        groups.try_emplace(change.name, agent::Group{change.name, next_id_++}).first->second;
     group.gid = change.gid.value_or(group.gid);
     return absl::OkStatus();
   }

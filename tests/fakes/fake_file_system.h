@@ -150,7 +150,8 @@ class FakeFileSystem final : public sys::FileSystem {
     if (!Has(directory)) return Absent("listing", directory);
     std::vector<std::string> names;
     for (const auto& [path, node] : nodes_)
-      if (path != "/" && ParentOf(path) == directory) names.push_back(path.substr(path.rfind('/') + 1));
+      if (path != "/" && ParentOf(path) == directory)
+        names.push_back(path.substr(path.rfind('/') + 1));
     return names;
   }
 
@@ -169,9 +170,12 @@ class FakeFileSystem final : public sys::FileSystem {
   }
   void Put(const std::string& path, sys::FileType type, mode_t mode, uid_t uid, gid_t gid,
            std::string content) {
-    const sys::FileStat stat = {
-        .type = type, .mode = mode, .uid = uid, .gid = gid, .size = content.size(),
-        .modified_ns = ++changes_};
+    const sys::FileStat stat = {.type = type,
+                                .mode = mode,
+                                .uid = uid,
+                                .gid = gid,
+                                .size = content.size(),
+                                .modified_ns = ++changes_};
     nodes_[path] = {stat, std::move(content)};
   }
   absl::Status FailureOf(const std::string& path) const {

@@ -15,8 +15,10 @@ namespace muster::testing {
 class FakeUnitManager final : public agent::UnitManager {
  public:
   struct Unit {
-    agent::UnitStatus status = {.load_state = "loaded", .active_state = "inactive",
-                                .sub_state = "dead", .unit_file_state = "disabled"};
+    agent::UnitStatus status = {.load_state = "loaded",
+                                .active_state = "inactive",
+                                .sub_state = "dead",
+                                .unit_file_state = "disabled"};
     absl::Status job_error = {};  // of every job
   };
   std::map<std::string, Unit> units;
@@ -31,8 +33,8 @@ class FakeUnitManager final : public agent::UnitManager {
     absl::MutexLock lock(&mutex_);
     const auto it = units.find(unit);
     if (it == units.end())
-      return agent::UnitStatus{.load_state = "not-found", .active_state = "inactive",
-                               .sub_state = "dead"};
+      return agent::UnitStatus{
+          .load_state = "not-found", .active_state = "inactive", .sub_state = "dead"};
     return it->second.status;
   }
 

@@ -86,8 +86,8 @@ class SmallSystemd {
   static SmallSystemd& Self(void* data) { return *static_cast<SmallSystemd*>(data); }
   void Log(sd_bus_message* message, const std::string& argument) {
     absl::MutexLock lock(&mutex_);
-    log_.push_back(absl::StrCat(sd_bus_message_get_member(message),
-                                argument.empty() ? "" : " ", argument));
+    log_.push_back(
+        absl::StrCat(sd_bus_message_get_member(message), argument.empty() ? "" : " ", argument));
   }
 
   static int OnLoad(sd_bus_message* message, void*, sd_bus_error*) {
@@ -210,17 +210,16 @@ TEST_F(SdBusUnitManagerTest, ReadsTheStatus) {
 TEST_F(SdBusUnitManagerTest, WaitsForTheEndOfItsOwnJob) {
   EXPECT_OK(units_->Run(UnitJob::kStart, "munge.service"));
   EXPECT_OK(units_->Run(UnitJob::kReloadOrRestart, "munge.service"));
-  EXPECT_THAT(systemd_->log(),
-              ElementsAre("Subscribe", "StartUnit munge.service", "Subscribe",
-                          "ReloadOrRestartUnit munge.service"));
+  EXPECT_THAT(systemd_->log(), ElementsAre("Subscribe", "StartUnit munge.service", "Subscribe",
+                                           "ReloadOrRestartUnit munge.service"));
 }
 
 TEST_F(SdBusUnitManagerTest, TellsWhyAJobFailed) {
   systemd_->SetResult("failed", "failed");
-  EXPECT_THAT(units_->Run(UnitJob::kRestart, "munge.service"),
-              StatusIs(absl::StatusCode::kInternal,
-                       AllOf(HasSubstr("restarting munge.service: it failed"),
-                             HasSubstr("key is too short"))));
+  EXPECT_THAT(
+      units_->Run(UnitJob::kRestart, "munge.service"),
+      StatusIs(absl::StatusCode::kInternal, AllOf(HasSubstr("restarting munge.service: it failed"),
+                                                  HasSubstr("key is too short"))));
   systemd_->SetResult("dependency", "inactive");
   EXPECT_THAT(units_->Run(UnitJob::kStart, "munge.service"),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("requires failed")));

@@ -13,12 +13,18 @@ TEST_F(UserTest, ChecksThenConverges) {
   node_.accounts.groups["slurm"] = {.name = "slurm", .gid = 64030};
   node_.accounts.groups["video"] = {.name = "video", .gid = 44};
   node_.accounts.groups["audio"] = {.name = "audio", .gid = 29};
-  node_.accounts.users["old"] = {.name = "old", .uid = 1500, .gid = 64030, .home = "/home/old",
-                                 .shell = "/bin/sh", .password_hash = "!", .groups = {"audio"}};
+  node_.accounts.users["old"] = {.name = "old",
+                                 .uid = 1500,
+                                 .gid = 64030,
+                                 .home = "/home/old",
+                                 .shell = "/bin/sh",
+                                 .password_hash = "!",
+                                 .groups = {"audio"}};
   ExpectInSync(R"(user { name: "old" uid: 1500 primary_group: "slurm" groups: "audio" })");
   ExpectInSync(R"(user { name: "never" state: PRESENCE_ABSENT })");
   ExpectConverges(R"(user { name: "slurm" uid: 64030 primary_group: "slurm" system: true
-                            home: "/var/lib/slurm" shell: "/usr/sbin/nologin" })", {"state"});
+                            home: "/var/lib/slurm" shell: "/usr/sbin/nologin" })",
+                  {"state"});
   ExpectConverges(R"(user { name: "old" groups: ["video", "audio"] shell: "/bin/bash"
                             home: "/data/old" comment: "Old" })",
                   {"groups", "home", "shell", "comment"});
@@ -45,7 +51,8 @@ TEST_F(UserTest, NamesClashesAndWhatIsMissing) {
 }
 
 TEST_F(UserTest, WritesKeysWithoutTrustingTheHome) {
-  const std::string step = R"(user { name: "ann" authorized_keys: ["ssh-ed25519 A", "ssh-ed25519 B"] })";
+  const std::string step =
+      R"(user { name: "ann" authorized_keys: ["ssh-ed25519 A", "ssh-ed25519 B"] })";
   EXPECT_THAT(Make(step)->Apply(observer_),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("create_home")));
   node_.files.AddDirectory("/home/ann");

@@ -68,9 +68,9 @@ TEST_F(CommandTest, RetriesWithTheDelay) {
   ASSERT_OK(Make(step)->Apply(observer_));
   EXPECT_EQ(node_.clock.Now() - start, absl::Seconds(60));
   runs = -10;
-  EXPECT_THAT(Make(step)->Apply(observer_),
-              StatusIs(absl::StatusCode::kInternal,
-                       AllOf(HasSubstr("3 attempts"), HasSubstr("not yet"))));
+  EXPECT_THAT(
+      Make(step)->Apply(observer_),
+      StatusIs(absl::StatusCode::kInternal, AllOf(HasSubstr("3 attempts"), HasSubstr("not yet"))));
 }
 
 TEST_F(CommandTest, PassesTheWholeSpecification) {

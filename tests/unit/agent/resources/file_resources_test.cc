@@ -29,8 +29,9 @@ TEST_F(FileTest, ChecksThenConverges) {
   ExpectConverges(R"(file { path: "/etc/new" content: "x" })", {"content"});
   ExpectConverges(R"(file { path: "/etc/content" content: "new" })", {"content"});
   ExpectConverges(R"(file { path: "/etc/longer" content: "new" mode: 384 })", {"content", "mode"});
-  ExpectConverges(R"(file { path: "/etc/mode" content: "x" mode: 256 owner: "munge" group: "munge" })",
-                  {"owner", "group", "mode"});
+  ExpectConverges(
+      R"(file { path: "/etc/mode" content: "x" mode: 256 owner: "munge" group: "munge" })",
+      {"owner", "group", "mode"});
   ExpectConverges(R"(file { path: "/etc/gone" state: PRESENCE_ABSENT })", {"state"});
   ExpectConverges(R"(file { path: "/etc/link" content: "own" })", {"content"});
   EXPECT_EQ(node_.files.At("/etc/new").stat.mode, 0644u);
@@ -52,8 +53,8 @@ TEST_F(FileTest, FetchesABlobOnlyToWriteIt) {
   ExpectConverges("file { path: '/etc/x' blob_size: 11 blob_sha256: '" + digest + "' }",
                   {"content"});
   EXPECT_EQ(node_.files.At("/etc/x").content, "big content");
-  const auto absent = Make("file { path: '/etc/y' blob_size: 3 blob_sha256: '" +
-                           std::string(64, 'a') + "' }");
+  const auto absent =
+      Make("file { path: '/etc/y' blob_size: 3 blob_sha256: '" + std::string(64, 'a') + "' }");
   EXPECT_OK(absent->Check());
   EXPECT_THAT(absent->Apply(observer_), StatusIs(absl::StatusCode::kNotFound, HasSubstr("blob")));
 }
@@ -63,7 +64,8 @@ TEST_F(FileTest, ValidatesTheNewContentFirst) {
   std::string seen;
   node_.processes.On("check", [&](const sys::ProcessSpec& spec) {
     seen = node_.files.Read(spec.argv[2]).value();
-    return FakeProcessRunner::Prints(spec.argv[2] + ": line 3: nonsense\n", seen == "good2" ? 0 : 1);
+    return FakeProcessRunner::Prints(spec.argv[2] + ": line 3: nonsense\n",
+                                     seen == "good2" ? 0 : 1);
   });
   const auto bad = Make(R"(file { path: "/etc/slurm/slurm.conf" content: "bad"
                                   validate: ["check", "-f", "%s"] })");
@@ -74,7 +76,8 @@ TEST_F(FileTest, ValidatesTheNewContentFirst) {
   EXPECT_EQ(seen, "bad");
   EXPECT_EQ(node_.files.At("/etc/slurm/slurm.conf").content, "good");
   ExpectConverges(R"(file { path: "/etc/slurm/slurm.conf" content: "good2"
-                            validate: ["check", "-f", "%s"] })", {"content"});
+                            validate: ["check", "-f", "%s"] })",
+                  {"content"});
 }
 
 TEST_F(FileTest, ShowsADiffWhenItIsWantedAndNotSecret) {
@@ -110,7 +113,8 @@ TEST_F(ResourceTest, RefusesStepsThatNoCompilerMakes) {
       {R"(file { path: "/" })", "plain form"},
       {R"(file { path: "/x" mode: 32768 })", "permission bits"},
       {R"(file { path: "/x" blob_sha256: "abc" })", "SHA-256"},
-      {R"(directory { path: "/var" state: PRESENCE_ABSENT recursive: true })", "folder of the root"},
+      {R"(directory { path: "/var" state: PRESENCE_ABSENT recursive: true })",
+       "folder of the root"},
       {R"(symlink { path: "/x" })", "target: is empty"},
       {R"(hostname { name: "a b" })", "name"},
       {R"(hostname { name: "a_b" })", "letters, digits"},
@@ -125,7 +129,8 @@ TEST_F(ResourceTest, RefusesStepsThatNoCompilerMakes) {
       {R"(package { names: "a=1" })", "version"},
       {R"(package { names: "a" version: "1" state: PACKAGE_STATE_LATEST })", "present only"},
       {R"(package_repository { name: "x y" })", "blank"},
-      {R"(package_repository { name: "x" uris: "http://a\nTrusted: yes" suites: "s" })", "line break"},
+      {R"(package_repository { name: "x" uris: "http://a\nTrusted: yes" suites: "s" })",
+       "line break"},
       {R"(package_repository { name: "x" suites: "s" })", "uris: is empty"},
       {R"(command { argv: "x" })", "nothing to do"},
       {R"(command { always: true })", "no program"},

@@ -45,10 +45,10 @@ TEST_F(PackageTest, DoesNotAbsorbWhatDoesNotFit) {
   const auto install = Make(R"(package { names: "munge" })");
   ASSERT_OK(install->Check());
   node_.packages.installed["munge"] = "0.1";
-  for (const char* step : {R"(package { names: "munge" state: PACKAGE_STATE_ABSENT })",
-                           R"(package { names: "slurmd" install_recommends: true })",
-                           R"(package { names: "slurmd" version: "22.05.8" })",
-                           R"(group { name: "x" })"}) {
+  for (const char* step :
+       {R"(package { names: "munge" state: PACKAGE_STATE_ABSENT })",
+        R"(package { names: "slurmd" install_recommends: true })",
+        R"(package { names: "slurmd" version: "22.05.8" })", R"(group { name: "x" })"}) {
     SCOPED_TRACE(step);
     const auto other = Make(step);
     ASSERT_OK(other->Check());
@@ -93,9 +93,9 @@ TEST_F(PackageRepositoryTest, AFailedUpdatePutsTheOldSourceBack) {
   node_.files.AddFile(kSource, "old source\n");
   node_.packages.update_error = absl::UnavailableError("Err:1 http://deb.debian.org/debian");
   const auto repository = Make(kRepository);
-  EXPECT_THAT(repository->Apply(observer_),
-              StatusIs(absl::StatusCode::kUnavailable,
-                       AllOf(HasSubstr("'debian'"), HasSubstr("Err:1"))));
+  EXPECT_THAT(
+      repository->Apply(observer_),
+      StatusIs(absl::StatusCode::kUnavailable, AllOf(HasSubstr("'debian'"), HasSubstr("Err:1"))));
   EXPECT_EQ(node_.files.At(kSource).content, "old source\n");
   EXPECT_FALSE(node_.files.Has(kKey));
   EXPECT_THAT(Fields(*repository), ElementsAre("source", "key"));

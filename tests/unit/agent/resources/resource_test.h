@@ -18,7 +18,8 @@ namespace muster::agent {
 class ResourceTest : public ::testing::Test {
  protected:
   // A step in protobuf's text form: `file { path: "/x" }`.
-  absl::StatusOr<std::unique_ptr<Resource>> TryMake(const std::string& text, bool want_diff = false) {
+  absl::StatusOr<std::unique_ptr<Resource>> TryMake(const std::string& text,
+                                                    bool want_diff = false) {
     v1::Step step;
     if (!google::protobuf::TextFormat::ParseFromString(text, &step)) {
       ADD_FAILURE() << "not a step: " << text;

@@ -29,7 +29,8 @@ TEST_F(UnitTest, ChecksThenConverges) {
   ExpectConverges(R"(unit { name: "new.service" masked: true state: UNIT_STATE_STOPPED })",
                   {"masked", "state"});
   ExpectConverges(R"(unit { name: "new.service" masked: false enabled: true
-                            state: UNIT_STATE_STARTED })", {"masked", "enabled", "state"});
+                            state: UNIT_STATE_STARTED })",
+                  {"masked", "enabled", "state"});
 }
 
 TEST_F(UnitTest, StopsAndDisablesBeforeItMasks) {
@@ -62,8 +63,8 @@ TEST_F(UnitTest, HandlersAlwaysAct) {
 
 TEST_F(UnitTest, NamesWhatIsWrong) {
   const auto absent = Make(R"(unit { name: "no.service" state: UNIT_STATE_STARTED })");
-  EXPECT_THAT(absent->Check(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("'no.service' does not exist")));
+  EXPECT_THAT(absent->Check(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                        HasSubstr("'no.service' does not exist")));
   EXPECT_THAT(absent->Apply(observer_),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("does not exist")));
   Status("bad.service").load_state = "bad-setting";

@@ -16,8 +16,8 @@ using ::testing::IsEmpty;
 class AccountsTest : public ::testing::Test {
  protected:
   AccountsTest() : accounts_(processes_) {
-    for (const char* tool : {"useradd", "usermod", "userdel", "groupadd", "groupmod", "groupdel",
-                             "chpasswd"})
+    for (const char* tool :
+         {"useradd", "usermod", "userdel", "groupadd", "groupmod", "groupdel", "chpasswd"})
       processes_.On(tool, sys::ProcessResult{});
   }
   testing::FakeProcessRunner processes_;
@@ -40,19 +40,23 @@ TEST_F(AccountsTest, FindsTheSystemsOwnAccounts) {
 }
 
 TEST_F(AccountsTest, CreatesAndModifies) {
-  ASSERT_OK(accounts_.SaveUser({.name = "no-such-user", .uid = 64030, .primary_group = "root",
-                                .add_groups = {"adm", "tty"}, .home = "/var/lib/x",
-                                .shell = "/bin/sh", .system = true}));
+  ASSERT_OK(accounts_.SaveUser({.name = "no-such-user",
+                                .uid = 64030,
+                                .primary_group = "root",
+                                .add_groups = {"adm", "tty"},
+                                .home = "/var/lib/x",
+                                .shell = "/bin/sh",
+                                .system = true}));
   ASSERT_OK(accounts_.SaveUser({.name = "root", .add_groups = {"adm"}, .home = "/root2"}));
   ASSERT_OK(accounts_.SaveGroup({.name = "no-such-group", .gid = 7777, .system = true}));
   ASSERT_OK(accounts_.SaveGroup({.name = "root", .gid = 1}));
   ASSERT_OK(accounts_.SaveGroup({.name = "root"}));
-  EXPECT_THAT(processes_.commands(),
-              ElementsAre("useradd --system --no-create-home --uid 64030 --gid root --groups "
-                          "adm,tty --home-dir /var/lib/x --shell /bin/sh -- no-such-user",
-                          "usermod --append --groups adm --home /root2 -- root",
-                          "groupadd --system --gid 7777 -- no-such-group",
-                          "groupmod --gid 1 -- root"));
+  EXPECT_THAT(
+      processes_.commands(),
+      ElementsAre("useradd --system --no-create-home --uid 64030 --gid root --groups "
+                  "adm,tty --home-dir /var/lib/x --shell /bin/sh -- no-such-user",
+                  "usermod --append --groups adm --home /root2 -- root",
+                  "groupadd --system --gid 7777 -- no-such-group", "groupmod --gid 1 -- root"));
 }
 
 TEST_F(AccountsTest, PassesThePasswordHashByInputOnly) {

@@ -57,7 +57,8 @@ TEST(AptFailure, KnowsWhatHelps) {
       {"E: Unable to locate package foo", AptRemedy::kUpdateLists},
       {"E: Package 'foo' has no installation candidate", AptRemedy::kUpdateLists},
       {"E: Version '9' for 'munge' was not found", AptRemedy::kUpdateLists},
-      {"Err:1 http://x bookworm/main\n  404  Not Found\nE: Unable to fetch some archives, maybe run",
+      {"Err:1 http://x bookworm/main\n  404  Not Found\nE: Unable to fetch some archives, maybe "
+       "run",
        AptRemedy::kUpdateLists},
       {"E: dpkg was interrupted, you must manually run 'dpkg --configure -a'",
        AptRemedy::kConfigureAll},

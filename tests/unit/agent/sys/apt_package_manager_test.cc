@@ -73,7 +73,8 @@ class AptTest : public ::testing::Test {
     for (auto it = std::find(argv.begin(), argv.end(), "--"); it != argv.end(); ++it)
       if (*it != "--") absl::StrAppend(&step, " ", *it);
     steps_.push_back(step);
-    for (const char* line : {"pmstatus:munge:50:Unpacking munge", "pmstatus:munge:50.2:Unpacking munge"})
+    for (const char* line :
+         {"pmstatus:munge:50:Unpacking munge", "pmstatus:munge:50.2:Unpacking munge"})
       spec.on_status_line(line);
     if (results_.empty()) return {};
     const sys::ProcessResult result = results_.front();
@@ -134,20 +135,19 @@ TEST_F(AptTest, AsksForNothingAndSurvivesTheAgent) {
               AllOf(HasSubstr("--force-confold"), HasSubstr("APT::Status-Fd=3"),
                     HasSubstr("--no-install-recommends")));
   EXPECT_EQ(spec.output_file, "/var/lib/muster/apt/output");
-  EXPECT_THAT(activities_,
-              ElementsAre(HasSubstr("fetching the lists"), "unpacking munge")) << "said once";
+  EXPECT_THAT(activities_, ElementsAre(HasSubstr("fetching the lists"), "unpacking munge"))
+      << "said once";
 }
 
 TEST_F(AptTest, WaitsForTheLockAndTellsWhoHoldsIt) {
   lock_until_ = clock_.Now() + absl::Seconds(30);
   ASSERT_OK(apt_.Apply({.remove = {"nano"}}, observer_));
-  EXPECT_EQ(activities_.front(),
-            "waiting for the package lock held by unattended-upgr (pid 812)");
+  EXPECT_EQ(activities_.front(), "waiting for the package lock held by unattended-upgr (pid 812)");
   EXPECT_GE(clock_.Now(), lock_until_);
   lock_until_ = absl::InfiniteFuture();
-  EXPECT_THAT(apt_.Apply({.remove = {"nano"}}, observer_),
-              StatusIs(absl::StatusCode::kUnavailable,
-                       AllOf(HasSubstr("pid 812"), HasSubstr("5m"))));
+  EXPECT_THAT(
+      apt_.Apply({.remove = {"nano"}}, observer_),
+      StatusIs(absl::StatusCode::kUnavailable, AllOf(HasSubstr("pid 812"), HasSubstr("5m"))));
 }
 
 TEST_F(AptTest, RepairsAnInterruptedTransactionFirst) {
@@ -169,26 +169,27 @@ TEST_F(AptTest, TriesEachRemedyOnce) {
 
 TEST_F(AptTest, NamesAPackageThatDoesNotExist) {
   results_ = {Fails("E: Unable to locate package mungee")};
-  EXPECT_THAT(apt_.Apply({.install = {"mungee"}}, observer_),
-              StatusIs(absl::StatusCode::kNotFound,
-                       AllOf(HasSubstr("package 'mungee' does not exist"),
-                             HasSubstr("did you mean 'munge'?"))));
+  EXPECT_THAT(
+      apt_.Apply({.install = {"mungee"}}, observer_),
+      StatusIs(absl::StatusCode::kNotFound, AllOf(HasSubstr("package 'mungee' does not exist"),
+                                                  HasSubstr("did you mean 'munge'?"))));
   EXPECT_THAT(steps_, ElementsAre("update", "install mungee")) << "the lists are fresh";
 }
 
 TEST_F(AptTest, TellsWhyATransactionFailed) {
-  results_ = {Fails("Setting up x\ndpkg: error processing package x (--configure):\n"
-                    "E: Sub-process /usr/bin/dpkg returned an error code (1)\n")};
+  results_ = {
+      Fails("Setting up x\ndpkg: error processing package x (--configure):\n"
+            "E: Sub-process /usr/bin/dpkg returned an error code (1)\n")};
   EXPECT_THAT(apt_.Apply({.install = {"x"}}, observer_),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("error processing package x")));
 }
 
 TEST_F(AptTest, NamesTheRepositoryThatFailed) {
-  update_result_ = Fails("Err:1 http://deb.debian.org/debian bookworm InRelease\n"
-                         "E: Failed to fetch http://deb.debian.org/debian  Could not resolve\n");
+  update_result_ = Fails(
+      "Err:1 http://deb.debian.org/debian bookworm InRelease\n"
+      "E: Failed to fetch http://deb.debian.org/debian  Could not resolve\n");
   EXPECT_THAT(apt_.Apply({.install = {"x"}}, observer_),
-              StatusIs(absl::StatusCode::kUnavailable,
-                       HasSubstr("http://deb.debian.org/debian")));
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("http://deb.debian.org/debian")));
   EXPECT_THAT(steps_, ElementsAre("update"));
   update_result_ = {};
   ASSERT_OK(apt_.Update(absl::Hours(1), observer_));

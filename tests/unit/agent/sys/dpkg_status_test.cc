@@ -60,8 +60,9 @@ TEST(DpkgStatus, FindsInterruptedTransactions) {
 
 TEST(DpkgStatus, PassesOverWhatItDoesNotKnow) {
   EXPECT_THAT(DpkgStatus::Parse("").half_done(), IsEmpty());
-  const DpkgStatus status = DpkgStatus::Parse("Package: x\nStatus: install\n\n\n\nStatus: install ok "
-                                              "installed\nVersion: 1\n\nnonsense");
+  const DpkgStatus status = DpkgStatus::Parse(
+      "Package: x\nStatus: install\n\n\n\nStatus: install ok "
+      "installed\nVersion: 1\n\nnonsense");
   EXPECT_EQ(status.InstalledVersion("x"), "");
   EXPECT_EQ(status.InstalledVersion(""), "");
 }

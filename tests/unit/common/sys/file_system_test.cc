@@ -66,10 +66,10 @@ TEST_F(FileSystemTest, AFailedVerificationKeepsTheOldFile) {
   std::string seen;
   const absl::Status status = fs_.WriteAtomically(
       Path("a"), "new", {.mode = 0640, .verify = [&](const std::string& path) {
-        seen = fs_.Read(path).value();
-        EXPECT_EQ(fs_.Stat(path).value()->mode, 0640u);
-        return absl::InvalidArgumentError("line 3: nonsense");
-      }});
+                           seen = fs_.Read(path).value();
+                           EXPECT_EQ(fs_.Stat(path).value()->mode, 0640u);
+                           return absl::InvalidArgumentError("line 3: nonsense");
+                         }});
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument, "line 3: nonsense"));
   EXPECT_EQ(seen, "new");
   EXPECT_EQ(fs_.Read(Path("a")).value(), "old");
