@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -17,6 +18,7 @@ namespace muster::agent {
 namespace {
 
 constexpr char kUnitInterface[] = "org.freedesktop.systemd1.Unit";
+constexpr char kServiceInterface[] = "org.freedesktop.systemd1.Service";
 constexpr int kJournalLines = 10;
 
 struct JobRow {
@@ -91,23 +93,30 @@ absl::Status AwaitJob(sd_bus* bus, const JobResults& results, const std::string&
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> Property(sd_bus* bus, const std::string& path, const char* name) {
+absl::StatusOr<std::string> Property(sd_bus* bus, const std::string& path, const char* interface,
+                                     const char* name) {
   BusError error;
   char* raw = nullptr;
-  const int result = sd_bus_get_property_string(bus, internal::kService, path.c_str(),
-                                                kUnitInterface, name, error.get(), &raw);
+  const int result = sd_bus_get_property_string(bus, internal::kService, path.c_str(), interface,
+                                                name, error.get(), &raw);
   const std::unique_ptr<char, decltype(&std::free)> text(raw, &std::free);
   if (result < 0) return error.ToStatus(result, absl::StrCat("reading ", name));
   return std::string(raw);
 }
 
-absl::StatusOr<UnitStatus> ReadStatus(sd_bus* bus, const std::string& unit) {
-  ASSIGN_OR_RETURN(
-      const MessageHandle reply,
-      CallManager(bus, "LoadUnit", absl::StrCat("reading unit ", unit), "s", unit.c_str()));
+// LoadUnit and not GetUnit: the latter knows only what is in memory.
+absl::StatusOr<std::string> UnitPath(sd_bus* bus, const std::string& unit) {
+  const std::string what = absl::StrCat("reading unit ", unit);
+  ASSIGN_OR_RETURN(const MessageHandle reply,
+                   CallManager(bus, "LoadUnit", what, "s", unit.c_str()));
   const char* path = nullptr;
   if (const int result = sd_bus_message_read(reply.get(), "o", &path); result < 0)
-    return ErrnoStatus(-result, absl::StrCat("reading unit ", unit));
+    return ErrnoStatus(-result, what);
+  return std::string(path);
+}
+
+absl::StatusOr<UnitStatus> ReadStatus(sd_bus* bus, const std::string& unit) {
+  ASSIGN_OR_RETURN(const std::string path, UnitPath(bus, unit));
   UnitStatus status;
   const std::pair<const char*, std::string*> kProperties[] = {
       {"LoadState", &status.load_state},
@@ -115,15 +124,47 @@ absl::StatusOr<UnitStatus> ReadStatus(sd_bus* bus, const std::string& unit) {
       {"SubState", &status.sub_state},
       {"UnitFileState", &status.unit_file_state}};
   for (const auto& [name, value] : kProperties) {
-    ASSIGN_OR_RETURN(*value, Property(bus, path, name));
+    ASSIGN_OR_RETURN(*value, Property(bus, path, kUnitInterface, name));
   }
   BusError error;
   int reload = 0;
-  const int result = sd_bus_get_property_trivial(bus, internal::kService, path, kUnitInterface,
-                                                 "NeedDaemonReload", error.get(), 'b', &reload);
+  const int result =
+      sd_bus_get_property_trivial(bus, internal::kService, path.c_str(), kUnitInterface,
+                                  "NeedDaemonReload", error.get(), 'b', &reload);
   if (result < 0) return error.ToStatus(result, absl::StrCat("reading unit ", unit));
   status.need_daemon_reload = reload != 0;
   return status;
+}
+
+// How long a program that systemd only launched is watched: most that dislike their configuration
+// end at once.
+constexpr absl::Duration kSettle = absl::Milliseconds(500);
+constexpr uint64_t kLookMicroseconds = 50'000;
+
+// A service of these types counts as started before its program has said anything.
+absl::StatusOr<bool> IsOnlyLaunched(sd_bus* bus, const std::string& unit) {
+  if (!absl::EndsWith(unit, ".service")) return false;
+  ASSIGN_OR_RETURN(const std::string path, UnitPath(bus, unit));
+  ASSIGN_OR_RETURN(const std::string type, Property(bus, path, kServiceInterface, "Type"));
+  return type == "simple" || type == "exec" || type == "idle";
+}
+
+bool HasDied(const UnitStatus& status) {
+  return status.active_state == "failed" || status.sub_state == "auto-restart";
+}
+
+// True when the unit, started by a finished job, is already dead again.
+absl::StatusOr<bool> DiesAtOnce(sd_bus* bus, const std::string& unit) {
+  ASSIGN_OR_RETURN(const bool watch, IsOnlyLaunched(bus, unit));
+  const absl::Time end = absl::Now() + (watch ? kSettle : absl::ZeroDuration());
+  while (true) {
+    ASSIGN_OR_RETURN(const UnitStatus status, ReadStatus(bus, unit));
+    if (HasDied(status)) return true;
+    if (absl::Now() >= end) return false;
+    while (sd_bus_process(bus, nullptr) > 0) {  // signals that nobody waits for
+    }
+    sd_bus_wait(bus, kLookMicroseconds);
+  }
 }
 
 absl::Status Reload(sd_bus* bus) {
@@ -166,9 +207,8 @@ absl::Status SdBusUnitManager::Run(UnitJob job, const std::string& unit) {
     return absl::InternalError(
         absl::StrCat(what, ": ", meaning == nullptr ? result : meaning->meaning, JournalOf(unit)));
   if (job == UnitJob::kStop) return absl::OkStatus();
-  // A service of Type=simple counts as started before its program has said anything.
-  ASSIGN_OR_RETURN(const UnitStatus status, ReadStatus(bus.get(), unit));
-  if (status.active_state == "failed")
+  ASSIGN_OR_RETURN(const bool died, DiesAtOnce(bus.get(), unit));
+  if (died)
     return absl::InternalError(
         absl::StrCat(what, ": it started and failed at once", JournalOf(unit)));
   return absl::OkStatus();

@@ -77,6 +77,11 @@ class SmallSystemd {
     result_ = std::move(result);
     active_state_ = std::move(active_state);
   }
+  // The program ends with an error after its state was read so often.
+  void DieAfterReads(int reads) {
+    absl::MutexLock lock(&mutex_);
+    reads_left_ = reads;
+  }
   std::vector<std::string> log() {
     absl::MutexLock lock(&mutex_);
     return log_;
@@ -128,6 +133,8 @@ class SmallSystemd {
                         sd_bus_message* reply, void* data, sd_bus_error*) {
     const std::string name = property;
     absl::MutexLock lock(&Self(data).mutex_);
+    if (name == "Type") return sd_bus_message_append(reply, "s", "simple");
+    if (name == "ActiveState" && Self(data).reads_left_-- == 0) Self(data).active_state_ = "failed";
     if (name == "NeedDaemonReload") return sd_bus_message_append(reply, "b", 1);
     return sd_bus_message_append(reply, "s",
                                  name == "ActiveState" ? Self(data).active_state_.c_str()
@@ -159,11 +166,15 @@ class SmallSystemd {
         SD_BUS_PROPERTY("UnitFileState", "s", OnProperty, 0, 0),
         SD_BUS_PROPERTY("NeedDaemonReload", "b", OnProperty, 0, 0),
         SD_BUS_VTABLE_END};
+    static const sd_bus_vtable kServiceTable[] = {
+        SD_BUS_VTABLE_START(0), SD_BUS_PROPERTY("Type", "s", OnProperty, 0, 0), SD_BUS_VTABLE_END};
     const BusHandle bus = *OpenSystemd(address);
     sd_bus_add_object_vtable(bus.get(), nullptr, internal::kManagerPath, internal::kManager,
                              kManagerTable, this);
     sd_bus_add_object_vtable(bus.get(), nullptr, kUnitPath, "org.freedesktop.systemd1.Unit",
                              kUnitTable, this);
+    sd_bus_add_object_vtable(bus.get(), nullptr, kUnitPath, "org.freedesktop.systemd1.Service",
+                             kServiceTable, this);
     if (sd_bus_request_name(bus.get(), internal::kService, 0) < 0) std::abort();
     ready_.Notify();
     while (!stop_) {
@@ -177,6 +188,7 @@ class SmallSystemd {
   absl::Notification ready_;
   absl::Mutex mutex_;
   std::string result_ ABSL_GUARDED_BY(mutex_) = "done";
+  int reads_left_ ABSL_GUARDED_BY(mutex_) = 1000;
   std::string active_state_ ABSL_GUARDED_BY(mutex_) = "active";
   std::vector<std::string> log_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;  // last: it uses what stands above
@@ -227,6 +239,13 @@ TEST_F(SdBusUnitManagerTest, TellsWhyAJobFailed) {
   EXPECT_THAT(units_->Run(UnitJob::kStart, "munge.service"),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("failed at once")));
   EXPECT_OK(units_->Run(UnitJob::kStop, "munge.service"));
+}
+
+TEST_F(SdBusUnitManagerTest, NoticesAProgramThatDiesRightAfterItsStart) {
+  systemd_->DieAfterReads(3);
+  EXPECT_THAT(units_->Run(UnitJob::kStart, "munge.service"),
+              StatusIs(absl::StatusCode::kInternal,
+                       AllOf(HasSubstr("failed at once"), HasSubstr("key is too short"))));
 }
 
 TEST_F(SdBusUnitManagerTest, NamesAUnitThatDoesNotExist) {
