@@ -24,12 +24,16 @@
 #include "controller/http/package_server.h"
 #include "controller/http/packages.h"
 #include "controller/inventory/current_inventory.h"
+#include "controller/run/playbook_compiler.h"
+#include "controller/run/run_manager.h"
 #include "controller/secret/secret_store.h"
 #include "controller/service/artifact_service.h"
 #include "controller/service/credentials.h"
 #include "controller/service/enrollment_service.h"
 #include "controller/service/event_service.h"
+#include "controller/service/inventory_service.h"
 #include "controller/service/node_service.h"
+#include "controller/service/run_service.h"
 #include "controller/service/secret_service.h"
 #include "controller/service/token_service.h"
 #include "controller/session/agent_session_service.h"
@@ -123,11 +127,15 @@ struct Controller::Modules {
                       registry.Disconnect(uuid, reason);
                     }}),
         facts(*this->resources.store, clock),
-        listeners({&session_log, &facts}),
+        listeners({&session_log, &facts, &runs}),
         registry(*this->resources.store, clock, listeners),
+        run_inventory(*this->resources.store),
+        runs({*this->resources.store, registry, compiler, run_inventory, *this->resources.secrets,
+              clock, BundleLoader(*this->resources.blobs), BlobKeeper(*this->resources.blobs)}),
         agents(registry, enrollment, this->resources.ca.certificate_pem(), *this->resources.blobs,
-               // No plan has been sent, so no blob is part of one.
-               [](absl::string_view, absl::string_view) { return false; }),
+               [this](absl::string_view node_uuid, absl::string_view sha256) {
+                 return runs.MayFetchBlob(node_uuid, sha256);
+               }),
         enrollments(enrollment, this->resources.ca.certificate_pem()),
         tokens(enrollment,
                {this->resources.ca.pin(), config.enrollment_address, config.controller_address,
@@ -140,7 +148,9 @@ struct Controller::Modules {
               {config.cluster, MUSTER_VERSION, clock.Now()}),
         artifacts(*this->resources.store, *this->resources.blobs, clock),
         events(*this->resources.store),
-        secrets(*this->resources.secrets) {}
+        secrets(*this->resources.secrets),
+        inventories(*this->resources.store, clock),
+        run_service(runs, *this->resources.store) {}
 
   absl::Status Listen(const Config& config) {
     grpc::ServerBuilder main;
@@ -150,7 +160,8 @@ struct Controller::Modules {
         grpc::ResourceQuota("main").Resize(kMemoryBytes).SetMaxThreads(kThreads));
     main.AddListeningPort(config.listen, MutualTlsCredentials(resources.tls, denylist), &port);
     for (grpc::Service* service : std::initializer_list<grpc::Service*>{
-             &agents, &tokens, &nodes, &artifacts, &events, &secrets}) {
+             &agents, &tokens, &nodes, &artifacts, &events, &secrets, &inventories,
+             &run_service}) {
       main.RegisterService(service);
     }
     ASSIGN_OR_RETURN(server, controller::Listen(main, config.listen, "listen", port));
@@ -176,6 +187,7 @@ struct Controller::Modules {
     if (enrollment_server != nullptr) enrollment_server->Shutdown(deadline);
     if (server != nullptr) server->Shutdown(deadline);
     registry.Stop();
+    runs.Stop();
   }
 
   Resources resources;
@@ -186,6 +198,9 @@ struct Controller::Modules {
   FactsKeeper facts;
   ListenerFanout listeners;
   SessionRegistry registry;
+  PlaybookCompiler compiler;
+  StoredInventory run_inventory;
+  RunManager runs;
   AgentSessionService agents;
   EnrollmentService enrollments;
   TokenService tokens;
@@ -193,6 +208,8 @@ struct Controller::Modules {
   ArtifactService artifacts;
   EventService events;
   SecretService secrets;
+  InventoryService inventories;
+  RunService run_service;
   std::unique_ptr<PackageServer> packages;
   std::unique_ptr<grpc::Server> enrollment_server;
   std::unique_ptr<grpc::Server> server;
@@ -214,6 +231,7 @@ absl::StatusOr<std::unique_ptr<Controller>> Controller::Start(const Config& conf
   Modules& all = *controller->modules_;
   ASSIGN_OR_RETURN(all.packages,
                    PackageServer::Start(config.package_listen, config.package_directory));
+  RETURN_IF_ERROR(all.runs.Start());
   all.registry.Start();
   RETURN_IF_ERROR(all.Listen(config));
   return controller;
