@@ -31,8 +31,7 @@ class Compiler {
   virtual std::vector<NodePlan> Compile(const Playbook& playbook, size_t play_index,
                                         const Inventory& inventory, const FactsByNode& facts,
                                         const std::vector<std::string>& nodes,
-                                        const CompileOptions& options,
-                                        SecretSource& secrets) = 0;
+                                        const CompileOptions& options, SecretSource& secrets) = 0;
 };
 
 struct InventoryVersion {

@@ -91,9 +91,9 @@ absl::Status FinishPlan(const PlanIdentity& identity, v1::Plan& plan,
     }
   }
   if (size > kMaxPlanBytes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the plan takes ", size, " bytes, at most ", kMaxPlanBytes,
-                     " can be sent; split the play into several"));
+    return absl::ResourceExhaustedError(absl::StrCat("the plan takes ", size, " bytes, at most ",
+                                                     kMaxPlanBytes,
+                                                     " can be sent; split the play into several"));
   }
   plan.set_digest(PlanDigest(plan));
   return absl::OkStatus();

@@ -25,9 +25,10 @@ std::vector<std::string> PlaybookCompiler::Plays(const Playbook& playbook) {
   return PlayNames(playbook);
 }
 
-absl::StatusOr<std::vector<std::string>> PlaybookCompiler::SelectNodes(
-    const Playbook& playbook, size_t play_index, const Inventory& inventory,
-    absl::string_view limit) {
+absl::StatusOr<std::vector<std::string>> PlaybookCompiler::SelectNodes(const Playbook& playbook,
+                                                                       size_t play_index,
+                                                                       const Inventory& inventory,
+                                                                       absl::string_view limit) {
   return SelectPlayNodes(playbook, play_index, inventory, limit);
 }
 

@@ -27,8 +27,7 @@ absl::Status FirstLines(const absl::Status& error) {
   const std::vector<std::string> lines =
       absl::StrSplit(std::string(error.message()), absl::MaxSplits('\n', kMaxErrorLines));
   const size_t count = std::min(lines.size(), kMaxErrorLines);
-  return absl::Status(error.code(),
-                      absl::StrJoin(lines.begin(), lines.begin() + count, "\n"));
+  return absl::Status(error.code(), absl::StrJoin(lines.begin(), lines.begin() + count, "\n"));
 }
 
 }  // namespace
@@ -68,16 +67,23 @@ absl::Status RunEngine::Persist(ActiveRun& run) {
 
 absl::Status RunEngine::Carry(ActiveRun& run, const RunAction& action, RunActions& more) {
   switch (action.kind) {
-    case RunAction::kNextPlay: return NextPlay(run, action.play, /*resumed=*/false, more);
-    case RunAction::kGatherFacts: return GatherFacts(run, more);
-    case RunAction::kCompile: return CompilePlay(run, more);
-    case RunAction::kFinish: return Finish(run);
-    case RunAction::kSendPlan: SendPlan(run, action.node); break;
-    case RunAction::kSendCancel:
-      SendCancel(run.state.FindByName(action.node)->uuid,
-                 PlanId(run.record.run_id, action.play));
+    case RunAction::kNextPlay:
+      return NextPlay(run, action.play, /*resumed=*/false, more);
+    case RunAction::kGatherFacts:
+      return GatherFacts(run, more);
+    case RunAction::kCompile:
+      return CompilePlay(run, more);
+    case RunAction::kFinish:
+      return Finish(run);
+    case RunAction::kSendPlan:
+      SendPlan(run, action.node);
       break;
-    case RunAction::kNodeFinished: PublishNodeFinished(run, action.node); break;
+    case RunAction::kSendCancel:
+      SendCancel(run.state.FindByName(action.node)->uuid, PlanId(run.record.run_id, action.play));
+      break;
+    case RunAction::kNodeFinished:
+      PublishNodeFinished(run, action.node);
+      break;
     case RunAction::kPlayStarted: {
       v1::RunEvent event;
       v1::PlayStarted& started = *event.mutable_play_started();
@@ -118,8 +124,7 @@ absl::Status RunEngine::NextPlay(ActiveRun& run, uint32_t play, bool resumed, Ru
 absl::Status RunEngine::GatherFacts(ActiveRun& run, RunActions& more) {
   ASSIGN_OR_RETURN(const auto links, Links());
   v1::ControllerMessage message;
-  message.mutable_gather_facts()->set_request_id(
-      PlanId(run.record.run_id, run.state.play()));
+  message.mutable_gather_facts()->set_request_id(PlanId(run.record.run_id, run.state.play()));
   std::set<std::string> asked;
   for (const auto& [name, link] : links) {
     if (link.connected && with_.sessions.Send(link.uuid, message).ok()) asked.insert(link.uuid);
@@ -206,8 +211,7 @@ absl::Status RunEngine::KeepPlans(ActiveRun& run, std::vector<NodePlan> plans, R
 void RunEngine::SendPlan(ActiveRun& run, const std::string& node) {
   const auto plan = run.plans.find(node);
   if (plan == run.plans.end()) return;
-  const absl::Status sent =
-      with_.sessions.Send(run.state.FindByName(node)->uuid, *plan->second);
+  const absl::Status sent = with_.sessions.Send(run.state.FindByName(node)->uuid, *plan->second);
   if (!sent.ok()) run.state.OnSendFailed(node);
 }
 
@@ -279,8 +283,7 @@ void RunEngine::RemoveFinished() {
   std::vector<std::string> back;
   for (auto it = active_.begin(); it != active_.end();) {
     const ActiveRun& run = *it->second;
-    if (!run.state.finished() || !run.pending.empty() ||
-        run.record.state == RunRecord::kRunning) {
+    if (!run.state.finished() || !run.pending.empty() || run.record.state == RunRecord::kRunning) {
       ++it;
       continue;
     }

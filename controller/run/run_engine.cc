@@ -78,9 +78,9 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record) 
   ASSIGN_OR_RETURN(std::shared_ptr<const Playbook> playbook,
                    with_.compiler.Load(site, request.playbook()));
   record.plays = with_.compiler.Plays(*playbook);
-  ASSIGN_OR_RETURN(std::vector<RunNode> nodes,
-                   SelectNodes(with_.compiler, *playbook, record.plays.size(), *inventory,
-                               request.limit()));
+  ASSIGN_OR_RETURN(
+      std::vector<RunNode> nodes,
+      SelectNodes(with_.compiler, *playbook, record.plays.size(), *inventory, request.limit()));
   if (nodes.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("no play of ", request.playbook(), " names a node",
@@ -173,8 +173,8 @@ absl::Status RunEngine::StoreNew(const ActiveRun& run, const RunActor& actor) {
 absl::Status RunEngine::Cancel(const std::string& run_id, const RunActor& actor) {
   ActiveRun* run = Find(run_id);
   if (run == nullptr) {
-    RETURN_IF_ERROR(with_.store.View(
-        [&](Transaction& txn) { return txn.runs().Get(run_id).status(); }));
+    RETURN_IF_ERROR(
+        with_.store.View([&](Transaction& txn) { return txn.runs().Get(run_id).status(); }));
     return absl::FailedPreconditionError(absl::StrCat("run ", run_id, " has ended already"));
   }
   if (run->state.cancelling()) return absl::OkStatus();
@@ -217,9 +217,9 @@ absl::Status RunEngine::Resume() {
     RunRecord failed = record;
     failed.state = RunRecord::kFailed;
     failed.finished_at = with_.clock.Now();
-    failed.message = absl::StrCat("could not go on after a restart of the controller: ",
-                                  absl::string_view(status.message().data(),
-                                                    status.message().size()));
+    failed.message =
+        absl::StrCat("could not go on after a restart of the controller: ",
+                     absl::string_view(status.message().data(), status.message().size()));
     RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
       RETURN_IF_ERROR(txn.runs().Put(failed));
       EventRecord event;

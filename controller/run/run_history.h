@@ -20,7 +20,6 @@ std::string StepKey(uint32_t play_index, const std::string& step_id);
 v1::RunEvent StepEvent(const StepResultRecord& result);
 
 // Step results, then what became of each node, then the end. NotFound: no such run.
-absl::StatusOr<std::shared_ptr<RunEventLog>> LogOfEndedRun(Store& store,
-                                                           const std::string& run_id);
+absl::StatusOr<std::shared_ptr<RunEventLog>> LogOfEndedRun(Store& store, const std::string& run_id);
 
 }  // namespace muster::controller

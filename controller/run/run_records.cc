@@ -84,10 +84,14 @@ v1::Run ToProto(const RunRecord& record, const std::vector<RunNodeRecord>& nodes
 
 std::string ResultWord(const RunNode& node) {
   switch (node.phase) {
-    case NodePhase::kUnreachable: return "unreachable";
-    case NodePhase::kFailed: return "failed";
-    case NodePhase::kDone: return node.changed > 0 ? "changed" : "ok";
-    default: return "";
+    case NodePhase::kUnreachable:
+      return "unreachable";
+    case NodePhase::kFailed:
+      return "failed";
+    case NodePhase::kDone:
+      return node.changed > 0 ? "changed" : "ok";
+    default:
+      return "";
   }
 }
 

@@ -158,7 +158,7 @@ absl::Status RunEngine::HandleReport(const std::string& uuid, const v1::Report& 
       result.run_id = run_id;
       result.node = node->name;
       result.play_index = play;
-      result.sequence = run != nullptr      ? run->log->ReserveSequence()
+      result.sequence = run != nullptr    ? run->log->ReserveSequence()
                         : earlier.empty() ? 1
                                           : earlier.back().sequence + 1;
       result.step_id = step.step_id();
@@ -229,9 +229,8 @@ void RunEngine::StartCatchUps() {
           event.actor = "controller";
           event.action = "run.catch_up_failed";
           event.subject = batch.run_id;
-          event.detail = absl::StrCat(nodes, ": ",
-                                      absl::string_view(created.message().data(),
-                                                        created.message().size()));
+          event.detail = absl::StrCat(
+              nodes, ": ", absl::string_view(created.message().data(), created.message().size()));
           return txn.events().Append(std::move(event));
         })
         .IgnoreError();

@@ -13,17 +13,24 @@ struct PhaseName {
   const char* name;
 };
 constexpr PhaseName kPhaseNames[] = {
-    {NodePhase::kWaiting, "waiting"},         {NodePhase::kRunning, "running"},
-    {NodePhase::kDone, "done"},               {NodePhase::kFailed, "failed"},
-    {NodePhase::kUnreachable, "unreachable"}, {NodePhase::kCancelled, "cancelled"},
+    {NodePhase::kWaiting, "waiting"},
+    {NodePhase::kRunning, "running"},
+    {NodePhase::kDone, "done"},
+    {NodePhase::kFailed, "failed"},
+    {NodePhase::kUnreachable, "unreachable"},
+    {NodePhase::kCancelled, "cancelled"},
 };
 
 uint32_t* Counter(RunNode& node, StepOutcome outcome) {
   switch (outcome) {
-    case StepOutcome::kOk: return &node.ok;
-    case StepOutcome::kChanged: return &node.changed;
-    case StepOutcome::kFailed: return &node.failed;
-    case StepOutcome::kSkipped: return &node.skipped;
+    case StepOutcome::kOk:
+      return &node.ok;
+    case StepOutcome::kChanged:
+      return &node.changed;
+    case StepOutcome::kFailed:
+      return &node.failed;
+    case StepOutcome::kSkipped:
+      return &node.skipped;
   }
   return nullptr;
 }

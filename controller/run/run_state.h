@@ -40,19 +40,19 @@ enum class StepOutcome { kOk = 1, kChanged = 2, kFailed = 3, kSkipped = 4 };  //
 // One node in a run.
 struct RunNode {
   std::string name;
-  std::string uuid;             // empty: not enrolled
-  std::set<uint32_t> plays;     // that name it
+  std::string uuid;          // empty: not enrolled
+  std::set<uint32_t> plays;  // that name it
   NodePhase phase = NodePhase::kWaiting;
-  uint32_t play = 0;            // that the phase is about
+  uint32_t play = 0;  // that the phase is about
   uint32_t ok = 0, changed = 0, failed = 0, skipped = 0;
-  std::string message;          // first error
+  std::string message;  // first error
 
   // Forgotten by a restart.
   bool connected = false;
-  bool plan_ready = false;      // compiled for the current play
-  bool plan_sent = false;       // on the present connection
-  bool plan_accepted = false;   // the agent has it in its journal
-  bool came_back = false;       // connected again after it was unreachable
+  bool plan_ready = false;                  // compiled for the current play
+  bool plan_sent = false;                   // on the present connection
+  bool plan_accepted = false;               // the agent has it in its journal
+  bool came_back = false;                   // connected again after it was unreachable
   std::optional<absl::Time> away_deadline;  // unreachable from then on
 };
 

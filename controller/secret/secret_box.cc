@@ -31,7 +31,8 @@ std::string AssociatedData(absl::string_view name, uint32_t version) {
 
 absl::Status WrongKey(absl::string_view name) {
   return absl::DataLossError(
-      absl::StrCat("secret ", name, " does not open: it is damaged, or it was sealed with another "
+      absl::StrCat("secret ", name,
+                   " does not open: it is damaged, or it was sealed with another "
                    "key; restore the key file, or set the secret again"));
 }
 
@@ -39,8 +40,8 @@ absl::Status WrongKey(absl::string_view name) {
 
 absl::StatusOr<SecretBox> SecretBox::Create(SecretBuffer key) {
   if (key.size() != kSecretKeyBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("a secret key has ", kSecretKeyBytes,
-                                                   " bytes, this one has ", key.size()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a secret key has ", kSecretKeyBytes, " bytes, this one has ", key.size()));
   }
   return SecretBox(std::move(key));
 }

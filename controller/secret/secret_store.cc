@@ -21,9 +21,8 @@ absl::Status CheckName(absl::string_view name) {
                       return absl::ascii_isalnum(c) || c == '_' || c == '-' || c == '.';
                     });
   if (good) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("'", name, "' is no name for a secret: 1 to ", kMaxNameBytes,
-                   " letters, digits, '_', '-', '.'"));
+  return absl::InvalidArgumentError(absl::StrCat("'", name, "' is no name for a secret: 1 to ",
+                                                 kMaxNameBytes, " letters, digits, '_', '-', '.'"));
 }
 
 absl::Status CheckGeneratedSize(absl::string_view name, uint32_t bytes) {
@@ -92,9 +91,9 @@ absl::StatusOr<std::string> SecretStore::Get(absl::string_view name,
   absl::Status status = store_.View(read);
   if (!absl::IsNotFound(status)) return status.ok() ? absl::StatusOr<std::string>(value) : status;
   if (!generate_bytes.has_value()) {
-    return absl::NotFoundError(absl::StrCat(
-        "there is no secret '", name, "'; set it with `muster secret set ", name,
-        "` or let the template make it: secret('", name, "', bytes=32)"));
+    return absl::NotFoundError(
+        absl::StrCat("there is no secret '", name, "'; set it with `muster secret set ", name,
+                     "` or let the template make it: secret('", name, "', bytes=32)"));
   }
   // Two compilations may want it at once: whoever comes second reads what the first one made.
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
@@ -110,9 +109,8 @@ absl::StatusOr<uint32_t> SecretStore::Set(absl::string_view name, const SecretBu
                                           const SecretActor& actor) {
   RETURN_IF_ERROR(CheckName(name));
   if (value.size() == 0 || value.size() > kMaxSecretBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("secret ", name, " has ", value.size(),
-                                                   " bytes; 1 to ", kMaxSecretBytes,
-                                                   " are possible"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "secret ", name, " has ", value.size(), " bytes; 1 to ", kMaxSecretBytes, " are possible"));
   }
   uint32_t version = 0;
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
@@ -122,8 +120,8 @@ absl::StatusOr<uint32_t> SecretStore::Set(absl::string_view name, const SecretBu
   return version;
 }
 
-absl::StatusOr<uint32_t> SecretStore::Generate(absl::string_view name, uint32_t bytes,
-                                               bool replace, const SecretActor& actor) {
+absl::StatusOr<uint32_t> SecretStore::Generate(absl::string_view name, uint32_t bytes, bool replace,
+                                               const SecretActor& actor) {
   RETURN_IF_ERROR(CheckName(name));
   RETURN_IF_ERROR(CheckGeneratedSize(name, bytes));
   const SecretBuffer value(RandomBytes(bytes));

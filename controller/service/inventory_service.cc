@@ -48,8 +48,9 @@ absl::StatusOr<Inventory> Parse(const Files& files) {
     bytes += file.content().size();
   }
   if (bytes > InventoryService::kMaxBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("the inventory takes ", bytes, " bytes, at most ",
-                                                   InventoryService::kMaxBytes, " are possible"));
+    return absl::InvalidArgumentError(absl::StrCat("the inventory takes ", bytes,
+                                                   " bytes, at most ", InventoryService::kMaxBytes,
+                                                   " are possible"));
   }
   return ParseInventory(contents);
 }
@@ -91,9 +92,9 @@ absl::Status InventoryService::Check(const v1::CheckInventoryRequest& request,
   ASSIGN_OR_RETURN(const Inventory inventory, Parse(request.files()));
   response.set_nodes(static_cast<uint32_t>(inventory.nodes().size()));
   response.set_racks(static_cast<uint32_t>(inventory.racks().size()));
-  response.set_groups(static_cast<uint32_t>(
-      std::count_if(inventory.groups().begin(), inventory.groups().end(),
-                    [](const Group& group) { return !group.implicit; })));
+  response.set_groups(
+      static_cast<uint32_t>(std::count_if(inventory.groups().begin(), inventory.groups().end(),
+                                          [](const Group& group) { return !group.implicit; })));
   return absl::OkStatus();
 }
 
@@ -127,8 +128,9 @@ absl::Status InventoryService::Apply(const v1::ApplyInventoryRequest& request, c
     const absl::StatusOr<InventoryRecord> latest = txn.inventory().Latest();
     if (!latest.ok() && !absl::IsNotFound(latest.status())) return latest.status();
     if ((latest.ok() ? latest->revision : 0) != revision) {
-      return absl::AbortedError("somebody else applied an inventory meanwhile; look at "
-                                "`muster inventory diff` and try again");
+      return absl::AbortedError(
+          "somebody else applied an inventory meanwhile; look at "
+          "`muster inventory diff` and try again");
     }
     InventoryRecord record;
     record.revision = revision + 1;

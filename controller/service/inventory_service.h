@@ -32,8 +32,7 @@ class InventoryService final : public v1::InventoryService::Service {
                               v1::ApplyInventoryResponse* response) override;
   grpc::Status GetInventory(grpc::ServerContext* context, const v1::GetInventoryRequest* request,
                             v1::GetInventoryResponse* response) override;
-  grpc::Status DiffInventory(grpc::ServerContext* context,
-                             const v1::DiffInventoryRequest* request,
+  grpc::Status DiffInventory(grpc::ServerContext* context, const v1::DiffInventoryRequest* request,
                              v1::DiffInventoryResponse* response) override;
 
   // The calls without their transport.

@@ -62,8 +62,8 @@ grpc::Status RunService::ListStepResults(grpc::ServerContext*,
 grpc::ServerWriteReactor<v1::RunEvent>* RunService::WatchRun(grpc::CallbackServerContext*,
                                                              const v1::WatchRunRequest* request) {
   auto* reactor = new RunWatchReactor;
-  absl::StatusOr<std::shared_ptr<RunWatch>> watch = runs_.Watch(
-      request->run_id(), request->after_sequence(), [reactor] { reactor->OnReady(); });
+  absl::StatusOr<std::shared_ptr<RunWatch>> watch =
+      runs_.Watch(request->run_id(), request->after_sequence(), [reactor] { reactor->OnReady(); });
   if (watch.ok()) {
     reactor->Start(*std::move(watch));
   } else {

@@ -19,16 +19,17 @@ absl::Status SociBundleTable::Put(const BundleRecord& bundle) {
 }
 
 absl::StatusOr<BundleRecord> SociBundleTable::Get(absl::string_view sha256) {
-  return Guard(context_.path, "bundles.Get", [&]() -> absl::StatusOr<BundleRecord> {
-    BundleRecord bundle;
-    const std::string key(sha256);
-    soci::statement statement =
-        (context_.session.prepare
-             << "SELECT sha256, size, created_at FROM bundles WHERE sha256 = :sha256",
-         into(bundle.sha256), into(bundle.size), into(bundle.created_at), use(key));
-    if (ReadOne(statement)) return bundle;
-    return absl::NotFoundError(absl::StrCat("no bundle ", sha256));
-  });
+  return Guard(context_.path, "bundles.Get",
+               [&]() -> absl::StatusOr<BundleRecord> {
+                 BundleRecord bundle;
+                 const std::string key(sha256);
+                 soci::statement statement =
+                     (context_.session.prepare
+                          << "SELECT sha256, size, created_at FROM bundles WHERE sha256 = :sha256",
+                      into(bundle.sha256), into(bundle.size), into(bundle.created_at), use(key));
+                 if (ReadOne(statement)) return bundle;
+                 return absl::NotFoundError(absl::StrCat("no bundle ", sha256));
+               });
 }
 
 }  // namespace muster::controller

@@ -32,8 +32,8 @@ absl::Status SociEventTable::Append(EventRecord event) {
     context_.session << "INSERT INTO events (sequence, time, actor, peer, action, subject, "
                         "detail, hash) VALUES (:sequence, :time, :actor, :peer, :action, "
                         ":subject, :detail, :hash)",
-        use(event.sequence), use(event.time), use(event.actor), use(event.peer),
-        use(event.action), use(event.subject), use(event.detail), use(event.hash);
+        use(event.sequence), use(event.time), use(event.actor), use(event.peer), use(event.action),
+        use(event.subject), use(event.detail), use(event.hash);
     return absl::OkStatus();
   });
 }
@@ -46,32 +46,30 @@ absl::StatusOr<std::vector<EventRecord>> SociEventTable::List(uint32_t limit,
     const int64_t before = before_sequence == 0 ? std::numeric_limits<int64_t>::max()
                                                 : static_cast<int64_t>(before_sequence);
     soci::statement statement =
-        (Select(context_.session,
-                "WHERE sequence < :before ORDER BY sequence DESC LIMIT :count", event),
+        (Select(context_.session, "WHERE sequence < :before ORDER BY sequence DESC LIMIT :count",
+                event),
          use(before), use(count));
     return ReadAll(statement, event);
   });
 }
 
 absl::StatusOr<std::optional<uint64_t>> SociEventTable::FirstBroken() {
-  return Guard(context_.path, "events.FirstBroken",
-               [&]() -> absl::StatusOr<std::optional<uint64_t>> {
-                 EventRecord event;
-                 soci::statement statement =
-                     Select(context_.session, "ORDER BY sequence", event);
-                 statement.execute(false);
-                 uint64_t expected = 1;
-                 std::string previous_hash;
-                 while (statement.fetch()) {
-                   if (event.sequence != expected ||
-                       event.hash != ChainHash(previous_hash, event)) {
-                     return std::optional<uint64_t>(expected);
-                   }
-                   previous_hash = event.hash;
-                   ++expected;
-                 }
-                 return std::optional<uint64_t>();
-               });
+  return Guard(
+      context_.path, "events.FirstBroken", [&]() -> absl::StatusOr<std::optional<uint64_t>> {
+        EventRecord event;
+        soci::statement statement = Select(context_.session, "ORDER BY sequence", event);
+        statement.execute(false);
+        uint64_t expected = 1;
+        std::string previous_hash;
+        while (statement.fetch()) {
+          if (event.sequence != expected || event.hash != ChainHash(previous_hash, event)) {
+            return std::optional<uint64_t>(expected);
+          }
+          previous_hash = event.hash;
+          ++expected;
+        }
+        return std::optional<uint64_t>();
+      });
 }
 
 absl::StatusOr<uint64_t> SociEventTable::Count() {

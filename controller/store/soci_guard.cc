@@ -1,8 +1,8 @@
 #include "controller/store/soci_guard.h"
 
+#include <sys/statvfs.h>
 #include <exception>
 #include <string>
-#include <sys/statvfs.h>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -22,8 +22,8 @@ bool DiskIsFull(const std::string& path) {
 absl::Status Full(absl::string_view path, absl::string_view what) {
   return absl::ResourceExhaustedError(
       absl::StrCat(what, ": the disk that holds ", path,
-                   " is full; nothing of this change was kept. Free some space there (df -h ",
-                   path, ") and try again"));
+                   " is full; nothing of this change was kept. Free some space there (df -h ", path,
+                   ") and try again"));
 }
 
 absl::Status SqliteStatus(const soci::sqlite3_soci_error& error, const std::string& path,
@@ -39,9 +39,9 @@ absl::Status SqliteStatus(const soci::sqlite3_soci_error& error, const std::stri
           absl::StrCat(what, ": ", path, ": ", text, "; look for disk errors with dmesg"));
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return absl::UnavailableError(
-          absl::StrCat(what, ": another process keeps ", path,
-                       " locked (fuser ", path, " shows which); try again"));
+      return absl::UnavailableError(absl::StrCat(what, ": another process keeps ", path,
+                                                 " locked (fuser ", path,
+                                                 " shows which); try again"));
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return absl::DataLossError(

@@ -11,10 +11,9 @@ using soci::use;
 
 soci::details::prepare_temp_type Select(soci::session& session, const char* where,
                                         InventoryRecord& record) {
-  return (session.prepare << "SELECT revision, applied_at, applied_by, files FROM inventory "
-                          << where,
-          into(record.revision), into(record.applied_at), into(record.applied_by),
-          into(record.files));
+  return (
+      session.prepare << "SELECT revision, applied_at, applied_by, files FROM inventory " << where,
+      into(record.revision), into(record.applied_at), into(record.applied_by), into(record.files));
 }
 
 }  // namespace
@@ -22,8 +21,7 @@ soci::details::prepare_temp_type Select(soci::session& session, const char* wher
 absl::StatusOr<InventoryRecord> SociInventoryTable::Latest() {
   return Guard(context_.path, "inventory.Latest", [&]() -> absl::StatusOr<InventoryRecord> {
     InventoryRecord record;
-    soci::statement statement =
-        Select(context_.session, "ORDER BY revision DESC LIMIT 1", record);
+    soci::statement statement = Select(context_.session, "ORDER BY revision DESC LIMIT 1", record);
     if (ReadOne(statement)) return record;
     return absl::NotFoundError("no inventory yet; apply one with `muster inventory apply`");
   });

@@ -27,8 +27,7 @@ soci::details::prepare_temp_type Select(soci::session& session, const char* wher
                           << where,
           into(run.run_id), into(run.state), into(run.request), into(run.created_by),
           into(run.created_at), into(run.finished_at), into(run.inventory_revision),
-          into(run.current_play), into(row.plays), into(run.message),
-          into(run.catches_up_run_id));
+          into(run.current_play), into(row.plays), into(run.message), into(run.catches_up_run_id));
 }
 
 RunRecord ToRecord(RunRow row) {
@@ -47,8 +46,7 @@ std::vector<RunRecord> ToRecords(std::vector<RunRow> rows) {
 
 absl::Status SociRunTable::Put(const RunRecord& run) {
   return Guard(context_.path, "runs.Put", [&]() -> absl::Status {
-    const std::string plays =
-        absl::StrJoin(run.plays, absl::string_view(&kPlaySeparator, 1));
+    const std::string plays = absl::StrJoin(run.plays, absl::string_view(&kPlaySeparator, 1));
     context_.session
         << "INSERT INTO runs (run_id, state, request, created_by, created_at, finished_at, "
            "inventory_revision, current_play, plays, message, catches_up_run_id) VALUES (:id, "
@@ -60,9 +58,9 @@ absl::Status SociRunTable::Put(const RunRecord& run) {
            "inventory_revision = excluded.inventory_revision, "
            "current_play = excluded.current_play, plays = excluded.plays, "
            "message = excluded.message, catches_up_run_id = excluded.catches_up_run_id",
-        use(run.run_id), use(run.state), use(run.request), use(run.created_by),
-        use(run.created_at), use(run.finished_at), use(run.inventory_revision),
-        use(run.current_play), use(plays), use(run.message), use(run.catches_up_run_id);
+        use(run.run_id), use(run.state), use(run.request), use(run.created_by), use(run.created_at),
+        use(run.finished_at), use(run.inventory_revision), use(run.current_play), use(plays),
+        use(run.message), use(run.catches_up_run_id);
     return absl::OkStatus();
   });
 }
@@ -89,13 +87,12 @@ absl::StatusOr<std::vector<RunRecord>> SociRunTable::List(uint32_t limit) {
 }
 
 absl::StatusOr<std::vector<RunRecord>> SociRunTable::ListRunning() {
-  return Guard(context_.path, "runs.ListRunning",
-               [&]() -> absl::StatusOr<std::vector<RunRecord>> {
-                 RunRow row;
-                 soci::statement statement =
-                     Select(context_.session, "WHERE state = 1 ORDER BY created_at, rowid", row);
-                 return ToRecords(ReadAll(statement, row));
-               });
+  return Guard(context_.path, "runs.ListRunning", [&]() -> absl::StatusOr<std::vector<RunRecord>> {
+    RunRow row;
+    soci::statement statement =
+        Select(context_.session, "WHERE state = 1 ORDER BY created_at, rowid", row);
+    return ToRecords(ReadAll(statement, row));
+  });
 }
 
 absl::Status SociRunTable::PutNode(const RunNodeRecord& node) {
@@ -109,8 +106,8 @@ absl::Status SociRunTable::PutNode(const RunNodeRecord& node) {
            "changed = excluded.changed, failed = excluded.failed, skipped = excluded.skipped, "
            "message = excluded.message",
         use(node.run_id), use(node.node), use(node.node_uuid), use(node.state),
-        use(node.play_index), use(node.ok), use(node.changed), use(node.failed),
-        use(node.skipped), use(node.message);
+        use(node.play_index), use(node.ok), use(node.changed), use(node.failed), use(node.skipped),
+        use(node.message);
     return absl::OkStatus();
   });
 }

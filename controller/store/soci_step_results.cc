@@ -24,8 +24,7 @@ absl::Status SociStepResultTable::Put(const StepResultRecord& result) {
 absl::StatusOr<std::vector<StepResultRecord>> SociStepResultTable::List(absl::string_view run_id,
                                                                         absl::string_view node) {
   return Guard(
-      context_.path, "step_results.List",
-      [&]() -> absl::StatusOr<std::vector<StepResultRecord>> {
+      context_.path, "step_results.List", [&]() -> absl::StatusOr<std::vector<StepResultRecord>> {
         StepResultRecord row;
         const std::string run_key(run_id), node_key(node);
         soci::statement statement =

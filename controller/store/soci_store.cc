@@ -1,9 +1,9 @@
 #include "controller/store/soci_store.h"
 
-#include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <cerrno>
 #include <utility>
 #include <vector>
 
@@ -107,14 +107,14 @@ absl::Status SociStore::Configure() {
 absl::Status SociStore::CheckIntegrity() {
   return Guard(path_, "checking the store", [&]() -> absl::Status {
     std::string line;
-    soci::statement statement =
-        (session_.prepare << "PRAGMA quick_check(5)", soci::into(line));
+    soci::statement statement = (session_.prepare << "PRAGMA quick_check(5)", soci::into(line));
     const std::vector<std::string> lines = ReadAll(statement, line);
     if (lines.size() == 1 && lines[0] == "ok") return absl::OkStatus();
     return absl::DataLossError(
         absl::StrCat("the store ", path_, " is damaged: ", absl::StrJoin(lines, "; "),
                      ". Stop musterd and restore the file from a backup, or save what can be "
-                     "read with `sqlite3 ", path_, " .recover`"));
+                     "read with `sqlite3 ",
+                     path_, " .recover`"));
   });
 }
 

@@ -157,7 +157,7 @@ struct RunNodeRecord {
   std::string run_id;
   std::string node;  // name
   std::string node_uuid;
-  std::string state;  // waiting, running, done, failed, unreachable, cancelled
+  std::string state;        // waiting, running, done, failed, unreachable, cancelled
   uint32_t play_index = 0;  // the play the state is about
   uint32_t ok = 0, changed = 0, failed = 0, skipped = 0;
   std::string message;
@@ -181,8 +181,8 @@ struct StepResultRecord {
   uint32_t play_index = 0;
   uint64_t sequence = 0;  // of the run's events
   std::string step_id;
-  int status = 0;         // v1::StepStatus
-  std::string result;     // serialized v1::StepResult
+  int status = 0;      // v1::StepStatus
+  std::string result;  // serialized v1::StepResult
   absl::Time time;
 };
 

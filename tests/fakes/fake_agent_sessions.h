@@ -26,7 +26,10 @@ class FakeAgentSessions final : public controller::AgentSessions {
   // Every Send() to the node fails as if its queue were full.
   void Clog(const std::string& uuid, bool clogged) {
     absl::MutexLock lock(&mutex_);
-    if (clogged) clogged_.insert(uuid); else clogged_.erase(uuid);
+    if (clogged)
+      clogged_.insert(uuid);
+    else
+      clogged_.erase(uuid);
   }
   std::vector<v1::ControllerMessage> Take(const std::string& uuid) {
     absl::MutexLock lock(&mutex_);

@@ -47,8 +47,7 @@ absl::StatusOr<std::vector<std::string>> FakeCompiler::SelectNodes(const Playboo
   ASSIGN_OR_RETURN(const std::vector<std::string> wanted, ExpandHostlist(limit));
   nodes.erase(std::remove_if(nodes.begin(), nodes.end(),
                              [&](const std::string& node) {
-                               return std::find(wanted.begin(), wanted.end(), node) ==
-                                      wanted.end();
+                               return std::find(wanted.begin(), wanted.end(), node) == wanted.end();
                              }),
               nodes.end());
   return nodes;
@@ -202,8 +201,8 @@ void RunFixture::ReportStep(const std::string& name, const std::string& plan_id,
   engine_->OnReport("u" + name, report);
 }
 
-void RunFixture::ReportOutcome(const std::string& name, const std::string& plan_id,
-                               bool succeeded, bool cancelled) {
+void RunFixture::ReportOutcome(const std::string& name, const std::string& plan_id, bool succeeded,
+                               bool cancelled) {
   v1::Report report;
   report.set_report_sequence(++report_sequence_[name]);
   report.set_plan_id(plan_id);

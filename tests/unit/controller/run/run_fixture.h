@@ -28,8 +28,7 @@ class FakeCompiler final : public Compiler {
   absl::StatusOr<std::shared_ptr<const Playbook>> Load(const FileTree& site,
                                                        absl::string_view path) override;
   std::vector<std::string> Plays(const Playbook& playbook) override;
-  absl::StatusOr<std::vector<std::string>> SelectNodes(const Playbook& playbook,
-                                                       size_t play_index,
+  absl::StatusOr<std::vector<std::string>> SelectNodes(const Playbook& playbook, size_t play_index,
                                                        const Inventory& inventory,
                                                        absl::string_view limit) override;
   std::vector<NodePlan> Compile(const Playbook& playbook, size_t play_index,

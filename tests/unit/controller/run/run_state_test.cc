@@ -15,12 +15,11 @@ using ::testing::IsEmpty;
 const absl::Time kStart = absl::FromUnixSeconds(1700000000);
 
 std::vector<std::string> Words(const RunActions& actions) {
-  static const char* const kNames[] = {"next",  "started", "facts",    "compile",
-                                       "send",  "cancel",  "finished", "end"};
+  static const char* const kNames[] = {"next", "started", "facts",    "compile",
+                                       "send", "cancel",  "finished", "end"};
   std::vector<std::string> words;
   for (const RunAction& action : actions) {
-    words.push_back(absl::StrCat(kNames[action.kind], action.node.empty() ? "" : " ",
-                                 action.node));
+    words.push_back(absl::StrCat(kNames[action.kind], action.node.empty() ? "" : " ", action.node));
   }
   return words;
 }

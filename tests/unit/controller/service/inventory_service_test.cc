@@ -72,8 +72,8 @@ TEST_F(InventoryServiceTest, MakesARevisionOnlyOfAChange) {
 
 TEST_F(InventoryServiceTest, GivesBackWhatIsInForce) {
   v1::GetInventoryResponse response;
-  EXPECT_THAT(service_.Get(response), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                               HasSubstr("muster inventory apply")));
+  EXPECT_THAT(service_.Get(response),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("muster inventory apply")));
   MustApply(kCluster);
   ASSERT_OK(service_.Get(response));
   EXPECT_EQ(response.revision(), 1u);

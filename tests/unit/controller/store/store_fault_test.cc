@@ -1,11 +1,11 @@
 // What the administrator is told when the disk or the file is not as it should be.
-#include <cstdio>
 #include <fcntl.h>
-#include <filesystem>
-#include <fstream>
 #include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -108,8 +108,8 @@ TEST_F(StoreFaultTest, NoRoomForANewStore) {
 
 TEST_F(StoreFaultTest, FileOfAnotherKindIsRefused) {
   std::ofstream(path_) << std::string(8192, 'x');
-  EXPECT_THAT(OpenStore(path_), StatusIs(absl::StatusCode::kDataLoss,
-                                         AllOf(HasSubstr(path_), HasSubstr("backup"))));
+  EXPECT_THAT(OpenStore(path_),
+              StatusIs(absl::StatusCode::kDataLoss, AllOf(HasSubstr(path_), HasSubstr("backup"))));
 }
 
 TEST_F(StoreFaultTest, DamagedPagesAreFoundAtStart) {
@@ -129,8 +129,8 @@ TEST_F(StoreFaultTest, DamagedPagesAreFoundAtStart) {
     file << std::string(100, '\x5a');
   }
   file.close();
-  EXPECT_THAT(OpenStore(path_), StatusIs(absl::StatusCode::kDataLoss,
-                                         AllOf(HasSubstr(path_), HasSubstr("backup"))));
+  EXPECT_THAT(OpenStore(path_),
+              StatusIs(absl::StatusCode::kDataLoss, AllOf(HasSubstr(path_), HasSubstr("backup"))));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
-#include <filesystem>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,9 +43,8 @@ TEST_F(StoreOpenTest, RowsSurviveAndTheFileIsPrivate) {
   {
     auto store = OpenStore(path_);
     ASSERT_OK(store);
-    ASSERT_OK((*store)->Update([](Transaction& txn) {
-      return txn.nodes().Put({.uuid = "u1", .name = "c001"});
-    }));
+    ASSERT_OK((*store)->Update(
+        [](Transaction& txn) { return txn.nodes().Put({.uuid = "u1", .name = "c001"}); }));
     EXPECT_GT((*store)->SizeBytes(), 4096u);
   }
   for (const char* suffix : {"", ".lock"}) {
@@ -74,9 +73,8 @@ TEST_F(StoreOpenTest, KilledHolderLeavesNoLock) {
   if (child == 0) {
     auto store = OpenStore(path_);
     if (!store.ok()) _exit(1);
-    const absl::Status put = (*store)->Update([](Transaction& txn) {
-      return txn.nodes().Put({.uuid = "u1", .name = "c001"});
-    });
+    const absl::Status put = (*store)->Update(
+        [](Transaction& txn) { return txn.nodes().Put({.uuid = "u1", .name = "c001"}); });
     if (!put.ok()) _exit(2);
     raise(SIGKILL);
   }
@@ -107,9 +105,9 @@ TEST_F(StoreOpenTest, ForeignLockBecomesUnavailableNotAHang) {
   ASSERT_OK(Guard(path_, "foreign lock", [&]() -> absl::Status {
     soci::session session(*soci::factory_sqlite3(), absl::StrCat("dbname=", path_));
     session << "BEGIN IMMEDIATE";
-    EXPECT_THAT((*store)->Update([](Transaction&) { return absl::OkStatus(); }),
-                StatusIs(absl::StatusCode::kUnavailable,
-                         AllOf(HasSubstr(path_), HasSubstr("locked"))));
+    EXPECT_THAT(
+        (*store)->Update([](Transaction&) { return absl::OkStatus(); }),
+        StatusIs(absl::StatusCode::kUnavailable, AllOf(HasSubstr(path_), HasSubstr("locked"))));
     return absl::OkStatus();
   }));
   EXPECT_OK((*store)->Update([](Transaction&) { return absl::OkStatus(); }));

@@ -40,8 +40,7 @@ TEST(StoreRuns, ComeBackNewestFirst) {
   auto store = Memory();
   ASSERT_OK(store->Update([](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(txn.runs().Put(SampleRun("r-1", RunRecord::kRunning, kNow)));
-    RETURN_IF_ERROR(
-        txn.runs().Put(SampleRun("r-2", RunRecord::kRunning, kNow + absl::Seconds(1))));
+    RETURN_IF_ERROR(txn.runs().Put(SampleRun("r-2", RunRecord::kRunning, kNow + absl::Seconds(1))));
     RunRecord done = SampleRun("r-1", RunRecord::kSucceeded, kNow);
     done.finished_at = kNow + absl::Seconds(5);
     done.plays.clear();
@@ -76,8 +75,13 @@ TEST(StoreRuns, PuttingARunAgainKeepsItsNodesAndResults) {
     node.state = "done";
     node.changed = 3;
     RETURN_IF_ERROR(txn.runs().PutNode(node));
-    StepResultRecord step = {.run_id = "r-1", .node = "c002", .sequence = 2, .step_id = "munge/a",
-                             .status = 1, .result = "x", .time = kNow};
+    StepResultRecord step = {.run_id = "r-1",
+                             .node = "c002",
+                             .sequence = 2,
+                             .step_id = "munge/a",
+                             .status = 1,
+                             .result = "x",
+                             .time = kNow};
     RETURN_IF_ERROR(txn.step_results().Put(step));
     step.node = "c001";
     step.sequence = 1;
@@ -105,21 +109,24 @@ TEST(StoreRuns, PuttingARunAgainKeepsItsNodesAndResults) {
 TEST(StoreRuns, NodeOfNoRunIsRefused) {
   auto store = Memory();
   EXPECT_THAT(store->Update([](Transaction& txn) {
-                return txn.runs().PutNode({.run_id = "r-9", .node = "c001", .state = "waiting"});
-              }),
+    return txn.runs().PutNode({.run_id = "r-9", .node = "c001", .state = "waiting"});
+  }),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("FOREIGN KEY")));
 }
 
 EventRecord SampleEvent(const std::string& action) {
-  return {.time = kNow, .actor = "admin:alice", .peer = "10.0.0.1:1", .action = action,
+  return {.time = kNow,
+          .actor = "admin:alice",
+          .peer = "10.0.0.1:1",
+          .action = action,
           .subject = "c001"};
 }
 
 TEST(StoreEvents, AreChainedAndCounted) {
   auto store = Memory();
   for (const char* action : {"a", "b", "c"}) {
-    ASSERT_OK(store->Update(
-        [&](Transaction& txn) { return txn.events().Append(SampleEvent(action)); }));
+    ASSERT_OK(
+        store->Update([&](Transaction& txn) { return txn.events().Append(SampleEvent(action)); }));
   }
   ASSERT_OK(store->View([](Transaction& txn) -> absl::Status {
     EXPECT_EQ(*txn.events().Count(), 3u);

@@ -71,9 +71,8 @@ TEST_F(StoreTablesTest, NodeComesBackAsItWasPut) {
 
 TEST_F(StoreTablesTest, NameBelongsToOneLivingMachine) {
   ASSERT_OK(Update([](Transaction& txn) { return txn.nodes().Put(SampleNode("u1", "c001")); }));
-  EXPECT_THAT(
-      Update([](Transaction& txn) { return txn.nodes().Put(SampleNode("u2", "c001")); }),
-      StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("nodes.name")));
+  EXPECT_THAT(Update([](Transaction& txn) { return txn.nodes().Put(SampleNode("u2", "c001")); }),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("nodes.name")));
   ASSERT_OK(Update([](Transaction& txn) -> absl::Status {
     NodeRecord old = SampleNode("u1", "c001");
     old.state = NodeRecord::kRemoved;
@@ -195,7 +194,8 @@ TEST_F(StoreTablesTest, EnrollmentsComeAndGo) {
     EXPECT_EQ(got.requested_at, kNow);
     EXPECT_EQ(txn.enrollments().List()->size(), 1u);
     RETURN_IF_ERROR(txn.enrollments().Delete("e-1"));
-    EXPECT_THAT(txn.enrollments().Get("e-1"), StatusIs(absl::StatusCode::kNotFound, "no enrolment e-1"));
+    EXPECT_THAT(txn.enrollments().Get("e-1"),
+                StatusIs(absl::StatusCode::kNotFound, "no enrolment e-1"));
     return absl::OkStatus();
   }));
 }
@@ -222,7 +222,9 @@ TEST_F(StoreTablesTest, BundlesInventoryAndSecretsComeBack) {
     EXPECT_EQ(txn.secrets().List()->size(), 1u);
     return absl::OkStatus();
   }));
-  EXPECT_THAT(Update([&](Transaction& txn) { return txn.inventory().Insert({2, kNow, "x", ""}); }),
+  EXPECT_THAT(Update([&](Transaction& txn) {
+                return txn.inventory().Insert({2, kNow, "x", ""});
+              }),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("inventory")));
 }
 
