@@ -29,8 +29,8 @@ bool IsYaml(const fs::path& path) {
   return path.extension() == ".yaml" || path.extension() == ".yml";
 }
 
-// One file, or every YAML file below a folder, by its path as the administrator would type it, so
-// that errors lead there.
+// One file, or every YAML file below a folder, named from the folder's own name on
+// ("inventory/group_vars/gpu.yaml"), so that errors lead there.
 absl::StatusOr<Files> ReadFiles(const std::string& path) {
   sys::RealFileSystem file_system;
   Files files;
@@ -47,15 +47,17 @@ absl::StatusOr<Files> ReadFiles(const std::string& path) {
   };
   std::error_code error;
   if (fs::is_regular_file(path, error)) {
-    RETURN_IF_ERROR(add(path, path));
+    RETURN_IF_ERROR(add(path, fs::path(path).filename().string()));
     return files;
   }
-  fs::recursive_directory_iterator it(path, error);
+  const fs::path folder = fs::canonical(path, error);
+  fs::recursive_directory_iterator it(folder, error);
   for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
     if (absl::StartsWith(it->path().filename().string(), ".")) {
       it.disable_recursion_pending();
     } else if (it->is_regular_file() && IsYaml(it->path())) {
-      RETURN_IF_ERROR(add(it->path(), it->path().lexically_normal().string()));
+      RETURN_IF_ERROR(
+          add(it->path(), (folder.filename() / fs::relative(it->path(), folder)).string()));
     }
   }
   if (error) return absl::NotFoundError(absl::StrCat("inventory ", path, ": ", error.message()));
