@@ -57,7 +57,7 @@ absl::StatusOr<Files> ReadFiles(const std::string& path) {
       it.disable_recursion_pending();
     } else if (it->is_regular_file() && IsYaml(it->path())) {
       RETURN_IF_ERROR(
-          add(it->path(), (folder.filename() / fs::relative(it->path(), folder)).string()));
+          add(it->path(), (folder.filename() / it->path().lexically_relative(folder)).string()));
     }
   }
   if (error) return absl::NotFoundError(absl::StrCat("inventory ", path, ": ", error.message()));

@@ -48,7 +48,7 @@ absl::Status Collect(const fs::path& folder, const std::string& prefix,
       return absl::InvalidArgumentError(absl::StrCat(
           folder.string(), " holds more than 64 MiB (at ", it->path().string(),
           "); a site folder is for playbooks, roles and small files"));
-    out[absl::StrCat(prefix, "/", fs::relative(it->path(), folder).string())] =
+    out[absl::StrCat(prefix, "/", it->path().lexically_relative(folder).string())] =
         std::move(content);
   }
   if (error)

@@ -47,6 +47,19 @@ TEST_F(SiteBundleTest, HoldsThePlaybooksFolderWithoutHiddenFilesAndBackups) {
                                   Pair("playbooks/site.yaml", "- play: x\n")));
 }
 
+TEST_F(SiteBundleTest, ALinkIsThereUnderItsOwnName) {
+  Write("/playbooks/site.yaml", "- play: x\n");
+  Write("/playbooks/roles/a/templates/x.j2", "text");
+  std::filesystem::create_directories(root_ + "/playbooks/roles/b/templates");
+  std::filesystem::create_symlink("../../a/templates/x.j2",
+                                  root_ + "/playbooks/roles/b/templates/x.j2");
+  const auto bundle = PackSite(root_ + "/playbooks/site.yaml");
+  ASSERT_OK(bundle);
+  const auto files = sys::UnpackTarGz(bundle->archive);
+  ASSERT_OK(files);
+  EXPECT_THAT(*files, ::testing::Contains(Pair("playbooks/roles/b/templates/x.j2", "text")));
+}
+
 TEST_F(SiteBundleTest, TheSameSiteHasTheSameDigest) {
   Write("/playbooks/site.yaml", "- play: x\n");
   const auto first = PackSite(root_ + "/playbooks/site.yaml");
