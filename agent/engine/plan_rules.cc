@@ -14,14 +14,14 @@
 namespace muster::agent {
 namespace {
 
-absl::Status CheckStep(const v1::RolePlan& role, const v1::Step& step, bool handler,
+absl::Status CheckStep(const v1::RolePlan& role, const v1::Step& step,
                        std::set<std::string>& ids) {
   if (step.step_id().empty() || !ids.insert(step.step_id()).second) {
     return absl::InvalidArgumentError(absl::StrCat("plan: role ", role.name(), ": step id '",
                                                    step.step_id(), "' is empty or used twice"));
   }
   const bool has_resource = step.resource_case() != v1::Step::RESOURCE_NOT_SET;
-  if (has_resource == !step.skip_reason().empty() || (handler && !has_resource)) {
+  if (has_resource == !step.skip_reason().empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("plan: step '", step.step_id(), "' (", step.source(),
                      ") has no resource known to this agent; is the agent older than the "
@@ -107,10 +107,10 @@ absl::Status CheckPlan(const v1::Plan& plan, absl::string_view node_uuid,
   std::set<std::string> ids;
   for (const v1::RolePlan& role : plan.roles()) {
     for (const v1::Step& step : role.steps()) {
-      RETURN_IF_ERROR(CheckStep(role, step, /*handler=*/false, ids));
+      RETURN_IF_ERROR(CheckStep(role, step, ids));
     }
     for (const v1::Step& step : role.handlers()) {
-      RETURN_IF_ERROR(CheckStep(role, step, /*handler=*/true, ids));
+      RETURN_IF_ERROR(CheckStep(role, step, ids));
     }
   }
   return absl::OkStatus();

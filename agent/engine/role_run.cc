@@ -10,13 +10,14 @@ namespace muster::agent {
 namespace {
 
 absl::Status Skip(PlanContext& context, const v1::RolePlan& role, const v1::Step& step,
-                  bool handler, absl::string_view reason) {
+                  bool handler, absl::string_view reason,
+                  absl::string_view clean_handler = "") {
   v1::StepResult result = NewResult(role, step, handler, v1::STEP_STATUS_SKIPPED);
   result.set_message(std::string(reason));
   const int64_t now_ns = absl::ToUnixNanos(context.clock().Now());
   result.mutable_started_at()->set_seconds(now_ns / 1'000'000'000);
   result.mutable_started_at()->set_nanos(static_cast<int32_t>(now_ns % 1'000'000'000));
-  return context.Record(result, "", Journal::Durability::kLazy);
+  return context.Record(result, clean_handler, Journal::Durability::kLazy);
 }
 
 // Their bits stay: the next plan with the role runs them.
@@ -71,6 +72,12 @@ absl::StatusOr<RoleEnd> RunHandlersOfRole(PlanContext& context, const v1::RolePl
       if (context.stopping()) return RoleEnd::kStopped;
       if (context.cancelled()) end = RoleEnd::kCancelled;
       if (end != RoleEnd::kSucceeded) break;
+      if (!handler.skip_reason().empty()) {
+        // The playbook says that nothing is due on this node: the bit would stay for ever.
+        RETURN_IF_ERROR(Skip(context, role, handler, /*handler=*/true, handler.skip_reason(),
+                             context.plan().check_only() ? "" : handler.step_id()));
+        continue;
+      }
       ASSIGN_OR_RETURN(const bool begun, RunSteps(context, role, {&handler}, /*handler=*/true));
       if (!begun) return RoleEnd::kStopped;
     }

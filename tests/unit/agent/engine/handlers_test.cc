@@ -52,5 +52,15 @@ TEST_F(EngineTest, AFailedHandlerFailsItsRoleAndStaysDirty) {
   EXPECT_FALSE(journal_->IsDirty(kRestart));
 }
 
+TEST_F(EngineTest, AHandlerThatDoesNotApplyIsSkippedOnceAndNoLongerDue) {
+  v1::RolePlan role = Munge("1");
+  role.mutable_handlers(0)->clear_command();
+  role.mutable_handlers(0)->set_skip_reason("when: is false");
+  EXPECT_TRUE(Run(MakePlan(1, {role})).succeeded());
+  EXPECT_EQ(Results("r-1/0")[kRestart].status(), v1::STEP_STATUS_SKIPPED);
+  EXPECT_FALSE(journal_->IsDirty(kRestart));
+  EXPECT_EQ(node_.CommandRuns("restart"), 0);
+}
+
 }  // namespace
 }  // namespace muster::agent
