@@ -63,6 +63,7 @@ class SociStore final : public Store {
                    const char* end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status TryExecute(const std::string& sql) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return Guard(path_, sql, [&]() -> absl::Status {
+      mutex_.AssertHeld();
       Execute(session_, sql);
       return absl::OkStatus();
     });
@@ -95,6 +96,7 @@ absl::Status SociStore::Open() {
 
 absl::Status SociStore::Configure() {
   return Guard(path_, "opening the store", [&]() -> absl::Status {
+    mutex_.AssertHeld();
     session_.open(*soci::factory_sqlite3(), absl::StrCat("dbname=\"", path_, "\""));
     // FULL, not NORMAL: what an agent was told is stored survives a power cut too.
     Execute(session_, absl::StrCat("PRAGMA busy_timeout = ", kBusyTimeoutMs,
@@ -106,6 +108,7 @@ absl::Status SociStore::Configure() {
 
 absl::Status SociStore::CheckIntegrity() {
   return Guard(path_, "checking the store", [&]() -> absl::Status {
+    mutex_.AssertHeld();
     std::string line;
     soci::statement statement = (session_.prepare << "PRAGMA quick_check(5)", soci::into(line));
     const std::vector<std::string> lines = ReadAll(statement, line);
@@ -120,6 +123,7 @@ absl::Status SociStore::CheckIntegrity() {
 
 absl::Status SociStore::Migrate() {
   return Guard(path_, "bringing the store up to date", [&]() -> absl::Status {
+    mutex_.AssertHeld();
     Execute(session_,
             "CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, "
             "name TEXT NOT NULL) STRICT");
