@@ -15,13 +15,15 @@
 namespace muster::agent {
 
 absl::StatusOr<std::string> ReadText(const std::string& path) {
-  constexpr std::streamsize kLargest = 4 << 20;
+  constexpr size_t kLargest = 4 << 20;
   std::ifstream file(path, std::ios::binary);
   if (!file) return ErrnoStatus(errno, absl::StrCat("opening ", path));
-  std::string text(kLargest, '\0');
-  file.read(text.data(), kLargest);
+  // Files of the kernel have no size to go by.
+  std::string text;
+  char chunk[4096];
+  while (text.size() < kLargest && (file.read(chunk, sizeof chunk), file.gcount() > 0))
+    text.append(chunk, static_cast<size_t>(file.gcount()));
   if (file.bad()) return absl::DataLossError(absl::StrCat("reading ", path));
-  text.resize(static_cast<size_t>(file.gcount()));
   return text;
 }
 
