@@ -20,6 +20,73 @@ expect_equal() {  # WANT GOT WHAT
   [[ $1 == "$2" ]] || fail "$3: want '$1', got '$2'"
 }
 
+expect_contains() {  # TEXT PART WHAT
+  [[ $1 == *"$2"* ]] || fail "$3: no '$2' in: $1"
+}
+
+wait_for() {  # SECONDS WHAT CMD…: until the command succeeds
+  local end=$((SECONDS + $1)) what=$2
+  shift 2
+  until "$@" >/dev/null 2>&1; do
+    ((SECONDS < end)) || fail "$what: not in time"
+    sleep 0.3
+  done
+}
+
+# Says how long the test has run, so that its log tells where time goes.
+step() { printf '== %3d s: %s\n' "$SECONDS" "$*"; }
+
+lab_folder() { echo "${MUSTER_LAB_STATE:-/var/lib/muster-lab}/$LAB_TEST_NAME"; }
+
+muster() { lab muster "$@" </dev/null; }
+
+start_cluster() {  # COMPUTE [SUITE]: nodes, the controller, the inventory; no node has joined
+  [[ -x build/release/bin/muster ]] || fail "no build/release/bin/muster; run ./dev build"
+  lab up --login 1 --compute "$1" --suite "${2:-bookworm}"
+  muster inventory apply "$(lab_folder)/inventory" >/dev/null
+}
+
+join() {  # NODES
+  muster node bootstrap --ssh "$1" || fail "bootstrap of $1"
+}
+
+# Applies, shows the output, and leaves it in APPLY_OUTPUT, the exit code in
+# APPLY_RC and the run's id in APPLY_RUN.
+apply() {  # PLAYBOOK ARGS…
+  APPLY_RC=0
+  APPLY_OUTPUT=$(muster apply --yes "$@" 2>&1) || APPLY_RC=$?
+  echo "$APPLY_OUTPUT"
+  APPLY_RUN=$(sed -n 's/^run \(r-[^ ]*\) .*/\1/p' <<<"$APPLY_OUTPUT" | tail -n 1)
+}
+
+expect_applied() {  # RC WHAT
+  expect_equal "$1" "$APPLY_RC" "$2: exit code"
+}
+
+# A field of a node's recap, such as `changed` or `state`.
+recap() {  # RUN NODE FIELD
+  muster -o json run show "$1" | read_json '
+[node] = [n for n in value["run"]["nodes"] if n["node"] == sys.argv[1]]
+print(node[sys.argv[2]])' "$2" "$3"
+}
+
+run_field() {  # RUN FIELD
+  muster -o json run show "$1" | read_json 'print(value["run"][sys.argv[1]])' "$2"
+}
+
+# Whether these nodes and no others are idle in Slurm.
+nodes_idle() {  # NODE…
+  [[ $(lab exec login1 sinfo -h -N -t idle -o %N | sort -u | xargs) == "$*" ]]
+}
+
+read_json() {  # PROGRAM ARGS…: with standard input as `value`
+  local program=$1
+  shift
+  python3 -c "import json, sys
+value = json.load(sys.stdin)
+$program" "$@"
+}
+
 _end_of_test() {
   local rc=$? logs
   trap - EXIT

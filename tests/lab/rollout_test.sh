@@ -1,0 +1,75 @@
+#!/bin/bash
+# The main path on Debian 12: a check changes nothing, a rollout makes a cluster
+# that runs a job, a second one changes nothing, drift is found and mended.
+set -euo pipefail
+# shellcheck source=tests/lab/testing.sh
+source "$(dirname "$0")/testing.sh"
+
+readonly nodes=(login1 c001 c002 c003)
+
+# What a node is made of, as far as a playbook could touch it.
+fingerprint() {  # NODE
+  lab exec "$1" sh -c '
+    find /etc /usr/local /var/lib/slurm /var/spool/cron /home -xdev ! -type d \
+      -printf "%p %m %U %G %T@ %l\n" 2>/dev/null | sort
+    dpkg-query -W
+    systemctl list-unit-files --no-legend'
+}
+
+start_cluster 3
+join 'login1,c[001-003]'
+
+step "check mode on a fresh cluster"
+login=$(fingerprint login1)
+worker=$(fingerprint c001)
+apply playbooks/site.yaml --check >/dev/null
+expect_applied 0 "check"
+for node in "${nodes[@]}"; do
+  (($(recap "$APPLY_RUN" "$node" changed) > 10)) || fail "check predicts too little on $node"
+  expect_equal 0 "$(recap "$APPLY_RUN" "$node" failed)" "failed steps of a check on $node"
+done
+predicted=$(recap "$APPLY_RUN" c001 changed)
+expect_equal "$login" "$(fingerprint login1)" "login1 after a check"
+expect_equal "$worker" "$(fingerprint c001)" "c001 after a check"
+
+step "rollout"
+started=$SECONDS
+apply playbooks/site.yaml --detailed-exitcode
+expect_applied 2 "rollout"
+took=$((SECONDS - started))
+((took <= 120)) || fail "the rollout took $took s"
+# A check cannot know what packages bring along, so it may predict more, never less.
+((predicted >= $(recap "$APPLY_RUN" c001 changed))) || fail "more changed than check mode predicted"
+wait_for 20 "all nodes idle" nodes_idle c001 c002 c003
+expect_equal "c001 c002 c003" "$(lab exec login1 srun -N3 hostname | sort | xargs)" "a job on three nodes"
+
+step "facts agree with Slurm"
+slurm=$(lab exec c001 slurmd -C | head -n 1)
+for pair in CPUs=cpus Boards=boards CoresPerSocket=cores_per_socket ThreadsPerCore=threads_per_core; do
+  fact=$(muster -o json node facts c001 | read_json "print(value['cpu']['${pair#*=}'])")
+  expect_contains "$slurm " "${pair%=*}=$fact " "facts and slurmd -C"
+done
+
+step "nothing to do"
+apply playbooks/site.yaml --detailed-exitcode
+expect_applied 0 "second apply"
+for node in "${nodes[@]}"; do
+  expect_equal 0 "$(recap "$APPLY_RUN" "$node" changed)" "changes of a second apply on $node"
+done
+
+step "drift"
+lab exec c002 sh -c 'echo "# by hand" >>/etc/default/slurmd; chmod 600 /etc/hosts'
+lab exec c003 systemctl stop slurmd
+apply playbooks/site.yaml --check --diff
+expect_contains "$APPLY_OUTPUT" "-# by hand" "the difference of an edited file"
+expect_equal 3 "$(recap "$APPLY_RUN" c002 changed)" "drift found on c002 (two files, one restart)"
+expect_equal 1 "$(recap "$APPLY_RUN" c003 changed)" "drift found on c003"
+expect_equal 0 "$(recap "$APPLY_RUN" c001 changed)" "drift found on c001"
+expect_equal inactive "$(lab exec c003 systemctl is-active slurmd || true)" "a unit after a check"
+apply playbooks/site.yaml >/dev/null
+expect_applied 0 "repair"
+expect_equal active "$(lab exec c003 systemctl is-active slurmd)" "the stopped unit"
+expect_equal 644 "$(lab exec c002 stat -c %a /etc/hosts)" "the mode changed by hand"
+apply playbooks/site.yaml --detailed-exitcode >/dev/null
+expect_applied 0 "nothing left after the repair"
+echo PASSED
