@@ -15,7 +15,7 @@ namespace {
 // In the order of --help.
 constexpr void (*kNouns[])(CLI::App&, Context&) = {
     AddInit, AddStatus, AddInventory, AddToken, AddNode,
-    AddApply, AddRun,   AddSecret,    AddAudit, AddCompletion,
+    AddApply, AddRun,   AddSecret,    AddUser,  AddAudit, AddCompletion,
 };
 
 // Says which word is no verb, since CLI11 only says that one is missing.

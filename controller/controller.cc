@@ -21,6 +21,7 @@
 #include "controller/enrollment/certificate_authority.h"
 #include "controller/enrollment/denylist.h"
 #include "controller/enrollment/enrollment.h"
+#include "controller/enrollment/users.h"
 #include "controller/http/package_server.h"
 #include "controller/http/packages.h"
 #include "controller/inventory/current_inventory.h"
@@ -36,6 +37,7 @@
 #include "controller/service/run_service.h"
 #include "controller/service/secret_service.h"
 #include "controller/service/token_service.h"
+#include "controller/service/user_service.h"
 #include "controller/session/agent_session_service.h"
 #include "controller/session/facts_keeper.h"
 #include "controller/session/listener_fanout.h"
@@ -150,7 +152,9 @@ struct Controller::Modules {
         events(*this->resources.store),
         secrets(*this->resources.secrets),
         inventories(*this->resources.store, clock),
-        run_service(runs, *this->resources.store) {}
+        run_service(runs, *this->resources.store),
+        people(*this->resources.store, this->resources.ca, denylist, clock),
+        users(people, this->resources.ca.certificate_pem(), config.controller_address) {}
 
   absl::Status Listen(const Config& config) {
     grpc::ServerBuilder main;
@@ -161,7 +165,7 @@ struct Controller::Modules {
     main.AddListeningPort(config.listen, MutualTlsCredentials(resources.tls, denylist), &port);
     for (grpc::Service* service : std::initializer_list<grpc::Service*>{
              &agents, &tokens, &nodes, &artifacts, &events, &secrets, &inventories,
-             &run_service}) {
+             &run_service, &users}) {
       main.RegisterService(service);
     }
     ASSIGN_OR_RETURN(server, controller::Listen(main, config.listen, "listen", port));
@@ -210,6 +214,8 @@ struct Controller::Modules {
   SecretService secrets;
   InventoryService inventories;
   RunService run_service;
+  Users people;
+  UserService users;
   std::unique_ptr<PackageServer> packages;
   std::unique_ptr<grpc::Server> enrollment_server;
   std::unique_ptr<grpc::Server> server;

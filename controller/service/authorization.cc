@@ -48,6 +48,10 @@ constexpr AuthorizationRow kTable[] = {
     {"/muster.v1.TokenService/CreateToken", Audience::kAdmins},
     {"/muster.v1.TokenService/ListTokens", Audience::kAdmins},
     {"/muster.v1.TokenService/RevokeToken", Audience::kAdmins},
+
+    {"/muster.v1.UserService/CreateUser", Audience::kAdmins},
+    {"/muster.v1.UserService/ListUsers", Audience::kAdmins},
+    {"/muster.v1.UserService/RevokeUser", Audience::kAdmins},
 };
 
 struct Permission {

@@ -58,6 +58,26 @@ absl::StatusOr<std::vector<CertificateRecord>> SociCertificateTable::ListByNode(
                });
 }
 
+absl::StatusOr<std::vector<CertificateRecord>> SociCertificateTable::ListUsers() {
+  return Guard(context_.path, "certificates.ListUsers",
+               [&]() -> absl::StatusOr<std::vector<CertificateRecord>> {
+                 CertificateRecord certificate;
+                 soci::statement statement = Select(
+                     context_.session, "WHERE user <> '' ORDER BY not_before, serial", certificate);
+                 return ReadAll(statement, certificate);
+               });
+}
+
+absl::Status SociCertificateTable::RevokeByUser(absl::string_view user, absl::Time now) {
+  return Guard(context_.path, "certificates.RevokeByUser", [&]() -> absl::Status {
+    const std::string key(user);
+    context_.session << "UPDATE certificates SET revoked_at = :now "
+                        "WHERE user = :user AND revoked_at IS NULL",
+        use(now), use(key);
+    return absl::OkStatus();
+  });
+}
+
 absl::Status SociCertificateTable::RevokeByNode(absl::string_view uuid, absl::Time now) {
   return Guard(context_.path, "certificates.RevokeByNode", [&]() -> absl::Status {
     const std::string key(uuid);

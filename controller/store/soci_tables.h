@@ -35,7 +35,9 @@ class SociCertificateTable final : public CertificateTable {
   absl::Status Insert(const CertificateRecord& certificate) override;
   absl::StatusOr<CertificateRecord> Get(absl::string_view serial) override;
   absl::StatusOr<std::vector<CertificateRecord>> ListByNode(absl::string_view uuid) override;
+  absl::StatusOr<std::vector<CertificateRecord>> ListUsers() override;
   absl::Status RevokeByNode(absl::string_view uuid, absl::Time now) override;
+  absl::Status RevokeByUser(absl::string_view user, absl::Time now) override;
   absl::StatusOr<std::vector<std::string>> ListDenied(absl::Time now) override;
 
  private:

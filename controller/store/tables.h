@@ -58,7 +58,10 @@ class CertificateTable {
   virtual absl::Status Insert(const CertificateRecord& certificate) = 0;
   virtual absl::StatusOr<CertificateRecord> Get(absl::string_view serial) = 0;
   virtual absl::StatusOr<std::vector<CertificateRecord>> ListByNode(absl::string_view uuid) = 0;
+  // Those of people, oldest first.
+  virtual absl::StatusOr<std::vector<CertificateRecord>> ListUsers() = 0;
   virtual absl::Status RevokeByNode(absl::string_view uuid, absl::Time now) = 0;
+  virtual absl::Status RevokeByUser(absl::string_view user, absl::Time now) = 0;
   // Serials of revoked certificates that have not expired at `now`: the denylist.
   virtual absl::StatusOr<std::vector<std::string>> ListDenied(absl::Time now) = 0;
 };

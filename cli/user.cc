@@ -1,0 +1,127 @@
+// muster user: certificates for people.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "cli/connection.h"
+#include "cli/show.h"
+#include "cli/times.h"
+#include "cli/verbs.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "common/pki/key.h"
+#include "common/sys/file_system.h"
+#include "muster/v1/user.grpc.pb.h"
+
+namespace muster::cli {
+namespace {
+
+using Stub = v1::UserService::Stub;
+
+struct CreateOptions {
+  std::string name, role = "viewer", folder;
+};
+
+// A folder as `muster` reads it (--config), made whole or not at all.
+absl::Status WriteFolder(const std::string& folder, const std::string& key_pem,
+                         const v1::CreateUserResponse& response) {
+  sys::RealFileSystem files;
+  RETURN_IF_ERROR(files.MakeDirectory(folder, 0700));
+  const auto write = [&](const char* name, const std::string& content, mode_t mode) {
+    sys::WriteOptions options;
+    options.mode = mode;
+    return files.WriteAtomically(absl::StrCat(folder, "/", name), content, options);
+  };
+  RETURN_IF_ERROR(write("ca.crt", response.ca_pem(), 0644));
+  RETURN_IF_ERROR(write("client.key", key_pem, 0600));
+  RETURN_IF_ERROR(write("client.crt", response.certificate_pem(), 0644));
+  const nlohmann::json config = {{"controller", response.controller_address()}};
+  return write("cli.json", config.dump() + "\n", 0644);
+}
+
+absl::StatusOr<int> Create(Context& context, const CreateOptions& options) {
+  const std::string folder =
+      std::filesystem::absolute(options.folder.empty() ? absl::StrCat("muster-", options.name)
+                                                       : options.folder)
+          .string();
+  if (std::filesystem::exists(folder))
+    return absl::AlreadyExistsError(
+        absl::StrCat(folder, " exists; name a new folder with --out"));
+  ASSIGN_OR_RETURN(const pki::KeyAndCsr key, pki::MakeKeyAndCsr(options.name));
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  Stub stub(connection->channel());
+  v1::CreateUserRequest request;
+  request.set_name(options.name);
+  request.set_role(options.role);
+  request.set_csr_pem(key.csr_pem);
+  v1::CreateUserResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &Stub::CreateUser, request, &response));
+  RETURN_IF_ERROR(WriteFolder(folder, key.key_pem, response));
+  std::cout << options.role << " " << options.name << ": credentials are in " << folder
+            << "\nGive the folder to " << options.name
+            << ", to be kept as ~/.config/muster, and delete it here.\n";
+  return kExitClean;
+}
+
+absl::StatusOr<int> List(Context& context) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  Stub stub(connection->channel());
+  v1::ListUsersResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListUsers, v1::ListUsersRequest(), &response));
+  Show(context, response, [&] {
+    const absl::Time now = context.clock->Now();
+    Table table({"USER", "ROLE", "STATE", "EXPIRES", "CERTIFICATE"});
+    for (const v1::UserCertificate& certificate : response.certificates()) {
+      const absl::Time expires = ToTime(certificate.expires_at());
+      table.AddRow({certificate.name(), certificate.role(),
+                    certificate.has_revoked_at() ? "revoked"
+                    : expires <= now             ? "expired"
+                                                 : "valid",
+                    HumanTime(expires, now), certificate.serial()});
+    }
+    return table.ToString();
+  });
+  return kExitClean;
+}
+
+absl::StatusOr<int> Revoke(Context& context, const std::string& name) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  Stub stub(connection->channel());
+  v1::RevokeUserRequest request;
+  request.set_name(name);
+  v1::RevokeUserResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &Stub::RevokeUser, request, &response));
+  Show(context, response, [&] {
+    return absl::StrCat(name, ": ", response.certificates(), " certificates denied\n");
+  });
+  return kExitClean;
+}
+
+}  // namespace
+
+void AddUser(CLI::App& app, Context& context) {
+  CLI::App* user = app.add_subcommand("user", "Certificates for people");
+  user->require_subcommand(1);
+
+  CLI::App* create = user->add_subcommand("create", "Make a person's credentials");
+  auto options = std::make_shared<CreateOptions>();
+  create->add_option("name", options->name)->required()->type_name("USER");
+  create->add_option("--role", options->role, "viewer (default), operator or admin")
+      ->type_name("ROLE")
+      ->check(CLI::IsMember({"viewer", "operator", "admin"}).description(""));
+  create->add_option("--out", options->folder, "Where to write (default ./muster-USER)")
+      ->type_name("DIR");
+  SetAction(create, context, [&context, options] { return Create(context, *options); });
+
+  CLI::App* list = user->add_subcommand("list", "Certificates that were made for people");
+  SetAction(list, context, [&context] { return List(context); });
+
+  CLI::App* revoke = user->add_subcommand("revoke", "Deny all certificates of a person");
+  auto name = std::make_shared<std::string>();
+  revoke->add_option("name", *name)->required()->type_name("USER");
+  SetAction(revoke, context, [&context, name] { return Revoke(context, *name); });
+}
+
+}  // namespace muster::cli

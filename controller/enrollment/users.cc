@@ -1,0 +1,76 @@
+#include "controller/enrollment/users.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "controller/enrollment/audit.h"
+#include "controller/enrollment/certificate_authority.h"
+#include "controller/enrollment/denylist.h"
+#include "controller/enrollment/enrollment.h"
+#include "controller/store/store.h"
+
+namespace muster::controller {
+namespace {
+
+absl::Status CheckName(absl::string_view name) {
+  const bool good = !name.empty() && name.size() <= 64 &&
+                    std::all_of(name.begin(), name.end(), [](char c) {
+                      return absl::ascii_isalnum(c) || c == '_' || c == '-' || c == '.';
+                    });
+  if (good) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "user name '", name, "': expected 1 to 64 letters, digits, '_', '-' or '.'"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> Users::Create(absl::string_view name, Role role,
+                                          absl::string_view csr_pem, const Actor& actor) {
+  RETURN_IF_ERROR(CheckName(name));
+  if (role == Role::kNode)
+    return absl::InvalidArgumentError("a person is a viewer, an operator or an admin");
+  const absl::Time now = clock_.Now();
+  ASSIGN_OR_RETURN(const IssuedCertificate issued, ca_.IssueUser(csr_pem, name, role, now));
+  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.certificates().Insert(issued.record));
+    return Audit(txn, now, actor, "user.create", name,
+                 absl::StrCat(RoleName(role), ", certificate ", issued.record.serial));
+  }));
+  return issued.pem;
+}
+
+absl::StatusOr<std::vector<CertificateRecord>> Users::List() {
+  std::vector<CertificateRecord> certificates;
+  RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(certificates, txn.certificates().ListUsers());
+    return absl::OkStatus();
+  }));
+  return certificates;
+}
+
+absl::StatusOr<uint32_t> Users::Revoke(absl::string_view name, const Actor& actor) {
+  const absl::Time now = clock_.Now();
+  uint32_t denied = 0;
+  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::vector<CertificateRecord> all, txn.certificates().ListUsers());
+    bool known = false;
+    for (const CertificateRecord& certificate : all) {
+      if (certificate.user != name) continue;
+      known = true;
+      denied += !certificate.revoked_at.has_value() && certificate.not_after > now;
+    }
+    if (!known)
+      return absl::NotFoundError(absl::StrCat(
+          "no certificate was signed for a user '", name,
+          "'; `muster user list` shows them. The one that `muster init` made is not among them"));
+    RETURN_IF_ERROR(txn.certificates().RevokeByUser(name, now));
+    return Audit(txn, now, actor, "user.revoke", name, absl::StrCat(denied, " certificates"));
+  }));
+  RETURN_IF_ERROR(denylist_.Load(store_, now));
+  return denied;
+}
+
+}  // namespace muster::controller
