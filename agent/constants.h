@@ -5,7 +5,6 @@
 
 namespace muster::agent {
 
-inline constexpr char kVersion[] = MUSTER_VERSION;
 inline constexpr char kDefaultStateDirectory[] = "/var/lib/muster";
 inline constexpr char kServiceUnit[] = "muster-agent.service";
 

@@ -2,8 +2,8 @@
 #include <iostream>
 
 #include "agent/commands.h"
-#include "agent/constants.h"
 #include "agent/flags.h"
+#include "common/base/version.h"
 
 namespace muster::agent {
 namespace {

@@ -25,6 +25,7 @@
 #include "agent/sys/sd_bus_unit_manager.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
+#include "common/base/version.h"
 #include "common/sys/file_system.h"
 #include "common/sys/process.h"
 

@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
 #include "cli/show.h"
-#include "cli/times.h"
 #include "cli/verbs.h"
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "muster/v1/event.grpc.pb.h"
 

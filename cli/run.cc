@@ -7,9 +7,9 @@
 #include "cli/run_report.h"
 #include "cli/run_watcher.h"
 #include "cli/show.h"
-#include "cli/times.h"
 #include "cli/verbs.h"
 #include "common/base/clock.h"
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "muster/v1/run.grpc.pb.h"
 

@@ -1,6 +1,7 @@
 #include "cli/run_view.h"
 
 #include "absl/time/time.h"
+#include "common/base/proto_time.h"
 #include "google/protobuf/timestamp.pb.h"
 #include "muster/v1/run.pb.h"
 
@@ -30,7 +31,7 @@ void Count(const v1::StepResult& step, NodeView& node) {
 }  // namespace
 
 RunView::RunView(const v1::Run& run, absl::Time now) : run_id_(run.run_id()), started_(now) {
-  if (run.has_created_at()) started_ = absl::FromUnixSeconds(run.created_at().seconds());
+  if (run.has_created_at()) started_ = ToTime(run.created_at());
   play_count_ = static_cast<uint32_t>(run.plays_size());
   play_index_ = run.current_play();
   if (play_index_ < play_count_) play_ = run.plays(static_cast<int>(play_index_));

@@ -5,10 +5,10 @@
 #include "absl/strings/str_join.h"
 #include "cli/connection.h"
 #include "cli/show.h"
-#include "cli/times.h"
 #include "cli/verbs.h"
 #include "common/base/clock.h"
 #include "common/base/hostlist.h"
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "muster/v1/node.grpc.pb.h"
 

@@ -1,12 +1,10 @@
 #include "controller/config.h"
 
-#include <cerrno>
-#include <fstream>
-#include <iterator>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
+#include "common/sys/file_system.h"
 #include "common/yaml/document.h"
 #include "common/yaml/map_reader.h"
 
@@ -66,13 +64,10 @@ absl::StatusOr<Config> ParseConfig(absl::string_view file_name, absl::string_vie
 }
 
 absl::StatusOr<Config> LoadConfig(const std::string& path) {
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in)
-    return Annotate(ErrnoStatus(errno == 0 ? EIO : errno, path),
-                    "run `muster init` to make a cluster's settings");
-  return ParseConfig(
-      path, std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>()));
+  const absl::StatusOr<std::string> text = sys::RealFileSystem().Read(path);
+  if (!text.ok())
+    return Annotate(text.status(), "run `muster init` to make a cluster's settings");
+  return ParseConfig(path, *text);
 }
 
 }  // namespace muster::controller

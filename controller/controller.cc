@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
+#include "common/base/version.h"
 #include "common/sys/file_system.h"
 #include "controller/artifact/blob_store.h"
 #include "controller/constants.h"
@@ -24,9 +25,9 @@
 #include "controller/enrollment/users.h"
 #include "controller/http/package_server.h"
 #include "controller/http/packages.h"
-#include "controller/inventory/current_inventory.h"
 #include "controller/run/playbook_compiler.h"
 #include "controller/run/run_manager.h"
+#include "controller/run/stored_inventory.h"
 #include "controller/secret/secret_store.h"
 #include "controller/service/artifact_service.h"
 #include "controller/service/credentials.h"
@@ -131,8 +132,7 @@ struct Controller::Modules {
         facts(*this->resources.store, clock),
         listeners({&session_log, &facts, &runs}),
         registry(*this->resources.store, clock, listeners),
-        run_inventory(*this->resources.store),
-        runs({*this->resources.store, registry, compiler, run_inventory, *this->resources.secrets,
+        runs({*this->resources.store, registry, compiler, inventory, *this->resources.secrets,
               clock, BundleLoader(*this->resources.blobs), BlobKeeper(*this->resources.blobs)}),
         agents(registry, enrollment, this->resources.ca.certificate_pem(), *this->resources.blobs,
                [this](absl::string_view node_uuid, absl::string_view sha256) {
@@ -147,7 +147,7 @@ struct Controller::Modules {
                       folder, absl::StrCat("http://", host, ":", packages->port(), "/packages/"));
                 }}),
         nodes(*this->resources.store, inventory, enrollment, registry, facts,
-              {config.cluster, MUSTER_VERSION, clock.Now()}),
+              {config.cluster, kVersion, clock.Now()}),
         artifacts(*this->resources.store, *this->resources.blobs, clock),
         events(*this->resources.store),
         secrets(*this->resources.secrets),
@@ -196,14 +196,13 @@ struct Controller::Modules {
 
   Resources resources;
   Denylist denylist;
-  CurrentInventory inventory;
+  StoredInventory inventory;
   Enrollment enrollment;
   SessionLog session_log;
   FactsKeeper facts;
   ListenerFanout listeners;
   SessionRegistry registry;
   PlaybookCompiler compiler;
-  StoredInventory run_inventory;
   RunManager runs;
   AgentSessionService agents;
   EnrollmentService enrollments;

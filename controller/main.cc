@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
+#include "common/base/version.h"
 #include "controller/config.h"
 #include "controller/controller.h"
 #include "controller/flags.h"
@@ -56,7 +57,7 @@ absl::Status Run(const Flags& flags) {
   ASSIGN_OR_RETURN(const Config config, LoadConfig(flags.config));
   RealClock clock;
   ASSIGN_OR_RETURN(const std::unique_ptr<Controller> controller, Controller::Start(config, clock));
-  LogInfo(absl::StrCat("musterd " MUSTER_VERSION " serves cluster ", config.cluster, ": port ",
+  LogInfo(absl::StrCat("musterd ", kVersion, " serves cluster ", config.cluster, ": port ",
                        controller->port(), ", enrolment ", controller->enrollment_port(),
                        ", packages ", controller->package_port()));
   sd_notify(0, "READY=1");
@@ -80,11 +81,8 @@ int main(int argc, char** argv) {
                  muster::controller::kUsage);
     return 1;
   }
-  if (flags->show_help || flags->show_version) {
-    std::fputs(flags->show_help ? muster::controller::kUsage : "musterd " MUSTER_VERSION "\n",
-               stdout);
-    return 0;
-  }
+  if (flags->show_help) return std::fputs(muster::controller::kUsage, stdout) < 0;
+  if (flags->show_version) return std::printf("musterd %s\n", muster::kVersion) < 0;
   muster::controller::StartLog();
   const absl::Status ran = muster::controller::Run(*flags);
   if (ran.ok()) return 0;

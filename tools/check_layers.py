@@ -50,9 +50,10 @@ MAY_INCLUDE = {
 # Of these folders the others see interface headers only.
 INTERFACES = {
     "controller/store": {"store.h", "tables.h"},
-    "controller/session": {"agent_sessions.h", "blob_store.h"},
+    "controller/session": {"agent_sessions.h"},
 }
-WIRING = ("controller/main.cc", "controller/service", "controller/wiring")
+# Who makes the implementations and hands them out.
+WIRING = ("controller/controller.cc", "controller/service")
 
 INCLUDE = re.compile(r'\s*#\s*include\s+"([^"]+)"')
 

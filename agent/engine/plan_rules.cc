@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/digest.h"
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "muster/v1/plan.pb.h"
 
@@ -78,8 +79,7 @@ std::string PlanDigest(const v1::Plan& plan) {
 
 absl::Status CheckNotExpired(const v1::Plan& plan, absl::Time now) {
   if (!plan.has_expires_at()) return absl::OkStatus();
-  const absl::Time expires = absl::FromUnixSeconds(plan.expires_at().seconds()) +
-                             absl::Nanoseconds(plan.expires_at().nanos());
+  const absl::Time expires = ToTime(plan.expires_at());
   if (now < expires) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "plan expired ", absl::FormatDuration(absl::Trunc(now - expires, absl::Seconds(1))),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
 
 namespace muster::agent {
@@ -147,9 +148,7 @@ v1::PlanOutcome SumUp(const PlanContext& context, absl::Duration elapsed) {
   if (outcome.cancelled()) absl::StrAppend(&message, message.empty() ? "" : "; ", "cancelled");
   outcome.set_succeeded(message.empty());
   outcome.set_message(message);
-  const int64_t ns = std::max<int64_t>(0, absl::ToInt64Nanoseconds(elapsed));
-  outcome.mutable_elapsed()->set_seconds(ns / 1'000'000'000);
-  outcome.mutable_elapsed()->set_nanos(static_cast<int32_t>(ns % 1'000'000'000));
+  *outcome.mutable_elapsed() = ToProtoDuration(std::max(absl::ZeroDuration(), elapsed));
   return outcome;
 }
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/engine/step_run.h"
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
 
 namespace muster::agent {
@@ -14,9 +15,7 @@ absl::Status Skip(PlanContext& context, const v1::RolePlan& role, const v1::Step
                   absl::string_view clean_handler = "") {
   v1::StepResult result = NewResult(role, step, handler, v1::STEP_STATUS_SKIPPED);
   result.set_message(std::string(reason));
-  const int64_t now_ns = absl::ToUnixNanos(context.clock().Now());
-  result.mutable_started_at()->set_seconds(now_ns / 1'000'000'000);
-  result.mutable_started_at()->set_nanos(static_cast<int32_t>(now_ns % 1'000'000'000));
+  *result.mutable_started_at() = ToTimestamp(context.clock().Now());
   return context.Record(result, clean_handler, Journal::Durability::kLazy);
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/engine/step_report.h"
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
 
 namespace muster::agent {
@@ -96,13 +97,9 @@ absl::Status StepRun::Settle(const Member& member, v1::StepStatus status,
   }
   if (!error.ok()) result.set_message(ReportedError(step, error));
   if (!step.sensitive()) result.set_output(std::move(output));
-  const int64_t start_ns = absl::ToUnixNanos(member.started);
-  result.mutable_started_at()->set_seconds(start_ns / 1'000'000'000);
-  result.mutable_started_at()->set_nanos(static_cast<int32_t>(start_ns % 1'000'000'000));
-  const int64_t elapsed_ns = std::max<int64_t>(
-      0, absl::ToInt64Nanoseconds(context_.clock().Now() - member.started));
-  result.mutable_elapsed()->set_seconds(elapsed_ns / 1'000'000'000);
-  result.mutable_elapsed()->set_nanos(static_cast<int32_t>(elapsed_ns % 1'000'000'000));
+  *result.mutable_started_at() = ToTimestamp(member.started);
+  *result.mutable_elapsed() = ToProtoDuration(
+      std::max(absl::ZeroDuration(), context_.clock().Now() - member.started));
 
   const bool succeeded = status == v1::STEP_STATUS_OK || status == v1::STEP_STATUS_CHANGED;
   const bool cleans = handler_ && succeeded && !context_.plan().check_only();

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "common/base/clock.h"
+#include "common/base/proto_time.h"
 #include "google/protobuf/timestamp.pb.h"
 #include "muster/v1/facts.pb.h"
 
@@ -66,9 +67,7 @@ v1::Facts FactsGatherer::Gather() {
     unknown.set_reason(answered ? std::string(slot.status.message())
                                 : absl::StrCat("no answer in ", absl::FormatDuration(timeout_)));
   }
-  const int64_t now_ns = absl::ToUnixNanos(clock_.Now());
-  result.mutable_gathered_at()->set_seconds(now_ns / 1'000'000'000);
-  result.mutable_gathered_at()->set_nanos(static_cast<int32_t>(now_ns % 1'000'000'000));
+  *result.mutable_gathered_at() = ToTimestamp(clock_.Now());
   return result;
 }
 

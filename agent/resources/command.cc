@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/resources/check_values.h"
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "muster/v1/plan.pb.h"
 
@@ -13,10 +14,6 @@ namespace {
 
 constexpr absl::Duration kDefaultTimeout = absl::Minutes(10);
 constexpr absl::Duration kDefaultRetryDelay = absl::Seconds(1);
-
-absl::Duration ToDuration(const google::protobuf::Duration& duration) {
-  return absl::Seconds(duration.seconds()) + absl::Nanoseconds(duration.nanos());
-}
 
 class Command final : public Resource {
  public:

@@ -13,6 +13,7 @@
 #include "agent/state/identity.h"
 #include "common/base/clock.h"
 #include "common/base/id.h"
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/pki/certificate.h"
 #include "common/pki/key.h"
@@ -134,8 +135,7 @@ absl::StatusOr<v1::EnrollResponse> AwaitDecision(
                      "` on the controller"));
   }
   while (response.state() == v1::ENROLLMENT_STATE_PENDING) {
-    const absl::Duration asked = absl::Seconds(response.retry_after().seconds()) +
-                                 absl::Nanoseconds(response.retry_after().nanos());
+    const absl::Duration asked = ToDuration(response.retry_after());
     clock.Sleep(std::clamp(asked, absl::Seconds(1), absl::Minutes(1)));
     absl::StatusOr<v1::EnrollResponse> next = client.Ask(id);
     if (next.ok()) {

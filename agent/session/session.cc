@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/session/controller_stream.h"
 #include "common/base/clock.h"
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
 
 namespace muster::agent {
@@ -23,10 +24,6 @@ constexpr absl::Duration kClockTolerance = absl::Seconds(30);
 // What may be lost is not queued behind so many messages.
 constexpr size_t kQueueForProgress = 8;
 constexpr size_t kMaxFactsRequests = 8;
-
-absl::Duration FromProto(const google::protobuf::Duration& duration) {
-  return absl::Seconds(duration.seconds()) + absl::Nanoseconds(duration.nanos());
-}
 
 }  // namespace
 
@@ -201,14 +198,14 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
   switch (message.message_case()) {
     case v1::ControllerMessage::kWelcome: {
       ending.welcomed = true;
-      const absl::Duration interval = FromProto(message.welcome().heartbeat_interval());
+      const absl::Duration interval = ToDuration(message.welcome().heartbeat_interval());
       if (interval > absl::ZeroDuration()) {
         heartbeat_interval_ = std::clamp(interval, absl::Milliseconds(100), absl::Minutes(1));
       }
       next_heartbeat_ = clock_.Now() + heartbeat_interval_;
       if (message.welcome().has_controller_time()) {
         const absl::Duration ahead =
-            clock_.Now() - absl::FromUnixSeconds(message.welcome().controller_time().seconds());
+            clock_.Now() - ToTime(message.welcome().controller_time());
         if (absl::AbsDuration(ahead) > kClockTolerance) {
           mailbox_.OnNote(absl::StrCat(
               "this node's clock is ", absl::FormatDuration(absl::AbsDuration(ahead)),

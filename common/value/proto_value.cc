@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "common/base/proto_time.h"
 
 namespace muster {
 namespace {
@@ -42,9 +43,7 @@ std::string EnumWord(const EnumValueDescriptor& value) {
 double Shortest(float value) { return std::strtod(absl::StrCat(value).c_str(), nullptr); }
 
 Json TimestampValue(const google::protobuf::Timestamp& time) {
-  return absl::FormatTime(absl::RFC3339_full,
-                          absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos()),
-                          absl::UTCTimeZone());
+  return absl::FormatTime(absl::RFC3339_full, ToTime(time), absl::UTCTimeZone());
 }
 
 Json DurationValue(const google::protobuf::Duration& duration) {

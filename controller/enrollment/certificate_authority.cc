@@ -3,24 +3,16 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/status.h"
 #include "common/pki/certificate.h"
+#include "common/sys/file_system.h"
 
 namespace muster::controller {
 namespace {
-
-absl::StatusOr<std::string> Read(const std::string& path) {
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return ErrnoStatus(errno, absl::StrCat("opening ", path));
-  return std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-}
 
 // The CA's key is the cluster: refuse to work with one that others may read or write. The group
 // may read it, because the service's account is not the file's owner.
@@ -38,9 +30,10 @@ absl::Status CheckMode(const std::string& path) {
 absl::StatusOr<CertificateAuthority> CertificateAuthority::Load(const std::string& folder) {
   const std::string key_path = absl::StrCat(folder, "/ca.key");
   RETURN_IF_ERROR(CheckMode(key_path));
+  sys::RealFileSystem files;
   pki::Authority authority;
-  ASSIGN_OR_RETURN(authority.certificate_pem, Read(absl::StrCat(folder, "/ca.crt")));
-  ASSIGN_OR_RETURN(authority.key_pem, Read(key_path));
+  ASSIGN_OR_RETURN(authority.certificate_pem, files.Read(absl::StrCat(folder, "/ca.crt")));
+  ASSIGN_OR_RETURN(authority.key_pem, files.Read(key_path));
   absl::StatusOr<CertificateAuthority> ca = Create(std::move(authority));
   if (!ca.ok()) return Annotate(ca.status(), absl::StrCat("the CA in ", folder));
   return ca;

@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/digest.h"
+#include "common/base/proto_time.h"
 #include "muster/v1/plan.pb.h"
 
 namespace muster::controller {
@@ -76,7 +77,7 @@ absl::Status FinishPlan(const PlanIdentity& identity, v1::Plan& plan,
   plan.set_node_uuid(identity.node_uuid);
   plan.set_node_name(identity.node_name);
   plan.set_sequence(identity.sequence);
-  plan.mutable_expires_at()->set_seconds(absl::ToUnixSeconds(identity.expires_at));
+  *plan.mutable_expires_at() = ToTimestamp(identity.expires_at);
   plan.clear_digest();
   size_t size = plan.ByteSizeLong();
   if (size > kMaxPlanBytes) {

@@ -2,12 +2,9 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "controller/run/collaborators.h"
 
 namespace muster::controller {
@@ -27,22 +24,6 @@ class PlaybookCompiler final : public Compiler {
                                 const Inventory& inventory, const FactsByNode& facts,
                                 const std::vector<std::string>& nodes,
                                 const CompileOptions& options, SecretSource& secrets) override;
-};
-
-// Revisions of the inventory out of the store; the newest few stay parsed. Must not be called
-// inside a transaction.
-class StoredInventory final : public InventorySource {
- public:
-  explicit StoredInventory(Store& store) : store_(store) {}
-  absl::StatusOr<InventoryVersion> Latest() override;
-  absl::StatusOr<std::shared_ptr<const Inventory>> Get(uint64_t revision) override;
-
- private:
-  static constexpr size_t kKept = 4;
-
-  Store& store_;
-  absl::Mutex mutex_;
-  std::map<uint64_t, std::shared_ptr<const Inventory>> parsed_ ABSL_GUARDED_BY(mutex_);
 };
 
 // For RunCollaborators. `blobs` must outlive the functions.

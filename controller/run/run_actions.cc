@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/value/proto_value.h"
 #include "controller/run/active_run.h"
@@ -90,7 +91,7 @@ absl::Status RunEngine::Carry(ActiveRun& run, const RunAction& action, RunAction
       started.set_play_index(action.play);
       started.set_name(run.record.plays[action.play]);
       for (std::string& name : run.state.PlayMembers()) started.add_nodes(std::move(name));
-      event.mutable_time()->set_seconds(absl::ToUnixSeconds(with_.clock.Now()));
+      *event.mutable_time() = ToTimestamp(with_.clock.Now());
       run.log->Append(std::move(event));
       break;
     }
@@ -225,7 +226,7 @@ void RunEngine::SendCancel(const std::string& uuid, const std::string& plan_id) 
 void RunEngine::PublishNodeFinished(ActiveRun& run, const std::string& node) {
   v1::RunEvent event;
   event.set_node(node);
-  event.mutable_time()->set_seconds(absl::ToUnixSeconds(with_.clock.Now()));
+  *event.mutable_time() = ToTimestamp(with_.clock.Now());
   FillRecap(ToRecord(run.record.run_id, *run.state.FindByName(node)),
             *event.mutable_node_finished());
   run.log->Append(std::move(event));
@@ -270,7 +271,7 @@ absl::Status RunEngine::Finish(ActiveRun& run) {
   }));
   run.record = record;
   v1::RunEvent event;
-  event.mutable_time()->set_seconds(absl::ToUnixSeconds(*record.finished_at));
+  *event.mutable_time() = ToTimestamp(*record.finished_at);
   *event.mutable_run_finished() = ToProto(record, rows);
   run.log->Append(std::move(event));
   run.log->End();

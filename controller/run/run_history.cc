@@ -1,6 +1,7 @@
 #include "controller/run/run_history.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "controller/run/run_records.h"
 #include "controller/store/store.h"
@@ -16,9 +17,7 @@ std::string StepKey(uint32_t play_index, const std::string& step_id) {
 v1::RunEvent StepEvent(const StepResultRecord& result) {
   v1::RunEvent event;
   event.set_sequence(result.sequence);
-  const int64_t micros = absl::ToUnixMicros(result.time);
-  event.mutable_time()->set_seconds(micros / 1'000'000);
-  event.mutable_time()->set_nanos(static_cast<int32_t>(micros % 1'000'000) * 1000);
+  *event.mutable_time() = ToTimestamp(result.time);
   event.set_node(result.node);
   event.mutable_step()->ParseFromString(result.result);
   return event;

@@ -1,18 +1,9 @@
 #include "controller/run/run_records.h"
 
-#include "absl/time/time.h"
+#include "common/base/proto_time.h"
 #include "muster/v1/run.pb.h"
 
 namespace muster::controller {
-namespace {
-
-void SetTime(absl::Time time, google::protobuf::Timestamp& out) {
-  const int64_t micros = absl::ToUnixMicros(time);
-  out.set_seconds(micros / 1'000'000);
-  out.set_nanos(static_cast<int32_t>(micros % 1'000'000) * 1000);
-}
-
-}  // namespace
 
 RunNodeRecord ToRecord(const std::string& run_id, const RunNode& node) {
   RunNodeRecord record;
@@ -71,8 +62,8 @@ v1::Run ToProto(const RunRecord& record, const std::vector<RunNodeRecord>& nodes
   run.set_limit(request.limit());
   *run.mutable_tags() = request.tags();
   run.set_created_by(record.created_by);
-  SetTime(record.created_at, *run.mutable_created_at());
-  if (record.finished_at.has_value()) SetTime(*record.finished_at, *run.mutable_finished_at());
+  *run.mutable_created_at() = ToTimestamp(record.created_at);
+  if (record.finished_at.has_value()) *run.mutable_finished_at() = ToTimestamp(*record.finished_at);
   for (const std::string& play : record.plays) run.add_plays(play);
   run.set_current_play(record.current_play);
   for (const RunNodeRecord& node : nodes) FillRecap(node, *run.add_nodes());

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/hostlist.h"
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "controller/run/active_run.h"
 #include "controller/run/plan_finish.h"
@@ -98,7 +99,7 @@ void RunEngine::OnProgress(const std::string& uuid, const v1::StepProgress& prog
   const RunNode* node = run->state.FindByUuid(uuid);
   if (node == nullptr) return;
   v1::RunEvent event;
-  event.mutable_time()->set_seconds(absl::ToUnixSeconds(with_.clock.Now()));
+  *event.mutable_time() = ToTimestamp(with_.clock.Now());
   event.set_node(node->name);
   *event.mutable_progress() = progress;
   run->log->Progress(std::move(event));

@@ -1,25 +1,20 @@
 #include "controller/service/credentials.h"
 
-#include <cerrno>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
+#include "common/sys/file_system.h"
 #include "controller/service/call_gate.h"
 
 namespace muster::controller {
 namespace {
 
 absl::StatusOr<std::string> Read(const std::string& path) {
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in)
-    return Annotate(ErrnoStatus(errno == 0 ? EIO : errno, path),
-                    "run `muster init` to make the controller's credentials");
-  return std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  absl::StatusOr<std::string> content = sys::RealFileSystem().Read(path);
+  if (content.ok()) return content;
+  return Annotate(content.status(), "run `muster init` to make the controller's credentials");
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
-#include "controller/service/conversion.h"
 #include "controller/session/caller.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
@@ -33,7 +33,7 @@ absl::Status EventService::ListEvents(const v1::ListEventsRequest& request,
   for (const EventRecord& record : events) {
     v1::Event& event = *response.add_events();
     event.set_sequence(record.sequence);
-    *event.mutable_time() = ToProto(record.time);
+    *event.mutable_time() = ToTimestamp(record.time);
     event.set_actor(record.actor);
     event.set_peer(record.peer);
     event.set_action(record.action);

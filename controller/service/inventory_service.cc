@@ -12,11 +12,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/clock.h"
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "controller/enrollment/audit.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/inventory/inventory.h"
-#include "controller/service/conversion.h"
 #include "controller/session/caller.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
@@ -164,7 +164,7 @@ absl::Status InventoryService::Get(v1::GetInventoryResponse& response) {
     return Annotate(inventory.status(), absl::StrCat("inventory revision ", record.revision));
   }
   response.set_revision(record.revision);
-  *response.mutable_applied_at() = ToProto(record.applied_at);
+  *response.mutable_applied_at() = ToTimestamp(record.applied_at);
   response.set_applied_by(record.applied_by);
   *response.mutable_files() = stored.files();
   response.set_resolved_json(ToValue(*inventory).dump());

@@ -5,9 +5,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "controller/inventory/inventory.h"
-#include "controller/service/conversion.h"
 #include "controller/session/agent_sessions.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
@@ -60,7 +60,7 @@ absl::Status FillFromRecord(Transaction& txn, const NodeRecord& record, v1::Node
   out.set_uuid(record.uuid);
   out.set_state(ToProto(record.state));
   if (record.last_seen_at.has_value())
-    *out.mutable_last_seen_at() = controller::ToProto(*record.last_seen_at);
+    *out.mutable_last_seen_at() = ToTimestamp(*record.last_seen_at);
   out.set_agent_version(record.agent_version);
   out.set_last_run_id(record.last_run_id);
   out.set_last_run_result(record.last_run_result);
@@ -74,7 +74,7 @@ absl::Status FillFromRecord(Transaction& txn, const NodeRecord& record, v1::Node
     if (!certificate.revoked_at.has_value()) newest = std::max(newest, certificate.not_after);
   }
   if (newest != absl::InfinitePast())
-    *out.mutable_certificate_expires_at() = controller::ToProto(newest);
+    *out.mutable_certificate_expires_at() = ToTimestamp(newest);
   return absl::OkStatus();
 }
 
@@ -82,7 +82,7 @@ void FillFromSession(const AgentSessionInfo& session, v1::Node& out) {
   out.set_connected(true);
   out.set_peer(session.peer);
   out.set_agent_version(session.agent_version);
-  *out.mutable_last_seen_at() = controller::ToProto(session.last_seen_at);
+  *out.mutable_last_seen_at() = ToTimestamp(session.last_seen_at);
 }
 
 }  // namespace

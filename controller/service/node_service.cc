@@ -6,10 +6,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/nearest_word.h"
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "controller/enrollment/enrollment.h"
-#include "controller/inventory/current_inventory.h"
-#include "controller/service/conversion.h"
+#include "controller/inventory/inventory.h"
+#include "controller/run/collaborators.h"
 #include "controller/service/node_listing.h"
 #include "controller/service/validation.h"
 #include "controller/session/agent_sessions.h"
@@ -25,7 +26,7 @@ constexpr int kMaxNamedAway = 20;
 
 }  // namespace
 
-NodeService::NodeService(Store& store, CurrentInventory& inventory, Enrollment& enrollment,
+NodeService::NodeService(Store& store, InventorySource& inventory, Enrollment& enrollment,
                          AgentSessions& sessions, FactsKeeper& facts, About about)
     : store_(store),
       inventory_(inventory),
@@ -67,25 +68,24 @@ grpc::Status NodeService::GetStatus(grpc::ServerContext*, const v1::GetStatusReq
   return ToGrpc(GetStatus(*response));
 }
 
-absl::StatusOr<std::shared_ptr<const InventoryRevision>> NodeService::InventoryIfAny() {
-  absl::StatusOr<std::shared_ptr<const InventoryRevision>> current = inventory_.Get();
-  if (absl::IsFailedPrecondition(current.status())) return nullptr;
+absl::StatusOr<InventoryVersion> NodeService::InventoryIfAny() {
+  absl::StatusOr<InventoryVersion> current = inventory_.Latest();
+  if (absl::IsNotFound(current.status())) return InventoryVersion();
   return current;
 }
 
 absl::Status NodeService::ListNodes(const v1::ListNodesRequest& request,
                                     v1::ListNodesResponse& response) {
-  ASSIGN_OR_RETURN(const auto current, InventoryIfAny());
+  ASSIGN_OR_RETURN(const InventoryVersion current, InventoryIfAny());
   absl::flat_hash_set<std::string> selected;
   if (!request.selector().empty()) {
-    if (current == nullptr) return inventory_.Get().status();
+    if (current.inventory == nullptr) return inventory_.Latest().status();
     ASSIGN_OR_RETURN(const std::vector<const Node*> nodes,
-                     Select(current->inventory, request.selector()));
+                     Select(*current.inventory, request.selector()));
     for (const Node* node : nodes) selected.insert(node->name);
   }
   ASSIGN_OR_RETURN(std::vector<v1::Node> nodes,
-                   ListAllNodes(store_, sessions_,
-                                current == nullptr ? nullptr : &current->inventory));
+                   ListAllNodes(store_, sessions_, current.inventory.get()));
   for (v1::Node& node : nodes) {
     if (request.selector().empty() || selected.contains(node.name()))
       *response.add_nodes() = std::move(node);
@@ -95,10 +95,9 @@ absl::Status NodeService::ListNodes(const v1::ListNodesRequest& request,
 
 absl::Status NodeService::GetNode(const v1::GetNodeRequest& request,
                                   v1::GetNodeResponse& response) {
-  ASSIGN_OR_RETURN(const auto current, InventoryIfAny());
+  ASSIGN_OR_RETURN(const InventoryVersion current, InventoryIfAny());
   ASSIGN_OR_RETURN(std::vector<v1::Node> nodes,
-                   ListAllNodes(store_, sessions_,
-                                current == nullptr ? nullptr : &current->inventory));
+                   ListAllNodes(store_, sessions_, current.inventory.get()));
   std::vector<std::string> names;
   for (v1::Node& node : nodes) {
     if (node.name() == request.name()) {
@@ -161,13 +160,12 @@ absl::Status NodeService::RemoveNode(const grpc::ServerContext& context,
 }
 
 absl::Status NodeService::GetStatus(v1::GetStatusResponse& response) {
-  ASSIGN_OR_RETURN(const auto current, InventoryIfAny());
+  ASSIGN_OR_RETURN(const InventoryVersion current, InventoryIfAny());
   ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes,
-                   ListAllNodes(store_, sessions_,
-                                current == nullptr ? nullptr : &current->inventory));
+                   ListAllNodes(store_, sessions_, current.inventory.get()));
   response.set_cluster(about_.cluster);
   response.set_controller_version(about_.version);
-  *response.mutable_started_at() = ToProto(about_.started_at);
+  *response.mutable_started_at() = ToTimestamp(about_.started_at);
   response.set_nodes_total(static_cast<uint32_t>(nodes.size()));
   uint32_t connected = 0, pending = 0;
   for (const v1::Node& node : nodes) {
@@ -180,7 +178,7 @@ absl::Status NodeService::GetStatus(v1::GetStatusResponse& response) {
   }
   response.set_nodes_connected(connected);
   response.set_nodes_pending(pending);
-  if (current != nullptr) response.set_inventory_revision(current->revision);
+  if (current.inventory != nullptr) response.set_inventory_revision(current.revision);
   response.set_store_bytes(store_.SizeBytes());
   return store_.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const std::vector<RunRecord> runs, txn.runs().ListRunning());

@@ -1,7 +1,6 @@
 // Nodes, for people.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
@@ -12,11 +11,11 @@
 namespace muster::controller {
 
 class AgentSessions;
-class CurrentInventory;
 class Enrollment;
 class FactsKeeper;
+class InventorySource;
 class Store;
-struct InventoryRevision;
+struct InventoryVersion;
 
 // NodeService. Thread-safe.
 class NodeService final : public v1::NodeService::Service {
@@ -30,7 +29,7 @@ class NodeService final : public v1::NodeService::Service {
   };
 
   // The references must outlive the object.
-  NodeService(Store& store, CurrentInventory& inventory, Enrollment& enrollment,
+  NodeService(Store& store, InventorySource& inventory, Enrollment& enrollment,
               AgentSessions& sessions, FactsKeeper& facts, About about);
 
   grpc::Status ListNodes(grpc::ServerContext* context, const v1::ListNodesRequest* request,
@@ -58,11 +57,11 @@ class NodeService final : public v1::NodeService::Service {
                           v1::RemoveNodeResponse& response);
   absl::Status GetStatus(v1::GetStatusResponse& response);
 
-  // nullptr: none was applied yet.
-  absl::StatusOr<std::shared_ptr<const InventoryRevision>> InventoryIfAny();
+  // Without an inventory: none was applied yet.
+  absl::StatusOr<InventoryVersion> InventoryIfAny();
 
   Store& store_;
-  CurrentInventory& inventory_;
+  InventorySource& inventory_;
   Enrollment& enrollment_;
   AgentSessions& sessions_;
   FactsKeeper& facts_;

@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "controller/secret/secret_store.h"
-#include "controller/service/conversion.h"
 #include "controller/session/caller.h"
 
 namespace muster::controller {
@@ -55,7 +55,7 @@ absl::Status SecretService::ListSecrets(v1::ListSecretsResponse& response) {
     info.set_name(secret.name);
     info.set_version(secret.version);
     info.set_updated_by(secret.updated_by);
-    *info.mutable_updated_at() = ToProto(secret.updated_at);
+    *info.mutable_updated_at() = ToTimestamp(secret.updated_at);
   }
   return absl::OkStatus();
 }

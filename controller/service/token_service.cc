@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "controller/enrollment/enrollment.h"
-#include "controller/service/conversion.h"
 #include "controller/service/validation.h"
 #include "controller/session/caller.h"
 
@@ -45,7 +45,7 @@ absl::Status TokenService::CreateToken(const grpc::ServerContext& context,
     issued.set_token_id(token.token_id);
     issued.set_node_name(token.node_name);
     issued.set_token(token.token);
-    *issued.mutable_expires_at() = ToProto(token.expires_at);
+    *issued.mutable_expires_at() = ToTimestamp(token.expires_at);
   }
   response.set_ca_pin(info_.ca_pin);
   response.set_enrollment_address(info_.enrollment_address);
@@ -62,10 +62,10 @@ absl::Status TokenService::ListTokens(v1::ListTokensResponse& response) {
     token.set_node_name(record.node_name);
     token.set_created_by(record.created_by);
     token.set_require_approval(record.require_approval);
-    *token.mutable_created_at() = ToProto(record.created_at);
-    *token.mutable_expires_at() = ToProto(record.expires_at);
-    if (record.used_at.has_value()) *token.mutable_used_at() = ToProto(*record.used_at);
-    if (record.revoked_at.has_value()) *token.mutable_revoked_at() = ToProto(*record.revoked_at);
+    *token.mutable_created_at() = ToTimestamp(record.created_at);
+    *token.mutable_expires_at() = ToTimestamp(record.expires_at);
+    if (record.used_at.has_value()) *token.mutable_used_at() = ToTimestamp(*record.used_at);
+    if (record.revoked_at.has_value()) *token.mutable_revoked_at() = ToTimestamp(*record.revoked_at);
   }
   return absl::OkStatus();
 }

@@ -2,10 +2,10 @@
 
 #include <utility>
 
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/enrollment/users.h"
-#include "controller/service/conversion.h"
 #include "controller/session/caller.h"
 
 namespace muster::controller {
@@ -51,9 +51,9 @@ absl::Status UserService::ListUsers(v1::ListUsersResponse& response) {
     certificate.set_name(record.user);
     certificate.set_role(record.role);
     certificate.set_serial(record.serial);
-    *certificate.mutable_expires_at() = ToProto(record.not_after);
+    *certificate.mutable_expires_at() = ToTimestamp(record.not_after);
     if (record.revoked_at.has_value())
-      *certificate.mutable_revoked_at() = ToProto(*record.revoked_at);
+      *certificate.mutable_revoked_at() = ToTimestamp(*record.revoked_at);
   }
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #include "absl/strings/strip.h"
 #include "absl/strings/ascii.h"
 #include "common/base/hostlist.h"
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "controller/enrollment/enrollment.h"
 #include "muster/v1/enrollment.pb.h"
@@ -26,8 +27,7 @@ absl::StatusOr<std::vector<std::string>> NodeNames(absl::string_view hostlist) {
 
 absl::StatusOr<absl::Duration> TokenTtl(const v1::CreateTokenRequest& request) {
   if (!request.has_ttl()) return Enrollment::kDefaultTtl;
-  const absl::Duration ttl =
-      absl::Seconds(request.ttl().seconds()) + absl::Nanoseconds(request.ttl().nanos());
+  const absl::Duration ttl = ToDuration(request.ttl());
   if (ttl <= absl::ZeroDuration() || ttl > Enrollment::kMaxTtl)
     return absl::InvalidArgumentError("ttl: must be above 0 and at most 7 days (168h)");
   return ttl;

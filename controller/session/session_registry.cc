@@ -6,6 +6,7 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "controller/enrollment/audit.h"
 #include "controller/enrollment/enrollment.h"
@@ -19,12 +20,6 @@ namespace {
 
 constexpr absl::Duration kSweepInterval = absl::Seconds(1);
 constexpr size_t kRememberedBoots = 4;
-
-void SetTime(absl::Time time, google::protobuf::Timestamp* out) {
-  const int64_t nanos = absl::ToUnixNanos(time);
-  out->set_seconds(nanos / 1'000'000'000);
-  out->set_nanos(static_cast<int32_t>(nanos % 1'000'000'000));
-}
 
 }  // namespace
 
@@ -161,10 +156,9 @@ absl::Status SessionRegistry::Greet(const std::shared_ptr<AgentSession>& session
   RETURN_IF_ERROR(CheckClone(uuid, node, *session, hello.boot_id()));
 
   v1::ControllerMessage welcome;
-  welcome.mutable_welcome()->mutable_heartbeat_interval()->set_seconds(
-      absl::ToInt64Seconds(kHeartbeatInterval));
+  *welcome.mutable_welcome()->mutable_heartbeat_interval() = ToProtoDuration(kHeartbeatInterval);
   welcome.mutable_welcome()->set_node_name(node.name);
-  SetTime(clock_.Now(), welcome.mutable_welcome()->mutable_controller_time());
+  *welcome.mutable_welcome()->mutable_controller_time() = ToTimestamp(clock_.Now());
 
   std::shared_ptr<AgentSession> before;
   {

@@ -7,7 +7,7 @@
 #include "common/base/status.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/inventory/inventory.h"
-#include "controller/run/playbook_compiler.h"
+#include "controller/run/stored_inventory.h"
 #include "controller/store/soci_store.h"
 #include "controller/store/tables.h"
 #include "tests/fakes/fake_clock.h"

@@ -1,0 +1,35 @@
+// The inventory, out of the store.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "controller/run/collaborators.h"
+
+namespace muster::controller {
+
+// Revisions of the inventory; the newest few stay parsed. Thread-safe; blocks for the store, so it
+// must not be called inside a transaction.
+class StoredInventory final : public InventorySource {
+ public:
+  // `store` must outlive the object.
+  explicit StoredInventory(Store& store) : store_(store) {}
+
+  absl::StatusOr<InventoryVersion> Latest() override;
+  absl::StatusOr<std::shared_ptr<const Inventory>> Get(uint64_t revision) override;
+  // Whether the inventory in force has the node; false when it cannot be read.
+  bool Knows(absl::string_view node_name);
+
+ private:
+  static constexpr size_t kKept = 4;
+
+  Store& store_;
+  absl::Mutex mutex_;
+  std::map<uint64_t, std::shared_ptr<const Inventory>> parsed_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::controller
