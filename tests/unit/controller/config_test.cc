@@ -1,0 +1,59 @@
+#include "controller/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/fakes/status_matchers.h"
+
+namespace muster::controller {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr char kLeast[] = "cluster: alpha\ncontroller_address: login1:7443\n";
+
+TEST(Config, LeastIsAClusterAndAnAddress) {
+  const Config config = ParseConfig("controller.yaml", kLeast).value();
+  EXPECT_EQ(config.cluster, "alpha");
+  EXPECT_EQ(config.enrollment_address, "login1:7444");
+  EXPECT_EQ(config.listen, "0.0.0.0:7443");
+  EXPECT_EQ(config.state_directory, "/var/lib/muster-controller");
+}
+
+TEST(Config, ReadsEachKey) {
+  const Config config =
+      ParseConfig("controller.yaml", std::string(kLeast) +
+                                         "enrollment_address: \"[::1]:1\"\nlisten: \"[::]:2\"\n"
+                                         "enrollment_listen: 10.0.0.1:3\npackage_listen: a:4\n"
+                                         "pki_directory: /p\nstate_directory: /s\n"
+                                         "package_directory: /d\n")
+          .value();
+  EXPECT_EQ(config.enrollment_address, "[::1]:1");
+  EXPECT_EQ(HostOf(config.enrollment_address), "[::1]");
+  EXPECT_EQ(config.listen, "[::]:2");
+  EXPECT_EQ(config.enrollment_listen, "10.0.0.1:3");
+  EXPECT_EQ(config.package_listen, "a:4");
+  EXPECT_EQ(config.pki_directory, "/p");
+  EXPECT_EQ(config.state_directory, "/s");
+  EXPECT_EQ(config.package_directory, "/d");
+}
+
+TEST(Config, ErrorsNameThePlace) {
+  EXPECT_THAT(ParseConfig("controller.yaml", std::string(kLeast) + "lisen: 0.0.0.0:1\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("controller.yaml:3:1"), HasSubstr("listen"))));
+  EXPECT_THAT(ParseConfig("controller.yaml", std::string(kLeast) + "listen: everywhere\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("controller.yaml:3:9"), HasSubstr("host:port"))));
+  EXPECT_THAT(ParseConfig("controller.yaml", std::string(kLeast) + "listen: 0.0.0.0:70000\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("host:port")));
+  EXPECT_THAT(ParseConfig("controller.yaml", "cluster: alpha\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("controller_address")));
+  EXPECT_THAT(LoadConfig("/nonexistent/controller.yaml"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("muster init")));
+}
+
+}  // namespace
+}  // namespace muster::controller
