@@ -62,6 +62,8 @@ lab exec c002 sh -c 'echo "# by hand" >>/etc/default/slurmd; chmod 600 /etc/host
 lab exec c003 systemctl stop slurmd
 apply playbooks/site.yaml --check --diff
 expect_contains "$APPLY_OUTPUT" "-# by hand" "the difference of an edited file"
+expect_contains "$APPLY_OUTPUT" "mode: 0600 -> 0644" "the change of a mode"
+expect_contains "$APPLY_OUTPUT" "state: inactive -> started" "the change of a unit"
 expect_equal 3 "$(recap "$APPLY_RUN" c002 changed)" "drift found on c002 (two files, one restart)"
 expect_equal 1 "$(recap "$APPLY_RUN" c003 changed)" "drift found on c003"
 expect_equal 0 "$(recap "$APPLY_RUN" c001 changed)" "drift found on c001"
