@@ -71,7 +71,9 @@ absl::StatusOr<int> Apply(Context& context, const ApplyOptions& options) {
     std::cout << run_id << "\n";
     return kExitClean;
   }
-  return WatchRun(context, *connection, run_id, options.watch);
+  WatchOptions watch = options.watch;
+  watch.values = options.diff;
+  return WatchRun(context, *connection, run_id, watch);
 }
 
 }  // namespace
@@ -90,7 +92,7 @@ void AddApply(CLI::App& app, Context& context) {
       ->delimiter(',')
       ->type_name("TAG");
   command->add_flag("-C,--check", options->check, "Change nothing; say what would change");
-  command->add_flag("-D,--diff", options->diff, "Show the differences of files");
+  command->add_flag("-D,--diff", options->diff, "Show what changes: differences of files, values of all else");
   command->add_option("-e,--extra-vars", options->extra_vars, "name=value; outranks all else")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);

@@ -69,17 +69,17 @@ std::string Indent(absl::string_view text) {
   return out;
 }
 
-std::string StepLines(const std::string& node, const v1::StepResult& step, bool verbose) {
+std::string StepLines(const std::string& node, const v1::StepResult& step, EventDetail detail) {
   const bool quiet =
       step.status() == v1::STEP_STATUS_OK || step.status() == v1::STEP_STATUS_SKIPPED;
-  if (quiet && !verbose) return "";
+  if (quiet && !detail.quiet_steps) return "";
   std::string text = absl::StrFormat("%s: %-7s %s: %s%s\n", node, StatusWord(step.status()),
                                      step.role(), step.name(), step.handler() ? " (handler)" : "");
   if (!step.message().empty()) absl::StrAppend(&text, Indent(step.message()));
   for (const v1::Change& change : step.changes()) {
     if (!change.diff().empty()) {
       absl::StrAppend(&text, Indent(change.diff()));
-    } else if (verbose) {
+    } else if (detail.values) {
       absl::StrAppend(&text, "    ", change.field(), ": ", change.before(), " -> ",
                       change.after(), "\n");
     }
@@ -128,17 +128,17 @@ std::vector<std::string> RenderScreen(const RunView& view, ScreenSize size, absl
   return lines;
 }
 
-std::string RenderEventLine(const v1::RunEvent& event, bool verbose) {
+std::string RenderEventLine(const v1::RunEvent& event, EventDetail detail) {
   switch (event.event_case()) {
     case v1::RunEvent::kPlayStarted:
       return absl::StrCat("play ", event.play_started().play_index() + 1, ": ",
                           event.play_started().name(), " (", event.play_started().nodes_size(),
                           event.play_started().nodes_size() == 1 ? " node)\n" : " nodes)\n");
     case v1::RunEvent::kStep:
-      return StepLines(event.node(), event.step(), verbose);
+      return StepLines(event.node(), event.step(), detail);
     case v1::RunEvent::kNodeFinished: {
       const v1::NodeRecap& recap = event.node_finished();
-      if (recap.state() == "done" && !verbose) return "";
+      if (recap.state() == "done" && !detail.quiet_steps) return "";
       return absl::StrCat(recap.node(), ": ", recap.state(), "\n",
                           recap.message().empty() ? "" : Indent(recap.message()));
     }

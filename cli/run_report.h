@@ -22,9 +22,14 @@ struct ScreenSize {
 // are more nodes than rows, those that run come first and the rest is counted.
 std::vector<std::string> RenderScreen(const RunView& view, ScreenSize size, absl::Time now);
 
-// What is worth a line in a log: changes, failures and the ends of plays and nodes; with
-// `verbose` also steps that were ok or skipped. Empty: nothing. Diffs follow, indented.
-std::string RenderEventLine(const v1::RunEvent& event, bool verbose);
+struct EventDetail {
+  bool quiet_steps = false;  // also steps that were ok or skipped
+  bool values = false;       // before and after of what changed, where a diff does not show it
+};
+
+// What is worth a line in a log: changes, failures and the ends of plays and nodes. Empty: nothing.
+// Diffs and values follow, indented.
+std::string RenderEventLine(const v1::RunEvent& event, EventDetail detail);
 
 // A line per node with its totals, then the sum, then the first error of each node that failed.
 std::string RenderRecap(const RunView& view, absl::Time now);

@@ -102,7 +102,8 @@ class Display {
                       "\n");
       return;
     }
-    terminal_.Print(RenderEventLine(event, options_.verbose));
+    terminal_.Print(RenderEventLine(
+        event, {options_.verbose, /*values=*/options_.verbose || options_.values}));
   }
 
   void Refresh(const RunView& view) {

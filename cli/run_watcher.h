@@ -11,7 +11,8 @@ namespace muster::cli {
 class Connection;
 
 struct WatchOptions {
-  bool verbose = false;            // also steps that were ok or skipped
+  bool verbose = false;             // also steps that were ok or skipped, and values
+  bool values = false;              // before and after of what changed
   bool detailed_exit_code = false;  // kExitChanges when something changed
 };
 

@@ -130,7 +130,7 @@ RunActions RunState::StartPlay(uint32_t play, const std::map<std::string, NodeLi
     changed_.insert(i);
     if (node.uuid.empty()) {
       Leave(node, NodePhase::kUnreachable,
-            absl::StrCat("not enrolled; let it join with `muster node bootstrap ", node.name, "`"),
+            absl::StrCat("not enrolled; let it join with `muster node bootstrap --ssh ", node.name, "`"),
             actions);
     }
   }
@@ -202,6 +202,8 @@ void RunState::Send(RunNode& node, RunActions& actions) {
 void RunState::Leave(RunNode& node, NodePhase phase, absl::string_view message,
                      RunActions& actions) {
   node.phase = phase;
+  // Not a step's failure, but totals without one would read as if all were well.
+  if (phase == NodePhase::kFailed) ++node.failed;
   if (node.message.empty()) node.message = std::string(message);
   node.away_deadline.reset();
   changed_.insert(by_name_.find(node.name)->second);

@@ -103,18 +103,32 @@ TEST(RunReport, EventsSeenBeforeABrokenStreamCountOnce) {
 }
 
 TEST(RunReport, LinesSayWhatChangedAndWhatFailed) {
-  EXPECT_EQ(RenderEventLine(Step("c001", 1, v1::STEP_STATUS_CHANGED), false),
+  EXPECT_EQ(RenderEventLine(Step("c001", 1, v1::STEP_STATUS_CHANGED), {}),
             "c001: changed munge: shared key\n");
-  EXPECT_EQ(RenderEventLine(Step("c001", 1, v1::STEP_STATUS_OK), false), "");
-  EXPECT_EQ(RenderEventLine(Step("c001", 1, v1::STEP_STATUS_OK), true),
+  EXPECT_EQ(RenderEventLine(Step("c001", 1, v1::STEP_STATUS_OK), {}), "");
+  EXPECT_EQ(RenderEventLine(Step("c001", 1, v1::STEP_STATUS_OK), {.quiet_steps = true}),
             "c001: ok      munge: shared key\n");
   v1::RunEvent failed = Step("c001", 1, v1::STEP_STATUS_FAILED);
   failed.mutable_step()->set_message("package 'slurmdd' does not exist");
   failed.mutable_step()->set_output("E: Unable to locate package slurmdd\n");
-  EXPECT_EQ(RenderEventLine(failed, false),
+  EXPECT_EQ(RenderEventLine(failed, {}),
             "c001: failed  munge: shared key\n"
             "    package 'slurmdd' does not exist\n"
             "    E: Unable to locate package slurmdd\n");
+}
+
+TEST(RunReport, ValuesAreShownWhereNoDiffShowsThem) {
+  v1::RunEvent event = Step("c001", 1, v1::STEP_STATUS_CHANGED);
+  v1::Change& content = *event.mutable_step()->add_changes();
+  content.set_field("content");
+  content.set_diff("-a\n+b\n");
+  v1::Change& mode = *event.mutable_step()->add_changes();
+  mode.set_field("mode");
+  mode.set_before("0600");
+  mode.set_after("0644");
+  const std::string head = "c001: changed munge: shared key\n    -a\n    +b\n";
+  EXPECT_EQ(RenderEventLine(event, {}), head);
+  EXPECT_EQ(RenderEventLine(event, {.values = true}), head + "    mode: 0600 -> 0644\n");
 }
 
 TEST(RunReport, RecapHasALineForEachNodeAndTheTotals) {

@@ -106,6 +106,7 @@ TEST_F(RunStateTest, CompileErrorFailsOneNodeAlone) {
   EXPECT_THAT(Words(state_.Compiled({{"a", absl::InvalidArgumentError("x.yaml:3:1: bad")}})),
               ElementsAre("finished a", "send b"));
   EXPECT_EQ(Phase("a"), NodePhase::kFailed);
+  EXPECT_EQ(state_.FindByName("a")->failed, 1u);
 }
 
 TEST_F(RunStateTest, SilentNodeDelaysFactsOnlyForAWhile) {
@@ -141,7 +142,7 @@ TEST_F(RunStateTest, NodeThatIsNotEnrolledIsUnreachableAtOnce) {
   links.erase("b");
   EXPECT_THAT(Words(state_.StartPlay(0, links, false, now_)),
               ElementsAre("started", "finished b", "facts"));
-  EXPECT_THAT(state_.FindByName("b")->message, HasSubstr("muster node bootstrap b"));
+  EXPECT_THAT(state_.FindByName("b")->message, HasSubstr("muster node bootstrap --ssh b"));
 }
 
 TEST_F(RunStateTest, LostNodeGetsThePlanAgainWhenItIsBackInTime) {
