@@ -47,7 +47,10 @@ class RecordingListener final : public AgentSessionListener {
   // What came, once there are `count` of them or ten seconds have passed.
   std::vector<std::string> Await(size_t count) {
     absl::MutexLock lock(&mutex_);
-    const auto is_there = [&] { return heard_.size() >= count; };
+    const auto is_there = [&] {
+      mutex_.AssertHeld();
+      return heard_.size() >= count;
+    };
     mutex_.AwaitWithTimeout(absl::Condition(&is_there), absl::Seconds(10));
     return heard_;
   }
