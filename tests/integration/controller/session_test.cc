@@ -256,6 +256,11 @@ TEST_F(SessionTest, CloneIsRefusedAndAudited) {
   EXPECT_EQ(refused.error_code(), grpc::FAILED_PRECONDITION);
   EXPECT_THAT(refused.error_message(), HasSubstr("two machines use the identity of c001"));
   EXPECT_EQ(LastEvent().action, "node.clone");
+  const uint64_t entries = LastEvent().sequence;
+  const auto again = Open();
+  again->Hello("boot-a");
+  EXPECT_EQ(again->End().error_code(), grpc::FAILED_PRECONDITION);
+  EXPECT_EQ(LastEvent().sequence, entries);  // told once, however often it tries
   EXPECT_TRUE(registry_->IsConnected(machine_.node_uuid));
 }
 
