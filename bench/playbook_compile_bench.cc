@@ -61,6 +61,7 @@ BENCHMARK(CompileNodes)
     ->Arg(100)
     ->Arg(200)
     ->Arg(1000)
+    ->Arg(10000)
     ->Unit(benchmark::kMillisecond)
     ->Complexity();
 

@@ -1,15 +1,16 @@
 # shellcheck shell=bash
 
-# Runs every benchmark of the release build; arguments go to each.
+# Builds and runs every benchmark of the release build; arguments go to each.
 verb_bench() {
   local program found=
   verb_deps
-  verb_build release
-  for program in build/release/bench/*; do
+  cmake --preset release
+  cmake --build --preset release --target benchmarks
+  for program in build/release/bench/*_bench; do
     [[ -f $program && -x $program ]] || continue
     found=yes
     say "${program##*/}"
     "$program" "$@"
   done
-  [[ $found ]] || say "no benchmarks in build/release/bench"
+  [[ $found ]] || die "no benchmarks in build/release/bench"
 }
