@@ -44,6 +44,15 @@ void FakeController::Restart() {
   Listen(port_);
 }
 
+v1::Hello FakeController::LastHello() {
+  absl::MutexLock lock(&mutex_);
+  v1::Hello hello;
+  for (const v1::AgentMessage& message : received) {
+    if (message.has_hello()) hello = message.hello();
+  }
+  return hello;
+}
+
 void FakeController::Send(v1::ControllerMessage message) {
   absl::MutexLock lock(&mutex_);
   outgoing_.push_back(std::move(message));

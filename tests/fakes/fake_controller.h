@@ -50,7 +50,11 @@ class FakeController final : public v1::AgentSessionService::Service {
     return mutex_.AwaitWithTimeout(absl::Condition(&holds), timeout);
   }
 
-  // Read inside Await() or after the agent has gone.
+  // What the agent said in its latest Hello.
+  v1::Hello LastHello();
+
+  // Read inside Await() or after the agent has gone; what no message to come can change also after
+  // an Await() for it.
   std::vector<v1::AgentMessage> received;
   std::map<uint64_t, v1::Report> reports;  // by sequence
   std::map<std::string, v1::PlanReceipt> receipts;

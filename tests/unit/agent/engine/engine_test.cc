@@ -164,17 +164,21 @@ TEST_F(EngineTest, RunsQueuedPlansInOrder) {
 }
 
 TEST_F(EngineTest, TellsProgressWithStepsDone) {
+  const auto is_told = [this] {
+    for (const v1::StepProgress& p : listener_.progress()) {
+      if (p.step_id() == "r/b" && p.activity() == "unpacking" && p.percent() == 40.0f &&
+          p.steps_done() == 1 && p.steps_total() == 2) {
+        return true;
+      }
+    }
+    return false;
+  };
   node_.during_apply["file[/b]"] = [&](ApplyObserver& observer) {
     observer.OnActivity("unpacking", 40.0f);
-    clock_.Sleep(absl::Milliseconds(150));
+    for (int i = 0; i < 2000 && !is_told(); ++i) clock_.Sleep(absl::Milliseconds(5));
   };
   Run(MakePlan(1, {Role("r", {File("r/a", "/a", "1"), File("r/b", "/b", "1")})}));
-  bool seen = false;
-  for (const v1::StepProgress& p : listener_.progress()) {
-    seen |= p.step_id() == "r/b" && p.activity() == "unpacking" && p.percent() == 40.0f &&
-            p.steps_done() == 1 && p.steps_total() == 2;
-  }
-  EXPECT_TRUE(seen);
+  EXPECT_TRUE(is_told());
   EXPECT_EQ(listener_.progress().back().steps_done(), 2u);
 }
 
@@ -196,12 +200,12 @@ TEST_F(EngineTest, AQueuedPlanThatExpiresIsNotStarted) {
   Start();
   EXPECT_TRUE(engine_->Submit(MakePlan(1, {Role("r", {File("r/f", "/1", "1")})})).accepted());
   v1::Plan late = MakePlan(2, {Role("r", {File("r/f", "/2", "1")})});
-  const absl::Time expiry = clock_.Now() + absl::Milliseconds(200);
+  const absl::Time expiry = clock_.Now() + absl::Seconds(1);
   late.mutable_expires_at()->set_seconds(absl::ToUnixSeconds(expiry));
   late.mutable_expires_at()->set_nanos(
       static_cast<int32_t>(absl::ToUnixNanos(expiry) % 1'000'000'000));
   EXPECT_TRUE(engine_->Submit(late).accepted());
-  clock_.Sleep(absl::Milliseconds(300));
+  clock_.Sleep(expiry - clock_.Now() + absl::Milliseconds(50));
   go_on.Notify();
   const v1::PlanOutcome outcome = AwaitEnd("r-2/0");
   EXPECT_FALSE(outcome.succeeded());
