@@ -65,9 +65,8 @@ class RoleGraph {
   const v1::RolePlan* FindReady() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     for (const v1::RolePlan& role : context_.plan().roles()) {
       if (states_.at(role.name()) != State::kWaiting) continue;
-      const bool ready = std::all_of(
-          role.needs().begin(), role.needs().end(),
-          [this](const std::string& need) { return states_.at(need) == State::kSucceeded; });
+      bool ready = true;
+      for (const std::string& need : role.needs()) ready &= states_.at(need) == State::kSucceeded;
       if (ready) return &role;
     }
     return nullptr;

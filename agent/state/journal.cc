@@ -118,9 +118,11 @@ absl::Status Journal::Replay() {
   }
   if (state_.node_uuid != options_.node_uuid) {
     RETURN_IF_ERROR(UseNewIdentity());
-  } else if (rewrite) {
+  } else {
+    // Also when the journal is whole: a disk that was restored from a snapshot has one from the
+    // past, and the controller takes no report under a sequence that it has seen.
     state_.next_report_sequence = std::max(state_.next_report_sequence, FreshReportSequence());
-    RETURN_IF_ERROR(WriteNewFile(state_.Snapshot()));
+    if (rewrite) RETURN_IF_ERROR(WriteNewFile(state_.Snapshot()));
   }
   durable_reports_ = state_.next_report_sequence;
   return CompactIfSettled();

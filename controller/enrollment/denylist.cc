@@ -10,6 +10,7 @@
 namespace muster::controller {
 
 absl::Status Denylist::Load(Store& store, absl::Time now) {
+  absl::MutexLock loading(&loading_);
   std::vector<std::string> denied;
   RETURN_IF_ERROR(Annotate(store.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(denied, txn.certificates().ListDenied(now));

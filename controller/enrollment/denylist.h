@@ -22,6 +22,8 @@ class Denylist {
   bool Contains(absl::string_view serial) const;
 
  private:
+  // Held while reading the store too: an older list must not take the place of a newer one.
+  absl::Mutex loading_ ABSL_ACQUIRED_BEFORE(mutex_);
   mutable absl::Mutex mutex_;
   absl::flat_hash_set<std::string> serials_ ABSL_GUARDED_BY(mutex_);
 };

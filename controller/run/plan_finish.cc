@@ -29,12 +29,13 @@ std::string SerializeDeterministically(const v1::Plan& plan) {
   return out;
 }
 
-std::vector<v1::FileResource*> FilesOf(v1::Plan& plan) {
+// The files whose contents may lie in the blob store: those without secrets.
+std::vector<v1::FileResource*> MovableFiles(v1::Plan& plan) {
   std::vector<v1::FileResource*> files;
   for (v1::RolePlan& role : *plan.mutable_roles()) {
     for (auto* steps : {role.mutable_steps(), role.mutable_handlers()}) {
       for (v1::Step& step : *steps) {
-        if (step.has_file()) files.push_back(step.mutable_file());
+        if (step.has_file() && !step.sensitive()) files.push_back(step.mutable_file());
       }
     }
   }
@@ -81,7 +82,7 @@ absl::Status FinishPlan(const PlanIdentity& identity, v1::Plan& plan,
   plan.clear_digest();
   size_t size = plan.ByteSizeLong();
   if (size > kMaxPlanBytes) {
-    std::vector<v1::FileResource*> files = FilesOf(plan);
+    std::vector<v1::FileResource*> files = MovableFiles(plan);
     std::sort(files.begin(), files.end(), [](const auto* a, const auto* b) {
       return a->content().size() > b->content().size();
     });

@@ -20,7 +20,6 @@
 namespace muster::controller {
 namespace {
 
-constexpr size_t kRecentLogs = 16;
 // A recap shows an error's beginning; the rest would drown the other nodes.
 constexpr size_t kMaxErrorLines = 12;
 
@@ -173,6 +172,7 @@ absl::Status RunEngine::KeepPlans(ActiveRun& run, std::vector<NodePlan> plans, R
     }
     return absl::OkStatus();
   }));
+  std::map<std::string, std::string> blobs_of_node;
   for (NodePlan& compiled : plans) {
     const RunNode* node = run.state.FindByName(compiled.node);
     if (node == nullptr) continue;
@@ -185,13 +185,13 @@ absl::Status RunEngine::KeepPlans(ActiveRun& run, std::vector<NodePlan> plans, R
       status = FinishPlan({run.record.run_id, play, node->uuid, node->name,
                            sequences[compiled.node], with_.clock.Now() + kPlanLifetime},
                           plan, compiled.blobs);
-      std::set<std::string> named;
+      std::vector<std::string> named;
       for (const auto& [sha256, content] : compiled.blobs) {
-        named.insert(sha256);
+        named.push_back(sha256);
         if (status.ok()) status = with_.put_blob(sha256, content);
       }
       if (status.ok()) {
-        blobs_of_node_[node->uuid] = std::move(named);
+        blobs_of_node[node->uuid] = absl::StrJoin(named, " ");
         auto message = std::make_shared<v1::ControllerMessage>();
         *message->mutable_plan() = std::move(plan);
         run.plans[compiled.node] = std::move(message);
@@ -205,6 +205,16 @@ absl::Status RunEngine::KeepPlans(ActiveRun& run, std::vector<NodePlan> plans, R
       errors[compiled.node] = FirstLines(status);
     }
   }
+  // Before any plan is sent: who has one may fetch what it names.
+  RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
+    for (auto& [uuid, blobs] : blobs_of_node) {
+      ASSIGN_OR_RETURN(NodeRecord record, txn.nodes().Get(uuid));
+      if (record.plan_blobs == blobs) continue;
+      record.plan_blobs = blobs;
+      RETURN_IF_ERROR(txn.nodes().Put(record));
+    }
+    return absl::OkStatus();
+  }));
   more = run.state.Compiled(errors);
   return absl::OkStatus();
 }
@@ -275,8 +285,7 @@ absl::Status RunEngine::Finish(ActiveRun& run) {
   *event.mutable_run_finished() = ToProto(record, rows);
   run.log->Append(std::move(event));
   run.log->End();
-  recent_logs_.emplace_back(record.run_id, run.log);
-  if (recent_logs_.size() > kRecentLogs) recent_logs_.pop_front();
+  logs_->End(record.run_id);
   return absl::OkStatus();
 }
 

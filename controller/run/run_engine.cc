@@ -131,6 +131,7 @@ absl::StatusOr<v1::Run> RunEngine::CreateCatchingUp(const v1::CreateRunRequest& 
   RETURN_IF_ERROR(CheckNoOverlap(prepared->state.nodes()));
   RETURN_IF_ERROR(StoreNew(*prepared, actor));
   ActiveRun& run = *prepared;
+  logs_->Add(run.record.run_id, run.log);
   active_[run.record.run_id] = std::move(prepared);
 
   std::vector<RunNodeRecord> nodes;
@@ -196,14 +197,6 @@ absl::Status RunEngine::Cancel(const std::string& run_id, const RunActor& actor)
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<RunEventLog>> RunEngine::Log(const std::string& run_id) {
-  if (ActiveRun* run = Find(run_id); run != nullptr) return run->log;
-  for (const auto& [id, log] : recent_logs_) {
-    if (id == run_id) return log;
-  }
-  return LogOfEndedRun(with_.store, run_id);
-}
-
 absl::Status RunEngine::Resume() {
   std::vector<RunRecord> records;
   RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
@@ -214,6 +207,7 @@ absl::Status RunEngine::Resume() {
     const absl::Status status = ResumeOne(record);
     if (status.ok()) continue;
     // One run whose bundle is lost must not keep the controller from starting.
+    active_.erase(record.run_id);
     RunRecord failed = record;
     failed.state = RunRecord::kFailed;
     failed.finished_at = with_.clock.Now();
@@ -260,6 +254,7 @@ absl::Status RunEngine::ResumeOne(const RunRecord& record) {
         static_cast<StepOutcome>(result.status);
   }
   ActiveRun& run = *prepared;
+  logs_->Add(record.run_id, run.log);
   active_[record.run_id] = std::move(prepared);
   RunActions actions;
   RETURN_IF_ERROR(NextPlay(run, record.current_play, /*resumed=*/true, actions));
@@ -268,11 +263,6 @@ absl::Status RunEngine::ResumeOne(const RunRecord& record) {
   }
   Perform(run, std::move(actions));
   return absl::OkStatus();
-}
-
-bool RunEngine::MayFetchBlob(absl::string_view uuid, absl::string_view sha256) const {
-  const auto node = blobs_of_node_.find(std::string(uuid));
-  return node != blobs_of_node_.end() && node->second.count(std::string(sha256)) > 0;
 }
 
 }  // namespace muster::controller

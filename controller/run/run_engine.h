@@ -42,6 +42,9 @@ struct RunActor {
 // at each Tick(). Not thread-safe: RunManager gives it one caller at a time.
 class RunEngine {
  public:
+  // Reports that may wait for the store, of all nodes.
+  static constexpr size_t kMaxBacklog = 10'000;
+
   explicit RunEngine(RunCollaborators collaborators);
   ~RunEngine();
 
@@ -52,8 +55,8 @@ class RunEngine {
   absl::StatusOr<v1::Run> Create(const v1::CreateRunRequest& request, const RunActor& actor);
   // FailedPrecondition: it has ended already.
   absl::Status Cancel(const std::string& run_id, const RunActor& actor);
-  // Of a run that has ended it is put together from the store.
-  absl::StatusOr<std::shared_ptr<RunEventLog>> Log(const std::string& run_id);
+  // What watchers see; may be asked without the engine.
+  std::shared_ptr<const RunLogs> logs() const { return logs_; }
 
   void OnConnected(const std::string& uuid, const v1::Hello& hello);
   void OnDisconnected(const std::string& uuid);
@@ -64,9 +67,6 @@ class RunEngine {
   void OnProgress(const std::string& uuid, const v1::StepProgress& progress);
   // Call about every second.
   void Tick();
-
-  // Whether the content is named in the node's newest plan.
-  bool MayFetchBlob(absl::string_view uuid, absl::string_view sha256) const;
 
  private:
   absl::StatusOr<v1::Run> CreateCatchingUp(const v1::CreateRunRequest& request,
@@ -102,11 +102,12 @@ class RunEngine {
 
   const RunCollaborators with_;
   std::map<std::string, std::unique_ptr<ActiveRun>, std::less<>> active_;
-  // The newest logs of runs that have ended, for watchers that connect again.
-  std::deque<std::pair<std::string, std::shared_ptr<RunEventLog>>> recent_logs_;
+  const std::shared_ptr<RunLogs> logs_ = std::make_shared<RunLogs>();
   // Reports that the store could not keep; not acknowledged, so agents have them too.
   std::deque<std::pair<std::string, std::unique_ptr<v1::Report>>> backlog_;
-  std::map<std::string, std::set<std::string>, std::less<>> blobs_of_node_;
+  // Nodes of which a report was dropped. Nothing more is taken from them before they connect
+  // again and begin with that report: an acknowledgement covers all that precedes.
+  std::set<std::string> must_repeat_;
   CatchUp catch_up_;
 };
 

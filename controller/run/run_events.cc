@@ -34,6 +34,7 @@ void RunEventLog::Progress(v1::RunEvent event) {
     for (const auto& weak : watches_) {
       const auto watch = weak.lock();
       if (watch == nullptr) continue;
+      watch->log_->mutex_.AssertHeld();  // it is this log's
       // Progress that overtakes kept events would show a step after its end.
       if (watch->after_ < newest || watch->progress_.size() >= RunWatch::kMaxProgress) continue;
       watch->progress_.push_back(shared);
@@ -74,6 +75,25 @@ std::shared_ptr<RunWatch> RunEventLog::Watch(uint64_t after_sequence,
   absl::MutexLock lock(&mutex_);
   watches_.push_back(watch);
   return watch;
+}
+
+void RunLogs::Add(const std::string& run_id, std::shared_ptr<RunEventLog> log) {
+  absl::MutexLock lock(&mutex_);
+  logs_[run_id] = std::move(log);
+}
+
+void RunLogs::End(const std::string& run_id) {
+  absl::MutexLock lock(&mutex_);
+  ended_.push_back(run_id);
+  if (ended_.size() <= kMaxEnded) return;
+  logs_.erase(ended_.front());
+  ended_.pop_front();
+}
+
+std::shared_ptr<RunEventLog> RunLogs::Find(const std::string& run_id) const {
+  absl::MutexLock lock(&mutex_);
+  const auto found = logs_.find(run_id);
+  return found == logs_.end() ? nullptr : found->second;
 }
 
 RunEventPtr RunWatch::Next() {

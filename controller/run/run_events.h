@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -51,6 +53,24 @@ class RunEventLog : public std::enable_shared_from_this<RunEventLog> {
   std::deque<RunEventPtr> kept_ ABSL_GUARDED_BY(mutex_);
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::weak_ptr<RunWatch>> watches_ ABSL_GUARDED_BY(mutex_);
+};
+
+// The logs of the runs that go on and of those that ended last, to be found without waiting for the
+// engine. Thread-safe.
+class RunLogs {
+ public:
+  void Add(const std::string& run_id, std::shared_ptr<RunEventLog> log);
+  // The run has ended: its log is kept until kMaxEnded others have.
+  void End(const std::string& run_id);
+  // nullptr: of no such run.
+  std::shared_ptr<RunEventLog> Find(const std::string& run_id) const;
+
+ private:
+  static constexpr size_t kMaxEnded = 16;
+
+  mutable absl::Mutex mutex_;
+  std::map<std::string, std::shared_ptr<RunEventLog>> logs_ ABSL_GUARDED_BY(mutex_);
+  std::deque<std::string> ended_ ABSL_GUARDED_BY(mutex_);
 };
 
 // One watcher's place in a log. Bounded: a slow reader gets kept events late and loses progress.

@@ -2,7 +2,11 @@
 
 #include <utility>
 
+#include "absl/strings/str_split.h"
 #include "common/base/status.h"
+#include "controller/run/run_history.h"
+#include "controller/store/store.h"
+#include "controller/store/tables.h"
 #include "muster/v1/agent_session.pb.h"
 #include "muster/v1/run.pb.h"
 
@@ -16,7 +20,10 @@ constexpr size_t kProgressRoom = 1000;
 }  // namespace
 
 RunManager::RunManager(RunCollaborators collaborators)
-    : clock_(collaborators.clock), engine_(std::move(collaborators)) {}
+    : store_(collaborators.store),
+      clock_(collaborators.clock),
+      engine_(std::move(collaborators)),
+      logs_(engine_.logs()) {}
 
 RunManager::~RunManager() { Stop(); }
 
@@ -77,17 +84,25 @@ absl::Status RunManager::Cancel(const std::string& run_id, const RunActor& actor
 absl::StatusOr<std::shared_ptr<RunWatch>> RunManager::Watch(const std::string& run_id,
                                                             uint64_t after_sequence,
                                                             std::function<void()> on_ready) {
-  std::shared_ptr<RunEventLog> log;
-  {
-    absl::MutexLock lock(&engine_mutex_);
-    ASSIGN_OR_RETURN(log, engine_.Log(run_id));
+  std::shared_ptr<RunEventLog> log = logs_->Find(run_id);
+  if (log == nullptr) {
+    ASSIGN_OR_RETURN(log, LogOfEndedRun(store_, run_id));
   }
   return log->Watch(after_sequence, std::move(on_ready));
 }
 
 bool RunManager::MayFetchBlob(absl::string_view uuid, absl::string_view sha256) {
-  absl::MutexLock lock(&engine_mutex_);
-  return engine_.MayFetchBlob(uuid, sha256);
+  std::string named;
+  const absl::Status read = store_.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const NodeRecord node, txn.nodes().Get(uuid));
+    named = node.plan_blobs;
+    return absl::OkStatus();
+  });
+  if (!read.ok() || sha256.empty()) return false;
+  for (const absl::string_view each : absl::StrSplit(named, ' ')) {
+    if (each == sha256) return true;
+  }
+  return false;
 }
 
 void RunManager::OnConnected(absl::string_view node_uuid, const v1::Hello& hello) {

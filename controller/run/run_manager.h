@@ -34,11 +34,13 @@ class RunManager final : public AgentSessionListener {
 
   absl::StatusOr<v1::Run> Create(const v1::CreateRunRequest& request, const RunActor& actor);
   absl::Status Cancel(const std::string& run_id, const RunActor& actor);
-  // See RunEventLog::Watch. NotFound: no such run.
+  // See RunEventLog::Watch. The log of a run that ended long ago is put together from the store.
+  // NotFound: no such run. Neither this nor MayFetchBlob() waits for a compilation: both are
+  // called on gRPC's few threads.
   absl::StatusOr<std::shared_ptr<RunWatch>> Watch(const std::string& run_id,
                                                   uint64_t after_sequence,
                                                   std::function<void()> on_ready);
-  // For the session service: whether the node's newest plan names the content.
+  // For the session service: whether the node's newest plan names the content. Reads the store.
   bool MayFetchBlob(absl::string_view uuid, absl::string_view sha256);
 
   void OnConnected(absl::string_view node_uuid, const v1::Hello& hello) override;
@@ -56,12 +58,14 @@ class RunManager final : public AgentSessionListener {
     return stopping_ || !queue_.empty();
   }
 
+  Store& store_;
   Clock& clock_;
   absl::Mutex queue_mutex_;
   std::deque<Event> queue_ ABSL_GUARDED_BY(queue_mutex_);
   bool stopping_ ABSL_GUARDED_BY(queue_mutex_) = false;
   absl::Mutex engine_mutex_;
   RunEngine engine_ ABSL_GUARDED_BY(engine_mutex_);
+  const std::shared_ptr<const RunLogs> logs_;  // the engine's
   std::thread thread_;
 };
 

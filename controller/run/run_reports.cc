@@ -14,9 +14,6 @@
 namespace muster::controller {
 namespace {
 
-// Beyond this, agents keep what the store cannot; they send it again when they connect.
-constexpr size_t kMaxBacklog = 10'000;
-
 std::optional<StepOutcome> EarlierOutcome(const std::vector<StepResultRecord>& results,
                                           uint32_t play, const std::string& step_id) {
   for (const StepResultRecord& result : results) {
@@ -44,6 +41,7 @@ absl::StatusOr<std::optional<RunNode>> StoredNode(Transaction& txn, const std::s
 }  // namespace
 
 void RunEngine::OnConnected(const std::string& uuid, const v1::Hello& hello) {
+  must_repeat_.erase(uuid);
   for (auto& [run_id, run] : active_) Perform(*run, run->state.OnConnected(uuid));
   RemoveFinished();
   std::string run_id;
@@ -106,9 +104,13 @@ void RunEngine::OnProgress(const std::string& uuid, const v1::StepProgress& prog
 }
 
 void RunEngine::OnReport(const std::string& uuid, const v1::Report& report) {
+  if (must_repeat_.count(uuid) > 0) return;
   if (!backlog_.empty() || !HandleReport(uuid, report).ok()) {
     if (backlog_.size() < kMaxBacklog) {
       backlog_.emplace_back(uuid, std::make_unique<v1::Report>(report));
+    } else {
+      must_repeat_.insert(uuid);
+      with_.sessions.Disconnect(uuid, "the controller's store takes no reports now");
     }
   }
   RemoveFinished();

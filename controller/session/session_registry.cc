@@ -116,6 +116,7 @@ void SessionRegistry::Add(std::shared_ptr<AgentSession> session) {
 
 absl::Status SessionRegistry::CheckClone(absl::string_view node_uuid, const NodeRecord& node,
                                          const AgentSession& session, const std::string& boot_id) {
+  bool is_known = false;
   {
     absl::MutexLock lock(&mutex_);
     Boots& boots = boots_[std::string(node_uuid)];
@@ -129,15 +130,21 @@ absl::Status SessionRegistry::CheckClone(absl::string_view node_uuid, const Node
       if (boots.earlier.size() > kRememberedBoots) boots.earlier.erase(boots.earlier.begin());
       return absl::OkStatus();
     }
+    is_known = boots.refused == boot_id;
   }
   const std::string message = absl::StrCat(
       "two machines use the identity of ", node.name, ": boot ", boot_id, " from ", session.peer(),
       " is back after another; run `muster node remove ", node.name,
       "` and enrol each machine with a token of its own");
-  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
-    return Audit(txn, clock_.Now(), {absl::StrCat("node:", node_uuid), session.peer()},
-                 "node.clone", node.name, message);
-  }));
+  // Once: it tries again for as long as it runs, and the audit log never shrinks.
+  if (!is_known) {
+    RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
+      return Audit(txn, clock_.Now(), {absl::StrCat("node:", node_uuid), session.peer()},
+                   "node.clone", node.name, message);
+    }));
+    absl::MutexLock lock(&mutex_);
+    boots_[std::string(node_uuid)].refused = boot_id;
+  }
   return absl::FailedPreconditionError(message);
 }
 

@@ -78,6 +78,7 @@ class SessionRegistry final : public AgentSessions {
   struct Boots {
     std::string current;
     std::vector<std::string> earlier;  // the last few
+    std::string refused;               // the last that was turned away as a clone
   };
 
   absl::Status CheckClone(absl::string_view node_uuid, const NodeRecord& node,

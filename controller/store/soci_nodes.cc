@@ -14,12 +14,12 @@ soci::details::prepare_temp_type Select(soci::session& session, const char* wher
                                         NodeRecord& node) {
   return (session.prepare << "SELECT uuid, name, state, description, agent_version, boot_id, "
                              "facts, enrolled_at, last_seen_at, plan_sequence, report_sequence, "
-                             "last_run_id, last_run_result FROM nodes "
+                             "plan_blobs, last_run_id, last_run_result FROM nodes "
                           << where,
           into(node.uuid), into(node.name), into(node.state), into(node.description),
           into(node.agent_version), into(node.boot_id), into(node.facts), into(node.enrolled_at),
           into(node.last_seen_at), into(node.plan_sequence), into(node.report_sequence),
-          into(node.last_run_id), into(node.last_run_result));
+          into(node.plan_blobs), into(node.last_run_id), into(node.last_run_result));
 }
 
 }  // namespace
@@ -57,19 +57,20 @@ absl::Status SociNodeTable::Put(const NodeRecord& node) {
   return Guard(context_.path, "nodes.Put", [&]() -> absl::Status {
     context_.session
         << "INSERT INTO nodes (uuid, name, state, description, agent_version, boot_id, facts, "
-           "enrolled_at, last_seen_at, plan_sequence, report_sequence, last_run_id, "
-           "last_run_result) VALUES (:uuid, :name, :state, :description, :version, :boot, "
-           "CAST(:facts AS BLOB), :enrolled, :seen, :plan, :report, :run, :result) "
+           "enrolled_at, last_seen_at, plan_sequence, report_sequence, "
+           "plan_blobs, last_run_id, last_run_result) VALUES (:uuid, :name, :state, :description, :version, :boot, "
+           "CAST(:facts AS BLOB), :enrolled, :seen, :plan, :report, :blobs, :run, :result) "
            "ON CONFLICT (uuid) DO UPDATE SET name = excluded.name, state = excluded.state, "
            "description = excluded.description, agent_version = excluded.agent_version, "
            "boot_id = excluded.boot_id, facts = excluded.facts, "
            "enrolled_at = excluded.enrolled_at, last_seen_at = excluded.last_seen_at, "
            "plan_sequence = excluded.plan_sequence, report_sequence = excluded.report_sequence, "
+           "plan_blobs = excluded.plan_blobs, "
            "last_run_id = excluded.last_run_id, last_run_result = excluded.last_run_result",
         use(node.uuid), use(node.name), use(node.state), use(node.description),
         use(node.agent_version), use(node.boot_id), use(node.facts), use(node.enrolled_at),
         use(node.last_seen_at), use(node.plan_sequence), use(node.report_sequence),
-        use(node.last_run_id), use(node.last_run_result);
+        use(node.plan_blobs), use(node.last_run_id), use(node.last_run_result);
     return absl::OkStatus();
   });
 }

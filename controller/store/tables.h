@@ -27,6 +27,7 @@ struct NodeRecord {
   std::optional<absl::Time> last_seen_at;
   uint64_t plan_sequence = 0;    // of the newest plan made for the node
   uint64_t report_sequence = 0;  // of the newest report stored from the node
+  std::string plan_blobs;        // that the newest plan names: SHA-256s with blanks between
   std::string last_run_id;
   std::string last_run_result;  // ok, changed, failed, unreachable
 };

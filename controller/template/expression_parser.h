@@ -1,6 +1,7 @@
 // Parses expressions: precedence as in Jinja2.
 #pragma once
 
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -10,6 +11,10 @@
 #include "controller/template/lexer.h"
 
 namespace muster::tmpl {
+
+// Words that cannot be names of variables.
+bool IsReserved(const Token& token);
+std::unique_ptr<Expr> NewExpr(ExprKind kind, Place place, absl::string_view name = "");
 
 // A cursor over tokens that knows the grammar of expressions. The statements' parser drives it.
 class ExpressionParser {

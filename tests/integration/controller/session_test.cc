@@ -48,7 +48,10 @@ class RecordingListener final : public AgentSessionListener {
   // What came, once there are `count` of them or ten seconds have passed.
   std::vector<std::string> Await(size_t count) {
     absl::MutexLock lock(&mutex_);
-    const auto is_there = [&] { return heard_.size() >= count; };
+    const auto is_there = [&] {
+      mutex_.AssertHeld();
+      return heard_.size() >= count;
+    };
     mutex_.AwaitWithTimeout(absl::Condition(&is_there), absl::Seconds(10));
     return heard_;
   }
@@ -262,6 +265,11 @@ TEST_F(SessionTest, CloneIsRefusedAndAudited) {
   EXPECT_EQ(refused.error_code(), grpc::FAILED_PRECONDITION);
   EXPECT_THAT(refused.error_message(), HasSubstr("two machines use the identity of c001"));
   EXPECT_EQ(LastEvent().action, "node.clone");
+  const uint64_t entries = LastEvent().sequence;
+  const auto again = Open();
+  again->Hello("boot-a");
+  EXPECT_EQ(again->End().error_code(), grpc::FAILED_PRECONDITION);
+  EXPECT_EQ(LastEvent().sequence, entries);  // told once, however often it tries
   EXPECT_TRUE(registry_->IsConnected(machine_.node_uuid));
 }
 

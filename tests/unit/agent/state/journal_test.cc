@@ -102,7 +102,7 @@ TEST_F(JournalTest, RemembersEverythingAcrossARestart) {
   const auto reports = journal->ReportsAfter(0, 10);
   ASSERT_EQ(reports.size(), 2u);
   EXPECT_EQ(reports[0].report_sequence(), first_report);
-  EXPECT_EQ(reports[1].report_sequence(), first_report + 1);
+  EXPECT_GT(reports[1].report_sequence(), first_report);
 }
 
 TEST_F(JournalTest, RunsPlansInTheOrderOfTheirSequences) {
@@ -142,7 +142,7 @@ TEST_F(JournalTest, DropsAFinishedPlanFromTheDiskOnceItsReportsAreStored) {
   }
   ASSERT_OK(journal->AcceptPlan(MakePlan(2)));
   ASSERT_OK(journal->FinishPlan("r-2/0", v1::PlanOutcome()));
-  EXPECT_EQ(journal->ReportsAfter(0, 10).at(0).report_sequence(), last + 1);
+  EXPECT_GT(journal->ReportsAfter(0, 10).at(0).report_sequence(), last);
 }
 
 TEST_F(JournalTest, CompactionKeepsPlansThatWait) {
@@ -248,6 +248,24 @@ TEST_F(JournalTest, NeverRepeatsAReportSequenceAfterItWasLost) {
   ASSERT_OK(journal->AcceptPlan(MakePlan(1)));
   ASSERT_OK(journal->FinishPlan("r-1/0", v1::PlanOutcome()));
   EXPECT_GT(journal->ReportsAfter(0, 1).at(0).report_sequence(), last);
+}
+
+TEST_F(JournalTest, NeverRepeatsAReportSequenceWhenTheDiskGoesBackInTime) {
+  Open();
+  const std::string snapshot = Bytes();
+  uint64_t last = 0;
+  {
+    auto journal = Open();
+    ASSERT_OK(journal->AcceptPlan(MakePlan(1)));
+    ASSERT_OK(journal->FinishPlan("r-1/0", v1::PlanOutcome()));
+    last = journal->ReportsAfter(0, 10).back().report_sequence();
+  }
+  absl::SleepFor(absl::Milliseconds(5));  // sequences follow the clock
+  std::ofstream(Path(), std::ios::binary | std::ios::trunc) << snapshot;
+  auto journal = Open();
+  ASSERT_OK(journal->AcceptPlan(MakePlan(2)));
+  ASSERT_OK(journal->FinishPlan("r-2/0", v1::PlanOutcome()));
+  EXPECT_GT(journal->ReportsAfter(0, 10).at(0).report_sequence(), last);
 }
 
 TEST_F(JournalTest, ANewIdentityStartsANewCountAndKeepsDirtyHandlers) {

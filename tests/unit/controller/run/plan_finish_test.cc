@@ -70,6 +70,18 @@ TEST(FinishPlan, MovesTheLargestContentsOutUntilItFits) {
   EXPECT_EQ(plan.roles(0).steps(1).file().content().size(), size_t{2} << 20);
 }
 
+TEST(FinishPlan, ASecretNeverBecomesABlob) {
+  v1::Plan plan;
+  AddFile(plan, 2 << 20, 'l');
+  AddFile(plan, 5 << 19, 'x');
+  plan.mutable_roles(0)->mutable_steps(1)->set_sensitive(true);
+  std::map<std::string, std::string> blobs;
+  ASSERT_OK(FinishPlan(kIdentity, plan, blobs));
+  ASSERT_EQ(blobs.size(), 1u);
+  EXPECT_EQ(blobs.begin()->second[0], 'l');
+  EXPECT_EQ(plan.roles(0).steps(1).file().content().size(), size_t{5} << 19);
+}
+
 TEST(FinishPlan, ManySmallContentsThatDoNotFitAreAnError) {
   v1::Plan plan;
   for (int i = 0; i < 2000; ++i) AddFile(plan, 2000, 's');

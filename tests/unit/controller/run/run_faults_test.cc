@@ -11,6 +11,24 @@ using ::testing::HasSubstr;
 
 using RunFaultsTest = RunFixture;
 
+// A store whose disk is full while `refuse` is set.
+class RefusingStore final : public Store {
+ public:
+  explicit RefusingStore(std::unique_ptr<Store> store) : store_(std::move(store)) {}
+  absl::Status View(absl::FunctionRef<absl::Status(Transaction&)> fn) override {
+    return store_->View(fn);
+  }
+  absl::Status Update(absl::FunctionRef<absl::Status(Transaction&)> fn) override {
+    return refuse ? absl::ResourceExhaustedError("disk full") : store_->Update(fn);
+  }
+  uint64_t SizeBytes() override { return store_->SizeBytes(); }
+
+  bool refuse = false;
+
+ private:
+  std::unique_ptr<Store> store_;
+};
+
 TEST_F(RunFaultsTest, NodeThatNeverComesIsUnreachableAndTheOthersFinish) {
   Connect("a");
   const v1::Run run = MustCreate("one.yaml");
@@ -63,6 +81,37 @@ TEST_F(RunFaultsTest, FullQueueOfANodeOnlyDelaysItsPlan) {
   sessions_.Clog("ua", false);
   Pass(absl::Seconds(1));
   EXPECT_EQ(MustTakePlan("a").plan_id(), run.run_id() + "/0");
+}
+
+TEST_F(RunFaultsTest, NothingIsAcknowledgedBeyondAReportThatWasDropped) {
+  auto refusing = std::make_unique<RefusingStore>(std::move(store_));
+  RefusingStore& store = *refusing;
+  store_ = std::move(refusing);
+  Restart();
+  Connect("a");
+  Connect("b");
+  const std::string plan = MustCreate("one.yaml").run_id() + "/0";
+  const auto report = [&](const char* uuid, uint64_t sequence) {
+    v1::Report message;
+    message.set_plan_id(plan);
+    message.set_report_sequence(sequence);
+    message.mutable_step()->set_step_id("role/step");
+    message.mutable_step()->set_status(v1::STEP_STATUS_OK);
+    engine_->OnReport(uuid, message);
+  };
+  store.refuse = true;
+  for (uint64_t i = 1; i <= RunEngine::kMaxBacklog; ++i) report("ub", i);
+  report("ua", 1);  // no room is left
+  EXPECT_FALSE(sessions_.IsConnected("ua"));
+  store.refuse = false;
+  Pass(absl::Seconds(1));
+  EXPECT_EQ(NodeOf("b").report_sequence, RunEngine::kMaxBacklog);
+  report("ua", 2);  // was on its way
+  EXPECT_EQ(NodeOf("a").report_sequence, 0u);
+  Connect("a", plan);
+  report("ua", 1);
+  report("ua", 2);
+  EXPECT_EQ(NodeOf("a").report_sequence, 2u);
 }
 
 TEST_F(RunFaultsTest, RunGoesOnAfterARestartOfTheController) {

@@ -1,6 +1,7 @@
 #include "controller/run/run_manager.h"
 
 #include "absl/synchronization/notification.h"
+#include "muster/v1/plan.pb.h"
 #include "tests/unit/controller/run/run_fixture.h"
 
 namespace muster::controller {
@@ -79,6 +80,18 @@ TEST_F(RunManagerTest, CarriesARunFromThreads) {
   RunManager next(Collaborators());
   ASSERT_OK(next.Start());
   EXPECT_EQ(AwaitEnd(next, run->run_id()).nodes(1).ok(), 19u);
+}
+
+TEST_F(RunManagerTest, ANodeMayFetchTheBlobsOfItsPlanAlsoAfterARestart) {
+  Connect("a");
+  compiler_.blob_bytes = 4 << 20;
+  MustCreate("one.yaml", "a");
+  const std::string sha256 = MustTakePlan("a").roles(0).steps(1).file().blob_sha256();
+  engine_.reset();
+  RunManager manager(Collaborators());  // nothing is compiled again yet
+  EXPECT_TRUE(manager.MayFetchBlob("ua", sha256));
+  EXPECT_FALSE(manager.MayFetchBlob("ub", sha256));
+  EXPECT_FALSE(manager.MayFetchBlob("ua", ""));
 }
 
 TEST_F(RunManagerTest, UnknownRunCannotBeWatched) {

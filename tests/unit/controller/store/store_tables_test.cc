@@ -43,6 +43,7 @@ NodeRecord SampleNode(const std::string& uuid, const std::string& name) {
   node.enrolled_at = kNow;
   node.plan_sequence = uint64_t{1} << 40;
   node.report_sequence = 3;
+  node.plan_blobs = "ab cd";
   node.last_run_id = "r-1";
   node.last_run_result = "changed";
   return node;
@@ -63,6 +64,7 @@ TEST_F(StoreTablesTest, NodeComesBackAsItWasPut) {
     EXPECT_EQ(node.last_seen_at, std::nullopt);
     EXPECT_EQ(node.plan_sequence, want.plan_sequence);
     EXPECT_EQ(node.report_sequence, want.report_sequence);
+    EXPECT_EQ(node.plan_blobs, want.plan_blobs);
     EXPECT_EQ(node.last_run_id, want.last_run_id);
     EXPECT_EQ(node.last_run_result, want.last_run_result);
     return absl::OkStatus();
