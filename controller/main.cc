@@ -15,6 +15,7 @@
 #include "controller/config.h"
 #include "controller/controller.h"
 #include "controller/flags.h"
+#include "controller/grpc_log.h"
 #include "controller/log.h"
 #include "controller/service/credentials.h"
 
@@ -84,6 +85,7 @@ int main(int argc, char** argv) {
   if (flags->show_help) return std::fputs(muster::controller::kUsage, stdout) < 0;
   if (flags->show_version) return std::printf("musterd %s\n", muster::kVersion) < 0;
   muster::controller::StartLog();
+  muster::controller::RouteGrpcLog();
   const absl::Status ran = muster::controller::Run(*flags);
   if (ran.ok()) return 0;
   muster::controller::LogError(ran.message());

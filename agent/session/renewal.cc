@@ -5,6 +5,7 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/session/channel.h"
 #include "common/base/clock.h"
@@ -44,6 +45,25 @@ std::string ExpiryRemedy(const CertificateLife& life, absl::Time now,
       " ago by its clock (", absl::FormatTime("%Y-%m-%d %H:%M:%SZ", now, absl::UTCTimeZone()),
       "); if the clock is right, run `muster token create --nodes ", node_name,
       "` on the controller and paste the line that it prints here, with --force");
+}
+
+std::string RefusalRemedy(absl::string_view error) {
+  struct Remedy {
+    absl::string_view part;  // of gRPC's message
+    absl::string_view words;
+  };
+  static constexpr Remedy kRemedies[] = {
+      {"certificate verify failed",
+       "the controller's certificate is not of the authority that this node joined; if the "
+       "controller was set up anew, make a token there and run `muster-agent join --force`"},
+      // With TLS 1.3 a server refuses a certificate after the client thinks that all is well.
+      {"Socket closed",
+       "the controller closed the connection at once. If its log (journalctl -u musterd) says that "
+       "it refused a certificate, make a token there and run `muster-agent join --force`"},
+  };
+  for (const Remedy& remedy : kRemedies)
+    if (absl::StrContains(error, remedy.part)) return std::string(remedy.words);
+  return "";
 }
 
 absl::Status Renew(const std::shared_ptr<grpc::Channel>& channel, const Identity& identity,

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "agent/state/identity.h"
 
@@ -38,6 +39,9 @@ absl::Time RetryRenewAt(const CertificateLife& life, absl::Time now);
 
 // What an administrator must do about a certificate that is over; empty: it is not.
 std::string ExpiryRemedy(const CertificateLife& life, absl::Time now, const std::string& node_name);
+
+// What to do about a connection that ended with `error` before it was welcome; empty: wait.
+std::string RefusalRemedy(absl::string_view error);
 
 // Makes a new key, asks the controller for its certificate and puts both in the place of the old
 // pair. Blocks for the call, at most ten seconds, and the disk.

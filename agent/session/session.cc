@@ -91,6 +91,7 @@ void Session::Run() {
     if (mailbox_.stopping()) break;
     if (ending.welcomed) backoff_.Reset();
     if (ending.renewed) continue;
+    if (!ending.welcomed && remedy.empty()) remedy = RefusalRemedy(ending.status.message());
     std::string trouble = absl::StrCat(
         identity.ok() ? absl::StrCat("controller ", identity->controller_address, ": ") : "",
         ending.status.message(), remedy.empty() ? "" : "; ", remedy);

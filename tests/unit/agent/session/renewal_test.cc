@@ -30,5 +30,13 @@ TEST(RenewalTest, SaysWhatToDoAboutAnExpiredCertificate) {
               ::testing::AllOf(HasSubstr("expired 3h ago"), HasSubstr("--nodes c001")));
 }
 
+TEST(RenewalTest, SaysWhatToDoWhenTheConnectionIsRefused) {
+  EXPECT_EQ(RefusalRemedy("last error: Connection refused"), "");
+  EXPECT_THAT(RefusalRemedy("UNAVAILABLE: ipv4:10.0.0.1:7443: Socket closed"),
+              HasSubstr("join --force"));
+  EXPECT_THAT(RefusalRemedy("SSL_ERROR_SSL: certificate verify failed"),
+              HasSubstr("authority that this node joined"));
+}
+
 }  // namespace
 }  // namespace muster::agent

@@ -1,0 +1,43 @@
+#include "controller/grpc_log.h"
+
+#include <grpc/support/log.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "controller/log.h"
+
+namespace muster::controller {
+namespace {
+
+struct Meaning {
+  absl::string_view part;  // of gRPC's line
+  absl::string_view words;
+};
+
+constexpr Meaning kMeanings[] = {
+    {"certificate verify failed",
+     "refused a connection: its certificate was not issued by this cluster's authority or is over"},
+    {"peer did not return a certificate",
+     "refused a connection: it showed no certificate; machines join at the enrolment port"},
+};
+
+void OnLine(gpr_log_func_args* args) {
+  const std::string line = ReadableGrpcLine(args->message);
+  if (args->severity == GPR_LOG_SEVERITY_ERROR) {
+    LogWarning(line);
+  } else {
+    LogInfo(line);
+  }
+}
+
+}  // namespace
+
+void RouteGrpcLog() { gpr_set_log_function(OnLine); }
+
+std::string ReadableGrpcLine(absl::string_view line) {
+  for (const Meaning& meaning : kMeanings)
+    if (absl::StrContains(line, meaning.part)) return std::string(meaning.words);
+  return absl::StrCat("grpc: ", line);
+}
+
+}  // namespace muster::controller
