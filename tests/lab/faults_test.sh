@@ -35,7 +35,7 @@ caught_up() {  # RUN NODE
   run=$(muster -o json run list | read_json '
 for run in value["runs"]:
     if run["catches_up_run_id"] == sys.argv[1] and run["state"] == "succeeded": print(run["run_id"])' "$1")
-  [[ -n $run && $(recap "$run" "$2" state) == done && $(recap "$run" "$2" failed) == 0 ]]
+  [[ -n $run && $(recap "$run" "$2" state) == "done" && $(recap "$run" "$2" failed) == 0 ]]
 }
 
 expect_done() {  # RUN NODE…

@@ -56,6 +56,7 @@ apply() {  # PLAYBOOK ARGS…
   APPLY_RC=0
   APPLY_OUTPUT=$(muster apply --yes "$@" 2>&1) || APPLY_RC=$?
   echo "$APPLY_OUTPUT"
+  # shellcheck disable=SC2034  # tests read it
   APPLY_RUN=$(sed -n 's/^run \(r-[^ ]*\) .*/\1/p' <<<"$APPLY_OUTPUT" | tail -n 1)
 }
 
