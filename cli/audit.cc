@@ -23,11 +23,11 @@ absl::StatusOr<int> List(Context& context, const v1::ListEventsRequest& request)
   Show(context, response, [&] {
     Table table({"NO", "TIME", "ACTOR", "FROM", "ACTION", "SUBJECT", "DETAIL"});
     for (const v1::Event& event : response.events())
-      table.AddRow({absl::StrCat(event.sequence()),
-                    absl::FormatTime("%Y-%m-%d %H:%M:%S", ToTime(event.time()),
-                                     absl::LocalTimeZone()),
-                    event.actor(), event.peer(), event.action(), event.subject(),
-                    event.detail()});
+      table.AddRow(
+          {absl::StrCat(event.sequence()),
+           absl::FormatTime("%Y-%m-%d %H:%M:%S", ToTime(event.time()), absl::LocalTimeZone()),
+           event.actor(), HumanPeer(event.peer()), event.action(), event.subject(),
+           event.detail()});
     return table.ToString();
   });
   return kExitClean;
@@ -37,8 +37,8 @@ absl::StatusOr<int> Verify(Context& context) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   Stub stub(connection->channel());
   v1::VerifyEventsResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::VerifyEvents, v1::VerifyEventsRequest(),
-                       &response, absl::Minutes(5)));
+  RETURN_IF_ERROR(Call(*connection, stub, &Stub::VerifyEvents, v1::VerifyEventsRequest(), &response,
+                       absl::Minutes(5)));
   Show(context, response, [&] {
     return response.intact()
                ? absl::StrCat("all ", response.entries(), " entries fit together\n")

@@ -48,8 +48,7 @@ std::vector<std::string> SshCommand(const BootstrapTarget& target,
 std::string LastWords(absl::string_view output) {
   std::vector<std::string> lines;
   for (absl::string_view line : absl::StrSplit(output, '\n', absl::SkipWhitespace()))
-    if (!absl::StartsWith(line, "step: "))
-      lines.emplace_back(absl::StripAsciiWhitespace(line));
+    if (!absl::StartsWith(line, "step: ")) lines.emplace_back(absl::StripAsciiWhitespace(line));
   if (lines.size() > 3) lines.erase(lines.begin(), lines.end() - 3);
   return absl::StrJoin(lines, "; ");
 }
@@ -97,18 +96,26 @@ class PrintingObserver final : public BootstrapObserver {
   size_t done_ = 0;
 };
 
-absl::StatusOr<std::map<std::string, std::string>> Addresses(const Connection& connection,
-                                                             const std::string& selector) {
+struct Machines {
+  std::map<std::string, std::string> addresses;  // by name, of those to bootstrap
+  std::vector<std::string> members;              // connected already: left alone
+};
+
+absl::StatusOr<Machines> FindMachines(const Connection& connection, const std::string& selector) {
   v1::NodeService::Stub stub(connection.channel());
   v1::ListNodesRequest request;
   request.set_selector(selector);
   v1::ListNodesResponse response;
-  RETURN_IF_ERROR(
-      Call(connection, stub, &v1::NodeService::Stub::ListNodes, request, &response));
-  std::map<std::string, std::string> addresses;
-  for (const v1::Node& node : response.nodes())
-    addresses[node.name()] = node.address().empty() ? node.name() : node.address();
-  return addresses;
+  RETURN_IF_ERROR(Call(connection, stub, &v1::NodeService::Stub::ListNodes, request, &response));
+  Machines machines;
+  for (const v1::Node& node : response.nodes()) {
+    if (node.connected()) {
+      machines.members.push_back(node.name());
+    } else {
+      machines.addresses[node.name()] = node.address().empty() ? node.name() : node.address();
+    }
+  }
+  return machines;
 }
 
 // Names of `nodes` that are not connected yet when the patience ends.
@@ -121,8 +128,7 @@ absl::StatusOr<std::vector<std::string>> AwaitConnected(Context& context,
   const absl::Time deadline = context.clock->Now() + kConnectTimeout;
   while (true) {
     v1::ListNodesResponse response;
-    RETURN_IF_ERROR(
-        Call(connection, stub, &v1::NodeService::Stub::ListNodes, request, &response));
+    RETURN_IF_ERROR(Call(connection, stub, &v1::NodeService::Stub::ListNodes, request, &response));
     std::vector<std::string> away;
     for (const v1::Node& node : response.nodes())
       if (!node.connected() && node.state() != v1::NODE_STATE_PENDING) away.push_back(node.name());
@@ -162,10 +168,14 @@ std::map<std::string, absl::Status> BootstrapAll(const std::vector<BootstrapTarg
 
 absl::StatusOr<int> Bootstrap(Context& context, const BootstrapOptions& options) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  ASSIGN_OR_RETURN(const auto addresses, Addresses(*connection, options.nodes));
-  if (addresses.empty())
-    return absl::NotFoundError(
-        absl::StrCat("no node of the inventory matches ", options.nodes));
+  ASSIGN_OR_RETURN(const Machines machines, FindMachines(*connection, options.nodes));
+  const auto& addresses = machines.addresses;
+  if (addresses.empty() && machines.members.empty())
+    return absl::NotFoundError(absl::StrCat("no node of the inventory matches ", options.nodes));
+  // So that the same command can be said again when some have failed.
+  if (!machines.members.empty())
+    std::cerr << FoldHostlist(machines.members) << ": joined and connected already; left alone\n";
+  if (addresses.empty()) return kExitClean;
   std::vector<std::string> names;
   for (const auto& [name, address] : addresses) names.push_back(name);
 
@@ -203,8 +213,7 @@ absl::StatusOr<int> Bootstrap(Context& context, const BootstrapOptions& options)
   }
   std::cout << joined.size() << " of " << targets.size()
             << " nodes joined; failed: " << FoldHostlist(failed)
-            << "\nThe others are in; run the same command again for " << FoldHostlist(failed)
-            << "\n";
+            << "\nThe same command can be run again: it leaves alone who has joined.\n";
   return kExitFailed;
 }
 

@@ -7,9 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status.h"
+#include "common/pki/certificate.h"
 #include "common/sys/file_system.h"
 
 namespace muster::cli {
@@ -33,10 +35,10 @@ absl::StatusOr<std::string> FindDirectory(const std::string& directory, sys::Fil
   for (const std::string& candidate : candidates) {
     if (files.Read(absl::StrCat(candidate, "/", kConfigFile)).ok()) return candidate;
   }
-  return absl::NotFoundError(absl::StrCat(
-      "no readable ", kConfigFile, " in ", absl::StrJoin(candidates, " or "),
-      "; run `muster init` on the controller, or copy the administrator's folder "
-      "(/etc/muster/admin) from there to ~/.config/muster"));
+  return absl::NotFoundError(
+      absl::StrCat("no readable ", kConfigFile, " in ", absl::StrJoin(candidates, " or "),
+                   "; run `muster init` on the controller, or copy the administrator's folder "
+                   "(/etc/muster/admin) from there to ~/.config/muster"));
 }
 
 absl::StatusOr<std::string> ReadAddress(const std::string& path, absl::string_view text) {
@@ -52,7 +54,8 @@ absl::StatusOr<std::string> ReadAddress(const std::string& path, absl::string_vi
 Connection::Connection(std::string address, std::shared_ptr<grpc::Channel> channel)
     : address_(std::move(address)), channel_(std::move(channel)) {}
 
-absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& directory) {
+absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& directory,
+                                                             absl::Time now) {
   sys::RealFileSystem files;
   ASSIGN_OR_RETURN(const std::string folder, FindDirectory(directory, files));
   const auto read = [&](const char* name) { return files.Read(absl::StrCat(folder, "/", name)); };
@@ -63,6 +66,11 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& 
   ASSIGN_OR_RETURN(options.pem_root_certs, read("ca.crt"));
   ASSIGN_OR_RETURN(options.pem_cert_chain, read("client.crt"));
   ASSIGN_OR_RETURN(options.pem_private_key, read("client.key"));
+  // Said here, where the files are known: TLS would say "socket closed".
+  RETURN_IF_ERROR(Annotate(
+      pki::VerifySignedBy(options.pem_cert_chain, options.pem_root_certs, now),
+      absl::StrCat(folder, "/client.crt does not pass with ", folder, "/ca.crt; copy the whole ",
+                   "folder /etc/muster/admin anew from the controller")));
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
@@ -79,9 +87,14 @@ absl::Status Connection::Convert(const grpc::Status& status) const {
   if (status.ok()) return absl::OkStatus();
   std::string message = status.error_message();
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
-    message = absl::StrCat("cannot reach the controller at ", address_, ": ", message,
-                           "\n  Is musterd running there (systemctl status musterd), and is the "
-                           "port open from here?");
+    // What OpenSSL says when the other side is signed by nobody that ca.crt knows.
+    const bool stranger = absl::StrContains(message, "certificate verify failed");
+    message = absl::StrCat(
+        "cannot reach the controller at ", address_, ": ", message,
+        stranger ? "\n  It is not the controller that ca.crt belongs to: another cluster's, or set "
+                   "up anew; copy /etc/muster/admin from it."
+                 : "\n  Is musterd running there (systemctl status musterd), and is the port open "
+                   "from here?");
   } else if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
     message = absl::StrCat("the controller at ", address_, " did not answer in time: ", message);
   }

@@ -21,8 +21,10 @@ class Connection {
  public:
   // Reads cli.json and the credentials from `directory`, or, when that is empty, from
   // $MUSTER_CONFIG_DIR, ~/.config/muster or /etc/muster/admin, whichever has them first. Does not
-  // contact the controller yet.
-  static absl::StatusOr<std::unique_ptr<Connection>> Open(const std::string& directory);
+  // contact the controller yet. FailedPrecondition: the credentials do not fit together or are
+  // not valid at `now`.
+  static absl::StatusOr<std::unique_ptr<Connection>> Open(const std::string& directory,
+                                                          absl::Time now);
 
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
   // host:port.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/connection.h"
+#include "common/base/clock.h"
 #include "common/base/status.h"
 
 namespace muster::cli {
@@ -14,7 +15,7 @@ Context::~Context() = default;
 
 absl::StatusOr<Connection*> Context::Connect() {
   if (connection_ == nullptr) {
-    ASSIGN_OR_RETURN(connection_, Connection::Open(config_directory));
+    ASSIGN_OR_RETURN(connection_, Connection::Open(config_directory, clock->Now()));
   }
   return connection_.get();
 }

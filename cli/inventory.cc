@@ -61,8 +61,7 @@ absl::StatusOr<Files> ReadFiles(const std::string& path) {
     }
   }
   if (error) return absl::NotFoundError(absl::StrCat("inventory ", path, ": ", error.message()));
-  if (files.empty())
-    return absl::NotFoundError(absl::StrCat("no *.yaml file in ", path));
+  if (files.empty()) return absl::NotFoundError(absl::StrCat("no *.yaml file in ", path));
   return files;
 }
 
@@ -92,8 +91,8 @@ absl::StatusOr<int> Apply(Context& context, const std::string& path) {
   v1::ApplyInventoryResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &Stub::ApplyInventory, request, &response));
   Show(context, response, [&] {
-    return absl::StrCat(Lines(response.changes()), "inventory is at revision ",
-                        response.revision(), "\n");
+    return absl::StrCat(Lines(response.changes()), "inventory is at revision ", response.revision(),
+                        "\n");
   });
   return kExitClean;
 }
@@ -125,15 +124,16 @@ absl::StatusOr<int> ShowInventory(Context& context, bool files) {
   value["applied_at"] = absl::FormatTime(ToTime(response.applied_at()), absl::LocalTimeZone());
   value["applied_by"] = response.applied_by();
   value["inventory"] = nlohmann::ordered_json::parse(response.resolved_json(), nullptr, false);
-  std::cout << Format(value, context.output == OutputFormat::kJson ? OutputFormat::kJson
-                                                                   : OutputFormat::kYaml);
+  std::cout << Format(
+      value, context.output == OutputFormat::kJson ? OutputFormat::kJson : OutputFormat::kYaml);
   return kExitClean;
 }
 
 }  // namespace
 
 void AddInventory(CLI::App& app, Context& context) {
-  CLI::App* inventory = app.add_subcommand("inventory", "What should exist: check, apply, show");
+  CLI::App* inventory =
+      app.add_subcommand("inventory", "What should exist: check, diff, apply, show");
   inventory->require_subcommand(1);
   const struct {
     const char* name;

@@ -18,8 +18,7 @@ std::string JoinCommand(const v1::CreateTokenResponse& response, const v1::Issue
 
 std::string Fetch(const v1::AgentPackage& package) {
   return absl::StrCat("curl -fsS --noproxy '*' -o \"$d/muster-agent.deb\" ",
-                      ShellQuote(package.url()), " && echo ",
-                      ShellQuote(package.sha256() + "  -"),
+                      ShellQuote(package.url()), " && echo ", ShellQuote(package.sha256() + "  -"),
                       " >\"$d/sum\" && sha256sum -c --quiet \"$d/sum\" <\"$d/muster-agent.deb\"");
 }
 
@@ -34,12 +33,13 @@ std::string ShellQuote(const std::string& text) {
 }
 
 std::string JoinLine(const v1::CreateTokenResponse& response, const v1::IssuedToken& token) {
-  std::string line = "d=$(mktemp -d) && chmod 755 \"$d\" && ";
+  // In a subshell: its exit status is that of what failed, and nothing is left in the shell.
+  std::string line = "(d=$(mktemp -d) && trap 'rm -rf \"$d\"' EXIT && chmod 755 \"$d\" && ";
   if (response.packages_size() > 0) {
     // One architecture is the rule; with several the paste-ready line is for the first.
     absl::StrAppend(&line, Fetch(response.packages(0)), " && ", kInstall, " && ");
   }
-  return absl::StrCat(line, JoinCommand(response, token), "; rm -rf \"$d\"");
+  return absl::StrCat(line, JoinCommand(response, token), ")");
 }
 
 std::string JoinScript(const v1::CreateTokenResponse& response, const v1::IssuedToken& token) {

@@ -1,8 +1,11 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "cli/context.h"
 #include "cli/verbs.h"
 #include "common/base/clock.h"
@@ -14,9 +17,50 @@ namespace {
 
 // In the order of --help.
 constexpr void (*kNouns[])(CLI::App&, Context&) = {
-    AddInit, AddStatus, AddInventory, AddToken, AddNode,
-    AddApply, AddRun,   AddSecret,    AddUser,  AddAudit, AddCompletion,
+    AddInit, AddStatus, AddInventory, AddToken, AddNode,       AddApply,
+    AddRun,  AddSecret, AddUser,      AddAudit, AddCompletion,
 };
+
+// The verb that the command line leads to.
+const CLI::App* ParsedCommand(const CLI::App& app) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  return command;
+}
+
+// The help of a verb names the options that all verbs have, and not the first steps.
+void FinishHelp(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands(nullptr)) {
+    if (command->get_footer() == app.get_footer()) command->footer("");
+    const std::string own = command->get_footer();
+    FinishHelp(*command);
+    command->footer(
+        absl::StrCat(own, own.empty() ? "" : "\n\n",
+                     "Everywhere: --config DIR, -o table|json|yaml; see muster --help"));
+  }
+}
+
+// One line instead of CLI11's two, with the nearest option where one was mistyped.
+void PrintUsageError(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  const CLI::App* command = ParsedCommand(app);
+  std::string hint;
+  if (error.get_name() == "ExtrasError") {
+    std::vector<std::string> known;
+    for (const CLI::App* at = command; at != nullptr; at = at->get_parent())
+      for (const CLI::Option* option : at->get_options())
+        for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    for (int i = 1; i < argc && hint.empty(); ++i) {
+      const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
+      if (word.size() > 2 && word.compare(0, 2, "--") == 0 &&
+          std::find(known.begin(), known.end(), word) == known.end())
+        hint = DidYouMean(word, known);
+    }
+  }
+  std::string path = command->get_name();
+  for (const CLI::App* at = command->get_parent(); at != nullptr; at = at->get_parent())
+    path = at->get_name() + " " + path;
+  std::cerr << "muster: " << error.what() << hint << "; see " << path << " --help\n";
+}
 
 // Says which word is no verb, since CLI11 only says that one is missing.
 bool NameUnknownVerb(const CLI::App& app, int argc, char** argv) {
@@ -42,6 +86,9 @@ bool NameUnknownVerb(const CLI::App& app, int argc, char** argv) {
 }
 
 int Main(int argc, char** argv) {
+  // gRPC writes its own log of failed handshakes to standard error; what matters of it is in the
+  // error that the call returns.
+  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   RealClock clock;
   Context context;
   context.clock = &clock;
@@ -70,6 +117,7 @@ int Main(int argc, char** argv) {
       "  muster node bootstrap --ssh 'c[001-016]'              agents onto the machines\n"
       "  muster apply playbooks/site.yaml                      make it so");
   for (const auto add : kNouns) add(app, context);
+  FinishHelp(app);
   if (argc > 1 && std::string(argv[1]) == "__complete") {
     for (const std::string& word : CompleteWords(app, context, {argv + 2, argv + argc}))
       std::cout << word << "\n";
@@ -79,9 +127,13 @@ int Main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // CLI11 reports by exceptions: --help and --version among them.
-    if (error.get_exit_code() != 0 && NameUnknownVerb(app, argc, argv)) return kExitError;
-    const int code = app.exit(error);
-    return code == 0 ? kExitClean : kExitError;
+    if (error.get_exit_code() == 0) return app.exit(error);
+    if (argc == 1) {
+      std::cerr << app.help();
+    } else if (!NameUnknownVerb(app, argc, argv)) {
+      PrintUsageError(app, error, argc, argv);
+    }
+    return kExitError;
   }
   return context.exit_code;
 }

@@ -23,12 +23,18 @@ using Stub = v1::NodeService::Stub;
 
 const char* StateWord(v1::NodeState state) {
   switch (state) {
-    case v1::NODE_STATE_KNOWN: return "known";
-    case v1::NODE_STATE_PENDING: return "pending";
-    case v1::NODE_STATE_ENROLLED: return "enrolled";
-    case v1::NODE_STATE_CONFIGURED: return "configured";
-    case v1::NODE_STATE_REMOVED: return "removed";
-    default: return "?";
+    case v1::NODE_STATE_KNOWN:
+      return "known";
+    case v1::NODE_STATE_PENDING:
+      return "pending";
+    case v1::NODE_STATE_ENROLLED:
+      return "enrolled";
+    case v1::NODE_STATE_CONFIGURED:
+      return "configured";
+    case v1::NODE_STATE_REMOVED:
+      return "removed";
+    default:
+      return "?";
   }
 }
 
@@ -79,7 +85,7 @@ absl::StatusOr<int> ShowNode(Context& context, const std::string& name) {
     line("address", node.address());
     line("state", StateWord(node.state()));
     line("connected", Connected(node, now));
-    line("from", node.peer());
+    line("from", HumanPeer(node.peer()));
     line("agent", node.agent_version());
     if (node.has_certificate_expires_at())
       line("certificate",
@@ -131,8 +137,8 @@ absl::StatusOr<int> Remove(Context& context, const std::string& nodes, const std
   v1::RemoveNodeResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &Stub::RemoveNode, request, &response));
   Show(context, response, [&] {
-    return absl::StrCat(
-        "removed ", FoldHostlist({response.removed().begin(), response.removed().end()}), "\n");
+    return absl::StrCat("removed ",
+                        FoldHostlist({response.removed().begin(), response.removed().end()}), "\n");
   });
   return kExitClean;
 }
@@ -150,13 +156,15 @@ void AddNode(CLI::App& app, Context& context) {
 
   CLI::App* show = node->add_subcommand("show", "One node");
   auto show_name = std::make_shared<std::string>();
-  show->add_option("node", *show_name)->required()->type_name("NODE");
+  show->add_option("node", *show_name, "Its name in the inventory")->required()->type_name("NODE");
   SetAction(show, context, [&context, show_name] { return ShowNode(context, *show_name); });
 
   CLI::App* facts = node->add_subcommand("facts", "What a node's agent found out about it");
   auto facts_name = std::make_shared<std::string>();
   auto refresh = std::make_shared<bool>(false);
-  facts->add_option("node", *facts_name)->required()->type_name("NODE");
+  facts->add_option("node", *facts_name, "Its name in the inventory")
+      ->required()
+      ->type_name("NODE");
   facts->add_flag("--refresh", *refresh, "Ask the agent now");
   SetAction(facts, context,
             [&context, facts_name, refresh] { return Facts(context, *facts_name, *refresh); });
@@ -191,9 +199,8 @@ void AddNode(CLI::App& app, Context& context) {
   remove->add_option("--reason", *reason, "Why; goes into the audit log")
       ->required()
       ->type_name("TEXT");
-  SetAction(remove, context, [&context, remove_nodes, reason] {
-    return Remove(context, *remove_nodes, *reason);
-  });
+  SetAction(remove, context,
+            [&context, remove_nodes, reason] { return Remove(context, *remove_nodes, *reason); });
 }
 
 }  // namespace muster::cli

@@ -20,11 +20,16 @@ using Stub = v1::RunService::Stub;
 
 const char* StateWord(v1::RunState state) {
   switch (state) {
-    case v1::RUN_STATE_RUNNING: return "running";
-    case v1::RUN_STATE_SUCCEEDED: return "succeeded";
-    case v1::RUN_STATE_FAILED: return "failed";
-    case v1::RUN_STATE_CANCELLED: return "cancelled";
-    default: return "?";
+    case v1::RUN_STATE_RUNNING:
+      return "running";
+    case v1::RUN_STATE_SUCCEEDED:
+      return "succeeded";
+    case v1::RUN_STATE_FAILED:
+      return "failed";
+    case v1::RUN_STATE_CANCELLED:
+      return "cancelled";
+    default:
+      return "?";
   }
 }
 
@@ -41,7 +46,8 @@ absl::StatusOr<int> List(Context& context, uint32_t limit) {
     for (const v1::Run& run : response.runs()) {
       const absl::Time started = ToTime(run.created_at());
       const absl::Time ended = run.has_finished_at() ? ToTime(run.finished_at()) : now;
-      table.AddRow({run.run_id(), absl::StrCat(StateWord(run.state()), run.check_only() ? " (check)" : ""),
+      table.AddRow({run.run_id(),
+                    absl::StrCat(StateWord(run.state()), run.check_only() ? " (check)" : ""),
                     run.playbook(), run.limit(), run.created_by(), HumanTime(started, now),
                     HumanDuration(ended - started)});
     }
@@ -122,7 +128,9 @@ void AddRun(CLI::App& app, Context& context) {
 
   CLI::App* show = run->add_subcommand("show", "One run: its totals, or its steps");
   auto options = std::make_shared<ShowOptions>();
-  show->add_option("run", options->run_id)->required()->type_name("RUN");
+  show->add_option("run", options->run_id, "Its id, from `muster run list`")
+      ->required()
+      ->type_name("RUN");
   show->add_option("-n,--node", options->node, "Steps of this node only")->type_name("NODE");
   show->add_flag("--steps", options->steps, "Every step's result");
   show->add_flag("--failed", options->failed, "Failed steps, with what their programs printed");
@@ -131,7 +139,9 @@ void AddRun(CLI::App& app, Context& context) {
   CLI::App* watch = run->add_subcommand("watch", "Follow a run to its end");
   auto watch_id = std::make_shared<std::string>();
   auto watch_options = std::make_shared<WatchOptions>();
-  watch->add_option("run", *watch_id)->required()->type_name("RUN");
+  watch->add_option("run", *watch_id, "Its id, from `muster run list`")
+      ->required()
+      ->type_name("RUN");
   watch->add_flag("-v,--verbose", watch_options->verbose, "Also steps that were ok or skipped");
   watch->add_flag("--detailed-exitcode", watch_options->detailed_exit_code,
                   "Exit with 2 when something changed");
@@ -142,7 +152,9 @@ void AddRun(CLI::App& app, Context& context) {
 
   CLI::App* cancel = run->add_subcommand("cancel", "Stop a run after the steps that are running");
   auto cancel_id = std::make_shared<std::string>();
-  cancel->add_option("run", *cancel_id)->required()->type_name("RUN");
+  cancel->add_option("run", *cancel_id, "Its id, from `muster run list`")
+      ->required()
+      ->type_name("RUN");
   SetAction(cancel, context, [&context, cancel_id] { return Cancel(context, *cancel_id); });
 }
 

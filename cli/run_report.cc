@@ -1,6 +1,7 @@
 #include "cli/run_report.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -8,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "cli/output.h"
+#include "common/base/hostlist.h"
 #include "muster/v1/run.pb.h"
 
 namespace muster::cli {
@@ -25,6 +27,14 @@ std::string Fit(const std::string& line, int columns) {
   return line;
 }
 
+// What a node printed must not steer the terminal: control characters become spaces.
+std::string Tame(absl::string_view text) {
+  std::string tame(text);
+  for (char& c : tame)
+    if (absl::ascii_iscntrl(static_cast<unsigned char>(c)) && c != '\n' && c != '\t') c = ' ';
+  return tame;
+}
+
 std::string Bar(uint32_t done, uint32_t total) {
   const int filled =
       total == 0 ? 0 : static_cast<int>(uint64_t{std::min(done, total)} * kBarWidth / total);
@@ -35,37 +45,44 @@ std::string Bar(uint32_t done, uint32_t total) {
 std::string NodeLine(const NodeView& node, size_t name_width, absl::Time now) {
   const std::string name = absl::StrFormat("%-*s", static_cast<int>(name_width), node.name);
   if (node.state != "running") {
-    std::string line = absl::StrFormat("%s  %-11s  ok=%d changed=%d failed=%d skipped=%d", name,
-                                       node.state, node.ok, node.changed, node.failed,
-                                       node.skipped);
+    std::string line =
+        absl::StrFormat("%s  %-11s  ok=%d changed=%d failed=%d skipped=%d", name, node.state,
+                        node.ok, node.changed, node.failed, node.skipped);
     if (!node.message.empty())
       absl::StrAppend(&line, "  ", node.message.substr(0, node.message.find('\n')));
     return line;
   }
-  std::string line = absl::StrFormat("%s  %s %3d/%-3d  ", name,
-                                     Bar(node.steps_done, node.steps_total), node.steps_done,
-                                     node.steps_total);
+  std::string line =
+      absl::StrFormat("%s  %s %3d/%-3d ", name, Bar(node.steps_done, node.steps_total),
+                      node.steps_done, node.steps_total);
   if (node.step.empty()) return absl::StrCat(line, "starting");
+  // The numbers stand before the words: a narrow terminal cuts the end.
+  absl::StrAppend(&line, absl::StrFormat("%7s  ", HumanDuration(now - node.step_since)));
+  if (node.percent >= 0) absl::StrAppend(&line, absl::StrFormat("%.0f%% ", node.percent));
   absl::StrAppend(&line, node.role, ": ", node.step);
   if (!node.activity.empty()) absl::StrAppend(&line, " - ", node.activity);
-  if (node.percent >= 0) absl::StrAppend(&line, absl::StrFormat(" %.0f%%", node.percent));
-  return absl::StrCat(line, "  ", HumanDuration(now - node.step_since));
+  return line;
 }
 
 const char* StatusWord(v1::StepStatus status) {
   switch (status) {
-    case v1::STEP_STATUS_OK: return "ok";
-    case v1::STEP_STATUS_CHANGED: return "changed";
-    case v1::STEP_STATUS_FAILED: return "failed";
-    case v1::STEP_STATUS_SKIPPED: return "skipped";
-    default: return "?";
+    case v1::STEP_STATUS_OK:
+      return "ok";
+    case v1::STEP_STATUS_CHANGED:
+      return "changed";
+    case v1::STEP_STATUS_FAILED:
+      return "failed";
+    case v1::STEP_STATUS_SKIPPED:
+      return "skipped";
+    default:
+      return "?";
   }
 }
 
 std::string Indent(absl::string_view text) {
   std::string out;
   for (absl::string_view line : absl::StrSplit(absl::StripTrailingAsciiWhitespace(text), '\n'))
-    absl::StrAppend(&out, "    ", line, "\n");
+    absl::StrAppend(&out, "    ", Tame(line), "\n");
   return out;
 }
 
@@ -100,8 +117,8 @@ std::string TotalsLine(const std::string& name, size_t width, const NodeView& to
 
 std::vector<std::string> RenderScreen(const RunView& view, ScreenSize size, absl::Time now) {
   std::vector<std::string> lines;
-  lines.push_back(absl::StrFormat("run %s  play %d/%d %s  %s", view.run_id(),
-                                  view.play_index() + 1, view.play_count(), view.play(),
+  lines.push_back(absl::StrFormat("run %s  play %d/%d %s  %s", view.run_id(), view.play_index() + 1,
+                                  view.play_count(), view.play(),
                                   HumanDuration(now - view.started())));
   std::vector<const NodeView*> nodes;
   size_t name_width = 4;
@@ -119,12 +136,17 @@ std::vector<std::string> RenderScreen(const RunView& view, ScreenSize size, absl
   if (nodes.size() > room) {
     std::map<std::string, int> rest;
     for (size_t i = room; i < nodes.size(); ++i) ++rest[nodes[i]->state];
-    lines.push_back(absl::StrCat(
-        "… and ", absl::StrJoin(rest, ", ", [](std::string* out, const auto& entry) {
-          absl::StrAppend(out, entry.second, " ", entry.first);
-        })));
+    lines.push_back(
+        absl::StrCat("… and ", absl::StrJoin(rest, ", ", [](std::string* out, const auto& entry) {
+                       absl::StrAppend(out, entry.second, " ", entry.first);
+                     })));
   }
-  for (std::string& line : lines) line = Fit(line, size.columns - 1);
+  for (std::string& line : lines) {
+    line = Tame(line);
+    std::replace_if(
+        line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+    line = Fit(line, size.columns - 1);
+  }
   return lines;
 }
 
@@ -139,8 +161,12 @@ std::string RenderEventLine(const v1::RunEvent& event, EventDetail detail) {
     case v1::RunEvent::kNodeFinished: {
       const v1::NodeRecap& recap = event.node_finished();
       if (recap.state() == "done" && !detail.quiet_steps) return "";
+      // A failed step has told already; a node that failed before its first step has not.
+      const bool stepped = recap.ok() + recap.changed() + recap.skipped() + recap.failed() > 1;
+      const bool told = recap.message().empty() || (recap.failed() > 0 && stepped) ||
+                        recap.message() == recap.state();
       return absl::StrCat(recap.node(), ": ", recap.state(), "\n",
-                          recap.message().empty() ? "" : Indent(recap.message()));
+                          told ? "" : Indent(recap.message()));
     }
     default:
       return "";
@@ -153,6 +179,8 @@ std::string RenderRecap(const RunView& view, absl::Time now) {
   NodeView total;
   uint32_t unreachable = 0;
   std::string text, errors;
+  // A thousand nodes with one mistake make one entry; in the order of the first node of each.
+  std::vector<std::pair<std::string, std::vector<std::string>>> causes;
   for (const auto& [name, node] : view.nodes()) {
     text += TotalsLine(name, width, node, node.unreachable ? 1 : 0);
     total.ok += node.ok;
@@ -160,13 +188,23 @@ std::string RenderRecap(const RunView& view, absl::Time now) {
     total.failed += node.failed;
     total.skipped += node.skipped;
     unreachable += node.unreachable ? 1 : 0;
-    if (!node.message.empty()) absl::StrAppend(&errors, name, ":\n", Indent(node.message));
+    if (node.message.empty() || node.message == node.state) continue;
+    const auto same = std::find_if(causes.begin(), causes.end(), [&node](const auto& cause) {
+      return cause.first == node.message;
+    });
+    if (same == causes.end()) {
+      causes.push_back({node.message, {name}});
+    } else {
+      same->second.push_back(name);
+    }
   }
+  for (const auto& [message, names] : causes)
+    absl::StrAppend(&errors, FoldHostlist(names), ":\n", Indent(message));
   if (view.nodes().size() != 1) text += TotalsLine("total", width, total, unreachable);
   if (!view.message().empty()) absl::StrAppend(&errors, view.message(), "\n");
   return absl::StrCat("\nrun ", view.run_id(), view.cancelled() ? " was cancelled" : "", " in ",
-                      HumanDuration(now - view.started()), "\n", text,
-                      errors.empty() ? "" : "\n", errors);
+                      HumanDuration(now - view.started()), "\n", text, errors.empty() ? "" : "\n",
+                      errors);
 }
 
 int RunExitCode(const RunView& view, bool detailed) {

@@ -35,8 +35,7 @@ absl::StatusOr<std::string> ReadSecret(const std::string& file) {
   std::istream& in = file == "-" ? std::cin : opened;
   std::string value(std::istreambuf_iterator<char>(in), {});
   if (value.empty()) return absl::InvalidArgumentError("the secret is empty");
-  if (value.size() > kLargest)
-    return absl::InvalidArgumentError("a secret is at most 64 KiB");
+  if (value.size() > kLargest) return absl::InvalidArgumentError("a secret is at most 64 KiB");
   return value;
 }
 
@@ -68,8 +67,7 @@ absl::StatusOr<int> List(Context& context) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   Stub stub(connection->channel());
   v1::ListSecretsResponse response;
-  RETURN_IF_ERROR(
-      Call(*connection, stub, &Stub::ListSecrets, v1::ListSecretsRequest(), &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListSecrets, v1::ListSecretsRequest(), &response));
   Show(context, response, [&] {
     Table table({"SECRET", "VERSION", "UPDATED", "BY"});
     for (const v1::SecretInfo& secret : response.secrets())
@@ -90,8 +88,11 @@ void AddSecret(CLI::App& app, Context& context) {
   CLI::App* set = secret->add_subcommand("set", "Store a value, read from a file");
   auto name = std::make_shared<std::string>();
   auto file = std::make_shared<std::string>("-");
-  set->add_option("name", *name)->required()->type_name("NAME");
-  set->add_option("-f,--file", *file, "Where to read it (default: standard input)")
+  set->add_option("name", *name, "What secret('NAME') in a playbook asks for")
+      ->required()
+      ->type_name("NAME");
+  set->add_option("-f,--file", *file,
+                  "Where to read it, every byte of it (default: standard input)")
       ->type_name("FILE");
   SetAction(set, context, [&context, name, file] { return Set(context, *name, *file); });
 
@@ -99,8 +100,11 @@ void AddSecret(CLI::App& app, Context& context) {
   auto request_name = std::make_shared<std::string>();
   auto bytes = std::make_shared<uint32_t>(32);
   auto replace = std::make_shared<bool>(false);
-  generate->add_option("name", *request_name)->required()->type_name("NAME");
-  generate->add_option("-b,--bytes", *bytes, "Random bytes (default 32)")->type_name("COUNT");
+  generate->add_option("name", *request_name, "What secret('NAME') asks for")
+      ->required()
+      ->type_name("NAME");
+  generate->add_option("-b,--bytes", *bytes, "Random bytes, 16 to 65536 (default 32)")
+      ->type_name("COUNT");
   generate->add_flag("--replace", *replace, "Replace one that exists");
   SetAction(generate, context, [&context, request_name, bytes, replace] {
     v1::GenerateSecretRequest request;

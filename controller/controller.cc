@@ -127,7 +127,8 @@ struct Controller::Modules {
         enrollment(*this->resources.store, this->resources.ca, denylist, clock,
                    {[this](absl::string_view name) { return inventory.Knows(name); },
                     [this](absl::string_view uuid, absl::string_view reason) {
-                      registry.Disconnect(uuid, reason);
+                      registry.Disconnect(
+                          uuid, absl::StrCat("this node was removed from the cluster: ", reason));
                     }}),
         facts(*this->resources.store, clock),
         listeners({&session_log, &facts, &runs}),
@@ -139,13 +140,13 @@ struct Controller::Modules {
                  return runs.MayFetchBlob(node_uuid, sha256);
                }),
         enrollments(enrollment, this->resources.ca.certificate_pem()),
-        tokens(enrollment,
-               {this->resources.ca.pin(), config.enrollment_address, config.controller_address,
-                [this, folder = config.package_directory,
-                 host = HostOf(config.controller_address)] {
-                  return Packages(
-                      folder, absl::StrCat("http://", host, ":", packages->port(), "/packages/"));
-                }}),
+        tokens(
+            enrollment,
+            {this->resources.ca.pin(), config.enrollment_address, config.controller_address,
+             [this, folder = config.package_directory, host = HostOf(config.controller_address)] {
+               return Packages(folder,
+                               absl::StrCat("http://", host, ":", packages->port(), "/packages/"));
+             }}),
         nodes(*this->resources.store, inventory, enrollment, registry, facts,
               {config.cluster, kVersion, clock.Now()}),
         artifacts(*this->resources.store, *this->resources.blobs, clock),
@@ -160,12 +161,11 @@ struct Controller::Modules {
     grpc::ServerBuilder main;
     SetCommonOptions(main);
     main.SetMaxReceiveMessageSize(kMaxMessageBytes);
-    main.SetResourceQuota(
-        grpc::ResourceQuota("main").Resize(kMemoryBytes).SetMaxThreads(kThreads));
+    main.SetResourceQuota(grpc::ResourceQuota("main").Resize(kMemoryBytes).SetMaxThreads(kThreads));
     main.AddListeningPort(config.listen, MutualTlsCredentials(resources.tls, denylist), &port);
-    for (grpc::Service* service : std::initializer_list<grpc::Service*>{
-             &agents, &tokens, &nodes, &artifacts, &events, &secrets, &inventories,
-             &run_service, &users}) {
+    for (grpc::Service* service :
+         std::initializer_list<grpc::Service*>{&agents, &tokens, &nodes, &artifacts, &events,
+                                               &secrets, &inventories, &run_service, &users}) {
       main.RegisterService(service);
     }
     ASSIGN_OR_RETURN(server, controller::Listen(main, config.listen, "listen", port));
@@ -179,9 +179,8 @@ struct Controller::Modules {
     enrolling.AddListeningPort(config.enrollment_listen, ServerTlsCredentials(resources.tls),
                                &enrollment_port);
     enrolling.RegisterService(&enrollments);
-    ASSIGN_OR_RETURN(enrollment_server,
-                     controller::Listen(enrolling, config.enrollment_listen, "enrollment_listen",
-                                        enrollment_port));
+    ASSIGN_OR_RETURN(enrollment_server, controller::Listen(enrolling, config.enrollment_listen,
+                                                           "enrollment_listen", enrollment_port));
     return absl::OkStatus();
   }
 

@@ -29,13 +29,15 @@ constexpr absl::Duration kCallTimeout = absl::Seconds(30);
 absl::Status RefuseSecondJoin(const Paths& paths, sys::FileSystem& files) {
   ASSIGN_OR_RETURN(const bool joined, HasIdentity(paths, files));
   if (!joined) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const bool turned_away, WasTurnedAway(paths, files));
+  if (turned_away) return absl::OkStatus();
   const absl::StatusOr<Identity> identity = LoadIdentity(paths, files);
-  return absl::AlreadyExistsError(absl::StrCat(
-      "this machine has joined already",
-      identity.ok() ? absl::StrCat(" as ", identity->node_name, " of the controller ",
-                                   identity->controller_address)
-                    : std::string(),
-      "; --force joins again under a new identity"));
+  return absl::AlreadyExistsError(
+      absl::StrCat("this machine has joined already",
+                   identity.ok() ? absl::StrCat(" as ", identity->node_name, " of the controller ",
+                                                identity->controller_address)
+                                 : std::string(),
+                   "; --force joins again under a new identity"));
 }
 
 absl::Status WriteSecret(sys::FileSystem& files, const std::string& path,
@@ -86,8 +88,7 @@ class EnrollmentClient {
   EnrollmentClient(const JoinOptions& options, const std::string& ca_pem, Clock& clock)
       : options_(options),
         clock_(clock),
-        stub_(v1::EnrollmentService::NewStub(
-            OpenEnrollmentChannel(options.enrollment, ca_pem))) {}
+        stub_(v1::EnrollmentService::NewStub(OpenEnrollmentChannel(options.enrollment, ca_pem))) {}
 
   absl::StatusOr<v1::EnrollResponse> Enroll(const std::string& uuid, const std::string& csr_pem) {
     v1::EnrollRequest request;
@@ -127,8 +128,8 @@ class EnrollmentClient {
 
 // Asks until the administrator has decided. A controller that is away for a while is waited for.
 absl::StatusOr<v1::EnrollResponse> AwaitDecision(
-    EnrollmentClient& client, v1::EnrollResponse response, const JoinOptions& options,
-    Clock& clock, const std::function<void(absl::string_view)>& say) {
+    EnrollmentClient& client, v1::EnrollResponse response, const JoinOptions& options, Clock& clock,
+    const std::function<void(absl::string_view)>& say) {
   const std::string id = response.enrollment_id();
   if (response.state() == v1::ENROLLMENT_STATE_PENDING) {
     say(absl::StrCat("waiting for approval: run `muster node approve ", options.node_name,
@@ -160,8 +161,8 @@ absl::Status Join(const JoinOptions& options, const Paths& paths, sys::FileSyste
   ASSIGN_OR_RETURN(response, AwaitDecision(client, std::move(response), options, clock, say));
   if (response.state() != v1::ENROLLMENT_STATE_APPROVED) {
     RETURN_IF_ERROR(ForgetRequest(paths, files));
-    return absl::PermissionDeniedError(absl::StrCat(
-        "the administrator rejected ", options.node_name, "; see `muster node list`"));
+    return absl::PermissionDeniedError(
+        absl::StrCat("the administrator rejected ", options.node_name, "; see `muster node list`"));
   }
   Identity identity;
   identity.node_uuid = request.uuid;
@@ -170,9 +171,9 @@ absl::Status Join(const JoinOptions& options, const Paths& paths, sys::FileSyste
   identity.key_pem = request.key_pem;
   identity.certificate_pem = response.certificate_pem();
   identity.ca_pem = response.ca_pem();
-  RETURN_IF_ERROR(Annotate(
-      pki::VerifySignedBy(identity.certificate_pem, identity.ca_pem, clock.Now()),
-      "the certificate that the controller sent (is this machine's clock right?)"));
+  RETURN_IF_ERROR(
+      Annotate(pki::VerifySignedBy(identity.certificate_pem, identity.ca_pem, clock.Now()),
+               "the certificate that the controller sent (is this machine's clock right?)"));
   RETURN_IF_ERROR(StoreIdentity(paths, identity, files));
   RETURN_IF_ERROR(ForgetRequest(paths, files));
   say(absl::StrCat("joined as ", options.node_name, " (", identity.node_uuid, ")"));

@@ -95,6 +95,13 @@ void Session::Run() {
     std::string trouble = absl::StrCat(
         identity.ok() ? absl::StrCat("controller ", identity->controller_address, ": ") : "",
         ending.status.message(), remedy.empty() ? "" : "; ", remedy);
+    // The controller's own word, over a connection on which it has proved who it is.
+    if (identity.ok() && absl::IsPermissionDenied(ending.status)) {
+      MarkTurnedAway(paths_, files_).IgnoreError();
+      absl::StrAppend(&trouble, "; to let it in again: `muster node bootstrap --ssh ",
+                      identity->node_name, "`, or `muster token create --nodes ",
+                      identity->node_name, "` and paste the line here");
+    }
     // A controller that is away for hours is told of once, not every half minute.
     if (trouble != last_trouble || ending.welcomed) mailbox_.OnNote(trouble);
     last_trouble = trouble;
@@ -118,8 +125,8 @@ Session::Ending Session::Converse(const Identity& identity, const CertificateLif
   sent_up_to_ = 0;
   heartbeat_interval_ = kDefaultHeartbeat;
   // Never at once: a controller that issues certificates past their half must not be hammered.
-  renew_at_ = std::max(RenewAt(life, absl::Uniform(random_, 0.0, 1.0)),
-                       clock_.Now() + absl::Seconds(1));
+  renew_at_ =
+      std::max(RenewAt(life, absl::Uniform(random_, 0.0, 1.0)), clock_.Now() + absl::Seconds(1));
   ControllerStream stream(channel, mailbox_, clock_);
   stream.Start();
   SendHello(stream);
@@ -134,8 +141,7 @@ Session::Ending Session::Converse(const Identity& identity, const CertificateLif
     const bool was_welcomed = ending.welcomed;
     if (!Turn(stream, std::move(mail), ending)) break;
     if (ending.welcomed && !was_welcomed) {
-      Alive(absl::StrCat("connected to ", identity.controller_address, " as ",
-                         identity.node_name));
+      Alive(absl::StrCat("connected to ", identity.controller_address, " as ", identity.node_name));
       mailbox_.OnNote(status_text());
     }
     const absl::Time now = clock_.Now();
@@ -208,10 +214,10 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
         const absl::Duration ahead =
             clock_.Now() - ToTime(message.welcome().controller_time());
         if (absl::AbsDuration(ahead) > kClockTolerance) {
-          mailbox_.OnNote(absl::StrCat(
-              "this node's clock is ", absl::FormatDuration(absl::AbsDuration(ahead)),
-              ahead > absl::ZeroDuration() ? " ahead of" : " behind",
-              " the controller's; is chrony running?"));
+          mailbox_.OnNote(absl::StrCat("this node's clock is ",
+                                       absl::FormatDuration(absl::AbsDuration(ahead)),
+                                       ahead > absl::ZeroDuration() ? " ahead of" : " behind",
+                                       " the controller's; is chrony running?"));
         }
       }
       RequestFacts("");
@@ -236,8 +242,9 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
       break;
     }
     case v1::ControllerMessage::MESSAGE_NOT_SET:
-      mailbox_.OnNote("the controller sent a message that this agent does not know; is the agent "
-                      "older than the controller?");
+      mailbox_.OnNote(
+          "the controller sent a message that this agent does not know; is the agent "
+          "older than the controller?");
       break;
   }
 }
@@ -247,8 +254,8 @@ void Session::AnswerPlan(ControllerStream& stream, const v1::Plan& plan) {
   *message.mutable_plan_receipt() = engine_.Submit(plan);
   const bool accepted = message.plan_receipt().accepted();
   if (!accepted) {
-    mailbox_.OnNote(absl::StrCat("plan ", plan.plan_id(), " refused: ",
-                                 message.plan_receipt().reason()));
+    mailbox_.OnNote(
+        absl::StrCat("plan ", plan.plan_id(), " refused: ", message.plan_receipt().reason()));
   }
   stream.Send(std::move(message));
   if (!accepted) return;
@@ -267,8 +274,8 @@ void Session::AnswerPlan(ControllerStream& stream, const v1::Plan& plan) {
 
 void Session::SendReports(ControllerStream& stream) {
   if (in_flight_.size() >= options_.max_reports_in_flight) return;
-  for (v1::Report& report : journal_.ReportsAfter(
-           sent_up_to_, options_.max_reports_in_flight - in_flight_.size())) {
+  for (v1::Report& report :
+       journal_.ReportsAfter(sent_up_to_, options_.max_reports_in_flight - in_flight_.size())) {
     sent_up_to_ = report.report_sequence();
     in_flight_.push_back(sent_up_to_);
     v1::AgentMessage message;

@@ -2,10 +2,10 @@
 
 #include <memory>
 
-#include <nlohmann/json.hpp>
 #include <openssl/bio.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -81,14 +81,23 @@ absl::StatusOr<Identity> LoadIdentity(const Paths& paths, sys::FileSystem& files
   identity.controller_address = member("controller");
   identity.node_name = member("node_name");
   if (identity.controller_address.empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(paths.AgentJson(), " names no controller, e.g. {\"controller\": "
-                     "\"login1:7443\", \"node_name\": \"c001\"}"));
+    return absl::FailedPreconditionError(absl::StrCat(paths.AgentJson(),
+                                                      " names no controller, e.g. {\"controller\": "
+                                                      "\"login1:7443\", \"node_name\": \"c001\"}"));
   }
   ASSIGN_OR_RETURN(identity.ca_pem, files.Read(paths.CaCertificate()));
   ASSIGN_OR_RETURN(identity.certificate_pem, files.Read(paths.ClientCertificate()));
   ASSIGN_OR_RETURN(identity.key_pem, SettleKey(paths, identity.certificate_pem, files));
   return identity;
+}
+
+absl::Status MarkTurnedAway(const Paths& paths, sys::FileSystem& files) {
+  return Write(files, paths.TurnedAway(), "");
+}
+
+absl::StatusOr<bool> WasTurnedAway(const Paths& paths, sys::FileSystem& files) {
+  ASSIGN_OR_RETURN(const auto stat, files.Stat(paths.TurnedAway()));
+  return stat.has_value();
 }
 
 absl::Status StoreIdentity(const Paths& paths, const Identity& identity, sys::FileSystem& files) {
@@ -98,6 +107,7 @@ absl::Status StoreIdentity(const Paths& paths, const Identity& identity, sys::Fi
   RETURN_IF_ERROR(Write(files, paths.CaCertificate(), identity.ca_pem));
   RETURN_IF_ERROR(Write(files, paths.ClientCertificate(), identity.certificate_pem));
   RETURN_IF_ERROR(Write(files, paths.ClientKey(), identity.key_pem));
+  RETURN_IF_ERROR(files.Remove(paths.TurnedAway(), false));
   const nlohmann::ordered_json json = {{"controller", identity.controller_address},
                                        {"node_name", identity.node_name}};
   return Write(files, paths.AgentJson(),
@@ -120,8 +130,7 @@ absl::Status ReplaceCertificate(const Paths& paths, absl::string_view ca_pem,
 absl::Status MakeStateDirectories(const Paths& paths, sys::FileSystem& files) {
   sys::FileAttributes closed;
   closed.mode = 0700;
-  for (const std::string& path :
-       {paths.root(), paths.JournalDirectory(), paths.BlobDirectory()}) {
+  for (const std::string& path : {paths.root(), paths.JournalDirectory(), paths.BlobDirectory()}) {
     RETURN_IF_ERROR(files.MakeDirectory(path, 0700));
     RETURN_IF_ERROR(files.SetAttributes(path, closed));
   }

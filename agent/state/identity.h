@@ -30,6 +30,11 @@ absl::StatusOr<Identity> LoadIdentity(const Paths& paths, sys::FileSystem& files
 // Whether LoadIdentity() would find a node that has joined.
 absl::StatusOr<bool> HasIdentity(const Paths& paths, sys::FileSystem& files);
 
+// Remembers that the controller itself has ended this membership: what is left of it must not
+// stand in the way of a new join. StoreIdentity() forgets it.
+absl::Status MarkTurnedAway(const Paths& paths, sys::FileSystem& files);
+absl::StatusOr<bool> WasTurnedAway(const Paths& paths, sys::FileSystem& files);
+
 // Writes all of a new identity; agent.json, which makes it count, comes last.
 absl::Status StoreIdentity(const Paths& paths, const Identity& identity, sys::FileSystem& files);
 

@@ -14,6 +14,7 @@ namespace muster::agent {
 // ├── client.key                 and its private key
 // ├── client.key.new             of a renewal or a join that is not through; see identity.h
 // ├── client.csr                 of a join that is not through
+// ├── turned_away                the controller has ended this membership; a join needs no --force
 // ├── journal/
 // │   ├── lock                   held by the one agent that runs
 // │   ├── journal                records; see journal_codec.h
@@ -31,6 +32,7 @@ class Paths {
   std::string ClientKey() const { return root_ + "/client.key"; }
   std::string NewClientKey() const { return root_ + "/client.key.new"; }
   std::string ClientRequest() const { return root_ + "/client.csr"; }
+  std::string TurnedAway() const { return root_ + "/turned_away"; }
   std::string JournalDirectory() const { return root_ + "/journal"; }
   std::string BlobDirectory() const { return root_ + "/blobs"; }
 

@@ -24,6 +24,9 @@ class Compiler {
   virtual absl::StatusOr<std::shared_ptr<const Playbook>> Load(const FileTree& site,
                                                                absl::string_view path) = 0;
   virtual std::vector<std::string> Plays(const Playbook& playbook) = 0;
+  // InvalidArgument: one of the tags stands nowhere in the playbook.
+  virtual absl::Status CheckTags(const Playbook& playbook,
+                                 const std::vector<std::string>& tags) = 0;
   virtual absl::StatusOr<std::vector<std::string>> SelectNodes(const Playbook& playbook,
                                                                size_t play_index,
                                                                const Inventory& inventory,

@@ -22,6 +22,11 @@ std::vector<std::string> PlaybookCompiler::Plays(const Playbook& playbook) {
   return PlayNames(playbook);
 }
 
+absl::Status PlaybookCompiler::CheckTags(const Playbook& playbook,
+                                         const std::vector<std::string>& tags) {
+  return Annotate(controller::CheckTags(playbook, tags), "--tags");
+}
+
 absl::StatusOr<std::vector<std::string>> PlaybookCompiler::SelectNodes(const Playbook& playbook,
                                                                        size_t play_index,
                                                                        const Inventory& inventory,

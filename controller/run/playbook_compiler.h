@@ -17,6 +17,7 @@ class PlaybookCompiler final : public Compiler {
   absl::StatusOr<std::shared_ptr<const Playbook>> Load(const FileTree& site,
                                                        absl::string_view path) override;
   std::vector<std::string> Plays(const Playbook& playbook) override;
+  absl::Status CheckTags(const Playbook& playbook, const std::vector<std::string>& tags) override;
   absl::StatusOr<std::vector<std::string>> SelectNodes(const Playbook& playbook, size_t play_index,
                                                        const Inventory& inventory,
                                                        absl::string_view limit) override;

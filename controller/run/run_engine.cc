@@ -77,6 +77,7 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record) 
   ASSIGN_OR_RETURN(const FileTree site, with_.load_bundle(request.bundle_sha256()));
   ASSIGN_OR_RETURN(std::shared_ptr<const Playbook> playbook,
                    with_.compiler.Load(site, request.playbook()));
+  RETURN_IF_ERROR(with_.compiler.CheckTags(*playbook, options.tags));
   record.plays = with_.compiler.Plays(*playbook);
   ASSIGN_OR_RETURN(
       std::vector<RunNode> nodes,

@@ -81,6 +81,8 @@ std::string ResultWord(const RunNode& node) {
       return "failed";
     case NodePhase::kDone:
       return node.changed > 0 ? "changed" : "ok";
+    case NodePhase::kCancelled:
+      return "cancelled";
     default:
       return "";
   }

@@ -130,7 +130,8 @@ RunActions RunState::StartPlay(uint32_t play, const std::map<std::string, NodeLi
     changed_.insert(i);
     if (node.uuid.empty()) {
       Leave(node, NodePhase::kUnreachable,
-            absl::StrCat("not enrolled; let it join with `muster node bootstrap --ssh ", node.name, "`"),
+            absl::StrCat("not enrolled; let it join with `muster node bootstrap --ssh ", node.name,
+                         "`"),
             actions);
     }
   }

@@ -45,8 +45,7 @@ grpc::Status NodeService::GetNode(grpc::ServerContext*, const v1::GetNodeRequest
   return ToGrpc(GetNode(*request, *response));
 }
 
-grpc::Status NodeService::GetNodeFacts(grpc::ServerContext*,
-                                       const v1::GetNodeFactsRequest* request,
+grpc::Status NodeService::GetNodeFacts(grpc::ServerContext*, const v1::GetNodeFactsRequest* request,
                                        v1::GetNodeFactsResponse* response) {
   return ToGrpc(GetNodeFacts(*request, *response));
 }
@@ -125,8 +124,13 @@ absl::Status NodeService::GetNodeFacts(const v1::GetNodeFactsRequest& request,
         absl::StrCat("node ", request.name(), " is not enrolled; see `muster node list`"));
   RETURN_IF_ERROR(found);
   if (request.refresh()) {
-    RETURN_IF_ERROR(
-        Annotate(facts_.Refresh(sessions_, record.uuid, kFactsTimeout), request.name()));
+    const absl::Status refreshed =
+        Annotate(facts_.Refresh(sessions_, record.uuid, kFactsTimeout), request.name());
+    // To a caller Unavailable means that the controller is.
+    if (absl::IsUnavailable(refreshed))
+      return absl::FailedPreconditionError(
+          absl::StrCat(refreshed.message(), "; without --refresh its last facts are shown"));
+    RETURN_IF_ERROR(refreshed);
     RETURN_IF_ERROR(read());
   }
   if (record.facts.empty())
@@ -171,8 +175,8 @@ absl::Status NodeService::GetStatus(v1::GetStatusResponse& response) {
   for (const v1::Node& node : nodes) {
     connected += node.connected();
     pending += node.state() == v1::NODE_STATE_PENDING;
-    const bool is_enrolled = node.state() == v1::NODE_STATE_ENROLLED ||
-                             node.state() == v1::NODE_STATE_CONFIGURED;
+    const bool is_enrolled =
+        node.state() == v1::NODE_STATE_ENROLLED || node.state() == v1::NODE_STATE_CONFIGURED;
     if (is_enrolled && !node.connected() && response.nodes_away_size() < kMaxNamedAway)
       response.add_nodes_away(node.name());
   }

@@ -33,7 +33,8 @@ void SessionRegistry::Start() {
     while (true) {
       {
         absl::MutexLock lock(&mutex_);
-        if (clock_.AwaitUntil(mutex_, absl::Condition(&is_stopping_), clock_.Now() + kSweepInterval))
+        if (clock_.AwaitUntil(mutex_, absl::Condition(&is_stopping_),
+                              clock_.Now() + kSweepInterval))
           return;
       }
       Sweep();
@@ -53,7 +54,7 @@ void SessionRegistry::Stop() {
 
 void SessionRegistry::Sweep() {
   const absl::Time now = clock_.Now();
-  const absl::Duration silence = kHeartbeatInterval * kMissedHeartbeats;
+  const absl::Duration silence = kHeartbeatInterval * kMissedHeartbeats + kHeartbeatGrace;
   std::vector<std::pair<std::shared_ptr<AgentSession>, absl::Status>> dead;
   {
     absl::MutexLock lock(&mutex_);

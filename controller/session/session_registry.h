@@ -34,7 +34,10 @@ class Store;
 class SessionRegistry final : public AgentSessions {
  public:
   static constexpr absl::Duration kHeartbeatInterval = absl::Seconds(5);
-  static constexpr int kMissedHeartbeats = 3;
+  static constexpr int kMissedHeartbeats = 2;
+  // How late the second heartbeat may be. With the sweep's second a dead node is noticed within
+  // 15 seconds of its last word.
+  static constexpr absl::Duration kHeartbeatGrace = absl::Seconds(3);
   static constexpr absl::Duration kHelloTimeout = absl::Seconds(10);
 
   // The references must outlive the object.

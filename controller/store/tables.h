@@ -29,7 +29,7 @@ struct NodeRecord {
   uint64_t report_sequence = 0;  // of the newest report stored from the node
   std::string plan_blobs;        // that the newest plan names: SHA-256s with blanks between
   std::string last_run_id;
-  std::string last_run_result;  // ok, changed, failed, unreachable
+  std::string last_run_result;  // ok, changed, failed, unreachable, cancelled
 };
 
 class NodeTable {

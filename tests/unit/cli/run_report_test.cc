@@ -75,8 +75,8 @@ TEST(RunReport, ScreenShowsWhatEachNodeIsDoing) {
   const auto lines = RenderScreen(view, {.columns = 120, .rows = 24}, kStart + absl::Seconds(15));
   EXPECT_THAT(lines,
               ElementsAre("run r-1  play 1/1 workers  15s",
-                          "c001  [##########..........]   5/10   slurm_worker: worker packages - "
-                          "unpacking slurmd 45%  12s",
+                          "c001  [##########..........]   5/10      12s  45% slurm_worker: worker "
+                          "packages - unpacking slurmd",
                           "c002  waiting      ok=0 changed=0 failed=0 skipped=0"));
 }
 
@@ -90,6 +90,19 @@ TEST(RunReport, ScreenFitsTheTerminal) {
   EXPECT_THAT(lines[1], HasSubstr("node199"));  // what runs comes first
   EXPECT_THAT(lines.back(), HasSubstr("93 waiting"));
   for (const std::string& line : lines) EXPECT_LT(DisplayWidth(line), 40u) << line;
+}
+
+TEST(RunReport, OneMistakeOnManyNodesIsToldOnce) {
+  RunView view(RunOf({"c001", "c002", "c003"}), kStart);
+  for (const char* name : {"c001", "c002"}) {
+    v1::RunEvent event;
+    *event.mutable_node_finished() = Recap(name, "failed", 0, 0);
+    event.mutable_node_finished()->set_message("undefined \033[31mvariable");
+    view.Apply(event, kStart);
+    EXPECT_THAT(RenderEventLine(event, {}), HasSubstr("undefined  [31mvariable"));
+  }
+  const std::string recap = RenderRecap(view, kStart);
+  EXPECT_THAT(recap, HasSubstr("\nc[001-002]:\n    undefined  [31mvariable\n"));
 }
 
 TEST(RunReport, EventsSeenBeforeABrokenStreamCountOnce) {

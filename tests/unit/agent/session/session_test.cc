@@ -61,8 +61,8 @@ class SessionTest : public ::testing::Test {
 
   void Start(size_t in_flight = 64) {
     if (!HasIdentity(paths_, files_).value()) Join(-absl::Hours(1), absl::Hours(23));
-    journal_ = Journal::Open({.directory = paths_.JournalDirectory(), .node_uuid = kNode}, clock_)
-                   .value();
+    journal_ =
+        Journal::Open({.directory = paths_.JournalDirectory(), .node_uuid = kNode}, clock_).value();
     mailbox_ = std::make_unique<Mailbox>([this](absl::string_view note) {
       absl::MutexLock lock(&mutex_);
       notes_ += std::string(note) + "\n";
@@ -293,6 +293,20 @@ TEST_F(SessionTest, RenewsItsCertificateAtHalfLifeAndConnectsWithIt) {
   ASSERT_TRUE(controller_.Await([](auto& c) { return c.hellos == 2; }));
   EXPECT_NE(LoadIdentity(paths_, files_)->key_pem, old_key);
   EXPECT_THAT(notes(), HasSubstr("certificate renewed"));
+}
+
+TEST_F(SessionTest, WhoIsTurnedAwayHearsHowToComeBackAndMayJoinAgain) {
+  Start();
+  ASSERT_TRUE(controller_.Await([](FakeController& c) { return c.hellos > 0; }));
+  EXPECT_FALSE(WasTurnedAway(paths_, files_).value());
+  controller_.Break({grpc::StatusCode::PERMISSION_DENIED, "this node was removed: sold"});
+  ASSERT_TRUE(controller_.Await([](FakeController& c) { return c.hellos > 1; }));
+  Stop();
+  EXPECT_TRUE(WasTurnedAway(paths_, files_).value());
+  EXPECT_THAT(notes_, HasSubstr("removed: sold; to let it in again: `muster node bootstrap --ssh "
+                                "c001`"));
+  Join(-absl::Hours(1), absl::Hours(23));
+  EXPECT_FALSE(WasTurnedAway(paths_, files_).value());
 }
 
 TEST_F(SessionTest, AnExpiredCertificateNamesTheRemedy) {

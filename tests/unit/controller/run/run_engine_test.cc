@@ -68,6 +68,10 @@ TEST_F(RunEngineTest, ErrorsOfThePlaybookComeBackAndNothingIsStored) {
   EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--limit c")));
   request.set_limit("");
+  request.add_tags("nosuch");
+  EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("unknown tag")));
+  request.clear_tags();
   (*request.mutable_extra_vars())["x"] = "{";
   EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("-e x")));
