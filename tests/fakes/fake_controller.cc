@@ -64,6 +64,11 @@ void FakeController::Break(grpc::Status status) {
   break_status_ = std::move(status);
 }
 
+void FakeController::Refuse(grpc::Status status) {
+  absl::MutexLock lock(&mutex_);
+  refusal_ = std::move(status);
+}
+
 void FakeController::set_acknowledge(bool acknowledge) {
   absl::MutexLock lock(&mutex_);
   acknowledge_ = acknowledge;
@@ -103,6 +108,12 @@ grpc::Status FakeController::Connect(
   if (!stream->Read(&hello) || !hello.has_hello()) {
     return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "no Hello");
   }
+  grpc::Status refusal;
+  {
+    absl::MutexLock lock(&mutex_);
+    refusal = std::exchange(refusal_, grpc::Status());
+  }
+  if (!refusal.ok()) return refusal;
   v1::ControllerMessage welcome;
   welcome.mutable_welcome()->set_node_name("c001");
   welcome.mutable_welcome()->mutable_heartbeat_interval()->set_nanos(100'000'000);

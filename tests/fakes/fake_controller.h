@@ -33,6 +33,8 @@ class FakeController final : public v1::AgentSessionService::Service {
   void Send(v1::ControllerMessage message);
   // Ends the present stream with this status.
   void Break(grpc::Status status);
+  // Answers the next greeting with this status in place of a welcome.
+  void Refuse(grpc::Status status);
   // Reports are acknowledged as they come; false: never.
   void set_acknowledge(bool acknowledge);
   void AddBlob(const std::string& sha256, const std::string& data);
@@ -82,6 +84,7 @@ class FakeController final : public v1::AgentSessionService::Service {
   bool break_ = false;
   bool acknowledge_ = true;
   grpc::Status break_status_;
+  grpc::Status refusal_;  // OK: none
   std::map<std::string, std::string> blobs_;
   size_t break_blobs_at_ = 0;
 };

@@ -296,11 +296,10 @@ TEST_F(SessionTest, RenewsItsCertificateAtHalfLifeAndConnectsWithIt) {
 }
 
 TEST_F(SessionTest, WhoIsTurnedAwayHearsHowToComeBackAndMayJoinAgain) {
+  controller_.Refuse({grpc::StatusCode::PERMISSION_DENIED, "this node was removed: sold"});
   Start();
+  // The second greeting is welcome.
   ASSERT_TRUE(controller_.Await([](FakeController& c) { return c.hellos > 0; }));
-  EXPECT_FALSE(WasTurnedAway(paths_, files_).value());
-  controller_.Break({grpc::StatusCode::PERMISSION_DENIED, "this node was removed: sold"});
-  ASSERT_TRUE(controller_.Await([](FakeController& c) { return c.hellos > 1; }));
   Stop();
   EXPECT_TRUE(WasTurnedAway(paths_, files_).value());
   EXPECT_THAT(notes_, HasSubstr("removed: sold; to let it in again: `muster node bootstrap --ssh "
