@@ -29,11 +29,10 @@ const CLI::App* ParsedCommand(const CLI::App& app) {
 }
 
 // The help of a verb names the options that all verbs have, and not the first steps.
-void FinishHelp(CLI::App& app) {
+void FinishHelp(CLI::App& app, const std::string& inherited) {
   for (CLI::App* command : app.get_subcommands(nullptr)) {
-    if (command->get_footer() == app.get_footer()) command->footer("");
-    const std::string own = command->get_footer();
-    FinishHelp(*command);
+    const std::string own = command->get_footer() == inherited ? "" : command->get_footer();
+    FinishHelp(*command, inherited);
     command->footer(
         absl::StrCat(own, own.empty() ? "" : "\n\n",
                      "Everywhere: --config DIR, -o table|json|yaml; see muster --help"));
@@ -117,7 +116,7 @@ int Main(int argc, char** argv) {
       "  muster node bootstrap --ssh 'c[001-016]'              agents onto the machines\n"
       "  muster apply playbooks/site.yaml                      make it so");
   for (const auto add : kNouns) add(app, context);
-  FinishHelp(app);
+  FinishHelp(app, app.get_footer());
   if (argc > 1 && std::string(argv[1]) == "__complete") {
     for (const std::string& word : CompleteWords(app, context, {argv + 2, argv + argc}))
       std::cout << word << "\n";
