@@ -25,7 +25,7 @@ class AgentSessionListener {
  public:
   virtual ~AgentSessionListener() = default;
   virtual void OnConnected(absl::string_view node_uuid, const v1::Hello& hello) = 0;
-  // The stream broke, or three heartbeats in a row are missing.
+  // The stream broke, or nothing came for 13 seconds.
   virtual void OnDisconnected(absl::string_view node_uuid) = 0;
   virtual void OnFacts(absl::string_view node_uuid, const v1::FactsReport& report) = 0;
   virtual void OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) = 0;
