@@ -16,6 +16,13 @@ bool ErrorMayHoldOutput(const v1::Step& step) {
   return step.has_command() || (step.has_file() && !step.file().validate().empty());
 }
 
+// What a secret can never be in, and an administrator wants to see all the same.
+bool IsOpen(absl::string_view field) {
+  for (const char* open : {"mode", "owner", "group", "state"})
+    if (field == open) return true;
+  return false;
+}
+
 }  // namespace
 
 std::string ValidUtf8(absl::string_view text, size_t limit) {
@@ -52,7 +59,7 @@ std::vector<v1::Change> ReportedChanges(const v1::Step& step, const std::vector<
   for (const Change& change : changes) {
     v1::Change& out = reported.emplace_back();
     out.set_field(ValidUtf8(change.field, kMaxValueBytes));
-    if (step.sensitive()) {
+    if (step.sensitive() && !IsOpen(change.field)) {
       out.set_before(kSecret);
       out.set_after(kSecret);
       continue;

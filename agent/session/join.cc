@@ -60,27 +60,28 @@ absl::StatusOr<Request> MakeRequest(const JoinOptions& options, const Paths& pat
                                     sys::FileSystem& files) {
   RETURN_IF_ERROR(MakeStateDirectories(paths, files));
   if (!options.force) {
-    absl::StatusOr<std::string> uuid = files.Read(paths.NodeUuid());
-    const absl::StatusOr<std::string> key = files.Read(paths.NewClientKey());
-    const absl::StatusOr<std::string> csr = files.Read(paths.ClientRequest());
+    absl::StatusOr<std::string> uuid = files.Read(paths.JoinUuid());
+    const absl::StatusOr<std::string> key = files.Read(paths.JoinKey());
+    const absl::StatusOr<std::string> csr = files.Read(paths.JoinRequest());
     if (uuid.ok()) absl::StripAsciiWhitespace(&*uuid);
     if (uuid.ok() && key.ok() && csr.ok() && IsUuid(*uuid)) return Request{*uuid, *key, *csr};
   }
   ASSIGN_OR_RETURN(pki::KeyAndCsr made, pki::MakeKeyAndCsr(options.node_name));
   Request request{NewUuid(), std::move(made.key_pem), std::move(made.csr_pem)};
-  // With --force the machine counts as not joined from here on.
-  RETURN_IF_ERROR(files.Remove(paths.AgentJson(), false));
-  RETURN_IF_ERROR(files.Remove(paths.ClientRequest(), false));
-  RETURN_IF_ERROR(WriteSecret(files, paths.NodeUuid(), request.uuid + "\n"));
-  RETURN_IF_ERROR(WriteSecret(files, paths.NewClientKey(), request.key_pem));
-  RETURN_IF_ERROR(WriteSecret(files, paths.ClientRequest(), request.csr_pem));
+  // The request counts as complete once its CSR is there. What the machine is meanwhile, with
+  // --force, stays as it is until the controller has let it in.
+  RETURN_IF_ERROR(files.Remove(paths.JoinRequest(), false));
+  RETURN_IF_ERROR(WriteSecret(files, paths.JoinUuid(), request.uuid + "\n"));
+  RETURN_IF_ERROR(WriteSecret(files, paths.JoinKey(), request.key_pem));
+  RETURN_IF_ERROR(WriteSecret(files, paths.JoinRequest(), request.csr_pem));
   return request;
 }
 
 // The join is over, one way or the other: the next one starts afresh.
 absl::Status ForgetRequest(const Paths& paths, sys::FileSystem& files) {
-  RETURN_IF_ERROR(files.Remove(paths.ClientRequest(), false));
-  return files.Remove(paths.NewClientKey(), false);
+  RETURN_IF_ERROR(files.Remove(paths.JoinRequest(), false));
+  RETURN_IF_ERROR(files.Remove(paths.JoinKey(), false));
+  return files.Remove(paths.JoinUuid(), false);
 }
 
 class EnrollmentClient {

@@ -12,8 +12,8 @@ namespace muster::agent {
 // ├── ca.crt                     the cluster's CA certificates
 // ├── client.crt                 this node's certificate
 // ├── client.key                 and its private key
-// ├── client.key.new             of a renewal or a join that is not through; see identity.h
-// ├── client.csr                 of a join that is not through
+// ├── client.key.new             of a renewal that is not through; see identity.h
+// ├── join.uuid join.key join.csr  of a join that is not through
 // ├── turned_away                the controller has ended this membership; a join needs no --force
 // ├── journal/
 // │   ├── lock                   held by the one agent that runs
@@ -31,7 +31,9 @@ class Paths {
   std::string ClientCertificate() const { return root_ + "/client.crt"; }
   std::string ClientKey() const { return root_ + "/client.key"; }
   std::string NewClientKey() const { return root_ + "/client.key.new"; }
-  std::string ClientRequest() const { return root_ + "/client.csr"; }
+  std::string JoinUuid() const { return root_ + "/join.uuid"; }
+  std::string JoinKey() const { return root_ + "/join.key"; }
+  std::string JoinRequest() const { return root_ + "/join.csr"; }
   std::string TurnedAway() const { return root_ + "/turned_away"; }
   std::string JournalDirectory() const { return root_ + "/journal"; }
   std::string BlobDirectory() const { return root_ + "/blobs"; }

@@ -42,5 +42,18 @@ TEST(StepReportTest, KeepsDiffsBackUnlessAskedFor) {
   EXPECT_EQ(ReportedChanges(step, changes, true)[0].diff(), "-a\n+b\n");
 }
 
+TEST(StepReportTest, ASensitiveStepTellsItsModeButNothingOfItsContent) {
+  v1::Step step = File("a/f", "/f", "x");
+  step.set_sensitive(true);
+  const std::vector<Change> changes = {{"content", "old", "hunter2", "+hunter2\n"},
+                                       {"mode", "0644", "0400", ""}};
+  const std::vector<v1::Change> reported = ReportedChanges(step, changes, true);
+  EXPECT_EQ(reported[0].before(), "[secret]");
+  EXPECT_EQ(reported[0].after(), "[secret]");
+  EXPECT_EQ(reported[0].diff(), "");
+  EXPECT_EQ(reported[1].before(), "0644");
+  EXPECT_EQ(reported[1].after(), "0400");
+}
+
 }  // namespace
 }  // namespace muster::agent

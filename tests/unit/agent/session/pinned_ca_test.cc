@@ -121,7 +121,7 @@ TEST_F(JoinTest, WaitsForApprovalAndStoresTheIdentity) {
   EXPECT_EQ(identity->node_name, "c001");
   EXPECT_EQ(identity->controller_address, "login1:7443");
   EXPECT_EQ(identity->node_uuid, server_.requests[0].node_uuid());
-  EXPECT_FALSE(files_.Stat(paths_.ClientRequest())->has_value());
+  EXPECT_FALSE(files_.Stat(paths_.JoinRequest())->has_value());
 }
 
 TEST_F(JoinTest, TheSecondJoinNeedsForceAndGetsANewUuid) {
@@ -131,6 +131,19 @@ TEST_F(JoinTest, TheSecondJoinNeedsForceAndGetsANewUuid) {
   ASSERT_OK(Run());
   EXPECT_NE(server_.requests[0].node_uuid(), server_.requests[1].node_uuid());
   EXPECT_EQ(LoadIdentity(paths_, files_)->node_uuid, server_.requests[1].node_uuid());
+}
+
+TEST_F(JoinTest, ARefusedJoinLeavesTheMachineWhatItWas) {
+  ASSERT_OK(Run());
+  const auto before = LoadIdentity(paths_, files_);
+  ASSERT_OK(before);
+  options_.force = true;
+  options_.token = "tok-2";
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("token is used")));
+  const auto after = LoadIdentity(paths_, files_);
+  ASSERT_OK(after);
+  EXPECT_EQ(after->node_uuid, before->node_uuid);
+  EXPECT_EQ(after->certificate_pem, before->certificate_pem);
 }
 
 TEST_F(JoinTest, AJoinThatWasCutOffGoesOnWithTheSameRequest) {
