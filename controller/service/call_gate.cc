@@ -16,7 +16,7 @@ absl::Status Pass(const grpc::AuthMetadataProcessor::InputMetadata& metadata,
   ASSIGN_OR_RETURN(const Identity identity, IdentityOf(context));
   if (denylist.Contains(identity.serial))
     return absl::PermissionDeniedError(
-        "this certificate is denied; the node was removed or enrolled anew");
+        "this certificate is denied: it was revoked, or its node was removed or enrolled anew");
   // gRPC hands the name of the call over with the metadata, once, as HTTP/2 has it.
   const auto [first, last] = metadata.equal_range(":path");
   if (first == last || std::next(first) != last)
