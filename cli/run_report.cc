@@ -189,9 +189,10 @@ std::string RenderRecap(const RunView& view, absl::Time now) {
     total.skipped += node.skipped;
     unreachable += node.unreachable ? 1 : 0;
     if (node.message.empty() || node.message == node.state) continue;
-    const auto same = std::find_if(causes.begin(), causes.end(), [&node](const auto& cause) {
-      return cause.first == node.message;
-    });
+    const auto same =
+        std::find_if(causes.begin(), causes.end(), [&message = node.message](const auto& cause) {
+          return cause.first == message;
+        });
     if (same == causes.end()) {
       causes.push_back({node.message, {name}});
     } else {
