@@ -114,7 +114,10 @@ void RunManager::OnDisconnected(absl::string_view node_uuid) {
 }
 
 void RunManager::OnFacts(absl::string_view node_uuid, const v1::FactsReport& report) {
-  Push([uuid = std::string(node_uuid), report](RunEngine& e) { e.OnFacts(uuid, report); });
+  // Whom the facts are for is all that a run waits for; FactsKeeper has stored what they say.
+  v1::FactsReport answer;
+  answer.set_request_id(report.request_id());
+  Push([uuid = std::string(node_uuid), answer](RunEngine& e) { e.OnFacts(uuid, answer); });
 }
 
 void RunManager::OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) {
