@@ -197,7 +197,7 @@ class SmallSystemd {
 class SdBusUnitManagerTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (bus_.address().empty()) GTEST_SKIP() << "dbus-daemon is not installed";
+    if (bus_.address().empty()) FAIL() << "dbus-daemon is not installed; run ./dev deps";
     systemd_ = std::make_unique<SmallSystemd>(bus_.address());
     processes_.On("journalctl", FakeProcessRunner::Prints("munged: key is too short\n"));
     units_ = std::make_unique<SdBusUnitManager>(processes_, bus_.address(), absl::Seconds(1));

@@ -62,7 +62,7 @@ TEST(UnifiedDiff, StaysBoundedWhereEverythingDiffers) {
 // patch(1) of the diff must give the new text, whatever the texts are.
 TEST(UnifiedDiff, AppliesToTheOldText) {
   if (std::system("command -v patch >/dev/null 2>&1") != 0)
-    GTEST_SKIP() << "patch is not installed";
+    FAIL() << "patch is not installed; run ./dev deps";
   std::string folder = ::testing::TempDir() + "/muster-diff-XXXXXX";
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
   std::mt19937 random(7);
