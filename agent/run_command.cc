@@ -65,8 +65,8 @@ bool Supervise(const Engine& engine, const Session& session, const Journal& jour
       return false;
     }
     const absl::Time now = clock.Now();
-    const bool alive = now - engine.last_alive() < kThreadPatience &&
-                       now - session.last_alive() < kThreadPatience;
+    const bool alive =
+        now - engine.last_alive() < kThreadPatience && now - session.last_alive() < kThreadPatience;
     if (alive) notify.Alive();
     const std::string plan = engine.active_plan_id();
     notify.Status(absl::StrCat(session.status_text(),
@@ -105,16 +105,16 @@ absl::StatusOr<int> Run(const Flags& flags) {
   auto& accounts = *new SystemAccounts(processes);
   auto& blobs =
       *new BlobFetcher(paths, channel, files, clock, [&mailbox] { return mailbox.stopping(); });
+  auto& records = *new ResourceRecords(paths.RecordDirectory(), files);
   auto& context =
-      *new ResourceContext{files, processes, units, packages, accounts, blobs, clock};
+      *new ResourceContext{files, processes, units, packages, accounts, blobs, records, clock};
   auto& engine = *new Engine(
       {.node_uuid = identity.node_uuid},
       [&context](const v1::Step& step, bool want_diff) {
         return MakeResource(step, context, want_diff);
       },
       journal, clock, mailbox);
-  auto& gatherer =
-      *new FactsGatherer({.processes = &processes}, AllProbes(), clock);
+  auto& gatherer = *new FactsGatherer({.processes = &processes}, AllProbes(), clock);
   auto& facts = *new GathererSource(gatherer);
   auto& session = *new Session({.agent_version = kVersion, .boot_id = boot_id}, paths, files,
                                engine, journal, mailbox, facts, channel, clock);

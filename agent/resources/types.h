@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "agent/resources/blob_source.h"
 #include "agent/resources/resource.h"
+#include "agent/state/resource_records.h"
 #include "agent/sys/accounts.h"
 #include "agent/sys/package_manager.h"
 #include "agent/sys/unit_manager.h"
@@ -24,6 +25,7 @@ struct ResourceContext {
   PackageManager& packages;
   AccountDatabase& accounts;
   BlobSource& blobs;
+  ResourceRecords& records;
   Clock& clock;
 };
 

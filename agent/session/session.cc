@@ -241,6 +241,7 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
       if (!status.ok()) mailbox_.OnNote(absl::StrCat("cancelling: ", status.message()));
       break;
     }
+    case v1::ControllerMessage::kRebootAnswer:
     case v1::ControllerMessage::MESSAGE_NOT_SET:
       mailbox_.OnNote(
           "the controller sent a message that this agent does not know; is the agent "

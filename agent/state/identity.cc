@@ -130,7 +130,8 @@ absl::Status ReplaceCertificate(const Paths& paths, absl::string_view ca_pem,
 absl::Status MakeStateDirectories(const Paths& paths, sys::FileSystem& files) {
   sys::FileAttributes closed;
   closed.mode = 0700;
-  for (const std::string& path : {paths.root(), paths.JournalDirectory(), paths.BlobDirectory()}) {
+  for (const std::string& path :
+       {paths.root(), paths.JournalDirectory(), paths.BlobDirectory(), paths.RecordDirectory()}) {
     RETURN_IF_ERROR(files.MakeDirectory(path, 0700));
     RETURN_IF_ERROR(files.SetAttributes(path, closed));
   }

@@ -40,6 +40,7 @@ void JournalState::Apply(const v1::JournalRecord& record) {
         unacknowledged.pop_front();
       }
       break;
+    case v1::JournalRecord::kRebootArmed:
     case v1::JournalRecord::RECORD_NOT_SET:
       break;
   }

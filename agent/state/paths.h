@@ -19,6 +19,7 @@ namespace muster::agent {
 // │   ├── lock                   held by the one agent that runs
 // │   ├── journal                records; see journal_codec.h
 // │   └── journal.damaged-<time> a copy of a journal in which a bit had flipped
+// ├── records/<resource>/<key>    what resources remember; see resource_records.h
 // └── blobs/<sha256>             file contents of plans, fetched once
 class Paths {
  public:
@@ -36,6 +37,7 @@ class Paths {
   std::string JoinRequest() const { return root_ + "/join.csr"; }
   std::string TurnedAway() const { return root_ + "/turned_away"; }
   std::string JournalDirectory() const { return root_ + "/journal"; }
+  std::string RecordDirectory() const { return root_ + "/records"; }
   std::string BlobDirectory() const { return root_ + "/blobs"; }
 
  private:

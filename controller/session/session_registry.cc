@@ -206,6 +206,7 @@ void SessionRegistry::Deliver(const AgentSession& session, const v1::AgentMessag
       return listener_.OnProgress(uuid, message.progress());
     case v1::AgentMessage::kHello:
     case v1::AgentMessage::kHeartbeat:
+    case v1::AgentMessage::kRebootRequest:
     case v1::AgentMessage::MESSAGE_NOT_SET:  // a newer agent's message: not for us
       return;
   }

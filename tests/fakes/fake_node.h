@@ -55,8 +55,10 @@ struct FakeNode {
   FakePackageManager packages;
   FakeAccounts accounts;
   FakeBlobSource blobs;
+  agent::ResourceRecords records{"/var/lib/muster/records", files};
   FakeClock clock;
-  agent::ResourceContext context = {files, processes, units, packages, accounts, blobs, clock};
+  agent::ResourceContext context = {files,    processes, units,   packages,
+                                    accounts, blobs,     records, clock};
 };
 
 }  // namespace muster::testing
