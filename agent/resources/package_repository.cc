@@ -1,8 +1,12 @@
 #include "agent/resources/package_repository.h"
 
+#include <array>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/resources/check_values.h"
@@ -15,6 +19,7 @@ namespace {
 
 constexpr char kSourcesFolder[] = "/etc/apt/sources.list.d";
 constexpr char kKeyFolder[] = "/etc/apt/keyrings";
+constexpr char kPinFolder[] = "/etc/apt/preferences.d";
 
 using Words = google::protobuf::RepeatedPtrField<std::string>;
 
@@ -33,16 +38,56 @@ std::string Render(const v1::PackageRepositoryResource& spec, const std::string&
   return text;
 }
 
+// "http://user@mirror.example:8080/debian" → "mirror.example"; "" of what is on the node itself,
+// which is how apt calls that, too.
+std::string HostOf(absl::string_view uri) {
+  const size_t scheme = uri.find("://");
+  if (scheme == absl::string_view::npos) return "";
+  absl::string_view host = uri.substr(scheme + 3);
+  host = host.substr(0, host.find('/'));
+  if (const size_t at = host.rfind('@'); at != absl::string_view::npos) host.remove_prefix(at + 1);
+  if (!host.empty() && host[0] == '[') return std::string(host.substr(1, host.find(']') - 1));
+  return std::string(host.substr(0, host.find(':')));
+}
+
+// The form of apt_preferences(5).
+std::string RenderPins(const v1::PackageRepositoryResource& spec) {
+  std::set<std::string> hosts;
+  for (const std::string& uri : spec.uris())
+    hosts.insert(absl::StrCat("origin \"", HostOf(uri), "\""));
+  std::vector<std::string> paragraphs;
+  for (const v1::PackagePin& pin : spec.pins()) {
+    const std::set<std::string> what = pin.pin().empty() ? hosts : std::set<std::string>{pin.pin()};
+    for (const std::string& where : what)
+      paragraphs.push_back(
+          absl::StrCat("Explanation: Written by Muster.\nPackage: ",
+                       pin.packages().empty() ? "*" : absl::StrJoin(pin.packages(), " "),
+                       "\nPin: ", where, "\nPin-Priority: ", pin.priority(), "\n"));
+  }
+  return absl::StrJoin(paragraphs, "\n");
+}
+
+PackageObserver Forward(ApplyObserver& observer) {
+  return {.on_activity =
+              [&observer](absl::string_view activity, std::optional<float> percent) {
+                observer.OnActivity(activity, percent);
+              },
+          .on_output =
+              [&observer](absl::string_view line) { observer.OnOutput(absl::StrCat(line, "\n")); }};
+}
+
 class PackageRepository final : public Resource {
  public:
   PackageRepository(v1::PackageRepositoryResource spec, ResourceContext& context, bool want_diff)
       : spec_(std::move(spec)), context_(context), want_diff_(want_diff) {
     files_[0] = {"source", absl::StrCat(kSourcesFolder, "/", spec_.name(), ".sources"), ""};
-    files_[1] = {"key", absl::StrCat(kKeyFolder, "/", spec_.name(), ".asc"), ""};
-    if (spec_.state() == v1::PRESENCE_ABSENT) return;
-    files_[0].content = Render(spec_, files_[1].path);
+    files_[1] = {"pins", absl::StrCat(kPinFolder, "/", spec_.name(), ".pref"), ""};
+    files_[2] = {"key", absl::StrCat(kKeyFolder, "/", spec_.name(), ".asc"), ""};
+    if (IsAbsent()) return;
+    files_[0].content = Render(spec_, files_[2].path);
+    files_[1].content = RenderPins(spec_);
     if (!spec_.key().empty())
-      files_[1].content = absl::StrCat(absl::StripAsciiWhitespace(spec_.key()), "\n");
+      files_[2].content = absl::StrCat(absl::StripAsciiWhitespace(spec_.key()), "\n");
   }
 
   std::string Id() const override { return absl::StrCat("package_repository[", spec_.name(), "]"); }
@@ -61,24 +106,27 @@ class PackageRepository final : public Resource {
   }
 
   absl::Status Apply(ApplyObserver& observer) override {
-    std::string before[2];
-    for (size_t i = 0; i < 2; ++i) {
+    std::array<std::string, 3> before;
+    bool lists_change = false;
+    for (size_t i = 0; i < files_.size(); ++i) {
       ASSIGN_OR_RETURN(before[i], ReadOrEmpty(files_[i].path));
+      // Pins choose among what the lists offer; they ask for no new lists.
+      lists_change |= i != kPins && before[i] != files_[i].content;
     }
-    // The key first: a source must never stand without the key that checks it.
-    for (const size_t i : {1, 0}) RETURN_IF_ERROR(Put(files_[i].path, files_[i].content));
-    const PackageObserver packages = {
-        .on_activity =
-            [&observer](absl::string_view activity, std::optional<float> percent) {
-              observer.OnActivity(activity, percent);
-            },
-        .on_output =
-            [&observer](absl::string_view line) { observer.OnOutput(absl::StrCat(line, "\n")); }};
-    const absl::Status status = context_.packages.Update(absl::ZeroDuration(), packages);
+    const std::array<size_t, 3> order = IsAbsent() ? kSourceFirst : kSourceLast;
+    for (const size_t i : order) RETURN_IF_ERROR(Put(files_[i].path, files_[i].content));
+    if (!lists_change) return absl::OkStatus();
+    const absl::Status status = context_.packages.Update(absl::ZeroDuration(), Forward(observer));
     if (status.ok()) return status;
+    if (IsAbsent()) {
+      // Another repository's fault. The lists are older than the removal now, so that the next
+      // transaction fetches them.
+      observer.OnOutput(absl::StrCat(status.message(), "\n"));
+      return absl::OkStatus();
+    }
     // Back to what was there: every later use of apt-get would fail on this source, and the next
     // run would find nothing to do here.
-    for (const size_t i : {0, 1}) RETURN_IF_ERROR(Put(files_[i].path, before[i]));
+    for (const size_t i : kSourceFirst) RETURN_IF_ERROR(Put(files_[i].path, before[i]));
     return Annotate(status,
                     absl::StrCat("package repository '", spec_.name(), "' (",
                                  absl::StrJoin(spec_.uris(), " "), ") was put back as it was"));
@@ -90,6 +138,12 @@ class PackageRepository final : public Resource {
     std::string path;
     std::string content;  // empty: no such file
   };
+  static constexpr size_t kPins = 1;
+  // A source must never stand without the pins that tame it and the key that checks it.
+  static constexpr std::array<size_t, 3> kSourceFirst = {0, 1, 2};
+  static constexpr std::array<size_t, 3> kSourceLast = {2, 1, 0};
+
+  bool IsAbsent() const { return spec_.state() == v1::PRESENCE_ABSENT; }
 
   absl::StatusOr<std::string> ReadOrEmpty(const std::string& path) {
     auto content = context_.files.Read(path);
@@ -108,7 +162,7 @@ class PackageRepository final : public Resource {
   const v1::PackageRepositoryResource spec_;
   ResourceContext& context_;
   const bool want_diff_;
-  Wanted files_[2];
+  std::array<Wanted, 3> files_;
 };
 
 absl::Status CheckWords(absl::string_view field, const Words& words, bool needed) {
@@ -119,6 +173,19 @@ absl::Status CheckWords(absl::string_view field, const Words& words, bool needed
       return absl::InvalidArgumentError(absl::StrCat(field, ": '", word, "' is not one word"));
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckPin(const v1::PackagePin& pin) {
+  RETURN_IF_ERROR(CheckWords("pins: packages", pin.packages(), false));
+  if (pin.priority() == 0) return absl::InvalidArgumentError("pins: a priority of 0 means nothing");
+  if (pin.pin().empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckOneLine("pins: pin", pin.pin()));
+  for (const char* kind : {"release ", "version ", "origin "})
+    if (absl::StartsWith(pin.pin(), kind)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("pins: pin: '", pin.pin(),
+                   "' must begin with release, version or origin; see "
+                   "apt_preferences(5)"));
 }
 
 }  // namespace
@@ -139,6 +206,7 @@ absl::StatusOr<std::unique_ptr<Resource>> MakePackageRepository(const v1::Step& 
   RETURN_IF_ERROR(CheckWords("suites", spec.suites(), present));
   RETURN_IF_ERROR(CheckWords("components", spec.components(), false));
   RETURN_IF_ERROR(CheckWords("architectures", spec.architectures(), false));
+  for (const v1::PackagePin& pin : spec.pins()) RETURN_IF_ERROR(CheckPin(pin));
   if (!spec.signed_by().empty()) RETURN_IF_ERROR(CheckPath("signed_by", spec.signed_by()));
   return std::make_unique<PackageRepository>(spec, context, want_diff);
 }

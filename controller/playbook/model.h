@@ -31,6 +31,9 @@ struct NodeParam {
   const Param* param = nullptr;
   ValueTemplate value;
   yaml::Node node;  // where it was written
+  // Of a list of maps that is written out, and whose entries are in the prototype: what of each
+  // depends on the node. Empty: `value` is the whole list.
+  std::vector<std::vector<NodeParam>> elements = {};
 };
 
 struct Task {

@@ -188,33 +188,49 @@ absl::Status PlanBuilder::AddStep(const Task& task, RoleScope& scope, const tmpl
   return FillResource(task, scope, names, step);
 }
 
-absl::Status PlanBuilder::FillResource(const Task& task, RoleScope& scope, const tmpl::Scope& names,
-                                       v1::Step* step) {
-  google::protobuf::Message* resource = MutableResource(*task.type, step);
-  bool sensitive = false;
-  bool content_placed = false;
-  for (const NodeParam& param : task.params) {
+absl::Status PlanBuilder::FillParams(const std::vector<NodeParam>& params, const Task& task,
+                                     RoleScope& scope, const tmpl::Scope& names,
+                                     google::protobuf::Message* message, v1::Step* step,
+                                     bool* sensitive, bool* content_placed) {
+  for (const NodeParam& param : params) {
     if (param.param->type == ParamType::kTemplateFile ||
         param.param->type == ParamType::kRoleFile) {
       ASSIGN_OR_RETURN(const std::shared_ptr<const Content> content,
                        FindContent(param, task, scope, names));
       if (step->has_file()) {
         RETURN_IF_ERROR(PlaceContent(*content, task, step));
-        content_placed = true;
+        *content_placed = true;
       } else {
-        SetBytes(*param.param, content->text, resource);
+        SetBytes(*param.param, content->text, message);
       }
-      sensitive = sensitive || content->sensitive;
+      *sensitive = *sensitive || content->sensitive;
+      continue;
+    }
+    if (!param.elements.empty()) {
+      for (size_t i = 0; i < param.elements.size(); ++i) {
+        RETURN_IF_ERROR(FillParams(param.elements[i], task, scope, names,
+                                   MutableElement(*param.param, i, message), step, sensitive,
+                                   content_placed));
+      }
       continue;
     }
     ASSIGN_OR_RETURN(const Value value, param.value.Evaluate(names));
     if (value.is_null() && param.param->required) {
       return task.document.Error(param.node, absl::StrCat("'", param.param->key, "' is none"));
     }
-    if (const absl::Status set = SetField(*param.param, value, resource, &sensitive); !set.ok()) {
+    if (const absl::Status set = SetField(*param.param, value, message, sensitive); !set.ok()) {
       return task.document.Error(param.node, set.message());
     }
   }
+  return absl::OkStatus();
+}
+
+absl::Status PlanBuilder::FillResource(const Task& task, RoleScope& scope, const tmpl::Scope& names,
+                                       v1::Step* step) {
+  bool sensitive = false;
+  bool content_placed = false;
+  RETURN_IF_ERROR(FillParams(task.params, task, scope, names, MutableResource(*task.type, step),
+                             step, &sensitive, &content_placed));
   if (sensitive) step->set_sensitive(true);
   if (step->has_package() && step->package().names().empty()) {
     step->clear_resource();

@@ -53,6 +53,11 @@ class PlanBuilder {
   // `names` is the role's scope, or one within it that has `item`.
   absl::Status FillResource(const Task& task, RoleScope& scope, const tmpl::Scope& names,
                             v1::Step* step);
+  // Sets `message`, the step's resource or an entry of a list in it. *content_placed: the step's
+  // file has its content.
+  absl::Status FillParams(const std::vector<NodeParam>& params, const Task& task, RoleScope& scope,
+                          const tmpl::Scope& names, google::protobuf::Message* message,
+                          v1::Step* step, bool* sensitive, bool* content_placed);
   absl::StatusOr<std::shared_ptr<const Content>> FindContent(const NodeParam& param,
                                                              const Task& task, RoleScope& scope,
                                                              const tmpl::Scope& names);

@@ -50,6 +50,11 @@ std::string CheckPackage(const Given& given) {
 
 std::string CheckRepository(const Given& given) {
   const std::string wrong = AtMostOne(given, {"key", "key_file", "signed_by"});
+  if (wrong.empty() && given.Text("state") == "absent") {
+    for (const char* key : {"key", "key_file", "signed_by", "pins"}) {
+      if (given.Has(key)) return absl::StrCat("has '", key, "', but its state is absent");
+    }
+  }
   if (!wrong.empty() || !given.CertainlyPresent()) return wrong;
   for (const char* key : {"uris", "suites"}) {
     if (!given.Has(key)) return absl::StrCat("lacks '", key, "'");
@@ -106,13 +111,13 @@ bool Given::CertainlyPresent() const {
   return state.has_value() && *state != "absent";
 }
 
-const Param* ResourceType::Find(absl::string_view key) const {
+const Param* FindParam(const std::vector<Param>& params, absl::string_view key) {
   const auto found = std::find_if(params.begin(), params.end(),
                                   [&](const Param& param) { return param.key == key; });
   return found == params.end() ? nullptr : &*found;
 }
 
-std::vector<std::string> ResourceType::Keys() const {
+std::vector<std::string> KeysOf(const std::vector<Param>& params) {
   std::vector<std::string> keys;
   for (const Param& param : params) keys.emplace_back(param.key);
   return keys;
@@ -137,7 +142,15 @@ const std::vector<ResourceType>& ResourceTypes() {
         {"architectures", Type::kTextList, "architectures"},
         {"key", Type::kText, "key"},
         {"key_file", Type::kRoleFile, "key"},
-        {"signed_by", Type::kPath, "signed_by"}},
+        {"signed_by", Type::kPath, "signed_by"},
+        {"pins",
+         Type::kMapList,
+         "pins",
+         false,
+         false,
+         {{"packages", Type::kTextList, "packages"},
+          {"priority", Type::kPriority, "priority", true},
+          {"pin", Type::kText, "pin"}}}},
        CheckRepository},
       {"file",
        {{"path", Type::kPath, "path", true},

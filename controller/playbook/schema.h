@@ -34,6 +34,8 @@ enum class ParamType {
   kTemplateFile,  // name of a file in the role's templates/, rendered into the field
   kRoleFile,      // name of a file in the role's files/, copied into the field
   kFalse,         // nothing but false; sets the field to true ("changes: false")
+  kPriority,      // -32767 … 32767 without 0, as apt has it
+  kMapList,       // maps with the keys of Param::elements; a single map counts as a list of one
 };
 
 struct Param {
@@ -42,7 +44,12 @@ struct Param {
   const char* field;  // of the resource's message
   bool required = false;
   bool takes_secret = false;
+  std::vector<Param> elements = {};  // of kMapList: what each of its maps can say
 };
+
+// nullptr when there is no such key.
+const Param* FindParam(const std::vector<Param>& params, absl::string_view key);
+std::vector<std::string> KeysOf(const std::vector<Param>& params);
 
 // The parameters that a task gave, for rules about several of them.
 class Given {
@@ -65,9 +72,6 @@ struct ResourceType {
   std::vector<Param> params;
   // What is wrong with the parameters together, "" when nothing is. May be nullptr.
   std::string (*check)(const Given& given);
-
-  const Param* Find(absl::string_view key) const;
-  std::vector<std::string> Keys() const;
 };
 
 const std::vector<ResourceType>& ResourceTypes();
@@ -81,6 +85,12 @@ absl::Status SetField(const Param& param, const Value& value, google::protobuf::
 
 // Sets the text or bytes field itself.
 void SetBytes(const Param& param, absl::string_view bytes, google::protobuf::Message* resource);
+
+// One more message in the field of a kMapList.
+google::protobuf::Message* AddElement(const Param& param, google::protobuf::Message* resource);
+// The one at `index` of those that are there.
+google::protobuf::Message* MutableElement(const Param& param, size_t index,
+                                          google::protobuf::Message* resource);
 
 // The message of `step`'s resource, made if needed. REQUIRES: `step` is a muster.v1.Step.
 google::protobuf::Message* MutableResource(const ResourceType& type,

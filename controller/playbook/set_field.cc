@@ -28,6 +28,7 @@ namespace pb = google::protobuf;
 
 constexpr uint32_t kMaxMode = 07777;
 constexpr int64_t kMaxNumber = 0xFFFFFFFF;
+constexpr int32_t kMaxPriority = 32767;
 
 const pb::FieldDescriptor& Field(const Param& param, const pb::Message& resource) {
   return *resource.GetDescriptor()->FindFieldByName(param.field);
@@ -160,6 +161,22 @@ absl::Status SetNumber(const Param& param, const Value& value, pb::Message* reso
   return absl::OkStatus();
 }
 
+absl::Status SetPriority(const Param& param, const Value& value, pb::Message* resource) {
+  int32_t number = 0;
+  const bool whole =
+      value.is_number_integer()
+          ? (number = static_cast<int32_t>(
+                 std::clamp<int64_t>(value.get<int64_t>(), -kMaxPriority - 1, kMaxPriority + 1)),
+             true)
+          : value.is_string() && absl::SimpleAtoi(value.get_ref<const std::string&>(), &number);
+  if (!whole || number == 0 || number < -kMaxPriority || number > kMaxPriority) {
+    return Wrong(param, absl::StrCat("a whole number from ", -kMaxPriority, " to ", kMaxPriority,
+                                     " and not 0, not ", Shown(value)));
+  }
+  resource->GetReflection()->SetInt32(resource, &Field(param, *resource), number);
+  return absl::OkStatus();
+}
+
 absl::Status SetMode(const Param& param, const Value& value, pb::Message* resource) {
   uint32_t mode = 0;
   const std::string text = value.is_string() ? value.get<std::string>() : "";
@@ -243,7 +260,54 @@ absl::Status SetTextMap(const Param& param, const Value& value, pb::Message* res
   return absl::OkStatus();
 }
 
+// One map of a list that a template gave: there is no place in a file to point at.
+absl::Status SetElement(const Param& param, const Value& value, pb::Message* element,
+                        bool* sensitive) {
+  if (!value.is_object()) return Wrong(param, absl::StrCat("a list of maps, not ", Shown(value)));
+  for (const auto& [key, part] : value.items()) {
+    const Param* row = FindParam(param.elements, key);
+    if (row == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat("unknown key '", key, "' in an entry of '",
+                                                     param.key, "'",
+                                                     DidYouMean(key, KeysOf(param.elements))));
+    }
+    if (row->type == ParamType::kTemplateFile || row->type == ParamType::kRoleFile) {
+      return absl::InvalidArgumentError(absl::StrCat("'", param.key,
+                                                     "' has to be written out where "
+                                                     "its entries have '",
+                                                     key, "'"));
+    }
+    RETURN_IF_ERROR(SetField(*row, part, element, sensitive));
+  }
+  for (const Param& row : param.elements) {
+    if (!row.required || (value.contains(row.key) && !value.at(row.key).is_null())) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("an entry of '", param.key, "' lacks '", row.key, "'"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetMapList(const Param& param, const Value& value, pb::Message* resource,
+                        bool* sensitive) {
+  resource->GetReflection()->ClearField(resource, &Field(param, *resource));
+  if (value.is_object()) return SetElement(param, value, AddElement(param, resource), sensitive);
+  if (!value.is_array()) return Wrong(param, absl::StrCat("a list of maps, not ", Shown(value)));
+  for (const Value& element : value) {
+    RETURN_IF_ERROR(SetElement(param, element, AddElement(param, resource), sensitive));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+pb::Message* AddElement(const Param& param, pb::Message* resource) {
+  return resource->GetReflection()->AddMessage(resource, &Field(param, *resource));
+}
+
+pb::Message* MutableElement(const Param& param, size_t index, pb::Message* resource) {
+  return resource->GetReflection()->MutableRepeatedMessage(resource, &Field(param, *resource),
+                                                           static_cast<int>(index));
+}
 
 void SetBytes(const Param& param, absl::string_view bytes, pb::Message* resource) {
   const pb::FieldDescriptor& field = Field(param, *resource);
@@ -282,6 +346,10 @@ absl::Status SetField(const Param& param, const Value& value, pb::Message* resou
       return SetTextMap(param, value, resource, sensitive);
     case ParamType::kContent:
       return SetContent(param, value, resource, sensitive);
+    case ParamType::kPriority:
+      return SetPriority(param, value, resource);
+    case ParamType::kMapList:
+      return SetMapList(param, value, resource, sensitive);
     case ParamType::kTemplateFile:
     case ParamType::kRoleFile:
       break;

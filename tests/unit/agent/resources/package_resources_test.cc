@@ -89,6 +89,43 @@ TEST_F(PackageRepositoryTest, ChecksThenConverges) {
   EXPECT_FALSE(node_.files.Has(kSource));
 }
 
+constexpr char kPinned[] = R"(package_repository {
+    name: "site" uris: ["http://u@m.example:80/d", "https://[fd00::1]/d", "file:/srv/d"]
+    suites: "./" key: "KEY" pins { packages: ["nvidia-*", "cuda"] priority: 1001 }
+    pins { priority: -1 pin: "release o=Site" } })";
+constexpr char kPins[] = "/etc/apt/preferences.d/site.pref";
+
+TEST_F(PackageRepositoryTest, WritesPins) {
+  ExpectConverges(kPinned, {"source", "pins", "key"});
+  EXPECT_EQ(node_.files.At(kPins).content,
+            "Explanation: Written by Muster.\nPackage: nvidia-* cuda\n"
+            "Pin: origin \"\"\nPin-Priority: 1001\n\n"
+            "Explanation: Written by Muster.\nPackage: nvidia-* cuda\n"
+            "Pin: origin \"fd00::1\"\nPin-Priority: 1001\n\n"
+            "Explanation: Written by Muster.\nPackage: nvidia-* cuda\n"
+            "Pin: origin \"m.example\"\nPin-Priority: 1001\n\n"
+            "Explanation: Written by Muster.\nPackage: *\n"
+            "Pin: release o=Site\nPin-Priority: -1\n");
+  const size_t updates = node_.packages.log().size();
+  node_.files.AddFile(kPins, "other\n");
+  ExpectConverges(kPinned, {"pins"});
+  EXPECT_EQ(node_.packages.log().size(), updates) << "pins need no new lists";
+  EXPECT_THAT(TryMake(R"(package_repository { name: "a" uris: "u" suites: "s"
+                          pins { priority: 1 pin: "verson 5*" } })"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("apt_preferences(5)")));
+}
+
+TEST_F(PackageRepositoryTest, RemovesAllThatItWroteWhateverOthersSay) {
+  ExpectConverges(kPinned, {"source", "pins", "key"});
+  node_.packages.update_error = absl::UnavailableError("Err:1 http://another.example");
+  ExpectConverges(R"(package_repository { name: "site" state: PRESENCE_ABSENT })",
+                  {"source", "pins", "key"});
+  for (const char* path :
+       {kPins, "/etc/apt/sources.list.d/site.sources", "/etc/apt/keyrings/site.asc"})
+    EXPECT_FALSE(node_.files.Has(path)) << path;
+  EXPECT_THAT(observer_.output, HasSubstr("another.example"));
+}
+
 TEST_F(PackageRepositoryTest, AFailedUpdatePutsTheOldSourceBack) {
   node_.files.AddFile(kSource, "old source\n");
   node_.packages.update_error = absl::UnavailableError("Err:1 http://deb.debian.org/debian");

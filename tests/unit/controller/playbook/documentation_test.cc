@@ -44,7 +44,7 @@ class DocumentationTest : public CompileTest {
   DocumentationTest() {
     secrets.secrets = {{"ann_password_hash", "$6$x"}, {"db_password", "p"}};
     facts["c001"] = {{"memory", {{"swap_mib", 1}}}, {"os", {{"id", "debian"}}}, {"gpus", {1}}};
-    options.extra_vars = {{"third_key", "KEY"}, {"banned", Value::array()}};
+    options.extra_vars = {{"third_key", "KEY"}, {"banned", Value::array()}, {"driver", "550"}};
   }
 };
 
@@ -85,6 +85,9 @@ TEST_F(DocumentationTest, EveryParameterHasAnExample) {
     EXPECT_THAT(ReadPage(), ::testing::HasSubstr(absl::StrCat("### ", type.key, "\n")));
     for (const playbook::Param& param : type.params) {
       EXPECT_THAT(tasks, ::testing::HasSubstr(absl::StrCat(param.key, ":"))) << type.key;
+      for (const playbook::Param& part : param.elements) {
+        EXPECT_THAT(tasks, ::testing::HasSubstr(absl::StrCat(part.key, ":"))) << param.key;
+      }
     }
   }
 }

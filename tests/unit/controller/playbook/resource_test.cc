@@ -25,6 +25,20 @@ const Row kRows[] = {
      "package { names: 'munge' state: PACKAGE_STATE_LATEST install_recommends: true }"},
     {"PackageVersion", "package: {names: [a, b], version: 1.20, state: present}",
      "package { names: 'a' names: 'b' version: '1.20' state: PACKAGE_STATE_PRESENT }"},
+    {"PackageRepositoryPins",
+     "package_repository: {name: r, uris: u, suites: s, pins: [{priority: -1}, "
+     "{packages: [a, 'b*'], priority: 1001, pin: 'version 5{{ 0 }}.*'}, {packages: c, "
+     "priority: \"{{ 700 + 1 }}\"}]}",
+     "package_repository { name: 'r' uris: 'u' suites: 's' pins { priority: -1 } "
+     "pins { packages: 'a' packages: 'b*' priority: 1001 pin: 'version 50.*' } "
+     "pins { packages: 'c' priority: 701 } }"},
+    {"PackageRepositoryPinsFromAVariable",
+     "package_repository: {name: r, uris: u, suites: s, "
+     "pins: \"{{ [{'packages': 'a', 'priority': 5}] }}\"}",
+     "package_repository { name: 'r' uris: 'u' suites: 's' pins { packages: 'a' priority: 5 } }"},
+    {"PackageRepositoryOnePin",
+     "package_repository: {name: r, uris: u, suites: s, pins: {priority: 900}}",
+     "package_repository { name: 'r' uris: 'u' suites: 's' pins { priority: 900 } }"},
     {"PackageRepository",
      "package_repository: {name: slurm, uris: 'http://m/d', suites: [s1, s2], components: main, "
      "types: [deb, deb-src], architectures: amd64, key_file: slurm.asc}",
