@@ -77,7 +77,7 @@ absl::StatusOr<int> ShowRun(Context& context, const ShowOptions& options) {
         v1::RunEvent event;
         event.set_node(result.node());
         *event.mutable_step() = result.result();
-        text += RenderEventLine(event, {/*quiet_steps=*/true, /*values=*/true});
+        text += RenderEventLine(event, {.quiet_steps = true, .values = true, .output = true});
       }
       return text.empty() ? std::string("no such steps\n") : text;
     });

@@ -97,11 +97,11 @@ std::string StepLines(const std::string& node, const v1::StepResult& step, Event
     if (!change.diff().empty()) {
       absl::StrAppend(&text, Indent(change.diff()));
     } else if (detail.values) {
-      absl::StrAppend(&text, "    ", change.field(), ": ", change.before(), " -> ",
-                      change.after(), "\n");
+      absl::StrAppend(&text, "    ", change.field(), ": ", change.before(), " -> ", change.after(),
+                      "\n");
     }
   }
-  if (step.status() == v1::STEP_STATUS_FAILED && !step.output().empty())
+  if (detail.output && step.status() == v1::STEP_STATUS_FAILED && !step.output().empty())
     absl::StrAppend(&text, Indent(step.output()));
   return text;
 }
@@ -189,10 +189,9 @@ std::string RenderRecap(const RunView& view, absl::Time now) {
     total.skipped += node.skipped;
     unreachable += node.unreachable ? 1 : 0;
     if (node.message.empty() || node.message == node.state) continue;
-    const auto same =
-        std::find_if(causes.begin(), causes.end(), [&message = node.message](const auto& cause) {
-          return cause.first == message;
-        });
+    const auto same = std::find_if(
+        causes.begin(), causes.end(),
+        [&message = node.message](const auto& cause) { return cause.first == message; });
     if (same == causes.end()) {
       causes.push_back({node.message, {name}});
     } else {
@@ -203,6 +202,9 @@ std::string RenderRecap(const RunView& view, absl::Time now) {
     absl::StrAppend(&errors, FoldHostlist(names), ":\n", Indent(message));
   if (view.nodes().size() != 1) text += TotalsLine("total", width, total, unreachable);
   if (!view.message().empty()) absl::StrAppend(&errors, view.message(), "\n");
+  if (total.failed > 0)
+    absl::StrAppend(&errors, "all that failed steps printed: muster run show ", view.run_id(),
+                    " --failed\n");
   return absl::StrCat("\nrun ", view.run_id(), view.cancelled() ? " was cancelled" : "", " in ",
                       HumanDuration(now - view.started()), "\n", text, errors.empty() ? "" : "\n",
                       errors);

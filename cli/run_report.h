@@ -25,13 +25,15 @@ std::vector<std::string> RenderScreen(const RunView& view, ScreenSize size, absl
 struct EventDetail {
   bool quiet_steps = false;  // also steps that were ok or skipped
   bool values = false;       // before and after of what changed, where a diff does not show it
+  bool output = false;       // all that the programs of failed steps printed
 };
 
 // What is worth a line in a log: changes, failures and the ends of plays and nodes. Empty: nothing.
 // Diffs and values follow, indented.
 std::string RenderEventLine(const v1::RunEvent& event, EventDetail detail);
 
-// A line per node with its totals, then the sum, then the first error of each node that failed.
+// A line per node with its totals, then the sum, then the first error of each node that failed and
+// where to read more.
 std::string RenderRecap(const RunView& view, absl::Time now);
 
 // The exit code that the run ends with (docs/cli.md).

@@ -102,8 +102,9 @@ class Display {
                       "\n");
       return;
     }
-    terminal_.Print(RenderEventLine(
-        event, {options_.verbose, /*values=*/options_.verbose || options_.values}));
+    terminal_.Print(RenderEventLine(event, {.quiet_steps = options_.verbose,
+                                            .values = options_.verbose || options_.values,
+                                            .output = options_.verbose}));
   }
 
   void Refresh(const RunView& view) {

@@ -124,10 +124,17 @@ TEST(RunReport, LinesSayWhatChangedAndWhatFailed) {
   v1::RunEvent failed = Step("c001", 1, v1::STEP_STATUS_FAILED);
   failed.mutable_step()->set_message("package 'slurmdd' does not exist");
   failed.mutable_step()->set_output("E: Unable to locate package slurmdd\n");
-  EXPECT_EQ(RenderEventLine(failed, {}),
-            "c001: failed  munge: shared key\n"
-            "    package 'slurmdd' does not exist\n"
-            "    E: Unable to locate package slurmdd\n");
+  const std::string reason =
+      "c001: failed  munge: shared key\n    package 'slurmdd' does not exist\n";
+  EXPECT_EQ(RenderEventLine(failed, {}), reason);
+  EXPECT_EQ(RenderEventLine(failed, {.output = true}),
+            reason + "    E: Unable to locate package slurmdd\n");
+}
+
+TEST(RunReport, TheRecapOfAFailureSaysWhereAllOfItIs) {
+  RunView view(RunOf({"c001"}), kStart);
+  view.Apply(Finished(v1::RUN_STATE_FAILED, {Recap("c001", "failed", 0, 1)}), kStart);
+  EXPECT_THAT(RenderRecap(view, kStart), HasSubstr("muster run show r-1 --failed\n"));
 }
 
 TEST(RunReport, ValuesAreShownWhereNoDiffShowsThem) {
