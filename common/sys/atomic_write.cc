@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/id.h"
 #include "common/base/status.h"
@@ -52,6 +54,50 @@ absl::Status SyncFolder(const std::string& path) {
   return absl::OkStatus();
 }
 
+// What a file that takes the place of another one gets.
+struct Attributes {
+  mode_t mode = 0;
+  uid_t uid = 0;
+  gid_t gid = 0;
+};
+
+absl::StatusOr<Attributes> NewAttributes(const std::string& path, const WriteOptions& options) {
+  struct stat old = {};
+  const bool replaces = ::lstat(path.c_str(), &old) == 0;
+  if (replaces && S_ISDIR(old.st_mode))
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " is a directory; remove it first if a file should take its place"));
+  const bool keeps = replaces && S_ISREG(old.st_mode);
+  return Attributes{.mode = options.mode.value_or(keeps ? old.st_mode & 07777 : 0644),
+                    .uid = options.uid.value_or(keeps ? old.st_uid : ::geteuid()),
+                    .gid = options.gid.value_or(keeps ? old.st_gid : ::getegid())};
+}
+
+absl::Status SetAndSync(int fd, const Attributes& attributes, const std::string& path) {
+  // The owner first: chown clears the set-id bits that chmod then sets.
+  if ((attributes.uid != ::geteuid() || attributes.gid != ::getegid()) &&
+      ::fchown(fd, attributes.uid, attributes.gid) != 0)
+    return FileError(errno, "setting the owner of", path);
+  if (::fchmod(fd, attributes.mode) != 0) return FileError(errno, "setting the mode of", path);
+  if (::fsync(fd) != 0) return FileError(errno, "syncing", path);
+  return absl::OkStatus();
+}
+
+absl::Status CopyAll(int from, int to, const std::string& path) {
+  // In the kernel where the file systems can; some even share the blocks.
+  for (ssize_t copied = 1; copied > 0;)
+    copied = ::copy_file_range(from, nullptr, to, nullptr, size_t{64} << 20, 0);
+  std::string block(size_t{1} << 20, '\0');
+  while (true) {
+    const ssize_t count = ::read(from, block.data(), block.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return FileError(errno, "reading the new content of", path);
+    if (count == 0) return absl::OkStatus();
+    RETURN_IF_ERROR(
+        WriteAll(to, absl::string_view(block.data(), static_cast<size_t>(count)), path));
+  }
+}
+
 absl::Status Rename(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) {
     if (errno == EISDIR)
@@ -77,36 +123,54 @@ absl::Status FileError(int error, absl::string_view what, const std::string& pat
   return ErrnoStatus(error, absl::StrCat(what, " ", path));
 }
 
-absl::Status WriteFileAtomically(const std::string& path, absl::string_view content,
-                                 const WriteOptions& options) {
-  struct stat old = {};
-  const bool replaces = ::lstat(path.c_str(), &old) == 0;
-  if (replaces && S_ISDIR(old.st_mode))
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, " is a directory; remove it first if a file should take its place"));
-  const bool keeps = replaces && S_ISREG(old.st_mode);
-  const mode_t mode = options.mode.value_or(keeps ? old.st_mode & 07777 : 0644);
-  const uid_t uid = options.uid.value_or(keeps ? old.st_uid : ::geteuid());
-  const gid_t gid = options.gid.value_or(keeps ? old.st_gid : ::getegid());
+namespace {
 
+// `fill` writes the new content to the descriptor it gets.
+absl::Status ReplaceFile(const std::string& path, absl::FunctionRef<absl::Status(int)> fill,
+                         const WriteOptions& options) {
+  ASSIGN_OR_RETURN(const Attributes attributes, NewAttributes(path, options));
   const std::string temporary = TemporaryName(path);
   UniqueFd fd(
       ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd.valid()) return FileError(errno, "creating", path);
   absl::Cleanup remove = [&temporary] { ::unlink(temporary.c_str()); };
 
-  RETURN_IF_ERROR(WriteAll(fd.get(), content, path));
-  // The owner first: chown clears the set-id bits that chmod then sets.
-  if ((uid != ::geteuid() || gid != ::getegid()) && ::fchown(fd.get(), uid, gid) != 0)
-    return FileError(errno, "setting the owner of", path);
-  if (::fchmod(fd.get(), mode) != 0) return FileError(errno, "setting the mode of", path);
-  if (::fsync(fd.get()) != 0) return FileError(errno, "syncing", path);
+  RETURN_IF_ERROR(fill(fd.get()));
+  RETURN_IF_ERROR(SetAndSync(fd.get(), attributes, path));
   // Closed before it is verified or run: an open writer means "text file busy".
   fd.Reset();
   if (options.verify) RETURN_IF_ERROR(options.verify(temporary));
   RETURN_IF_ERROR(Rename(temporary, path));
   std::move(remove).Cancel();
   return SyncFolder(path);
+}
+
+}  // namespace
+
+absl::Status WriteFileAtomically(const std::string& path, absl::string_view content,
+                                 const WriteOptions& options) {
+  return ReplaceFile(
+      path, [&](int fd) { return WriteAll(fd, content, path); }, options);
+}
+
+absl::Status PlaceFile(const std::string& from, const std::string& path,
+                       const WriteOptions& options, bool may_move) {
+  UniqueFd source(::open(from.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!source.valid()) return FileError(errno, "opening", from);
+  struct stat there = {};
+  struct stat folder = {};
+  if (::fstat(source.get(), &there) != 0) return FileError(errno, "reading", from);
+  const bool same_disk =
+      ::stat(Folder(path).c_str(), &folder) == 0 && folder.st_dev == there.st_dev;
+  if (may_move && same_disk && there.st_nlink == 1 && !options.verify) {
+    ASSIGN_OR_RETURN(const Attributes attributes, NewAttributes(path, options));
+    RETURN_IF_ERROR(SetAndSync(source.get(), attributes, path));
+    if (::rename(from.c_str(), path.c_str()) == 0) return SyncFolder(path);
+    // Two mounts of one file system, for instance: what a copy can do, it does.
+    if (errno != EXDEV) return FileError(errno, "replacing", path);
+  }
+  return ReplaceFile(
+      path, [&](int fd) { return CopyAll(source.get(), fd, path); }, options);
 }
 
 absl::Status ReplaceWithSymlink(const std::string& target, const std::string& path) {

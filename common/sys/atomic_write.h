@@ -12,6 +12,11 @@ namespace muster::sys {
 // See FileSystem::WriteAtomically.
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view content,
                                  const WriteOptions& options);
+// The same with the content of the file `from`, which may be too large for memory. `may_move`:
+// `from` itself may become the file, and no byte is copied where both are on one file system;
+// otherwise it stays as it is.
+absl::Status PlaceFile(const std::string& from, const std::string& path,
+                       const WriteOptions& options, bool may_move);
 // See FileSystem::MakeSymlink.
 absl::Status ReplaceWithSymlink(const std::string& target, const std::string& path);
 

@@ -1,0 +1,17 @@
+// Files that are too large to be held in memory.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace muster::sys {
+
+// The digest of a regular file's content in lower-case hex, and that content on the disk: synced
+// when `sync`. NotFound: there is none. `cancelled` is asked now and then; true: Cancelled.
+absl::StatusOr<std::string> Sha256OfFile(const std::string& path, bool sync = false,
+                                         const std::function<bool()>& cancelled = {});
+
+}  // namespace muster::sys

@@ -1,0 +1,69 @@
+#include "common/sys/large_file.h"
+
+#include <sys/stat.h>
+
+#include <gmock/gmock.h>
+
+#include "common/base/digest.h"
+#include "common/sys/atomic_write.h"
+#include "common/sys/file_system.h"
+#include "tests/fakes/status_matchers.h"
+#include "tests/fakes/temp_dir.h"
+
+namespace muster::sys {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class LargeFileTest : public ::testing::Test {
+ protected:
+  std::string Path(const std::string& name) { return dir_.path() + "/" + name; }
+
+  muster::testing::TempDir dir_;
+  RealFileSystem files_;
+  const std::string content_ = std::string(3'000'000, 'x') + "end";
+};
+
+TEST_F(LargeFileTest, Sha256OfFileIsThatOfItsContent) {
+  ASSERT_OK(files_.WriteAtomically(Path("a"), content_, {}));
+  EXPECT_EQ(Sha256OfFile(Path("a"), /*sync=*/true).value(), Sha256Hex(content_));
+  EXPECT_THAT(Sha256OfFile(Path("none")), StatusIs(absl::StatusCode::kNotFound, HasSubstr("none")));
+  EXPECT_THAT(Sha256OfFile(dir_.path()),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a regular file")));
+  EXPECT_THAT(Sha256OfFile(Path("a"), false, [] { return true; }),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("stopped")));
+}
+
+TEST_F(LargeFileTest, PlaceFileCopiesOrMoves) {
+  for (const bool may_move : {false, true}) {
+    ASSERT_OK(files_.WriteAtomically(Path("from"), content_, {}));
+    ASSERT_OK(files_.WriteAtomically(Path("to"), "old", {}));
+    ASSERT_OK(PlaceFile(Path("from"), Path("to"), {.mode = 0600}, may_move));
+    EXPECT_EQ(files_.Read(Path("to")).value(), content_);
+    EXPECT_EQ((*files_.Stat(Path("to")))->mode, 0600u);
+    EXPECT_EQ(files_.Stat(Path("from"))->has_value(), !may_move);
+  }
+  EXPECT_THAT(files_.List(dir_.path()).value(), ElementsAre("to"));
+}
+
+TEST_F(LargeFileTest, PlaceFileLeavesAFileWithSeveralNamesAlone) {
+  ASSERT_OK(files_.WriteAtomically(Path("from"), content_, {}));
+  ASSERT_EQ(::link(Path("from").c_str(), Path("other").c_str()), 0);
+  ASSERT_OK(PlaceFile(Path("from"), Path("to"), {.mode = 0755}, /*may_move=*/true));
+  EXPECT_EQ((*files_.Stat(Path("other")))->mode, 0644u);
+  EXPECT_EQ((*files_.Stat(Path("to")))->mode, 0755u);
+}
+
+TEST_F(LargeFileTest, PlaceFileRefusesDirectoriesAndLeavesNoDebris) {
+  ASSERT_OK(files_.WriteAtomically(Path("from"), content_, {}));
+  ASSERT_OK(files_.MakeDirectory(Path("to"), 0755));
+  for (const bool may_move : {false, true})
+    EXPECT_THAT(PlaceFile(Path("from"), Path("to"), {}, may_move),
+                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is a directory")));
+  EXPECT_THAT(files_.List(dir_.path()).value(), ElementsAre("from", "to"));
+}
+
+}  // namespace
+}  // namespace muster::sys
