@@ -19,6 +19,17 @@ if(MUSTER_SANITIZE)
   add_link_options(-fsanitize=${MUSTER_SANITIZE})
 endif()
 
+# The libraries are instrumented too: libFuzzer sees where an input leads, the sanitizers what it
+# breaks there.
+option(MUSTER_FUZZ "Build the fuzz targets as libFuzzer programs" OFF)
+if(MUSTER_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "MUSTER_FUZZ needs clang: use the preset fuzz")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=fuzzer-no-link,address,undefined)
+endif()
+
 find_program(MUSTER_CCACHE ccache)
 if(MUSTER_CCACHE)
   set(CMAKE_C_COMPILER_LAUNCHER ${MUSTER_CCACHE})

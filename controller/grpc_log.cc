@@ -1,5 +1,6 @@
 #include "controller/grpc_log.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 
 #include "absl/strings/match.h"
@@ -32,7 +33,12 @@ void OnLine(gpr_log_func_args* args) {
 
 }  // namespace
 
-void RouteGrpcLog() { gpr_set_log_function(OnLine); }
+void RouteGrpcLog() {
+  gpr_set_log_function(OnLine);
+  // Protocol Buffers complain of each text that is not UTF-8 without saying whose it is: a node
+  // could fill the log with them.
+  google::protobuf::SetLogHandler(nullptr);
+}
 
 std::string ReadableGrpcLine(absl::string_view line) {
   for (const Meaning& meaning : kMeanings)

@@ -7,7 +7,8 @@
 
 namespace muster::controller {
 
-// From here on gRPC's log lines go to LogWarning() and the like. Call once, after StartLog().
+// From here on gRPC's log lines go to LogWarning() and the like, and those of Protocol Buffers
+// nowhere. Call once, after StartLog().
 void RouteGrpcLog();
 
 // What a line of gRPC means to an administrator; the line itself where that is not known.

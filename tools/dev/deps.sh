@@ -12,10 +12,10 @@ _missing() {  # PACKAGE…
         sed -n 's/^installed //p' | sort -u)
 }
 
-# `deps lint` also installs what only format and lint need.
+# `deps SECTION` also installs what only some verbs need: lint, fuzz.
 verb_deps() {
   local wanted missing sudo=()
-  mapfile -t wanted < <(_packages build; _packages lab; [[ ${1:-} != lint ]] || _packages lint)
+  mapfile -t wanted < <(_packages build; _packages lab; [[ ! ${1:-} ]] || _packages "$1")
   mapfile -t missing < <(_missing "${wanted[@]}")
   ((${#missing[@]})) || return 0
   say "installing ${missing[*]}"

@@ -1,0 +1,44 @@
+# shellcheck shell=bash
+
+# What is too slow for every change, in the order in which it tells most: each part runs, also when
+# one before it failed. FUZZ_SECONDS (default 60) is what each fuzz target gets.
+verb_nightly() {
+  local part failed=() parts=("$@")
+  ((${#parts[@]})) || parts=(asan tsan clang fuzz crash)
+  verb_deps fuzz
+  for part in "${parts[@]}"; do
+    declare -F "_nightly_$part" >/dev/null || die "no part '$part'; there are: asan tsan clang fuzz crash"
+  done
+  for part in "${parts[@]}"; do
+    say "nightly: $part"
+    # A process of its own: `set -e` holds in it, and its `die` ends only the part.
+    "$DEV_CHECKOUT/dev" _nightly "$part" || failed+=("$part")
+  done
+  ((${#failed[@]} == 0)) || die "nightly: failed: ${failed[*]}"
+  say "nightly: all clean: ${parts[*]}"
+}
+
+verb__nightly() { "_nightly_$1"; }
+
+_nightly_asan() { _nightly_preset asan; }
+_nightly_tsan() { _nightly_preset tsan; }
+
+_nightly_preset() {
+  cmake --preset "$1"
+  cmake --build --preset "$1"
+  ctest --preset "$1" --parallel "$(nproc)"
+}
+
+# The compiler is the test: -Wthread-safety -Werror.
+_nightly_clang() {
+  cmake --preset clang
+  cmake --build --preset clang
+}
+
+_nightly_fuzz() { verb_fuzz all "${FUZZ_SECONDS:-60}"; }
+
+# All the moments at which the lab's crash tests may cut something off.
+_nightly_crash() {
+  verb_build release
+  MUSTER_CRASH_MOMENTS=20 ctest --preset release -R '^crash_.*_test$'
+}
