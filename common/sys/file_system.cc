@@ -97,6 +97,20 @@ absl::Status RealFileSystem::WriteAtomically(const std::string& path, const std:
   return WriteFileAtomically(path, content, options);
 }
 
+absl::Status RealFileSystem::WriteToKernel(const std::string& path, const std::string& request) {
+  const UniqueFd fd(
+      ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!fd.valid()) return FileError(errno, "writing to", path);
+  ssize_t written = 0;
+  do {
+    written = ::write(fd.get(), request.data(), request.size());
+  } while (written < 0 && errno == EINTR);
+  if (written < 0) return FileError(errno, "writing to", path);
+  if (static_cast<size_t>(written) == request.size()) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("writing to ", path, ": the kernel took ", written,
+                                          " of ", request.size(), " bytes"));
+}
+
 absl::StatusOr<std::optional<FileStat>> RealFileSystem::Stat(const std::string& path) {
   struct stat info = {};
   if (::lstat(path.c_str(), &info) != 0) {

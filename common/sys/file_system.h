@@ -61,6 +61,9 @@ class FileSystem {
   // a directory is an error. A full or read-only disk leaves the old file and no debris.
   virtual absl::Status WriteAtomically(const std::string& path, const std::string& content,
                                        const WriteOptions& options) = 0;
+  // For files of /proc and /sys, where a write is a request to the kernel: one write(2) of all, to
+  // a file that is there. InvalidArgument: the kernel does not take it.
+  virtual absl::Status WriteToKernel(const std::string& path, const std::string& request) = 0;
   // Of the path itself, not of what a link points to; nullopt when there is nothing.
   virtual absl::StatusOr<std::optional<FileStat>> Stat(const std::string& path) = 0;
   // With its parents, which get 0755; an existing directory is left as it is.
@@ -83,6 +86,7 @@ class RealFileSystem final : public FileSystem {
                                    size_t max_bytes = kMaxReadBytes) override;
   absl::Status WriteAtomically(const std::string& path, const std::string& content,
                                const WriteOptions& options) override;
+  absl::Status WriteToKernel(const std::string& path, const std::string& request) override;
   absl::StatusOr<std::optional<FileStat>> Stat(const std::string& path) override;
   absl::Status MakeDirectory(const std::string& path, mode_t mode) override;
   absl::Status Remove(const std::string& path, bool recursive) override;

@@ -188,6 +188,42 @@ absl::Status PlanBuilder::AddStep(const Task& task, RoleScope& scope, const tmpl
   return FillResource(task, scope, names, step);
 }
 
+template <typename File>
+absl::Status PlanBuilder::PlaceContent(const Content& content, const Task& task, File* file) {
+  const size_t size = content.text.size();
+  if (content.sensitive && size > kMaxSecretContent) {
+    return task.document.Error(task.node, absl::StrCat("a content of ", size,
+                                                       " bytes that holds a "
+                                                       "secret: at most ",
+                                                       kMaxSecretContent));
+  }
+  const size_t limit = inline_bytes_ > kMuchInline ? kMaxInlineThen : kMaxInline;
+  if (size <= limit || content.sensitive) {
+    inline_bytes_ += size;
+    file->set_content(content.text);
+    return absl::OkStatus();
+  }
+  const std::string sha256 = content.sha256.empty() ? Sha256Hex(content.text) : content.sha256;
+  file->set_blob_sha256(sha256);
+  file->set_blob_size(size);
+  out_->blobs.emplace(sha256, content.text);
+  return absl::OkStatus();
+}
+
+// What is small stays where it is.
+template <typename File>
+absl::Status PlanBuilder::PlaceOwnContent(bool sensitive, const Task& task, File* file) {
+  if (file->content().size() <= kMaxInlineThen) {
+    inline_bytes_ += file->content().size();
+    return absl::OkStatus();
+  }
+  Content content;
+  content.text = std::move(*file->mutable_content());
+  content.sensitive = sensitive;
+  file->clear_content();
+  return PlaceContent(content, task, file);
+}
+
 absl::Status PlanBuilder::FillParams(const std::vector<NodeParam>& params, const Task& task,
                                      RoleScope& scope, const tmpl::Scope& names,
                                      google::protobuf::Message* message, v1::Step* step,
@@ -198,7 +234,7 @@ absl::Status PlanBuilder::FillParams(const std::vector<NodeParam>& params, const
       ASSIGN_OR_RETURN(const std::shared_ptr<const Content> content,
                        FindContent(param, task, scope, names));
       if (step->has_file()) {
-        RETURN_IF_ERROR(PlaceContent(*content, task, step));
+        RETURN_IF_ERROR(PlaceContent(*content, task, step->mutable_file()));
         *content_placed = true;
       } else {
         SetBytes(*param.param, content->text, message);
@@ -211,6 +247,9 @@ absl::Status PlanBuilder::FillParams(const std::vector<NodeParam>& params, const
         RETURN_IF_ERROR(FillParams(param.elements[i], task, scope, names,
                                    MutableElement(*param.param, i, message), step, sensitive,
                                    content_placed));
+      }
+      if (const absl::Status twice = CheckElementsDiffer(*param.param, *message); !twice.ok()) {
+        return task.document.Error(param.node, twice.message());
       }
       continue;
     }
@@ -235,15 +274,12 @@ absl::Status PlanBuilder::FillResource(const Task& task, RoleScope& scope, const
   if (step->has_package() && step->package().names().empty()) {
     step->clear_resource();
     step->set_skip_reason("names: the list is empty");
-  } else if (step->has_file() && !content_placed &&
-             step->file().content().size() > kMaxInlineThen) {
-    Content content;
-    content.text = std::move(*step->mutable_file()->mutable_content());
-    content.sensitive = sensitive;
-    step->mutable_file()->clear_content();
-    return PlaceContent(content, task, step);
-  } else if (step->has_file()) {
-    inline_bytes_ += step->file().content().size();
+  } else if (step->has_file() && !content_placed) {
+    return PlaceOwnContent(sensitive, task, step->mutable_file());
+  } else if (step->has_files_in()) {
+    for (v1::FileSetEntry& file : *step->mutable_files_in()->mutable_files()) {
+      RETURN_IF_ERROR(PlaceOwnContent(sensitive, task, &file));
+    }
   }
   return absl::OkStatus();
 }
@@ -280,27 +316,6 @@ absl::StatusOr<std::shared_ptr<const Content>> PlanBuilder::FindContent(const No
   content->sha256 = Sha256Hex(content->text);
   if (key.has_value()) cache_.emplace(*key, content);
   return std::shared_ptr<const Content>(std::move(content));
-}
-
-absl::Status PlanBuilder::PlaceContent(const Content& content, const Task& task, v1::Step* step) {
-  const size_t size = content.text.size();
-  if (content.sensitive && size > kMaxSecretContent) {
-    return task.document.Error(task.node, absl::StrCat("a content of ", size,
-                                                       " bytes that holds a "
-                                                       "secret: at most ",
-                                                       kMaxSecretContent));
-  }
-  const size_t limit = inline_bytes_ > kMuchInline ? kMaxInlineThen : kMaxInline;
-  if (size <= limit || content.sensitive) {
-    inline_bytes_ += size;
-    step->mutable_file()->set_content(content.text);
-    return absl::OkStatus();
-  }
-  const std::string sha256 = content.sha256.empty() ? Sha256Hex(content.text) : content.sha256;
-  step->mutable_file()->set_blob_sha256(sha256);
-  step->mutable_file()->set_blob_size(size);
-  out_->blobs.emplace(sha256, content.text);
-  return absl::OkStatus();
 }
 
 }  // namespace muster::controller::playbook

@@ -61,7 +61,11 @@ class PlanBuilder {
   absl::StatusOr<std::shared_ptr<const Content>> FindContent(const NodeParam& param,
                                                              const Task& task, RoleScope& scope,
                                                              const tmpl::Scope& names);
-  absl::Status PlaceContent(const Content& content, const Task& task, v1::Step* step);
+  // Puts a content into `file`, a FileResource or an entry of a set, or beside the plan.
+  template <typename File>
+  absl::Status PlaceContent(const Content& content, const Task& task, File* file);
+  template <typename File>
+  absl::Status PlaceOwnContent(bool sensitive, const Task& task, File* file);
   std::string UniqueId(const std::string& id);
   bool Add(const absl::Status& status);
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "controller/playbook/schema_sets.h"
 
 namespace muster::controller::playbook {
 namespace {
@@ -102,6 +103,41 @@ std::string CheckCommand(const Given& given) {
   const std::vector<const char*> keys = {"creates", "unless", "changes"};
   if (given.in_handler()) return AtMostOne(given, keys);
   return ExactlyOne(given, keys, ": false, so that a second apply can change nothing");
+}
+
+// The first of `keys` that makes no sense when the thing is to go.
+std::string OnlyWhenPresent(const Given& given, const std::vector<const char*>& keys) {
+  if (given.Text("state") != "absent") return "";
+  for (const char* key : keys) {
+    if (given.Has(key)) return absl::StrCat("has '", key, "', but its state is absent");
+  }
+  return "";
+}
+
+std::string CheckLine(const Given& given) {
+  if (given.CertainlyPresent() && !given.Has("line")) return "lacks 'line'";
+  if (!given.Has("line") && !given.Has("match") && !given.Has("key")) {
+    return "lacks one of line, match or key (which lines go)";
+  }
+  const std::string wrong = OnlyWhenPresent(given, {"insert_after", "create"});
+  return wrong.empty() ? AtMostOne(given, {"match", "key"}) : wrong;
+}
+
+std::string CheckSysctl(const Given& given) {
+  if (given.CertainlyPresent() && !given.Has("value")) return "lacks 'value'";
+  const std::string key = given.Text("key").value_or("a.b");
+  if (key.find_first_of("./") == std::string::npos) {
+    return absl::StrCat("has the key '", key, "' without its folder, such as vm.", key);
+  }
+  return OnlyWhenPresent(given, {"value"});
+}
+
+std::string CheckKernelModule(const Given& given) { return OnlyWhenPresent(given, {"parameters"}); }
+
+std::string CheckFilesIn(const Given& given) {
+  if (given.Has("keep") && !given.Has("purge"))
+    return "has 'keep', which only says what purge spares";
+  return "";
 }
 
 }  // namespace
@@ -215,6 +251,43 @@ const std::vector<ResourceType>& ResourceTypes() {
         {"retry_delay", Type::kDuration, "retry_delay"}},
        CheckCommand},
       {"hostname", {{"name", Type::kText, "name", true}}, nullptr},
+      {"line",
+       {{"path", Type::kPath, "path", true},
+        {"state", Type::kWord, "state"},
+        {"line", Type::kText, "line", false, true},
+        {"match", Type::kRegex, "match"},
+        {"key", Type::kText, "key"},
+        {"insert_after", Type::kRegex, "insert_after"},
+        {"create", Type::kBool, "create"},
+        {"validate", Type::kValidate, "validate"}},
+       CheckLine},
+      {"sysctl",
+       {{"key", Type::kText, "key", true},
+        {"value", Type::kText, "value"},
+        {"state", Type::kWord, "state"}},
+       CheckSysctl},
+      {"kernel_module",
+       {{"name", Type::kText, "name", true},
+        {"state", Type::kWord, "state"},
+        {"parameters", Type::kTextList, "parameters"}},
+       CheckKernelModule},
+      {"mount", MountParams(), CheckMount},
+      {"sysctls",
+       {{"name", Type::kFileName, "name", true}, {"values", Type::kTextMap, "values", true}},
+       nullptr},
+      {"mounts",
+       {{"name", Type::kFileName, "name", true},
+        {"mounts", Type::kMapList, "mounts", true, false, MountParams(), CheckMountEntry, true}},
+       nullptr},
+      {"files_in",
+       {{"path", Type::kPath, "path", true},
+        {"files", Type::kMapList, "files", true, false, FileEntryParams(), CheckFileEntry, true},
+        {"owner", Type::kText, "owner"},
+        {"group", Type::kText, "group"},
+        {"mode", Type::kMode, "mode"},
+        {"purge", Type::kBool, "purge"},
+        {"keep", Type::kTextList, "keep"}},
+       CheckFilesIn},
   };
   return *kTypes;
 }

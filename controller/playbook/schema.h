@@ -20,6 +20,8 @@ namespace muster::controller::playbook {
 enum class ParamType {
   kText,
   kPath,      // text that begins with "/", or empty where it is not required
+  kFileName,  // text: one name in a folder
+  kRegex,     // RE2
   kUnitName,  // text with a suffix: "munge.service"
   kWord,      // one of the enum's values, in lower case
   kBool,
@@ -38,13 +40,20 @@ enum class ParamType {
   kMapList,       // maps with the keys of Param::elements; a single map counts as a list of one
 };
 
+class Given;
+// What is wrong with the parameters together, "" when nothing is. nullptr: no such rule.
+using ParamsCheck = std::string (*)(const Given& given);
+
 struct Param {
   const char* key;
   ParamType type;
   const char* field;  // of the resource's message
   bool required = false;
   bool takes_secret = false;
-  std::vector<Param> elements = {};  // of kMapList: what each of its maps can say
+  // Of kMapList: what each of its maps can say, and what more is to be said of one.
+  std::vector<Param> elements = {};
+  ParamsCheck check_element = nullptr;
+  bool elements_differ = false;  // no two have the same value of the first of `elements`
 };
 
 // nullptr when there is no such key.
@@ -70,8 +79,7 @@ class Given {
 struct ResourceType {
   const char* key;  // in the playbook, and the field of Step
   std::vector<Param> params;
-  // What is wrong with the parameters together, "" when nothing is. May be nullptr.
-  std::string (*check)(const Given& given);
+  ParamsCheck check;
 };
 
 const std::vector<ResourceType>& ResourceTypes();
@@ -91,6 +99,9 @@ google::protobuf::Message* AddElement(const Param& param, google::protobuf::Mess
 // The one at `index` of those that are there.
 google::protobuf::Message* MutableElement(const Param& param, size_t index,
                                           google::protobuf::Message* resource);
+
+// InvalidArgument names the second of two elements that must differ.
+absl::Status CheckElementsDiffer(const Param& param, const google::protobuf::Message& resource);
 
 // The message of `step`'s resource, made if needed. REQUIRES: `step` is a muster.v1.Step.
 google::protobuf::Message* MutableResource(const ResourceType& type,

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
+#include <re2/re2.h>
 #include <nlohmann/json.hpp>
 
 #include "absl/algorithm/container.h"
@@ -19,6 +21,7 @@
 #include "absl/time/time.h"
 #include "common/base/nearest_word.h"
 #include "common/base/status.h"
+#include "controller/playbook/given.h"
 #include "controller/playbook/schema.h"
 
 namespace muster::controller::playbook {
@@ -99,6 +102,14 @@ absl::Status SetTexts(const Param& param, const std::vector<std::string>& texts,
   return absl::OkStatus();
 }
 
+absl::Status CheckRegex(const Param& param, const std::string& text) {
+  RE2::Options options;
+  options.set_log_errors(false);
+  const RE2 regex(text, options);
+  if (regex.ok()) return absl::OkStatus();
+  return Wrong(param, absl::StrCat("a regular expression of RE2: ", regex.error()));
+}
+
 absl::Status SetText(const Param& param, const Value& value, pb::Message* resource,
                      bool* sensitive) {
   ASSIGN_OR_RETURN(std::string text, ToText(param, value, sensitive));
@@ -109,6 +120,11 @@ absl::Status SetText(const Param& param, const Value& value, pb::Message* resour
   if (param.type == ParamType::kUnitName && !absl::StrContains(text, '.')) {
     return Wrong(param, absl::StrCat("a unit with its suffix: '", text, ".service'?"));
   }
+  if (param.type == ParamType::kFileName &&
+      (text == "." || text == ".." || absl::StrContains(text, "/"))) {
+    return Wrong(param, absl::StrCat("one name without '/', not '", text, "'"));
+  }
+  if (param.type == ParamType::kRegex) RETURN_IF_ERROR(CheckRegex(param, text));
   SetBytes(param, text, resource);
   return absl::OkStatus();
 }
@@ -279,12 +295,15 @@ absl::Status SetElement(const Param& param, const Value& value, pb::Message* ele
     }
     RETURN_IF_ERROR(SetField(*row, part, element, sensitive));
   }
+  const auto wrong = [&param](absl::string_view what) {
+    return absl::InvalidArgumentError(absl::StrCat("an entry of '", param.key, "' ", what));
+  };
+  const GivenValues given(value);
   for (const Param& row : param.elements) {
-    if (!row.required || (value.contains(row.key) && !value.at(row.key).is_null())) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("an entry of '", param.key, "' lacks '", row.key, "'"));
+    if (row.required && !given.Has(row.key)) return wrong(absl::StrCat("lacks '", row.key, "'"));
   }
-  return absl::OkStatus();
+  const std::string why = param.check_element == nullptr ? "" : param.check_element(given);
+  return why.empty() ? absl::OkStatus() : wrong(why);
 }
 
 absl::Status SetMapList(const Param& param, const Value& value, pb::Message* resource,
@@ -295,10 +314,25 @@ absl::Status SetMapList(const Param& param, const Value& value, pb::Message* res
   for (const Value& element : value) {
     RETURN_IF_ERROR(SetElement(param, element, AddElement(param, resource), sensitive));
   }
-  return absl::OkStatus();
+  return CheckElementsDiffer(param, *resource);
 }
 
 }  // namespace
+
+absl::Status CheckElementsDiffer(const Param& param, const pb::Message& resource) {
+  if (!param.elements_differ) return absl::OkStatus();
+  const pb::FieldDescriptor& list = Field(param, resource);
+  const Param& key = param.elements.front();
+  std::set<std::string> seen;
+  for (int i = 0; i < resource.GetReflection()->FieldSize(resource, &list); ++i) {
+    const pb::Message& element = resource.GetReflection()->GetRepeatedMessage(resource, &list, i);
+    const std::string text = element.GetReflection()->GetString(element, &Field(key, element));
+    if (seen.insert(text).second) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", param.key, "' has a second entry with ", key.key, " '", text, "'"));
+  }
+  return absl::OkStatus();
+}
 
 pb::Message* AddElement(const Param& param, pb::Message* resource) {
   return resource->GetReflection()->AddMessage(resource, &Field(param, *resource));
@@ -324,6 +358,8 @@ absl::Status SetField(const Param& param, const Value& value, pb::Message* resou
   switch (param.type) {
     case ParamType::kText:
     case ParamType::kPath:
+    case ParamType::kFileName:
+    case ParamType::kRegex:
     case ParamType::kUnitName:
       return SetText(param, value, resource, sensitive);
     case ParamType::kWord:

@@ -1,8 +1,6 @@
 #include "controller/playbook/task_reader.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -11,6 +9,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/nearest_word.h"
 #include "common/yaml/map_reader.h"
+#include "controller/playbook/param_reader.h"
 #include "controller/playbook/words.h"
 #include "muster/v1/plan.pb.h"
 
@@ -33,57 +32,13 @@ std::vector<std::string> TaskKeys() {
   return keys;
 }
 
-// Numbers and booleans keep their YAML type; everything else is taken as it was written.
-Scalars ScalarsOf(ParamType type) {
-  switch (type) {
-    case ParamType::kBool:
-    case ParamType::kFalse:
-    case ParamType::kNumber:
-    case ParamType::kMode:
-    case ParamType::kMapList:
-      return Scalars::kTyped;
-    default:
-      return Scalars::kText;
-  }
-}
-
 std::vector<std::string> HandlerNames(const Role& role) {
   std::vector<std::string> names;
   for (const Task& handler : role.handlers) names.push_back(handler.name_text);
   return names;
 }
 
-template <typename T>
-std::vector<std::string> KeysOf(const std::map<std::string, T, std::less<>>& map) {
-  std::vector<std::string> keys;
-  for (const auto& [key, value] : map) keys.push_back(key);
-  return keys;
-}
-
 }  // namespace
-
-class GivenParams final : public Given {
- public:
-  explicit GivenParams(bool in_handler) : in_handler_(in_handler) {}
-
-  void Add(const std::string& key, const ValueTemplate& value) { values_.emplace(key, value); }
-
-  bool Has(absl::string_view key) const override { return values_.find(key) != values_.end(); }
-  bool IsConstant(absl::string_view key) const override {
-    return values_.find(key)->second.constant();
-  }
-  std::optional<std::string> Text(absl::string_view key) const override {
-    const auto found = values_.find(key);
-    if (found == values_.end()) return "";
-    if (!found->second.constant()) return std::nullopt;
-    return ConstantText(found->second);
-  }
-  bool in_handler() const override { return in_handler_; }
-
- private:
-  std::map<std::string, ValueTemplate, std::less<>> values_;
-  const bool in_handler_;
-};
 
 bool ReadWords(const yaml::Document& document, const yaml::Node& node, absl::string_view what,
                std::vector<std::string>* out, ErrorList* errors) {
@@ -312,108 +267,15 @@ void TaskReader::ReadResource(const yaml::Entry& entry, bool handler, Task* task
     return;
   }
   auto prototype = std::make_shared<v1::Step>();
-  GivenParams given(handler);
-  if (!ReadParams(document, entry.value, absl::StrCat("'", type.key, "'"), type.params,
-                  MutableResource(type, prototype.get()), &given, &task->params)) {
-    return;  // what follows may only be a consequence
-  }
-  for (const Param& param : type.params) {
-    if (!param.required || given.Has(param.key)) continue;
-    errors_->Add(
-        document.Error(entry.key_mark, absl::StrCat("'", type.key, "' lacks '", param.key, "'")));
-    return;
-  }
-  const std::string wrong = type.check == nullptr ? "" : type.check(given);
-  if (!wrong.empty()) {
-    errors_->Add(document.Error(entry.key_mark, absl::StrCat("'", type.key, "' ", wrong)));
-  }
-  if (handler && prototype->has_command() && !given.Has("creates") && !given.Has("unless") &&
-      !given.Has("changes")) {
+  ParamReader(document, site_, folder_, *role_, handler, errors_)
+      .Read(entry.value, entry.key_mark, absl::StrCat("'", type.key, "'"), type.params, type.check,
+            MutableResource(type, prototype.get()), &task->params);
+  const auto lacks = [&entry](const char* key) { return entry.value.Find(key) == nullptr; };
+  if (handler && prototype->has_command() && lacks("creates") && lacks("unless") &&
+      lacks("changes")) {
     prototype->mutable_command()->set_always(true);
   }
   task->prototype = std::move(prototype);
-}
-
-bool TaskReader::ReadParams(const yaml::Document& document, const yaml::Node& map,
-                            absl::string_view what, const std::vector<Param>& params,
-                            google::protobuf::Message* message, GivenParams* given,
-                            std::vector<NodeParam>* depending) {
-  bool good = CheckKeys(document, map, what, KeysOf(params), errors_);
-  bool sensitive = false;
-  for (const yaml::Entry& row : map.entries()) {
-    const Param* param = FindParam(params, row.key);
-    if (param == nullptr) continue;
-    if (row.value.IsNull()) {
-      good = errors_->Add(document.Error(
-          row.value, absl::StrCat("'", row.key, "' is empty: give it a value or remove it")));
-      continue;
-    }
-    if (param->type == ParamType::kMapList && !row.value.IsScalar()) {
-      given->Add(row.key, ValueTemplate());
-      if (!ReadMapList(document, row.value, *param, message, depending)) good = false;
-      continue;
-    }
-    absl::StatusOr<ValueTemplate> value =
-        ValueTemplate::FromYaml(document, row.value, ScalarsOf(param->type));
-    if (!errors_->Add(value.status())) {
-      good = false;
-      continue;
-    }
-    given->Add(row.key, *value);
-    if (!value->constant()) {
-      depending->push_back({param, *std::move(value), row.value});
-    } else if (param->type == ParamType::kTemplateFile || param->type == ParamType::kRoleFile) {
-      CheckRoleFile(document, *param, row.value, ConstantText(*value).value_or(""));
-      depending->push_back({param, *std::move(value), row.value});
-    } else if (const absl::Status set = SetField(*param, value->value(), message, &sensitive);
-               !set.ok()) {
-      good = errors_->Add(document.Error(row.value, set.message()));
-    }
-  }
-  return good;
-}
-
-bool TaskReader::ReadMapList(const yaml::Document& document, const yaml::Node& list,
-                             const Param& param, google::protobuf::Message* message,
-                             std::vector<NodeParam>* depending) {
-  const std::vector<yaml::Node> one = {list};
-  const std::string what = absl::StrCat("an entry of '", param.key, "'");
-  NodeParam rest{&param, ValueTemplate(), list};
-  bool good = true, depends = false;
-  for (const yaml::Node& item : list.IsMap() ? one : list.items()) {
-    if (!item.IsMap()) {
-      good = errors_->Add(document.Error(
-          item, absl::StrCat(what, " is a map (", absl::StrJoin(KeysOf(param.elements), ", "),
-                             "), not ", yaml::KindName(item.kind()))));
-      continue;
-    }
-    GivenParams given(/*in_handler=*/false);
-    std::vector<NodeParam>& of_node = rest.elements.emplace_back();
-    if (!ReadParams(document, item, what, param.elements, AddElement(param, message), &given,
-                    &of_node)) {
-      good = false;
-      continue;
-    }
-    depends = depends || !of_node.empty();
-    for (const Param& row : param.elements) {
-      if (!row.required || given.Has(row.key)) continue;
-      good = errors_->Add(document.Error(item, absl::StrCat(what, " lacks '", row.key, "'")));
-    }
-  }
-  if (depends) depending->push_back(std::move(rest));
-  return good;
-}
-
-void TaskReader::CheckRoleFile(const yaml::Document& document, const Param& param,
-                               const yaml::Node& node, const std::string& name) {
-  const bool is_template = param.type == ParamType::kTemplateFile;
-  const std::vector<std::string> known =
-      is_template ? KeysOf(role_->templates) : KeysOf(role_->files);
-  if (std::find(known.begin(), known.end(), name) != known.end()) return;
-  // A template that does not parse has been reported already.
-  const std::string path = absl::StrCat(folder_, is_template ? "templates/" : "files/", name);
-  if (site_.find(path) != site_.end()) return;
-  errors_->Add(document.Error(node, absl::StrCat("no file ", path, DidYouMean(name, known))));
 }
 
 }  // namespace muster::controller::playbook

@@ -13,13 +13,7 @@
 #include "controller/playbook/model.h"
 #include "controller/playbook/site_files.h"
 
-namespace google::protobuf {
-class Message;
-}
-
 namespace muster::controller::playbook {
-
-class GivenParams;
 
 // Reads the words of `tags:`, `notify:`, `needs:`: one or a list.
 bool ReadWords(const yaml::Document& document, const yaml::Node& node, absl::string_view what,
@@ -55,15 +49,6 @@ class TaskReader {
   void ReadLoop(const yaml::Node& node, Task* task);
   void ReadNotify(const yaml::Node& node, Task* task);
   void ReadResource(const yaml::Entry& entry, bool handler, Task* task);
-  // Sets the fields that are the same on every node and appends the others to *depending. `what`
-  // names the map in errors: "'file'". False when anything was wrong.
-  bool ReadParams(const yaml::Document& document, const yaml::Node& map, absl::string_view what,
-                  const std::vector<Param>& params, google::protobuf::Message* message,
-                  GivenParams* given, std::vector<NodeParam>* depending);
-  bool ReadMapList(const yaml::Document& document, const yaml::Node& list, const Param& param,
-                   google::protobuf::Message* message, std::vector<NodeParam>* depending);
-  void CheckRoleFile(const yaml::Document& document, const Param& param, const yaml::Node& node,
-                     const std::string& name);
 
   const FileTree& site_;
   const std::string folder_;

@@ -1,6 +1,8 @@
 #include "controller/run/plan_finish.h"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include <google/protobuf/io/coded_stream.h>
@@ -29,25 +31,42 @@ std::string SerializeDeterministically(const v1::Plan& plan) {
   return out;
 }
 
-// The files whose contents may lie in the blob store: those without secrets.
-std::vector<v1::FileResource*> MovableFiles(v1::Plan& plan) {
-  std::vector<v1::FileResource*> files;
+using Blobs = std::map<std::string, std::string>;
+
+// A content that may lie in the blob store.
+struct Movable {
+  size_t size = 0;
+  std::function<void(Blobs&)> move;
+};
+
+// `File` is a FileResource or an entry of a set.
+template <typename File>
+Movable MovableFrom(File& file) {
+  return {file.content().size(), [&file](Blobs& blobs) {
+            const std::string sha256 = Sha256Hex(file.content());
+            file.set_blob_sha256(sha256);
+            file.set_blob_size(file.content().size());
+            blobs[sha256] = std::move(*file.mutable_content());
+            file.clear_content();
+          }};
+}
+
+// All contents without secrets.
+std::vector<Movable> MovableContents(v1::Plan& plan) {
+  std::vector<Movable> contents;
   for (v1::RolePlan& role : *plan.mutable_roles()) {
     for (auto* steps : {role.mutable_steps(), role.mutable_handlers()}) {
       for (v1::Step& step : *steps) {
-        if (step.has_file() && !step.sensitive()) files.push_back(step.mutable_file());
+        if (step.sensitive()) continue;
+        if (step.has_file()) contents.push_back(MovableFrom(*step.mutable_file()));
+        if (!step.has_files_in()) continue;
+        for (v1::FileSetEntry& file : *step.mutable_files_in()->mutable_files()) {
+          contents.push_back(MovableFrom(file));
+        }
       }
     }
   }
-  return files;
-}
-
-void MoveToBlob(v1::FileResource& file, std::map<std::string, std::string>& blobs) {
-  const std::string sha256 = Sha256Hex(file.content());
-  file.set_blob_sha256(sha256);
-  file.set_blob_size(file.content().size());
-  blobs[sha256] = std::move(*file.mutable_content());
-  file.clear_content();
+  return contents;
 }
 
 }  // namespace
@@ -82,13 +101,12 @@ absl::Status FinishPlan(const PlanIdentity& identity, v1::Plan& plan,
   plan.clear_digest();
   size_t size = plan.ByteSizeLong();
   if (size > kMaxPlanBytes) {
-    std::vector<v1::FileResource*> files = MovableFiles(plan);
-    std::sort(files.begin(), files.end(), [](const auto* a, const auto* b) {
-      return a->content().size() > b->content().size();
-    });
-    for (v1::FileResource* file : files) {
-      if (size <= kMaxPlanBytes || file->content().size() < kMinBlobBytes) break;
-      MoveToBlob(*file, blobs);
+    std::vector<Movable> contents = MovableContents(plan);
+    std::sort(contents.begin(), contents.end(),
+              [](const Movable& a, const Movable& b) { return a.size > b.size; });
+    for (const Movable& content : contents) {
+      if (size <= kMaxPlanBytes || content.size < kMinBlobBytes) break;
+      content.move(blobs);
       size = plan.ByteSizeLong();
     }
   }

@@ -81,6 +81,15 @@ class FakeFileSystem final : public sys::FileSystem {
     return absl::OkStatus();
   }
 
+  absl::Status WriteToKernel(const std::string& path, const std::string& request) override {
+    if (const absl::Status failure = FailureOf(path); !failure.ok()) return failure;
+    const auto it = nodes_.find(path);
+    if (it == nodes_.end()) return Absent("writing to", path);
+    it->second.content = absl::StrCat(request, "\n");  // as the kernel shows it
+    log_.push_back(absl::StrCat("kernel ", path));
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<std::optional<sys::FileStat>> Stat(const std::string& path) override {
     const auto it = nodes_.find(path);
     if (it == nodes_.end()) return std::optional<sys::FileStat>();

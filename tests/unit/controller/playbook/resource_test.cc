@@ -88,6 +88,44 @@ const Row kRows[] = {
      "command { argv: 'scontrol' argv: 'ping' changes_nothing: true }"},
     {"CommandThatCreates", "command: {argv: [mkfs, /dev/x], creates: /mnt/x}",
      "command { argv: 'mkfs' argv: '/dev/x' creates: '/mnt/x' }"},
+    {"Line",
+     "line: {path: /etc/a, line: \"a={{ cluster }}\", match: '^a=', insert_after: '^b', create: "
+     "true, "
+     "validate: [test, -s, \"%s\"]}",
+     "line { path: '/etc/a' line: 'a=hpc1' match: '^a=' insert_after: '^b' create: true "
+     "validate: 'test' validate: '-s' validate: '%s' }"},
+    {"LineGone", "line: {path: /etc/a, key: Port, state: absent}",
+     "line { path: '/etc/a' state: PRESENCE_ABSENT key: 'Port' }"},
+    {"Sysctl", "sysctl: {key: vm.swappiness, value: 10, state: present}",
+     "sysctl { key: 'vm.swappiness' value: '10' state: PRESENCE_PRESENT }"},
+    {"KernelModule", "kernel_module: {name: nvidia, parameters: [a=1, b], state: loaded}",
+     "kernel_module { name: 'nvidia' state: KERNEL_MODULE_STATE_LOADED parameters: 'a=1' "
+     "parameters: 'b' }"},
+    {"Mount",
+     "mount: {path: /home, source: 'n:/h', type: nfs4, options: [ro, hard], state: defined, "
+     "after: a.service}",
+     "mount { path: '/home' source: 'n:/h' fs_type: 'nfs4' options: 'ro' options: 'hard' "
+     "state: MOUNT_STATE_DEFINED after: 'a.service' }"},
+    {"Sysctls", "sysctls: {name: net, values: {a.b: 1, c.d: \"{{ cluster }}\"}}",
+     "sysctls { name: 'net' values { key: 'a.b' value: '1' } values { key: 'c.d' value: 'hpc1' } "
+     "}"},
+    {"Mounts",
+     "mounts: {name: s, mounts: [{path: /a, source: tmpfs, type: tmpfs}, "
+     "{path: \"/{{ cluster }}\", source: s, type: t, options: [x]}]}",
+     "mounts { name: 's' mounts { path: '/a' source: 'tmpfs' fs_type: 'tmpfs' } "
+     "mounts { path: '/hpc1' source: 's' fs_type: 't' options: 'x' } }"},
+    {"MountsOfAVariable",
+     "mounts: {name: s, mounts: \"{{ [{'path': '/a', 'source': 's', 'type': 't'}] }}\"}",
+     "mounts { name: 's' mounts { path: '/a' source: 's' fs_type: 't' } }"},
+    {"NoMounts", "mounts: {name: s, mounts: []}", "mounts { name: 's' }"},
+    {"FilesIn",
+     "files_in: {path: /d, files: [{name: a, content: x}, {name: b, template: motd.j2}, "
+     "{name: c, source: slurm.asc}], owner: root, group: adm, mode: \"0640\", purge: true, "
+     "keep: 'k*'}",
+     "files_in { path: '/d' files { name: 'a' content: 'x' } files { name: 'b' content: 'on "
+     "c001\\n' } "
+     "files { name: 'c' content: 'KEY' } owner: 'root' group: 'adm' mode: 416 purge: true "
+     "keep: 'k*' }"},
     {"Hostname", "hostname: {name: \"{{ node.name }}\"}", "hostname { name: 'c001' }"},
 };
 

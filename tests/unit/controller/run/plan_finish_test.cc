@@ -70,6 +70,20 @@ TEST(FinishPlan, MovesTheLargestContentsOutUntilItFits) {
   EXPECT_EQ(plan.roles(0).steps(1).file().content().size(), size_t{2} << 20);
 }
 
+TEST(FinishPlan, MovesContentsOutOfASetToo) {
+  v1::Plan plan;
+  v1::FileSetResource& set = *plan.add_roles()->add_steps()->mutable_files_in();
+  set.add_files()->set_content(std::string(100, 's'));
+  set.add_files()->set_content(std::string(size_t{4} << 20, 'l'));
+  std::map<std::string, std::string> blobs;
+  ASSERT_OK(FinishPlan(kIdentity, plan, blobs));
+  ASSERT_EQ(blobs.size(), 1u);
+  EXPECT_EQ(set.files(0).content().size(), 100u);
+  EXPECT_EQ(set.files(1).content(), "");
+  EXPECT_EQ(set.files(1).blob_size(), uint64_t{4} << 20);
+  EXPECT_EQ(set.files(1).blob_sha256(), blobs.begin()->first);
+}
+
 TEST(FinishPlan, ASecretNeverBecomesABlob) {
   v1::Plan plan;
   AddFile(plan, 2 << 20, 'l');
