@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
 #include "cli/context.h"
+#include "cli/help_topics.h"
 #include "cli/verbs.h"
 #include "common/base/status.h"
 #include "muster/v1/node.grpc.pb.h"
@@ -84,6 +85,7 @@ std::vector<std::string> Values(Context& context, const std::string& kind) {
   if (kind == "NODE" || kind == "NODES") return NodeNames(context);
   if (kind == "RUN") return RunIds(context);
   if (kind == "FORMAT") return {"table", "json", "yaml"};
+  if (kind == "TOPIC") return HelpTopics();
   if (kind == "SHELL") return {"bash", "zsh", "fish"};
   return {};  // the shell offers files
 }

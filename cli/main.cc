@@ -17,8 +17,8 @@ namespace {
 
 // In the order of --help.
 constexpr void (*kNouns[])(CLI::App&, Context&) = {
-    AddInit, AddStatus, AddInventory, AddToken, AddNode,       AddApply,
-    AddRun,  AddSecret, AddUser,      AddAudit, AddCompletion,
+    AddInit, AddStatus, AddInventory, AddToken, AddNode, AddApply,
+    AddRun,  AddSecret, AddUser,      AddAudit, AddHelp, AddCompletion,
 };
 
 // The verb that the command line leads to.

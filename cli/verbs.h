@@ -15,6 +15,7 @@ struct Context;
 void AddApply(CLI::App& app, Context& context);
 void AddAudit(CLI::App& app, Context& context);
 void AddCompletion(CLI::App& app, Context& context);
+void AddHelp(CLI::App& app, Context& context);
 void AddInit(CLI::App& app, Context& context);
 void AddInventory(CLI::App& app, Context& context);
 void AddNode(CLI::App& app, Context& context);
