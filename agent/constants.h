@@ -9,7 +9,7 @@ inline constexpr char kDefaultStateDirectory[] = "/var/lib/muster";
 inline constexpr char kServiceUnit[] = "muster-agent.service";
 
 // How often the main thread looks at the others, pings the watchdog and renews the status line.
-inline constexpr absl::Duration kSupervisionInterval = absl::Seconds(1);
+inline constexpr absl::Duration kSupervisionInterval = absl::Seconds(2);
 // A thread that has not shown itself for so long hangs: the watchdog is no longer pinged, and
 // systemd restarts the agent. Above every wait that a healthy thread makes (a renewal call, a
 // slow disk).

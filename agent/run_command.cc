@@ -13,8 +13,10 @@
 #include "agent/constants.h"
 #include "agent/engine/engine.h"
 #include "agent/facts/gather.h"
+#include "agent/facts/probe.h"
 #include "agent/flags.h"
 #include "agent/log.h"
+#include "agent/memory.h"
 #include "agent/resources/types.h"
 #include "agent/service_notify.h"
 #include "agent/session/blob_fetcher.h"
@@ -59,6 +61,7 @@ bool AwaitSignal(absl::Duration patience) {
 // Watches over the threads until a signal comes. False: the agent must be started anew.
 bool Supervise(const Engine& engine, const Session& session, const Journal& journal,
                ServiceNotify& notify, Clock& clock) {
+  MemoryKeeper memory;
   while (!AwaitSignal(kSupervisionInterval)) {
     if (journal.broken()) {
       LogError("the journal's disk failed; starting anew to read what is on it");
@@ -71,6 +74,10 @@ bool Supervise(const Engine& engine, const Session& session, const Journal& jour
     const std::string plan = engine.active_plan_id();
     notify.Status(absl::StrCat(session.status_text(),
                                plan.empty() ? "" : absl::StrCat("; running plan ", plan)));
+    if (memory.Look(plan.empty(), ResidentBytes())) {
+      ReturnMemory();
+      memory.Returned(ResidentBytes());
+    }
   }
   return true;
 }
@@ -142,6 +149,8 @@ absl::StatusOr<int> Run(const Flags& flags) {
 }  // namespace
 
 int RunCommand(const Flags& flags) {
+  KeepMemorySmall();
+  KeepHwlocSmall();
   // Before any thread: all of them inherit it, and the main thread alone waits for signals.
   const sigset_t signals = StopSignals();
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);

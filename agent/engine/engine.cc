@@ -12,6 +12,9 @@
 namespace muster::agent {
 namespace {
 
+// A plan ends it at once; this is how often an idle engine shows that it lives.
+constexpr absl::Duration kIdleWait = absl::Seconds(10);
+
 uint32_t StepsThrough(const ActivePlan& plan) {
   uint32_t through = 0;
   for (const v1::RolePlan& role : plan.plan->roles()) {
@@ -86,7 +89,7 @@ void Engine::Loop() {
     SayAlive();
     const std::optional<ActivePlan> plan = journal_.NextPlan();
     if (!plan.has_value()) {
-      Wait(absl::Seconds(1));
+      Wait(kIdleWait);
       continue;
     }
     const absl::Status status = RunNext(*plan);

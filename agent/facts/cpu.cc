@@ -2,6 +2,7 @@
 #include <hwloc.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 
 #include "agent/facts/probe.h"
@@ -19,6 +20,8 @@ uint32_t Count(hwloc_topology_t topology, hwloc_obj_type_t type) {
 }
 
 }  // namespace
+
+void KeepHwlocSmall() { ::setenv("HWLOC_PLUGINS_PATH", "/nonexistent", /*overwrite=*/1); }
 
 absl::Status ProbeCpu(const ProbeContext& context, v1::Facts& facts) {
   hwloc_topology_t raw = nullptr;

@@ -35,6 +35,11 @@ struct Probe {
 // Every probe, in the order of the fields of v1::Facts.
 const std::vector<Probe>& AllProbes();
 
+// Keeps hwloc from loading its plugins into this process: display and OpenCL libraries with their
+// drivers, tens of megabytes that stay. Counting processors needs none. Before any thread is
+// started.
+void KeepHwlocSmall();
+
 absl::Status ProbeOs(const ProbeContext& context, v1::Facts& facts);
 absl::Status ProbeCpu(const ProbeContext& context, v1::Facts& facts);
 absl::Status ProbeMemory(const ProbeContext& context, v1::Facts& facts);

@@ -14,11 +14,11 @@ absl::StatusOr<sys::FileAttributes> ResolveOwnership(const OwnershipSpec& spec,
   if (absl::SimpleAtoi(spec.owner, &number)) {
     attributes.uid = number;
   } else if (!spec.owner.empty()) {
-    ASSIGN_OR_RETURN(const std::optional<User> user, accounts.FindUser(spec.owner));
-    if (!user.has_value())
+    ASSIGN_OR_RETURN(const std::optional<uid_t> uid, accounts.UserId(spec.owner));
+    if (!uid.has_value())
       return absl::FailedPreconditionError(absl::StrCat(
           "owner: there is no user '", spec.owner, "' on the node; create it in an earlier task"));
-    attributes.uid = user->uid;
+    attributes.uid = uid;
   }
   if (absl::SimpleAtoi(spec.group, &number)) {
     attributes.gid = number;

@@ -41,6 +41,14 @@ absl::StatusOr<std::optional<Record>> Lookup(absl::string_view what, std::string
   }
 }
 
+// What the record points to is in `buffer`.
+absl::StatusOr<std::optional<passwd>> FindPasswd(const std::string& name, std::string& buffer) {
+  return Lookup<passwd>(absl::StrCat("looking up user ", name), buffer,
+                        [&name](passwd* p, char* b, size_t n, passwd** r) {
+                          return ::getpwnam_r(name.c_str(), p, b, n, r);
+                        });
+}
+
 // Supplementary groups in the node's own files, which are the only ones that usermod changes.
 std::vector<std::string> GroupsOf(const std::string& user, gid_t primary) {
   std::vector<gid_t> ids(64);
@@ -69,13 +77,16 @@ void AddFlag(std::vector<std::string>& argv, const char* flag,
 
 }  // namespace
 
+absl::StatusOr<std::optional<uid_t>> SystemAccounts::UserId(const std::string& name) {
+  std::string buffer;
+  ASSIGN_OR_RETURN(const std::optional<passwd> record, FindPasswd(name, buffer));
+  if (!record.has_value()) return std::optional<uid_t>();
+  return std::optional<uid_t>(record->pw_uid);
+}
+
 absl::StatusOr<std::optional<User>> SystemAccounts::FindUser(const std::string& name) {
   std::string buffer;
-  ASSIGN_OR_RETURN(const std::optional<passwd> record,
-                   Lookup<passwd>(absl::StrCat("looking up user ", name), buffer,
-                                  [&name](passwd* p, char* b, size_t n, passwd** r) {
-                                    return ::getpwnam_r(name.c_str(), p, b, n, r);
-                                  }));
+  ASSIGN_OR_RETURN(const std::optional<passwd> record, FindPasswd(name, buffer));
   if (!record.has_value()) return std::optional<User>();
   User user = {.name = record->pw_name,
                .uid = record->pw_uid,

@@ -57,6 +57,8 @@ class AccountDatabase {
   virtual ~AccountDatabase() = default;
   // nullopt: there is none.
   virtual absl::StatusOr<std::optional<User>> FindUser(const std::string& name) = 0;
+  // One question instead of the dozen of FindUser().
+  virtual absl::StatusOr<std::optional<uid_t>> UserId(const std::string& name) = 0;
   virtual absl::StatusOr<std::optional<std::string>> UserName(uid_t uid) = 0;
   virtual absl::StatusOr<std::optional<Group>> FindGroup(const std::string& name) = 0;
   virtual absl::StatusOr<std::optional<std::string>> GroupName(gid_t gid) = 0;
@@ -75,6 +77,7 @@ class SystemAccounts final : public AccountDatabase {
   explicit SystemAccounts(sys::ProcessRunner& processes) : processes_(processes) {}
 
   absl::StatusOr<std::optional<User>> FindUser(const std::string& name) override;
+  absl::StatusOr<std::optional<uid_t>> UserId(const std::string& name) override;
   absl::StatusOr<std::optional<std::string>> UserName(uid_t uid) override;
   absl::StatusOr<std::optional<Group>> FindGroup(const std::string& name) override;
   absl::StatusOr<std::optional<std::string>> GroupName(gid_t gid) override;

@@ -23,6 +23,11 @@ class FakeAccounts final : public agent::AccountDatabase {
     const auto it = users.find(name);
     return it == users.end() ? std::nullopt : std::optional<agent::User>(it->second);
   }
+  absl::StatusOr<std::optional<uid_t>> UserId(const std::string& name) override {
+    absl::MutexLock lock(&mutex_);
+    const auto it = users.find(name);
+    return it == users.end() ? std::nullopt : std::optional<uid_t>(it->second.uid);
+  }
   absl::StatusOr<std::optional<std::string>> UserName(uid_t uid) override {
     absl::MutexLock lock(&mutex_);
     for (const auto& [name, user] : users)
