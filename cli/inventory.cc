@@ -38,11 +38,12 @@ absl::StatusOr<Files> ReadFiles(const std::string& path) {
   const auto add = [&](const fs::path& file, const std::string& name) -> absl::Status {
     v1::InventoryFile& entry = *files.Add();
     entry.set_path(name);
-    ASSIGN_OR_RETURN(*entry.mutable_content(), file_system.Read(fs::absolute(file).string()));
-    total += entry.content().size();
-    if (total > kLargest)
+    auto content = file_system.Read(fs::absolute(file).string(), kLargest);
+    if (!content.ok() && !absl::IsResourceExhausted(content.status())) return content.status();
+    if (!content.ok() || (total += content->size()) > kLargest)
       return absl::InvalidArgumentError(
-          absl::StrCat(path, " holds more than 8 MiB; is this an inventory?"));
+          absl::StrCat(path, " holds more than 8 MiB (at ", name, "); is this an inventory?"));
+    entry.set_content(*std::move(content));
     return absl::OkStatus();
   };
   std::error_code error;

@@ -42,14 +42,14 @@ absl::Status Collect(const fs::path& folder, const std::string& prefix,
       return absl::InvalidArgumentError(absl::StrCat(
           it->path().string(), ": folders are nested too deeply; is there a link to a parent?"));
     if (!it->is_regular_file()) continue;
-    ASSIGN_OR_RETURN(std::string content, files.Read(it->path().string()));
-    total += content.size();
-    if (total > kLargestSite)
-      return absl::InvalidArgumentError(absl::StrCat(
-          folder.string(), " holds more than 64 MiB (at ", it->path().string(),
-          "); a site folder is for playbooks, roles and small files"));
+    auto content = files.Read(it->path().string(), kLargestSite);
+    if (!content.ok() && !absl::IsResourceExhausted(content.status())) return content.status();
+    if (!content.ok() || (total += content->size()) > kLargestSite)
+      return absl::InvalidArgumentError(
+          absl::StrCat(folder.string(), " holds more than 64 MiB (at ", it->path().string(),
+                       "); a site folder is for playbooks, roles and small files"));
     out[absl::StrCat(prefix, "/", it->path().lexically_relative(folder).string())] =
-        std::move(content);
+        *std::move(content);
   }
   if (error)
     return absl::UnavailableError(absl::StrCat("reading ", folder.string(), ": ", error.message()));
@@ -82,8 +82,7 @@ absl::Status UploadBundle(const Connection& connection, const SiteBundle& bundle
   v1::HasBundleRequest question;
   question.set_sha256(bundle.sha256);
   v1::HasBundleResponse answer;
-  RETURN_IF_ERROR(
-      Call(connection, stub, &v1::ArtifactService::Stub::HasBundle, question, &answer));
+  RETURN_IF_ERROR(Call(connection, stub, &v1::ArtifactService::Stub::HasBundle, question, &answer));
   if (answer.present()) return absl::OkStatus();
 
   grpc::ClientContext context;

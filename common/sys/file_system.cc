@@ -85,8 +85,10 @@ absl::StatusOr<std::string> RealFileSystem::Read(const std::string& path, size_t
     if (count == 0) break;
     used += static_cast<size_t>(count);
     if (used > max_bytes)
-      return absl::ResourceExhaustedError(
-          absl::StrCat("reading ", path, ": larger than ", max_bytes, " bytes"));
+      return absl::ResourceExhaustedError(absl::StrCat("reading ", path, ": larger than ",
+                                                       max_bytes % (1 << 20) == 0
+                                                           ? absl::StrCat(max_bytes >> 20, " MiB")
+                                                           : absl::StrCat(max_bytes, " bytes")));
   }
   content.resize(used);
   return content;
@@ -98,8 +100,7 @@ absl::Status RealFileSystem::WriteAtomically(const std::string& path, const std:
 }
 
 absl::Status RealFileSystem::WriteToKernel(const std::string& path, const std::string& request) {
-  const UniqueFd fd(
-      ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (!fd.valid()) return FileError(errno, "writing to", path);
   ssize_t written = 0;
   do {

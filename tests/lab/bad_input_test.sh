@@ -82,6 +82,40 @@ refused muster inventory apply "$scratch/inventory.yaml"
 expect_contains "$ERROR" "inventory.yaml:4:7:" "the place in the inventory"
 muster inventory diff "$(lab_folder)/inventory" || fail "a refused inventory changed the one there was"
 
+step "2 GiB, an alias bomb and a loop without end where YAML was expected"
+rm "$scratch/site/word.yaml"
+truncate --size 2G "$scratch/huge.yaml"
+refused muster inventory apply "$scratch/huge.yaml"
+expect_contains "$ERROR" "huge.yaml" "the name of the huge file"
+expect_contains "$ERROR" "MiB" "how much is too much"
+cp --sparse=always "$scratch/huge.yaml" "$scratch/site/huge.yaml"
+refused muster apply --yes "$scratch/site/huge.yaml"
+expect_contains "$ERROR" "huge.yaml" "the name of the huge playbook"
+rm "$scratch/huge.yaml" "$scratch/site/huge.yaml"
+{
+  printf 'cluster: x\nvars:\n  a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n'
+  for level in {1..9}; do
+    printf '  a%d: &a%d [%s]\n' "$level" "$level" "$(yes "*a$((level - 1))" | head -n 10 | paste -sd,)"
+  done
+} >"$scratch/inventory.yaml"
+refused muster inventory apply "$scratch/inventory.yaml"
+expect_contains "$ERROR" "inventory.yaml:" "the place of the alias bomb"
+cat >"$scratch/site/endless.yaml" <<'YAML'
+- play: p
+  hosts: compute
+  tasks:
+    - name: x
+      file:
+        path: /var/tmp/endless
+        content: "{% for a in range(9999) %}{% for b in range(9999) %}{{ a * b }}{% endfor %}{% endfor %}"
+YAML
+began=$SECONDS
+apply "$scratch/site/endless.yaml"
+expect_applied 3 "a loop without end"
+expect_contains "$APPLY_OUTPUT" "endless.yaml:7:" "the place of the loop"
+((SECONDS - began < 20)) || fail "a loop without end took $((SECONDS - began)) s"
+rm "$scratch/site/endless.yaml"
+
 step "a certificate of another authority"
 since=$(now)
 # shellcheck disable=SC2016  # the node's shell expands it
