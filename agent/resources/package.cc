@@ -15,6 +15,8 @@ namespace {
 
 // How old the repositories' lists may be when "latest" is decided by them.
 constexpr absl::Duration kLatestMaxAge = absl::Hours(1);
+// And when they are to tell that there is no such version.
+constexpr absl::Duration kMissingMaxAge = absl::Minutes(5);
 
 PackageObserver Forward(ApplyObserver& observer) {
   return {.on_activity =
@@ -40,16 +42,32 @@ void AppendNew(const std::vector<std::string>& from, std::vector<std::string>& t
 // The package part of "name=version".
 std::string NameOf(const std::string& item) { return item.substr(0, item.find('=')); }
 
+bool Names(const std::vector<std::string>& items, const std::string& name) {
+  return std::any_of(items.begin(), items.end(),
+                     [&name](const std::string& item) { return NameOf(item) == name; });
+}
+
 // Whether both transactions say something about the same package, and not the same thing.
 bool Contradict(const PackageTransaction& a, const PackageTransaction& b) {
-  for (const auto* x : {&a.install, &a.remove})
-    for (const std::string& item : *x)
-      for (const auto* y : {&b.install, &b.remove})
-        for (const std::string& other : *y)
-          if (NameOf(item) == NameOf(other) &&
-              (item != other || (x == &a.install) != (y == &b.install)))
-            return true;
-  return false;
+  const auto contradicts = [](const std::vector<std::string>& items,
+                              const std::vector<std::string>& same,
+                              const std::vector<std::string>& opposite) {
+    return std::any_of(items.begin(), items.end(), [&](const std::string& item) {
+      return Names(opposite, NameOf(item)) ||
+             (Names(same, NameOf(item)) && std::find(same.begin(), same.end(), item) == same.end());
+    });
+  };
+  return contradicts(a.install, b.install, b.remove) || contradicts(a.remove, {}, b.install) ||
+         contradicts(a.hold, {}, b.release) || contradicts(a.release, {}, b.hold) ||
+         (a.purge != b.purge && !a.remove.empty() && !b.remove.empty());
+}
+
+void Append(const PackageTransaction& from, PackageTransaction& to) {
+  AppendNew(from.install, to.install);
+  AppendNew(from.remove, to.remove);
+  AppendNew(from.hold, to.hold);
+  AppendNew(from.release, to.release);
+  to.purge |= from.purge && !from.remove.empty();
 }
 
 class Package final : public Resource {
@@ -67,12 +85,20 @@ class Package final : public Resource {
     // brings them up to date.
     if (latest) RETURN_IF_ERROR(context_.packages.Update(kLatestMaxAge, {}));
     const std::vector<std::string> names(spec_.names().begin(), spec_.names().end());
-    ASSIGN_OR_RETURN(const auto found, context_.packages.Query(names, latest));
-    own_ = {.install_recommends = spec_.install_recommends()};
+    ASSIGN_OR_RETURN(auto found, context_.packages.Query(names, latest));
+    own_ = {.install_recommends = spec_.install_recommends(),
+            .purge = spec_.purge(),
+            .allow_downgrade = spec_.allow_downgrade()};
+    const bool any_other_version = std::any_of(
+        names.begin(), names.end(), [&](const auto& name) { return HasOtherVersion(found[name]); });
+    if (any_other_version) {
+      ASSIGN_OR_RETURN(found, context_.packages.Query(names, /*with_candidates=*/true));
+    }
     std::vector<Change> changes;
     for (const std::string& name : names) {
-      const PackageStatus& status = found.at(name);
-      if (std::optional<Change> change = Compare(name, status)) changes.push_back(*change);
+      ASSIGN_OR_RETURN(const std::optional<Change> change, Compare(name, found[name]));
+      if (change.has_value()) changes.push_back(*change);
+      CompareHold(name, found[name], changes);
     }
     checked_ = true;
     return changes;
@@ -81,8 +107,7 @@ class Package final : public Resource {
   absl::Status Apply(ApplyObserver& observer) override {
     if (!checked_) RETURN_IF_ERROR(Check().status());
     PackageTransaction transaction = own_;
-    AppendNew(absorbed_.install, transaction.install);
-    AppendNew(absorbed_.remove, transaction.remove);
+    Append(absorbed_, transaction);
     return context_.packages.Apply(transaction, Forward(observer));
   }
 
@@ -90,34 +115,92 @@ class Package final : public Resource {
     const auto* other = dynamic_cast<const Package*>(&next);
     if (other == nullptr || !other->checked_ ||
         other->spec_.install_recommends() != spec_.install_recommends() ||
-        !spec_.version().empty() || !other->spec_.version().empty())
+        other->spec_.allow_downgrade() != spec_.allow_downgrade() || !spec_.version().empty() ||
+        !other->spec_.version().empty())
       return false;
     if (Contradict(own_, other->own_) || Contradict(absorbed_, other->own_)) return false;
-    AppendNew(other->own_.install, absorbed_.install);
-    AppendNew(other->own_.remove, absorbed_.remove);
+    Append(other->own_, absorbed_);
     return true;
   }
 
  private:
+  bool HasOtherVersion(const PackageStatus& status) const {
+    return !spec_.version().empty() &&
+           !(status.installed && VersionMatches(status.version, spec_.version()));
+  }
+
   // Adds to own_ what is to be done about `name`.
-  std::optional<Change> Compare(const std::string& name, const PackageStatus& status) {
+  absl::StatusOr<std::optional<Change>> Compare(const std::string& name,
+                                                const PackageStatus& status) {
     const std::string field = absl::StrCat("package ", name);
     const std::string before = status.installed ? status.version : "absent";
     if (spec_.state() == v1::PACKAGE_STATE_ABSENT) {
-      if (!status.installed) return std::nullopt;
+      const bool purge = spec_.purge() && status.configuration_left;
+      if (!status.installed && !purge) return std::nullopt;
       own_.remove.push_back(name);
-      return Change{field, before, "absent"};
+      return Change{field, purge ? "configuration files" : before,
+                    spec_.purge() ? "purged" : "absent"};
     }
+    std::string wanted;
     if (!spec_.version().empty()) {
-      if (status.installed && VersionMatches(status.version, spec_.version())) return std::nullopt;
-      own_.install.push_back(absl::StrCat(name, "=", spec_.version()));
-      return Change{field, before, spec_.version()};
+      if (!HasOtherVersion(status)) return std::nullopt;
+      ASSIGN_OR_RETURN(wanted, ChooseVersion(name, status));
+      own_.install.push_back(absl::StrCat(name, "=", wanted));
+    } else {
+      // "latest" passes over what is held: that is what a hold is for.
+      const bool newer = spec_.state() == v1::PACKAGE_STATE_LATEST && status.installed &&
+                         !status.candidate.empty() && status.candidate != status.version &&
+                         (!status.held || (spec_.has_hold() && !spec_.hold()));
+      if ((status.installed && !newer) || (!status.installed && status.provided))
+        return std::nullopt;
+      own_.install.push_back(name);
+      wanted = status.candidate;
     }
-    const bool newer = spec_.state() == v1::PACKAGE_STATE_LATEST && status.installed &&
-                       !status.candidate.empty() && status.candidate != status.version;
-    if ((status.installed && !newer) || (!status.installed && status.provided)) return std::nullopt;
-    own_.install.push_back(name);
-    return Change{field, before, status.candidate.empty() ? "installed" : status.candidate};
+    RETURN_IF_ERROR(CheckDowngrade(name, status, wanted));
+    return Change{field, before, wanted.empty() ? "installed" : wanted};
+  }
+
+  // What `version` stands for: the newest that matches. The version itself where no list names the
+  // package yet, because apt-get will look for it in newer ones.
+  absl::StatusOr<std::string> ChooseVersion(const std::string& name, PackageStatus status) {
+    const auto matching = [this](const PackageStatus& of) {
+      const auto found = std::find_if(
+          of.available.begin(), of.available.end(),
+          [this](const std::string& version) { return VersionMatches(version, spec_.version()); });
+      return found == of.available.end() ? std::string() : *found;
+    };
+    std::string version = matching(status);
+    if (version.empty() && !status.available.empty()) {
+      RETURN_IF_ERROR(context_.packages.Update(kMissingMaxAge, {}));
+      ASSIGN_OR_RETURN(auto again, context_.packages.Query({name}, /*with_candidates=*/true));
+      status = again[name];
+      version = matching(status);
+    }
+    if (!version.empty()) return version;
+    if (status.available.empty()) return spec_.version();
+    return absl::FailedPreconditionError(absl::StrCat(
+        "package '", name, "': the node's repositories have no version ", spec_.version(),
+        "; they have ", absl::StrJoin(status.available, ", "),
+        "; choose one of them, or add the repository that has it (package_repository)"));
+  }
+
+  absl::Status CheckDowngrade(const std::string& name, const PackageStatus& status,
+                              const std::string& wanted) {
+    if (spec_.allow_downgrade() || !status.installed || wanted.empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const bool older, context_.packages.IsOlder(wanted, status.version));
+    if (!older) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        "package '", name, "': version ", status.version, " is installed and newer than ", wanted,
+        ", which is wanted; to go back to that one write allow_downgrade: true"));
+  }
+
+  void CompareHold(const std::string& name, const PackageStatus& status,
+                   std::vector<Change>& changes) {
+    const bool will_be_there = status.installed || Names(own_.install, name);
+    if (!spec_.has_hold() || spec_.hold() == status.held || !will_be_there) return;
+    (spec_.hold() ? own_.hold : own_.release).push_back(name);
+    changes.push_back(
+        {absl::StrCat("hold ", name), status.held ? "yes" : "no", spec_.hold() ? "yes" : "no"});
   }
 
   const v1::PackageResource spec_;
@@ -139,11 +222,19 @@ absl::StatusOr<std::unique_ptr<Resource>> MakePackage(const v1::Step& step,
       return absl::InvalidArgumentError(
           absl::StrCat("names: '", name, "' holds a version; write it in the field version"));
   }
+  const bool absent = spec.state() == v1::PACKAGE_STATE_ABSENT;
   if (!spec.version().empty()) {
     RETURN_IF_ERROR(CheckName("version", spec.version()));
-    if (spec.state() == v1::PACKAGE_STATE_ABSENT || spec.state() == v1::PACKAGE_STATE_LATEST)
+    if (absent || spec.state() == v1::PACKAGE_STATE_LATEST)
       return absl::InvalidArgumentError("version: goes with state present only");
+    if (spec.version().find_first_of("*?[") < spec.version().size() - 1 || spec.version() == "*")
+      return absl::InvalidArgumentError(
+          absl::StrCat("version: '", spec.version(), "' may hold one '*', at its end"));
   }
+  if (absent && spec.has_hold())
+    return absl::InvalidArgumentError("hold: what is absent cannot be held");
+  if (!absent && spec.purge())
+    return absl::InvalidArgumentError("purge: goes with state absent only");
   return std::make_unique<Package>(spec, context);
 }
 

@@ -1,6 +1,8 @@
 #include "agent/sys/apt_output.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -15,7 +17,8 @@ namespace muster::agent {
 namespace {
 
 constexpr float kDownloadShare = 0.3f;
-constexpr size_t kMaxErrorLines = 12;
+constexpr size_t kMaxCauses = 4;
+constexpr size_t kMaxSaid = 6;
 
 // Parts of apt's messages and what they ask for.
 struct RemedyRow {
@@ -32,6 +35,80 @@ constexpr RemedyRow kRemedies[] = {
     {"has no installation candidate", AptRemedy::kUpdateLists},
     {"was not found", AptRemedy::kUpdateLists},  // "Version '1.2' for 'x' was not found"
 };
+
+// Parts of causes and what an administrator can do.
+struct HintRow {
+  absl::string_view text, hint;
+};
+constexpr absl::string_view kLies =
+    "the repository, or a cache in between, serves something else than its lists promise: have it "
+    "synchronized and run again; nothing of it was installed";
+constexpr absl::string_view kReach =
+    "does the node reach it? See its name service, its routes and apt's proxy";
+constexpr absl::string_view kKey =
+    "give package_repository the key that signs it (key, key_file or signed_by)";
+constexpr HintRow kHints[] = {
+    {"Hash Sum mismatch", kLies},
+    {"unexpected size", kLies},
+    {"GPG error", kKey},
+    {"is not signed", kKey},
+    {"is not valid yet", "is the node's clock right?"},
+    {"Release file", "is its mirror up to date, and the node's clock right?"},
+    {"resolv", kReach},
+    {"onnect", kReach},
+    {"imeout", kReach},
+    {"imed out", kReach},
+    {"epends: ", "name versions that fit together, or add the repository that has them"},
+    {"Conflicts: ", "remove one of them (state: absent), or do without the other"},
+    {"Packages were downgraded", "where that is meant, write allow_downgrade: true"},
+    {"Held packages were changed",
+     "release them (hold: false), or leave out what needs the change"},
+    {"was not found", "`apt-cache policy` on the node lists the versions that there are"},
+    {"free space", "make room: df -h /var"},
+    {"No space left", "make room: df -h /var"},
+    {"Read-only file system", "see the node's kernel log for why"},
+};
+
+// What apt adds to its errors, and tells nothing new.
+constexpr absl::string_view kEmptyWords[] = {
+    "Sub-process /usr/bin/dpkg returned an error code",
+    "Some index files failed to download",
+    "Unable to fetch some archives",
+    "Unable to correct problems, you have held broken packages",
+    "Problem executing scripts",
+};
+
+// Where dpkg turns to the next package.
+constexpr absl::string_view kTurns[] = {"Setting up ", "Unpacking ",     "Preparing to ",
+                                        "Removing ",   "Purging ",       "Selecting ",
+                                        "Processing ", "Installing new "};
+
+template <typename Rows>
+bool BeginsWithOne(absl::string_view line, const Rows& rows) {
+  return std::any_of(std::begin(rows), std::end(rows),
+                     [line](absl::string_view row) { return absl::StartsWith(line, row); });
+}
+
+// "dpkg: error processing package slurmd (--configure):" → "slurmd".
+std::string FailedPackage(absl::string_view line) {
+  constexpr absl::string_view kPackage = "dpkg: error processing package ";
+  constexpr absl::string_view kArchive = "dpkg: error processing archive ";
+  for (const absl::string_view prefix : {kPackage, kArchive})
+    if (absl::StartsWith(line, prefix)) {
+      line.remove_prefix(prefix.size());
+      return std::string(line.substr(0, line.find(' ')));
+    }
+  return "";
+}
+
+// The cause that a line of apt's own names; "" where it names none.
+std::string CauseIn(absl::string_view line) {
+  if (absl::StrContains(line, "epends: ") || absl::StrContains(line, " Conflicts: "))
+    return absl::StartsWith(line, " ") ? std::string(absl::StripAsciiWhitespace(line)) : "";
+  if (absl::StartsWith(line, "W: GPG error: ")) return std::string(line.substr(3));
+  if (!absl::ConsumePrefix(&line, "E: ") || BeginsWithOne(line, kEmptyWords)) return "";
+  return std::string(absl::StripAsciiWhitespace(line));
+}
 
 // "E: Unable to locate package foo", "E: Package 'foo' has no installation candidate".
 std::string UnknownPackage(absl::string_view line) {
@@ -78,25 +155,35 @@ std::optional<AptProgress> ParseAptProgress(absl::string_view line) {
   return std::nullopt;
 }
 
-std::map<std::string, std::string> ParsePolicy(absl::string_view output) {
+std::map<std::string, AptPolicy> ParsePolicy(absl::string_view output) {
   constexpr absl::string_view kCandidate = "  Candidate: ";
-  std::map<std::string, std::string> candidates;
+  std::map<std::string, AptPolicy> policies;
+  AptPolicy* policy = nullptr;
   std::string package;
-  for (const absl::string_view line : absl::StrSplit(output, '\n')) {
+  for (absl::string_view line : absl::StrSplit(output, '\n')) {
     if (!line.empty() && line[0] != ' ' && line.back() == ':') {
       package = std::string(line.substr(0, line.size() - 1));
-    } else if (!package.empty() && absl::StartsWith(line, kCandidate)) {
+      policy = nullptr;
+    } else if (absl::StartsWith(line, kCandidate) && !package.empty()) {
       const absl::string_view value = line.substr(kCandidate.size());
-      candidates[package] = value == "(none)" ? "" : std::string(value);
+      policy = &policies[package];
+      policy->candidate = value == "(none)" ? "" : std::string(value);
+    } else if (policy != nullptr &&
+               (absl::ConsumePrefix(&line, " *** ") ||
+                (absl::ConsumePrefix(&line, "     ") && !absl::StartsWith(line, " ")))) {
+      policy->versions.emplace_back(line.substr(0, line.find(' ')));
     }
   }
-  return candidates;
+  return policies;
 }
 
 AptFailure ParseAptFailure(absl::string_view output) {
   AptFailure failure;
-  std::vector<std::string> errors;
-  for (const absl::string_view line : absl::StrSplit(output, '\n')) {
+  std::string empty_words;
+  std::vector<std::string> script;  // what was printed since dpkg turned to the present package
+  const std::vector<absl::string_view> lines = absl::StrSplit(output, '\n');
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const absl::string_view line = lines[i];
     if (failure.remedy == AptRemedy::kNone)
       for (const RemedyRow& row : kRemedies)
         if (absl::StrContains(line, row.text)) {
@@ -105,14 +192,44 @@ AptFailure ParseAptFailure(absl::string_view output) {
         }
     if (std::string unknown = UnknownPackage(line); !unknown.empty())
       failure.unknown.push_back(std::move(unknown));
-    const bool from_dpkg = absl::StartsWith(line, "dpkg: ") || absl::StartsWith(line, " ");
-    if (absl::StartsWith(line, "E: ") || absl::StartsWith(line, "Err:") ||
-        absl::StartsWith(line, "dpkg: error") || (from_dpkg && absl::StrContains(line, "Depends:")))
-      errors.emplace_back(absl::StripAsciiWhitespace(line));
+    if (const std::string package = FailedPackage(line); !package.empty()) {
+      const bool explained = i + 1 < lines.size() && absl::StartsWith(lines[i + 1], " ");
+      failure.causes.push_back(
+          explained ? absl::StrCat(package, ": ", absl::StripAsciiWhitespace(lines[i + 1]))
+                    : std::string(line));
+      failure.said.insert(failure.said.end(), script.begin(), script.end());
+      script.clear();
+    } else if (BeginsWithOne(line, kTurns)) {
+      script.clear();
+    } else if (std::string cause = CauseIn(line); !cause.empty()) {
+      if (std::find(failure.causes.begin(), failure.causes.end(), cause) == failure.causes.end())
+        failure.causes.push_back(std::move(cause));
+    } else if (absl::StartsWith(line, "E: ")) {
+      empty_words = std::string(line.substr(3));
+    } else if (const absl::string_view text = absl::StripAsciiWhitespace(line); !text.empty()) {
+      script.emplace_back(text);
+    }
   }
-  if (errors.size() > kMaxErrorLines) errors.resize(kMaxErrorLines);
-  failure.errors = absl::StrJoin(errors, "\n");
+  if (failure.causes.empty() && !empty_words.empty()) failure.causes.push_back(empty_words);
+  for (const HintRow& row : kHints)
+    for (const std::string& cause : failure.causes)
+      if (failure.hint.empty() && absl::StrContains(cause, row.text))
+        failure.hint = std::string(row.hint);
+  if (failure.said.size() > kMaxSaid)
+    failure.said.erase(failure.said.begin(),
+                       failure.said.end() - static_cast<std::ptrdiff_t>(kMaxSaid));
   return failure;
+}
+
+std::string AptFailure::Describe() const {
+  if (causes.empty()) return "";
+  const size_t shown = std::min(causes.size(), kMaxCauses);
+  std::string text =
+      absl::StrJoin(causes.begin(), causes.begin() + static_cast<std::ptrdiff_t>(shown), "\n");
+  if (shown < causes.size()) absl::StrAppend(&text, "\n… and ", causes.size() - shown, " more");
+  if (!hint.empty()) absl::StrAppend(&text, "; ", hint);
+  if (!said.empty()) absl::StrAppend(&text, "\n", absl::StrJoin(said, "\n"));
+  return text;
 }
 
 }  // namespace muster::agent

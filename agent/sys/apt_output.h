@@ -21,9 +21,13 @@ struct AptProgress {
 // nullopt for lines that tell nothing worth showing.
 std::optional<AptProgress> ParseAptProgress(absl::string_view line);
 
-// The candidate of each package in the output of `apt-cache policy`; "" for "(none)". Packages
-// that apt does not know at all are absent.
-std::map<std::string, std::string> ParsePolicy(absl::string_view output);
+struct AptPolicy {
+  std::string candidate;              // "" for "(none)"
+  std::vector<std::string> versions;  // newest first, with the installed one
+};
+
+// What `apt-cache policy` says of each package. Those that apt does not know at all are absent.
+std::map<std::string, AptPolicy> ParsePolicy(absl::string_view output);
 
 // What can be done about a failed apt-get.
 enum class AptRemedy { kNone, kUpdateLists, kFixBroken, kConfigureAll, kWaitForLock };
@@ -31,10 +35,17 @@ enum class AptRemedy { kNone, kUpdateLists, kFixBroken, kConfigureAll, kWaitForL
 struct AptFailure {
   AptRemedy remedy = AptRemedy::kNone;
   std::vector<std::string> unknown;  // packages that no repository has
-  std::string errors;                // apt's own error lines, joined
+  // What went wrong, a line each and the telling ones alone: "slurmd: installed slurmd package
+  // post-installation script subprocess returned error exit status 1".
+  std::vector<std::string> causes;
+  std::vector<std::string> said;  // the last lines of the package's script that failed
+  std::string hint;               // what an administrator can do about it; may be empty
+
+  // Causes, hint and script, bounded; "" without causes.
+  std::string Describe() const;
 };
 
-// Reads the output of an apt-get that did not exit with 0.
+// Reads the output of an apt-get or dpkg that did not exit with 0.
 AptFailure ParseAptFailure(absl::string_view output);
 
 }  // namespace muster::agent

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -29,9 +30,14 @@ constexpr int kMaxAttempts = 4;
 
 std::string Stamp(const std::string& work_folder) { return absl::StrCat(work_folder, "/updated"); }
 
-void Say(const PackageObserver& observer, absl::string_view activity) {
-  if (observer.on_activity) observer.on_activity(activity, std::nullopt);
+// To people who watch, and into the step's record.
+void Tell(const PackageObserver& observer, absl::string_view what) {
+  if (observer.on_activity) observer.on_activity(what, std::nullopt);
+  if (observer.on_output) observer.on_output(what);
 }
+
+// The package part of "name=version".
+std::string NameOf(const std::string& item) { return item.substr(0, item.find('=')); }
 
 // Unattended: keep changed configuration files, ask nothing, wait for the lock.
 std::vector<std::string> AptGet(const std::vector<std::string>& arguments) {
@@ -54,18 +60,30 @@ std::vector<std::string> AptGet(const std::vector<std::string>& arguments) {
   return argv;
 }
 
-std::vector<std::string> TransactionArguments(const PackageTransaction& transaction) {
+std::vector<std::string> TransactionArguments(const PackageTransaction& transaction,
+                                              bool changes_held) {
   std::vector<std::string> arguments = {"install", transaction.install_recommends
                                                        ? "--install-recommends"
                                                        : "--no-install-recommends"};
-  // Going back in version is meant only where a version was asked for.
-  const bool exact = std::any_of(transaction.install.begin(), transaction.install.end(),
-                                 [](const std::string& p) { return absl::StrContains(p, '='); });
-  if (exact) arguments.emplace_back("--allow-downgrades");
+  if (transaction.allow_downgrade) arguments.emplace_back("--allow-downgrades");
+  // apt-get holds on to packages that only its own resolver would change, with this option too.
+  if (changes_held) arguments.emplace_back("--allow-change-held-packages");
+  if (transaction.purge) arguments.emplace_back("--purge");
   arguments.emplace_back("--");
   arguments.insert(arguments.end(), transaction.install.begin(), transaction.install.end());
   for (const std::string& name : transaction.remove) arguments.push_back(absl::StrCat(name, "-"));
   return arguments;
+}
+
+std::vector<std::string> ConfigureAll() {
+  return {"dpkg", "--force-confdef", "--force-confold", "--configure", "-a"};
+}
+
+// A progress display that overwrites itself, in a file: what it ended with.
+absl::string_view LastDisplay(absl::string_view line) {
+  while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  const size_t overwritten = line.rfind('\r');
+  return overwritten == absl::string_view::npos ? line : line.substr(overwritten + 1);
 }
 
 }  // namespace
@@ -92,21 +110,24 @@ absl::StatusOr<std::shared_ptr<const DpkgStatus>> AptPackageManager::ReadStatus(
 absl::StatusOr<std::map<std::string, PackageStatus>> AptPackageManager::Query(
     const std::vector<std::string>& names, bool with_candidates) {
   ASSIGN_OR_RETURN(const std::shared_ptr<const DpkgStatus> status, ReadStatus());
-  std::map<std::string, std::string> candidates;
+  std::map<std::string, AptPolicy> policies;
   if (with_candidates && !names.empty()) {
     std::vector<std::string> argv = {"apt-cache", "policy", "--"};
     argv.insert(argv.end(), names.begin(), names.end());
     ASSIGN_OR_RETURN(const sys::ProcessResult result,
                      sys::RunChecked(processes_, {.argv = argv, .max_output = size_t{4} << 20}));
-    candidates = ParsePolicy(result.out);
+    policies = ParsePolicy(result.out);
   }
   std::map<std::string, PackageStatus> found;
   for (const std::string& name : names) {
     const std::string version = status->InstalledVersion(name);
     found[name] = {.installed = !version.empty(),
                    .provided = status->IsProvided(name),
+                   .held = status->IsHeld(name),
+                   .configuration_left = status->HasConfigurationOnly(name),
                    .version = version,
-                   .candidate = candidates[name]};
+                   .candidate = policies[name].candidate,
+                   .available = policies[name].versions};
   }
   return found;
 }
@@ -152,7 +173,7 @@ absl::Status AptPackageManager::AwaitLock(const PackageObserver& observer) {
           absl::StrCat("the package lock is still held by ", who, " after ",
                        absl::FormatDuration(options_.lock_timeout),
                        "; see what it is doing, end it if it hangs, and run again"));
-    if (who != told) Say(observer, absl::StrCat("waiting for the package lock held by ", who));
+    if (who != told) Tell(observer, absl::StrCat("waiting for the package lock held by ", who));
     told = who;
     clock_.Sleep(kLockPoll);
   }
@@ -160,6 +181,7 @@ absl::Status AptPackageManager::AwaitLock(const PackageObserver& observer) {
 }
 
 absl::StatusOr<sys::ProcessResult> AptPackageManager::RunTool(std::vector<std::string> argv,
+                                                              absl::Duration timeout,
                                                               const PackageObserver& observer) {
   RETURN_IF_ERROR(files_.MakeDirectory(options_.work_folder, 0700));
   sys::ProcessSpec spec = {
@@ -168,8 +190,11 @@ absl::StatusOr<sys::ProcessResult> AptPackageManager::RunTool(std::vector<std::s
                       {"DEBCONF_NONINTERACTIVE_SEEN", "true"},
                       {"APT_LISTCHANGES_FRONTEND", "none"},
                       {"NEEDRESTART_MODE", "l"}},  // units are restarted by the playbook alone
-      .timeout = options_.transaction_timeout,
-      .on_line = observer.on_output,
+      .timeout = timeout,
+      .on_line =
+          [&observer](absl::string_view line) {
+            if (observer.on_output) observer.on_output(LastDisplay(line));
+          },
       .output_file = absl::StrCat(options_.work_folder, "/output")};
   // apt-get repeats itself ten times a second; only what is new to a reader is passed on. The
   // callback is set in any case, because apt-get insists on its descriptor.
@@ -184,42 +209,64 @@ absl::StatusOr<sys::ProcessResult> AptPackageManager::RunTool(std::vector<std::s
   return processes_.Run(spec);
 }
 
+absl::StatusOr<bool> AptPackageManager::Repair(const std::string& name,
+                                               std::vector<std::string> argv,
+                                               const PackageObserver& observer) {
+  Tell(observer, name);
+  ASSIGN_OR_RETURN(const sys::ProcessResult result,
+                   RunTool(std::move(argv), options_.transaction_timeout, observer));
+  return result.ok();
+}
+
 absl::Status AptPackageManager::RepairInterrupted(const PackageObserver& observer) {
   ASSIGN_OR_RETURN(const std::shared_ptr<const DpkgStatus> status, ReadStatus());
   const auto journal = files_.List(kJournalFolder);
   const bool has_journal = journal.ok() && !journal->empty();
   if (!has_journal && status->half_done().empty()) return absl::OkStatus();
-  Say(observer, "repairing an interrupted package transaction (dpkg --configure -a)");
-  ASSIGN_OR_RETURN(
-      const sys::ProcessResult result,
-      RunTool({"dpkg", "--force-confdef", "--force-confold", "--configure", "-a"}, observer));
+  const std::string what = status->half_done().empty()
+                               ? ""
+                               : absl::StrCat(" of ", absl::StrJoin(status->half_done(), ", "));
+  ASSIGN_OR_RETURN(const bool configured,
+                   Repair(absl::StrCat("repairing an interrupted package transaction", what,
+                                       " (dpkg --configure -a)"),
+                          ConfigureAll(), observer));
   // What dpkg cannot finish alone, a missing dependency above all, apt-get may.
-  if (result.ok()) return absl::OkStatus();
-  Say(observer, "repairing broken dependencies (apt-get --fix-broken install)");
-  const std::vector<std::string> argv = AptGet({"--fix-broken", "install"});
-  ASSIGN_OR_RETURN(const sys::ProcessResult fixed, RunTool(argv, observer));
-  return Annotate(sys::CheckSuccess({.argv = {"apt-get --fix-broken install"}}, fixed),
-                  "an earlier package transaction was interrupted and cannot be repaired");
+  if (!configured)
+    RETURN_IF_ERROR(Repair("repairing broken dependencies (apt-get --fix-broken install)",
+                           AptGet({"--fix-broken", "install"}), observer)
+                        .status());
+  return absl::OkStatus();
 }
 
 absl::Status AptPackageManager::UpdateLists(absl::Duration max_age,
                                             const PackageObserver& observer) {
   if (!ListsAreOlderThan(max_age)) return absl::OkStatus();
-  Say(observer, "fetching the lists of the package repositories");
-  const absl::Time started = clock_.Now();
   // Without this option apt-get calls it a success when a repository did not answer.
   const std::vector<std::string> argv = AptGet({"update", "-o", "APT::Update::Error-Mode=any"});
-  ASSIGN_OR_RETURN(const sys::ProcessResult result, RunTool(argv, observer));
-  if (!result.ok()) {
+  for (int attempt = 1;; ++attempt) {
+    Tell(observer, "fetching the lists of the package repositories");
+    const absl::Time started = clock_.Now();
+    ASSIGN_OR_RETURN(const sys::ProcessResult result,
+                     RunTool(argv, options_.update_timeout, observer));
+    // The time of the start, because a repository file may have been written meanwhile.
+    if (result.ok())
+      return files_.WriteAtomically(
+          Stamp(options_.work_folder),
+          absl::StrCat(absl::FormatTime(started, absl::UTCTimeZone()), "\n"), {.mode = 0600});
     const AptFailure failure = ParseAptFailure(result.output);
-    if (failure.errors.empty()) return sys::CheckSuccess({.argv = {"apt-get update"}}, result);
-    return absl::UnavailableError(
-        absl::StrCat("fetching the lists of the package repositories failed:\n", failure.errors));
+    // For this lock apt-get itself does not wait.
+    if (failure.remedy == AptRemedy::kWaitForLock && attempt < kMaxAttempts) {
+      clock_.Sleep(kLockPoll);
+      RETURN_IF_ERROR(AwaitLock(observer));
+      continue;
+    }
+    if (failure.causes.empty() || result.timed_out)
+      return Annotate(sys::CheckSuccess(
+                          {.argv = {"apt-get update"}, .timeout = options_.update_timeout}, result),
+                      "fetching the lists of the package repositories");
+    return absl::UnavailableError(absl::StrCat(
+        "fetching the lists of the package repositories failed: ", failure.Describe()));
   }
-  // The time of the start, because a repository file may have been written meanwhile.
-  return files_.WriteAtomically(Stamp(options_.work_folder),
-                                absl::StrCat(absl::FormatTime(started, absl::UTCTimeZone()), "\n"),
-                                {.mode = 0600});
 }
 
 absl::Status AptPackageManager::Update(absl::Duration max_age, const PackageObserver& observer) {
@@ -236,19 +283,12 @@ absl::StatusOr<bool> AptPackageManager::Remedy(const AptFailure& failure,
       if (!ListsAreOlderThan(kFreshEnough)) return false;
       RETURN_IF_ERROR(UpdateLists(kFreshEnough, observer));
       return true;
-    case AptRemedy::kConfigureAll: {
-      Say(observer, "repairing an interrupted package transaction (dpkg --configure -a)");
-      ASSIGN_OR_RETURN(
-          const sys::ProcessResult result,
-          RunTool({"dpkg", "--force-confdef", "--force-confold", "--configure", "-a"}, observer));
-      return result.ok();
-    }
-    case AptRemedy::kFixBroken: {
-      Say(observer, "repairing broken dependencies (apt-get --fix-broken install)");
-      const std::vector<std::string> argv = AptGet({"--fix-broken", "install"});
-      ASSIGN_OR_RETURN(const sys::ProcessResult result, RunTool(argv, observer));
-      return result.ok();
-    }
+    case AptRemedy::kConfigureAll:
+      return Repair("repairing an interrupted package transaction (dpkg --configure -a)",
+                    ConfigureAll(), observer);
+    case AptRemedy::kFixBroken:
+      return Repair("repairing broken dependencies (apt-get --fix-broken install)",
+                    AptGet({"--fix-broken", "install"}), observer);
     case AptRemedy::kWaitForLock:
       RETURN_IF_ERROR(AwaitLock(observer));
       return true;
@@ -258,28 +298,85 @@ absl::StatusOr<bool> AptPackageManager::Remedy(const AptFailure& failure,
   return false;
 }
 
+std::string AptPackageManager::Explain(const std::string& unknown) {
+  const auto known = processes_.Run(
+      {.argv = {"apt-cache", "pkgnames", unknown.substr(0, std::min<size_t>(2, unknown.size()))},
+       .max_output = size_t{4} << 20});
+  std::string hint;
+  if (known.ok() && known->ok())
+    hint = DidYouMean(unknown, absl::StrSplit(known->out, '\n', absl::SkipEmpty()));
+  return absl::StrCat("package '", unknown, "' does not exist in the node's repositories", hint);
+}
+
 absl::Status AptPackageManager::Explain(const AptFailure& failure,
                                         const sys::ProcessResult& result) {
   if (failure.unknown.empty()) {
-    if (failure.errors.empty() || result.timed_out)
+    if (failure.causes.empty() || result.timed_out)
       return sys::CheckSuccess({.argv = {"apt-get"}, .timeout = options_.transaction_timeout},
                                result);
-    return absl::InternalError(absl::StrCat("apt-get failed: ", failure.errors));
+    return absl::InternalError(absl::StrCat("apt-get failed: ", failure.Describe()));
   }
   std::vector<std::string> messages;
-  for (const std::string& name : failure.unknown) {
-    std::string hint;
-    const auto known = processes_.Run(
-        {.argv = {"apt-cache", "pkgnames", name.substr(0, std::min<size_t>(2, name.size()))},
-         .max_output = size_t{4} << 20});
-    if (known.ok() && known->ok())
-      hint = DidYouMean(name, absl::StrSplit(known->out, '\n', absl::SkipEmpty()));
-    messages.push_back(
-        absl::StrCat("package '", name, "' does not exist in the node's repositories", hint));
-  }
+  for (const std::string& name : failure.unknown) messages.push_back(Explain(name));
   return absl::NotFoundError(
       absl::StrCat(absl::StrJoin(messages, "; "),
                    "; check the name, or add the repository that has it (package_repository)"));
+}
+
+absl::StatusOr<std::vector<std::string>> AptPackageManager::Held(
+    const PackageTransaction& transaction) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<const DpkgStatus> status, ReadStatus());
+  std::vector<std::string> held;
+  for (const auto* items : {&transaction.install, &transaction.remove})
+    for (const std::string& item : *items)
+      if (status->IsHeld(NameOf(item))) held.push_back(NameOf(item));
+  return held;
+}
+
+absl::Status AptPackageManager::Install(const PackageTransaction& transaction,
+                                        const PackageObserver& observer) {
+  if (!transaction.install.empty())
+    RETURN_IF_ERROR(UpdateLists(absl::InfiniteDuration(), observer));
+  ASSIGN_OR_RETURN(const std::vector<std::string> held, Held(transaction));
+  const std::vector<std::string> argv = AptGet(TransactionArguments(transaction, !held.empty()));
+  std::set<AptRemedy> tried;
+  for (int attempt = 1;; ++attempt) {
+    ASSIGN_OR_RETURN(const sys::ProcessResult result,
+                     RunTool(argv, options_.transaction_timeout, observer));
+    if (result.ok()) return absl::OkStatus();
+    const AptFailure failure = ParseAptFailure(result.output);
+    // Each remedy once: a second time it would not help either. Others may take the lock again.
+    const bool is_new = tried.insert(failure.remedy).second;
+    if (attempt == kMaxAttempts || result.timed_out ||
+        (!is_new && failure.remedy != AptRemedy::kWaitForLock))
+      return Explain(failure, result);
+    ASSIGN_OR_RETURN(const bool helped, Remedy(failure, observer));
+    if (!helped) return Explain(failure, result);
+  }
+}
+
+absl::Status AptPackageManager::Mark(const PackageTransaction& transaction,
+                                     const std::vector<std::string>& held,
+                                     const PackageObserver& observer) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<const DpkgStatus> status, ReadStatus());
+  std::vector<std::string> hold = transaction.hold;
+  for (const std::string& name : held)
+    if (!status->IsHeld(name) && !status->InstalledVersion(name).empty() &&
+        !absl::c_linear_search(transaction.release, name))
+      hold.push_back(name);
+  const struct {
+    const char* verb;
+    const std::vector<std::string>& names;
+  } kRows[] = {{"hold", hold}, {"unhold", transaction.release}};
+  for (const auto& row : kRows) {
+    if (row.names.empty()) continue;
+    std::vector<std::string> argv = {"apt-mark", row.verb, "--"};
+    argv.insert(argv.end(), row.names.begin(), row.names.end());
+    ASSIGN_OR_RETURN(const sys::ProcessResult result,
+                     RunTool(argv, options_.update_timeout, observer));
+    RETURN_IF_ERROR(sys::CheckSuccess({.argv = {absl::StrCat("apt-mark ", row.verb)}}, result));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status AptPackageManager::Apply(const PackageTransaction& transaction,
@@ -288,20 +385,23 @@ absl::Status AptPackageManager::Apply(const PackageTransaction& transaction,
   absl::MutexLock lock(&transaction_mutex_);
   RETURN_IF_ERROR(AwaitLock(observer));
   RETURN_IF_ERROR(RepairInterrupted(observer));
-  if (!transaction.install.empty())
-    RETURN_IF_ERROR(UpdateLists(absl::InfiniteDuration(), observer));
-  const std::vector<std::string> argv = AptGet(TransactionArguments(transaction));
-  std::set<AptRemedy> tried;
-  for (int attempt = 1;; ++attempt) {
-    ASSIGN_OR_RETURN(const sys::ProcessResult result, RunTool(argv, observer));
-    if (result.ok()) return absl::OkStatus();
-    const AptFailure failure = ParseAptFailure(result.output);
-    // Each remedy once: a second time it would not help either.
-    if (attempt == kMaxAttempts || result.timed_out || !tried.insert(failure.remedy).second)
-      return Explain(failure, result);
-    ASSIGN_OR_RETURN(const bool helped, Remedy(failure, observer));
-    if (!helped) return Explain(failure, result);
+  ASSIGN_OR_RETURN(const std::vector<std::string> held, Held(transaction));
+  if (!transaction.install.empty() || !transaction.remove.empty()) {
+    const absl::Status installed = Install(transaction, observer);
+    // Whatever became of the others: what was held stays so.
+    const absl::Status marked =
+        Mark(installed.ok() ? transaction : PackageTransaction{}, held, observer);
+    return installed.ok() ? marked : installed;
   }
+  return Mark(transaction, held, observer);
+}
+
+absl::StatusOr<bool> AptPackageManager::IsOlder(const std::string& a, const std::string& b) {
+  ASSIGN_OR_RETURN(const sys::ProcessResult result,
+                   processes_.Run({.argv = {"dpkg", "--compare-versions", a, "lt", b}}));
+  if (result.signal == 0 && !result.timed_out && result.exit_code <= 1)
+    return result.exit_code == 0;
+  return sys::CheckSuccess({.argv = {"dpkg --compare-versions"}}, result);
 }
 
 }  // namespace muster::agent

@@ -23,9 +23,8 @@ struct AptOptions {
   std::string work_folder = "/var/lib/muster/apt";
   absl::Duration lock_timeout = absl::Minutes(30);
   absl::Duration transaction_timeout = absl::Hours(2);
-  std::function<std::optional<LockHolder>()> find_lock_holder = [] {
-    return FindLockHolder("/var/lib/dpkg/lock-frontend");
-  };
+  absl::Duration update_timeout = absl::Minutes(15);
+  std::function<std::optional<LockHolder>()> find_lock_holder = &FindPackageLockHolder;
 };
 
 // A transaction survives the death of the agent: apt-get has a session of its own and writes to
@@ -42,6 +41,7 @@ class AptPackageManager final : public PackageManager {
   absl::Status Apply(const PackageTransaction& transaction,
                      const PackageObserver& observer) override;
   absl::Status Update(absl::Duration max_age, const PackageObserver& observer) override;
+  absl::StatusOr<bool> IsOlder(const std::string& a, const std::string& b) override;
 
  private:
   absl::StatusOr<std::shared_ptr<const DpkgStatus>> ReadStatus();
@@ -51,14 +51,25 @@ class AptPackageManager final : public PackageManager {
   // True when the lists were not fetched within `max_age`, or a repository file changed since.
   bool ListsAreOlderThan(absl::Duration max_age);
   absl::Status AwaitLock(const PackageObserver& observer);
+  // What an earlier transaction left half-done is finished, as far as that can be: what cannot
+  // shows in the next transaction, which may be the one that takes the culprit away.
   absl::Status RepairInterrupted(const PackageObserver& observer);
+  absl::StatusOr<bool> Repair(const std::string& name, std::vector<std::string> argv,
+                              const PackageObserver& observer);
   absl::Status UpdateLists(absl::Duration max_age, const PackageObserver& observer);
+  absl::Status Install(const PackageTransaction& transaction, const PackageObserver& observer);
+  // Holds and releases, and holds again what was held before and that apt-get released on its way.
+  absl::Status Mark(const PackageTransaction& transaction, const std::vector<std::string>& held,
+                    const PackageObserver& observer);
+  // Of the packages that the transaction names, those on hold.
+  absl::StatusOr<std::vector<std::string>> Held(const PackageTransaction& transaction);
   // One apt-get or dpkg, followed until its end.
-  absl::StatusOr<sys::ProcessResult> RunTool(std::vector<std::string> argv,
+  absl::StatusOr<sys::ProcessResult> RunTool(std::vector<std::string> argv, absl::Duration timeout,
                                              const PackageObserver& observer);
   // What to try before the same transaction again, done; false: nothing helps.
   absl::StatusOr<bool> Remedy(const AptFailure& failure, const PackageObserver& observer);
   absl::Status Explain(const AptFailure& failure, const sys::ProcessResult& result);
+  std::string Explain(const std::string& unknown);
 
   sys::FileSystem& files_;
   sys::ProcessRunner& processes_;

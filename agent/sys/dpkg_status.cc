@@ -50,10 +50,15 @@ DpkgStatus DpkgStatus::Parse(absl::string_view text) {
     if (stanza.package.empty() || words.size() != 3) continue;
     for (const absl::string_view state : kHalfDone)
       if (words[2] == state) result.half_done_.push_back(stanza.package);
+    const std::string with_architecture = absl::StrCat(stanza.package, ":", stanza.architecture);
+    for (const std::string& name : {stanza.package, with_architecture}) {
+      if (words[0] == "hold") result.held_.insert(name);
+      if (words[2] == "config-files") result.configuration_only_.insert(name);
+    }
     // A pending trigger leaves a package usable and installed.
     if (words[2] != "installed" && !absl::StartsWith(words[2], "triggers-")) continue;
     result.versions_[stanza.package] = stanza.version;
-    result.versions_[absl::StrCat(stanza.package, ":", stanza.architecture)] = stanza.version;
+    result.versions_[with_architecture] = stanza.version;
     for (absl::string_view name : absl::StrSplit(stanza.provides, ',', absl::SkipWhitespace())) {
       name = absl::StripAsciiWhitespace(name);
       result.provided_.emplace(name.substr(0, name.find_first_of(" (")));

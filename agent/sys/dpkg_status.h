@@ -20,13 +20,20 @@ class DpkgStatus {
   // The version of the installed package `name` ("munge", "libc6:amd64"); "" when it is not
   // installed.
   std::string InstalledVersion(const std::string& name) const;
+  // Whether `name` is on hold: upgrades pass it over.
+  bool IsHeld(const std::string& name) const { return held_.count(name) > 0; }
+  // Whether `name` was removed and left its configuration files.
+  bool HasConfigurationOnly(const std::string& name) const {
+    return configuration_only_.count(name) > 0;
+  }
   // Whether an installed package provides the virtual package `name` ("mail-transport-agent").
   bool IsProvided(const std::string& name) const { return provided_.count(name) > 0; }
   // Packages that are neither installed nor removed as a whole: a transaction was interrupted.
   const std::vector<std::string>& half_done() const { return half_done_; }
 
  private:
-  std::map<std::string, std::string> versions_;  // "name" and "name:arch" → version
+  std::map<std::string, std::string> versions_;      // "name" and "name:arch" → version
+  std::set<std::string> held_, configuration_only_;  // as the keys of versions_
   std::set<std::string> provided_;
   std::vector<std::string> half_done_;
 };

@@ -29,4 +29,11 @@ std::optional<LockHolder> FindLockHolder(const std::string& lock_file) {
   return holder;
 }
 
+std::optional<LockHolder> FindPackageLockHolder() {
+  for (const char* path : {"/var/lib/dpkg/lock-frontend", "/var/lib/dpkg/lock",
+                           "/var/lib/apt/lists/lock", "/var/cache/apt/archives/lock"})
+    if (std::optional<LockHolder> holder = FindLockHolder(path)) return holder;
+  return std::nullopt;
+}
+
 }  // namespace muster::agent

@@ -16,6 +16,10 @@ struct LockHolder {
   std::string Describe() const;
 };
 
+// The first holder among the locks of dpkg, of the repositories' lists and of the archive folder:
+// apt-get fails on each of them.
+std::optional<LockHolder> FindPackageLockHolder();
+
 // nullopt when `lock_file` is absent or nobody has locked it. Takes no lock itself.
 std::optional<LockHolder> FindLockHolder(const std::string& lock_file);
 

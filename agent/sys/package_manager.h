@@ -15,19 +15,29 @@
 namespace muster::agent {
 
 struct PackageStatus {
-  bool installed = false;  // unpacked and configured
-  bool provided = false;   // a virtual package that an installed one provides
-  std::string version;     // of what is installed; empty without
-  std::string candidate;   // what the repositories offer, where it was asked for; empty: nothing
+  bool installed = false;           // unpacked and configured
+  bool provided = false;            // a virtual package that an installed one provides
+  bool held = false;                // upgrades pass it over
+  bool configuration_left = false;  // removed, but its configuration files are still there
+  std::string version;              // of what is installed; empty without
+  // Where it was asked for: what an installation without a version would take (empty: nothing),
+  // and all versions there are, newest first.
+  std::string candidate;
+  std::vector<std::string> available;
 };
 
 // One go of the package manager: all or, where a package fails, as much as was possible.
 struct PackageTransaction {
   std::vector<std::string> install;  // "name" (the candidate) or "name=version"
-  std::vector<std::string> remove;   // configuration files stay
+  std::vector<std::string> remove;
+  std::vector<std::string> hold, release;  // after the others
   bool install_recommends = false;
+  bool purge = false;            // of `remove` the configuration files go too
+  bool allow_downgrade = false;  // also of what the packages depend on
 
-  bool empty() const { return install.empty() && remove.empty(); }
+  bool empty() const {
+    return install.empty() && remove.empty() && hold.empty() && release.empty();
+  }
 };
 
 // What the package manager says while it works. Called from the thread that called it.
@@ -48,12 +58,15 @@ class PackageManager {
       const std::vector<std::string>& names, bool with_candidates) = 0;
   // Blocks, first until others have released the package lock (telling who holds it). Lists of
   // the repositories are brought up to date where they are older than the repositories' files.
-  // NotFound names the packages that no repository has.
+  // Packages that are held and named here change all the same, and stay held. NotFound names the
+  // packages that no repository has.
   virtual absl::Status Apply(const PackageTransaction& transaction,
                              const PackageObserver& observer) = 0;
   // Fetches the lists of the repositories, unless that was done within `max_age` and no
   // repository file changed since. An error names the repository that failed.
   virtual absl::Status Update(absl::Duration max_age, const PackageObserver& observer) = 0;
+  // Whether version `a` comes before `b` in the package manager's own order.
+  virtual absl::StatusOr<bool> IsOlder(const std::string& a, const std::string& b) = 0;
 };
 
 }  // namespace muster::agent

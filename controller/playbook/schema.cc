@@ -46,6 +46,16 @@ std::string CheckPackage(const Given& given) {
       wrong = absl::StrCat("has a version and state ", state, ": remove one of them");
     }
   }
+  if (wrong.empty() && given.Has("purge") && given.CertainlyPresent()) {
+    wrong = "has 'purge', which only says what state: absent removes";
+  }
+  if (wrong.empty() && given.Has("hold") && given.Text("state") == "absent") {
+    wrong = "has 'hold', but its state is absent: what is not there cannot be held";
+  }
+  if (wrong.empty() && given.Has("allow_downgrade") && !given.Has("version") &&
+      given.Text("state").value_or("latest") != "latest") {
+    wrong = "has 'allow_downgrade' without the version that it is for";
+  }
   return wrong;
 }
 
@@ -166,7 +176,10 @@ const std::vector<ResourceType>& ResourceTypes() {
         {"names", Type::kTextList, "names"},
         {"state", Type::kWord, "state"},
         {"version", Type::kText, "version"},
-        {"recommends", Type::kBool, "install_recommends"}},
+        {"recommends", Type::kBool, "install_recommends"},
+        {"hold", Type::kBool, "hold"},
+        {"purge", Type::kBool, "purge"},
+        {"allow_downgrade", Type::kBool, "allow_downgrade"}},
        CheckPackage},
       {"package_repository",
        {{"name", Type::kText, "name", true},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,10 @@ namespace muster::testing {
 // Thread-safe, except for the public maps, which the test fills before.
 class FakePackageManager final : public agent::PackageManager {
  public:
-  std::map<std::string, std::string> available;  // name → version in the repositories
-  std::map<std::string, std::string> installed;  // name → version on the node
+  std::map<std::string, std::string> available;            // name → version in the repositories
+  std::map<std::string, std::vector<std::string>> others;  // further versions there
+  std::map<std::string, std::string> installed;            // name → version on the node
+  std::set<std::string> held, configuration_left;
   absl::Status update_error;
 
   // Transactions as "install a b remove c", and "update".
@@ -35,8 +38,13 @@ class FakePackageManager final : public agent::PackageManager {
         status.installed = true;
         status.version = it->second;
       }
-      if (const auto it = available.find(name); with_candidates && it != available.end())
+      status.held = held.count(name) > 0;
+      status.configuration_left = configuration_left.count(name) > 0;
+      if (const auto it = available.find(name); with_candidates && it != available.end()) {
         status.candidate = it->second;
+        status.available = {it->second};
+        for (const std::string& version : others[name]) status.available.push_back(version);
+      }
     }
     return found;
   }
@@ -44,19 +52,41 @@ class FakePackageManager final : public agent::PackageManager {
   absl::Status Apply(const agent::PackageTransaction& transaction,
                      const agent::PackageObserver& observer) override {
     absl::MutexLock lock(&mutex_);
-    log_.push_back(absl::StrCat(
-        transaction.install.empty() ? "" : "install ", absl::StrJoin(transaction.install, " "),
-        transaction.remove.empty() ? "" : " remove ", absl::StrJoin(transaction.remove, " ")));
+    std::vector<std::string> words;
+    const struct {
+      const char* verb;
+      const std::vector<std::string>& items;
+    } kRows[] = {{"install", transaction.install},
+                 {transaction.purge ? "purge" : "remove", transaction.remove},
+                 {"hold", transaction.hold},
+                 {"release", transaction.release}};
+    for (const auto& row : kRows) {
+      if (row.items.empty()) continue;
+      words.emplace_back(row.verb);
+      words.insert(words.end(), row.items.begin(), row.items.end());
+    }
+    log_.push_back(absl::StrJoin(words, " "));
     for (const std::string& item : transaction.install) {
       const std::string name = item.substr(0, item.find('='));
       const auto it = available.find(name);
       if (it == available.end())
         return absl::NotFoundError(absl::StrCat("package '", name, "' does not exist"));
       if (observer.on_activity) observer.on_activity(absl::StrCat("unpacking ", name), 50);
-      installed[name] = it->second;
+      installed[name] = name == item ? it->second : item.substr(name.size() + 1);
     }
-    for (const std::string& name : transaction.remove) installed.erase(name);
+    for (const std::string& name : transaction.remove) {
+      installed.erase(name);
+      configuration_left.insert(name);
+      if (transaction.purge) configuration_left.erase(name);
+    }
+    held.insert(transaction.hold.begin(), transaction.hold.end());
+    for (const std::string& name : transaction.release) held.erase(name);
     return absl::OkStatus();
+  }
+
+  // By their text: good enough for "1.0" and "1.1".
+  absl::StatusOr<bool> IsOlder(const std::string& a, const std::string& b) override {
+    return a < b;
   }
 
   absl::Status Update(absl::Duration max_age, const agent::PackageObserver& observer) override {

@@ -28,6 +28,67 @@ TEST_F(PackageTest, ChecksThenConverges) {
   EXPECT_EQ(node_.packages.installed["chrony"], "4.3");
 }
 
+TEST_F(PackageTest, ChoosesAmongTheVersionsThatThereAre) {
+  node_.packages.others["munge"] = {"0.5.14", "0.5.13", "0.4"};
+  ExpectConverges(R"(package { names: "munge" version: "0.5.14" })", {"package munge"});
+  ExpectInSync(R"(package { names: "munge" version: "0.5.*" })");
+  ExpectConverges(R"(package { names: "munge" version: "0.5.15*" })", {"package munge"});
+  EXPECT_EQ(node_.packages.installed["munge"], "0.5.15");
+  const auto missing = Make(R"(package { names: "munge" version: "0.6*" })");
+  EXPECT_THAT(missing->Check(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("no version 0.6*"), HasSubstr("0.5.14, 0.5.13, 0.4"))));
+  EXPECT_EQ(node_.packages.log().back(), "update") << "it looked again before it said so";
+}
+
+TEST_F(PackageTest, GoesBackOnlyWhenAsked) {
+  node_.packages.installed["munge"] = "0.5.15";
+  node_.packages.others["munge"] = {"0.5.14"};
+  EXPECT_THAT(Make(R"(package { names: "munge" version: "0.5.14*" })")->Check(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("0.5.15 is installed"), HasSubstr("than 0.5.14,"),
+                             HasSubstr("allow_downgrade: true"))));
+  ExpectConverges(R"(package { names: "munge" version: "0.5.14" allow_downgrade: true })",
+                  {"package munge"});
+  EXPECT_EQ(node_.packages.installed["munge"], "0.5.14");
+  node_.packages.available["nano"] = "6";
+  EXPECT_THAT(Make(R"(package { names: "nano" state: PACKAGE_STATE_LATEST })")->Check(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("allow_downgrade")));
+}
+
+TEST_F(PackageTest, HoldsAndReleases) {
+  ExpectConverges(R"(package { names: "munge" hold: true })", {"package munge", "hold munge"});
+  ExpectConverges(R"(package { names: "munge" hold: false })", {"hold munge"});
+  ExpectConverges(R"(package { names: "chrony" hold: true })", {"hold chrony"});
+  ExpectInSync(R"(package { names: "chrony" state: PACKAGE_STATE_LATEST })");
+  ExpectConverges(R"(package { names: "chrony" hold: false state: PACKAGE_STATE_LATEST })",
+                  {"package chrony", "hold chrony"});
+  EXPECT_EQ(node_.packages.installed["chrony"], "4.3");
+}
+
+TEST_F(PackageTest, PurgesWhatIsLeft) {
+  ExpectConverges(R"(package { names: "nano" state: PACKAGE_STATE_ABSENT })", {"package nano"});
+  ExpectInSync(R"(package { names: "nano" state: PACKAGE_STATE_ABSENT })");
+  ExpectConverges(R"(package { names: "nano" state: PACKAGE_STATE_ABSENT purge: true })",
+                  {"package nano"});
+  EXPECT_THAT(node_.packages.configuration_left, IsEmpty());
+}
+
+TEST_F(PackageTest, RefusesWhatMakesNoSense) {
+  const struct {
+    const char* step;
+    const char* says;
+  } kCases[] = {
+      {R"(package { names: "a" version: "1.*.2" })", "one '*', at its end"},
+      {R"(package { names: "a" version: "*" })", "one '*', at its end"},
+      {R"(package { names: "a" version: "1" state: PACKAGE_STATE_LATEST })", "state present only"},
+      {R"(package { names: "a" state: PACKAGE_STATE_ABSENT hold: true })", "cannot be held"},
+      {R"(package { names: "a" purge: true })", "state absent only"},
+  };
+  for (const auto& c : kCases)
+    EXPECT_THAT(TryMake(c.step), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(c.says)));
+}
+
 TEST_F(PackageTest, NeighboursBecomeOneTransaction) {
   const auto first = Make(R"(package { names: "munge" })");
   const auto second = Make(R"(package { names: "slurmd" })");
@@ -48,7 +109,8 @@ TEST_F(PackageTest, DoesNotAbsorbWhatDoesNotFit) {
   for (const char* step :
        {R"(package { names: "munge" state: PACKAGE_STATE_ABSENT })",
         R"(package { names: "slurmd" install_recommends: true })",
-        R"(package { names: "slurmd" version: "22.05.8" })", R"(group { name: "x" })"}) {
+        R"(package { names: "slurmd" version: "22.05.8" })",
+        R"(package { names: "slurmd" allow_downgrade: true })", R"(group { name: "x" })"}) {
     SCOPED_TRACE(step);
     const auto other = Make(step);
     ASSERT_OK(other->Check());

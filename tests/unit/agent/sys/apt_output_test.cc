@@ -8,7 +8,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Pair;
 
 TEST(AptProgress, ReadsStatusLines) {
   const struct {
@@ -42,10 +41,16 @@ TEST(AptProgress, ReadsStatusLines) {
 }
 
 TEST(AptPolicy, FindsCandidates) {
-  EXPECT_THAT(ParsePolicy("munge:\n  Installed: (none)\n  Candidate: 0.5.15-2\n"
-                          "  Version table:\n     0.5.15-2 500\n"
-                          "awk:\n  Installed: (none)\n  Candidate: (none)\n  Version table:\n"),
-              ElementsAre(Pair("awk", ""), Pair("munge", "0.5.15-2")));
+  const auto policies = ParsePolicy(
+      "munge:\n  Installed: 0.5.14-1\n  Candidate: 0.5.15-2\n  Version table:\n"
+      "     0.5.15-2 500\n        500 http://deb.debian.org/debian bookworm/main amd64 Packages\n"
+      " *** 0.5.14-1 100\n        100 /var/lib/dpkg/status\n"
+      "awk:\n  Installed: (none)\n  Candidate: (none)\n  Version table:\n");
+  ASSERT_EQ(policies.size(), 2u);
+  EXPECT_EQ(policies.at("munge").candidate, "0.5.15-2");
+  EXPECT_THAT(policies.at("munge").versions, ElementsAre("0.5.15-2", "0.5.14-1"));
+  EXPECT_EQ(policies.at("awk").candidate, "");
+  EXPECT_THAT(policies.at("awk").versions, IsEmpty());
   EXPECT_THAT(ParsePolicy(""), IsEmpty());
 }
 
@@ -79,8 +84,56 @@ TEST(AptFailure, CollectsNamesAndErrors) {
       "Reading package lists...\nE: Unable to locate package foo\n"
       "Package bar is not available\nE: Package 'bar' has no installation candidate\n");
   EXPECT_THAT(failure.unknown, ElementsAre("foo", "bar"));
-  EXPECT_THAT(failure.errors, HasSubstr("E: Unable to locate package foo"));
-  EXPECT_EQ(failure.errors.find("Reading"), std::string::npos);
+  EXPECT_THAT(failure.causes, ElementsAre("Unable to locate package foo",
+                                          "Package 'bar' has no installation candidate"));
+}
+
+TEST(AptFailure, TellsTheCauseInFewWords) {
+  const struct {
+    const char* output;
+    const char* described;
+  } kCases[] = {
+      {"Reading package lists...\nUnpacking broken (1.0) ...\nSetting up broken (1.0) ...\n"
+       "no licence: ask sales\ndpkg: error processing package broken (--configure):\n"
+       " installed broken package post-installation script subprocess returned error exit status "
+       "3\n"
+       "Errors were encountered while processing:\n broken\n"
+       "E: Sub-process /usr/bin/dpkg returned an error code (1)\n",
+       "broken: installed broken package post-installation script subprocess returned error exit "
+       "status 3\nno licence: ask sales"},
+      {"The following packages have unmet dependencies:\n"
+       " needy : Depends: nosuch (>= 2) but it is not installable\n"
+       "E: Unable to correct problems, you have held broken packages.\n",
+       "needy : Depends: nosuch (>= 2) but it is not installable; name versions that fit together, "
+       "or add the repository that has them"},
+      {"E: Failed to fetch file:/srv/repo/./tool_1.0_all.deb  Hash Sum mismatch\n"
+       "   Hashes of expected file:\n    - SHA256:12\n"
+       "E: Unable to fetch some archives, maybe run apt-get update or try with --fix-missing?\n",
+       "Failed to fetch file:/srv/repo/./tool_1.0_all.deb  Hash Sum mismatch; the repository, or a "
+       "cache in between, serves something else than its lists promise: have it synchronized and "
+       "run again; nothing of it was installed"},
+      {"The following packages will be DOWNGRADED:\n  tool\n"
+       "E: Packages were downgraded and -y was used without --allow-downgrades.\n",
+       "Packages were downgraded and -y was used without --allow-downgrades.; where that is meant, "
+       "write allow_downgrade: true"},
+      {"E: one\nE: two\nE: two\nE: three\nE: four\nE: five\n",
+       "one\ntwo\nthree\nfour\n… and 1 more"},
+      {"E: Sub-process /usr/bin/dpkg returned an error code (1)\n",
+       "Sub-process /usr/bin/dpkg returned an error code (1)"},
+      {"Killed\n", ""},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.output);
+    EXPECT_EQ(ParseAptFailure(c.output).Describe(), c.described);
+  }
+}
+
+TEST(AptFailure, ShowsTheEndOfALongScript) {
+  std::string output = "Setting up chatty (1.0) ...\n";
+  for (int i = 0; i < 100; ++i) output += "line " + std::to_string(i) + "\n";
+  output += "dpkg: error processing package chatty (--configure):\n it failed\n";
+  EXPECT_EQ(ParseAptFailure(output).Describe(),
+            "chatty: it failed\nline 94\nline 95\nline 96\nline 97\nline 98\nline 99");
 }
 
 }  // namespace

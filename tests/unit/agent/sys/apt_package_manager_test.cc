@@ -8,6 +8,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_file_system.h"
 #include "tests/fakes/fake_process_runner.h"
@@ -19,8 +21,10 @@ namespace {
 using ::muster::testing::FakeProcessRunner;
 using ::muster::testing::StatusIs;
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kStatusFile[] = "/var/lib/dpkg/status";
 
@@ -37,12 +41,17 @@ class AptTest : public ::testing::Test {
     files_.AddFile("/var/lib/apt/lists/deb.debian.org_Packages", "");
     files_.AddFile("/etc/apt/sources.list.d/debian.sources", "");
     processes_.On("apt-get", [this](const sys::ProcessSpec& spec) { return AptGet(spec); });
-    processes_.On("dpkg ", [this](const sys::ProcessSpec&) {
-      steps_.push_back("configure");
-      files_.AddFile(kStatusFile, Stanza("bash", "installed"));
+    processes_.On("apt-mark", [this](const sys::ProcessSpec& spec) {
+      steps_.push_back(absl::StrJoin(spec.argv, " "));
       return sys::ProcessResult{};
     });
+    processes_.On("dpkg --force-confdef", [this](const sys::ProcessSpec&) {
+      steps_.push_back("configure");
+      if (configure_result_.ok()) files_.AddFile(kStatusFile, Stanza("bash", "installed"));
+      return configure_result_;
+    });
     processes_.On("apt-cache pkgnames", FakeProcessRunner::Prints("munge\nmutt\nmuon\n"));
+    observer_.on_output = [this](absl::string_view line) { absl::StrAppend(&output_, line, "\n"); };
     observer_.on_activity = [this](absl::string_view text, std::optional<float>) {
       activities_.emplace_back(text);
     };
@@ -63,6 +72,10 @@ class AptTest : public ::testing::Test {
     const auto& argv = spec.argv;
     if (std::find(argv.begin(), argv.end(), "update") != argv.end()) {
       steps_.push_back("update");
+      if (lists_locked_ > 0) {
+        --lists_locked_;
+        return Fails("E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7");
+      }
       return update_result_;
     }
     if (std::find(argv.begin(), argv.end(), "--fix-broken") != argv.end()) {
@@ -89,9 +102,11 @@ class AptTest : public ::testing::Test {
   testing::FakeProcessRunner processes_;
   testing::FakeClock clock_;
   absl::Time lock_until_ = absl::InfinitePast();
-  sys::ProcessResult update_result_;
+  sys::ProcessResult update_result_, configure_result_;
+  int lists_locked_ = 0;                     // so many updates fail of it
   std::vector<sys::ProcessResult> results_;  // of the next installs; then success
   std::vector<std::string> steps_, activities_;
+  std::string output_;
   PackageObserver observer_;
   AptPackageManager apt_;
 };
@@ -110,7 +125,9 @@ TEST_F(AptTest, LooksUpCandidatesOnRequest) {
   processes_.On("apt-cache policy",
                 FakeProcessRunner::Prints("bash:\n  Installed: 1\n  Candidate: 2\n"));
   EXPECT_EQ(apt_.Query({"bash"}, false).value()["bash"].candidate, "");
-  EXPECT_EQ(apt_.Query({"bash"}, true).value()["bash"].candidate, "2");
+  const PackageStatus bash = apt_.Query({"bash"}, true).value()["bash"];
+  EXPECT_EQ(bash.candidate, "2");
+  EXPECT_FALSE(bash.held);
 }
 
 TEST_F(AptTest, FetchesTheListsOnceAndAfterARepositoryChanged) {
@@ -154,7 +171,60 @@ TEST_F(AptTest, RepairsAnInterruptedTransactionFirst) {
   files_.AddFile(kStatusFile, Stanza("slurmd", "half-configured"));
   ASSERT_OK(apt_.Apply({.remove = {"nano"}}, observer_));
   EXPECT_THAT(steps_, ElementsAre("configure", "install nano-"));
-  EXPECT_THAT(activities_.front(), HasSubstr("dpkg --configure -a"));
+  EXPECT_THAT(activities_.front(), AllOf(HasSubstr("of slurmd"), HasSubstr("dpkg --configure -a")));
+  EXPECT_THAT(output_, HasSubstr("dpkg --configure -a")) << "it is in the record";
+}
+
+// Otherwise a package that cannot be configured could never be taken away.
+TEST_F(AptTest, WhatCannotBeRepairedIsLeftToTheTransaction) {
+  files_.AddFile(kStatusFile, Stanza("broken", "half-configured"));
+  configure_result_ = Fails("dpkg: error processing package broken (--configure):\n it failed\n");
+  ASSERT_OK(apt_.Apply({.remove = {"broken"}}, observer_));
+  EXPECT_THAT(steps_, ElementsAre("configure", "fix", "install broken-"));
+}
+
+TEST_F(AptTest, WaitsForTheLockOfTheListsToo) {
+  lists_locked_ = 2;
+  ASSERT_OK(apt_.Update(absl::ZeroDuration(), observer_));
+  EXPECT_THAT(steps_, ElementsAre("update", "update", "update"));
+  lists_locked_ = 100;
+  clock_.Advance(absl::Minutes(1));
+  EXPECT_THAT(apt_.Update(absl::ZeroDuration(), observer_),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("held by process 7")));
+}
+
+TEST_F(AptTest, ChangesWhatIsHeldWhenItIsNamed) {
+  files_.AddFile(kStatusFile,
+                 absl::StrReplaceAll(Stanza("munge", "installed"), {{"install ok", "hold ok"}}));
+  results_ = {FakeProcessRunner::Prints("")};
+  // As apt-get does, which leaves the selection "install" behind.
+  processes_.On("apt-get --yes --quiet -o APT::Status-Fd=3", [this](const sys::ProcessSpec& spec) {
+    sys::ProcessResult result = AptGet(spec);
+    if (steps_.back() != "update") files_.AddFile(kStatusFile, Stanza("munge", "installed"));
+    return result;
+  });
+  ASSERT_OK(apt_.Apply({.install = {"munge=2"}}, observer_));
+  EXPECT_THAT(steps_, ElementsAre("update", "install munge=2", "apt-mark hold -- munge"));
+  EXPECT_THAT(processes_.commands(), Contains(HasSubstr("--allow-change-held-packages")));
+  EXPECT_THAT(processes_.commands(), Not(Contains(HasSubstr("--allow-downgrades"))));
+}
+
+TEST_F(AptTest, HoldsAndReleasesAndPurges) {
+  ASSERT_OK(apt_.Apply({.hold = {"bash"}, .release = {"munge"}}, observer_));
+  EXPECT_THAT(steps_, ElementsAre("apt-mark hold -- bash", "apt-mark unhold -- munge"));
+  ASSERT_OK(apt_.Apply({.remove = {"nano"}, .purge = true}, observer_));
+  EXPECT_THAT(processes_.commands().back(), HasSubstr(" --purge -- nano-"));
+  ASSERT_OK(apt_.Apply({.install = {"munge=1"}, .allow_downgrade = true}, observer_));
+  EXPECT_THAT(processes_.commands().back(), HasSubstr(" --allow-downgrades -- munge=1"));
+}
+
+TEST_F(AptTest, ComparesVersionsAsDpkgDoes) {
+  processes_.On("dpkg --compare-versions 1 lt 2", sys::ProcessResult{});
+  processes_.On("dpkg --compare-versions 2 lt 1", sys::ProcessResult{.exit_code = 1});
+  processes_.On("dpkg --compare-versions x", sys::ProcessResult{.exit_code = 2});
+  EXPECT_TRUE(apt_.IsOlder("1", "2").value());
+  EXPECT_FALSE(apt_.IsOlder("2", "1").value());
+  EXPECT_THAT(apt_.IsOlder("x", "1"), StatusIs(absl::StatusCode::kInternal, HasSubstr("status 2")));
 }
 
 TEST_F(AptTest, TriesEachRemedyOnce) {
@@ -181,7 +251,9 @@ TEST_F(AptTest, TellsWhyATransactionFailed) {
       Fails("Setting up x\ndpkg: error processing package x (--configure):\n"
             "E: Sub-process /usr/bin/dpkg returned an error code (1)\n")};
   EXPECT_THAT(apt_.Apply({.install = {"x"}}, observer_),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("error processing package x")));
+              StatusIs(absl::StatusCode::kInternal,
+                       ::testing::StrEq("apt-get failed: dpkg: error processing package x "
+                                        "(--configure):")));
 }
 
 TEST_F(AptTest, NamesTheRepositoryThatFailed) {

@@ -20,6 +20,11 @@ Package: nano
 Status: deinstall ok config-files
 Version: 7.2
 
+Package: driver
+Status: hold ok installed
+Architecture: amd64
+Version: 550
+
 Package: slurmd
 Status: install ok half-configured
 Architecture: amd64
@@ -45,6 +50,16 @@ TEST(DpkgStatus, TellsWhatIsInstalled) {
   EXPECT_EQ(status.InstalledVersion("slurmd"), "") << "not configured";
   EXPECT_EQ(status.InstalledVersion("man-db"), "2.11") << "a pending trigger harms nobody";
   EXPECT_EQ(status.InstalledVersion("absent"), "");
+}
+
+TEST(DpkgStatus, KnowsHoldsAndLeftConfiguration) {
+  const DpkgStatus status = DpkgStatus::Parse(kStatus);
+  EXPECT_TRUE(status.IsHeld("driver"));
+  EXPECT_TRUE(status.IsHeld("driver:amd64"));
+  EXPECT_EQ(status.InstalledVersion("driver"), "550");
+  EXPECT_FALSE(status.IsHeld("munge"));
+  EXPECT_TRUE(status.HasConfigurationOnly("nano"));
+  EXPECT_FALSE(status.HasConfigurationOnly("munge"));
 }
 
 TEST(DpkgStatus, KnowsVirtualPackages) {

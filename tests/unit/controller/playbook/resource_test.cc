@@ -25,6 +25,11 @@ const Row kRows[] = {
      "package { names: 'munge' state: PACKAGE_STATE_LATEST install_recommends: true }"},
     {"PackageVersion", "package: {names: [a, b], version: 1.20, state: present}",
      "package { names: 'a' names: 'b' version: '1.20' state: PACKAGE_STATE_PRESENT }"},
+    {"PackageHeld",
+     "package: {name: slurmd, version: \"22.05.*\", hold: true, allow_downgrade: true}",
+     "package { names: 'slurmd' version: '22.05.*' hold: true allow_downgrade: true }"},
+    {"PackagePurged", "package: {name: exim4, state: absent, purge: true}",
+     "package { names: 'exim4' state: PACKAGE_STATE_ABSENT purge: true }"},
     {"PackageRepositoryPins",
      "package_repository: {name: r, uris: u, suites: s, pins: [{priority: -1}, "
      "{packages: [a, 'b*'], priority: 1001, pin: 'version 5{{ 0 }}.*'}, {packages: c, "
