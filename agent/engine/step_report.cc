@@ -13,7 +13,8 @@ constexpr size_t kMaxValueBytes = 4096;
 constexpr size_t kMaxMessageBytes = 8192;
 
 bool ErrorMayHoldOutput(const v1::Step& step) {
-  return step.has_command() || (step.has_file() && !step.file().validate().empty());
+  return step.has_command() || (step.has_file() && !step.file().validate().empty()) ||
+         (step.has_line() && !step.line().validate().empty());
 }
 
 // What a secret can never be in, and an administrator wants to see all the same.

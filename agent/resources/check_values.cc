@@ -35,6 +35,16 @@ absl::Status CheckName(absl::string_view field, absl::string_view name) {
   return absl::OkStatus();
 }
 
+absl::Status CheckSetName(absl::string_view name) {
+  const auto is_part = [](unsigned char c) {
+    return absl::ascii_isalnum(c) || c == '-' || c == '_';
+  };
+  if (name.empty() || !absl::ascii_isalnum(static_cast<unsigned char>(name.front())) ||
+      !std::all_of(name.begin(), name.end(), is_part))
+    return Refuse("name", name, "may hold letters, digits, '-' and '_' only");
+  return absl::OkStatus();
+}
+
 absl::Status CheckOneLine(absl::string_view field, absl::string_view text) {
   if (text.find_first_of(absl::string_view("\n\r\0", 3)) != absl::string_view::npos)
     return Refuse(field, text, "holds a line break");

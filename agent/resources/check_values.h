@@ -13,6 +13,9 @@ absl::Status CheckPath(absl::string_view field, absl::string_view path);
 // InvalidArgument unless `name` is one that useradd, dpkg or systemd take for an argument and not
 // for an option: not empty, no leading dash, no whitespace, slash or control character.
 absl::Status CheckName(absl::string_view field, absl::string_view name);
+// InvalidArgument unless `name` holds letters, digits, '-' and '_' only, and begins with none of
+// the latter two.
+absl::Status CheckSetName(absl::string_view name);
 // InvalidArgument for a NUL or a line break, which would end the field of a line-based file.
 absl::Status CheckOneLine(absl::string_view field, absl::string_view text);
 

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "agent/resources/check_values.h"
+#include "agent/resources/content_check.h"
 #include "agent/resources/ownership.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
@@ -71,12 +71,11 @@ class File final : public Resource {
       return context_.files.SetAttributes(spec_.path(), attributes);
 
     ASSIGN_OR_RETURN(const std::string content, WantedContent(&observer));
-    sys::WriteOptions options = {
-        .mode = attributes.mode, .uid = attributes.uid, .gid = attributes.gid};
-    if (spec_.validate_size() > 0)
-      options.verify = [this, &observer](const std::string& path) {
-        return Validate(path, observer);
-      };
+    const sys::WriteOptions options = {
+        .mode = attributes.mode,
+        .uid = attributes.uid,
+        .gid = attributes.gid,
+        .verify = ContentCheck(spec_.path(), spec_.validate(), context_, observer)};
     const absl::Status status = context_.files.WriteAtomically(spec_.path(), content, options);
     if (absl::IsNotFound(status))
       return Annotate(status, "its directory does not exist; create it in an earlier task");
@@ -123,20 +122,6 @@ class File final : public Resource {
     if (digest == sha256_) return std::optional<Change>();
     return std::optional<Change>(
         Change{"content", Describe(digest, now.size()), Describe(sha256_, size_), Diff(now)});
-  }
-
-  absl::Status Validate(const std::string& path, ApplyObserver& observer) {
-    sys::ProcessSpec spec = {.timeout = absl::Minutes(2)};
-    for (const std::string& argument : spec_.validate())
-      spec.argv.push_back(absl::StrReplaceAll(argument, {{"%s", path}}));
-    observer.OnActivity(absl::StrCat("validating with ", spec.argv.front()), std::nullopt);
-    ASSIGN_OR_RETURN(const sys::ProcessResult result, context_.processes.Run(spec));
-    const absl::Status status = sys::CheckSuccess(spec, result);
-    if (status.ok()) return status;
-    // The temporary name means nothing to the reader, and is gone by now.
-    return absl::InvalidArgumentError(
-        absl::StrCat("the new content of ", spec_.path(), " was refused, the old one stays: ",
-                     absl::StrReplaceAll(std::string(status.message()), {{path, spec_.path()}})));
   }
 
   const v1::FileResource spec_;

@@ -6,9 +6,11 @@
 #include "agent/resources/file.h"
 #include "agent/resources/group.h"
 #include "agent/resources/hostname.h"
+#include "agent/resources/line.h"
 #include "agent/resources/package.h"
 #include "agent/resources/package_repository.h"
 #include "agent/resources/symlink.h"
+#include "agent/resources/sysctl.h"
 #include "agent/resources/unit.h"
 #include "agent/resources/user.h"
 #include "common/base/status.h"
@@ -28,6 +30,8 @@ constexpr ResourceType kResourceTypes[] = {
     {v1::Step::kSymlink, &MakeSymlink}, {v1::Step::kUnit, &MakeUnit},
     {v1::Step::kUser, &MakeUser},       {v1::Step::kGroup, &MakeGroup},
     {v1::Step::kCommand, &MakeCommand}, {v1::Step::kHostname, &MakeHostname},
+    {v1::Step::kLine, &MakeLine},       {v1::Step::kSysctl, &MakeSysctl},
+    {v1::Step::kSysctls, &MakeSysctls},
 };
 
 }  // namespace

@@ -1,0 +1,121 @@
+#include "agent/resources/kernel_parameter.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/base/status.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr char kFolder[] = "/proc/sys/";
+constexpr size_t kMaxValue = 64 << 10;
+
+char Swapped(char c) { return c == '.' ? '/' : c == '/' ? '.' : c; }
+
+std::string Swapped(absl::string_view key) {
+  std::string swapped(key);
+  std::transform(swapped.begin(), swapped.end(), swapped.begin(),
+                 [](char c) { return Swapped(c); });
+  return swapped;
+}
+
+std::string PathOf(const std::string& key) { return absl::StrCat(kFolder, Swapped(key)); }
+
+}  // namespace
+
+absl::StatusOr<std::string> CanonicalParameter(absl::string_view key) {
+  const auto refuse = [key](absl::string_view why) {
+    return absl::InvalidArgumentError(absl::StrCat("key: '", absl::CHexEscape(key), "' ", why));
+  };
+  const size_t separator = key.find_first_of("./");
+  if (separator == absl::string_view::npos)
+    return refuse("has no folder, as vm.swappiness has; it is no kernel parameter");
+  for (const char c : key)
+    if (!absl::ascii_isgraph(static_cast<unsigned char>(c)) || c == '=' || c == '*' || c == '?')
+      return refuse("holds a character that no kernel parameter has");
+  const std::string canonical = key[separator] == '.' ? std::string(key) : Swapped(key);
+  for (const absl::string_view part : absl::StrSplit(canonical, '.'))
+    if (part.empty() || part == "/" || part == "//" || absl::StartsWith(part, "-"))
+      return refuse("has a part that no kernel parameter has");
+  return canonical;
+}
+
+std::string CanonicalValue(absl::string_view value) {
+  const std::vector<absl::string_view> words =
+      absl::StrSplit(value, absl::ByAnyChar(" \t\r\n\v\f"), absl::SkipEmpty());
+  return absl::StrJoin(words, " ");
+}
+
+absl::StatusOr<std::optional<std::string>> ReadParameter(const std::string& key,
+                                                         sys::FileSystem& files) {
+  const absl::StatusOr<std::string> value = files.Read(PathOf(key), kMaxValue);
+  if (absl::IsNotFound(value.status())) return std::optional<std::string>();
+  if (!value.ok())
+    return Annotate(value.status(), absl::StrCat("kernel parameter ", key, " cannot be read"));
+  return std::optional<std::string>(CanonicalValue(*value));
+}
+
+absl::StatusOr<std::string> ReadParameterToSet(const std::string& key, const std::string& wanted,
+                                               sys::FileSystem& files) {
+  ASSIGN_OR_RETURN(const std::optional<sys::FileStat> stat, files.Stat(PathOf(key)));
+  if (!stat.has_value())
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the kernel of the node has no parameter ", key,
+        "; if a module brings it, load that in an earlier task (kernel_module), else correct the "
+        "key"));
+  if (stat->type != sys::FileType::kRegular)
+    return absl::InvalidArgumentError(
+        absl::StrCat(key, " is a folder of kernel parameters; name one of them"));
+  if ((stat->mode & 0444) == 0)
+    return absl::InvalidArgumentError(
+        absl::StrCat("kernel parameter ", key,
+                     " can be written only, so that nobody can tell whether it is as wanted; "
+                     "write it with a command in a handler"));
+  ASSIGN_OR_RETURN(const std::optional<std::string> now, ReadParameter(key, files));
+  if ((stat->mode & 0222) == 0 && now != wanted)
+    return absl::InvalidArgumentError(absl::StrCat(
+        "kernel parameter ", key, " is read-only; it is ", now.value_or("gone"),
+        ", and only another kernel, its command line or a module's parameter can change that"));
+  return now.value_or("");
+}
+
+absl::Status WriteParameter(const std::string& key, const std::string& value,
+                            sys::FileSystem& files) {
+  const absl::Status status = files.WriteToKernel(PathOf(key), absl::StrCat(value, "\n"));
+  if (absl::IsInvalidArgument(status) || absl::IsOutOfRange(status))
+    return absl::InvalidArgumentError(absl::StrCat("the kernel does not take '", value, "' for ",
+                                                   key, "; its documentation names what it takes (",
+                                                   status.message(), ")"));
+  if (absl::IsPermissionDenied(status) || absl::IsFailedPrecondition(status))
+    return absl::FailedPreconditionError(absl::StrCat(
+        "kernel parameter ", key, " cannot be changed on this node: ", status.message(),
+        "; in a container it has to be set on its host"));
+  return status;
+}
+
+std::string FormatParameters(const KernelParameters& parameters) {
+  std::string text = "# Written by Muster.\n";
+  for (const auto& [key, value] : parameters) absl::StrAppend(&text, key, " = ", value, "\n");
+  return text;
+}
+
+KernelParameters ParseParameters(absl::string_view text) {
+  KernelParameters parameters;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    line = absl::StripAsciiWhitespace(line);
+    const size_t equals = line.find('=');
+    if (absl::StartsWith(line, "#") || equals == absl::string_view::npos) continue;
+    parameters.emplace(absl::StripAsciiWhitespace(line.substr(0, equals)),
+                       CanonicalValue(line.substr(equals + 1)));
+  }
+  return parameters;
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,102 @@
+#include "agent/resources/line.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/const_init.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "agent/resources/check_values.h"
+#include "agent/resources/content_check.h"
+#include "agent/resources/line_edit.h"
+#include "common/base/status.h"
+#include "common/base/text_diff.h"
+#include "muster/v1/plan.pb.h"
+
+namespace muster::agent {
+namespace {
+
+// Two roles that run side by side may each have a line in one file.
+ABSL_CONST_INIT absl::Mutex g_one_writer(absl::kConstInit);
+
+class Line final : public Resource {
+ public:
+  Line(std::unique_ptr<v1::LineResource> spec, LineEdit edit, ResourceContext& context,
+       bool want_diff)
+      : spec_(std::move(spec)), edit_(std::move(edit)), context_(context), want_diff_(want_diff) {}
+
+  std::string Id() const override { return absl::StrCat("line[", spec_->path(), "]"); }
+
+  absl::StatusOr<std::vector<Change>> Check() override {
+    ASSIGN_OR_RETURN(const std::optional<std::string> now, Content());
+    const std::optional<LineChange> change = Edit(now);
+    if (!change.has_value()) return std::vector<Change>{};
+    const std::string diff =
+        want_diff_ ? UnifiedDiff(now.value_or(""), change->content, spec_->path()) : "";
+    return std::vector<Change>{{"line", change->before, change->after, diff}};
+  }
+
+  absl::Status Apply(ApplyObserver& observer) override {
+    absl::MutexLock lock(&g_one_writer);
+    ASSIGN_OR_RETURN(const std::optional<std::string> now, Content());
+    const std::optional<LineChange> change = Edit(now);
+    if (!change.has_value()) return absl::OkStatus();
+    const absl::Status status = context_.files.WriteAtomically(
+        spec_->path(), change->content,
+        {.verify = ContentCheck(spec_->path(), spec_->validate(), context_, observer)});
+    if (absl::IsNotFound(status) && !now.has_value())
+      return Annotate(status, "its directory does not exist; create it in an earlier task");
+    return status;
+  }
+
+ private:
+  // nullopt: there is no such file, and there need not be one.
+  absl::StatusOr<std::optional<std::string>> Content() {
+    const std::string& path = spec_->path();
+    ASSIGN_OR_RETURN(const std::optional<sys::FileStat> stat, context_.files.Stat(path));
+    if (!stat.has_value()) {
+      if (spec_->create() || spec_->state() == v1::PRESENCE_ABSENT)
+        return std::optional<std::string>();
+      return absl::FailedPreconditionError(absl::StrCat(
+          path,
+          " does not exist on the node; bring it in an earlier task (its package?), or set "
+          "create: true"));
+    }
+    if (stat->type == sys::FileType::kSymlink) {
+      ASSIGN_OR_RETURN(const std::string target, context_.files.ReadLink(path));
+      return absl::InvalidArgumentError(absl::StrCat(
+          path, " is a symbolic link to ", target, " on the node; name the file that it leads to"));
+    }
+    if (stat->type != sys::FileType::kRegular)
+      return absl::InvalidArgumentError(absl::StrCat(
+          path, " is ",
+          stat->type == sys::FileType::kDirectory ? "a directory" : "a device or a socket",
+          " on the node and has no lines"));
+    ASSIGN_OR_RETURN(std::string content, context_.files.Read(path));
+    return std::optional<std::string>(std::move(content));
+  }
+
+  std::optional<LineChange> Edit(const std::optional<std::string>& now) const {
+    if (!now.has_value() && spec_->state() == v1::PRESENCE_ABSENT) return std::nullopt;
+    return edit_.Apply(now.value_or(""));
+  }
+
+  const std::unique_ptr<const v1::LineResource> spec_;  // edit_ points to it
+  const LineEdit edit_;
+  ResourceContext& context_;
+  const bool want_diff_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Resource>> MakeLine(const v1::Step& step, ResourceContext& context,
+                                                   bool want_diff) {
+  auto spec = std::make_unique<v1::LineResource>(step.line());
+  RETURN_IF_ERROR(CheckPath("path", spec->path()));
+  ASSIGN_OR_RETURN(LineEdit edit, LineEdit::Make(*spec));
+  return std::make_unique<Line>(std::move(spec), std::move(edit), context, want_diff);
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,170 @@
+#include "agent/resources/sysctl.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "agent/resources/check_values.h"
+#include "agent/resources/kernel_parameter.h"
+#include "common/base/status.h"
+#include "common/base/text_diff.h"
+#include "muster/v1/plan.pb.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr char kFolder[] = "/etc/sysctl.d";
+constexpr char kPrefix[] = "60-muster-";
+
+// What a set is: a file of /etc/sysctl.d and a record of what was before, by `kind` and `name`. A
+// single parameter is a set named after it; keys have a dot, and names of sets have none.
+//
+// Everything is in the record before it is set, and out of it before the file says so: a crash in
+// between leaves a file that differs, and so another go.
+class SysctlSet final : public Resource {
+ public:
+  SysctlSet(std::string kind, std::string name, KernelParameters wanted, ResourceContext& context,
+            bool want_diff)
+      : kind_(std::move(kind)),
+        name_(std::move(name)),
+        wanted_(std::move(wanted)),
+        context_(context),
+        want_diff_(want_diff),
+        file_(absl::StrCat(kFolder, "/", kPrefix, name_, ".conf")),
+        content_(wanted_.empty() ? "" : FormatParameters(wanted_)) {}
+
+  std::string Id() const override { return absl::StrCat(kind_, "[", name_, "]"); }
+
+  absl::StatusOr<std::vector<Change>> Check() override {
+    std::vector<Change> changes;
+    for (const auto& [key, value] : wanted_) {
+      ASSIGN_OR_RETURN(std::string now, ReadParameterToSet(key, value, context_.files));
+      if (now != value) changes.push_back({key, std::move(now), value});
+    }
+    ASSIGN_OR_RETURN(const KernelParameters before, Record());
+    ASSIGN_OR_RETURN(const KernelParameters undo, ToUndo(before));
+    for (const auto& [key, value] : undo) {
+      ASSIGN_OR_RETURN(const auto now, ReadParameter(key, context_.files));
+      if (now.has_value() && *now != value) changes.push_back({key, *now, value});
+    }
+    ASSIGN_OR_RETURN(const std::string file, ReadOrEmpty(file_));
+    if (file != content_)
+      changes.push_back({"at boot", file.empty() ? "absent" : "present",
+                         content_.empty() ? "absent"
+                         : file.empty()   ? "present"
+                                          : "changed",
+                         want_diff_ ? UnifiedDiff(file, content_, file_) : ""});
+    return changes;
+  }
+
+  absl::Status Apply(ApplyObserver& observer) override {
+    ASSIGN_OR_RETURN(const KernelParameters recorded, Record());
+    KernelParameters before = recorded;
+    KernelParameters to_set;
+    for (const auto& [key, value] : wanted_) {
+      ASSIGN_OR_RETURN(const std::string now, ReadParameterToSet(key, value, context_.files));
+      before.emplace(key, now);
+      if (now != value) to_set.emplace(key, value);
+    }
+    if (before != recorded) RETURN_IF_ERROR(Remember(before));
+    ASSIGN_OR_RETURN(const KernelParameters undo, ToUndo(before));
+    for (const auto& [key, value] : undo) {
+      ASSIGN_OR_RETURN(const auto now, ReadParameter(key, context_.files));
+      if (now.has_value() && *now != value) to_set.emplace(key, value);
+    }
+    for (const auto& [key, value] : to_set)
+      RETURN_IF_ERROR(WriteParameter(key, value, context_.files));
+    KernelParameters kept;
+    for (const auto& [key, value] : before)
+      if (wanted_.count(key) > 0) kept.emplace(key, value);
+    if (kept != before) RETURN_IF_ERROR(Remember(kept));
+    return PutFile();
+  }
+
+ private:
+  absl::StatusOr<std::string> ReadOrEmpty(const std::string& path) {
+    auto content = context_.files.Read(path);
+    if (absl::IsNotFound(content.status())) return std::string();
+    return content;
+  }
+
+  // The values before Muster set them.
+  absl::StatusOr<KernelParameters> Record() {
+    ASSIGN_OR_RETURN(const auto record, context_.records.Get(kind_, name_));
+    return ParseParameters(record.value_or(""));
+  }
+
+  absl::Status Remember(const KernelParameters& before) {
+    if (before.empty()) return context_.records.Remove(kind_, name_);
+    return context_.records.Put(kind_, name_, FormatParameters(before));
+  }
+
+  // Of what was set once and is wanted no more: the values to go back to. What another set has
+  // taken over stays.
+  absl::StatusOr<KernelParameters> ToUndo(const KernelParameters& before) {
+    KernelParameters undo;
+    for (const auto& [key, value] : before)
+      if (wanted_.count(key) == 0) undo.emplace(key, value);
+    if (undo.empty()) return undo;
+    const auto names = context_.files.List(kFolder);
+    if (absl::IsNotFound(names.status())) return undo;
+    RETURN_IF_ERROR(names.status());
+    for (const std::string& name : *names) {
+      const std::string path = absl::StrCat(kFolder, "/", name);
+      if (!absl::StartsWith(name, kPrefix) || path == file_) continue;
+      ASSIGN_OR_RETURN(const std::string content, ReadOrEmpty(path));
+      for (const auto& [key, value] : ParseParameters(content)) undo.erase(key);
+    }
+    return undo;
+  }
+
+  absl::Status PutFile() {
+    if (content_.empty()) return context_.files.Remove(file_, /*recursive=*/false);
+    ASSIGN_OR_RETURN(const std::string now, ReadOrEmpty(file_));
+    if (now == content_) return absl::OkStatus();
+    RETURN_IF_ERROR(context_.files.MakeDirectory(kFolder, 0755));
+    return context_.files.WriteAtomically(file_, content_, {.mode = 0644});
+  }
+
+  const std::string kind_;
+  const std::string name_;
+  const KernelParameters wanted_;
+  ResourceContext& context_;
+  const bool want_diff_;
+  const std::string file_;
+  const std::string content_;  // of the file; empty: there is to be none
+};
+
+absl::Status Add(absl::string_view key, absl::string_view value, KernelParameters* parameters) {
+  ASSIGN_OR_RETURN(std::string canonical, CanonicalParameter(key));
+  RETURN_IF_ERROR(CheckOneLine(absl::StrCat("value of ", key), value));
+  if (!parameters->emplace(canonical, CanonicalValue(value)).second)
+    return absl::InvalidArgumentError(absl::StrCat("values: ", canonical, " is there twice"));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Resource>> MakeSysctl(const v1::Step& step, ResourceContext& context,
+                                                     bool want_diff) {
+  const v1::SysctlResource& spec = step.sysctl();
+  ASSIGN_OR_RETURN(std::string key, CanonicalParameter(spec.key()));
+  KernelParameters wanted;
+  if (spec.state() != v1::PRESENCE_ABSENT) RETURN_IF_ERROR(Add(spec.key(), spec.value(), &wanted));
+  return std::make_unique<SysctlSet>("sysctl", std::move(key), std::move(wanted), context,
+                                     want_diff);
+}
+
+absl::StatusOr<std::unique_ptr<Resource>> MakeSysctls(const v1::Step& step,
+                                                      ResourceContext& context, bool want_diff) {
+  const v1::SysctlSetResource& spec = step.sysctls();
+  RETURN_IF_ERROR(CheckSetName(spec.name()));
+  KernelParameters wanted;
+  for (const auto& [key, value] : spec.values()) RETURN_IF_ERROR(Add(key, value, &wanted));
+  return std::make_unique<SysctlSet>("sysctls", spec.name(), std::move(wanted), context, want_diff);
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,151 @@
+#include "tests/unit/agent/resources/resource_test.h"
+
+#include "absl/strings/str_cat.h"
+#include "agent/resources/kernel_parameter.h"
+
+namespace muster::agent {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(CanonicalParameter, TakesBothSpellings) {
+  EXPECT_EQ(CanonicalParameter("vm.swappiness").value(), "vm.swappiness");
+  EXPECT_EQ(CanonicalParameter("vm/swappiness").value(), "vm.swappiness");
+  EXPECT_EQ(CanonicalParameter("net/ipv4/conf/eth0.100/forwarding").value(),
+            "net.ipv4.conf.eth0/100.forwarding");
+  EXPECT_EQ(CanonicalParameter("net.ipv4.conf.eth0/100.forwarding").value(),
+            "net.ipv4.conf.eth0/100.forwarding");
+  for (const char* bad : {"", "swappiness", "vm.", ".vm", "vm..a", "vm/../../etc/passwd", "vm.//.a",
+                          "-vm.a", "vm.a b", "vm.a=1", "net.*.a", "vm.a\n"}) {
+    EXPECT_FALSE(CanonicalParameter(bad).ok()) << bad;
+  }
+}
+
+class SysctlTest : public ResourceTest {
+ protected:
+  SysctlTest() {
+    Set("vm/swappiness", "60\n");
+    Set("net/ipv4/tcp_rmem", "4096\t87380\t6291456\n");
+  }
+  void Set(const std::string& name, const std::string& value, mode_t mode = 0644) {
+    node_.files.AddFile("/proc/sys/" + name, value, mode);
+  }
+  std::string Now(const std::string& name) {
+    return CanonicalValue(node_.files.At("/proc/sys/" + name).content);
+  }
+  bool HasFile(const std::string& name) {
+    return node_.files.Has(absl::StrCat("/etc/sysctl.d/60-muster-", name, ".conf"));
+  }
+  std::string File(const std::string& name) {
+    return node_.files.At(absl::StrCat("/etc/sysctl.d/60-muster-", name, ".conf")).content;
+  }
+};
+
+TEST_F(SysctlTest, SetsNowAndAtBoot) {
+  ExpectConverges("sysctl { key: 'vm/swappiness' value: '10' }", {"vm.swappiness", "at boot"});
+  EXPECT_EQ(Now("vm/swappiness"), "10");
+  EXPECT_EQ(File("vm.swappiness"), "# Written by Muster.\nvm.swappiness = 10\n");
+  ExpectInSync("sysctl { key: 'vm.swappiness' value: ' 10 ' }");
+  Set("vm/swappiness", "60\n");
+  ExpectConverges("sysctl { key: 'vm.swappiness' value: '10' }", {"vm.swappiness"});
+  ExpectConverges("sysctl { key: 'net.ipv4.tcp_rmem' value: '4096  87380 6291456' }", {"at boot"});
+}
+
+TEST_F(SysctlTest, AbsentGoesBackToWhatWasBefore) {
+  ExpectInSync("sysctl { key: 'vm.swappiness' state: PRESENCE_ABSENT }");
+  ExpectConverges("sysctl { key: 'vm.swappiness' value: '10' }", {"vm.swappiness", "at boot"});
+  ExpectConverges("sysctl { key: 'vm.swappiness' value: '20' }", {"vm.swappiness", "at boot"});
+  ExpectConverges("sysctl { key: 'vm.swappiness' state: PRESENCE_ABSENT }",
+                  {"vm.swappiness", "at boot"});
+  EXPECT_EQ(Now("vm/swappiness"), "60");
+  EXPECT_FALSE(HasFile("vm.swappiness"));
+  EXPECT_EQ(node_.records.Get("sysctl", "vm.swappiness").value(), std::nullopt);
+}
+
+TEST_F(SysctlTest, NamesWhatCannotBe) {
+  Set("kernel/osrelease", "6.1\n", 0444);
+  Set("vm/compact_memory", "", 0200);
+  node_.files.FailWrites("/proc/sys/vm/swappiness", absl::InvalidArgumentError("Invalid argument"));
+  const struct {
+    const char* key;
+    absl::StatusCode code;
+    const char* says;
+  } kRows[] = {
+      {"net.bridge.x", absl::StatusCode::kFailedPrecondition,
+       "load that in an earlier task (kernel_module)"},
+      {"net.ipv4", absl::StatusCode::kInvalidArgument, "is a folder"},
+      {"kernel.osrelease", absl::StatusCode::kInvalidArgument, "is read-only; it is 6.1"},
+      {"vm.compact_memory", absl::StatusCode::kInvalidArgument, "can be written only"},
+      {"vm.swappiness", absl::StatusCode::kInvalidArgument,
+       "the kernel does not take '1' for vm.swappiness"},
+  };
+  for (const auto& row : kRows) {
+    const auto resource = Make(absl::StrCat("sysctl { key: '", row.key, "' value: '1' }"));
+    EXPECT_THAT(resource->Apply(observer_), StatusIs(row.code, HasSubstr(row.says)));
+    EXPECT_FALSE(HasFile(row.key)) << "a value that is refused must not come back at boot";
+  }
+  ExpectConverges("sysctl { key: 'kernel.osrelease' value: '6.1' }", {"at boot"});
+  EXPECT_THAT(TryMake("sysctl { key: 'a.b' value: 'x\\ny' }").status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("value of a.b")));
+  EXPECT_THAT(TryMake("sysctls { name: 'a.b' }").status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("name: 'a.b'")));
+  EXPECT_THAT(TryMake("sysctls { name: 'a' values { key: 'a.b' } values { key: 'a/b' } }").status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a.b is there twice")));
+}
+
+constexpr char kBoth[] =
+    "sysctls { name: 'net' values { key: 'vm.swappiness' value: '10' } "
+    "values { key: 'net.ipv4.tcp_rmem' value: '1 2 3' } }";
+constexpr char kOne[] = "sysctls { name: 'net' values { key: 'vm.swappiness' value: '10' } }";
+
+TEST_F(SysctlTest, ASetUndoesWhatIsTakenOut) {
+  ExpectConverges(kBoth, {"net.ipv4.tcp_rmem", "vm.swappiness", "at boot"});
+  EXPECT_EQ(File("net"), "# Written by Muster.\nnet.ipv4.tcp_rmem = 1 2 3\nvm.swappiness = 10\n");
+  ExpectConverges(kOne, {"net.ipv4.tcp_rmem", "at boot"});
+  EXPECT_EQ(Now("net/ipv4/tcp_rmem"), "4096 87380 6291456");
+  ExpectConverges("sysctls { name: 'net' }", {"vm.swappiness", "at boot"});
+  EXPECT_EQ(Now("vm/swappiness"), "60");
+  EXPECT_FALSE(HasFile("net"));
+  EXPECT_EQ(node_.records.Get("sysctls", "net").value(), std::nullopt);
+}
+
+TEST_F(SysctlTest, ASetForgetsWhatTheKernelNoLongerHas) {
+  ExpectConverges(kBoth, {"net.ipv4.tcp_rmem", "vm.swappiness", "at boot"});
+  ASSERT_OK(node_.files.Remove("/proc/sys/net/ipv4/tcp_rmem", false));
+  ExpectConverges(kOne, {"at boot"});
+}
+
+TEST_F(SysctlTest, WhatAnotherSetHasTakenOverStays) {
+  ExpectConverges(kOne, {"vm.swappiness", "at boot"});
+  ExpectConverges("sysctl { key: 'vm.swappiness' value: '10' }", {"at boot"});
+  ExpectConverges("sysctls { name: 'net' }", {"at boot"});
+  EXPECT_EQ(Now("vm/swappiness"), "10");
+}
+
+// Whatever write is the last one before a crash, the next run ends where an undisturbed one does,
+// and still knows what was before.
+TEST_F(SysctlTest, ACrashAnywhereLosesNothing) {
+  for (const char* last : {"/proc/sys/vm/swappiness", "/etc/sysctl.d/60-muster-net.conf"}) {
+    SCOPED_TRACE(last);
+    node_.files.FailWrites(last, absl::AbortedError("crash"));
+    EXPECT_THAT(Make(kOne)->Apply(observer_),
+                StatusIs(absl::StatusCode::kAborted, HasSubstr("crash")));
+    node_.files.FailWrites(last, absl::OkStatus());
+    ASSERT_OK(Make(kOne)->Apply(observer_));
+    ExpectInSync(kOne);
+    node_.files.FailWrites(last, absl::AbortedError("crash"));
+    EXPECT_THAT(Make("sysctls { name: 'net' }")->Apply(observer_),
+                StatusIs(absl::StatusCode::kAborted, HasSubstr("crash")));
+    node_.files.FailWrites(last, absl::OkStatus());
+    ASSERT_OK(Make("sysctls { name: 'net' }")->Apply(observer_));
+    ExpectInSync("sysctls { name: 'net' }");
+    EXPECT_EQ(Now("vm/swappiness"), "60");
+    EXPECT_FALSE(HasFile("net"));
+  }
+}
+
+}  // namespace
+}  // namespace muster::agent
