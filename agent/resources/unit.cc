@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "agent/resources/check_values.h"
 #include "common/base/status.h"
 #include "muster/v1/plan.pb.h"
@@ -84,6 +85,15 @@ class Unit final : public Resource {
       return absl::InvalidArgumentError(
           absl::StrCat("systemd cannot read the file of '", spec_.name(), "' (", status.load_state,
                        "); `systemd-analyze verify ", spec_.name(), "` on the node tells why"));
+    if (IsMasked(status) && NeedsUnit() && !spec_.has_masked())
+      return absl::FailedPreconditionError(
+          absl::StrCat("unit '", spec_.name(),
+                       "' is masked on the node; where it is to run all the same, write masked: "
+                       "false"));
+    if (status.unit_file_state == "static" && spec_.has_enabled() && spec_.enabled())
+      return absl::FailedPreconditionError(absl::StrCat(
+          "unit '", spec_.name(),
+          "' cannot be enabled: its file has no [Install] section; leave `enabled` out"));
     return absl::OkStatus();
   }
 
@@ -140,6 +150,10 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeUnit(const v1::Step& step, Resourc
   if (!absl::StrContains(spec.name(), '.'))
     return absl::InvalidArgumentError(
         absl::StrCat("name: '", spec.name(), "' has no suffix; write '", spec.name(), ".service'"));
+  if (absl::StrContains(spec.name(), "@."))
+    return absl::InvalidArgumentError(
+        absl::StrCat("name: '", spec.name(), "' is a template; name an instance of it, '",
+                     absl::StrReplaceAll(spec.name(), {{"@.", "@NAME."}}), "'"));
   if (spec.has_masked() && spec.masked() &&
       (spec.state() == v1::UNIT_STATE_STARTED || (spec.has_enabled() && spec.enabled())))
     return absl::InvalidArgumentError("a masked unit can be neither started nor enabled");

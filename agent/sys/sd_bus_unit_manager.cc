@@ -20,6 +20,7 @@ namespace {
 constexpr char kUnitInterface[] = "org.freedesktop.systemd1.Unit";
 constexpr char kServiceInterface[] = "org.freedesktop.systemd1.Service";
 constexpr int kJournalLines = 10;
+constexpr absl::Duration kJournalTimeout = absl::Seconds(20);
 
 struct JobRow {
   UnitJob job;
@@ -167,6 +168,14 @@ absl::StatusOr<bool> DiesAtOnce(sd_bus* bus, const std::string& unit) {
   }
 }
 
+// A unit that failed too often is refused by systemd for a while, also when what made it fail has
+// been mended since. Not being able to say so is no reason not to try.
+void ForgetFailures(sd_bus* bus, const std::string& unit) {
+  const auto status = ReadStatus(bus, unit);
+  if (status.ok() && HasDied(*status))
+    CallManager(bus, "ResetFailedUnit", unit, "s", unit.c_str()).status().IgnoreError();
+}
+
 absl::Status Reload(sd_bus* bus) {
   return CallManager(bus, "Reload", "making systemd read its unit files again", "").status();
 }
@@ -194,23 +203,35 @@ absl::Status SdBusUnitManager::Run(UnitJob job, const std::string& unit) {
   if (matched < 0) return ErrnoStatus(-matched, what);
   const SlotHandle slot(raw_slot);
   RETURN_IF_ERROR(CallManager(bus.get(), "Subscribe", what, "").status());
+  if (job != UnitJob::kStop) ForgetFailures(bus.get(), unit);
+  const absl::Time began = absl::Now();
   ASSIGN_OR_RETURN(const MessageHandle reply,
                    CallManager(bus.get(), row.method, what, "ss", unit.c_str(), "replace"));
   const char* path = nullptr;
   if (const int result = sd_bus_message_read(reply.get(), "o", &path); result < 0)
     return ErrnoStatus(-result, what);
-  RETURN_IF_ERROR(Annotate(AwaitJob(bus.get(), results, path, job_timeout_), what));
+  if (const absl::Status ended = AwaitJob(bus.get(), results, path, job_timeout_); !ended.ok()) {
+    const auto status = ReadStatus(bus.get(), unit);
+    const std::string now =
+        status.ok() ? absl::StrCat("; it is ", status->active_state, " (", status->sub_state, ")")
+                    : std::string();
+    return Annotate(
+        absl::Status(ended.code(),
+                     absl::StrCat(ended.message(), now, " and goes on; `systemctl stop ", unit,
+                                  "` ends it, a TimeoutStartSec= would", JournalOf(unit, began))),
+        what);
+  }
 
   const std::string& result = results[path];
   const ResultRow* meaning = RowOf(result);
   if (meaning == nullptr || !meaning->good)
-    return absl::InternalError(
-        absl::StrCat(what, ": ", meaning == nullptr ? result : meaning->meaning, JournalOf(unit)));
+    return absl::InternalError(absl::StrCat(
+        what, ": ", meaning == nullptr ? result : meaning->meaning, JournalOf(unit, began)));
   if (job == UnitJob::kStop) return absl::OkStatus();
   ASSIGN_OR_RETURN(const bool died, DiesAtOnce(bus.get(), unit));
   if (died)
     return absl::InternalError(
-        absl::StrCat(what, ": it started and failed at once", JournalOf(unit)));
+        absl::StrCat(what, ": it started and failed at once", JournalOf(unit, began)));
   return absl::OkStatus();
 }
 
@@ -255,11 +276,16 @@ absl::Status SdBusUnitManager::DaemonReload() {
   return Reload(bus.get());
 }
 
-std::string SdBusUnitManager::JournalOf(const std::string& unit) {
-  const auto result =
-      processes_.Run({.argv = {"journalctl", "--unit", unit, "--lines", absl::StrCat(kJournalLines),
-                               "--no-pager", "--quiet", "--output", "cat"},
-                      .timeout = absl::Seconds(20)});
+std::string SdBusUnitManager::JournalOf(const std::string& unit, absl::Time since) {
+  // What a program said last is on its way to the journal when its end is known already.
+  processes_.Run({.argv = {"journalctl", "--sync"}, .timeout = kJournalTimeout})
+      .status()
+      .IgnoreError();
+  const auto result = processes_.Run(
+      {.argv = {"journalctl", "--unit", unit, "--since",
+                absl::StrCat("@", absl::ToUnixSeconds(since)), "--lines",
+                absl::StrCat(kJournalLines), "--no-pager", "--quiet", "--output", "cat"},
+       .timeout = kJournalTimeout});
   if (!result.ok() || !result->ok()) return "";
   const absl::string_view lines = absl::StripAsciiWhitespace(result->out);
   return lines.empty() ? absl::StrCat("; its journal is empty")

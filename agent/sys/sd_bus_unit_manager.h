@@ -28,8 +28,8 @@ class SdBusUnitManager final : public UnitManager {
   absl::Status DaemonReload() override;
 
  private:
-  // ": " and the unit's last journal lines, or "" where there are none.
-  std::string JournalOf(const std::string& unit);
+  // "; the end of its journal:" and its last lines since then, or that there are none.
+  std::string JournalOf(const std::string& unit, absl::Time since);
 
   sys::ProcessRunner& processes_;
   const std::string address_;

@@ -18,6 +18,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
 #include "common/base/nearest_word.h"
 #include "common/base/status.h"
@@ -125,6 +126,10 @@ absl::Status SetText(const Param& param, const Value& value, pb::Message* resour
     return Wrong(param, absl::StrCat("one name without '/', not '", text, "'"));
   }
   if (param.type == ParamType::kRegex) RETURN_IF_ERROR(CheckRegex(param, text));
+  if (param.type == ParamType::kUnitName && absl::StrContains(text, "@.")) {
+    return Wrong(param, absl::StrCat("an instance of the template '", text, "': '",
+                                     absl::StrReplaceAll(text, {{"@.", "@NAME."}}), "'"));
+  }
   SetBytes(param, text, resource);
   return absl::OkStatus();
 }

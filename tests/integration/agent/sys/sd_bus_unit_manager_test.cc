@@ -102,6 +102,12 @@ class SmallSystemd {
     Self(data).Log(message, "");
     return sd_bus_reply_method_return(message, "");
   }
+  static int OnResetFailed(sd_bus_message* message, void* data, sd_bus_error*) {
+    const char* unit = nullptr;
+    sd_bus_message_read(message, "s", &unit);
+    Self(data).Log(message, unit);
+    return sd_bus_reply_method_return(message, "");
+  }
   static int OnEnable(sd_bus_message* message, void* data, sd_bus_error*) {
     Self(data).Log(message, "");
     return sd_bus_reply_method_return(message, "ba(sss)", 1, 0);
@@ -153,6 +159,7 @@ class SmallSystemd {
         SD_BUS_METHOD("StopUnit", "ss", "o", OnJob, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("RestartUnit", "ss", "o", OnJob, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("ReloadOrRestartUnit", "ss", "o", OnJob, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("ResetFailedUnit", "s", "", OnResetFailed, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("EnableUnitFiles", "asbb", "ba(sss)", OnEnable, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("DisableUnitFiles", "asb", "a(sss)", OnDisable, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("MaskUnitFiles", "asbb", "a(sss)", OnDisable, SD_BUS_VTABLE_UNPRIVILEGED),
@@ -199,7 +206,9 @@ class SdBusUnitManagerTest : public ::testing::Test {
   void SetUp() override {
     if (bus_.address().empty()) FAIL() << "dbus-daemon is not installed; run ./dev deps";
     systemd_ = std::make_unique<SmallSystemd>(bus_.address());
-    processes_.On("journalctl", FakeProcessRunner::Prints("munged: key is too short\n"));
+    processes_.On("journalctl --sync", FakeProcessRunner::Prints(""));
+    processes_.On("journalctl --unit munge.service --since @",
+                  FakeProcessRunner::Prints("munged: key is too short\n"));
     units_ = std::make_unique<SdBusUnitManager>(processes_, bus_.address(), absl::Seconds(1));
   }
 
@@ -257,7 +266,18 @@ TEST_F(SdBusUnitManagerTest, NamesAUnitThatDoesNotExist) {
 TEST_F(SdBusUnitManagerTest, GivesUpAJobThatNeverEnds) {
   systemd_->SetResult("", "activating");
   EXPECT_THAT(units_->Run(UnitJob::kStart, "munge.service"),
-              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("munge.service")));
+              StatusIs(absl::StatusCode::kDeadlineExceeded,
+                       AllOf(HasSubstr("starting munge.service: "), HasSubstr("in 1s"),
+                             HasSubstr("it is activating (running)"), HasSubstr("TimeoutStartSec"),
+                             HasSubstr("key is too short"))));
+}
+
+TEST_F(SdBusUnitManagerTest, LetsAUnitThatFailedTooOftenStartAgain) {
+  systemd_->SetResult("done", "failed");
+  EXPECT_THAT(units_->Run(UnitJob::kStart, "munge.service"),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("failed at once")));
+  EXPECT_THAT(systemd_->log(),
+              ElementsAre("Subscribe", "ResetFailedUnit munge.service", "StartUnit munge.service"));
 }
 
 TEST_F(SdBusUnitManagerTest, ReadsUnitFilesAgainAfterItChangedThem) {

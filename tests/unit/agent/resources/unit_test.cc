@@ -46,6 +46,15 @@ TEST_F(UnitTest, ReloadsSystemdBeforeItStartsAChangedUnit) {
   EXPECT_THAT(node_.units.log(), ElementsAre("daemon-reload", "restart a.service"));
 }
 
+TEST_F(UnitTest, LeavesSystemdAloneWhereNoFileChanged) {
+  Status("a.service");
+  Status("stale.service").need_daemon_reload = true;
+  Status("stale.service").active_state = "active";
+  ExpectInSync(R"(unit { name: "stale.service" state: UNIT_STATE_STARTED })");
+  ASSERT_OK(Make(R"(unit { name: "a.service" state: UNIT_STATE_STARTED })")->Apply(observer_));
+  EXPECT_THAT(node_.units.log(), ElementsAre("start a.service"));
+}
+
 TEST_F(UnitTest, HandlersAlwaysAct) {
   Status("a.service").active_state = "active";
   const auto restart = Make(R"(unit { name: "a.service" state: UNIT_STATE_RESTARTED })");
@@ -70,6 +79,16 @@ TEST_F(UnitTest, NamesWhatIsWrong) {
   Status("bad.service").load_state = "bad-setting";
   EXPECT_THAT(Make(R"(unit { name: "bad.service" state: UNIT_STATE_STARTED })")->Check(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("systemd-analyze verify")));
+  Status("masked.service").load_state = "masked";
+  EXPECT_THAT(Make(R"(unit { name: "masked.service" state: UNIT_STATE_STARTED })")->Check(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("write masked: false")));
+  ExpectInSync(R"(unit { name: "masked.service" masked: true state: UNIT_STATE_STOPPED })");
+  Status("static.service").unit_file_state = "static";
+  EXPECT_THAT(Make(R"(unit { name: "static.service" enabled: true })")->Check(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("leave `enabled` out")));
+  ExpectInSync(R"(unit { name: "static.service" enabled: false })");
+  EXPECT_THAT(TryMake(R"(unit { name: "a@.timer" enabled: true })"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'a@NAME.timer'")));
   node_.units.units["x.service"].job_error = absl::InternalError("starting x.service: it failed");
   EXPECT_THAT(Make(R"(unit { name: "x.service" state: UNIT_STATE_STARTED })")->Apply(observer_),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("it failed")));

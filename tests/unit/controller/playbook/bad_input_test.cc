@@ -99,6 +99,10 @@ const BadInput kRows[] = {
      "'state' must be one of started, stopped, restarted, reloaded, not 'runing'"},
     {"UnitWithoutSuffix", kTasks, "- {name: a, unit: {name: munge, state: started}}",
      "main.yaml:1:26", "'munge.service'?"},
+    {"UnitTemplate", kTasks, "- {name: a, unit: {name: getty@.service, state: started}}",
+     "main.yaml:1:26",
+     "'name' must be an instance of the template 'getty@.service': "
+     "'getty@NAME.service'"},
     {"RestartByATask", kTasks, "- {name: a, unit: {name: a.service, state: restarted}}",
      "main.yaml:1:13", "move it to a handler"},
     {"PinsWithAnUnknownKey", kTasks,
