@@ -130,7 +130,10 @@ struct Controller::Modules {
                       registry.Disconnect(
                           uuid, absl::StrCat("this node was removed from the cluster: ", reason));
                     }}),
-        facts(*this->resources.store, clock),
+        facts(*this->resources.store, clock,
+              [this](const std::string& uuid, const std::string& request_id) {
+                runs.FactsStored(uuid, request_id);
+              }),
         listeners({&session_log, &facts, &runs}),
         registry(*this->resources.store, clock, listeners),
         runs({*this->resources.store, registry, compiler, inventory, *this->resources.secrets,
@@ -190,6 +193,7 @@ struct Controller::Modules {
     if (enrollment_server != nullptr) enrollment_server->Shutdown(deadline);
     if (server != nullptr) server->Shutdown(deadline);
     registry.Stop();
+    facts.Stop();
     runs.Stop();
   }
 

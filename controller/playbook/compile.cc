@@ -114,25 +114,23 @@ absl::StatusOr<std::vector<std::string>> SelectPlayNodes(const Playbook& playboo
   return names;
 }
 
-std::vector<NodePlan> CompilePlay(const Playbook& playbook, size_t play_index,
-                                  const Inventory& inventory, const FactsByNode& facts,
-                                  const std::vector<std::string>& nodes,
-                                  const CompileOptions& options, SecretSource& secrets) {
+void CompilePlayInBatches(const Playbook& playbook, size_t play_index, const Inventory& inventory,
+                          FactsByNode facts, const std::vector<std::string>& nodes,
+                          const CompileOptions& options, SecretSource& secrets, size_t batch,
+                          absl::FunctionRef<bool(std::vector<NodePlan>)> take) {
   const Play& play = playbook.plays.at(play_index);
-  playbook::PlayScope shared(inventory, facts, options.extra_vars, secrets);
+  playbook::PlayScope shared(inventory, std::move(facts), options.extra_vars, secrets);
   const std::vector<ChosenRole> roles = Choose(play, options.tags);
   playbook::ContentCache cache;
-  std::vector<NodePlan> plans;
-  plans.reserve(nodes.size());
-  for (const std::string& name : nodes) {
-    NodePlan& out = plans.emplace_back();
+  const auto compile = [&](const std::string& name) {
+    NodePlan out;
     out.node = name;
     const Node* node = inventory.FindNode(name);
     if (node == nullptr || !shared.status().ok()) {
       out.error = node == nullptr
                       ? absl::NotFoundError(absl::StrCat("node ", name, " is not in the inventory"))
                       : shared.status();
-      continue;
+      return out;
     }
     out.plan = std::make_unique<v1::Plan>();
     out.plan->set_play_index(static_cast<uint32_t>(play_index));
@@ -144,11 +142,32 @@ std::vector<NodePlan> CompilePlay(const Playbook& playbook, size_t play_index,
     playbook::PlanBuilder builder(scope, cache, &out);
     for (const ChosenRole& role : roles) builder.AddRole(role);
     out.error = builder.status();
-    if (out.error.ok()) continue;
-    out.plan.reset();
-    out.blobs.clear();
+    if (!out.error.ok()) {
+      out.plan.reset();
+      out.blobs.clear();
+    }
+    return out;
+  };
+  for (size_t begin = 0; begin < nodes.size(); begin += batch) {
+    const size_t end = std::min(nodes.size(), begin + batch);
+    std::vector<NodePlan> plans;
+    plans.reserve(end - begin);
+    for (size_t i = begin; i < end; ++i) plans.push_back(compile(nodes[i]));
+    if (!take(std::move(plans))) return;
   }
-  return plans;
+}
+
+std::vector<NodePlan> CompilePlay(const Playbook& playbook, size_t play_index,
+                                  const Inventory& inventory, FactsByNode facts,
+                                  const std::vector<std::string>& nodes,
+                                  const CompileOptions& options, SecretSource& secrets) {
+  std::vector<NodePlan> all;
+  CompilePlayInBatches(playbook, play_index, inventory, std::move(facts), nodes, options, secrets,
+                       std::max<size_t>(nodes.size(), 1), [&](std::vector<NodePlan> plans) {
+                         all = std::move(plans);
+                         return true;
+                       });
+  return all;
 }
 
 }  // namespace muster::controller

@@ -11,6 +11,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -51,12 +52,15 @@ struct CompileOptions {
   std::map<std::string, nlohmann::ordered_json> extra_vars;  // -e
 };
 
+// sha256 → content. What is the same on many nodes is one string for all of them.
+using PlanBlobs = std::map<std::string, std::shared_ptr<const std::string>>;
+
 // What one node gets in a play. Exactly one of plan, error is set: a node whose variables do not
 // fit fails alone.
 struct NodePlan {
   std::string node;
   std::unique_ptr<v1::Plan> plan;  // without ids, sequence, expiry and digest: the run sets them
-  std::map<std::string, std::string> blobs;  // sha256 → content, of contents too large for a plan
+  PlanBlobs blobs;                 // contents that travel beside the plan
   absl::Status error;
 };
 
@@ -75,10 +79,16 @@ absl::StatusOr<std::vector<std::string>> SelectPlayNodes(const Playbook& playboo
 // Facts by node name, as JSON (see ProtoToValue); a node without an entry has none.
 using FactsByNode = std::map<std::string, nlohmann::ordered_json>;
 
-// Compiles one play for `nodes` (names from SelectPlayNodes). What the nodes share is computed once
-// a call: give all of a play's nodes to one.
+// Compiles one play for `nodes` (names from SelectPlayNodes), at most `batch` at a time, in their
+// order; what the nodes share is computed once. Ends early when `take` returns false.
+void CompilePlayInBatches(const Playbook& playbook, size_t play_index, const Inventory& inventory,
+                          FactsByNode facts, const std::vector<std::string>& nodes,
+                          const CompileOptions& options, SecretSource& secrets, size_t batch,
+                          absl::FunctionRef<bool(std::vector<NodePlan>)> take);
+
+// All of them at once.
 std::vector<NodePlan> CompilePlay(const Playbook& playbook, size_t play_index,
-                                  const Inventory& inventory, const FactsByNode& facts,
+                                  const Inventory& inventory, FactsByNode facts,
                                   const std::vector<std::string>& nodes,
                                   const CompileOptions& options, SecretSource& secrets);
 

@@ -21,9 +21,10 @@ namespace muster::controller::playbook {
 
 // What goes into a file, with its digest; shared by all nodes that get the same.
 struct Content {
-  std::string text;
+  std::shared_ptr<const std::string> text;
   std::string sha256;
   bool sensitive = false;
+  bool is_shared = false;  // the same on many nodes
 };
 
 // A parameter whose value depends on the node.

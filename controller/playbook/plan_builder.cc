@@ -16,9 +16,9 @@ namespace {
 constexpr size_t kMaxSteps = 10000;  // of a plan
 // Contents above this travel as blobs, so that a plan stays small.
 constexpr size_t kMaxInline = 64 << 10;
-// When a plan holds this much already, smaller ones travel as blobs too.
+// Smaller ones too when many nodes share them, or when a plan holds this much already.
 constexpr size_t kMuchInline = 1 << 20;
-constexpr size_t kMaxInlineThen = 4 << 10;
+constexpr size_t kMaxSharedInline = 4 << 10;
 // Secrets never become blobs, which lie in the blob store.
 constexpr size_t kMaxSecretContent = 1 << 20;
 
@@ -190,20 +190,22 @@ absl::Status PlanBuilder::AddStep(const Task& task, RoleScope& scope, const tmpl
 
 template <typename File>
 absl::Status PlanBuilder::PlaceContent(const Content& content, const Task& task, File* file) {
-  const size_t size = content.text.size();
+  const size_t size = content.text->size();
   if (content.sensitive && size > kMaxSecretContent) {
     return task.document.Error(task.node, absl::StrCat("a content of ", size,
                                                        " bytes that holds a "
                                                        "secret: at most ",
                                                        kMaxSecretContent));
   }
-  const size_t limit = inline_bytes_ > kMuchInline ? kMaxInlineThen : kMaxInline;
+  // A blob costs its node a call, and the controller a file: worth it sooner for what many share.
+  const bool is_small_best = content.is_shared || inline_bytes_ > kMuchInline;
+  const size_t limit = is_small_best ? kMaxSharedInline : kMaxInline;
   if (size <= limit || content.sensitive) {
     inline_bytes_ += size;
-    file->set_content(content.text);
+    file->set_content(*content.text);
     return absl::OkStatus();
   }
-  const std::string sha256 = content.sha256.empty() ? Sha256Hex(content.text) : content.sha256;
+  const std::string sha256 = content.sha256.empty() ? Sha256Hex(*content.text) : content.sha256;
   file->set_blob_sha256(sha256);
   file->set_blob_size(size);
   out_->blobs.emplace(sha256, content.text);
@@ -213,12 +215,12 @@ absl::Status PlanBuilder::PlaceContent(const Content& content, const Task& task,
 // What is small stays where it is.
 template <typename File>
 absl::Status PlanBuilder::PlaceOwnContent(bool sensitive, const Task& task, File* file) {
-  if (file->content().size() <= kMaxInlineThen) {
+  if (file->content().size() <= kMaxSharedInline) {
     inline_bytes_ += file->content().size();
     return absl::OkStatus();
   }
   Content content;
-  content.text = std::move(*file->mutable_content());
+  content.text = std::make_shared<const std::string>(std::move(*file->mutable_content()));
   content.sensitive = sensitive;
   file->clear_content();
   return PlaceContent(content, task, file);
@@ -237,7 +239,7 @@ absl::Status PlanBuilder::FillParams(const std::vector<NodeParam>& params, const
         RETURN_IF_ERROR(PlaceContent(*content, task, step->mutable_file()));
         *content_placed = true;
       } else {
-        SetBytes(*param.param, content->text, message);
+        SetBytes(*param.param, *content->text, message);
       }
       *sensitive = *sensitive || content->sensitive;
       continue;
@@ -311,9 +313,10 @@ absl::StatusOr<std::shared_ptr<const Content>> PlanBuilder::FindContent(const No
   }
   ASSIGN_OR_RETURN(tmpl::Rendered rendered, found->second.Render(names));
   auto content = std::make_shared<Content>();
-  content->text = std::move(rendered.text);
+  content->text = std::make_shared<const std::string>(std::move(rendered.text));
+  content->is_shared = key.has_value();
   content->sensitive = rendered.sensitive;
-  content->sha256 = Sha256Hex(content->text);
+  content->sha256 = Sha256Hex(*content->text);
   if (key.has_value()) cache_.emplace(*key, content);
   return std::shared_ptr<const Content>(std::move(content));
 }

@@ -46,7 +46,9 @@ void ReadTemplates(const FileTree& site, const std::string& folder, Role* role, 
 void ReadFiles(const FileTree& site, const std::string& folder, Role* role) {
   for (const std::string& name : FilesUnder(site, folder)) {
     const std::string& text = site.at(folder + name);
-    role->files.emplace(name, std::make_shared<const Content>(Content{text, Sha256Hex(text)}));
+    Content content{std::make_shared<const std::string>(text), Sha256Hex(text)};
+    content.is_shared = true;
+    role->files.emplace(name, std::make_shared<const Content>(std::move(content)));
   }
 }
 

@@ -20,9 +20,9 @@ constexpr char kSecretUse[] =
 
 }  // namespace
 
-PlayScope::PlayScope(const Inventory& inventory, const FactsByNode& facts,
+PlayScope::PlayScope(const Inventory& inventory, FactsByNode facts,
                      const std::map<std::string, Value>& extra_vars, SecretSource& secrets)
-    : inventory_(inventory), facts_(facts), secrets_(secrets) {
+    : inventory_(inventory), secrets_(secrets) {
   for (const auto& [name, value] : extra_vars) {
     const std::string wrong = CheckVariable(name);
     if (!wrong.empty()) {
@@ -37,6 +37,12 @@ PlayScope::PlayScope(const Inventory& inventory, const FactsByNode& facts,
       status_ = parsed.status();
     }
   }
+  const Value& nodes =
+      shared_.emplace("nodes", NodesValue(inventory, std::move(facts))).first->second;
+  for (const auto& [name, node] : nodes.items()) {
+    const auto found = node.find("facts");
+    if (found != node.end()) facts_.emplace(name, &*found);
+  }
   scope_.Set("cluster", inventory.cluster());
   scope_.Set("domain", inventory.domain());
   scope_.SetLookup([this](absl::string_view name) { return FindShared(name); },
@@ -50,7 +56,7 @@ PlayScope::PlayScope(const Inventory& inventory, const FactsByNode& facts,
 
 const Value* PlayScope::FindFacts(const std::string& node) const {
   const auto found = facts_.find(node);
-  return found == facts_.end() ? nullptr : &found->second;
+  return found == facts_.end() ? nullptr : found->second;
 }
 
 const ValueTemplate* PlayScope::FindExtra(absl::string_view name) const {
@@ -79,9 +85,7 @@ const Value* PlayScope::FindShared(absl::string_view name) {
   const auto found = shared_.find(name);
   if (found != shared_.end()) return &found->second;
   Value value;
-  if (name == "nodes") {
-    value = NodesValue(inventory_, facts_);
-  } else if (name == "groups") {
+  if (name == "groups") {
     value = GroupsValue(inventory_);
   } else if (name == "partitions") {
     value = PartitionsValue(inventory_);

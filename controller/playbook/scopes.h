@@ -12,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -24,11 +25,11 @@
 namespace muster::controller::playbook {
 
 // What all nodes of a play share: cluster, domain, nodes, groups, partitions, racks, secret().
-// The large ones are made when a template first asks for them. Not thread-safe.
+// The large ones, but `nodes`, are made when a template first asks for them. Not thread-safe.
 class PlayScope {
  public:
-  // All outlive the scope.
-  PlayScope(const Inventory& inventory, const FactsByNode& facts,
+  // The references outlive the scope.
+  PlayScope(const Inventory& inventory, FactsByNode facts,
             const std::map<std::string, Value>& extra_vars, SecretSource& secrets);
 
   // What is wrong with the variables of the command line.
@@ -47,12 +48,12 @@ class PlayScope {
   absl::StatusOr<Value> GetSecret(const std::vector<Value>& positional, const Value& named);
 
   const Inventory& inventory_;
-  const FactsByNode& facts_;
   SecretSource& secrets_;
   absl::Status status_;
   tmpl::Scope scope_;
   std::map<std::string, ValueTemplate, std::less<>> extra_;
   std::map<std::string, Value, std::less<>> shared_;
+  absl::flat_hash_map<std::string, const Value*> facts_;  // by node, in shared_["nodes"]
   std::unordered_map<const Value*, ValueTemplate> parsed_;
   std::map<std::string, Value> secret_values_;
 };

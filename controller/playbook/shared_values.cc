@@ -52,13 +52,13 @@ Value NodeValue(const Node& node) {
           {"groups", node.groups}};
 }
 
-Value NodesValue(const Inventory& inventory, const FactsByNode& facts) {
+Value NodesValue(const Inventory& inventory, FactsByNode facts) {
   ObjectBuilder nodes;
   for (const Node& node : inventory.nodes()) {
     Value value = NodeValue(node);
     value["vars"] = VarsValue(inventory, node);
     const auto found = facts.find(node.name);
-    if (found != facts.end()) value["facts"] = found->second;
+    if (found != facts.end()) value["facts"] = std::move(found->second);
     nodes.Add(node.name, std::move(value));
   }
   return nodes.Take();

@@ -14,7 +14,7 @@ Value NodeValue(const Node& node);
 
 // Node name → NodeValue with `vars` (its own and its groups' variables that are no templates) and,
 // where there are any, `facts`.
-Value NodesValue(const Inventory& inventory, const FactsByNode& facts);
+Value NodesValue(const Inventory& inventory, FactsByNode facts);
 
 Value GroupsValue(const Inventory& inventory);      // name → list of node names
 Value PartitionsValue(const Inventory& inventory);  // name → {name, nodes, default, …}

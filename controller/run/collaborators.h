@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/clock.h"
@@ -31,10 +32,11 @@ class Compiler {
                                                                size_t play_index,
                                                                const Inventory& inventory,
                                                                absl::string_view limit) = 0;
-  virtual std::vector<NodePlan> Compile(const Playbook& playbook, size_t play_index,
-                                        const Inventory& inventory, const FactsByNode& facts,
-                                        const std::vector<std::string>& nodes,
-                                        const CompileOptions& options, SecretSource& secrets) = 0;
+  // Compiles the play for `nodes`, at most `batch` at a time; ends early when `take` returns false.
+  virtual void Compile(const Playbook& playbook, size_t play_index, const Inventory& inventory,
+                       FactsByNode facts, const std::vector<std::string>& nodes,
+                       const CompileOptions& options, SecretSource& secrets, size_t batch,
+                       absl::FunctionRef<bool(std::vector<NodePlan>)> take) = 0;
 };
 
 struct InventoryVersion {

@@ -31,22 +31,20 @@ std::string SerializeDeterministically(const v1::Plan& plan) {
   return out;
 }
 
-using Blobs = std::map<std::string, std::string>;
-
 // A content that may lie in the blob store.
 struct Movable {
   size_t size = 0;
-  std::function<void(Blobs&)> move;
+  std::function<void(PlanBlobs&)> move;
 };
 
 // `File` is a FileResource or an entry of a set.
 template <typename File>
 Movable MovableFrom(File& file) {
-  return {file.content().size(), [&file](Blobs& blobs) {
+  return {file.content().size(), [&file](PlanBlobs& blobs) {
             const std::string sha256 = Sha256Hex(file.content());
             file.set_blob_sha256(sha256);
             file.set_blob_size(file.content().size());
-            blobs[sha256] = std::move(*file.mutable_content());
+            blobs[sha256] = std::make_shared<const std::string>(std::move(*file.mutable_content()));
             file.clear_content();
           }};
 }
@@ -89,8 +87,7 @@ std::string PlanDigest(const v1::Plan& plan) {
   return Sha256Hex(SerializeDeterministically(copy));
 }
 
-absl::Status FinishPlan(const PlanIdentity& identity, v1::Plan& plan,
-                        std::map<std::string, std::string>& blobs) {
+absl::Status FinishPlan(const PlanIdentity& identity, v1::Plan& plan, PlanBlobs& blobs) {
   plan.set_plan_id(PlanId(identity.run_id, identity.play_index));
   plan.set_run_id(identity.run_id);
   plan.set_play_index(identity.play_index);

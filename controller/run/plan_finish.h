@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "controller/playbook/compiler.h"
 
 namespace muster::v1 {
 class Plan;
@@ -35,8 +35,7 @@ bool ParsePlanId(const std::string& plan_id, std::string& run_id, uint32_t& play
 
 // Sets the plan's identity and digest. Contents move from the plan into `blobs` (sha256 → content),
 // the largest first, until it fits. ResourceExhausted: it does not fit even so.
-absl::Status FinishPlan(const PlanIdentity& identity, v1::Plan& plan,
-                        std::map<std::string, std::string>& blobs);
+absl::Status FinishPlan(const PlanIdentity& identity, v1::Plan& plan, PlanBlobs& blobs);
 
 // SHA-256 (hex) over the deterministic serialization with `digest` empty.
 std::string PlanDigest(const v1::Plan& plan);

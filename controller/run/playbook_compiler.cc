@@ -34,13 +34,13 @@ absl::StatusOr<std::vector<std::string>> PlaybookCompiler::SelectNodes(const Pla
   return SelectPlayNodes(playbook, play_index, inventory, limit);
 }
 
-std::vector<NodePlan> PlaybookCompiler::Compile(const Playbook& playbook, size_t play_index,
-                                                const Inventory& inventory,
-                                                const FactsByNode& facts,
-                                                const std::vector<std::string>& nodes,
-                                                const CompileOptions& options,
-                                                SecretSource& secrets) {
-  return CompilePlay(playbook, play_index, inventory, facts, nodes, options, secrets);
+void PlaybookCompiler::Compile(const Playbook& playbook, size_t play_index,
+                               const Inventory& inventory, FactsByNode facts,
+                               const std::vector<std::string>& nodes, const CompileOptions& options,
+                               SecretSource& secrets, size_t batch,
+                               absl::FunctionRef<bool(std::vector<NodePlan>)> take) {
+  CompilePlayInBatches(playbook, play_index, inventory, std::move(facts), nodes, options, secrets,
+                       batch, take);
 }
 
 std::function<absl::StatusOr<FileTree>(const std::string&)> BundleLoader(BlobStore& blobs) {

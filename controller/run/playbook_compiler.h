@@ -21,10 +21,10 @@ class PlaybookCompiler final : public Compiler {
   absl::StatusOr<std::vector<std::string>> SelectNodes(const Playbook& playbook, size_t play_index,
                                                        const Inventory& inventory,
                                                        absl::string_view limit) override;
-  std::vector<NodePlan> Compile(const Playbook& playbook, size_t play_index,
-                                const Inventory& inventory, const FactsByNode& facts,
-                                const std::vector<std::string>& nodes,
-                                const CompileOptions& options, SecretSource& secrets) override;
+  void Compile(const Playbook& playbook, size_t play_index, const Inventory& inventory,
+               FactsByNode facts, const std::vector<std::string>& nodes,
+               const CompileOptions& options, SecretSource& secrets, size_t batch,
+               absl::FunctionRef<bool(std::vector<NodePlan>)> take) override;
 };
 
 // For RunCollaborators. `blobs` must outlive the functions.

@@ -2,49 +2,31 @@
 #include <iterator>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
-#include "common/value/proto_value.h"
 #include "controller/run/active_run.h"
 #include "controller/run/plan_finish.h"
 #include "controller/run/run_engine.h"
 #include "controller/run/run_records.h"
-#include "muster/v1/facts.pb.h"
-#include "muster/v1/plan.pb.h"
+#include "muster/v1/agent_session.pb.h"
 
 namespace muster::controller {
-namespace {
-
-// A recap shows an error's beginning; the rest would drown the other nodes.
-constexpr size_t kMaxErrorLines = 12;
-
-absl::Status FirstLines(const absl::Status& error) {
-  const std::vector<std::string> lines =
-      absl::StrSplit(std::string(error.message()), absl::MaxSplits('\n', kMaxErrorLines));
-  const size_t count = std::min(lines.size(), kMaxErrorLines);
-  return absl::Status(error.code(), absl::StrJoin(lines.begin(), lines.begin() + count, "\n"));
-}
-
-}  // namespace
-
 void RunEngine::Perform(ActiveRun& run, RunActions actions) {
   run.pending.insert(run.pending.end(), std::make_move_iterator(actions.begin()),
                      std::make_move_iterator(actions.end()));
   // Stored first, then acted on. What fails stays pending for the next Tick().
   if (!Persist(run).ok()) return;
-  while (!run.pending.empty()) {
+  size_t done = 0;
+  while (done < run.pending.size()) {
     RunActions more;
-    if (!Carry(run, run.pending.front(), more).ok()) return;
-    run.pending.erase(run.pending.begin());
+    if (!Carry(run, run.pending[done], more).ok()) break;
+    ++done;
     run.pending.insert(run.pending.end(), std::make_move_iterator(more.begin()),
                        std::make_move_iterator(more.end()));
-    if (!Persist(run).ok()) return;
+    if (!Persist(run).ok()) break;
   }
+  run.pending.erase(run.pending.begin(), run.pending.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
 absl::Status RunEngine::Persist(ActiveRun& run) {
@@ -134,95 +116,73 @@ absl::Status RunEngine::GatherFacts(ActiveRun& run, RunActions& more) {
 }
 
 absl::Status RunEngine::CompilePlay(ActiveRun& run, RunActions& more) {
-  const std::vector<std::string> targets = run.state.PlanTargets();
-  if (targets.empty()) {
-    more = run.state.Compiled({});
+  PlayWork work;
+  work.run_id = run.record.run_id;
+  work.play = run.state.play();
+  work.play_name = run.record.plays[work.play];
+  work.check_only = run.request.check_only();
+  work.want_diff = run.request.want_diff();
+  work.options = run.options;
+  work.playbook = run.playbook;
+  work.inventory = run.inventory;
+  for (std::string& name : run.state.PlanTargets()) {
+    const std::string& uuid = run.state.FindByName(name)->uuid;
+    work.nodes.emplace_back(std::move(name), uuid);
+  }
+  if (work.nodes.empty()) {
+    more = run.state.Compiled({}, {});
     return absl::OkStatus();
   }
-  FactsByNode facts;
-  RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
-    ASSIGN_OR_RETURN(const std::vector<NodeRecord> nodes, txn.nodes().List());
-    for (const NodeRecord& node : nodes) {
-      if (node.state == NodeRecord::kRemoved || node.facts.empty()) continue;
-      v1::Facts parsed;
-      if (parsed.ParseFromString(node.facts)) facts[node.name] = ProtoToValue(parsed);
-    }
+  if (compile_later_) {
+    compile_later_(std::move(work));
     return absl::OkStatus();
-  }));
-  return KeepPlans(run,
-                   with_.compiler.Compile(*run.playbook, run.state.play(), *run.inventory, facts,
-                                          targets, run.options, with_.secrets),
-                   more);
+  }
+  absl::Status status;
+  CompilePlans(with_, work, [&](PlanBatch batch) {
+    RunActions actions;
+    status = TakePlans(run, std::move(batch), actions);
+    more.insert(more.end(), actions.begin(), actions.end());
+    return status.ok();
+  });
+  return status;
 }
 
-absl::Status RunEngine::KeepPlans(ActiveRun& run, std::vector<NodePlan> plans, RunActions& more) {
+absl::Status RunEngine::TakePlans(ActiveRun& run, PlanBatch batch, RunActions& more) {
+  RETURN_IF_ERROR(batch.status);
+  std::vector<std::string> names;
   std::map<std::string, absl::Status> errors;
-  for (const std::string& name : run.state.PlanTargets()) {
-    errors[name] = absl::InternalError("the compiler gave no plan");
-  }
-  const uint32_t play = run.state.play();
-  std::map<std::string, uint64_t> sequences;
-  RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
-    for (const NodePlan& compiled : plans) {
-      const RunNode* node = run.state.FindByName(compiled.node);
-      if (node == nullptr || compiled.plan == nullptr) continue;
-      ASSIGN_OR_RETURN(NodeRecord record, txn.nodes().Get(node->uuid));
-      sequences[compiled.node] = ++record.plan_sequence;
-      RETURN_IF_ERROR(txn.nodes().Put(record));
-    }
-    return absl::OkStatus();
-  }));
-  std::map<std::string, std::string> blobs_of_node;
-  for (NodePlan& compiled : plans) {
-    const RunNode* node = run.state.FindByName(compiled.node);
-    if (node == nullptr) continue;
-    absl::Status status = compiled.error;
-    if (compiled.plan != nullptr) {
-      v1::Plan& plan = *compiled.plan;
-      plan.set_play_name(run.record.plays[play]);
-      plan.set_check_only(run.request.check_only());
-      plan.set_want_diff(run.request.want_diff());
-      status = FinishPlan({run.record.run_id, play, node->uuid, node->name,
-                           sequences[compiled.node], with_.clock.Now() + kPlanLifetime},
-                          plan, compiled.blobs);
-      std::vector<std::string> named;
-      for (const auto& [sha256, content] : compiled.blobs) {
-        named.push_back(sha256);
-        if (status.ok()) status = with_.put_blob(sha256, content);
-      }
-      if (status.ok()) {
-        blobs_of_node[node->uuid] = absl::StrJoin(named, " ");
-        auto message = std::make_shared<v1::ControllerMessage>();
-        *message->mutable_plan() = std::move(plan);
-        run.plans[compiled.node] = std::move(message);
-      }
-    } else if (status.ok()) {
-      status = absl::InternalError("the compiler gave neither a plan nor an error");
-    }
-    if (status.ok()) {
-      errors.erase(compiled.node);
+  for (FinishedPlan& plan : batch.plans) {
+    names.push_back(plan.node);
+    if (plan.error.ok()) {
+      run.plans[plan.node] = std::move(plan.message);
     } else {
-      errors[compiled.node] = FirstLines(status);
+      errors[plan.node] = std::move(plan.error);
     }
   }
-  // Before any plan is sent: who has one may fetch what it names.
-  RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
-    for (auto& [uuid, blobs] : blobs_of_node) {
-      ASSIGN_OR_RETURN(NodeRecord record, txn.nodes().Get(uuid));
-      if (record.plan_blobs == blobs) continue;
-      record.plan_blobs = blobs;
-      RETURN_IF_ERROR(txn.nodes().Put(record));
-    }
-    return absl::OkStatus();
-  }));
-  more = run.state.Compiled(errors);
+  more = run.state.Compiled(names, errors);
   return absl::OkStatus();
+}
+
+void RunEngine::OnPlans(PlanBatch batch) {
+  ActiveRun* run = Find(batch.run_id);
+  if (run == nullptr || run->state.play() != batch.play || run->state.finished()) return;
+  RunActions more;
+  const uint32_t play = batch.play;
+  if (TakePlans(*run, std::move(batch), more).ok()) {
+    Perform(*run, std::move(more));
+  } else {
+    // The nodes that still have no plan, with the next Tick().
+    run->pending.push_back({RunAction::kCompile, "", play});
+  }
+  RemoveFinished();
 }
 
 void RunEngine::SendPlan(ActiveRun& run, const std::string& node) {
   const auto plan = run.plans.find(node);
   if (plan == run.plans.end()) return;
-  const absl::Status sent = with_.sessions.Send(run.state.FindByName(node)->uuid, *plan->second);
+  v1::ControllerMessage message;
+  message.ParseFromString(*plan->second);
+  const absl::Status sent = with_.sessions.Send(run.state.FindByName(node)->uuid, message);
   if (!sent.ok()) run.state.OnSendFailed(node);
 }
 

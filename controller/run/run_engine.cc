@@ -59,7 +59,8 @@ absl::StatusOr<std::vector<RunNode>> SelectNodes(Compiler& compiler, const Playb
 
 }  // namespace
 
-RunEngine::RunEngine(RunCollaborators collaborators) : with_(std::move(collaborators)) {}
+RunEngine::RunEngine(RunCollaborators collaborators, CompileLater compile_later)
+    : with_(std::move(collaborators)), compile_later_(std::move(compile_later)) {}
 RunEngine::~RunEngine() = default;
 
 ActiveRun* RunEngine::Find(absl::string_view run_id) {
@@ -235,7 +236,7 @@ absl::Status RunEngine::ResumeOne(const RunRecord& record) {
   std::vector<StepResultRecord> results;
   RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(rows, txn.runs().ListNodes(record.run_id));
-    ASSIGN_OR_RETURN(results, txn.step_results().List(record.run_id, ""));
+    ASSIGN_OR_RETURN(results, txn.step_results().ListNewest(record.run_id, RunEventLog::kMaxKept));
     return absl::OkStatus();
   }));
   ASSIGN_OR_RETURN(std::unique_ptr<ActiveRun> prepared, Prepare(record));
@@ -249,11 +250,7 @@ absl::Status RunEngine::ResumeOne(const RunRecord& record) {
   prepared->state = RunState(std::move(nodes), static_cast<uint32_t>(record.plays.size()));
   const uint64_t last = results.empty() ? 0 : results.back().sequence;
   prepared->log = std::make_shared<RunEventLog>(last + kSequenceGap);
-  for (const StepResultRecord& result : results) {
-    prepared->log->Append(StepEvent(result));
-    prepared->counted[{result.node, StepKey(result.play_index, result.step_id)}] =
-        static_cast<StepOutcome>(result.status);
-  }
+  for (const StepResultRecord& result : results) prepared->log->Append(StepEvent(result));
   ActiveRun& run = *prepared;
   logs_->Add(record.run_id, run.log);
   active_[record.run_id] = std::move(prepared);

@@ -1,23 +1,25 @@
 // Carries runs out: what RunState decides, done with the store, the sessions and the compiler.
 #pragma once
 
-#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "controller/run/catch_up.h"
 #include "controller/run/collaborators.h"
+#include "controller/run/play_compilation.h"
 #include "controller/run/run_events.h"
 #include "controller/run/run_state.h"
 
 namespace muster::v1 {
 class CreateRunRequest;
-class FactsReport;
 class Hello;
 class PlanReceipt;
 class Report;
@@ -32,6 +34,12 @@ struct NodeRecord;
 struct RunRecord;
 struct StepResultRecord;
 
+// What a node reported.
+struct NodeReport {
+  std::string uuid;
+  std::shared_ptr<const v1::Report> report;
+};
+
 // Who asks, for the audit log.
 struct RunActor {
   std::string actor;  // "admin:alice", "controller"
@@ -45,7 +53,12 @@ class RunEngine {
   // Reports that may wait for the store, of all nodes.
   static constexpr size_t kMaxBacklog = 10'000;
 
-  explicit RunEngine(RunCollaborators collaborators);
+  // Takes a compilation to be done soon, outside the engine, by CompilePlans(); each batch comes
+  // back by OnPlans().
+  using CompileLater = std::function<void(PlayWork)>;
+
+  // Without `compile_later` plays are compiled at once, in the caller's thread.
+  explicit RunEngine(RunCollaborators collaborators, CompileLater compile_later = nullptr);
   ~RunEngine();
 
   // Goes on with the runs that an earlier process left. Call once, first.
@@ -60,11 +73,13 @@ class RunEngine {
 
   void OnConnected(const std::string& uuid, const v1::Hello& hello);
   void OnDisconnected(const std::string& uuid);
-  // The facts are in the store already; a run may have waited for them.
-  void OnFacts(const std::string& uuid, const v1::FactsReport& report);
+  // Facts that were asked for with `request_id` are in the store; a run may have waited for them.
+  void OnFacts(const std::string& uuid, const std::string& request_id);
   void OnPlanReceipt(const std::string& uuid, const v1::PlanReceipt& receipt);
-  void OnReport(const std::string& uuid, const v1::Report& report);
+  // Stored together, and acknowledged when they are. Those of one node in their order.
+  void OnReports(std::vector<NodeReport> reports);
   void OnProgress(const std::string& uuid, const v1::StepProgress& progress);
+  void OnPlans(PlanBatch batch);
   // Call about every second.
   void Tick();
 
@@ -85,7 +100,7 @@ class RunEngine {
   absl::Status NextPlay(ActiveRun& run, uint32_t play, bool resumed, RunActions& more);
   absl::Status GatherFacts(ActiveRun& run, RunActions& more);
   absl::Status CompilePlay(ActiveRun& run, RunActions& more);
-  absl::Status KeepPlans(ActiveRun& run, std::vector<NodePlan> plans, RunActions& more);
+  absl::Status TakePlans(ActiveRun& run, PlanBatch batch, RunActions& more);
   absl::Status Finish(ActiveRun& run);
   void SendPlan(ActiveRun& run, const std::string& node);
   void SendCancel(const std::string& uuid, const std::string& plan_id);
@@ -93,7 +108,8 @@ class RunEngine {
   void RemoveFinished();
 
   // run_reports.cc
-  absl::Status HandleReport(const std::string& uuid, const v1::Report& report);
+  absl::Status HandleReports(absl::Span<const NodeReport> reports);
+  size_t HandleInBatches(absl::Span<const NodeReport> reports);
   void HandleBacklog();
   void ConsiderCatchUp(const std::string& uuid);
   void StartCatchUps();
@@ -101,10 +117,11 @@ class RunEngine {
   ActiveRun* Find(absl::string_view run_id);
 
   const RunCollaborators with_;
+  const CompileLater compile_later_;
   std::map<std::string, std::unique_ptr<ActiveRun>, std::less<>> active_;
   const std::shared_ptr<RunLogs> logs_ = std::make_shared<RunLogs>();
   // Reports that the store could not keep; not acknowledged, so agents have them too.
-  std::deque<std::pair<std::string, std::unique_ptr<v1::Report>>> backlog_;
+  std::vector<NodeReport> backlog_;
   // Nodes of which a report was dropped. Nothing more is taken from them before they connect
   // again and begin with that report: an acknowledgement covers all that precedes.
   std::set<std::string> must_repeat_;

@@ -10,10 +10,6 @@
 
 namespace muster::controller {
 
-std::string StepKey(uint32_t play_index, const std::string& step_id) {
-  return absl::StrCat(play_index, "/", step_id);
-}
-
 v1::RunEvent StepEvent(const StepResultRecord& result) {
   v1::RunEvent event;
   event.set_sequence(result.sequence);
@@ -31,7 +27,7 @@ absl::StatusOr<std::shared_ptr<RunEventLog>> LogOfEndedRun(Store& store,
   RETURN_IF_ERROR(store.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(record, txn.runs().Get(run_id));
     ASSIGN_OR_RETURN(nodes, txn.runs().ListNodes(run_id));
-    ASSIGN_OR_RETURN(results, txn.step_results().List(run_id, ""));
+    ASSIGN_OR_RETURN(results, txn.step_results().ListNewest(run_id, RunEventLog::kMaxKept));
     return absl::OkStatus();
   }));
   auto log = std::make_shared<RunEventLog>(results.empty() ? 0 : results.back().sequence);

@@ -15,8 +15,6 @@ struct StepResultRecord;
 // RunRecord::message of a run that is being cancelled begins so.
 inline constexpr char kCancelledBy[] = "cancelled by ";
 
-// One name for a step in all plays of a run.
-std::string StepKey(uint32_t play_index, const std::string& step_id);
 v1::RunEvent StepEvent(const StepResultRecord& result);
 
 // Step results, then what became of each node, then the end. NotFound: no such run.

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status.h"
 #include "controller/run/run_history.h"
@@ -16,13 +19,18 @@ namespace {
 constexpr absl::Duration kTick = absl::Seconds(1);
 // Progress is dropped when the engine is this far behind; everything else is kept.
 constexpr size_t kProgressRoom = 1000;
+// The engine is free for others after so many reports.
+constexpr size_t kReportsTogether = 512;
 
 }  // namespace
 
 RunManager::RunManager(RunCollaborators collaborators)
-    : store_(collaborators.store),
-      clock_(collaborators.clock),
-      engine_(std::move(collaborators)),
+    : with_(std::move(collaborators)),
+      engine_(with_,
+              [this](PlayWork work) {
+                absl::MutexLock lock(&queue_mutex_);
+                plays_.push_back(std::move(work));
+              }),
       logs_(engine_.logs()) {}
 
 RunManager::~RunManager() { Stop(); }
@@ -33,6 +41,7 @@ absl::Status RunManager::Start() {
     RETURN_IF_ERROR(engine_.Resume());
   }
   thread_ = std::thread([this] { Loop(); });
+  compiler_ = std::thread([this] { CompileLoop(); });
   return absl::OkStatus();
 }
 
@@ -42,26 +51,68 @@ void RunManager::Stop() {
     stopping_ = true;
   }
   if (thread_.joinable()) thread_.join();
+  if (compiler_.joinable()) compiler_.join();
 }
 
 void RunManager::Loop() {
-  absl::Time next_tick = clock_.Now();
+  absl::Time next_tick = with_.clock.Now();
   while (true) {
     std::deque<Event> events;
     {
       absl::MutexLock lock(&queue_mutex_);
-      clock_.AwaitUntil(queue_mutex_, absl::Condition(this, &RunManager::HasWork), next_tick);
+      with_.clock.AwaitUntil(queue_mutex_, absl::Condition(this, &RunManager::HasWork), next_tick);
       if (stopping_) return;
       events.swap(queue_);
     }
-    for (Event& event : events) {
-      absl::MutexLock lock(&engine_mutex_);
-      event(engine_);
-    }
-    if (clock_.Now() < next_tick) continue;
+    Handle(std::move(events));
+    if (with_.clock.Now() < next_tick) continue;
     absl::MutexLock lock(&engine_mutex_);
     engine_.Tick();
-    next_tick = clock_.Now() + kTick;
+    next_tick = with_.clock.Now() + kTick;
+  }
+}
+
+// Reports wait for each other. Only what the same node said later makes them hurry: its order is
+// kept, that between nodes means nothing.
+void RunManager::Handle(std::deque<Event> events) {
+  std::vector<NodeReport> reports;
+  absl::flat_hash_set<std::string> reporters;
+  const auto store = [&] {
+    if (reports.empty()) return;
+    absl::MutexLock lock(&engine_mutex_);
+    engine_.OnReports(std::exchange(reports, {}));
+    reporters.clear();
+  };
+  for (Event& event : events) {
+    if (event.report.report != nullptr) {
+      reporters.insert(event.report.uuid);
+      reports.push_back(std::move(event.report));
+      if (reports.size() >= kReportsTogether) store();
+      continue;
+    }
+    if (reporters.contains(event.about)) store();
+    absl::MutexLock lock(&engine_mutex_);
+    event.handle(engine_);
+  }
+  store();
+}
+
+void RunManager::CompileLoop() {
+  while (true) {
+    PlayWork work;
+    {
+      absl::MutexLock lock(&queue_mutex_);
+      queue_mutex_.Await(absl::Condition(this, &RunManager::HasPlays));
+      if (stopping_) return;
+      work = std::move(plays_.front());
+      plays_.pop_front();
+    }
+    // The next batch is begun when the engine has taken this one.
+    CompilePlans(with_, work, [this](PlanBatch batch) {
+      absl::MutexLock lock(&engine_mutex_);
+      engine_.OnPlans(std::move(batch));
+      return !IsStopping();
+    });
   }
 }
 
@@ -86,53 +137,54 @@ absl::StatusOr<std::shared_ptr<RunWatch>> RunManager::Watch(const std::string& r
                                                             std::function<void()> on_ready) {
   std::shared_ptr<RunEventLog> log = logs_->Find(run_id);
   if (log == nullptr) {
-    ASSIGN_OR_RETURN(log, LogOfEndedRun(store_, run_id));
+    ASSIGN_OR_RETURN(log, LogOfEndedRun(with_.store, run_id));
   }
   return log->Watch(after_sequence, std::move(on_ready));
 }
 
 bool RunManager::MayFetchBlob(absl::string_view uuid, absl::string_view sha256) {
-  std::string named;
-  const absl::Status read = store_.View([&](Transaction& txn) -> absl::Status {
-    ASSIGN_OR_RETURN(const NodeRecord node, txn.nodes().Get(uuid));
-    named = node.plan_blobs;
+  if (sha256.empty()) return false;
+  bool is_named = false;
+  const absl::Status read = with_.store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::vector<OpenPlanRecord> plans, txn.open_plans().List(uuid));
+    for (const OpenPlanRecord& plan : plans) {
+      for (const absl::string_view each : absl::StrSplit(plan.blobs, ' '))
+        is_named = is_named || each == sha256;
+    }
     return absl::OkStatus();
   });
-  if (!read.ok() || sha256.empty()) return false;
-  for (const absl::string_view each : absl::StrSplit(named, ' ')) {
-    if (each == sha256) return true;
-  }
-  return false;
+  return read.ok() && is_named;
 }
 
 void RunManager::OnConnected(absl::string_view node_uuid, const v1::Hello& hello) {
-  Push([uuid = std::string(node_uuid), hello](RunEngine& e) { e.OnConnected(uuid, hello); });
+  std::string uuid(node_uuid);
+  Push({{}, uuid, [uuid, hello](RunEngine& e) { e.OnConnected(uuid, hello); }});
 }
 
 void RunManager::OnDisconnected(absl::string_view node_uuid) {
-  Push([uuid = std::string(node_uuid)](RunEngine& e) { e.OnDisconnected(uuid); });
+  std::string uuid(node_uuid);
+  Push({{}, uuid, [uuid](RunEngine& e) { e.OnDisconnected(uuid); }});
 }
 
-void RunManager::OnFacts(absl::string_view node_uuid, const v1::FactsReport& report) {
-  // Whom the facts are for is all that a run waits for; FactsKeeper has stored what they say.
-  v1::FactsReport answer;
-  answer.set_request_id(report.request_id());
-  Push([uuid = std::string(node_uuid), answer](RunEngine& e) { e.OnFacts(uuid, answer); });
+void RunManager::FactsStored(const std::string& node_uuid, const std::string& request_id) {
+  Push({{}, "", [node_uuid, request_id](RunEngine& e) { e.OnFacts(node_uuid, request_id); }});
 }
 
 void RunManager::OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) {
-  Push([uuid = std::string(node_uuid), receipt](RunEngine& e) { e.OnPlanReceipt(uuid, receipt); });
+  std::string uuid(node_uuid);
+  Push({{}, uuid, [uuid, receipt](RunEngine& e) { e.OnPlanReceipt(uuid, receipt); }});
 }
 
 void RunManager::OnReport(absl::string_view node_uuid, const v1::Report& report) {
-  Push([uuid = std::string(node_uuid), report](RunEngine& e) { e.OnReport(uuid, report); });
+  Push({{std::string(node_uuid), std::make_shared<const v1::Report>(report)}, "", nullptr});
 }
 
 void RunManager::OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) {
   absl::MutexLock lock(&queue_mutex_);
   if (stopping_ || queue_.size() >= kProgressRoom) return;
-  queue_.push_back(
-      [uuid = std::string(node_uuid), progress](RunEngine& e) { e.OnProgress(uuid, progress); });
+  std::string uuid(node_uuid);
+  // It may come before reports that wait for the store.
+  queue_.push_back({{}, "", [uuid, progress](RunEngine& e) { e.OnProgress(uuid, progress); }});
 }
 
 }  // namespace muster::controller

@@ -18,9 +18,9 @@ namespace muster::controller {
 
 struct RunNodeRecord;
 
-// Thread-safe. What agents say is queued and handled by one thread; calls of administrators run
-// in the caller's thread and may wait for a compilation, seconds in a large cluster. Listens after
-// FactsKeeper, which stores the facts.
+// Thread-safe. What agents say is queued and handled by one thread, reports that came together in
+// one transaction; plays are compiled by another one, without the engine. Calls of administrators
+// run in the caller's thread.
 class RunManager final : public AgentSessionListener {
  public:
   explicit RunManager(RunCollaborators collaborators);
@@ -35,38 +35,56 @@ class RunManager final : public AgentSessionListener {
   absl::StatusOr<v1::Run> Create(const v1::CreateRunRequest& request, const RunActor& actor);
   absl::Status Cancel(const std::string& run_id, const RunActor& actor);
   // See RunEventLog::Watch. The log of a run that ended long ago is put together from the store.
-  // NotFound: no such run. Neither this nor MayFetchBlob() waits for a compilation: both are
-  // called on gRPC's few threads.
+  // NotFound: no such run. Neither this nor MayFetchBlob() waits for the engine: both are called
+  // on gRPC's few threads.
   absl::StatusOr<std::shared_ptr<RunWatch>> Watch(const std::string& run_id,
                                                   uint64_t after_sequence,
                                                   std::function<void()> on_ready);
-  // For the session service: whether the node's newest plan names the content. Reads the store.
+  // For the session service: whether a plan that the node may be working on names the content.
+  // Reads the store.
   bool MayFetchBlob(absl::string_view uuid, absl::string_view sha256);
 
   void OnConnected(absl::string_view node_uuid, const v1::Hello& hello) override;
   void OnDisconnected(absl::string_view node_uuid) override;
-  void OnFacts(absl::string_view node_uuid, const v1::FactsReport& report) override;
+  // What a run waits for is that the facts are in the store: FactsStored().
+  void OnFacts(absl::string_view, const v1::FactsReport&) override {}
+  void FactsStored(const std::string& node_uuid, const std::string& request_id);
   void OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) override;
   void OnReport(absl::string_view node_uuid, const v1::Report& report) override;
   void OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) override;
 
  private:
-  using Event = std::function<void(RunEngine&)>;
+  // A report, which waits for others to be stored with it, or something else.
+  struct Event {
+    NodeReport report;
+    std::string about;  // uuid of the node, whose reports before it come first; empty: nobody's
+    std::function<void(RunEngine&)> handle;
+  };
   void Push(Event event);
   void Loop();
+  void Handle(std::deque<Event> events);
+  void CompileLoop();
   bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(queue_mutex_) {
     return stopping_ || !queue_.empty();
   }
+  bool HasPlays() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(queue_mutex_) {
+    return stopping_ || !plays_.empty();
+  }
+  bool IsStopping() {
+    absl::MutexLock lock(&queue_mutex_);
+    return stopping_;
+  }
 
-  Store& store_;
-  Clock& clock_;
+  const RunCollaborators with_;
   absl::Mutex queue_mutex_;
   std::deque<Event> queue_ ABSL_GUARDED_BY(queue_mutex_);
+  std::deque<PlayWork> plays_ ABSL_GUARDED_BY(queue_mutex_);  // to be compiled
   bool stopping_ ABSL_GUARDED_BY(queue_mutex_) = false;
   absl::Mutex engine_mutex_;
   RunEngine engine_ ABSL_GUARDED_BY(engine_mutex_);
   const std::shared_ptr<const RunLogs> logs_;  // the engine's
   std::thread thread_;
+  std::thread compiler_;
 };
 
 }  // namespace muster::controller

@@ -1,4 +1,5 @@
 // RunEngine: what agents say.
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,32 +11,71 @@
 #include "controller/run/run_engine.h"
 #include "controller/run/run_history.h"
 #include "controller/run/run_records.h"
+#include "muster/v1/agent_session.pb.h"
 
 namespace muster::controller {
 namespace {
-
-std::optional<StepOutcome> EarlierOutcome(const std::vector<StepResultRecord>& results,
-                                          uint32_t play, const std::string& step_id) {
-  for (const StepResultRecord& result : results) {
-    if (result.play_index == play && result.step_id == step_id) {
-      return static_cast<StepOutcome>(result.status);
-    }
-  }
-  return std::nullopt;
-}
 
 void NoteFirstError(RunNode& node, const v1::StepResult& step) {
   if (step.status() != v1::STEP_STATUS_FAILED || !node.message.empty()) return;
   node.message = absl::StrCat(step.role(), ": ", step.name(), ": ", step.message());
 }
 
+// So many reports share a transaction. One takes some milliseconds then, and its sync to disk is
+// a small part of that.
+constexpr size_t kMaxTogether = 512;
+
+// What a batch of reports makes of the nodes and runs that it is about; nothing of it counts before
+// the transaction is committed.
+struct ReportChanges {
+  struct Part {  // a node's part in a run
+    ActiveRun* run = nullptr;
+    std::optional<RunNode> node;  // nullopt: it has none
+  };
+  struct Step {
+    RunEventLog* log;
+    v1::RunEvent event;
+  };
+  std::map<std::string, NodeRecord> records;                  // by uuid
+  std::map<std::pair<std::string, std::string>, Part> parts;  // by {run id, uuid}
+  std::vector<Step> steps;
+};
+
 absl::StatusOr<std::optional<RunNode>> StoredNode(Transaction& txn, const std::string& run_id,
-                                                  const std::string& uuid) {
-  ASSIGN_OR_RETURN(const std::vector<RunNodeRecord> rows, txn.runs().ListNodes(run_id));
-  for (const RunNodeRecord& row : rows) {
-    if (row.node_uuid == uuid) return std::optional<RunNode>(ToRunNode(row));
+                                                  const NodeRecord& record) {
+  const absl::StatusOr<RunNodeRecord> row = txn.runs().GetNode(run_id, record.name);
+  if (absl::IsNotFound(row.status())) return std::optional<RunNode>();
+  RETURN_IF_ERROR(row.status());
+  // An earlier machine of that name.
+  if (row->node_uuid != record.uuid) return std::optional<RunNode>();
+  return std::optional<RunNode>(ToRunNode(*row));
+}
+
+absl::Status StoreStep(Transaction& txn, const std::string& run_id, uint32_t play,
+                       const v1::StepResult& step, absl::Time now, ReportChanges::Part& part,
+                       ReportChanges& changes) {
+  StepResultRecord result;
+  result.run_id = run_id;
+  result.node = part.node->name;
+  result.play_index = play;
+  result.step_id = step.step_id();
+  result.status = step.status();
+  result.time = now;
+  step.SerializeToString(&result.result);
+  ASSIGN_OR_RETURN(const std::optional<int> before,
+                   txn.step_results().Status(run_id, result.node, play, result.step_id));
+  std::optional<StepOutcome> earlier;
+  if (before.has_value()) earlier = static_cast<StepOutcome>(*before);
+  CountStep(*part.node, earlier, static_cast<StepOutcome>(step.status()));
+  NoteFirstError(*part.node, step);
+  if (part.run != nullptr) {
+    result.sequence = part.run->log->ReserveSequence();
+    changes.steps.push_back({part.run->log.get(), StepEvent(result)});
+  } else {
+    ASSIGN_OR_RETURN(const uint64_t last, txn.step_results().LastSequence(run_id));
+    result.sequence = last + 1;
   }
-  return std::optional<RunNode>();
+  return txn.step_results().Put(result);
 }
 
 }  // namespace
@@ -68,10 +108,10 @@ void RunEngine::OnDisconnected(const std::string& uuid) {
   RemoveFinished();
 }
 
-void RunEngine::OnFacts(const std::string& uuid, const v1::FactsReport& report) {
+void RunEngine::OnFacts(const std::string& uuid, const std::string& request_id) {
   std::string run_id;
   uint32_t play = 0;
-  if (!ParsePlanId(report.request_id(), run_id, play)) return;
+  if (!ParsePlanId(request_id, run_id, play)) return;
   ActiveRun* run = Find(run_id);
   if (run == nullptr || run->state.play() != play) return;
   Perform(*run, run->state.OnFacts(uuid));
@@ -103,91 +143,105 @@ void RunEngine::OnProgress(const std::string& uuid, const v1::StepProgress& prog
   run->log->Progress(std::move(event));
 }
 
-void RunEngine::OnReport(const std::string& uuid, const v1::Report& report) {
-  if (must_repeat_.count(uuid) > 0) return;
-  if (!backlog_.empty() || !HandleReport(uuid, report).ok()) {
+void RunEngine::OnReports(std::vector<NodeReport> reports) {
+  reports.erase(
+      std::remove_if(reports.begin(), reports.end(),
+                     [&](const NodeReport& each) { return must_repeat_.count(each.uuid) > 0; }),
+      reports.end());
+  const size_t done = backlog_.empty() ? HandleInBatches(reports) : 0;
+  for (size_t i = done; i < reports.size(); ++i) {
+    NodeReport& report = reports[i];
+    if (must_repeat_.count(report.uuid) > 0) continue;
     if (backlog_.size() < kMaxBacklog) {
-      backlog_.emplace_back(uuid, std::make_unique<v1::Report>(report));
+      backlog_.push_back(std::move(report));
     } else {
-      must_repeat_.insert(uuid);
-      with_.sessions.Disconnect(uuid, "the controller's store takes no reports now");
+      must_repeat_.insert(report.uuid);
+      with_.sessions.Disconnect(report.uuid, "the controller's store takes no reports now");
     }
   }
   RemoveFinished();
 }
 
-void RunEngine::HandleBacklog() {
-  while (!backlog_.empty()) {
-    if (!HandleReport(backlog_.front().first, *backlog_.front().second).ok()) return;
-    backlog_.pop_front();
+// How many it got through.
+size_t RunEngine::HandleInBatches(absl::Span<const NodeReport> reports) {
+  size_t done = 0;
+  while (done < reports.size()) {
+    const auto together = reports.subspan(done, kMaxTogether);
+    if (!HandleReports(together).ok()) {
+      // If it is one of them that cannot be stored, those before it are.
+      while (HandleReports(reports.subspan(done, 1)).ok() && ++done < reports.size()) continue;
+      return done;
+    }
+    done += together.size();
   }
+  return done;
 }
 
-absl::Status RunEngine::HandleReport(const std::string& uuid, const v1::Report& report) {
-  std::string run_id;
-  uint32_t play = 0;
-  const bool known_plan = ParsePlanId(report.plan_id(), run_id, play);
-  ActiveRun* run = known_plan ? Find(run_id) : nullptr;
-  std::optional<RunNode> node;
-  if (run != nullptr && run->state.FindByUuid(uuid) != nullptr) {
-    node = *run->state.FindByUuid(uuid);
-  }
-  uint64_t stored_up_to = 0;
-  StepResultRecord result;
-  bool fresh = false;
-  const absl::Status status = with_.store.Update([&](Transaction& txn) -> absl::Status {
-    ASSIGN_OR_RETURN(NodeRecord record, txn.nodes().Get(uuid));
-    stored_up_to = record.report_sequence;
-    if (report.report_sequence() <= record.report_sequence) return absl::OkStatus();
-    fresh = true;
-    stored_up_to = record.report_sequence = report.report_sequence();
-    RETURN_IF_ERROR(txn.nodes().Put(record));
-    std::vector<StepResultRecord> earlier;
-    if (run == nullptr && known_plan) {
-      ASSIGN_OR_RETURN(node, StoredNode(txn, run_id, uuid));
-      ASSIGN_OR_RETURN(earlier, txn.step_results().List(run_id, node ? node->name : ""));
+void RunEngine::HandleBacklog() {
+  const size_t done = HandleInBatches(backlog_);
+  backlog_.erase(backlog_.begin(), backlog_.begin() + static_cast<std::ptrdiff_t>(done));
+}
+
+absl::Status RunEngine::HandleReports(absl::Span<const NodeReport> reports) {
+  ReportChanges changes;
+  const auto handle = [&](Transaction& txn, const NodeReport& each) -> absl::Status {
+    const v1::Report& report = *each.report;
+    auto record = changes.records.find(each.uuid);
+    if (record == changes.records.end()) {
+      absl::StatusOr<NodeRecord> stored = txn.nodes().Get(each.uuid);
+      // A machine that is not enrolled any more has nothing to report.
+      if (absl::IsNotFound(stored.status())) return absl::OkStatus();
+      RETURN_IF_ERROR(stored.status());
+      record = changes.records.emplace(each.uuid, *std::move(stored)).first;
     }
-    if (!node.has_value()) return absl::OkStatus();
-    if (report.has_step()) {
-      const v1::StepResult& step = report.step();
-      const auto outcome = static_cast<StepOutcome>(step.status());
-      std::optional<StepOutcome> before = EarlierOutcome(earlier, play, step.step_id());
-      if (run != nullptr) {
-        const auto counted = run->counted.find({node->name, StepKey(play, step.step_id())});
-        if (counted != run->counted.end()) before = counted->second;
+    if (report.report_sequence() <= record->second.report_sequence) return absl::OkStatus();
+    record->second.report_sequence = report.report_sequence();
+    std::string run_id;
+    uint32_t play = 0;
+    if (!ParsePlanId(report.plan_id(), run_id, play)) return absl::OkStatus();
+    const auto [found, is_new] = changes.parts.try_emplace({run_id, each.uuid});
+    ReportChanges::Part& part = found->second;
+    if (is_new) {
+      part.run = Find(run_id);
+      const RunNode* node = part.run == nullptr ? nullptr : part.run->state.FindByUuid(each.uuid);
+      if (node != nullptr) {
+        part.node = *node;
+      } else if (part.run == nullptr) {
+        ASSIGN_OR_RETURN(part.node, StoredNode(txn, run_id, record->second));
       }
-      CountStep(*node, before, outcome);
-      NoteFirstError(*node, step);
-      result.run_id = run_id;
-      result.node = node->name;
-      result.play_index = play;
-      result.sequence = run != nullptr    ? run->log->ReserveSequence()
-                        : earlier.empty() ? 1
-                                          : earlier.back().sequence + 1;
-      result.step_id = step.step_id();
-      result.status = step.status();
-      step.SerializeToString(&result.result);
-      result.time = with_.clock.Now();
-      RETURN_IF_ERROR(txn.step_results().Put(result));
-    } else if (report.has_outcome()) {
-      const v1::PlanOutcome& outcome = report.outcome();
-      ApplyOutcome(*node, play, outcome.succeeded(), outcome.cancelled(), outcome.message());
     }
-    return txn.runs().PutNode(ToRecord(run_id, *node));
-  });
-  // A machine that is not enrolled any more has nothing to report.
-  if (absl::IsNotFound(status)) return absl::OkStatus();
-  RETURN_IF_ERROR(status);
+    if (report.has_outcome()) {
+      const v1::PlanOutcome& outcome = report.outcome();
+      RETURN_IF_ERROR(txn.open_plans().RemoveUpTo(each.uuid, report.plan_id()));
+      if (part.node.has_value()) {
+        ApplyOutcome(*part.node, play, outcome.succeeded(), outcome.cancelled(), outcome.message());
+      }
+    } else if (report.has_step() && part.node.has_value()) {
+      return StoreStep(txn, run_id, play, report.step(), with_.clock.Now(), part, changes);
+    }
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
+    for (const NodeReport& each : reports) RETURN_IF_ERROR(handle(txn, each));
+    for (const auto& [uuid, record] : changes.records) RETURN_IF_ERROR(txn.nodes().Put(record));
+    for (const auto& [key, part] : changes.parts) {
+      if (part.node.has_value())
+        RETURN_IF_ERROR(txn.runs().PutNode(ToRecord(key.first, *part.node)));
+    }
+    return absl::OkStatus();
+  }));
   v1::ControllerMessage stored;
-  stored.mutable_reports_stored()->set_up_to_sequence(stored_up_to);
-  with_.sessions.Send(uuid, stored).IgnoreError();
-  if (!fresh || run == nullptr || !node.has_value()) return absl::OkStatus();
-  if (report.has_step()) {
-    run->counted[{node->name, StepKey(play, result.step_id)}] =
-        static_cast<StepOutcome>(result.status);
-    run->log->Append(StepEvent(result));
+  for (const auto& [uuid, record] : changes.records) {
+    stored.mutable_reports_stored()->set_up_to_sequence(record.report_sequence);
+    with_.sessions.Send(uuid, stored).IgnoreError();
   }
-  Perform(*run, run->state.Replace(*node));
+  for (ReportChanges::Step& step : changes.steps) step.log->Append(std::move(step.event));
+  std::map<ActiveRun*, std::vector<RunNode>> by_run;
+  for (auto& [key, part] : changes.parts) {
+    if (part.run != nullptr && part.node.has_value())
+      by_run[part.run].push_back(*std::move(part.node));
+  }
+  for (auto& [run, nodes] : by_run) Perform(*run, run->state.Replace(nodes));
   return absl::OkStatus();
 }
 

@@ -112,6 +112,7 @@ RunActions RunState::StartPlay(uint32_t play, const std::map<std::string, NodeLi
     return actions;
   }
   stage_ = Stage::kGathering;
+  first_open_ = 0;
   actions.push_back({RunAction::kPlayStarted, "", play_});
   by_uuid_.clear();
   for (size_t i = 0; i < nodes_.size(); ++i) {
@@ -175,11 +176,15 @@ std::vector<std::string> RunState::PlanTargets() const {
   return names;
 }
 
-RunActions RunState::Compiled(const std::map<std::string, absl::Status>& errors) {
+RunActions RunState::Compiled(const std::vector<std::string>& names,
+                              const std::map<std::string, absl::Status>& errors) {
   RunActions actions;
-  for (RunNode& node : nodes_) {
+  for (const std::string& name : names) {
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end()) continue;
+    RunNode& node = nodes_[found->second];
     if (!IsOpenMember(node) || node.plan_ready) continue;
-    const auto error = errors.find(node.name);
+    const auto error = errors.find(name);
     if (error != errors.end()) {
       Leave(node, NodePhase::kFailed,
             absl::string_view(error->second.message().data(), error->second.message().size()),
@@ -261,15 +266,17 @@ void RunState::OnSendFailed(absl::string_view name) {
   if (it != by_name_.end()) nodes_[it->second].plan_sent = false;
 }
 
-RunActions RunState::Replace(const RunNode& node) {
+RunActions RunState::Replace(const std::vector<RunNode>& nodes) {
   RunActions actions;
-  RunNode& own = nodes_[by_name_.find(node.name)->second];
-  const bool was_open = IsOpenMember(own);
-  own = node;
-  if (own.phase == NodePhase::kRunning) own.plan_accepted = true;
-  if (was_open && !IsOpenMember(own)) {
-    own.away_deadline.reset();
-    actions.push_back({RunAction::kNodeFinished, own.name, play_});
+  for (const RunNode& node : nodes) {
+    RunNode& own = nodes_[by_name_.find(node.name)->second];
+    const bool was_open = IsOpenMember(own);
+    own = node;
+    if (own.phase == NodePhase::kRunning) own.plan_accepted = true;
+    if (was_open && !IsOpenMember(own)) {
+      own.away_deadline.reset();
+      actions.push_back({RunAction::kNodeFinished, own.name, play_});
+    }
   }
   Settle(actions);
   return actions;
@@ -320,10 +327,8 @@ RunActions RunState::Tick(absl::Time now) {
 
 void RunState::Settle(RunActions& actions) {
   if (stage_ != Stage::kGathering && stage_ != Stage::kRunning) return;
-  if (std::any_of(nodes_.begin(), nodes_.end(),
-                  [this](const RunNode& node) { return IsOpenMember(node); })) {
-    return;
-  }
+  while (first_open_ < nodes_.size() && !IsOpenMember(nodes_[first_open_])) ++first_open_;
+  if (first_open_ < nodes_.size()) return;
   if (cancelling_ || play_ + 1 >= play_count_) {
     stage_ = Stage::kFinished;
     actions.push_back({RunAction::kFinish, "", play_});

@@ -99,16 +99,18 @@ class RunState {
   // Facts were asked of these nodes (uuids, not only of the run's).
   RunActions FactsAsked(std::set<std::string> uuids, absl::Time now);
   RunActions OnFacts(absl::string_view uuid);
-  // `errors` of the nodes that have no plan; all other targets have one.
-  RunActions Compiled(const std::map<std::string, absl::Status>& errors);
+  // `names` are compiled: those in `errors` have no plan, the others do. Called until all
+  // PlanTargets() are.
+  RunActions Compiled(const std::vector<std::string>& names,
+                      const std::map<std::string, absl::Status>& errors);
   RunActions OnConnected(absl::string_view uuid);
   RunActions OnDisconnected(absl::string_view uuid, absl::Time now);
   RunActions OnReceipt(absl::string_view uuid, uint32_t play, bool accepted,
                        absl::string_view reason);
   // The node's plan could not be sent; it is tried again by Tick().
   void OnSendFailed(absl::string_view name);
-  // After a report: the node as CountStep or ApplyOutcome made it.
-  RunActions Replace(const RunNode& node);
+  // After reports: the nodes as CountStep and ApplyOutcome made them.
+  RunActions Replace(const std::vector<RunNode>& nodes);
   RunActions Cancel();
   // Call about every second.
   RunActions Tick(absl::Time now);
@@ -141,6 +143,8 @@ class RunState {
   uint32_t play_count_;
   uint32_t play_ = 0;
   Stage stage_ = Stage::kBetween;
+  // All nodes before it are through with the play; who is through stays so.
+  size_t first_open_ = 0;
   bool cancelling_ = false;
   std::set<std::string> facts_awaited_;
   absl::Time facts_deadline_;

@@ -41,9 +41,9 @@ Machines ByName(std::vector<NodeRecord> records) {
   Machines machines;
   for (NodeRecord& record : records) {
     NodeRecord& machine = machines[record.name];
-    const bool is_better = machine.uuid.empty() || record.state != NodeRecord::kRemoved ||
-                           (machine.state == NodeRecord::kRemoved &&
-                            machine.enrolled_at < record.enrolled_at);
+    const bool is_better =
+        machine.uuid.empty() || record.state != NodeRecord::kRemoved ||
+        (machine.state == NodeRecord::kRemoved && machine.enrolled_at < record.enrolled_at);
     if (is_better) machine = std::move(record);
   }
   return machines;
@@ -64,17 +64,16 @@ absl::Status FillFromRecord(Transaction& txn, const NodeRecord& record, v1::Node
   out.set_agent_version(record.agent_version);
   out.set_last_run_id(record.last_run_id);
   out.set_last_run_result(record.last_run_result);
+  ASSIGN_OR_RETURN(const std::string reported, txn.nodes().Facts(record.uuid));
   v1::Facts facts;
-  if (!record.facts.empty() && facts.ParseFromString(record.facts))
-    out.set_summary(Summarize(facts));
+  if (!reported.empty() && facts.ParseFromString(reported)) out.set_summary(Summarize(facts));
   ASSIGN_OR_RETURN(const std::vector<CertificateRecord> certificates,
                    txn.certificates().ListByNode(record.uuid));
   absl::Time newest = absl::InfinitePast();
   for (const CertificateRecord& certificate : certificates) {
     if (!certificate.revoked_at.has_value()) newest = std::max(newest, certificate.not_after);
   }
-  if (newest != absl::InfinitePast())
-    *out.mutable_certificate_expires_at() = ToTimestamp(newest);
+  if (newest != absl::InfinitePast()) *out.mutable_certificate_expires_at() = ToTimestamp(newest);
   return absl::OkStatus();
 }
 
@@ -98,7 +97,8 @@ std::string Summarize(const v1::Facts& facts) {
   for (const v1::GpuFacts& gpu : facts.gpus()) ++gpus[gpu.slurm_type()];
   for (const auto& [type, count] : gpus) words.push_back(absl::StrCat(count, " × ", type));
   std::string summary;
-  for (const std::string& word : words) absl::StrAppend(&summary, summary.empty() ? "" : ", ", word);
+  for (const std::string& word : words)
+    absl::StrAppend(&summary, summary.empty() ? "" : ", ", word);
   return summary;
 }
 

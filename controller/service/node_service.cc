@@ -112,9 +112,11 @@ absl::Status NodeService::GetNode(const v1::GetNodeRequest& request,
 absl::Status NodeService::GetNodeFacts(const v1::GetNodeFactsRequest& request,
                                        v1::GetNodeFactsResponse& response) {
   NodeRecord record;
+  std::string reported;
   const auto read = [&] {
     return store_.View([&](Transaction& txn) -> absl::Status {
       ASSIGN_OR_RETURN(record, txn.nodes().GetByName(request.name()));
+      ASSIGN_OR_RETURN(reported, txn.nodes().Facts(record.uuid));
       return absl::OkStatus();
     });
   };
@@ -133,10 +135,10 @@ absl::Status NodeService::GetNodeFacts(const v1::GetNodeFactsRequest& request,
     RETURN_IF_ERROR(refreshed);
     RETURN_IF_ERROR(read());
   }
-  if (record.facts.empty())
+  if (reported.empty())
     return absl::FailedPreconditionError(
         absl::StrCat("node ", request.name(), " has not reported its facts yet"));
-  if (!response.mutable_facts()->ParseFromString(record.facts))
+  if (!response.mutable_facts()->ParseFromString(reported))
     return absl::DataLossError(absl::StrCat("the stored facts of ", request.name(),
                                             " are damaged; ask again with --refresh"));
   return absl::OkStatus();

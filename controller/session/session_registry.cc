@@ -5,6 +5,8 @@
 
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "common/base/clock.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
@@ -78,7 +80,10 @@ void SessionRegistry::Sweep() {
 }
 
 void SessionRegistry::TouchNode(const AgentSession& session) {
-  touches_[session.node_uuid()] = {session.last_seen_at(), session.boot_id(),
+  std::string earlier;
+  if (const auto boots = boots_.find(session.node_uuid()); boots != boots_.end())
+    earlier = absl::StrJoin(boots->second.earlier, " ");
+  touches_[session.node_uuid()] = {session.last_seen_at(), session.boot_id(), std::move(earlier),
                                    session.agent_version()};
 }
 
@@ -95,6 +100,7 @@ void SessionRegistry::WriteTouches() {
       if (!node.ok()) continue;
       node->last_seen_at = touch.last_seen_at;
       node->boot_id = touch.boot_id;
+      node->earlier_boots = touch.earlier_boots;
       node->agent_version = touch.agent_version;
       RETURN_IF_ERROR(txn.nodes().Put(*node));
     }
@@ -120,8 +126,12 @@ absl::Status SessionRegistry::CheckClone(absl::string_view node_uuid, const Node
   bool is_known = false;
   {
     absl::MutexLock lock(&mutex_);
-    Boots& boots = boots_[std::string(node_uuid)];
-    if (boots.current.empty()) boots.current = node.boot_id;
+    const auto [found, is_new] = boots_.try_emplace(std::string(node_uuid));
+    Boots& boots = found->second;
+    if (is_new) {
+      boots.current = node.boot_id;
+      boots.earlier = absl::StrSplit(node.earlier_boots, ' ', absl::SkipEmpty());
+    }
     if (boots.current == boot_id || boots.current.empty()) {
       boots.current = boot_id;
       return absl::OkStatus();
@@ -133,10 +143,10 @@ absl::Status SessionRegistry::CheckClone(absl::string_view node_uuid, const Node
     }
     is_known = boots.refused == boot_id;
   }
-  const std::string message = absl::StrCat(
-      "two machines use the identity of ", node.name, ": boot ", boot_id, " from ", session.peer(),
-      " is back after another; run `muster node remove ", node.name,
-      "` and enrol each machine with a token of its own");
+  const std::string message =
+      absl::StrCat("two machines use the identity of ", node.name, ": boot ", boot_id, " from ",
+                   session.peer(), " is back after another; run `muster node remove ", node.name,
+                   "` and enrol each machine with a token of its own");
   // Once: it tries again for as long as it runs, and the audit log never shrinks.
   if (!is_known) {
     RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {

@@ -76,6 +76,7 @@ class SessionRegistry final : public AgentSessions {
   struct Touch {
     absl::Time last_seen_at;
     std::string boot_id;
+    std::string earlier_boots;
     std::string agent_version;
   };
   struct Boots {

@@ -2,6 +2,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "controller/store/soci_guard.h"
+#include "controller/store/soci_statements.h"
 #include "controller/store/soci_tables.h"
 #include "controller/store/soci_types.h"
 
@@ -28,6 +29,16 @@ soci::details::prepare_temp_type Select(soci::session& session, const char* wher
           into(run.run_id), into(run.state), into(run.request), into(run.created_by),
           into(run.created_at), into(run.finished_at), into(run.inventory_revision),
           into(run.current_play), into(row.plays), into(run.message), into(run.catches_up_run_id));
+}
+
+soci::details::prepare_temp_type SelectNodes(soci::session& session, const char* where,
+                                             RunNodeRecord& node) {
+  return (session.prepare << "SELECT run_id, node, node_uuid, state, play_index, ok, changed, "
+                             "failed, skipped, message FROM run_nodes "
+                          << where,
+          into(node.run_id), into(node.node), into(node.node_uuid), into(node.state),
+          into(node.play_index), into(node.ok), into(node.changed), into(node.failed),
+          into(node.skipped), into(node.message));
 }
 
 RunRecord ToRecord(RunRow row) {
@@ -97,36 +108,48 @@ absl::StatusOr<std::vector<RunRecord>> SociRunTable::ListRunning() {
 
 absl::Status SociRunTable::PutNode(const RunNodeRecord& node) {
   return Guard(context_.path, "runs.PutNode", [&]() -> absl::Status {
-    context_.session
-        << "INSERT INTO run_nodes (run_id, node, node_uuid, state, play_index, ok, changed, "
-           "failed, skipped, message) VALUES (:run, :node, :uuid, :state, :play, :ok, :changed, "
-           ":failed, :skipped, :message) "
-           "ON CONFLICT (run_id, node) DO UPDATE SET node_uuid = excluded.node_uuid, "
-           "state = excluded.state, play_index = excluded.play_index, ok = excluded.ok, "
-           "changed = excluded.changed, failed = excluded.failed, skipped = excluded.skipped, "
-           "message = excluded.message",
-        use(node.run_id), use(node.node), use(node.node_uuid), use(node.state),
-        use(node.play_index), use(node.ok), use(node.changed), use(node.failed), use(node.skipped),
-        use(node.message);
+    auto& put = context_.statements.put_run_node;
+    RunNodeRecord& row = put.values;
+    row = node;
+    put.Run([&] {
+      return (context_.session.prepare
+                  << "INSERT INTO run_nodes (run_id, node, node_uuid, state, play_index, ok, "
+                     "changed, failed, skipped, message) VALUES (:run, :node, :uuid, :state, "
+                     ":play, :ok, :changed, :failed, :skipped, :message) "
+                     "ON CONFLICT (run_id, node) DO UPDATE SET node_uuid = excluded.node_uuid, "
+                     "state = excluded.state, play_index = excluded.play_index, "
+                     "ok = excluded.ok, changed = excluded.changed, failed = excluded.failed, "
+                     "skipped = excluded.skipped, message = excluded.message",
+              use(row.run_id), use(row.node), use(row.node_uuid), use(row.state),
+              use(row.play_index), use(row.ok), use(row.changed), use(row.failed), use(row.skipped),
+              use(row.message));
+    });
     return absl::OkStatus();
   });
 }
 
 absl::StatusOr<std::vector<RunNodeRecord>> SociRunTable::ListNodes(absl::string_view run_id) {
-  return Guard(context_.path, "runs.ListNodes",
-               [&]() -> absl::StatusOr<std::vector<RunNodeRecord>> {
-                 RunNodeRecord node;
-                 const std::string key(run_id);
-                 soci::statement statement =
-                     (context_.session.prepare
-                          << "SELECT run_id, node, node_uuid, state, play_index, ok, changed, "
-                             "failed, skipped, message FROM run_nodes WHERE run_id = :run "
-                             "ORDER BY rowid",
-                      into(node.run_id), into(node.node), into(node.node_uuid), into(node.state),
-                      into(node.play_index), into(node.ok), into(node.changed), into(node.failed),
-                      into(node.skipped), into(node.message), use(key));
-                 return ReadAll(statement, node);
-               });
+  return Guard(
+      context_.path, "runs.ListNodes", [&]() -> absl::StatusOr<std::vector<RunNodeRecord>> {
+        RunNodeRecord node;
+        const std::string key(run_id);
+        soci::statement statement =
+            (SelectNodes(context_.session, "WHERE run_id = :run ORDER BY rowid", node), use(key));
+        return ReadAll(statement, node);
+      });
+}
+
+absl::StatusOr<RunNodeRecord> SociRunTable::GetNode(absl::string_view run_id,
+                                                    absl::string_view node) {
+  return Guard(context_.path, "runs.GetNode", [&]() -> absl::StatusOr<RunNodeRecord> {
+    RunNodeRecord row;
+    const std::string run_key(run_id), node_key(node);
+    soci::statement statement =
+        (SelectNodes(context_.session, "WHERE run_id = :run AND node = :node", row), use(run_key),
+         use(node_key));
+    if (ReadOne(statement)) return row;
+    return absl::NotFoundError(absl::StrCat("node ", node, " has no part in run ", run_id));
+  });
 }
 
 }  // namespace muster::controller

@@ -1,22 +1,43 @@
+#include <algorithm>
+
 #include "controller/store/soci_guard.h"
+#include "controller/store/soci_statements.h"
 #include "controller/store/soci_tables.h"
 #include "controller/store/soci_types.h"
 
 namespace muster::controller {
+namespace {
 
 using soci::into;
 using soci::use;
 
+soci::details::prepare_temp_type Select(soci::session& session, const char* where,
+                                        StepResultRecord& row) {
+  return (session.prepare << "SELECT run_id, node, play_index, step_id, sequence, status, result, "
+                             "time FROM step_results "
+                          << where,
+          into(row.run_id), into(row.node), into(row.play_index), into(row.step_id),
+          into(row.sequence), into(row.status), into(row.result), into(row.time));
+}
+
+}  // namespace
+
 absl::Status SociStepResultTable::Put(const StepResultRecord& result) {
   return Guard(context_.path, "step_results.Put", [&]() -> absl::Status {
-    context_.session
-        << "INSERT INTO step_results (run_id, node, play_index, step_id, sequence, status, "
-           "result, time) VALUES (:run, :node, :play, :step, :sequence, :status, "
-           "CAST(:result AS BLOB), :time) ON CONFLICT (run_id, node, play_index, step_id) "
-           "DO UPDATE SET sequence = excluded.sequence, status = excluded.status, "
-           "result = excluded.result, time = excluded.time",
-        use(result.run_id), use(result.node), use(result.play_index), use(result.step_id),
-        use(result.sequence), use(result.status), use(result.result), use(result.time);
+    auto& put = context_.statements.put_step_result;
+    StepResultRecord& row = put.values;
+    row = result;
+    put.Run([&] {
+      return (context_.session.prepare
+                  << "INSERT INTO step_results (run_id, node, play_index, step_id, sequence, "
+                     "status, result, time) VALUES (:run, :node, :play, :step, :sequence, "
+                     ":status, CAST(:result AS BLOB), :time) "
+                     "ON CONFLICT (run_id, node, play_index, step_id) "
+                     "DO UPDATE SET sequence = excluded.sequence, status = excluded.status, "
+                     "result = excluded.result, time = excluded.time",
+              use(row.run_id), use(row.node), use(row.play_index), use(row.step_id),
+              use(row.sequence), use(row.status), use(row.result), use(row.time));
+    });
     return absl::OkStatus();
   });
 }
@@ -27,15 +48,101 @@ absl::StatusOr<std::vector<StepResultRecord>> SociStepResultTable::List(absl::st
       context_.path, "step_results.List", [&]() -> absl::StatusOr<std::vector<StepResultRecord>> {
         StepResultRecord row;
         const std::string run_key(run_id), node_key(node);
+        const char* where = node.empty() ? "WHERE run_id = :run AND :node = '' ORDER BY sequence"
+                                         : "WHERE run_id = :run AND node = :node ORDER BY sequence";
         soci::statement statement =
-            (context_.session.prepare
-                 << "SELECT run_id, node, play_index, step_id, sequence, status, result, time "
-                    "FROM step_results WHERE run_id = :run AND (:node = '' OR node = :same) "
-                    "ORDER BY sequence",
-             into(row.run_id), into(row.node), into(row.play_index), into(row.step_id),
-             into(row.sequence), into(row.status), into(row.result), into(row.time), use(run_key),
-             use(node_key), use(node_key));
+            (Select(context_.session, where, row), use(run_key), use(node_key));
         return ReadAll(statement, row);
+      });
+}
+
+absl::StatusOr<std::vector<StepResultRecord>> SociStepResultTable::ListNewest(
+    absl::string_view run_id, uint32_t count) {
+  return Guard(context_.path, "step_results.ListNewest",
+               [&]() -> absl::StatusOr<std::vector<StepResultRecord>> {
+                 StepResultRecord row;
+                 const std::string key(run_id);
+                 soci::statement statement =
+                     (Select(context_.session,
+                             "WHERE run_id = :run ORDER BY sequence DESC LIMIT :count", row),
+                      use(key), use(count));
+                 std::vector<StepResultRecord> rows = ReadAll(statement, row);
+                 std::reverse(rows.begin(), rows.end());
+                 return rows;
+               });
+}
+
+absl::StatusOr<std::optional<int>> SociStepResultTable::Status(absl::string_view run_id,
+                                                               absl::string_view node,
+                                                               uint32_t play_index,
+                                                               absl::string_view step_id) {
+  return Guard(context_.path, "step_results.Status", [&]() -> absl::StatusOr<std::optional<int>> {
+    auto& get = context_.statements.step_status;
+    StepKeyRow& key = get.values;
+    key.run_id = std::string(run_id);
+    key.node = std::string(node);
+    key.play_index = play_index;
+    key.step_id = std::string(step_id);
+    if (get.Run([&] {
+          return (context_.session.prepare
+                      << "SELECT status FROM step_results WHERE run_id = :run AND node = :node "
+                         "AND play_index = :play AND step_id = :step",
+                  into(get.row.status), use(key.run_id), use(key.node), use(key.play_index),
+                  use(key.step_id));
+        })) {
+      return std::optional<int>(get.row.status);
+    }
+    return std::optional<int>();
+  });
+}
+
+absl::StatusOr<uint64_t> SociStepResultTable::LastSequence(absl::string_view run_id) {
+  return Guard(context_.path, "step_results.LastSequence", [&]() -> absl::StatusOr<uint64_t> {
+    uint64_t last = 0;
+    const std::string key(run_id);
+    context_.session << "SELECT COALESCE(MAX(sequence), 0) FROM step_results WHERE run_id = :run",
+        into(last), use(key);
+    return last;
+  });
+}
+
+absl::StatusOr<uint64_t> SociStepResultTable::RemoveOld(absl::Time time, uint64_t keep_rows,
+                                                        uint32_t max_rows) {
+  return Guard(
+      context_.path, "step_results.RemoveOld", [&]() -> absl::StatusOr<uint64_t> {
+        // Newest first, with how many results each run counts: reading them all would take long.
+        struct {
+          std::string run_id;
+          std::optional<absl::Time> finished_at;
+          uint64_t rows = 0;
+        } run;
+        soci::statement runs =
+            (context_.session.prepare
+                 << "SELECT r.run_id, r.finished_at, (SELECT COALESCE(SUM(ok + changed + failed + "
+                    "skipped), 0) FROM run_nodes n WHERE n.run_id = r.run_id) FROM runs r "
+                    "WHERE r.state <> 1 ORDER BY r.created_at DESC, r.rowid DESC",
+             into(run.run_id), into(run.finished_at), into(run.rows));
+        uint64_t seen = 0;
+        std::vector<std::string> old;
+        runs.execute(false);
+        while (runs.fetch()) {
+          const bool is_old = run.finished_at.has_value() && *run.finished_at < time;
+          if (is_old || seen >= keep_rows) old.push_back(run.run_id);
+          seen += run.rows;
+        }
+        uint64_t removed = 0;
+        for (const std::string& run_id : old) {
+          if (removed >= max_rows) break;
+          const uint64_t room = max_rows - removed;
+          soci::statement remove =
+              (context_.session.prepare
+                   << "DELETE FROM step_results WHERE rowid IN (SELECT rowid FROM step_results "
+                      "WHERE run_id = :run LIMIT :room)",
+               use(run_id), use(room));
+          remove.execute(true);
+          removed += static_cast<uint64_t>(remove.get_affected_rows());
+        }
+        return removed;
       });
 }
 

@@ -16,6 +16,7 @@
 #include "controller/store/migrations.h"
 #include "controller/store/soci_guard.h"
 #include "controller/store/soci_headers.h"
+#include "controller/store/soci_statements.h"
 #include "controller/store/soci_transaction.h"
 #include "controller/store/soci_types.h"
 
@@ -73,6 +74,7 @@ class SociStore final : public Store {
   std::unique_ptr<LockFile> lock_file_;
   absl::Mutex mutex_;
   soci::session session_ ABSL_GUARDED_BY(mutex_);
+  SociStatements statements_ ABSL_GUARDED_BY(mutex_);  // of the session: destroyed before it
 };
 
 // Creates the file with the right mode before SQLite would with another.
@@ -162,7 +164,7 @@ absl::Status SociStore::Run(const char* begin, absl::FunctionRef<absl::Status(Tr
   RETURN_IF_ERROR(TryExecute(begin));
   absl::Status status;
   {
-    SociTransaction transaction({session_, path_});
+    SociTransaction transaction({session_, path_, statements_});
     status = fn(transaction);
   }
   if (status.ok()) status = TryExecute(end);

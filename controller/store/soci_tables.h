@@ -11,10 +11,13 @@ class session;
 
 namespace muster::controller {
 
+class SociStatements;
+
 // What every table works on; `path` is for messages.
 struct SociContext {
   soci::session& session;
   const std::string& path;
+  SociStatements& statements;
 };
 
 class SociNodeTable final : public NodeTable {
@@ -24,6 +27,21 @@ class SociNodeTable final : public NodeTable {
   absl::StatusOr<NodeRecord> GetByName(absl::string_view name) override;
   absl::StatusOr<std::vector<NodeRecord>> List() override;
   absl::Status Put(const NodeRecord& node) override;
+  absl::StatusOr<std::string> Facts(absl::string_view uuid) override;
+  absl::Status PutFacts(absl::string_view uuid, const std::string& facts) override;
+  absl::Status ForEachFacts(
+      absl::FunctionRef<void(const std::string& name, const std::string& facts)> fn) override;
+
+ private:
+  const SociContext context_;
+};
+
+class SociOpenPlanTable final : public OpenPlanTable {
+ public:
+  explicit SociOpenPlanTable(SociContext context) : context_(context) {}
+  absl::Status Put(const OpenPlanRecord& plan) override;
+  absl::StatusOr<std::vector<OpenPlanRecord>> List(absl::string_view node_uuid) override;
+  absl::Status RemoveUpTo(absl::string_view node_uuid, absl::string_view plan_id) override;
 
  private:
   const SociContext context_;
@@ -39,6 +57,7 @@ class SociCertificateTable final : public CertificateTable {
   absl::Status RevokeByNode(absl::string_view uuid, absl::Time now) override;
   absl::Status RevokeByUser(absl::string_view user, absl::Time now) override;
   absl::StatusOr<std::vector<std::string>> ListDenied(absl::Time now) override;
+  absl::StatusOr<uint64_t> RemoveExpired(absl::Time time) override;
 
  private:
   const SociContext context_;
@@ -99,6 +118,7 @@ class SociRunTable final : public RunTable {
   absl::StatusOr<std::vector<RunRecord>> ListRunning() override;
   absl::Status PutNode(const RunNodeRecord& node) override;
   absl::StatusOr<std::vector<RunNodeRecord>> ListNodes(absl::string_view run_id) override;
+  absl::StatusOr<RunNodeRecord> GetNode(absl::string_view run_id, absl::string_view node) override;
 
  private:
   const SociContext context_;
@@ -110,6 +130,14 @@ class SociStepResultTable final : public StepResultTable {
   absl::Status Put(const StepResultRecord& result) override;
   absl::StatusOr<std::vector<StepResultRecord>> List(absl::string_view run_id,
                                                      absl::string_view node) override;
+  absl::StatusOr<std::vector<StepResultRecord>> ListNewest(absl::string_view run_id,
+                                                           uint32_t count) override;
+  absl::StatusOr<std::optional<int>> Status(absl::string_view run_id, absl::string_view node,
+                                            uint32_t play_index,
+                                            absl::string_view step_id) override;
+  absl::StatusOr<uint64_t> LastSequence(absl::string_view run_id) override;
+  absl::StatusOr<uint64_t> RemoveOld(absl::Time time, uint64_t keep_rows,
+                                     uint32_t max_rows) override;
 
  private:
   const SociContext context_;

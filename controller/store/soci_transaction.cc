@@ -4,6 +4,7 @@ namespace muster::controller {
 
 SociTransaction::SociTransaction(SociContext context)
     : nodes_(context),
+      open_plans_(context),
       certificates_(context),
       tokens_(context),
       enrollments_(context),

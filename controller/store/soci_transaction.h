@@ -10,6 +10,7 @@ class SociTransaction final : public Transaction {
  public:
   explicit SociTransaction(SociContext context);
   NodeTable& nodes() override { return nodes_; }
+  OpenPlanTable& open_plans() override { return open_plans_; }
   CertificateTable& certificates() override { return certificates_; }
   TokenTable& tokens() override { return tokens_; }
   EnrollmentTable& enrollments() override { return enrollments_; }
@@ -22,6 +23,7 @@ class SociTransaction final : public Transaction {
 
  private:
   SociNodeTable nodes_;
+  SociOpenPlanTable open_plans_;
   SociCertificateTable certificates_;
   SociTokenTable tokens_;
   SociEnrollmentTable enrollments_;

@@ -16,6 +16,7 @@
 namespace muster::controller {
 
 class NodeTable;
+class OpenPlanTable;
 class CertificateTable;
 class TokenTable;
 class EnrollmentTable;
@@ -31,6 +32,7 @@ class Transaction {
  public:
   virtual ~Transaction() = default;
   virtual NodeTable& nodes() = 0;
+  virtual OpenPlanTable& open_plans() = 0;
   virtual CertificateTable& certificates() = 0;
   virtual TokenTable& tokens() = 0;
   virtual EnrollmentTable& enrollments() = 0;

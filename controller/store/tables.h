@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -22,12 +23,11 @@ struct NodeRecord {
   std::string description;  // what the machine said of itself when it enrolled
   std::string agent_version;
   std::string boot_id;
-  std::string facts;  // serialized v1::Facts, the last reported; empty: none yet
+  std::string earlier_boots;  // the few before boot_id, newest last, with blanks between
   std::optional<absl::Time> enrolled_at;
   std::optional<absl::Time> last_seen_at;
   uint64_t plan_sequence = 0;    // of the newest plan made for the node
   uint64_t report_sequence = 0;  // of the newest report stored from the node
-  std::string plan_blobs;        // that the newest plan names: SHA-256s with blanks between
   std::string last_run_id;
   std::string last_run_result;  // ok, changed, failed, unreachable, cancelled
 };
@@ -41,6 +41,36 @@ class NodeTable {
   virtual absl::StatusOr<std::vector<NodeRecord>> List() = 0;
   // Inserts or replaces by uuid.
   virtual absl::Status Put(const NodeRecord& node) = 0;
+
+  // The last facts that the node reported, a serialized v1::Facts; "": none yet.
+  virtual absl::StatusOr<std::string> Facts(absl::string_view uuid) = 0;
+  // NotFound: no such node.
+  virtual absl::Status PutFacts(absl::string_view uuid, const std::string& facts) = 0;
+  // Calls `fn` with the name and the facts of each node that has reported any and is not removed.
+  virtual absl::Status ForEachFacts(
+      absl::FunctionRef<void(const std::string& name, const std::string& facts)> fn) = 0;
+};
+
+// A plan that its node has not reported the end of.
+struct OpenPlanRecord {
+  std::string node_uuid;
+  std::string plan_id;
+  uint64_t sequence = 0;
+  std::string blobs;  // that it names: SHA-256s with blanks between
+};
+
+class OpenPlanTable {
+ public:
+  // A node that never reports an end keeps so many.
+  static constexpr int kMaxPerNode = 8;
+
+  virtual ~OpenPlanTable() = default;
+  // Inserts or replaces by node and plan; the oldest above kMaxPerNode go.
+  virtual absl::Status Put(const OpenPlanRecord& plan) = 0;
+  virtual absl::StatusOr<std::vector<OpenPlanRecord>> List(absl::string_view node_uuid) = 0;
+  // Removes the node's plans up to the one with this id, by their sequence: a node works on one
+  // after the other. Does nothing when there is no such plan.
+  virtual absl::Status RemoveUpTo(absl::string_view node_uuid, absl::string_view plan_id) = 0;
 };
 
 struct CertificateRecord {
@@ -65,6 +95,8 @@ class CertificateTable {
   virtual absl::Status RevokeByUser(absl::string_view user, absl::Time now) = 0;
   // Serials of revoked certificates that have not expired at `now`: the denylist.
   virtual absl::StatusOr<std::vector<std::string>> ListDenied(absl::Time now) = 0;
+  // Removes those that expired before `time`; how many.
+  virtual absl::StatusOr<uint64_t> RemoveExpired(absl::Time time) = 0;
 };
 
 struct TokenRecord {
@@ -177,6 +209,9 @@ class RunTable {
   virtual absl::StatusOr<std::vector<RunRecord>> ListRunning() = 0;
   virtual absl::Status PutNode(const RunNodeRecord& node) = 0;
   virtual absl::StatusOr<std::vector<RunNodeRecord>> ListNodes(absl::string_view run_id) = 0;
+  // NotFound: the node has no part in the run.
+  virtual absl::StatusOr<RunNodeRecord> GetNode(absl::string_view run_id,
+                                                absl::string_view node) = 0;
 };
 
 struct StepResultRecord {
@@ -198,6 +233,19 @@ class StepResultTable {
   // In the order of their sequence. Empty node: all.
   virtual absl::StatusOr<std::vector<StepResultRecord>> List(absl::string_view run_id,
                                                              absl::string_view node) = 0;
+  // The last `count` in the order of their sequence.
+  virtual absl::StatusOr<std::vector<StepResultRecord>> ListNewest(absl::string_view run_id,
+                                                                   uint32_t count) = 0;
+  // The status (v1::StepStatus) of the result of that step, if there is one.
+  virtual absl::StatusOr<std::optional<int>> Status(absl::string_view run_id,
+                                                    absl::string_view node, uint32_t play_index,
+                                                    absl::string_view step_id) = 0;
+  // The highest sequence of the run's results; 0: it has none.
+  virtual absl::StatusOr<uint64_t> LastSequence(absl::string_view run_id) = 0;
+  // Removes at most `max_rows` results of runs that ended before `time`, or that are older than
+  // the newest runs with `keep_rows` results together; how many. The runs themselves stay.
+  virtual absl::StatusOr<uint64_t> RemoveOld(absl::Time time, uint64_t keep_rows,
+                                             uint32_t max_rows) = 0;
 };
 
 struct SecretRecord {

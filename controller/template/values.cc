@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
@@ -233,10 +235,48 @@ Value Seal(Context& context, const Value& value) {
   return out;
 }
 
+namespace {
+
+// Objects keep their entries in order and are searched from end to end: with thousands of nodes
+// `nodes[name]` needs a shortcut. Remembers, per thread, where the keys of the last large object
+// were. An entry is looked at before it is believed, so what is out of date only costs time.
+class KeyIndex {
+ public:
+  static constexpr size_t kWorthIt = 64;
+
+  // The entry, or nullptr when the shortcut does not know.
+  const Value* Find(const Value::object_t& entries, absl::string_view key) {
+    if (entries_ != &entries || size_ != entries.size()) {
+      places_.clear();
+      places_.reserve(entries.size());
+      for (auto entry = entries.begin(); entry != entries.end(); ++entry)
+        places_.try_emplace(absl::HashOf(absl::string_view(entry->first)), entry - entries.begin());
+      entries_ = &entries;
+      size_ = entries.size();
+    }
+    const auto found = places_.find(absl::HashOf(key));
+    if (found == places_.end()) return nullptr;
+    const auto entry = entries.begin() + found->second;
+    return entry->first == key ? &entry->second : nullptr;
+  }
+
+ private:
+  const void* entries_ = nullptr;
+  size_t size_ = 0;
+  absl::flat_hash_map<size_t, std::ptrdiff_t> places_;
+};
+
+}  // namespace
+
 ValuePtr FindKey(const ValuePtr& object, absl::string_view key) {
   if (!object->is_object()) return nullptr;
-  for (auto entry = object->begin(); entry != object->end(); ++entry) {
-    if (entry.key() == key) return PartOf(object, *entry);
+  const auto& entries = object->get_ref<const Value::object_t&>();
+  if (entries.size() >= KeyIndex::kWorthIt) {
+    thread_local KeyIndex index;
+    if (const Value* value = index.Find(entries, key)) return PartOf(object, *value);
+  }
+  for (const auto& entry : entries) {
+    if (entry.first == key) return PartOf(object, entry.second);
   }
   return nullptr;
 }

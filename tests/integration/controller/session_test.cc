@@ -189,8 +189,8 @@ TEST_F(SessionTest, HandsMessagesOnInOrder) {
   agent->stream->Write(message);
   message.mutable_plan_receipt()->set_plan_id("p1");
   agent->stream->Write(message);
-  EXPECT_THAT(listener_.Await(5), ElementsAre("connected b1", "report 1", "report 2", "report 3",
-                                              "receipt p1"));
+  EXPECT_THAT(listener_.Await(5),
+              ElementsAre("connected b1", "report 1", "report 2", "report 3", "receipt p1"));
   EXPECT_TRUE(registry_->IsConnected(machine_.node_uuid));
   ASSERT_EQ(registry_->List().size(), 1u);
   EXPECT_EQ(registry_->List()[0].agent_version, "0.1.0");
@@ -273,6 +273,22 @@ TEST_F(SessionTest, CloneIsRefusedAndAudited) {
   EXPECT_TRUE(registry_->IsConnected(machine_.node_uuid));
 }
 
+TEST_F(SessionTest, CloneIsRefusedAlsoAfterARestartOfTheController) {
+  {
+    const auto first = Connected("boot-a");
+    const auto rebooted = Connected("boot-b");
+    TearDown();
+  }
+  registry_ = std::make_unique<SessionRegistry>(*store_, clock_, *listeners_);
+  service_ = std::make_unique<AgentSessionService>(
+      *registry_, *enrollment_, ca_->certificate_pem(), *blobs_,
+      [](absl::string_view, absl::string_view) { return false; });
+  StartServer();
+  const auto clone = Open();
+  clone->Hello("boot-a");
+  EXPECT_THAT(clone->End().error_message(), HasSubstr("two machines use the identity of c001"));
+}
+
 TEST_F(SessionTest, QueueIsBounded) {
   const auto agent = Connected();
   v1::ControllerMessage big;
@@ -308,7 +324,11 @@ TEST_F(SessionTest, RefreshWaitsForTheFacts) {
   EXPECT_OK(facts_->Refresh(*registry_, machine_.node_uuid, absl::Seconds(10)));
   machine.join();
   v1::Facts facts;
-  ASSERT_TRUE(facts.ParseFromString(Node(machine_.node_uuid).facts));
+  ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::string stored, txn.nodes().Facts(machine_.node_uuid));
+    EXPECT_TRUE(facts.ParseFromString(stored));
+    return absl::OkStatus();
+  }));
   EXPECT_EQ(facts.os().kernel(), "6.1.0");
   EXPECT_EQ(facts_->Refresh(*registry_, NewUuid(), absl::Seconds(1)).code(),
             absl::StatusCode::kUnavailable);

@@ -323,7 +323,7 @@ TEST_F(CompileTest, LargeContentsBecomeBlobs) {
   EXPECT_EQ(role.steps(1).file().blob_size(), 70000u);
   EXPECT_EQ(role.steps(2).file().content(), "small");
   EXPECT_EQ(plans[0].blobs.size(), 2u);
-  EXPECT_EQ(plans[0].blobs.at(Sha256Hex(large)), large);
+  EXPECT_EQ(*plans[0].blobs.at(Sha256Hex(large)), large);
 }
 
 TEST_F(CompileTest, EqualTemplatesAreSharedAndOthersAreNot) {

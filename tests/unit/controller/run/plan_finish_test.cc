@@ -35,7 +35,7 @@ TEST(PlanId, ComesApartAgain) {
 
 TEST(FinishPlan, SetsIdentityAndDigest) {
   v1::Plan plan;
-  std::map<std::string, std::string> blobs;
+  PlanBlobs blobs;
   ASSERT_OK(FinishPlan(kIdentity, plan, blobs));
   EXPECT_EQ(plan.plan_id(), "r-1/2");
   EXPECT_EQ(plan.node_name(), "c001");
@@ -60,13 +60,13 @@ TEST(FinishPlan, MovesTheLargestContentsOutUntilItFits) {
   AddFile(plan, 100, 's');
   AddFile(plan, 2 << 20, 'l');
   AddFile(plan, 3 << 20, 'x');
-  std::map<std::string, std::string> blobs;
+  PlanBlobs blobs;
   ASSERT_OK(FinishPlan(kIdentity, plan, blobs));
   ASSERT_EQ(blobs.size(), 1u);
   const v1::FileResource& moved = plan.roles(0).steps(2).file();
   EXPECT_TRUE(moved.content().empty());
   EXPECT_EQ(moved.blob_size(), uint64_t{3} << 20);
-  EXPECT_EQ(moved.blob_sha256(), Sha256Hex(blobs.begin()->second));
+  EXPECT_EQ(moved.blob_sha256(), Sha256Hex(*blobs.begin()->second));
   EXPECT_EQ(plan.roles(0).steps(1).file().content().size(), size_t{2} << 20);
 }
 
@@ -89,17 +89,17 @@ TEST(FinishPlan, ASecretNeverBecomesABlob) {
   AddFile(plan, 2 << 20, 'l');
   AddFile(plan, 5 << 19, 'x');
   plan.mutable_roles(0)->mutable_steps(1)->set_sensitive(true);
-  std::map<std::string, std::string> blobs;
+  PlanBlobs blobs;
   ASSERT_OK(FinishPlan(kIdentity, plan, blobs));
   ASSERT_EQ(blobs.size(), 1u);
-  EXPECT_EQ(blobs.begin()->second[0], 'l');
+  EXPECT_EQ((*blobs.begin()->second)[0], 'l');
   EXPECT_EQ(plan.roles(0).steps(1).file().content().size(), size_t{5} << 19);
 }
 
 TEST(FinishPlan, ManySmallContentsThatDoNotFitAreAnError) {
   v1::Plan plan;
   for (int i = 0; i < 2000; ++i) AddFile(plan, 2000, 's');
-  std::map<std::string, std::string> blobs;
+  PlanBlobs blobs;
   EXPECT_THAT(FinishPlan(kIdentity, plan, blobs),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("split the play")));
 }

@@ -161,8 +161,8 @@ TEST_F(RunEngineTest, LargeContentsTravelAsBlobs) {
   const v1::Plan plan = MustTakePlan("a");
   const std::string sha256 = plan.roles(0).steps(1).file().blob_sha256();
   EXPECT_EQ(blobs_[sha256].size(), size_t{4} << 20);
-  EXPECT_EQ(NodeOf("a").plan_blobs, sha256);
-  EXPECT_EQ(NodeOf("b").plan_blobs, "");
+  EXPECT_EQ(BlobsOf("a"), sha256);
+  EXPECT_EQ(BlobsOf("b"), "");
 }
 
 TEST_F(RunEngineTest, CancelledRunStopsAtItsNodes) {

@@ -97,7 +97,7 @@ TEST_F(RunFaultsTest, NothingIsAcknowledgedBeyondAReportThatWasDropped) {
     message.set_report_sequence(sequence);
     message.mutable_step()->set_step_id("role/step");
     message.mutable_step()->set_status(v1::STEP_STATUS_OK);
-    engine_->OnReport(uuid, message);
+    engine_->OnReports({{uuid, std::make_shared<const v1::Report>(message)}});
   };
   store.refuse = true;
   for (uint64_t i = 1; i <= RunEngine::kMaxBacklog; ++i) report("ub", i);

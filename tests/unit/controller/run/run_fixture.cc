@@ -53,33 +53,39 @@ absl::StatusOr<std::vector<std::string>> FakeCompiler::SelectNodes(const Playboo
   return nodes;
 }
 
-std::vector<NodePlan> FakeCompiler::Compile(const Playbook&, size_t, const Inventory&,
-                                            const FactsByNode& facts,
-                                            const std::vector<std::string>& nodes,
-                                            const CompileOptions&, SecretSource&) {
-  std::vector<NodePlan> plans;
-  for (const std::string& name : nodes) {
-    NodePlan& compiled = plans.emplace_back();
-    compiled.node = name;
-    if (const auto error = errors.find(name); error != errors.end()) {
-      compiled.error = error->second;
-      continue;
-    }
-    compiled.plan = std::make_unique<v1::Plan>();
-    v1::RolePlan& role = *compiled.plan->add_roles();
-    role.set_name("role");
-    v1::Step& step = *role.add_steps();
-    step.set_step_id("role/step");
-    const auto own = facts.find(name);
-    step.mutable_hostname()->set_name(
-        own == facts.end() ? "unknown" : own->second["os"]["hostname"].get<std::string>());
-    if (blob_bytes > 0) {
-      v1::Step& file = *role.add_steps();
-      file.set_step_id("role/file");
-      file.mutable_file()->set_content(std::string(blob_bytes, 'b'));
-    }
+void FakeCompiler::Compile(const Playbook&, size_t, const Inventory&, FactsByNode facts,
+                           const std::vector<std::string>& nodes, const CompileOptions&,
+                           SecretSource&, size_t batch,
+                           absl::FunctionRef<bool(std::vector<NodePlan>)> take) {
+  for (size_t begin = 0; begin < nodes.size(); begin += batch) {
+    std::vector<NodePlan> plans;
+    for (size_t i = begin; i < std::min(nodes.size(), begin + batch); ++i)
+      plans.push_back(CompileOne(nodes[i], facts));
+    if (!take(std::move(plans))) return;
   }
-  return plans;
+}
+
+NodePlan FakeCompiler::CompileOne(const std::string& name, const FactsByNode& facts) {
+  NodePlan compiled;
+  compiled.node = name;
+  if (const auto error = errors.find(name); error != errors.end()) {
+    compiled.error = error->second;
+    return compiled;
+  }
+  compiled.plan = std::make_unique<v1::Plan>();
+  v1::RolePlan& role = *compiled.plan->add_roles();
+  role.set_name("role");
+  v1::Step& step = *role.add_steps();
+  step.set_step_id("role/step");
+  const auto own = facts.find(name);
+  step.mutable_hostname()->set_name(
+      own == facts.end() ? "unknown" : own->second["os"]["hostname"].get<std::string>());
+  if (blob_bytes > 0) {
+    v1::Step& file = *role.add_steps();
+    file.set_step_id("role/file");
+    file.mutable_file()->set_content(std::string(blob_bytes, 'b'));
+  }
+  return compiled;
 }
 
 void RunFixture::SetUp() {
@@ -128,8 +134,10 @@ void RunFixture::Enroll(const std::string& name) {
   node.state = NodeRecord::kEnrolled;
   v1::Facts facts;
   facts.mutable_os()->set_hostname("host-" + name);
-  facts.SerializeToString(&node.facts);
-  ASSERT_OK(store_->Update([&](Transaction& txn) { return txn.nodes().Put(node); }));
+  ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.nodes().Put(node));
+    return txn.nodes().PutFacts(node.uuid, facts.SerializeAsString());
+  }));
 }
 
 void RunFixture::Connect(const std::string& name, const std::string& active_plan_id) {
@@ -146,9 +154,7 @@ void RunFixture::Cut(const std::string& name) {
 
 void RunFixture::AnswerFacts(const std::string& run_id, uint32_t play) {
   for (const char* name : {"a", "b", "c"}) {
-    v1::FactsReport report;
-    report.set_request_id(absl::StrCat(run_id, "/", play));
-    engine_->OnFacts(absl::StrCat("u", name), report);
+    engine_->OnFacts(absl::StrCat("u", name), absl::StrCat(run_id, "/", play));
   }
 }
 
@@ -198,7 +204,7 @@ void RunFixture::ReportStep(const std::string& name, const std::string& plan_id,
   step.set_role("role");
   step.set_name("step");
   if (status == v1::STEP_STATUS_FAILED) step.set_message("E: no such package");
-  engine_->OnReport("u" + name, report);
+  engine_->OnReports({{"u" + name, std::make_shared<const v1::Report>(report)}});
 }
 
 void RunFixture::ReportOutcome(const std::string& name, const std::string& plan_id, bool succeeded,
@@ -209,7 +215,7 @@ void RunFixture::ReportOutcome(const std::string& name, const std::string& plan_
   report.mutable_outcome()->set_succeeded(succeeded);
   report.mutable_outcome()->set_cancelled(cancelled);
   if (!succeeded) report.mutable_outcome()->set_message("role failed at 'step'");
-  engine_->OnReport("u" + name, report);
+  engine_->OnReports({{"u" + name, std::make_shared<const v1::Report>(report)}});
 }
 
 void RunFixture::Complete(const std::string& name, const std::string& plan_id) {
@@ -226,6 +232,16 @@ v1::Run RunFixture::Run(const std::string& run_id) {
     return absl::OkStatus();
   }));
   return run;
+}
+
+std::string RunFixture::BlobsOf(const std::string& name) {
+  std::string blobs;
+  EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const auto plans, txn.open_plans().List("u" + name));
+    for (const OpenPlanRecord& plan : plans) blobs += plan.blobs;
+    return absl::OkStatus();
+  }));
+  return blobs;
 }
 
 std::string RunFixture::StateOf(const std::string& run_id, const std::string& node) {

@@ -35,13 +35,16 @@ class FakeCompiler final : public Compiler {
   absl::StatusOr<std::vector<std::string>> SelectNodes(const Playbook& playbook, size_t play_index,
                                                        const Inventory& inventory,
                                                        absl::string_view limit) override;
-  std::vector<NodePlan> Compile(const Playbook& playbook, size_t play_index,
-                                const Inventory& inventory, const FactsByNode& facts,
-                                const std::vector<std::string>& nodes,
-                                const CompileOptions& options, SecretSource& secrets) override;
+  void Compile(const Playbook& playbook, size_t play_index, const Inventory& inventory,
+               FactsByNode facts, const std::vector<std::string>& nodes,
+               const CompileOptions& options, SecretSource& secrets, size_t batch,
+               absl::FunctionRef<bool(std::vector<NodePlan>)> take) override;
 
   std::map<std::string, absl::Status> errors;  // by node
   size_t blob_bytes = 0;                       // a file this large in each plan
+
+ private:
+  NodePlan CompileOne(const std::string& name, const FactsByNode& facts);
 };
 
 class RunFixture : public ::testing::Test, public InventorySource {
@@ -77,6 +80,8 @@ class RunFixture : public ::testing::Test, public InventorySource {
   void Complete(const std::string& name, const std::string& plan_id);
 
   v1::Run Run(const std::string& run_id);
+  // The blobs that the node's open plans name.
+  std::string BlobsOf(const std::string& name);
   std::string StateOf(const std::string& run_id, const std::string& node);
   std::vector<RunRecord> Runs();
   NodeRecord NodeOf(const std::string& name);

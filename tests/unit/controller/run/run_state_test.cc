@@ -46,12 +46,12 @@ class RunStateTest : public ::testing::Test {
   RunActions Begin(uint32_t play, const std::set<std::string>& connected) {
     state_.StartPlay(play, Links(connected), false, now_);
     state_.FactsAsked({}, now_);
-    return state_.Compiled({});
+    return state_.Compiled(state_.PlanTargets(), {});
   }
   RunActions Outcome(const std::string& name, bool succeeded) {
     RunNode node = *state_.FindByName(name);
     ApplyOutcome(node, state_.play(), succeeded, false, succeeded ? "" : "broke");
-    return state_.Replace(node);
+    return state_.Replace({node});
   }
   NodePhase Phase(const std::string& name) { return state_.FindByName(name)->phase; }
 
@@ -67,7 +67,7 @@ TEST_F(RunStateTest, PlaysAreBarriers) {
   EXPECT_THAT(Words(state_.OnFacts("ua")), IsEmpty());
   EXPECT_THAT(Words(state_.OnFacts("uc")), ElementsAre("compile"));
   EXPECT_THAT(state_.PlanTargets(), ElementsAre("a", "b"));
-  EXPECT_THAT(Words(state_.Compiled({})), ElementsAre("send a", "send b"));
+  EXPECT_THAT(Words(state_.Compiled(state_.PlanTargets(), {})), ElementsAre("send a", "send b"));
   EXPECT_THAT(Words(Outcome("a", true)), ElementsAre("finished a"));
   EXPECT_THAT(Words(Outcome("b", true)), ElementsAre("finished b", "next"));
   Begin(1, {"a", "b", "c"});
@@ -95,7 +95,7 @@ TEST_F(RunStateTest, PlayWithoutNodesLeftIsPassedOver) {
   RunState only({Node("a", {0})}, 3);
   only.StartPlay(0, Links({"a"}), false, now_);
   only.FactsAsked({}, now_);
-  only.Compiled({{"a", absl::InvalidArgumentError("undefined variable")}});
+  only.Compiled(only.PlanTargets(), {{"a", absl::InvalidArgumentError("undefined variable")}});
   EXPECT_EQ(only.FindByName("a")->message, "undefined variable");
   EXPECT_THAT(Words(only.StartPlay(1, Links({"a"}), false, now_)), ElementsAre("end"));
 }
@@ -103,7 +103,8 @@ TEST_F(RunStateTest, PlayWithoutNodesLeftIsPassedOver) {
 TEST_F(RunStateTest, CompileErrorFailsOneNodeAlone) {
   state_.StartPlay(0, Links({"a", "b"}), false, now_);
   state_.FactsAsked({}, now_);
-  EXPECT_THAT(Words(state_.Compiled({{"a", absl::InvalidArgumentError("x.yaml:3:1: bad")}})),
+  EXPECT_THAT(Words(state_.Compiled(state_.PlanTargets(),
+                                    {{"a", absl::InvalidArgumentError("x.yaml:3:1: bad")}})),
               ElementsAre("finished a", "send b"));
   EXPECT_EQ(Phase("a"), NodePhase::kFailed);
   EXPECT_EQ(state_.FindByName("a")->failed, 1u);
@@ -187,7 +188,7 @@ TEST_F(RunStateTest, CancelWaitsOnlyForNodesThatHoldAPlan) {
   EXPECT_THAT(Words(state_.Cancel()), IsEmpty());
   RunNode node = *state_.FindByName("a");
   ApplyOutcome(node, 0, false, true, "cancelled");
-  EXPECT_THAT(Words(state_.Replace(node)), ElementsAre("finished a", "end"));
+  EXPECT_THAT(Words(state_.Replace({node})), ElementsAre("finished a", "end"));
   for (const char* name : {"a", "b", "c"}) EXPECT_EQ(Phase(name), NodePhase::kCancelled) << name;
 }
 
@@ -208,7 +209,7 @@ TEST_F(RunStateTest, RestartKeepsWhatIsDoneAndWaitsLongerForAgents) {
   state.StartPlay(0, Links({}), true, now_);
   state.FactsAsked({}, now_);
   EXPECT_THAT(state.PlanTargets(), ElementsAre("b"));
-  EXPECT_THAT(Words(state.Compiled({})), IsEmpty());
+  EXPECT_THAT(Words(state.Compiled(state.PlanTargets(), {})), IsEmpty());
   EXPECT_THAT(Words(state.Tick(now_ + absl::Seconds(59))), IsEmpty());
   EXPECT_THAT(Words(state.OnConnected("ub")), ElementsAre("send b"));
 }

@@ -24,11 +24,11 @@ using ::muster::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-NodeRecord NodeWithFacts(int number, size_t bytes) {
+NodeRecord LargeNode(int number, size_t bytes) {
   NodeRecord node;
   node.uuid = absl::StrCat("u", number);
   node.name = absl::StrCat("c", number);
-  node.facts = RandomBytes(bytes);
+  node.description = RandomBytes(bytes);
   return node;
 }
 
@@ -71,7 +71,7 @@ TEST_F(StoreFaultTest, FullDiskLosesNothingAndSaysSo) {
   absl::Status status;
   while (status.ok() && kept < 1000) {
     status = (*store)->Update(
-        [&](Transaction& txn) { return txn.nodes().Put(NodeWithFacts(kept, 50'000)); });
+        [&](Transaction& txn) { return txn.nodes().Put(LargeNode(kept, 50'000)); });
     if (status.ok()) ++kept;
   }
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted,
@@ -89,8 +89,8 @@ TEST_F(StoreFaultTest, FullDiskLosesNothingAndSaysSo) {
   EXPECT_EQ(count(), static_cast<size_t>(kept));
   // Room again: it goes on without a restart, and a restart finds everything.
   ASSERT_EQ(mount("tmpfs", (folder_ + "/disk").c_str(), "tmpfs", MS_REMOUNT, "size=8m"), 0);
-  EXPECT_OK((*store)->Update(
-      [&](Transaction& txn) { return txn.nodes().Put(NodeWithFacts(kept, 50'000)); }));
+  EXPECT_OK(
+      (*store)->Update([&](Transaction& txn) { return txn.nodes().Put(LargeNode(kept, 50'000)); }));
   store->reset();
   store = OpenStore(path);
   ASSERT_OK(store);
@@ -117,8 +117,8 @@ TEST_F(StoreFaultTest, DamagedPagesAreFoundAtStart) {
     auto store = OpenStore(path_);
     ASSERT_OK(store);
     for (int i = 0; i < 20; ++i) {
-      ASSERT_OK((*store)->Update(
-          [&](Transaction& txn) { return txn.nodes().Put(NodeWithFacts(i, 3'000)); }));
+      ASSERT_OK(
+          (*store)->Update([&](Transaction& txn) { return txn.nodes().Put(LargeNode(i, 3'000)); }));
     }
   }
   const auto size = std::filesystem::file_size(path_);

@@ -106,6 +106,72 @@ TEST(StoreRuns, PuttingARunAgainKeepsItsNodesAndResults) {
   }));
 }
 
+StepResultRecord Result(const std::string& run_id, const std::string& step_id, uint64_t sequence) {
+  return {.run_id = run_id,
+          .node = "c001",
+          .sequence = sequence,
+          .step_id = step_id,
+          .status = 2,
+          .result = "x",
+          .time = kNow};
+}
+
+TEST(StoreRuns, ResultsAreFoundByStepAndNewestFirst) {
+  auto store = Memory();
+  ASSERT_OK(store->Update([](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.runs().Put(SampleRun("r-1", RunRecord::kRunning, kNow)));
+    RETURN_IF_ERROR(txn.runs().PutNode({.run_id = "r-1", .node = "c001", .node_uuid = "u"}));
+    for (uint64_t i = 1; i <= 5; ++i)
+      RETURN_IF_ERROR(txn.step_results().Put(Result("r-1", absl::StrCat("s", i), i)));
+    // Seen in the transaction that wrote it.
+    EXPECT_EQ(txn.step_results().Status("r-1", "c001", 0, "s2").value(), 2);
+    EXPECT_EQ(txn.step_results().Status("r-1", "c001", 1, "s2").value(), std::nullopt);
+    EXPECT_EQ(txn.step_results().Status("r-1", "c001", 0, "s9").value(), std::nullopt);
+    EXPECT_EQ(txn.step_results().LastSequence("r-1").value(), 5u);
+    EXPECT_EQ(txn.step_results().LastSequence("r-2").value(), 0u);
+    ASSIGN_OR_RETURN(const auto newest, txn.step_results().ListNewest("r-1", 2));
+    EXPECT_EQ(newest.size(), 2u);
+    EXPECT_EQ(newest[0].sequence, 4u);
+    EXPECT_EQ(newest[1].sequence, 5u);
+    EXPECT_EQ(txn.runs().GetNode("r-1", "c001")->node_uuid, "u");
+    EXPECT_THAT(txn.runs().GetNode("r-1", "c002"),
+                StatusIs(absl::StatusCode::kNotFound, HasSubstr("c002")));
+    return absl::OkStatus();
+  }));
+}
+
+TEST(StoreRuns, ResultsOfOldRunsGoAndTheRunsStay) {
+  auto store = Memory();
+  ASSERT_OK(store->Update([](Transaction& txn) -> absl::Status {
+    for (int i = 1; i <= 4; ++i) {
+      RunRecord run =
+          SampleRun(absl::StrCat("r-", i), RunRecord::kSucceeded, kNow + absl::Hours(24 * i));
+      run.finished_at = run.created_at + absl::Minutes(1);
+      if (i == 4) run.state = RunRecord::kRunning;
+      RETURN_IF_ERROR(txn.runs().Put(run));
+      RETURN_IF_ERROR(
+          txn.runs().PutNode({.run_id = run.run_id, .node = "c001", .node_uuid = "u", .ok = 3}));
+      for (uint64_t step = 1; step <= 3; ++step)
+        RETURN_IF_ERROR(txn.step_results().Put(Result(run.run_id, absl::StrCat(step), step)));
+    }
+    return absl::OkStatus();
+  }));
+  ASSERT_OK(store->Update([](Transaction& txn) -> absl::Status {
+    // By age: the first run, in two bites.
+    const absl::Time bound = kNow + absl::Hours(36);
+    EXPECT_EQ(txn.step_results().RemoveOld(bound, 1000, 2).value(), 2u);
+    EXPECT_EQ(txn.step_results().RemoveOld(bound, 1000, 2).value(), 1u);
+    EXPECT_EQ(txn.step_results().RemoveOld(bound, 1000, 2).value(), 0u);
+    // By number: the newest that has ended is kept, whatever its size.
+    EXPECT_EQ(txn.step_results().RemoveOld(bound, 1, 1000).value(), 3u);
+    EXPECT_EQ(txn.step_results().List("r-2", "")->size(), 0u);
+    EXPECT_EQ(txn.step_results().List("r-3", "")->size(), 3u);
+    EXPECT_EQ(txn.step_results().List("r-4", "")->size(), 3u);
+    EXPECT_EQ(txn.runs().List(10)->size(), 4u);
+    return absl::OkStatus();
+  }));
+}
+
 TEST(StoreRuns, NodeOfNoRunIsRefused) {
   auto store = Memory();
   EXPECT_THAT(store->Update([](Transaction& txn) {

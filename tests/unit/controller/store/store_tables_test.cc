@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/status.h"
 #include "controller/store/soci_store.h"
 #include "controller/store/tables.h"
@@ -39,11 +40,10 @@ NodeRecord SampleNode(const std::string& uuid, const std::string& name) {
   node.description = "it's a \"machine\"; ümlaut";
   node.agent_version = "0.1.0";
   node.boot_id = "boot";
-  node.facts = std::string("\x00\x01\xff'\x00tail", 9);
+  node.earlier_boots = "boot1 boot2";
   node.enrolled_at = kNow;
   node.plan_sequence = uint64_t{1} << 40;
   node.report_sequence = 3;
-  node.plan_blobs = "ab cd";
   node.last_run_id = "r-1";
   node.last_run_result = "changed";
   return node;
@@ -59,14 +59,65 @@ TEST_F(StoreTablesTest, NodeComesBackAsItWasPut) {
     EXPECT_EQ(node.description, want.description);
     EXPECT_EQ(node.agent_version, want.agent_version);
     EXPECT_EQ(node.boot_id, want.boot_id);
-    EXPECT_EQ(node.facts, want.facts);
+    EXPECT_EQ(node.earlier_boots, want.earlier_boots);
     EXPECT_EQ(node.enrolled_at, want.enrolled_at);
     EXPECT_EQ(node.last_seen_at, std::nullopt);
     EXPECT_EQ(node.plan_sequence, want.plan_sequence);
     EXPECT_EQ(node.report_sequence, want.report_sequence);
-    EXPECT_EQ(node.plan_blobs, want.plan_blobs);
     EXPECT_EQ(node.last_run_id, want.last_run_id);
     EXPECT_EQ(node.last_run_result, want.last_run_result);
+    return absl::OkStatus();
+  }));
+}
+
+TEST_F(StoreTablesTest, FactsBelongToAMachineThatIsThere) {
+  const std::string facts("\x00\x01\xff'\x00tail", 9);
+  ASSERT_OK(Update([&](Transaction& txn) -> absl::Status {
+    NodeRecord removed = SampleNode("u0", "c000");
+    removed.state = NodeRecord::kRemoved;
+    RETURN_IF_ERROR(txn.nodes().Put(removed));
+    RETURN_IF_ERROR(txn.nodes().PutFacts("u0", "old"));
+    RETURN_IF_ERROR(txn.nodes().Put(SampleNode("u1", "c001")));
+    RETURN_IF_ERROR(txn.nodes().PutFacts("u1", "earlier"));
+    EXPECT_THAT(txn.nodes().PutFacts("u2", facts),
+                StatusIs(absl::StatusCode::kNotFound, HasSubstr("u2")));
+    return txn.nodes().PutFacts("u1", facts);
+  }));
+  ASSERT_OK(View([&](Transaction& txn) -> absl::Status {
+    EXPECT_EQ(txn.nodes().Facts("u1").value(), facts);
+    EXPECT_EQ(txn.nodes().Facts("u2").value(), "");
+    std::vector<std::string> seen;
+    RETURN_IF_ERROR(txn.nodes().ForEachFacts([&](const std::string& name, const std::string& text) {
+      seen.push_back(name);
+      EXPECT_EQ(text, facts);
+    }));
+    EXPECT_THAT(seen, ElementsAre("c001"));
+    return absl::OkStatus();
+  }));
+}
+
+TEST_F(StoreTablesTest, OpenPlansStayUntilTheirEndAndAreBounded) {
+  ASSERT_OK(Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.nodes().Put(SampleNode("u1", "c001")));
+    RETURN_IF_ERROR(txn.nodes().Put(SampleNode("u2", "c002")));
+    RETURN_IF_ERROR(txn.open_plans().Put({"u2", "r-0/0", 1, "ff"}));
+    for (uint64_t i = 1; i <= OpenPlanTable::kMaxPerNode + 2; ++i)
+      RETURN_IF_ERROR(txn.open_plans().Put({"u1", absl::StrCat("r-", i, "/0"), i, "ab cd"}));
+    return absl::OkStatus();
+  }));
+  ASSERT_OK(Update([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const auto plans, txn.open_plans().List("u1"));
+    EXPECT_EQ(plans.size(), static_cast<size_t>(OpenPlanTable::kMaxPerNode));
+    EXPECT_EQ(plans[0].plan_id, "r-3/0");
+    EXPECT_EQ(plans[0].blobs, "ab cd");
+    RETURN_IF_ERROR(txn.open_plans().RemoveUpTo("u1", "r-none/0"));
+    return txn.open_plans().RemoveUpTo("u1", "r-8/0");
+  }));
+  ASSERT_OK(View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const auto plans, txn.open_plans().List("u1"));
+    EXPECT_EQ(plans.size(), 2u);
+    EXPECT_EQ(plans[0].sequence, 9u);
+    EXPECT_EQ(txn.open_plans().List("u2")->size(), 1u);
     return absl::OkStatus();
   }));
 }

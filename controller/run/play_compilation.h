@@ -1,0 +1,52 @@
+// Compiling a play: from what the store holds to plans that can be sent.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "controller/run/collaborators.h"
+
+namespace muster::controller {
+
+// Everything that a compilation needs to know of its run, which may end meanwhile.
+struct PlayWork {
+  std::string run_id;
+  uint32_t play = 0;
+  std::string play_name;
+  bool check_only = false;
+  bool want_diff = false;
+  CompileOptions options;
+  std::shared_ptr<const Playbook> playbook;
+  std::shared_ptr<const Inventory> inventory;
+  std::vector<std::pair<std::string, std::string>> nodes;  // name, uuid
+};
+
+struct FinishedPlan {
+  std::string node;
+  absl::Status error;                          // why there is no plan
+  std::shared_ptr<const std::string> message;  // a serialized v1::ControllerMessage
+};
+
+// Some of the nodes of a PlayWork.
+struct PlanBatch {
+  std::string run_id;
+  uint32_t play = 0;
+  absl::Status status;  // an error: the store does not answer; the rest has not been compiled
+  std::vector<FinishedPlan> plans;
+};
+
+// So many nodes' plans are objects at a time.
+inline constexpr size_t kPlanBatch = 128;
+
+// Compiles with the newest facts, numbers the plans, stores what they name and hands them over,
+// kPlanBatch at a time. Stops when `take` returns false. Needs no lock: takes seconds in a large
+// cluster.
+void CompilePlans(const RunCollaborators& with, const PlayWork& work,
+                  absl::FunctionRef<bool(PlanBatch)> take);
+
+}  // namespace muster::controller
