@@ -1,0 +1,450 @@
+#include "tests/fakes/agent_swarm.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include <grpcpp/grpcpp.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/base/backoff.h"
+#include "common/base/proto_time.h"
+#include "muster/v1/agent_session.grpc.pb.h"
+
+namespace muster::testing {
+namespace {
+
+constexpr size_t kMaxReportsInFlight = 64;
+constexpr absl::Duration kWelcomeTimeout = absl::Seconds(15);
+
+grpc::ChannelArguments Arguments() {  // those of the agent
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 1'000);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1'000);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1'000);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  return arguments;
+}
+
+}  // namespace
+
+// One agent: what it remembers from connection to connection.
+class SwarmAgent {
+ public:
+  SwarmAgent(AgentSwarm& swarm, AgentSwarm::Machine machine)
+      : swarm_(swarm),
+        uuid_(std::move(machine.uuid)),
+        name_(std::move(machine.name)),
+        boot_id_(absl::StrCat("boot-", name_)),
+        backoff_(swarm.options_.first_backoff, swarm.options_.longest_backoff, random_) {
+    grpc::SslCredentialsOptions options;
+    options.pem_root_certs = swarm.options_.ca_pem;
+    options.pem_cert_chain = std::move(machine.certificate_pem);
+    options.pem_private_key = swarm.options_.key_pem;
+    credentials_ = grpc::SslCredentials(options);
+  }
+
+  void Connect();
+  void OnTimer(uint64_t connection);
+  void Cut();
+
+ private:
+  class Stream;
+
+  void OnMessage(Stream& stream, const v1::ControllerMessage& message);
+  void OnEnd(uint64_t connection);
+  void AcceptPlan(Stream& stream, const v1::Plan& plan);
+  void SendFacts(Stream& stream, const std::string& request_id)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SendReports(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  AgentSwarm& swarm_;
+  const std::string uuid_;
+  const std::string name_;
+  const std::string boot_id_;
+  std::shared_ptr<grpc::ChannelCredentials> credentials_;
+
+  absl::Mutex mutex_;
+  absl::InsecureBitGen random_ ABSL_GUARDED_BY(mutex_);
+  Backoff backoff_ ABSL_GUARDED_BY(mutex_);
+  uint64_t connection_ ABSL_GUARDED_BY(mutex_) = 0;
+  Stream* stream_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  bool is_welcome_ ABSL_GUARDED_BY(mutex_) = false;
+  bool is_cut_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Duration heartbeat_ ABSL_GUARDED_BY(mutex_);
+  // The journal: reports that are not stored, and how far they were sent on this connection.
+  std::deque<v1::Report> reports_ ABSL_GUARDED_BY(mutex_);
+  uint64_t last_report_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t sent_up_to_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t last_plan_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::string last_plan_id_ ABSL_GUARDED_BY(mutex_);
+};
+
+// One connection. Deletes itself when gRPC has let go of it.
+class SwarmAgent::Stream final
+    : public grpc::ClientBidiReactor<v1::AgentMessage, v1::ControllerMessage> {
+ public:
+  Stream(SwarmAgent& agent, uint64_t connection, const std::string& address)
+      : agent_(agent),
+        connection_(connection),
+        channel_(grpc::CreateCustomChannel(address, agent.credentials_, Arguments())),
+        stub_(v1::AgentSessionService::NewStub(channel_)) {}
+
+  void Start(v1::AgentMessage hello) {
+    stub_->async()->Connect(&context_, this);
+    AddHold();  // writes come from other threads; taken back when reading has ended
+    StartRead(&incoming_);
+    StartCall();
+    Send(std::move(hello));
+  }
+  void Send(v1::AgentMessage message) {
+    absl::MutexLock lock(&mutex_);
+    if (is_over_) return;
+    queue_.push_back(std::move(message));
+    if (queue_.size() == 1) StartWrite(&queue_.front());
+  }
+  void Cancel() { context_.TryCancel(); }
+  uint64_t connection() const { return connection_; }
+
+  void OnReadDone(bool ok) override {
+    if (ok) {
+      agent_.OnMessage(*this, incoming_);
+      StartRead(&incoming_);
+      return;
+    }
+    {
+      absl::MutexLock lock(&mutex_);
+      is_over_ = true;
+    }
+    RemoveHold();
+  }
+  void OnWriteDone(bool ok) override {
+    absl::MutexLock lock(&mutex_);
+    queue_.pop_front();
+    is_over_ = is_over_ || !ok;
+    if (is_over_) queue_.clear();
+    if (!queue_.empty()) StartWrite(&queue_.front());
+  }
+  void OnDone(const grpc::Status&) override {
+    AgentSwarm& swarm = agent_.swarm_;
+    agent_.OnEnd(connection_);
+    delete this;
+    swarm.Count([](AgentSwarm::Counters& counters) { --counters.streams; });
+  }
+
+ private:
+  SwarmAgent& agent_;
+  const uint64_t connection_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::unique_ptr<v1::AgentSessionService::Stub> stub_;
+  grpc::ClientContext context_;
+  v1::ControllerMessage incoming_;
+  absl::Mutex mutex_;
+  bool is_over_ ABSL_GUARDED_BY(mutex_) = false;
+  std::deque<v1::AgentMessage> queue_ ABSL_GUARDED_BY(mutex_);  // the first is being written
+};
+
+void SwarmAgent::Connect() {
+  v1::AgentMessage message;
+  Stream* stream = nullptr;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (is_cut_ || stream_ != nullptr) return;
+    v1::Hello& hello = *message.mutable_hello();
+    hello.set_agent_version("0.1.0");
+    hello.set_boot_id(boot_id_);
+    hello.set_last_sequence(last_plan_);
+    if (!reports_.empty()) hello.set_active_plan_id(last_plan_id_);
+    sent_up_to_ = 0;
+    stream = stream_ = new Stream(*this, ++connection_, swarm_.options_.address);
+    swarm_.Count([](AgentSwarm::Counters& counters) {
+      ++counters.attempts;
+      ++counters.streams;
+    });
+    swarm_.Wake(this, connection_, kWelcomeTimeout);
+    stream->Start(std::move(message));
+  }
+}
+
+// A heartbeat is due, the welcome has not come, or it is time to try again.
+void SwarmAgent::OnTimer(uint64_t connection) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (connection != connection_ || is_cut_) return;
+    if (stream_ != nullptr && !is_welcome_) return stream_->Cancel();
+    if (stream_ != nullptr) {
+      v1::AgentMessage message;
+      message.mutable_heartbeat()->set_uptime_s(60);
+      stream_->Send(std::move(message));
+      swarm_.Wake(this, connection_, heartbeat_);
+      return;
+    }
+  }
+  Connect();
+}
+
+void SwarmAgent::Cut() {
+  absl::MutexLock lock(&mutex_);
+  is_cut_ = true;
+  if (stream_ != nullptr) stream_->Cancel();
+}
+
+void SwarmAgent::OnEnd(uint64_t connection) {
+  absl::MutexLock lock(&mutex_);
+  if (is_welcome_) {
+    backoff_.Reset();
+    swarm_.Count([](AgentSwarm::Counters& counters) { --counters.greeted; });
+  }
+  is_welcome_ = false;
+  stream_ = nullptr;
+  if (!is_cut_) swarm_.Wake(this, connection, backoff_.Next());
+}
+
+void SwarmAgent::OnMessage(Stream& stream, const v1::ControllerMessage& message) {
+  absl::MutexLock lock(&mutex_);
+  switch (message.message_case()) {
+    case v1::ControllerMessage::kWelcome:
+      if (is_welcome_) return;
+      is_welcome_ = true;
+      swarm_.Count([](AgentSwarm::Counters& counters) { ++counters.greeted; });
+      heartbeat_ = ToDuration(message.welcome().heartbeat_interval());
+      swarm_.Wake(this, connection_, heartbeat_);
+      SendFacts(stream, "");
+      SendReports(stream);
+      return;
+    case v1::ControllerMessage::kGatherFacts:
+      return SendFacts(stream, message.gather_facts().request_id());
+    case v1::ControllerMessage::kPlan: {
+      const v1::Plan& plan = message.plan();
+      v1::AgentMessage receipt;
+      receipt.mutable_plan_receipt()->set_plan_id(plan.plan_id());
+      receipt.mutable_plan_receipt()->set_accepted(true);
+      stream.Send(std::move(receipt));
+      if (plan.plan_id() == last_plan_id_) return;
+      AcceptPlan(stream, plan);
+      return;
+    }
+    case v1::ControllerMessage::kReportsStored: {
+      uint64_t ended = 0;
+      while (!reports_.empty() &&
+             reports_.front().report_sequence() <= message.reports_stored().up_to_sequence()) {
+        ended += reports_.front().has_outcome();
+        reports_.pop_front();
+      }
+      if (ended > 0) {
+        swarm_.Count([&](AgentSwarm::Counters& counters) { counters.finished_plans += ended; });
+      }
+      return SendReports(stream);
+    }
+    default:
+      return;
+  }
+}
+
+void SwarmAgent::AcceptPlan(Stream& stream, const v1::Plan& plan) {
+  mutex_.AssertHeld();
+  last_plan_ = plan.sequence();
+  last_plan_id_ = plan.plan_id();
+  const auto add = [&]() -> v1::Report& {
+    mutex_.AssertHeld();
+    v1::Report& report = reports_.emplace_back();
+    report.set_report_sequence(++last_report_);
+    report.set_plan_id(plan.plan_id());
+    return report;
+  };
+  for (const v1::RolePlan& role : plan.roles()) {
+    for (const v1::Step& step : role.steps()) {
+      v1::StepResult& result = *add().mutable_step();
+      result.set_step_id(step.step_id());
+      result.set_role(role.name());
+      result.set_name(step.name());
+      result.set_status(step.skip_reason().empty() ? v1::STEP_STATUS_OK : v1::STEP_STATUS_SKIPPED);
+      result.set_message(step.skip_reason());
+      *result.mutable_started_at() = ToTimestamp(absl::Now());
+      *result.mutable_elapsed() = ToProtoDuration(absl::Microseconds(650));
+    }
+  }
+  v1::PlanOutcome& outcome = *add().mutable_outcome();
+  outcome.set_succeeded(true);
+  *outcome.mutable_elapsed() = ToProtoDuration(absl::Milliseconds(40));
+  SendReports(stream);
+}
+
+void SwarmAgent::SendFacts(Stream& stream, const std::string& request_id) {
+  v1::AgentMessage message;
+  v1::FactsReport& report = *message.mutable_facts();
+  report.set_request_id(request_id);
+  *report.mutable_facts() = swarm_.options_.facts;
+  report.mutable_facts()->mutable_os()->set_hostname(name_);
+  *report.mutable_facts()->mutable_gathered_at() = ToTimestamp(absl::Now());
+  stream.Send(std::move(message));
+}
+
+void SwarmAgent::SendReports(Stream& stream) {
+  uint64_t sent = 0;
+  for (size_t i = 0; i < reports_.size() && i < kMaxReportsInFlight; ++i) {
+    if (reports_[i].report_sequence() <= sent_up_to_) continue;
+    sent_up_to_ = reports_[i].report_sequence();
+    v1::AgentMessage message;
+    *message.mutable_report() = reports_[i];
+    stream.Send(std::move(message));
+    ++sent;
+  }
+  if (sent > 0)
+    swarm_.Count([&](AgentSwarm::Counters& counters) { counters.sent_reports += sent; });
+}
+
+AgentSwarm::AgentSwarm(Options options, std::vector<Machine> machines)
+    : options_(std::move(options)) {
+  for (Machine& machine : machines)
+    agents_.push_back(std::make_unique<SwarmAgent>(*this, std::move(machine)));
+  timer_thread_ = std::thread([this] { RunTimers(); });
+}
+
+AgentSwarm::~AgentSwarm() { Stop(); }
+
+void AgentSwarm::Start() {
+  for (const auto& agent : agents_) agent->Connect();
+}
+
+void AgentSwarm::Stop() {
+  for (const auto& agent : agents_) agent->Cut();
+  {
+    absl::MutexLock lock(&mutex_);
+    is_stopping_ = true;
+    const auto are_gone = [this] {
+      mutex_.AssertHeld();
+      return counters_.streams == 0;
+    };
+    mutex_.Await(absl::Condition(&are_gone));
+  }
+  if (timer_thread_.joinable()) timer_thread_.join();
+}
+
+size_t AgentSwarm::greeted() const {
+  absl::MutexLock lock(&mutex_);
+  return counters_.greeted;
+}
+
+bool AgentSwarm::AwaitGreeted(size_t count, absl::Duration timeout) const {
+  absl::MutexLock lock(&mutex_);
+  const auto are_greeted = [&] {
+    mutex_.AssertHeld();
+    return counters_.greeted >= count;
+  };
+  return mutex_.AwaitWithTimeout(absl::Condition(&are_greeted), timeout);
+}
+
+uint64_t AgentSwarm::finished_plans() const {
+  absl::MutexLock lock(&mutex_);
+  return counters_.finished_plans;
+}
+
+uint64_t AgentSwarm::sent_reports() const {
+  absl::MutexLock lock(&mutex_);
+  return counters_.sent_reports;
+}
+
+uint64_t AgentSwarm::attempts() const {
+  absl::MutexLock lock(&mutex_);
+  return counters_.attempts;
+}
+
+void AgentSwarm::Count(std::function<void(Counters&)> change) {
+  absl::MutexLock lock(&mutex_);
+  change(counters_);
+}
+
+void AgentSwarm::Wake(SwarmAgent* agent, uint64_t connection, absl::Duration wait) {
+  absl::MutexLock lock(&mutex_);
+  timers_.push_back({absl::Now() + wait, agent, connection});
+  std::push_heap(timers_.begin(), timers_.end());
+}
+
+void AgentSwarm::RunTimers() {
+  for (;;) {
+    std::vector<Timer> due;
+    {
+      absl::MutexLock lock(&mutex_);
+      mutex_.AwaitWithTimeout(absl::Condition(&is_stopping_), absl::Milliseconds(10));
+      if (is_stopping_) return;
+      const absl::Time now = absl::Now();
+      while (!timers_.empty() && timers_.front().due <= now) {
+        std::pop_heap(timers_.begin(), timers_.end());
+        due.push_back(timers_.back());
+        timers_.pop_back();
+      }
+    }
+    for (const Timer& timer : due) timer.agent->OnTimer(timer.connection);
+  }
+}
+
+v1::Facts FactsOfAGpuNode() {
+  v1::Facts facts;
+  v1::OsFacts& os = *facts.mutable_os();
+  os.set_id("debian");
+  os.set_version_id("12");
+  os.set_codename("bookworm");
+  os.set_pretty_name("Debian GNU/Linux 12 (bookworm)");
+  os.set_kernel("6.1.0-18-amd64");
+  os.set_architecture("x86_64");
+  os.set_boot_id("0f7e4d6c-1c5a-4c58-9d0c-2f1d6a4f3b11");
+  os.set_virtualization("none");
+  os.set_package_architecture("amd64");
+  v1::CpuFacts& cpu = *facts.mutable_cpu();
+  cpu.set_model("Intel(R) Xeon(R) Platinum 8480C");
+  cpu.set_cpus(224);
+  cpu.set_boards(1);
+  cpu.set_sockets(2);
+  cpu.set_cores_per_socket(56);
+  cpu.set_threads_per_core(2);
+  cpu.set_numa_nodes(2);
+  facts.mutable_memory()->set_total_mib(2'063'000);
+  for (int i = 0; i < 10; ++i) {
+    v1::DiskFacts& disk = *facts.add_disks();
+    disk.set_name(absl::StrCat("nvme", i, "n1"));
+    disk.set_size_bytes(3'840'755'982'336);
+    disk.set_model("SAMSUNG MZWLO3T8HCLS-00A07");
+    disk.set_serial(absl::StrCat("S795NE0T40158", i));
+    v1::NicFacts& nic = *facts.add_nics();
+    nic.set_name(absl::StrCat("ibp", 24 + i, "s0"));
+    nic.set_mac(absl::StrCat("00:00:10:29:fe:80:00:0", i));
+    nic.set_kind("infiniband");
+    nic.set_speed_mbits_per_s(400'000);
+    nic.set_mtu(4092);
+    nic.set_up(true);
+    nic.add_addresses(absl::StrCat("192.168.2.", i, "/24"));
+    nic.set_pci_address(absl::StrCat("0000:", 18 + i, ":00.0"));
+    nic.set_driver("mlx5_core");
+  }
+  for (uint32_t i = 0; i < 8; ++i) {
+    v1::GpuFacts& gpu = *facts.add_gpus();
+    gpu.set_index(i);
+    gpu.set_uuid(absl::StrCat("GPU-5a2c3e7b-9d41-4f0a-b6de-0c1f2a3b4c5", i));
+    gpu.set_name("NVIDIA H100 80GB HBM3");
+    gpu.set_slurm_type("h100");
+    gpu.set_memory_mib(81'559);
+    gpu.set_pci_address(absl::StrCat("0000:", 20 + i, ":00.0"));
+    gpu.set_serial(absl::StrCat("165322304512", i));
+    gpu.set_device_path(absl::StrCat("/dev/nvidia", i));
+    gpu.set_vbios_version("96.00.74.00.01");
+  }
+  for (int i = 0; i < 18; ++i) {
+    v1::PciDeviceFacts& device = *facts.add_pci_devices();
+    device.set_address(absl::StrCat("0000:", 18 + i, ":00.0"));
+    device.set_vendor_id(i < 10 ? "15b3" : "10de");
+    device.set_device_id(i < 10 ? "1021" : "2330");
+    device.set_class_code(i < 10 ? "020700" : "030200");
+    device.set_driver(i < 10 ? "mlx5_core" : "nvidia");
+    device.set_numa_node(i % 2);
+  }
+  facts.set_nvidia_driver_version("535.161.08");
+  return facts;
+}
+
+}  // namespace muster::testing
