@@ -115,7 +115,7 @@ void ResetPeak(pid_t pid) { std::ofstream(absl::StrCat("/proc/", pid, "/clear_re
 absl::StatusOr<std::unique_ptr<SwarmCluster>> SwarmCluster::Make(Programs programs, size_t nodes) {
   const char* base = std::getenv("TMPDIR");
   std::string folder =
-      absl::StrCat(base == nullptr ? "/tmp" : base, "/", NewShortId("muster-swarm-"));
+      absl::StrCat(base == nullptr ? "/tmp" : base, "/", NewShortId("muster-swarm"));
   std::filesystem::create_directories(folder);
   std::unique_ptr<SwarmCluster> cluster(new SwarmCluster(std::move(programs), std::move(folder)));
   RETURN_IF_ERROR(cluster->MakeAuthority());
@@ -151,7 +151,8 @@ absl::Status SwarmCluster::WriteSettings(size_t nodes) {
     inventory << "  \"c[00001-" << absl::StrFormat("%05d", nodes - 1)
               << "]\": {role: compute, groups: [h100]}\n";
   }
-  inventory << "partitions:\n  gpu: {nodes: compute, default: true, max_time: 7-00:00:00}\n";
+  inventory << "groups:\n  h100: {vars: {gpu_driver_branch: \"535\"}}\npartitions:\n  gpu: {nodes: "
+               "compute, default: true, max_time: 7-00:00:00}\n";
   return inventory.flush().good() ? absl::OkStatus()
                                   : absl::InternalError("the inventory cannot be written");
 }

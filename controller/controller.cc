@@ -23,6 +23,7 @@
 #include "controller/enrollment/denylist.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/enrollment/users.h"
+#include "controller/housekeeper.h"
 #include "controller/http/package_server.h"
 #include "controller/http/packages.h"
 #include "controller/run/playbook_compiler.h"
@@ -158,7 +159,8 @@ struct Controller::Modules {
         inventories(*this->resources.store, clock),
         run_service(runs, *this->resources.store),
         people(*this->resources.store, this->resources.ca, denylist, clock),
-        users(people, this->resources.ca.certificate_pem(), config.controller_address) {}
+        users(people, this->resources.ca.certificate_pem(), config.controller_address),
+        housekeeper(*this->resources.store, clock) {}
 
   absl::Status Listen(const Config& config) {
     grpc::ServerBuilder main;
@@ -194,6 +196,7 @@ struct Controller::Modules {
     if (server != nullptr) server->Shutdown(deadline);
     registry.Stop();
     facts.Stop();
+    housekeeper.Stop();
     runs.Stop();
   }
 
@@ -218,6 +221,7 @@ struct Controller::Modules {
   RunService run_service;
   Users people;
   UserService users;
+  Housekeeper housekeeper;
   std::unique_ptr<PackageServer> packages;
   std::unique_ptr<grpc::Server> enrollment_server;
   std::unique_ptr<grpc::Server> server;
@@ -241,6 +245,7 @@ absl::StatusOr<std::unique_ptr<Controller>> Controller::Start(const Config& conf
                    PackageServer::Start(config.package_listen, config.package_directory));
   RETURN_IF_ERROR(all.runs.Start());
   all.registry.Start();
+  all.housekeeper.Start();
   RETURN_IF_ERROR(all.Listen(config));
   return controller;
 }

@@ -110,35 +110,30 @@ absl::StatusOr<uint64_t> SociStepResultTable::RemoveOld(absl::Time time, uint64_
                                                         uint32_t max_rows) {
   return Guard(
       context_.path, "step_results.RemoveOld", [&]() -> absl::StatusOr<uint64_t> {
-        // Newest first, with how many results each run counts: reading them all would take long.
-        struct {
-          std::string run_id;
-          std::optional<absl::Time> finished_at;
-          uint64_t rows = 0;
-        } run;
-        soci::statement runs =
+        // Row ids rise, so the oldest rows have the lowest: no counting.
+        const auto keep = static_cast<long long>(keep_rows);
+        soci::statement by_number =
             (context_.session.prepare
-                 << "SELECT r.run_id, r.finished_at, (SELECT COALESCE(SUM(ok + changed + failed + "
-                    "skipped), 0) FROM run_nodes n WHERE n.run_id = r.run_id) FROM runs r "
-                    "WHERE r.state <> 1 ORDER BY r.created_at DESC, r.rowid DESC",
-             into(run.run_id), into(run.finished_at), into(run.rows));
-        uint64_t seen = 0;
-        std::vector<std::string> old;
-        runs.execute(false);
-        while (runs.fetch()) {
-          const bool is_old = run.finished_at.has_value() && *run.finished_at < time;
-          if (is_old || seen >= keep_rows) old.push_back(run.run_id);
-          seen += run.rows;
-        }
-        uint64_t removed = 0;
-        for (const std::string& run_id : old) {
+                 << "DELETE FROM step_results WHERE rowid IN (SELECT rowid FROM step_results WHERE "
+                    "rowid <= (SELECT MAX(rowid) FROM step_results) - :keep ORDER BY rowid "
+                    "LIMIT :rows)",
+             use(keep), use(max_rows));
+        by_number.execute(true);
+        uint64_t removed = static_cast<uint64_t>(by_number.get_affected_rows());
+        std::string run_id;
+        soci::statement ended =
+            (context_.session.prepare
+                 << "SELECT run_id FROM runs r WHERE state <> 1 AND finished_at < :time AND EXISTS "
+                    "(SELECT 1 FROM step_results s WHERE s.run_id = r.run_id) ORDER BY created_at",
+             into(run_id), use(time));
+        for (const std::string& run : ReadAll(ended, run_id)) {
           if (removed >= max_rows) break;
           const uint64_t room = max_rows - removed;
           soci::statement remove =
               (context_.session.prepare
                    << "DELETE FROM step_results WHERE rowid IN (SELECT rowid FROM step_results "
                       "WHERE run_id = :run LIMIT :room)",
-               use(run_id), use(room));
+               use(run), use(room));
           remove.execute(true);
           removed += static_cast<uint64_t>(remove.get_affected_rows());
         }

@@ -242,8 +242,8 @@ class StepResultTable {
                                                     absl::string_view step_id) = 0;
   // The highest sequence of the run's results; 0: it has none.
   virtual absl::StatusOr<uint64_t> LastSequence(absl::string_view run_id) = 0;
-  // Removes at most `max_rows` results of runs that ended before `time`, or that are older than
-  // the newest runs with `keep_rows` results together; how many. The runs themselves stay.
+  // Removes at most `max_rows` results: of runs that ended before `time`, and all but the newest
+  // `keep_rows`; how many. The runs themselves stay.
   virtual absl::StatusOr<uint64_t> RemoveOld(absl::Time time, uint64_t keep_rows,
                                              uint32_t max_rows) = 0;
 };

@@ -52,7 +52,7 @@ TEST_F(SetsTest, LargeContentsBecomeBlobs) {
   EXPECT_EQ(file.content(), "");
   EXPECT_EQ(file.blob_sha256(), Sha256Hex(large));
   EXPECT_EQ(file.blob_size(), large.size());
-  EXPECT_EQ(plans[0].blobs.at(file.blob_sha256()), large);
+  EXPECT_EQ(*plans[0].blobs.at(file.blob_sha256()), large);
 }
 
 TEST_F(SetsTest, NamesWhatIsWrongWithTheEntriesOfAnExpression) {

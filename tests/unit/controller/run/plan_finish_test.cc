@@ -75,7 +75,7 @@ TEST(FinishPlan, MovesContentsOutOfASetToo) {
   v1::FileSetResource& set = *plan.add_roles()->add_steps()->mutable_files_in();
   set.add_files()->set_content(std::string(100, 's'));
   set.add_files()->set_content(std::string(size_t{4} << 20, 'l'));
-  std::map<std::string, std::string> blobs;
+  PlanBlobs blobs;
   ASSERT_OK(FinishPlan(kIdentity, plan, blobs));
   ASSERT_EQ(blobs.size(), 1u);
   EXPECT_EQ(set.files(0).content().size(), 100u);

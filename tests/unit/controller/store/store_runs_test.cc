@@ -162,8 +162,8 @@ TEST(StoreRuns, ResultsOfOldRunsGoAndTheRunsStay) {
     EXPECT_EQ(txn.step_results().RemoveOld(bound, 1000, 2).value(), 2u);
     EXPECT_EQ(txn.step_results().RemoveOld(bound, 1000, 2).value(), 1u);
     EXPECT_EQ(txn.step_results().RemoveOld(bound, 1000, 2).value(), 0u);
-    // By number: the newest that has ended is kept, whatever its size.
-    EXPECT_EQ(txn.step_results().RemoveOld(bound, 1, 1000).value(), 3u);
+    // By number.
+    EXPECT_EQ(txn.step_results().RemoveOld(bound, 6, 1000).value(), 3u);
     EXPECT_EQ(txn.step_results().List("r-2", "")->size(), 0u);
     EXPECT_EQ(txn.step_results().List("r-3", "")->size(), 3u);
     EXPECT_EQ(txn.step_results().List("r-4", "")->size(), 3u);

@@ -1,0 +1,56 @@
+#include "controller/housekeeper.h"
+
+#include "absl/status/status.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "controller/store/store.h"
+#include "controller/store/tables.h"
+
+namespace muster::controller {
+namespace {
+
+// Some milliseconds' work.
+constexpr uint32_t kRowsAtATime = 2000;
+
+}  // namespace
+
+Housekeeper::~Housekeeper() { Stop(); }
+
+void Housekeeper::Start() {
+  thread_ = std::thread([this] {
+    do {
+      Clean();
+      absl::MutexLock lock(&mutex_);
+      clock_.AwaitUntil(mutex_, absl::Condition(&is_stopping_), clock_.Now() + kInterval);
+    } while (!IsStopping());
+  });
+}
+
+void Housekeeper::Stop() {
+  {
+    absl::MutexLock lock(&mutex_);
+    is_stopping_ = true;
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+bool Housekeeper::IsStopping() {
+  absl::MutexLock lock(&mutex_);
+  return is_stopping_;
+}
+
+void Housekeeper::Clean() {
+  const absl::Time now = clock_.Now();
+  uint64_t removed = 1;
+  while (removed > 0 && !IsStopping()) {
+    const absl::Status cleaned = store_.Update([&](Transaction& txn) -> absl::Status {
+      RETURN_IF_ERROR(txn.certificates().RemoveExpired(now - kCertificatesKept).status());
+      ASSIGN_OR_RETURN(removed,
+                       txn.step_results().RemoveOld(now - kResultsKept, kMaxResults, kRowsAtATime));
+      return absl::OkStatus();
+    });
+    if (!cleaned.ok()) return;
+  }
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,50 @@
+// What the store need not keep forever.
+#pragma once
+
+#include <cstdint>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+
+namespace muster {
+class Clock;
+}
+
+namespace muster::controller {
+
+class Store;
+
+// Once an hour removes what nobody will ask for again: a little at a time, so that the store is
+// free for others in between. Runs, how their nodes fared and the audit log stay.
+class Housekeeper {
+ public:
+  // Step results of a run go this long after its end, and earlier when so many newer ones are
+  // there.
+  static constexpr absl::Duration kResultsKept = absl::Hours(24 * 90);
+  static constexpr uint64_t kMaxResults = 5'000'000;
+  // An expired certificate opens nothing; until then `muster user list` shows what ran out.
+  static constexpr absl::Duration kCertificatesKept = absl::Hours(24 * 30);
+  static constexpr absl::Duration kInterval = absl::Hours(1);
+
+  // The references must outlive the object.
+  Housekeeper(Store& store, Clock& clock) : store_(store), clock_(clock) {}
+  ~Housekeeper();
+
+  void Start();
+  void Stop();
+  // One round, which Stop() cuts short. What the store refuses is tried an hour later.
+  void Clean();
+
+ private:
+  bool IsStopping();
+
+  Store& store_;
+  Clock& clock_;
+  absl::Mutex mutex_;
+  bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace muster::controller
