@@ -25,10 +25,13 @@
 #include "agent/sys/accounts.h"
 #include "agent/sys/apt_package_manager.h"
 #include "agent/sys/sd_bus_unit_manager.h"
+#include "agent/transfer/downloader.h"
+#include "agent/transfer/transfers.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
 #include "common/sys/file_system.h"
+#include "common/sys/http_client.h"
 #include "common/sys/process.h"
 
 namespace muster::agent {
@@ -56,6 +59,14 @@ bool AwaitSignal(absl::Duration patience) {
   const sigset_t signals = StopSignals();
   const timespec limit = absl::ToTimespec(patience);
   return ::sigtimedwait(&signals, nullptr, &limit) > 0;
+}
+
+// Whether a step will need its content. One that waits for an earlier step will.
+bool HasWork(const v1::Step& step, ResourceContext& context) {
+  const auto resource = MakeResource(step, context, /*want_diff=*/false);
+  if (!resource.ok()) return false;
+  const auto changes = (*resource)->Check();
+  return changes.ok() ? !changes->empty() : absl::IsFailedPrecondition(changes.status());
 }
 
 // Watches over the threads until a signal comes. False: the agent must be started anew.
@@ -110,13 +121,16 @@ absl::StatusOr<int> Run(const Flags& flags) {
   auto& units = *new SdBusUnitManager(processes);
   auto& packages = *new AptPackageManager(files, processes, clock);
   auto& accounts = *new SystemAccounts(processes);
-  auto& blobs =
-      *new BlobFetcher(paths, channel, files, clock, [&mailbox] { return mailbox.stopping(); });
+  auto& http = *new sys::CurlHttpClient;
+  auto& downloader = *new Downloader({}, http, files, clock);
+  auto& blobs = *new BlobFetcher(channel, clock);
+  auto& transfers = *new Transfers(paths.BlobDirectory(), files, blobs, downloader, clock);
   auto& records = *new ResourceRecords(paths.RecordDirectory(), files);
   auto& context =
-      *new ResourceContext{files, processes, units, packages, accounts, blobs, records, clock};
+      *new ResourceContext{files, processes, units, packages, accounts, transfers, records, clock};
   auto& engine = *new Engine(
-      {.node_uuid = identity.node_uuid},
+      {.node_uuid = identity.node_uuid,
+       .on_plans = [&transfers](Transfers::Plans plans) { transfers.SetPlans(std::move(plans)); }},
       [&context](const v1::Step& step, bool want_diff) {
         return MakeResource(step, context, want_diff);
       },
@@ -128,6 +142,7 @@ absl::StatusOr<int> Run(const Flags& flags) {
 
   LogInfo(absl::StrCat("muster-agent ", kVersion, " on ", identity.node_name, " (",
                        identity.node_uuid, "), controller ", identity.controller_address));
+  transfers.Start([&context](const v1::Step& step) { return HasWork(step, context); });
   engine.Start();
   std::thread conversation([&session] { session.Run(); });
   ServiceNotify notify;
@@ -135,6 +150,7 @@ absl::StatusOr<int> Run(const Flags& flags) {
   const bool healthy = Supervise(engine, session, journal, notify, clock);
   notify.Stopping();
   engine.Stop();
+  transfers.Stop();
   const absl::Time deadline = clock.Now() + kStopPatience;
   while (healthy && !engine.stopped() && clock.Now() < deadline) {
     clock.Sleep(absl::Milliseconds(50));

@@ -41,7 +41,14 @@ Engine::~Engine() {
   if (thread_.joinable()) thread_.join();
 }
 
+void Engine::TellPlans() {
+  if (!options_.on_plans) return;
+  absl::MutexLock lock(&tell_mutex_);
+  options_.on_plans(journal_.UnfinishedPlans());
+}
+
 void Engine::Start() {
+  TellPlans();
   thread_ = std::thread([this] { Loop(); });
 }
 
@@ -111,7 +118,9 @@ absl::Status Engine::RunNext(const ActivePlan& plan) {
     if (!in_time.ok()) {
       v1::PlanOutcome outcome;
       outcome.set_message(absl::StrCat(in_time.message(), " before its turn came"));
-      return journal_.FinishPlan(id, outcome);
+      RETURN_IF_ERROR(journal_.FinishPlan(id, outcome));
+      TellPlans();
+      return absl::OkStatus();
     }
     listener_.OnNote(absl::StrCat("plan ", id, " starts",
                                   plan.plan->check_only() ? " in check mode" : ""));
@@ -133,6 +142,7 @@ absl::Status Engine::RunNext(const ActivePlan& plan) {
                    RunPlan(context, options_.run, on_tick));
   if (!outcome.has_value()) return absl::OkStatus();
   RETURN_IF_ERROR(journal_.FinishPlan(id, *outcome));
+  TellPlans();
   listener_.OnNote(absl::StrCat(
       "plan ", id, outcome->succeeded() ? " succeeded" : absl::StrCat(": ", outcome->message())));
   return absl::OkStatus();
@@ -154,6 +164,7 @@ v1::PlanReceipt Engine::Submit(const v1::Plan& plan) {
   receipt.set_accepted(status.ok());
   receipt.set_reason(std::string(status.message()));
   if (!status.ok()) return receipt;
+  TellPlans();
   absl::MutexLock lock(&mutex_);
   work_ = true;
   return receipt;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -46,6 +47,9 @@ class Engine {
     PlanRunOptions run = {};
     // After the journal could not be written: how long until the plan is taken up again.
     absl::Duration retry = absl::Seconds(5);
+    // Called with all plans that are not over, at the start and when one comes or goes; must not
+    // block. Empty: nobody wants to know.
+    std::function<void(std::vector<std::shared_ptr<const v1::Plan>>)> on_plans = {};
   };
 
   // All references must outlive the engine.
@@ -71,6 +75,7 @@ class Engine {
 
  private:
   void Loop();
+  void TellPlans();
   absl::Status RunNext(const ActivePlan& plan);
   void Wait(absl::Duration duration);
   void SayAlive();
@@ -84,6 +89,7 @@ class Engine {
   EngineListener& listener_;
   absl::Mutex package_manager_;
   absl::Mutex submit_mutex_;  // rules and journal of one plan at a time
+  absl::Mutex tell_mutex_;    // what is told last is what is so
 
   mutable absl::Mutex mutex_;
   bool work_ ABSL_GUARDED_BY(mutex_) = false;

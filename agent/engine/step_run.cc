@@ -193,6 +193,8 @@ absl::StatusOr<bool> StepRun::Apply(std::vector<Member> go) {
   observer.OnActivity("applying", std::nullopt);
   const absl::Status applied = go.front().resource->Apply(observer);
   turn.reset();
+  // It was told to let go, and goes on in the agent's next life.
+  if (absl::IsCancelled(applied) && context_.stopping()) return false;
 
   bool blamed = false;
   std::vector<absl::Status> ends;

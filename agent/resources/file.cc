@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/resources/check_values.h"
+#include "agent/resources/content.h"
 #include "agent/resources/content_check.h"
 #include "agent/resources/ownership.h"
 #include "common/base/digest.h"
@@ -141,10 +142,8 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeFile(const v1::Step& step, Resourc
   if (spec.has_mode() && spec.mode() > 07777)
     return absl::InvalidArgumentError(
         absl::StrCat("mode: ", FormatMode(spec.mode()), " is more than permission bits"));
-  if (!spec.blob_sha256().empty() &&
-      (spec.blob_sha256().size() != 64 ||
-       spec.blob_sha256().find_first_not_of("0123456789abcdef") != std::string::npos))
-    return absl::InvalidArgumentError("blob_sha256: not a SHA-256 in lower-case hexadecimal");
+  if (!spec.blob_sha256().empty())
+    RETURN_IF_ERROR(CheckSha256("blob_sha256", spec.blob_sha256()));
   return std::make_unique<File>(spec, context, want_diff);
 }
 

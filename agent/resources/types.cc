@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/resources/command.h"
 #include "agent/resources/directory.h"
+#include "agent/resources/download.h"
 #include "agent/resources/file.h"
 #include "agent/resources/group.h"
 #include "agent/resources/hostname.h"
@@ -32,6 +33,7 @@ constexpr ResourceType kResourceTypes[] = {
     {v1::Step::kCommand, &MakeCommand}, {v1::Step::kHostname, &MakeHostname},
     {v1::Step::kLine, &MakeLine},       {v1::Step::kSysctl, &MakeSysctl},
     {v1::Step::kSysctls, &MakeSysctls},
+    {v1::Step::kDownload, &MakeDownload},
 };
 
 }  // namespace

@@ -264,6 +264,13 @@ std::optional<ActivePlan> Journal::NextPlan() const {
   return state_.active.begin()->second;
 }
 
+std::vector<std::shared_ptr<const v1::Plan>> Journal::UnfinishedPlans() const {
+  absl::MutexLock lock(&mutex_);
+  std::vector<std::shared_ptr<const v1::Plan>> plans;
+  for (const auto& [sequence, active] : state_.active) plans.push_back(active.plan);
+  return plans;
+}
+
 bool Journal::IsActive(absl::string_view plan_id) const {
   absl::MutexLock lock(&mutex_);
   return state_.FindActive(std::string(plan_id)) != nullptr;

@@ -61,6 +61,8 @@ class Journal {
   uint64_t highest_plan_sequence() const;
   // The plan that is next in the order of sequences, with what is known of its steps.
   std::optional<ActivePlan> NextPlan() const;
+  // All plans that are not over, in that order.
+  std::vector<std::shared_ptr<const v1::Plan>> UnfinishedPlans() const;
   bool IsActive(absl::string_view plan_id) const;
   std::optional<v1::Report> FindFinished(absl::string_view plan_id) const;
   bool IsCancelRequested(absl::string_view plan_id) const;

@@ -1,7 +1,9 @@
 // A whole node in memory: everything that resources touch.
 #pragma once
 
+#include <fstream>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,12 +11,14 @@
 #include "absl/strings/str_cat.h"
 #include "agent/resources/types.h"
 #include "common/base/digest.h"
+#include "common/base/status.h"
 #include "tests/fakes/fake_accounts.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_file_system.h"
 #include "tests/fakes/fake_package_manager.h"
 #include "tests/fakes/fake_process_runner.h"
 #include "tests/fakes/fake_unit_manager.h"
+#include "tests/fakes/temp_dir.h"
 
 namespace muster::testing {
 
@@ -31,9 +35,19 @@ class FakeBlobSource final : public agent::BlobSource {
     if (it == blobs_.end()) return absl::NotFoundError(absl::StrCat("there is no blob ", sha256));
     return it->second;
   }
+  // Contents of urls are added as blobs too.
+  absl::StatusOr<agent::StoredContent> Fetch(const agent::Content& content,
+                                             agent::ApplyObserver& observer) override {
+    ASSIGN_OR_RETURN(const std::string data, Get(content.sha256, content.size));
+    if (folder_ == nullptr) folder_ = std::make_unique<TempDir>();
+    const std::string path = folder_->path() + "/" + content.sha256;
+    std::ofstream(path, std::ios::binary) << data;
+    return agent::StoredContent{.path = path, .may_move = true};
+  }
 
  private:
   std::map<std::string, std::string> blobs_;
+  std::unique_ptr<TempDir> folder_;
 };
 
 // Keeps what a resource says while it applies.

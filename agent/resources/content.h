@@ -1,0 +1,28 @@
+// Which contents a step needs. Pure.
+#pragma once
+
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "agent/resources/blob_source.h"
+
+namespace muster::v1 {
+class ArchiveResource;
+class DownloadResource;
+class Step;
+}  // namespace muster::v1
+
+namespace muster::agent {
+
+Content ContentOf(const v1::DownloadResource& spec);
+Content ContentOf(const v1::ArchiveResource& spec);
+// nullopt: all that the step needs is in the plan.
+std::optional<Content> ContentOf(const v1::Step& step);
+
+// InvalidArgument unless `text` is a SHA-256 in lower-case hex.
+absl::Status CheckSha256(absl::string_view field, absl::string_view text);
+// InvalidArgument for a digest, a url or a proxy that cannot be one.
+absl::Status CheckContent(const Content& content);
+
+}  // namespace muster::agent

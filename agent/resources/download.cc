@@ -1,0 +1,117 @@
+#include "agent/resources/download.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "agent/resources/check_values.h"
+#include "agent/resources/content.h"
+#include "agent/resources/ownership.h"
+#include "common/base/status.h"
+#include "common/sys/atomic_write.h"
+#include "common/sys/large_file.h"
+#include "muster/v1/plan.pb.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr char kKind[] = "download";
+
+class Download final : public Resource {
+ public:
+  Download(v1::DownloadResource spec, ResourceContext& context)
+      : spec_(std::move(spec)), context_(context) {
+    ownership_ = {.owner = spec_.owner(), .group = spec_.group()};
+    if (spec_.has_mode()) ownership_.mode = spec_.mode();
+  }
+
+  std::string Id() const override { return absl::StrCat("download[", spec_.path(), "]"); }
+
+  absl::StatusOr<std::vector<Change>> Check() override {
+    ASSIGN_OR_RETURN(const std::optional<sys::FileStat> stat, context_.files.Stat(spec_.path()));
+    if (stat.has_value() &&
+        (stat->type == sys::FileType::kDirectory || stat->type == sys::FileType::kOther))
+      return absl::InvalidArgumentError(
+          absl::StrCat(spec_.path(),
+                       " is a directory, a device or a socket on the node; a file "
+                       "does not replace it: remove it in an earlier task"));
+    ASSIGN_OR_RETURN(const sys::FileAttributes attributes,
+                     ResolveOwnership(ownership_, context_.accounts));
+    std::vector<Change> changes;
+    if (!stat.has_value() || stat->type == sys::FileType::kSymlink) {
+      changes.push_back({"content", stat.has_value() ? "a link" : "absent", Wanted()});
+      return changes;
+    }
+    ASSIGN_OR_RETURN(const std::string digest, DigestOf(*stat));
+    if (digest != spec_.sha256())
+      changes.push_back({"content",
+                         absl::StrCat("sha256 ", digest.substr(0, 12), ", ", stat->size, " bytes"),
+                         Wanted()});
+    ASSIGN_OR_RETURN(std::vector<Change> others,
+                     CompareOwnership(*stat, attributes, context_.accounts));
+    changes.insert(changes.end(), others.begin(), others.end());
+    return changes;
+  }
+
+  absl::Status Apply(ApplyObserver& observer) override {
+    ASSIGN_OR_RETURN(const std::vector<Change> changes, Check());
+    if (changes.empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const sys::FileAttributes attributes,
+                     ResolveOwnership(ownership_, context_.accounts));
+    if (changes.front().field != "content") {
+      RETURN_IF_ERROR(context_.files.SetAttributes(spec_.path(), attributes));
+      return Remember();
+    }
+    ASSIGN_OR_RETURN(const StoredContent stored, context_.blobs.Fetch(ContentOf(spec_), observer));
+    observer.OnActivity(absl::StrCat("placing ", spec_.path()), std::nullopt);
+    const absl::Status placed = sys::PlaceFile(
+        stored.path, spec_.path(),
+        {.mode = attributes.mode, .uid = attributes.uid, .gid = attributes.gid}, stored.may_move);
+    if (absl::IsNotFound(placed))
+      return Annotate(placed, "its directory does not exist; create it in an earlier task");
+    RETURN_IF_ERROR(placed);
+    return Remember();
+  }
+
+ private:
+  std::string Wanted() const { return absl::StrCat("sha256 ", spec_.sha256().substr(0, 12)); }
+
+  // A record says for which size and time of change a digest was right, so that gigabytes are not
+  // read by every check.
+  std::string RecordOf(const sys::FileStat& stat) const {
+    return absl::StrCat(spec_.sha256(), " ", stat.size, " ", stat.modified_ns, "\n");
+  }
+
+  absl::StatusOr<std::string> DigestOf(const sys::FileStat& stat) {
+    ASSIGN_OR_RETURN(const std::optional<std::string> record,
+                     context_.records.Get(kKind, spec_.path()));
+    if (record == RecordOf(stat)) return spec_.sha256();
+    return sys::Sha256OfFile(spec_.path());
+  }
+
+  // REQUIRES: the file has the content that is wanted.
+  absl::Status Remember() {
+    ASSIGN_OR_RETURN(const std::optional<sys::FileStat> stat, context_.files.Stat(spec_.path()));
+    if (!stat.has_value()) return absl::OkStatus();
+    return context_.records.Put(kKind, spec_.path(), RecordOf(*stat));
+  }
+
+  const v1::DownloadResource spec_;
+  ResourceContext& context_;
+  OwnershipSpec ownership_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Resource>> MakeDownload(const v1::Step& step,
+                                                       ResourceContext& context, bool want_diff) {
+  const v1::DownloadResource& spec = step.download();
+  RETURN_IF_ERROR(CheckPath("path", spec.path()));
+  if (spec.has_mode() && spec.mode() > 07777)
+    return absl::InvalidArgumentError(
+        absl::StrCat("mode: ", FormatMode(spec.mode()), " is more than permission bits"));
+  if (spec.urls().empty()) return absl::InvalidArgumentError("urls: is empty");
+  RETURN_IF_ERROR(CheckContent(ContentOf(spec)));
+  return std::make_unique<Download>(spec, context);
+}
+
+}  // namespace muster::agent
