@@ -34,18 +34,19 @@ Content ContentOf(const v1::ArchiveResource& spec) {
   return content;
 }
 
-std::optional<Content> ContentOf(const v1::Step& step) {
-  if (step.has_download()) return ContentOf(step.download());
-  if (step.has_archive()) {
-    const bool in_plan = step.archive().urls().empty() && !step.archive().is_blob();
-    if (in_plan || step.archive().state() == v1::PRESENCE_ABSENT) return std::nullopt;
-    return ContentOf(step.archive());
-  }
-  if (!step.has_file() || step.file().blob_sha256().empty()) return std::nullopt;
-  Content content;
-  content.sha256 = step.file().blob_sha256();
-  content.size = step.file().blob_size();
-  return content;
+std::vector<Content> ContentsOf(const v1::Step& step) {
+  std::vector<Content> contents;
+  const auto add_blob = [&contents](const auto& file) {
+    if (file.blob_sha256().empty()) return;
+    contents.push_back({.sha256 = file.blob_sha256(), .size = file.blob_size()});
+  };
+  if (step.has_download()) contents.push_back(ContentOf(step.download()));
+  if (step.has_archive() && step.archive().state() != v1::PRESENCE_ABSENT &&
+      (step.archive().is_blob() || !step.archive().urls().empty()))
+    contents.push_back(ContentOf(step.archive()));
+  if (step.has_file()) add_blob(step.file());
+  for (const v1::FileSetEntry& file : step.files_in().files()) add_blob(file);
+  return contents;
 }
 
 absl::Status CheckSha256(absl::string_view field, absl::string_view text) {

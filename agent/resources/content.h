@@ -1,7 +1,7 @@
 // Which contents a step needs. Pure.
 #pragma once
 
-#include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -17,8 +17,8 @@ namespace muster::agent {
 
 Content ContentOf(const v1::DownloadResource& spec);
 Content ContentOf(const v1::ArchiveResource& spec);
-// nullopt: all that the step needs is in the plan.
-std::optional<Content> ContentOf(const v1::Step& step);
+// Empty: all that the step needs is in the plan.
+std::vector<Content> ContentsOf(const v1::Step& step);
 
 // InvalidArgument unless `text` is a SHA-256 in lower-case hex.
 absl::Status CheckSha256(absl::string_view field, absl::string_view text);

@@ -20,7 +20,8 @@ namespace muster::agent {
 // │   ├── journal                records; see journal_codec.h
 // │   └── journal.damaged-<time> a copy of a journal in which a bit had flipped
 // ├── records/<resource>/<key>    what resources remember; see resource_records.h
-// └── blobs/<sha256>             file contents of plans, fetched once
+// └── blobs/<sha256>             contents that plans which are not over name, fetched once;
+//                               with .part and .part.from: on their way, see partial.h
 class Paths {
  public:
   explicit Paths(std::string root = "/var/lib/muster") : root_(std::move(root)) {}

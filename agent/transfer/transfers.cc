@@ -90,8 +90,7 @@ void Transfers::SetPlans(Plans plans) {
     for (const v1::RolePlan& role : plan->roles()) {
       for (const auto* steps : {&role.steps(), &role.handlers()}) {
         for (const v1::Step& step : *steps) {
-          const std::optional<Content> content = ContentOf(step);
-          if (content.has_value()) ++wanted_[content->sha256];
+          for (const Content& content : ContentsOf(step)) ++wanted_[content.sha256];
         }
       }
     }
@@ -108,11 +107,12 @@ void Transfers::Reconcile(const Plans& plans) {
     for (const v1::RolePlan& role : plan->roles()) {
       for (const auto* steps : {&role.steps(), &role.handlers()}) {
         for (const v1::Step& step : *steps) {
-          std::optional<Content> content = ContentOf(step);
-          if (!content.has_value() || !CheckContent(*content).ok()) continue;
-          std::pair<std::string, std::string> key(plan->plan_id(), content->sha256);
-          if (tried_.count(key) == 0) queue.push_back({plan, &step, *std::move(content)});
-          tried.insert(std::move(key));
+          for (Content& content : ContentsOf(step)) {
+            if (!CheckContent(content).ok()) continue;
+            std::pair<std::string, std::string> key(plan->plan_id(), content.sha256);
+            if (tried_.count(key) == 0) queue.push_back({plan, &step, std::move(content)});
+            tried.insert(std::move(key));
+          }
         }
       }
     }
