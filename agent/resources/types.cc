@@ -7,6 +7,7 @@
 #include "agent/resources/file.h"
 #include "agent/resources/group.h"
 #include "agent/resources/hostname.h"
+#include "agent/resources/kernel_module.h"
 #include "agent/resources/line.h"
 #include "agent/resources/package.h"
 #include "agent/resources/package_repository.h"
@@ -26,14 +27,21 @@ struct ResourceType {
   absl::StatusOr<std::unique_ptr<Resource>> (*make)(const v1::Step&, ResourceContext&, bool);
 };
 constexpr ResourceType kResourceTypes[] = {
-    {v1::Step::kPackage, &MakePackage}, {v1::Step::kPackageRepository, &MakePackageRepository},
-    {v1::Step::kFile, &MakeFile},       {v1::Step::kDirectory, &MakeDirectory},
-    {v1::Step::kSymlink, &MakeSymlink}, {v1::Step::kUnit, &MakeUnit},
-    {v1::Step::kUser, &MakeUser},       {v1::Step::kGroup, &MakeGroup},
-    {v1::Step::kCommand, &MakeCommand}, {v1::Step::kHostname, &MakeHostname},
-    {v1::Step::kLine, &MakeLine},       {v1::Step::kSysctl, &MakeSysctl},
+    {v1::Step::kPackage, &MakePackage},
+    {v1::Step::kPackageRepository, &MakePackageRepository},
+    {v1::Step::kFile, &MakeFile},
+    {v1::Step::kDirectory, &MakeDirectory},
+    {v1::Step::kSymlink, &MakeSymlink},
+    {v1::Step::kUnit, &MakeUnit},
+    {v1::Step::kUser, &MakeUser},
+    {v1::Step::kGroup, &MakeGroup},
+    {v1::Step::kCommand, &MakeCommand},
+    {v1::Step::kHostname, &MakeHostname},
+    {v1::Step::kLine, &MakeLine},
+    {v1::Step::kSysctl, &MakeSysctl},
     {v1::Step::kSysctls, &MakeSysctls},
     {v1::Step::kDownload, &MakeDownload},
+    {v1::Step::kKernelModule, &MakeKernelModule},
 };
 
 }  // namespace
