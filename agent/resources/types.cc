@@ -9,6 +9,7 @@
 #include "agent/resources/hostname.h"
 #include "agent/resources/kernel_module.h"
 #include "agent/resources/line.h"
+#include "agent/resources/mount.h"
 #include "agent/resources/package.h"
 #include "agent/resources/package_repository.h"
 #include "agent/resources/symlink.h"
@@ -42,6 +43,8 @@ constexpr ResourceType kResourceTypes[] = {
     {v1::Step::kSysctls, &MakeSysctls},
     {v1::Step::kDownload, &MakeDownload},
     {v1::Step::kKernelModule, &MakeKernelModule},
+    {v1::Step::kMount, &MakeMount},
+    {v1::Step::kMounts, &MakeMounts},
 };
 
 }  // namespace

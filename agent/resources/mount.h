@@ -1,0 +1,17 @@
+// Mounted file systems: one, or all of one purpose.
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "agent/resources/types.h"
+
+namespace muster::agent {
+
+// Of a step whose resource is set to this type. Errors and parameters as in MakeResource().
+absl::StatusOr<std::unique_ptr<Resource>> MakeMount(const v1::Step& step, ResourceContext& context,
+                                                    bool want_diff);
+absl::StatusOr<std::unique_ptr<Resource>> MakeMounts(const v1::Step& step, ResourceContext& context,
+                                                     bool want_diff);
+
+}  // namespace muster::agent

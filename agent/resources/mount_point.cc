@@ -1,0 +1,172 @@
+#include "agent/resources/mount_point.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text_diff.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr char kUnitFolder[] = "/etc/systemd/system";
+constexpr char kFstab[] = "/etc/fstab";
+
+// A mounted file system still has to take over what its unit says since: kept in a record from
+// before the unit changes until it is done, because afterwards nothing shows it.
+constexpr char kRecord[] = "mount";
+constexpr char kRemount[] = "remount";
+constexpr char kMountAgain[] = "mount again";
+
+bool IsMounted(const UnitStatus& status) {
+  return status.active_state == "active" || status.active_state == "reloading";
+}
+
+bool IsEnabled(const UnitStatus& status) { return status.unit_file_state == "enabled"; }
+
+}  // namespace
+
+std::string MountUnitPath(absl::string_view mount_path) {
+  return absl::StrCat(kUnitFolder, "/", MountUnitName(mount_path));
+}
+
+MountPoint::MountPoint(v1::MountResource spec, std::string owner, ResourceContext& context,
+                       bool want_diff)
+    : spec_(std::move(spec)),
+      context_(context),
+      want_diff_(want_diff),
+      name_(MountUnitName(spec_.path())),
+      file_(MountUnitPath(spec_.path())),
+      wanted_(absent() ? MountUnit() : MakeMountUnit(spec_, owner)),
+      content_(absent() ? "" : FormatMountUnit(wanted_, spec_.path())) {}
+
+absl::StatusOr<std::string> MountPoint::UnitFile() {
+  auto content = context_.files.Read(file_);
+  if (absl::IsNotFound(content.status())) return std::string();
+  return content;
+}
+
+absl::Status MountPoint::CheckFstab() {
+  ASSIGN_OR_RETURN(const std::string unit, UnitFile());
+  if (absent() && !unit.empty()) return absl::OkStatus();  // first things first
+  const absl::StatusOr<std::string> fstab = context_.files.Read(kFstab);
+  if (absl::IsNotFound(fstab.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(fstab.status());
+  const std::optional<int> line = FindInFstab(*fstab, spec_.path());
+  if (!line.has_value()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(kFstab, ":", *line, " on the node has an entry for ", spec_.path(),
+                   " too; remove it in an earlier task (line, with state: absent)"));
+}
+
+absl::StatusOr<std::vector<Change>> MountPoint::CompareFile() {
+  ASSIGN_OR_RETURN(const std::string now, UnitFile());
+  std::vector<Change> changes;
+  if (now == content_) return changes;
+  if (now.empty() || content_.empty()) {
+    changes.push_back(
+        {"unit", now.empty() ? "absent" : "present", now.empty() ? "present" : "absent"});
+  } else {
+    const MountUnit before = ParseMountUnit(now);
+    const struct {
+      const char* field;
+      const std::string MountUnit::*value;
+    } kFields[] = {{"source", &MountUnit::source},
+                   {"type", &MountUnit::type},
+                   {"options", &MountUnit::options},
+                   {"after", &MountUnit::after}};
+    for (const auto& row : kFields) {
+      if (before.*row.value != wanted_.*row.value)
+        changes.push_back({row.field, before.*row.value, wanted_.*row.value});
+    }
+    if (changes.empty()) changes.push_back({"unit", "present", "changed"});
+  }
+  if (want_diff_) changes.front().diff = UnifiedDiff(now, content_, file_);
+  return changes;
+}
+
+absl::StatusOr<std::vector<Change>> MountPoint::Check() {
+  RETURN_IF_ERROR(CheckFstab());
+  ASSIGN_OR_RETURN(std::vector<Change> changes, CompareFile());
+  ASSIGN_OR_RETURN(const UnitStatus status, context_.units.GetStatus(name_));
+  if (absent()) {
+    if (IsMounted(status)) changes.push_back({"state", "mounted", "unmounted"});
+    return changes;
+  }
+  ASSIGN_OR_RETURN(const auto pending, context_.records.Get(kRecord, spec_.path()));
+  if (changes.empty() && pending.has_value() && IsMounted(status))
+    changes.push_back(
+        {"state", "mounted as before", *pending == kRemount ? "remounted" : "mounted again"});
+  ASSIGN_OR_RETURN(const std::string file, UnitFile());
+  if (!file.empty() && at_boot() != IsEnabled(status))
+    changes.push_back({"at boot", at_boot() ? "no" : "yes", at_boot() ? "yes" : "no"});
+  if (at_boot() && !IsMounted(status)) changes.push_back({"state", status.active_state, "mounted"});
+  return changes;
+}
+
+// Writes the unit. What a file system that is mounted has to take over is recorded before.
+absl::Status MountPoint::PutUnit(const UnitStatus& status) {
+  ASSIGN_OR_RETURN(const std::string now, UnitFile());
+  if (now == content_)
+    return status.need_daemon_reload ? context_.units.DaemonReload() : absl::OkStatus();
+  const MountUnit before = ParseMountUnit(now);
+  if (!now.empty() && IsMounted(status)) {
+    ASSIGN_OR_RETURN(const auto pending, context_.records.Get(kRecord, spec_.path()));
+    if (before.source != wanted_.source || before.type != wanted_.type) {
+      RETURN_IF_ERROR(context_.records.Put(kRecord, spec_.path(), kMountAgain));
+    } else if (before.options != wanted_.options && !pending.has_value()) {
+      RETURN_IF_ERROR(context_.records.Put(kRecord, spec_.path(), kRemount));
+    }
+  }
+  // The link at the old place would outlive the change.
+  if (!now.empty() && before.wanted_by != wanted_.wanted_by && IsEnabled(status))
+    RETURN_IF_ERROR(context_.units.SetEnabled(name_, false));
+  RETURN_IF_ERROR(context_.files.MakeDirectory(kUnitFolder, 0755));
+  RETURN_IF_ERROR(context_.files.WriteAtomically(file_, content_, {.mode = 0644}));
+  return context_.units.DaemonReload();
+}
+
+absl::Status MountPoint::Run(UnitJob job, absl::string_view activity, ApplyObserver& observer) {
+  const std::string what = absl::StrCat(activity, " ", spec_.path());
+  observer.OnActivity(what, std::nullopt);
+  return Annotate(context_.units.Run(job, name_), what);
+}
+
+absl::Status MountPoint::Apply(ApplyObserver& observer) {
+  RETURN_IF_ERROR(CheckFstab());
+  if (absent()) return ApplyAbsent(observer);
+  ASSIGN_OR_RETURN(UnitStatus status, context_.units.GetStatus(name_));
+  RETURN_IF_ERROR(PutUnit(status));
+  ASSIGN_OR_RETURN(status, context_.units.GetStatus(name_));
+  if (at_boot() != IsEnabled(status)) RETURN_IF_ERROR(context_.units.SetEnabled(name_, at_boot()));
+  ASSIGN_OR_RETURN(const auto pending, context_.records.Get(kRecord, spec_.path()));
+  if (!IsMounted(status)) {
+    if (at_boot()) RETURN_IF_ERROR(Run(UnitJob::kStart, "mounting", observer));
+  } else if (pending == kRemount) {
+    RETURN_IF_ERROR(Run(UnitJob::kReloadOrRestart, "remounting", observer));
+  } else if (pending.has_value()) {
+    RETURN_IF_ERROR(
+        Annotate(Run(UnitJob::kRestart, "mounting again", observer),
+                 absl::StrCat("`fuser -vm ", spec_.path(), "` on the node shows who uses it")));
+  }
+  return pending.has_value() ? context_.records.Remove(kRecord, spec_.path()) : absl::OkStatus();
+}
+
+absl::Status MountPoint::ApplyAbsent(ApplyObserver& observer) {
+  ASSIGN_OR_RETURN(const UnitStatus status, context_.units.GetStatus(name_));
+  if (IsMounted(status))
+    RETURN_IF_ERROR(
+        Annotate(Run(UnitJob::kStop, "unmounting", observer),
+                 absl::StrCat("`fuser -vm ", spec_.path(), "` on the node shows who uses it")));
+  ASSIGN_OR_RETURN(const std::string file, UnitFile());
+  if (!file.empty()) {
+    // Before its file is gone, which says where its link is.
+    RETURN_IF_ERROR(context_.units.SetEnabled(name_, false));
+    RETURN_IF_ERROR(context_.files.Remove(file_, /*recursive=*/false));
+    RETURN_IF_ERROR(context_.units.DaemonReload());
+  }
+  return context_.records.Remove(kRecord, spec_.path());
+}
+
+}  // namespace muster::agent

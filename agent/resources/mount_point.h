@@ -1,0 +1,47 @@
+// One mount as a systemd unit: what `mount` and each entry of `mounts` are made of.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "agent/resources/mount_unit.h"
+#include "agent/resources/types.h"
+#include "muster/v1/plan.pb.h"
+
+namespace muster::agent {
+
+// Where the units are: /etc/systemd/system/<name>.
+std::string MountUnitPath(absl::string_view mount_path);
+
+class MountPoint {
+ public:
+  // `owner` is the resource that the unit is written for. REQUIRES: CheckMount(spec) is OK.
+  MountPoint(v1::MountResource spec, std::string owner, ResourceContext& context, bool want_diff);
+
+  const std::string& path() const { return spec_.path(); }
+  // As of a Resource.
+  absl::StatusOr<std::vector<Change>> Check();
+  absl::Status Apply(ApplyObserver& observer);
+
+ private:
+  bool absent() const { return spec_.state() == v1::MOUNT_STATE_ABSENT; }
+  bool at_boot() const { return !absent() && spec_.state() != v1::MOUNT_STATE_DEFINED; }
+  absl::StatusOr<std::string> UnitFile();
+  absl::Status CheckFstab();
+  absl::StatusOr<std::vector<Change>> CompareFile();
+  absl::Status PutUnit(const UnitStatus& status);
+  absl::Status ApplyAbsent(ApplyObserver& observer);
+  absl::Status Run(UnitJob job, absl::string_view activity, ApplyObserver& observer);
+
+  const v1::MountResource spec_;
+  ResourceContext& context_;
+  const bool want_diff_;
+  const std::string name_;  // of the unit
+  const std::string file_;
+  const MountUnit wanted_;
+  const std::string content_;  // of the file; empty: there is to be none
+};
+
+}  // namespace muster::agent

@@ -1,0 +1,230 @@
+#include "tests/unit/agent/resources/resource_test.h"
+
+#include "absl/strings/str_cat.h"
+#include "agent/resources/mount_unit.h"
+
+namespace muster::agent {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+TEST(MountUnitName, IsThatOfSystemdEscape) {
+  EXPECT_EQ(MountUnitName("/home"), "home.mount");
+  EXPECT_EQ(MountUnitName("/srv/a-b/c.d_e:f"), "srv-a\\x2db-c.d_e:f.mount");
+  EXPECT_EQ(MountUnitName("/.hidden/.x"), "\\x2ehidden-.x.mount");
+  EXPECT_EQ(MountUnitName("/a b\\ü"), "a\\x20b\\x5c\\xc3\\xbc.mount");
+}
+
+TEST(MountUnit, FormatsAndParses) {
+  v1::MountResource spec;
+  spec.set_path("/mnt/50%");
+  spec.set_source("nfs1:/a%b");
+  spec.set_fs_type("nfs4");
+  spec.add_options("ro");
+  spec.add_options("hard");
+  spec.add_after("x.service");
+  const std::string text = FormatMountUnit(MakeMountUnit(spec, "mount[/x]"), spec.path());
+  EXPECT_EQ(text,
+            "# Written by Muster for mount[/x]\n[Unit]\nDescription=/mnt/50%%\nWants=x.service\n"
+            "After=x.service\n\n[Mount]\nWhat=nfs1:/a%%b\nWhere=/mnt/50%%\nType=nfs4\n"
+            "Options=ro,hard\n\n[Install]\nWantedBy=remote-fs.target\n");
+  const MountUnit parsed = ParseMountUnit(text);
+  EXPECT_EQ(parsed.owner, "mount[/x]");
+  EXPECT_EQ(parsed.source, "nfs1:/a%b");
+  EXPECT_EQ(parsed.options, "ro,hard");
+  EXPECT_EQ(parsed.after, "x.service");
+  EXPECT_EQ(FormatMountUnit(parsed, spec.path()), text);
+  spec.set_fs_type("beegfs");
+  EXPECT_EQ(MakeMountUnit(spec, "").options, "ro,hard,_netdev") << "no circle by local-fs.target";
+  spec.clear_after();
+  EXPECT_EQ(MakeMountUnit(spec, "").wanted_by, "local-fs.target");
+}
+
+TEST(FindInFstab, ReadsItAsSystemdDoes) {
+  constexpr char kFstab[] =
+      "# /home is elsewhere\nUUID=1 / ext4 defaults 0 1\n"
+      "#/dev/sdb /home ext4\nnfs:/b\t/mnt/a\\040b/ nfs ro\n/dev/sdc /home ext4\n";
+  EXPECT_EQ(FindInFstab(kFstab, "/home"), 5);
+  EXPECT_EQ(FindInFstab(kFstab, "/mnt/a b"), 4);
+  EXPECT_EQ(FindInFstab(kFstab, "/mnt"), std::nullopt);
+}
+
+constexpr char kHome[] = "path: '/home' source: 'nfs1:/home' fs_type: 'nfs4' options: 'rw'";
+constexpr char kFile[] = "/etc/systemd/system/home.mount";
+
+class MountTest : public ResourceTest {
+ protected:
+  MountTest() {
+    node_.files.AddDirectory("/etc/systemd/system");
+    // systemd knows each unit as soon as it asks for its file.
+    for (const char* unit : {"home.mount", "home-apps.mount", "scratch.mount"})
+      node_.units.units[unit];
+  }
+  static std::string Step(const std::string& spec) { return absl::StrCat("mount { ", spec, " }"); }
+  static std::string Set(const std::string& mounts) {
+    return absl::StrCat("mounts { name: 'shared' ", mounts, " }");
+  }
+  UnitStatus& Status(const std::string& unit) { return node_.units.units[unit].status; }
+};
+
+TEST_F(MountTest, MountsNowAndAtBoot) {
+  ExpectConverges(Step(kHome), {"unit", "state"});
+  EXPECT_THAT(node_.files.At(kFile).content,
+              AllOf(HasSubstr("What=nfs1:/home\nWhere=/home\nType=nfs4\nOptions=rw\n"),
+                    HasSubstr("WantedBy=remote-fs.target")));
+  EXPECT_THAT(node_.units.log(),
+              ElementsAre("daemon-reload", "enable home.mount", "start home.mount"));
+  Status("home.mount").active_state = "inactive";
+  ExpectConverges(Step(kHome), {"state"});
+  Status("home.mount").unit_file_state = "disabled";
+  ExpectConverges(Step(kHome), {"at boot"});
+}
+
+TEST_F(MountTest, RemountsChangedOptionsAndMountsAChangedSourceAgain) {
+  ExpectConverges(Step(kHome), {"unit", "state"});
+  const size_t before = node_.units.log().size();
+  ExpectConverges(Step(absl::StrCat(kHome, " options: 'noatime'")), {"options"});
+  ExpectConverges(
+      Step("path: '/home' source: 'nfs2:/home' fs_type: 'nfs4' options: 'rw' options: 'noatime'"),
+      {"source"});
+  std::vector<std::string> log = node_.units.log();
+  log.erase(log.begin(), log.begin() + static_cast<std::ptrdiff_t>(before));
+  EXPECT_THAT(log, ElementsAre("daemon-reload", "reload home.mount", "daemon-reload",
+                               "restart home.mount"));
+}
+
+TEST_F(MountTest, ACrashBeforeTheRemountIsMadeUpFor) {
+  ExpectConverges(Step(kHome), {"unit", "state"});
+  const std::string changed = Step(absl::StrCat(kHome, " options: 'noatime'"));
+  node_.units.units["home.mount"].job_error = absl::AbortedError("crash");
+  EXPECT_THAT(Make(changed)->Apply(observer_),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("crash")));
+  node_.units.units["home.mount"].job_error = absl::OkStatus();
+  ExpectConverges(changed, {"state"});
+  EXPECT_EQ(node_.units.log().back(), "reload home.mount");
+}
+
+TEST_F(MountTest, DefinedIsNotMounted) {
+  const std::string defined = Step(absl::StrCat(kHome, " state: MOUNT_STATE_DEFINED"));
+  ExpectConverges(defined, {"unit"});
+  EXPECT_THAT(node_.units.log(), ElementsAre("daemon-reload"));
+  Status("home.mount").active_state = "active";
+  ExpectInSync(defined);
+  ExpectConverges(Step(kHome), {"at boot"});
+  ExpectConverges(defined, {"at boot"});
+  EXPECT_EQ(Status("home.mount").active_state, "active");
+}
+
+TEST_F(MountTest, AbsentUnmountsAndTakesTheUnitAway) {
+  const std::string absent = "mount { path: '/home' state: MOUNT_STATE_ABSENT }";
+  ExpectInSync(absent);
+  ExpectConverges(Step(kHome), {"unit", "state"});
+  ExpectConverges(absent, {"unit", "state"});
+  EXPECT_FALSE(node_.files.Has(kFile));
+  EXPECT_EQ(Status("home.mount").active_state, "inactive");
+  EXPECT_EQ(Status("home.mount").unit_file_state, "disabled");
+  Status("home.mount").active_state = "active";  // by somebody's hand
+  ExpectConverges(absent, {"state"});
+}
+
+TEST_F(MountTest, NamesWhatIsWrong) {
+  node_.files.AddFile("/etc/fstab", "/dev/sda /\nnfs1:/home /home nfs\n");
+  EXPECT_THAT(Make(Step(kHome))->Check(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("/etc/fstab:2 on the node has an entry for /home too")));
+  ASSERT_OK(node_.files.Remove("/etc/fstab", false));
+  node_.units.units["home.mount"].job_error =
+      absl::InternalError("starting home.mount: it failed; the end of its journal:\nno route");
+  EXPECT_THAT(Make(Step(kHome))->Apply(observer_),
+              StatusIs(absl::StatusCode::kInternal,
+                       AllOf(HasSubstr("mounting /home"), HasSubstr("no route"))));
+  Status("home.mount").active_state = "active";
+  EXPECT_THAT(Make("mount { path: '/home' state: MOUNT_STATE_ABSENT }")->Apply(observer_),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("fuser -vm /home")));
+  const struct {
+    const char* spec;
+    const char* says;
+  } kRows[] = {
+      {"path: '/' source: 's' fs_type: 't'", "path: '/'"},
+      {"path: '/a/../b' source: 's' fs_type: 't'", "plain form"},
+      {"path: '/a\\nb' source: 's' fs_type: 't'", "line break"},
+      {"path: '/a' fs_type: 't'", "source: is empty"},
+      {"path: '/a' source: 's'", "type: '' is empty"},
+      {"path: '/a' source: 's\\\\' fs_type: 't'", "ends with a backslash"},
+      {"path: '/a' source: 's' fs_type: 't' options: 'ro,noauto'", "write state: defined"},
+      {"path: '/a' source: 's' fs_type: 't' options: 'x-systemd.automount'", "does nothing here"},
+      {"path: '/a' source: 's' fs_type: 't' after: 'a'", "write 'a.service'"},
+  };
+  for (const auto& row : kRows) {
+    EXPECT_THAT(TryMake(Step(row.spec)).status(),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(row.says)));
+  }
+  const std::string twice = absl::StrCat("mounts { ", kHome, " } mounts { ", kHome, " }");
+  EXPECT_THAT(TryMake(Set(twice)).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/home is there twice")));
+  EXPECT_THAT(TryMake(Set("mounts { path: '/a' state: MOUNT_STATE_ABSENT }")).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("take it out of the list")));
+}
+
+class MountSetTest : public MountTest {
+ protected:
+  const std::string home_ = absl::StrCat("mounts { ", kHome, " } ");
+  const std::string apps_ = "mounts { path: '/home/apps' source: 'tmpfs' fs_type: 'tmpfs' } ";
+};
+
+TEST_F(MountSetTest, UndoesWhatIsTakenOutTheInnerFirst) {
+  ExpectConverges(Set(apps_ + home_),
+                  {"/home unit", "/home state", "/home/apps unit", "/home/apps state"});
+  EXPECT_THAT(node_.units.log(),
+              ElementsAre("daemon-reload", "enable home.mount", "start home.mount", "daemon-reload",
+                          "enable home-apps.mount", "start home-apps.mount"));
+  ExpectConverges(Set(home_), {"/home/apps unit", "/home/apps state"});
+  EXPECT_FALSE(node_.files.Has("/etc/systemd/system/home-apps.mount"));
+  EXPECT_EQ(Status("home-apps.mount").active_state, "inactive");
+  ExpectConverges(Set(home_ + apps_), {"/home/apps unit", "/home/apps state"});
+  const size_t before = node_.units.log().size();
+  ExpectConverges(Set(""), {"/home/apps unit", "/home/apps state", "/home unit", "/home state"});
+  EXPECT_EQ(node_.units.log()[before], "stop home-apps.mount");
+  EXPECT_EQ(node_.records.Get("mounts", "shared").value(), std::nullopt);
+}
+
+TEST_F(MountSetTest, WhatAnotherTaskHasTakenOverStays) {
+  ExpectConverges(Set(home_), {"/home unit", "/home state"});
+  ExpectConverges(Step(kHome), {"unit"});
+  ExpectInSync(Set(""));
+  ASSERT_OK(Make(Set(""))->Apply(observer_));
+  EXPECT_TRUE(node_.files.Has(kFile));
+  EXPECT_THAT(node_.units.log(), Not(::testing::Contains("stop home.mount")));
+}
+
+// A crash behind any write: the next run ends where an undisturbed one does.
+TEST_F(MountSetTest, ACrashAnywhereLosesNothing) {
+  for (const std::string& last : {std::string(kFile), std::string("unit")}) {
+    SCOPED_TRACE(last);
+    const auto crash = [&](const absl::Status& status) {
+      if (last == "unit") {
+        node_.units.units["home.mount"].job_error = status;
+      } else {
+        node_.files.FailWrites(last, status);
+      }
+    };
+    for (const std::string& set : {Set(home_), Set("")}) {
+      crash(absl::AbortedError("crash"));
+      EXPECT_THAT(Make(set)->Apply(observer_),
+                  StatusIs(absl::StatusCode::kAborted, HasSubstr("crash")));
+      crash(absl::OkStatus());
+      ASSERT_OK(Make(set)->Apply(observer_));
+      ExpectInSync(set);
+    }
+    EXPECT_FALSE(node_.files.Has(kFile));
+    EXPECT_EQ(Status("home.mount").active_state, "inactive");
+  }
+}
+
+}  // namespace
+}  // namespace muster::agent
