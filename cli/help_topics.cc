@@ -100,7 +100,7 @@ std::string ListHelp() {
     if (is_page || absl::StrContains(topic, ' ')) continue;
     if (line.size() + 1 + topic.size() > kColumns) {
       absl::StrAppend(&text, line, "\n");
-      line = " ";
+      line.assign(1, ' ');
     }
     absl::StrAppend(&line, " ", topic);
   }
