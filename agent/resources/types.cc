@@ -1,6 +1,7 @@
 #include "agent/resources/types.h"
 
 #include "absl/strings/str_cat.h"
+#include "agent/resources/archive.h"
 #include "agent/resources/command.h"
 #include "agent/resources/directory.h"
 #include "agent/resources/download.h"
@@ -45,6 +46,7 @@ constexpr ResourceType kResourceTypes[] = {
     {v1::Step::kKernelModule, &MakeKernelModule},
     {v1::Step::kMount, &MakeMount},
     {v1::Step::kMounts, &MakeMounts},
+    {v1::Step::kArchive, &MakeArchive},
 };
 
 }  // namespace

@@ -226,18 +226,36 @@ absl::Status PlanBuilder::PlaceOwnContent(bool sensitive, const Task& task, File
   return PlaceContent(content, task, file);
 }
 
+absl::Status PlanBuilder::PlaceArchive(const Content& content, const Task& task,
+                                       v1::ArchiveResource* archive) {
+  const std::string sha256 = content.sha256.empty() ? Sha256Hex(*content.text) : content.sha256;
+  if (!archive->sha256().empty() && archive->sha256() != sha256) {
+    return task.document.Error(task.node, absl::StrCat("the archive in files/ has sha256 ", sha256,
+                                                       ", wanted is ", archive->sha256()));
+  }
+  archive->set_sha256(sha256);
+  if (content.text->size() <= kMaxSharedInline) {
+    inline_bytes_ += content.text->size();
+    archive->set_content(*content.text);
+    return absl::OkStatus();
+  }
+  archive->set_is_blob(true);
+  archive->set_blob_size(content.text->size());
+  out_->blobs.emplace(sha256, content.text);
+  return absl::OkStatus();
+}
+
 absl::Status PlanBuilder::FillParams(const std::vector<NodeParam>& params, const Task& task,
                                      RoleScope& scope, const tmpl::Scope& names,
                                      google::protobuf::Message* message, v1::Step* step,
-                                     bool* sensitive, bool* content_placed) {
+                                     bool* sensitive, std::shared_ptr<const Content>* whole) {
   for (const NodeParam& param : params) {
     if (param.param->type == ParamType::kTemplateFile ||
         param.param->type == ParamType::kRoleFile) {
       ASSIGN_OR_RETURN(const std::shared_ptr<const Content> content,
                        FindContent(param, task, scope, names));
-      if (step->has_file()) {
-        RETURN_IF_ERROR(PlaceContent(*content, task, step->mutable_file()));
-        *content_placed = true;
+      if (step->has_file() || step->has_archive()) {
+        *whole = content;
       } else {
         SetBytes(*param.param, *content->text, message);
       }
@@ -248,7 +266,7 @@ absl::Status PlanBuilder::FillParams(const std::vector<NodeParam>& params, const
       for (size_t i = 0; i < param.elements.size(); ++i) {
         RETURN_IF_ERROR(FillParams(param.elements[i], task, scope, names,
                                    MutableElement(*param.param, i, message), step, sensitive,
-                                   content_placed));
+                                   whole));
       }
       if (const absl::Status twice = CheckElementsDiffer(*param.param, *message); !twice.ok()) {
         return task.document.Error(param.node, twice.message());
@@ -269,15 +287,18 @@ absl::Status PlanBuilder::FillParams(const std::vector<NodeParam>& params, const
 absl::Status PlanBuilder::FillResource(const Task& task, RoleScope& scope, const tmpl::Scope& names,
                                        v1::Step* step) {
   bool sensitive = false;
-  bool content_placed = false;
+  std::shared_ptr<const Content> whole;
   RETURN_IF_ERROR(FillParams(task.params, task, scope, names, MutableResource(*task.type, step),
-                             step, &sensitive, &content_placed));
+                             step, &sensitive, &whole));
   if (sensitive) step->set_sensitive(true);
   if (step->has_package() && step->package().names().empty()) {
     step->clear_resource();
     step->set_skip_reason("names: the list is empty");
-  } else if (step->has_file() && !content_placed) {
+  } else if (step->has_file()) {
+    if (whole != nullptr) return PlaceContent(*whole, task, step->mutable_file());
     return PlaceOwnContent(sensitive, task, step->mutable_file());
+  } else if (step->has_archive() && whole != nullptr) {
+    return PlaceArchive(*whole, task, step->mutable_archive());
   } else if (step->has_files_in()) {
     for (v1::FileSetEntry& file : *step->mutable_files_in()->mutable_files()) {
       RETURN_IF_ERROR(PlaceOwnContent(sensitive, task, &file));

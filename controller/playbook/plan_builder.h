@@ -16,6 +16,7 @@
 #include "controller/playbook/scopes.h"
 
 namespace muster::v1 {
+class ArchiveResource;
 class RolePlan;
 class Step;
 }  // namespace muster::v1
@@ -53,11 +54,11 @@ class PlanBuilder {
   // `names` is the role's scope, or one within it that has `item`.
   absl::Status FillResource(const Task& task, RoleScope& scope, const tmpl::Scope& names,
                             v1::Step* step);
-  // Sets `message`, the step's resource or an entry of a list in it. *content_placed: the step's
-  // file has its content.
+  // Sets `message`, the step's resource or an entry of a list in it. *whole: a content of the
+  // role that makes up the step's file or archive, to be placed when all else is known.
   absl::Status FillParams(const std::vector<NodeParam>& params, const Task& task, RoleScope& scope,
                           const tmpl::Scope& names, google::protobuf::Message* message,
-                          v1::Step* step, bool* sensitive, bool* content_placed);
+                          v1::Step* step, bool* sensitive, std::shared_ptr<const Content>* whole);
   absl::StatusOr<std::shared_ptr<const Content>> FindContent(const NodeParam& param,
                                                              const Task& task, RoleScope& scope,
                                                              const tmpl::Scope& names);
@@ -66,6 +67,8 @@ class PlanBuilder {
   absl::Status PlaceContent(const Content& content, const Task& task, File* file);
   template <typename File>
   absl::Status PlaceOwnContent(bool sensitive, const Task& task, File* file);
+  // Puts a role's archive into the step, or beside the plan.
+  absl::Status PlaceArchive(const Content& content, const Task& task, v1::ArchiveResource* archive);
   std::string UniqueId(const std::string& id);
   bool Add(const absl::Status& status);
 

@@ -144,6 +144,16 @@ std::string CheckSysctl(const Given& given) {
 
 std::string CheckKernelModule(const Given& given) { return OnlyWhenPresent(given, {"parameters"}); }
 
+std::string CheckArchive(const Given& given) {
+  const std::string wrong =
+      OnlyWhenPresent(given, {"urls", "source", "sha256", "strip_components", "owner", "group"});
+  if (!wrong.empty() || !given.CertainlyPresent()) return wrong;
+  if (given.Has("urls") && !given.Has("sha256")) {
+    return "lacks 'sha256': what comes from the network is unpacked only when it is what was meant";
+  }
+  return ExactlyOne(given, {"urls", "source"}, " (where the archive comes from)");
+}
+
 std::string CheckFilesIn(const Given& given) {
   if (given.Has("keep") && !given.Has("purge"))
     return "has 'keep', which only says what purge spares";
@@ -221,6 +231,33 @@ const std::vector<ResourceType>& ResourceTypes() {
         {"mode", Type::kMode, "mode"},
         {"recursive", Type::kBool, "recursive"}},
        CheckDirectory},
+      {"download",
+       {{"path", Type::kPath, "path", true},
+        {"urls", Type::kUrls, "urls", true, true},
+        {"sha256", Type::kSha256, "sha256", true},
+        {"owner", Type::kText, "owner"},
+        {"group", Type::kText, "group"},
+        {"mode", Type::kMode, "mode"},
+        {"proxy", Type::kText, "proxy", false, true},
+        {"timeout", Type::kDuration, "timeout"},
+        {"attempts", Type::kNumber, "attempts"}},
+       nullptr},
+      {"archive",
+       {{"path", Type::kPath, "path", true},
+        {"urls", Type::kUrls, "urls", false, true},
+        {"source", Type::kRoleFile, "content"},
+        {"sha256", Type::kSha256, "sha256"},
+        {"strip_components", Type::kNumber, "strip_components"},
+        {"owner", Type::kText, "owner"},
+        {"group", Type::kText, "group"},
+        {"allow_special", Type::kBool, "allow_special"},
+        {"max_bytes", Type::kSize, "max_bytes"},
+        {"max_entries", Type::kNumber, "max_entries"},
+        {"proxy", Type::kText, "proxy", false, true},
+        {"timeout", Type::kDuration, "timeout"},
+        {"attempts", Type::kNumber, "attempts"},
+        {"state", Type::kWord, "state"}},
+       CheckArchive},
       {"symlink",
        {{"path", Type::kPath, "path", true},
         {"target", Type::kText, "target"},

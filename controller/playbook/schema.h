@@ -27,6 +27,9 @@ enum class ParamType {
   kBool,
   kNumber,    // 0 … 2^32-1
   kMode,      // "0644"
+  kSize,      // bytes: "500MiB", "8GiB", or a whole number
+  kSha256,    // 64 hexadecimal digits
+  kUrls,      // as kTextList, each of http or https; the form is looked at again on the node
   kDuration,  // "5m"
   kTextList,  // a single text counts as a list of one
   kArgv,      // a list with at least a program; never a single text

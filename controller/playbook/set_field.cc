@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <google/protobuf/descriptor.h>
@@ -19,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "common/base/nearest_word.h"
 #include "common/base/status.h"
@@ -177,8 +179,42 @@ absl::Status SetNumber(const Param& param, const Value& value, pb::Message* reso
     return Wrong(param,
                  absl::StrCat("a whole number from 0 to ", kMaxNumber, ", not ", Shown(value)));
   }
-  resource->GetReflection()->SetUInt32(resource, &Field(param, *resource),
-                                       static_cast<uint32_t>(number));
+  const pb::FieldDescriptor& field = Field(param, *resource);
+  if (field.cpp_type() == pb::FieldDescriptor::CPPTYPE_UINT64) {
+    resource->GetReflection()->SetUInt64(resource, &field, static_cast<uint64_t>(number));
+  } else {
+    resource->GetReflection()->SetUInt32(resource, &field, static_cast<uint32_t>(number));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetSize(const Param& param, const Value& value, pb::Message* resource) {
+  constexpr uint64_t kMost = uint64_t{1} << 50;
+  static constexpr std::pair<absl::string_view, int> kUnits[] = {
+      {"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}};
+  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  absl::string_view digits = text;
+  int shift = 0;
+  for (const auto& [unit, bits] : kUnits) {
+    if (absl::ConsumeSuffix(&digits, unit)) shift = bits;
+  }
+  uint64_t number = 0;
+  if (digits.empty() || digits.find_first_not_of("0123456789") != absl::string_view::npos ||
+      !absl::SimpleAtoi(digits, &number) || number == 0 || number > kMost >> shift) {
+    return Wrong(param, absl::StrCat("a size such as \"500MiB\" or \"8GiB\", not ", Shown(value)));
+  }
+  resource->GetReflection()->SetUInt64(resource, &Field(param, *resource), number << shift);
+  return absl::OkStatus();
+}
+
+absl::Status SetSha256(const Param& param, const Value& value, pb::Message* resource,
+                       bool* sensitive) {
+  ASSIGN_OR_RETURN(const std::string text, ToText(param, value, sensitive));
+  const std::string digest = absl::AsciiStrToLower(text);
+  if (digest.size() != 64 || digest.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    return Wrong(param, "a SHA-256 of 64 hexadecimal digits (sha256sum FILE prints it)");
+  }
+  SetBytes(param, digest, resource);
   return absl::OkStatus();
 }
 
@@ -263,6 +299,20 @@ absl::Status SetTextList(const Param& param, const Value& value, pb::Message* re
   ASSIGN_OR_RETURN(const std::vector<std::string> texts, ToTexts(param, value, sensitive));
   if (std::find(texts.begin(), texts.end(), "") != texts.end()) {
     return Wrong(param, "a list without empty texts");
+  }
+  return SetTexts(param, texts, resource);
+}
+
+// A message never shows more of a url than its beginning: it may hold a password.
+absl::Status SetUrls(const Param& param, const Value& value, pb::Message* resource,
+                     bool* sensitive) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> texts, ToTexts(param, value, sensitive));
+  for (const std::string& text : texts) {
+    const bool blank = absl::c_any_of(
+        text, [](char c) { return absl::ascii_isspace(c) || absl::ascii_iscntrl(c); });
+    if (blank || !(absl::StartsWith(text, "http://") || absl::StartsWith(text, "https://"))) {
+      return Wrong(param, "urls that begin with http:// or https:// and hold no blanks");
+    }
   }
   return SetTexts(param, texts, resource);
 }
@@ -376,6 +426,12 @@ absl::Status SetField(const Param& param, const Value& value, pb::Message* resou
       return SetNumber(param, value, resource);
     case ParamType::kMode:
       return SetMode(param, value, resource);
+    case ParamType::kSize:
+      return SetSize(param, value, resource);
+    case ParamType::kSha256:
+      return SetSha256(param, value, resource, sensitive);
+    case ParamType::kUrls:
+      return SetUrls(param, value, resource, sensitive);
     case ParamType::kDuration:
       return SetDuration(param, value, resource);
     case ParamType::kTextList:

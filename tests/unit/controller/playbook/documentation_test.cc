@@ -42,7 +42,7 @@ std::string PathOf(absl::string_view block) {
 class DocumentationTest : public CompileTest {
  protected:
   DocumentationTest() {
-    secrets.secrets = {{"ann_password_hash", "$6$x"}, {"db_password", "p"}};
+    secrets.secrets = {{"ann_password_hash", "$6$x"}, {"db_password", "p"}, {"x", "p"}};
     facts["c001"] = {{"memory", {{"swap_mib", 1}}}, {"os", {{"id", "debian"}}}, {"gpus", {1}}};
     options.extra_vars = {{"third_key", "KEY"}, {"banned", Value::array()}, {"driver", "550"}};
   }
@@ -70,6 +70,7 @@ TEST_F(DocumentationTest, TaskExamplesCompile) {
     site["playbooks/roles/r/templates/slurm.conf.j2"] = "ClusterName={{ cluster }}\n";
     site["playbooks/roles/r/files/report.sh"] = "#!/bin/sh\n";
     site["playbooks/roles/r/files/site.asc"] = "KEY";
+    site["playbooks/roles/r/files/tools.tar.gz"] = "an archive";
     const v1::Plan plan = Compile();
     ASSERT_EQ(plan.roles_size(), 1);
     for (const v1::Step& step : plan.roles(0).steps()) EXPECT_EQ(step.skip_reason(), "");

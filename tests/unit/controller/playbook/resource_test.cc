@@ -54,6 +54,27 @@ const Row kRows[] = {
     {"PackageRepositorySigned",
      "package_repository: {name: s, uris: u, suites: s, signed_by: /k.gpg, key: \"{{ none }}\"}",
      "package_repository { name: 's' uris: 'u' suites: 's' signed_by: '/k.gpg' }"},
+    {"Download",
+     "download: {path: /opt/f, urls: [http://a/f, https://b/f], sha256: "
+     "ABABABABABABABABABABABABABABABABABABABABABABABABABABABABABABABAB, owner: o, group: g, "
+     "mode: \"0600\", proxy: http://p:3128, timeout: 1h, attempts: 7}",
+     "download { path: '/opt/f' urls: 'http://a/f' urls: 'https://b/f' sha256: "
+     "'abababababababababababababababababababababababababababababababab' owner: 'o' group: 'g' "
+     "mode: 384 proxy: 'http://p:3128' timeout { seconds: 3600 } attempts: 7 }"},
+    {"Archive",
+     "archive: {path: /opt/a, urls: http://a/f.tgz, sha256: "
+     "abababababababababababababababababababababababababababababababab, strip_components: 1, "
+     "owner: o, group: g, allow_special: true, max_bytes: 16GiB, max_entries: 9, proxy: http://p, "
+     "timeout: 1m, attempts: 2, state: present}",
+     "archive { path: '/opt/a' urls: 'http://a/f.tgz' sha256: "
+     "'abababababababababababababababababababababababababababababababab' strip_components: 1 "
+     "owner: 'o' group: 'g' allow_special: true max_bytes: 17179869184 max_entries: 9 "
+     "proxy: 'http://p' timeout { seconds: 60 } attempts: 2 state: PRESENCE_PRESENT }"},
+    {"ArchiveOfTheRole", "archive: {path: /opt/a, source: slurm.asc, max_bytes: 77}",
+     "archive { path: '/opt/a' content: 'KEY' max_bytes: 77 sha256: "
+     "'2c70e12b7a0646f92279f427c7b38e7334d8e5389cff167a1dc30e73f826b683' }"},
+    {"ArchiveGone", "archive: {path: /opt/a, state: absent}",
+     "archive { path: '/opt/a' state: PRESENCE_ABSENT }"},
     {"File",
      "file: {path: /etc/a, content: hello, owner: root, group: adm, mode: \"0640\", "
      "validate: [visudo, -cf, \"%s\"], only_if_missing: true}",
