@@ -72,7 +72,7 @@ const Row kRows[] = {
      "proxy: 'http://p' timeout { seconds: 60 } attempts: 2 state: PRESENCE_PRESENT }"},
     {"ArchiveOfTheRole", "archive: {path: /opt/a, source: slurm.asc, max_bytes: 77}",
      "archive { path: '/opt/a' content: 'KEY' max_bytes: 77 sha256: "
-     "'2c70e12b7a0646f92279f427c7b38e7334d8e5389cff167a1dc30e73f826b683' }"},
+     "'5ca24005b740717ba4f3f6bc48a230700e68c2a4b11ecedb96f169f4efaf1f21' }"},
     {"ArchiveGone", "archive: {path: /opt/a, state: absent}",
      "archive { path: '/opt/a' state: PRESENCE_ABSENT }"},
     {"File",
