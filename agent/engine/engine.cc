@@ -141,6 +141,7 @@ absl::Status Engine::RunNext(const ActivePlan& plan) {
   ASSIGN_OR_RETURN(const std::optional<v1::PlanOutcome> outcome,
                    RunPlan(context, options_.run, on_tick));
   if (!outcome.has_value()) return absl::OkStatus();
+  progress.Flush();
   RETURN_IF_ERROR(journal_.FinishPlan(id, *outcome));
   TellPlans();
   listener_.OnNote(absl::StrCat(

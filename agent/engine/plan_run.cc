@@ -166,9 +166,12 @@ absl::StatusOr<std::optional<v1::PlanOutcome>> RunPlan(PlanContext& context,
   }
   while (!graph.AwaitEnd(context.clock().Now() + options.tick)) on_tick();
   for (std::thread& thread : threads) thread.join();
-  on_tick();
-  RETURN_IF_ERROR(graph.error());
-  if (graph.stopped()) return std::nullopt;
+  if (!graph.error().ok() || graph.stopped()) {
+    on_tick();
+    RETURN_IF_ERROR(graph.error());
+    return std::nullopt;
+  }
+  // No last tick: the plan's end is about to be made durable, and all outcomes with it.
   return SumUp(context, context.clock().Now() - started);
 }
 

@@ -42,7 +42,7 @@ class Session {
     absl::Duration first_backoff = absl::Seconds(1);
     absl::Duration longest_backoff = absl::Seconds(30);
     // Reports sent and not stored yet.
-    size_t max_reports_in_flight = 64;
+    size_t max_reports_in_flight = 128;
     // For tests; empty: OpenChannel.
     std::function<std::shared_ptr<grpc::Channel>(const Identity&)> open_channel = {};
   };
