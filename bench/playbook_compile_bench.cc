@@ -1,4 +1,6 @@
 // Compiling one play: the cost must grow with the number of nodes, and no faster.
+#include <cstdio>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -6,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "common/value/secret_value.h"
 #include "controller/inventory/inventory.h"
 #include "controller/playbook/compiler.h"
@@ -65,7 +68,44 @@ BENCHMARK(CompileNodes)
     ->Unit(benchmark::kMillisecond)
     ->Complexity();
 
+// Says what docs/benchmarks.md and ./dev bench tell of, in lines that both can read.
+class FigureReporter final : public benchmark::ConsoleReporter {
+ public:
+  void ReportRuns(const std::vector<Run>& runs) override {
+    ConsoleReporter::ReportRuns(runs);
+    for (const Run& run : runs) {
+      if (run.run_type != Run::RT_Iteration || run.error_occurred) continue;
+      const int nodes = static_cast<int>(run.complexity_n);
+      const double ms = run.GetAdjustedRealTime();
+      ms_per_node_[nodes] = ms / nodes;
+      Print(absl::StrCat("compiling a play for ", nodes, " nodes"), ms, "ms",
+            nodes == 200 ? "<= 1000" : "");
+    }
+  }
+
+  void Finalize() override {
+    for (const int nodes : {1000, 10000}) {
+      if (ms_per_node_.count(nodes) == 0 || ms_per_node_.count(100) == 0) continue;
+      Print(absl::StrCat("compiling, cost of a node of ", nodes, " / of 100"),
+            ms_per_node_[nodes] / ms_per_node_[100], "times", "<= 2");
+    }
+  }
+
+ private:
+  static void Print(const std::string& name, double value, const char* unit, const char* target) {
+    absl::PrintF("FIGURE %s\t%.6g\t%s\t%s\n", name, value, unit, target);
+    std::fflush(stdout);
+  }
+
+  std::map<int, double> ms_per_node_;
+};
+
 }  // namespace
 }  // namespace muster::controller
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  muster::controller::FigureReporter reporter;
+  return benchmark::RunSpecifiedBenchmarks(&reporter) == 0 ? 1 : 0;
+}

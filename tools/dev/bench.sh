@@ -1,16 +1,14 @@
 # shellcheck shell=bash
 
-# Builds and runs every benchmark of the release build; arguments go to each.
+# Builds what is measured and measures it; bench/bench.py --help. Only the part `compile` works
+# without root.
 verb_bench() {
-  local program found=
-  verb_deps
-  cmake --preset release
-  cmake --build --preset release --target benchmarks
-  for program in build/release/bench/*_bench; do
-    [[ -f $program && -x $program ]] || continue
-    found=yes
-    say "${program##*/}"
-    "$program" "$@"
-  done
-  [[ $found ]] || die "no benchmarks in build/release/bench"
+  case " $* " in
+    *" --help "*|*" -h "*) ;;
+    *)
+      verb_deps
+      verb_build release
+      cmake --build --preset release --target benchmarks ;;
+  esac
+  python3 -B bench/bench.py "$@"
 }

@@ -1,0 +1,119 @@
+#!/usr/bin/python3
+"""Measures Muster and prints each figure beside its target.
+
+Usage: bench.py [--idle-minutes N] [peers|apt|agent|compile|swarm]…   (none: all of them)
+Exits 1 when something could not be measured; a target that is missed is a figure like any other.
+"""
+import argparse
+import hashlib
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import agent
+import apt
+import peers
+from figures import Figures
+from lab import ROOT, Failed, Lab, run
+
+PROGRAMS = ROOT / "build/release/bench"
+COMPILE = "playbook_compile_bench"
+LAB_PARTS = ("peers", "apt", "agent")
+PARTS = (*LAB_PARTS, "compile", "swarm")
+PROGRAM_SECONDS = 600
+
+
+def measure_program(program, options, figures):
+    print(f"== {program.name}", flush=True)
+    try:
+        done = subprocess.run([program, *options], cwd=ROOT, capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=PROGRAM_SECONDS, check=False)
+    except subprocess.TimeoutExpired as late:
+        # Its first figures count all the same.
+        figures.read_lines((late.stdout or b"").decode())
+        figures.miss(program.name, f"no end in {PROGRAM_SECONDS} s")
+        return
+    count = figures.read_lines(done.stdout)
+    if done.returncode != 0:
+        figures.miss(program.name, " / ".join(done.stderr.strip().splitlines()[-3:]))
+    elif count == 0:
+        figures.miss(program.name, "it printed no figures")
+
+
+def measure_programs(parts, swarm_nodes, figures):
+    programs = sorted(path for path in PROGRAMS.glob("*_bench") if os.access(path, os.X_OK))
+    for part in ("compile", "swarm"):
+        if part not in parts:
+            continue
+        mine = [path for path in programs if (path.name == COMPILE) == (part == "compile")]
+        if not mine:
+            figures.miss(part, f"there is no such program in {PROGRAMS}")
+        for program in mine:
+            options = [word for count in swarm_nodes for word in ("--nodes", str(count))]
+            measure_program(program, options if part == "swarm" else [], figures)
+
+
+def measure_lab(parts, minutes, figures):
+    compute = 1
+    if "peers" in parts:
+        compute = peers.NODES
+    first_for_apt = compute + 1
+    if "apt" in parts:
+        compute += apt.NODES
+    # One name a checkout, so that what a killed run left is removed by the next.
+    name = "b" + hashlib.sha256(str(ROOT).encode()).hexdigest()[:8]
+    try:
+        with tempfile.TemporaryDirectory(prefix="muster-bench-") as work, Lab(name, compute) as lab:
+            run([sys.executable, str(ROOT / "bench/work.py"), work])
+            if "peers" in parts:
+                print("== peers: 100 steps by each tool", flush=True)
+                peers.measure(lab, work, figures)
+            if "apt" in parts:
+                print("== apt: a first install", flush=True)
+                apt.measure(lab, work, first_for_apt, figures)
+            if "agent" in parts:
+                print(f"== agent: idle for {minutes:g} minutes", flush=True)
+                agent.measure(lab, minutes, figures)
+    except Failed as why:
+        figures.miss("the lab", str(why))
+
+
+def machine():
+    model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8")
+                  if line.startswith("model name")), "unknown processor")
+    load = os.getloadavg()[0]
+    return f"{os.cpu_count()} processors ({model}), kernel {os.uname().release}, load {load:.1f}"
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./dev bench", description="Measures Muster; see "
+                                     "docs/benchmarks.md.")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="peers, apt, agent, compile or "
+                        "swarm; none: all of them")
+    parser.add_argument("--idle-minutes", type=float, default=10, metavar="N",
+                        help="how long the idle agent is watched (default 10)")
+    parser.add_argument("--swarm-nodes", type=int, action="append", default=[], metavar="N",
+                        help="how many agents the swarm has, e.g. 10000; may be given several "
+                        "times (default 100 and 1000)")
+    arguments = parser.parse_args()
+    unknown = [part for part in arguments.parts if part not in PARTS]
+    if unknown:
+        parser.error(f"no part '{unknown[0]}'; there are {', '.join(PARTS)}")
+    parts = arguments.parts or PARTS
+    if any(part in LAB_PARTS for part in parts) and os.geteuid() != 0:
+        parser.error("peers, apt and agent boot machines: that needs root")
+    figures = Figures()
+    before = machine()
+    measure_programs(parts, arguments.swarm_nodes, figures)
+    if any(part in LAB_PARTS for part in parts):
+        measure_lab(parts, arguments.idle_minutes, figures)
+    print(f"\nbefore: {before}\nafter:  {machine()}\n\n{figures.table()}", flush=True)
+    pathlib.Path(ROOT / "build/bench").mkdir(parents=True, exist_ok=True)
+    (ROOT / "build/bench/figures.tsv").write_text(figures.tsv(), encoding="utf-8")
+    return 1 if figures.missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
