@@ -29,6 +29,8 @@ cli        -rw-r--r-- ./usr/share/doc/muster-cli/*'
 readonly wanted_fields='
 agent      Depends    systemd
 agent      Depends    libc6
+agent      Depends    libcurl4
+agent      Depends    libarchive13
 controller Depends    systemd
 controller Depends    libc6
 controller Recommends muster-cli
