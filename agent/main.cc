@@ -1,4 +1,5 @@
 // muster-agent: brings its node to the state that the controller wants.
+#include <cstdlib>
 #include <iostream>
 
 #include "agent/commands.h"
@@ -9,6 +10,9 @@ namespace muster::agent {
 namespace {
 
 int Main(int argc, char** argv) {
+  // Names as everything else on the node finds them. gRPC's own resolver asks a DNS server also
+  // for what /etc/hosts has, and waits seconds where none answers.
+  ::setenv("GRPC_DNS_RESOLVER", "native", /*overwrite=*/0);
   Flags flags;
   int exit_code = 0;
   if (!ParseFlags(argc, argv, flags, exit_code)) return exit_code;

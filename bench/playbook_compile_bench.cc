@@ -71,6 +71,9 @@ BENCHMARK(CompileNodes)
 // Says what docs/benchmarks.md and ./dev bench tell of, in lines that both can read.
 class FigureReporter final : public benchmark::ConsoleReporter {
  public:
+  // Without colours: their ends would come before the figures.
+  FigureReporter() : ConsoleReporter(OO_None) {}
+
   void ReportRuns(const std::vector<Run>& runs) override {
     ConsoleReporter::ReportRuns(runs);
     for (const Run& run : runs) {

@@ -50,6 +50,9 @@ for pair in CPUs=cpus Boards=boards CoresPerSocket=cores_per_socket ThreadsPerCo
   expect_contains "$slurm " "${pair%=*}=$fact " "facts and slurmd -C"
 done
 
+step "names come from /etc/hosts, without waiting for a name server that is not there"
+wait_for 30 "an answer within 2 s" lab exec login1 timeout 2 muster status
+
 step "nothing to do"
 apply playbooks/site.yaml --detailed-exitcode
 expect_applied 0 "second apply"
