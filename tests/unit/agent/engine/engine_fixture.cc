@@ -69,6 +69,10 @@ void EngineTest::Start() {
   Engine::Options options;
   options.node_uuid = kTestNode;
   options.run.tick = absl::Milliseconds(20);
+  options.on_plans = [this](const std::vector<std::shared_ptr<const v1::Plan>>& plans) {
+    std::vector<std::string>& ids = told_.emplace_back();
+    for (const auto& plan : plans) ids.push_back(plan->plan_id());
+  };
   engine_ = std::make_unique<Engine>(
       options, [this](const v1::Step& step, bool want_diff) { return node_.Make(step); },
       *journal_, clock_, listener_);

@@ -68,6 +68,8 @@ class EngineTest : public ::testing::Test {
   RealClock clock_;
   FakeMachine node_;
   RecordingListener listener_;
+  // What on_plans was told, as ids; read while the engine is quiet.
+  std::vector<std::vector<std::string>> told_;
   std::unique_ptr<Journal> journal_;
   std::unique_ptr<Engine> engine_;
 };

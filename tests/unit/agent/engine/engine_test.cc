@@ -213,5 +213,33 @@ TEST_F(EngineTest, AQueuedPlanThatExpiresIsNotStarted) {
   EXPECT_EQ(node_.state().count("/2"), 0u);
 }
 
+TEST_F(EngineTest, TellsWhichPlansAreNotOver) {
+  Run(MakePlan(1, {Role("a", {File("a/1", "/1", "x")})}));
+  Run(MakePlan(2, {Role("a", {File("a/1", "/1", "y")})}));
+  Shutdown();
+  EXPECT_THAT(told_, ::testing::ElementsAre(::testing::IsEmpty(), ::testing::ElementsAre("r-1/0"),
+                                            ::testing::IsEmpty(), ::testing::ElementsAre("r-2/0"),
+                                            ::testing::IsEmpty()));
+}
+
+TEST_F(EngineTest, LeavesAStepThatLetGoWhenTheAgentStopsToItsNextLife) {
+  Start();
+  node_.apply_errors["file[/1]"] = absl::CancelledError("the agent stops");
+  node_.during_apply["file[/1]"] = [this](ApplyObserver&) { engine_->Stop(); };
+  const v1::Plan plan = MakePlan(1, {Role("a", {File("a/1", "/1", "x"), File("a/2", "/2", "x")})});
+  EXPECT_TRUE(engine_->Submit(plan).accepted());
+  for (int i = 0; i < 4000 && !engine_->stopped(); ++i) clock_.Sleep(absl::Milliseconds(1));
+  EXPECT_TRUE(Results(plan.plan_id()).empty());
+  Shutdown();
+  node_.apply_errors.clear();
+  node_.during_apply.clear();
+  const size_t before = told_.size();
+  Start();
+  EXPECT_TRUE(AwaitEnd(plan.plan_id()).succeeded());
+  EXPECT_EQ(StatusOf(plan, "a/1"), v1::STEP_STATUS_CHANGED);
+  Shutdown();
+  EXPECT_EQ(told_[before], std::vector<std::string>{plan.plan_id()});
+}
+
 }  // namespace
 }  // namespace muster::agent
