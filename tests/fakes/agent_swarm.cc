@@ -85,7 +85,8 @@ class SwarmAgent {
   std::string last_plan_id_ ABSL_GUARDED_BY(mutex_);
 };
 
-// One connection. Deletes itself when gRPC has let go of it.
+// One connection. The swarm's thread deletes it when gRPC has let go of it: who deletes the last
+// channel waits for gRPC's threads, and must not be one of them.
 class SwarmAgent::Stream final
     : public grpc::ClientBidiReactor<v1::AgentMessage, v1::ControllerMessage> {
  public:
@@ -131,10 +132,8 @@ class SwarmAgent::Stream final
     if (!queue_.empty()) StartWrite(&queue_.front());
   }
   void OnDone(const grpc::Status&) override {
-    AgentSwarm& swarm = agent_.swarm_;
     agent_.OnEnd(connection_);
-    delete this;
-    swarm.Count([](AgentSwarm::Counters& counters) { --counters.streams; });
+    agent_.swarm_.Bury(std::shared_ptr<Stream>(this));
   }
 
  private:
@@ -324,6 +323,8 @@ void AgentSwarm::Stop() {
     mutex_.Await(absl::Condition(&are_gone));
   }
   if (timer_thread_.joinable()) timer_thread_.join();
+  absl::MutexLock lock(&mutex_);
+  buried_.clear();
 }
 
 size_t AgentSwarm::greeted() const {
@@ -360,6 +361,12 @@ void AgentSwarm::Count(std::function<void(Counters&)> change) {
   change(counters_);
 }
 
+void AgentSwarm::Bury(std::shared_ptr<void> stream) {
+  absl::MutexLock lock(&mutex_);
+  buried_.push_back(std::move(stream));
+  --counters_.streams;
+}
+
 void AgentSwarm::Wake(SwarmAgent* agent, uint64_t connection, absl::Duration wait) {
   absl::MutexLock lock(&mutex_);
   timers_.push_back({absl::Now() + wait, agent, connection});
@@ -369,10 +376,12 @@ void AgentSwarm::Wake(SwarmAgent* agent, uint64_t connection, absl::Duration wai
 void AgentSwarm::RunTimers() {
   for (;;) {
     std::vector<Timer> due;
+    std::vector<std::shared_ptr<void>> buried;
     {
       absl::MutexLock lock(&mutex_);
       mutex_.AwaitWithTimeout(absl::Condition(&is_stopping_), absl::Milliseconds(10));
       if (is_stopping_) return;
+      buried.swap(buried_);
       const absl::Time now = absl::Now();
       while (!timers_.empty() && timers_.front().due <= now) {
         std::pop_heap(timers_.begin(), timers_.end());
@@ -444,6 +453,21 @@ v1::Facts FactsOfAGpuNode() {
     device.set_numa_node(i % 2);
   }
   facts.set_nvidia_driver_version("535.161.08");
+  facts.mutable_slurm()->set_version("22.05.8");
+  facts.mutable_slurm()->set_slurmd_c(
+      "NodeName=c001 CPUs=224 Boards=1 SocketsPerBoard=2 CoresPerSocket=56 ThreadsPerCore=2 "
+      "RealMemory=2063000");
+  for (const char* target : {"/", "/boot/efi", "/home", "/scratch", "/run", "/dev/shm"}) {
+    v1::MountFacts& mount = *facts.add_mounts();
+    mount.set_source("/dev/nvme0n1p2");
+    mount.set_target(target);
+    mount.set_type("ext4");
+    mount.set_options("rw,relatime,errors=remount-ro");
+  }
+  facts.mutable_cgroup()->set_version(2);
+  for (const char* name : {"cpuset", "cpu", "io", "memory", "hugetlb", "pids", "rdma", "misc"})
+    facts.mutable_cgroup()->add_controllers(name);
+  facts.mutable_cgroup()->set_usable_by_slurm(true);
   return facts;
 }
 
