@@ -46,7 +46,9 @@ class SwarmAgent {
     options.pem_root_certs = swarm.options_.ca_pem;
     options.pem_cert_chain = std::move(machine.certificate_pem);
     options.pem_private_key = swarm.options_.key_pem;
-    credentials_ = grpc::SslCredentials(options);
+    channel_ = grpc::CreateCustomChannel(swarm.options_.address, grpc::SslCredentials(options),
+                                         Arguments());
+    stub_ = v1::AgentSessionService::NewStub(channel_);
   }
 
   void Connect();
@@ -67,7 +69,10 @@ class SwarmAgent {
   const std::string uuid_;
   const std::string name_;
   const std::string boot_id_;
-  std::shared_ptr<grpc::ChannelCredentials> credentials_;
+  // Kept from connection to connection, where the agent makes a new one: reading certificates
+  // and making threads is work that thousands of machines share.
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::AgentSessionService::Stub> stub_;
 
   absl::Mutex mutex_;
   absl::InsecureBitGen random_ ABSL_GUARDED_BY(mutex_);
@@ -85,19 +90,14 @@ class SwarmAgent {
   std::string last_plan_id_ ABSL_GUARDED_BY(mutex_);
 };
 
-// One connection. The swarm's thread deletes it when gRPC has let go of it: who deletes the last
-// channel waits for gRPC's threads, and must not be one of them.
+// One connection. Deletes itself when gRPC has let go of it.
 class SwarmAgent::Stream final
     : public grpc::ClientBidiReactor<v1::AgentMessage, v1::ControllerMessage> {
  public:
-  Stream(SwarmAgent& agent, uint64_t connection, const std::string& address)
-      : agent_(agent),
-        connection_(connection),
-        channel_(grpc::CreateCustomChannel(address, agent.credentials_, Arguments())),
-        stub_(v1::AgentSessionService::NewStub(channel_)) {}
+  Stream(SwarmAgent& agent, uint64_t connection) : agent_(agent), connection_(connection) {}
 
   void Start(v1::AgentMessage hello) {
-    stub_->async()->Connect(&context_, this);
+    agent_.stub_->async()->Connect(&context_, this);
     AddHold();  // writes come from other threads; taken back when reading has ended
     StartRead(&incoming_);
     StartCall();
@@ -132,15 +132,15 @@ class SwarmAgent::Stream final
     if (!queue_.empty()) StartWrite(&queue_.front());
   }
   void OnDone(const grpc::Status&) override {
+    AgentSwarm& swarm = agent_.swarm_;
     agent_.OnEnd(connection_);
-    agent_.swarm_.Bury(std::shared_ptr<Stream>(this));
+    delete this;
+    swarm.Count([](AgentSwarm::Counters& counters) { --counters.streams; });
   }
 
  private:
   SwarmAgent& agent_;
   const uint64_t connection_;
-  const std::shared_ptr<grpc::Channel> channel_;
-  const std::unique_ptr<v1::AgentSessionService::Stub> stub_;
   grpc::ClientContext context_;
   v1::ControllerMessage incoming_;
   absl::Mutex mutex_;
@@ -160,7 +160,7 @@ void SwarmAgent::Connect() {
     hello.set_last_sequence(last_plan_);
     if (!reports_.empty()) hello.set_active_plan_id(last_plan_id_);
     sent_up_to_ = 0;
-    stream = stream_ = new Stream(*this, ++connection_, swarm_.options_.address);
+    stream = stream_ = new Stream(*this, ++connection_);
     swarm_.Count([](AgentSwarm::Counters& counters) {
       ++counters.attempts;
       ++counters.streams;
@@ -323,8 +323,6 @@ void AgentSwarm::Stop() {
     mutex_.Await(absl::Condition(&are_gone));
   }
   if (timer_thread_.joinable()) timer_thread_.join();
-  absl::MutexLock lock(&mutex_);
-  buried_.clear();
 }
 
 size_t AgentSwarm::greeted() const {
@@ -361,12 +359,6 @@ void AgentSwarm::Count(std::function<void(Counters&)> change) {
   change(counters_);
 }
 
-void AgentSwarm::Bury(std::shared_ptr<void> stream) {
-  absl::MutexLock lock(&mutex_);
-  buried_.push_back(std::move(stream));
-  --counters_.streams;
-}
-
 void AgentSwarm::Wake(SwarmAgent* agent, uint64_t connection, absl::Duration wait) {
   absl::MutexLock lock(&mutex_);
   timers_.push_back({absl::Now() + wait, agent, connection});
@@ -376,12 +368,10 @@ void AgentSwarm::Wake(SwarmAgent* agent, uint64_t connection, absl::Duration wai
 void AgentSwarm::RunTimers() {
   for (;;) {
     std::vector<Timer> due;
-    std::vector<std::shared_ptr<void>> buried;
     {
       absl::MutexLock lock(&mutex_);
       mutex_.AwaitWithTimeout(absl::Condition(&is_stopping_), absl::Milliseconds(10));
       if (is_stopping_) return;
-      buried.swap(buried_);
       const absl::Time now = absl::Now();
       while (!timers_.empty() && timers_.front().due <= now) {
         std::pop_heap(timers_.begin(), timers_.end());

@@ -73,15 +73,12 @@ class AgentSwarm {
 
   void Wake(SwarmAgent* agent, uint64_t connection, absl::Duration wait);
   void RunTimers();
-  // Takes a stream that gRPC is done with.
-  void Bury(std::shared_ptr<void> stream);
   void Count(std::function<void(Counters&)> change);
 
   const Options options_;
   mutable absl::Mutex mutex_;
   Counters counters_ ABSL_GUARDED_BY(mutex_);
   std::vector<Timer> timers_ ABSL_GUARDED_BY(mutex_);  // a heap
-  std::vector<std::shared_ptr<void>> buried_ ABSL_GUARDED_BY(mutex_);
   bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::unique_ptr<SwarmAgent>> agents_;
   std::thread timer_thread_;
