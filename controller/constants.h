@@ -20,6 +20,13 @@ inline constexpr size_t kMemoryBytes = size_t{2} * 1024 * 1024 * 1024;
 inline constexpr int kThreads = 128;
 inline constexpr int kMaxStreamsPerConnection = 100;
 
+// What each connection keeps as long as it lives, idle or not: a buffer for a TLS record, one for
+// what is read next (it grows with what comes), a table of repeated headers. Agents' messages are
+// small and their headers few; with gRPC's own sizes a session takes 20 kB more.
+inline constexpr int kMaxTlsFrameBytes = 4 * 1024;
+inline constexpr int kReadChunkBytes = 1024;
+inline constexpr int kHeaderTableBytes = 512;
+
 // A peer that lost power says no goodbye: gRPC asks after this silence and gives up.
 inline constexpr absl::Duration kKeepaliveTime = absl::Seconds(30);
 inline constexpr absl::Duration kKeepaliveTimeout = absl::Seconds(15);

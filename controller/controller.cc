@@ -26,6 +26,7 @@
 #include "controller/housekeeper.h"
 #include "controller/http/package_server.h"
 #include "controller/http/packages.h"
+#include "controller/memory.h"
 #include "controller/run/playbook_compiler.h"
 #include "controller/run/run_manager.h"
 #include "controller/run/stored_inventory.h"
@@ -101,6 +102,11 @@ void SetCommonOptions(grpc::ServerBuilder& builder) {
   // A second musterd must fail to listen instead of sharing the port.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
+  // Nobody asks for gRPC's own statistics, which each connection would keep.
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
+  builder.AddChannelArgument(GRPC_ARG_TSI_MAX_FRAME_SIZE, kMaxTlsFrameBytes);
+  builder.AddChannelArgument(GRPC_ARG_TCP_READ_CHUNK_SIZE, kReadChunkBytes);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_HPACK_TABLE_SIZE_DECODER, kHeaderTableBytes);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(kKeepaliveTime));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Milliseconds(kKeepaliveTimeout));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -138,7 +144,8 @@ struct Controller::Modules {
         listeners({&session_log, &facts, &runs}),
         registry(*this->resources.store, clock, listeners),
         runs({*this->resources.store, registry, compiler, inventory, *this->resources.secrets,
-              clock, BundleLoader(*this->resources.blobs), BlobKeeper(*this->resources.blobs)}),
+              clock, BundleLoader(*this->resources.blobs), BlobKeeper(*this->resources.blobs),
+              ReturnMemory}),
         agents(registry, enrollment, this->resources.ca.certificate_pem(), *this->resources.blobs,
                [this](absl::string_view node_uuid, absl::string_view sha256) {
                  return runs.MayFetchBlob(node_uuid, sha256);

@@ -17,6 +17,7 @@
 #include "controller/flags.h"
 #include "controller/grpc_log.h"
 #include "controller/log.h"
+#include "controller/memory.h"
 #include "controller/service/credentials.h"
 
 namespace muster::controller {
@@ -74,6 +75,7 @@ absl::Status Run(const Flags& flags) {
 
 int main(int argc, char** argv) {
   using muster::controller::Flags;
+  muster::controller::KeepMemoryTogether();
   muster::controller::RequireTls13();
   const absl::StatusOr<Flags> flags =
       muster::controller::ParseFlags(absl::MakeSpan(argv + 1, static_cast<size_t>(argc - 1)));

@@ -65,6 +65,8 @@ struct RunCollaborators {
   std::function<absl::StatusOr<FileTree>(const std::string& sha256)> load_bundle;
   // Keeps a content that is too large for a plan.
   std::function<absl::Status(const std::string& sha256, const std::string& content)> put_blob;
+  // Called when work that needed much memory is over. May be empty.
+  std::function<void()> return_memory = nullptr;
 };
 
 }  // namespace muster::controller

@@ -68,6 +68,12 @@ ActiveRun* RunEngine::Find(absl::string_view run_id) {
   return it == active_.end() ? nullptr : it->second.get();
 }
 
+size_t RunEngine::active_nodes() const {
+  size_t nodes = 0;
+  for (const auto& [run_id, run] : active_) nodes += run->state.nodes().size();
+  return nodes;
+}
+
 // Everything that follows from the record: also after a restart, hence with the same bundle and
 // the same revision of the inventory.
 absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record) {

@@ -68,6 +68,8 @@ class RunEngine {
   absl::StatusOr<v1::Run> Create(const v1::CreateRunRequest& request, const RunActor& actor);
   // FailedPrecondition: it has ended already.
   absl::Status Cancel(const std::string& run_id, const RunActor& actor);
+  // Of the runs that go on.
+  size_t active_nodes() const;
   // What watchers see; may be asked without the engine.
   std::shared_ptr<const RunLogs> logs() const { return logs_; }
 

@@ -18,8 +18,8 @@ void RunEventLog::Append(v1::RunEvent event) {
     if (event.sequence() == 0) event.set_sequence(++last_sequence_);
     const auto place = std::upper_bound(
         kept_.begin(), kept_.end(), event.sequence(),
-        [](uint64_t sequence, const RunEventPtr& kept) { return sequence < kept->sequence(); });
-    kept_.insert(place, std::make_shared<const v1::RunEvent>(std::move(event)));
+        [](uint64_t sequence, const Kept& kept) { return sequence < kept.sequence; });
+    kept_.insert(place, {event.sequence(), event.SerializeAsString()});
     if (kept_.size() > kMaxKept) kept_.pop_front();
   }
   Notify();
@@ -30,7 +30,7 @@ void RunEventLog::Progress(v1::RunEvent event) {
   const auto shared = std::make_shared<const v1::RunEvent>(std::move(event));
   {
     absl::MutexLock lock(&mutex_);
-    const uint64_t newest = kept_.empty() ? 0 : kept_.back()->sequence();
+    const uint64_t newest = kept_.empty() ? 0 : kept_.back().sequence;
     for (const auto& weak : watches_) {
       const auto watch = weak.lock();
       if (watch == nullptr) continue;
@@ -49,6 +49,11 @@ void RunEventLog::End() {
     ended_ = true;
   }
   Notify();
+}
+
+size_t RunEventLog::size() const {
+  absl::MutexLock lock(&mutex_);
+  return kept_.size();
 }
 
 void RunEventLog::Notify() {
@@ -85,9 +90,13 @@ void RunLogs::Add(const std::string& run_id, std::shared_ptr<RunEventLog> log) {
 void RunLogs::End(const std::string& run_id) {
   absl::MutexLock lock(&mutex_);
   ended_.push_back(run_id);
-  if (ended_.size() <= kMaxEnded) return;
-  logs_.erase(ended_.front());
-  ended_.pop_front();
+  size_t events = 0;
+  for (const std::string& ended : ended_) events += logs_[ended]->size();
+  while (ended_.size() > 1 && (ended_.size() > kMaxEnded || events > kMaxEndedEvents)) {
+    events -= logs_[ended_.front()]->size();
+    logs_.erase(ended_.front());
+    ended_.pop_front();
+  }
 }
 
 std::shared_ptr<RunEventLog> RunLogs::Find(const std::string& run_id) const {
@@ -98,24 +107,26 @@ std::shared_ptr<RunEventLog> RunLogs::Find(const std::string& run_id) const {
 
 RunEventPtr RunWatch::Next() {
   absl::MutexLock lock(&log_->mutex_);
-  const auto next = std::upper_bound(
-      log_->kept_.begin(), log_->kept_.end(), after_,
-      [](uint64_t sequence, const RunEventPtr& kept) { return sequence < kept->sequence(); });
   // Progress that waits is older than a kept event that came after it.
   if (!progress_.empty()) {
     RunEventPtr event = progress_.front();
     progress_.pop_front();
     return event;
   }
+  const auto next = std::upper_bound(
+      log_->kept_.begin(), log_->kept_.end(), after_,
+      [](uint64_t sequence, const RunEventLog::Kept& kept) { return sequence < kept.sequence; });
   if (next == log_->kept_.end()) return nullptr;
-  after_ = (*next)->sequence();
-  return *next;
+  after_ = next->sequence;
+  auto event = std::make_shared<v1::RunEvent>();
+  event->ParseFromString(next->event);
+  return event;
 }
 
 bool RunWatch::AtEnd() {
   absl::MutexLock lock(&log_->mutex_);
   return log_->ended_ && progress_.empty() &&
-         (log_->kept_.empty() || log_->kept_.back()->sequence() <= after_);
+         (log_->kept_.empty() || log_->kept_.back().sequence <= after_);
 }
 
 void RunWatch::Cancel() {

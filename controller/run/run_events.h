@@ -43,14 +43,22 @@ class RunEventLog : public std::enable_shared_from_this<RunEventLog> {
   // `on_ready` is called, from any thread and without locks of the log, whenever Next() may have
   // something new; never after RunWatch::Cancel() has returned.
   std::shared_ptr<RunWatch> Watch(uint64_t after_sequence, std::function<void()> on_ready);
+  // How many events are kept.
+  size_t size() const;
 
  private:
   friend class RunWatch;
+  // As it travels, which is a quarter of what it takes as an object: thousands of nodes have tens
+  // of thousands of events, and few are ever watched twice.
+  struct Kept {
+    uint64_t sequence;
+    std::string event;  // a serialized v1::RunEvent
+  };
   void Notify() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   uint64_t last_sequence_ ABSL_GUARDED_BY(mutex_);
-  std::deque<RunEventPtr> kept_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Kept> kept_ ABSL_GUARDED_BY(mutex_);
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::weak_ptr<RunWatch>> watches_ ABSL_GUARDED_BY(mutex_);
 };
@@ -60,13 +68,15 @@ class RunEventLog : public std::enable_shared_from_this<RunEventLog> {
 class RunLogs {
  public:
   void Add(const std::string& run_id, std::shared_ptr<RunEventLog> log);
-  // The run has ended: its log is kept until kMaxEnded others have.
+  // The run has ended: its log is kept until kMaxEnded others have, or until later ones have
+  // kMaxEndedEvents. Then it is made from the store when somebody asks.
   void End(const std::string& run_id);
   // nullptr: of no such run.
   std::shared_ptr<RunEventLog> Find(const std::string& run_id) const;
 
  private:
   static constexpr size_t kMaxEnded = 16;
+  static constexpr size_t kMaxEndedEvents = 20'000;
 
   mutable absl::Mutex mutex_;
   std::map<std::string, std::shared_ptr<RunEventLog>> logs_ ABSL_GUARDED_BY(mutex_);

@@ -1,5 +1,6 @@
 #include "controller/run/run_manager.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -21,6 +22,8 @@ constexpr absl::Duration kTick = absl::Seconds(1);
 constexpr size_t kProgressRoom = 1000;
 // The engine is free for others after so many reports.
 constexpr size_t kReportsTogether = 512;
+// A run over so many is worth cleaning up behind.
+constexpr size_t kManyNodes = 100;
 
 }  // namespace
 
@@ -56,6 +59,7 @@ void RunManager::Stop() {
 
 void RunManager::Loop() {
   absl::Time next_tick = with_.clock.Now();
+  size_t most_nodes = 0;  // since memory was returned
   while (true) {
     std::deque<Event> events;
     {
@@ -66,8 +70,15 @@ void RunManager::Loop() {
     }
     Handle(std::move(events));
     if (with_.clock.Now() < next_tick) continue;
-    absl::MutexLock lock(&engine_mutex_);
-    engine_.Tick();
+    size_t nodes = 0;
+    {
+      absl::MutexLock lock(&engine_mutex_);
+      engine_.Tick();
+      nodes = engine_.active_nodes();
+    }
+    most_nodes = std::max(most_nodes, nodes);
+    if (nodes == 0 && std::exchange(most_nodes, 0) >= kManyNodes && with_.return_memory)
+      with_.return_memory();
     next_tick = with_.clock.Now() + kTick;
   }
 }
@@ -113,6 +124,7 @@ void RunManager::CompileLoop() {
       engine_.OnPlans(std::move(batch));
       return !IsStopping();
     });
+    if (work.nodes.size() >= kManyNodes && with_.return_memory) with_.return_memory();
   }
 }
 

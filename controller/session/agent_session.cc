@@ -33,8 +33,7 @@ AgentSession::AgentSession(SessionRegistry& registry, grpc::CallbackServerContex
 
 grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage>* AgentSession::Begin(
     SessionRegistry& registry, grpc::CallbackServerContext* context, std::string node_uuid) {
-  std::shared_ptr<AgentSession> session(
-      new AgentSession(registry, context, std::move(node_uuid)));
+  std::shared_ptr<AgentSession> session(new AgentSession(registry, context, std::move(node_uuid)));
   AgentSession* raw = session.get();
   raw->self_ = session;
   registry.Add(std::move(session));
@@ -53,8 +52,8 @@ absl::Status AgentSession::Send(const v1::ControllerMessage& message) {
   if (is_finished_ || closing_.has_value())
     return absl::UnavailableError("the node's session is ending");
   if (queue_.size() >= kMaxQueuedMessages || queued_bytes_ + bytes > kMaxQueuedBytes)
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the node does not read: ", queue_.size(), " messages (", queued_bytes_, " bytes) wait"));
+    return absl::ResourceExhaustedError(absl::StrCat("the node does not read: ", queue_.size(),
+                                                     " messages (", queued_bytes_, " bytes) wait"));
   queue_.push_back(message);
   queued_bytes_ += bytes;
   if (queue_.size() == 1) StartWrite(&queue_.front());
@@ -94,7 +93,13 @@ void AgentSession::OnReadDone(bool ok) {
     Close(handled);
     return;
   }
-  incoming_.Clear();
+  // Clear() alone keeps the parts of a large message, facts above all, for the next one: a fifth of
+  // what a session takes.
+  if (incoming_.has_heartbeat()) {
+    incoming_.Clear();
+  } else {
+    incoming_ = v1::AgentMessage();
+  }
   absl::MutexLock lock(&mutex_);
   if (!is_finished_ && !closing_.has_value()) StartRead(&incoming_);
 }
