@@ -14,6 +14,9 @@ namespace muster::controller::playbook {
 namespace {
 
 constexpr size_t kMaxSteps = 10000;  // of a plan
+// What a template file may spend more for each node of the cluster: a gres.conf has a line for each
+// GPU of each node.
+constexpr size_t kStepsPerNode = 5000;
 // Contents above this travel as blobs, so that a plan stays small.
 constexpr size_t kMaxInline = 64 << 10;
 // Smaller ones too when many nodes share them, or when a plan holds this much already.
@@ -332,7 +335,9 @@ absl::StatusOr<std::shared_ptr<const Content>> PlanBuilder::FindContent(const No
     const auto cached = cache_.find(*key);
     if (cached != cache_.end()) return cached->second;
   }
-  ASSIGN_OR_RETURN(tmpl::Rendered rendered, found->second.Render(names));
+  tmpl::Limits limits;
+  limits.max_steps += kStepsPerNode * node_.play().inventory().nodes().size();
+  ASSIGN_OR_RETURN(tmpl::Rendered rendered, found->second.Render(names, limits));
   auto content = std::make_shared<Content>();
   content->text = std::make_shared<const std::string>(std::move(rendered.text));
   content->is_shared = key.has_value();
