@@ -1,6 +1,7 @@
 #include "agent/resources/archive.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -140,6 +141,12 @@ class Archive final : public Resource {
         absl::StrCat(beside ? (slash == 0 ? "" : parent) : path, "/", temporary_name_);
     RETURN_IF_ERROR(context_.files.Remove(temporary, /*recursive=*/true));
     RETURN_IF_ERROR(context_.files.MakeDirectory(temporary, 0700));
+    // In a folder that all may write to, somebody may have been quicker.
+    ASSIGN_OR_RETURN(const std::optional<sys::FileStat> made, context_.files.Stat(temporary));
+    if (!made.has_value() || made->type != sys::FileType::kDirectory || made->uid != ::geteuid() ||
+        made->mode != 0700)
+      return absl::FailedPreconditionError(
+          absl::StrCat(temporary, " was made by somebody else; unpack where only root may write"));
     return temporary;
   }
 

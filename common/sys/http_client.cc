@@ -294,6 +294,8 @@ absl::Status Transfer::Outcome(CURLcode code) {
     }
   }
   std::string reason = *reason_ == '\0' ? curl_easy_strerror(code) : reason_;
+  // A proxy that cannot be read is quoted whole.
+  if (absl::StrContains(reason, '@')) reason = curl_easy_strerror(code);
   for (const std::string& url : {download_.url, download_.proxy})
     for (const std::string& secret : UrlSecrets(url))
       if (absl::StrContains(reason, secret)) reason = curl_easy_strerror(code);
