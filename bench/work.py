@@ -176,7 +176,7 @@ def write_cfengine(folder):
         write(folder / f"templates/{name_of(path)}.mustache", text)
         add("files", path, ("create", '"true"'), ("template_method", '"mustache"'),
             ("edit_template", f"\"$(this.promise_dirname)/templates/{name_of(path)}.mustache\""),
-            ("template_data", "@(values)"), ("perms", "mode_of(\"644\")"))
+            ("template_data", "@(values)"), ("edit_defaults", "no_copies"), ("perms", "mode_of(\"644\")"))
     for path, target in LINKS.items():
         add("files", path, ("link_from", f"link_to(\"{target}\")"))
     for name, uid in USERS.items():
@@ -200,6 +200,7 @@ def write_cfengine(folder):
     text += "}\n"
     text += ("body perms mode_of(mode)\n{\n    mode => \"$(mode)\";\n"
              "    owners => { \"root\" };\n    rxdirs => \"false\";\n}\n")
+    text += "body edit_defaults no_copies\n{\n    edit_backup => \"false\";\n}\n"
     text += ("body link_from link_to(target)\n{\n    source => \"$(target)\";\n"
              "    link_type => \"symlink\";\n    when_no_source => \"force\";\n}\n")
     text += ("body package_module apt_get\n{\n    query_installed_ifelapsed => \"0\";\n"
