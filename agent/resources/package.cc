@@ -1,6 +1,7 @@
 #include "agent/resources/package.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -92,7 +93,7 @@ class Package final : public Resource {
     const bool any_other_version = std::any_of(
         names.begin(), names.end(), [&](const auto& name) { return HasOtherVersion(found[name]); });
     if (any_other_version) {
-      ASSIGN_OR_RETURN(found, context_.packages.Query(names, /*with_candidates=*/true));
+      ASSIGN_OR_RETURN(found, QueryLists(names));
     }
     std::vector<Change> changes;
     for (const std::string& name : names) {
@@ -129,14 +130,25 @@ class Package final : public Resource {
            !(status.installed && VersionMatches(status.version, spec_.version()));
   }
 
+  // Lists that cannot be read are fetched anew; what then is wrong with them names its repository.
+  absl::StatusOr<std::map<std::string, PackageStatus>> QueryLists(
+      const std::vector<std::string>& names) {
+    auto found = context_.packages.Query(names, /*with_candidates=*/true);
+    if (found.ok()) return found;
+    RETURN_IF_ERROR(context_.packages.Update(absl::ZeroDuration(), {}));
+    return context_.packages.Query(names, /*with_candidates=*/true);
+  }
+
   // Adds to own_ what is to be done about `name`.
   absl::StatusOr<std::optional<Change>> Compare(const std::string& name,
                                                 const PackageStatus& status) {
     const std::string field = absl::StrCat("package ", name);
-    const std::string before = status.installed ? status.version : "absent";
+    const std::string before = status.installed   ? status.version
+                               : status.half_done ? "half installed"
+                                                  : "absent";
     if (spec_.state() == v1::PACKAGE_STATE_ABSENT) {
       const bool purge = spec_.purge() && status.configuration_left;
-      if (!status.installed && !purge) return std::nullopt;
+      if (!status.installed && !status.half_done && !purge) return std::nullopt;
       own_.remove.push_back(name);
       return Change{field, purge ? "configuration files" : before,
                     spec_.purge() ? "purged" : "absent"};
@@ -172,7 +184,7 @@ class Package final : public Resource {
     std::string version = matching(status);
     if (version.empty() && !status.available.empty()) {
       RETURN_IF_ERROR(context_.packages.Update(kMissingMaxAge, {}));
-      ASSIGN_OR_RETURN(auto again, context_.packages.Query({name}, /*with_candidates=*/true));
+      ASSIGN_OR_RETURN(auto again, QueryLists({name}));
       status = again[name];
       version = matching(status);
     }

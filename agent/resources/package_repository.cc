@@ -127,9 +127,10 @@ class PackageRepository final : public Resource {
     // Back to what was there: every later use of apt-get would fail on this source, and the next
     // run would find nothing to do here.
     for (const size_t i : kSourceFirst) RETURN_IF_ERROR(Put(files_[i].path, before[i]));
-    return Annotate(status,
-                    absl::StrCat("package repository '", spec_.name(), "' (",
-                                 absl::StrJoin(spec_.uris(), " "), ") was put back as it was"));
+    return absl::Status(
+        status.code(),
+        absl::StrCat("package repository '", spec_.name(), "' (", absl::StrJoin(spec_.uris(), " "),
+                     "): ", status.message(), "\nit was put back as it was"));
   }
 
  private:

@@ -52,6 +52,8 @@ constexpr HintRow kHints[] = {
     {"unexpected size", kLies},
     {"GPG error", kKey},
     {"is not signed", kKey},
+    {"changed its '",
+     "where its owner means that, run `apt-get update --allow-releaseinfo-change` on the node"},
     {"is not valid yet", "is the node's clock right?"},
     {"Release file", "is its mirror up to date, and the node's clock right?"},
     {"resolv", kReach},
@@ -227,6 +229,7 @@ std::string AptFailure::Describe() const {
   std::string text =
       absl::StrJoin(causes.begin(), causes.begin() + static_cast<std::ptrdiff_t>(shown), "\n");
   if (shown < causes.size()) absl::StrAppend(&text, "\n… and ", causes.size() - shown, " more");
+  if (absl::EndsWith(text, ".")) text.pop_back();
   if (!hint.empty()) absl::StrAppend(&text, "; ", hint);
   if (!said.empty()) absl::StrAppend(&text, "\n", absl::StrJoin(said, "\n"));
   return text;

@@ -123,6 +123,7 @@ absl::StatusOr<std::map<std::string, PackageStatus>> AptPackageManager::Query(
     const std::string version = status->InstalledVersion(name);
     found[name] = {.installed = !version.empty(),
                    .provided = status->IsProvided(name),
+                   .half_done = version.empty() && absl::c_linear_search(status->half_done(), name),
                    .held = status->IsHeld(name),
                    .configuration_left = status->HasConfigurationOnly(name),
                    .version = version,

@@ -17,6 +17,7 @@ namespace muster::agent {
 struct PackageStatus {
   bool installed = false;           // unpacked and configured
   bool provided = false;            // a virtual package that an installed one provides
+  bool half_done = false;           // neither: a transaction was interrupted, or its script fails
   bool held = false;                // upgrades pass it over
   bool configuration_left = false;  // removed, but its configuration files are still there
   std::string version;              // of what is installed; empty without

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -12,7 +13,9 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "agent/sys/sd_bus.h"
+#include "agent/sys/unit_files.h"
 #include "common/base/status.h"
+#include "common/sys/file_system.h"
 
 namespace muster::agent {
 namespace {
@@ -116,6 +119,24 @@ absl::StatusOr<std::string> UnitPath(sd_bus* bus, const std::string& unit) {
   return std::string(path);
 }
 
+bool HasUnreadFiles(sd_bus* bus, const std::string& path, const std::string& unit) {
+  const auto fragment = Property(bus, path, kUnitInterface, "FragmentPath");
+  BusError error;
+  char** raw = nullptr;
+  if (!fragment.ok() ||
+      sd_bus_get_property_strv(bus, internal::kService, path.c_str(), kUnitInterface, "DropInPaths",
+                               error.get(), &raw) < 0)
+    return false;  // a systemd without them
+  std::vector<std::string> drop_ins;
+  for (char** drop_in = raw; drop_in != nullptr && *drop_in != nullptr; ++drop_in) {
+    drop_ins.emplace_back(*drop_in);
+    std::free(*drop_in);
+  }
+  std::free(raw);
+  sys::RealFileSystem files;
+  return HasUnreadUnitFiles(files, unit, *fragment, drop_ins);
+}
+
 absl::StatusOr<UnitStatus> ReadStatus(sd_bus* bus, const std::string& unit) {
   ASSIGN_OR_RETURN(const std::string path, UnitPath(bus, unit));
   UnitStatus status;
@@ -133,7 +154,7 @@ absl::StatusOr<UnitStatus> ReadStatus(sd_bus* bus, const std::string& unit) {
       sd_bus_get_property_trivial(bus, internal::kService, path.c_str(), kUnitInterface,
                                   "NeedDaemonReload", error.get(), 'b', &reload);
   if (result < 0) return error.ToStatus(result, absl::StrCat("reading unit ", unit));
-  status.need_daemon_reload = reload != 0;
+  status.need_daemon_reload = reload != 0 || HasUnreadFiles(bus, path, unit);
   return status;
 }
 

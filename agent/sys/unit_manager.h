@@ -14,7 +14,7 @@ struct UnitStatus {
   std::string active_state;     // "active", "inactive", "failed", "activating", …
   std::string sub_state;        // "running", "exited", "dead", …
   std::string unit_file_state;  // "enabled", "disabled", "static", "masked", …; "" without a file
-  bool need_daemon_reload = false;  // its files changed after systemd read them
+  bool need_daemon_reload = false;  // its files changed, or came, after systemd read them
 };
 
 enum class UnitJob { kStart, kStop, kRestart, kReloadOrRestart };

@@ -19,8 +19,9 @@ class FakePackageManager final : public agent::PackageManager {
   std::map<std::string, std::string> available;            // name → version in the repositories
   std::map<std::string, std::vector<std::string>> others;  // further versions there
   std::map<std::string, std::string> installed;            // name → version on the node
-  std::set<std::string> held, configuration_left;
+  std::set<std::string> held, half_done, configuration_left;
   absl::Status update_error;
+  absl::Status lists_error;  // until the next update
 
   // Transactions as "install a b remove c", and "update".
   std::vector<std::string> log() {
@@ -31,6 +32,7 @@ class FakePackageManager final : public agent::PackageManager {
   absl::StatusOr<std::map<std::string, agent::PackageStatus>> Query(
       const std::vector<std::string>& names, bool with_candidates) override {
     absl::MutexLock lock(&mutex_);
+    if (with_candidates && !lists_error.ok()) return lists_error;
     std::map<std::string, agent::PackageStatus> found;
     for (const std::string& name : names) {
       agent::PackageStatus& status = found[name];
@@ -38,6 +40,7 @@ class FakePackageManager final : public agent::PackageManager {
         status.installed = true;
         status.version = it->second;
       }
+      status.half_done = half_done.count(name) > 0;
       status.held = held.count(name) > 0;
       status.configuration_left = configuration_left.count(name) > 0;
       if (const auto it = available.find(name); with_candidates && it != available.end()) {
@@ -76,6 +79,7 @@ class FakePackageManager final : public agent::PackageManager {
     }
     for (const std::string& name : transaction.remove) {
       installed.erase(name);
+      half_done.erase(name);
       configuration_left.insert(name);
       if (transaction.purge) configuration_left.erase(name);
     }
@@ -92,6 +96,7 @@ class FakePackageManager final : public agent::PackageManager {
   absl::Status Update(absl::Duration max_age, const agent::PackageObserver& observer) override {
     absl::MutexLock lock(&mutex_);
     log_.push_back("update");
+    if (update_error.ok()) lists_error = absl::OkStatus();
     return update_error;
   }
 

@@ -41,6 +41,15 @@ TEST_F(PackageTest, ChoosesAmongTheVersionsThatThereAre) {
   EXPECT_EQ(node_.packages.log().back(), "update") << "it looked again before it said so";
 }
 
+TEST_F(PackageTest, FetchesListsAnewThatCannotBeRead) {
+  node_.packages.lists_error = absl::InternalError("apt-cache: the cache is corrupted");
+  ExpectConverges(R"(package { names: "munge" version: "0.5.15" })", {"package munge"});
+  node_.packages.lists_error = absl::InternalError("apt-cache: the cache is corrupted");
+  node_.packages.update_error = absl::UnavailableError("http://m.example lies");
+  EXPECT_THAT(Make(R"(package { names: "slurmd" version: "22*" })")->Check(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("m.example lies")));
+}
+
 TEST_F(PackageTest, GoesBackOnlyWhenAsked) {
   node_.packages.installed["munge"] = "0.5.15";
   node_.packages.others["munge"] = {"0.5.14"};
@@ -72,6 +81,11 @@ TEST_F(PackageTest, PurgesWhatIsLeft) {
   ExpectConverges(R"(package { names: "nano" state: PACKAGE_STATE_ABSENT purge: true })",
                   {"package nano"});
   EXPECT_THAT(node_.packages.configuration_left, IsEmpty());
+}
+
+TEST_F(PackageTest, TakesAwayWhatIsHalfInstalled) {
+  node_.packages.half_done = {"slurmd"};
+  ExpectConverges(R"(package { names: "slurmd" state: PACKAGE_STATE_ABSENT })", {"package slurmd"});
 }
 
 TEST_F(PackageTest, RefusesWhatMakesNoSense) {

@@ -114,7 +114,7 @@ TEST(AptFailure, TellsTheCauseInFewWords) {
        "run again; nothing of it was installed"},
       {"The following packages will be DOWNGRADED:\n  tool\n"
        "E: Packages were downgraded and -y was used without --allow-downgrades.\n",
-       "Packages were downgraded and -y was used without --allow-downgrades.; where that is meant, "
+       "Packages were downgraded and -y was used without --allow-downgrades; where that is meant, "
        "write allow_downgrade: true"},
       {"E: one\nE: two\nE: two\nE: three\nE: four\nE: five\n",
        "one\ntwo\nthree\nfour\n… and 1 more"},

@@ -179,6 +179,8 @@ TEST_F(AptTest, RepairsAnInterruptedTransactionFirst) {
 TEST_F(AptTest, WhatCannotBeRepairedIsLeftToTheTransaction) {
   files_.AddFile(kStatusFile, Stanza("broken", "half-configured"));
   configure_result_ = Fails("dpkg: error processing package broken (--configure):\n it failed\n");
+  EXPECT_TRUE(apt_.Query({"broken"}, false).value()["broken"].half_done);
+  EXPECT_FALSE(apt_.Query({"bash"}, false).value()["bash"].half_done);
   ASSERT_OK(apt_.Apply({.remove = {"broken"}}, observer_));
   EXPECT_THAT(steps_, ElementsAre("configure", "fix", "install broken-"));
 }
