@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "agent/engine/role_run.h"
 #include "common/base/status.h"
 
@@ -48,14 +49,29 @@ absl::Status PlanContext::Record(const v1::StepResult& result, absl::string_view
 
 void PlanContext::WouldChange(const v1::Step& step) {
   absl::MutexLock lock(&mutex_);
-  if (first_would_change_.empty()) first_would_change_ = step.name();
-  if (first_would_change_.empty()) first_would_change_ = step.step_id();
+  would_change_.insert(step.step_id());
   for (const std::string& handler : step.notify()) would_be_dirty_[handler] = true;
 }
 
-std::string PlanContext::FirstWouldChange() const {
+std::string PlanContext::WouldChangeBefore(const v1::RolePlan& role) const {
+  if (plan().after_changes()) return "an earlier play";
+  // Roles side by side are no help: which of them comes first is chance.
+  std::set<std::string> before = {role.name()};
+  for (size_t known = 0; known < before.size();) {
+    known = before.size();
+    for (const v1::RolePlan& each : plan().roles()) {
+      if (before.count(each.name()) > 0) before.insert(each.needs().begin(), each.needs().end());
+    }
+  }
   absl::MutexLock lock(&mutex_);
-  return first_would_change_;
+  for (const v1::RolePlan& each : plan().roles()) {
+    if (before.count(each.name()) == 0) continue;
+    for (const v1::Step& step : each.steps()) {
+      if (would_change_.count(step.step_id()) == 0) continue;
+      return absl::StrCat("'", step.name().empty() ? step.step_id() : step.name(), "'");
+    }
+  }
+  return "";
 }
 
 bool PlanContext::IsDirty(const std::string& handler_id) const {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,8 +43,10 @@ class PlanContext {
 
   // Check mode: remembers that the step would change something, and what it would notify.
   void WouldChange(const v1::Step& step);
-  // The first step that would change something; empty: none yet.
-  std::string FirstWouldChange() const;
+  // Of the steps that certainly come before the role's next one, because they are the role's own or
+  // of a role that it needs, the first that would change something; "an earlier play" where that
+  // was it. Empty: none yet.
+  std::string WouldChangeBefore(const v1::RolePlan& role) const;
   // In the journal, or in check mode: would be.
   bool IsDirty(const std::string& handler_id) const;
 
@@ -68,7 +71,7 @@ class PlanContext {
 
   mutable absl::Mutex mutex_;
   std::map<std::string, v1::StepStatus> outcomes_ ABSL_GUARDED_BY(mutex_);
-  std::string first_would_change_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> would_change_ ABSL_GUARDED_BY(mutex_);  // step ids
   std::map<std::string, bool> would_be_dirty_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -11,10 +11,23 @@ namespace {
 constexpr char kSecret[] = "[secret]";
 constexpr size_t kMaxValueBytes = 4096;
 constexpr size_t kMaxMessageBytes = 8192;
+constexpr size_t kMaxResourceBytes = 1024;
 
 bool ErrorMayHoldOutput(const v1::Step& step) {
   return step.has_command() || (step.has_file() && !step.file().validate().empty()) ||
          (step.has_line() && !step.line().validate().empty());
+}
+
+// "mode 0644 -> 0600, owner"; values only where they are short and no secret.
+std::string Listed(const v1::Step& step, const std::vector<Change>& changes) {
+  std::string list;
+  for (const Change& change : changes) {
+    absl::StrAppend(&list, list.empty() ? "" : ", ", change.field);
+    if (!step.sensitive() && change.before.size() + change.after.size() < 200) {
+      absl::StrAppend(&list, " ", change.before, " -> ", change.after);
+    }
+  }
+  return list;
 }
 
 // What a secret can never be in, and an administrator wants to see all the same.
@@ -82,15 +95,20 @@ std::string ReportedError(const v1::Step& step, const absl::Status& status) {
 
 absl::Status NotConverged(const v1::Step& step, const Resource& resource,
                           const std::vector<Change>& left) {
-  std::string list;
-  for (const Change& change : left) {
-    absl::StrAppend(&list, list.empty() ? "" : ", ", change.field);
-    if (!step.sensitive() && change.before.size() + change.after.size() < 200) {
-      absl::StrAppend(&list, " ", change.before, " -> ", change.after);
-    }
-  }
   return absl::InternalError(
-      absl::StrCat(resource.Id(), " did not converge; left: ", list));
+      absl::StrCat(resource.Id(), " did not converge; left: ", Listed(step, left)));
+}
+
+absl::Status NotAsPlanned(const v1::Step& step, const Resource& resource,
+                          const std::vector<Change>& found) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      ReportedResource(step, resource), " is not as the plan file has it, unchanged: ",
+      Listed(step, found), "; nothing was done here. Make a new plan with `muster plan`"));
+}
+
+std::string ReportedResource(const v1::Step& step, const Resource& resource) {
+  if (step.sensitive() && step.has_command()) return "command[secret]";
+  return ValidUtf8(resource.Id(), kMaxResourceBytes);
 }
 
 void OutputTail::Append(absl::string_view text) {

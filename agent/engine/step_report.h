@@ -14,8 +14,8 @@ namespace muster::agent {
 inline constexpr size_t kMaxOutputBytes = size_t{64} << 10;
 inline constexpr size_t kMaxDiffBytes = size_t{64} << 10;
 
-// At most about `limit` bytes of `text`, with U+FFFD for what is not UTF-8: protobuf strings must be
-// UTF-8, what programs print need not be.
+// At most about `limit` bytes of `text`, with U+FFFD for what is not UTF-8: protobuf strings must
+// be UTF-8, what programs print need not be.
 std::string ValidUtf8(absl::string_view text, size_t limit);
 
 // The changes as they are reported: values of sensitive steps are "[secret]", diffs are bounded.
@@ -29,6 +29,13 @@ std::string ReportedError(const v1::Step& step, const absl::Status& status);
 // "resource[x] did not converge; left: mode 0644 -> 0600".
 absl::Status NotConverged(const v1::Step& step, const Resource& resource,
                           const std::vector<Change>& left);
+
+// Of a step that the plan file has as unchanged: what it would change all the same, and what to do.
+absl::Status NotAsPlanned(const v1::Step& step, const Resource& resource,
+                          const std::vector<Change>& found);
+
+// What the step is about; a command that holds a secret is not told.
+std::string ReportedResource(const v1::Step& step, const Resource& resource);
 
 // The end of a text that grows: at most kMaxOutputBytes, cut at a line where there is one.
 class OutputTail {

@@ -63,7 +63,7 @@ class StepRun {
   absl::Status Settle(const Member& member, v1::StepStatus status, const absl::Status& error,
                       std::string output);
   absl::Status SettleInSync(const Member& member);
-  absl::Status SettleCheckMode(const Member& member, const absl::Status& checked);
+  absl::Status SettleCheckMode(Member& member, const absl::Status& checked);
   absl::StatusOr<bool> Apply(std::vector<Member> go);
   void Absorb(const std::vector<const v1::Step*>& steps, std::vector<Member>& go);
 
@@ -96,6 +96,7 @@ absl::Status StepRun::Settle(const Member& member, v1::StepStatus status,
     }
   }
   if (!error.ok()) result.set_message(ReportedError(step, error));
+  if (member.resource != nullptr) result.set_resource(ReportedResource(step, *member.resource));
   if (!step.sensitive()) result.set_output(std::move(output));
   *result.mutable_started_at() = ToTimestamp(member.started);
   *result.mutable_elapsed() = ToProtoDuration(
@@ -116,20 +117,17 @@ absl::Status StepRun::SettleInSync(const Member& member) {
                 "");
 }
 
-absl::Status StepRun::SettleCheckMode(const Member& member, const absl::Status& checked) {
-  if (checked.ok()) {
-    context_.WouldChange(*member.step);
-    return Settle(member, v1::STEP_STATUS_CHANGED, absl::OkStatus(), "");
+absl::Status StepRun::SettleCheckMode(Member& member, const absl::Status& checked) {
+  if (!checked.ok()) {
+    const std::string after = context_.WouldChangeBefore(role_);
+    if (!absl::IsFailedPrecondition(checked) || after.empty()) {
+      return Settle(member, v1::STEP_STATUS_FAILED, checked, "");
+    }
+    // What is missing may be what an earlier step would have brought.
+    member.found = {{.field = "state", .after = absl::StrCat("will change (after ", after, ")")}};
   }
-  const std::string after = context_.FirstWouldChange();
-  if (!absl::IsFailedPrecondition(checked) || after.empty()) {
-    return Settle(member, v1::STEP_STATUS_FAILED, checked, "");
-  }
-  // What is missing may be what an earlier step would have brought.
-  Member presumed{.step = member.step, .started = member.started};
-  presumed.found = {{.field = "state", .after = absl::StrCat("will change (after '", after, "')")}};
   context_.WouldChange(*member.step);
-  return Settle(presumed, v1::STEP_STATUS_CHANGED, absl::OkStatus(), "");
+  return Settle(member, v1::STEP_STATUS_CHANGED, absl::OkStatus(), "");
 }
 
 void StepRun::Absorb(const std::vector<const v1::Step*>& steps, std::vector<Member>& go) {
@@ -144,6 +142,7 @@ void StepRun::Absorb(const std::vector<const v1::Step*>& steps, std::vector<Memb
     if (!Look(step, next).ok()) return;
     // In sync: its turn comes after the transaction, which may change that.
     if (next.found.empty()) continue;
+    if (step.expect_unchanged()) return;
     if (!go.front().resource->Absorb(*next.resource)) return;
     go.push_back(std::move(next));
   }
@@ -162,6 +161,11 @@ absl::StatusOr<bool> StepRun::Run(const std::vector<const v1::Step*>& steps) {
   }
   if (!checked.ok()) {
     RETURN_IF_ERROR(Settle(first, v1::STEP_STATUS_FAILED, checked, ""));
+    return true;
+  }
+  if (steps[0]->expect_unchanged()) {
+    RETURN_IF_ERROR(Settle(first, v1::STEP_STATUS_FAILED,
+                           NotAsPlanned(*steps[0], *first.resource, first.found), ""));
     return true;
   }
   std::vector<Member> go;

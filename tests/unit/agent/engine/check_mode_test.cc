@@ -36,6 +36,55 @@ TEST_F(EngineTest, CheckModeForeseesWhatAnEarlierStepWouldBring) {
   EXPECT_EQ(result.changes(0).after(), "will change (after 'p/munge')");
 }
 
+TEST_F(EngineTest, CheckModeForeseesWhatAnEarlierPlayWouldBring) {
+  node_.requires_key["file[/b]"] = "munge";
+  v1::Plan plan = CheckOnly(MakePlan(1, {Role("q", {File("q/b", "/b", "1")})}));
+  plan.set_after_changes(true);
+  EXPECT_TRUE(Run(plan).succeeded());
+  const v1::StepResult result = Results(plan.plan_id())["q/b"];
+  EXPECT_EQ(result.resource(), "file[/b]");
+  ASSERT_EQ(result.changes_size(), 1);
+  EXPECT_EQ(result.changes(0).after(), "will change (after an earlier play)");
+}
+
+TEST_F(EngineTest, CheckModeDoesNotRelyOnARoleThatMayComeLater) {
+  node_.requires_key["file[/b]"] = "munge";
+  const v1::Plan plan = CheckOnly(MakePlan(
+      1, {Role("p", {Package("p/munge", {"munge"})}), Role("q", {File("q/b", "/b", "1")})}));
+  EXPECT_FALSE(Run(plan).succeeded());
+  EXPECT_EQ(StatusOf(plan, "q/b"), v1::STEP_STATUS_FAILED);
+}
+
+TEST_F(EngineTest, StepThatWasPlannedUnchangedFailsBeforeItActs) {
+  node_.Set("/a", "1");
+  v1::Step kept = File("r/a", "/a", "1", {"r/handler/h"}), moved = File("r/b", "/b", "1");
+  v1::Step planned = File("r/c", "/c", "1");
+  kept.set_expect_unchanged(true);
+  moved.set_expect_unchanged(true);
+  const v1::Plan plan =
+      MakePlan(1, {Role("r", {kept, planned, moved}, {}, {Command("r/handler/h", "h")})});
+  EXPECT_FALSE(Run(plan).succeeded());
+  auto results = Results(plan.plan_id());
+  EXPECT_EQ(results["r/a"].status(), v1::STEP_STATUS_OK);
+  EXPECT_EQ(results["r/c"].status(), v1::STEP_STATUS_CHANGED);
+  EXPECT_EQ(results["r/b"].status(), v1::STEP_STATUS_FAILED);
+  EXPECT_THAT(results["r/b"].message(),
+              ::testing::HasSubstr("file[/b] is not as the plan file has it, unchanged: "));
+  EXPECT_EQ(results["r/b"].changes_size(), 1);
+  EXPECT_EQ(node_.state().count("/b"), 0u);
+  EXPECT_EQ(node_.applies, 1);
+}
+
+TEST_F(EngineTest, StepThatWasPlannedUnchangedJoinsNoTransaction) {
+  v1::Step planned = Package("r/a", {"a"}), moved = Package("r/b", {"b"});
+  moved.set_expect_unchanged(true);
+  const v1::Plan plan = MakePlan(1, {Role("r", {planned, moved})});
+  EXPECT_FALSE(Run(plan).succeeded());
+  EXPECT_EQ(StatusOf(plan, "r/a"), v1::STEP_STATUS_CHANGED);
+  EXPECT_EQ(StatusOf(plan, "r/b"), v1::STEP_STATUS_FAILED);
+  EXPECT_EQ(node_.state().count("b"), 0u);
+}
+
 TEST_F(EngineTest, CheckModeFailsWhereNothingWouldBringWhatIsMissing) {
   node_.requires_key["file[/b]"] = "munge";
   const v1::Plan plan = CheckOnly(MakePlan(1, {Role("q", {File("q/b", "/b", "1")})}));
