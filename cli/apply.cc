@@ -1,17 +1,19 @@
 // muster apply: one playbook over many nodes.
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "cli/connection.h"
+#include "cli/plan_apply.h"
+#include "cli/plan_check.h"
 #include "cli/run_watcher.h"
 #include "cli/site_bundle.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "common/base/status.h"
+#include "common/sys/file_system.h"
+#include "common/value/plan_file.h"
 #include "muster/v1/run.grpc.pb.h"
 
 namespace muster::cli {
@@ -24,19 +26,6 @@ struct ApplyOptions {
   WatchOptions watch;
 };
 
-// "name=value": JSON where the value reads as JSON, text otherwise.
-absl::Status AddExtraVar(const std::string& assignment, v1::CreateRunRequest& request) {
-  const std::pair<std::string, std::string> parts =
-      absl::StrSplit(assignment, absl::MaxSplits('=', 1));
-  if (parts.first.empty() || assignment.find('=') == std::string::npos)
-    return absl::InvalidArgumentError(
-        absl::StrCat("-e ", assignment, ": expected name=value, such as -e ntp=10.0.0.1"));
-  const auto json = nlohmann::json::parse(parts.second, nullptr, false);
-  (*request.mutable_extra_vars())[parts.first] =
-      json.is_discarded() ? nlohmann::json(parts.second).dump() : parts.second;
-  return absl::OkStatus();
-}
-
 absl::Status AskFirst(const ApplyOptions& options) {
   if (options.yes || options.check) return absl::OkStatus();
   if (!CanAsk())
@@ -48,7 +37,29 @@ absl::Status AskFirst(const ApplyOptions& options) {
   return absl::CancelledError("nothing was applied");
 }
 
+// What a plan file has decided already cannot be said again.
+absl::StatusOr<int> ApplyFile(Context& context, const ApplyOptions& options,
+                              const std::string& text) {
+  if (!options.tags.empty() || !options.extra_vars.empty())
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.playbook,
+                     " is a plan file, which says tags and variables itself; make another plan "
+                     "for others"));
+  return ApplyPlanFile(context,
+                       {.path = options.playbook,
+                        .limit = options.limit,
+                        .check = options.check,
+                        .diff = options.diff,
+                        .yes = options.yes,
+                        .detach = options.detach,
+                        .watch = options.watch},
+                       text);
+}
+
 absl::StatusOr<int> Apply(Context& context, const ApplyOptions& options) {
+  sys::RealFileSystem files;
+  const absl::StatusOr<std::string> text = files.Read(options.playbook);
+  if (text.ok() && LooksLikePlanFile(*text)) return ApplyFile(context, options, *text);
   v1::CreateRunRequest request;
   request.set_limit(options.limit);
   for (const std::string& tag : options.tags) request.add_tags(tag);
@@ -64,8 +75,7 @@ absl::StatusOr<int> Apply(Context& context, const ApplyOptions& options) {
   request.set_playbook(bundle.playbook);
   v1::RunService::Stub stub(connection->channel());
   v1::CreateRunResponse response;
-  RETURN_IF_ERROR(
-      Call(*connection, stub, &v1::RunService::Stub::CreateRun, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &v1::RunService::Stub::CreateRun, request, &response));
   const std::string& run_id = response.run().run_id();
   if (options.detach) {
     std::cout << run_id << "\n";
@@ -79,11 +89,14 @@ absl::StatusOr<int> Apply(Context& context, const ApplyOptions& options) {
 }  // namespace
 
 void AddApply(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("apply", "Apply a playbook to the nodes it names");
+  CLI::App* command =
+      app.add_subcommand("apply", "Apply a playbook to the nodes it names, or a plan file");
   auto options = std::make_shared<ApplyOptions>();
-  command->add_option("playbook", options->playbook, "Such as playbooks/site.yaml")
+  command
+      ->add_option("playbook", options->playbook,
+                   "Such as playbooks/site.yaml; or a file that `muster plan -o` wrote")
       ->required()
-      ->type_name("PLAYBOOK");
+      ->type_name("PLAYBOOK|FILE");
   command
       ->add_option("-l,--limit", options->limit,
                    "Only these nodes: host list, groups, globs, !exclusions")
@@ -92,14 +105,14 @@ void AddApply(CLI::App& app, Context& context) {
       ->delimiter(',')
       ->type_name("TAG");
   command->add_flag("-C,--check", options->check, "Change nothing; say what would change");
-  command->add_flag("-D,--diff", options->diff, "Show what changes: differences of files, values of all else");
+  command->add_flag("-D,--diff", options->diff,
+                    "Show what changes: differences of files, values of all else");
   command->add_option("-e,--extra-vars", options->extra_vars, "name=value; outranks all else")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   command->add_flag("-y,--yes", options->yes, "Do not ask");
   command->add_flag("-d,--detach", options->detach, "Print the run's id and do not wait");
-  command->add_flag("-v,--verbose", options->watch.verbose,
-                    "Also steps that were ok or skipped");
+  command->add_flag("-v,--verbose", options->watch.verbose, "Also steps that were ok or skipped");
   command->add_flag("--detailed-exitcode", options->watch.detailed_exit_code,
                     "Exit with 2 when something changed");
   command->footer(

@@ -1,5 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -7,6 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/context.h"
+#include "cli/output.h"
+#include "cli/usage_hint.h"
 #include "cli/verbs.h"
 #include "common/base/clock.h"
 #include "common/base/nearest_word.h"
@@ -17,8 +18,8 @@ namespace {
 
 // In the order of --help.
 constexpr void (*kNouns[])(CLI::App&, Context&) = {
-    AddInit, AddStatus, AddInventory, AddToken, AddNode, AddApply,
-    AddRun,  AddSecret, AddUser,      AddAudit, AddHelp, AddCompletion,
+    AddInit, AddStatus,  AddInventory, AddToken, AddNode,  AddPlan, AddApply,
+    AddRun,  AddExplain, AddSecret,    AddUser,  AddAudit, AddHelp, AddCompletion,
 };
 
 // The verb that the command line leads to.
@@ -42,19 +43,7 @@ void FinishHelp(CLI::App& app, const std::string& inherited) {
 // One line instead of CLI11's two, with the nearest option where one was mistyped.
 void PrintUsageError(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   const CLI::App* command = ParsedCommand(app);
-  std::string hint;
-  if (error.get_name() == "ExtrasError") {
-    std::vector<std::string> known;
-    for (const CLI::App* at = command; at != nullptr; at = at->get_parent())
-      for (const CLI::Option* option : at->get_options())
-        for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-    for (int i = 1; i < argc && hint.empty(); ++i) {
-      const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
-      if (word.size() > 2 && word.compare(0, 2, "--") == 0 &&
-          std::find(known.begin(), known.end(), word) == known.end())
-        hint = DidYouMean(word, known);
-    }
-  }
+  const std::string hint = OptionHint(*command, {argv + 1, argv + argc});
   std::string path = command->get_name();
   for (const CLI::App* at = command->get_parent(); at != nullptr; at = at->get_parent())
     path = at->get_name() + " " + path;
@@ -105,9 +94,7 @@ int Main(int argc, char** argv) {
   app.add_option_function<std::string>(
          "-o,--output",
          [&context](const std::string& name) {
-           context.output = name == "json"   ? OutputFormat::kJson
-                            : name == "yaml" ? OutputFormat::kYaml
-                                             : OutputFormat::kTable;
+           context.output = ParseOutputFormat(name).value_or(OutputFormat::kTable);
          },
          "table, json or yaml")
       ->type_name("FORMAT")

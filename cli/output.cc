@@ -31,6 +31,13 @@ std::string Table::ToString() const {
   return text;
 }
 
+std::optional<OutputFormat> ParseOutputFormat(absl::string_view name) {
+  if (name == "table") return OutputFormat::kTable;
+  if (name == "json") return OutputFormat::kJson;
+  if (name == "yaml") return OutputFormat::kYaml;
+  return std::nullopt;
+}
+
 std::string Format(const nlohmann::ordered_json& value, OutputFormat format) {
   if (format == OutputFormat::kYaml) return ToYaml(value);
   return value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ class Table {
 
 // `value` as indented JSON or as YAML, with a final newline. REQUIRES: format is not kTable.
 std::string Format(const nlohmann::ordered_json& value, OutputFormat format);
+
+// The format of that name.
+std::optional<OutputFormat> ParseOutputFormat(absl::string_view name);
 
 // The YAML of a JSON value: block style, strings quoted only where YAML needs it.
 std::string ToYaml(const nlohmann::ordered_json& value);

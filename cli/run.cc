@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
+#include "cli/failure_report.h"
 #include "cli/run_report.h"
 #include "cli/run_watcher.h"
 #include "cli/show.h"
@@ -17,6 +18,9 @@ namespace muster::cli {
 namespace {
 
 using Stub = v1::RunService::Stub;
+
+// Of what each failure printed, where several nodes are shown.
+constexpr size_t kOutputLines = 40;
 
 const char* StateWord(v1::RunState state) {
   switch (state) {
@@ -61,27 +65,48 @@ struct ShowOptions {
   bool failed = false, steps = false;
 };
 
+// Page by page; a table is printed so too, JSON needs the whole.
+absl::StatusOr<int> ShowSteps(Context& context, Connection& connection,
+                              const ShowOptions& options) {
+  Stub stub(connection.channel());
+  v1::ListStepResultsRequest request;
+  request.set_run_id(options.run_id);
+  request.set_node(options.node);
+  request.set_failed_only(options.failed);
+  const bool as_table = context.output == OutputFormat::kTable;
+  const bool fold = as_table && options.failed && options.node.empty();
+  FailureReport failures(kOutputLines);
+  v1::ListStepResultsResponse all;
+  bool any = false;
+  do {
+    v1::ListStepResultsResponse page;
+    RETURN_IF_ERROR(Call(connection, stub, &Stub::ListStepResults, request, &page));
+    any |= page.results_size() > 0;
+    request.set_after_sequence(page.next_after_sequence());
+    if (!as_table) {
+      all.mutable_results()->MergeFrom(page.results());
+      continue;
+    }
+    for (const v1::NodeStepResult& result : page.results()) {
+      if (fold) {
+        failures.Add(result);
+        continue;
+      }
+      v1::RunEvent event;
+      event.set_node(result.node());
+      *event.mutable_step() = result.result();
+      std::cout << RenderEventLine(event, {.quiet_steps = true, .values = true, .output = true});
+    }
+  } while (request.after_sequence() > 0);
+  Show(context, all, [&] { return any ? failures.Render() : std::string("no such steps\n"); });
+  return kExitClean;
+}
+
 absl::StatusOr<int> ShowRun(Context& context, const ShowOptions& options) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   Stub stub(connection->channel());
   if (options.steps || options.failed || !options.node.empty()) {
-    v1::ListStepResultsRequest request;
-    request.set_run_id(options.run_id);
-    request.set_node(options.node);
-    request.set_failed_only(options.failed);
-    v1::ListStepResultsResponse response;
-    RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListStepResults, request, &response));
-    Show(context, response, [&] {
-      std::string text;
-      for (const v1::NodeStepResult& result : response.results()) {
-        v1::RunEvent event;
-        event.set_node(result.node());
-        *event.mutable_step() = result.result();
-        text += RenderEventLine(event, {.quiet_steps = true, .values = true, .output = true});
-      }
-      return text.empty() ? std::string("no such steps\n") : text;
-    });
-    return kExitClean;
+    return ShowSteps(context, *connection, options);
   }
   v1::GetRunRequest request;
   request.set_run_id(options.run_id);

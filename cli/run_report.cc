@@ -4,11 +4,13 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "cli/output.h"
+#include "cli/plain_text.h"
 #include "common/base/hostlist.h"
 #include "muster/v1/run.pb.h"
 
@@ -25,14 +27,6 @@ std::string Fit(const std::string& line, int columns) {
     if (++seen > columns) return line.substr(0, i);
   }
   return line;
-}
-
-// What a node printed must not steer the terminal: control characters become spaces.
-std::string Tame(absl::string_view text) {
-  std::string tame(text);
-  for (char& c : tame)
-    if (absl::ascii_iscntrl(static_cast<unsigned char>(c)) && c != '\n' && c != '\t') c = ' ';
-  return tame;
 }
 
 std::string Bar(uint32_t done, uint32_t total) {
@@ -79,33 +73,6 @@ const char* StatusWord(v1::StepStatus status) {
   }
 }
 
-std::string Indent(absl::string_view text) {
-  std::string out;
-  for (absl::string_view line : absl::StrSplit(absl::StripTrailingAsciiWhitespace(text), '\n'))
-    absl::StrAppend(&out, "    ", Tame(line), "\n");
-  return out;
-}
-
-std::string StepLines(const std::string& node, const v1::StepResult& step, EventDetail detail) {
-  const bool quiet =
-      step.status() == v1::STEP_STATUS_OK || step.status() == v1::STEP_STATUS_SKIPPED;
-  if (quiet && !detail.quiet_steps) return "";
-  std::string text = absl::StrFormat("%s: %-7s %s: %s%s\n", node, StatusWord(step.status()),
-                                     step.role(), step.name(), step.handler() ? " (handler)" : "");
-  if (!step.message().empty()) absl::StrAppend(&text, Indent(step.message()));
-  for (const v1::Change& change : step.changes()) {
-    if (!change.diff().empty()) {
-      absl::StrAppend(&text, Indent(change.diff()));
-    } else if (detail.values) {
-      absl::StrAppend(&text, "    ", change.field(), ": ", change.before(), " -> ", change.after(),
-                      "\n");
-    }
-  }
-  if (detail.output && step.status() == v1::STEP_STATUS_FAILED && !step.output().empty())
-    absl::StrAppend(&text, Indent(step.output()));
-  return text;
-}
-
 std::string TotalsLine(const std::string& name, size_t width, const NodeView& totals,
                        uint32_t unreachable) {
   return absl::StrFormat("%-*s  ok=%-4d changed=%-4d failed=%-4d skipped=%-4d unreachable=%d\n",
@@ -150,21 +117,41 @@ std::vector<std::string> RenderScreen(const RunView& view, ScreenSize size, absl
   return lines;
 }
 
+std::string RenderStep(const v1::StepResult& step, EventDetail detail) {
+  std::string text = absl::StrFormat("%-7s %s: %s%s\n", StatusWord(step.status()), step.role(),
+                                     step.name(), step.handler() ? " (handler)" : "");
+  if (!step.message().empty()) absl::StrAppend(&text, Indent(step.message()));
+  for (const v1::Change& change : step.changes()) {
+    if (!change.diff().empty()) {
+      absl::StrAppend(&text, Indent(change.diff()));
+    } else if (detail.values) {
+      absl::StrAppend(&text, "    ", change.field(), ": ", change.before(), " -> ", change.after(),
+                      "\n");
+    }
+  }
+  const bool told = absl::StrContains(step.message(), absl::StripAsciiWhitespace(step.output()));
+  if (detail.output && step.status() == v1::STEP_STATUS_FAILED && !told)
+    absl::StrAppend(&text, Indent(step.output()));
+  return text;
+}
+
 std::string RenderEventLine(const v1::RunEvent& event, EventDetail detail) {
   switch (event.event_case()) {
     case v1::RunEvent::kPlayStarted:
       return absl::StrCat("play ", event.play_started().play_index() + 1, ": ",
                           event.play_started().name(), " (", event.play_started().nodes_size(),
                           event.play_started().nodes_size() == 1 ? " node)\n" : " nodes)\n");
-    case v1::RunEvent::kStep:
-      return StepLines(event.node(), event.step(), detail);
+    case v1::RunEvent::kStep: {
+      const v1::StepStatus status = event.step().status();
+      const bool quiet = status == v1::STEP_STATUS_OK || status == v1::STEP_STATUS_SKIPPED;
+      if (quiet && !detail.quiet_steps) return "";
+      return absl::StrCat(event.node(), ": ", RenderStep(event.step(), detail));
+    }
     case v1::RunEvent::kNodeFinished: {
       const v1::NodeRecap& recap = event.node_finished();
       if (recap.state() == "done" && !detail.quiet_steps) return "";
-      // A failed step has told already; a node that failed before its first step has not.
-      const bool stepped = recap.ok() + recap.changed() + recap.skipped() + recap.failed() > 1;
-      const bool told = recap.message().empty() || (recap.failed() > 0 && stepped) ||
-                        recap.message() == recap.state();
+      const bool told =
+          recap.message().empty() || detail.failure_told || recap.message() == recap.state();
       return absl::StrCat(recap.node(), ": ", recap.state(), "\n",
                           told ? "" : Indent(recap.message()));
     }

@@ -9,7 +9,8 @@
 
 namespace muster::v1 {
 class RunEvent;
-}
+class StepResult;
+}  // namespace muster::v1
 
 namespace muster::cli {
 
@@ -23,10 +24,14 @@ struct ScreenSize {
 std::vector<std::string> RenderScreen(const RunView& view, ScreenSize size, absl::Time now);
 
 struct EventDetail {
-  bool quiet_steps = false;  // also steps that were ok or skipped
-  bool values = false;       // before and after of what changed, where a diff does not show it
-  bool output = false;       // all that the programs of failed steps printed
+  bool quiet_steps = false;   // also steps that were ok or skipped
+  bool values = false;        // before and after of what changed, where a diff does not show it
+  bool output = false;        // all that the programs of failed steps printed
+  bool failure_told = false;  // a failed step of the node was shown before
 };
+
+// "changed munge: shared key" and what belongs to it, indented.
+std::string RenderStep(const v1::StepResult& step, EventDetail detail);
 
 // What is worth a line in a log: changes, failures and the ends of plays and nodes. Empty: nothing.
 // Diffs and values follow, indented.

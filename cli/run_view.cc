@@ -20,11 +20,20 @@ void TakeRecap(const v1::NodeRecap& recap, NodeView& node) {
 
 void Count(const v1::StepResult& step, NodeView& node) {
   switch (step.status()) {
-    case v1::STEP_STATUS_OK: ++node.ok; break;
-    case v1::STEP_STATUS_CHANGED: ++node.changed; break;
-    case v1::STEP_STATUS_FAILED: ++node.failed; break;
-    case v1::STEP_STATUS_SKIPPED: ++node.skipped; break;
-    default: break;
+    case v1::STEP_STATUS_OK:
+      ++node.ok;
+      break;
+    case v1::STEP_STATUS_CHANGED:
+      ++node.changed;
+      break;
+    case v1::STEP_STATUS_FAILED:
+      ++node.failed;
+      break;
+    case v1::STEP_STATUS_SKIPPED:
+      ++node.skipped;
+      break;
+    default:
+      break;
   }
 }
 
@@ -84,6 +93,7 @@ void RunView::Apply(const v1::RunEvent& event, absl::Time now) {
     case v1::RunEvent::kStep: {
       NodeView& node = At(event.node());
       Count(event.step(), node);
+      node.failed_step |= event.step().status() == v1::STEP_STATUS_FAILED;
       if (node.steps_done < node.steps_total) ++node.steps_done;
       break;
     }

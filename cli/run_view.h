@@ -25,8 +25,9 @@ struct NodeView {
   uint32_t steps_done = 0, steps_total = 0;
   uint32_t ok = 0, changed = 0, failed = 0, skipped = 0;
   bool unreachable = false;
-  std::string message;     // the first error
-  absl::Time step_since;   // when the running step was first seen
+  std::string message;       // the first error
+  bool failed_step = false;  // the event of one was seen
+  absl::Time step_since;     // when the running step was first seen
 };
 
 class RunView {

@@ -95,7 +95,8 @@ class Display {
  public:
   Display(Context& context, const WatchOptions& options) : context_(context), options_(options) {}
 
-  void Show(const v1::RunEvent& event) {
+  void Show(const v1::RunEvent& event, const RunView& view) {
+    if (options_.only_progress) return;
     if (context_.output != OutputFormat::kTable) {
       const nlohmann::ordered_json value = ProtoToValue(event);
       terminal_.Print(value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
@@ -104,7 +105,8 @@ class Display {
     }
     terminal_.Print(RenderEventLine(event, {.quiet_steps = options_.verbose,
                                             .values = options_.verbose || options_.values,
-                                            .output = options_.verbose}));
+                                            .output = options_.verbose,
+                                            .failure_told = HasTold(event, view)}));
   }
 
   void Refresh(const RunView& view) {
@@ -118,10 +120,17 @@ class Display {
 
   void Finish(const RunView& view) {
     if (terminal_.interactive()) terminal_.Redraw({});
+    if (options_.only_progress) return;
     Say(RenderRecap(view, context_.clock->Now()));
   }
 
  private:
+  static bool HasTold(const v1::RunEvent& event, const RunView& view) {
+    if (!event.has_node_finished()) return false;
+    const auto node = view.nodes().find(event.node_finished().node());
+    return node != view.nodes().end() && node->second.failed_step;
+  }
+
   Context& context_;
   const WatchOptions& options_;
   Terminal terminal_;
@@ -156,7 +165,7 @@ absl::StatusOr<int> WatchRun(Context& context, Connection& connection, const std
         give_up = absl::InfiniteFuture();
         const bool seen = event.sequence() > 0 && event.sequence() <= view.sequence();
         view.Apply(event, clock.Now());
-        if (!seen) display.Show(event);
+        if (!seen) display.Show(event, view);
       }
       if (!view.finished()) display.Refresh(view);
     }

@@ -14,6 +14,7 @@ struct WatchOptions {
   bool verbose = false;             // also steps that were ok or skipped, and values
   bool values = false;              // before and after of what changed
   bool detailed_exit_code = false;  // kExitChanges when something changed
+  bool only_progress = false;  // no events and no recap: the live view, where there is a terminal
 };
 
 // Blocks until the run has ended or Ctrl-C; the exit code tells which. On a terminal a line per

@@ -35,6 +35,7 @@
 #include "controller/service/credentials.h"
 #include "controller/service/enrollment_service.h"
 #include "controller/service/event_service.h"
+#include "controller/service/explain_service.h"
 #include "controller/service/inventory_service.h"
 #include "controller/service/node_service.h"
 #include "controller/service/run_service.h"
@@ -145,7 +146,7 @@ struct Controller::Modules {
         registry(*this->resources.store, clock, listeners),
         runs({*this->resources.store, registry, compiler, inventory, *this->resources.secrets,
               clock, BundleLoader(*this->resources.blobs), BlobKeeper(*this->resources.blobs),
-              ReturnMemory}),
+              ReturnMemory, {config.cluster, this->resources.ca.pin()}}),
         agents(registry, enrollment, this->resources.ca.certificate_pem(), *this->resources.blobs,
                [this](absl::string_view node_uuid, absl::string_view sha256) {
                  return runs.MayFetchBlob(node_uuid, sha256);
@@ -159,12 +160,14 @@ struct Controller::Modules {
                                absl::StrCat("http://", host, ":", packages->port(), "/packages/"));
              }}),
         nodes(*this->resources.store, inventory, enrollment, registry, facts,
-              {config.cluster, kVersion, clock.Now()}),
+              {config.cluster, this->resources.ca.pin(), kVersion, clock.Now()}),
         artifacts(*this->resources.store, *this->resources.blobs, clock),
         events(*this->resources.store),
         secrets(*this->resources.secrets),
         inventories(*this->resources.store, clock),
         run_service(runs, *this->resources.store),
+        explanations(*this->resources.store, inventory, *this->resources.secrets,
+                     BundleLoader(*this->resources.blobs)),
         people(*this->resources.store, this->resources.ca, denylist, clock),
         users(people, this->resources.ca.certificate_pem(), config.controller_address),
         housekeeper(*this->resources.store, clock) {}
@@ -177,7 +180,8 @@ struct Controller::Modules {
     main.AddListeningPort(config.listen, MutualTlsCredentials(resources.tls, denylist), &port);
     for (grpc::Service* service :
          std::initializer_list<grpc::Service*>{&agents, &tokens, &nodes, &artifacts, &events,
-                                               &secrets, &inventories, &run_service, &users}) {
+                                               &secrets, &inventories, &run_service,
+                                               &explanations, &users}) {
       main.RegisterService(service);
     }
     ASSIGN_OR_RETURN(server, controller::Listen(main, config.listen, "listen", port));
@@ -226,6 +230,7 @@ struct Controller::Modules {
   SecretService secrets;
   InventoryService inventories;
   RunService run_service;
+  ExplainService explanations;
   Users people;
   UserService users;
   Housekeeper housekeeper;

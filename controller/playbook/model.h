@@ -55,7 +55,8 @@ struct Task {
 // A variable of defaults/main.yaml.
 struct Default {
   ValueTemplate value;
-  std::string place;  // "file:line"
+  std::string place;    // "file:line"
+  std::string written;  // templates and all, JSON
 };
 
 // A role's folder; shared by the plays that use the role.

@@ -5,12 +5,15 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/digest.h"
 #include "common/base/nearest_word.h"
+#include "common/yaml/value.h"
 #include "controller/playbook/site_files.h"
 #include "controller/playbook/task_reader.h"
 #include "controller/playbook/words.h"
@@ -69,7 +72,8 @@ void ReadDefaults(const FileTree& site, const std::string& path, Role* role, Err
         ValueTemplate::FromYaml(*document, entry.value, Scalars::kTyped);
     if (!errors->Add(value.status())) continue;
     role->defaults.emplace(
-        entry.key, Default{*std::move(value), absl::StrCat(path, ":", entry.key_mark.line)});
+        entry.key, Default{*std::move(value), absl::StrCat(path, ":", entry.key_mark.line),
+                            yaml::ToValue(entry.value).dump()});
   }
 }
 

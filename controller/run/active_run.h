@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "controller/playbook/compiler.h"
+#include "controller/run/held_plan.h"
 #include "controller/run/run_events.h"
 #include "controller/run/run_state.h"
 #include "controller/store/tables.h"
@@ -28,6 +29,7 @@ struct ActiveRun {
   CompileOptions options;
   std::shared_ptr<const Playbook> playbook;
   std::shared_ptr<const Inventory> inventory;
+  std::shared_ptr<const HeldPlan> held;  // nullptr: the run follows the playbook
   RunState state;
   RunActions pending;  // not carried out yet, because the store could not keep what led to them
   std::shared_ptr<RunEventLog> log;

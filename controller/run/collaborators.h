@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "common/base/clock.h"
 #include "controller/playbook/compiler.h"
+#include "controller/run/held_plan.h"
 #include "controller/session/agent_sessions.h"
 #include "controller/store/store.h"
 
@@ -67,6 +68,7 @@ struct RunCollaborators {
   std::function<absl::Status(const std::string& sha256, const std::string& content)> put_blob;
   // Called when work that needed much memory is over. May be empty.
   std::function<void()> return_memory = nullptr;
+  ClusterIdentity cluster = {};
 };
 
 }  // namespace muster::controller

@@ -20,17 +20,6 @@ namespace {
 // A content this small gains nothing as a blob.
 constexpr size_t kMinBlobBytes = 4096;
 
-std::string SerializeDeterministically(const v1::Plan& plan) {
-  std::string out;
-  {
-    google::protobuf::io::StringOutputStream stream(&out);
-    google::protobuf::io::CodedOutputStream coded(&stream);
-    coded.SetSerializationDeterministic(true);
-    plan.SerializeToCodedStream(&coded);
-  }
-  return out;
-}
-
 // A content that may lie in the blob store.
 struct Movable {
   size_t size = 0;
@@ -68,6 +57,17 @@ std::vector<Movable> MovableContents(v1::Plan& plan) {
 }
 
 }  // namespace
+
+std::string SerializeDeterministically(const google::protobuf::MessageLite& message) {
+  std::string out;
+  {
+    google::protobuf::io::StringOutputStream stream(&out);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    message.SerializeToCodedStream(&coded);
+  }
+  return out;
+}
 
 std::string PlanId(const std::string& run_id, uint32_t play_index) {
   return absl::StrCat(run_id, "/", play_index);

@@ -8,6 +8,10 @@
 #include "absl/time/time.h"
 #include "controller/playbook/compiler.h"
 
+namespace google::protobuf {
+class MessageLite;
+}
+
 namespace muster::v1 {
 class Plan;
 }
@@ -36,6 +40,9 @@ bool ParsePlanId(const std::string& plan_id, std::string& run_id, uint32_t& play
 // Sets the plan's identity and digest. Contents move from the plan into `blobs` (sha256 → content),
 // the largest first, until it fits. ResourceExhausted: it does not fit even so.
 absl::Status FinishPlan(const PlanIdentity& identity, v1::Plan& plan, PlanBlobs& blobs);
+
+// The same bytes for equal messages.
+std::string SerializeDeterministically(const google::protobuf::MessageLite& message);
 
 // SHA-256 (hex) over the deterministic serialization with `digest` empty.
 std::string PlanDigest(const v1::Plan& plan);

@@ -96,10 +96,17 @@ class Compilation {
     plan.set_play_name(work_.play_name);
     plan.set_check_only(work_.check_only);
     plan.set_want_diff(work_.want_diff);
-    const absl::Status status =
-        FinishPlan({work_.run_id, work_.play, record->second.node_uuid, compiled.node,
-                    record->second.sequence, with_.clock.Now() + kPlanLifetime},
-                   plan, compiled.blobs);
+    plan.set_after_changes(work_.check_only && work_.changed.count(compiled.node) > 0);
+    absl::Status status;
+    if (work_.check_only || work_.held != nullptr) finished.steps_digest = StepsDigest(plan);
+    if (work_.held != nullptr && !work_.check_only) {
+      status = work_.held->Hold(work_.play, compiled.node, finished.steps_digest, plan);
+    }
+    if (status.ok()) {
+      status = FinishPlan({work_.run_id, work_.play, record->second.node_uuid, compiled.node,
+                           record->second.sequence, with_.clock.Now() + kPlanLifetime},
+                          plan, compiled.blobs);
+    }
     if (!status.ok()) {
       records_.erase(record);
       return status;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,11 +25,14 @@ struct PlayWork {
   std::shared_ptr<const Playbook> playbook;
   std::shared_ptr<const Inventory> inventory;
   std::vector<std::pair<std::string, std::string>> nodes;  // name, uuid
+  std::shared_ptr<const HeldPlan> held;                    // nullptr: the run follows the playbook
+  std::set<std::string> changed;  // in check mode: nodes that an earlier play would change
 };
 
 struct FinishedPlan {
   std::string node;
   absl::Status error;                          // why there is no plan
+  std::string steps_digest;                    // of checks and held runs, see NodeRecap
   std::shared_ptr<const std::string> message;  // a serialized v1::ControllerMessage
 };
 

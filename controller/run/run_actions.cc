@@ -125,9 +125,11 @@ absl::Status RunEngine::CompilePlay(ActiveRun& run, RunActions& more) {
   work.options = run.options;
   work.playbook = run.playbook;
   work.inventory = run.inventory;
+  work.held = run.held;
   for (std::string& name : run.state.PlanTargets()) {
-    const std::string& uuid = run.state.FindByName(name)->uuid;
-    work.nodes.emplace_back(std::move(name), uuid);
+    const RunNode& node = *run.state.FindByName(name);
+    if (work.check_only && node.changed > 0) work.changed.insert(name);
+    work.nodes.emplace_back(std::move(name), node.uuid);
   }
   if (work.nodes.empty()) {
     more = run.state.Compiled({}, {});
@@ -153,6 +155,7 @@ absl::Status RunEngine::TakePlans(ActiveRun& run, PlanBatch batch, RunActions& m
   std::map<std::string, absl::Status> errors;
   for (FinishedPlan& plan : batch.plans) {
     names.push_back(plan.node);
+    if (!plan.steps_digest.empty()) run.state.SetStepsDigest(plan.node, plan.steps_digest);
     if (plan.error.ok()) {
       run.plans[plan.node] = std::move(plan.message);
     } else {

@@ -10,16 +10,25 @@
 #include "common/base/hostlist.h"
 #include "common/base/id.h"
 #include "common/base/status.h"
+#include "common/value/plan_file.h"
 #include "controller/run/active_run.h"
 #include "controller/run/plan_finish.h"
 #include "controller/run/run_history.h"
 #include "controller/run/run_records.h"
+#include "muster/v1/plan_file.pb.h"
 
 namespace muster::controller {
 namespace {
 
 // Events of an earlier process that are not in the store had numbers too.
 constexpr uint64_t kSequenceGap = 100'000;
+
+// "12s", "3m".
+std::string Ago(absl::Duration age) {
+  if (age < absl::Minutes(2)) return absl::StrCat(absl::ToInt64Seconds(age), "s");
+  if (age < absl::Hours(2)) return absl::StrCat(absl::ToInt64Minutes(age), "m");
+  return absl::StrCat(absl::ToInt64Hours(age), "h");
+}
 
 absl::StatusOr<CompileOptions> OptionsOf(const v1::CreateRunRequest& request) {
   CompileOptions options;
@@ -74,6 +83,28 @@ size_t RunEngine::active_nodes() const {
   return nodes;
 }
 
+absl::StatusOr<v1::PlanFile> RunEngine::LoadPlanFile(const std::string& sha256) const {
+  absl::StatusOr<FileTree> bundle = with_.load_bundle(sha256);
+  if (!bundle.ok()) return Annotate(bundle.status(), "plan file");
+  const auto text = bundle->find(kPlanFileName);
+  if (text == bundle->end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("plan file: bundle ", sha256, " has no ", kPlanFileName));
+  }
+  return ReadPlanFile(text->second);
+}
+
+absl::StatusOr<v1::CreateRunRequest> RunEngine::Complete(const v1::CreateRunRequest& request,
+                                                         const InventoryVersion& inventory,
+                                                         bool catches_up) const {
+  if (request.plan_sha256().empty()) return request;
+  ASSIGN_OR_RETURN(const v1::PlanFile file, LoadPlanFile(request.plan_sha256()));
+  RETURN_IF_ERROR(CheckHolds(file, with_.cluster, inventory.revision, with_.clock.Now()));
+  // The request of a run that was missed is complete already.
+  if (catches_up) return request;
+  return RequestOfPlanFile(file, request);
+}
+
 // Everything that follows from the record: also after a restart, hence with the same bundle and
 // the same revision of the inventory.
 absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record) {
@@ -81,17 +112,36 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record) 
   ASSIGN_OR_RETURN(CompileOptions options, OptionsOf(request));
   ASSIGN_OR_RETURN(std::shared_ptr<const Inventory> inventory,
                    with_.inventory.Get(record.inventory_revision));
-  ASSIGN_OR_RETURN(const FileTree site, with_.load_bundle(request.bundle_sha256()));
+  const bool is_held = !request.plan_sha256().empty();
+  absl::StatusOr<FileTree> site = with_.load_bundle(request.bundle_sha256());
+  if (!site.ok() && is_held) {
+    return Annotate(site.status(),
+                    "the site that the plan was made of is gone; make a new plan with `muster plan`");
+  }
+  RETURN_IF_ERROR(site.status());
   ASSIGN_OR_RETURN(std::shared_ptr<const Playbook> playbook,
-                   with_.compiler.Load(site, request.playbook()));
+                   with_.compiler.Load(*site, request.playbook()));
   RETURN_IF_ERROR(with_.compiler.CheckTags(*playbook, options.tags));
   record.plays = with_.compiler.Plays(*playbook);
   ASSIGN_OR_RETURN(
       std::vector<RunNode> nodes,
       SelectNodes(with_.compiler, *playbook, record.plays.size(), *inventory, request.limit()));
+  std::shared_ptr<const HeldPlan> held;
+  if (is_held) {
+    ASSIGN_OR_RETURN(const v1::PlanFile file, LoadPlanFile(request.plan_sha256()));
+    ASSIGN_OR_RETURN(held, HeldPlan::Create(file));
+    nodes.erase(std::remove_if(nodes.begin(), nodes.end(),
+                               [&](const RunNode& node) {
+                                 return std::none_of(
+                                     node.plays.begin(), node.plays.end(),
+                                     [&](uint32_t play) { return held->Has(play, node.name); });
+                               }),
+                nodes.end());
+  }
   if (nodes.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("no play of ", request.playbook(), " names a node",
+                     is_held ? " of the plan file" : "",
                      request.limit().empty() ? std::string("; see `muster inventory show`")
                                              : absl::StrCat(" of --limit ", request.limit())));
   }
@@ -101,6 +151,7 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record) 
   run->options = std::move(options);
   run->inventory = std::move(inventory);
   run->playbook = std::move(playbook);
+  run->held = std::move(held);
   return run;
 }
 
@@ -111,10 +162,22 @@ absl::Status RunEngine::CheckNoOverlap(const std::vector<RunNode>& nodes) const 
       if (run->state.FindByName(node.name) != nullptr) common.push_back(node.name);
     }
     if (common.empty()) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat("run ", run_id, " of ", run->record.created_by, " works on ",
-                     FoldHostlist(std::move(common)), "; wait for it (muster run watch ", run_id,
-                     ") or cancel it (muster run cancel ", run_id, ")"));
+    const std::string names = FoldHostlist(std::move(common));
+    const RunRecord& other = run->record;
+    const absl::Duration age = with_.clock.Now() - other.created_at;
+    const std::string since = absl::StrCat(
+        absl::FormatTime("%H:%M:%S UTC", other.created_at, absl::UTCTimeZone()), ", ",
+        Ago(std::max(age, absl::ZeroDuration())), " ago");
+    if (run->state.cancelling()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "run ", run_id, " of ", other.created_by, ", begun at ", since, ", is being cancelled; ",
+          names, " must first be through with the step they are at: muster run watch ", run_id));
+    }
+    return absl::FailedPreconditionError(absl::StrCat(
+        "run ", run_id, " of ", other.created_by, " (", run->request.playbook(),
+        run->request.check_only() ? ", check" : "", ") works on ", names, " since ", since,
+        "; wait for it (muster run watch ", run_id, "), cancel it (muster run cancel ", run_id,
+        "), or leave these nodes out (-l)"));
   }
   return absl::OkStatus();
 }
@@ -124,10 +187,12 @@ absl::StatusOr<v1::Run> RunEngine::Create(const v1::CreateRunRequest& request,
   return CreateCatchingUp(request, actor, "");
 }
 
-absl::StatusOr<v1::Run> RunEngine::CreateCatchingUp(const v1::CreateRunRequest& request,
+absl::StatusOr<v1::Run> RunEngine::CreateCatchingUp(const v1::CreateRunRequest& asked,
                                                     const RunActor& actor,
                                                     const std::string& catches_up_run_id) {
   ASSIGN_OR_RETURN(const InventoryVersion inventory, with_.inventory.Latest());
+  ASSIGN_OR_RETURN(const v1::CreateRunRequest request,
+                   Complete(asked, inventory, !catches_up_run_id.empty()));
   RunRecord record;
   record.run_id = NewShortId("r");
   request.SerializeToString(&record.request);

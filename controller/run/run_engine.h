@@ -21,6 +21,7 @@
 namespace muster::v1 {
 class CreateRunRequest;
 class Hello;
+class PlanFile;
 class PlanReceipt;
 class Report;
 class Run;
@@ -90,6 +91,11 @@ class RunEngine {
                                            const RunActor& actor,
                                            const std::string& catches_up_run_id);
   absl::Status CheckNoOverlap(const std::vector<RunNode>& nodes) const;
+  absl::StatusOr<v1::PlanFile> LoadPlanFile(const std::string& sha256) const;
+  // What is really asked for: that, or what a plan file that still holds says.
+  absl::StatusOr<v1::CreateRunRequest> Complete(const v1::CreateRunRequest& request,
+                                                const InventoryVersion& inventory,
+                                                bool catches_up) const;
   absl::StatusOr<std::unique_ptr<ActiveRun>> Prepare(RunRecord record);
   absl::Status ResumeOne(const RunRecord& record);
   absl::Status StoreNew(const ActiveRun& run, const RunActor& actor);

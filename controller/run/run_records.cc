@@ -1,9 +1,28 @@
 #include "controller/run/run_records.h"
 
+#include <map>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "common/base/proto_time.h"
 #include "muster/v1/run.pb.h"
 
 namespace muster::controller {
+namespace {
+
+std::map<uint32_t, std::string> DigestsOf(const RunNodeRecord& record) {
+  std::map<uint32_t, std::string> digests;
+  for (const absl::string_view each : absl::StrSplit(record.steps_digests, ' ', absl::SkipEmpty())) {
+    const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(each, ':');
+    uint32_t play = 0;
+    if (absl::SimpleAtoi(parts.first, &play)) digests[play] = std::string(parts.second);
+  }
+  return digests;
+}
+
+}  // namespace
 
 RunNodeRecord ToRecord(const std::string& run_id, const RunNode& node) {
   RunNodeRecord record;
@@ -17,6 +36,7 @@ RunNodeRecord ToRecord(const std::string& run_id, const RunNode& node) {
   record.failed = node.failed;
   record.skipped = node.skipped;
   record.message = node.message;
+  record.steps_digests = absl::StrJoin(node.steps_digests, " ", absl::PairFormatter(":"));
   return record;
 }
 
@@ -31,6 +51,7 @@ RunNode ToRunNode(const RunNodeRecord& record) {
   node.failed = record.failed;
   node.skipped = record.skipped;
   node.message = record.message;
+  node.steps_digests = DigestsOf(record);
   return node;
 }
 
@@ -43,6 +64,9 @@ void FillRecap(const RunNodeRecord& record, v1::NodeRecap& recap) {
   recap.set_unreachable(record.state == NodePhaseName(NodePhase::kUnreachable));
   recap.set_state(record.state);
   recap.set_message(record.message);
+  for (const auto& [play, digest] : DigestsOf(record)) {
+    (*recap.mutable_steps_digests())[play] = digest;
+  }
 }
 
 v1::CreateRunRequest RequestOf(const RunRecord& record) {
@@ -70,6 +94,7 @@ v1::Run ToProto(const RunRecord& record, const std::vector<RunNodeRecord>& nodes
   run.set_message(record.message);
   run.set_inventory_revision(record.inventory_revision);
   run.set_catches_up_run_id(record.catches_up_run_id);
+  run.set_plan_sha256(request.plan_sha256());
   return run;
 }
 

@@ -266,6 +266,13 @@ void RunState::OnSendFailed(absl::string_view name) {
   if (it != by_name_.end()) nodes_[it->second].plan_sent = false;
 }
 
+void RunState::SetStepsDigest(absl::string_view name, const std::string& digest) {
+  const auto it = by_name_.find(std::string(name));
+  if (it == by_name_.end()) return;
+  nodes_[it->second].steps_digests[play_] = digest;
+  changed_.insert(it->second);
+}
+
 RunActions RunState::Replace(const std::vector<RunNode>& nodes) {
   RunActions actions;
   for (const RunNode& node : nodes) {

@@ -46,6 +46,7 @@ struct RunNode {
   uint32_t play = 0;  // that the phase is about
   uint32_t ok = 0, changed = 0, failed = 0, skipped = 0;
   std::string message;  // first error
+  std::map<uint32_t, std::string> steps_digests;  // see NodeRecap
 
   // Forgotten by a restart.
   bool connected = false;
@@ -109,6 +110,8 @@ class RunState {
                        absl::string_view reason);
   // The node's plan could not be sent; it is tried again by Tick().
   void OnSendFailed(absl::string_view name);
+  // Of the plan that was compiled for the node in the current play.
+  void SetStepsDigest(absl::string_view name, const std::string& digest);
   // After reports: the nodes as CountStep and ApplyOutcome made them.
   RunActions Replace(const std::vector<RunNode>& nodes);
   RunActions Cancel();

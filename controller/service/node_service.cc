@@ -171,6 +171,7 @@ absl::Status NodeService::GetStatus(v1::GetStatusResponse& response) {
                    ListAllNodes(store_, sessions_, current.inventory.get()));
   response.set_cluster(about_.cluster);
   response.set_controller_version(about_.version);
+  response.set_ca_pin(about_.ca_pin);
   *response.mutable_started_at() = ToTimestamp(about_.started_at);
   response.set_nodes_total(static_cast<uint32_t>(nodes.size()));
   uint32_t connected = 0, pending = 0;

@@ -24,6 +24,7 @@ class NodeService final : public v1::NodeService::Service {
 
   struct About {
     std::string cluster;
+    std::string ca_pin;
     std::string version;
     absl::Time started_at;
   };

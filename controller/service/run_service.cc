@@ -16,6 +16,7 @@ namespace muster::controller {
 namespace {
 
 absl::Status Validate(const v1::CreateRunRequest& request) {
+  if (!request.plan_sha256().empty()) return absl::OkStatus();  // the plan file names the rest
   if (request.playbook().empty()) {
     return absl::InvalidArgumentError("no playbook named; e.g. playbooks/site.yaml");
   }
@@ -24,6 +25,10 @@ absl::Status Validate(const v1::CreateRunRequest& request) {
   }
   return absl::OkStatus();
 }
+
+// Together with their bound of 64 KiB of output and of diff each, this bounds a page.
+constexpr uint32_t kResultsAtOnce = 100;
+constexpr size_t kPageBytes = size_t{1} << 20;
 
 absl::Status ValidateRunId(const std::string& run_id) {
   if (!run_id.empty()) return absl::OkStatus();
@@ -114,12 +119,21 @@ absl::Status RunService::CancelRun(const grpc::ServerContext& context,
 absl::Status RunService::ListStepResults(const v1::ListStepResultsRequest& request,
                                          v1::ListStepResultsResponse& response) {
   RETURN_IF_ERROR(ValidateRunId(request.run_id()));
-  return store_.View([&](Transaction& txn) -> absl::Status {
-    RETURN_IF_ERROR(txn.runs().Get(request.run_id()).status());
-    ASSIGN_OR_RETURN(const std::vector<StepResultRecord> records,
-                     txn.step_results().List(request.run_id(), request.node()));
+  StepResultQuery query;
+  query.run_id = request.run_id();
+  query.node = request.node();
+  query.status = request.failed_only() ? v1::STEP_STATUS_FAILED : 0;
+  query.after_sequence = request.after_sequence();
+  query.limit = kResultsAtOnce;
+  // In pieces, so that neither the store nor a message holds the results of a thousand nodes.
+  for (size_t bytes = 0; bytes < kPageBytes;) {
+    std::vector<StepResultRecord> records;
+    RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
+      RETURN_IF_ERROR(txn.runs().Get(request.run_id()).status());
+      ASSIGN_OR_RETURN(records, txn.step_results().List(query));
+      return absl::OkStatus();
+    }));
     for (const StepResultRecord& record : records) {
-      if (request.failed_only() && record.status != v1::STEP_STATUS_FAILED) continue;
       v1::NodeStepResult& result = *response.add_results();
       result.set_node(record.node);
       result.set_play_index(record.play_index);
@@ -127,9 +141,13 @@ absl::Status RunService::ListStepResults(const v1::ListStepResultsRequest& reque
         return absl::DataLossError(absl::StrCat("the result of ", record.step_id, " on ",
                                                 record.node, " is damaged in the store"));
       }
+      bytes += record.result.size();
+      query.after_sequence = record.sequence;
     }
-    return absl::OkStatus();
-  });
+    response.set_next_after_sequence(records.size() < query.limit ? 0 : query.after_sequence);
+    if (records.size() < query.limit) break;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace muster::controller

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "controller/store/soci_guard.h"
 #include "controller/store/soci_statements.h"
 #include "controller/store/soci_tables.h"
@@ -42,16 +43,39 @@ absl::Status SociStepResultTable::Put(const StepResultRecord& result) {
   });
 }
 
-absl::StatusOr<std::vector<StepResultRecord>> SociStepResultTable::List(absl::string_view run_id,
-                                                                        absl::string_view node) {
+absl::StatusOr<StepResultRecord> SociStepResultTable::Get(absl::string_view run_id,
+                                                          absl::string_view node,
+                                                          uint32_t play_index,
+                                                          absl::string_view step_id) {
+  return Guard(context_.path, "step_results.Get", [&]() -> absl::StatusOr<StepResultRecord> {
+    StepResultRecord row;
+    const std::string run_key(run_id), node_key(node), step_key(step_id);
+    soci::statement statement =
+        (Select(context_.session,
+                "WHERE run_id = :run AND node = :node AND play_index = :play AND step_id = :step",
+                row),
+         use(run_key), use(node_key), use(play_index), use(step_key));
+    if (ReadOne(statement)) return row;
+    return absl::NotFoundError(
+        absl::StrCat("run ", run_id, " has no result of ", step_id, " on ", node));
+  });
+}
+
+absl::StatusOr<std::vector<StepResultRecord>> SociStepResultTable::List(
+    const StepResultQuery& query) {
   return Guard(
       context_.path, "step_results.List", [&]() -> absl::StatusOr<std::vector<StepResultRecord>> {
         StepResultRecord row;
-        const std::string run_key(run_id), node_key(node);
-        const char* where = node.empty() ? "WHERE run_id = :run AND :node = '' ORDER BY sequence"
-                                         : "WHERE run_id = :run AND node = :node ORDER BY sequence";
+        const int64_t limit = query.limit == 0 ? -1 : int64_t{query.limit};
+        // An index serves each: of the run's sequences, or of its node's steps.
+        const char* where = query.node.empty()
+                                ? "WHERE run_id = :run AND :node = '' AND sequence > :after AND "
+                                  "(:status = 0 OR status = :equal) ORDER BY sequence LIMIT :limit"
+                                : "WHERE run_id = :run AND node = :node AND sequence > :after AND "
+                                  "(:status = 0 OR status = :equal) ORDER BY sequence LIMIT :limit";
         soci::statement statement =
-            (Select(context_.session, where, row), use(run_key), use(node_key));
+            (Select(context_.session, where, row), use(query.run_id), use(query.node),
+             use(query.after_sequence), use(query.status), use(query.status), use(limit));
         return ReadAll(statement, row);
       });
 }

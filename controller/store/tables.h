@@ -197,6 +197,7 @@ struct RunNodeRecord {
   uint32_t play_index = 0;  // the play the state is about
   uint32_t ok = 0, changed = 0, failed = 0, skipped = 0;
   std::string message;
+  std::string steps_digests;  // "play:digest" of runs that check or are held, blanks between
 };
 
 class RunTable {
@@ -225,14 +226,30 @@ struct StepResultRecord {
   absl::Time time;
 };
 
+struct StepResultQuery {
+  std::string run_id;
+  std::string node;             // empty: all
+  int status = 0;               // v1::StepStatus; 0: any
+  uint64_t after_sequence = 0;  // those behind it
+  uint32_t limit = 0;           // 0: no limit
+};
+
 class StepResultTable {
  public:
   virtual ~StepResultTable() = default;
   // Replaces an earlier result of the same {run, node, play, step}.
   virtual absl::Status Put(const StepResultRecord& result) = 0;
-  // In the order of their sequence. Empty node: all.
-  virtual absl::StatusOr<std::vector<StepResultRecord>> List(absl::string_view run_id,
-                                                             absl::string_view node) = 0;
+  virtual absl::StatusOr<StepResultRecord> Get(absl::string_view run_id, absl::string_view node,
+                                               uint32_t play_index, absl::string_view step_id) = 0;
+  // In the order of their sequence.
+  virtual absl::StatusOr<std::vector<StepResultRecord>> List(const StepResultQuery& query) = 0;
+  absl::StatusOr<std::vector<StepResultRecord>> List(absl::string_view run_id,
+                                                     absl::string_view node) {
+    StepResultQuery query;
+    query.run_id = std::string(run_id);
+    query.node = std::string(node);
+    return List(query);
+  }
   // The last `count` in the order of their sequence.
   virtual absl::StatusOr<std::vector<StepResultRecord>> ListNewest(absl::string_view run_id,
                                                                    uint32_t count) = 0;

@@ -105,6 +105,19 @@ TEST(RunReport, OneMistakeOnManyNodesIsToldOnce) {
   EXPECT_THAT(recap, HasSubstr("\nc[001-002]:\n    undefined  [31mvariable\n"));
 }
 
+TEST(RunReport, FailureOfAStepIsNotToldAgainAtTheNodesEnd) {
+  RunView view(RunOf({"c001"}), kStart);
+  EXPECT_FALSE(view.nodes().at("c001").failed_step);
+  view.Apply(Step("c001", 1, v1::STEP_STATUS_FAILED), kStart);
+  EXPECT_TRUE(view.nodes().at("c001").failed_step);
+  v1::RunEvent end;
+  *end.mutable_node_finished() = Recap("c001", "failed", 0, 0);
+  end.mutable_node_finished()->set_failed(1);
+  end.mutable_node_finished()->set_message("munge: shared key: no");
+  EXPECT_EQ(RenderEventLine(end, {.failure_told = true}), "c001: failed\n");
+  EXPECT_EQ(RenderEventLine(end, {}), "c001: failed\n    munge: shared key: no\n");
+}
+
 TEST(RunReport, EventsSeenBeforeABrokenStreamCountOnce) {
   RunView view(RunOf({"c001"}), kStart);
   view.Apply(Step("c001", 1, v1::STEP_STATUS_CHANGED), kStart);

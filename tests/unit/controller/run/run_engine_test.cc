@@ -89,10 +89,19 @@ TEST_F(RunEngineTest, RunsOverTheSameNodesExcludeEachOther) {
   request.set_bundle_sha256("site");
   request.set_playbook("two.yaml");
   request.set_check_only(true);
+  clock_.Advance(absl::Seconds(3));
   EXPECT_THAT(engine_->Create(request, {"admin:bob", ""}).status(),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr(first.run_id()), HasSubstr("admin:alice"),
-                             HasSubstr("works on b;"))));
+                             HasSubstr("(one.yaml) works on b since "), HasSubstr(", 3s ago"),
+                             HasSubstr("muster run cancel"))));
+  v1::PlanReceipt receipt;
+  receipt.set_plan_id(first.run_id() + "/0");
+  receipt.set_accepted(true);
+  engine_->OnPlanReceipt("ub", receipt);
+  ASSERT_OK(engine_->Cancel(first.run_id(), {"admin:alice", ""}));
+  EXPECT_THAT(engine_->Create(request, {"admin:bob", ""}).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is being cancelled; b")));
   MustCreate("one.yaml", "a");
   Complete("b", first.run_id() + "/0");
   MustCreate("one.yaml", "b");

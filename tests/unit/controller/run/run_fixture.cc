@@ -114,6 +114,7 @@ RunCollaborators RunFixture::Collaborators() {
           clock_,
           [this](const std::string& sha256) -> absl::StatusOr<FileTree> {
             if (sha256 == "site") return site_;
+            if (const auto plan = plans_.find(sha256); plan != plans_.end()) return plan->second;
             return absl::NotFoundError(absl::StrCat("no bundle ", sha256));
           },
           [this](const std::string& sha256, const std::string& content) {

@@ -91,6 +91,7 @@ class RunFixture : public ::testing::Test, public InventorySource {
   testing::FakeSecretSource secrets_;
   FakeCompiler compiler_;
   FileTree site_;
+  std::map<std::string, FileTree> plans_;  // other bundles, by digest
   std::map<std::string, std::string> blobs_;
   std::map<std::string, uint64_t> report_sequence_;
   std::unique_ptr<Store> store_;

@@ -3,6 +3,8 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <set>
+
 #include "absl/strings/str_cat.h"
 #include "controller/run/run_manager.h"
 #include "tests/unit/controller/run/run_fixture.h"
@@ -96,10 +98,53 @@ TEST_F(RunServiceTest, WatcherSeesEveryEventAndTheEnd) {
   grpc::ClientContext third;
   ASSERT_TRUE(stub_->ListStepResults(&third, list, &results).ok());
   EXPECT_EQ(results.results_size(), 49);
+  EXPECT_EQ(results.next_after_sequence(), 0u);
   list.set_failed_only(true);
   grpc::ClientContext fourth;
   ASSERT_TRUE(stub_->ListStepResults(&fourth, list, &results).ok());
   EXPECT_EQ(results.results_size(), 0);
+}
+
+TEST_F(RunServiceTest, ManyResultsComeInPages) {
+  const std::string run_id = StartRun();
+  const std::string output(20'000, 'x');
+  constexpr uint64_t kSteps = 250;
+  for (uint64_t i = 1; i <= kSteps; ++i) {
+    v1::Report report;
+    report.set_plan_id(run_id + "/0");
+    report.set_report_sequence(i);
+    report.mutable_step()->set_step_id(absl::StrCat("s", i));
+    report.mutable_step()->set_status(v1::STEP_STATUS_OK);
+    report.mutable_step()->set_output(output);
+    manager_->OnReport("ua", report);
+  }
+  Say(run_id, kSteps + 1, /*last=*/true);
+  {
+    grpc::ClientContext context;
+    v1::WatchRunRequest watch;
+    watch.set_run_id(run_id);
+    auto reader = stub_->WatchRun(&context, watch);
+    v1::RunEvent event;
+    while (reader->Read(&event)) {
+    }
+    ASSERT_TRUE(reader->Finish().ok());
+  }
+  v1::ListStepResultsRequest list;
+  list.set_run_id(run_id);
+  std::set<std::string> seen;
+  int pages = 0;
+  do {
+    grpc::ClientContext context;
+    v1::ListStepResultsResponse page;
+    ASSERT_TRUE(stub_->ListStepResults(&context, list, &page).ok());
+    for (const v1::NodeStepResult& result : page.results()) {
+      EXPECT_TRUE(seen.insert(result.result().step_id()).second);
+    }
+    list.set_after_sequence(page.next_after_sequence());
+    ++pages;
+  } while (list.after_sequence() > 0);
+  EXPECT_EQ(seen.size(), kSteps);
+  EXPECT_GT(pages, 1);
 }
 
 TEST_F(RunServiceTest, WatcherMayLeaveAndTheRunGoesOn) {

@@ -74,6 +74,7 @@ TEST(StoreRuns, PuttingARunAgainKeepsItsNodesAndResults) {
     node.node = "c002";
     node.state = "done";
     node.changed = 3;
+    node.steps_digests = "0:d1 1:d2";
     RETURN_IF_ERROR(txn.runs().PutNode(node));
     StepResultRecord step = {.run_id = "r-1",
                              .node = "c002",
@@ -97,6 +98,8 @@ TEST(StoreRuns, PuttingARunAgainKeepsItsNodesAndResults) {
     EXPECT_EQ(nodes[0].node, "c002");
     EXPECT_EQ(nodes[0].state, "done");
     EXPECT_EQ(nodes[0].changed, 3u);
+    EXPECT_EQ(nodes[0].steps_digests, "0:d1 1:d2");
+    EXPECT_EQ(nodes[1].steps_digests, "");
     ASSIGN_OR_RETURN(const auto results, txn.step_results().List("r-1", ""));
     EXPECT_EQ(results.size(), 2u);
     EXPECT_EQ(results[0].node, "c002");
@@ -168,6 +171,46 @@ TEST(StoreRuns, ResultsOfOldRunsGoAndTheRunsStay) {
     EXPECT_EQ(txn.step_results().List("r-3", "")->size(), 3u);
     EXPECT_EQ(txn.step_results().List("r-4", "")->size(), 3u);
     EXPECT_EQ(txn.runs().List(10)->size(), 4u);
+    return absl::OkStatus();
+  }));
+}
+
+TEST(StoreRuns, ResultsComeInPieces) {
+  auto store = Memory();
+  ASSERT_OK(store->Update([](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.runs().Put(SampleRun("r-1", RunRecord::kRunning, kNow)));
+    EXPECT_EQ(*txn.step_results().LastSequence("r-1"), 0u);
+    for (uint64_t i = 1; i <= 5; ++i) {
+      RETURN_IF_ERROR(txn.step_results().Put({.run_id = "r-1",
+                                              .node = i % 2 == 0 ? "even" : "odd",
+                                              .sequence = i * 10,
+                                              .step_id = absl::StrCat("s", i),
+                                              .status = i > 3 ? 3 : 1,
+                                              .result = "x",
+                                              .time = kNow}));
+    }
+    return absl::OkStatus();
+  }));
+  const auto sequences = [&](const StepResultQuery& query) {
+    std::vector<uint64_t> found;
+    EXPECT_OK(store->View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(const auto results, txn.step_results().List(query));
+      for (const StepResultRecord& result : results) found.push_back(result.sequence);
+      return absl::OkStatus();
+    }));
+    return found;
+  };
+  EXPECT_EQ(sequences({.run_id = "r-1", .limit = 2}), (std::vector<uint64_t>{10, 20}));
+  EXPECT_EQ(sequences({.run_id = "r-1", .after_sequence = 20, .limit = 2}),
+            (std::vector<uint64_t>{30, 40}));
+  EXPECT_EQ(sequences({.run_id = "r-1", .status = 3}), (std::vector<uint64_t>{40, 50}));
+  EXPECT_EQ(sequences({.run_id = "r-1", .node = "even", .after_sequence = 20}),
+            (std::vector<uint64_t>{40}));
+  ASSERT_OK(store->View([](Transaction& txn) -> absl::Status {
+    EXPECT_EQ(*txn.step_results().LastSequence("r-1"), 50u);
+    EXPECT_EQ(txn.step_results().Get("r-1", "odd", 0, "s3")->sequence, 30u);
+    EXPECT_THAT(txn.step_results().Get("r-1", "odd", 1, "s3"),
+                StatusIs(absl::StatusCode::kNotFound, HasSubstr("s3")));
     return absl::OkStatus();
   }));
 }

@@ -1,0 +1,42 @@
+// The failed steps of a run, the same on several nodes once. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace muster::v1 {
+class NodeStepResult;
+}
+
+namespace muster::cli {
+
+// Keeps what one node of each failure printed, and no more than kMaxKept of those.
+class FailureReport {
+ public:
+  static constexpr size_t kMaxKept = 100;
+
+  // `lines`: of what the programs printed, the last are shown. 0: all.
+  explicit FailureReport(size_t lines) : lines_(lines) {}
+
+  void Add(const v1::NodeStepResult& result);
+  // "c[001-040]: failed  munge: shared key", then the message, what changed and what was printed,
+  // indented. Empty: nothing failed.
+  std::string Render() const;
+
+ private:
+  struct Failure {
+    std::vector<std::string> nodes;
+    std::string text;    // behind the nodes
+    std::string output;  // of the first node
+    bool told = false;   // the message holds it
+    bool outputs_differ = false;
+  };
+  std::string Printed(const Failure& failure) const;
+
+  const size_t lines_;
+  std::vector<Failure> failures_;
+  std::map<std::string, size_t> known_;  // place in failures_ by title and message
+};
+
+}  // namespace muster::cli

@@ -1,0 +1,23 @@
+#include "cli/plain_text.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace muster::cli {
+
+std::string Tame(absl::string_view text) {
+  std::string tame(text);
+  for (char& c : tame)
+    if (absl::ascii_iscntrl(static_cast<unsigned char>(c)) && c != '\n' && c != '\t') c = ' ';
+  return tame;
+}
+
+std::string Indent(absl::string_view text, size_t columns) {
+  std::string out;
+  for (absl::string_view line : absl::StrSplit(absl::StripTrailingAsciiWhitespace(text), '\n'))
+    absl::StrAppend(&out, std::string(columns, ' '), Tame(line), "\n");
+  return out;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,16 @@
+// Texts of nodes, fit for a terminal.
+#pragma once
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace muster::cli {
+
+// What a node printed must not steer the terminal: control characters become spaces.
+std::string Tame(absl::string_view text);
+
+// Each line tamed, behind `columns` blanks and with an end.
+std::string Indent(absl::string_view text, size_t columns = 4);
+
+}  // namespace muster::cli

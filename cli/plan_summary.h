@@ -1,0 +1,28 @@
+// What a plan comes to. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace muster::v1 {
+class PlanFile;
+}
+
+namespace muster::cli {
+
+// "restart units", "munge.service, slurmd.service", "c[001-016]".
+struct SummaryLine {
+  std::string deed;
+  std::vector<std::string> things;  // sorted; empty where the deed says all
+  std::string nodes;                // a host list
+  bool operator==(const SummaryLine&) const = default;
+};
+
+// Packages to install, upgrade, remove; units to restart and the like; reboots; files; and so on,
+// in this order; a line for each set of nodes.
+std::vector<SummaryLine> Summarize(const v1::PlanFile& plan);
+
+// As an aligned table; long lists of things are cut and counted.
+std::string RenderSummary(const v1::PlanFile& plan);
+
+}  // namespace muster::cli

@@ -1,0 +1,90 @@
+#include "common/value/plan_file.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/util/json_util.h>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/digest.h"
+#include "muster/v1/plan_file.pb.h"
+
+namespace muster {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr char kRemedy[] = "; `muster plan PLAYBOOK -o FILE` writes one";
+
+std::string DigestOf(v1::PlanFile file) {
+  file.clear_digest();
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    file.SerializeToCodedStream(&coded);
+  }
+  return Sha256Hex(bytes);
+}
+
+}  // namespace
+
+bool LooksLikePlanFile(absl::string_view text) {
+  return absl::StartsWith(absl::StripLeadingAsciiWhitespace(text), "{");
+}
+
+absl::StatusOr<std::string> WritePlanFile(v1::PlanFile file) {
+  file.set_format(kPlanFileFormat);
+  file.set_digest(DigestOf(file));
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  std::string compact;
+  const auto status = google::protobuf::util::MessageToJsonString(file, &compact, options);
+  if (!status.ok()) {
+    return absl::InternalError(
+        absl::StrCat("the plan cannot be written as JSON: ", std::string(status.message())));
+  }
+  // protobuf's own layout writes '<' as a code, which nobody can review.
+  const Json value = Json::parse(compact, nullptr, /*allow_exceptions=*/false);
+  std::string text = value.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  if (text.size() > kMaxPlanFileBytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the plan takes ", text.size() >> 20, " MiB, at most ", kMaxPlanFileBytes >> 20,
+        " can be kept; plan fewer nodes at a time (-l), or "
+        "without --diff"));
+  }
+  return text;
+}
+
+absl::StatusOr<v1::PlanFile> ReadPlanFile(absl::string_view text) {
+  const Json value = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  if (!value.is_object() || !value.contains("format") || !value["format"].is_number_unsigned()) {
+    return absl::InvalidArgumentError(absl::StrCat("not a plan file", kRemedy));
+  }
+  if (value["format"] != kPlanFileFormat) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a plan file of format ", value["format"].dump(), ", and this is for format ",
+        kPlanFileFormat, "; make it anew with the same version of muster that applies it"));
+  }
+  v1::PlanFile file;
+  const auto parsed =
+      google::protobuf::util::JsonStringToMessage(std::string(text.data(), text.size()), &file);
+  if (!parsed.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("not a plan file any more: ", std::string(parsed.message()), kRemedy));
+  }
+  if (!ConstantTimeEquals(file.digest(), DigestOf(file))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the plan file was changed since it was written: its digest does not fit; a "
+                     "plan is applied "
+                     "as it is or not at all, so change the playbook and plan again",
+                     kRemedy));
+  }
+  return file;
+}
+
+}  // namespace muster

@@ -1,0 +1,66 @@
+// A plan file as a run is held to it. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace muster::v1 {
+class CreateRunRequest;
+class Plan;
+class PlanFile;
+}  // namespace muster::v1
+
+namespace muster::controller {
+
+// By what a plan file knows its cluster.
+struct ClusterIdentity {
+  std::string name;
+  std::string ca_pin;  // "sha256:<hex>" of the authority's certificate
+};
+
+// FailedPrecondition, with what moved and the remedy: the file is of another cluster, has expired,
+// or the inventory is at another revision.
+absl::Status CheckHolds(const v1::PlanFile& file, const ClusterIdentity& cluster,
+                        uint64_t inventory_revision, absl::Time now);
+
+// The request of a run that does what the file says. InvalidArgument: `request` says something that
+// only the file may say.
+absl::StatusOr<v1::CreateRunRequest> RequestOfPlanFile(const v1::PlanFile& file,
+                                                       const v1::CreateRunRequest& request);
+
+// A digest of the plan's roles: equal for nodes with equal steps. What sensitive steps hold is left
+// out, so that nobody can guess a secret by its digest.
+std::string StepsDigest(const v1::Plan& plan);
+
+// Immutable; threads may share it.
+class HeldPlan {
+ public:
+  // InvalidArgument: a host list in it cannot be read.
+  static absl::StatusOr<std::shared_ptr<const HeldPlan>> Create(const v1::PlanFile& file);
+
+  // Whether the file predicts what the play does on the node.
+  bool Has(uint32_t play, const std::string& node) const;
+  // Marks the steps of a plan with that StepsDigest() that the file has as unchanged, so that the agent refuses to act on them.
+  // FailedPrecondition: the plan has other steps than the one that was reviewed.
+  absl::Status Hold(uint32_t play, const std::string& node, const std::string& steps_digest,
+                    v1::Plan& plan) const;
+
+ private:
+  struct Play {
+    std::map<std::string, std::string> digests;              // by node
+    std::map<std::string, std::set<std::string>> would_act;  // step id → nodes
+  };
+  HeldPlan() = default;
+
+  std::map<uint32_t, Play> plays_;
+};
+
+}  // namespace muster::controller

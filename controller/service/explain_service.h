@@ -1,0 +1,55 @@
+// Why values and steps are as they are, for people.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "controller/playbook/explain.h"
+#include "controller/run/collaborators.h"
+#include "muster/v1/explain.grpc.pb.h"
+
+namespace muster::controller {
+
+class SecretStore;
+class Store;
+
+// ExplainService. Thread-safe. Changes nothing; of secrets it reads the names.
+class ExplainService final : public v1::ExplainService::Service {
+ public:
+  using LoadBundle = std::function<absl::StatusOr<FileTree>(const std::string& sha256)>;
+
+  // The references must outlive the object.
+  ExplainService(Store& store, InventorySource& inventory, SecretStore& secrets,
+                 LoadBundle load_bundle)
+      : store_(store),
+        inventory_(inventory),
+        secrets_(secrets),
+        load_bundle_(std::move(load_bundle)) {}
+
+  grpc::Status ExplainVariable(grpc::ServerContext* context,
+                               const v1::ExplainVariableRequest* request,
+                               v1::ExplainVariableResponse* response) override;
+  grpc::Status ExplainStep(grpc::ServerContext* context, const v1::ExplainStepRequest* request,
+                           v1::ExplainStepResponse* response) override;
+
+ private:
+  // Everything that both explanations start from; `facts` is filled with what all nodes told.
+  absl::StatusOr<InventoryVersion> Prepare(FactsByNode& facts, std::set<std::string>& secrets);
+  absl::StatusOr<std::shared_ptr<const Playbook>> Load(const std::string& sha256,
+                                                       const std::string& path);
+  absl::Status ExplainVariable(const v1::ExplainVariableRequest& request,
+                               v1::ExplainVariableResponse& response);
+  absl::Status ExplainStep(const v1::ExplainStepRequest& request,
+                           v1::ExplainStepResponse& response);
+  // Looks for the newest result of each step on the node.
+  absl::Status AddLastResults(const std::string& node, v1::ExplainStepResponse& response);
+
+  Store& store_;
+  InventorySource& inventory_;
+  SecretStore& secrets_;
+  const LoadBundle load_bundle_;
+};
+
+}  // namespace muster::controller
