@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <string>
 
 #include <google/protobuf/stubs/logging.h>
@@ -52,13 +53,13 @@ class Harness final : public RunFixture {
         Name(message.mutable_hello()->mutable_active_plan_id());
         return engine_->OnConnected("ua", message.hello());
       case v1::AgentMessage::kFacts:
-        return engine_->OnFacts("ua", message.facts());
+        return engine_->OnFacts("ua", message.facts().request_id());
       case v1::AgentMessage::kPlanReceipt:
         Name(message.mutable_plan_receipt()->mutable_plan_id());
         return engine_->OnPlanReceipt("ua", message.plan_receipt());
       case v1::AgentMessage::kReport:
         Name(message.mutable_report()->mutable_plan_id());
-        return engine_->OnReport("ua", message.report());
+        return engine_->OnReports({{"ua", std::make_shared<const v1::Report>(message.report())}});
       case v1::AgentMessage::kProgress:
         Name(message.mutable_progress()->mutable_plan_id());
         return engine_->OnProgress("ua", message.progress());
