@@ -173,7 +173,6 @@ void Transfers::FetchAhead() {
       continue;
     }
     const std::string& sha256 = job.content.sha256;
-    if (!is_needed_(*job.step)) continue;
     const std::shared_ptr<Transfer> transfer = Claim(sha256, silent);
     if (transfer == nullptr) continue;
     TransferHooks hooks = Hooks(*transfer, silent);
@@ -181,8 +180,9 @@ void Transfers::FetchAhead() {
       absl::MutexLock lock(&mutex_);
       return stopping_ || wanted_.count(sha256) == 0;
     };
-    // Its error is not lost: the step that needs the content will try again, and tell.
-    (void)Bring(job.content, hooks);
+    // Asked after the claim: a step that was at it may have done its work. An error is not lost:
+    // the step that needs the content will try again, and tell.
+    if (is_needed_(*job.step)) (void)Bring(job.content, hooks);
     Finish(sha256, *transfer);
   }
 }
