@@ -8,6 +8,7 @@ import argparse
 import hashlib
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -104,6 +105,9 @@ def main():
     parts = arguments.parts or PARTS
     if any(part in LAB_PARTS for part in parts) and os.geteuid() != 0:
         parser.error("peers, apt and agent boot machines: that needs root")
+    # As Ctrl-C does: the lab is taken down.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     figures = Figures()
     before = machine()
     measure_programs(parts, arguments.swarm_nodes, figures)
