@@ -6,6 +6,7 @@
 #include "agent/resources/directory.h"
 #include "agent/resources/download.h"
 #include "agent/resources/file.h"
+#include "agent/resources/file_set.h"
 #include "agent/resources/group.h"
 #include "agent/resources/hostname.h"
 #include "agent/resources/kernel_module.h"
@@ -47,6 +48,7 @@ constexpr ResourceType kResourceTypes[] = {
     {v1::Step::kMount, &MakeMount},
     {v1::Step::kMounts, &MakeMounts},
     {v1::Step::kArchive, &MakeArchive},
+    {v1::Step::kFilesIn, &MakeFileSet},
 };
 
 }  // namespace
