@@ -12,6 +12,8 @@
 namespace muster::agent {
 namespace {
 
+constexpr char kRecord[] = "unit";
+
 bool IsActive(const UnitStatus& status) {
   return status.active_state == "active" || status.active_state == "reloading";
 }
@@ -41,7 +43,8 @@ class Unit final : public Resource {
   absl::StatusOr<std::vector<Change>> Check() override {
     ASSIGN_OR_RETURN(const UnitStatus status, context_.units.GetStatus(spec_.name()));
     RETURN_IF_ERROR(CheckLoaded(status));
-    return Compare(status);
+    ASSIGN_OR_RETURN(const bool started, IsStarted(status));
+    return Compare(status, started);
   }
 
   absl::Status Apply(ApplyObserver& observer) override {
@@ -97,7 +100,37 @@ class Unit final : public Resource {
     return absl::OkStatus();
   }
 
-  std::vector<Change> Compare(const UnitStatus& status) const {
+  // A unit that ends by itself counts as started when it has run with success since the node
+  // booted. systemd forgets that of units which nothing refers to; a record does not.
+  absl::StatusOr<bool> IsStarted(const UnitStatus& status) {
+    if (IsActive(status)) return true;
+    if (!status.ends_by_itself || status.active_state != "inactive") return false;
+    if (status.ended_well) return true;
+    ASSIGN_OR_RETURN(const auto ran_in, context_.records.Get(kRecord, spec_.name()));
+    if (!ran_in.has_value()) return false;
+    ASSIGN_OR_RETURN(const std::string boot, BootId());
+    return *ran_in == boot;
+  }
+
+  absl::StatusOr<std::string> BootId() {
+    return context_.files.Read("/proc/sys/kernel/random/boot_id");
+  }
+
+  // After a start that systemd called done.
+  absl::Status SettleStart() {
+    ASSIGN_OR_RETURN(const UnitStatus status, context_.units.GetStatus(spec_.name()));
+    if (IsActive(status)) return absl::OkStatus();
+    if (!status.conditions_held)
+      return absl::FailedPreconditionError(absl::StrCat(
+          "systemd did not start '", spec_.name(),
+          "': one of its Condition… lines does not hold on the node; `systemctl status ",
+          spec_.name(), "` there names it"));
+    if (!status.ends_by_itself) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::string boot, BootId());
+    return context_.records.Put(kRecord, spec_.name(), boot);
+  }
+
+  std::vector<Change> Compare(const UnitStatus& status, bool started) const {
     std::vector<Change> changes;
     if (spec_.has_masked() && spec_.masked() != IsMasked(status))
       changes.push_back({"masked", spec_.masked() ? "no" : "yes", spec_.masked() ? "yes" : "no"});
@@ -105,7 +138,7 @@ class Unit final : public Resource {
     if (spec_.has_enabled() && exists && spec_.enabled() != IsEnabled(status))
       changes.push_back({"enabled", status.unit_file_state.empty() ? "no" : status.unit_file_state,
                          spec_.enabled() ? "enabled" : "disabled"});
-    if (spec_.state() == v1::UNIT_STATE_STARTED && !IsActive(status))
+    if (spec_.state() == v1::UNIT_STATE_STARTED && !started)
       changes.push_back({"state", status.active_state, "started"});
     if (spec_.state() == v1::UNIT_STATE_STOPPED && exists && !IsStopped(status))
       changes.push_back({"state", status.active_state, "stopped"});
@@ -117,13 +150,14 @@ class Unit final : public Resource {
   }
 
   absl::Status ApplyState(const UnitStatus& status, ApplyObserver& observer) {
+    ASSIGN_OR_RETURN(const bool started, IsStarted(status));
     const struct {
       v1::UnitState state;
       bool needed;
       UnitJob job;
       const char* activity;
     } kRows[] = {
-        {v1::UNIT_STATE_STARTED, !IsActive(status), UnitJob::kStart, "starting "},
+        {v1::UNIT_STATE_STARTED, !started, UnitJob::kStart, "starting "},
         {v1::UNIT_STATE_STOPPED, status.load_state != "not-found" && !IsStopped(status),
          UnitJob::kStop, "stopping "},
         {v1::UNIT_STATE_RESTARTED, true, UnitJob::kRestart, "restarting "},
@@ -132,7 +166,8 @@ class Unit final : public Resource {
     for (const auto& row : kRows) {
       if (row.state != spec_.state() || !row.needed) continue;
       observer.OnActivity(absl::StrCat(row.activity, spec_.name()), std::nullopt);
-      return context_.units.Run(row.job, spec_.name());
+      RETURN_IF_ERROR(context_.units.Run(row.job, spec_.name()));
+      return row.job == UnitJob::kStart ? SettleStart() : absl::OkStatus();
     }
     return absl::OkStatus();
   }

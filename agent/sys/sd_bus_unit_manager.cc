@@ -137,6 +137,35 @@ bool HasUnreadFiles(sd_bus* bus, const std::string& path, const std::string& uni
   return HasUnreadUnitFiles(files, unit, *fragment, drop_ins);
 }
 
+absl::StatusOr<bool> Flag(sd_bus* bus, const std::string& path, const char* interface,
+                          const char* name) {
+  BusError error;
+  int flag = 0;
+  const int result = sd_bus_get_property_trivial(bus, internal::kService, path.c_str(), interface,
+                                                 name, error.get(), 'b', &flag);
+  if (result < 0) return error.ToStatus(result, absl::StrCat("reading ", name));
+  return flag != 0;
+}
+
+// What tells a unit that has done its work from one that was never started.
+absl::Status ReadEnd(sd_bus* bus, const std::string& path, bool is_service, UnitStatus& status) {
+  ASSIGN_OR_RETURN(status.conditions_held, Flag(bus, path, kUnitInterface, "ConditionResult"));
+  if (!is_service) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string type, Property(bus, path, kServiceInterface, "Type"));
+  ASSIGN_OR_RETURN(const bool remains, Flag(bus, path, kServiceInterface, "RemainAfterExit"));
+  status.ends_by_itself = type == "oneshot" && !remains;
+  if (!status.ends_by_itself) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string result, Property(bus, path, kServiceInterface, "Result"));
+  BusError error;
+  uint64_t ended = 0;
+  const int read =
+      sd_bus_get_property_trivial(bus, internal::kService, path.c_str(), kServiceInterface,
+                                  "ExecMainExitTimestampMonotonic", error.get(), 't', &ended);
+  if (read < 0) return error.ToStatus(read, "reading when it ended");
+  status.ended_well = result == "success" && ended > 0;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<UnitStatus> ReadStatus(sd_bus* bus, const std::string& unit) {
   ASSIGN_OR_RETURN(const std::string path, UnitPath(bus, unit));
   UnitStatus status;
@@ -148,13 +177,10 @@ absl::StatusOr<UnitStatus> ReadStatus(sd_bus* bus, const std::string& unit) {
   for (const auto& [name, value] : kProperties) {
     ASSIGN_OR_RETURN(*value, Property(bus, path, kUnitInterface, name));
   }
-  BusError error;
-  int reload = 0;
-  const int result =
-      sd_bus_get_property_trivial(bus, internal::kService, path.c_str(), kUnitInterface,
-                                  "NeedDaemonReload", error.get(), 'b', &reload);
-  if (result < 0) return error.ToStatus(result, absl::StrCat("reading unit ", unit));
-  status.need_daemon_reload = reload != 0 || HasUnreadFiles(bus, path, unit);
+  ASSIGN_OR_RETURN(const bool changed, Flag(bus, path, kUnitInterface, "NeedDaemonReload"));
+  status.need_daemon_reload = changed || HasUnreadFiles(bus, path, unit);
+  if (status.load_state == "loaded" && status.active_state != "active")
+    RETURN_IF_ERROR(ReadEnd(bus, path, absl::EndsWith(unit, ".service"), status));
   return status;
 }
 

@@ -15,6 +15,10 @@ struct UnitStatus {
   std::string sub_state;        // "running", "exited", "dead", …
   std::string unit_file_state;  // "enabled", "disabled", "static", "masked", …; "" without a file
   bool need_daemon_reload = false;  // its files changed, or came, after systemd read them
+  // Known of a unit that is not active only.
+  bool ends_by_itself = false;  // a oneshot without RemainAfterExit=: never stays active
+  bool ended_well = false;      // such a one has run, as far as systemd still remembers
+  bool conditions_held = true;  // at the last attempt to start it
 };
 
 enum class UnitJob { kStart, kStop, kRestart, kReloadOrRestart };

@@ -47,9 +47,11 @@ class FakeUnitManager final : public agent::UnitManager {
     if (!it->second.job_error.ok()) return it->second.job_error;
     if (it->second.status.load_state == "masked" && job != agent::UnitJob::kStop)
       return absl::FailedPreconditionError(absl::StrCat(unit, " is masked"));
-    const bool stop = job == agent::UnitJob::kStop;
-    it->second.status.active_state = stop ? "inactive" : "active";
-    it->second.status.sub_state = stop ? "dead" : "running";
+    const agent::UnitStatus& status = it->second.status;
+    const bool ends =
+        job == agent::UnitJob::kStop || status.ends_by_itself || !status.conditions_held;
+    it->second.status.active_state = ends ? "inactive" : "active";
+    it->second.status.sub_state = ends ? "dead" : "running";
     return absl::OkStatus();
   }
 

@@ -77,6 +77,10 @@ class SmallSystemd {
     result_ = std::move(result);
     active_state_ = std::move(active_state);
   }
+  void SetType(std::string type) {
+    absl::MutexLock lock(&mutex_);
+    type_ = std::move(type);
+  }
   // The program ends with an error after its state was read so often.
   void DieAfterReads(int reads) {
     absl::MutexLock lock(&mutex_);
@@ -139,7 +143,11 @@ class SmallSystemd {
                         sd_bus_message* reply, void* data, sd_bus_error*) {
     const std::string name = property;
     absl::MutexLock lock(&Self(data).mutex_);
-    if (name == "Type") return sd_bus_message_append(reply, "s", "simple");
+    if (name == "Type") return sd_bus_message_append(reply, "s", Self(data).type_.c_str());
+    if (name == "RemainAfterExit") return sd_bus_message_append(reply, "b", 0);
+    if (name == "ConditionResult") return sd_bus_message_append(reply, "b", 1);
+    if (name == "Result") return sd_bus_message_append(reply, "s", "success");
+    if (name == "ExecMainExitTimestampMonotonic") return sd_bus_message_append(reply, "t", 7ul);
     if (name == "ActiveState" && Self(data).reads_left_-- == 0) Self(data).active_state_ = "failed";
     if (name == "NeedDaemonReload") return sd_bus_message_append(reply, "b", 1);
     return sd_bus_message_append(reply, "s",
@@ -172,9 +180,15 @@ class SmallSystemd {
         SD_BUS_PROPERTY("SubState", "s", OnProperty, 0, 0),
         SD_BUS_PROPERTY("UnitFileState", "s", OnProperty, 0, 0),
         SD_BUS_PROPERTY("NeedDaemonReload", "b", OnProperty, 0, 0),
+        SD_BUS_PROPERTY("ConditionResult", "b", OnProperty, 0, 0),
         SD_BUS_VTABLE_END};
     static const sd_bus_vtable kServiceTable[] = {
-        SD_BUS_VTABLE_START(0), SD_BUS_PROPERTY("Type", "s", OnProperty, 0, 0), SD_BUS_VTABLE_END};
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_PROPERTY("Type", "s", OnProperty, 0, 0),
+        SD_BUS_PROPERTY("RemainAfterExit", "b", OnProperty, 0, 0),
+        SD_BUS_PROPERTY("Result", "s", OnProperty, 0, 0),
+        SD_BUS_PROPERTY("ExecMainExitTimestampMonotonic", "t", OnProperty, 0, 0),
+        SD_BUS_VTABLE_END};
     const BusHandle bus = *OpenSystemd(address);
     sd_bus_add_object_vtable(bus.get(), nullptr, internal::kManagerPath, internal::kManager,
                              kManagerTable, this);
@@ -195,6 +209,7 @@ class SmallSystemd {
   absl::Notification ready_;
   absl::Mutex mutex_;
   std::string result_ ABSL_GUARDED_BY(mutex_) = "done";
+  std::string type_ ABSL_GUARDED_BY(mutex_) = "simple";
   int reads_left_ ABSL_GUARDED_BY(mutex_) = 1000;
   std::string active_state_ ABSL_GUARDED_BY(mutex_) = "active";
   std::vector<std::string> log_ ABSL_GUARDED_BY(mutex_);
@@ -226,6 +241,17 @@ TEST_F(SdBusUnitManagerTest, ReadsTheStatus) {
   EXPECT_EQ(status->sub_state, "running");
   EXPECT_EQ(status->unit_file_state, "enabled");
   EXPECT_TRUE(status->need_daemon_reload);
+}
+
+TEST_F(SdBusUnitManagerTest, TellsWhetherAOneshotHasRun) {
+  systemd_->SetResult("done", "inactive");
+  EXPECT_FALSE(units_->GetStatus("munge.service")->ends_by_itself);
+  systemd_->SetType("oneshot");
+  const auto status = units_->GetStatus("munge.service");
+  ASSERT_OK(status);
+  EXPECT_TRUE(status->ends_by_itself);
+  EXPECT_TRUE(status->ended_well);
+  EXPECT_TRUE(status->conditions_held);
 }
 
 TEST_F(SdBusUnitManagerTest, WaitsForTheEndOfItsOwnJob) {

@@ -70,6 +70,29 @@ TEST_F(UnitTest, HandlersAlwaysAct) {
   EXPECT_THAT(Fields(*restart), ElementsAre("state"));
 }
 
+TEST_F(UnitTest, AOneshotIsStartedWhenItHasRunSinceBoot) {
+  const std::string started = R"(unit { name: "once.service" state: UNIT_STATE_STARTED })";
+  Status("once.service").ends_by_itself = true;
+  node_.files.AddFile("/proc/sys/kernel/random/boot_id", "boot-1\n");
+  ExpectConverges(started, {"state"});
+  node_.files.AddFile("/proc/sys/kernel/random/boot_id", "boot-2\n");
+  ExpectConverges(started, {"state"});
+  EXPECT_THAT(node_.units.log(), ElementsAre("start once.service", "start once.service"));
+  Status("once.service").active_state = "failed";
+  ExpectConverges(started, {"state"});
+  // Run by somebody else, a timer or the boot.
+  node_.files.AddFile("/proc/sys/kernel/random/boot_id", "boot-3\n");
+  Status("once.service").ended_well = true;
+  ExpectInSync(started);
+}
+
+TEST_F(UnitTest, TellsThatAConditionKeepsAUnitFromStarting) {
+  Status("a.service").conditions_held = false;
+  EXPECT_THAT(
+      Make(R"(unit { name: "a.service" state: UNIT_STATE_STARTED })")->Apply(observer_),
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("one of its Condition… lines")));
+}
+
 TEST_F(UnitTest, NamesWhatIsWrong) {
   const auto absent = Make(R"(unit { name: "no.service" state: UNIT_STATE_STARTED })");
   EXPECT_THAT(absent->Check(), StatusIs(absl::StatusCode::kFailedPrecondition,
