@@ -20,6 +20,7 @@
 #include "agent/resources/types.h"
 #include "agent/service_notify.h"
 #include "agent/session/blob_fetcher.h"
+#include "agent/session/reboot_desk.h"
 #include "agent/session/session.h"
 #include "agent/state/identity.h"
 #include "agent/sys/accounts.h"
@@ -128,8 +129,10 @@ absl::StatusOr<int> Run(const Flags& flags) {
   auto& records = *new ResourceRecords(paths.RecordDirectory(), files);
   auto& context =
       *new ResourceContext{files, processes, units, packages, accounts, transfers, records, clock};
+  auto& reboots = *new RebootDesk(boot_id, files, mailbox, clock);
   auto& engine = *new Engine(
       {.node_uuid = identity.node_uuid,
+       .reboots = {.boot_id = boot_id, .gate = &reboots},
        .on_plans = [&transfers](Transfers::Plans plans) { transfers.SetPlans(std::move(plans)); }},
       [&context](const v1::Step& step, bool want_diff) {
         return MakeResource(step, context, want_diff);
@@ -138,7 +141,7 @@ absl::StatusOr<int> Run(const Flags& flags) {
   auto& gatherer = *new FactsGatherer({.processes = &processes}, AllProbes(), clock);
   auto& facts = *new GathererSource(gatherer);
   auto& session = *new Session({.agent_version = kVersion, .boot_id = boot_id}, paths, files,
-                               engine, journal, mailbox, facts, channel, clock);
+                               engine, journal, mailbox, reboots, facts, channel, clock);
 
   LogInfo(absl::StrCat("muster-agent ", kVersion, " on ", identity.node_name, " (",
                        identity.node_uuid, "), controller ", identity.controller_address));

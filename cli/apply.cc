@@ -22,7 +22,7 @@ namespace {
 struct ApplyOptions {
   std::string playbook, limit;
   std::vector<std::string> tags, extra_vars;
-  bool check = false, diff = false, yes = false, detach = false;
+  bool check = false, diff = false, yes = false, detach = false, reboot_with_jobs = false;
   WatchOptions watch;
 };
 
@@ -65,6 +65,7 @@ absl::StatusOr<int> Apply(Context& context, const ApplyOptions& options) {
   for (const std::string& tag : options.tags) request.add_tags(tag);
   request.set_check_only(options.check);
   request.set_want_diff(options.diff);
+  request.set_reboot_with_jobs(options.reboot_with_jobs);
   for (const std::string& assignment : options.extra_vars)
     RETURN_IF_ERROR(AddExtraVar(assignment, request));
   ASSIGN_OR_RETURN(const SiteBundle bundle, PackSite(options.playbook));
@@ -110,6 +111,8 @@ void AddApply(CLI::App& app, Context& context) {
   command->add_option("-e,--extra-vars", options->extra_vars, "name=value; outranks all else")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
+  command->add_flag("--reboot-with-jobs", options->reboot_with_jobs,
+                    "Reboot nodes although Slurm jobs run on them; the jobs die");
   command->add_flag("-y,--yes", options->yes, "Do not ask");
   command->add_flag("-d,--detach", options->detach, "Print the run's id and do not wait");
   command->add_flag("-v,--verbose", options->watch.verbose, "Also steps that were ok or skipped");

@@ -15,6 +15,7 @@ class SessionLog final : public AgentSessionListener {
   void OnPlanReceipt(absl::string_view, const v1::PlanReceipt&) override {}
   void OnReport(absl::string_view, const v1::Report&) override {}
   void OnProgress(absl::string_view, const v1::StepProgress&) override {}
+  void OnRebootRequest(absl::string_view, const v1::RebootRequest&) override {}
 };
 
 }  // namespace muster::controller

@@ -131,7 +131,8 @@ absl::Status Engine::RunNext(const ActivePlan& plan) {
   ProgressBoard progress(*plan.plan, StepsThrough(plan),
                          [this](const v1::StepProgress& p) { listener_.OnProgress(p); });
   PlanContext context(plan, journal_, clock_, factory_, package_manager_, progress,
-                      [this] { return stopping(); });
+                      options_.reboots, [this] { return stopping(); },
+                      [this](absl::string_view note) { listener_.OnNote(note); });
   const auto on_tick = [&] {
     SayAlive();
     // An error comes up again at the next record.

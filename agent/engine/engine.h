@@ -44,6 +44,7 @@ class Engine {
  public:
   struct Options {
     std::string node_uuid;
+    RebootMeans reboots;
     PlanRunOptions run = {};
     // After the journal could not be written: how long until the plan is taken up again.
     absl::Duration retry = absl::Seconds(5);

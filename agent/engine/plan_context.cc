@@ -8,14 +8,19 @@ namespace muster::agent {
 
 PlanContext::PlanContext(const ActivePlan& before, Journal& journal, Clock& clock,
                          const ResourceFactory& factory, absl::Mutex& package_manager,
-                         ProgressBoard& progress, std::function<bool()> stopping)
+                         ProgressBoard& progress, const RebootMeans& reboots,
+                         std::function<bool()> stopping,
+                         std::function<void(absl::string_view)> note)
     : before_(before),
       journal_(journal),
       clock_(clock),
       factory_(factory),
       package_manager_(package_manager),
       progress_(progress),
+      reboots_(reboots),
       stopping_(std::move(stopping)),
+      note_(std::move(note)),
+      barrier_(clock, stopping_),
       outcomes_(before.outcomes) {
   if (!plan().check_only()) return;
   // What an earlier life of this check found out, as far as the journal tells.
@@ -36,6 +41,11 @@ std::optional<v1::StepStatus> PlanContext::Outcome(const std::string& step_id) c
 const v1::StepIntent* PlanContext::CutOff(const std::string& step_id) const {
   const auto it = before_.cut_off.find(step_id);
   return it == before_.cut_off.end() ? nullptr : &it->second;
+}
+
+const v1::RebootArmed* PlanContext::Armed(const std::string& step_id) const {
+  const auto it = before_.armed.find(step_id);
+  return it == before_.armed.end() ? nullptr : &it->second;
 }
 
 absl::Status PlanContext::Record(const v1::StepResult& result, absl::string_view clean_handler,

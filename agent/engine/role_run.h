@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "agent/engine/progress_board.h"
+#include "agent/engine/reboot_barrier.h"
 #include "agent/resources/resource.h"
 #include "agent/state/journal.h"
 #include "common/base/clock.h"
@@ -25,18 +26,29 @@ namespace muster::agent {
 using ResourceFactory = std::function<absl::StatusOr<std::unique_ptr<Resource>>(
     const v1::Step& step, bool want_diff)>;
 
+class RebootGate;
+
+// What a reboot needs to know of the node.
+struct RebootMeans {
+  std::string boot_id;         // the present boot
+  RebootGate* gate = nullptr;  // never null where plans run
+};
+
 // What the roles of one running plan share. Thread-safe where it can change.
 class PlanContext {
  public:
   PlanContext(const ActivePlan& before, Journal& journal, Clock& clock,
               const ResourceFactory& factory, absl::Mutex& package_manager,
-              ProgressBoard& progress, std::function<bool()> stopping);
+              ProgressBoard& progress, const RebootMeans& reboots, std::function<bool()> stopping,
+              std::function<void(absl::string_view)> note);
 
   const v1::Plan& plan() const { return *before_.plan; }
   // What became of the step, in this life of the agent or an earlier one.
   std::optional<v1::StepStatus> Outcome(const std::string& step_id) const;
   // The intent of an earlier life that never got an outcome.
   const v1::StepIntent* CutOff(const std::string& step_id) const;
+  // The reboot that an earlier life began for the step; nullptr: none.
+  const v1::RebootArmed* Armed(const std::string& step_id) const;
   // Writes the outcome into the journal and remembers it.
   absl::Status Record(const v1::StepResult& result, absl::string_view clean_handler,
                       Journal::Durability durability);
@@ -54,11 +66,16 @@ class PlanContext {
   // The agent is going down: what is not begun is left for its next life.
   bool stopping() const { return stopping_(); }
 
+  // For the agent's log.
+  void Note(absl::string_view note) { note_(note); }
+
   Journal& journal() { return journal_; }
   Clock& clock() { return clock_; }
   const ResourceFactory& factory() { return factory_; }
   absl::Mutex& package_manager() { return package_manager_; }
   ProgressBoard& progress() { return progress_; }
+  const RebootMeans& reboots() const { return reboots_; }
+  RebootBarrier& barrier() { return barrier_; }
 
  private:
   const ActivePlan before_;
@@ -67,7 +84,10 @@ class PlanContext {
   const ResourceFactory& factory_;
   absl::Mutex& package_manager_;  // held while a package transaction runs: one per node
   ProgressBoard& progress_;
+  const RebootMeans& reboots_;
   const std::function<bool()> stopping_;
+  const std::function<void(absl::string_view)> note_;
+  RebootBarrier barrier_;
 
   mutable absl::Mutex mutex_;
   std::map<std::string, v1::StepStatus> outcomes_ ABSL_GUARDED_BY(mutex_);

@@ -4,7 +4,9 @@
 #include <string>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "agent/engine/reboot_run.h"
 #include "agent/engine/step_report.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
@@ -65,6 +67,9 @@ class StepRun {
   absl::Status SettleInSync(const Member& member);
   absl::Status SettleCheckMode(Member& member, const absl::Status& checked);
   absl::StatusOr<bool> Apply(std::vector<Member> go);
+  absl::Status RecordIntent(const Member& member);
+  absl::StatusOr<bool> Reboot(Member member);
+  absl::Status SettleRebooted(const v1::Step& step);
   void Absorb(const std::vector<const v1::Step*>& steps, std::vector<Member>& go);
 
   PlanContext& context_;
@@ -148,7 +153,42 @@ void StepRun::Absorb(const std::vector<const v1::Step*>& steps, std::vector<Memb
   }
 }
 
+absl::Status StepRun::SettleRebooted(const v1::Step& step) {
+  Member member;
+  const absl::Status checked = Look(step, member);
+  absl::Status end = checked;
+  if (checked.ok() && !member.found.empty() && !member.resource->AlwaysChanges()) {
+    // Another reboot would end no differently, and the next apply would try it again.
+    end = absl::FailedPreconditionError(
+        absl::StrCat("the node has rebooted, and still: ", member.found.front().after,
+                     "; does the boot loader start the kernel that it should?"));
+  }
+  return Settle(member, end.ok() ? v1::STEP_STATUS_CHANGED : v1::STEP_STATUS_FAILED, end, "");
+}
+
+absl::StatusOr<bool> StepRun::Reboot(Member member) {
+  RETURN_IF_ERROR(RecordIntent(member));
+  StepObserver observer(context_, role_, *member.step);
+  ASSIGN_OR_RETURN(const RebootEnd end,
+                   RebootNode(context_, role_, *member.step, *member.resource,
+                              member.found.front().after, observer));
+  if (!end.has_value()) return false;
+  RETURN_IF_ERROR(Settle(member, v1::STEP_STATUS_FAILED, *end, ""));
+  return true;
+}
+
 absl::StatusOr<bool> StepRun::Run(const std::vector<const v1::Step*>& steps) {
+  const v1::RebootArmed* armed = context_.Armed(steps[0]->step_id());
+  // The same boot as before: something stopped the agent, not the reboot, and the step asks anew.
+  if (armed != nullptr && armed->boot_id() != context_.reboots().boot_id) {
+    RETURN_IF_ERROR(SettleRebooted(*steps[0]));
+    return true;
+  }
+  const bool may_reboot = steps[0]->has_reboot() && !context_.plan().check_only();
+  if (!may_reboot && !context_.barrier().EnterStep()) return false;
+  const absl::Cleanup leave = [&] {
+    if (!may_reboot) context_.barrier().LeaveStep();
+  };
   Member first;
   const absl::Status checked = Look(*steps[0], first);
   if (checked.ok() && first.found.empty()) {
@@ -160,6 +200,7 @@ absl::StatusOr<bool> StepRun::Run(const std::vector<const v1::Step*>& steps) {
     return true;
   }
   if (!checked.ok()) {
+    if (context_.stopping()) return false;
     RETURN_IF_ERROR(Settle(first, v1::STEP_STATUS_FAILED, checked, ""));
     return true;
   }
@@ -168,10 +209,23 @@ absl::StatusOr<bool> StepRun::Run(const std::vector<const v1::Step*>& steps) {
                            NotAsPlanned(*steps[0], *first.resource, first.found), ""));
     return true;
   }
+  if (may_reboot) return Reboot(std::move(first));
   std::vector<Member> go;
   go.push_back(std::move(first));
   Absorb(steps, go);
   return Apply(std::move(go));
+}
+
+absl::Status StepRun::RecordIntent(const Member& member) {
+  v1::StepIntent intent;
+  intent.set_plan_id(context_.plan().plan_id());
+  intent.set_step_id(member.step->step_id());
+  for (v1::Change& change :
+       ReportedChanges(*member.step, member.found, context_.plan().want_diff())) {
+    *intent.add_changes() = std::move(change);
+  }
+  for (const std::string& handler : member.step->notify()) intent.add_dirty_handlers(handler);
+  return context_.journal().RecordIntent(intent);
 }
 
 absl::StatusOr<bool> StepRun::Apply(std::vector<Member> go) {
@@ -182,17 +236,7 @@ absl::StatusOr<bool> StepRun::Apply(std::vector<Member> go) {
     turn = std::make_unique<absl::MutexLock>(&context_.package_manager());
   }
   if (context_.stopping()) return false;
-  for (const Member& member : go) {
-    v1::StepIntent intent;
-    intent.set_plan_id(context_.plan().plan_id());
-    intent.set_step_id(member.step->step_id());
-    for (v1::Change& change : ReportedChanges(*member.step, member.found,
-                                              context_.plan().want_diff())) {
-      *intent.add_changes() = std::move(change);
-    }
-    for (const std::string& handler : member.step->notify()) intent.add_dirty_handlers(handler);
-    RETURN_IF_ERROR(context_.journal().RecordIntent(intent));
-  }
+  for (const Member& member : go) RETURN_IF_ERROR(RecordIntent(member));
   StepObserver observer(context_, role_, *go.front().step);
   observer.OnActivity("applying", std::nullopt);
   const absl::Status applied = go.front().resource->Apply(observer);
@@ -221,12 +265,19 @@ absl::StatusOr<bool> StepRun::Apply(std::vector<Member> go) {
   // A transaction that failed although everything is in place still failed.
   if (!applied.ok() && !blamed) ends.front() = applied;
   std::string output = observer.TakeOutput();
+  bool left_open = false;
   for (size_t i = 0; i < go.size(); ++i) {
+    // On a machine that goes down services cannot be started and networks are gone: what fails now
+    // says nothing, and is tried again in the agent's next life.
+    if (!ends[i].ok() && context_.stopping()) {
+      left_open = true;
+      continue;
+    }
     RETURN_IF_ERROR(Settle(go[i],
                            ends[i].ok() ? v1::STEP_STATUS_CHANGED : v1::STEP_STATUS_FAILED,
                            ends[i], i == 0 ? std::move(output) : std::string()));
   }
-  return true;
+  return !left_open;
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "agent/resources/mount.h"
 #include "agent/resources/package.h"
 #include "agent/resources/package_repository.h"
+#include "agent/resources/reboot.h"
 #include "agent/resources/symlink.h"
 #include "agent/resources/sysctl.h"
 #include "agent/resources/unit.h"
@@ -49,6 +50,7 @@ constexpr ResourceType kResourceTypes[] = {
     {v1::Step::kMounts, &MakeMounts},
     {v1::Step::kArchive, &MakeArchive},
     {v1::Step::kFilesIn, &MakeFileSet},
+    {v1::Step::kReboot, &MakeReboot},
 };
 
 }  // namespace

@@ -14,6 +14,11 @@ void Mailbox::OnProgress(const v1::StepProgress& progress) {
   mail_.progress = progress;
 }
 
+void Mailbox::Wake() {
+  absl::MutexLock lock(&mutex_);
+  mail_.woken = true;
+}
+
 size_t Mailbox::AddReceived(v1::ControllerMessage message) {
   absl::MutexLock lock(&mutex_);
   mail_.received.push_back(std::move(message));

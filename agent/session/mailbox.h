@@ -33,6 +33,9 @@ class Mailbox final : public EngineListener {
   void OnProgress(const v1::StepProgress& progress) override;
   void OnNote(absl::string_view note) override { note_(note); }
 
+  // Something that the session asks for itself has come up.
+  void Wake();
+
   // From the stream. AddReceived gives how many messages wait now.
   size_t AddReceived(v1::ControllerMessage message);
   void SetBroken();
@@ -46,6 +49,7 @@ class Mailbox final : public EngineListener {
     std::deque<v1::FactsReport> facts;
     std::optional<v1::StepProgress> progress;
     bool reports_ready = false;
+    bool woken = false;
     bool broken = false;
     bool stopping = false;
   };
@@ -59,7 +63,7 @@ class Mailbox final : public EngineListener {
  private:
   bool Any() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return !mail_.received.empty() || !mail_.facts.empty() || mail_.progress.has_value() ||
-           mail_.reports_ready || mail_.broken || mail_.stopping;
+           mail_.reports_ready || mail_.woken || mail_.broken || mail_.stopping;
   }
 
   const std::function<void(absl::string_view)> note_;

@@ -8,6 +8,7 @@
 #include "absl/random/distributions.h"
 #include "absl/strings/str_cat.h"
 #include "agent/session/controller_stream.h"
+#include "agent/session/reboot_desk.h"
 #include "common/base/clock.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
@@ -28,14 +29,15 @@ constexpr size_t kMaxFactsRequests = 8;
 }  // namespace
 
 Session::Session(Options options, Paths paths, sys::FileSystem& files, Engine& engine,
-                 Journal& journal, Mailbox& mailbox, FactsSource& facts, CurrentChannel& channel,
-                 Clock& clock)
+                 Journal& journal, Mailbox& mailbox, RebootDesk& reboots, FactsSource& facts,
+                 CurrentChannel& channel, Clock& clock)
     : options_(std::move(options)),
       paths_(std::move(paths)),
       files_(files),
       engine_(engine),
       journal_(journal),
       mailbox_(mailbox),
+      reboots_(reboots),
       facts_(facts),
       channel_(channel),
       clock_(clock),
@@ -175,6 +177,11 @@ bool Session::Turn(ControllerStream& stream, Mailbox::Mail mail, Ending& ending)
     stream.Send(std::move(message));
   }
   SendReports(stream);
+  if (std::optional<v1::RebootRequest> question = reboots_.TakeDue()) {
+    v1::AgentMessage message;
+    *message.mutable_reboot_request() = *std::move(question);
+    stream.Send(std::move(message));
+  }
   if (mail.progress.has_value() && stream.queued() < kQueueForProgress) {
     v1::AgentMessage message;
     *message.mutable_progress() = *std::move(mail.progress);
@@ -242,6 +249,8 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
       break;
     }
     case v1::ControllerMessage::kRebootAnswer:
+      reboots_.OnAnswer(message.reboot_answer());
+      break;
     case v1::ControllerMessage::MESSAGE_NOT_SET:
       mailbox_.OnNote(
           "the controller sent a message that this agent does not know; is the agent "

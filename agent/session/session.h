@@ -29,6 +29,7 @@ class FileSystem;
 namespace muster::agent {
 
 class ControllerStream;
+class RebootDesk;
 
 // Keeps one stream to the controller open, whatever happens to the network: plans go to the
 // engine, reports come from the journal and are sent until the controller has stored them. Runs in
@@ -49,7 +50,8 @@ class Session {
 
   // All references must outlive the session.
   Session(Options options, Paths paths, sys::FileSystem& files, Engine& engine, Journal& journal,
-          Mailbox& mailbox, FactsSource& facts, CurrentChannel& channel, Clock& clock);
+          Mailbox& mailbox, RebootDesk& reboots, FactsSource& facts, CurrentChannel& channel,
+          Clock& clock);
   ~Session();
 
   // Returns when the mailbox was told to stop.
@@ -89,6 +91,7 @@ class Session {
   Engine& engine_;
   Journal& journal_;
   Mailbox& mailbox_;
+  RebootDesk& reboots_;
   FactsSource& facts_;
   CurrentChannel& channel_;
   Clock& clock_;

@@ -224,6 +224,13 @@ absl::Status Journal::RecordOutcome(absl::string_view plan_id, const v1::StepRes
   return Append(record, durability);
 }
 
+absl::Status Journal::ArmReboot(const v1::RebootArmed& armed) {
+  absl::MutexLock lock(&mutex_);
+  v1::JournalRecord record;
+  *record.mutable_reboot_armed() = armed;
+  return Append(record, Durability::kDurable);
+}
+
 absl::Status Journal::FinishPlan(absl::string_view plan_id, const v1::PlanOutcome& outcome) {
   absl::MutexLock lock(&mutex_);
   v1::JournalRecord record;

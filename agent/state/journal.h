@@ -52,6 +52,7 @@ class Journal {
   // Makes a report of it. `clean_handler` may be empty.
   absl::Status RecordOutcome(absl::string_view plan_id, const v1::StepResult& result,
                              absl::string_view clean_handler, Durability durability);
+  absl::Status ArmReboot(const v1::RebootArmed& armed);
   absl::Status FinishPlan(absl::string_view plan_id, const v1::PlanOutcome& outcome);
   // The controller has the reports up to that sequence. Compacts when no report is left.
   absl::Status ReportsStored(uint64_t up_to_sequence);

@@ -41,6 +41,10 @@ void JournalState::Apply(const v1::JournalRecord& record) {
       }
       break;
     case v1::JournalRecord::kRebootArmed:
+      if (ActivePlan* plan = FindActive(record.reboot_armed().plan_id())) {
+        plan->armed[record.reboot_armed().step_id()] = record.reboot_armed();
+      }
+      break;
     case v1::JournalRecord::RECORD_NOT_SET:
       break;
   }
@@ -63,6 +67,7 @@ void JournalState::ApplyOutcome(const v1::StepOutcome& outcome) {
     const v1::StepResult& step = outcome.report().step();
     plan->outcomes[step.step_id()] = step.status();
     plan->cut_off.erase(step.step_id());
+    plan->armed.erase(step.step_id());
   }
 }
 
@@ -101,6 +106,9 @@ std::vector<v1::JournalRecord> JournalState::Snapshot() const {
     }
     for (const auto& [step_id, intent] : plan.cut_off) {
       *records.emplace_back().mutable_step_intent() = intent;
+    }
+    for (const auto& [step_id, armed] : plan.armed) {
+      *records.emplace_back().mutable_reboot_armed() = armed;
     }
     if (plan.cancel_requested) {
       records.emplace_back().mutable_plan_cancel_requested()->set_plan_id(plan.plan->plan_id());

@@ -18,6 +18,7 @@ struct ActivePlan {
   std::shared_ptr<const v1::Plan> plan;
   std::map<std::string, v1::StepStatus> outcomes;    // by step id
   std::map<std::string, v1::StepIntent> cut_off;     // intents without an outcome, by step id
+  std::map<std::string, v1::RebootArmed> armed;      // reboots without an outcome, by step id
   bool cancel_requested = false;
 };
 

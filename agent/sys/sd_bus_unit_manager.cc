@@ -323,6 +323,14 @@ absl::Status SdBusUnitManager::DaemonReload() {
   return Reload(bus.get());
 }
 
+// Not the manager's Reboot(), which stops no unit.
+absl::Status SdBusUnitManager::StartReboot() {
+  ASSIGN_OR_RETURN(const BusHandle bus, OpenSystemd(address_));
+  return CallManager(bus.get(), "StartUnit", "starting reboot.target", "ss", "reboot.target",
+                     "replace-irreversibly")
+      .status();
+}
+
 std::string SdBusUnitManager::JournalOf(const std::string& unit, absl::Time since) {
   // What a program said last is on its way to the journal when its end is known already.
   processes_.Run({.argv = {"journalctl", "--sync"}, .timeout = kJournalTimeout})

@@ -26,6 +26,7 @@ class SdBusUnitManager final : public UnitManager {
   absl::Status SetEnabled(const std::string& unit, bool enabled) override;
   absl::Status SetMasked(const std::string& unit, bool masked) override;
   absl::Status DaemonReload() override;
+  absl::Status StartReboot() override;
 
  private:
   // "; the end of its journal:" and its last lines since then, or that there are none.

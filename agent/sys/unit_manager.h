@@ -38,6 +38,8 @@ class UnitManager {
   virtual absl::Status SetMasked(const std::string& unit, bool masked) = 0;
   // Makes systemd read all unit files again.
   virtual absl::Status DaemonReload() = 0;
+  // Begins an orderly reboot, which no later job can take back, and returns at once.
+  virtual absl::Status StartReboot() = 0;
 };
 
 }  // namespace muster::agent

@@ -109,6 +109,14 @@ std::string CheckUnit(const Given& given) {
   return "";
 }
 
+std::string CheckReboot(const Given& given) {
+  if (!given.in_handler() && given.Text("when") == "always") {
+    return "would reboot the node by every apply: move it to a handler and notify that, or say "
+           "when: required";
+  }
+  return "";
+}
+
 std::string CheckCommand(const Given& given) {
   const std::vector<const char*> keys = {"creates", "unless", "changes"};
   if (given.in_handler()) return AtMostOne(given, keys);
@@ -338,6 +346,12 @@ const std::vector<ResourceType>& ResourceTypes() {
         {"purge", Type::kBool, "purge"},
         {"keep", Type::kTextList, "keep"}},
        CheckFilesIn},
+      {"reboot",
+       {{"when", Type::kWord, "when"},
+        {"reason", Type::kText, "reason"},
+        {"timeout", Type::kDuration, "timeout"},
+        {"with_running_jobs", Type::kBool, "with_running_jobs"}},
+       CheckReboot},
   };
   return *kTypes;
 }

@@ -36,6 +36,10 @@ struct ActiveRun {
   // The current play's plans by node, until the node is through with it: as they travel, which is
   // a tenth of what they take as objects.
   absl::flat_hash_map<std::string, std::shared_ptr<const std::string>> plans;
+  // Permits to reboot that have not ended, by node, and the last question of each node that was
+  // refused.
+  std::map<std::string, RebootRecord> reboots;
+  std::map<std::string, std::string> refused_reboots;
 };
 
 }  // namespace muster::controller

@@ -318,6 +318,7 @@ absl::Status RunEngine::ResumeOne(const RunRecord& record) {
     if (selected != nullptr) node.plays = selected->plays;
     nodes.push_back(std::move(node));
   }
+  RETURN_IF_ERROR(ResumeReboots(*prepared, nodes));
   prepared->state = RunState(std::move(nodes), static_cast<uint32_t>(record.plays.size()));
   const uint64_t last = results.empty() ? 0 : results.back().sequence;
   prepared->log = std::make_shared<RunEventLog>(last + kSequenceGap);

@@ -23,6 +23,7 @@ class CreateRunRequest;
 class Hello;
 class PlanFile;
 class PlanReceipt;
+class RebootRequest;
 class Report;
 class Run;
 class StepProgress;
@@ -83,6 +84,8 @@ class RunEngine {
   void OnReports(std::vector<NodeReport> reports);
   void OnProgress(const std::string& uuid, const v1::StepProgress& progress);
   void OnPlans(PlanBatch batch);
+  // Answered at once, or not at all where the answer is not known yet: the agent asks again.
+  void OnRebootRequest(const std::string& uuid, const v1::RebootRequest& request);
   // Call about every second.
   void Tick();
 
@@ -121,6 +124,15 @@ class RunEngine {
   void HandleBacklog();
   void ConsiderCatchUp(const std::string& uuid);
   void StartCatchUps();
+
+  // run_reboots.cc
+  absl::Status ResumeReboots(ActiveRun& run, std::vector<RunNode>& nodes);
+  void GrantReboot(ActiveRun& run, const RunNode& node, const v1::RebootRequest& request,
+                   absl::Duration patience);
+  void RefuseReboot(ActiveRun* run, const std::string& uuid, const std::string& node,
+                    const v1::RebootRequest& request, const std::string& why);
+  // Those of the run whose node needs its permit no more.
+  void EndReboots(ActiveRun& run);
 
   ActiveRun* Find(absl::string_view run_id);
 

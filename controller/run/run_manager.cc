@@ -199,4 +199,9 @@ void RunManager::OnProgress(absl::string_view node_uuid, const v1::StepProgress&
   queue_.push_back({{}, "", [uuid, progress](RunEngine& e) { e.OnProgress(uuid, progress); }});
 }
 
+void RunManager::OnRebootRequest(absl::string_view node_uuid, const v1::RebootRequest& request) {
+  std::string uuid(node_uuid);
+  Push({{}, uuid, [uuid, request](RunEngine& e) { e.OnRebootRequest(uuid, request); }});
+}
+
 }  // namespace muster::controller

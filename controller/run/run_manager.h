@@ -52,6 +52,7 @@ class RunManager final : public AgentSessionListener {
   void OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) override;
   void OnReport(absl::string_view node_uuid, const v1::Report& report) override;
   void OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) override;
+  void OnRebootRequest(absl::string_view node_uuid, const v1::RebootRequest& request) override;
 
  private:
   // A report, which waits for others to be stored with it, or something else.

@@ -29,7 +29,7 @@ RunNodeRecord ToRecord(const std::string& run_id, const RunNode& node) {
   record.run_id = run_id;
   record.node = node.name;
   record.node_uuid = node.uuid;
-  record.state = std::string(NodePhaseName(node.phase));
+  record.state = node.reboot.has_value() ? "rebooting" : std::string(NodePhaseName(node.phase));
   record.play_index = node.play;
   record.ok = node.ok;
   record.changed = node.changed;

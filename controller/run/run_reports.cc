@@ -82,7 +82,10 @@ absl::Status StoreStep(Transaction& txn, const std::string& run_id, uint32_t pla
 
 void RunEngine::OnConnected(const std::string& uuid, const v1::Hello& hello) {
   must_repeat_.erase(uuid);
-  for (auto& [run_id, run] : active_) Perform(*run, run->state.OnConnected(uuid));
+  for (auto& [run_id, run] : active_) {
+    Perform(*run, run->state.OnConnected(uuid, hello.boot_id()));
+    EndReboots(*run);
+  }
   RemoveFinished();
   std::string run_id;
   uint32_t play = 0;
@@ -241,7 +244,10 @@ absl::Status RunEngine::HandleReports(absl::Span<const NodeReport> reports) {
     if (part.run != nullptr && part.node.has_value())
       by_run[part.run].push_back(*std::move(part.node));
   }
-  for (auto& [run, nodes] : by_run) Perform(*run, run->state.Replace(nodes));
+  for (auto& [run, nodes] : by_run) {
+    Perform(*run, run->state.Replace(nodes));
+    EndReboots(*run);
+  }
   return absl::OkStatus();
 }
 
@@ -276,6 +282,8 @@ void RunEngine::StartCatchUps() {
     if (!read.ok() || still.empty()) continue;
     const std::string nodes = FoldHostlist(still);
     request.set_limit(nodes);
+    // What an administrator said of the jobs of that hour is not said of those of this one.
+    request.set_reboot_with_jobs(false);
     const absl::Status created =
         CreateCatchingUp(request, {"controller", ""}, batch.run_id).status();
     if (created.ok()) continue;

@@ -19,6 +19,8 @@ constexpr PhaseName kPhaseNames[] = {
     {NodePhase::kFailed, "failed"},
     {NodePhase::kUnreachable, "unreachable"},
     {NodePhase::kCancelled, "cancelled"},
+    // How RunNode.reboot shows in a row.
+    {NodePhase::kRunning, "rebooting"},
 };
 
 uint32_t* Counter(RunNode& node, StepOutcome outcome) {
@@ -69,6 +71,7 @@ void ApplyOutcome(RunNode& node, uint32_t play, bool succeeded, bool cancelled,
   node.phase = succeeded   ? NodePhase::kDone
                : cancelled ? NodePhase::kCancelled
                            : NodePhase::kFailed;
+  node.reboot.reset();
   if (!succeeded && node.message.empty()) node.message = std::string(message);
 }
 
@@ -127,7 +130,13 @@ RunActions RunState::StartPlay(uint32_t play, const std::map<std::string, NodeLi
     node.play = play_;
     node.plan_ready = node.plan_sent = node.plan_accepted = false;
     node.away_deadline.reset();
-    if (!node.connected) node.away_deadline = now + (resumed ? kRestartGrace : kConnectGrace);
+    if (!resumed) node.reboot.reset();
+    if (!node.connected) {
+      node.away_deadline = now + (resumed ? kRestartGrace : kConnectGrace);
+      if (node.reboot.has_value()) {
+        node.away_deadline = std::max(*node.away_deadline, node.reboot->back_by);
+      }
+    }
     changed_.insert(i);
     if (node.uuid.empty()) {
       Leave(node, NodePhase::kUnreachable,
@@ -212,17 +221,22 @@ void RunState::Leave(RunNode& node, NodePhase phase, absl::string_view message,
   if (phase == NodePhase::kFailed) ++node.failed;
   if (node.message.empty()) node.message = std::string(message);
   node.away_deadline.reset();
+  node.reboot.reset();
   changed_.insert(by_name_.find(node.name)->second);
   actions.push_back({RunAction::kNodeFinished, node.name, play_});
 }
 
-RunActions RunState::OnConnected(absl::string_view uuid) {
+RunActions RunState::OnConnected(absl::string_view uuid, absl::string_view boot_id) {
   RunActions actions;
   RunNode* node = Mutable(uuid);
   if (node == nullptr) return actions;
   node->connected = true;
   node->plan_sent = false;
   node->away_deadline.reset();
+  if (node->reboot.has_value() && node->reboot->boot_id != boot_id) {
+    node->reboot.reset();
+    changed_.insert(node - nodes_.data());
+  }
   if (node->phase == NodePhase::kUnreachable) node->came_back = true;
   if (stage_ != Stage::kRunning || !IsOpenMember(*node)) return actions;
   if (cancelling_) {
@@ -239,7 +253,12 @@ RunActions RunState::OnDisconnected(absl::string_view uuid, absl::Time now) {
     node->connected = false;
     node->plan_sent = false;
     node->came_back = false;
-    if (IsOpenMember(*node)) node->away_deadline = now + kReconnectGrace;
+    if (IsOpenMember(*node)) {
+      node->away_deadline = now + kReconnectGrace;
+      if (node->reboot.has_value()) {
+        node->away_deadline = std::max(*node->away_deadline, node->reboot->back_by);
+      }
+    }
   }
   if (facts_awaited_.erase(std::string(uuid)) > 0) MaybeCompile(actions);
   return actions;
@@ -315,7 +334,11 @@ RunActions RunState::Tick(absl::Time now) {
     if (!IsOpenMember(node)) continue;
     if (node.away_deadline.has_value() && now >= *node.away_deadline) {
       Leave(node, NodePhase::kUnreachable,
-            node.phase == NodePhase::kRunning
+            node.reboot.has_value()
+                ? absl::StrCat("not back from the reboot of step '", node.reboot->step_id,
+                               "' in its time; look at the console. When the node is back it goes "
+                               "on behind that step, and is caught up with")
+            : node.phase == NodePhase::kRunning
                 ? "lost during the play; what it did meanwhile is reported when it is back"
                 : "not connected; look at the agent: `systemctl status muster-agent` on the node",
             actions);

@@ -37,6 +37,13 @@ bool IsOut(NodePhase phase);
 
 enum class StepOutcome { kOk = 1, kChanged = 2, kFailed = 3, kSkipped = 4 };  // as v1::StepStatus
 
+// A reboot that a node of a run has a permit for.
+struct NodeReboot {
+  std::string boot_id;  // that ends
+  std::string step_id;  // that wants it
+  absl::Time back_by;   // the run waits for so long
+};
+
 // One node in a run.
 struct RunNode {
   std::string name;
@@ -47,6 +54,8 @@ struct RunNode {
   uint32_t ok = 0, changed = 0, failed = 0, skipped = 0;
   std::string message;  // first error
   std::map<uint32_t, std::string> steps_digests;  // see NodeRecap
+  // Set from the permit on until the node is back in another boot, or through with the step.
+  std::optional<NodeReboot> reboot;
 
   // Forgotten by a restart.
   bool connected = false;
@@ -104,7 +113,7 @@ class RunState {
   // PlanTargets() are.
   RunActions Compiled(const std::vector<std::string>& names,
                       const std::map<std::string, absl::Status>& errors);
-  RunActions OnConnected(absl::string_view uuid);
+  RunActions OnConnected(absl::string_view uuid, absl::string_view boot_id);
   RunActions OnDisconnected(absl::string_view uuid, absl::Time now);
   RunActions OnReceipt(absl::string_view uuid, uint32_t play, bool accepted,
                        absl::string_view reason);

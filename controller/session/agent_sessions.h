@@ -13,6 +13,7 @@ class ControllerMessage;
 class FactsReport;
 class Hello;
 class PlanReceipt;
+class RebootRequest;
 class Report;
 class StepProgress;
 }  // namespace muster::v1
@@ -31,6 +32,7 @@ class AgentSessionListener {
   virtual void OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) = 0;
   virtual void OnReport(absl::string_view node_uuid, const v1::Report& report) = 0;
   virtual void OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) = 0;
+  virtual void OnRebootRequest(absl::string_view node_uuid, const v1::RebootRequest& request) = 0;
 };
 
 struct AgentSessionInfo {

@@ -47,6 +47,7 @@ class FactsKeeper final : public AgentSessionListener {
   void OnPlanReceipt(absl::string_view, const v1::PlanReceipt&) override {}
   void OnReport(absl::string_view, const v1::Report&) override {}
   void OnProgress(absl::string_view, const v1::StepProgress&) override {}
+  void OnRebootRequest(absl::string_view, const v1::RebootRequest&) override {}
 
  private:
   struct Waiting {

@@ -26,4 +26,9 @@ void ListenerFanout::OnProgress(absl::string_view node_uuid, const v1::StepProgr
   for (AgentSessionListener* listener : listeners_) listener->OnProgress(node_uuid, progress);
 }
 
+void ListenerFanout::OnRebootRequest(absl::string_view node_uuid,
+                                     const v1::RebootRequest& request) {
+  for (AgentSessionListener* listener : listeners_) listener->OnRebootRequest(node_uuid, request);
+}
+
 }  // namespace muster::controller

@@ -214,9 +214,10 @@ void SessionRegistry::Deliver(const AgentSession& session, const v1::AgentMessag
       return listener_.OnReport(uuid, message.report());
     case v1::AgentMessage::kProgress:
       return listener_.OnProgress(uuid, message.progress());
+    case v1::AgentMessage::kRebootRequest:
+      return listener_.OnRebootRequest(uuid, message.reboot_request());
     case v1::AgentMessage::kHello:
     case v1::AgentMessage::kHeartbeat:
-    case v1::AgentMessage::kRebootRequest:
     case v1::AgentMessage::MESSAGE_NOT_SET:  // a newer agent's message: not for us
       return;
   }

@@ -124,6 +124,16 @@ class SociRunTable final : public RunTable {
   const SociContext context_;
 };
 
+class SociRebootTable final : public RebootTable {
+ public:
+  explicit SociRebootTable(SociContext context) : context_(context) {}
+  absl::Status Put(const RebootRecord& reboot) override;
+  absl::StatusOr<std::vector<RebootRecord>> ListOpen(absl::string_view run_id) override;
+
+ private:
+  const SociContext context_;
+};
+
 class SociStepResultTable final : public StepResultTable {
  public:
   explicit SociStepResultTable(SociContext context) : context_(context) {}

@@ -17,6 +17,7 @@ class SociTransaction final : public Transaction {
   BundleTable& bundles() override { return bundles_; }
   InventoryTable& inventory() override { return inventory_; }
   RunTable& runs() override { return runs_; }
+  RebootTable& reboots() override { return reboots_; }
   StepResultTable& step_results() override { return step_results_; }
   SecretTable& secrets() override { return secrets_; }
   EventTable& events() override { return events_; }
@@ -30,6 +31,7 @@ class SociTransaction final : public Transaction {
   SociBundleTable bundles_;
   SociInventoryTable inventory_;
   SociRunTable runs_;
+  SociRebootTable reboots_;
   SociStepResultTable step_results_;
   SociSecretTable secrets_;
   SociEventTable events_;

@@ -193,7 +193,7 @@ struct RunNodeRecord {
   std::string run_id;
   std::string node;  // name
   std::string node_uuid;
-  std::string state;        // waiting, running, done, failed, unreachable, cancelled
+  std::string state;        // waiting, running, rebooting, done, failed, unreachable, cancelled
   uint32_t play_index = 0;  // the play the state is about
   uint32_t ok = 0, changed = 0, failed = 0, skipped = 0;
   std::string message;
@@ -213,6 +213,31 @@ class RunTable {
   // NotFound: the node has no part in the run.
   virtual absl::StatusOr<RunNodeRecord> GetNode(absl::string_view run_id,
                                                 absl::string_view node) = 0;
+};
+
+// A permit to reboot that was given to a node of a run.
+struct RebootRecord {
+  std::string permit_id;
+  std::string run_id;
+  std::string node;  // name
+  std::string node_uuid;
+  std::string step_id;     // that wants it
+  std::string request_id;  // the agent's question
+  std::string boot_id;     // that may end
+  absl::Time granted_at;
+  absl::Time expires_at;  // not to be begun after this
+  absl::Time back_by;     // the run waits for so long
+  // The node is back in another boot, or the step failed without one.
+  std::optional<absl::Time> ended_at;
+};
+
+class RebootTable {
+ public:
+  virtual ~RebootTable() = default;
+  // Inserts; of a permit that is there it sets `ended_at` alone.
+  virtual absl::Status Put(const RebootRecord& reboot) = 0;
+  // Those of the run that have not ended, oldest first.
+  virtual absl::StatusOr<std::vector<RebootRecord>> ListOpen(absl::string_view run_id) = 0;
 };
 
 struct StepResultRecord {

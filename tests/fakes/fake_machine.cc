@@ -125,10 +125,34 @@ class FakeCommand final : public Resource {
   const std::string name_;
 };
 
+class FakeReboot final : public Resource {
+ public:
+  FakeReboot(FakeMachine& node, const v1::RebootResource& spec) : node_(node), spec_(spec) {}
+  std::string Id() const override { return "reboot"; }
+  absl::StatusOr<std::vector<Change>> Check() override {
+    RETURN_IF_ERROR(CommonCheck(node_, Id()));
+    const bool required = node_.state().count("/run/reboot-required") > 0;
+    if (!required && !AlwaysChanges()) return std::vector<Change>{};
+    return std::vector<Change>{{"reboot", "", required ? "/run/reboot-required" : "always"}};
+  }
+  absl::Status Apply(ApplyObserver& observer) override {
+    RETURN_IF_ERROR(CommonApply(node_, Id(), observer));
+    ++node_.reboots;
+    if (node_.on_reboot) node_.on_reboot();
+    return absl::OkStatus();
+  }
+  bool AlwaysChanges() const override { return spec_.when() == v1::REBOOT_WHEN_ALWAYS; }
+
+ private:
+  FakeMachine& node_;
+  const v1::RebootResource spec_;
+};
+
 absl::StatusOr<std::unique_ptr<Resource>> FakeMachine::Make(const v1::Step& step) {
   if (step.has_file()) return std::make_unique<FakeFile>(*this, step.file());
   if (step.has_package()) return std::make_unique<FakePackage>(*this, step.package());
   if (step.has_command()) return std::make_unique<FakeCommand>(*this, step.command().argv(0));
+  if (step.has_reboot()) return std::make_unique<FakeReboot>(*this, step.reboot());
   return absl::UnimplementedError("the fake node has no such resource");
 }
 

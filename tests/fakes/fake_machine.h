@@ -17,7 +17,8 @@
 namespace muster::agent {
 
 // Steps mean: file = state[path] is content; package = every name is in state; command = runs
-// once more each time ("always", for handlers). Thread-safe.
+// once more each time ("always", for handlers); reboot = asked for by /run/reboot-required in the
+// state, or always. Thread-safe.
 class FakeMachine {
  public:
   // What resources are made by, as the engine wants it.
@@ -36,6 +37,15 @@ class FakeMachine {
     absl::MutexLock lock(&mutex_);
     state_[key] = value;
   }
+
+  void Remove(const std::string& key) {
+    absl::MutexLock lock(&mutex_);
+    state_.erase(key);
+  }
+
+  // Called when a step has begun a reboot.
+  std::function<void()> on_reboot;
+  std::atomic<int> reboots{0};
 
   // Faults, by Id(): set before the plan runs.
   std::map<std::string, absl::Status> check_errors;

@@ -77,6 +77,12 @@ class FakeUnitManager final : public agent::UnitManager {
     return absl::OkStatus();
   }
 
+  absl::Status StartReboot() override {
+    absl::MutexLock lock(&mutex_);
+    log_.push_back("reboot");
+    return absl::OkStatus();
+  }
+
  private:
   absl::Mutex mutex_;
   std::vector<std::string> log_ ABSL_GUARDED_BY(mutex_);

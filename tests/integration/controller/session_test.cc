@@ -44,6 +44,9 @@ class RecordingListener final : public AgentSessionListener {
   void OnProgress(absl::string_view, const v1::StepProgress& progress) override {
     Add("progress " + progress.step_id());
   }
+  void OnRebootRequest(absl::string_view, const v1::RebootRequest& request) override {
+    Add("reboot " + request.step_id());
+  }
 
   // What came, once there are `count` of them or ten seconds have passed.
   std::vector<std::string> Await(size_t count) {

@@ -54,6 +54,29 @@ v1::Plan MakePlan(uint64_t sequence, std::vector<v1::RolePlan> roles) {
   return plan;
 }
 
+absl::StatusOr<v1::RebootPermit> FakeRebootGate::Ask(const std::string& plan_id,
+                                                     const std::string& step_id,
+                                                     const std::string& reason,
+                                                     const std::function<bool()>& stopping) {
+  {
+    absl::MutexLock lock(&mutex_);
+    asked.push_back(step_id);
+  }
+  while (never_answers) {
+    if (stopping()) return absl::CancelledError("stopping");
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  if (before_answer) before_answer();
+  if (!refusal.ok()) return refusal;
+  if (!same_permit) ++permits_;
+  v1::RebootPermit permit;
+  permit.set_permit_id(absl::StrCat("p", permits_));
+  permit.set_node_uuid(kTestNode);
+  permit.set_boot_id(boot_id);
+  permit.mutable_expires_at()->set_seconds(absl::ToUnixSeconds(absl::Now()) + 60);
+  return permit;
+}
+
 void EngineTest::Start() {
   Shutdown();
   auto journal = Journal::Open({.directory = dir_.path(),
@@ -68,6 +91,8 @@ void EngineTest::Start() {
   journal_ = *std::move(journal);
   Engine::Options options;
   options.node_uuid = kTestNode;
+  options.reboots = {.boot_id = boot_id_, .gate = &gate_};
+  gate_.boot_id = boot_id_;
   options.run.tick = absl::Milliseconds(20);
   options.on_plans = [this](const std::vector<std::shared_ptr<const v1::Plan>>& plans) {
     std::vector<std::string>& ids = told_.emplace_back();

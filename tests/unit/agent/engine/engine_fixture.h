@@ -11,6 +11,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "agent/engine/engine.h"
+#include "agent/engine/reboot_gate.h"
 #include "muster/v1/agent_session.pb.h"
 #include "tests/fakes/fake_machine.h"
 #include "tests/fakes/status_matchers.h"
@@ -48,6 +49,30 @@ class RecordingListener final : public EngineListener {
   std::vector<v1::StepProgress> progress_;
 };
 
+// A controller that allows every reboot, unless it is told otherwise.
+class FakeRebootGate final : public RebootGate {
+ public:
+  absl::StatusOr<v1::RebootPermit> Ask(const std::string& plan_id, const std::string& step_id,
+                                       const std::string& reason,
+                                       const std::function<bool()>& stopping) override;
+  size_t questions() const {
+    absl::MutexLock lock(&mutex_);
+    return asked.size();
+  }
+
+  // Set before the plan runs, read after it.
+  absl::Status refusal;
+  bool never_answers = false;
+  bool same_permit = false;  // as the one before
+  std::function<void()> before_answer;
+  std::string boot_id;              // that the permits are for
+  std::vector<std::string> asked;   // step ids
+
+ private:
+  mutable absl::Mutex mutex_;
+  int permits_ = 0;
+};
+
 class EngineTest : public ::testing::Test {
  protected:
   // Opens the journal and starts the engine; called again it is a restart of the agent.
@@ -70,6 +95,8 @@ class EngineTest : public ::testing::Test {
   RecordingListener listener_;
   // What on_plans was told, as ids; read while the engine is quiet.
   std::vector<std::vector<std::string>> told_;
+  FakeRebootGate gate_;
+  std::string boot_id_ = "boot-1";
   std::unique_ptr<Journal> journal_;
   std::unique_ptr<Engine> engine_;
 };

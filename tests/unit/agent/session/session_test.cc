@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "agent/session/controller_stream.h"
+#include "agent/session/reboot_desk.h"
 #include "common/pki/authority.h"
 #include "common/pki/key.h"
 #include "common/sys/file_system.h"
@@ -67,8 +68,9 @@ class SessionTest : public ::testing::Test {
       absl::MutexLock lock(&mutex_);
       notes_ += std::string(note) + "\n";
     });
+    reboots_ = std::make_unique<RebootDesk>("boot", files_, *mailbox_, clock_);
     engine_ = std::make_unique<Engine>(
-        Engine::Options{.node_uuid = kNode},
+        Engine::Options{.node_uuid = kNode, .reboots = {.boot_id = "boot", .gate = reboots_.get()}},
         [this](const v1::Step& step, bool want_diff) { return node_.Make(step); }, *journal_,
         clock_, *mailbox_);
     engine_->Start();
@@ -87,7 +89,7 @@ class SessionTest : public ::testing::Test {
                                        grpc::InsecureChannelCredentials(), arguments);
     };
     session_ = std::make_unique<Session>(options, paths_, files_, *engine_, *journal_, *mailbox_,
-                                         facts_, channel_, clock_);
+                                         *reboots_, facts_, channel_, clock_);
     thread_ = std::thread([this] { session_->Run(); });
   }
   void Stop() {
@@ -137,6 +139,7 @@ class SessionTest : public ::testing::Test {
   pki::Authority ca_;
   FakeController controller_;
   FakeMachine node_;
+  std::unique_ptr<RebootDesk> reboots_;
   CountingFacts facts_;
   CurrentChannel channel_;
   absl::Mutex mutex_;

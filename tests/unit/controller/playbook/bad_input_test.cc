@@ -120,6 +120,10 @@ const BadInput kRows[] = {
      "'getty@NAME.service'"},
     {"RestartByATask", kTasks, "- {name: a, unit: {name: a.service, state: restarted}}",
      "main.yaml:1:13", "move it to a handler"},
+    {"RebootByATask", kTasks, "- {name: a, reboot: {when: always}}", "main.yaml:1:13",
+     "would reboot the node by every apply: move it to a handler"},
+    {"RebootAtAnUnknownTime", kTasks, "- {name: a, reboot: {when: allways}}", "main.yaml:1:28",
+     "'when' must be one of required, always, not 'allways'"},
     {"PinsWithAnUnknownKey", kTasks,
      "- {name: a, package_repository: {name: a, uris: u, suites: s,\n"
      "   pins: [{priority: 5}, {priorty: 6}]}}",

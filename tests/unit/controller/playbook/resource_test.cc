@@ -101,6 +101,9 @@ const Row kRows[] = {
      "user { name: 'ann' state: PRESENCE_PRESENT uid: 1001 primary_group: 'staff' groups: 'adm' "
      "groups: 'video' home: '/home/ann' shell: '/bin/bash' comment: 'Ann' create_home: true "
      "password_hash: '$6$x' authorized_keys: 'k1' authorized_keys: 'k2' }"},
+    {"Reboot", "reboot: {when: required, reason: new kernel, timeout: 20m, with_running_jobs: true}",
+     "reboot { when: REBOOT_WHEN_REQUIRED reason: 'new kernel' timeout { seconds: 1200 } "
+     "with_running_jobs: true }"},
     {"Group", "group: {name: staff, gid: 900, system: true, state: present}",
      "group { name: 'staff' gid: 900 system: true state: PRESENCE_PRESENT }"},
     {"Command",

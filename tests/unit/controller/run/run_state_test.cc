@@ -126,7 +126,7 @@ TEST_F(RunStateTest, NodeLostWhileFactsAreGatheredDelaysNobody) {
 TEST_F(RunStateTest, AbsentNodeGetsItsPlanWhenItComesInTime) {
   EXPECT_THAT(Words(Begin(0, {"a"})), ElementsAre("send a"));
   EXPECT_THAT(Words(state_.Tick(now_ + absl::Seconds(9))), IsEmpty());
-  EXPECT_THAT(Words(state_.OnConnected("ub")), ElementsAre("send b"));
+  EXPECT_THAT(Words(state_.OnConnected("ub", "boot")), ElementsAre("send b"));
   EXPECT_THAT(Words(state_.Tick(now_ + absl::Minutes(5))), IsEmpty());
 }
 
@@ -150,7 +150,7 @@ TEST_F(RunStateTest, LostNodeGetsThePlanAgainWhenItIsBackInTime) {
   Begin(0, {"a", "b"});
   EXPECT_THAT(Words(state_.OnDisconnected("ua", now_)), IsEmpty());
   EXPECT_THAT(Words(state_.Tick(now_ + absl::Seconds(14))), IsEmpty());
-  EXPECT_THAT(Words(state_.OnConnected("ua")), ElementsAre("send a"));
+  EXPECT_THAT(Words(state_.OnConnected("ua", "boot")), ElementsAre("send a"));
   EXPECT_EQ(Phase("a"), NodePhase::kRunning);
 }
 
@@ -158,7 +158,7 @@ TEST_F(RunStateTest, LateOutcomeLeavesAnUnreachableNodeUnreachable) {
   Begin(0, {"a", "b"});
   state_.OnDisconnected("ua", now_);
   EXPECT_THAT(Words(state_.Tick(now_ + kReconnectGrace)), ElementsAre("finished a"));
-  EXPECT_THAT(Words(state_.OnConnected("ua")), IsEmpty());
+  EXPECT_THAT(Words(state_.OnConnected("ua", "boot")), IsEmpty());
   EXPECT_TRUE(state_.FindByName("a")->came_back);
   EXPECT_THAT(Words(Outcome("a", true)), IsEmpty());
   EXPECT_EQ(Phase("a"), NodePhase::kUnreachable);
@@ -197,7 +197,7 @@ TEST_F(RunStateTest, CancelReachesANodeThatWasAway) {
   state_.OnReceipt("ua", 0, true, "");
   state_.OnDisconnected("ua", now_);
   state_.Cancel();
-  EXPECT_THAT(Words(state_.OnConnected("ua")), ElementsAre("cancel a"));
+  EXPECT_THAT(Words(state_.OnConnected("ua", "boot")), ElementsAre("cancel a"));
 }
 
 TEST_F(RunStateTest, RestartKeepsWhatIsDoneAndWaitsLongerForAgents) {
@@ -211,7 +211,7 @@ TEST_F(RunStateTest, RestartKeepsWhatIsDoneAndWaitsLongerForAgents) {
   EXPECT_THAT(state.PlanTargets(), ElementsAre("b"));
   EXPECT_THAT(Words(state.Compiled(state.PlanTargets(), {})), IsEmpty());
   EXPECT_THAT(Words(state.Tick(now_ + absl::Seconds(59))), IsEmpty());
-  EXPECT_THAT(Words(state.OnConnected("ub")), ElementsAre("send b"));
+  EXPECT_THAT(Words(state.OnConnected("ub", "boot")), ElementsAre("send b"));
 }
 
 TEST(CountStep, ReplacesAnEarlierResultOfTheSameStep) {

@@ -1,0 +1,229 @@
+// A step that reboots the node: what must hold before, during and after.
+#include "agent/engine/reboot_run.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "tests/unit/agent/engine/engine_fixture.h"
+
+namespace muster::agent {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+v1::Step Reboot(const std::string& id, v1::RebootWhen when = v1::REBOOT_WHEN_REQUIRED) {
+  v1::Step step;
+  step.set_step_id(id);
+  step.set_name(id);
+  step.mutable_reboot()->set_when(when);
+  return step;
+}
+
+v1::Plan Kernel() {
+  return MakePlan(
+      1, {Role("kernel", {File("kernel/before", "/before", "1"), Reboot("kernel/reboot"),
+                          File("kernel/after", "/after", "1")})});
+}
+
+class RebootRunTest : public EngineTest {
+ protected:
+  RebootRunTest() {
+    node_.Set("/run/reboot-required", "yes");
+    // What systemd does soon after it has accepted a reboot.
+    node_.on_reboot = [this] { engine_->Stop(); };
+  }
+  // Submits and waits until the engine has been stopped by the reboot.
+  void RunUntilDown(const v1::Plan& plan) {
+    ASSERT_TRUE(engine_->Submit(plan).accepted());
+    AwaitDown();
+  }
+  void AwaitDown() {
+    for (int i = 0; i < 4000 && !engine_->stopped(); ++i) clock_.Sleep(absl::Milliseconds(5));
+    ASSERT_TRUE(engine_->stopped());
+  }
+  void BootAgain() {
+    boot_id_ = "boot-2";
+    node_.Remove("/run/reboot-required");
+    Start();
+  }
+};
+
+TEST_F(RebootRunTest, TheNextBootGoesOnBehindTheStep) {
+  Start();
+  RunUntilDown(Kernel());
+  EXPECT_EQ(node_.reboots, 1);
+  EXPECT_EQ(node_.state().count("/before"), 1u);
+  EXPECT_EQ(node_.state().count("/after"), 0u);
+  EXPECT_FALSE(journal_->FindFinished("r-1/0").has_value());
+  BootAgain();
+  EXPECT_TRUE(AwaitEnd("r-1/0").succeeded());
+  EXPECT_EQ(node_.reboots, 1);
+  EXPECT_EQ(node_.state().count("/after"), 1u);
+  const v1::StepResult result = Results("r-1/0")["kernel/reboot"];
+  EXPECT_EQ(result.status(), v1::STEP_STATUS_CHANGED);
+  ASSERT_EQ(result.changes_size(), 1);
+  EXPECT_EQ(result.changes(0).after(), "/run/reboot-required");
+}
+
+TEST_F(RebootRunTest, NothingAsksForItAndNothingReboots) {
+  node_.Remove("/run/reboot-required");
+  EXPECT_TRUE(Run(Kernel()).succeeded());
+  EXPECT_EQ(StatusOf(Kernel(), "kernel/reboot"), v1::STEP_STATUS_OK);
+  EXPECT_EQ(node_.reboots, 0);
+  EXPECT_THAT(gate_.asked, IsEmpty());
+}
+
+TEST_F(RebootRunTest, CheckModeNeitherAsksNorReboots) {
+  v1::Plan plan = Kernel();
+  plan.set_check_only(true);
+  EXPECT_TRUE(Run(plan).succeeded());
+  EXPECT_EQ(StatusOf(plan, "kernel/reboot"), v1::STEP_STATUS_CHANGED);
+  EXPECT_EQ(node_.reboots, 0);
+  EXPECT_THAT(gate_.asked, IsEmpty());
+}
+
+TEST_F(RebootRunTest, ARefusalFailsTheStepInTheControllersWords) {
+  gate_.refusal = absl::FailedPreconditionError("Slurm jobs run on c001: 7");
+  EXPECT_FALSE(Run(Kernel()).succeeded());
+  EXPECT_EQ(Results("r-1/0")["kernel/reboot"].message(), "Slurm jobs run on c001: 7");
+  EXPECT_EQ(StatusOf(Kernel(), "kernel/after"), v1::STEP_STATUS_SKIPPED);
+  EXPECT_EQ(node_.reboots, 0);
+}
+
+// The agent was killed between the record and the reboot, or somebody stopped the reboot.
+TEST_F(RebootRunTest, AnAgentThatIsBackInTheSameBootAsksAgain) {
+  Start();
+  RunUntilDown(Kernel());
+  ASSERT_THAT(gate_.asked, ElementsAre("kernel/reboot"));
+  Start();
+  AwaitDown();
+  EXPECT_EQ(node_.reboots, 2);
+  EXPECT_THAT(gate_.asked, ElementsAre("kernel/reboot", "kernel/reboot"));
+  BootAgain();
+  EXPECT_TRUE(AwaitEnd("r-1/0").succeeded());
+}
+
+TEST_F(RebootRunTest, APermitIsUsedOnce) {
+  Start();
+  RunUntilDown(Kernel());
+  gate_.same_permit = true;
+  Start();
+  EXPECT_FALSE(AwaitEnd("r-1/0").succeeded());
+  EXPECT_EQ(node_.reboots, 1);
+  EXPECT_THAT(Results("r-1/0")["kernel/reboot"].message(), HasSubstr("has been used already"));
+}
+
+TEST_F(RebootRunTest, ARebootThatHelpedNothingIsNotTriedAgain) {
+  Start();
+  RunUntilDown(Kernel());
+  BootAgain();
+  Shutdown();
+  // The same again, with a boot loader that starts the old kernel.
+  node_.Set("/run/reboot-required", "yes");
+  v1::Plan again = Kernel();
+  again.set_plan_id("r-2/0");
+  again.set_sequence(2);
+  Start();
+  RunUntilDown(again);
+  boot_id_ = "boot-3";
+  Start();
+  EXPECT_FALSE(AwaitEnd("r-2/0").succeeded());
+  EXPECT_EQ(node_.reboots, 2);
+  EXPECT_THAT(Results("r-2/0")["kernel/reboot"].message(),
+              HasSubstr("the node has rebooted, and still: /run/reboot-required"));
+}
+
+TEST_F(RebootRunTest, AHandlerRebootsOnceAndIsCleanAfterwards) {
+  node_.Remove("/run/reboot-required");
+  constexpr char kHandler[] = "k/handler/reboot";
+  const v1::Plan plan = MakePlan(1, {Role("k", {File("k/a", "/a", "1", {kHandler})}, {},
+                                          {Reboot(kHandler, v1::REBOOT_WHEN_ALWAYS)})});
+  Start();
+  RunUntilDown(plan);
+  EXPECT_TRUE(journal_->IsDirty(kHandler));
+  BootAgain();
+  EXPECT_TRUE(AwaitEnd("r-1/0").succeeded());
+  EXPECT_EQ(node_.reboots, 1);
+  EXPECT_FALSE(journal_->IsDirty(kHandler));
+}
+
+TEST_F(RebootRunTest, OtherRolesComeToRestAtTheEndOfTheirStep) {
+  absl::Notification begun, go_on;
+  node_.during_apply["file[/slow]"] = [&](ApplyObserver&) {
+    begun.Notify();
+    go_on.WaitForNotification();
+  };
+  gate_.before_answer = [&] { EXPECT_EQ(node_.state().count("/slow"), 1u); };
+  const v1::Plan plan = MakePlan(
+      1, {Role("kernel", {File("kernel/wait", "/wait", "1"), Reboot("kernel/reboot")}),
+          Role("other", {File("other/slow", "/slow", "1"), File("other/next", "/next", "1")})});
+  node_.during_apply["file[/wait]"] = [&](ApplyObserver&) { begun.WaitForNotification(); };
+  Start();
+  ASSERT_TRUE(engine_->Submit(plan).accepted());
+  clock_.Sleep(absl::Milliseconds(100));
+  EXPECT_EQ(node_.reboots, 0);
+  EXPECT_THAT(gate_.asked, IsEmpty()) << "asked before the other role was at rest";
+  go_on.Notify();
+  AwaitDown();
+  EXPECT_EQ(node_.reboots, 1);
+  EXPECT_EQ(node_.state().count("/next"), 0u) << "a step began under the reboot";
+  BootAgain();
+  EXPECT_TRUE(AwaitEnd("r-1/0").succeeded());
+  EXPECT_EQ(node_.state().count("/next"), 1u);
+  EXPECT_EQ(node_.reboots, 1);
+}
+
+TEST_F(RebootRunTest, StoppingWhileTheControllerIsAwayLeavesTheQuestionOpen) {
+  gate_.never_answers = true;
+  Start();
+  ASSERT_TRUE(engine_->Submit(Kernel()).accepted());
+  for (int i = 0; i < 2000 && gate_.questions() == 0; ++i) clock_.Sleep(absl::Milliseconds(5));
+  Shutdown();
+  EXPECT_EQ(node_.reboots, 0);
+  gate_.never_answers = false;
+  Start();
+  AwaitDown();
+  EXPECT_EQ(node_.reboots, 1);
+}
+
+TEST_F(RebootRunTest, WhatFailsWhileTheMachineGoesDownIsTriedAgain) {
+  node_.during_apply["file[/a]"] = [this](ApplyObserver&) { engine_->Stop(); };
+  node_.apply_errors["file[/a]"] = absl::InternalError("the machine goes down");
+  const v1::Plan plan = MakePlan(1, {Role("r", {File("r/a", "/a", "1"), File("r/b", "/b", "1")})});
+  Start();
+  RunUntilDown(plan);
+  EXPECT_FALSE(journal_->FindFinished("r-1/0").has_value());
+  EXPECT_EQ(Results("r-1/0").count("r/a"), 0u);
+  node_.during_apply.clear();
+  node_.apply_errors.clear();
+  BootAgain();
+  EXPECT_TRUE(AwaitEnd("r-1/0").succeeded());
+  EXPECT_EQ(StatusOf(plan, "r/a"), v1::STEP_STATUS_CHANGED);
+}
+
+TEST(CheckPermitTest, HoldsForOneNodeOneBootOneTime) {
+  const absl::Time now = absl::FromUnixSeconds(1'700'000'000);
+  v1::RebootPermit good;
+  good.set_permit_id("p1");
+  good.set_node_uuid("node");
+  good.set_boot_id("boot");
+  good.mutable_expires_at()->set_seconds(1'700'000'060);
+  EXPECT_OK(CheckPermit(good, "node", "boot", "", now));
+  EXPECT_OK(CheckPermit(good, "node", "boot", "p0", now));
+  EXPECT_THAT(CheckPermit(good, "other", "boot", "", now),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("another node")));
+  EXPECT_THAT(CheckPermit(good, "node", "later", "", now),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("another boot")));
+  EXPECT_THAT(CheckPermit(good, "node", "boot", "p1", now),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("used already")));
+  EXPECT_THAT(CheckPermit(good, "node", "boot", "", now + absl::Hours(1)),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("the permit expired 59m ago by this node's clock")));
+  EXPECT_THAT(CheckPermit(v1::RebootPermit(), "", "", "", now),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no id")));
+}
+
+}  // namespace
+}  // namespace muster::agent

@@ -1,0 +1,72 @@
+#include "agent/resources/reboot.h"
+
+#include "tests/unit/agent/resources/resource_test.h"
+
+namespace muster::agent {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class RebootTest : public ResourceTest {
+ protected:
+  RebootTest() { node_.files.AddFile("/proc/sys/kernel/osrelease", "6.1.0-18-cloud-amd64\n"); }
+  void AddKernel(const std::string& release, bool with_modules = true) {
+    node_.files.AddFile("/boot/vmlinuz-" + release, "");
+    if (with_modules) node_.files.AddDirectory("/lib/modules/" + release);
+  }
+  std::string Why() {
+    const auto why = WhyReboot(node_.files);
+    EXPECT_OK(why);
+    return why.value_or("");
+  }
+};
+
+TEST_F(RebootTest, NothingAsksForIt) {
+  ExpectInSync("reboot {}");
+  AddKernel("6.1.0-18-cloud-amd64");
+  AddKernel("6.1.0-9-cloud-amd64");
+  ExpectInSync("reboot { when: REBOOT_WHEN_REQUIRED }");
+}
+
+TEST_F(RebootTest, AnotherFlavourOfTheSameVersionIsNotNewer) {
+  AddKernel("6.1.0-18-rt-amd64");
+  EXPECT_EQ(Why(), "");
+}
+
+TEST_F(RebootTest, ANewerKernelAsksForItOnceItsModulesAreThere) {
+  AddKernel("6.1.0-20-cloud-amd64", /*with_modules=*/false);
+  EXPECT_EQ(Why(), "");
+  AddKernel("6.1.0-20-cloud-amd64");
+  EXPECT_EQ(Why(), "kernel 6.1.0-20-cloud-amd64 is installed and 6.1.0-18-cloud-amd64 runs");
+  EXPECT_THAT(Make("reboot { reason: 'update' }")->Check().value(),
+              ElementsAre(Change{"reboot", "",
+                                 "update: kernel 6.1.0-20-cloud-amd64 is installed and "
+                                 "6.1.0-18-cloud-amd64 runs"}));
+}
+
+TEST_F(RebootTest, PackagesAskForItInDebiansWay) {
+  node_.files.AddFile("/run/reboot-required", "*** System restart required ***\n");
+  EXPECT_EQ(Why(), "/run/reboot-required");
+  node_.files.AddFile("/run/reboot-required.pkgs", "linux-image-6.1.0-20\nlibc6\n");
+  EXPECT_EQ(Why(), "/run/reboot-required (linux-image-6.1.0-20, libc6)");
+}
+
+TEST_F(RebootTest, AlwaysNeedsNoReasonAndStaysSo) {
+  const auto reboot = Make("reboot { when: REBOOT_WHEN_ALWAYS }");
+  EXPECT_THAT(reboot->Check().value(),
+              ElementsAre(Change{"reboot", "", "the playbook asks for it"}));
+  ASSERT_OK(reboot->Apply(observer_));
+  EXPECT_THAT(node_.units.log(), ElementsAre("reboot"));
+  EXPECT_TRUE(reboot->AlwaysChanges());
+  EXPECT_FALSE(Make("reboot {}")->AlwaysChanges());
+}
+
+TEST_F(RebootTest, RefusesAReasonOfSeveralLines) {
+  EXPECT_THAT(TryMake("reboot { reason: 'a\\nb' }"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("reason")));
+}
+
+}  // namespace
+}  // namespace muster::agent
