@@ -128,6 +128,8 @@ strike_rollouts() {  # STRIKE BACK AFTER NODES: how many there are beside the re
     "$after" "${batch[@]}"
     STRUCK_NODES+=("${batch[@]}")
     next=$((next + count))
+    # The undisturbed rollout was the first, and no measure for those behind it: caches are warm.
+    (($(wc -l <"$hits") - struck == count * PER_NODE)) || ROLLOUT=$(calculate "$ROLLOUT * 0.7")
     struck=$(wc -l <"$hits")
     step "$struck of $MOMENTS moments: $(tail -n $((count * PER_NODE)) "$hits" | xargs)"
   done
@@ -135,11 +137,8 @@ strike_rollouts() {  # STRIKE BACK AFTER NODES: how many there are beside the re
   ((struck >= MOMENTS)) || fail "only $struck of $MOMENTS moments struck a running plan; seed $SEED"
 }
 
-# How many nodes strike_rollouts needs: a strike may come after the end of a node's plan.
-nodes_to_strike() {
-  local nodes=$(((MOMENTS + PER_NODE - 1) / PER_NODE))
-  echo $((nodes + (nodes + BATCH - 1) / BATCH))
-}
+# How many nodes strike_rollouts needs: half of the strikes may come after the end of a plan.
+nodes_to_strike() { echo $((2 * ((MOMENTS + PER_NODE - 1) / PER_NODE))); }
 
 # All are what they would be without any of it, work, and have nothing left to do.
 expect_undisturbed() {  # NODE…

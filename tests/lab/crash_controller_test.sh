@@ -9,11 +9,12 @@ source "$(dirname "$0")/testing.sh"
 source tests/lab/crash.sh
 
 readonly PER_ROLLOUT=4  # strikes
+readonly TOGETHER=2     # nodes of a rollout
 
 kill_controller() { lab exec login1 systemctl kill --kill-whom=main --signal=KILL musterd; }
 controller_answers() { muster status; }
 run_state() { muster -o json run show "$1" | read_json 'print(value["run"]["state"])'; }  # RUN
-has_ended() { [[ $(run_state "$1") != RUN_STATE_RUNNING ]]; }                             # RUN
+has_ended() { [[ $(run_state "$1") != running ]]; }                             # RUN
 
 # Kills musterd as often as fractions of what is left of a rollout are given, and counts in FILE
 # the strikes that met the run while it was going on.
@@ -31,8 +32,8 @@ strike_controller() {  # FILE RUN FRACTION…
   done
 }
 
-rollouts=$(((MOMENTS + PER_ROLLOUT - 1) / PER_ROLLOUT + 1))
-nodes=$((rollouts * BATCH))
+rollouts=$(((MOMENTS + PER_ROLLOUT - 1) / PER_ROLLOUT * 2))
+nodes=$((rollouts * TOGETHER))
 start_cluster $((1 + nodes))
 join "login1,c[001-$(printf %03d $((1 + nodes)))]"
 step "an undisturbed rollout"
@@ -42,14 +43,14 @@ hits=$(mktemp)
 mapfile -t moments < <(seeded_moments "$rollouts" "$PER_ROLLOUT")
 struck_nodes=()
 for ((i = 0; i < rollouts && $(wc -l <"$hits") < MOMENTS; i++)); do
-  mapfile -t batch < <(compute_nodes $((2 + i * BATCH)) "$BATCH")
+  mapfile -t batch < <(compute_nodes $((2 + i * TOGETHER)) "$TOGETHER")
   limit=$(IFS=,; echo "${batch[*]}")
   output=$(muster apply --yes --detach playbooks/site.yaml --limit "$limit")
   run=$(grep -om 1 'r-[0-9a-z]*' <<<"$output") || fail "no run in: $output"
   read -ra fractions <<<"${moments[i]}"
   strike_controller "$hits" "$run" "${fractions[@]}"
   wait_for 120 "the end of run $run" has_ended "$run"
-  expect_equal RUN_STATE_SUCCEEDED "$(run_state "$run")" "run $run"
+  expect_equal succeeded "$(run_state "$run")" "run $run"
   struck_nodes+=("${batch[@]}")
   step "$(wc -l <"$hits") of $MOMENTS moments"
 done
