@@ -34,6 +34,7 @@ verb_up() {
   ssh_prepare "${nodes[@]}"
   network_up
   cache_forward_start
+  up_allow_inotify
   say "booting ${#nodes[@]} $suite nodes in $(lab_address host)/24"
   for node in "${nodes[@]}"; do
     node_prepare "$node"
@@ -46,6 +47,14 @@ verb_up() {
   # shellcheck disable=SC2034
   LAB_UNDO=
   say "lab '$LAB_NAME' is up in $(seconds_since "$start") s; try: ./dev lab status --name $LAB_NAME"
+}
+
+# Each node's systemd, udevd and journald take a dozen inotify instances of root's, and without them
+# a node hangs at boot. Debian allows 128.
+up_allow_inotify() {
+  local limit=/proc/sys/fs/inotify/max_user_instances wanted=2048
+  (($(<"$limit") >= wanted)) || echo "$wanted" >"$limit" ||
+    say "$limit stays at $(<"$limit"): from a dozen nodes on they may hang at boot"
 }
 
 up_refuse_other_checkout() {
