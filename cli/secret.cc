@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
+#include "cli/secret_rotate.h"
 #include "cli/show.h"
 #include "cli/verbs.h"
 #include "common/base/clock.h"
@@ -63,17 +64,26 @@ absl::StatusOr<int> Generate(Context& context, const v1::GenerateSecretRequest& 
   return kExitClean;
 }
 
+std::string RotationText(const v1::SecretInfo& secret) {
+  if (!secret.has_rotation()) return "";
+  const v1::SecretRotation& rotation = secret.rotation();
+  const char* phase = rotation.phase() == v1::ROTATION_PHASE_STAGING     ? "staging"
+                      : rotation.phase() == v1::ROTATION_PHASE_SWITCHING ? "switching"
+                                                                         : "reverting";
+  return absl::StrCat(phase, " on ", rotation.limit(), " by ", rotation.started_by());
+}
+
 absl::StatusOr<int> List(Context& context) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   Stub stub(connection->channel());
   v1::ListSecretsResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListSecrets, v1::ListSecretsRequest(), &response));
   Show(context, response, [&] {
-    Table table({"SECRET", "VERSION", "UPDATED", "BY"});
+    Table table({"SECRET", "VERSION", "UPDATED", "BY", "ROTATION"});
     for (const v1::SecretInfo& secret : response.secrets())
       table.AddRow({secret.name(), absl::StrCat(secret.version()),
                     HumanTime(ToTime(secret.updated_at()), context.clock->Now()),
-                    secret.updated_by()});
+                    secret.updated_by(), RotationText(secret)});
     return table.ToString();
   });
   return kExitClean;
@@ -82,7 +92,7 @@ absl::StatusOr<int> List(Context& context) {
 }  // namespace
 
 void AddSecret(CLI::App& app, Context& context) {
-  CLI::App* secret = app.add_subcommand("secret", "Set, generate or list secrets");
+  CLI::App* secret = app.add_subcommand("secret", "Set, generate, list or rotate secrets");
   secret->require_subcommand(1);
 
   CLI::App* set = secret->add_subcommand("set", "Store a value, read from a file");
@@ -116,6 +126,8 @@ void AddSecret(CLI::App& app, Context& context) {
 
   CLI::App* list = secret->add_subcommand("list", "Names and versions; values are never shown");
   SetAction(list, context, [&context] { return List(context); });
+
+  AddSecretRotate(*secret, context);
 }
 
 }  // namespace muster::cli

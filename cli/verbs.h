@@ -14,6 +14,7 @@ struct Context;
 
 void AddApply(CLI::App& app, Context& context);
 void AddAudit(CLI::App& app, Context& context);
+void AddBackup(CLI::App& app, Context& context);
 void AddCompletion(CLI::App& app, Context& context);
 void AddExplain(CLI::App& app, Context& context);
 void AddHelp(CLI::App& app, Context& context);

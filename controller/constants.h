@@ -34,6 +34,9 @@ inline constexpr absl::Duration kKeepaliveTimeout = absl::Seconds(15);
 // together, and ends the connection of an idle agent at the third.
 inline constexpr absl::Duration kMinPingInterval = absl::Seconds(5);
 
+// A connection that has not proved by then who it is costs a descriptor for nothing.
+inline constexpr absl::Duration kHandshakeTimeout = absl::Seconds(10);
+
 // How long calls may go on after SIGTERM.
 inline constexpr absl::Duration kShutdownGrace = absl::Seconds(5);
 

@@ -29,6 +29,7 @@
 #include "controller/memory.h"
 #include "controller/run/playbook_compiler.h"
 #include "controller/run/run_manager.h"
+#include "controller/run/secret_rotation.h"
 #include "controller/run/stored_inventory.h"
 #include "controller/secret/secret_store.h"
 #include "controller/service/artifact_service.h"
@@ -108,6 +109,8 @@ void SetCommonOptions(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_TSI_MAX_FRAME_SIZE, kMaxTlsFrameBytes);
   builder.AddChannelArgument(GRPC_ARG_TCP_READ_CHUNK_SIZE, kReadChunkBytes);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_HPACK_TABLE_SIZE_DECODER, kHeaderTableBytes);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                             Milliseconds(kHandshakeTimeout));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(kKeepaliveTime));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Milliseconds(kKeepaliveTimeout));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -136,7 +139,8 @@ struct Controller::Modules {
                    {[this](absl::string_view name) { return inventory.Knows(name); },
                     [this](absl::string_view uuid, absl::string_view reason) {
                       registry.Disconnect(
-                          uuid, absl::StrCat("this node was removed from the cluster: ", reason));
+                          uuid, absl::PermissionDeniedError(absl::StrCat(
+                                    "this node was removed from the cluster: ", reason)));
                     }}),
         facts(*this->resources.store, clock,
               [this](const std::string& uuid, const std::string& request_id) {
@@ -144,9 +148,8 @@ struct Controller::Modules {
               }),
         listeners({&session_log, &facts, &runs}),
         registry(*this->resources.store, clock, listeners),
-        runs({*this->resources.store, registry, compiler, inventory, *this->resources.secrets,
-              clock, BundleLoader(*this->resources.blobs), BlobKeeper(*this->resources.blobs),
-              ReturnMemory, {config.cluster, this->resources.ca.pin()}}),
+        runs(Collaborators(config, clock)),
+        rotations(Collaborators(config, clock), *this->resources.secrets),
         agents(registry, enrollment, this->resources.ca.certificate_pem(), *this->resources.blobs,
                [this](absl::string_view node_uuid, absl::string_view sha256) {
                  return runs.MayFetchBlob(node_uuid, sha256);
@@ -163,7 +166,7 @@ struct Controller::Modules {
               {config.cluster, this->resources.ca.pin(), kVersion, clock.Now()}),
         artifacts(*this->resources.store, *this->resources.blobs, clock),
         events(*this->resources.store),
-        secrets(*this->resources.secrets),
+        secrets(*this->resources.secrets, rotations),
         inventories(*this->resources.store, clock),
         run_service(runs, *this->resources.store),
         explanations(*this->resources.store, inventory, *this->resources.secrets,
@@ -171,6 +174,19 @@ struct Controller::Modules {
         people(*this->resources.store, this->resources.ca, denylist, clock),
         users(people, this->resources.ca.certificate_pem(), config.controller_address),
         housekeeper(*this->resources.store, clock) {}
+
+  RunCollaborators Collaborators(const Config& config, Clock& clock) {
+    return {*resources.store,
+            registry,
+            compiler,
+            inventory,
+            *resources.secrets,
+            clock,
+            BundleLoader(*resources.blobs),
+            BlobKeeper(*resources.blobs),
+            ReturnMemory,
+            {config.cluster, resources.ca.pin()}};
+  }
 
   absl::Status Listen(const Config& config) {
     grpc::ServerBuilder main;
@@ -203,6 +219,10 @@ struct Controller::Modules {
   void Shutdown(Clock& clock) {
     if (is_shut_down.exchange(true)) return;
     const auto deadline = absl::ToChronoTime(clock.Now() + kShutdownGrace);
+    // What would stay open as long as it may ends first: then only calls that do something are
+    // waited for.
+    registry.Close();
+    runs.EndWatches();
     if (enrollment_server != nullptr) enrollment_server->Shutdown(deadline);
     if (server != nullptr) server->Shutdown(deadline);
     registry.Stop();
@@ -221,6 +241,7 @@ struct Controller::Modules {
   SessionRegistry registry;
   PlaybookCompiler compiler;
   RunManager runs;
+  SecretRotations rotations;
   AgentSessionService agents;
   EnrollmentService enrollments;
   TokenService tokens;

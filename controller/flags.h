@@ -21,6 +21,7 @@ inline constexpr char kUsage[] =
     "musterd: the controller of a cluster\n\n"
     "  --config FILE  settings (/etc/muster/controller.yaml)\n"
     "  --version      print the version\n"
-    "  --help         this text\n";
+    "  --help         this text\n\n"
+    "  musterd backup create|verify|restore FILE: see muster backup --help\n";
 
 }  // namespace muster::controller

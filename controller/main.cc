@@ -12,6 +12,7 @@
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
+#include "controller/backup_command.h"
 #include "controller/config.h"
 #include "controller/controller.h"
 #include "controller/flags.h"
@@ -76,6 +77,14 @@ absl::Status Run(const Flags& flags) {
 int main(int argc, char** argv) {
   using muster::controller::Flags;
   muster::controller::KeepMemoryTogether();
+  if (argc > 1 && absl::string_view(argv[1]) == "backup") {
+    const absl::Status done = muster::controller::RunBackupCommand(
+        absl::MakeSpan(argv + 2, static_cast<size_t>(argc - 2)));
+    if (done.ok()) return 0;
+    std::fprintf(stderr, "musterd backup: %s\n", std::string(done.message()).c_str());
+    if (absl::IsInvalidArgument(done)) std::fputs(muster::controller::kBackupUsage, stderr);
+    return 1;
+  }
   muster::controller::RequireTls13();
   const absl::StatusOr<Flags> flags =
       muster::controller::ParseFlags(absl::MakeSpan(argv + 1, static_cast<size_t>(argc - 1)));

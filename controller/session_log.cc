@@ -14,4 +14,8 @@ void SessionLog::OnDisconnected(absl::string_view node_uuid) {
   LogWarning(absl::StrCat("node ", node_uuid, " is gone"));
 }
 
+void SessionLog::OnMisbehaved(absl::string_view node_uuid, absl::string_view why) {
+  LogWarning(absl::StrCat("node ", node_uuid, " is cut off: ", why));
+}
+
 }  // namespace muster::controller

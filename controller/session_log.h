@@ -16,6 +16,7 @@ class SessionLog final : public AgentSessionListener {
   void OnReport(absl::string_view, const v1::Report&) override {}
   void OnProgress(absl::string_view, const v1::StepProgress&) override {}
   void OnRebootRequest(absl::string_view, const v1::RebootRequest&) override {}
+  void OnMisbehaved(absl::string_view node_uuid, absl::string_view why) override;
 };
 
 }  // namespace muster::controller

@@ -45,6 +45,9 @@ MAY_INCLUDE = {
                            "controller/artifact", "controller/enrollment", "controller/inventory",
                            "controller/playbook", "controller/secret", "controller/run",
                            "controller/http", "muster/v1"],
+    "controller/backup": ["common/base", "common/sys", "common/pki", "controller/store",
+                          "controller/secret", "controller/artifact", "controller/enrollment",
+                          "controller/config.h"],
     "controller": ["common", "controller", "muster/v1"],
     "cli": ["common", "muster/v1"],
 }
@@ -55,7 +58,7 @@ INTERFACES = {
     "controller/session": {"agent_sessions.h"},
 }
 # Who makes the implementations and hands them out.
-WIRING = ("controller/controller.cc", "controller/service")
+WIRING = ("controller/controller.cc", "controller/service", "controller/backup")
 
 INCLUDE = re.compile(r'\s*#\s*include\s+"([^"]+)"')
 

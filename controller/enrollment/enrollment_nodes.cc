@@ -1,5 +1,7 @@
 // Nodes: admitted, approved, removed, renewed.
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -14,6 +16,9 @@
 
 namespace muster::controller {
 namespace {
+
+constexpr absl::Duration kRenewalWindow = absl::Hours(1);
+constexpr int kMaxRenewals = 12;
 
 bool IsWaiting(const EnrollmentRecord& enrollment) {
   return !enrollment.rejected && enrollment.certificate_pem.empty();
@@ -164,6 +169,18 @@ absl::StatusOr<std::string> Enrollment::Renew(absl::string_view node_uuid,
       return absl::PermissionDeniedError("this node is not enrolled any more");
     }
     RETURN_IF_ERROR(node.status());
+    ASSIGN_OR_RETURN(const std::vector<CertificateRecord> earlier,
+                     txn.certificates().ListByNode(node_uuid));
+    const auto recent = std::count_if(
+        earlier.begin(), earlier.end(), [now](const CertificateRecord& certificate) {
+          return certificate.not_before > now - kRenewalWindow;
+        });
+    // An agent renews twice a day; each certificate is a row that stays.
+    if (recent >= kMaxRenewals) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("this node got ", recent, " certificates within ",
+                       absl::FormatDuration(kRenewalWindow), "; it must wait"));
+    }
     ASSIGN_OR_RETURN(IssuedCertificate issued, ca_.IssueNode(csr_pem, node->uuid, node->name, now));
     RETURN_IF_ERROR(txn.certificates().Insert(issued.record));
     certificate_pem = std::move(issued.pem);

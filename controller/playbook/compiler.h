@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,8 @@ class SecretSource {
   // NotFound if that is absent. Thread-safe.
   virtual absl::StatusOr<std::string> Get(absl::string_view name,
                                           std::optional<uint32_t> generate_bytes) = 0;
+  // The value that a rotation brings to the nodes. NotFound: none goes on. Thread-safe.
+  virtual absl::StatusOr<std::string> GetNext(absl::string_view name) = 0;
 };
 
 struct CompileOptions {
@@ -61,6 +64,7 @@ struct NodePlan {
   std::string node;
   std::unique_ptr<v1::Plan> plan;  // without ids, sequence, expiry and digest: the run sets them
   PlanBlobs blobs;                 // contents that travel beside the plan
+  std::map<std::string, std::set<std::string>> secrets;  // name → roles that asked for it
   absl::Status error;
 };
 

@@ -22,6 +22,9 @@ class NamedSecrets final : public SecretSource {
 
   absl::StatusOr<std::string> Get(absl::string_view name,
                                   std::optional<uint32_t> generate_bytes) override;
+  absl::StatusOr<std::string> GetNext(absl::string_view name) override {
+    return Get(name, std::nullopt);
+  }
 
   // Those that were asked for, and whether they exist.
   const std::map<std::string, bool>& asked() const { return asked_; }

@@ -25,6 +25,7 @@ struct Content {
   std::string sha256;
   bool sensitive = false;
   bool is_shared = false;  // the same on many nodes
+  std::set<std::string> secrets;  // names that rendering asked for
 };
 
 // A parameter whose value depends on the node.

@@ -293,6 +293,7 @@ absl::Status PlanBuilder::FillResource(const Task& task, RoleScope& scope, const
   std::shared_ptr<const Content> whole;
   RETURN_IF_ERROR(FillParams(task.params, task, scope, names, MutableResource(*task.type, step),
                              step, &sensitive, &whole));
+  NoteSecrets(node_.play().TakeAsked());
   if (sensitive) step->set_sensitive(true);
   if (step->has_package() && step->package().names().empty()) {
     step->clear_resource();
@@ -308,6 +309,10 @@ absl::Status PlanBuilder::FillResource(const Task& task, RoleScope& scope, const
     }
   }
   return absl::OkStatus();
+}
+
+void PlanBuilder::NoteSecrets(const std::set<std::string>& names) {
+  for (const std::string& name : names) out_->secrets[name].insert(role_->name);
 }
 
 absl::StatusOr<std::shared_ptr<const Content>> PlanBuilder::FindContent(const NodeParam& param,
@@ -333,8 +338,12 @@ absl::StatusOr<std::shared_ptr<const Content>> PlanBuilder::FindContent(const No
   const std::optional<std::string> key = scope.CacheKey(found->second);
   if (key.has_value()) {
     const auto cached = cache_.find(*key);
-    if (cached != cache_.end()) return cached->second;
+    if (cached != cache_.end()) {
+      NoteSecrets(cached->second->secrets);
+      return cached->second;
+    }
   }
+  NoteSecrets(node_.play().TakeAsked());
   tmpl::Limits limits;
   limits.max_steps += kStepsPerNode * node_.play().inventory().nodes().size();
   ASSIGN_OR_RETURN(tmpl::Rendered rendered, found->second.Render(names, limits));
@@ -343,6 +352,8 @@ absl::StatusOr<std::shared_ptr<const Content>> PlanBuilder::FindContent(const No
   content->is_shared = key.has_value();
   content->sensitive = rendered.sensitive;
   content->sha256 = Sha256Hex(*content->text);
+  content->secrets = node_.play().TakeAsked();
+  NoteSecrets(content->secrets);
   if (key.has_value()) cache_.emplace(*key, content);
   return std::shared_ptr<const Content>(std::move(content));
 }

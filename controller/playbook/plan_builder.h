@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,8 @@ class PlanBuilder {
   absl::Status PlaceOwnContent(bool sensitive, const Task& task, File* file);
   // Puts a role's archive into the step, or beside the plan.
   absl::Status PlaceArchive(const Content& content, const Task& task, v1::ArchiveResource* archive);
+  // The role being added asked for them.
+  void NoteSecrets(const std::set<std::string>& names);
   std::string UniqueId(const std::string& id);
   bool Add(const absl::Status& status);
 

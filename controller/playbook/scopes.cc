@@ -16,7 +16,8 @@ namespace {
 constexpr int64_t kMaxSecretBytes = 65536;
 
 constexpr char kSecretUse[] =
-    "use secret('name'), or secret('name', bytes=32) to have it generated";
+    "use secret('name'), secret('name', bytes=32) to have it generated, or secret('name', "
+    "next=true) for the value that a rotation brings";
 
 }  // namespace
 
@@ -103,24 +104,36 @@ absl::StatusOr<Value> PlayScope::GetSecret(const std::vector<Value>& positional,
     return absl::InvalidArgumentError(kSecretUse);
   }
   std::optional<uint32_t> bytes;
+  bool next = false;
   for (const auto& [key, value] : named.items()) {
+    if (key == "next" && value.is_boolean()) {
+      next = value.get<bool>();
+      continue;
+    }
     if (key != "bytes" || !value.is_number_integer() || value.get<int64_t>() < 1 ||
         value.get<int64_t>() > kMaxSecretBytes) {
       return absl::InvalidArgumentError(kSecretUse);
     }
     bytes = static_cast<uint32_t>(value.get<int64_t>());
   }
+  if (next && bytes.has_value()) return absl::InvalidArgumentError(kSecretUse);
   const std::string name = positional[0].get<std::string>();
-  const auto found = secret_values_.find(name);
+  asked_.insert(name);
+  const auto found = secret_values_.find({name, next});
   if (found != secret_values_.end()) return found->second;
-  const absl::StatusOr<std::string> text = secrets_.Get(name, bytes);
+  const absl::StatusOr<std::string> text =
+      next ? secrets_.GetNext(name) : secrets_.Get(name, bytes);
   if (absl::IsNotFound(text.status())) {
-    return absl::NotFoundError(absl::StrCat("there is no secret '", name,
-                                            "': set it with `muster secret set ", name,
-                                            "`, or give bytes= to have it generated"));
+    return absl::NotFoundError(
+        next ? absl::StrCat("no rotation of secret '", name,
+                            "' goes on, so it has no next value: start one with `muster secret "
+                            "rotate ",
+                            name, "`")
+             : absl::StrCat("there is no secret '", name, "': set it with `muster secret set ",
+                            name, "`, or give bytes= to have it generated"));
   }
   if (!text.ok()) return Annotate(text.status(), absl::StrCat("secret '", name, "'"));
-  return secret_values_.emplace(name, MakeSecret(*text)).first->second;
+  return secret_values_.emplace(std::make_pair(name, next), MakeSecret(*text)).first->second;
 }
 
 NodeScope::NodeScope(PlayScope& play, const Node& node)

@@ -6,8 +6,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -40,6 +42,8 @@ class PlayScope {
   // nullptr when `name` was not given on the command line.
   const ValueTemplate* FindExtra(absl::string_view name) const;
   std::vector<std::string> ExtraNames() const;
+  // The secrets that were asked for since the last call.
+  std::set<std::string> TakeAsked() { return std::exchange(asked_, {}); }
   // The variable's value with its templates parsed, once for all nodes that share it.
   absl::StatusOr<const ValueTemplate*> Parse(const Variable& variable);
 
@@ -55,7 +59,8 @@ class PlayScope {
   std::map<std::string, Value, std::less<>> shared_;
   absl::flat_hash_map<std::string, const Value*> facts_;  // by node, in shared_["nodes"]
   std::unordered_map<const Value*, ValueTemplate> parsed_;
-  std::map<std::string, Value> secret_values_;
+  std::map<std::pair<std::string, bool>, Value> secret_values_;  // by name and `next`
+  std::set<std::string> asked_;
 };
 
 class NodeScope {

@@ -119,6 +119,7 @@ class RunEngine {
   void RemoveFinished();
 
   // run_reports.cc
+  void OvertakeSequence(const std::string& uuid, uint64_t last_sequence);
   absl::Status HandleReports(absl::Span<const NodeReport> reports);
   size_t HandleInBatches(absl::Span<const NodeReport> reports);
   void HandleBacklog();

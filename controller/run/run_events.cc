@@ -56,6 +56,14 @@ size_t RunEventLog::size() const {
   return kept_.size();
 }
 
+void RunEventLog::Break() {
+  {
+    absl::MutexLock lock(&mutex_);
+    broken_ = true;
+  }
+  Notify();
+}
+
 void RunEventLog::Notify() {
   std::vector<std::shared_ptr<RunWatch>> watches;
   {
@@ -105,6 +113,15 @@ std::shared_ptr<RunEventLog> RunLogs::Find(const std::string& run_id) const {
   return found == logs_.end() ? nullptr : found->second;
 }
 
+void RunLogs::BreakAll() const {
+  std::vector<std::shared_ptr<RunEventLog>> logs;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [run_id, log] : logs_) logs.push_back(log);
+  }
+  for (const auto& log : logs) log->Break();
+}
+
 RunEventPtr RunWatch::Next() {
   absl::MutexLock lock(&log_->mutex_);
   // Progress that waits is older than a kept event that came after it.
@@ -127,6 +144,11 @@ bool RunWatch::AtEnd() {
   absl::MutexLock lock(&log_->mutex_);
   return log_->ended_ && progress_.empty() &&
          (log_->kept_.empty() || log_->kept_.back().sequence <= after_);
+}
+
+bool RunWatch::IsBroken() {
+  absl::MutexLock lock(&log_->mutex_);
+  return log_->broken_;
 }
 
 void RunWatch::Cancel() {

@@ -39,6 +39,8 @@ class RunEventLog : public std::enable_shared_from_this<RunEventLog> {
   void Progress(v1::RunEvent event);
   // No more events; watchers see the end after the last one.
   void End();
+  // Watchers are sent away, whatever they have not seen yet: they may come back elsewhere.
+  void Break();
 
   // `on_ready` is called, from any thread and without locks of the log, whenever Next() may have
   // something new; never after RunWatch::Cancel() has returned.
@@ -60,6 +62,7 @@ class RunEventLog : public std::enable_shared_from_this<RunEventLog> {
   uint64_t last_sequence_ ABSL_GUARDED_BY(mutex_);
   std::deque<Kept> kept_ ABSL_GUARDED_BY(mutex_);
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  bool broken_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::weak_ptr<RunWatch>> watches_ ABSL_GUARDED_BY(mutex_);
 };
 
@@ -73,6 +76,7 @@ class RunLogs {
   void End(const std::string& run_id);
   // nullptr: of no such run.
   std::shared_ptr<RunEventLog> Find(const std::string& run_id) const;
+  void BreakAll() const;
 
  private:
   static constexpr size_t kMaxEnded = 16;
@@ -92,6 +96,7 @@ class RunWatch {
   RunEventPtr Next();
   // The log has ended and Next() has given everything.
   bool AtEnd();
+  bool IsBroken();
   // No call of on_ready begins after this; waits for one that is going on.
   void Cancel();
 

@@ -68,7 +68,15 @@ void RunManager::Loop() {
       if (stopping_) return;
       events.swap(queue_);
     }
+    std::map<std::string, Share> charged;
+    for (const Event& event : events) {
+      if (event.sender.empty()) continue;
+      Share& share = charged[event.sender];
+      ++share.events;
+      share.bytes += event.bytes;
+    }
     Handle(std::move(events));
+    Release(charged);
     if (with_.clock.Now() < next_tick) continue;
     size_t nodes = 0;
     {
@@ -133,6 +141,37 @@ void RunManager::Push(Event event) {
   if (!stopping_) queue_.push_back(std::move(event));
 }
 
+void RunManager::PushOf(absl::string_view node_uuid, size_t bytes, Event event) {
+  {
+    absl::MutexLock lock(&queue_mutex_);
+    if (stopping_) return;
+    Share& share = shares_[std::string(node_uuid)];
+    // Nothing behind a report that was dropped: what is stored is acknowledged up to its sequence.
+    if (share.is_over) return;
+    if (share.events < kMaxQueuedOfNode && share.bytes + bytes <= kMaxQueuedBytesOfNode) {
+      ++share.events;
+      share.bytes += bytes;
+      event.sender = std::string(node_uuid);
+      event.bytes = bytes;
+      queue_.push_back(std::move(event));
+      return;
+    }
+    share.is_over = true;
+  }
+  with_.sessions.Disconnect(node_uuid, absl::ResourceExhaustedError(
+                                           "more came from this node than can be handled"));
+}
+
+void RunManager::Release(const std::map<std::string, Share>& charged) {
+  absl::MutexLock lock(&queue_mutex_);
+  for (const auto& [node, part] : charged) {
+    const auto share = shares_.find(node);
+    share->second.events -= part.events;
+    share->second.bytes -= part.bytes;
+    if (share->second.events == 0 && !share->second.is_over) shares_.erase(share);
+  }
+}
+
 absl::StatusOr<v1::Run> RunManager::Create(const v1::CreateRunRequest& request,
                                            const RunActor& actor) {
   absl::MutexLock lock(&engine_mutex_);
@@ -147,11 +186,17 @@ absl::Status RunManager::Cancel(const std::string& run_id, const RunActor& actor
 absl::StatusOr<std::shared_ptr<RunWatch>> RunManager::Watch(const std::string& run_id,
                                                             uint64_t after_sequence,
                                                             std::function<void()> on_ready) {
+  if (watches_ended_) return absl::UnavailableError("the controller stops");
   std::shared_ptr<RunEventLog> log = logs_->Find(run_id);
   if (log == nullptr) {
     ASSIGN_OR_RETURN(log, LogOfEndedRun(with_.store, run_id));
   }
   return log->Watch(after_sequence, std::move(on_ready));
+}
+
+void RunManager::EndWatches() {
+  watches_ended_ = true;
+  logs_->BreakAll();
 }
 
 bool RunManager::MayFetchBlob(absl::string_view uuid, absl::string_view sha256) {
@@ -170,6 +215,11 @@ bool RunManager::MayFetchBlob(absl::string_view uuid, absl::string_view sha256) 
 
 void RunManager::OnConnected(absl::string_view node_uuid, const v1::Hello& hello) {
   std::string uuid(node_uuid);
+  {
+    absl::MutexLock lock(&queue_mutex_);
+    const auto share = shares_.find(node_uuid);
+    if (share != shares_.end()) share->second.is_over = false;
+  }
   Push({{}, uuid, [uuid, hello](RunEngine& e) { e.OnConnected(uuid, hello); }});
 }
 
@@ -184,19 +234,25 @@ void RunManager::FactsStored(const std::string& node_uuid, const std::string& re
 
 void RunManager::OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) {
   std::string uuid(node_uuid);
-  Push({{}, uuid, [uuid, receipt](RunEngine& e) { e.OnPlanReceipt(uuid, receipt); }});
+  PushOf(node_uuid, receipt.ByteSizeLong(),
+         {{}, uuid, [uuid, receipt](RunEngine& e) { e.OnPlanReceipt(uuid, receipt); }});
 }
 
 void RunManager::OnReport(absl::string_view node_uuid, const v1::Report& report) {
-  Push({{std::string(node_uuid), std::make_shared<const v1::Report>(report)}, "", nullptr});
+  PushOf(node_uuid, report.ByteSizeLong(),
+         {{std::string(node_uuid), std::make_shared<const v1::Report>(report)}, "", nullptr});
 }
 
 void RunManager::OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) {
   absl::MutexLock lock(&queue_mutex_);
   if (stopping_ || queue_.size() >= kProgressRoom) return;
+  // Half of its share at most: the rest is for what must not be lost.
+  Share& share = shares_[std::string(node_uuid)];
+  if (share.is_over || share.events >= kMaxQueuedOfNode / 2) return;
+  ++share.events;
   std::string uuid(node_uuid);
   // It may come before reports that wait for the store.
-  queue_.push_back({{}, "", [uuid, progress](RunEngine& e) { e.OnProgress(uuid, progress); }});
+  queue_.push_back({{}, "", [uuid, progress](RunEngine& e) { e.OnProgress(uuid, progress); }, uuid});
 }
 
 void RunManager::OnRebootRequest(absl::string_view node_uuid, const v1::RebootRequest& request) {

@@ -1,8 +1,10 @@
 // The runs of the controller, for many threads: the door to RunEngine.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -23,6 +25,10 @@ struct RunNodeRecord;
 // run in the caller's thread.
 class RunManager final : public AgentSessionListener {
  public:
+  // Of one node, waiting to be handled. An honest agent waits for the receipt of 128 reports.
+  static constexpr size_t kMaxQueuedOfNode = 512;
+  static constexpr size_t kMaxQueuedBytesOfNode = 16 * 1024 * 1024;
+
   explicit RunManager(RunCollaborators collaborators);
   ~RunManager() override;  // stops
 
@@ -40,6 +46,8 @@ class RunManager final : public AgentSessionListener {
   absl::StatusOr<std::shared_ptr<RunWatch>> Watch(const std::string& run_id,
                                                   uint64_t after_sequence,
                                                   std::function<void()> on_ready);
+  // Sends all watchers away, and those that come from now on: the controller stops.
+  void EndWatches();
   // For the session service: whether a plan that the node may be working on names the content.
   // Reads the store.
   bool MayFetchBlob(absl::string_view uuid, absl::string_view sha256);
@@ -60,8 +68,20 @@ class RunManager final : public AgentSessionListener {
     NodeReport report;
     std::string about;  // uuid of the node, whose reports before it come first; empty: nobody's
     std::function<void(RunEngine&)> handle;
+    std::string sender;  // uuid of the node whose share it is charged to; empty: nobody's
+    size_t bytes = 0;
+  };
+  // What one node has in the queue.
+  struct Share {
+    size_t events = 0;
+    size_t bytes = 0;
+    bool is_over = false;  // something was dropped: no more is taken before it connects again
   };
   void Push(Event event);
+  // Within the node's share; a node that exceeds it is cut off, and says it again later.
+  void PushOf(absl::string_view node_uuid, size_t bytes, Event event);
+  // Gives the shares back that were charged.
+  void Release(const std::map<std::string, Share>& charged);
   void Loop();
   void Handle(std::deque<Event> events);
   void CompileLoop();
@@ -79,11 +99,13 @@ class RunManager final : public AgentSessionListener {
   const RunCollaborators with_;
   absl::Mutex queue_mutex_;
   std::deque<Event> queue_ ABSL_GUARDED_BY(queue_mutex_);
+  std::map<std::string, Share, std::less<>> shares_ ABSL_GUARDED_BY(queue_mutex_);
   std::deque<PlayWork> plays_ ABSL_GUARDED_BY(queue_mutex_);  // to be compiled
   bool stopping_ ABSL_GUARDED_BY(queue_mutex_) = false;
   absl::Mutex engine_mutex_;
   RunEngine engine_ ABSL_GUARDED_BY(engine_mutex_);
   const std::shared_ptr<const RunLogs> logs_;  // the engine's
+  std::atomic<bool> watches_ended_ = false;
   std::thread thread_;
   std::thread compiler_;
 };

@@ -12,9 +12,13 @@
 #include "controller/run/run_history.h"
 #include "controller/run/run_records.h"
 #include "muster/v1/agent_session.pb.h"
+#include "muster/v1/plan.pb.h"
 
 namespace muster::controller {
 namespace {
+
+// Of all plays of a run; a plan has at most 10,000.
+constexpr uint32_t kMaxStepsOfNode = 100'000;
 
 void NoteFirstError(RunNode& node, const v1::StepResult& step) {
   if (step.status() != v1::STEP_STATUS_FAILED || !node.message.empty()) return;
@@ -66,6 +70,10 @@ absl::Status StoreStep(Transaction& txn, const std::string& run_id, uint32_t pla
                    txn.step_results().Status(run_id, result.node, play, result.step_id));
   std::optional<StepOutcome> earlier;
   if (before.has_value()) earlier = static_cast<StepOutcome>(*before);
+  // More steps than a plan can have: what follows is made up, and must not fill the store.
+  const RunNode& node = *part.node;
+  if (!earlier.has_value() && node.ok + node.changed + node.failed + node.skipped >= kMaxStepsOfNode)
+    return absl::OkStatus();
   CountStep(*part.node, earlier, static_cast<StepOutcome>(step.status()));
   NoteFirstError(*part.node, step);
   if (part.run != nullptr) {
@@ -80,8 +88,41 @@ absl::Status StoreStep(Transaction& txn, const std::string& run_id, uint32_t pla
 
 }  // namespace
 
+// A store that was restored from a backup knows less than the agents: a plan that is numbered by it
+// alone would be refused as an old one.
+void RunEngine::OvertakeSequence(const std::string& uuid, uint64_t last_sequence) {
+  uint64_t known = 0;
+  const absl::Status read = with_.store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const NodeRecord record, txn.nodes().Get(uuid));
+    known = record.plan_sequence;
+    return absl::OkStatus();
+  });
+  if (!read.ok() || last_sequence <= known) return;
+  std::map<ActiveRun*, uint64_t> renumbered;
+  const absl::Status stored = with_.store.Update([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(NodeRecord record, txn.nodes().Get(uuid));
+    record.plan_sequence = last_sequence;
+    for (auto& [run_id, run] : active_) {
+      const RunNode* node = run->state.FindByUuid(uuid);
+      if (node != nullptr && run->plans.count(node->name) > 0)
+        renumbered[run.get()] = ++record.plan_sequence;
+    }
+    return txn.nodes().Put(record);
+  });
+  if (!stored.ok()) return;  // the agent refuses the plan and says why
+  for (const auto& [run, sequence] : renumbered) {
+    std::shared_ptr<const std::string>& sent = run->plans[run->state.FindByUuid(uuid)->name];
+    v1::ControllerMessage message;
+    message.ParseFromString(*sent);
+    message.mutable_plan()->set_sequence(sequence);
+    message.mutable_plan()->set_digest(PlanDigest(message.plan()));
+    sent = std::make_shared<const std::string>(message.SerializeAsString());
+  }
+}
+
 void RunEngine::OnConnected(const std::string& uuid, const v1::Hello& hello) {
   must_repeat_.erase(uuid);
+  if (hello.last_sequence() > 0) OvertakeSequence(uuid, hello.last_sequence());
   for (auto& [run_id, run] : active_) {
     Perform(*run, run->state.OnConnected(uuid, hello.boot_id()));
     EndReboots(*run);
@@ -159,7 +200,8 @@ void RunEngine::OnReports(std::vector<NodeReport> reports) {
       backlog_.push_back(std::move(report));
     } else {
       must_repeat_.insert(report.uuid);
-      with_.sessions.Disconnect(report.uuid, "the controller's store takes no reports now");
+      with_.sessions.Disconnect(
+          report.uuid, absl::UnavailableError("the controller's store takes no reports now"));
     }
   }
   RemoveFinished();

@@ -210,6 +210,7 @@ RunActions RunState::Compiled(const std::vector<std::string>& names,
 void RunState::Send(RunNode& node, RunActions& actions) {
   node.phase = NodePhase::kRunning;
   node.plan_sent = true;
+  node.receipt_deadline.reset();
   changed_.insert(by_name_.find(node.name)->second);
   actions.push_back({RunAction::kSendPlan, node.name, play_});
 }
@@ -345,6 +346,13 @@ RunActions RunState::Tick(absl::Time now) {
     } else if (stage_ == Stage::kRunning && !cancelling_ && node.connected && node.plan_ready &&
                !node.plan_sent) {
       Send(node, actions);
+    } else if (node.connected && node.plan_sent && !node.plan_accepted) {
+      if (!node.receipt_deadline.has_value()) node.receipt_deadline = now + kReceiptWait;
+      if (now < *node.receipt_deadline) continue;
+      Leave(node, NodePhase::kFailed,
+            "the agent is connected and does not answer; restart it: `systemctl restart "
+            "muster-agent` on the node",
+            actions);
     }
   }
   if (stage_ == Stage::kGathering && now >= facts_deadline_) {

@@ -28,6 +28,9 @@ inline constexpr absl::Duration kRestartGrace = absl::Seconds(60);
 // A node that does not answer in this time keeps its last facts.
 inline constexpr absl::Duration kFactsWait = absl::Seconds(15);
 
+// A node that is connected and does not say whether it takes its plan: its agent hangs, or is none.
+inline constexpr absl::Duration kReceiptWait = absl::Seconds(60);
+
 enum class NodePhase { kWaiting, kRunning, kDone, kFailed, kUnreachable, kCancelled };
 // The words of RunNodeRecord::state and NodeRecap.state.
 absl::string_view NodePhaseName(NodePhase phase);
@@ -64,6 +67,7 @@ struct RunNode {
   bool plan_accepted = false;               // the agent has it in its journal
   bool came_back = false;                   // connected again after it was unreachable
   std::optional<absl::Time> away_deadline;  // unreachable from then on
+  std::optional<absl::Time> receipt_deadline;  // for the plan that was sent
 };
 
 // Counts a step result, in place of the `earlier` one of the same step.

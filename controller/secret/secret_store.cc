@@ -32,6 +32,16 @@ absl::Status CheckGeneratedSize(absl::string_view name, uint32_t bytes) {
                                                  " can be made"));
 }
 
+// A value that is being exchanged must not change under it.
+absl::Status RefuseRotating(Transaction& txn, absl::string_view name) {
+  const absl::StatusOr<RotationRecord> rotation = txn.rotations().Get(name);
+  if (absl::IsNotFound(rotation.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(rotation.status());
+  return absl::FailedPreconditionError(absl::StrCat(
+      "a rotation of secret '", name, "' that ", rotation->started_by,
+      " began goes on; end it first: `muster secret rotate ", name, " --resume` or --abandon"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SecretStore>> SecretStore::Open(
@@ -114,6 +124,7 @@ absl::StatusOr<uint32_t> SecretStore::Set(absl::string_view name, const SecretBu
   }
   uint32_t version = 0;
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(RefuseRotating(txn, name));
     ASSIGN_OR_RETURN(version, PutNext(txn, name, value.Reveal(), "secret.set", actor));
     return absl::OkStatus();
   }));
@@ -127,6 +138,7 @@ absl::StatusOr<uint32_t> SecretStore::Generate(absl::string_view name, uint32_t 
   const SecretBuffer value(RandomBytes(bytes));
   uint32_t version = 0;
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(RefuseRotating(txn, name));
     const absl::Status old = txn.secrets().Get(name).status();
     if (old.ok() && !replace) {
       return absl::AlreadyExistsError(absl::StrCat(
@@ -144,7 +156,13 @@ absl::StatusOr<std::vector<SecretInfo>> SecretStore::List() {
   RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const std::vector<SecretRecord> records, txn.secrets().List());
     for (const SecretRecord& record : records) {
-      infos.push_back({record.name, record.version, record.updated_at, record.updated_by});
+      SecretInfo& info = infos.emplace_back();
+      info = {record.name, record.version, record.updated_at, record.updated_by, std::nullopt};
+      absl::StatusOr<RotationRecord> rotation = txn.rotations().Get(record.name);
+      if (absl::IsNotFound(rotation.status())) continue;
+      RETURN_IF_ERROR(rotation.status());
+      rotation->sealed.clear();
+      info.rotation = *std::move(rotation);
     }
     return absl::OkStatus();
   }));

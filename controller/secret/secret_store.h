@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -15,6 +16,7 @@
 #include "controller/playbook/compiler.h"
 #include "controller/secret/secret_box.h"
 #include "controller/store/store.h"
+#include "controller/store/tables.h"
 
 namespace muster::controller {
 
@@ -26,6 +28,7 @@ struct SecretInfo {
   uint32_t version = 0;
   absl::Time updated_at;
   std::string updated_by;
+  std::optional<RotationRecord> rotation;  // without the sealed value
 };
 
 // Who asks, for the audit log.
@@ -49,18 +52,55 @@ class SecretStore final : public SecretSource {
   // A missing secret is made, as the actor "controller", when `generate_bytes` is given.
   absl::StatusOr<std::string> Get(absl::string_view name,
                                   std::optional<uint32_t> generate_bytes) override;
+  absl::StatusOr<std::string> GetNext(absl::string_view name) override;
   // Sets or replaces; gives the version that it has now. InvalidArgument: name or size.
   absl::StatusOr<uint32_t> Set(absl::string_view name, const SecretBuffer& value,
                                const SecretActor& actor);
-  // AlreadyExists unless `replace`.
+  // AlreadyExists unless `replace`. Like Set, FailedPrecondition while a rotation goes on.
   absl::StatusOr<uint32_t> Generate(absl::string_view name, uint32_t bytes, bool replace,
                                     const SecretActor& actor);
+  // A new value in place of the current one, at once; `bytes` 0: as many as that has. NotFound:
+  // there is no such secret.
+  absl::StatusOr<uint32_t> Replace(absl::string_view name, uint32_t bytes,
+                                   const SecretActor& actor);
+
+  // Rotations: the next value waits beside the current one until all nodes have it.
+  // Makes the next value, as of Replace(). FailedPrecondition: one goes on already.
+  absl::StatusOr<RotationRecord> BeginRotation(absl::string_view name, uint32_t bytes,
+                                               const std::string& playbook,
+                                               const std::string& node_limit,
+                                               const SecretActor& actor);
+  // NotFound: none goes on.
+  absl::StatusOr<RotationRecord> FindRotation(absl::string_view name);
+  // With other nodes.
+  absl::StatusOr<RotationRecord> ResumeRotation(absl::string_view name,
+                                                const std::string& node_limit,
+                                                const SecretActor& actor);
+  // From staging to switching, from switching to the end, where the next value becomes the current
+  // one, or from reverting to the end, where it is forgotten; nullopt at an end. `check` may
+  // refuse, in the same transaction.
+  using AdvanceCheck = absl::FunctionRef<absl::Status(Transaction&, const RotationRecord&)>;
+  absl::StatusOr<std::optional<RotationRecord>> AdvanceRotation(absl::string_view name,
+                                                                AdvanceCheck check,
+                                                                const SecretActor& actor);
+  // Forgets the next value while it is staged; nullopt then. Later the nodes must go back: the
+  // rotation is reverting then, with `node_limit`, and GetNext() gives the current value.
+  absl::StatusOr<std::optional<RotationRecord>> AbandonRotation(absl::string_view name,
+                                                                const std::string& node_limit,
+                                                                const SecretActor& actor);
   absl::StatusOr<std::vector<SecretInfo>> List();
 
  private:
   SecretStore(Store& store, Clock& clock, SecretBox box)
       : store_(store), clock_(clock), box_(std::move(box)) {}
 
+  // Changes the rotation by `change` and stores it.
+  absl::StatusOr<RotationRecord> ChangeRotation(
+      absl::string_view name, absl::string_view action, const SecretActor& actor,
+      absl::FunctionRef<absl::Status(Transaction&, RotationRecord&)> change);
+  // Of the size that was asked for, or that the secret has now.
+  absl::StatusOr<SecretBuffer> RandomValue(Transaction& txn, absl::string_view name,
+                                           uint32_t bytes);
   absl::StatusOr<uint32_t> PutNext(Transaction& txn, absl::string_view name,
                                    absl::string_view value, absl::string_view action,
                                    const SecretActor& actor);

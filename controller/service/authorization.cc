@@ -44,8 +44,10 @@ constexpr AuthorizationRow kTable[] = {
     {"/muster.v1.RunService/ListStepResults", Audience::kViewers},
     {"/muster.v1.RunService/WatchRun", Audience::kViewers},
 
+    {"/muster.v1.SecretService/AdvanceRotation", Audience::kAdmins},
     {"/muster.v1.SecretService/GenerateSecret", Audience::kAdmins},
     {"/muster.v1.SecretService/ListSecrets", Audience::kAdmins},
+    {"/muster.v1.SecretService/RotateSecret", Audience::kAdmins},
     {"/muster.v1.SecretService/SetSecret", Audience::kAdmins},
 
     {"/muster.v1.TokenService/CreateToken", Audience::kAdmins},

@@ -50,6 +50,10 @@ void RunWatchReactor::OnDone() {
 
 void RunWatchReactor::Next() {
   if (ended_) return;
+  if (watch_->IsBroken()) {
+    End(grpc::Status(grpc::StatusCode::UNAVAILABLE, "the controller stops"));
+    return;
+  }
   current_ = watch_->Next();
   if (current_ != nullptr) {
     StartWrite(current_.get());

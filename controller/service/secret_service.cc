@@ -4,6 +4,7 @@
 
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
+#include "controller/run/secret_rotation.h"
 #include "controller/secret/secret_store.h"
 #include "controller/session/caller.h"
 
@@ -24,6 +25,18 @@ grpc::Status SecretService::GenerateSecret(grpc::ServerContext* context,
 grpc::Status SecretService::ListSecrets(grpc::ServerContext*, const v1::ListSecretsRequest*,
                                         v1::ListSecretsResponse* response) {
   return ToGrpc(ListSecrets(*response));
+}
+
+grpc::Status SecretService::RotateSecret(grpc::ServerContext* context,
+                                         const v1::RotateSecretRequest* request,
+                                         v1::RotateSecretResponse* response) {
+  return ToGrpc(RotateSecret(*context, *request, *response));
+}
+
+grpc::Status SecretService::AdvanceRotation(grpc::ServerContext* context,
+                                            const v1::AdvanceRotationRequest* request,
+                                            v1::AdvanceRotationResponse* response) {
+  return ToGrpc(AdvanceRotation(*context, *request, *response));
 }
 
 absl::Status SecretService::SetSecret(const grpc::ServerContext& context,
@@ -56,7 +69,28 @@ absl::Status SecretService::ListSecrets(v1::ListSecretsResponse& response) {
     info.set_version(secret.version);
     info.set_updated_by(secret.updated_by);
     *info.mutable_updated_at() = ToTimestamp(secret.updated_at);
+    if (secret.rotation.has_value()) *info.mutable_rotation() = ToProto(*secret.rotation);
   }
+  return absl::OkStatus();
+}
+
+absl::Status SecretService::RotateSecret(const grpc::ServerContext& context,
+                                         const v1::RotateSecretRequest& request,
+                                         v1::RotateSecretResponse& response) {
+  if (request.action() == v1::ROTATION_ACTION_UNSPECIFIED)
+    return absl::InvalidArgumentError("no action: start, resume or abandon");
+  if (request.site_playbook().empty() || request.bundle_sha256().empty())
+    return absl::InvalidArgumentError("no site named; upload it first");
+  ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
+  ASSIGN_OR_RETURN(response, rotations_.Rotate(request, {caller.identity.Actor(), caller.peer}));
+  return absl::OkStatus();
+}
+
+absl::Status SecretService::AdvanceRotation(const grpc::ServerContext& context,
+                                            const v1::AdvanceRotationRequest& request,
+                                            v1::AdvanceRotationResponse& response) {
+  ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
+  ASSIGN_OR_RETURN(response, rotations_.Advance(request, {caller.identity.Actor(), caller.peer}));
   return absl::OkStatus();
 }
 

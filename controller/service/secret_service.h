@@ -1,4 +1,4 @@
-// Secrets: set, made, listed; never given back.
+// Secrets: set, made, listed, rotated; never given back.
 #pragma once
 
 #include "absl/status/status.h"
@@ -6,13 +6,15 @@
 
 namespace muster::controller {
 
+class SecretRotations;
 class SecretStore;
 
 // SecretService. Thread-safe.
 class SecretService final : public v1::SecretService::Service {
  public:
-  // `secrets` must outlive the object.
-  explicit SecretService(SecretStore& secrets) : secrets_(secrets) {}
+  // Both must outlive the object.
+  SecretService(SecretStore& secrets, SecretRotations& rotations)
+      : secrets_(secrets), rotations_(rotations) {}
 
   grpc::Status SetSecret(grpc::ServerContext* context, const v1::SetSecretRequest* request,
                          v1::SetSecretResponse* response) override;
@@ -21,6 +23,11 @@ class SecretService final : public v1::SecretService::Service {
                               v1::GenerateSecretResponse* response) override;
   grpc::Status ListSecrets(grpc::ServerContext* context, const v1::ListSecretsRequest* request,
                            v1::ListSecretsResponse* response) override;
+  grpc::Status RotateSecret(grpc::ServerContext* context, const v1::RotateSecretRequest* request,
+                            v1::RotateSecretResponse* response) override;
+  grpc::Status AdvanceRotation(grpc::ServerContext* context,
+                               const v1::AdvanceRotationRequest* request,
+                               v1::AdvanceRotationResponse* response) override;
 
  private:
   absl::Status SetSecret(const grpc::ServerContext& context, const v1::SetSecretRequest& request,
@@ -29,8 +36,15 @@ class SecretService final : public v1::SecretService::Service {
                               const v1::GenerateSecretRequest& request,
                               v1::GenerateSecretResponse& response);
   absl::Status ListSecrets(v1::ListSecretsResponse& response);
+  absl::Status RotateSecret(const grpc::ServerContext& context,
+                            const v1::RotateSecretRequest& request,
+                            v1::RotateSecretResponse& response);
+  absl::Status AdvanceRotation(const grpc::ServerContext& context,
+                               const v1::AdvanceRotationRequest& request,
+                               v1::AdvanceRotationResponse& response);
 
   SecretStore& secrets_;
+  SecretRotations& rotations_;
 };
 
 }  // namespace muster::controller

@@ -1,11 +1,13 @@
 #include "controller/session/agent_session.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <grpcpp/server_context.h>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
+#include "common/base/status.h"
 #include "controller/session/caller.h"
 #include "controller/session/session_registry.h"
 
@@ -13,6 +15,9 @@ namespace muster::controller {
 namespace {
 
 constexpr size_t kMaxHelloField = 128;
+constexpr size_t kMaxRequestId = 256;
+// Beyond it nothing is left to number plans with.
+constexpr uint64_t kMaxSequence = uint64_t{1} << 62;
 
 class Refusal final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage> {
  public:
@@ -36,7 +41,10 @@ grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage>* AgentSession::
   std::shared_ptr<AgentSession> session(new AgentSession(registry, context, std::move(node_uuid)));
   AgentSession* raw = session.get();
   raw->self_ = session;
-  registry.Add(std::move(session));
+  if (const absl::Status added = registry.Add(std::move(session)); !added.ok()) {
+    raw->Close(added);
+    return raw;
+  }
   raw->StartRead(&raw->incoming_);
   return raw;
 }
@@ -54,9 +62,14 @@ absl::Status AgentSession::Send(const v1::ControllerMessage& message) {
   if (queue_.size() >= kMaxQueuedMessages || queued_bytes_ + bytes > kMaxQueuedBytes)
     return absl::ResourceExhaustedError(absl::StrCat("the node does not read: ", queue_.size(),
                                                      " messages (", queued_bytes_, " bytes) wait"));
+  facts_awaited_ += message.has_gather_facts();
+  receipts_awaited_ += message.has_plan();
   queue_.push_back(message);
   queued_bytes_ += bytes;
-  if (queue_.size() == 1) StartWrite(&queue_.front());
+  if (queue_.size() == 1) {
+    writing_since_ = registry_.clock().Now();
+    StartWrite(&queue_.front());
+  }
   return absl::OkStatus();
 }
 
@@ -89,7 +102,15 @@ void AgentSession::OnReadDone(bool ok) {
     return;
   }
   last_seen_.store(absl::ToUnixNanos(registry_.clock().Now()));
-  if (const absl::Status handled = Handle(); !handled.ok()) {
+  const size_t bytes = incoming_.ByteSizeLong();
+  absl::Status handled =
+      bytes <= kMaxMessageBytes
+          ? Handle()
+          : absl::ResourceExhaustedError(
+                absl::StrCat("a message of ", bytes, " bytes; at most ", kMaxMessageBytes));
+  if (absl::IsInvalidArgument(handled) || absl::IsResourceExhausted(handled))
+    registry_.Misbehaved(*this, handled);
+  if (!handled.ok()) {
     Close(handled);
     return;
   }
@@ -100,13 +121,65 @@ void AgentSession::OnReadDone(bool ok) {
   } else {
     incoming_ = v1::AgentMessage();
   }
+  if (!Spend(bytes)) return;
   absl::MutexLock lock(&mutex_);
+  ReadOn();
+}
+
+void AgentSession::ReadOn() {
   if (!is_finished_ && !closing_.has_value()) StartRead(&incoming_);
+}
+
+bool AgentSession::Spend(size_t bytes) {
+  absl::MutexLock lock(&mutex_);
+  messages_left_ -= messages_left_ > 0;
+  bytes_left_ -= std::min(bytes_left_, bytes);
+  is_paused_ = messages_left_ == 0 || bytes_left_ == 0;
+  return !is_paused_;
+}
+
+absl::Status AgentSession::Refill(absl::Time now) {
+  absl::MutexLock lock(&mutex_);
+  if (now - writing_since_ > kWriteTimeout) {
+    return absl::DeadlineExceededError(
+        absl::StrCat("the node has taken nothing for ", absl::FormatDuration(kWriteTimeout)));
+  }
+  messages_left_ = kMessagesPerSecond;
+  bytes_left_ = kBytesPerSecond;
+  if (!is_paused_) {
+    flooded_seconds_ = 0;
+    return absl::OkStatus();
+  }
+  if (++flooded_seconds_ >= kMaxFloodedSeconds) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the node sends more than ", kMessagesPerSecond, " messages or ", kBytesPerSecond >> 20,
+        " MiB a second"));
+  }
+  is_paused_ = false;
+  ReadOn();
+  return absl::OkStatus();
+}
+
+absl::Status AgentSession::TakeCredit() {
+  absl::MutexLock lock(&mutex_);
+  if (incoming_.has_facts()) {
+    if (facts_awaited_ == 0) return absl::InvalidArgumentError("facts that nobody asked for");
+    if (incoming_.facts().request_id().size() > kMaxRequestId)
+      return absl::InvalidArgumentError("facts for a request that cannot have been made");
+    --facts_awaited_;
+  }
+  if (incoming_.has_plan_receipt()) {
+    if (receipts_awaited_ == 0)
+      return absl::InvalidArgumentError("a receipt for a plan that was not sent");
+    --receipts_awaited_;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status AgentSession::Handle() {
   if (has_greeted_.load()) {
     if (incoming_.has_hello()) return absl::InvalidArgumentError("a second Hello");
+    RETURN_IF_ERROR(TakeCredit());
     if (!incoming_.has_heartbeat()) registry_.Deliver(*this, incoming_);
     return absl::OkStatus();
   }
@@ -116,6 +189,8 @@ absl::Status AgentSession::Handle() {
       hello.boot_id().empty()) {
     return absl::InvalidArgumentError("Hello needs a boot_id and fields of at most 128 bytes");
   }
+  if (hello.last_sequence() > kMaxSequence)
+    return absl::InvalidArgumentError("Hello names a sequence that no controller has reached");
   agent_version_ = hello.agent_version();
   boot_id_ = hello.boot_id();
   has_greeted_.store(true);
@@ -134,6 +209,7 @@ void AgentSession::OnWriteDone(bool ok) {
     Finish(ToGrpc(closing_.value_or(absl::UnavailableError("the connection broke"))));
     return;
   }
+  writing_since_ = queue_.empty() ? absl::InfiniteFuture() : registry_.clock().Now();
   if (!queue_.empty()) StartWrite(&queue_.front());
 }
 

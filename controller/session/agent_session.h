@@ -28,6 +28,15 @@ class AgentSession final
  public:
   static constexpr size_t kMaxQueuedMessages = 64;
   static constexpr size_t kMaxQueuedBytes = 8 * 1024 * 1024;
+  // What one node may say. An honest agent waits for the receipt of 128 reports and merges
+  // progress, so it stays far below.
+  static constexpr size_t kMaxMessageBytes = 2 * 1024 * 1024;
+  static constexpr uint32_t kMessagesPerSecond = 5000;
+  static constexpr size_t kBytesPerSecond = 8 * 1024 * 1024;
+  // For so many seconds in a row above that, and the session is cut off.
+  static constexpr int kMaxFloodedSeconds = 10;
+  // A write that the peer does not take for so long is given up, and the session with it.
+  static constexpr absl::Duration kWriteTimeout = absl::Seconds(30);
 
   // Makes the session and begins to read. `context` lives until OnDone(), as gRPC has it.
   static grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage>* Begin(
@@ -45,6 +54,9 @@ class AgentSession final
   void Abort();
   // Close() was called, and the status has not been sent yet.
   bool IsClosing();
+  // Call once a second: reads on where it had stopped because too much came. The error says why
+  // the session must be cut off.
+  absl::Status Refill(absl::Time now);
 
   const std::string& node_uuid() const { return node_uuid_; }
   const std::string& peer() const { return peer_; }
@@ -64,6 +76,11 @@ class AgentSession final
   AgentSession(SessionRegistry& registry, grpc::CallbackServerContext* context,
                std::string node_uuid);
   absl::Status Handle();
+  // Whether the node was asked for what it says.
+  absl::Status TakeCredit();
+  // Counts the message; false: no more is read before the next Refill().
+  bool Spend(size_t bytes);
+  void ReadOn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   SessionRegistry& registry_;
   const std::string node_uuid_;
@@ -82,6 +99,14 @@ class AgentSession final
   // Closed, but a write is under way: gRPC gets the status when that is through.
   std::optional<absl::Status> closing_ ABSL_GUARDED_BY(mutex_);
   bool is_finished_ ABSL_GUARDED_BY(mutex_) = false;  // Finish() was called
+  absl::Time writing_since_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
+  uint32_t messages_left_ ABSL_GUARDED_BY(mutex_) = kMessagesPerSecond;
+  size_t bytes_left_ ABSL_GUARDED_BY(mutex_) = kBytesPerSecond;
+  int flooded_seconds_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool is_paused_ ABSL_GUARDED_BY(mutex_) = false;
+  // Answers that may still come: one report of facts comes unasked, after Hello.
+  uint32_t facts_awaited_ ABSL_GUARDED_BY(mutex_) = 1;
+  uint32_t receipts_awaited_ ABSL_GUARDED_BY(mutex_) = 0;
   std::shared_ptr<AgentSession> self_;  // held while gRPC uses the object
 };
 

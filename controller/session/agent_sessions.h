@@ -33,6 +33,8 @@ class AgentSessionListener {
   virtual void OnReport(absl::string_view node_uuid, const v1::Report& report) = 0;
   virtual void OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) = 0;
   virtual void OnRebootRequest(absl::string_view node_uuid, const v1::RebootRequest& request) = 0;
+  // The node broke the protocol or sent more than is its share, and is cut off for it.
+  virtual void OnMisbehaved(absl::string_view node_uuid, absl::string_view why) {}
 };
 
 struct AgentSessionInfo {
@@ -52,8 +54,10 @@ class AgentSessions {
   virtual absl::Status Send(absl::string_view node_uuid, const v1::ControllerMessage& message) = 0;
   virtual bool IsConnected(absl::string_view node_uuid) const = 0;
   virtual std::vector<AgentSessionInfo> List() const = 0;
-  // Ends the node's stream with PERMISSION_DENIED and `reason`. No session: nothing happens.
-  virtual void Disconnect(absl::string_view node_uuid, absl::string_view reason) = 0;
+  // Ends the node's streams with `why`: PermissionDenied, and it takes itself for turned away;
+  // ResourceExhausted, and it is said to have misbehaved; another code, and it comes back. No
+  // session: nothing happens.
+  virtual void Disconnect(absl::string_view node_uuid, const absl::Status& why) = 0;
 };
 
 }  // namespace muster::controller

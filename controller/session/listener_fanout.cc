@@ -31,4 +31,8 @@ void ListenerFanout::OnRebootRequest(absl::string_view node_uuid,
   for (AgentSessionListener* listener : listeners_) listener->OnRebootRequest(node_uuid, request);
 }
 
+void ListenerFanout::OnMisbehaved(absl::string_view node_uuid, absl::string_view why) {
+  for (AgentSessionListener* listener : listeners_) listener->OnMisbehaved(node_uuid, why);
+}
+
 }  // namespace muster::controller

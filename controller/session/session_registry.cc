@@ -66,10 +66,13 @@ void SessionRegistry::Sweep() {
       } else if (session->last_seen_at() + silence < now) {
         dead.emplace_back(session, absl::DeadlineExceededError(absl::StrCat(
                                        kMissedHeartbeats, " heartbeats in a row are missing")));
+      } else if (const absl::Status refilled = session->Refill(now); !refilled.ok()) {
+        dead.emplace_back(session, refilled);
       }
     }
   }
   for (const auto& [session, status] : dead) {
+    if (absl::IsResourceExhausted(status)) Misbehaved(*session, status);
     // Whom the status did not reach since the last sweep takes nothing any more.
     if (session->IsClosing()) session->Abort();
     session->Close(status);
@@ -115,10 +118,47 @@ absl::Mutex& SessionRegistry::OrderOf(absl::string_view node_uuid) {
   return order_[absl::HashOf(node_uuid) % order_.size()];
 }
 
-void SessionRegistry::Add(std::shared_ptr<AgentSession> session) {
+absl::Status SessionRegistry::Add(std::shared_ptr<AgentSession> session) {
   absl::MutexLock lock(&mutex_);
+  size_t& streams = streams_[session->node_uuid()];
+  ++streams;
   const AgentSession* key = session.get();
   all_[key] = std::move(session);
+  if (is_closed_) return absl::UnavailableError("the controller stops");
+  if (streams <= kMaxStreams) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("this node has ", kMaxStreams, " sessions open already"));
+}
+
+void SessionRegistry::Close() {
+  std::vector<std::shared_ptr<AgentSession>> sessions;
+  {
+    absl::MutexLock lock(&mutex_);
+    is_closed_ = true;
+    for (const auto& [key, session] : all_) sessions.push_back(session);
+  }
+  for (const std::shared_ptr<AgentSession>& session : sessions)
+    session->Close(absl::UnavailableError("the controller stops"));
+}
+
+void SessionRegistry::Misbehaved(const AgentSession& session, const absl::Status& why) {
+  const std::string& uuid = session.node_uuid();
+  listener_.OnMisbehaved(uuid, why.message());
+  const absl::Time now = clock_.Now();
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto [last, is_first] = misbehaved_.try_emplace(uuid, now);
+    if (!is_first && now - last->second < kMisbehaviourInterval) return;
+    last->second = now;
+  }
+  // An entry that a full disk refuses is in the log, at least.
+  store_
+      .Update([&](Transaction& txn) -> absl::Status {
+        const absl::StatusOr<NodeRecord> node = txn.nodes().Get(uuid);
+        return Audit(txn, now, {absl::StrCat("node:", uuid), session.peer()}, "node.cut_off",
+                     node.ok() ? node->name : uuid, why.message());
+      })
+      .IgnoreError();
 }
 
 absl::Status SessionRegistry::CheckClone(absl::string_view node_uuid, const NodeRecord& node,
@@ -226,7 +266,9 @@ void SessionRegistry::Deliver(const AgentSession& session, const v1::AgentMessag
 void SessionRegistry::Remove(const AgentSession& session) {
   Retire(session);
   absl::MutexLock lock(&mutex_);
-  all_.erase(&session);  // the session itself still holds on to itself
+  if (all_.erase(&session) == 0) return;  // the session itself still holds on to itself
+  const auto streams = streams_.find(session.node_uuid());
+  if (--streams->second == 0) streams_.erase(streams);
 }
 
 void SessionRegistry::Retire(const AgentSession& session) {
@@ -271,7 +313,7 @@ std::vector<AgentSessionInfo> SessionRegistry::List() const {
   return infos;
 }
 
-void SessionRegistry::Disconnect(absl::string_view node_uuid, absl::string_view reason) {
+void SessionRegistry::Disconnect(absl::string_view node_uuid, const absl::Status& why) {
   std::vector<std::shared_ptr<AgentSession>> sessions;
   {
     absl::MutexLock lock(&mutex_);
@@ -279,8 +321,8 @@ void SessionRegistry::Disconnect(absl::string_view node_uuid, absl::string_view 
       if (session->node_uuid() == node_uuid) sessions.push_back(session);
     }
   }
-  for (const std::shared_ptr<AgentSession>& session : sessions)
-    session->Close(absl::PermissionDeniedError(reason));
+  if (!sessions.empty() && absl::IsResourceExhausted(why)) Misbehaved(*sessions.front(), why);
+  for (const std::shared_ptr<AgentSession>& session : sessions) session->Close(why);
 }
 
 }  // namespace muster::controller

@@ -39,6 +39,9 @@ class SessionRegistry final : public AgentSessions {
   // 15 seconds of its last word.
   static constexpr absl::Duration kHeartbeatGrace = absl::Seconds(3);
   static constexpr absl::Duration kHelloTimeout = absl::Seconds(10);
+  // Of one node: one in use, others that have not noticed yet that they are over.
+  static constexpr size_t kMaxStreams = 8;
+  static constexpr absl::Duration kMisbehaviourInterval = absl::Hours(1);
 
   // The references must outlive the object.
   SessionRegistry(Store& store, Clock& clock, AgentSessionListener& listener);
@@ -56,10 +59,17 @@ class SessionRegistry final : public AgentSessions {
   absl::Status Send(absl::string_view node_uuid, const v1::ControllerMessage& message) override;
   bool IsConnected(absl::string_view node_uuid) const override;
   std::vector<AgentSessionInfo> List() const override;
-  void Disconnect(absl::string_view node_uuid, absl::string_view reason) override;
+  void Disconnect(absl::string_view node_uuid, const absl::Status& why) override;
+
+  // Ends all streams with UNAVAILABLE, and those that begin from now on: the controller stops.
+  void Close();
 
   // For AgentSession. A stream began; it is a node's session only after Greet().
-  void Add(std::shared_ptr<AgentSession> session);
+  // ResourceExhausted: the node has kMaxStreams already. Unavailable: after Close().
+  absl::Status Add(std::shared_ptr<AgentSession> session);
+  // The session is about to be cut off for what its node did: the log and the audit log hear of
+  // it, the latter once in kMisbehaviourInterval.
+  void Misbehaved(const AgentSession& session, const absl::Status& why);
   // The stream said Hello: it becomes the node's session, in place of an earlier one, and gets
   // Welcome. FailedPrecondition: two machines share the identity (a boot came back that another
   // had followed). PermissionDenied: the node is removed.
@@ -104,6 +114,9 @@ class SessionRegistry final : public AgentSessions {
   absl::flat_hash_map<std::string, std::shared_ptr<AgentSession>> by_node_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, Boots> boots_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, Touch> touches_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, size_t> streams_ ABSL_GUARDED_BY(mutex_);  // by node
+  absl::flat_hash_map<std::string, absl::Time> misbehaved_ ABSL_GUARDED_BY(mutex_);
+  bool is_closed_ ABSL_GUARDED_BY(mutex_) = false;
   bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread sweeper_;
 };

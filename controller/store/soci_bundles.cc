@@ -32,4 +32,14 @@ absl::StatusOr<BundleRecord> SociBundleTable::Get(absl::string_view sha256) {
                });
 }
 
+absl::StatusOr<std::vector<BundleRecord>> SociBundleTable::List() {
+  return Guard(context_.path, "bundles.List", [&]() -> absl::StatusOr<std::vector<BundleRecord>> {
+    BundleRecord bundle;
+    soci::statement statement =
+        (context_.session.prepare << "SELECT sha256, size, created_at FROM bundles ORDER BY sha256",
+         into(bundle.sha256), into(bundle.size), into(bundle.created_at));
+    return ReadAll(statement, bundle);
+  });
+}
+
 }  // namespace muster::controller

@@ -46,7 +46,7 @@ absl::Status SqliteStatus(const soci::sqlite3_soci_error& error, const std::stri
     case SQLITE_NOTADB:
       return absl::DataLossError(
           absl::StrCat(what, ": ", path, " is damaged (", text,
-                       "); stop musterd and restore the file from a backup"));
+                       "); stop musterd and run `muster backup restore FILE`"));
     case SQLITE_READONLY:
     case SQLITE_PERM:
       return absl::PermissionDeniedError(

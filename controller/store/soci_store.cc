@@ -117,7 +117,7 @@ absl::Status SociStore::CheckIntegrity() {
     if (lines.size() == 1 && lines[0] == "ok") return absl::OkStatus();
     return absl::DataLossError(
         absl::StrCat("the store ", path_, " is damaged: ", absl::StrJoin(lines, "; "),
-                     ". Stop musterd and restore the file from a backup, or save what can be "
+                     ". Stop musterd and run `muster backup restore FILE`, or save what can be "
                      "read with `sqlite3 ",
                      path_, " .recover`"));
   });

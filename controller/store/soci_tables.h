@@ -93,6 +93,7 @@ class SociBundleTable final : public BundleTable {
   explicit SociBundleTable(SociContext context) : context_(context) {}
   absl::Status Put(const BundleRecord& bundle) override;
   absl::StatusOr<BundleRecord> Get(absl::string_view sha256) override;
+  absl::StatusOr<std::vector<BundleRecord>> List() override;
 
  private:
   const SociContext context_;
@@ -160,6 +161,18 @@ class SociSecretTable final : public SecretTable {
   absl::StatusOr<SecretRecord> Get(absl::string_view name) override;
   absl::StatusOr<std::vector<SecretRecord>> List() override;
   absl::Status Put(const SecretRecord& secret) override;
+
+ private:
+  const SociContext context_;
+};
+
+class SociRotationTable final : public RotationTable {
+ public:
+  explicit SociRotationTable(SociContext context) : context_(context) {}
+  absl::StatusOr<RotationRecord> Get(absl::string_view name) override;
+  absl::StatusOr<std::vector<RotationRecord>> List() override;
+  absl::Status Put(const RotationRecord& rotation) override;
+  absl::Status Delete(absl::string_view name) override;
 
  private:
   const SociContext context_;

@@ -14,6 +14,7 @@ SociTransaction::SociTransaction(SociContext context)
       reboots_(context),
       step_results_(context),
       secrets_(context),
+      rotations_(context),
       events_(context) {}
 
 }  // namespace muster::controller

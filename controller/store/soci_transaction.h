@@ -20,6 +20,7 @@ class SociTransaction final : public Transaction {
   RebootTable& reboots() override { return reboots_; }
   StepResultTable& step_results() override { return step_results_; }
   SecretTable& secrets() override { return secrets_; }
+  RotationTable& rotations() override { return rotations_; }
   EventTable& events() override { return events_; }
 
  private:
@@ -34,6 +35,7 @@ class SociTransaction final : public Transaction {
   SociRebootTable reboots_;
   SociStepResultTable step_results_;
   SociSecretTable secrets_;
+  SociRotationTable rotations_;
   SociEventTable events_;
 };
 

@@ -26,6 +26,7 @@ class RunTable;
 class RebootTable;
 class StepResultTable;
 class SecretTable;
+class RotationTable;
 class EventTable;
 
 // The tables, inside one transaction. Valid only during the call that received it.
@@ -43,6 +44,7 @@ class Transaction {
   virtual RebootTable& reboots() = 0;
   virtual StepResultTable& step_results() = 0;
   virtual SecretTable& secrets() = 0;
+  virtual RotationTable& rotations() = 0;
   virtual EventTable& events() = 0;
 };
 

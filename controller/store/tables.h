@@ -155,6 +155,7 @@ class BundleTable {
   virtual ~BundleTable() = default;
   virtual absl::Status Put(const BundleRecord& bundle) = 0;
   virtual absl::StatusOr<BundleRecord> Get(absl::string_view sha256) = 0;
+  virtual absl::StatusOr<std::vector<BundleRecord>> List() = 0;
 };
 
 struct InventoryRecord {
@@ -304,6 +305,30 @@ class SecretTable {
   virtual absl::StatusOr<SecretRecord> Get(absl::string_view name) = 0;
   virtual absl::StatusOr<std::vector<SecretRecord>> List() = 0;
   virtual absl::Status Put(const SecretRecord& secret) = 0;
+};
+
+// The exchange of a secret's value for the next one.
+struct RotationRecord {
+  enum Phase { kStaging = 1, kSwitching = 2, kReverting = 3 };
+  std::string name;  // of the secret
+  Phase phase = kStaging;
+  uint32_t version = 0;    // that the next value will have
+  std::string sealed;      // the next value, as SecretRecord::sealed
+  std::string playbook;    // whose runs carry it out
+  std::string node_limit;  // that those runs have
+  absl::Time started_at;
+  std::string started_by;
+  absl::Time phase_at;  // since when it is in its phase
+};
+
+class RotationTable {
+ public:
+  virtual ~RotationTable() = default;
+  virtual absl::StatusOr<RotationRecord> Get(absl::string_view name) = 0;
+  virtual absl::StatusOr<std::vector<RotationRecord>> List() = 0;
+  // Inserts or replaces by name.
+  virtual absl::Status Put(const RotationRecord& rotation) = 0;
+  virtual absl::Status Delete(absl::string_view name) = 0;
 };
 
 // One entry of the audit log.

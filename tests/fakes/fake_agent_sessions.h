@@ -58,7 +58,7 @@ class FakeAgentSessions final : public controller::AgentSessions {
     for (const std::string& uuid : connected_) infos.push_back({.node_uuid = uuid});
     return infos;
   }
-  void Disconnect(absl::string_view node_uuid, absl::string_view) override {
+  void Disconnect(absl::string_view node_uuid, const absl::Status&) override {
     Cut(std::string(node_uuid));
   }
 

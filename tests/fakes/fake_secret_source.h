@@ -25,7 +25,14 @@ class FakeSecretSource : public controller::SecretSource {
     return secrets[std::string(name)] = std::string(*generate_bytes, 'x');
   }
 
+  absl::StatusOr<std::string> GetNext(absl::string_view name) override {
+    const auto found = next.find(std::string(name));
+    if (found != next.end()) return found->second;
+    return absl::NotFoundError(absl::StrCat("no rotation of ", name));
+  }
+
   std::map<std::string, std::string> secrets;
+  std::map<std::string, std::string> next;  // of the secrets that are being rotated
   std::vector<std::string> asked;  // names, in order
 };
 

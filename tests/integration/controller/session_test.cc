@@ -1,6 +1,7 @@
 // Agents' streams against the registry, over real TLS, with the registry's clock in our hands.
 #include "controller/session/session_registry.h"
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <memory>
@@ -183,6 +184,9 @@ class SessionTest : public EnrollmentFixture {
 
 TEST_F(SessionTest, HandsMessagesOnInOrder) {
   const auto agent = Connected();
+  v1::ControllerMessage plan;
+  plan.mutable_plan()->set_plan_id("p1");
+  ASSERT_OK(registry_->Send(machine_.node_uuid, plan));
   v1::AgentMessage message;
   for (uint64_t i = 1; i <= 3; ++i) {
     message.mutable_report()->set_report_sequence(i);
@@ -304,7 +308,7 @@ TEST_F(SessionTest, QueueIsBounded) {
 
 TEST_F(SessionTest, RemovalCutsTheSession) {
   const auto agent = Connected();
-  registry_->Disconnect(machine_.node_uuid, "sold");
+  registry_->Disconnect(machine_.node_uuid, absl::PermissionDeniedError("sold"));
   const grpc::Status status = agent->End();
   EXPECT_EQ(status.error_code(), grpc::PERMISSION_DENIED);
   EXPECT_EQ(status.error_message(), "sold");
@@ -375,6 +379,68 @@ TEST_F(SessionTest, RenewsItsCertificate) {
   key_ = fresh;
   certificate_ = response.certificate_pem();
   Connected();
+}
+
+TEST_F(SessionTest, WhatNobodyAskedForCutsOffAndIsAuditedOnce) {
+  for (int i = 0; i < 2; ++i) {
+    const auto agent = Connected();
+    v1::AgentMessage message;
+    message.mutable_facts();
+    agent->stream->Write(message);  // after Hello, unasked
+    agent->stream->Write(message);
+    EXPECT_EQ(agent->End().error_code(), grpc::INVALID_ARGUMENT);
+  }
+  const auto agent = Connected();
+  v1::AgentMessage receipt;
+  receipt.mutable_plan_receipt()->set_plan_id("r-1/0");
+  agent->stream->Write(receipt);
+  EXPECT_EQ(agent->End().error_code(), grpc::INVALID_ARGUMENT);
+  ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+    const auto events = txn.events().List(100, 0).value();
+    EXPECT_EQ(std::count_if(events.begin(), events.end(),
+                            [](const EventRecord& event) {
+                              return event.action == "node.cut_off" && event.subject == "c001";
+                            }),
+              1);
+    return absl::OkStatus();
+  }));
+}
+
+TEST_F(SessionTest, HugeMessageCutsOff) {
+  const auto agent = Connected();
+  v1::AgentMessage message;
+  message.mutable_report()->mutable_step()->set_output(
+      std::string(AgentSession::kMaxMessageBytes + 1, 'x'));
+  agent->stream->Write(message);
+  EXPECT_EQ(agent->End().error_code(), grpc::RESOURCE_EXHAUSTED);
+}
+
+TEST_F(SessionTest, FloodIsReadSlowlyThenCutOff) {
+  const auto agent = Connected();
+  std::atomic<bool> broke = false;
+  std::thread flood([&] {
+    v1::AgentMessage message;
+    message.mutable_heartbeat();
+    while (agent->stream->Write(message)) {
+    }
+    broke = true;
+  });
+  for (int second = 0; second < 400 && !broke; ++second) {
+    absl::SleepFor(absl::Milliseconds(50));
+    registry_->Sweep();
+  }
+  EXPECT_TRUE(broke);
+  flood.join();
+  EXPECT_EQ(agent->End().error_code(), grpc::RESOURCE_EXHAUSTED);
+}
+
+TEST_F(SessionTest, StopsAtOnceWhileAgentsAreConnected) {
+  const auto agent = Connected();
+  const absl::Time begin = absl::Now();
+  registry_->Close();
+  server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(5));
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(2));
+  EXPECT_EQ(agent->End().error_code(), grpc::UNAVAILABLE);
 }
 
 }  // namespace

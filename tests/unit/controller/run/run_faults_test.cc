@@ -1,5 +1,6 @@
 // Nodes that are away, a controller that dies, a store that refuses.
 #include "common/base/status.h"
+#include "controller/run/plan_finish.h"
 #include "controller/run/run_engine.h"
 #include "muster/v1/plan.pb.h"
 #include "tests/unit/controller/run/run_fixture.h"
@@ -162,6 +163,31 @@ TEST_F(RunFaultsTest, CancelOutlivesARestart) {
   sessions_.Take("ua");
   Connect("a", plan);
   EXPECT_TRUE(TookCancel("a"));
+}
+
+TEST_F(RunFaultsTest, StoreFromABackupCatchesUpWithItsAgents) {
+  // Plans up to 50 were made after the backup; the first of the new ones waits for the node.
+  const v1::Run run = MustCreate("one.yaml", "a");
+  Pass(absl::Seconds(1));
+  v1::Hello hello;
+  hello.set_boot_id("boot");
+  hello.set_last_sequence(50);
+  sessions_.Connect("ua");
+  engine_->OnConnected("ua", hello);
+  Pass(absl::Seconds(1));
+  const v1::Plan plan = MustTakePlan("a");
+  EXPECT_EQ(plan.sequence(), 51u);
+  EXPECT_EQ(plan.digest(), PlanDigest(plan));
+  EXPECT_EQ(NodeOf("a").plan_sequence, 51u);
+  Complete("a", plan.plan_id());
+  EXPECT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_SUCCEEDED);
+  // An agent that is behind changes nothing.
+  engine_->OnDisconnected("ua");
+  hello.set_last_sequence(7);
+  engine_->OnConnected("ua", hello);
+  EXPECT_EQ(NodeOf("a").plan_sequence, 51u);
+  MustCreate("one.yaml", "a");
+  EXPECT_EQ(MustTakePlan("a").sequence(), 52u);
 }
 
 TEST_F(RunFaultsTest, NodeThatIsNotEnrolledIsSaidToBeSo) {

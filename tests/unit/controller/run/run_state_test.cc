@@ -127,7 +127,18 @@ TEST_F(RunStateTest, AbsentNodeGetsItsPlanWhenItComesInTime) {
   EXPECT_THAT(Words(Begin(0, {"a"})), ElementsAre("send a"));
   EXPECT_THAT(Words(state_.Tick(now_ + absl::Seconds(9))), IsEmpty());
   EXPECT_THAT(Words(state_.OnConnected("ub", "boot")), ElementsAre("send b"));
+  for (const char* uuid : {"ua", "ub"}) state_.OnReceipt(uuid, 0, true, "");
   EXPECT_THAT(Words(state_.Tick(now_ + absl::Minutes(5))), IsEmpty());
+}
+
+TEST_F(RunStateTest, ConnectedNodeThatAnswersNothingFails) {
+  EXPECT_THAT(Words(Begin(0, {"a", "b"})), ElementsAre("send a", "send b"));
+  state_.OnReceipt("ub", 0, true, "");
+  EXPECT_THAT(Words(state_.Tick(now_)), IsEmpty());
+  EXPECT_THAT(Words(state_.Tick(now_ + kReceiptWait - absl::Seconds(1))), IsEmpty());
+  state_.Tick(now_ + kReceiptWait);
+  EXPECT_EQ(state_.FindByName("a")->phase, NodePhase::kFailed);
+  EXPECT_EQ(state_.FindByName("b")->phase, NodePhase::kRunning);
 }
 
 TEST_F(RunStateTest, AbsentNodeBecomesUnreachableAndTheOthersGoOn) {

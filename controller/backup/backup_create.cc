@@ -1,0 +1,199 @@
+#include <sys/stat.h>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/base/clock.h"
+#include "common/base/digest.h"
+#include "common/base/status.h"
+#include "common/base/version.h"
+#include "common/sys/archive_file.h"
+#include "common/sys/file_system.h"
+#include "controller/artifact/blob_store.h"
+#include "controller/backup/backup.h"
+#include "controller/backup/backup_keys.h"
+#include "controller/backup/backup_manifest.h"
+#include "controller/backup/backup_paths.h"
+#include "controller/store/soci_store.h"
+#include "controller/store/store_copy.h"
+#include "controller/store/tables.h"
+
+namespace muster::controller {
+namespace {
+
+constexpr size_t kPieceBytes = 256 << 10;
+
+// What a copy of the store says about what belongs to it.
+struct StoreContents {
+  std::set<std::string> blobs;
+  uint64_t nodes = 0, secrets = 0, audit_entries = 0;
+};
+
+absl::StatusOr<StoreContents> ReadContents(const std::string& path) {
+  StoreContents contents;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(path));
+  RETURN_IF_ERROR(store->View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::vector<NodeRecord> nodes, txn.nodes().List());
+    for (const NodeRecord& node : nodes) {
+      ASSIGN_OR_RETURN(const std::vector<OpenPlanRecord> plans, txn.open_plans().List(node.uuid));
+      for (const OpenPlanRecord& plan : plans) {
+        for (const absl::string_view blob : absl::StrSplit(plan.blobs, ' ', absl::SkipEmpty()))
+          contents.blobs.emplace(blob);
+      }
+    }
+    contents.nodes = nodes.size();
+    ASSIGN_OR_RETURN(const std::vector<BundleRecord> bundles, txn.bundles().List());
+    for (const BundleRecord& bundle : bundles) contents.blobs.insert(bundle.sha256);
+    ASSIGN_OR_RETURN(const std::vector<SecretRecord> secrets, txn.secrets().List());
+    contents.secrets = secrets.size();
+    ASSIGN_OR_RETURN(contents.audit_entries, txn.events().Count());
+    return absl::OkStatus();
+  }));
+  return contents;
+}
+
+absl::StatusOr<BackupManifest::Entry> Measure(const std::string& path) {
+  std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rbe"), &std::fclose);
+  if (file == nullptr) return ErrnoStatus(errno, absl::StrCat("reading ", path));
+  BackupManifest::Entry entry;
+  Sha256 digest;
+  std::string piece(kPieceBytes, '\0');
+  while (const size_t count = std::fread(piece.data(), 1, piece.size(), file.get())) {
+    digest.Update(absl::string_view(piece.data(), count));
+    entry.size += count;
+  }
+  if (std::ferror(file.get()) != 0) return ErrnoStatus(EIO, absl::StrCat("reading ", path));
+  entry.sha256 = digest.FinishHex();
+  return entry;
+}
+
+absl::Status NoSecretKey(const std::string& path) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("there is no ", path,
+                   " while the store holds secrets: where the key is a systemd "
+                   "credential (LoadCredential=secret_key), keep a copy of that yourself and say "
+                   "--without-keys, with copies of the other keys of pki_directory"));
+}
+
+// One backup on its way into a file.
+class Creation {
+ public:
+  Creation(const BackupOptions& options, const Config& config, std::string staging, Clock& clock)
+      : options_(options), config_(config), staging_(std::move(staging)) {
+    manifest_.cluster = config.cluster;
+    manifest_.created_at = absl::FormatTime(absl::RFC3339_sec, clock.Now(), absl::UTCTimeZone());
+    manifest_.musterd_version = kVersion;
+  }
+
+  absl::StatusOr<BackupSummary> Write(const std::string& path) {
+    // The store first: what it names stays in the blob store.
+    const std::string store = staging_ + "/store.db";
+    RETURN_IF_ERROR(CopyStore(config_.state_directory + "/muster.db", store));
+    ASSIGN_OR_RETURN(const StoreContents contents, ReadContents(store));
+    RETURN_IF_ERROR(TakeFile("store.db", store));
+    RETURN_IF_ERROR(TakeFile("controller.yaml", options_.config_path));
+    RETURN_IF_ERROR(TakeParts(contents));
+    for (const std::string& blob : contents.blobs) RETURN_IF_ERROR(TakeBlob(blob));
+
+    ASSIGN_OR_RETURN(const auto archive, sys::ArchiveFileWriter::Create(path));
+    RETURN_IF_ERROR(archive->AddText("manifest.json", ManifestToJson(manifest_)));
+    BackupSummary summary;
+    for (const auto& [name, entry] : manifest_.entries) {
+      summary.bytes += entry.size;
+      const auto text = texts_.find(name);
+      RETURN_IF_ERROR(text != texts_.end() ? archive->AddText(name, text->second)
+                                           : archive->AddFile(name, files_[name]));
+    }
+    RETURN_IF_ERROR(archive->Finish());
+    summary.cluster = manifest_.cluster;
+    summary.created_at = manifest_.created_at;
+    summary.musterd_version = manifest_.musterd_version;
+    summary.has_keys = summary.keys_opened = options_.passphrase.has_value();
+    summary.nodes = contents.nodes;
+    summary.secrets = contents.secrets;
+    summary.audit_entries = contents.audit_entries;
+    summary.blobs = blobs_;
+    return summary;
+  }
+
+ private:
+  absl::Status TakeFile(const std::string& name, const std::string& path) {
+    ASSIGN_OR_RETURN(manifest_.entries[name], Measure(path));
+    files_[name] = path;
+    return absl::OkStatus();
+  }
+
+  absl::Status TakeParts(const StoreContents& contents) {
+    std::map<std::string, std::string> keys;
+    for (const BackupPart& part : BackupParts(config_, options_.config_path)) {
+      if (part.is_key && !options_.passphrase.has_value()) continue;
+      absl::StatusOr<std::string> content = disk_.Read(part.path);
+      if (absl::IsNotFound(content.status()) && !part.is_required) {
+        if (part.name == "secret_key" && contents.secrets > 0) return NoSecretKey(part.path);
+        continue;
+      }
+      RETURN_IF_ERROR(content.status());
+      if (part.is_key) {
+        keys[part.name] = *std::move(content);
+      } else {
+        manifest_.entries[part.name] = {content->size(), Sha256Hex(*content)};
+        texts_[part.name] = *std::move(content);
+      }
+    }
+    if (!options_.passphrase.has_value()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::string sealed, SealKeys(keys, *options_.passphrase));
+    manifest_.entries["keys.sealed"] = {sealed.size(), Sha256Hex(sealed)};
+    texts_["keys.sealed"] = sealed;
+    return absl::OkStatus();
+  }
+
+  // A blob's name is its digest.
+  absl::Status TakeBlob(const std::string& sha256) {
+    if (!IsSha256(sha256)) return absl::OkStatus();
+    const std::string path = absl::StrCat(config_.state_directory, "/blobs/", sha256.substr(0, 2),
+                                          "/", sha256.substr(2));
+    struct stat info;
+    // Contents of plans that are through may be gone.
+    if (stat(path.c_str(), &info) != 0) return absl::OkStatus();
+    const std::string name = absl::StrCat("blobs/", sha256);
+    manifest_.entries[name] = {static_cast<uint64_t>(info.st_size), sha256};
+    files_[name] = path;
+    ++blobs_;
+    return absl::OkStatus();
+  }
+
+  const BackupOptions& options_;
+  const Config& config_;
+  const std::string staging_;
+  sys::RealFileSystem disk_;
+  BackupManifest manifest_;
+  std::map<std::string, std::string> files_;  // entry → where it lies
+  std::map<std::string, std::string> texts_;  // entry → its content
+  uint64_t blobs_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<BackupSummary> CreateBackup(const std::string& path, const BackupOptions& options,
+                                           Clock& clock) {
+  ASSIGN_OR_RETURN(const Config config, LoadConfig(options.config_path));
+  if (std::filesystem::exists(path)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(path, " exists; a backup never replaces another: take a new name"));
+  }
+  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  ASSIGN_OR_RETURN(const StagingFolder staging, StagingFolder::Make(folder.string()));
+  // Under another name until it is whole.
+  const std::string partial = staging.path() + "/backup";
+  ASSIGN_OR_RETURN(const BackupSummary summary,
+                   Creation(options, config, staging.path(), clock).Write(partial));
+  if (std::rename(partial.c_str(), path.c_str()) != 0)
+    return ErrnoStatus(errno, absl::StrCat("writing ", path));
+  return summary;
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,23 @@
+// The keys of a backup, under a passphrase.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "controller/secret/secret_buffer.h"
+
+namespace muster::controller {
+
+inline constexpr size_t kMinPassphraseBytes = 12;
+
+// salt ‖ AES-256-GCM under scrypt(passphrase, salt) of the files, name → content.
+// InvalidArgument: the passphrase is too short.
+absl::StatusOr<std::string> SealKeys(const std::map<std::string, std::string>& files,
+                                     const SecretBuffer& passphrase);
+// PermissionDenied: another passphrase, or damaged.
+absl::StatusOr<std::map<std::string, std::string>> OpenKeys(absl::string_view sealed,
+                                                            const SecretBuffer& passphrase);
+
+}  // namespace muster::controller

@@ -1,0 +1,63 @@
+#include "controller/backup/backup_manifest.h"
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+
+namespace muster::controller {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string Text(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+absl::Status NoManifest(absl::string_view why) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("its manifest.json ", why, ": this is no backup of a controller, or damaged"));
+}
+
+}  // namespace
+
+std::string ManifestToJson(const BackupManifest& manifest) {
+  Json entries = Json::object();
+  for (const auto& [name, entry] : manifest.entries)
+    entries[name] = {{"size", entry.size}, {"sha256", entry.sha256}};
+  const Json json = {{"muster_backup", kBackupVersion},
+                     {"cluster", manifest.cluster},
+                     {"created_at", manifest.created_at},
+                     {"musterd", manifest.musterd_version},
+                     {"entries", entries}};
+  return json.dump(1) + "\n";
+}
+
+absl::StatusOr<BackupManifest> ParseManifest(absl::string_view text) {
+  const Json json = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return NoManifest("is no JSON");
+  const auto version = json.find("muster_backup");
+  if (version == json.end() || !version->is_number_integer()) return NoManifest("has no version");
+  if (version->get<int64_t>() > kBackupVersion) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("a backup of format ", version->get<int64_t>(), "; this musterd reads up to ",
+                     kBackupVersion, ": restore it with a newer musterd (it was made by ",
+                     Text(json, "musterd"), ")"));
+  }
+  BackupManifest manifest;
+  manifest.cluster = Text(json, "cluster");
+  manifest.created_at = Text(json, "created_at");
+  manifest.musterd_version = Text(json, "musterd");
+  const auto entries = json.find("entries");
+  if (entries == json.end() || !entries->is_object()) return NoManifest("has no entries");
+  for (const auto& [name, value] : entries->items()) {
+    const auto size = value.is_object() ? value.find("size") : value.end();
+    if (size == value.end() || !size->is_number_unsigned() || Text(value, "sha256").size() != 64)
+      return NoManifest(absl::StrCat("has a bad entry ", name));
+    manifest.entries[name] = {size->get<uint64_t>(), Text(value, "sha256")};
+  }
+  return manifest;
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,44 @@
+#include "controller/backup/backup_paths.h"
+
+#include <stdlib.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+
+namespace muster::controller {
+
+std::vector<BackupPart> BackupParts(const Config& config, const std::string& config_path) {
+  const std::string& pki = config.pki_directory;
+  // Where `muster init` puts it.
+  const std::string admin = (std::filesystem::path(config_path).parent_path() / "admin").string();
+  return {
+      {"pki/ca.crt", pki + "/ca.crt", false, true},
+      {"pki/controller.crt", pki + "/controller.crt", false, true},
+      {"pki/ca.key", pki + "/ca.key", true, true},
+      {"pki/controller.key", pki + "/controller.key", true, true},
+      {"secret_key", config.state_directory + "/secret_key", true, false},
+      {"admin/cli.json", admin + "/cli.json", false, false, false},
+      {"admin/ca.crt", admin + "/ca.crt", false, false, false},
+      {"admin/client.crt", admin + "/client.crt", false, false, false},
+      {"admin/client.key", admin + "/client.key", true, false, false},
+  };
+}
+
+absl::StatusOr<StagingFolder> StagingFolder::Make(const std::string& parent) {
+  std::string pattern = absl::StrCat(parent, "/.muster-backup-XXXXXX");
+  if (mkdtemp(pattern.data()) == nullptr)
+    return ErrnoStatus(errno, absl::StrCat("making a folder in ", parent));
+  return StagingFolder(std::move(pattern));
+}
+
+StagingFolder::~StagingFolder() {
+  if (path_.empty()) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,39 @@
+// Where the parts of a backup lie on the controller.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "controller/config.h"
+
+namespace muster::controller {
+
+struct BackupPart {
+  std::string name;  // in the archive, or among the sealed keys
+  std::string path;  // on the machine
+  bool is_key = false;
+  bool is_required = false;
+  // Whose: of musterd's account, or of root. An administrator's files are never replaced.
+  bool is_service = true;
+};
+
+// All but the store and the blobs.
+std::vector<BackupPart> BackupParts(const Config& config, const std::string& config_path);
+
+// A folder of its own below `parent`, removed with everything in it at the end.
+class StagingFolder {
+ public:
+  static absl::StatusOr<StagingFolder> Make(const std::string& parent);
+  ~StagingFolder();
+  StagingFolder(StagingFolder&& other) noexcept : path_(std::move(other.path_)) {
+    other.path_.clear();
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit StagingFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+}  // namespace muster::controller

@@ -1,0 +1,146 @@
+#include "controller/backup_command.h"
+
+#include <termios.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "common/base/clock.h"
+#include "common/base/nearest_word.h"
+#include "common/base/status.h"
+#include "controller/backup/backup.h"
+
+namespace muster::controller {
+namespace {
+
+struct Arguments {
+  std::string verb, file, passphrase_file;
+  std::string config = "/etc/muster/controller.yaml";
+  bool without_keys = false, force = false;
+};
+
+absl::StatusOr<Arguments> Parse(absl::Span<char* const> arguments) {
+  Arguments parsed;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const absl::string_view word = arguments[i];
+    if (word == "--without-keys") {
+      parsed.without_keys = true;
+    } else if (word == "--force") {
+      parsed.force = true;
+    } else if ((word == "--config" || word == "--passphrase-file") && i + 1 < arguments.size()) {
+      (word == "--config" ? parsed.config : parsed.passphrase_file) = arguments[++i];
+    } else if (word.substr(0, 1) == "-") {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "unknown or incomplete argument '", word, "'",
+          DidYouMean(word, {"--config", "--passphrase-file", "--without-keys", "--force"})));
+    } else if (parsed.verb.empty()) {
+      parsed.verb = std::string(word);
+    } else if (parsed.file.empty()) {
+      parsed.file = std::string(word);
+    } else {
+      return absl::InvalidArgumentError(absl::StrCat("one FILE, not also '", word, "'"));
+    }
+  }
+  if (parsed.verb != "create" && parsed.verb != "verify" && parsed.verb != "restore")
+    return absl::InvalidArgumentError("create, verify or restore is needed");
+  if (parsed.file.empty()) return absl::InvalidArgumentError("no FILE named");
+  return parsed;
+}
+
+std::string AskHidden(const char* prompt) {
+  termios shown;
+  tcgetattr(STDIN_FILENO, &shown);
+  termios hidden = shown;
+  hidden.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+  tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
+  std::cerr << prompt;
+  std::string line;
+  std::getline(std::cin, line);
+  tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown);
+  std::cerr << "\n";
+  return line;
+}
+
+// Nullopt: go on without the keys.
+absl::StatusOr<std::optional<SecretBuffer>> Passphrase(const Arguments& arguments) {
+  if (arguments.without_keys) return std::optional<SecretBuffer>();
+  std::string line;
+  if (!arguments.passphrase_file.empty()) {
+    std::ifstream file(arguments.passphrase_file, std::ios::binary);
+    if (!std::getline(file, line))
+      return absl::NotFoundError(
+          absl::StrCat("no passphrase can be read from ", arguments.passphrase_file));
+    return std::optional<SecretBuffer>(SecretBuffer(std::move(line)));
+  }
+  if (isatty(STDIN_FILENO) == 0) {
+    if (arguments.verb != "create") return std::optional<SecretBuffer>();
+    return absl::FailedPreconditionError(
+        "a backup with the cluster's keys needs a passphrase and there is no terminal to ask: "
+        "--passphrase-file FILE, or --without-keys to leave them out");
+  }
+  if (arguments.verb != "create") {
+    line = AskHidden("Passphrase of the keys (none: they stay sealed): ");
+    if (line.empty()) return std::optional<SecretBuffer>();
+    return std::optional<SecretBuffer>(SecretBuffer(std::move(line)));
+  }
+  line = AskHidden("Passphrase for the cluster's keys: ");
+  if (AskHidden("Once more: ") != line)
+    return absl::InvalidArgumentError("the two passphrases differ");
+  return std::optional<SecretBuffer>(SecretBuffer(std::move(line)));
+}
+
+std::string Describe(const BackupSummary& summary) {
+  return absl::StrCat("  cluster ", summary.cluster, ", ", summary.created_at, ", musterd ",
+                      summary.musterd_version, "\n  ", summary.nodes, " nodes, ", summary.secrets,
+                      " secrets, ", summary.audit_entries, " audit entries, ", summary.blobs,
+                      " contents, ", (summary.bytes + 1023) / 1024, " KiB\n");
+}
+
+}  // namespace
+
+absl::Status RunBackupCommand(absl::Span<char* const> words) {
+  ASSIGN_OR_RETURN(const Arguments arguments, Parse(words));
+  BackupOptions options;
+  options.config_path = arguments.config;
+  options.force = arguments.force;
+  ASSIGN_OR_RETURN(options.passphrase, Passphrase(arguments));
+  RealClock clock;
+  if (arguments.verb == "create") {
+    ASSIGN_OR_RETURN(const BackupSummary summary, CreateBackup(arguments.file, options, clock));
+    std::cout << "wrote " << arguments.file << "\n"
+              << Describe(summary)
+              << (summary.has_keys
+                      ? "  the authority's key and the key of the secrets are in it, under the "
+                        "passphrase\n"
+                      : "  WITHOUT the keys: keep copies of ca.key, controller.key and secret_key "
+                        "elsewhere,\n  the backup is of no use without them\n");
+    return absl::OkStatus();
+  }
+  if (arguments.verb == "verify") {
+    ASSIGN_OR_RETURN(const BackupSummary summary, VerifyBackup(arguments.file, options));
+    std::cout << arguments.file << " is whole: every digest, the store and its audit log\n"
+              << Describe(summary)
+              << (summary.keys_opened ? "  the authority's key fits and every secret opens\n"
+                  : summary.has_keys  ? "  keys: sealed, not looked at; give the passphrase\n"
+                                      : "  keys: none in it\n");
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const BackupSummary summary, RestoreBackup(arguments.file, options, clock));
+  std::cout << "restored\n" << Describe(summary);
+  if (!summary.old_state.empty())
+    std::cout << "  what was there is in " << summary.old_state << "\n";
+  if (summary.ended_runs > 0)
+    std::cout << "  runs that were going on then are ended: " << summary.ended_runs << "\n";
+  std::cout << "Next: systemctl start musterd, muster node list, and `muster apply` to bring the\n"
+               "nodes to what the playbooks say now. Revoke again whom you revoked since then.\n";
+  return absl::OkStatus();
+}
+
+}  // namespace muster::controller

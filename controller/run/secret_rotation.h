@@ -1,0 +1,67 @@
+// Rotations of secrets: who takes part, and whether a run has done its share.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "controller/run/collaborators.h"
+#include "controller/secret/secret_store.h"
+
+namespace muster::v1 {
+class AdvanceRotationRequest;
+class AdvanceRotationResponse;
+class RotateSecretRequest;
+class RotateSecretResponse;
+class SecretRotation;
+}  // namespace muster::v1
+
+namespace muster::controller {
+
+// The tags of the two halves of a rotation's playbook, each a run of its own: the second begins
+// only when the first has ended well on every node.
+inline constexpr char kStageTag[] = "stage";
+inline constexpr char kSwitchTag[] = "switch";
+
+// "rotate_munge_key.yaml", beside the site's playbook.
+std::string RotationPlaybook(absl::string_view site_playbook, absl::string_view secret);
+
+v1::SecretRotation ToProto(const RotationRecord& rotation);
+
+// Thread-safe. A rotation's runs are created by whoever drives it; here it is decided who takes
+// part and when the next phase may begin. Compiles the site: seconds in a large cluster.
+class SecretRotations {
+ public:
+  // `secrets` must outlive the object, as the collaborators.
+  SecretRotations(RunCollaborators collaborators, SecretStore& secrets)
+      : with_(std::move(collaborators)), secrets_(secrets) {}
+
+  // FailedPrecondition: a node that uses the secret is not connected, or is not among those of the
+  // rotation's playbook.
+  absl::StatusOr<v1::RotateSecretResponse> Rotate(const v1::RotateSecretRequest& request,
+                                                  const SecretActor& actor);
+  // FailedPrecondition: the run is not that of the phase, or has not ended well.
+  absl::StatusOr<v1::AdvanceRotationResponse> Advance(const v1::AdvanceRotationRequest& request,
+                                                      const SecretActor& actor);
+
+ private:
+  // Who uses a secret, and who of them can take part.
+  struct Users {
+    std::map<std::string, std::vector<std::string>> nodes_of_role;
+    std::vector<std::string> connected;
+    std::vector<std::string> missing;
+    bool has_playbook = false;
+  };
+  absl::StatusOr<Users> FindUsers(const v1::RotateSecretRequest& request,
+                                  const std::string& playbook);
+  absl::Status Sort(const std::vector<std::string>& users, Users& found);
+  absl::StatusOr<FactsByNode> Facts();
+  absl::StatusOr<uint32_t> VersionOf(const std::string& name);
+
+  const RunCollaborators with_;
+  SecretStore& secrets_;
+};
+
+}  // namespace muster::controller
