@@ -16,6 +16,9 @@ controller_answers() { muster status; }
 run_state() { muster -o json run show "$1" | read_json 'print(value["run"]["state"])'; }  # RUN
 has_ended() { [[ $(run_state "$1") != running ]]; }                             # RUN
 
+# Agents that met a dead controller several times in a row wait up to half a minute.
+all_connected() { muster -o json node list | read_json 'assert all(n["connected"] for n in value["nodes"])'; }
+
 # Kills musterd as often as fractions of what is left of a rollout are given, and counts in FILE
 # the strikes that met the run while it was going on.
 strike_controller() {  # FILE RUN FRACTION…
@@ -58,5 +61,6 @@ struck=$(wc -l <"$hits")
 rm "$hits"
 ((struck >= MOMENTS)) || fail "only $struck of $MOMENTS moments met a run; seed $SEED"
 muster audit verify
+wait_for 60 "all agents are back" all_connected
 expect_undisturbed "${struck_nodes[@]}"
 echo PASSED
