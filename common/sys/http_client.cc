@@ -274,7 +274,8 @@ absl::Status Transfer::Outcome(CURLcode code) {
   if (code == CURLE_OPERATION_TIMEDOUT) {
     double seconds = 0;
     curl_easy_getinfo(curl_.get(), CURLINFO_TOTAL_TIME, &seconds);
-    if (absl::Seconds(seconds) >= download_.timeout)
+    // The timer goes off a little before the sum of the transfer's times says so.
+    if (absl::Seconds(seconds) + absl::Milliseconds(50) >= download_.timeout)
       return Error(absl::StatusCode::kDeadlineExceeded,
                    absl::StrCat("not through within ", absl::FormatDuration(download_.timeout),
                                 ", ", have_, " bytes came"));
