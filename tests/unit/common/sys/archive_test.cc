@@ -1,55 +1,20 @@
 #include "common/sys/archive.h"
 
-#include <archive.h>
-#include <archive_entry.h>
-
 #include <functional>
 #include <string>
 
 #include <gmock/gmock.h>
 
+#include "tests/fakes/raw_archive.h"
 #include "tests/fakes/status_matchers.h"
 
 namespace muster::sys {
 namespace {
 
+using ::muster::testing::MakeRawArchive;
+using ::muster::testing::RawEntry;
 using ::muster::testing::StatusIs;
 using ::testing::HasSubstr;
-
-struct Raw {
-  std::string path;
-  mode_t type = AE_IFREG;
-  std::string content = "x";
-  std::string hardlink;
-  std::string symlink;
-};
-
-// An archive that PackTarGz would never make.
-std::string MakeRaw(const std::vector<Raw>& entries) {
-  std::string bytes(1 << 20, '\0');
-  size_t used = 0;
-  struct archive* handle = archive_write_new();
-  archive_write_add_filter_gzip(handle);
-  archive_write_set_format_pax_restricted(handle);
-  archive_write_open_memory(handle, bytes.data(), bytes.size(), &used);
-  for (const Raw& raw : entries) {
-    archive_entry* entry = archive_entry_new();
-    archive_entry_set_pathname(entry, raw.path.c_str());
-    archive_entry_set_filetype(entry, raw.type);
-    archive_entry_set_perm(entry, 0644);
-    if (!raw.hardlink.empty()) archive_entry_set_hardlink(entry, raw.hardlink.c_str());
-    if (!raw.symlink.empty()) archive_entry_set_symlink(entry, raw.symlink.c_str());
-    const bool has_data = raw.type == AE_IFREG && raw.hardlink.empty();
-    archive_entry_set_size(entry, has_data ? static_cast<la_int64_t>(raw.content.size()) : 0);
-    archive_write_header(handle, entry);
-    if (has_data) archive_write_data(handle, raw.content.data(), raw.content.size());
-    archive_entry_free(entry);
-  }
-  archive_write_close(handle);
-  archive_write_free(handle);
-  bytes.resize(used);
-  return bytes;
-}
 
 TEST(Archive, ComesBackAsItWas) {
   const std::map<std::string, std::string> files = {
@@ -80,7 +45,7 @@ TEST(Archive, RefusesToPackPathsThatLeaveTheFolder) {
 TEST(Archive, RefusesHostileEntries) {
   const struct {
     const char* name;
-    std::vector<Raw> entries;
+    std::vector<RawEntry> entries;
     const char* message;
   } kCases[] = {
       {"absolute", {{.path = "/etc/shadow"}}, "absolute"},
@@ -93,7 +58,7 @@ TEST(Archive, RefusesHostileEntries) {
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
-    EXPECT_THAT(UnpackTarGz(MakeRaw(c.entries)),
+    EXPECT_THAT(UnpackTarGz(MakeRawArchive(c.entries)),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(c.message)));
   }
 }
