@@ -1,0 +1,70 @@
+// A suite: which checks are run on which nodes, in what order. docs/validation.md has its format.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "common/checks/catalog.h"
+
+namespace muster::controller::validation {
+
+// What a node has to be for a check: all that the check names must hold.
+enum class Condition { kGpus, kSeveralGpus, kNics, kRdma };
+absl::string_view ConditionName(Condition condition);
+struct ConditionWord {
+  absl::string_view word;  // as in suites: "several_gpus"
+  Condition condition;
+};
+absl::Span<const ConditionWord> ConditionWords();
+
+// What a node is, as far as conditions ask: what it has or what the inventory expects of it.
+struct NodeTraits {
+  int gpus = 0;
+  bool nics = false;
+  bool rdma = false;
+
+  bool Has(Condition condition) const;
+};
+
+struct SuiteCheck {
+  const checks::CheckSpec* spec = nullptr;        // of the catalogue; never nullptr
+  std::map<std::string, std::string> parameters;  // that differ from the defaults
+  std::vector<Condition> when;
+  absl::Duration time_limit;
+  size_t max_rounds = 0;  // of pairs; 0: all
+};
+
+struct SuiteStage {
+  std::string name;
+  bool side_by_side = false;  // its checks run at the same time; otherwise one after the other
+  bool stop_on_fail = false;  // a node that fails here takes no part in later stages
+  std::vector<SuiteCheck> checks;
+
+  // Whether nodes wait for each other before and after it: some check is between nodes.
+  bool IsShared() const;
+};
+
+struct Suite {
+  std::string name;  // of its file: "acceptance"
+  std::string description;
+  std::vector<SuiteStage> stages;
+};
+
+// Bounds of a suite.
+inline constexpr size_t kMaxStages = 50;
+inline constexpr size_t kMaxStageChecks = 50;
+inline constexpr absl::Duration kMaxTimeLimit = absl::Hours(24 * 14);
+
+// Reads playbooks/suites/NAME.yaml. `catalog` is checks::Checks(), whose checks outlive the suite.
+// InvalidArgument holds all errors (the first 20), each with file:line:column, the line shown and
+// the nearest known word.
+absl::StatusOr<Suite> ParseSuite(absl::string_view file_name, absl::string_view text,
+                                 absl::Span<const checks::CheckSpec* const> catalog);
+
+}  // namespace muster::controller::validation
