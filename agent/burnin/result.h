@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/checks/catalog.h"
 
 namespace muster::burnin {
 
@@ -35,7 +37,7 @@ struct Metric {
   std::string name;
   std::string variant;
   std::string subject;
-  std::string unit;  // of the catalogue; set by AddMetric()
+  std::string unit;  // of the catalogue; set by FinishResult()
   double value = 0;
 };
 
@@ -69,5 +71,18 @@ struct CheckResult {
 // A result that says no more than this.
 CheckResult Unknown(std::string reason);
 CheckResult Skipped(std::string reason);
+
+void AddMetric(CheckResult& result, absl::string_view name, absl::string_view variant,
+               absl::string_view subject, double value);
+void AddFault(CheckResult& result, absl::string_view code, absl::string_view subject,
+              std::string message, std::vector<std::string> evidence = {});
+// For a reading that could not be had: what was measured stays, the outcome becomes unknown and the
+// reason names it; later ones are added to the reason.
+void AddUnknown(CheckResult& result, absl::string_view reason);
+
+// What the worker does to every result: units from the catalogue, evidence bounded, pass and
+// unknown to fail where there are faults, a reason for whatever is not a pass. A metric that is not
+// finite or not in the catalogue is dropped and makes the result unknown.
+void FinishResult(const checks::CheckSpec& check, CheckResult& result);
 
 }  // namespace muster::burnin

@@ -38,7 +38,7 @@ struct ParameterSpec {
   absl::string_view default_text;  // "" : the check decides, and its help says how
   absl::string_view help;
   double min = 0;
-  double max = 0;                                 // 0: no bound
+  double max = 0;                                  // 0: no bound
   absl::Span<const absl::string_view> words = {};  // that are allowed
 };
 
@@ -75,8 +75,8 @@ class Parameters {
                                           const std::map<std::string, std::string>& given);
 
   // What the check has a spec for; asking for another name or by another type is a bug.
-  double Number(absl::string_view name) const;  // also seconds and bytes
-  std::optional<double> OptionalNumber(absl::string_view name) const;  // nullopt: "" by default
+  double Number(absl::string_view name) const;  // also seconds and bytes; 0 for ""
+  std::optional<double> OptionalNumber(absl::string_view name) const;  // nullopt for ""
   const std::string& Word(absl::string_view name) const;
   std::vector<std::string> Words(absl::string_view name) const;
   bool Flag(absl::string_view name) const;
@@ -85,6 +85,7 @@ class Parameters {
 
  private:
   std::map<std::string, std::string> texts_;
+  std::map<std::string, double> numbers_;  // of those that are one and are not ""
 };
 
 }  // namespace muster::checks

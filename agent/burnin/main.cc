@@ -1,0 +1,65 @@
+// Tests the hardware of a node, one check a process: the agent starts it, or a person does.
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "agent/burnin/input.h"
+#include "agent/burnin/json_lines.h"
+#include "agent/burnin/table_output.h"
+#include "agent/burnin/worker.h"
+#include "common/base/clock.h"
+#include "common/sys/file_system.h"
+#include "common/sys/process.h"
+
+namespace muster::burnin {
+namespace {
+
+constexpr absl::Duration kLiveInterval = absl::Milliseconds(250);
+constexpr absl::Duration kLineInterval = absl::Seconds(1);
+
+std::atomic<bool> interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+// The second signal ends the program: SA_RESETHAND.
+void StopAtSignals() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { interrupted.store(true); };
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+}
+
+int Main(int argc, char** argv) {
+  CommandLine line;
+  int exit_code = 0;
+  if (!ParseCommandLine(argc, argv, line, exit_code)) return exit_code;
+  if (line.check == nullptr) {
+    std::fputs(CheckList().c_str(), stdout);
+    return 0;
+  }
+  StopAtSignals();
+  RealClock clock;
+  sys::RealFileSystem files;
+  sys::RealProcessRunner processes;
+  const bool live = !line.json && isatty(STDOUT_FILENO) == 1;
+  std::unique_ptr<Output> output;
+  if (line.json) {
+    output = std::make_unique<JsonLines>();
+  } else {
+    output = std::make_unique<TableOutput>(live);
+  }
+  WorkerReporter reporter(*output, clock, interrupted, live ? kLiveInterval : kLineInterval);
+  if (line.json || line.ranks > 1) StartReadingInput(STDIN_FILENO, line.json, reporter);
+  exit_code = RunWorker(line, {clock, files, processes}, reporter, *output);
+  // Threads that hang in a driver or in a read of standard input are nobody's to wait for.
+  std::fflush(stdout);
+  std::_Exit(exit_code);
+}
+
+}  // namespace
+}  // namespace muster::burnin
+
+int main(int argc, char** argv) { return muster::burnin::Main(argc, argv); }

@@ -1,0 +1,11 @@
+// The checks of the rest of the machine, for the table of checks.cc.
+#pragma once
+
+#include "absl/types/span.h"
+#include "agent/burnin/check.h"
+
+namespace muster::burnin {
+
+absl::Span<const CheckRunner> SystemRunners();
+
+}  // namespace muster::burnin

@@ -1,0 +1,85 @@
+#include "common/checks/check_tables.h"
+
+namespace muster::checks {
+namespace {
+
+// gpu-inventory: what is there, and whether it is as it should be.
+
+constexpr ParameterSpec kInventoryParameters[] = {
+    {.name = "gpus",
+     .type = ParameterType::kWords,
+     .default_text = "",
+     .help = "GPUs to look at, by index, range or UUID: 0-3,GPU-…; all by default"},
+    {.name = "count",
+     .type = ParameterType::kNumber,
+     .default_text = "",
+     .help = "how many GPUs the node has; any number by default",
+     .max = 1024},
+    {.name = "model",
+     .type = ParameterType::kWord,
+     .default_text = "",
+     .help = "what each calls itself, for instance 'NVIDIA GeForce RTX 2080 Ti'; any by default"},
+    {.name = "vbios",
+     .type = ParameterType::kWords,
+     .default_text = "",
+     .help = "versions of the video BIOS that are right; any by default"},
+    {.name = "driver",
+     .type = ParameterType::kWord,
+     .default_text = "",
+     .help = "version of the driver; any by default"},
+    {.name = "memory",
+     .type = ParameterType::kSize,
+     .default_text = "",
+     .help = "memory that each has at least; not looked at by default"},
+    {.name = "pcie-generation",
+     .type = ParameterType::kNumber,
+     .default_text = "",
+     .help = "PCIe generation under load; what card and slot can do by default",
+     .max = 16},
+    {.name = "pcie-width",
+     .type = ParameterType::kNumber,
+     .default_text = "",
+     .help = "PCIe lanes under load; what card and slot can do by default",
+     .max = 32},
+    {.name = "nvlinks",
+     .type = ParameterType::kNumber,
+     .default_text = "",
+     .help = "NVLinks that each GPU has up; those that it has by default",
+     .max = 64},
+    {.name = "power-limit",
+     .type = ParameterType::kNumber,
+     .default_text = "",
+     .help = "watts that each may draw; not looked at by default",
+     .max = 10000},
+};
+
+constexpr MetricSpec kInventoryMetrics[] = {
+    {"gpus", "1", "", Better::kHigher, "GPUs that the driver sees"},
+    {"memory_bytes", "bytes", "gpu", Better::kHigher, "memory"},
+    {"pcie_generation", "1", "gpu", Better::kHigher, "PCIe generation under load"},
+    {"pcie_width", "1", "gpu", Better::kHigher, "PCIe lanes under load"},
+    {"pcie_replays", "1", "gpu", Better::kLower, "PCIe packets sent again since the driver came"},
+    {"power_limit_watts", "W", "gpu", Better::kNeither, "power limit that is in force"},
+    {"temperature_celsius", "celsius", "gpu", Better::kLower, "temperature of the GPU"},
+    {"ecc_corrected", "1", "gpu", Better::kLower, "corrected memory errors of its life"},
+    {"ecc_uncorrected", "1", "gpu", Better::kLower, "uncorrected memory errors of its life"},
+    {"remapped_rows", "1", "gpu", Better::kLower, "memory rows replaced, by cause"},
+    {"retired_pages", "1", "gpu", Better::kLower, "memory pages retired, by cause"},
+    {"nvlinks_up", "1", "gpu", Better::kHigher, "NVLinks that are up"},
+    {"nvlink_errors", "1", "gpu", Better::kLower, "errors of all its NVLinks, by counter"},
+};
+
+constexpr CheckSpec kGpuChecks[] = {
+    {.name = "gpu-inventory",
+     .scope = Scope::kNode,
+     .load = Load::kIdle,
+     .parameters = kInventoryParameters,
+     .metrics = kInventoryMetrics,
+     .help = "which GPUs there are, their links, memory errors and versions"},
+};
+
+}  // namespace
+
+absl::Span<const CheckSpec> GpuChecks() { return kGpuChecks; }
+
+}  // namespace muster::checks
