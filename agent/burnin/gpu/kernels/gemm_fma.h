@@ -1,0 +1,82 @@
+// Matrix products without tensor cores: each thread sums its own elements of C.
+//
+// C = A · Bᵀ: A has `rows` × `depth` elements, B `columns` × `depth`, C `rows` × `columns`, all row
+// by row. A sum is made in the order of `depth`: the same bits on every GPU that adds alike.
+#pragma once
+
+#include "agent/burnin/gpu/kernels/device.h"
+
+namespace muster::kernels {
+
+// Threads of a block: 16 × 16, in one dimension.
+inline constexpr int kFmaThreads = 256;
+
+// One block makes a tile of kTile × kTile of C. Ops says what an element and a sum are, and how a
+// product is added. `depth` is a multiple of 8, rows and columns of kTile; the grid has
+// columns / kTile × rows / kTile blocks.
+template <typename Ops, int kTile>
+MUSTER_DEVICE void MultiplyByThreads(const typename Ops::Element* a, const typename Ops::Element* b,
+                                     typename Ops::Sum* c, uint64_t columns, uint64_t depth) {
+  using Element = typename Ops::Element;
+  constexpr int kStep = 8;                         // of depth, that lie in shared memory at a time
+  constexpr int kOwn = kTile / 16;                 // a thread's rows and columns
+  constexpr int kGroup = kOwn / 2;                 // those that lie side by side: 16 bytes
+  constexpr int kLoad = kTile * kStep / kFmaThreads;  // elements that a thread fetches a step
+  constexpr int kRow = kTile + kGroup;             // padded: fewer bank conflicts
+  struct alignas(16) Tile {
+    Element element[kStep][kRow];
+  };
+  struct alignas(kLoad * sizeof(Element)) Fetched {
+    Element element[kLoad];
+  };
+  static MUSTER_SHARED Tile tile_a[2], tile_b[2];
+
+  const int thread = ThreadIndex();
+  const int x = thread % 16, y = thread / 16;
+  const int fetch_row = thread / (kStep / kLoad), fetch_step = thread % (kStep / kLoad) * kLoad;
+  const Element* from_a = a + (uint64_t{BlockY()} * kTile + fetch_row) * depth + fetch_step;
+  const Element* from_b = b + (uint64_t{BlockX()} * kTile + fetch_row) * depth + fetch_step;
+
+  typename Ops::Sum sum[kOwn][kOwn] = {};
+  Fetched next_a = *reinterpret_cast<const Fetched*>(from_a);
+  Fetched next_b = *reinterpret_cast<const Fetched*>(from_b);
+  for (uint64_t done = 0, stage = 0; done < depth; done += kStep, stage ^= 1) {
+    for (int i = 0; i < kLoad; ++i) {
+      tile_a[stage].element[fetch_step + i][fetch_row] = next_a.element[i];
+      tile_b[stage].element[fetch_step + i][fetch_row] = next_b.element[i];
+    }
+    // One barrier a step is enough: who writes a stage has passed the barrier of the stage before,
+    // which all reached after they had read this one.
+    SyncBlock();
+    if (done + kStep < depth) {
+      next_a = *reinterpret_cast<const Fetched*>(from_a + done + kStep);
+      next_b = *reinterpret_cast<const Fetched*>(from_b + done + kStep);
+    }
+#pragma unroll
+    for (int step = 0; step < kStep; ++step) {
+      Element own_a[kOwn], own_b[kOwn];
+#pragma unroll
+      for (int i = 0; i < kOwn; ++i) {
+        const int place = i / kGroup * (kTile / 2) + i % kGroup;
+        own_a[i] = tile_a[stage].element[step][place + y * kGroup];
+        own_b[i] = tile_b[stage].element[step][place + x * kGroup];
+      }
+#pragma unroll
+      for (int i = 0; i < kOwn; ++i)
+#pragma unroll
+        for (int j = 0; j < kOwn; ++j) sum[i][j] = Ops::Add(own_a[i], own_b[j], sum[i][j]);
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < kOwn; ++i) {
+    const uint64_t row = uint64_t{BlockY()} * kTile + i / kGroup * (kTile / 2) + y * kGroup + i % kGroup;
+#pragma unroll
+    for (int j = 0; j < kOwn; ++j) {
+      const uint64_t column =
+          uint64_t{BlockX()} * kTile + j / kGroup * (kTile / 2) + x * kGroup + j % kGroup;
+      c[row * columns + column] = sum[i][j];
+    }
+  }
+}
+
+}  // namespace muster::kernels
