@@ -31,6 +31,20 @@ MUSTER_DEVICE void SyncBlock() { __syncthreads(); }
 
 namespace muster::kernels {
 
+// kCount numbers that are loaded and stored by one instruction; 8 or 16 bytes, aligned so. Read
+// and written with [].
+template <typename T, int kCount>
+struct Vector {
+  typedef T Type __attribute__((vector_size(kCount * sizeof(T)), may_alias));
+};
+
+// `from` is aligned as T is, which the compiler believes of a void* but not of an address within an
+// array of smaller things.
+template <typename T>
+MUSTER_DEVICE T Load(const void* from) {
+  return *static_cast<const T*>(from);
+}
+
 // Of this thread among all of a grid with one dimension, and how many they are: kernels that walk
 // over memory take every GridThreads()-th word, so that neighbours touch neighbouring addresses.
 MUSTER_DEVICE uint64_t GridThread() { return uint64_t{BlockX()} * BlockThreads() + ThreadIndex(); }

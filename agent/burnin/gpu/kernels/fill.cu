@@ -6,8 +6,8 @@ namespace muster::kernels {
 
 // `words` words of 64 bits, each as many elements of Element `type` as it holds; the first has
 // index `first`.
-MUSTER_KERNEL(256) fill_elements(uint64_t* out, uint64_t words, int type, uint64_t seed,
-                                 uint64_t first) {
+MUSTER_KERNEL(256)
+fill_elements(uint64_t* out, uint64_t words, int type, uint64_t seed, uint64_t first) {
   const Element element = static_cast<Element>(type);
   const int bits = BytesOf(element) * 8;
   const int in_word = 64 / bits;

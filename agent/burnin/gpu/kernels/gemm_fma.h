@@ -18,17 +18,16 @@ template <typename Ops, int kTile>
 MUSTER_DEVICE void MultiplyByThreads(const typename Ops::Element* a, const typename Ops::Element* b,
                                      typename Ops::Sum* c, uint64_t columns, uint64_t depth) {
   using Element = typename Ops::Element;
-  constexpr int kStep = 8;                         // of depth, that lie in shared memory at a time
-  constexpr int kOwn = kTile / 16;                 // a thread's rows and columns
-  constexpr int kGroup = kOwn / 2;                 // those that lie side by side: 16 bytes
+  constexpr int kStep = 8;          // of depth, that lie in shared memory at a time
+  constexpr int kOwn = kTile / 16;  // a thread's rows and columns
+  constexpr int kGroup = kOwn / 2;  // those that lie side by side: 16 bytes
   constexpr int kLoad = kTile * kStep / kFmaThreads;  // elements that a thread fetches a step
-  constexpr int kRow = kTile + kGroup;             // padded: fewer bank conflicts
+  constexpr int kRow = kTile + kGroup;                // padded: fewer bank conflicts
   struct alignas(16) Tile {
     Element element[kStep][kRow];
   };
-  struct alignas(kLoad * sizeof(Element)) Fetched {
-    Element element[kLoad];
-  };
+  using Fetched = typename Vector<Element, kLoad>::Type;
+  using Group = typename Vector<Element, kGroup>::Type;
   static MUSTER_SHARED Tile tile_a[2], tile_b[2];
 
   const int thread = ThreadIndex();
@@ -38,28 +37,33 @@ MUSTER_DEVICE void MultiplyByThreads(const typename Ops::Element* a, const typen
   const Element* from_b = b + (uint64_t{BlockX()} * kTile + fetch_row) * depth + fetch_step;
 
   typename Ops::Sum sum[kOwn][kOwn] = {};
-  Fetched next_a = *reinterpret_cast<const Fetched*>(from_a);
-  Fetched next_b = *reinterpret_cast<const Fetched*>(from_b);
+  Fetched next_a = Load<Fetched>(from_a);
+  Fetched next_b = Load<Fetched>(from_b);
   for (uint64_t done = 0, stage = 0; done < depth; done += kStep, stage ^= 1) {
     for (int i = 0; i < kLoad; ++i) {
-      tile_a[stage].element[fetch_step + i][fetch_row] = next_a.element[i];
-      tile_b[stage].element[fetch_step + i][fetch_row] = next_b.element[i];
+      tile_a[stage].element[fetch_step + i][fetch_row] = next_a[i];
+      tile_b[stage].element[fetch_step + i][fetch_row] = next_b[i];
     }
     // One barrier a step is enough: who writes a stage has passed the barrier of the stage before,
     // which all reached after they had read this one.
     SyncBlock();
     if (done + kStep < depth) {
-      next_a = *reinterpret_cast<const Fetched*>(from_a + done + kStep);
-      next_b = *reinterpret_cast<const Fetched*>(from_b + done + kStep);
+      next_a = Load<Fetched>(from_a + done + kStep);
+      next_b = Load<Fetched>(from_b + done + kStep);
     }
 #pragma unroll
     for (int step = 0; step < kStep; ++step) {
       Element own_a[kOwn], own_b[kOwn];
 #pragma unroll
-      for (int i = 0; i < kOwn; ++i) {
-        const int place = i / kGroup * (kTile / 2) + i % kGroup;
-        own_a[i] = tile_a[stage].element[step][place + y * kGroup];
-        own_b[i] = tile_b[stage].element[step][place + x * kGroup];
+      for (int half = 0; half < 2; ++half) {
+        const int place = half * (kTile / 2);
+        const auto group_a = Load<Group>(&tile_a[stage].element[step][place + y * kGroup]);
+        const auto group_b = Load<Group>(&tile_b[stage].element[step][place + x * kGroup]);
+#pragma unroll
+        for (int i = 0; i < kGroup; ++i) {
+          own_a[half * kGroup + i] = group_a[i];
+          own_b[half * kGroup + i] = group_b[i];
+        }
       }
 #pragma unroll
       for (int i = 0; i < kOwn; ++i)
@@ -69,12 +73,15 @@ MUSTER_DEVICE void MultiplyByThreads(const typename Ops::Element* a, const typen
   }
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) {
-    const uint64_t row = uint64_t{BlockY()} * kTile + i / kGroup * (kTile / 2) + y * kGroup + i % kGroup;
+    const uint64_t row =
+        uint64_t{BlockY()} * kTile + i / kGroup * (kTile / 2) + y * kGroup + i % kGroup;
 #pragma unroll
-    for (int j = 0; j < kOwn; ++j) {
-      const uint64_t column =
-          uint64_t{BlockX()} * kTile + j / kGroup * (kTile / 2) + x * kGroup + j % kGroup;
-      c[row * columns + column] = sum[i][j];
+    for (int half = 0; half < 2; ++half) {
+      const uint64_t column = uint64_t{BlockX()} * kTile + half * (kTile / 2) + x * kGroup;
+      typename Vector<typename Ops::Sum, kGroup>::Type out;
+#pragma unroll
+      for (int j = 0; j < kGroup; ++j) out[j] = sum[i][half * kGroup + j];
+      *reinterpret_cast<decltype(out)*>(c + row * columns + column) = out;
     }
   }
 }

@@ -20,9 +20,7 @@ struct alignas(16) MmaTile {
   uint8_t bytes[kMmaTile][kMmaRow];
 };
 
-struct alignas(16) Bytes16 {
-  uint64_t low, high;
-};
+using Bytes16 = Vector<uint32_t, 4>::Type;
 
 // A stage of a matrix from global memory: every thread brings four times 16 bytes. `row_bytes` from
 // row to row.
@@ -47,14 +45,14 @@ MUSTER_DEVICE void MultiplyStage(const MmaTile& tile_a, const MmaTile& tile_b, i
     for (int i = 0; i < 4; ++i)
 #pragma unroll
       for (int part = 0; part < 4; ++part)
-        a[i][part] = *reinterpret_cast<const uint32_t*>(
+        a[i][part] = Load<uint32_t>(
             &tile_a.bytes[warp_row + i * 16 + part % 2 * 8 + group][step + part / 2 * 16 + offset]);
 #pragma unroll
     for (int j = 0; j < 8; ++j)
 #pragma unroll
       for (int part = 0; part < 2; ++part)
-        b[j][part] = *reinterpret_cast<const uint32_t*>(
-            &tile_b.bytes[warp_column + j * 8 + group][step + part * 16 + offset]);
+        b[j][part] =
+            Load<uint32_t>(&tile_b.bytes[warp_column + j * 8 + group][step + part * 16 + offset]);
 #pragma unroll
     for (int i = 0; i < 4; ++i)
 #pragma unroll
@@ -66,23 +64,23 @@ template <typename Sum>
 MUSTER_DEVICE void StoreSums(const Sum (&sum)[4][8][4], Sum* c, uint64_t columns, uint64_t row,
                              uint64_t column) {
   const int lane = ThreadIndex() % 32;
-  struct alignas(2 * sizeof(Sum)) Two {
-    Sum first, second;
-  };
+  using Two = typename Vector<Sum, 2>::Type;
 #pragma unroll
   for (int i = 0; i < 4; ++i)
 #pragma unroll
     for (int j = 0; j < 8; ++j)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        Sum* to = c + (row + i * 16 + half * 8 + lane / 4) * columns + column + j * 8 + lane % 4 * 2;
+        Sum* to =
+            c + (row + i * 16 + half * 8 + lane / 4) * columns + column + j * 8 + lane % 4 * 2;
         *reinterpret_cast<Two*>(to) = Two{sum[i][j][half * 2], sum[i][j][half * 2 + 1]};
       }
 }
 
 // Ops says what a sum is, how a product of 16 × 8 × 32 bytes is added, and how bytes come to shared
 // memory: kBuffers is 2 where they do so while the warps multiply. rows and columns are multiples
-// of kMmaTile, `depth_bytes` of kMmaStage; the grid has columns / kMmaTile × rows / kMmaTile blocks.
+// of kMmaTile, `depth_bytes` of kMmaStage; the grid has columns / kMmaTile × rows / kMmaTile
+// blocks.
 template <typename Ops>
 MUSTER_DEVICE void MultiplyByMma(const uint8_t* a, const uint8_t* b, typename Ops::Sum* c,
                                  uint64_t columns, uint64_t depth_bytes) {

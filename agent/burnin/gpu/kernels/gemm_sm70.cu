@@ -22,9 +22,9 @@ MUSTER_DEVICE void VoltaStage(const MmaTile& tile_a, const MmaTile& tile_b, int 
     for (int i = 0; i < 4; ++i)
 #pragma unroll
       for (int part = 0; part < 2; ++part) {
-        a[i][part] = *reinterpret_cast<const uint32_t*>(
-            &tile_a.bytes[warp_row + i * 16 + VoltaRow(own, lane)][step + part * 4]);
-        b[i][part] = *reinterpret_cast<const uint32_t*>(
+        a[i][part] =
+            Load<uint32_t>(&tile_a.bytes[warp_row + i * 16 + VoltaRow(own, lane)][step + part * 4]);
+        b[i][part] = Load<uint32_t>(
             &tile_b.bytes[warp_column + i * 16 + VoltaColumn(own, lane)][step + part * 4]);
       }
 #pragma unroll
@@ -38,8 +38,8 @@ MUSTER_DEVICE void CopyNow(void* to, const void* from) {
   *static_cast<Bytes16*>(to) = *static_cast<const Bytes16*>(from);
 }
 
-MUSTER_KERNEL(kMmaThreads) gemm_f16_sm70(const uint8_t* a, const uint8_t* b, float* c,
-                                         uint64_t columns, uint64_t depth) {
+MUSTER_KERNEL(kMmaThreads)
+gemm_f16_sm70(const uint8_t* a, const uint8_t* b, float* c, uint64_t columns, uint64_t depth) {
   static MUSTER_SHARED MmaTile tile_a, tile_b;
   const uint64_t depth_bytes = depth * 2;
   const int warp = ThreadIndex() / 32, lane = ThreadIndex() % 32;

@@ -32,13 +32,13 @@ struct TuringS8 : Turing {
 };
 
 // `depth` in elements, as everywhere.
-MUSTER_KERNEL(kMmaThreads) gemm_f16_sm75(const uint8_t* a, const uint8_t* b, float* c,
-                                         uint64_t columns, uint64_t depth) {
+MUSTER_KERNEL(kMmaThreads)
+gemm_f16_sm75(const uint8_t* a, const uint8_t* b, float* c, uint64_t columns, uint64_t depth) {
   MultiplyByMma<TuringF16>(a, b, c, columns, depth * 2);
 }
 
-MUSTER_KERNEL(kMmaThreads) gemm_s8_sm75(const uint8_t* a, const uint8_t* b, int32_t* c,
-                                        uint64_t columns, uint64_t depth) {
+MUSTER_KERNEL(kMmaThreads)
+gemm_s8_sm75(const uint8_t* a, const uint8_t* b, int32_t* c, uint64_t columns, uint64_t depth) {
   MultiplyByMma<TuringS8>(a, b, c, columns, depth);
 }
 

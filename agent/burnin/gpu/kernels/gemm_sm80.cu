@@ -32,23 +32,23 @@ struct AmpereS8 : Ampere {
   }
 };
 
-MUSTER_KERNEL(kMmaThreads) gemm_f16_sm80(const uint8_t* a, const uint8_t* b, float* c,
-                                         uint64_t columns, uint64_t depth) {
+MUSTER_KERNEL(kMmaThreads)
+gemm_f16_sm80(const uint8_t* a, const uint8_t* b, float* c, uint64_t columns, uint64_t depth) {
   MultiplyByMma<AmpereF16>(a, b, c, columns, depth * 2);
 }
 
-MUSTER_KERNEL(kMmaThreads) gemm_bf16_sm80(const uint8_t* a, const uint8_t* b, float* c,
-                                          uint64_t columns, uint64_t depth) {
+MUSTER_KERNEL(kMmaThreads)
+gemm_bf16_sm80(const uint8_t* a, const uint8_t* b, float* c, uint64_t columns, uint64_t depth) {
   MultiplyByMma<AmpereBf16>(a, b, c, columns, depth * 2);
 }
 
-MUSTER_KERNEL(kMmaThreads) gemm_tf32_sm80(const uint8_t* a, const uint8_t* b, float* c,
-                                          uint64_t columns, uint64_t depth) {
+MUSTER_KERNEL(kMmaThreads)
+gemm_tf32_sm80(const uint8_t* a, const uint8_t* b, float* c, uint64_t columns, uint64_t depth) {
   MultiplyByMma<AmpereTf32>(a, b, c, columns, depth * 4);
 }
 
-MUSTER_KERNEL(kMmaThreads) gemm_s8_sm80(const uint8_t* a, const uint8_t* b, int32_t* c,
-                                        uint64_t columns, uint64_t depth) {
+MUSTER_KERNEL(kMmaThreads)
+gemm_s8_sm80(const uint8_t* a, const uint8_t* b, int32_t* c, uint64_t columns, uint64_t depth) {
   MultiplyByMma<AmpereS8>(a, b, c, columns, depth);
 }
 

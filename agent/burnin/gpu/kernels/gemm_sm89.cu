@@ -11,8 +11,8 @@ struct AdaE4m3 : Ampere {
   }
 };
 
-MUSTER_KERNEL(kMmaThreads) gemm_e4m3_sm89(const uint8_t* a, const uint8_t* b, float* c,
-                                          uint64_t columns, uint64_t depth) {
+MUSTER_KERNEL(kMmaThreads)
+gemm_e4m3_sm89(const uint8_t* a, const uint8_t* b, float* c, uint64_t columns, uint64_t depth) {
   MultiplyByMma<AdaE4m3>(a, b, c, columns, depth);
 }
 

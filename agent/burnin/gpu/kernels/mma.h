@@ -14,12 +14,12 @@
 #ifdef __CUDA__
 namespace muster::kernels {
 
-#define MUSTER_MMA_16X8(name, instruction, Sum, constraint)                                \
-  MUSTER_DEVICE void name(Sum (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {   \
-    asm volatile(instruction " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"      \
-                 : "+" constraint(c[0]), "+" constraint(c[1]), "+" constraint(c[2]),       \
-                   "+" constraint(c[3])                                                    \
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));      \
+#define MUSTER_MMA_16X8(name, instruction, Sum, constraint)                           \
+  MUSTER_DEVICE void name(Sum(&c)[4], const uint32_t(&a)[4], const uint32_t(&b)[2]) { \
+    asm volatile(instruction " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" \
+                 : "+" constraint(c[0]), "+" constraint(c[1]), "+" constraint(c[2]),  \
+                   "+" constraint(c[3])                                               \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1])); \
   }
 
 // sm_80

@@ -31,23 +31,25 @@ MUSTER_DEVICE void Digest(const Word* read, uint64_t words, uint64_t exponent_ma
   AddTo(&report->digest, sum);
 }
 
-MUSTER_KERNEL(256) compare_words32(const uint32_t* read, const uint32_t* golden, uint64_t words,
-                                   uint64_t exponent_mask, Report* report) {
+MUSTER_KERNEL(256)
+compare_words32(const uint32_t* read, const uint32_t* golden, uint64_t words,
+                uint64_t exponent_mask, Report* report) {
   Compare(read, golden, words, exponent_mask, report);
 }
 
-MUSTER_KERNEL(256) compare_words64(const uint64_t* read, const uint64_t* golden, uint64_t words,
-                                   uint64_t exponent_mask, Report* report) {
+MUSTER_KERNEL(256)
+compare_words64(const uint64_t* read, const uint64_t* golden, uint64_t words,
+                uint64_t exponent_mask, Report* report) {
   Compare(read, golden, words, exponent_mask, report);
 }
 
-MUSTER_KERNEL(256) digest_words32(const uint32_t* read, uint64_t words, uint64_t exponent_mask,
-                                  Report* report) {
+MUSTER_KERNEL(256)
+digest_words32(const uint32_t* read, uint64_t words, uint64_t exponent_mask, Report* report) {
   Digest(read, words, exponent_mask, report);
 }
 
-MUSTER_KERNEL(256) digest_words64(const uint64_t* read, uint64_t words, uint64_t exponent_mask,
-                                  Report* report) {
+MUSTER_KERNEL(256)
+digest_words64(const uint64_t* read, uint64_t words, uint64_t exponent_mask, Report* report) {
   Digest(read, words, exponent_mask, report);
 }
 
