@@ -1,7 +1,7 @@
 // What a kernel stands on: the CUDA words that clang knows, without the headers of the toolkit.
 //
 // Kernels use these words alone. The fake driver defines the same ones for the host before it
-// includes a kernel (tests/fakes/nvidia/host_device.h), and runs the very sources.
+// includes a kernel (tests/fakes/nvidia/host/device.h), and runs the very sources.
 #pragma once
 
 #include <stdint.h>
@@ -10,6 +10,7 @@
 
 #define MUSTER_DEVICE inline __attribute__((device, always_inline))
 #define MUSTER_SHARED __attribute__((shared))
+#define MUSTER_UNROLL _Pragma("unroll")
 // A kernel of at most `threads` threads a block: the compiler may give each as many registers as
 // there are for that many.
 #define MUSTER_KERNEL(threads) \

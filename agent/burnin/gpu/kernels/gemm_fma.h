@@ -51,35 +51,36 @@ MUSTER_DEVICE void MultiplyByThreads(const typename Ops::Element* a, const typen
       next_a = Load<Fetched>(from_a + done + kStep);
       next_b = Load<Fetched>(from_b + done + kStep);
     }
-#pragma unroll
+    MUSTER_UNROLL
     for (int step = 0; step < kStep; ++step) {
       Element own_a[kOwn], own_b[kOwn];
-#pragma unroll
+      MUSTER_UNROLL
       for (int half = 0; half < 2; ++half) {
         const int place = half * (kTile / 2);
         const auto group_a = Load<Group>(&tile_a[stage].element[step][place + y * kGroup]);
         const auto group_b = Load<Group>(&tile_b[stage].element[step][place + x * kGroup]);
-#pragma unroll
+        MUSTER_UNROLL
         for (int i = 0; i < kGroup; ++i) {
           own_a[half * kGroup + i] = group_a[i];
           own_b[half * kGroup + i] = group_b[i];
         }
       }
-#pragma unroll
-      for (int i = 0; i < kOwn; ++i)
-#pragma unroll
+      MUSTER_UNROLL
+      for (int i = 0; i < kOwn; ++i) {
+        MUSTER_UNROLL
         for (int j = 0; j < kOwn; ++j) sum[i][j] = Ops::Add(own_a[i], own_b[j], sum[i][j]);
+      }
     }
   }
-#pragma unroll
+  MUSTER_UNROLL
   for (int i = 0; i < kOwn; ++i) {
     const uint64_t row =
         uint64_t{BlockY()} * kTile + i / kGroup * (kTile / 2) + y * kGroup + i % kGroup;
-#pragma unroll
+    MUSTER_UNROLL
     for (int half = 0; half < 2; ++half) {
       const uint64_t column = uint64_t{BlockX()} * kTile + half * (kTile / 2) + x * kGroup;
       typename Vector<typename Ops::Sum, kGroup>::Type out;
-#pragma unroll
+      MUSTER_UNROLL
       for (int j = 0; j < kGroup; ++j) out[j] = sum[i][half * kGroup + j];
       *reinterpret_cast<decltype(out)*>(c + row * columns + column) = out;
     }

@@ -27,7 +27,7 @@ using Bytes16 = Vector<uint32_t, 4>::Type;
 template <typename Copy>
 MUSTER_DEVICE void FetchTile(MmaTile& tile, const uint8_t* from, uint64_t row_bytes, Copy copy) {
   const int row = ThreadIndex() / 4, part = ThreadIndex() % 4 * 16;
-#pragma unroll
+  MUSTER_UNROLL
   for (int i = 0; i < 4; ++i)
     copy(&tile.bytes[row + i * 32][part], from + (row + i * 32) * row_bytes + part);
 }
@@ -38,25 +38,28 @@ MUSTER_DEVICE void MultiplyStage(const MmaTile& tile_a, const MmaTile& tile_b, i
                                  int warp_column, typename Ops::Sum (&sum)[4][8][4]) {
   const int lane = ThreadIndex() % 32;
   const int group = lane / 4, offset = lane % 4 * 4;
-#pragma unroll
+  MUSTER_UNROLL
   for (int step = 0; step < kMmaStage; step += 32) {
     uint32_t a[4][4], b[8][2];
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-#pragma unroll
+    MUSTER_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      MUSTER_UNROLL
       for (int part = 0; part < 4; ++part)
         a[i][part] = Load<uint32_t>(
             &tile_a.bytes[warp_row + i * 16 + part % 2 * 8 + group][step + part / 2 * 16 + offset]);
-#pragma unroll
-    for (int j = 0; j < 8; ++j)
-#pragma unroll
+    }
+    MUSTER_UNROLL
+    for (int j = 0; j < 8; ++j) {
+      MUSTER_UNROLL
       for (int part = 0; part < 2; ++part)
         b[j][part] =
             Load<uint32_t>(&tile_b.bytes[warp_column + j * 8 + group][step + part * 16 + offset]);
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-#pragma unroll
+    }
+    MUSTER_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      MUSTER_UNROLL
       for (int j = 0; j < 8; ++j) Ops::Add(sum[i][j], a[i], b[j]);
+    }
   }
 }
 
@@ -65,16 +68,18 @@ MUSTER_DEVICE void StoreSums(const Sum (&sum)[4][8][4], Sum* c, uint64_t columns
                              uint64_t column) {
   const int lane = ThreadIndex() % 32;
   using Two = typename Vector<Sum, 2>::Type;
-#pragma unroll
-  for (int i = 0; i < 4; ++i)
-#pragma unroll
-    for (int j = 0; j < 8; ++j)
-#pragma unroll
+  MUSTER_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    MUSTER_UNROLL
+    for (int j = 0; j < 8; ++j) {
+      MUSTER_UNROLL
       for (int half = 0; half < 2; ++half) {
         Sum* to =
             c + (row + i * 16 + half * 8 + lane / 4) * columns + column + j * 8 + lane % 4 * 2;
         *reinterpret_cast<Two*>(to) = Two{sum[i][j][half * 2], sum[i][j][half * 2 + 1]};
       }
+    }
+  }
 }
 
 // Ops says what a sum is, how a product of 16 × 8 × 32 bytes is added, and how bytes come to shared

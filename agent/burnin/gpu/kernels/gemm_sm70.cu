@@ -15,22 +15,24 @@ MUSTER_DEVICE void VoltaStage(const MmaTile& tile_a, const MmaTile& tile_b, int 
                               int warp_column, float (&sum)[4][4][8]) {
   const int lane = ThreadIndex() % 32;
   const int own = lane % 4 + lane / 16 * 4;
-#pragma unroll
+  MUSTER_UNROLL
   for (int step = 0; step < kMmaStage; step += 8) {
     uint32_t a[4][2], b[4][2];
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-#pragma unroll
+    MUSTER_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      MUSTER_UNROLL
       for (int part = 0; part < 2; ++part) {
         a[i][part] =
             Load<uint32_t>(&tile_a.bytes[warp_row + i * 16 + VoltaRow(own, lane)][step + part * 4]);
         b[i][part] = Load<uint32_t>(
             &tile_b.bytes[warp_column + i * 16 + VoltaColumn(own, lane)][step + part * 4]);
       }
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-#pragma unroll
+    }
+    MUSTER_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      MUSTER_UNROLL
       for (int j = 0; j < 4; ++j) MmaF16K4(sum[i][j], a[i], b[j]);
+    }
   }
 }
 
@@ -53,17 +55,19 @@ gemm_f16_sm70(const uint8_t* a, const uint8_t* b, float* c, uint64_t columns, ui
     SyncBlock();
     VoltaStage(tile_a, tile_b, warp_row, warp_column, sum);
   }
-#pragma unroll
-  for (int i = 0; i < 4; ++i)
-#pragma unroll
-    for (int j = 0; j < 4; ++j)
-#pragma unroll
+  MUSTER_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    MUSTER_UNROLL
+    for (int j = 0; j < 4; ++j) {
+      MUSTER_UNROLL
       for (int k = 0; k < 8; ++k) {
         const int own_row = (lane & 1) + (k & 2) + lane / 16 * 4;
         const int own_column = (k & 4) + (lane & 2) + (k & 1);
         c[(row + warp_row + i * 16 + VoltaRow(own_row, lane)) * columns + column + warp_column +
           j * 16 + VoltaColumn(own_column, lane)] = sum[i][j][k];
       }
+    }
+  }
 }
 
 }  // namespace muster::kernels
