@@ -33,7 +33,7 @@ class FakeSecretSource : public controller::SecretSource {
 
   std::map<std::string, std::string> secrets;
   std::map<std::string, std::string> next;  // of the secrets that are being rotated
-  std::vector<std::string> asked;           // names, in order
+  std::vector<std::string> asked;  // names, in order
 };
 
 }  // namespace muster::testing

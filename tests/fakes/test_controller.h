@@ -45,9 +45,10 @@ class ControllerFixture : public ::testing::Test {
     ca_ = std::make_unique<CertificateAuthority>(CertificateAuthority::Create(authority_).value());
     const pki::KeyAndCsr key = pki::MakeKeyAndCsr("controller").value();
     const std::string certificate =
-        pki::SignCsr(
-            authority_, key.csr_pem, {.common_name = "controller", .dns_sans = {"localhost"}},
-            {absl::Now() - absl::Minutes(5), absl::Now() + absl::Hours(1)}, pki::Usage::kServer)
+        pki::SignCsr(authority_, key.csr_pem,
+                     {.common_name = "controller", .dns_sans = {"localhost"}},
+                     {absl::Now() - absl::Minutes(5), absl::Now() + absl::Hours(1)},
+                     pki::Usage::kServer)
             .value();
     Write("pki/ca.crt", authority_.certificate_pem);
     Write("pki/ca.key", authority_.key_pem);

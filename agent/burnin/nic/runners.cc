@@ -1,14 +1,7 @@
 #include "agent/burnin/nic/runners.h"
 
-#include "agent/burnin/nic/nic_checks.h"
-
 namespace muster::burnin {
 
-absl::Span<const CheckRunner> NicRunners() {
-  static constexpr CheckRunner kRunners[] = {
-      {"nic-pair", RunNicPair},
-  };
-  return kRunners;
-}
+absl::Span<const CheckRunner> NicRunners() { return {}; }
 
 }  // namespace muster::burnin

@@ -1,3 +1,5 @@
+#include <stdlib.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -6,7 +8,6 @@
 
 #include "agent/facts/probe.h"
 #include "muster/v1/facts.pb.h"
-#include "tests/fakes/nvidia_file.h"
 #include "tests/fakes/status_matchers.h"
 
 namespace muster::agent {
@@ -33,7 +34,7 @@ std::string RootWithNvidiaDevice() {
 }
 
 TEST(Gpus, AreReadThroughNvml) {
-  const muster::testing::NvidiaFile file(R"({"gpus":[{"preset":"rtx_2080_ti","count":2}]})");
+  setenv("MUSTER_FAKE_GPUS", "NVIDIA GeForce RTX 2080 Ti,NVIDIA GeForce RTX 2080 Ti", 1);
   v1::Facts facts;
   ASSERT_OK(ProbeGpus(WithFake("/nonexistent"), facts));
   EXPECT_EQ(facts.nvidia_driver_version(), "535.261.03");
@@ -48,10 +49,11 @@ TEST(Gpus, AreReadThroughNvml) {
 }
 
 TEST(Gpus, DriverThatIsNotLoadedIsUnknownWithNvmlsReason) {
-  const muster::testing::NvidiaFile file(R"({"nvml_init":9})");
+  setenv("MUSTER_FAKE_NVML_INIT", "9", 1);
   v1::Facts facts;
   EXPECT_THAT(ProbeGpus(WithFake("/nonexistent"), facts),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("Driver Not Loaded")));
+  unsetenv("MUSTER_FAKE_NVML_INIT");
 }
 
 TEST(Gpus, NoLibraryAndNoDeviceMeansNone) {

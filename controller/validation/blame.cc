@@ -1,0 +1,359 @@
+#include "controller/validation/blame.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "controller/validation/statistics.h"
+
+namespace muster::controller::validation {
+namespace {
+
+constexpr size_t kMaxEvidence = 20;  // sentences of one blame
+constexpr size_t kMaxNames = 32;
+
+// One direction through one part of the network.
+struct Part {
+  enum Kind { kOut, kIn, kUplink } kind;
+  std::string first;   // interface of the node; switch that is left
+  std::string second;  // switch that is entered
+  uint32_t node = 0;
+
+  friend bool operator<(const Part& a, const Part& b) {
+    return std::tie(a.kind, a.node, a.first, a.second) <
+           std::tie(b.kind, b.node, b.first, b.second);
+  }
+};
+
+struct PartState {
+  std::vector<size_t> passed;  // measurements
+  size_t bad = 0;
+  bool suspected = false;
+  bool blamed = false;
+
+  double BadShare() const { return static_cast<double>(bad) / static_cast<double>(passed.size()); }
+};
+
+class Solver {
+ public:
+  Solver(const PairMatrix& matrix, const BlameRule& rule) : matrix_(matrix), rule_(rule) {}
+
+  std::vector<Blame> Solve() {
+    Measure();
+    Suspect();
+    BlameParts();
+    std::vector<Blame> blames = Merge();
+    AddCounters(blames);
+    AddUnexplained(blames);
+    return blames;
+  }
+
+ private:
+  using Entry = std::pair<const Part, PartState>;
+
+  // Which measurements are bad, and what they passed.
+  void Measure() {
+    std::map<double, std::vector<double>> rates;  // by speed
+    for (const DirectedRate& rate : matrix_.rates) {
+      rates[rate.speed_gbits_per_s].push_back(rate.gbits_per_s);
+    }
+    std::map<double, double> usual;
+    for (const auto& [speed, of_speed] : rates) usual[speed] = Percentile(of_speed, 0.75);
+    bad_.resize(matrix_.rates.size());
+    parts_of_.resize(matrix_.rates.size());
+    for (size_t i = 0; i < matrix_.rates.size(); ++i) {
+      const DirectedRate& rate = matrix_.rates[i];
+      bad_[i] = rate.gbits_per_s <= 0 ||
+                rate.gbits_per_s < rule_.good_share * usual[rate.speed_gbits_per_s];
+      Pass(i, {Part::kOut, rate.from_interface, "", rate.from});
+      Pass(i, {Part::kIn, rate.to_interface, "", rate.to});
+      const std::string& a = matrix_.nodes[rate.from].switch_name;
+      const std::string& b = matrix_.nodes[rate.to].switch_name;
+      if (!a.empty() && !b.empty() && a != b) Pass(i, {Part::kUplink, a, b, 0});
+    }
+  }
+
+  void Pass(size_t measurement, const Part& part) {
+    Entry& entry = *parts_.try_emplace(part).first;
+    entry.second.passed.push_back(measurement);
+    entry.second.bad += bad_[measurement];
+    parts_of_[measurement].push_back(&entry);
+  }
+
+  void Suspect() {
+    for (auto& [part, state] : parts_) {
+      state.suspected = state.bad > 0 && state.BadShare() >= rule_.suspect_share;
+    }
+  }
+
+  // What a bad measurement says: who was at the other end of the part.
+  std::pair<uint32_t, uint32_t> PartnersOf(const Part& part, size_t measurement) const {
+    const DirectedRate& rate = matrix_.rates[measurement];
+    if (part.kind == Part::kOut) return {rate.to, 0};
+    if (part.kind == Part::kIn) return {rate.from, 0};
+    return {rate.from, rate.to};
+  }
+
+  // Bad measurements, by partner, that no part explains that is as suspicious as this one.
+  size_t OwnEvidence(const Entry& entry) const {
+    const auto& [part, state] = entry;
+    std::set<std::pair<uint32_t, uint32_t>> partners;
+    for (const size_t i : state.passed) {
+      if (!bad_[i]) continue;
+      const bool explained_elsewhere =
+          std::any_of(parts_of_[i].begin(), parts_of_[i].end(), [&](const Entry* other) {
+            return other != &entry && other->second.suspected &&
+                   other->second.BadShare() >= state.BadShare();
+          });
+      if (!explained_elsewhere) partners.insert(PartnersOf(part, i));
+    }
+    return partners.size();
+  }
+
+  void BlameParts() {
+    for (Entry& entry : parts_) {
+      if (entry.second.suspected) entry.second.blamed = OwnEvidence(entry) >= rule_.min_evidence;
+    }
+  }
+
+  const PortEvidence* PortOf(uint32_t node, const std::string& interface) const {
+    for (const PortEvidence& port : matrix_.nodes[node].ports) {
+      if (port.interface == interface) return &port;
+    }
+    return nullptr;
+  }
+
+  std::string Rates(const PartState& state) const {
+    std::vector<double> bad;
+    double retransmits = 0;
+    for (const size_t i : state.passed) {
+      if (!bad_[i]) continue;
+      bad.push_back(matrix_.rates[i].gbits_per_s);
+      retransmits += matrix_.rates[i].retransmits;
+    }
+    std::string text =
+        absl::StrFormat("%d of %d measurements are slow, median %.4g Gbit/s", bad.size(),
+                        state.passed.size(), bad.empty() ? 0 : Median(bad));
+    if (retransmits > 0) absl::StrAppendFormat(&text, ", %.6g retransmits", retransmits);
+    return text;
+  }
+
+  // Both directions of a port together, all ports of a node together, both of an uplink.
+  std::vector<Blame> Merge() {
+    struct Port {
+      const PartState *out = nullptr, *in = nullptr;
+    };
+    std::map<uint32_t, std::map<std::string, Port>> ports;
+    std::map<std::pair<std::string, std::string>, std::vector<const Entry*>> uplinks;
+    for (const Entry& entry : parts_) {
+      const auto& [part, state] = entry;
+      if (!state.blamed) continue;
+      if (part.kind == Part::kUplink) {
+        uplinks[std::minmax(part.first, part.second)].push_back(&entry);
+      } else {
+        (part.kind == Part::kOut ? ports[part.node][part.first].out
+                                 : ports[part.node][part.first].in) = &state;
+      }
+    }
+    std::vector<Blame> blames;
+    for (const auto& [node, of_node] : ports) {
+      size_t all = 0;  // interfaces of the node that were measured
+      for (const auto& [part, state] : parts_) all += part.kind == Part::kOut && part.node == node;
+      if (of_node.size() > 1 && of_node.size() >= all) {
+        Blame& blame = blames.emplace_back();
+        blame.kind = BlameKind::kNode;
+        blame.names = {matrix_.nodes[node].name};
+        blame.nodes = {node};
+        blame.message = absl::StrCat(blame.names[0], " is slow on all of its ", of_node.size(),
+                                     " interfaces: the node is at fault, not one of its links");
+        for (const auto& [interface, port] : of_node) AddRates(port.out, port.in, blame);
+        continue;
+      }
+      for (const auto& [interface, port] : of_node) {
+        blames.push_back(OfPort(node, interface, port.out, port.in, all > 1));
+      }
+    }
+    for (const auto& [switches, entries] : uplinks) {
+      Blame& blame = blames.emplace_back();
+      blame.kind = BlameKind::kUplink;
+      blame.names = {switches.first, switches.second};
+      blame.message =
+          entries.size() > 1
+              ? absl::StrCat("the way between ", switches.first, " and ", switches.second,
+                             " is slow in both directions, inside them it is not: look at the "
+                             "uplinks and what else uses them")
+              : absl::StrCat("the way from ", entries[0]->first.first, " to ",
+                             entries[0]->first.second,
+                             " is slow, back and inside them it is not: look at the uplinks");
+      for (const Entry* entry : entries) {
+        AddEvidence(blame, absl::StrCat("from ", entry->first.first, " to ", entry->first.second,
+                                        ": ", Rates(entry->second)));
+      }
+    }
+    return blames;
+  }
+
+  void AddEvidence(Blame& blame, std::string sentence) const {
+    if (blame.evidence.size() < kMaxEvidence) blame.evidence.push_back(std::move(sentence));
+  }
+
+  void AddRates(const PartState* out, const PartState* in, Blame& blame) const {
+    if (out != nullptr) AddEvidence(blame, absl::StrCat("sending: ", Rates(*out)));
+    if (in != nullptr) AddEvidence(blame, absl::StrCat("receiving: ", Rates(*in)));
+  }
+
+  bool LinkErrs(const PortEvidence* port) const {
+    return port != nullptr && (port->crc_errors >= rule_.min_crc_errors || !port->link.empty());
+  }
+
+  void AddPort(const PortEvidence& port, Blame& blame) const {
+    if (port.crc_errors > 0) {
+      AddEvidence(blame, absl::StrFormat("%s received %.6g frames with a wrong checksum",
+                                         port.interface, port.crc_errors));
+    }
+    for (const std::string& sentence : port.link) AddEvidence(blame, sentence);
+    for (const std::string& sentence : port.card) AddEvidence(blame, sentence);
+  }
+
+  // One interface whose ways out or in are blamed.
+  Blame OfPort(uint32_t node, const std::string& interface, const PartState* out,
+               const PartState* in, bool other_interfaces_are_good) const {
+    Blame blame;
+    const std::string& name = matrix_.nodes[node].name;
+    const PortEvidence* const port = PortOf(node, interface);
+    const std::string where = absl::StrCat(name, interface.empty() ? "" : " ", interface);
+    blame.nodes = {node};
+    blame.names = {name};
+    if (LinkErrs(port)) {
+      blame.kind = BlameKind::kLink;
+      blame.message = absl::StrCat("the link of ", where,
+                                   " loses or breaks frames: change the cable or the transceiver, "
+                                   "then the switch port");
+    } else if (port != nullptr && !port->card.empty()) {
+      blame.kind = BlameKind::kNic;
+      blame.message = absl::StrCat("the card of ", where, " is slower than it should be");
+    } else if (out == nullptr || in == nullptr) {
+      blame.kind = BlameKind::kLink;
+      blame.message = absl::StrCat(
+          where, " is slow when it ", in == nullptr ? "sends" : "receives",
+          " and not the other way: its cable, its transceiver, its switch port or its card");
+    } else if (other_interfaces_are_good) {
+      blame.kind = BlameKind::kNic;
+      blame.message = absl::StrCat(where,
+                                   " is slow in both directions, other interfaces of the node are "
+                                   "not: the card, its cable or its switch port");
+    } else {
+      blame.kind = BlameKind::kNode;
+      blame.message = absl::StrCat(
+          where, " is slow in both directions with all partners: the node, its card or its link");
+    }
+    if (blame.kind != BlameKind::kNode && !interface.empty()) blame.names.push_back(interface);
+    AddRates(out, in, blame);
+    if (port != nullptr) AddPort(*port, blame);
+    return blame;
+  }
+
+  // Broken frames are a broken link, whatever the rates.
+  void AddCounters(std::vector<Blame>& blames) const {
+    for (uint32_t node = 0; node < matrix_.nodes.size(); ++node) {
+      for (const PortEvidence& port : matrix_.nodes[node].ports) {
+        if (port.crc_errors < rule_.min_crc_errors) continue;
+        const bool told = std::any_of(blames.begin(), blames.end(), [&](const Blame& blame) {
+          return blame.nodes == std::vector<uint32_t>{node} &&
+                 (blame.names.size() < 2 || blame.names[1] == port.interface);
+        });
+        if (told) continue;
+        Blame& blame = blames.emplace_back();
+        blame.kind = BlameKind::kLink;
+        blame.names = {matrix_.nodes[node].name, port.interface};
+        blame.nodes = {node};
+        blame.message = absl::StrCat("the link of ", blame.names[0], " ", port.interface,
+                                     " breaks frames, though its rates are fine: change the cable "
+                                     "or the transceiver, then the switch port");
+        AddPort(port, blame);
+      }
+    }
+  }
+
+  // Bad measurements that passed nothing that is blamed, those that share a node together.
+  void AddUnexplained(std::vector<Blame>& blames) const {
+    std::vector<uint32_t> group(matrix_.nodes.size());
+    for (uint32_t i = 0; i < group.size(); ++i) group[i] = i;
+    const auto root = [&](uint32_t node) {
+      while (group[node] != node) node = group[node] = group[group[node]];
+      return node;
+    };
+    std::vector<size_t> unexplained;
+    for (size_t i = 0; i < matrix_.rates.size(); ++i) {
+      const bool explained = std::any_of(parts_of_[i].begin(), parts_of_[i].end(),
+                                         [](const Entry* entry) { return entry->second.blamed; });
+      if (!bad_[i] || explained) continue;
+      unexplained.push_back(i);
+      group[root(matrix_.rates[i].from)] = root(matrix_.rates[i].to);
+    }
+    std::map<uint32_t, std::vector<size_t>> groups;
+    for (const size_t i : unexplained) groups[root(matrix_.rates[i].from)].push_back(i);
+    for (const auto& [first, measurements] : groups) blames.push_back(Unexplained(measurements));
+  }
+
+  Blame Unexplained(const std::vector<size_t>& measurements) const {
+    Blame blame;
+    std::set<uint32_t> nodes;
+    std::set<std::string> uplinks;
+    for (const size_t i : measurements) {
+      const DirectedRate& rate = matrix_.rates[i];
+      nodes.insert({rate.from, rate.to});
+      for (const Entry* entry : parts_of_[i]) {
+        const auto& [part, state] = *entry;
+        if (part.kind == Part::kUplink && state.suspected) {
+          uplinks.insert(absl::StrCat("the uplink from ", part.first, " to ", part.second));
+        }
+      }
+      AddEvidence(blame,
+                  absl::StrFormat("from %s to %s: %.4g Gbit/s", matrix_.nodes[rate.from].name,
+                                  matrix_.nodes[rate.to].name, rate.gbits_per_s));
+    }
+    blame.suspects.assign(nodes.begin(), nodes.end());
+    for (const uint32_t node : nodes) {
+      if (blame.names.size() < kMaxNames) blame.names.push_back(matrix_.nodes[node].name);
+    }
+    std::vector<std::string> suspects = blame.names;
+    suspects.insert(suspects.end(), uplinks.begin(), uplinks.end());
+    blame.message = absl::StrCat(
+        measurements.size(), " slow measurements, which do not say whether it is ",
+        absl::StrJoin(suspects, " or "), nodes.size() > blame.names.size() ? " or others" : "",
+        ": measure them with more partners");
+    return blame;
+  }
+
+  const PairMatrix& matrix_;
+  const BlameRule& rule_;
+  std::vector<bool> bad_;
+  std::map<Part, PartState> parts_;
+  std::vector<std::vector<Entry*>> parts_of_;  // of each measurement
+};
+
+constexpr const char* kKindNames[] = {"node", "nic", "link", "uplink", "cannot_tell"};
+
+}  // namespace
+
+std::vector<Blame> FindBlame(const PairMatrix& matrix, const BlameRule& rule) {
+  return Solver(matrix, rule).Solve();
+}
+
+v1::Blame ToProto(const Blame& blame) {
+  v1::Blame message;
+  message.set_kind(kKindNames[static_cast<int>(blame.kind)]);
+  for (const std::string& name : blame.names) message.add_names(name);
+  message.set_message(blame.message);
+  for (const std::string& sentence : blame.evidence) message.add_evidence(sentence);
+  return message;
+}
+
+}  // namespace muster::controller::validation

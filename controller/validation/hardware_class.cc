@@ -1,0 +1,207 @@
+#include "controller/validation/hardware_class.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/hostlist.h"
+#include "common/base/nearest_word.h"
+#include "common/base/status.h"
+
+namespace muster::controller::validation {
+namespace {
+
+// The variables that say what hardware a node has.
+class VariableReader {
+ public:
+  VariableReader(const Inventory& inventory, const Node& node)
+      : node_(node), variables_(VariablesOf(inventory, node)) {}
+
+  void Text(absl::string_view name, std::optional<std::string>* out) {
+    const Variable* const variable = Find(name);
+    if (variable == nullptr) return;
+    if (!variable->value->is_string() || variable->value->get<std::string>().empty()) {
+      return Wrong(*variable, "a text");
+    }
+    *out = variable->value->get<std::string>();
+  }
+
+  void Number(absl::string_view name, double min, double max, std::optional<double>* out) {
+    const Variable* const variable = Find(name);
+    if (variable == nullptr) return;
+    const double value =
+        variable->value->is_number() ? variable->value->get<double>() : std::nan("");
+    if (!(value >= min && value <= max)) {
+      return Wrong(*variable, absl::StrCat("a number from ", min, " to ", max));
+    }
+    *out = value;
+  }
+
+  void Count(absl::string_view name, int max, std::optional<int>* out) {
+    const Variable* const variable = Find(name);
+    if (variable == nullptr) return;
+    const int64_t value =
+        variable->value->is_number_integer() ? variable->value->get<int64_t>() : -1;
+    if (value < 0 || value > max) {
+      return Wrong(*variable, absl::StrCat("a whole number from 0 to ", max));
+    }
+    *out = static_cast<int>(value);
+  }
+
+  // The one that counts; nullptr: nobody gave it.
+  const Variable* Find(absl::string_view name) const {
+    const Variable* found = nullptr;
+    for (const Variable& variable : variables_) {
+      if (variable.name == name) found = &variable;
+    }
+    return found;
+  }
+
+  absl::Status ToStatus() const {
+    if (errors_.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrJoin(errors_, "\n"));
+  }
+
+ private:
+  void Wrong(const Variable& variable, absl::string_view expected) {
+    std::string value =
+        variable.value->dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    if (value.size() > 60) value = absl::StrCat(value.substr(0, 60), "…");
+    errors_.push_back(absl::StrCat(variable.place.ToString(), ": ", variable.name, " of node ",
+                                   node_.name, " is ", expected, ", not ", value));
+  }
+
+  const Node& node_;
+  const std::vector<Variable> variables_;
+  std::vector<std::string> errors_;
+};
+
+std::string WithoutTrailingStar(absl::string_view pattern) {
+  return std::string(pattern.substr(0, pattern.find('*')));
+}
+
+}  // namespace
+
+std::string HardwareClass::Name() const {
+  std::vector<std::string> parts;
+  if (gpu_count.has_value() || gpu_model.has_value()) {
+    parts.push_back(absl::StrCat(gpu_count.has_value() ? absl::StrCat(*gpu_count) : "?", " × ",
+                                 gpu_model.value_or("GPU")));
+  }
+  if (std::string port = Port(); !port.empty()) parts.push_back(std::move(port));
+  return parts.empty() ? "unknown" : absl::StrJoin(parts, ", ");
+}
+
+std::string HardwareClass::Port() const {
+  if (infiniband_rate.has_value()) return absl::StrCat("infiniband ", *infiniband_rate);
+  return network_gbits_per_s.has_value() ? PortName("ethernet", *network_gbits_per_s) : "";
+}
+
+absl::StatusOr<HardwareClass> ReadHardwareClass(const Inventory& inventory, const Node& node) {
+  VariableReader reader(inventory, node);
+  HardwareClass read;
+  reader.Text("gpu_model", &read.gpu_model);
+  reader.Count("gpu_count", 1024, &read.gpu_count);
+  reader.Number("gpu_temperature_limit_celsius", 40, 120, &read.gpu_temperature_limit_celsius);
+  reader.Number("node_power_watts", 10, 100'000, &read.node_power_watts);
+  reader.Number("node_idle_watts", 1, 100'000, &read.node_idle_watts);
+  reader.Number("network_gbits_per_s", 0.01, 10'000, &read.network_gbits_per_s);
+  reader.Text("infiniband_rate", &read.infiniband_rate);
+  std::optional<int> ports;
+  reader.Count("infiniband_ports", 64, &ports);
+  RETURN_IF_ERROR(reader.ToStatus());
+  read.infiniband_ports = ports.value_or(read.infiniband_rate.has_value() ? 1 : 0);
+  if (const Variable* limit = reader.Find("gpu_temperature_limit_celsius"); limit != nullptr) {
+    read.gpu_temperature_source = absl::StrCat(limit->place.ToString(), ", ", limit->name);
+  }
+  return read;
+}
+
+NodeTraits TraitsOf(const HardwareClass& expected, const FoundHardware& found) {
+  NodeTraits traits;
+  const int wanted = expected.gpu_count.value_or(expected.gpu_model.has_value() ? 1 : 0);
+  traits.gpus = std::max(wanted, found.gpus);
+  traits.nics = found.nics || !expected.Port().empty();
+  traits.rdma = found.rdma || expected.infiniband_ports > 0;
+  return traits;
+}
+
+NodePower PowerOf(const HardwareClass& expected, const FoundHardware& found,
+                  const HardwareLibrary& library) {
+  NodePowerFacts facts;
+  facts.full_watts = expected.node_power_watts;
+  facts.idle_watts = expected.node_idle_watts;
+  facts.gpu_limits = found.gpu_power_limits;
+  const HardwareModel* const model =
+      expected.gpu_model.has_value() ? library.Find("gpu", *expected.gpu_model) : nullptr;
+  if (facts.gpu_limits.empty() && model != nullptr && model->power_watts.has_value()) {
+    const int count = std::max(expected.gpu_count.value_or(1), found.gpus);
+    facts.gpu_limits.assign(static_cast<size_t>(count), model->power_watts->value);
+  }
+  return PredictPower(facts);
+}
+
+absl::StatusOr<std::vector<RackPower>> RackPowers(const Inventory& inventory,
+                                                  const std::vector<std::string>& tested,
+                                                  const HardwareLibrary& library) {
+  const absl::flat_hash_set<std::string> are_tested(tested.begin(), tested.end());
+  std::vector<RackPower> racks;
+  for (const Rack& rack : inventory.racks()) {
+    if (rack.power_limit_watts == 0) continue;
+    RackPower& power = racks.emplace_back();
+    power.name = rack.name;
+    power.limit_watts = rack.power_limit_watts;
+    for (const std::string& name : rack.nodes) {
+      if (are_tested.count(name) > 0) continue;
+      ASSIGN_OR_RETURN(const HardwareClass expected,
+                       ReadHardwareClass(inventory, *inventory.FindNode(name)));
+      power.others_watts += PowerOf(expected, {}, library).full;
+    }
+  }
+  return racks;
+}
+
+std::vector<std::string> CheckHardwareOf(const Inventory& inventory,
+                                         const HardwareLibrary& library) {
+  std::vector<std::string> found;
+  std::set<std::string> errors;  // a group's variable is wrong once, not for each of its nodes
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> unknown;
+  for (const Node& node : inventory.nodes()) {
+    const absl::StatusOr<HardwareClass> expected = ReadHardwareClass(inventory, node);
+    if (!expected.ok()) {
+      std::string message(expected.status().message());
+      if (errors.insert(message.substr(0, message.find(" of node "))).second) {
+        found.push_back(std::move(message));
+      }
+      continue;
+    }
+    if (expected->gpu_model && library.Find("gpu", *expected->gpu_model) == nullptr) {
+      unknown[{"gpu", *expected->gpu_model}].push_back(node.name);
+    }
+    if (const std::string port = expected->Port();
+        !port.empty() && library.Find("nic", port) == nullptr) {
+      unknown[{"nic", port}].push_back(node.name);
+    }
+  }
+  for (const auto& [what, nodes] : unknown) {
+    std::vector<std::string> known;
+    for (const HardwareModel& model : library.models()) {
+      if (model.kind != what.first) continue;
+      for (const std::string& pattern : model.match) known.push_back(WithoutTrailingStar(pattern));
+    }
+    found.push_back(absl::StrCat("no file in inventory/hardware matches ", what.first, " '",
+                                 what.second, "' of ", FoldHostlist(nodes),
+                                 DidYouMean(what.second, known),
+                                 ": held against its peers and its own history alone"));
+  }
+  return found;
+}
+
+}  // namespace muster::controller::validation

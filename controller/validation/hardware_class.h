@@ -1,0 +1,63 @@
+// What the inventory expects of a node: its variables, read as hardware.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "controller/inventory/inventory.h"
+#include "controller/validation/hardware.h"
+#include "controller/validation/power_budget.h"
+#include "controller/validation/suite.h"
+
+namespace muster::controller::validation {
+
+// Of the variables in docs/validation.md; what was not written is absent.
+struct HardwareClass {
+  std::optional<std::string> gpu_model;
+  std::optional<int> gpu_count;
+  std::optional<double> gpu_temperature_limit_celsius;
+  std::string gpu_temperature_source;  // "cluster.yaml:38, gpu_temperature_limit_celsius"
+  std::optional<double> node_power_watts;
+  std::optional<double> node_idle_watts;
+  std::optional<double> network_gbits_per_s;
+  std::optional<std::string> infiniband_rate;  // "FDR"
+  int infiniband_ports = 0;
+
+  // Nodes of one name are peers: "4 × NVIDIA GeForce RTX 2080 Ti, ethernet 10 Gbit/s".
+  std::string Name() const;
+  // The network port that files of inventory/hardware are matched with; empty: not known.
+  std::string Port() const;
+};
+
+// InvalidArgument holds all variables of the node that are not what they have to be, each with its
+// place: "cluster.yaml:34: gpu_count of node c001 is a whole number from 0 to 1024, not 'four'".
+absl::StatusOr<HardwareClass> ReadHardwareClass(const Inventory& inventory, const Node& node);
+
+// What a node was found to have; zero where nobody has looked.
+struct FoundHardware {
+  int gpus = 0;
+  std::vector<double> gpu_power_limits;  // watts, where known
+  bool nics = false;
+  bool rdma = false;
+};
+
+// What conditions of suites ask for: expected or found.
+NodeTraits TraitsOf(const HardwareClass& expected, const FoundHardware& found);
+// Where limits of the GPUs in force are not known, those of the model's file count.
+NodePower PowerOf(const HardwareClass& expected, const FoundHardware& found,
+                  const HardwareLibrary& library);
+
+// The racks of the inventory that have a limit. Whoever is in them and not in `tested` is taken to
+// draw its full power, as its jobs go on. InvalidArgument as ReadHardwareClass().
+absl::StatusOr<std::vector<RackPower>> RackPowers(const Inventory& inventory,
+                                                  const std::vector<std::string>& tested,
+                                                  const HardwareLibrary& library);
+
+// What the inventory says that no hardware file knows, a sentence each: such nodes are held against
+// their peers alone. And errors of ReadHardwareClass().
+std::vector<std::string> CheckHardwareOf(const Inventory& inventory,
+                                         const HardwareLibrary& library);
+
+}  // namespace muster::controller::validation

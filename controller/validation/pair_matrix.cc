@@ -1,0 +1,193 @@
+#include "controller/validation/pair_matrix.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace muster::controller::validation {
+namespace {
+
+enum class Direction { kReceive, kSend };
+
+// Of a metric that is a rate in one direction with nothing else going on; "duplex_…" is not.
+std::optional<Direction> DirectionOf(const checks::MetricSpec& metric) {
+  if (metric.unit != "Gbit/s" || metric.better != checks::Better::kHigher) return std::nullopt;
+  if (absl::StartsWith(metric.name, "receive")) return Direction::kReceive;
+  if (absl::StartsWith(metric.name, "send")) return Direction::kSend;
+  return std::nullopt;
+}
+
+double Retransmits(const v1::CheckResult& result) {
+  double sum = 0;
+  for (const v1::Metric& metric : result.metrics()) {
+    if (metric.name() == "retransmits" && std::isfinite(metric.value())) sum += metric.value();
+  }
+  return sum;
+}
+
+class MatrixMaker {
+ public:
+  explicit MatrixMaker(const std::vector<MatrixNode>& nodes) : nodes_(nodes) {
+    for (uint32_t i = 0; i < nodes.size(); ++i) {
+      places_[nodes[i].name] = i;
+      matrix_.nodes.push_back({nodes[i].name, nodes[i].switch_name, {}});
+    }
+  }
+
+  void AddPair(const PairResult& pair) {
+    const auto own = places_.find(pair.node);
+    const auto partner = places_.find(pair.partner);
+    if (own == places_.end() || partner == places_.end()) return;
+    AddFaults(own->second, *pair.result);
+    for (const v1::Metric& metric : pair.result->metrics()) {
+      const checks::MetricSpec* const spec = FindMetric(*pair.spec, metric.name());
+      const std::optional<Direction> direction =
+          spec == nullptr ? std::nullopt : DirectionOf(*spec);
+      if (!direction.has_value() || !std::isfinite(metric.value())) continue;
+      const bool receives = direction == Direction::kReceive;
+      const uint32_t from = receives ? partner->second : own->second;
+      const uint32_t to = receives ? own->second : partner->second;
+      Measured& measured = rates_[{from, to, metric.name().substr(receives ? 7 : 4)}];
+      measured.rate.from = from;
+      measured.rate.to = to;
+      measured.rate.speed_gbits_per_s =
+          std::min(nodes_[from].speed_gbits_per_s, nodes_[to].speed_gbits_per_s);
+      (receives ? measured.rate.to_interface : measured.rate.from_interface) = metric.subject();
+      if (receives || !measured.by_receiver) measured.rate.gbits_per_s = metric.value();
+      measured.by_receiver = measured.by_receiver || receives;
+      // The side that sends counts them.
+      if (!receives) measured.rate.retransmits = Retransmits(*pair.result);
+    }
+  }
+
+  void AddFaults(uint32_t node, const v1::CheckResult& result) {
+    std::set<std::string> ports;
+    for (const v1::Subject& subject : result.subjects()) {
+      if (subject.kind() == "nic") ports.insert(subject.id());
+    }
+    for (const v1::Fault& fault : result.faults()) {
+      if (ports.count(fault.subject()) == 0) continue;
+      PortEvidence& port = PortOf(node, fault.subject());
+      const bool of_link =
+          absl::StartsWith(fault.code(), "link") || absl::StrContains(fault.code(), "crc");
+      std::vector<std::string>& sentences = of_link ? port.link : port.card;
+      if (std::find(sentences.begin(), sentences.end(), fault.message()) == sentences.end()) {
+        sentences.push_back(fault.message());
+      }
+    }
+    for (const v1::Metric& metric : result.metrics()) {
+      if (ports.count(metric.subject()) == 0 || metric.unit() != "1") continue;
+      const bool crc =
+          absl::StrContains(metric.name(), "crc") || absl::StrContains(metric.variant(), "crc");
+      if (crc && metric.value() > 0) PortOf(node, metric.subject()).crc_errors += metric.value();
+    }
+  }
+
+  void AddOther(const NodeResultRef& other) {
+    const auto own = places_.find(other.node);
+    if (own != places_.end()) AddFaults(own->second, *other.result);
+  }
+
+  PairMatrix Take() {
+    for (auto& [key, measured] : rates_) matrix_.rates.push_back(std::move(measured.rate));
+    return std::move(matrix_);
+  }
+
+ private:
+  struct Measured {
+    DirectedRate rate;
+    bool by_receiver = false;
+  };
+
+  PortEvidence& PortOf(uint32_t node, const std::string& interface) {
+    std::vector<PortEvidence>& ports = matrix_.nodes[node].ports;
+    const auto found = std::find_if(ports.begin(), ports.end(), [&](const PortEvidence& port) {
+      return port.interface == interface;
+    });
+    if (found != ports.end()) return *found;
+    ports.push_back({interface, 0, {}, {}});
+    return ports.back();
+  }
+
+  const std::vector<MatrixNode>& nodes_;
+  absl::flat_hash_map<std::string, uint32_t> places_;
+  // from, to, the rest of the metric's name ("_gbits"): one measurement told by both sides.
+  std::map<std::tuple<uint32_t, uint32_t, std::string>, Measured> rates_;
+  PairMatrix matrix_;
+};
+
+}  // namespace
+
+PairMatrix MakePairMatrix(const std::vector<MatrixNode>& nodes, absl::Span<const PairResult> pairs,
+                          absl::Span<const NodeResultRef> others) {
+  MatrixMaker maker(nodes);
+  for (const PairResult& pair : pairs) maker.AddPair(pair);
+  for (const NodeResultRef& other : others) maker.AddOther(other);
+  return maker.Take();
+}
+
+void ApplyBlame(const PairMatrix& matrix, const std::vector<Blame>& blames,
+                absl::Span<const PairVerdict> verdicts) {
+  absl::flat_hash_map<std::string, uint32_t> places;
+  for (uint32_t i = 0; i < matrix.nodes.size(); ++i) places[matrix.nodes[i].name] = i;
+  std::map<uint32_t, const Blame*> blamed;
+  std::map<uint32_t, const Blame*> suspects;
+  std::map<std::pair<std::string, std::string>, const Blame*> uplinks;
+  for (const Blame& blame : blames) {
+    for (const uint32_t node : blame.nodes) blamed.emplace(node, &blame);
+    for (const uint32_t node : blame.suspects) suspects.emplace(node, &blame);
+    if (blame.kind == BlameKind::kUplink) uplinks[{blame.names[0], blame.names[1]}] = &blame;
+  }
+  std::set<uint32_t> told;
+  const auto tell = [&](uint32_t node, const Blame& blame, v1::CheckVerdict* verdict) {
+    if (!told.insert(node).second) return;
+    v1::Finding finding;
+    finding.set_outcome(v1::OUTCOME_FAIL);
+    finding.set_metric("blamed");
+    if (blame.names.size() > 1) finding.set_subject(blame.names[1]);
+    finding.set_source("pairs with other nodes");
+    finding.set_message(blame.message);
+    AddFinding(std::move(finding), verdict);
+  };
+  for (const PairVerdict& pair : verdicts) {
+    const auto own = places.find(pair.node);
+    const auto partner = places.find(pair.partner);
+    if (own == places.end() || partner == places.end()) continue;
+    if (const auto guilty = blamed.find(own->second); guilty != blamed.end()) {
+      tell(own->second, *guilty->second, pair.verdict);
+      continue;
+    }
+    const auto suspect = suspects.find(own->second);
+    const auto other = suspects.find(partner->second);
+    if (pair.verdict->outcome() == v1::OUTCOME_PASS && suspect != suspects.end() &&
+        other != suspects.end() && suspect->second == other->second) {
+      v1::Finding finding;
+      finding.set_outcome(v1::OUTCOME_UNKNOWN);
+      finding.set_metric("blamed");
+      finding.set_source("pairs with other nodes");
+      finding.set_message(suspect->second->message);
+      AddFinding(std::move(finding), pair.verdict);
+    }
+    if (pair.verdict->outcome() != v1::OUTCOME_FAIL) continue;
+    const Blame* reason = nullptr;
+    if (const auto guilty = blamed.find(partner->second); guilty != blamed.end()) {
+      reason = guilty->second;
+    } else {
+      const auto uplink = uplinks.find(std::minmax(matrix.nodes[own->second].switch_name,
+                                                   matrix.nodes[partner->second].switch_name));
+      if (uplink != uplinks.end()) reason = uplink->second;
+    }
+    if (reason == nullptr) continue;
+    pair.verdict->set_outcome(v1::OUTCOME_UNKNOWN);
+    pair.verdict->set_reason(absl::StrCat("not this node's fault: ", reason->message));
+  }
+}
+
+}  // namespace muster::controller::validation

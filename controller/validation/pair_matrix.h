@@ -1,0 +1,54 @@
+// From what the two sides of pairs reported to a PairMatrix, and from blame back to their verdicts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "controller/validation/blame.h"
+#include "controller/validation/verdict.h"
+
+namespace muster::controller::validation {
+
+// A node that took part in a validation.
+struct MatrixNode {
+  std::string name;
+  std::string switch_name;
+  double speed_gbits_per_s = 0;  // 0: not known
+};
+
+// One side of a pair.
+struct PairResult {
+  absl::string_view node;
+  absl::string_view partner;
+  const checks::CheckSpec* spec = nullptr;
+  const v1::CheckResult* result = nullptr;
+};
+
+// The rates of one check of pairs (those in Gbit/s whose names begin with "receive" and "send"; of
+// two that measured the same direction the receiver counts), and what `others`, results of checks
+// of the nodes by themselves, say of their ports: faults of NICs, and counts of "crc" errors.
+// Results of nodes that are not in `nodes` are left out.
+struct NodeResultRef {
+  absl::string_view node;
+  const v1::CheckResult* result = nullptr;
+};
+PairMatrix MakePairMatrix(const std::vector<MatrixNode>& nodes, absl::Span<const PairResult> pairs,
+                          absl::Span<const NodeResultRef> others);
+
+// One side of a pair with its verdict.
+struct PairVerdict {
+  absl::string_view node;
+  absl::string_view partner;
+  v1::CheckVerdict* verdict = nullptr;
+};
+
+// A pair that failed says that one of its sides is bad. Where blame knows which, the other side
+// has nothing to answer for: its verdict becomes unknown, with the reason. Who is blamed gets a
+// finding in one of its verdicts: a fail, whatever the floors say. Slow pairs that nobody can
+// explain are unknown if no floor fails them.
+void ApplyBlame(const PairMatrix& matrix, const std::vector<Blame>& blames,
+                absl::Span<const PairVerdict> verdicts);
+
+}  // namespace muster::controller::validation

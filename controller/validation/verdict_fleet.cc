@@ -1,0 +1,204 @@
+// JudgeFleet: a result beside its peers' and its own earlier ones.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "controller/validation/statistics.h"
+#include "controller/validation/verdict.h"
+
+namespace muster::controller::validation {
+namespace {
+
+// Temperatures have no natural zero: a share of them says nothing.
+constexpr double kLeastDegrees = 10;
+// Fewer earlier results are no history.
+constexpr size_t kMinEarlier = 5;
+
+// A small number for each text.
+class Interner {
+ public:
+  uint32_t Of(absl::string_view text) {
+    const auto found = numbers_.find(text);
+    if (found != numbers_.end()) return found->second;
+    const auto number = static_cast<uint32_t>(numbers_.size());
+    numbers_.emplace(std::string(text), number);
+    return number;
+  }
+
+ private:
+  absl::flat_hash_map<std::string, uint32_t> numbers_;
+};
+
+struct PopulationKey {
+  uint32_t peers;  // who may be compared
+  uint32_t check;  // of which stage
+  uint32_t metric;
+  uint32_t variant;
+
+  friend bool operator==(const PopulationKey& a, const PopulationKey& b) {
+    return a.peers == b.peers && a.check == b.check && a.metric == b.metric &&
+           a.variant == b.variant;
+  }
+  template <typename H>
+  friend H AbslHashValue(H h, const PopulationKey& key) {
+    return H::combine(std::move(h), key.peers, key.check, key.metric, key.variant);
+  }
+};
+
+struct Value {
+  const JudgedResult* of = nullptr;
+  const v1::Metric* metric = nullptr;
+  const v1::Subject* subject = nullptr;  // nullptr: the node
+  checks::Better better = checks::Better::kNeither;
+};
+
+std::string Attribute(const v1::Subject& subject, const char* name) {
+  const auto found = subject.attributes().find(name);
+  return found == subject.attributes().end() ? "" : found->second;
+}
+
+// Values of equal names may be compared.
+std::string PeersOf(const JudgedResult& result, const v1::Subject* subject) {
+  if (subject == nullptr) return absl::StrCat("node\n", result.expectation->hardware.Name());
+  return absl::StrCat(
+      subject->kind(), "\n", subject->model(), "\n", Attribute(*subject, "vbios_version"), "\n",
+      Attribute(*subject, "driver_version"), "\n", Attribute(*subject, "power_limit_watts"), "\n",
+      Attribute(*subject, "firmware_version"));
+}
+
+const HardwareModel* ModelOf(const Value& value) {
+  if (value.subject == nullptr) return nullptr;
+  if (value.subject->kind() == "gpu") return value.of->expectation->gpu;
+  return value.subject->kind() == "nic" ? value.of->expectation->nic : nullptr;
+}
+
+OutlierRule RuleOf(const RelativeLimit& limit, const v1::Metric& metric) {
+  OutlierRule rule;
+  rule.deviations = limit.deviations;
+  if (metric.unit() == "celsius") {
+    rule.min_absolute = kLeastDegrees;
+  } else {
+    rule.min_share = limit.percent / 100;
+  }
+  return rule;
+}
+
+// Adds a finding when the value is worse than the range, which is described by `source`.
+void JudgeAgainst(const Value& value, const UsualRange& range, const std::string& source) {
+  const double measured = value.metric->value();
+  const bool low = value.better == checks::Better::kHigher && measured < range.lower;
+  const bool high = value.better == checks::Better::kLower && measured > range.upper;
+  if (!low && !high) return;
+  v1::Finding finding;
+  finding.set_outcome(v1::OUTCOME_FAIL);
+  finding.set_metric(value.metric->name());
+  finding.set_variant(value.metric->variant());
+  finding.set_subject(value.metric->subject());
+  if (value.subject != nullptr) finding.set_slot(value.subject->slot());
+  finding.set_value(measured);
+  finding.set_floor(low ? range.lower : range.upper);
+  finding.set_unit(value.metric->unit());
+  finding.set_source(source);
+  finding.set_message(absl::StrFormat(
+      "%s%s%s is %.6g %s, %s the usual range, which ends at %.6g %s (median %.6g)",
+      value.metric->name(), value.metric->variant().empty() ? "" : " of ", value.metric->variant(),
+      measured, value.metric->unit(), low ? "below" : "above", finding.floor(),
+      value.metric->unit(), range.median));
+  AddFinding(std::move(finding), value.of->verdict);
+}
+
+std::string Source(absl::string_view what, const RelativeLimit& limit, const OutlierRule& rule) {
+  const std::string least = rule.min_absolute > 0
+                                ? absl::StrCat(rule.min_absolute, " degrees")
+                                : absl::StrFormat("%.3g %%", 100 * rule.min_share);
+  return absl::StrFormat("%s, ± %.3g MAD, at least %s", std::string(what), limit.deviations, least);
+}
+
+void JudgePopulation(const std::vector<Value>& values) {
+  std::vector<double> numbers;
+  numbers.reserve(values.size());
+  for (const Value& value : values) numbers.push_back(value.metric->value());
+  // Peers are of one model, but only what the inventory expects leads to its file.
+  RelativeLimit limit;
+  for (const Value& value : values) {
+    if (const HardwareModel* model = ModelOf(value)) {
+      limit = model->fleet;
+      break;
+    }
+  }
+  const OutlierRule rule = RuleOf(limit, *values[0].metric);
+  const std::optional<UsualRange> range = FindUsualRange(numbers, rule);
+  if (!range.has_value()) return;
+  const char* const what = values[0].subject == nullptr         ? "nodes"
+                           : values[0].subject->kind() == "gpu" ? "GPUs"
+                                                                : "ports";
+  const std::string source =
+      Source(absl::StrCat("median of ", range->values, " ", what), limit, rule);
+  for (const Value& value : values) JudgeAgainst(value, *range, source);
+}
+
+void JudgeHistory(const Value& value, const EarlierValues& earlier) {
+  const std::vector<double> values =
+      earlier({value.of->node, value.of->spec->name, value.metric->name(), value.metric->variant(),
+               value.metric->subject()});
+  const HardwareModel* const model = ModelOf(value);
+  const RelativeLimit limit = model == nullptr ? RelativeLimit{5, 10} : model->history;
+  const OutlierRule rule = RuleOf(limit, *value.metric);
+  const std::optional<UsualRange> range = FindUsualRange(values, rule, kMinEarlier);
+  if (!range.has_value()) return;
+  JudgeAgainst(value, *range,
+               Source(absl::StrCat("own history, ", range->values, " results"), limit, rule));
+}
+
+}  // namespace
+
+void JudgeFleet(absl::Span<const JudgedResult> results, const EarlierValues& earlier) {
+  Interner texts;
+  absl::flat_hash_map<PopulationKey, std::vector<Value>> populations;
+  for (const JudgedResult& result : results) {
+    const bool told = result.result->outcome() == v1::OUTCOME_PASS ||
+                      result.result->outcome() == v1::OUTCOME_FAIL;
+    if (result.spec->scope != checks::Scope::kNode || !told) continue;
+    const uint32_t check = texts.Of(absl::StrCat("check\n", result.stage, "\n", result.spec->name));
+    absl::flat_hash_map<absl::string_view, const v1::Subject*> subjects;
+    absl::flat_hash_map<const v1::Subject*, uint32_t> peers;
+    for (const v1::Subject& subject : result.result->subjects()) {
+      subjects[subject.id()] = &subject;
+      peers[&subject] = texts.Of(PeersOf(result, &subject));
+    }
+    peers[nullptr] = texts.Of(PeersOf(result, nullptr));
+    for (const v1::Metric& metric : result.result->metrics()) {
+      const checks::MetricSpec* const spec = FindMetric(*result.spec, metric.name());
+      if (spec == nullptr || spec->better == checks::Better::kNeither || spec->unit == "1" ||
+          metric.unit() != spec->unit || !std::isfinite(metric.value())) {
+        continue;
+      }
+      const auto subject = subjects.find(metric.subject());
+      Value value{&result, &metric, subject == subjects.end() ? nullptr : subject->second,
+                  spec->better};
+      if (value.subject == nullptr && !metric.subject().empty()) continue;
+      populations[{peers[value.subject], check, texts.Of(metric.name()),
+                   texts.Of(metric.variant())}]
+          .push_back(value);
+      if (earlier != nullptr) JudgeHistory(value, earlier);
+    }
+  }
+  // In the order of the results, so that the same results make the same verdict.
+  std::vector<std::pair<const PopulationKey, std::vector<Value>>*> in_order;
+  for (auto& population : populations) in_order.push_back(&population);
+  std::sort(in_order.begin(), in_order.end(), [](const auto* a, const auto* b) {
+    const auto key = [](const PopulationKey& k) {
+      return std::make_tuple(k.check, k.peers, k.metric, k.variant);
+    };
+    return key(a->first) < key(b->first);
+  });
+  for (const auto* population : in_order) JudgePopulation(population->second);
+}
+
+}  // namespace muster::controller::validation
