@@ -28,6 +28,7 @@
 #include "agent/sys/sd_bus_unit_manager.h"
 #include "agent/transfer/downloader.h"
 #include "agent/transfer/transfers.h"
+#include "agent/validation/check_desk.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
@@ -140,8 +141,14 @@ absl::StatusOr<int> Run(const Flags& flags) {
       journal, clock, mailbox);
   auto& gatherer = *new FactsGatherer({.processes = &processes}, AllProbes(), clock);
   auto& facts = *new GathererSource(gatherer);
+  auto& checks = *new CheckDesk({.boot_id = boot_id,
+                                 .active_plan = [&engine] { return engine.active_plan_id(); },
+                                 .wake = [&mailbox] { mailbox.Wake(); },
+                                 .note = [](absl::string_view note) { LogInfo(note); }},
+                                paths.CheckDirectory(), files, processes, clock);
+  RETURN_IF_ERROR(checks.Recover());
   auto& session = *new Session({.agent_version = kVersion, .boot_id = boot_id}, paths, files,
-                               engine, journal, mailbox, reboots, facts, channel, clock);
+                               engine, journal, mailbox, reboots, checks, facts, channel, clock);
 
   LogInfo(absl::StrCat("muster-agent ", kVersion, " on ", identity.node_name, " (",
                        identity.node_uuid, "), controller ", identity.controller_address));
@@ -154,6 +161,7 @@ absl::StatusOr<int> Run(const Flags& flags) {
   notify.Stopping();
   engine.Stop();
   transfers.Stop();
+  checks.Shutdown("the agent was stopped");
   const absl::Time deadline = clock.Now() + kStopPatience;
   while (healthy && !engine.stopped() && clock.Now() < deadline) {
     clock.Sleep(absl::Milliseconds(50));

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/session/controller_stream.h"
 #include "agent/session/reboot_desk.h"
+#include "agent/validation/check_desk.h"
 #include "common/base/clock.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
@@ -29,8 +30,8 @@ constexpr size_t kMaxFactsRequests = 8;
 }  // namespace
 
 Session::Session(Options options, Paths paths, sys::FileSystem& files, Engine& engine,
-                 Journal& journal, Mailbox& mailbox, RebootDesk& reboots, FactsSource& facts,
-                 CurrentChannel& channel, Clock& clock)
+                 Journal& journal, Mailbox& mailbox, RebootDesk& reboots, CheckDesk& checks,
+                 FactsSource& facts, CurrentChannel& channel, Clock& clock)
     : options_(std::move(options)),
       paths_(std::move(paths)),
       files_(files),
@@ -38,6 +39,7 @@ Session::Session(Options options, Paths paths, sys::FileSystem& files, Engine& e
       journal_(journal),
       mailbox_(mailbox),
       reboots_(reboots),
+      checks_(checks),
       facts_(facts),
       channel_(channel),
       clock_(clock),
@@ -182,6 +184,9 @@ bool Session::Turn(ControllerStream& stream, Mailbox::Mail mail, Ending& ending)
     *message.mutable_reboot_request() = *std::move(question);
     stream.Send(std::move(message));
   }
+  for (v1::AgentMessage& message : checks_.TakeDue(stream.queued() < kQueueForProgress)) {
+    stream.Send(std::move(message));
+  }
   if (mail.progress.has_value() && stream.queued() < kQueueForProgress) {
     v1::AgentMessage message;
     *message.mutable_progress() = *std::move(mail.progress);
@@ -205,6 +210,7 @@ void Session::SendHello(ControllerStream& stream) {
   hello.set_boot_id(options_.boot_id);
   hello.set_active_plan_id(engine_.active_plan_id());
   hello.set_last_sequence(journal_.highest_plan_sequence());
+  for (std::string& id : checks_.check_ids()) hello.add_check_ids(std::move(id));
   stream.Send(std::move(message));
 }
 
@@ -218,8 +224,7 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
       }
       next_heartbeat_ = clock_.Now() + heartbeat_interval_;
       if (message.welcome().has_controller_time()) {
-        const absl::Duration ahead =
-            clock_.Now() - ToTime(message.welcome().controller_time());
+        const absl::Duration ahead = clock_.Now() - ToTime(message.welcome().controller_time());
         if (absl::AbsDuration(ahead) > kClockTolerance) {
           mailbox_.OnNote(absl::StrCat("this node's clock is ",
                                        absl::FormatDuration(absl::AbsDuration(ahead)),
@@ -228,6 +233,7 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
         }
       }
       RequestFacts("");
+      checks_.OnConnected();
       break;
     }
     case v1::ControllerMessage::kPlan:
@@ -251,6 +257,18 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
     case v1::ControllerMessage::kRebootAnswer:
       reboots_.OnAnswer(message.reboot_answer());
       break;
+    case v1::ControllerMessage::kStartCheck:
+      checks_.Start(message.start_check());
+      break;
+    case v1::ControllerMessage::kConnectPeers:
+      checks_.Connect(message.connect_peers());
+      break;
+    case v1::ControllerMessage::kStopCheck:
+      checks_.Stop(message.stop_check());
+      break;
+    case v1::ControllerMessage::kCheckReportStored:
+      checks_.Stored(message.check_report_stored());
+      break;
     case v1::ControllerMessage::MESSAGE_NOT_SET:
       mailbox_.OnNote(
           "the controller sent a message that this agent does not know; is the agent "
@@ -261,7 +279,15 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
 
 void Session::AnswerPlan(ControllerStream& stream, const v1::Plan& plan) {
   v1::AgentMessage message;
-  *message.mutable_plan_receipt() = engine_.Submit(plan);
+  const std::string checks = checks_.running();
+  if (!checks.empty() && engine_.active_plan_id() != plan.plan_id() &&
+      !journal_.FindFinished(plan.plan_id()).has_value()) {
+    message.mutable_plan_receipt()->set_plan_id(plan.plan_id());
+    message.mutable_plan_receipt()->set_reason(absl::StrCat(
+        "the node is being tested: ", checks, "; checks and plans exclude each other"));
+  } else {
+    *message.mutable_plan_receipt() = engine_.Submit(plan);
+  }
   const bool accepted = message.plan_receipt().accepted();
   if (!accepted) {
     mailbox_.OnNote(

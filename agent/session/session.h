@@ -28,6 +28,7 @@ class FileSystem;
 
 namespace muster::agent {
 
+class CheckDesk;
 class ControllerStream;
 class RebootDesk;
 
@@ -50,8 +51,8 @@ class Session {
 
   // All references must outlive the session.
   Session(Options options, Paths paths, sys::FileSystem& files, Engine& engine, Journal& journal,
-          Mailbox& mailbox, RebootDesk& reboots, FactsSource& facts, CurrentChannel& channel,
-          Clock& clock);
+          Mailbox& mailbox, RebootDesk& reboots, CheckDesk& checks, FactsSource& facts,
+          CurrentChannel& channel, Clock& clock);
   ~Session();
 
   // Returns when the mailbox was told to stop.
@@ -92,6 +93,7 @@ class Session {
   Journal& journal_;
   Mailbox& mailbox_;
   RebootDesk& reboots_;
+  CheckDesk& checks_;
   FactsSource& facts_;
   CurrentChannel& channel_;
   Clock& clock_;

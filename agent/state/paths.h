@@ -20,6 +20,7 @@ namespace muster::agent {
 // │   ├── journal                records; see journal_codec.h
 // │   └── journal.damaged-<time> a copy of a journal in which a bit had flipped
 // ├── records/<resource>/<key>    what resources remember; see resource_records.h
+// ├── checks/<check id>           checks that run, and reports that are not stored; check_files.h
 // └── blobs/<sha256>             contents that plans which are not over name, fetched once;
 //                               with .part and .part.from: on their way, see partial.h
 class Paths {
@@ -39,6 +40,7 @@ class Paths {
   std::string TurnedAway() const { return root_ + "/turned_away"; }
   std::string JournalDirectory() const { return root_ + "/journal"; }
   std::string RecordDirectory() const { return root_ + "/records"; }
+  std::string CheckDirectory() const { return root_ + "/checks"; }
   std::string BlobDirectory() const { return root_ + "/blobs"; }
 
  private:

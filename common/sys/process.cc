@@ -23,6 +23,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "common/base/status.h"
+#include "common/sys/process_control.h"
 #include "common/sys/process_output.h"
 #include "common/sys/unique_fd.h"
 
@@ -198,25 +199,31 @@ class Follower {
         child_(std::move(child)),
         out_(spec.max_output),
         output_(spec.max_output),
-        out_lines_(spec.on_line),
-        err_lines_(spec.on_line),
+        out_lines_(spec.on_line, spec.max_line),
+        err_lines_(spec.on_error_line ? spec.on_error_line : spec.on_line, spec.max_line),
         status_lines_(spec.on_status_line),
-        input_left_(spec.input) {}
+        input_left_(spec.input),
+        keep_input_(spec.control != nullptr) {}
 
   ProcessResult Follow() {
     // The only wait against the machine's own clock: a program's runtime cannot be simulated.
-    absl::Time deadline = absl::Now() + spec_.timeout;
+    const absl::Time timeout = absl::Now() + spec_.timeout;
+    absl::Time deadline = timeout;
     int wait_status = 0;
     while (!Ended(wait_status)) {
       const absl::Time now = absl::Now();
+      if (spec_.control != nullptr && TakeWishes() && !ending_) {
+        deadline = std::min(deadline, now + stop_after_);
+      }
       if (now >= deadline) {
-        ::kill(-child_.pid, result_.timed_out ? SIGKILL : SIGTERM);
-        result_.timed_out = true;
+        ::kill(-child_.pid, ending_ ? SIGKILL : SIGTERM);
+        if (!ending_) (now < timeout ? result_.stopped : result_.timed_out) = true;
+        ending_ = true;
         deadline = now + kGrace;
       }
       PollOnce(deadline - now);
     }
-    if (result_.timed_out) ::kill(-child_.pid, SIGKILL);  // what it left behind
+    if (ending_) ::kill(-child_.pid, SIGKILL);  // what it left behind
     Finish();
     if (WIFSIGNALED(wait_status))
       result_.signal = WTERMSIG(wait_status);
@@ -234,11 +241,27 @@ class Follower {
     return pid != 0;
   }
 
+  // Does what others want of the program by now; true when they have come to want its end.
+  bool TakeWishes() {
+    ProcessControl::Wishes wishes = spec_.control->Take();
+    if (!wishes.input.empty()) {
+      input_text_ = absl::StrCat(input_left_, wishes.input);
+      input_left_ = input_text_;
+    }
+    if (wishes.close_input) keep_input_ = false;
+    if (!wishes.stop_after.has_value() || stop_wished_) return false;
+    stop_wished_ = true;
+    stop_after_ = *wishes.stop_after;
+    return true;
+  }
+
   void PollOnce(absl::Duration at_most) {
     std::vector<pollfd> fds;
+    if (spec_.control != nullptr) fds.push_back({spec_.control->wake_fd(), POLLIN, 0});
     if (child_.input.valid()) {
       WriteInput();
-      if (child_.input.valid()) fds.push_back({child_.input.get(), POLLOUT, 0});
+      if (child_.input.valid() && !input_left_.empty())
+        fds.push_back({child_.input.get(), POLLOUT, 0});
     }
     if (child_.pidfd.valid()) fds.push_back({child_.pidfd.get(), POLLIN, 0});
     bool must_look = !child_.pidfd.valid();
@@ -261,10 +284,14 @@ class Follower {
       const ssize_t count = WriteWithoutSignal();
       if (count < 0 && errno == EINTR) continue;
       if (count < 0 && errno == EAGAIN) return;
-      if (count < 0) break;  // the program does not read all of its input: its own affair
+      if (count < 0) {  // the program does not read all of its input: its own affair
+        input_left_ = {};
+        keep_input_ = false;
+        break;
+      }
       input_left_.remove_prefix(static_cast<size_t>(count));
     }
-    child_.input.Reset();
+    if (!keep_input_) child_.input.Reset();
   }
 
   // A write to a pipe whose reader is gone raises SIGPIPE in this thread; it is taken away here
@@ -323,6 +350,11 @@ class Follower {
   Tail out_, output_;
   LineSplitter out_lines_, err_lines_, status_lines_;
   absl::string_view input_left_;
+  std::string input_text_;   // that input_left_ is a part of, once `control` wrote
+  bool keep_input_ = false;  // open although all is written
+  bool ending_ = false;      // has got SIGTERM
+  bool stop_wished_ = false;
+  absl::Duration stop_after_;
 };
 
 // The end of a program's output, short enough for an error message.
@@ -342,6 +374,7 @@ absl::StatusOr<ProcessResult> RealProcessRunner::Run(const ProcessSpec& spec) {
     return absl::InvalidArgumentError("a command without a program");
   Child child;
   RETURN_IF_ERROR(Spawn(spec, child));
+  if (spec.on_started) spec.on_started(child.pid);
   return Follower(spec, std::move(child)).Follow();
 }
 

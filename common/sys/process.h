@@ -22,6 +22,8 @@ inline constexpr int kStatusFd = 3;
 
 using LineCallback = std::function<void(absl::string_view line)>;
 
+class ProcessControl;
+
 struct ProcessSpec {
   // argv[0] is searched in kStandardPath unless it holds a slash. Never empty.
   std::vector<std::string> argv;
@@ -29,14 +31,22 @@ struct ProcessSpec {
   // LC_ALL=C.UTF-8.
   std::map<std::string, std::string> environment = {};
   std::string directory = "/";
-  // Written to its standard input, which is then closed.
+  // Written to its standard input, which is then closed; with `control`, when that says so.
   std::string input = {};
+  // For who talks to the program while it runs; used by one Run() only, and outlives it.
+  ProcessControl* control = nullptr;
+  // Told the id of the process, and of its group, once it runs; called in the thread of Run().
+  std::function<void(int pid)> on_started = {};
   // After this the whole process group gets SIGTERM, and SIGKILL five seconds later.
   absl::Duration timeout = absl::Minutes(10);
   // Of each captured text the last so many bytes are kept.
   size_t max_output = size_t{64} << 10;
   // Each line of output as it comes, without its newline; called in the thread of Run().
   LineCallback on_line = {};
+  // Those of standard error, which are then not on_line's.
+  LineCallback on_error_line = {};
+  // A longer line is handed out in pieces of about this size.
+  size_t max_line = 8192;
   // Each line that the program writes to its descriptor kStatusFd. Empty: the descriptor is closed.
   LineCallback on_status_line = {};
   // For a program that must outlive this process: when set, output goes to this new file and
@@ -49,6 +59,7 @@ struct ProcessResult {
   int exit_code = 0;  // meaningful when signal is 0
   int signal = 0;     // that ended the program; 0: it exited
   bool timed_out = false;
+  bool stopped = false;    // by ProcessControl
   std::string out;     // standard output
   std::string output;  // standard output and error, in the order in which they came
 

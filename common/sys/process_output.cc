@@ -1,14 +1,9 @@
 #include "common/sys/process_output.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace muster::sys {
-namespace {
-
-// A "line" without an end is handed out in pieces of this size.
-constexpr size_t kMaxLine = 8192;
-
-}  // namespace
 
 void Tail::Append(absl::string_view text) {
   text_.append(text.data(), text.size());
@@ -35,18 +30,20 @@ void LineSplitter::Append(absl::string_view text) {
   rest_.append(text.data(), text.size());
   size_t begin = 0;
   while (true) {
-    const size_t end = rest_.find_first_of("\r\n", begin);
+    const size_t end = rest_.find_first_of("\r\n", std::max(begin, searched_));
     if (end == std::string::npos) break;
     if (end > begin) on_line_(absl::string_view(rest_).substr(begin, end - begin));
     begin = end + 1;
   }
   rest_.erase(0, begin);
-  if (rest_.size() >= kMaxLine) Finish();
+  searched_ = rest_.size();
+  if (rest_.size() >= max_line_) Finish();
 }
 
 void LineSplitter::Finish() {
   if (!rest_.empty() && on_line_) on_line_(rest_);
   rest_.clear();
+  searched_ = 0;
 }
 
 }  // namespace muster::sys

@@ -28,14 +28,18 @@ class Tail {
 // thread-safe.
 class LineSplitter {
  public:
-  explicit LineSplitter(LineCallback on_line) : on_line_(std::move(on_line)) {}
+  // A "line" without an end is handed out in pieces of `max_line` bytes or some more.
+  explicit LineSplitter(LineCallback on_line, size_t max_line = 8192)
+      : on_line_(std::move(on_line)), max_line_(max_line) {}
   void Append(absl::string_view text);
   // The last line, if it had no newline.
   void Finish();
 
  private:
   const LineCallback on_line_;
+  const size_t max_line_;
   std::string rest_;
+  size_t searched_ = 0;  // of rest_, without finding an end
 };
 
 }  // namespace muster::sys

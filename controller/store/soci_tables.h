@@ -190,4 +190,48 @@ class SociEventTable final : public EventTable {
   const SociContext context_;
 };
 
+class SociValidationTable final : public ValidationTable {
+ public:
+  explicit SociValidationTable(SociContext context) : context_(context) {}
+  absl::Status Put(const ValidationRecord& validation) override;
+  absl::StatusOr<ValidationRecord> Get(absl::string_view validation_id) override;
+  absl::StatusOr<std::vector<ValidationRecord>> List(uint32_t limit,
+                                                     absl::string_view node) override;
+  absl::StatusOr<std::vector<ValidationRecord>> ListRunning() override;
+  absl::Status PutNode(const ValidationNodeRecord& node) override;
+  absl::StatusOr<std::vector<ValidationNodeRecord>> ListNodes(
+      absl::string_view validation_id) override;
+
+ private:
+  const SociContext context_;
+};
+
+class SociValidationCheckTable final : public ValidationCheckTable {
+ public:
+  explicit SociValidationCheckTable(SociContext context) : context_(context) {}
+  absl::Status Put(const ValidationCheckRecord& check) override;
+  absl::StatusOr<std::vector<ValidationCheckRecord>> List(
+      absl::string_view validation_id) override;
+  absl::Status PutResult(const CheckResultRecord& result) override;
+  absl::StatusOr<CheckResultRecord> GetResult(absl::string_view check_id) override;
+  absl::StatusOr<std::vector<CheckResultRecord>> History(const CheckHistoryQuery& query) override;
+  absl::StatusOr<uint64_t> RemoveResults(absl::Time time, uint32_t max_rows) override;
+
+ private:
+  const SociContext context_;
+};
+
+class SociNodeServiceTable final : public NodeServiceTable {
+ public:
+  explicit SociNodeServiceTable(SociContext context) : context_(context) {}
+  absl::Status PutPass(const NodePassRecord& pass) override;
+  absl::Status RemovePass(absl::string_view node_uuid) override;
+  absl::StatusOr<NodePassRecord> GetPass(absl::string_view node_uuid) override;
+  absl::Status PutService(const NodeServiceRecord& service) override;
+  absl::StatusOr<std::vector<NodeServiceRecord>> ListServices() override;
+
+ private:
+  const SociContext context_;
+};
+
 }  // namespace muster::controller

@@ -15,6 +15,9 @@ SociTransaction::SociTransaction(SociContext context)
       step_results_(context),
       secrets_(context),
       rotations_(context),
-      events_(context) {}
+      events_(context),
+      validations_(context),
+      validation_checks_(context),
+      node_service_(context) {}
 
 }  // namespace muster::controller

@@ -22,6 +22,9 @@ class SociTransaction final : public Transaction {
   SecretTable& secrets() override { return secrets_; }
   RotationTable& rotations() override { return rotations_; }
   EventTable& events() override { return events_; }
+  ValidationTable& validations() override { return validations_; }
+  ValidationCheckTable& validation_checks() override { return validation_checks_; }
+  NodeServiceTable& node_service() override { return node_service_; }
 
  private:
   SociNodeTable nodes_;
@@ -37,6 +40,9 @@ class SociTransaction final : public Transaction {
   SociSecretTable secrets_;
   SociRotationTable rotations_;
   SociEventTable events_;
+  SociValidationTable validations_;
+  SociValidationCheckTable validation_checks_;
+  SociNodeServiceTable node_service_;
 };
 
 }  // namespace muster::controller

@@ -28,6 +28,9 @@ class StepResultTable;
 class SecretTable;
 class RotationTable;
 class EventTable;
+class ValidationTable;
+class ValidationCheckTable;
+class NodeServiceTable;
 
 // The tables, inside one transaction. Valid only during the call that received it.
 class Transaction {
@@ -46,6 +49,9 @@ class Transaction {
   virtual SecretTable& secrets() = 0;
   virtual RotationTable& rotations() = 0;
   virtual EventTable& events() = 0;
+  virtual ValidationTable& validations() = 0;
+  virtual ValidationCheckTable& validation_checks() = 0;
+  virtual NodeServiceTable& node_service() = 0;
 };
 
 // Thread-safe; transactions are serialized. Never reads the clock and never makes ids: callers

@@ -2,7 +2,7 @@
 
 verb_format() {
   verb_deps lint
-  git ls-files -z -- '*.h' '*.cc' '*.proto' | xargs -0 -r clang-format -i
+  git ls-files -z -- '*.h' '*.cc' '*.cu' '*.proto' | xargs -0 -r clang-format -i
 }
 
 # clang-tidy over the sources that build/dev compiles, shellcheck over scripts.

@@ -1,7 +1,14 @@
 #include "agent/burnin/nic/runners.h"
 
+#include "agent/burnin/nic/nic_checks.h"
+
 namespace muster::burnin {
 
-absl::Span<const CheckRunner> NicRunners() { return {}; }
+absl::Span<const CheckRunner> NicRunners() {
+  static constexpr CheckRunner kRunners[] = {
+      {"nic-pair", RunNicPair},
+  };
+  return kRunners;
+}
 
 }  // namespace muster::burnin

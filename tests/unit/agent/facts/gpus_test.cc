@@ -1,5 +1,3 @@
-#include <stdlib.h>
-
 #include <filesystem>
 #include <fstream>
 
@@ -8,6 +6,7 @@
 
 #include "agent/facts/probe.h"
 #include "muster/v1/facts.pb.h"
+#include "tests/fakes/nvidia_file.h"
 #include "tests/fakes/status_matchers.h"
 
 namespace muster::agent {
@@ -34,7 +33,7 @@ std::string RootWithNvidiaDevice() {
 }
 
 TEST(Gpus, AreReadThroughNvml) {
-  setenv("MUSTER_FAKE_GPUS", "NVIDIA GeForce RTX 2080 Ti,NVIDIA GeForce RTX 2080 Ti", 1);
+  const muster::testing::NvidiaFile file(R"({"gpus":[{"preset":"rtx_2080_ti","count":2}]})");
   v1::Facts facts;
   ASSERT_OK(ProbeGpus(WithFake("/nonexistent"), facts));
   EXPECT_EQ(facts.nvidia_driver_version(), "535.261.03");
@@ -49,11 +48,10 @@ TEST(Gpus, AreReadThroughNvml) {
 }
 
 TEST(Gpus, DriverThatIsNotLoadedIsUnknownWithNvmlsReason) {
-  setenv("MUSTER_FAKE_NVML_INIT", "9", 1);
+  const muster::testing::NvidiaFile file(R"({"nvml_init":9})");
   v1::Facts facts;
   EXPECT_THAT(ProbeGpus(WithFake("/nonexistent"), facts),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("Driver Not Loaded")));
-  unsetenv("MUSTER_FAKE_NVML_INIT");
 }
 
 TEST(Gpus, NoLibraryAndNoDeviceMeansNone) {

@@ -5,13 +5,16 @@
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "agent/session/controller_stream.h"
 #include "agent/session/reboot_desk.h"
+#include "agent/validation/check_desk.h"
 #include "common/pki/authority.h"
 #include "common/pki/key.h"
 #include "common/sys/file_system.h"
+#include "common/sys/process.h"
 #include "tests/fakes/fake_controller.h"
 #include "tests/fakes/fake_machine.h"
 #include "tests/fakes/status_matchers.h"
@@ -88,8 +91,15 @@ class SessionTest : public ::testing::Test {
       return grpc::CreateCustomChannel(identity.controller_address,
                                        grpc::InsecureChannelCredentials(), arguments);
     };
+    checks_ = std::make_unique<CheckDesk>(
+        CheckDesk::Options{.worker = dir_.path() + "/worker",
+                           .boot_id = "boot",
+                           .active_plan = [this] { return engine_->active_plan_id(); },
+                           .wake = [this] { mailbox_->Wake(); }},
+        paths_.CheckDirectory(), files_, processes_, clock_);
+    ASSERT_OK(checks_->Recover());
     session_ = std::make_unique<Session>(options, paths_, files_, *engine_, *journal_, *mailbox_,
-                                         *reboots_, facts_, channel_, clock_);
+                                         *reboots_, *checks_, facts_, channel_, clock_);
     thread_ = std::thread([this] { session_->Run(); });
   }
   void Stop() {
@@ -97,6 +107,7 @@ class SessionTest : public ::testing::Test {
     mailbox_->SetStopping();
     thread_.join();
     session_.reset();
+    checks_.reset();
     engine_.reset();
     journal_.reset();
   }
@@ -139,6 +150,7 @@ class SessionTest : public ::testing::Test {
   pki::Authority ca_;
   FakeController controller_;
   FakeMachine node_;
+  sys::RealProcessRunner processes_;
   std::unique_ptr<RebootDesk> reboots_;
   CountingFacts facts_;
   CurrentChannel channel_;
@@ -147,9 +159,64 @@ class SessionTest : public ::testing::Test {
   std::unique_ptr<Journal> journal_;
   std::unique_ptr<Mailbox> mailbox_;
   std::unique_ptr<Engine> engine_;
+  std::unique_ptr<CheckDesk> checks_;
   std::unique_ptr<Session> session_;
   std::thread thread_;
 };
+
+// Of the reports of that check; 0 after none.
+int CountReports(const FakeController& controller, const std::string& check_id) {
+  int count = 0;
+  for (const v1::AgentMessage& message : controller.received) {
+    if (message.has_check_report() && message.check_report().check_id() == check_id) ++count;
+  }
+  return count;
+}
+
+TEST_F(SessionTest, RunsAChecksAndRepeatsItsReportUntilItIsStored) {
+  ASSERT_OK(files_.WriteAtomically(
+      dir_.path() + "/worker",
+      "#!/bin/sh\necho '{\"progress\":{\"phase\":\"warm\",\"listening\":{\"port\":4711}}}'\n"
+      "read peers\n"
+      "echo \"{\\\"result\\\":{\\\"outcome\\\":\\\"OUTCOME_PASS\\\"}}\"\n",
+      {.mode = 0755}));
+  Start();
+  v1::ControllerMessage message;
+  v1::StartCheck& start = *message.mutable_start_check();
+  start.set_check_id("v-1/a.0.0.0/c001");
+  start.set_check("net-pair");
+  start.set_ranks(2);
+  start.set_pair_key("secret");
+  start.mutable_time_limit()->set_seconds(60);
+  controller_.Send(message);
+  ASSERT_TRUE(controller_.Await([](auto& c) {
+    for (const v1::AgentMessage& m : c.received) {
+      if (m.check_update().progress().listening().port() == 4711) return true;
+    }
+    return false;
+  }));
+  // A plan has to wait for somebody to decide.
+  SendPlan(MakePlan(1, 1));
+  ASSERT_TRUE(controller_.Await([](auto& c) { return c.receipts.count("r-1/0") > 0; }));
+  EXPECT_TRUE(controller_.Await([](auto& c) {
+    const v1::PlanReceipt& receipt = c.receipts.at("r-1/0");
+    return !receipt.accepted() && absl::StrContains(receipt.reason(), "net-pair");
+  }));
+  v1::ControllerMessage connect;
+  connect.mutable_connect_peers()->set_check_id(start.check_id());
+  connect.mutable_connect_peers()->add_peers()->set_address("127.0.0.1");
+  controller_.Send(connect);
+  const std::string id = start.check_id();
+  ASSERT_TRUE(controller_.Await([&](auto& c) { return CountReports(c, id) == 1; }));
+  controller_.Break(grpc::Status(grpc::StatusCode::UNAVAILABLE, "cable"));
+  ASSERT_TRUE(controller_.Await([&](auto& c) { return CountReports(c, id) == 2; }));
+  EXPECT_THAT(controller_.LastHello().check_ids(), ::testing::ElementsAre(id));
+  v1::ControllerMessage stored;
+  stored.mutable_check_report_stored()->set_check_id(id);
+  controller_.Send(stored);
+  controller_.Break(grpc::Status(grpc::StatusCode::UNAVAILABLE, "cable"));
+  ASSERT_TRUE(controller_.Await([&](auto& c) { return c.hellos >= 3; }));
+}
 
 TEST_F(SessionTest, GreetsBeatsAndSendsFacts) {
   Start();

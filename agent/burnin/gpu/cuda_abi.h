@@ -1,0 +1,126 @@
+// The CUDA driver's binary interface, as far as it is used here: types and numbers of its API
+// reference. The functions are those of every driver since CUDA 9.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace muster::burnin::cuda {
+
+using Device = int;
+using Context = void*;
+using Module = void*;
+using Function = void*;
+using Stream = void*;
+using Event = void*;
+using DevicePointer = unsigned long long;
+
+enum Result : int {
+  kSuccess = 0,
+  kInvalidValue = 1,
+  kOutOfMemory = 2,
+  kNotInitialized = 3,
+  kDeviceUnavailable = 46,
+  kNoDevice = 100,
+  kInvalidDevice = 101,
+  kInvalidContext = 201,
+  kNoBinaryForGpu = 209,
+  kEccUncorrectable = 214,
+  kPeerAccessUnsupported = 217,
+  kInvalidPtx = 218,
+  kUnsupportedPtxVersion = 222,
+  kNotFound = 500,
+  kNotReady = 600,
+  kIllegalAddress = 700,
+  kPeerAccessAlreadyEnabled = 704,
+  kLaunchFailed = 719,
+  kSystemDriverMismatch = 803,
+  kUnknown = 999,
+};
+
+// CUdevice_attribute.
+enum Attribute : int {
+  kMaxThreadsPerBlock = 1,
+  kMaxSharedMemoryPerBlock = 8,
+  kWarpSize = 10,
+  kClockRateKhz = 13,
+  kMultiprocessorCount = 16,
+  kIntegrated = 18,
+  kComputeMode = 20,
+  kMemoryClockRateKhz = 36,
+  kMemoryBusWidthBits = 37,
+  kL2CacheBytes = 38,
+  kComputeCapabilityMajor = 75,
+  kComputeCapabilityMinor = 76,
+  kMaxSharedMemoryPerBlockOptin = 97,
+};
+
+inline constexpr int kFunctionMaxDynamicSharedBytes = 8;  // CUfunction_attribute
+inline constexpr unsigned kStreamNonBlocking = 1;
+inline constexpr unsigned kHostAllocPortable = 1;
+
+// CUjit_option.
+enum JitOption : int {
+  kJitInfoLog = 3,
+  kJitInfoLogBytes = 4,
+  kJitErrorLog = 5,
+  kJitErrorLogBytes = 6
+};
+
+// X(member, symbol, parameters): each function returns a Result.
+#define MUSTER_CUDA_FUNCTIONS(X)                                                             \
+  X(Init, "cuInit", (unsigned))                                                              \
+  X(DriverGetVersion, "cuDriverGetVersion", (int*))                                          \
+  X(GetErrorName, "cuGetErrorName", (int, const char**))                                     \
+  X(GetErrorString, "cuGetErrorString", (int, const char**))                                 \
+  X(DeviceGetCount, "cuDeviceGetCount", (int*))                                              \
+  X(DeviceGet, "cuDeviceGet", (Device*, int))                                                \
+  X(DeviceGetName, "cuDeviceGetName", (char*, int, Device))                                  \
+  X(DeviceGetByPCIBusId, "cuDeviceGetByPCIBusId", (Device*, const char*))                    \
+  X(DeviceGetPCIBusId, "cuDeviceGetPCIBusId", (char*, int, Device))                          \
+  X(DeviceGetAttribute, "cuDeviceGetAttribute", (int*, int, Device))                         \
+  X(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t*, Device))                                \
+  X(DeviceCanAccessPeer, "cuDeviceCanAccessPeer", (int*, Device, Device))                    \
+  X(DevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (Context*, Device))                  \
+  X(DevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease", (Device))                          \
+  X(CtxSetCurrent, "cuCtxSetCurrent", (Context))                                             \
+  X(CtxSynchronize, "cuCtxSynchronize", ())                                                  \
+  X(CtxEnablePeerAccess, "cuCtxEnablePeerAccess", (Context, unsigned))                       \
+  X(MemGetInfo, "cuMemGetInfo_v2", (size_t*, size_t*))                                       \
+  X(MemAlloc, "cuMemAlloc_v2", (DevicePointer*, size_t))                                     \
+  X(MemFree, "cuMemFree_v2", (DevicePointer))                                                \
+  X(MemHostAlloc, "cuMemHostAlloc", (void**, size_t, unsigned))                              \
+  X(MemFreeHost, "cuMemFreeHost", (void*))                                                   \
+  X(MemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (DevicePointer, const void*, size_t, Stream))   \
+  X(MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void*, DevicePointer, size_t, Stream))         \
+  X(MemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (DevicePointer, DevicePointer, size_t, Stream)) \
+  X(MemcpyPeerAsync, "cuMemcpyPeerAsync",                                                    \
+    (DevicePointer, Context, DevicePointer, Context, size_t, Stream))                        \
+  X(MemsetD8Async, "cuMemsetD8Async", (DevicePointer, unsigned char, size_t, Stream))        \
+  X(MemsetD32Async, "cuMemsetD32Async", (DevicePointer, unsigned, size_t, Stream))           \
+  X(StreamCreate, "cuStreamCreate", (Stream*, unsigned))                                     \
+  X(StreamDestroy, "cuStreamDestroy_v2", (Stream))                                           \
+  X(StreamSynchronize, "cuStreamSynchronize", (Stream))                                      \
+  X(StreamQuery, "cuStreamQuery", (Stream))                                                  \
+  X(StreamWaitEvent, "cuStreamWaitEvent", (Stream, Event, unsigned))                         \
+  X(EventCreate, "cuEventCreate", (Event*, unsigned))                                        \
+  X(EventDestroy, "cuEventDestroy_v2", (Event))                                              \
+  X(EventRecord, "cuEventRecord", (Event, Stream))                                           \
+  X(EventSynchronize, "cuEventSynchronize", (Event))                                         \
+  X(EventQuery, "cuEventQuery", (Event))                                                     \
+  X(EventElapsedTime, "cuEventElapsedTime", (float*, Event, Event))                          \
+  X(ModuleLoadDataEx, "cuModuleLoadDataEx", (Module*, const void*, unsigned, int*, void**))  \
+  X(ModuleUnload, "cuModuleUnload", (Module))                                                \
+  X(ModuleGetFunction, "cuModuleGetFunction", (Function*, Module, const char*))              \
+  X(FuncSetAttribute, "cuFuncSetAttribute", (Function, int, int))                            \
+  X(LaunchKernel, "cuLaunchKernel",                                                          \
+    (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, \
+     void**, void**))
+
+struct Functions {
+#define MUSTER_CUDA_MEMBER(member, symbol, parameters) int(*member) parameters = nullptr;
+  MUSTER_CUDA_FUNCTIONS(MUSTER_CUDA_MEMBER)
+#undef MUSTER_CUDA_MEMBER
+};
+
+}  // namespace muster::burnin::cuda

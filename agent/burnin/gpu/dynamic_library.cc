@@ -1,0 +1,18 @@
+#include "agent/burnin/gpu/dynamic_library.h"
+
+#include <dlfcn.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace muster::burnin {
+
+absl::StatusOr<DynamicLibrary> DynamicLibrary::Load(const std::string& name) {
+  void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle != nullptr) return DynamicLibrary(name, handle);
+  const char* why = dlerror();
+  return absl::NotFoundError(absl::StrCat("loading ", name, ": ", why != nullptr ? why : "failed"));
+}
+
+void* DynamicLibrary::Find(const char* symbol) const { return dlsym(handle_, symbol); }
+
+}  // namespace muster::burnin

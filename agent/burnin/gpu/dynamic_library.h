@@ -1,0 +1,30 @@
+// A shared library that may be absent, bound at run time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+
+namespace muster::burnin {
+
+// Stays loaded until the process ends: drivers have threads of their own that an unload would pull
+// the code from under.
+class DynamicLibrary {
+ public:
+  // By soname, as the loader finds it. NotFound: it is not there or cannot be loaded, with why.
+  static absl::StatusOr<DynamicLibrary> Load(const std::string& name);
+
+  // nullptr: this version of the library lacks it.
+  void* Find(const char* symbol) const;
+  const std::string& name() const { return name_; }
+
+ private:
+  DynamicLibrary(std::string name, void* handle) : name_(std::move(name)), handle_(handle) {}
+
+  std::string name_;
+  void* handle_;
+};
+
+}  // namespace muster::burnin

@@ -1,0 +1,60 @@
+// What the kernel says of a network interface, from sysfs.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "agent/burnin/result.h"
+
+namespace muster::sys {
+class FileSystem;
+}
+
+namespace muster::burnin {
+
+// The speed and width of a device's link to the PCI bus.
+struct PcieLink {
+  double speed_gts = 0;  // GT/s and lane
+  int width = 0;         // lanes
+};
+
+// nullopt and "" stand for what the kernel does not say: a device that is down has no speed, a
+// virtual one no PCI slot.
+struct LinkState {
+  std::string name;
+  std::string mac;
+  std::string driver;
+  std::string pci_address;
+  std::string operstate;  // "up", "down", "unknown"
+  std::optional<bool> carrier;
+  std::optional<int64_t> speed_mbits;
+  std::string duplex;  // "full", "half"
+  std::optional<int64_t> mtu;
+  std::optional<int64_t> carrier_changes;   // since the interface is there
+  std::map<std::string, int64_t> counters;  // statistics/, since the interface is there
+  std::optional<PcieLink> pcie;
+  // What the device and the port above it are both able to.
+  std::optional<PcieLink> pcie_possible;
+};
+
+// NotFound: there is no such interface. InvalidArgument: no name of an interface.
+absl::StatusOr<LinkState> ReadLinkState(sys::FileSystem& files, absl::string_view name);
+// The interfaces that are hardware: they have a device behind them and are Ethernet or InfiniBand.
+absl::StatusOr<std::vector<std::string>> PhysicalInterfaces(sys::FileSystem& files);
+// The interface that has an address, "" when none has it.
+std::string InterfaceOfAddress(absl::string_view address);
+// The first address of an interface, IPv4 before IPv6, none of one link only. NotFound.
+absl::StatusOr<std::string> AddressOfInterface(absl::string_view name);
+
+// "8.0 GT/s PCIe", "2.5 GT/s": the number; 0 for "Unknown".
+double ParsePcieSpeed(absl::string_view text);
+
+// Of kind "nic".
+Subject NicSubject(const LinkState& state);
+
+}  // namespace muster::burnin

@@ -1,0 +1,46 @@
+#include "agent/burnin/nic/link_watch.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace muster::burnin {
+
+LinkWatch::LinkWatch(sys::FileSystem& files, absl::string_view address) : files_(files) {
+  if (const std::string name = InterfaceOfAddress(address); !name.empty())
+    if (absl::StatusOr<LinkState> state = ReadLinkState(files, name); state.ok())
+      before_ = *std::move(state);
+}
+
+bool LinkWatch::Down(const LinkState& state) const {
+  return state.operstate == "down" || state.operstate == "lowerlayerdown" ||
+         (state.carrier.has_value() && !*state.carrier);
+}
+
+absl::Status LinkWatch::Look() {
+  if (interface().empty()) return absl::OkStatus();
+  const absl::StatusOr<LinkState> state = ReadLinkState(files_, interface());
+  // An interface that is gone is down as well.
+  const bool down = !state.ok() || Down(*state);
+  if (down && !was_down_) down_since_ = Monotonic::now();
+  was_down_ = down;
+  if (down && SecondsBetween(down_since_, Monotonic::now()) >= absl::ToDoubleSeconds(kPatience))
+    return absl::FailedPreconditionError(absl::StrCat("the link of ", interface(), " is down"));
+  return absl::OkStatus();
+}
+
+void LinkWatch::Report(CheckResult& result) {
+  if (interface().empty()) return;
+  result.subjects.push_back(NicSubject(before_));
+  const absl::StatusOr<LinkState> now = ReadLinkState(files_, interface());
+  if (!now.ok() || Down(*now)) {
+    AddFault(result, "link_down", interface(),
+             absl::StrCat("the link of ", interface(), " went down during the test"));
+    return;
+  }
+  const int64_t changes = now->carrier_changes.value_or(0) - before_.carrier_changes.value_or(0);
+  if (changes > 0)
+    AddFault(result, "link_flapped", interface(),
+             absl::StrCat("the carrier of ", interface(), " changed ", changes,
+                          " times during the test"));
+}
+
+}  // namespace muster::burnin

@@ -1,0 +1,55 @@
+#include "agent/burnin/nic/pair_session.h"
+
+#include "absl/strings/str_cat.h"
+#include "agent/burnin/nic/link_state.h"
+#include "common/base/status.h"
+
+namespace muster::burnin {
+namespace {
+
+// For a connection between two that have just met, its proof included.
+constexpr absl::Duration kConnectTime = absl::Seconds(10);
+
+}  // namespace
+
+PairSession::PairSession(CheckContext& context)
+    : context_(context), stopping_([&context] { return context.reporter.stopping(); }) {}
+
+absl::StatusOr<std::unique_ptr<PairSession>> PairSession::Meet(CheckContext& context) {
+  if (context.ranks < 2 || context.rank < 0 || context.rank >= context.ranks)
+    return absl::InvalidArgumentError(
+        absl::StrCat("rank ", context.rank, " of ", context.ranks, ": it takes two nodes or more"));
+  std::unique_ptr<PairSession> session(new PairSession(context));
+  const std::string& interface = context.parameters.Word("interface");
+  if (!interface.empty()) {
+    ASSIGN_OR_RETURN(session->source_, AddressOfInterface(interface));
+  }
+  ASSIGN_OR_RETURN(session->listener_, PeerListener::Open(session->source_, context.pair_key));
+  context.reporter.SetPhase("waiting for the partner", std::nullopt);
+  const Endpoint own{.address = session->source_, .port = session->listener_->port()};
+  ASSIGN_OR_RETURN(
+      session->endpoints_,
+      context.reporter.Meet(own, absl::Seconds(context.parameters.Number("meet-timeout"))));
+  if (session->endpoints_.size() != static_cast<size_t>(context.ranks))
+    return absl::InternalError(
+        absl::StrCat("of ", context.ranks, " endpoints ", session->endpoints_.size(), " came"));
+  return session;
+}
+
+absl::StatusOr<sys::UniqueFd> PairSession::ConnectTo(int rank, ChannelId channel) {
+  channel.rank = static_cast<uint32_t>(context_.rank);
+  return ConnectToPeer(endpoint(rank), source_, context_.pair_key, channel, After(kConnectTime));
+}
+
+absl::StatusOr<sys::UniqueFd> PairSession::AwaitFrom(const ChannelId& channel) {
+  return listener_->Await(channel, After(kConnectTime), stopping_);
+}
+
+CheckResult SessionFailure(const absl::Status& status, absl::string_view partner) {
+  if (absl::IsCancelled(status)) return Unknown("stopped before the end");
+  if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status))
+    return Unknown(absl::StrCat("partner lost: ", partner, ": ", status.message()));
+  return Unknown(std::string(status.message()));
+}
+
+}  // namespace muster::burnin

@@ -1,0 +1,54 @@
+// TCP sockets with a time limit on everything. All of them are non-blocking; callers see calls that
+// block until done or late.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "agent/burnin/check.h"
+#include "common/sys/unique_fd.h"
+
+namespace muster::burnin {
+
+// What is measured here is the time between two moments: a step of the wall clock must not count.
+using Monotonic = std::chrono::steady_clock;
+using Moment = Monotonic::time_point;
+Moment After(absl::Duration duration);
+inline double SecondsBetween(Moment from, Moment to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+// True: give up soon. Asked a few times a second.
+using Stopping = std::function<bool()>;
+
+// A socket that listens on a port of the kernel's choice. `address`: an IP address of this node, or
+// "" for all.
+absl::StatusOr<sys::UniqueFd> Listen(absl::string_view address, int backlog);
+// Of this end of a socket.
+absl::StatusOr<Endpoint> LocalEndpoint(int fd);
+// From the address `source` ("": the kernel's choice). Delays of small packets are off.
+// Unavailable: refused, unreachable. DeadlineExceeded: no answer.
+absl::StatusOr<sys::UniqueFd> Connect(const Endpoint& to, absl::string_view source,
+                                      Moment deadline);
+// As Connect() leaves a socket; for an accepted one.
+absl::Status PrepareAccepted(int fd);
+
+// Waits for `events` of poll(2). DeadlineExceeded: none came. Cancelled: `stopping`.
+absl::Status WaitFor(int fd, short events, Moment deadline, const Stopping& stopping = nullptr);
+// Unavailable: the other end is gone.
+absl::Status SendAll(int fd, absl::string_view bytes, Moment deadline,
+                     const Stopping& stopping = nullptr);
+absl::Status ReceiveAll(int fd, char* into, size_t size, Moment deadline,
+                        const Stopping& stopping = nullptr);
+
+// A socket error as a status: Unavailable where the other end or the way to it is gone.
+absl::Status SocketError(int error, absl::string_view what);
+std::string EndpointText(const Endpoint& endpoint);
+
+}  // namespace muster::burnin

@@ -1,0 +1,111 @@
+// The checks of a validation on this node.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "agent/validation/check_files.h"
+#include "muster/v1/agent_session.pb.h"
+
+namespace muster {
+class Clock;
+}
+namespace muster::sys {
+class FileSystem;
+class ProcessRunner;
+}  // namespace muster::sys
+
+namespace muster::agent {
+
+// Carries out what StartCheck asks for, each check by a muster-burnin of its own, which may crash,
+// hang or lie: every check that was asked for gets a report, and the report is kept until the
+// controller has it. Thread-safe.
+class CheckDesk {
+ public:
+  struct Options {
+    // The worker; searched for in kStandardPath.
+    std::string worker = "muster-burnin";
+    std::string boot_id;
+    size_t max_running = 8;
+    // Reports that nobody has fetched; a node with more of them takes no check.
+    size_t max_reports = 64;
+    // What a check that was told to stop may take to say its last word.
+    absl::Duration stop_patience = absl::Seconds(20);
+    // A report that was not acknowledged is sent again after this.
+    absl::Duration repeat = absl::Minutes(1);
+    // The plan that runs; checks wait for none, and are refused. Empty: none.
+    std::function<std::string()> active_plan = [] { return std::string(); };
+    // Called when TakeDue() has something new; must not block or call the desk.
+    std::function<void()> wake = [] {};
+    // For the agent's log.
+    std::function<void(absl::string_view)> note = [](absl::string_view) {};
+  };
+
+  // All references must outlive the desk.
+  CheckDesk(Options options, std::string directory, sys::FileSystem& files,
+            sys::ProcessRunner& processes, Clock& clock);
+  // Stops.
+  ~CheckDesk();
+
+  // Takes up what an earlier life of the agent left: its workers are ended, its checks are unknown.
+  // Call once, before all else.
+  absl::Status Recover();
+
+  void Start(const v1::StartCheck& check);
+  void Connect(const v1::ConnectPeers& peers);
+  void Stop(const v1::StopCheck& stop);
+  void Stored(const v1::CheckReportStored& stored);
+
+  // A connection has begun: what was sent on an earlier one may be lost.
+  void OnConnected();
+  // What is to be sent now, a report at most. `with_updates`: also what may be lost.
+  std::vector<v1::AgentMessage> TakeDue(bool with_updates);
+  // Checks that run, or whose reports have not been stored.
+  std::vector<std::string> check_ids() const;
+  // "gpu-gemm (v-7k3m9q2x/…)"; empty: none runs.
+  std::string running() const;
+
+  // Ends all checks: they are unknown with `reason`. Waits until they are reported, some seconds.
+  // No check starts afterwards.
+  void Shutdown(absl::string_view reason);
+
+ private:
+  struct Running;
+
+  void Refuse(const v1::StartCheck& check, absl::string_view why);
+  void Run(const std::shared_ptr<Running>& running, const v1::StartCheck& check);
+  void TakeLine(Running& running, absl::string_view line);
+  void Report(v1::CheckRecord record, v1::CheckResult result);
+  void JoinEnded();
+  void EndOne(Running& running, absl::string_view reason, absl::Duration patience)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool Idle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return running_.empty(); }
+
+  const Options options_;
+  CheckFiles checks_;
+  sys::FileSystem& files_;
+  sys::ProcessRunner& processes_;
+  Clock& clock_;
+
+  mutable absl::Mutex mutex_;
+  bool is_shut_down_ ABSL_GUARDED_BY(mutex_) = false;
+  std::map<std::string, std::shared_ptr<Running>> running_ ABSL_GUARDED_BY(mutex_);
+  // Ended and not acknowledged: when each is to be sent (again).
+  std::map<std::string, absl::Time> reports_ ABSL_GUARDED_BY(mutex_);
+  // Those of them that the disk did not take.
+  std::map<std::string, v1::CheckReport> unsaved_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::thread> ended_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::agent

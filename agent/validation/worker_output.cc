@@ -1,0 +1,169 @@
+#include "agent/validation/worker_output.h"
+
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include <google/protobuf/util/json_util.h>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr size_t kMaxErrorBytes = 500;
+
+// Deeper than any message of ours; the JSON parser goes down by recursion.
+constexpr int kMaxDepth = 32;
+
+bool TooDeep(absl::string_view line) {
+  int depth = 0;
+  for (const char c : line) {
+    if (c == '{' || c == '[') ++depth;
+    if (c == '}' || c == ']') --depth;
+    if (depth > kMaxDepth) return true;
+  }
+  return false;
+}
+
+// What is not a number was not measured; for the verdict it is missing.
+template <typename Values>
+void DropWhatIsNoNumber(Values& values) {
+  int kept = 0;
+  for (int i = 0; i < values.size(); ++i) {
+    if (!std::isfinite(values[i].value())) continue;
+    if (kept != i) values.SwapElements(kept, i);
+    ++kept;
+  }
+  values.DeleteSubrange(kept, values.size() - kept);
+}
+
+// Strings must be UTF-8, or the controller could not read the message that holds them.
+bool CanTravel(const v1::WorkerLine& line) {
+  v1::WorkerLine again;
+  return again.ParseFromString(line.SerializeAsString());
+}
+
+// As muster-burnin's exit status says it; 0, 1, 2.
+int ExitCodeOf(v1::Outcome outcome) {
+  switch (outcome) {
+    case v1::OUTCOME_PASS:
+      return 0;
+    case v1::OUTCOME_FAIL:
+      return 1;
+    default:
+      return 2;
+  }
+}
+
+std::string HowItEnded(const WorkerEnd& end) {
+  if (!end.start.ok()) return std::string(end.start.message());
+  if (end.timed_out) {
+    return absl::StrCat("the worker was still running after its time limit of ",
+                        absl::FormatDuration(end.time_limit), " and was killed");
+  }
+  if (!end.stop_reason.empty()) return end.stop_reason;
+  if (end.signal == 9) {
+    return "the worker was killed (signal 9): `journalctl -k` says whether memory ran out";
+  }
+  if (end.signal != 0) {
+    return absl::StrCat("the worker crashed with signal ", end.signal, " (",
+                        ::strsignal(end.signal), ")");
+  }
+  return absl::StrCat("the worker ended with exit status ", end.exit_code, " and no result");
+}
+
+}  // namespace
+
+absl::Status WorkerOutput::Refuse(absl::string_view why) {
+  if (broken_.empty()) broken_ = absl::StrCat("the worker printed ", why);
+  return absl::InvalidArgumentError(broken_);
+}
+
+absl::StatusOr<std::optional<v1::CheckProgress>> WorkerOutput::Take(absl::string_view line) {
+  if (!broken_.empty()) return absl::InvalidArgumentError(broken_);
+  if (++lines_ > kMaxLines) return Refuse(absl::StrCat("more than ", kMaxLines, " lines"));
+  if (line.size() >= kMaxLineBytes) {
+    return Refuse(absl::StrCat("a line of more than ", kMaxLineBytes, " bytes"));
+  }
+  if (absl::StripAsciiWhitespace(line).empty()) return std::nullopt;
+  if (result_.has_value()) return Refuse("something after its result");
+  v1::WorkerLine message;
+  google::protobuf::util::JsonParseOptions options;
+  // The worker may be a newer one, while its package is being upgraded.
+  options.ignore_unknown_fields = true;
+  if (TooDeep(line) ||
+      !google::protobuf::util::JsonStringToMessage(
+           google::protobuf::StringPiece(line.data(), line.size()), &message, options)
+           .ok()) {
+    return Refuse(
+        absl::StrCat("what is no line of a check: ", absl::CHexEscape(line.substr(0, 80))));
+  }
+  if (!CanTravel(message)) return Refuse("text that is not UTF-8");
+  if (message.has_progress()) {
+    v1::CheckProgress& progress = *message.mutable_progress();
+    DropWhatIsNoNumber(*progress.mutable_samples());
+    if (progress.samples_size() > kMaxSamplesOfLine) {
+      progress.mutable_samples()->DeleteSubrange(kMaxSamplesOfLine,
+                                                 progress.samples_size() - kMaxSamplesOfLine);
+    }
+    if (!std::isfinite(progress.fraction())) progress.clear_fraction();
+    return std::move(progress);
+  }
+  if (message.has_result()) {
+    v1::CheckResult& result = *message.mutable_result();
+    if (!result.check().empty() && result.check() != check_) {
+      return Refuse(absl::StrCat("a result of '", result.check(), "'"));
+    }
+    if (result.outcome() < v1::OUTCOME_PASS || result.outcome() > v1::OUTCOME_SKIPPED) {
+      return Refuse("a result without an outcome");
+    }
+    DropWhatIsNoNumber(*result.mutable_metrics());
+    DropWhatIsNoNumber(*result.mutable_samples());
+    if (!std::isfinite(result.seconds()) || result.seconds() < 0) result.clear_seconds();
+    if (result.ByteSizeLong() > kMaxResultBytes) {
+      return Refuse(absl::StrCat("a result of more than ", kMaxResultBytes, " bytes"));
+    }
+    result_ = std::move(result);
+  }
+  return std::nullopt;
+}
+
+void WorkerOutput::TakeError(absl::string_view line) {
+  line = absl::StripAsciiWhitespace(line).substr(0, kMaxErrorBytes);
+  if (!line.empty()) last_error_ = absl::CHexEscape(line);
+}
+
+v1::CheckResult WorkerOutput::Conclude(const WorkerEnd& end) const {
+  v1::CheckResult result;
+  if (result_.has_value()) result = *result_;
+  result.set_check(check_);
+  const auto unknown = [&result](absl::string_view reason) {
+    result.set_outcome(v1::OUTCOME_UNKNOWN);
+    result.set_reason(std::string(reason));
+  };
+  if (!result_.has_value() || !broken_.empty()) {
+    std::string reason = broken_.empty() ? HowItEnded(end) : broken_;
+    if (broken_.empty() && end.stop_reason.empty() && !last_error_.empty()) {
+      absl::StrAppend(&reason, ": ", last_error_);
+    }
+    // What was found broken stays so, whatever came after it.
+    if (result.outcome() != v1::OUTCOME_FAIL) unknown(reason);
+    return result;
+  }
+  const bool as_said = end.start.ok() && end.signal == 0 && !end.timed_out &&
+                       end.exit_code == ExitCodeOf(result.outcome());
+  if (as_said || result.outcome() == v1::OUTCOME_FAIL || result.outcome() == v1::OUTCOME_UNKNOWN) {
+    return result;
+  }
+  unknown(absl::StrCat("the worker's result is '",
+                       result.outcome() == v1::OUTCOME_PASS ? "pass" : "skipped", "', but ",
+                       end.signal == 0 && !end.timed_out
+                           ? absl::StrCat("it ended with exit status ", end.exit_code)
+                           : HowItEnded(end)));
+  return result;
+}
+
+}  // namespace muster::agent

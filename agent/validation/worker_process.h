@@ -1,0 +1,32 @@
+// muster-burnin as a process: how it is called, and how one that was left behind is ended.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/sys/process.h"
+#include "muster/v1/agent_session.pb.h"
+#include "muster/v1/records.pb.h"
+
+namespace muster::sys {
+class FileSystem;
+}
+
+namespace muster::agent {
+
+// How the check is carried out; `key_file` holds its pair key. InvalidArgument: a name that could
+// be taken for something else.
+absl::StatusOr<sys::ProcessSpec> WorkerProcess(absl::string_view program,
+                                               const v1::StartCheck& check,
+                                               absl::string_view key_file);
+
+// When the process started, in the kernel's ticks since boot; 0: there is none. With its id it
+// names a process for good.
+uint64_t StartTicksOf(int pid, sys::FileSystem& files);
+
+// Kills what an earlier life of the agent left running for this check, if it is still the same.
+// True: there was something.
+bool KillLeftBehind(const v1::CheckRecord& record, sys::FileSystem& files);
+
+}  // namespace muster::agent

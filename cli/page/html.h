@@ -1,0 +1,27 @@
+// Pages that stand alone: one file, no scripts, nothing fetched from anywhere.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace muster::cli {
+
+// `text` as it may stand between tags and in quoted attributes; bytes that are not UTF-8 and
+// control characters become U+FFFD.
+std::string HtmlText(absl::string_view text);
+
+// The whole page around `body`, which is HTML. Readable on paper, in light and in dark.
+std::string HtmlPage(absl::string_view title, absl::string_view body);
+
+struct HtmlCell {
+  std::string text;
+  std::string style = {};  // a class of the page: "pass", "fail", "unknown", "number"
+};
+
+// A table with a header; texts are escaped.
+std::string HtmlTable(const std::vector<std::string>& header,
+                      const std::vector<std::vector<HtmlCell>>& rows);
+
+}  // namespace muster::cli

@@ -1,0 +1,58 @@
+// Pictures of measurements as SVG that stands inside a page (cli/page/html.h has its colours).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace muster::cli {
+
+struct PlotSeries {
+  std::string name;
+  std::vector<std::pair<double, double>> points;  // x rising
+};
+
+// Values over time.
+struct LinePlot {
+  std::string title;  // with the unit of y: "temperature, °C"
+  std::string x_label;
+  std::vector<PlotSeries> series;
+  std::optional<double> limit;  // a dashed line
+  std::string limit_label = {};
+};
+// "" without points. Of long series each column of the picture shows its lowest and highest value,
+// so that a spike of one sample is seen.
+std::string DrawLinePlot(const LinePlot& plot);
+
+// A value for each pair, row by row; the diagonal stays empty.
+struct HeatMap {
+  std::string title;
+  std::string unit;
+  std::vector<std::string> names;
+  std::vector<std::optional<double>> values;  // names.size()² of them
+};
+// "" without values. Above kMaxHeatMapCells names a side, neighbours share a cell, which shows the
+// lowest value of them.
+inline constexpr size_t kMaxHeatMapCells = 128;
+std::string DrawHeatMap(const HeatMap& map);
+
+// How often which value came.
+struct Histogram {
+  std::string title;
+  std::string unit;
+  std::vector<double> values;
+  std::vector<std::pair<std::string, double>> marked;  // named, as those that failed
+  std::optional<double> floor;                         // a dashed line
+};
+// "" without values.
+std::string DrawHistogram(const Histogram& histogram);
+
+// A step of 1, 2 or 5 times a power of ten that divides `range` into at most `ticks` parts.
+// REQUIRES: range > 0, ticks > 0.
+double NiceStep(double range, int ticks);
+
+// "3,350", "0.042": four digits that count.
+std::string PlotNumber(double value);
+
+}  // namespace muster::cli

@@ -1,0 +1,174 @@
+#include "cli/validation_page.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/output.h"
+#include "cli/page/html.h"
+#include "cli/validation_plots.h"
+#include "cli/validation_words.h"
+#include "common/base/proto_time.h"
+#include "muster/v1/validation.pb.h"
+
+namespace muster::cli {
+namespace {
+
+std::string Heading(absl::string_view text) {
+  return absl::StrCat("<h2>", HtmlText(text), "</h2>\n");
+}
+
+std::string Paragraph(absl::string_view text, absl::string_view style = "") {
+  return absl::StrCat("<p class=\"", style, "\">", HtmlText(text), "</p>\n");
+}
+
+HtmlCell OutcomeCell(v1::Outcome outcome) {
+  return {std::string(OutcomeWord(outcome)), std::string(OutcomeWord(outcome))};
+}
+
+std::string Summary(const v1::Validation& validation, absl::TimeZone zone) {
+  std::map<v1::Outcome, int> counts;
+  for (const v1::NodeVerdict& node : validation.nodes()) ++counts[node.outcome()];
+  std::vector<std::string> words;
+  for (const auto& [outcome, count] : counts)
+    words.push_back(absl::StrCat(count, " ", OutcomeWord(outcome)));
+  const absl::Time created = ToTime(validation.created_at());
+  std::string when = absl::FormatTime("%Y-%m-%d %H:%M:%S %Z", created, zone);
+  if (validation.has_finished_at())
+    absl::StrAppend(&when, ", took ", HumanDuration(ToTime(validation.finished_at()) - created));
+  return absl::StrCat(
+      "<h1>",
+      HtmlText(absl::StrCat("Suite ", validation.suite(), ": ", absl::StrJoin(words, ", "))),
+      "</h1>\n",
+      Paragraph(
+          absl::StrCat("validation ", validation.validation_id(), ", by ", validation.created_by(),
+                       ", ", when, "; digest of suite and limits ", validation.suite_digest()),
+          "quiet"));
+}
+
+std::string Blames(const v1::Validation& validation) {
+  if (validation.blames().empty()) return "";
+  std::string out = Heading("What is to blame in the network");
+  for (const v1::Blame& blame : validation.blames()) {
+    absl::StrAppend(&out, Paragraph(blame.message(), "fail"));
+    if (!blame.evidence().empty())
+      absl::StrAppend(&out, "<pre>", HtmlText(absl::StrJoin(blame.evidence(), "\n")), "</pre>\n");
+  }
+  return out;
+}
+
+std::string CheckName(const v1::CheckVerdict& check) {
+  return check.partner().empty() ? check.check()
+                                 : absl::StrCat(check.check(), " with ", check.partner());
+}
+
+std::string Nodes(const v1::Validation& validation) {
+  std::vector<std::vector<HtmlCell>> rows;
+  for (const v1::NodeVerdict& node : validation.nodes()) {
+    std::vector<std::string> reasons;
+    for (const v1::CheckVerdict& check : node.checks())
+      if (!IsFine(check.outcome()))
+        reasons.push_back(absl::StrCat(CheckName(check), ": ", check.reason()));
+    rows.push_back({{node.node()},
+                    OutcomeCell(node.outcome()),
+                    {node.service()},
+                    {absl::StrJoin(reasons, "; ")}});
+  }
+  return absl::StrCat(Heading("Nodes"), HtmlTable({"node", "verdict", "service", "why"}, rows));
+}
+
+std::vector<HtmlCell> FindingRow(const v1::CheckVerdict& check, const v1::Finding& finding) {
+  const std::string unit = finding.unit() == "1" ? "" : absl::StrCat(" ", finding.unit());
+  return {{CheckName(check)},
+          OutcomeCell(finding.outcome()),
+          {absl::StrJoin({finding.subject(), finding.slot()}, " ")},
+          {MetricWords(finding.metric(), finding.variant())},
+          {finding.has_value() ? absl::StrCat(PlotNumber(finding.value()), unit) : "", "number"},
+          {finding.has_floor() ? absl::StrCat(PlotNumber(finding.floor()), unit) : "", "number"},
+          {finding.source(), "quiet"},
+          {finding.message()}};
+}
+
+// What did not pass, node by node; what passed stays out: the records have it.
+std::string Findings(const v1::Validation& validation) {
+  std::string out;
+  for (const v1::NodeVerdict& node : validation.nodes()) {
+    std::vector<std::vector<HtmlCell>> rows;
+    for (const v1::CheckVerdict& check : node.checks()) {
+      const size_t before = rows.size();
+      for (const v1::Finding& finding : check.findings())
+        if (!IsFine(finding.outcome())) rows.push_back(FindingRow(check, finding));
+      if (rows.size() == before && !IsFine(check.outcome()))
+        rows.push_back({{CheckName(check)},
+                        OutcomeCell(check.outcome()),
+                        {},
+                        {},
+                        {},
+                        {},
+                        {},
+                        {check.reason()}});
+    }
+    if (rows.empty()) continue;
+    absl::StrAppend(&out, "<h3>", HtmlText(node.node()), "</h3>\n",
+                    HtmlTable({"check", "verdict", "part", "metric", "value", "limit",
+                               "where the limit comes from", "what was seen"},
+                              rows));
+  }
+  return out.empty() ? "" : absl::StrCat(Heading("Findings"), out);
+}
+
+// The nodes whose curves are drawn: those that did not pass, then the others, as the validation
+// lists them.
+std::vector<std::string> NodesWithCurves(const v1::Validation& validation) {
+  std::vector<std::string> names;
+  for (const bool fine : {false, true})
+    for (const v1::NodeVerdict& node : validation.nodes())
+      if (IsFine(node.outcome()) == fine && names.size() < kMaxNodesWithCurves)
+        names.push_back(node.node());
+  return names;
+}
+
+std::string Curves(const v1::Validation& validation,
+                   const std::vector<v1::NodeCheckResult>& results) {
+  std::string out;
+  for (const std::string& name : NodesWithCurves(validation)) {
+    std::string plots;
+    for (const v1::NodeCheckResult& result : results)
+      if (result.node() == name) absl::StrAppend(&plots, DrawCurves(result));
+    if (!plots.empty())
+      absl::StrAppend(&out, "<h3>", HtmlText(name), "</h3>\n<div class=\"plots\">\n", plots,
+                      "</div>\n");
+  }
+  if (out.empty()) return "";
+  const size_t nodes = static_cast<size_t>(validation.nodes_size());
+  return absl::StrCat(Heading("Over time"),
+                      nodes > kMaxNodesWithCurves
+                          ? Paragraph(absl::StrCat("Curves of ", kMaxNodesWithCurves, " of ", nodes,
+                                                   " nodes, those that did not pass first."),
+                                      "quiet")
+                          : "",
+                      out);
+}
+
+std::string Section(absl::string_view heading, absl::string_view plots) {
+  if (plots.empty()) return "";
+  return absl::StrCat(Heading(heading), "<div class=\"plots\">\n", plots, "</div>\n");
+}
+
+}  // namespace
+
+std::string RenderValidationPage(const v1::Validation& validation,
+                                 const std::vector<v1::NodeCheckResult>& results,
+                                 absl::TimeZone zone) {
+  return HtmlPage(
+      absl::StrCat("Validation ", validation.validation_id(), ": ", validation.suite()),
+      absl::StrCat(Summary(validation, zone), Blames(validation), Nodes(validation),
+                   Findings(validation), Section("The fleet", DrawFleet(validation, results)),
+                   Section("The network", DrawPairs(validation, results)),
+                   Curves(validation, results)));
+}
+
+}  // namespace muster::cli

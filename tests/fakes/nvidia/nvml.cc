@@ -1,0 +1,298 @@
+// libnvidia-ml.so.1 of the fake.
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "agent/burnin/gpu/nvml_abi.h"
+#include "tests/fakes/nvidia/world.h"
+
+namespace muster::fake_nvidia {
+namespace {
+
+namespace nvml = burnin::nvml;
+
+// The fake driver, when this process has loaded it.
+Activity ActivityOf(int gpu) {
+  void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return {};
+  const auto ask = reinterpret_cast<ActivityFunction>(dlsym(library, kActivityFunction));
+  return ask != nullptr ? ask(gpu) : Activity{};
+}
+
+// One call about one GPU: hangs, losses and refusals as the file says, then `answer`.
+template <typename Answer>
+int Ask(const char* function, void* device, Answer answer) {
+  const int index = static_cast<int>(reinterpret_cast<intptr_t>(device)) - 1;
+  HangIfTold(function, index);
+  const std::shared_ptr<const World> world = CurrentWorld();
+  if (index < 0 || static_cast<size_t>(index) >= world->gpus.size()) return nvml::kInvalidArgument;
+  const Gpu& gpu = world->gpus[index];
+  const Activity activity = ActivityOf(index);
+  if (gpu.lost_after_s == 0 ||
+      (gpu.lost_after_s > 0 && activity.since_first_context_s >= gpu.lost_after_s))
+    return nvml::kGpuIsLost;
+  if (std::find(gpu.not_supported.begin(), gpu.not_supported.end(), function) !=
+      gpu.not_supported.end())
+    return nvml::kNotSupported;
+  return answer(gpu, activity);
+}
+
+int Put(char* out, unsigned size, const std::string& text) {
+  if (text.empty()) return nvml::kNotSupported;
+  return std::snprintf(out, size, "%s", text.c_str()) < static_cast<int>(size)
+             ? nvml::kSuccess
+             : nvml::kInvalidArgument;
+}
+
+const Condition& Now(const Gpu& gpu, const Activity& activity) {
+  return activity.busy ? gpu.busy : gpu.idle;
+}
+
+int AskText(const char* function, void* device, char* out, unsigned size,
+            std::string Gpu::*member) {
+  return Ask(function, device,
+             [&](const Gpu& gpu, const Activity&) { return Put(out, size, gpu.*member); });
+}
+
+template <typename T, typename Read>
+int AskValue(const char* function, void* device, T* out, Read read) {
+  return Ask(function, device, [&](const Gpu& gpu, const Activity& activity) {
+    *out = static_cast<T>(read(gpu, Now(gpu, activity)));
+    return static_cast<int>(nvml::kSuccess);
+  });
+}
+
+int System(const char* function) {
+  HangIfTold(function, -1);
+  return CurrentWorld()->nvml_init;
+}
+
+}  // namespace
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+EXPORT int nvmlInit_v2() { return System("nvmlInit_v2"); }
+EXPORT int nvmlShutdown() { return nvml::kSuccess; }
+
+EXPORT const char* nvmlErrorString(int code) {
+  switch (code) {
+    case nvml::kNotSupported:
+      return "Not Supported";
+    case nvml::kDriverNotLoaded:
+      return "Driver Not Loaded";
+    case nvml::kGpuIsLost:
+      return "GPU is lost";
+    case nvml::kLibraryMismatch:
+      return "Driver/library version mismatch";
+    default:
+      return "Unknown Error";
+  }
+}
+
+EXPORT int nvmlSystemGetDriverVersion(char* out, unsigned size) {
+  return Put(out, size, CurrentWorld()->driver_version);
+}
+
+EXPORT int nvmlDeviceGetCount_v2(unsigned* count) {
+  HangIfTold("nvmlDeviceGetCount_v2", -1);
+  *count = static_cast<unsigned>(CurrentWorld()->gpus.size());
+  return nvml::kSuccess;
+}
+
+EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
+  if (index >= CurrentWorld()->gpus.size()) return nvml::kInvalidArgument;
+  *device = reinterpret_cast<void*>(static_cast<intptr_t>(index) + 1);
+  return Ask("nvmlDeviceGetHandleByIndex_v2", *device,
+             [](const Gpu&, const Activity&) { return static_cast<int>(nvml::kSuccess); });
+}
+
+EXPORT int nvmlDeviceGetName(void* device, char* out, unsigned size) {
+  return AskText("nvmlDeviceGetName", device, out, size, &Gpu::name);
+}
+EXPORT int nvmlDeviceGetUUID(void* device, char* out, unsigned size) {
+  return AskText("nvmlDeviceGetUUID", device, out, size, &Gpu::uuid);
+}
+EXPORT int nvmlDeviceGetSerial(void* device, char* out, unsigned size) {
+  return AskText("nvmlDeviceGetSerial", device, out, size, &Gpu::serial);
+}
+EXPORT int nvmlDeviceGetVbiosVersion(void* device, char* out, unsigned size) {
+  return AskText("nvmlDeviceGetVbiosVersion", device, out, size, &Gpu::vbios);
+}
+
+EXPORT int nvmlDeviceGetPciInfo_v3(void* device, void* out) {
+  return Ask("nvmlDeviceGetPciInfo_v3", device, [&](const Gpu& gpu, const Activity&) {
+    auto* info = new (out) nvml::PciInfo{};
+    std::string address = gpu.pci_address;
+    for (char& c : address) c = static_cast<char>(std::toupper(c));
+    std::snprintf(info->bus_id, sizeof(info->bus_id), "0000%s", address.c_str());
+    std::snprintf(info->bus_id_legacy, sizeof(info->bus_id_legacy), "%s", address.c_str());
+    return static_cast<int>(nvml::kSuccess);
+  });
+}
+
+EXPORT int nvmlDeviceGetMinorNumber(void* device, unsigned* minor) {
+  *minor = static_cast<unsigned>(reinterpret_cast<intptr_t>(device)) - 1;
+  return nvml::kSuccess;
+}
+
+EXPORT int nvmlDeviceGetMemoryInfo(void* device, nvml::Memory* memory) {
+  return Ask("nvmlDeviceGetMemoryInfo", device, [&](const Gpu& gpu, const Activity&) {
+    unsigned long long used = 0;
+    for (const FakeProcess& process : gpu.processes) used += process.memory_bytes;
+    *memory = {.total = gpu.memory_bytes, .free = gpu.memory_bytes - used, .used = used};
+    return static_cast<int>(nvml::kSuccess);
+  });
+}
+
+EXPORT int nvmlDeviceGetPersistenceMode(void* device, unsigned* mode) {
+  return AskValue("nvmlDeviceGetPersistenceMode", device, mode,
+                  [](const Gpu& gpu, const Condition&) { return gpu.persistence; });
+}
+EXPORT int nvmlDeviceGetTemperature(void* device, int, unsigned* celsius) {
+  return AskValue("nvmlDeviceGetTemperature", device, celsius,
+                  [](const Gpu&, const Condition& now) { return now.temperature; });
+}
+EXPORT int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {
+  return AskValue("nvmlDeviceGetPowerUsage", device, milliwatts,
+                  [](const Gpu&, const Condition& now) { return 1000 * now.power_watts; });
+}
+EXPORT int nvmlDeviceGetEnforcedPowerLimit(void* device, unsigned* milliwatts) {
+  return AskValue("nvmlDeviceGetEnforcedPowerLimit", device, milliwatts,
+                  [](const Gpu& gpu, const Condition&) { return 1000 * gpu.power_limit_watts; });
+}
+EXPORT int nvmlDeviceGetClockInfo(void* device, int type, unsigned* mhz) {
+  return AskValue(
+      "nvmlDeviceGetClockInfo", device, mhz, [type](const Gpu& gpu, const Condition& now) {
+        return type == nvml::kClockMemory ? gpu.preset->memory_clock_mhz : now.sm_clock_mhz;
+      });
+}
+EXPORT int nvmlDeviceGetMaxClockInfo(void* device, int type, unsigned* mhz) {
+  return AskValue(
+      "nvmlDeviceGetMaxClockInfo", device, mhz, [type](const Gpu& gpu, const Condition&) {
+        return type == nvml::kClockMemory ? gpu.preset->memory_clock_mhz : gpu.preset->sm_clock_mhz;
+      });
+}
+// The name of before 535: what drivers of both ages have.
+EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* reasons) {
+  return AskValue("nvmlDeviceGetCurrentClocksThrottleReasons", device, reasons,
+                  [](const Gpu&, const Condition& now) { return now.clock_reasons; });
+}
+
+EXPORT int nvmlDeviceGetCurrPcieLinkGeneration(void* device, unsigned* value) {
+  return AskValue("nvmlDeviceGetCurrPcieLinkGeneration", device, value,
+                  [](const Gpu&, const Condition& now) { return now.pcie_generation; });
+}
+EXPORT int nvmlDeviceGetCurrPcieLinkWidth(void* device, unsigned* value) {
+  return AskValue("nvmlDeviceGetCurrPcieLinkWidth", device, value,
+                  [](const Gpu&, const Condition& now) { return now.pcie_width; });
+}
+EXPORT int nvmlDeviceGetMaxPcieLinkGeneration(void* device, unsigned* value) {
+  return AskValue("nvmlDeviceGetMaxPcieLinkGeneration", device, value,
+                  [](const Gpu& gpu, const Condition&) { return gpu.max_pcie_generation; });
+}
+EXPORT int nvmlDeviceGetMaxPcieLinkWidth(void* device, unsigned* value) {
+  return AskValue("nvmlDeviceGetMaxPcieLinkWidth", device, value,
+                  [](const Gpu& gpu, const Condition&) { return gpu.max_pcie_width; });
+}
+EXPORT int nvmlDeviceGetGpuMaxPcieLinkGeneration(void* device, unsigned* value) {
+  return AskValue("nvmlDeviceGetGpuMaxPcieLinkGeneration", device, value,
+                  [](const Gpu& gpu, const Condition&) { return gpu.card_max_pcie_generation; });
+}
+EXPORT int nvmlDeviceGetPcieReplayCounter(void* device, unsigned* value) {
+  return AskValue("nvmlDeviceGetPcieReplayCounter", device, value,
+                  [](const Gpu& gpu, const Condition&) { return gpu.pcie_replays; });
+}
+
+EXPORT int nvmlDeviceGetEccMode(void* device, unsigned* current, unsigned* pending) {
+  return Ask("nvmlDeviceGetEccMode", device, [&](const Gpu& gpu, const Activity&) -> int {
+    if (!gpu.preset->data_centre) return nvml::kNotSupported;
+    *current = *pending = gpu.ecc ? 1 : 0;
+    return nvml::kSuccess;
+  });
+}
+EXPORT int nvmlDeviceGetTotalEccErrors(void* device, int type, int, unsigned long long* count) {
+  return Ask("nvmlDeviceGetTotalEccErrors", device, [&](const Gpu& gpu, const Activity&) -> int {
+    if (!gpu.ecc) return nvml::kNotSupported;
+    *count = type == nvml::kCorrected ? gpu.ecc_corrected : gpu.ecc_uncorrected;
+    return nvml::kSuccess;
+  });
+}
+EXPORT int nvmlDeviceGetRemappedRows(void* device, unsigned* corrected, unsigned* uncorrected,
+                                     unsigned* pending, unsigned* failed) {
+  return Ask("nvmlDeviceGetRemappedRows", device, [&](const Gpu& gpu, const Activity&) -> int {
+    if (!gpu.preset->remaps_rows) return nvml::kNotSupported;
+    *corrected = gpu.remapped_corrected;
+    *uncorrected = gpu.remapped_uncorrected;
+    *pending = gpu.remap_pending;
+    *failed = gpu.remap_failed;
+    return nvml::kSuccess;
+  });
+}
+EXPORT int nvmlDeviceGetRetiredPages(void* device, int cause, unsigned* count,
+                                     unsigned long long* addresses) {
+  return Ask("nvmlDeviceGetRetiredPages", device, [&](const Gpu& gpu, const Activity&) -> int {
+    if (!gpu.ecc || gpu.preset->remaps_rows) return nvml::kNotSupported;
+    const unsigned pages =
+        cause == nvml::kMultipleSingleBit ? gpu.retired_single : gpu.retired_double;
+    const bool fits = *count >= pages;
+    for (unsigned i = 0; fits && i < pages; ++i) addresses[i] = i << 16;
+    *count = pages;
+    return fits ? nvml::kSuccess : 7;  // NVML_ERROR_INSUFFICIENT_SIZE
+  });
+}
+EXPORT int nvmlDeviceGetRetiredPagesPendingStatus(void* device, unsigned* pending) {
+  return Ask("nvmlDeviceGetRetiredPagesPendingStatus", device,
+             [&](const Gpu& gpu, const Activity&) -> int {
+               if (!gpu.ecc || gpu.preset->remaps_rows) return nvml::kNotSupported;
+               *pending = gpu.remap_pending;
+               return nvml::kSuccess;
+             });
+}
+
+EXPORT int nvmlDeviceGetNvLinkState(void* device, unsigned link, unsigned* up) {
+  return Ask("nvmlDeviceGetNvLinkState", device, [&](const Gpu& gpu, const Activity&) -> int {
+    if (gpu.nvlinks == 0) return nvml::kNotSupported;
+    if (link >= gpu.nvlinks) return nvml::kInvalidArgument;
+    *up = link < gpu.nvlinks_up;
+    return nvml::kSuccess;
+  });
+}
+EXPORT int nvmlDeviceGetNvLinkErrorCounter(void* device, unsigned link, int counter,
+                                           unsigned long long* count) {
+  return Ask("nvmlDeviceGetNvLinkErrorCounter", device,
+             [&](const Gpu& gpu, const Activity&) -> int {
+               if (gpu.nvlinks == 0) return nvml::kNotSupported;
+               if (link >= gpu.nvlinks) return nvml::kInvalidArgument;
+               *count = link == 0 && counter == nvml::kLinkRecovery ? gpu.nvlink_errors : 0;
+               return nvml::kSuccess;
+             });
+}
+EXPORT int nvmlDeviceGetGpuFabricInfoV(void* device, nvml::FabricInfo* info) {
+  return Ask("nvmlDeviceGetGpuFabricInfoV", device, [&](const Gpu& gpu, const Activity&) -> int {
+    if (gpu.preset->major < 9) return nvml::kNotSupported;
+    if (info->version != nvml::kFabricInfoVersion) return nvml::kArgumentVersionMismatch;
+    info->state = static_cast<unsigned char>(gpu.fabric_state);
+    return nvml::kSuccess;
+  });
+}
+
+EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count,
+                                                   nvml::ProcessInfo* processes) {
+  return Ask("nvmlDeviceGetComputeRunningProcesses_v3", device,
+             [&](const Gpu& gpu, const Activity& activity) -> int {
+               std::vector<FakeProcess> all = gpu.processes;
+               if (activity.has_context)
+                 all.push_back({.pid = static_cast<unsigned>(getpid()), .memory_bytes = 0});
+               const bool fits = *count >= all.size();
+               for (size_t i = 0; fits && i < all.size(); ++i)
+                 processes[i] = {.pid = all[i].pid, .used_gpu_memory = all[i].memory_bytes};
+               *count = static_cast<unsigned>(all.size());
+               return fits ? nvml::kSuccess : 7;  // NVML_ERROR_INSUFFICIENT_SIZE
+             });
+}
+
+}  // namespace muster::fake_nvidia

@@ -1,0 +1,93 @@
+// What GPUs the fake has and how they fare, from a JSON file that may change at any time.
+//
+// The file is named by MUSTER_FAKE_NVIDIA, else /etc/muster-fake-nvidia.json; without it there is
+// no driver. README.md beside this has every field.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/fakes/nvidia/preset.h"
+
+namespace muster::fake_nvidia {
+
+// What a GPU shows while it works, or while it does not.
+struct Condition {
+  unsigned temperature = 0;
+  double power_watts = 0;
+  unsigned sm_clock_mhz = 0;
+  unsigned long long clock_reasons = 0;
+  unsigned pcie_generation = 0, pcie_width = 16;
+};
+
+struct FakeProcess {
+  unsigned pid = 0;
+  unsigned long long memory_bytes = 0;
+};
+
+// Bits that turn over by themselves.
+struct Flips {
+  double memory_after_s = -1;  // since the first context; negative: never
+  double memory_every_s = 0;   // 0: once
+  unsigned kernel_every = 0;   // launches; 0: never
+  int allocation = 0;          // from 1 by age, from -1 by youth; 0: any
+  unsigned bits = 1;
+};
+
+struct Gpu {
+  const Preset* preset = nullptr;
+  std::string name, uuid, serial, vbios, pci_address;
+  uint64_t memory_bytes = 0;
+  uint64_t backing_bytes = 0;  // what can be allocated, as the machine's own memory backs it
+  unsigned power_limit_watts = 0;
+  Condition idle, busy;
+  unsigned max_pcie_generation = 0, max_pcie_width = 16, card_max_pcie_generation = 0;
+  unsigned pcie_replays = 0;
+  bool persistence = true;
+  bool ecc = false;  // supported and on
+  uint64_t ecc_corrected = 0, ecc_uncorrected = 0;
+  unsigned remapped_corrected = 0, remapped_uncorrected = 0;
+  bool remap_pending = false, remap_failed = false;
+  unsigned retired_single = 0, retired_double = 0;
+  unsigned nvlinks = 0, nvlinks_up = 0;
+  uint64_t nvlink_errors = 0;
+  unsigned fabric_state = 0;
+  std::vector<FakeProcess> processes;
+  std::vector<std::string> not_supported;  // functions that answer so
+  std::vector<std::string> hang;           // functions that do not return while they stand here
+  double lost_after_s = -1;                // 0: at once; negative: never
+  int launch_error = 0;
+  bool peer_access = false;
+  double slowdown = 1;           // of kernels
+  double copy_gbytes_per_s = 0;  // between host and device; 0: as fast as it goes
+  Flips flips;
+};
+
+struct World {
+  std::string driver_version;
+  int cuda_version = 12020;
+  int nvml_init = 0, cuda_init = 0;  // what the two initialisations answer
+  std::vector<std::string> hang;     // as Gpu::hang, for all
+  std::vector<Gpu> gpus;
+};
+
+// As the file is now. While it cannot be read as JSON, as it was before. Thread-safe.
+std::shared_ptr<const World> CurrentWorld();
+
+// Does not return while `function` hangs, for all GPUs or for this one (negative: for none).
+void HangIfTold(const char* function, int gpu);
+
+// What this process does with a GPU: the fake driver knows, the fake NVML asks it.
+struct Activity {
+  bool has_context = false;
+  double since_first_context_s = -1;  // of any GPU; negative: there was none
+  bool busy = false;
+};
+// Exported by the fake libcuda.so.1 under this name.
+inline constexpr char kActivityFunction[] = "muster_fake_nvidia_activity";
+using ActivityFunction = Activity (*)(int gpu);
+
+}  // namespace muster::fake_nvidia

@@ -1,0 +1,134 @@
+#include <cstring>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/burnin/gpu/cuda_context.h"
+#include "agent/burnin/gpu/cuda_driver.h"
+#include "tests/fakes/nvidia_file.h"
+#include "tests/fakes/status_matchers.h"
+
+namespace muster::burnin {
+namespace {
+
+using ::muster::testing::NvidiaFile;
+using ::muster::testing::StatusIs;
+using ::testing::_;
+using ::testing::HasSubstr;
+
+constexpr char kPtx[] = ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry nothing()";
+
+struct Gpu {
+  std::unique_ptr<CudaDriver> driver;
+  std::unique_ptr<CudaContext> context;
+};
+
+Gpu Open() {
+  Gpu gpu;
+  gpu.driver = CudaDriver::Load(FAKE_CUDA).value();
+  gpu.context =
+      CudaContext::Create(*gpu.driver, gpu.driver->DeviceByPciAddress("0000:3b:00.0").value())
+          .value();
+  return gpu;
+}
+
+// Writes a block of ones, reads it back and counts the bits that differ.
+int FlippedBits(const CudaContext& context, const DeviceMemory& memory, size_t bytes) {
+  std::vector<unsigned char> read(bytes);
+  EXPECT_OK(context.CopyToHost(read.data(), memory.get(), bytes, nullptr));
+  int flipped = 0;
+  for (const unsigned char byte : read) flipped += __builtin_popcount(byte ^ 0xffu);
+  return flipped;
+}
+
+TEST(Cuda, TellsDevicesAndTheirAttributes) {
+  const NvidiaFile file(R"({"cuda_version":12040,"gpus":[{"preset":"rtx_2080_ti"}]})");
+  const auto driver = CudaDriver::Load(FAKE_CUDA);
+  ASSERT_OK(driver.status());
+  EXPECT_EQ((*driver)->version(), 12040);
+  EXPECT_EQ((*driver)->DeviceCount().value(), 1);
+  EXPECT_EQ((*driver)->ComputeCapability(0).value(), 75);
+  EXPECT_EQ((*driver)->Attribute(0, cuda::kMultiprocessorCount).value(), 68);
+  EXPECT_THAT((*driver)->DeviceByPciAddress("0000:99:00.0"),
+              StatusIs(absl::StatusCode::kNotFound, _));
+}
+
+TEST(Cuda, NoDeviceIsNotFound) {
+  const NvidiaFile file(R"({"cuda_init":100})");
+  EXPECT_THAT(CudaDriver::Load(FAKE_CUDA).status(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("CUDA_ERROR_NO_DEVICE")));
+}
+
+TEST(Cuda, CopiesThereAndBack) {
+  const NvidiaFile file(R"({"gpus":[{}]})");
+  const Gpu gpu = Open();
+  auto memory = gpu.context->Allocate(4096);
+  ASSERT_OK(memory.status());
+  auto host = gpu.context->AllocateHost(4096);
+  ASSERT_OK(host.status());
+  std::memset(host->get(), 0xff, 4096);
+  ASSERT_OK(gpu.context->CopyToDevice(memory->get(), host->get(), 4096, nullptr));
+  EXPECT_EQ(FlippedBits(*gpu.context, *memory, 4096), 0);
+  EXPECT_THAT(gpu.context->CopyToHost(host->get(), memory->get() + 1, 4096, nullptr),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("ILLEGAL_ADDRESS")));
+}
+
+TEST(Cuda, MemoryIsGivenBackAndBounded) {
+  const NvidiaFile file(R"({"gpus":[{"backing_bytes":65536}]})");
+  const Gpu gpu = Open();
+  {
+    const auto all = gpu.context->Allocate(65536);
+    ASSERT_OK(all.status());
+    EXPECT_EQ(gpu.context->Memory()->free, 0u);
+    EXPECT_THAT(gpu.context->Allocate(1).status(),
+                StatusIs(absl::StatusCode::kResourceExhausted, _));
+  }
+  EXPECT_EQ(gpu.context->Memory()->free, 65536u);
+}
+
+TEST(Cuda, EventsTellHowLongACopyTook) {
+  const NvidiaFile file(R"({"gpus":[{"copy_gbytes_per_s":0.1}]})");
+  const Gpu gpu = Open();
+  const auto memory = gpu.context->Allocate(1 << 20);
+  std::vector<char> host(1 << 20);
+  const auto from = gpu.context->CreateEvent(), to = gpu.context->CreateEvent();
+  ASSERT_OK(gpu.context->Record(*from, nullptr));
+  ASSERT_OK(gpu.context->CopyToDevice(memory->get(), host.data(), host.size(), nullptr));
+  ASSERT_OK(gpu.context->Record(*to, nullptr));
+  EXPECT_GE(gpu.context->Elapsed(*from, *to).value(), absl::Milliseconds(10));
+}
+
+TEST(Cuda, BitsTurnOverInMemoryAsTheFileSays) {
+  const NvidiaFile file(R"({"gpus":[{"flips":{"memory_after_s":0,"bits":3}}]})");
+  const Gpu gpu = Open();
+  const auto memory = gpu.context->Allocate(4096);
+  ASSERT_OK(gpu.context->Fill(memory->get(), 0xff, 4096, nullptr));
+  EXPECT_EQ(FlippedBits(*gpu.context, *memory, 4096), 3);
+}
+
+TEST(Cuda, ModuleForANewerGpuOrDriverIsUnimplemented) {
+  const NvidiaFile file(R"({"gpus":[{"preset":"rtx_2080_ti"}]})");
+  EXPECT_THAT(Open().context->LoadModule(kPtx).status(),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("NO_BINARY_FOR_GPU")));
+  const NvidiaFile old(R"({"cuda_version":10020,"gpus":[{"preset":"a100"}]})");
+  EXPECT_THAT(Open().context->LoadModule(kPtx).status(),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("UNSUPPORTED_PTX_VERSION")));
+  const NvidiaFile good(R"({"gpus":[{"preset":"a100"}]})");
+  EXPECT_OK(Open().context->LoadModule(kPtx).status());
+  EXPECT_THAT(Open().context->LoadModule("no ptx").status(),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("INVALID_PTX")));
+}
+
+TEST(Cuda, PeersReachEachOtherWhereTheyCan) {
+  const NvidiaFile file(R"({"gpus":[{"preset":"v100","count":2}]})");
+  const Gpu gpu = Open();
+  const auto peer = CudaContext::Create(*gpu.driver, 1);
+  ASSERT_OK(peer.status());
+  EXPECT_TRUE(gpu.driver->CanAccessPeer(0, 1).value());
+  EXPECT_OK(gpu.context->EnablePeerAccess(**peer));
+  EXPECT_OK(gpu.context->EnablePeerAccess(**peer));
+}
+
+}  // namespace
+}  // namespace muster::burnin

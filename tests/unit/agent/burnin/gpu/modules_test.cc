@@ -1,0 +1,81 @@
+#include "agent/burnin/gpu/kernels/modules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tests/fakes/nvidia/host_kernel.h"
+
+namespace muster::burnin {
+namespace {
+
+using kernels::Element;
+
+TEST(PtxModulesTest, AreWhatTheTableSays) {
+  for (const PtxModule& module : PtxModules()) {
+    SCOPED_TRACE(module.name);
+    const absl::string_view text = module.text;
+    EXPECT_TRUE(absl::StrContains(text, absl::StrCat("\n.version ", module.ptx_version / 10, ".",
+                                                     module.ptx_version % 10, "\n")));
+    EXPECT_TRUE(absl::StrContains(text, absl::StrCat("\n.target sm_", module.capability, "\n")));
+    EXPECT_GE(module.min_driver(), 9000);
+    // Nothing that a linker would have to find, nor registers spilled to memory.
+    EXPECT_FALSE(absl::StrContains(text, ".extern"));
+    EXPECT_FALSE(absl::StrContains(text, ".local"));
+  }
+}
+
+TEST(PtxModulesTest, HoldTheKernelsThatTheHostHas) {
+  for (const GemmKernel& kernel : GemmKernels()) {
+    SCOPED_TRACE(kernel.name);
+    EXPECT_TRUE(absl::StrContains(FindPtxModule(kernel.module).text,
+                                  absl::StrCat(".entry ", kernel.name, "(")));
+    EXPECT_NE(fake_nvidia::FindHostKernel(std::string(kernel.name).c_str()), nullptr);
+    EXPECT_EQ(kGemmGranule % kernel.tile, 0);
+  }
+}
+
+struct Choice {
+  Element type;
+  int capability;
+  int driver;
+  const char* kernel;  // or a part of the error
+};
+
+TEST(ChooseGemmKernelTest, TakesTheBestThatGpuAndDriverKnow) {
+  const Choice choices[] = {
+      {Element::kF16, 60, 12040, "fp16 needs compute capability 7.0; this GPU has 6.0"},
+      {Element::kF16, 70, 12040, "gemm_f16_sm70"},
+      {Element::kF16, 75, 12040, "gemm_f16_sm75"},
+      {Element::kF16, 86, 12040, "gemm_f16_sm80"},
+      {Element::kF16, 90, 12040, "gemm_f16_sm80"},
+      {Element::kF16, 90, 10020, "gemm_f16_sm75"},
+      {Element::kF16, 75, 10000, "fp16 needs a driver for CUDA 10.1; this one supports 10.0"},
+      {Element::kS8, 60, 12040, "int8 needs compute capability 6.1"},
+      {Element::kS8, 61, 9000, "gemm_s8_dp4a"},
+      {Element::kS8, 70, 12040, "gemm_s8_dp4a"},
+      {Element::kS8, 75, 12040, "gemm_s8_sm75"},
+      {Element::kE4m3, 89, 12040, "gemm_e4m3_sm89"},
+      {Element::kE4m3, 89, 12030, "fp8 needs a driver for CUDA 12.4; this one supports 12.3"},
+      {Element::kE4m3, 80, 12040, "fp8 needs compute capability 8.9"},
+      {Element::kF64, 60, 9000, "gemm_f64"},
+  };
+  for (const Choice& choice : choices) {
+    SCOPED_TRACE(absl::StrCat(choice.capability, " ", choice.driver, " ", choice.kernel));
+    const auto kernel = ChooseGemmKernel(choice.type, choice.capability, choice.driver);
+    if (kernel.ok())
+      EXPECT_EQ((*kernel)->name, choice.kernel);
+    else
+      EXPECT_THAT(std::string(kernel.status().message()), ::testing::HasSubstr(choice.kernel));
+  }
+}
+
+TEST(ElementNameTest, GoesThereAndBack) {
+  for (const GemmKernel& kernel : GemmKernels())
+    EXPECT_EQ(ElementByName(ElementName(kernel.type)).value(), kernel.type);
+  EXPECT_FALSE(ElementByName("fp12").ok());
+}
+
+}  // namespace
+}  // namespace muster::burnin

@@ -1,0 +1,324 @@
+// The desk with workers that are real processes: small scripts that behave, or do not.
+#include "agent/validation/check_desk.h"
+
+#include <signal.h>
+
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "agent/validation/worker_process.h"
+#include "common/base/clock.h"
+#include "common/base/proto_time.h"
+#include "common/sys/file_system.h"
+#include "common/sys/process.h"
+#include "tests/fakes/status_matchers.h"
+#include "tests/fakes/temp_dir.h"
+
+namespace muster::agent {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr char kId[] = "v-1/0.0.0.0/c001";
+constexpr char kPassLine[] = R"(echo '{"result":{"outcome":"OUTCOME_PASS","seconds":3}}')";
+
+class CheckDeskTest : public ::testing::Test {
+ protected:
+  void SetUp() override { Open(); }
+
+  void Open() {
+    desk_.reset();
+    desk_ = std::make_unique<CheckDesk>(CheckDesk::Options{.worker = worker(),
+                                                           .boot_id = boot_id_,
+                                                           .max_running = 2,
+                                                           .stop_patience = absl::Milliseconds(200),
+                                                           .active_plan = [this] { return plan_; }},
+                                        checks(), files_, processes_, clock_);
+    ASSERT_OK(desk_->Recover());
+  }
+  std::string worker() const { return dir_.path() + "/worker"; }
+  std::string checks() const { return dir_.path() + "/checks"; }
+
+  void Script(const std::string& body) {
+    ASSERT_OK(
+        files_.WriteAtomically(worker(), absl::StrCat("#!/bin/sh\n", body, "\n"), {.mode = 0755}));
+  }
+  v1::StartCheck Check(const std::string& id = kId) {
+    v1::StartCheck check;
+    check.set_check_id(id);
+    check.set_check("gpu-gemm");
+    *check.mutable_time_limit() = ToProtoDuration(absl::Seconds(60));
+    return check;
+  }
+  // The next report; waits for it.
+  v1::CheckReport AwaitReport() {
+    const absl::Time patience = absl::Now() + absl::Seconds(20);
+    while (absl::Now() < patience) {
+      for (v1::AgentMessage& message : desk_->TakeDue(/*with_updates=*/true)) {
+        if (message.has_check_report()) return message.check_report();
+        updates_.push_back(message.check_update());
+      }
+      absl::SleepFor(absl::Milliseconds(5));
+    }
+    ADD_FAILURE() << "no report";
+    return {};
+  }
+  v1::CheckUpdate AwaitUpdate() {
+    const absl::Time patience = absl::Now() + absl::Seconds(20);
+    while (absl::Now() < patience) {
+      for (v1::AgentMessage& message : desk_->TakeDue(/*with_updates=*/true)) {
+        if (message.has_check_update()) return message.check_update();
+      }
+      absl::SleepFor(absl::Milliseconds(5));
+    }
+    ADD_FAILURE() << "no update";
+    return {};
+  }
+  int AwaitPid(const std::string& path) {
+    const absl::Time patience = absl::Now() + absl::Seconds(20);
+    int pid = 0;
+    while (absl::Now() < patience) {
+      const auto content = files_.Read(path);
+      if (content.ok() && absl::SimpleAtoi(*content, &pid)) return pid;
+      absl::SleepFor(absl::Milliseconds(5));
+    }
+    ADD_FAILURE() << "no " << path;
+    return 0;
+  }
+
+  testing::TempDir dir_;
+  RealClock clock_;
+  sys::RealFileSystem files_;
+  sys::RealProcessRunner processes_;
+  std::string boot_id_ = "boot1";
+  std::string plan_;
+  std::vector<v1::CheckUpdate> updates_;
+  std::unique_ptr<CheckDesk> desk_;
+};
+
+TEST_F(CheckDeskTest, RunsACheckAndKeepsItsReportUntilItIsStored) {
+  Script(absl::StrCat("echo \"$@\" > ", dir_.path(), "/argv\n", kPassLine));
+  v1::StartCheck check = Check();
+  (*check.mutable_parameters())["duration"] = "5s";
+  check.set_force(true);
+  desk_->Start(check);
+  const v1::CheckReport report = AwaitReport();
+  EXPECT_EQ(report.check_id(), kId);
+  EXPECT_EQ(report.result().outcome(), v1::OUTCOME_PASS);
+  EXPECT_EQ(report.result().check(), "gpu-gemm");
+  EXPECT_EQ(report.result().seconds(), 3);
+  EXPECT_TRUE(report.result().has_started_at());
+  EXPECT_EQ(files_.Read(dir_.path() + "/argv").value(),
+            "gpu-gemm --json --set=duration=5s --force\n");
+  EXPECT_THAT(desk_->running(), IsEmpty());
+  EXPECT_THAT(desk_->check_ids(), ElementsAre(kId));
+  EXPECT_THAT(desk_->TakeDue(true), IsEmpty());
+
+  // A new connection, a new agent: it is there until it is stored.
+  desk_->OnConnected();
+  EXPECT_EQ(AwaitReport().check_id(), kId);
+  Open();
+  EXPECT_EQ(AwaitReport().result().outcome(), v1::OUTCOME_PASS);
+  // Asked for again, it is not run again.
+  Script("exit 1");
+  desk_->Start(check);
+  EXPECT_EQ(AwaitReport().result().outcome(), v1::OUTCOME_PASS);
+
+  v1::CheckReportStored stored;
+  stored.set_check_id(kId);
+  desk_->Stored(stored);
+  EXPECT_THAT(desk_->check_ids(), IsEmpty());
+  EXPECT_THAT(files_.List(checks()).value(), IsEmpty());
+  Open();
+  EXPECT_THAT(desk_->check_ids(), IsEmpty());
+}
+
+TEST_F(CheckDeskTest, BringsPartnersTogether) {
+  Script(R"(echo '{"progress":{"listening":{"port":4711}}}'
+            key=$(for a in "$@"; do case $a in --key-file=*) cat "${a#--key-file=}";; esac; done)
+            read -r peers
+            echo "{\"progress\":{\"phase\":\"$key $(echo "$peers" | tr -d '"')\"}}"
+            read -r nothing
+            echo '{"result":{"outcome":"OUTCOME_UNKNOWN","reason":"told to stop"}}'; exit 2)");
+  v1::StartCheck check = Check();
+  check.set_rank(1);
+  check.set_ranks(2);
+  check.set_pair_key("\x01\xff");
+  desk_->Start(check);
+  EXPECT_EQ(AwaitUpdate().progress().listening().port(), 4711u);
+  desk_->OnConnected();  // it may have been lost
+  EXPECT_EQ(AwaitUpdate().progress().listening().port(), 4711u);
+  v1::ConnectPeers peers;
+  peers.set_check_id(kId);
+  for (const uint32_t port : {4700, 4711}) {
+    v1::Endpoint& peer = *peers.add_peers();
+    peer.set_address("10.0.0.1");
+    peer.set_port(port);
+  }
+  desk_->Connect(peers);
+  EXPECT_EQ(AwaitUpdate().progress().phase(),
+            "01ff {peers:[{address:10.0.0.1,port:4700},{address:10.0.0.1,port:4711}]}");
+  v1::StopCheck stop;
+  stop.set_check_id(kId);
+  stop.set_reason("stopped by alice");
+  desk_->Stop(stop);
+  EXPECT_EQ(AwaitReport().result().reason(), "told to stop");
+  // The key lives as long as the check runs.
+  EXPECT_THAT(files_.List(checks()).value(), ElementsAre("v-1+0.0.0.0+c001"));
+}
+
+TEST_F(CheckDeskTest, EndsAWorkerThatHangsWithAllItsChildren) {
+  Script(
+      absl::StrCat("trap '' TERM; echo $$ > ", dir_.path(), "/pid; sleep 600 & wait; sleep 600"));
+  v1::StartCheck check = Check();
+  *check.mutable_time_limit() = ToProtoDuration(absl::Milliseconds(300));
+  desk_->Start(check);
+  const int pid = AwaitPid(dir_.path() + "/pid");
+  const v1::CheckReport report = AwaitReport();
+  EXPECT_EQ(report.result().outcome(), v1::OUTCOME_UNKNOWN);
+  EXPECT_THAT(report.result().reason(), HasSubstr("time limit of 300ms"));
+  EXPECT_LT(::kill(pid, 0), 0);
+}
+
+TEST_F(CheckDeskTest, StopKillsAWorkerThatDoesNotListen) {
+  Script("echo '{\"progress\":{}}'; sleep 600");
+  desk_->Start(Check());
+  AwaitUpdate();
+  v1::StopCheck stop;
+  stop.set_check_id(kId);
+  stop.set_reason("rack r1 draws more than predicted");
+  desk_->Stop(stop);
+  const v1::CheckReport report = AwaitReport();
+  EXPECT_EQ(report.result().outcome(), v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(report.result().reason(), "rack r1 draws more than predicted");
+}
+
+TEST_F(CheckDeskTest, AWorkerThatPrintsGarbageForEverIsEnded) {
+  Script("exec yes garbage");
+  desk_->Start(Check());
+  const v1::CheckReport report = AwaitReport();
+  EXPECT_EQ(report.result().outcome(), v1::OUTCOME_UNKNOWN);
+  EXPECT_THAT(report.result().reason(), HasSubstr("no line of a check: garbage"));
+}
+
+TEST_F(CheckDeskTest, SaysWhyAWorkerDied) {
+  Script("echo 'libcuda.so.1: cannot open' >&2; kill -SEGV $$");
+  desk_->Start(Check());
+  EXPECT_THAT(AwaitReport().result().reason(),
+              ::testing::AllOf(HasSubstr("signal 11"), HasSubstr("libcuda.so.1: cannot open")));
+}
+
+TEST_F(CheckDeskTest, WithoutAWorkerTheCheckIsUnknown) {
+  desk_->Start(Check());
+  const v1::CheckReport report = AwaitReport();
+  EXPECT_EQ(report.result().outcome(), v1::OUTCOME_UNKNOWN);
+  EXPECT_THAT(report.result().reason(), HasSubstr("worker"));
+}
+
+TEST_F(CheckDeskTest, RefusesWhatItCannotDo) {
+  Script("sleep 600");
+  v1::StartCheck late = Check("late");
+  *late.mutable_expires_at() = ToTimestamp(absl::Now() - absl::Seconds(1));
+  desk_->Start(late);
+  EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("too late"));
+
+  v1::StartCheck endless = Check("endless");
+  endless.clear_time_limit();
+  desk_->Start(endless);
+  EXPECT_EQ(AwaitReport().check_id(), "endless");
+
+  v1::StartCheck strange = Check("strange");
+  strange.set_check("../../bin/sh");
+  desk_->Start(strange);
+  EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("no name of a check"));
+
+  v1::StartCheck option = Check("option");
+  (*option.mutable_parameters())["json=false --x"] = "1";
+  desk_->Start(option);
+  EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("no parameter"));
+
+  plan_ = "r-1/0";
+  desk_->Start(Check("planned"));
+  EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("plan r-1/0"));
+  plan_.clear();
+
+  desk_->Start(Check("one"));
+  desk_->Start(Check("two"));
+  desk_->Start(Check("three"));
+  EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("2 checks are running already"));
+  desk_->Start(Check("../../etc/passwd"));  // no id, so there is nothing to report
+  EXPECT_EQ(desk_->check_ids().size(), 8u);
+}
+
+TEST_F(CheckDeskTest, ShutdownMakesWhatRunsUnknown) {
+  Script("echo '{\"progress\":{}}'; sleep 600");
+  desk_->Start(Check());
+  AwaitUpdate();
+  desk_->Shutdown("the agent was stopped");
+  EXPECT_EQ(AwaitReport().result().reason(), "the agent was stopped");
+  desk_->Start(Check("late"));
+  EXPECT_THAT(desk_->check_ids(), ElementsAre(kId));
+}
+
+// What a killed agent leaves: its worker runs on, and its record says so.
+TEST_F(CheckDeskTest, ARestartedAgentEndsWhatItsPredecessorLeft) {
+  Script(absl::StrCat("trap '' TERM HUP; echo $$ > ", dir_.path(), "/pid; exec sleep 600"));
+  desk_->Start(Check());
+  const int pid = AwaitPid(dir_.path() + "/pid");
+  const absl::Time patience = absl::Now() + absl::Seconds(20);
+  CheckFiles checks_on_disk(checks(), files_);
+  v1::CheckRecord record;
+  while (record.pid() == 0 && absl::Now() < patience) {
+    record = checks_on_disk.Get(kId).value();
+  }
+  ASSERT_EQ(record.pid(), pid);
+  ASSERT_NE(record.pid_start_ticks(), 0u);
+  const std::string killed = dir_.path() + "/killed";
+  CheckFiles left(killed, files_);
+  ASSERT_OK(left.Put(record));
+  CheckDesk next({.worker = worker(), .boot_id = "boot1"}, killed, files_, processes_, clock_);
+  ASSERT_OK(next.Recover());
+  EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("signal 9"));  // the old one saw it die
+  const auto due = next.TakeDue(true);
+  ASSERT_EQ(due.size(), 1u);
+  EXPECT_EQ(due[0].check_report().result().outcome(), v1::OUTCOME_UNKNOWN);
+  EXPECT_THAT(due[0].check_report().result().reason(), HasSubstr("the agent was restarted"));
+}
+
+TEST_F(CheckDeskTest, AfterARebootNothingIsKilled) {
+  v1::CheckRecord record;
+  record.set_check_id(kId);
+  record.set_boot_id("boot0");
+  record.set_pid(::getpid());  // somebody else's number now
+  record.set_pid_start_ticks(StartTicksOf(::getpid(), files_));
+  ASSERT_NE(record.pid_start_ticks(), 0u);
+  ASSERT_OK(CheckFiles(checks(), files_).Put(record));
+  Open();
+  EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("the node was restarted"));
+}
+
+TEST_F(CheckDeskTest, AnotherProcessWithTheSameNumberIsLeftAlone) {
+  v1::CheckRecord record;
+  record.set_check_id(kId);
+  record.set_pid(::getpid());
+  record.set_pid_start_ticks(StartTicksOf(::getpid(), files_) + 1);
+  EXPECT_FALSE(KillLeftBehind(record, files_));
+}
+
+TEST_F(CheckDeskTest, WhatIsDamagedOnDiskIsRemoved) {
+  ASSERT_OK(files_.MakeDirectory(checks(), 0700));
+  std::ofstream(checks() + "/v-1+x") << "garbage";
+  Open();
+  EXPECT_THAT(files_.List(checks()).value(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace muster::agent
