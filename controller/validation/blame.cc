@@ -137,9 +137,9 @@ class Solver {
       bad.push_back(matrix_.rates[i].gbits_per_s);
       retransmits += matrix_.rates[i].retransmits;
     }
-    std::string text = absl::StrFormat(
-        "%d of %d measurements are slow, median %.4g Gbit/s", bad.size(), state.passed.size(),
-        bad.empty() ? 0 : Median(bad));
+    std::string text =
+        absl::StrFormat("%d of %d measurements are slow, median %.4g Gbit/s", bad.size(),
+                        state.passed.size(), bad.empty() ? 0 : Median(bad));
     if (retransmits > 0) absl::StrAppendFormat(&text, ", %.6g retransmits", retransmits);
     return text;
   }
@@ -291,9 +291,8 @@ class Solver {
     };
     std::vector<size_t> unexplained;
     for (size_t i = 0; i < matrix_.rates.size(); ++i) {
-      const bool explained =
-          std::any_of(parts_of_[i].begin(), parts_of_[i].end(),
-                      [](const Entry* entry) { return entry->second.blamed; });
+      const bool explained = std::any_of(parts_of_[i].begin(), parts_of_[i].end(),
+                                         [](const Entry* entry) { return entry->second.blamed; });
       if (!bad_[i] || explained) continue;
       unexplained.push_back(i);
       group[root(matrix_.rates[i].from)] = root(matrix_.rates[i].to);
@@ -316,9 +315,9 @@ class Solver {
           uplinks.insert(absl::StrCat("the uplink from ", part.first, " to ", part.second));
         }
       }
-      AddEvidence(blame, absl::StrFormat("from %s to %s: %.4g Gbit/s",
-                                         matrix_.nodes[rate.from].name,
-                                         matrix_.nodes[rate.to].name, rate.gbits_per_s));
+      AddEvidence(blame,
+                  absl::StrFormat("from %s to %s: %.4g Gbit/s", matrix_.nodes[rate.from].name,
+                                  matrix_.nodes[rate.to].name, rate.gbits_per_s));
     }
     blame.suspects.assign(nodes.begin(), nodes.end());
     for (const uint32_t node : nodes) {

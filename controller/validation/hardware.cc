@@ -47,8 +47,7 @@ class ModelReader {
       }
     }
     model.power_watts = ReadSourced(reader, "power_watts", LintPowerWatts);
-    model.max_temperature_celsius =
-        ReadSourced(reader, "max_temperature_celsius", LintTemperature);
+    model.max_temperature_celsius = ReadSourced(reader, "max_temperature_celsius", LintTemperature);
     ReadRelative(reader, "fleet", model.fleet);
     ReadRelative(reader, "history", model.history);
     for (const yaml::Node& item : List(reader, "limits")) ReadLimit(item, model);

@@ -49,7 +49,8 @@ struct RelativeLimit {
 struct HardwareModel {
   std::string name;  // of its file: "rtx_2080_ti"
   std::string kind;  // of a Subject: "gpu", "nic"
-  // What the driver calls it, or PortName() of a network port. A `*` at the end stands for anything.
+  // What the driver calls it, or PortName() of a network port. A `*` at the end stands for
+  // anything.
   std::vector<std::string> match;
   std::optional<SourcedValue> power_watts;              // of one GPU
   std::optional<SourcedValue> max_temperature_celsius;  // of the GPU itself, under any load

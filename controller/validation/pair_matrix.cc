@@ -125,8 +125,7 @@ class MatrixMaker {
 
 }  // namespace
 
-PairMatrix MakePairMatrix(const std::vector<MatrixNode>& nodes,
-                          absl::Span<const PairResult> pairs,
+PairMatrix MakePairMatrix(const std::vector<MatrixNode>& nodes, absl::Span<const PairResult> pairs,
                           absl::Span<const NodeResultRef> others) {
   MatrixMaker maker(nodes);
   for (const PairResult& pair : pairs) maker.AddPair(pair);

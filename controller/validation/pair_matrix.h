@@ -34,8 +34,7 @@ struct NodeResultRef {
   absl::string_view node;
   const v1::CheckResult* result = nullptr;
 };
-PairMatrix MakePairMatrix(const std::vector<MatrixNode>& nodes,
-                          absl::Span<const PairResult> pairs,
+PairMatrix MakePairMatrix(const std::vector<MatrixNode>& nodes, absl::Span<const PairResult> pairs,
                           absl::Span<const NodeResultRef> others);
 
 // One side of a pair with its verdict.

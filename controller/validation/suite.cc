@@ -213,8 +213,7 @@ class SuiteReader {
     absl::Duration limit;
     if (!errors_.Add(yaml::Read(document_, node, &limit))) return std::nullopt;
     if (limit < absl::Seconds(1) || limit > kMaxTimeLimit) {
-      Wrong(node,
-            absl::StrCat("a time limit is from 1s to ", absl::FormatDuration(kMaxTimeLimit)));
+      Wrong(node, absl::StrCat("a time limit is from 1s to ", absl::FormatDuration(kMaxTimeLimit)));
       return std::nullopt;
     }
     return limit;
@@ -234,15 +233,15 @@ class SuiteReader {
     }
     if (given.has_value()) {
       if (duration.has_value() && *given <= *duration) {
-        Wrong(place, absl::StrCat("the time limit of ", absl::FormatDuration(*given),
-                                  " is not above the duration of ",
-                                  absl::FormatDuration(*duration)));
+        Wrong(place,
+              absl::StrCat("the time limit of ", absl::FormatDuration(*given),
+                           " is not above the duration of ", absl::FormatDuration(*duration)));
       }
       return *given;
     }
-    return duration.has_value() ? std::min(*duration + *duration / 2 + kBesideDuration,
-                                           kMaxTimeLimit)
-                                : kUsualTimeLimit;
+    return duration.has_value()
+               ? std::min(*duration + *duration / 2 + kBesideDuration, kMaxTimeLimit)
+               : kUsualTimeLimit;
   }
 
   const yaml::Document& document_;
@@ -254,8 +253,7 @@ class SuiteReader {
 
 absl::StatusOr<Suite> ParseSuite(absl::string_view file_name, absl::string_view text,
                                  absl::Span<const checks::CheckSpec* const> catalog) {
-  ASSIGN_OR_RETURN(const yaml::Document document,
-                   yaml::Document::Parse(file_name, text, kLimits));
+  ASSIGN_OR_RETURN(const yaml::Document document, yaml::Document::Parse(file_name, text, kLimits));
   return SuiteReader(document, catalog).Read();
 }
 

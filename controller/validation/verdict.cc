@@ -90,9 +90,8 @@ class Judge {
   }
 
   bool Measures(absl::string_view kind) const {
-    return std::any_of(
-        spec_.metrics.begin(), spec_.metrics.end(),
-        [&](const checks::MetricSpec& metric) { return metric.subject == kind; });
+    return std::any_of(spec_.metrics.begin(), spec_.metrics.end(),
+                       [&](const checks::MetricSpec& metric) { return metric.subject == kind; });
   }
 
   void JudgeSkipped() {
@@ -108,16 +107,16 @@ class Judge {
   }
 
   void JudgeMetric(const v1::Metric& metric) {
-    const auto spec = std::find_if(
-        spec_.metrics.begin(), spec_.metrics.end(),
-        [&](const checks::MetricSpec& row) { return row.name == metric.name(); });
+    const auto spec =
+        std::find_if(spec_.metrics.begin(), spec_.metrics.end(),
+                     [&](const checks::MetricSpec& row) { return row.name == metric.name(); });
     if (spec != spec_.metrics.end() && metric.unit() != spec->unit) {
       v1::Finding finding =
           Make(v1::OUTCOME_UNKNOWN, metric.name(), metric.variant(), metric.subject());
       finding.set_unit(metric.unit());
       finding.set_source("catalogue");
-      finding.set_message(absl::StrCat(metric.name(), " came in '", metric.unit(),
-                                       "' instead of '", std::string(spec->unit),
+      finding.set_message(absl::StrCat(metric.name(), " came in '", metric.unit(), "' instead of '",
+                                       std::string(spec->unit),
                                        "': agent and controller are of different versions"));
       AddFinding(std::move(finding), &verdict_);
       return;
@@ -161,14 +160,14 @@ class Judge {
     finding.set_floor(low || !high ? floor.value_or(*(ceiling ? ceiling : floor)) : *ceiling);
     finding.set_unit(metric.unit());
     finding.set_source(source);
-    finding.set_message(absl::StrFormat(
-        "%s%s%s is %.6g %s, %s %.6g %s", metric.name(), metric.variant().empty() ? "" : " of ",
-        metric.variant(), metric.value(), metric.unit(),
-        low    ? "below the floor of"
-        : high ? "above the ceiling of"
-        : floor ? "at least"
-                : "at most",
-        finding.floor(), metric.unit()));
+    finding.set_message(absl::StrFormat("%s%s%s is %.6g %s, %s %.6g %s", metric.name(),
+                                        metric.variant().empty() ? "" : " of ", metric.variant(),
+                                        metric.value(), metric.unit(),
+                                        low     ? "below the floor of"
+                                        : high  ? "above the ceiling of"
+                                        : floor ? "at least"
+                                                : "at most",
+                                        finding.floor(), metric.unit()));
     AddFinding(std::move(finding), &verdict_);
   }
 
@@ -197,8 +196,8 @@ class Judge {
       if (!model.has_value() || absl::EqualsIgnoreCase(*model, subject.model())) continue;
       v1::Finding finding = Make(v1::OUTCOME_FAIL, "wrong_model", "", subject.id());
       finding.set_source("inventory, gpu_model");
-      finding.set_message(absl::StrCat("it is '", subject.model(), "', the inventory expects '",
-                                       *model, "'"));
+      finding.set_message(
+          absl::StrCat("it is '", subject.model(), "', the inventory expects '", *model, "'"));
       AddFinding(std::move(finding), &verdict_);
     }
     const std::optional<int>& count = expectation_.hardware.gpu_count;
@@ -231,11 +230,10 @@ class Judge {
   }
 
   void JudgeMissing(const HardwareLimit& limit, const std::string& subject) {
-    const bool there =
-        std::any_of(result_.metrics().begin(), result_.metrics().end(),
-                    [&](const v1::Metric& metric) {
-                      return Concerns(limit, metric) && metric.subject() == subject;
-                    });
+    const bool there = std::any_of(result_.metrics().begin(), result_.metrics().end(),
+                                   [&](const v1::Metric& metric) {
+                                     return Concerns(limit, metric) && metric.subject() == subject;
+                                   });
     if (there) return;
     v1::Finding finding = Make(v1::OUTCOME_FAIL, limit.metric, limit.variant, subject);
     if (limit.floor.has_value()) finding.set_floor(*limit.floor);
@@ -291,8 +289,8 @@ void AddFinding(v1::Finding finding, v1::CheckVerdict* verdict) {
       (verdict->reason().empty() || Badness(outcome) > Badness(verdict->outcome()))) {
     std::string reason = finding.message();
     if (!finding.subject().empty()) {
-      reason = absl::StrCat(finding.subject(), finding.slot().empty() ? "" : " at ",
-                            finding.slot(), ": ", reason);
+      reason = absl::StrCat(finding.subject(), finding.slot().empty() ? "" : " at ", finding.slot(),
+                            ": ", reason);
     }
     verdict->set_reason(std::move(reason));
   }
@@ -337,8 +335,8 @@ v1::Outcome OutcomeOf(absl::Span<const v1::CheckVerdict* const> verdicts, bool c
     Pairs& of = pairs[{verdict->stage(), verdict->check()}];
     of.pass += verdict->outcome() == v1::OUTCOME_PASS;
     of.fail += verdict->outcome() == v1::OUTCOME_FAIL;
-    of.unknown += verdict->outcome() == v1::OUTCOME_UNKNOWN ||
-                  verdict->outcome() == v1::OUTCOME_UNSPECIFIED;
+    of.unknown +=
+        verdict->outcome() == v1::OUTCOME_UNKNOWN || verdict->outcome() == v1::OUTCOME_UNSPECIFIED;
   }
   for (const auto& [check, of] : pairs) {
     const v1::Outcome together = of.fail > 0            ? v1::OUTCOME_FAIL

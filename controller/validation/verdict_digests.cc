@@ -77,9 +77,8 @@ void JudgeDigests(absl::Span<const JudgedResult> results) {
       const Computed computed{&result, &digest,
                               subject == subjects.end() ? nullptr : subject->second};
       if (HasGolden(computed)) continue;  // JudgeCheck() has compared it
-      const std::string model = computed.subject == nullptr
-                                    ? result.expectation->hardware.Name()
-                                    : computed.subject->model();
+      const std::string model = computed.subject == nullptr ? result.expectation->hardware.Name()
+                                                            : computed.subject->model();
       groups[{digest.name(), model}].push_back(computed);
     }
   }

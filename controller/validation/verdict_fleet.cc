@@ -66,11 +66,10 @@ std::string Attribute(const v1::Subject& subject, const char* name) {
 // Values of equal names may be compared.
 std::string PeersOf(const JudgedResult& result, const v1::Subject* subject) {
   if (subject == nullptr) return absl::StrCat("node\n", result.expectation->hardware.Name());
-  return absl::StrCat(subject->kind(), "\n", subject->model(), "\n",
-                      Attribute(*subject, "vbios_version"), "\n",
-                      Attribute(*subject, "driver_version"), "\n",
-                      Attribute(*subject, "power_limit_watts"), "\n",
-                      Attribute(*subject, "firmware_version"));
+  return absl::StrCat(
+      subject->kind(), "\n", subject->model(), "\n", Attribute(*subject, "vbios_version"), "\n",
+      Attribute(*subject, "driver_version"), "\n", Attribute(*subject, "power_limit_watts"), "\n",
+      Attribute(*subject, "firmware_version"));
 }
 
 const HardwareModel* ModelOf(const Value& value) {
@@ -115,9 +114,9 @@ void JudgeAgainst(const Value& value, const UsualRange& range, const std::string
 }
 
 std::string Source(absl::string_view what, const RelativeLimit& limit, const OutlierRule& rule) {
-  const std::string least =
-      rule.min_absolute > 0 ? absl::StrCat(rule.min_absolute, " degrees")
-                            : absl::StrFormat("%.3g %%", 100 * rule.min_share);
+  const std::string least = rule.min_absolute > 0
+                                ? absl::StrCat(rule.min_absolute, " degrees")
+                                : absl::StrFormat("%.3g %%", 100 * rule.min_share);
   return absl::StrFormat("%s, ± %.3g MAD, at least %s", std::string(what), limit.deviations, least);
 }
 
@@ -136,7 +135,7 @@ void JudgePopulation(const std::vector<Value>& values) {
   const OutlierRule rule = RuleOf(limit, *values[0].metric);
   const std::optional<UsualRange> range = FindUsualRange(numbers, rule);
   if (!range.has_value()) return;
-  const char* const what = values[0].subject == nullptr           ? "nodes"
+  const char* const what = values[0].subject == nullptr         ? "nodes"
                            : values[0].subject->kind() == "gpu" ? "GPUs"
                                                                 : "ports";
   const std::string source =
@@ -146,8 +145,8 @@ void JudgePopulation(const std::vector<Value>& values) {
 
 void JudgeHistory(const Value& value, const EarlierValues& earlier) {
   const std::vector<double> values =
-      earlier({value.of->node, value.of->spec->name, value.metric->name(),
-               value.metric->variant(), value.metric->subject()});
+      earlier({value.of->node, value.of->spec->name, value.metric->name(), value.metric->variant(),
+               value.metric->subject()});
   const HardwareModel* const model = ModelOf(value);
   const RelativeLimit limit = model == nullptr ? RelativeLimit{5, 10} : model->history;
   const OutlierRule rule = RuleOf(limit, *value.metric);
@@ -166,8 +165,7 @@ void JudgeFleet(absl::Span<const JudgedResult> results, const EarlierValues& ear
     const bool told = result.result->outcome() == v1::OUTCOME_PASS ||
                       result.result->outcome() == v1::OUTCOME_FAIL;
     if (result.spec->scope != checks::Scope::kNode || !told) continue;
-    const uint32_t check =
-        texts.Of(absl::StrCat("check\n", result.stage, "\n", result.spec->name));
+    const uint32_t check = texts.Of(absl::StrCat("check\n", result.stage, "\n", result.spec->name));
     absl::flat_hash_map<absl::string_view, const v1::Subject*> subjects;
     absl::flat_hash_map<const v1::Subject*, uint32_t> peers;
     for (const v1::Subject& subject : result.result->subjects()) {

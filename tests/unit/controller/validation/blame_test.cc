@@ -34,10 +34,10 @@ void MeasurePairs(PairMatrix& matrix, const std::function<double(uint32_t, uint3
   for (const PairRound& round :
        SchedulePairs(std::vector<PairPlace>(matrix.nodes.size()), rounds)) {
     for (const NodePair& pair : round) {
-      matrix.rates.push_back({pair.first, pair.second, rate(pair.first, pair.second), 10, 0, "eth0",
-                              "eth0"});
-      matrix.rates.push_back({pair.second, pair.first, rate(pair.second, pair.first), 10, 0,
-                              "eth0", "eth0"});
+      matrix.rates.push_back(
+          {pair.first, pair.second, rate(pair.first, pair.second), 10, 0, "eth0", "eth0"});
+      matrix.rates.push_back(
+          {pair.second, pair.first, rate(pair.second, pair.first), 10, 0, "eth0", "eth0"});
     }
   }
 }
@@ -57,7 +57,8 @@ TEST(FindBlame, OneSlowNode) {
   EXPECT_EQ(blames[0].kind, BlameKind::kNode);
   EXPECT_THAT(blames[0].names, ElementsAre("c4"));
   EXPECT_THAT(blames[0].nodes, ElementsAre(4u));
-  EXPECT_THAT(blames[0].evidence, Contains("sending: 5 of 5 measurements are slow, median 3 Gbit/s"));
+  EXPECT_THAT(blames[0].evidence,
+              Contains("sending: 5 of 5 measurements are slow, median 3 Gbit/s"));
   EXPECT_EQ(ToProto(blames[0]).kind(), "node");
 }
 
