@@ -50,6 +50,8 @@ struct CheckContext {
   Clock& clock;
   sys::FileSystem& files;
   sys::ProcessRunner& processes;
+  // What Sample::at counts from.
+  absl::Time started_at = {};
   // Of checks between nodes.
   int rank = 0;
   int ranks = 1;

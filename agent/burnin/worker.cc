@@ -21,7 +21,7 @@ CheckFunction FindRunner(absl::string_view name) {
 }
 
 CheckResult Run(const CommandLine& line, const WorkerEnvironment& environment,
-                WorkerReporter& reporter) {
+                WorkerReporter& reporter, absl::Time started_at) {
   const CheckFunction function = FindRunner(line.check->name);
   if (function == nullptr)
     return Unknown(absl::StrCat("this version does not carry out ", line.check->name));
@@ -33,6 +33,7 @@ CheckResult Run(const CommandLine& line, const WorkerEnvironment& environment,
                           .clock = environment.clock,
                           .files = environment.files,
                           .processes = environment.processes,
+                          .started_at = started_at,
                           .rank = line.rank,
                           .ranks = line.ranks,
                           .force = line.force};
@@ -51,7 +52,7 @@ int RunWorker(const CommandLine& line, const WorkerEnvironment& environment,
   FinishedCheck finished;
   finished.check = std::string(line.check->name);
   finished.started_at = environment.clock.Now();
-  finished.result = Run(line, environment, reporter);
+  finished.result = Run(line, environment, reporter, finished.started_at);
   finished.duration = environment.clock.Now() - finished.started_at;
   if (const std::string stop = reporter.stop_reason(); !stop.empty()) {
     // What was measured up to then is of no interest; what was found wrong is.

@@ -4,6 +4,15 @@
 #include "absl/types/span.h"
 #include "common/checks/catalog.h"
 
+// Rows of the metrics that every check has which watches GPUs at work.
+#define MUSTER_TELEMETRY_METRICS                                                             \
+  {"temperature_max_celsius", "celsius", "gpu", Better::kLower, "hottest that the GPU was"}, \
+      {"power_mean_watts", "W", "gpu", Better::kNeither, "power that it drew"},              \
+      {"sm_clock_median_mhz", "MHz", "gpu", Better::kHigher, "clock of its processors"}, {   \
+    "throttle_seconds", "s", "gpu", Better::kLower,                                          \
+        "time for which the hardware slowed it down, by cause"                               \
+  }
+
 namespace muster::checks {
 
 absl::Span<const CheckSpec> GpuChecks();

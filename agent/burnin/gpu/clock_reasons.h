@@ -1,0 +1,27 @@
+// Why a GPU runs below its clock, in words.
+#pragma once
+
+#include <string>
+
+#include "agent/burnin/gpu/nvml_abi.h"
+
+namespace muster::burnin {
+
+// What the hardware does by itself, and nobody has asked for.
+struct Slowdown {
+  unsigned long long bits;
+  const char* variant;  // of throttle_seconds
+  const char* fault;
+  const char* cause;
+};
+inline constexpr Slowdown kSlowdowns[] = {
+    {nvml::kReasonHardwareThermal | nvml::kReasonSoftwareThermal, "thermal", "thermal_throttle",
+     "it is too hot: look at fans, dust and air flow"},
+    {nvml::kReasonPowerBrake, "power_brake", "power_brake",
+     "the power supply asserts power brake: look at supplies and cables"},
+};
+
+// "hw_thermal, power_brake"; "" for none, "0x200" for bits that have no name.
+std::string ClockReasonNames(unsigned long long reasons);
+
+}  // namespace muster::burnin

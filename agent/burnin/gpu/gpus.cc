@@ -1,0 +1,156 @@
+#include "agent/burnin/gpu/gpus.h"
+
+#include <unistd.h>
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "agent/burnin/gpu/bounded.h"
+#include "agent/burnin/gpu/gpu_choice.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "common/sys/file_system.h"
+
+namespace muster::burnin {
+namespace {
+
+// A healthy driver without persistence takes a few seconds for each GPU.
+constexpr absl::Duration kAnswerTimeout = absl::Seconds(60);
+
+struct Loaded {
+  std::shared_ptr<const Nvml> nvml;
+  std::string driver_version;
+  std::vector<std::optional<Gpu>> gpus;     // by index; nullopt: cannot be talked to
+  std::vector<std::string> errors;          // of those
+  std::vector<Subject> subjects;            // as gpus
+  std::vector<std::vector<unsigned>> pids;  // of other programs' work, as gpus
+};
+
+void AddAttribute(Subject& subject, const char* name, const absl::StatusOr<std::string>& value) {
+  if (value.ok()) subject.attributes[name] = *value;
+}
+
+Subject SubjectOf(const Gpu& gpu, const std::string& driver_version) {
+  Subject subject = {.id = gpu.uuid,
+                     .kind = "gpu",
+                     .model = gpu.name,
+                     .slot = gpu.pci_address,
+                     .index = gpu.index};
+  AddAttribute(subject, "serial", gpu.nvml.Serial());
+  AddAttribute(subject, "vbios_version", gpu.nvml.Vbios());
+  subject.attributes["driver_version"] = driver_version;
+  if (const absl::StatusOr<double> watts = gpu.nvml.PowerLimitWatts(); watts.ok())
+    subject.attributes["power_limit_watts"] = absl::StrCat(*watts);
+  return subject;
+}
+
+absl::StatusOr<Gpu> LoadGpu(const Nvml& nvml, unsigned index) {
+  ASSIGN_OR_RETURN(const nvml::Device handle, nvml.DeviceAt(index));
+  Gpu gpu = {.index = index, .nvml = NvmlDevice(nvml, handle)};
+  ASSIGN_OR_RETURN(gpu.uuid, gpu.nvml.Uuid());
+  ASSIGN_OR_RETURN(gpu.name, gpu.nvml.Name());
+  ASSIGN_OR_RETURN(gpu.pci_address, gpu.nvml.PciAddress());
+  return gpu;
+}
+
+std::vector<unsigned> PidsOfOthers(const NvmlDevice& device) {
+  std::vector<unsigned> pids;
+  const absl::StatusOr<std::vector<nvml::ProcessInfo>> processes = device.ComputeProcesses();
+  if (!processes.ok()) return pids;
+  for (const nvml::ProcessInfo& process : *processes)
+    if (process.pid != static_cast<unsigned>(getpid())) pids.push_back(process.pid);
+  return pids;
+}
+
+absl::StatusOr<Loaded> Load() {
+  Loaded loaded;
+  ASSIGN_OR_RETURN(loaded.nvml, Nvml::Load());
+  ASSIGN_OR_RETURN(loaded.driver_version, loaded.nvml->DriverVersion());
+  ASSIGN_OR_RETURN(const unsigned count, loaded.nvml->DeviceCount());
+  for (unsigned i = 0; i < count; ++i) {
+    absl::StatusOr<Gpu> gpu = LoadGpu(*loaded.nvml, i);
+    loaded.errors.emplace_back(gpu.ok() ? "" : gpu.status().message());
+    loaded.subjects.push_back(gpu.ok() ? SubjectOf(*gpu, loaded.driver_version) : Subject{});
+    loaded.pids.push_back(gpu.ok() ? PidsOfOthers(gpu->nvml) : std::vector<unsigned>{});
+    loaded.gpus.push_back(gpu.ok() ? std::optional<Gpu>(*std::move(gpu)) : std::nullopt);
+  }
+  return loaded;
+}
+
+std::string NameOf(sys::FileSystem& files, unsigned pid) {
+  const absl::StatusOr<std::string> name = files.Read(absl::StrCat("/proc/", pid, "/comm"));
+  return absl::StrCat(
+      name.ok() ? absl::StripAsciiWhitespace(*name) : "a process of another namespace", " (", pid,
+      ")");
+}
+
+absl::Status RefuseWhenBusy(sys::FileSystem& files, const Loaded& loaded,
+                            const std::vector<unsigned>& chosen) {
+  std::vector<std::string> busy;
+  for (const unsigned index : chosen) {
+    std::vector<std::string> names;
+    for (const unsigned pid : loaded.pids[index]) names.push_back(NameOf(files, pid));
+    if (!names.empty())
+      busy.push_back(absl::StrCat("GPU ", index, " is at work for ", absl::StrJoin(names, ", ")));
+  }
+  if (busy.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      absl::StrJoin(busy, "; "), ": wait until it has ended, or force the check (--force)"));
+}
+
+// A sentence for a person who has just no driver on this machine.
+std::string Reason(const absl::Status& status) {
+  if (absl::IsNotFound(status))
+    return absl::StrCat("there is no NVIDIA driver to ask: ", status.message(),
+                        "; install the driver (package libnvidia-ml1)");
+  return std::string(status.message());
+}
+
+absl::StatusOr<Gpus> Open(CheckContext& context, CheckResult& result, bool only_read) {
+  std::optional<absl::StatusOr<Loaded>> answer =
+      RunBounded<absl::StatusOr<Loaded>>(context.clock, kAnswerTimeout, Load);
+  if (!answer.has_value()) {
+    AddFault(result, "driver_hangs", "",
+             absl::StrCat("the NVIDIA driver has not answered for ",
+                          absl::FormatDuration(kAnswerTimeout)));
+    return absl::DeadlineExceededError("the NVIDIA driver does not answer");
+  }
+  if (!answer->ok()) return absl::Status(answer->status().code(), Reason(answer->status()));
+  const Loaded& loaded = **answer;
+  if (loaded.gpus.empty())
+    return absl::NotFoundError("the NVIDIA driver sees no GPU: look at lspci and the kernel's log");
+  std::vector<std::string> uuids;
+  for (const std::optional<Gpu>& gpu : loaded.gpus) uuids.push_back(gpu ? gpu->uuid : "");
+  ASSIGN_OR_RETURN(const std::vector<unsigned> chosen,
+                   ChooseGpus(context.parameters.Words("gpus"), uuids));
+  if (!only_read && !context.force) RETURN_IF_ERROR(RefuseWhenBusy(context.files, loaded, chosen));
+  Gpus gpus = {.nvml = loaded.nvml,
+               .driver_version = loaded.driver_version,
+               .count = static_cast<unsigned>(loaded.gpus.size())};
+  for (const unsigned index : chosen) {
+    if (!loaded.gpus[index].has_value()) {
+      AddFault(result, "gpu_lost", "",
+               absl::StrCat("GPU ", index, " cannot be talked to: ", loaded.errors[index]));
+      continue;
+    }
+    gpus.chosen.push_back(*loaded.gpus[index]);
+    result.subjects.push_back(loaded.subjects[index]);
+  }
+  if (gpus.chosen.empty()) return absl::NotFoundError("no GPU is left to test");
+  return gpus;
+}
+
+}  // namespace
+
+absl::StatusOr<Gpus> OpenGpus(CheckContext& context, CheckResult& result) {
+  return Open(context, result, /*only_read=*/false);
+}
+
+absl::StatusOr<Gpus> OpenGpusToRead(CheckContext& context, CheckResult& result) {
+  return Open(context, result, /*only_read=*/true);
+}
+
+}  // namespace muster::burnin
