@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Measures Muster and prints each figure beside its target.
 
-Usage: bench.py [--idle-minutes N] [peers|apt|agent|compile|swarm]…   (none: all of them)
+Usage: bench.py [--idle-minutes N] [peers|apt|agent|compile|swarm|nic]…   (none: all of them)
 Exits 1 when something could not be measured; a target that is missed is a figure like any other.
 """
 import argparse
@@ -15,6 +15,7 @@ import tempfile
 
 import agent
 import apt
+import nic
 import peers
 from figures import Figures
 from lab import ROOT, Failed, Lab, run
@@ -22,7 +23,8 @@ from lab import ROOT, Failed, Lab, run
 PROGRAMS = ROOT / "build/release/bench"
 COMPILE = "playbook_compile_bench"
 LAB_PARTS = ("peers", "apt", "agent")
-PARTS = (*LAB_PARTS, "compile", "swarm")
+PARTS = (*LAB_PARTS, "compile", "swarm", "nic")
+ROOT_PARTS = (*LAB_PARTS, "nic")
 PROGRAM_SECONDS = 600
 
 
@@ -81,6 +83,14 @@ def measure_lab(parts, minutes, figures):
         figures.miss("the lab", str(why))
 
 
+def measure_nic(figures):
+    print("== nic: TCP between two namespaces", flush=True)
+    try:
+        nic.measure(figures)
+    except Failed as why:
+        figures.miss("nic", str(why))
+
+
 def machine():
     model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8")
                   if line.startswith("model name")), "unknown processor")
@@ -91,8 +101,8 @@ def machine():
 def main():
     parser = argparse.ArgumentParser(prog="./dev bench", description="Measures Muster; see "
                                      "docs/benchmarks.md.")
-    parser.add_argument("parts", nargs="*", metavar="PART", help="peers, apt, agent, compile or "
-                        "swarm; none: all of them")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="peers, apt, agent, compile, "
+                        "swarm or nic; none: all of them")
     parser.add_argument("--idle-minutes", type=float, default=10, metavar="N",
                         help="how long the idle agent is watched (default 10)")
     parser.add_argument("--swarm-nodes", type=int, action="append", default=[], metavar="N",
@@ -103,14 +113,16 @@ def main():
     if unknown:
         parser.error(f"no part '{unknown[0]}'; there are {', '.join(PARTS)}")
     parts = arguments.parts or PARTS
-    if any(part in LAB_PARTS for part in parts) and os.geteuid() != 0:
-        parser.error("peers, apt and agent boot machines: that needs root")
+    if any(part in ROOT_PARTS for part in parts) and os.geteuid() != 0:
+        parser.error("peers, apt and agent boot machines, nic makes networks: that needs root")
     # As Ctrl-C does: the lab is taken down.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     figures = Figures()
     before = machine()
     measure_programs(parts, arguments.swarm_nodes, figures)
+    if "nic" in parts:
+        measure_nic(figures)
     if any(part in LAB_PARTS for part in parts):
         measure_lab(parts, arguments.idle_minutes, figures)
     print(f"\nbefore: {before}\nafter:  {machine()}\n\n{figures.table()}", flush=True)

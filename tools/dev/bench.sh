@@ -6,7 +6,7 @@ verb_bench() {
   case " $* " in
     *" --help "*|*" -h "*) ;;
     *)
-      verb_deps
+      verb_deps bench
       verb_build release
       cmake --build --preset release --target benchmarks ;;
   esac
