@@ -78,13 +78,117 @@ constexpr MetricSpec kPairMetrics[] = {
     {"path_mtu", "bytes", "nic", Better::kHigher, "largest packet that gets to the partner"},
 };
 
+// nic-link: whether each link is as it should be.
+
+constexpr ParameterSpec kLinkParameters[] = {
+    {.name = "interfaces",
+     .type = ParameterType::kWords,
+     .default_text = "",
+     .help = "interfaces that must be there and up; by default all network cards with a link"},
+    {.name = "speed",
+     .type = ParameterType::kNumber,
+     .default_text = "",
+     .help = "Mbit/s that each runs at; any by default",
+     .min = 1,
+     .max = 1e7},
+    {.name = "mtu",
+     .type = ParameterType::kNumber,
+     .default_text = "",
+     .help = "MTU that each has; any by default",
+     .min = 68,
+     .max = 65536},
+    {.name = "duration",
+     .type = ParameterType::kDuration,
+     .default_text = "10s",
+     .help = "how long counters are watched",
+     .min = 0.1,
+     .max = 86400},
+};
+
+constexpr MetricSpec kLinkMetrics[] = {
+    {"speed_mbits", "Mbit/s", "nic", Better::kHigher, "speed of the link"},
+    {"mtu", "bytes", "nic", Better::kNeither, "largest packet"},
+    {"carrier_changes", "1", "nic", Better::kLower, "times the link came or went"},
+    {"rx_crc_errors", "1", "nic", Better::kLower, "damaged frames received"},
+    {"rx_errors", "1", "nic", Better::kLower, "errors while receiving"},
+    {"tx_errors", "1", "nic", Better::kLower, "errors while sending"},
+    {"rx_dropped", "1", "nic", Better::kLower, "received packets thrown away"},
+    {"tx_dropped", "1", "nic", Better::kLower, "packets thrown away instead of sent"},
+    {"pcie_width", "1", "nic", Better::kHigher, "PCIe lanes"},
+    {"pcie_speed_gts", "GT/s", "nic", Better::kHigher, "speed of a PCIe lane"},
+};
+
+// collective: a ring all-reduce over all nodes.
+
+constexpr ParameterSpec kCollectiveParameters[] = {
+    {.name = "elements",
+     .type = ParameterType::kNumber,
+     .default_text = "25557032",
+     .help = "numbers of 4 bytes that are added up; by default the gradient of ResNet-50",
+     .min = 1,
+     .max = 268435456},
+    {.name = "iterations",
+     .type = ParameterType::kNumber,
+     .default_text = "20",
+     .help = "all-reduces that are measured",
+     .min = 1,
+     .max = 10000},
+    {.name = "warmup-iterations",
+     .type = ParameterType::kNumber,
+     .default_text = "3",
+     .help = "all-reduces before that",
+     .min = 0,
+     .max = 1000},
+    {.name = "channels",
+     .type = ParameterType::kNumber,
+     .default_text = "4",
+     .help = "parallel rings, each with a thread",
+     .min = 1,
+     .max = 32},
+    {.name = "compute-time",
+     .type = ParameterType::kDuration,
+     .default_text = "200ms",
+     .help = "what a node computes between two all-reduces, for the predicted scaling",
+     .min = 0.000001,
+     .max = 3600},
+    kInterface,
+    kMeetTimeout,
+};
+
+constexpr MetricSpec kCollectiveMetrics[] = {
+    {"ranks", "1", "", Better::kNeither, "nodes that took part"},
+    {"all_reduce_ms", "ms", "nic", Better::kLower, "an all-reduce, median"},
+    {"all_reduce_max_ms", "ms", "nic", Better::kLower, "the longest all-reduce"},
+    {"algbw", "GB/s", "nic", Better::kHigher, "data by time, median"},
+    {"busbw", "GB/s", "nic", Better::kHigher, "rate of each link: algbw · 2(n−1)/n"},
+    {"busbw_min", "GB/s", "nic", Better::kHigher, "rate of each link in the longest all-reduce"},
+    {"hop_latency", "µs", "nic", Better::kLower, "a small message from a node to the next"},
+    {"predicted_ms", "ms", "nic", Better::kLower, "an all-reduce over n nodes, by the model"},
+    {"scaling_worst", "1", "nic", Better::kHigher,
+     "part of the time spent computing on n nodes, without overlap"},
+    {"scaling_best", "1", "nic", Better::kHigher,
+     "part of the time spent computing on n nodes, with full overlap"},
+};
+
 constexpr CheckSpec kNicChecks[] = {
+    {.name = "nic-link",
+     .scope = Scope::kNode,
+     .load = Load::kIdle,
+     .parameters = kLinkParameters,
+     .metrics = kLinkMetrics,
+     .help = "speed, errors and PCIe of network cards, and whether their links hold"},
     {.name = "nic-pair",
      .scope = Scope::kPair,
      .load = Load::kNetwork,
      .parameters = kPairParameters,
      .metrics = kPairMetrics,
      .help = "TCP throughput, round trips and retransmits between two nodes"},
+    {.name = "collective",
+     .scope = Scope::kGroup,
+     .load = Load::kNetwork,
+     .parameters = kCollectiveParameters,
+     .metrics = kCollectiveMetrics,
+     .help = "a verified ring all-reduce over TCP between all nodes, and how training would scale"},
 };
 
 }  // namespace

@@ -91,6 +91,13 @@ double ParsePcieSpeed(absl::string_view text) {
              : 0;
 }
 
+bool IsLinkDown(sys::FileSystem& files, absl::string_view name) {
+  const std::string folder = absl::StrCat(kNet, "/", name);
+  const std::string operstate = ReadText(files, folder + "/operstate");
+  return operstate.empty() || operstate == "down" || operstate == "lowerlayerdown" ||
+         ReadNumber(files, folder + "/carrier") == 0;
+}
+
 absl::StatusOr<LinkState> ReadLinkState(sys::FileSystem& files, absl::string_view name) {
   if (name.empty() || name.size() >= IFNAMSIZ || absl::StrContains(name, "/") || name == "." ||
       name == "..")

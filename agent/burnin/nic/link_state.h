@@ -42,6 +42,9 @@ struct LinkState {
   std::optional<PcieLink> pcie_possible;
 };
 
+// Whether an interface has no link now: it is down, has no carrier, or is gone. Reads two files.
+bool IsLinkDown(sys::FileSystem& files, absl::string_view name);
+
 // NotFound: there is no such interface. InvalidArgument: no name of an interface.
 absl::StatusOr<LinkState> ReadLinkState(sys::FileSystem& files, absl::string_view name);
 // The interfaces that are hardware: they have a device behind them and are Ethernet or InfiniBand.

@@ -10,16 +10,9 @@ LinkWatch::LinkWatch(sys::FileSystem& files, absl::string_view address) : files_
       before_ = *std::move(state);
 }
 
-bool LinkWatch::Down(const LinkState& state) const {
-  return state.operstate == "down" || state.operstate == "lowerlayerdown" ||
-         (state.carrier.has_value() && !*state.carrier);
-}
-
 absl::Status LinkWatch::Look() {
   if (interface().empty()) return absl::OkStatus();
-  const absl::StatusOr<LinkState> state = ReadLinkState(files_, interface());
-  // An interface that is gone is down as well.
-  const bool down = !state.ok() || Down(*state);
+  const bool down = IsLinkDown(files_, interface());
   if (down && !was_down_) down_since_ = Monotonic::now();
   was_down_ = down;
   if (down && SecondsBetween(down_since_, Monotonic::now()) >= absl::ToDoubleSeconds(kPatience))
@@ -31,7 +24,7 @@ void LinkWatch::Report(CheckResult& result) {
   if (interface().empty()) return;
   result.subjects.push_back(NicSubject(before_));
   const absl::StatusOr<LinkState> now = ReadLinkState(files_, interface());
-  if (!now.ok() || Down(*now)) {
+  if (!now.ok() || IsLinkDown(files_, interface())) {
     AddFault(result, "link_down", interface(),
              absl::StrCat("the link of ", interface(), " went down during the test"));
     return;

@@ -24,13 +24,11 @@ class LinkWatch {
   const std::string& interface() const { return before_.name; }
   // FailedPrecondition: the link has been down for kPatience.
   absl::Status Look();
-  // What there is to say at the end: the subject, a fault "link_down" when it is down now or was
-  // when Look() said so, "link_flapped" when it came back.
+  // What there is to say at the end: the subject, a fault "link_down" when it is down now,
+  // "link_flapped" when it came back.
   void Report(CheckResult& result);
 
  private:
-  bool Down(const LinkState& state) const;
-
   sys::FileSystem& files_;
   LinkState before_;
   bool was_down_ = false;

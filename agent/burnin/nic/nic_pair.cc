@@ -173,8 +173,7 @@ CheckResult RunNicPair(CheckContext& context) {
   absl::StatusOr<sys::UniqueFd> control =
       context.rank == 1 ? (*session)->ConnectTo(0, channel) : (*session)->AwaitFrom(channel);
   if (!control.ok()) return SessionFailure(control.status(), partner);
-  const absl::StatusOr<Endpoint> own = LocalEndpoint(control->get());
-  LinkWatch link(context.files, own.ok() ? own->address : "");
+  LinkWatch link(context.files, (*session)->own_address());
   CheckResult result;
   const absl::Status status =
       NicPair(context, **session, *std::move(control), link, start, result).Run();

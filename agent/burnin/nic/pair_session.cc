@@ -38,11 +38,19 @@ absl::StatusOr<std::unique_ptr<PairSession>> PairSession::Meet(CheckContext& con
 
 absl::StatusOr<sys::UniqueFd> PairSession::ConnectTo(int rank, ChannelId channel) {
   channel.rank = static_cast<uint32_t>(context_.rank);
-  return ConnectToPeer(endpoint(rank), source_, context_.pair_key, channel, After(kConnectTime));
+  return Noted(
+      ConnectToPeer(endpoint(rank), source_, context_.pair_key, channel, After(kConnectTime)));
 }
 
 absl::StatusOr<sys::UniqueFd> PairSession::AwaitFrom(const ChannelId& channel) {
-  return listener_->Await(channel, After(kConnectTime), stopping_);
+  return Noted(listener_->Await(channel, After(kConnectTime), stopping_));
+}
+
+absl::StatusOr<sys::UniqueFd> PairSession::Noted(absl::StatusOr<sys::UniqueFd> fd) {
+  if (fd.ok() && own_address_.empty())
+    if (const absl::StatusOr<Endpoint> own = LocalEndpoint(fd->get()); own.ok())
+      own_address_ = own->address;
+  return fd;
 }
 
 CheckResult SessionFailure(const absl::Status& status, absl::string_view partner) {

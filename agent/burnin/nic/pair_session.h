@@ -26,15 +26,21 @@ class PairSession {
   const Endpoint& endpoint(int rank) const { return endpoints_[static_cast<size_t>(rank)]; }
   void Pause(absl::Duration duration) { context_.clock.Sleep(duration); }
   const Stopping& stopping() const { return stopping_; }
+  // The address of this end of the first connection; "" before.
+  const std::string& own_address() const { return own_address_; }
   int rank() const { return context_.rank; }
   int ranks() const { return context_.ranks; }
 
  private:
   explicit PairSession(CheckContext& context);
 
+  // Keeps the address of the first connection.
+  absl::StatusOr<sys::UniqueFd> Noted(absl::StatusOr<sys::UniqueFd> fd);
+
   CheckContext& context_;
   const Stopping stopping_;
   std::string source_;
+  std::string own_address_;
   std::unique_ptr<PeerListener> listener_;
   std::vector<Endpoint> endpoints_;
 };

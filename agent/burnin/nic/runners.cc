@@ -6,7 +6,9 @@ namespace muster::burnin {
 
 absl::Span<const CheckRunner> NicRunners() {
   static constexpr CheckRunner kRunners[] = {
+      {"nic-link", RunNicLink},
       {"nic-pair", RunNicPair},
+      {"collective", RunCollective},
   };
   return kRunners;
 }

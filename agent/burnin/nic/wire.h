@@ -69,8 +69,10 @@ enum class FrameType : uint8_t {
   kLost = 6,      // rank that is lost
   kBye = 7,       // the end, all is well
   kGo = 8,        // step of a program run on both sides, its port
+  kPing = 9,      // are you alive?
+  kPong = 10,     // yes
 };
-inline constexpr uint8_t kLastFrameType = 8;
+inline constexpr uint8_t kLastFrameType = 10;
 
 // One message on a connection for control.
 struct Frame {

@@ -1,0 +1,23 @@
+// Neighbours of network interfaces, as lldpd knows them.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace muster::burnin {
+
+// What is at the other end of a cable.
+struct LldpNeighbor {
+  std::string system;  // its name, otherwise its chassis' id
+  std::string port;    // its id, otherwise its description
+};
+
+// Interface → its first neighbour, from `lldpcli -f json0 show neighbors`; also from `-f json`,
+// which writes a single entry without its list. InvalidArgument: no JSON. What is not understood is
+// left out: the text comes from the network.
+absl::StatusOr<std::map<std::string, LldpNeighbor>> ParseLldpNeighbors(absl::string_view json);
+
+}  // namespace muster::burnin
