@@ -118,6 +118,50 @@ constexpr MetricSpec kLinkMetrics[] = {
     {"pcie_speed_gts", "GT/s", "nic", Better::kHigher, "speed of a PCIe lane"},
 };
 
+// rdma-pair: perftest between two nodes.
+
+constexpr ParameterSpec kRdmaParameters[] = {
+    {.name = "device",
+     .type = ParameterType::kWord,
+     .default_text = "",
+     .help = "RDMA device of each node, for instance mlx5_0; the first with a link by default"},
+    {.name = "gid-index",
+     .type = ParameterType::kNumber,
+     .default_text = "",
+     .help = "entry of the table of addresses for RoCE; perftest's choice by default",
+     .min = 0,
+     .max = 255},
+    {.name = "duration",
+     .type = ParameterType::kDuration,
+     .default_text = "10s",
+     .help = "how long each direction is measured, in whole seconds",
+     .min = 2,
+     .max = 3600},
+    {.name = "message-size",
+     .type = ParameterType::kSize,
+     .default_text = "8MiB",
+     .help = "size of a write",
+     .min = 2,
+     .max = 1073741824},
+    {.name = "iterations",
+     .type = ParameterType::kNumber,
+     .default_text = "5000",
+     .help = "small writes whose latency is measured",
+     .min = 100,
+     .max = 1000000},
+    kInterface,
+    kMeetTimeout,
+};
+
+constexpr MetricSpec kRdmaMetrics[] = {
+    {"write_send_gbits", "Gbit/s", "nic", Better::kHigher, "RDMA writes to the partner"},
+    {"write_receive_gbits", "Gbit/s", "nic", Better::kHigher, "RDMA writes from the partner"},
+    {"write_latency", "µs", "nic", Better::kLower, "a write of 8 bytes, median"},
+    {"write_latency_p99", "µs", "nic", Better::kLower, "a write of 8 bytes, 99th percentile"},
+    {"write_latency_p999", "µs", "nic", Better::kLower, "a write of 8 bytes, 99.9th percentile"},
+    {"port_errors", "1", "nic", Better::kLower, "errors of the port meanwhile, by counter"},
+};
+
 // collective: a ring all-reduce over all nodes.
 
 constexpr ParameterSpec kCollectiveParameters[] = {
@@ -183,6 +227,12 @@ constexpr CheckSpec kNicChecks[] = {
      .parameters = kPairParameters,
      .metrics = kPairMetrics,
      .help = "TCP throughput, round trips and retransmits between two nodes"},
+    {.name = "rdma-pair",
+     .scope = Scope::kPair,
+     .load = Load::kNetwork,
+     .parameters = kRdmaParameters,
+     .metrics = kRdmaMetrics,
+     .help = "RDMA write rate and latency between two nodes, by perftest"},
     {.name = "collective",
      .scope = Scope::kGroup,
      .load = Load::kNetwork,

@@ -8,6 +8,7 @@ absl::Span<const CheckRunner> NicRunners() {
   static constexpr CheckRunner kRunners[] = {
       {"nic-link", RunNicLink},
       {"nic-pair", RunNicPair},
+      {"rdma-pair", RunRdmaPair},
       {"collective", RunCollective},
   };
   return kRunners;

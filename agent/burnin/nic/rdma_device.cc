@@ -1,0 +1,69 @@
+#include "agent/burnin/nic/rdma_device.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "common/sys/file_system.h"
+
+namespace muster::burnin {
+namespace {
+
+constexpr absl::string_view kDevices = "/sys/class/infiniband";
+constexpr size_t kPage = 4096;
+constexpr absl::string_view kErrors[] = {"symbol_error", "link_error_recovery", "link_downed",
+                                         "port_rcv_errors", "port_xmit_discards"};
+
+std::string ReadText(sys::FileSystem& files, const std::string& path) {
+  const absl::StatusOr<std::string> text = files.Read(path, kPage);
+  return text.ok() ? std::string(absl::StripAsciiWhitespace(*text)) : "";
+}
+
+RdmaPort ReadPort(sys::FileSystem& files, const std::string& device, int port) {
+  const std::string folder = absl::StrCat(kDevices, "/", device, "/ports/", port);
+  RdmaPort found{.device = device,
+                 .port = port,
+                 // "4: ACTIVE"
+                 .active = absl::StartsWith(ReadText(files, folder + "/state"), "4:"),
+                 .rate = ReadText(files, folder + "/rate"),
+                 .link_layer = ReadText(files, folder + "/link_layer")};
+  for (const absl::string_view name : kErrors) {
+    int64_t value = 0;
+    if (absl::SimpleAtoi(ReadText(files, absl::StrCat(folder, "/counters/", name)), &value))
+      found.errors[std::string(name)] = value;
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<RdmaPort> RdmaPorts(sys::FileSystem& files) {
+  std::vector<RdmaPort> ports;
+  const absl::StatusOr<std::vector<std::string>> devices = files.List(std::string(kDevices));
+  if (!devices.ok()) return ports;
+  for (const std::string& device : *devices) {
+    const absl::StatusOr<std::vector<std::string>> numbers =
+        files.List(absl::StrCat(kDevices, "/", device, "/ports"));
+    if (!numbers.ok()) continue;
+    for (const std::string& number : *numbers)
+      if (int port = 0; absl::SimpleAtoi(number, &port))
+        ports.push_back(ReadPort(files, device, port));
+  }
+  return ports;
+}
+
+absl::StatusOr<RdmaPort> ChooseRdmaPort(const std::vector<RdmaPort>& ports,
+                                        absl::string_view device) {
+  bool found = false;
+  for (const RdmaPort& port : ports) {
+    if (!device.empty() && port.device != device) continue;
+    if (port.active) return port;
+    found = true;
+  }
+  if (!found) return absl::NotFoundError(absl::StrCat("there is no RDMA device ", device));
+  return absl::FailedPreconditionError(absl::StrCat(
+      device.empty() ? "no RDMA device" : device, " has ", device.empty() ? "an" : "no",
+      " active port: look at cable, switch and subnet manager"));
+}
+
+}  // namespace muster::burnin

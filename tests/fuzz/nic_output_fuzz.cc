@@ -1,0 +1,21 @@
+// What perftest and lldpcli print, cut and damaged in every way; lldpcli repeats what neighbours
+// say.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "agent/burnin/nic/lldp.h"
+#include "agent/burnin/nic/perftest.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const absl::string_view text(reinterpret_cast<const char*>(data), size);
+  if (const auto gbits = muster::burnin::ParseWriteBandwidth(text); gbits.ok())
+    if (!std::isfinite(*gbits) || *gbits < 0) std::abort();
+  if (const auto latency = muster::burnin::ParseWriteLatency(text); latency.ok())
+    if (!std::isfinite(latency->p99_us) || latency->p99_us < 0) std::abort();
+  if (const auto neighbors = muster::burnin::ParseLldpNeighbors(text); neighbors.ok())
+    for (const auto& [name, neighbor] : *neighbors)
+      if (name.empty() || neighbor.system.size() > 256 || neighbor.port.size() > 256) std::abort();
+  return 0;
+}
