@@ -13,6 +13,7 @@ readonly newest_glibc=2.36   # Debian 12
 # PACKAGE MODE PATH; all files are root's. A path that ends in * is a pattern.
 readonly wanted_files='
 agent      -rwxr-xr-x ./usr/bin/muster-agent
+agent      -rwxr-xr-x ./usr/bin/muster-burnin
 agent      -rw-r--r-- ./usr/lib/systemd/system/muster-agent.service
 controller -rwxr-xr-x ./usr/bin/musterd
 controller -rw-r--r-- ./usr/lib/systemd/system/musterd.service

@@ -44,13 +44,19 @@ constexpr ParameterSpec kInventoryParameters[] = {
     {.name = "nvlinks",
      .type = ParameterType::kNumber,
      .default_text = "",
-     .help = "NVLinks that each GPU has up; those that it has by default",
+     .help = "NVLinks that each GPU has up; by default all where one is up",
      .max = 64},
     {.name = "power-limit",
      .type = ParameterType::kNumber,
      .default_text = "",
      .help = "watts that each may draw; not looked at by default",
      .max = 10000},
+    {.name = "answer-timeout",
+     .type = ParameterType::kDuration,
+     .default_text = "60s",
+     .help = "for how long a GPU may keep the driver waiting",
+     .min = 1,
+     .max = 600},
 };
 
 constexpr MetricSpec kInventoryMetrics[] = {

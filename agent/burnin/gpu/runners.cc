@@ -1,7 +1,16 @@
 #include "agent/burnin/gpu/runners.h"
 
-namespace muster::burnin {
+#include "agent/burnin/gpu/inventory/check.h"
 
-absl::Span<const CheckRunner> GpuRunners() { return {}; }
+namespace muster::burnin {
+namespace {
+
+constexpr CheckRunner kGpuRunners[] = {
+    {"gpu-inventory", RunGpuInventory},
+};
+
+}  // namespace
+
+absl::Span<const CheckRunner> GpuRunners() { return kGpuRunners; }
 
 }  // namespace muster::burnin

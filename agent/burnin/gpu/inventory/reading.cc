@@ -1,0 +1,90 @@
+#include "agent/burnin/gpu/inventory/reading.h"
+
+#include <utility>
+
+#include "agent/burnin/gpu/inventory/pcie_load.h"
+#include "common/base/status.h"
+
+namespace muster::burnin {
+namespace {
+
+struct CounterRow {
+  const char* name;
+  nvml::LinkErrorCounter counter;
+};
+constexpr CounterRow kCounters[] = {
+    {"replay", nvml::kLinkReplay},
+    {"recovery", nvml::kLinkRecovery},
+    {"crc_flit", nvml::kLinkCrcFlit},
+    {"crc_data", nvml::kLinkCrcData},
+};
+
+absl::StatusOr<std::vector<bool>> ReadLinks(const NvmlDevice& device) {
+  std::vector<bool> links;
+  for (unsigned link = 0; link < nvml::kMaxLinks; ++link) {
+    const absl::StatusOr<bool> up = device.LinkUp(link);
+    // Link 0 that is not supported means that there are none; a later one, that these were all.
+    if (!up.ok() && link == 0) return up.status();
+    if (!up.ok()) break;
+    links.push_back(*up);
+  }
+  return links;
+}
+
+absl::StatusOr<std::vector<GpuReading::LinkErrors>> ReadLinkErrors(const NvmlDevice& device,
+                                                                   size_t links) {
+  std::vector<GpuReading::LinkErrors> errors;
+  for (const CounterRow& row : kCounters) {
+    unsigned long long sum = 0;
+    for (unsigned link = 0; link < links; ++link) {
+      ASSIGN_OR_RETURN(const unsigned long long count, device.LinkErrors(link, row.counter));
+      sum += count;
+    }
+    errors.push_back({row.name, sum});
+  }
+  return errors;
+}
+
+absl::StatusOr<double> TotalMemory(const NvmlDevice& device) {
+  ASSIGN_OR_RETURN(const nvml::Memory memory, device.MemoryBytes());
+  return static_cast<double>(memory.total);
+}
+
+}  // namespace
+
+GpuReading ReadGpu(const Gpu& gpu) {
+  const NvmlDevice& device = gpu.nvml;
+  GpuReading reading;
+  reading.vbios = device.Vbios();
+  reading.serial = device.Serial();
+  reading.memory_bytes = TotalMemory(device);
+  reading.power_limit_watts = device.PowerLimitWatts();
+  reading.persistence = device.Persistence();
+  reading.load = UnderPcieLoad(gpu.pci_address, [&] {
+    reading.pcie_generation = device.PcieGeneration();
+    reading.pcie_width = device.PcieWidth();
+    reading.clock_reasons = device.ClockReasons();
+    reading.temperature_celsius = device.TemperatureCelsius();
+  });
+  reading.max_pcie_generation = device.MaxPcieGeneration();
+  reading.max_pcie_width = device.MaxPcieWidth();
+  reading.card_pcie_generation = device.CardMaxPcieGeneration();
+  reading.pcie_replays = device.PcieReplays();
+  reading.ecc = device.Ecc();
+  reading.ecc_corrected = device.EccErrors(nvml::kCorrected, nvml::kAggregateEcc);
+  reading.ecc_uncorrected = device.EccErrors(nvml::kUncorrected, nvml::kAggregateEcc);
+  reading.ecc_uncorrected_now = device.EccErrors(nvml::kUncorrected, nvml::kVolatileEcc);
+  reading.remapped = device.Remapped();
+  reading.retired_single = device.RetiredPages(nvml::kMultipleSingleBit);
+  reading.retired_double = device.RetiredPages(nvml::kDoubleBit);
+  reading.retirement_pending = device.RetirementPending();
+  reading.links = ReadLinks(device);
+  reading.link_errors =
+      reading.links.ok()
+          ? ReadLinkErrors(device, reading.links->size())
+          : absl::StatusOr<std::vector<GpuReading::LinkErrors>>(reading.links.status());
+  reading.fabric = device.Fabric();
+  return reading;
+}
+
+}  // namespace muster::burnin

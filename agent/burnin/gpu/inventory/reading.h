@@ -1,0 +1,46 @@
+// All that gpu-inventory reads of one GPU.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "agent/burnin/gpu/gpus.h"
+#include "agent/burnin/gpu/nvml.h"
+
+namespace muster::burnin {
+
+// Each value or why there is none: Unimplemented is a GPU that does not tell such a thing.
+struct GpuReading {
+  absl::StatusOr<std::string> vbios, serial;
+  absl::StatusOr<double> memory_bytes, power_limit_watts, temperature_celsius;
+  absl::StatusOr<bool> persistence;
+  absl::StatusOr<unsigned long long> clock_reasons;
+
+  absl::Status load;  // that there was load when the two were read
+  absl::StatusOr<unsigned> pcie_generation, pcie_width;
+  absl::StatusOr<unsigned> max_pcie_generation, max_pcie_width, card_pcie_generation;
+  absl::StatusOr<unsigned> pcie_replays;
+
+  absl::StatusOr<NvmlDevice::EccMode> ecc;
+  absl::StatusOr<unsigned long long> ecc_corrected, ecc_uncorrected;  // of its life
+  absl::StatusOr<unsigned long long> ecc_uncorrected_now;             // since the driver came
+  absl::StatusOr<NvmlDevice::RemappedRows> remapped;
+  absl::StatusOr<unsigned> retired_single, retired_double;
+  absl::StatusOr<bool> retirement_pending;
+
+  absl::StatusOr<std::vector<bool>> links;  // whether each is up
+  struct LinkErrors {
+    const char* counter;
+    unsigned long long count;  // of all links
+  };
+  absl::StatusOr<std::vector<LinkErrors>> link_errors;
+  absl::StatusOr<nvml::FabricInfo> fabric;
+};
+
+// Blocks as long as NVML does. Copies to and from the GPU for a moment, because an idle PCIe link
+// falls back to its lowest generation.
+GpuReading ReadGpu(const Gpu& gpu);
+
+}  // namespace muster::burnin

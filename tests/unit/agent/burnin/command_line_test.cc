@@ -1,0 +1,86 @@
+#include "agent/burnin/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace muster::burnin {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Parsed {
+  bool ok = false;
+  int exit_code = -1;
+  CommandLine line;
+  std::string errors;
+};
+
+Parsed Parse(std::vector<std::string> words) {
+  words.insert(words.begin(), "muster-burnin");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  Parsed parsed;
+  ::testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStdout();
+  parsed.ok =
+      ParseCommandLine(static_cast<int>(argv.size()), argv.data(), parsed.line, parsed.exit_code);
+  parsed.errors = ::testing::internal::GetCapturedStderr();
+  ::testing::internal::GetCapturedStdout();
+  return parsed;
+}
+
+TEST(CommandLine, TakesParametersByNameAndBySet) {
+  const Parsed parsed = Parse({"gpu-inventory", "--gpus", "0-3", "--set", "count=4", "--json"});
+  ASSERT_TRUE(parsed.ok) << parsed.errors;
+  EXPECT_EQ(parsed.line.check->name, "gpu-inventory");
+  EXPECT_EQ(parsed.line.parameters.at("gpus"), "0-3");
+  EXPECT_EQ(parsed.line.parameters.at("count"), "4");
+  EXPECT_TRUE(parsed.line.json);
+}
+
+TEST(CommandLine, ValueOfSetMayHaveCommasAndEqualsSigns) {
+  const Parsed parsed = Parse({"gpu-inventory", "--set", "model=a=b,c"});
+  ASSERT_TRUE(parsed.ok) << parsed.errors;
+  EXPECT_EQ(parsed.line.parameters.at("model"), "a=b,c");
+}
+
+TEST(CommandLine, ListHasEveryCheck) {
+  const Parsed parsed = Parse({"list"});
+  ASSERT_TRUE(parsed.ok);
+  EXPECT_EQ(parsed.line.check, nullptr);
+  for (const checks::CheckSpec* check : checks::Checks())
+    EXPECT_THAT(CheckList(), HasSubstr(std::string(check->name)));
+}
+
+TEST(CommandLine, HelpIsNoMistake) {
+  const Parsed parsed = Parse({"gpu-inventory", "--help"});
+  EXPECT_FALSE(parsed.ok);
+  EXPECT_EQ(parsed.exit_code, 0);
+}
+
+struct Mistake {
+  std::vector<std::string> words;
+  const char* message;
+};
+
+class Mistakes : public ::testing::TestWithParam<Mistake> {};
+
+TEST_P(Mistakes, EndWith64AndSayWhatIsMeant) {
+  const Parsed parsed = Parse(GetParam().words);
+  EXPECT_FALSE(parsed.ok);
+  EXPECT_EQ(parsed.exit_code, kExitUsage);
+  EXPECT_THAT(parsed.errors, HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Mistakes,
+    ::testing::Values(Mistake{{}, "subcommand"},
+                      Mistake{{"gpu-inventroy"}, "did you mean 'gpu-inventory'?"},
+                      Mistake{{"gpu-inventory", "--count", "many"}, "is not a number"},
+                      Mistake{{"gpu-inventory", "--set", "modle=x"}, "did you mean 'model'?"},
+                      Mistake{{"gpu-inventory", "--set", "model"}, "name=value"},
+                      Mistake{{"gpu-inventory", "--ranks", "2"}, "a check of one node"},
+                      Mistake{{"gpu-inventory", "--rank", "1"}, "--rank must be less"}));
+
+}  // namespace
+}  // namespace muster::burnin

@@ -1,0 +1,51 @@
+#include "agent/burnin/curves.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace muster::burnin {
+namespace {
+
+Sample At(int second, double value, const char* metric = "tflops") {
+  return {.at = absl::Seconds(second), .subject = "GPU-1", .metric = metric, .value = value};
+}
+
+TEST(Curves, ShortOnesStayAsTheyAre) {
+  Curves curves;
+  for (int i = 0; i < 100; ++i) curves.Add(At(i, i));
+  const std::vector<Sample> samples = curves.Samples();
+  ASSERT_EQ(samples.size(), 100u);
+  EXPECT_EQ(samples[42].value, 42);
+}
+
+TEST(Curves, LongOnesAreThinnedAndKeepPeaksAndDips) {
+  Curves curves;
+  for (int i = 0; i < 100'000; ++i) {
+    const double value = i == 31'415 ? 97 : i == 92'653 ? 3 : 50;
+    curves.Add(At(i, value));
+    curves.Add(At(i, 1, "power_watts"));
+  }
+  const std::vector<Sample> samples = curves.Samples();
+  EXPECT_LE(samples.size(), 2 * Curves::kMaxPoints + 2);
+  EXPECT_GE(samples.size(), Curves::kMaxPoints);
+  const auto has = [&samples](double value) {
+    return std::any_of(samples.begin(), samples.end(),
+                       [value](const Sample& sample) { return sample.value == value; });
+  };
+  EXPECT_TRUE(has(97));
+  EXPECT_TRUE(has(3));
+  EXPECT_GE(samples.back().at, absl::Seconds(99'000));
+}
+
+TEST(Curves, AreInTheOrderOfTime) {
+  Curves curves;
+  for (int i = 0; i < 5'000; ++i) curves.Add(At(i, i % 7));
+  const std::vector<Sample> samples = curves.Samples();
+  EXPECT_TRUE(std::is_sorted(samples.begin(), samples.end(),
+                             [](const Sample& a, const Sample& b) { return a.at < b.at; }));
+}
+
+}  // namespace
+}  // namespace muster::burnin

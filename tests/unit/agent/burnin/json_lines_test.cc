@@ -1,0 +1,90 @@
+#include "agent/burnin/json_lines.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "muster/v1/validation.pb.h"
+
+namespace muster::burnin {
+namespace {
+
+// As the agent reads it: an unknown field is an error.
+v1::WorkerLine Parse(const std::string& line) {
+  v1::WorkerLine parsed;
+  const auto status = google::protobuf::util::JsonStringToMessage(line, &parsed);
+  EXPECT_TRUE(status.ok()) << status.message().ToString() << "\n" << line;
+  return parsed;
+}
+
+TEST(JsonLines, ProgressIsAWorkerLine) {
+  const v1::WorkerLine line =
+      Parse(ProgressLine({.phase = "fp16, 8192 × 8192",
+                          .fraction = 0.25,
+                          .samples = {{.at = absl::Milliseconds(1500),
+                                       .subject = "GPU-1",
+                                       .metric = "tflops",
+                                       .variant = "fp16",
+                                       .value = 51.5}},
+                          .listening = Endpoint{.address = "10.0.0.1", .port = 4711}}));
+  const v1::CheckProgress& progress = line.progress();
+  EXPECT_EQ(progress.phase(), "fp16, 8192 × 8192");
+  EXPECT_EQ(progress.fraction(), 0.25);
+  EXPECT_EQ(progress.samples(0).at_s(), 1.5);
+  EXPECT_EQ(progress.samples(0).variant(), "fp16");
+  EXPECT_EQ(progress.listening().port(), 4711u);
+}
+
+TEST(JsonLines, UnknownFractionIsAbsent) {
+  EXPECT_FALSE(Parse(ProgressLine({.phase = "waiting"})).progress().has_fraction());
+}
+
+TEST(JsonLines, ResultIsAWorkerLineWithAllFields) {
+  FinishedCheck finished = {.check = "gpu-gemm",
+                            .started_at = absl::FromUnixMillis(1'900'000'000'250),
+                            .duration = absl::Milliseconds(2500)};
+  CheckResult& result = finished.result;
+  result.outcome = Outcome::kFail;
+  result.reason = "bits differ";
+  result.subjects = {{.id = "GPU-1",
+                      .kind = "gpu",
+                      .model = "m",
+                      .slot = "0000:3b:00.0",
+                      .index = 3,
+                      .attributes = {{"serial", "1"}}}};
+  result.metrics = {{.name = "tflops_median",
+                     .variant = "fp16",
+                     .subject = "GPU-1",
+                     .unit = "TFLOPS",
+                     .value = 5}};
+  result.faults = {
+      {.code = "bit_mismatch", .subject = "GPU-1", .message = "m", .evidence = {"0x10"}}};
+  result.digests = {{.name = "d", .subject = "GPU-1", .value = "abcd"}};
+  result.tools = {"own kernel sm_75"};
+  finished.samples = {{.at = absl::Seconds(1), .metric = "x", .value = 1}};
+  const v1::CheckResult parsed = Parse(ResultLine(finished)).result();
+  EXPECT_EQ(parsed.check(), "gpu-gemm");
+  EXPECT_EQ(parsed.outcome(), v1::OUTCOME_FAIL);
+  EXPECT_EQ(parsed.started_at().seconds(), 1'900'000'000);
+  EXPECT_EQ(parsed.started_at().nanos(), 250'000'000);
+  EXPECT_EQ(parsed.seconds(), 2.5);
+  EXPECT_EQ(parsed.subjects(0).index(), 3u);
+  EXPECT_EQ(parsed.subjects(0).attributes().at("serial"), "1");
+  EXPECT_EQ(parsed.metrics(0).unit(), "TFLOPS");
+  EXPECT_EQ(parsed.faults(0).evidence(0), "0x10");
+  EXPECT_EQ(parsed.digests(0).value(), "abcd");
+  EXPECT_EQ(parsed.samples(0).metric(), "x");
+  EXPECT_EQ(parsed.tools(0), "own kernel sm_75");
+}
+
+TEST(JsonLines, BytesThatAreNoTextDoNotBreakALine) {
+  FinishedCheck finished = {.check = "gpu-inventory"};
+  finished.result = Unknown("serial \xff\xfe\n is odd");
+  const std::string line = ResultLine(finished);
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  EXPECT_EQ(Parse(line).result().outcome(), v1::OUTCOME_UNKNOWN);
+}
+
+}  // namespace
+}  // namespace muster::burnin
