@@ -124,6 +124,7 @@ class ModelReader {
     limit.floor = ReadNumber(reader, "floor");
     limit.ceiling = ReadNumber(reader, "ceiling");
     limit.peak = ReadNumber(reader, "peak");
+    errors_.Add(reader.Optional("optional", &limit.optional));
     errors_.Add(reader.Optional("source", &source));
     if (!errors_.Add(reader.Finish()) || !has_check || !has_metric || !has_unit) return;
     if (source.empty() && (limit.floor || limit.ceiling || limit.peak)) {

@@ -30,6 +30,8 @@ struct HardwareLimit {
   std::optional<double> ceiling;
   // What the hardware can do at all. Only to find slips of units in floors.
   std::optional<double> peak;
+  // Judged where it was measured; otherwise a missing metric is a fail.
+  bool optional = false;
   std::string source;  // as in SourcedValue; of a limit that is only expected: the place alone
 };
 

@@ -24,6 +24,16 @@ std::optional<Direction> DirectionOf(const checks::MetricSpec& metric) {
   return std::nullopt;
 }
 
+// Of nic-link's faults: these come from cables, transceivers and switch ports, the others from the
+// card and its slot.
+bool SpeaksForLink(const std::string& code) {
+  for (const char* word :
+       {"link_down", "link_flapped", "crc_errors", "wrong_speed", "half_duplex"}) {
+    if (code == word) return true;
+  }
+  return false;
+}
+
 double Retransmits(const v1::CheckResult& result) {
   double sum = 0;
   for (const v1::Metric& metric : result.metrics()) {
@@ -75,8 +85,7 @@ class MatrixMaker {
     for (const v1::Fault& fault : result.faults()) {
       if (ports.count(fault.subject()) == 0) continue;
       PortEvidence& port = PortOf(node, fault.subject());
-      const bool of_link =
-          absl::StartsWith(fault.code(), "link") || absl::StrContains(fault.code(), "crc");
+      const bool of_link = SpeaksForLink(fault.code());
       std::vector<std::string>& sentences = of_link ? port.link : port.card;
       if (std::find(sentences.begin(), sentences.end(), fault.message()) == sentences.end()) {
         sentences.push_back(fault.message());

@@ -214,7 +214,7 @@ class Judge {
 
   void JudgeMissing(const HardwareModel& model) {
     for (const HardwareLimit& limit : model.limits) {
-      if (limit.check != spec_.name) continue;
+      if (limit.check != spec_.name || limit.optional) continue;
       const auto spec =
           std::find_if(spec_.metrics.begin(), spec_.metrics.end(),
                        [&](const checks::MetricSpec& row) { return row.name == limit.metric; });
@@ -278,6 +278,22 @@ Expectation MakeExpectation(HardwareClass hardware, const HardwareLibrary& libra
   }
   expectation.hardware = std::move(hardware);
   return expectation;
+}
+
+Expectation OfPair(const Expectation& own, const Expectation& partner) {
+  Expectation of_pair = own;
+  const std::optional<double>& ours = own.hardware.network_gbits_per_s;
+  const std::optional<double>& theirs = partner.hardware.network_gbits_per_s;
+  if (own.hardware.Port() == partner.hardware.Port()) return of_pair;
+  const bool comparable = ours.has_value() && theirs.has_value() &&
+                          !own.hardware.infiniband_rate.has_value() &&
+                          !partner.hardware.infiniband_rate.has_value();
+  if (!comparable) {
+    of_pair.nic = nullptr;
+  } else if (*theirs < *ours) {
+    of_pair.nic = partner.nic;
+  }
+  return of_pair;
 }
 
 v1::Outcome Worse(v1::Outcome a, v1::Outcome b) { return Badness(a) >= Badness(b) ? a : b; }

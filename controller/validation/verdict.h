@@ -29,6 +29,9 @@ struct Expectation {
   const HardwareModel* nic = nullptr;
 };
 Expectation MakeExpectation(HardwareClass hardware, const HardwareLibrary& library);
+// Of a node in a pair: the slower of two Ethernet ports is what both can reach. Ports that cannot
+// be compared, or that are not known, lead to no floor.
+Expectation OfPair(const Expectation& own, const Expectation& partner);
 
 // The worse of two: fail, unknown, pass, skipped, unspecified.
 v1::Outcome Worse(v1::Outcome a, v1::Outcome b);

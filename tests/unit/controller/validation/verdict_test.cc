@@ -151,6 +151,37 @@ TEST_F(VerdictTest, MissingMetricIsAFail) {
   EXPECT_THAT(Judge(result).reason(), HasSubstr("is no number"));
 }
 
+TEST_F(VerdictTest, OptionalMetricMayBeMissing) {
+  const HardwareLibrary library =
+      ParseHardware({{"x.yaml",
+                      "kind: gpu\nmatch: [NVIDIA GeForce RTX 2080 Ti]\nlimits: [{check: "
+                      "gpu-gemm, metric: errors, unit: \"1\", ceiling: 0, optional: true, "
+                      "source: s}]\n"}},
+                    kCatalog)
+          .value();
+  expectation_ = MakeExpectation(expectation_.hardware, library);
+  v1::CheckResult result = Result();
+  result.mutable_metrics(1)->set_value(1);
+  EXPECT_EQ(Judge(result).outcome(), v1::OUTCOME_FAIL);
+  result.mutable_metrics()->DeleteSubrange(1, 1);
+  EXPECT_EQ(Judge(result).outcome(), v1::OUTCOME_PASS);
+}
+
+TEST(OfPair, TheSlowerPortCounts) {
+  HardwareModel slow, fast;
+  Expectation one, ten, unknown;
+  one.hardware.network_gbits_per_s = 1;
+  one.nic = &slow;
+  ten.hardware.network_gbits_per_s = 10;
+  ten.nic = &fast;
+  EXPECT_EQ(OfPair(ten, ten).nic, &fast);
+  EXPECT_EQ(OfPair(ten, one).nic, &slow);
+  EXPECT_EQ(OfPair(one, ten).nic, &slow);
+  EXPECT_EQ(OfPair(ten, unknown).nic, nullptr);
+  ten.hardware.infiniband_rate = "FDR";
+  EXPECT_EQ(OfPair(ten, one).nic, nullptr);
+}
+
 TEST_F(VerdictTest, MissingUnexpectedAndWrongDevices) {
   v1::CheckResult one;
   one.set_check("gpu-gemm");

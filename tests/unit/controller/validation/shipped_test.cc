@@ -1,0 +1,125 @@
+// The suites and hardware files that come with Muster, held against the real catalogue.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/match.h"
+#include "controller/validation/hardware_class.h"
+#include "controller/validation/suite.h"
+#include "controller/validation/validation_state.h"
+#include "tests/fakes/status_matchers.h"
+
+namespace muster::controller::validation {
+namespace {
+
+using ::testing::IsEmpty;
+
+std::map<std::string, std::string> ReadFolder(const std::string& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() != ".yaml") continue;
+    std::ifstream in(entry.path());
+    files[entry.path().string()] =
+        std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  }
+  return files;
+}
+
+std::map<std::string, Suite> Suites() {
+  std::map<std::string, Suite> suites;
+  for (const auto& [path, text] : ReadFolder("playbooks/suites")) {
+    const auto suite = ParseSuite(path, text, checks::Checks());
+    EXPECT_OK(suite);
+    if (suite.ok()) suites[suite->name] = *suite;
+  }
+  return suites;
+}
+
+TEST(ShippedSuites, AreThere) {
+  const auto suites = Suites();
+  for (const char* name : {"quick", "network", "acceptance", "burnin"}) {
+    EXPECT_EQ(suites.count(name), 1u) << name;
+  }
+}
+
+TEST(ShippedSuites, QuickTakesLessThanAMinuteOnEveryNode) {
+  absl::Duration most;
+  const Suite quick = Suites()["quick"];
+  for (const SuiteStage& stage : quick.stages) {
+    for (const SuiteCheck& check : stage.checks) {
+      const auto parameters = checks::Parameters::Parse(*check.spec, check.parameters);
+      ASSERT_OK(parameters);
+      // What it measures, in both directions; a limit is for what goes wrong.
+      absl::Duration takes = absl::Seconds(10);
+      for (const char* part : {"duration", "warmup", "latency-duration"}) {
+        if (parameters->texts().count(part) == 0) continue;
+        takes += 2 * absl::Seconds(parameters->OptionalNumber(part).value_or(0));
+      }
+      most += takes * static_cast<int64_t>(std::max<size_t>(1, check.max_rounds));
+    }
+  }
+  EXPECT_LT(most, absl::Minutes(1));
+}
+
+TEST(ShippedSuites, FitTenThousandNodes) {
+  for (const auto& [name, suite] : Suites()) {
+    EXPECT_EQ(ValidationState::CheckSize(suite, 10'000, 16), "") << name;
+    EXPECT_EQ(ValidationState::CheckSize(suite, 256, 0), "") << name;
+  }
+}
+
+TEST(ShippedHardware, IsCleanAndKnowsTheExamples) {
+  const auto library = ParseHardware(ReadFolder("inventory/hardware"), checks::Checks());
+  ASSERT_OK(library);
+  for (const char* model : {"NVIDIA GeForce RTX 2080 Ti", "NVIDIA GeForce GTX 1080 Ti",
+                            "Tesla P100-SXM2-16GB", "Tesla V100-PCIE-32GB", "NVIDIA A100-SXM4-80GB",
+                            "NVIDIA A100 80GB PCIe", "NVIDIA H100 80GB HBM3", "NVIDIA H100 PCIe",
+                            "NVIDIA H200", "Tesla T4", "NVIDIA L4", "NVIDIA L40S"}) {
+    EXPECT_NE(library->Find("gpu", model), nullptr) << model;
+  }
+  for (const double gbits : {1, 10, 25, 100}) {
+    EXPECT_NE(library->Find("nic", PortName("ethernet", gbits)), nullptr) << gbits;
+  }
+  for (const auto& [path, text] : ReadFolder("inventory/examples")) {
+    const auto inventory = ParseInventory({{path, text}});
+    ASSERT_OK(inventory);
+    std::vector<std::string> unknown = CheckHardwareOf(*inventory, *library);
+    // Of InfiniBand there is no measured floor to write down.
+    unknown.erase(std::remove_if(unknown.begin(), unknown.end(),
+                                 [](const std::string& sentence) {
+                                   return absl::StrContains(sentence, "'infiniband FDR'");
+                                 }),
+                  unknown.end());
+    EXPECT_THAT(unknown, IsEmpty()) << path;
+  }
+}
+
+TEST(ShippedHardware, UniversityBurnsThreeNodesARackAtOnce) {
+  const std::string path = "inventory/examples/university-2080ti/cluster.yaml";
+  const auto inventory = ParseInventory({{path, ReadFolder("inventory/examples")[path]}}).value();
+  const auto library = ParseHardware(ReadFolder("inventory/hardware"), checks::Checks()).value();
+  std::vector<std::string> tested;
+  for (const Node& node : inventory.nodes()) {
+    if (node.role == NodeRole::kCompute) tested.push_back(node.name);
+  }
+  PowerBudget budget(RackPowers(inventory, tested, library).value(), {1, absl::ZeroDuration()});
+  int started = 0;
+  for (const std::string& name : tested) {
+    const Node& node = *inventory.FindNode(name);
+    const HardwareClass hardware = ReadHardwareClass(inventory, node).value();
+    budget.AddNode(name, node.rack, PowerOf(hardware, {}, library));
+  }
+  for (const std::string& name : tested) {
+    started += budget.TryStart(name, {{name, checks::Load::kGpu}}, absl::UnixEpoch());
+  }
+  EXPECT_EQ(started, 6);
+  EXPECT_DOUBLE_EQ(budget.RackWatts("r1"), 3 * 1600 + kDefaultCpuWatts);  // and the login node
+}
+
+}  // namespace
+}  // namespace muster::controller::validation
