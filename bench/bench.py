@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Measures Muster and prints each figure beside its target.
 
-Usage: bench.py [--idle-minutes N] [peers|apt|agent|compile|swarm|nic]…   (none: all of them)
+Usage: bench.py [--idle-minutes N] [peers|apt|agent|compile|validation|swarm|nic]…   (none: all)
 Exits 1 when something could not be measured; a target that is missed is a figure like any other.
 """
 import argparse
@@ -21,9 +21,11 @@ from figures import Figures
 from lab import ROOT, Failed, Lab, run
 
 PROGRAMS = ROOT / "build/release/bench"
-COMPILE = "playbook_compile_bench"
+# The part that a program belongs to; the others are the swarm's.
+PART_OF = {"playbook_compile_bench": "compile", "validation_bench": "validation"}
+PROGRAM_PARTS = ("compile", "validation", "swarm")
 LAB_PARTS = ("peers", "apt", "agent")
-PARTS = (*LAB_PARTS, "compile", "swarm", "nic")
+PARTS = (*LAB_PARTS, *PROGRAM_PARTS, "nic")
 ROOT_PARTS = (*LAB_PARTS, "nic")
 PROGRAM_SECONDS = 600
 
@@ -47,10 +49,10 @@ def measure_program(program, options, figures):
 
 def measure_programs(parts, swarm_nodes, figures):
     programs = sorted(path for path in PROGRAMS.glob("*_bench") if os.access(path, os.X_OK))
-    for part in ("compile", "swarm"):
+    for part in PROGRAM_PARTS:
         if part not in parts:
             continue
-        mine = [path for path in programs if (path.name == COMPILE) == (part == "compile")]
+        mine = [path for path in programs if PART_OF.get(path.name, "swarm") == part]
         if not mine:
             figures.miss(part, f"there is no such program in {PROGRAMS}")
         for program in mine:
@@ -102,7 +104,7 @@ def main():
     parser = argparse.ArgumentParser(prog="./dev bench", description="Measures Muster; see "
                                      "docs/benchmarks.md.")
     parser.add_argument("parts", nargs="*", metavar="PART", help="peers, apt, agent, compile, "
-                        "swarm or nic; none: all of them")
+                        "validation, swarm or nic; none: all of them")
     parser.add_argument("--idle-minutes", type=float, default=10, metavar="N",
                         help="how long the idle agent is watched (default 10)")
     parser.add_argument("--swarm-nodes", type=int, action="append", default=[], metavar="N",
