@@ -1,14 +1,18 @@
 // The suites and hardware files that come with Muster, held against the real catalogue.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "controller/validation/hardware_class.h"
 #include "controller/validation/suite.h"
 #include "controller/validation/validation_state.h"
@@ -119,6 +123,28 @@ TEST(ShippedHardware, UniversityBurnsThreeNodesARackAtOnce) {
   }
   EXPECT_EQ(started, 6);
   EXPECT_DOUBLE_EQ(budget.RackWatts("r1"), 3 * 1600 + kDefaultCpuWatts);  // and the login node
+}
+
+// What people copy from the documentation works.
+TEST(Documentation, ExamplesAreRead) {
+  std::ifstream in("docs/validation.md");
+  const std::string page((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  int suites = 0, files = 0;
+  const std::vector<std::string> parts = absl::StrSplit(page, "```");
+  for (size_t i = 1; i < parts.size(); i += 2) {
+    absl::string_view text = parts[i];
+    if (!absl::ConsumePrefix(&text, "yaml\n")) continue;
+    if (absl::StrContains(text, "\nstages:")) {
+      EXPECT_OK(ParseSuite("playbooks/suites/acceptance.yaml", text, checks::Checks()));
+      ++suites;
+    } else if (absl::StartsWith(text, "kind:")) {
+      EXPECT_OK(
+          ParseHardware({{"inventory/hardware/h100.yaml", std::string(text)}}, checks::Checks()));
+      ++files;
+    }
+  }
+  EXPECT_EQ(suites, 1);
+  EXPECT_EQ(files, 1);
 }
 
 }  // namespace
