@@ -63,8 +63,8 @@ struct EarlierQuery {
 };
 using EarlierValues = std::function<std::vector<double>(const EarlierQuery&)>;
 
-// GPUs of one model, VBIOS, driver and power limit are one population, nodes of one hardware class
-// another; each needs statistics.h's kMinPeers. Counts (unit "1") and checks between nodes are not
+// GPUs of one model, VBIOS, driver and power limit are one population, ports of one name and model
+// another, and so are nodes of one hardware class; each needs statistics.h's kMinPeers. Counts (unit "1") and checks between nodes are not
 // compared: a count is judged by its ceiling, a pair by blame.h. `earlier` may be nullptr.
 void JudgeFleet(absl::Span<const JudgedResult> results, const EarlierValues& earlier);
 

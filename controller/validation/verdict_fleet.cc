@@ -66,10 +66,12 @@ std::string Attribute(const v1::Subject& subject, const char* name) {
 // Values of equal names may be compared.
 std::string PeersOf(const JudgedResult& result, const v1::Subject* subject) {
   if (subject == nullptr) return absl::StrCat("node\n", result.expectation->hardware.Name());
+  // Two ports of one card may have different jobs, and slots of different width.
+  const std::string port = subject->kind() == "nic" ? subject->id() : "";
   return absl::StrCat(
-      subject->kind(), "\n", subject->model(), "\n", Attribute(*subject, "vbios_version"), "\n",
-      Attribute(*subject, "driver_version"), "\n", Attribute(*subject, "power_limit_watts"), "\n",
-      Attribute(*subject, "firmware_version"));
+      subject->kind(), "\n", port, "\n", subject->model(), "\n",
+      Attribute(*subject, "vbios_version"), "\n", Attribute(*subject, "driver_version"), "\n",
+      Attribute(*subject, "power_limit_watts"), "\n", Attribute(*subject, "firmware_version"));
 }
 
 const HardwareModel* ModelOf(const Value& value) {

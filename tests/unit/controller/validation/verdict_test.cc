@@ -298,6 +298,32 @@ TEST_F(VerdictTest, CountsHaveNoFleetAndHotterIsWorse) {
   EXPECT_EQ(verdicts_[1].outcome(), v1::OUTCOME_PASS);
 }
 
+TEST_F(VerdictTest, PortsOfAnotherNameAreNoPeers) {
+  static constexpr checks::MetricSpec kMetrics[] = {
+      {"speed_mbits", "Mbit/s", "nic", checks::Better::kHigher, ""}};
+  static constexpr checks::CheckSpec kLink = {
+      "nic-link", checks::Scope::kNode, checks::Load::kIdle, {}, kMetrics, ""};
+  for (int i = 0; i < 9; ++i) {
+    v1::CheckResult result;
+    result.set_check("nic-link");
+    result.set_outcome(v1::OUTCOME_PASS);
+    for (const char* name : {"eth0", "eth1"}) {
+      v1::Subject& nic = *result.add_subjects();
+      nic.set_id(name);
+      nic.set_kind("nic");
+      // eth1 is for management on every node; on one node eth0 came up as slow.
+      const bool slow = nic.id() == "eth1" || i == 4;
+      AddMetric(result, "speed_mbits", "", name, "Mbit/s", slow ? 1000 : 10000);
+    }
+    AddNode(result, kLink);
+  }
+  JudgeFleet(judged_, nullptr);
+  for (int i = 0; i < 9; ++i) {
+    EXPECT_EQ(verdicts_[i].outcome(), i == 4 ? v1::OUTCOME_FAIL : v1::OUTCOME_PASS) << i;
+  }
+  EXPECT_THAT(verdicts_[4].reason(), HasSubstr("eth0: speed_mbits is 1000 Mbit/s, below"));
+}
+
 TEST_F(VerdictTest, WorseThanItWas) {
   AddNode(Result(44, 50));
   std::vector<std::string> asked;
