@@ -8,7 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "agent/burnin/gpu/bounded.h"
+#include "agent/burnin/bounded.h"
 #include "agent/burnin/gpu/gpu_choice.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"

@@ -1,7 +1,27 @@
 #include "agent/burnin/system/runners.h"
 
-namespace muster::burnin {
+#include "agent/burnin/system/clock_check.h"
+#include "agent/burnin/system/disk.h"
+#include "agent/burnin/system/file_systems.h"
+#include "agent/burnin/system/machine_errors.h"
+#include "agent/burnin/system/memory_bandwidth.h"
+#include "agent/burnin/system/stress.h"
 
-absl::Span<const CheckRunner> SystemRunners() { return {}; }
+namespace muster::burnin {
+namespace {
+
+constexpr CheckRunner kSystemRunners[] = {
+    {"cpu-stress", RunCpuStress},
+    {"memory-stress", RunMemoryStress},
+    {"memory-bandwidth", RunMemoryBandwidth},
+    {"disk", RunDiskCheck},
+    {"file-systems", RunFileSystemsCheck},
+    {"clock", RunClockCheck},
+    {"machine-errors", RunMachineErrorsCheck},
+};
+
+}  // namespace
+
+absl::Span<const CheckRunner> SystemRunners() { return kSystemRunners; }
 
 }  // namespace muster::burnin

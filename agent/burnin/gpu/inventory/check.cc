@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "agent/burnin/gpu/bounded.h"
+#include "agent/burnin/bounded.h"
 #include "agent/burnin/gpu/gpus.h"
 #include "agent/burnin/gpu/inventory/judge.h"
 #include "agent/burnin/gpu/inventory/reading.h"

@@ -1,0 +1,132 @@
+#include "agent/burnin/system/machine_errors.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "agent/burnin/system/tool.h"
+#include "common/base/clock.h"
+#include "common/sys/file_system.h"
+
+namespace muster::burnin {
+namespace {
+
+constexpr char kEdacFolder[] = "/sys/devices/system/edac/mc";
+constexpr absl::Duration kStep = absl::Milliseconds(500);
+
+// Words of the kernel's own messages.
+constexpr absl::string_view kSigns[] = {
+    "[Hardware Error]", "Machine check", "mce: CPU",    "NVRM: Xid",
+    "NVRM: GPU at",     "EDAC MC",       "Uncorrected", "AER: Uncorrectable",
+    "I/O error",        "soft lockup",   "hard LOCKUP", "PCIe Bus Error",
+};
+// "EDAC MC0: Giving out device to module …" greets the start of a driver.
+constexpr absl::string_view kHarmless[] = {"Giving out device", "mce: CPU supports",
+                                           "Machine check events logged"};
+
+bool HasOneOf(absl::string_view line, absl::Span<const absl::string_view> words) {
+  for (const absl::string_view word : words)
+    if (absl::StrContains(line, word)) return true;
+  return false;
+}
+
+struct Counts {
+  bool has_edac = false;
+  double corrected = 0, uncorrected = 0;
+  std::optional<double> machine_checks;
+};
+
+double CountOf(sys::FileSystem& files, const std::string& path) {
+  double count = 0;
+  const absl::StatusOr<std::string> text = files.Read(path);
+  return text.ok() && absl::SimpleAtod(absl::StripAsciiWhitespace(*text), &count) ? count : 0;
+}
+
+Counts ReadCounts(sys::FileSystem& files) {
+  Counts counts;
+  const absl::StatusOr<std::vector<std::string>> folders = files.List(kEdacFolder);
+  for (const std::string& folder : folders.ok() ? *folders : std::vector<std::string>{}) {
+    if (!absl::StartsWith(folder, "mc")) continue;
+    counts.has_edac = true;
+    const std::string path = absl::StrCat(kEdacFolder, "/", folder);
+    counts.corrected += CountOf(files, path + "/ce_count");
+    counts.uncorrected += CountOf(files, path + "/ue_count");
+  }
+  const absl::StatusOr<std::string> interrupts = files.Read("/proc/interrupts");
+  if (interrupts.ok()) counts.machine_checks = CountMachineChecks(*interrupts);
+  return counts;
+}
+
+void Wait(CheckContext& context, absl::Duration duration) {
+  const absl::Time start = context.clock.Now();
+  for (absl::Duration past; (past = context.clock.Now() - start) < duration;) {
+    if (context.reporter.stopping()) return;
+    context.reporter.SetPhase("watching error counters", absl::FDivDuration(past, duration));
+    context.clock.Sleep(std::min(kStep, duration - past));
+  }
+}
+
+}  // namespace
+
+double CountMachineChecks(absl::string_view interrupts) {
+  for (const absl::string_view line : absl::StrSplit(interrupts, '\n')) {
+    const std::vector<absl::string_view> words =
+        absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
+    if (words.empty() || words.front() != "MCE:") continue;
+    double sum = 0, count = 0;
+    for (size_t i = 1; i < words.size() && absl::SimpleAtod(words[i], &count); ++i) sum += count;
+    return sum;
+  }
+  return 0;
+}
+
+std::vector<std::string> HardwareErrors(absl::string_view kernel_log) {
+  std::vector<std::string> errors;
+  for (const absl::string_view line : absl::StrSplit(kernel_log, '\n'))
+    if (HasOneOf(line, kSigns) && !HasOneOf(line, kHarmless)) errors.emplace_back(line);
+  return errors;
+}
+
+CheckResult RunMachineErrorsCheck(CheckContext& context) {
+  CheckResult result;
+  const Counts before = ReadCounts(context.files);
+  Wait(context, absl::Seconds(context.parameters.Number("duration")));
+  const Counts after = ReadCounts(context.files);
+  if (after.has_edac) {
+    AddMetric(result, "memory_corrected", "", "", after.corrected);
+    AddMetric(result, "memory_uncorrected", "", "", after.uncorrected);
+    AddMetric(result, "memory_corrected_new", "", "", after.corrected - before.corrected);
+    if (after.uncorrected > 0)
+      AddFault(result, "memory_uncorrected", "",
+               absl::StrCat(after.uncorrected, " uncorrectable memory errors since the boot: find ",
+                            "the module in ", kEdacFolder));
+  } else {
+    result.tools.push_back("EDAC: no memory controller tells of errors");
+  }
+  if (after.machine_checks.has_value()) {
+    AddMetric(result, "machine_checks", "", "", *after.machine_checks);
+    if (*after.machine_checks > 0)
+      AddFault(result, "machine_check", "",
+               absl::StrCat(*after.machine_checks, " machine check exceptions since the boot"));
+  }
+  const auto log = RunTool(context, {"dmesg", "--notime"}, absl::Seconds(20), "util-linux");
+  if (!log.ok() || !log->ok()) {
+    AddUnknown(result, absl::StrCat("the kernel's log cannot be read: ",
+                                    log.ok() ? absl::StripAsciiWhitespace(log->output)
+                                             : log.status().message()));
+    return result;
+  }
+  std::vector<std::string> errors = HardwareErrors(log->out);
+  AddMetric(result, "kernel_log_errors", "", "", static_cast<double>(errors.size()));
+  if (errors.empty()) return result;
+  const std::string message = absl::StrCat("the kernel has told of broken hardware ", errors.size(),
+                                           " times, last: ", errors.back());
+  AddFault(result, "kernel_log", "", message, std::move(errors));
+  return result;
+}
+
+}  // namespace muster::burnin

@@ -1,0 +1,91 @@
+#include "agent/burnin/system/stress.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "agent/burnin/system/tool.h"
+
+namespace muster::burnin {
+namespace {
+
+// Column of "bogo ops/s (real time)" behind "stress-ng: metrc: [PID] STRESSOR".
+constexpr size_t kRateColumn = 5;
+constexpr absl::Duration kGrace = absl::Seconds(60);
+
+struct Stressor {
+  const char* name;
+  const char* metric;
+  const char* fault;
+  std::vector<std::string> options;
+};
+
+CheckResult Run(CheckContext& context, const Stressor& stressor) {
+  const absl::Duration duration = absl::Seconds(context.parameters.Number("duration"));
+  std::vector<std::string> argv = {"stress-ng"};
+  argv.insert(argv.end(), stressor.options.begin(), stressor.options.end());
+  for (const std::string& option :
+       {std::string("--verify"), std::string("--metrics-brief"), std::string("--timeout"),
+        absl::StrCat(absl::ToInt64Seconds(duration), "s")})
+    argv.push_back(option);
+  context.reporter.SetPhase(absl::StrCat("stress-ng ", stressor.name), std::nullopt);
+  const auto run = RunTool(context, std::move(argv), duration + kGrace, "stress-ng");
+  if (!run.ok()) return Unknown(std::string(run.status().message()));
+  CheckResult result;
+  result.tools.push_back("stress-ng");
+  const std::optional<double> rate = StressRate(run->output, stressor.name);
+  if (rate.has_value()) AddMetric(result, stressor.metric, "", "", *rate);
+  std::vector<std::string> failures = StressFailures(run->output);
+  if (!failures.empty()) {
+    const std::string message =
+        absl::StrCat("stress-ng computed something wrong: ", failures.front());
+    AddFault(result, stressor.fault, "", message, std::move(failures));
+  } else if (!run->ok()) {
+    AddUnknown(result, absl::StrCat("stress-ng did not end well: ",
+                                    absl::StrJoin(LastLines(run->output, 3), "; ")));
+  } else if (!rate.has_value()) {
+    AddUnknown(result, "stress-ng did not say how much it did");
+  }
+  return result;
+}
+
+}  // namespace
+
+std::optional<double> StressRate(absl::string_view output, absl::string_view stressor) {
+  for (const absl::string_view line : absl::StrSplit(output, '\n')) {
+    const size_t bracket = line.find("] ");
+    if (!absl::StartsWith(line, "stress-ng: ") || bracket == absl::string_view::npos) continue;
+    const std::vector<absl::string_view> words =
+        absl::StrSplit(line.substr(bracket + 2), ' ', absl::SkipEmpty());
+    double rate = 0;
+    if (words.size() > kRateColumn && words.front() == stressor &&
+        absl::SimpleAtod(words[kRateColumn], &rate))
+      return rate;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> StressFailures(absl::string_view output) {
+  std::vector<std::string> failures;
+  for (const absl::string_view line : absl::StrSplit(output, '\n'))
+    if (absl::StartsWith(line, "stress-ng: fail:")) failures.emplace_back(line);
+  return failures;
+}
+
+CheckResult RunCpuStress(CheckContext& context) {
+  return Run(context,
+             {"cpu", "cpu_ops_per_s", "wrong_result", {"--cpu", "0", "--cpu-method", "all"}});
+}
+
+CheckResult RunMemoryStress(CheckContext& context) {
+  const std::string percent = absl::StrCat(100 * context.parameters.Number("fraction"), "%");
+  return Run(context, {"vm",
+                       "memory_ops_per_s",
+                       "memory_mismatch",
+                       {"--vm", "0", "--vm-bytes", percent, "--vm-method", "all"}});
+}
+
+}  // namespace muster::burnin

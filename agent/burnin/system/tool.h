@@ -1,0 +1,22 @@
+// Programs that a check stands on and that may not be installed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "agent/burnin/check.h"
+#include "common/sys/process.h"
+
+namespace muster::burnin {
+
+// Runs a program of the Debian package `package`. NotFound names the package; a program that fails
+// is no error here, it is in the result.
+absl::StatusOr<sys::ProcessResult> RunTool(CheckContext& context, std::vector<std::string> argv,
+                                           absl::Duration timeout, const std::string& package);
+
+// The last lines of an output, as evidence.
+std::vector<std::string> LastLines(const std::string& output, size_t count);
+
+}  // namespace muster::burnin

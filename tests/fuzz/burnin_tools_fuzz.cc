@@ -1,0 +1,20 @@
+// What stress-ng, fio, chronyc and the kernel print: any bytes end as an error or as numbers.
+#include <cstdint>
+
+#include "agent/burnin/system/clock_check.h"
+#include "agent/burnin/system/disk.h"
+#include "agent/burnin/system/file_systems.h"
+#include "agent/burnin/system/machine_errors.h"
+#include "agent/burnin/system/stress.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const absl::string_view text(reinterpret_cast<const char*>(data), size);
+  (void)muster::burnin::ParseTracking(text);
+  (void)muster::burnin::ParseFio(text, "read");
+  (void)muster::burnin::ParseMounts(text);
+  (void)muster::burnin::StressRate(text, "cpu");
+  (void)muster::burnin::StressFailures(text);
+  (void)muster::burnin::CountMachineChecks(text);
+  (void)muster::burnin::HardwareErrors(text);
+  return 0;
+}

@@ -1,0 +1,165 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/burnin/check.h"
+#include "agent/burnin/system/memory_bandwidth.h"
+#include "agent/burnin/system/runners.h"
+#include "common/base/clock.h"
+#include "common/checks/catalog.h"
+#include "tests/fakes/fake_clock.h"
+#include "tests/fakes/fake_file_system.h"
+#include "tests/fakes/fake_process_runner.h"
+
+namespace muster::burnin {
+namespace {
+
+using ::muster::testing::FakeProcessRunner;
+using ::testing::HasSubstr;
+
+class QuietReporter final : public Reporter {
+ public:
+  void SetPhase(absl::string_view, std::optional<double>) override {}
+  void AddSample(Sample) override {}
+  absl::StatusOr<std::vector<Endpoint>> Meet(const Endpoint&, absl::Duration) override {
+    return absl::UnimplementedError("no check of one node meets others");
+  }
+  bool stopping() const override { return false; }
+};
+
+class SystemChecks : public ::testing::Test {
+ protected:
+  CheckResult Run(const char* name, const std::map<std::string, std::string>& given = {}) {
+    const checks::CheckSpec& spec = *checks::FindCheck(name);
+    const checks::Parameters parameters = checks::Parameters::Parse(spec, given).value();
+    CheckContext context = {parameters, reporter_, clock_, files_, processes_};
+    for (const CheckRunner& runner : SystemRunners()) {
+      if (runner.name != name) continue;
+      CheckResult result = runner.run(context);
+      FinishResult(spec, result);
+      return result;
+    }
+    ADD_FAILURE() << "no runner of " << name;
+    return {};
+  }
+
+  QuietReporter reporter_;
+  muster::testing::FakeClock clock_;
+  muster::testing::FakeFileSystem files_;
+  FakeProcessRunner processes_;
+};
+
+TEST_F(SystemChecks, MissingToolIsUnknownWithItsPackage) {
+  files_.AddFile("/proc/self/mounts", "/dev/sda1 /data ext4 rw 0 0\n");
+  const struct {
+    const char* check;
+    const char* package;
+  } cases[] = {{"cpu-stress", "stress-ng"},
+               {"memory-stress", "stress-ng"},
+               {"disk", "fio"},
+               {"clock", "chrony"},
+               {"machine-errors", "util-linux"}};
+  for (const auto& c : cases) {
+    std::map<std::string, std::string> given;
+    if (std::string(c.check) == "disk") given["paths"] = "/data";
+    const CheckResult result = Run(c.check, given);
+    EXPECT_EQ(result.outcome, Outcome::kUnknown) << c.check;
+    EXPECT_THAT(result.reason, HasSubstr(std::string("install the package ") + c.package));
+  }
+}
+
+TEST_F(SystemChecks, NoPathsIsSkipped) {
+  EXPECT_EQ(Run("disk").outcome, Outcome::kSkipped);
+  EXPECT_EQ(Run("file-systems").outcome, Outcome::kSkipped);
+}
+
+TEST_F(SystemChecks, ClockThatIsOffFails) {
+  processes_.On("chronyc -c tracking",
+                FakeProcessRunner::Prints("A9FEA97B,ntp,2,0,0.2,0,0,0,0,0,0.01,0.01,64,Normal\n"));
+  const CheckResult result = Run("clock", {{"max-offset", "10ms"}});
+  EXPECT_EQ(result.outcome, Outcome::kFail);
+  EXPECT_EQ(result.faults.at(0).code, "clock_offset");
+  EXPECT_EQ(Run("clock", {{"max-offset", "1s"}}).outcome, Outcome::kPass);
+}
+
+TEST_F(SystemChecks, ChronyThatIsNotRunningIsUnknown) {
+  processes_.On("chronyc", FakeProcessRunner::Prints("506 Cannot talk to daemon\n", 1));
+  const CheckResult result = Run("clock");
+  EXPECT_EQ(result.outcome, Outcome::kUnknown);
+  EXPECT_THAT(result.reason, HasSubstr("Cannot talk to daemon"));
+}
+
+TEST_F(SystemChecks, WrongResultOfStressNgFailsWithItsLine) {
+  processes_.On("stress-ng --cpu 0",
+                FakeProcessRunner::Prints("stress-ng: fail:  [12] cpu: fft error detected\n"
+                                          "stress-ng: metrc: [12] cpu 10 1.0 1.0 0.0 10.0 10.0\n",
+                                          2));
+  const CheckResult result = Run("cpu-stress", {{"duration", "5s"}});
+  EXPECT_EQ(result.outcome, Outcome::kFail);
+  EXPECT_EQ(result.faults.at(0).code, "wrong_result");
+  EXPECT_THAT(result.faults.at(0).message, HasSubstr("fft error detected"));
+  EXPECT_EQ(result.faults.at(0).evidence.size(), 1u);
+  EXPECT_EQ(result.metrics.at(0).value, 10);
+}
+
+TEST_F(SystemChecks, StressNgThatDiesIsUnknown) {
+  processes_.On("stress-ng", FakeProcessRunner::Prints("stress-ng: error: no memory\n", 3));
+  const CheckResult result = Run("memory-stress");
+  EXPECT_EQ(result.outcome, Outcome::kUnknown);
+  EXPECT_THAT(result.reason, HasSubstr("no memory"));
+}
+
+TEST_F(SystemChecks, FioMeasuresEveryPatternAndFileSystem) {
+  processes_.On("fio", FakeProcessRunner::Prints(
+                           R"({"jobs":[{"error":0,"read":{"bw_bytes":5000000,"iops":7},)"
+                           R"("write":{"bw_bytes":4000000,"iops":6}}]})"));
+  const CheckResult result = Run("disk", {{"paths", "/data,/scratch"}});
+  EXPECT_EQ(result.outcome, Outcome::kPass);
+  EXPECT_EQ(processes_.commands().size(), 8u);
+  EXPECT_EQ(result.metrics.size(), 24u);
+  EXPECT_EQ(result.metrics.at(0).variant, "sequential_write");
+  EXPECT_EQ(result.metrics.at(0).value, 4);
+}
+
+TEST_F(SystemChecks, MountThatIsMissingOrReadOnlyFails) {
+  files_.AddFile("/proc/self/mounts", "/dev/a /tmp tmpfs ro 0 0\n");
+  files_.AddDirectory("/tmp");
+  files_.FailWrites("*", absl::PermissionDeniedError("Read-only file system"));
+  const CheckResult result = Run("file-systems", {{"paths", "/tmp,/scratch"}});
+  EXPECT_EQ(result.outcome, Outcome::kFail);
+  ASSERT_EQ(result.faults.size(), 2u);
+  EXPECT_EQ(result.faults[0].code, "read_only");
+  EXPECT_EQ(result.faults[1].code, "not_mounted");
+}
+
+TEST_F(SystemChecks, WritableMountPassesAndIsLeftClean) {
+  files_.AddFile("/proc/self/mounts", "/dev/a /tmp ext4 rw 0 0\n");
+  files_.AddDirectory("/tmp");
+  const CheckResult result = Run("file-systems", {{"paths", "/tmp"}});
+  EXPECT_EQ(result.outcome, Outcome::kPass) << result.reason;
+  EXPECT_TRUE(files_.List("/tmp")->empty());
+  EXPECT_EQ(files_.log().size(), 2u);
+}
+
+TEST_F(SystemChecks, MemoryErrorsAndKernelLogFail) {
+  files_.AddFile("/sys/devices/system/edac/mc/mc0/ce_count", "12\n");
+  files_.AddFile("/sys/devices/system/edac/mc/mc0/ue_count", "1\n");
+  files_.AddFile("/proc/interrupts", " MCE: 0 0 Machine check exceptions\n");
+  processes_.On("dmesg", FakeProcessRunner::Prints("NVRM: Xid (PCI:0000:3b:00): 79, gone\n"));
+  const CheckResult result = Run("machine-errors");
+  EXPECT_EQ(result.outcome, Outcome::kFail);
+  ASSERT_EQ(result.faults.size(), 2u);
+  EXPECT_EQ(result.faults[0].code, "memory_uncorrected");
+  EXPECT_THAT(result.faults[1].message, HasSubstr("Xid"));
+  EXPECT_EQ(result.metrics.at(0).value, 12);
+}
+
+TEST(MemoryBandwidth, IsMeasuredAndChecked) {
+  RealClock clock;
+  const MemoryRates rates = MeasureMemory(clock, 2, 8 << 20, clock.Now() + absl::Milliseconds(50));
+  EXPECT_GT(rates.copy, 0.05);
+  EXPECT_GT(rates.triad, 0.05);
+  EXPECT_EQ(rates.wrong, 0u);
+}
+
+}  // namespace
+}  // namespace muster::burnin
