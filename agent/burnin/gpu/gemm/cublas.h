@@ -1,0 +1,31 @@
+// NVIDIA's matrix library, where a node has it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "agent/burnin/gpu/dynamic_library.h"
+#include "agent/burnin/gpu/gemm/engine.h"
+
+namespace muster::burnin {
+
+// libcublas.so.13, .12 or .11, whichever is there. Thread-safe.
+class Cublas {
+ public:
+  // NotFound: none is there.
+  static absl::StatusOr<std::unique_ptr<Cublas>> Load();
+
+  // The context and this must outlive it. Unimplemented: cublasGemmEx() cannot do `type` (fp8), or
+  // not on this GPU.
+  absl::StatusOr<std::unique_ptr<GemmEngine>> MakeEngine(const CudaContext& context,
+                                                         kernels::Element type) const;
+
+ private:
+  explicit Cublas(DynamicLibrary library) : library_(std::move(library)) {}
+
+  DynamicLibrary library_;
+};
+
+}  // namespace muster::burnin

@@ -1,0 +1,37 @@
+// What multiplies matrices on a GPU.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "agent/burnin/gpu/cuda_context.h"
+#include "agent/burnin/gpu/kernels/element.h"
+#include "agent/burnin/gpu/kernels/launcher.h"
+
+namespace muster::burnin {
+
+// C = A · Bᵀ of square matrices, row by row. Gives the same bits every time on GPUs of one model.
+class GemmEngine {
+ public:
+  virtual ~GemmEngine() = default;
+  // Enqueues it. `size` is a multiple of kGemmGranule.
+  virtual absl::Status Multiply(cuda::DevicePointer a, cuda::DevicePointer b, cuda::DevicePointer c,
+                                uint64_t size, cuda::Stream stream) = 0;
+  // Names what decides the bits: "own kernel gemm_f16_sm75", "cublas 12.4.5".
+  virtual std::string Tool() const = 0;
+  // Whether it is meant for tensor cores: what it can reach at most depends on that.
+  virtual bool tensor() const = 0;
+};
+
+// The launcher must outlive it. Unimplemented: GPU or driver cannot do `type`.
+absl::StatusOr<std::unique_ptr<GemmEngine>> MakeOwnEngine(KernelLauncher& kernels,
+                                                          kernels::Element type);
+
+// Bytes of an element of C.
+uint64_t SumBytes(kernels::Element type);
+// Exponent bits of an element of C; 0: an integer.
+uint64_t SumExponentMask(kernels::Element type);
+
+}  // namespace muster::burnin
