@@ -87,11 +87,10 @@ class CublasEngine final : public GemmEngine {
                       : row_.compute == kCompute32I ? static_cast<const void*>(&kOne32I)
                                                     : static_cast<const void*>(&kOne32F);
     const void* zero = &kZero;
-    return ToStatus(
-        functions_.gemm(handle_, kTranspose, kNoTranspose, n, n, n, one, pointer(b), row_.input, n,
-                        pointer(a), row_.input, n, zero, pointer(c), row_.output, n, row_.compute,
-                        kDefaultAlgorithm),
-        "cublasGemmEx");
+    return ToStatus(functions_.gemm(handle_, kTranspose, kNoTranspose, n, n, n, one, pointer(b),
+                                    row_.input, n, pointer(a), row_.input, n, zero, pointer(c),
+                                    row_.output, n, row_.compute, kDefaultAlgorithm),
+                    "cublasGemmEx");
   }
   std::string Tool() const override {
     // 120405 for 12.4.5.

@@ -9,14 +9,20 @@ MUSTER_DEVICE uint64_t WordFor(const uint64_t* word, int pattern, uint64_t round
   return PatternWord(static_cast<Pattern>(pattern), round, seed, reinterpret_cast<uint64_t>(word));
 }
 
+// Sums what it writes into the digest, as memory_verify sums what it reads: should a comparison
+// itself go wrong, the two sums still tell.
 MUSTER_KERNEL(256)
-memory_write(uint64_t* out, uint64_t words, int pattern, uint64_t round, uint64_t seed) {
-  for (uint64_t i = GridThread(); i < words; i += GridThreads())
-    out[i] = WordFor(out + i, pattern, round, seed);
+memory_write(uint64_t* out, uint64_t words, int pattern, uint64_t round, uint64_t seed,
+             Report* report) {
+  uint64_t sum = 0;
+  for (uint64_t i = GridThread(); i < words; i += GridThreads()) {
+    const uint64_t word = WordFor(out + i, pattern, round, seed);
+    out[i] = word;
+    sum += word;
+  }
+  AddTo(&report->digest, sum);
 }
 
-// Compares, and sums what was read into the digest: should a comparison itself go wrong, the sum
-// of all words still tells.
 MUSTER_KERNEL(256)
 memory_verify(const uint64_t* in, uint64_t words, int pattern, uint64_t round, uint64_t seed,
               Report* report) {

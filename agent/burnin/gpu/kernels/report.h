@@ -18,7 +18,8 @@ struct Report {
   uint64_t mismatches;
   // Of the words that were read: NaN or infinite, whatever was expected.
   uint64_t not_finite;
-  // Sum of Mix(place, word) over all words, whatever their order.
+  // A sum over all words, whatever their order: of memory the words themselves, of matrices each
+  // word mixed with its place.
   uint64_t digest;
   // How many of `first` were asked for; above kMaxRecords they are not there.
   uint64_t records;

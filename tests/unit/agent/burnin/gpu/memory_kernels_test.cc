@@ -16,8 +16,11 @@ constexpr uint64_t kWords = 4096, kSeed = 5;
 
 class MemoryPatternTest : public ::testing::TestWithParam<Pattern> {
  protected:
-  void Write(uint64_t round) {
-    RunKernel("memory_write", {3, 1, 1}, 32, memory_.data(), kWords, pattern(), round, kSeed);
+  kernels::Report Write(uint64_t round) {
+    kernels::Report report = {};
+    RunKernel("memory_write", {3, 1, 1}, 32, memory_.data(), kWords, pattern(), round, kSeed,
+              &report);
+    return report;
   }
   kernels::Report Verify(uint64_t round) {
     kernels::Report report = {};
@@ -39,9 +42,10 @@ class MemoryPatternTest : public ::testing::TestWithParam<Pattern> {
 
 TEST_P(MemoryPatternTest, FindsNothingInGoodMemory) {
   for (uint64_t round = 0; round < 4; ++round) {
-    Write(round);
+    const kernels::Report written = Write(round);
     const kernels::Report report = Verify(round);
     EXPECT_EQ(report.mismatches, 0);
+    EXPECT_EQ(written.digest, report.digest);
     uint64_t sum = 0;
     for (size_t i = 0; i < kWords; ++i)
       sum += kernels::PatternWord(GetParam(), round, kSeed, AddressOf(i));

@@ -1,0 +1,54 @@
+// NVIDIA's library of collectives, where a node has it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "agent/burnin/gpu/cuda_abi.h"
+#include "agent/burnin/gpu/dynamic_library.h"
+
+namespace muster::burnin {
+
+inline constexpr char kNcclLibrary[] = "libnccl.so.2";
+
+// Errors: NotFound without the library, Unimplemented where it lacks a function, otherwise
+// Internal with its words. Calls may block on a sick GPU or link. Not thread-safe.
+class Nccl {
+ public:
+  static absl::StatusOr<std::unique_ptr<Nccl>> Load(const std::string& library = kNcclLibrary);
+
+  // "nccl 2.19.3".
+  absl::StatusOr<std::string> Tool() const;
+  // One communicator for each device, by CUDA's ordinals; all in this process.
+  absl::StatusOr<std::vector<void*>> Connect(const std::vector<cuda::Device>& devices) const;
+  void Disconnect(void* communicator) const;
+
+  struct Part {
+    void* communicator;
+    cuda::DevicePointer from, to;
+    cuda::Stream stream;
+  };
+  // Enqueues on each stream: every `to` becomes the sum of all `from`, `count` FP32 numbers.
+  absl::Status AllReduce(const std::vector<Part>& parts, size_t count) const;
+
+ private:
+  struct Functions {
+    int (*get_version)(int*) = nullptr;
+    const char* (*get_error_string)(int) = nullptr;
+    int (*init_all)(void**, int, const int*) = nullptr;
+    int (*destroy)(void*) = nullptr;
+    int (*group_start)() = nullptr;
+    int (*group_end)() = nullptr;
+    int (*all_reduce)(const void*, void*, size_t, int, int, void*, cuda::Stream) = nullptr;
+  };
+
+  Nccl() = default;
+  absl::Status ToStatus(int code, const char* function) const;
+
+  Functions functions_;
+};
+
+}  // namespace muster::burnin
