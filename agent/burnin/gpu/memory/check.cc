@@ -1,0 +1,80 @@
+// The check gpu-memory: patterns through nearly all memory of all chosen GPUs side by side.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "agent/burnin/gpu/checks.h"
+#include "agent/burnin/gpu/gpu_work.h"
+#include "agent/burnin/gpu/memory/memory_test.h"
+#include "agent/burnin/gpu/telemetry.h"
+#include "common/base/status.h"
+
+namespace muster::burnin {
+namespace {
+
+// Of what was asked for, that must be had: the rest are odd pieces between others' allocations.
+constexpr double kEnough = 0.99;
+
+void AddFindings(const Gpu& gpu, double share, const MemoryOutcome& outcome, CheckResult& result) {
+  const double tested =
+      static_cast<double>(outcome.tested_bytes) / static_cast<double>(outcome.free_bytes);
+  AddMetric(result, "memory_tested_bytes", "", gpu.uuid, static_cast<double>(outcome.tested_bytes));
+  AddMetric(result, "memory_tested_share", "", gpu.uuid, tested);
+  AddMetric(result, "passes", "", gpu.uuid, outcome.passes);
+  if (outcome.bandwidth_gbytes_per_s > 0)
+    AddMetric(result, "memory_gbytes_per_s", "", gpu.uuid, outcome.bandwidth_gbytes_per_s);
+  if (outcome.mismatches > 0)
+    AddFault(result, "bit_mismatch", gpu.uuid,
+             absl::StrCat(Describe(gpu), ": ", outcome.mismatches,
+                          " words of its memory were not what had been written"),
+             outcome.evidence);
+  if (!outcome.checksum_errors.empty())
+    AddFault(result, "checksum_mismatch", gpu.uuid,
+             absl::StrCat(Describe(gpu), ": the sums of what was written and read differ ",
+                          outcome.checksum_errors.size(), " times, though no word did"),
+             outcome.checksum_errors);
+  if (tested < kEnough * share)
+    AddUnknown(result, absl::StrFormat("%s: only %.0f %% of its free memory could be had",
+                                       Describe(gpu), tested * 100));
+}
+
+absl::Status TestGpu(CheckContext& context, const GpuBench& bench, size_t index, const Gpu& gpu,
+                     CheckResult& result) {
+  const checks::Parameters& parameters = context.parameters;
+  ASSIGN_OR_RETURN(const std::unique_ptr<CudaContext> cuda, OpenContext(bench, gpu));
+  KernelLauncher kernels(*cuda);
+  const MemorySettings settings = {.share = parameters.Number("memory"),
+                                   .procedures = parameters.Words("patterns"),
+                                   .passes = static_cast<int>(parameters.Number("passes")),
+                                   .seed = static_cast<uint64_t>(parameters.Number("seed")),
+                                   .fade = absl::Seconds(parameters.Number("fade-time"))};
+  const MemoryObserver observer = {.on_progress =
+                                       [&](absl::string_view procedure, double fraction) {
+                                         if (index == 0)
+                                           context.reporter.SetPhase(procedure, fraction);
+                                       },
+                                   .stop = [&] { return context.reporter.stopping(); }};
+  ASSIGN_OR_RETURN(const MemoryOutcome outcome,
+                   TestMemory(kernels, context.clock, settings, observer));
+  AddFindings(gpu, settings.share, outcome, result);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+CheckResult RunGpuMemory(CheckContext& context) {
+  CheckResult result;
+  const std::optional<GpuBench> bench = OpenBench(context, result);
+  if (!bench.has_value()) return result;
+  Telemetry telemetry(bench->gpus, context.reporter, context.clock, context.started_at);
+  WorkOnAll(
+      *bench,
+      [&](size_t index, const Gpu& gpu, CheckResult& part) {
+        return TestGpu(context, *bench, index, gpu, part);
+      },
+      result);
+  telemetry.Finish(result);
+  return result;
+}
+
+}  // namespace muster::burnin

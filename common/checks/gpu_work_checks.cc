@@ -1,0 +1,192 @@
+// The checks that work GPUs hard.
+#include "common/checks/check_tables.h"
+
+namespace muster::checks {
+namespace {
+
+constexpr ParameterSpec kGpus = {.name = "gpus",
+                                 .type = ParameterType::kWords,
+                                 .default_text = "",
+                                 .help =
+                                     "GPUs to test, by index, range or UUID: 0-3,GPU-…; all by "
+                                     "default"};
+constexpr ParameterSpec kSeed = {.name = "seed",
+                                 .type = ParameterType::kNumber,
+                                 .default_text = "1",
+                                 .help = "of the random data; equal data gives equal digests",
+                                 .max = 1e9};
+
+constexpr absl::string_view kTypeWords[] = {"fp32", "fp64", "fp16", "bf16", "tf32", "fp8", "int8"};
+constexpr absl::string_view kEngineWords[] = {"auto", "own", "cublas"};
+
+constexpr ParameterSpec kGemmParameters[] = {
+    kGpus,
+    {.name = "duration",
+     .type = ParameterType::kDuration,
+     .default_text = "60s",
+     .help = "of the whole check; the types share it evenly",
+     .min = 0.1,
+     .max = 604800},
+    {.name = "types",
+     .type = ParameterType::kWords,
+     .default_text = "",
+     .help = "types of number to multiply; all that GPU and driver can by default",
+     .words = kTypeWords},
+    {.name = "engine",
+     .type = ParameterType::kWord,
+     .default_text = "auto",
+     .help = "own kernels, cuBLAS, or cuBLAS where it is installed",
+     .words = kEngineWords},
+    {.name = "size",
+     .type = ParameterType::kNumber,
+     .default_text = "0",
+     .help = "rows and columns of the matrices, a multiple of 128; 0: 8192, or what fits",
+     .max = 32768},
+    {.name = "memory",
+     .type = ParameterType::kNumber,
+     .default_text = "0.9",
+     .help = "share of the free memory that results are spread over",
+     .max = 0.98},
+    {.name = "verify",
+     .type = ParameterType::kNumber,
+     .default_text = "1",
+     .help = "share of the results that are compared bit for bit",
+     .max = 1},
+    kSeed,
+};
+
+constexpr MetricSpec kGemmMetrics[] = {
+    {"tflops_min", "TFLOPS", "gpu", Better::kHigher, "slowest second, by type"},
+    {"tflops_median", "TFLOPS", "gpu", Better::kHigher, "median of the seconds, by type"},
+    {"tflops_max", "TFLOPS", "gpu", Better::kHigher, "fastest second, by type"},
+    {"fraction_of_peak", "1", "gpu", Better::kHigher,
+     "median against what the GPU could do at the clock that it had, by type"},
+    {"products", "1", "gpu", Better::kNeither, "matrices multiplied, by type"},
+    {"verified_products", "1", "gpu", Better::kNeither, "of these compared bit for bit, by type"},
+    MUSTER_TELEMETRY_METRICS,
+};
+
+constexpr absl::string_view kPatternWords[] = {"address",    "walking-ones", "walking-zeros",
+                                               "inversions", "random",       "fade"};
+
+constexpr ParameterSpec kMemoryParameters[] = {
+    kGpus,
+    {.name = "patterns",
+     .type = ParameterType::kWords,
+     .default_text = "address,walking-ones,walking-zeros,inversions,random,fade",
+     .help = "what is written and read back",
+     .words = kPatternWords},
+    {.name = "passes",
+     .type = ParameterType::kNumber,
+     .default_text = "1",
+     .help = "of all patterns",
+     .min = 1,
+     .max = 100000},
+    {.name = "memory",
+     .type = ParameterType::kNumber,
+     .default_text = "0.95",
+     .help = "share of the free memory that is tested",
+     .min = 0.01,
+     .max = 0.99},
+    {.name = "fade-time",
+     .type = ParameterType::kDuration,
+     .default_text = "10s",
+     .help = "for which the pattern 'fade' leaves its words alone, twice",
+     .max = 86400},
+    kSeed,
+};
+
+constexpr MetricSpec kMemoryMetrics[] = {
+    {"memory_tested_bytes", "bytes", "gpu", Better::kHigher, "memory that was tested"},
+    {"memory_tested_share", "1", "gpu", Better::kHigher, "of what was free"},
+    {"passes", "1", "gpu", Better::kNeither, "passes that came to their end"},
+    {"memory_gbytes_per_s", "GB/s", "gpu", Better::kHigher,
+     "copy within the GPU, bytes read and written together"},
+    MUSTER_TELEMETRY_METRICS,
+};
+
+constexpr ParameterSpec kCopyParameters[] = {
+    kGpus,
+    {.name = "size",
+     .type = ParameterType::kSize,
+     .default_text = "256MiB",
+     .help = "of one copy",
+     .min = 4096,
+     .max = 1e11},
+    {.name = "time",
+     .type = ParameterType::kDuration,
+     .default_text = "1s",
+     .help = "of each measurement",
+     .max = 3600},
+    {.name = "peers",
+     .type = ParameterType::kFlag,
+     .default_text = "true",
+     .help = "also from each GPU to each other"},
+    kSeed,
+};
+
+constexpr MetricSpec kCopyMetrics[] = {
+    {"host_to_gpu_gbytes_per_s", "GB/s", "gpu", Better::kHigher,
+     "from page-locked memory of the NUMA node next to the GPU"},
+    {"gpu_to_host_gbytes_per_s", "GB/s", "gpu", Better::kHigher, "the way back"},
+    {"both_ways_gbytes_per_s", "GB/s", "gpu", Better::kHigher, "both at once, together"},
+    {"gpu_to_gpu_gbytes_per_s", "GB/s", "gpu", Better::kHigher,
+     "to another GPU directly; the variant is its UUID"},
+    {"gpu_to_gpu_staged_gbytes_per_s", "GB/s", "gpu", Better::kHigher,
+     "to another GPU through the host, where they have no path of their own"},
+};
+
+constexpr ParameterSpec kCollectiveParameters[] = {
+    kGpus,
+    {.name = "size",
+     .type = ParameterType::kSize,
+     .default_text = "256MiB",
+     .help = "of the data that each GPU brings",
+     .min = 4096,
+     .max = 1e11},
+    {.name = "duration",
+     .type = ParameterType::kDuration,
+     .default_text = "10s",
+     .help = "of the measurement",
+     .max = 86400},
+};
+
+constexpr MetricSpec kCollectiveMetrics[] = {
+    {"allreduce_algbw_gbytes_per_s", "GB/s", "", Better::kHigher, "size by time, median"},
+    {"allreduce_busbw_gbytes_per_s", "GB/s", "", Better::kHigher,
+     "algbw · 2(n−1)/n: what each link carries"},
+    MUSTER_TELEMETRY_METRICS,
+};
+
+constexpr CheckSpec kGpuWorkChecks[] = {
+    {.name = "gpu-gemm",
+     .scope = Scope::kNode,
+     .load = Load::kGpu,
+     .parameters = kGemmParameters,
+     .metrics = kGemmMetrics,
+     .help = "multiplies matrices on all GPUs at once and compares every bit"},
+    {.name = "gpu-memory",
+     .scope = Scope::kNode,
+     .load = Load::kGpu,
+     .parameters = kMemoryParameters,
+     .metrics = kMemoryMetrics,
+     .help = "writes patterns into nearly all memory of the GPUs and reads them back"},
+    {.name = "gpu-copy",
+     .scope = Scope::kNode,
+     .load = Load::kIdle,
+     .parameters = kCopyParameters,
+     .metrics = kCopyMetrics,
+     .help = "copies between host and GPUs, and from GPU to GPU"},
+    {.name = "gpu-collective",
+     .scope = Scope::kNode,
+     .load = Load::kGpu,
+     .parameters = kCollectiveParameters,
+     .metrics = kCollectiveMetrics,
+     .help = "adds up data of all GPUs of a node by NCCL"},
+};
+
+}  // namespace
+
+absl::Span<const CheckSpec> GpuWorkChecks() { return kGpuWorkChecks; }
+
+}  // namespace muster::checks
