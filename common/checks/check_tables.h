@@ -16,6 +16,7 @@
 namespace muster::checks {
 
 absl::Span<const CheckSpec> GpuChecks();
+absl::Span<const CheckSpec> GpuWorkChecks();
 absl::Span<const CheckSpec> NicChecks();
 absl::Span<const CheckSpec> SystemChecks();
 

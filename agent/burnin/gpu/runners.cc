@@ -1,12 +1,15 @@
 #include "agent/burnin/gpu/runners.h"
 
+#include "agent/burnin/gpu/checks.h"
 #include "agent/burnin/gpu/inventory/check.h"
 
 namespace muster::burnin {
 namespace {
 
 constexpr CheckRunner kGpuRunners[] = {
-    {"gpu-inventory", RunGpuInventory},
+    {"gpu-inventory", RunGpuInventory},   {"gpu-gemm", RunGpuGemm},
+    {"gpu-memory", RunGpuMemory},         {"gpu-copy", RunGpuCopy},
+    {"gpu-collective", RunGpuCollective},
 };
 
 }  // namespace
