@@ -1,0 +1,73 @@
+// gpu-copy and gpu-collective.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "tests/integration/agent/burnin/worker_run.h"
+
+namespace muster::burnin {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::vector<std::string> kCopy = {"gpu-copy", "--size", "1MiB", "--time", "100ms"};
+const std::vector<std::string> kCollective = {"gpu-collective", "--size", "1MiB", "--duration",
+                                              "300ms"};
+
+TEST(GpuCopy, MeasuresBothWaysAndEveryPair) {
+  const WorkerRun run = RunWorker(R"({"preset":"a100","count":2,"copy_gbytes_per_s":2})", kCopy);
+  EXPECT_EQ(run.outcome(), "OUTCOME_PASS") << run.reason();
+  for (int gpu : {0, 1}) {
+    // As fast as the fake is told to be, or less on a machine that is busy.
+    const double to_gpu = run.Metric("host_to_gpu_gbytes_per_s", "", UuidOf(gpu));
+    EXPECT_GT(to_gpu, 0.05);
+    EXPECT_LE(to_gpu, 2.1);
+    EXPECT_GT(run.Metric("gpu_to_host_gbytes_per_s", "", UuidOf(gpu)), 0.05);
+    EXPECT_GT(run.Metric("both_ways_gbytes_per_s", "", UuidOf(gpu)), 0.05);
+    EXPECT_GT(run.Metric("gpu_to_gpu_gbytes_per_s", UuidOf(1 - gpu), UuidOf(gpu)), 0.05);
+  }
+}
+
+TEST(GpuCopy, PairsWithoutAPathOfTheirOwnAreToldApart) {
+  const WorkerRun run = RunWorker(R"({"preset":"rtx_2080_ti","count":2})", kCopy);
+  EXPECT_EQ(run.outcome(), "OUTCOME_PASS") << run.reason();
+  EXPECT_GT(run.Metric("gpu_to_gpu_staged_gbytes_per_s", UuidOf(1), UuidOf(0)), 0);
+  EXPECT_TRUE(std::isnan(run.Metric("gpu_to_gpu_gbytes_per_s", UuidOf(1), UuidOf(0))));
+}
+
+TEST(GpuCopy, DamagedCopyIsFound) {
+  const WorkerRun run = RunWorker(
+      R"({"preset":"rtx_2080_ti","flips":{"memory_after_s":0,"memory_every_s":0.02,"bits":50}})",
+      kCopy);
+  ASSERT_EQ(run.Faults("copy_mismatch").size(), 1) << run.result["faults"];
+  EXPECT_EQ(run.Faults("copy_mismatch")[0]["subject"], UuidOf(0));
+}
+
+TEST(GpuCollective, AddsUpAndTellsWhatTheLinksCarry) {
+  const WorkerRun run = RunWorker(R"({"preset":"a100","count":4})", kCollective);
+  EXPECT_EQ(run.outcome(), "OUTCOME_PASS") << run.reason();
+  const double algbw = run.Metric("allreduce_algbw_gbytes_per_s", "", "");
+  EXPECT_GT(algbw, 0);
+  EXPECT_NEAR(run.Metric("allreduce_busbw_gbytes_per_s", "", ""), algbw * 1.5, algbw * 1e-6);
+  EXPECT_EQ(run.result["tools"][0], "nccl 2.19.3");
+}
+
+TEST(GpuCollective, WrongSumIsFound) {
+  const WorkerRun run = RunWorker(
+      R"({"preset":"a100"},
+         {"preset":"a100","flips":{"memory_after_s":0,"memory_every_s":0.01,"allocation":1,
+                                   "bits":100}})",
+      kCollective);
+  EXPECT_FALSE(run.Faults("wrong_result").empty()) << run.result["faults"];
+}
+
+TEST(GpuCollective, OneGpuIsSkipped) {
+  const WorkerRun run = RunWorker(R"({"preset":"a100"})", kCollective);
+  EXPECT_EQ(run.outcome(), "OUTCOME_SKIPPED");
+  EXPECT_THAT(run.reason(), HasSubstr("two GPUs"));
+}
+
+}  // namespace
+}  // namespace muster::burnin

@@ -1,0 +1,170 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "tests/integration/agent/burnin/worker_run.h"
+
+namespace muster::burnin {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr char kGood[] = R"({"preset":"rtx_2080_ti","backing_bytes":4194304})";
+
+std::string With(const std::string& more) {
+  return absl::StrCat(R"({"preset":"rtx_2080_ti","backing_bytes":4194304,)", more, "}");
+}
+
+std::vector<std::string> Gemm(const std::string& types, const std::string& duration = "1s") {
+  return {"gpu-gemm", "--size", "128", "--types", types, "--duration", duration};
+}
+
+TEST(GpuGemm, GoodGpusPassAndAgree) {
+  const WorkerRun run = RunWorker(absl::StrCat(kGood, ",", kGood), Gemm("fp32,fp16,int8"));
+  EXPECT_EQ(run.outcome(), "OUTCOME_PASS") << run.reason();
+  EXPECT_EQ(run.exit_code, 0);
+  for (const char* type : {"fp32", "fp16", "int8"}) {
+    for (int gpu : {0, 1}) {
+      const std::string uuid = UuidOf(gpu);
+      const double low = run.Metric("tflops_min", type, uuid);
+      EXPECT_GT(low, 0) << type;
+      EXPECT_GE(run.Metric("tflops_median", type, uuid), low);
+      EXPECT_GE(run.Metric("tflops_max", type, uuid), run.Metric("tflops_median", type, uuid));
+      EXPECT_GT(run.Metric("fraction_of_peak", type, uuid), 0);
+      EXPECT_GT(run.Metric("products", type, uuid), 0);
+      EXPECT_EQ(run.Metric("verified_products", type, uuid), run.Metric("products", type, uuid));
+    }
+  }
+  EXPECT_EQ(run.Metric("temperature_max_celsius", "", UuidOf(0)), 68);
+  std::map<std::string, std::set<std::string>> digests;
+  for (const auto& digest : run.result["digests"])
+    digests[digest["name"]].insert(digest["value"].get<std::string>());
+  EXPECT_EQ(digests.size(), 3);
+  EXPECT_TRUE(digests.count("gemm fp16 128 seed 1 own kernel gemm_f16_sm75"));
+  for (const auto& [name, values] : digests) EXPECT_EQ(values.size(), 1) << name;
+}
+
+// The same digest on another day, another one for another seed: what the fleet compares.
+TEST(GpuGemm, DigestsDependOnTheSeedAlone) {
+  std::vector<std::string> values;
+  for (const char* seed : {"1", "1", "2"}) {
+    std::vector<std::string> arguments = Gemm("int8", "200ms");
+    arguments.insert(arguments.end(), {"--seed", seed});
+    values.push_back(RunWorker(kGood, arguments).result["digests"][0]["value"]);
+  }
+  EXPECT_EQ(values[0], values[1]);
+  EXPECT_NE(values[0], values[2]);
+}
+
+TEST(GpuGemm, FlippedBitsAreFoundAndNamedByUuidAndSlot) {
+  // The youngest memory is what the results lie in.
+  const WorkerRun run =
+      RunWorker(absl::StrCat(kGood, ",", With(R"("flips":{"kernel_every":7,"allocation":-1})")),
+                Gemm("fp16"));
+  EXPECT_EQ(run.outcome(), "OUTCOME_FAIL");
+  EXPECT_EQ(run.exit_code, 1);
+  const auto faults = run.Faults("bit_mismatch");
+  ASSERT_EQ(faults.size(), 1);
+  EXPECT_EQ(faults[0]["subject"], UuidOf(1));
+  EXPECT_THAT(faults[0]["message"].get<std::string>(),
+              AllOf(HasSubstr(UuidOf(1)), HasSubstr(SlotOf(1))));
+  ASSERT_FALSE(faults[0]["evidence"].empty());
+  EXPECT_LE(faults[0]["evidence"].size(), 100);
+  EXPECT_THAT(faults[0]["evidence"][0].get<std::string>(),
+              AllOf(HasSubstr("expected 0x"), HasSubstr("read 0x"), HasSubstr("address 0x")));
+}
+
+// A wrong golden result agrees with itself: the host and the other GPUs do not agree with it.
+TEST(GpuGemm, WrongInputIsFoundByTheOtherGpus) {
+  // Results of the third kernel, the golden product, come from an input that the second flipped.
+  const WorkerRun run =
+      RunWorker(absl::StrCat(kGood, ",", kGood, ",",
+                             With(R"("flips":{"kernel_every":2,"allocation":2,"bits":2000})")),
+                Gemm("int8", "300ms"));
+  EXPECT_EQ(run.outcome(), "OUTCOME_FAIL");
+  const auto digests = run.Faults("digest_mismatch");
+  ASSERT_EQ(digests.size(), 1);
+  EXPECT_EQ(digests[0]["subject"], UuidOf(2));
+  const auto wrong = run.Faults("wrong_result");
+  ASSERT_EQ(wrong.size(), 1);
+  EXPECT_EQ(wrong[0]["subject"], UuidOf(2));
+}
+
+TEST(GpuGemm, ThermalThrottleFailsWithTheCurve) {
+  const WorkerRun run =
+      RunWorker(With(R"("busy":{"temperature":94,"clock_reasons":64,"sm_clock_mhz":600})"),
+                Gemm("fp32", "3s"));
+  EXPECT_EQ(run.outcome(), "OUTCOME_FAIL");
+  ASSERT_EQ(run.Faults("thermal_throttle").size(), 1);
+  EXPECT_EQ(run.Faults("thermal_throttle")[0]["subject"], UuidOf(0));
+  EXPECT_EQ(run.Metric("temperature_max_celsius", "", UuidOf(0)), 94);
+  int points = 0;
+  for (const auto& sample : run.result["samples"])
+    points += sample["metric"] == "temperature_celsius" && sample["value"] == 94;
+  EXPECT_GE(points, 4);
+}
+
+TEST(GpuGemm, GpuThatFallsOffTheBusIsAtFault) {
+  const WorkerRun run =
+      RunWorker(absl::StrCat(kGood, ",", With(R"("lost_after_s":1)")), Gemm("fp32", "4s"));
+  EXPECT_EQ(run.outcome(), "OUTCOME_FAIL");
+  ASSERT_EQ(run.Faults("gpu_lost").size(), 1) << run.result["faults"];
+  EXPECT_EQ(run.Faults("gpu_lost")[0]["subject"], UuidOf(1));
+  EXPECT_THAT(run.Faults("gpu_lost")[0]["message"].get<std::string>(), HasSubstr(SlotOf(1)));
+  // The other one goes on to its end.
+  EXPECT_GT(run.Metric("products", "fp32", UuidOf(0)), 0);
+}
+
+// Who waits for the driver for ever is ended from outside.
+TEST(GpuGemm, HangingGpuCanBeKilled) {
+  const absl::Time start = absl::Now();
+  const WorkerRun run =
+      RunWorker(With(R"("hang":["cuLaunchKernel"])"), Gemm("fp32"), absl::Seconds(3));
+  EXPECT_TRUE(run.timed_out);
+  EXPECT_LT(absl::Now() - start, absl::Seconds(30));
+}
+
+TEST(GpuGemm, BusyGpuIsUnknownUnlessForced) {
+  const std::string busy = With(R"("processes":[{"pid":1,"memory_bytes":1048576}])");
+  const WorkerRun refused = RunWorker(busy, Gemm("fp32", "200ms"));
+  EXPECT_EQ(refused.outcome(), "OUTCOME_UNKNOWN");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.reason(), HasSubstr("GPU 0 is at work for"));
+  std::vector<std::string> forced = Gemm("fp32", "200ms");
+  forced.push_back("--force");
+  EXPECT_EQ(RunWorker(busy, forced).outcome(), "OUTCOME_PASS");
+}
+
+TEST(GpuGemm, TypeThatTheGpuLacksIsUnknownWhenItWasAskedFor) {
+  const WorkerRun run = RunWorker(kGood, Gemm("fp32,bf16", "200ms"));
+  EXPECT_EQ(run.outcome(), "OUTCOME_UNKNOWN");
+  EXPECT_THAT(run.reason(), HasSubstr("bf16 needs compute capability 8.0; this GPU has 7.5"));
+  EXPECT_GT(run.Metric("products", "fp32", UuidOf(0)), 0);
+}
+
+TEST(GpuGemm, EveryGenerationMultipliesWhatItCan) {
+  const WorkerRun run = RunWorker(
+      R"({"preset":"gtx_1080_ti","backing_bytes":4194304},
+         {"preset":"v100","backing_bytes":4194304},{"preset":"h100","backing_bytes":4194304})",
+      {"gpu-gemm", "--size", "128", "--duration", "2s"});
+  EXPECT_EQ(run.outcome(), "OUTCOME_PASS") << run.reason();
+  EXPECT_GT(run.Metric("products", "int8", UuidOf(0)), 0);
+  EXPECT_TRUE(std::isnan(run.Metric("products", "fp16", UuidOf(0))));
+  EXPECT_GT(run.Metric("products", "fp16", UuidOf(1)), 0);
+  for (const char* type : {"fp32", "fp64", "fp16", "bf16", "tf32", "fp8", "int8"})
+    EXPECT_GT(run.Metric("products", type, UuidOf(2)), 0) << type;
+}
+
+TEST(GpuGemm, WithoutCublasTheEngineCublasIsUnknown) {
+  std::vector<std::string> arguments = Gemm("fp32", "200ms");
+  arguments.insert(arguments.end(), {"--engine", "cublas"});
+  const WorkerRun run = RunWorker(kGood, arguments);
+  EXPECT_EQ(run.outcome(), "OUTCOME_UNKNOWN");
+  EXPECT_THAT(run.reason(), HasSubstr("cuBLAS is not there"));
+}
+
+}  // namespace
+}  // namespace muster::burnin

@@ -1,0 +1,78 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/integration/agent/burnin/worker_run.h"
+
+namespace muster::burnin {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr char kGood[] = R"({"preset":"t4","backing_bytes":8388608})";
+
+std::string With(const std::string& more) {
+  return absl::StrCat(R"({"preset":"t4","backing_bytes":8388608,)", more, "}");
+}
+
+std::vector<std::string> Memory(const std::string& patterns) {
+  return {"gpu-memory", "--patterns", patterns, "--fade-time", "500ms"};
+}
+
+TEST(GpuMemory, GoodMemoryPassesEveryPattern) {
+  const WorkerRun run =
+      RunWorker(absl::StrCat(kGood, ",", kGood),
+                Memory("address,walking-ones,walking-zeros,inversions,random,fade"));
+  EXPECT_EQ(run.outcome(), "OUTCOME_PASS") << run.reason();
+  for (int gpu : {0, 1}) {
+    EXPECT_GE(run.Metric("memory_tested_share", "", UuidOf(gpu)), 0.94);
+    EXPECT_EQ(run.Metric("passes", "", UuidOf(gpu)), 1);
+    EXPECT_GT(run.Metric("memory_gbytes_per_s", "", UuidOf(gpu)), 0);
+  }
+}
+
+TEST(GpuMemory, FlippedBitIsFoundWithAddressAndValues) {
+  const WorkerRun run =
+      RunWorker(absl::StrCat(kGood, ",", With(R"("flips":{"kernel_every":10,"allocation":-1})")),
+                Memory("walking-ones"));
+  EXPECT_EQ(run.outcome(), "OUTCOME_FAIL");
+  const auto faults = run.Faults("bit_mismatch");
+  ASSERT_EQ(faults.size(), 1);
+  EXPECT_EQ(faults[0]["subject"], UuidOf(1));
+  EXPECT_THAT(faults[0]["message"].get<std::string>(), HasSubstr(SlotOf(1)));
+  EXPECT_THAT(faults[0]["evidence"][0].get<std::string>(),
+              AllOf(HasSubstr("walking-ones"), HasSubstr("address 0x"), HasSubstr("expected 0x"),
+                    HasSubstr("differing bits 0x")));
+}
+
+TEST(GpuMemory, ManyFlipsAreCountedButListedOnlyUpToABound) {
+  const WorkerRun run = RunWorker(With(R"("flips":{"kernel_every":3,"allocation":-1,"bits":3000})"),
+                                  Memory("inversions,random"));
+  const auto faults = run.Faults("bit_mismatch");
+  ASSERT_EQ(faults.size(), 1);
+  EXPECT_EQ(faults[0]["evidence"].size(), 100);
+}
+
+// Flipped while nobody touches it: only the pattern that waits sees it.
+TEST(GpuMemory, FadingBitIsFound) {
+  const WorkerRun run =
+      RunWorker(With(R"("flips":{"memory_after_s":0.2,"memory_every_s":0.1,"allocation":-1})"),
+                Memory("fade"));
+  EXPECT_EQ(run.Faults("bit_mismatch").size(), 1);
+}
+
+TEST(GpuMemory, GpuThatFallsOffTheBusIsAtFault) {
+  const WorkerRun run = RunWorker(With(R"("lost_after_s":0.3)"), Memory("fade"));
+  ASSERT_EQ(run.Faults("gpu_lost").size(), 1) << run.result["faults"];
+  EXPECT_EQ(run.Faults("gpu_lost")[0]["subject"], UuidOf(0));
+}
+
+TEST(GpuMemory, WithoutMemoryNothingCanBeTold) {
+  const WorkerRun run = RunWorker(R"({"preset":"t4","backing_bytes":65536})", Memory("address"));
+  EXPECT_EQ(run.outcome(), "OUTCOME_UNKNOWN");
+  EXPECT_EQ(run.exit_code, 2);
+}
+
+}  // namespace
+}  // namespace muster::burnin
