@@ -37,7 +37,10 @@ absl::StatusOr<std::unique_ptr<GemmEngine>> MakeEngine(const Work& work, KernelL
   if (work.cublas == nullptr) return MakeOwnEngine(kernels, type);
   absl::StatusOr<std::unique_ptr<GemmEngine>> engine =
       work.cublas->MakeEngine(kernels.context(), type);
-  if (engine.ok() || !absl::IsUnimplemented(engine.status()) || work.only_cublas) return engine;
+  // A library that does not suit the type or the driver is no reason to leave the GPU untested.
+  const bool unsuitable =
+      absl::IsUnimplemented(engine.status()) || absl::IsFailedPrecondition(engine.status());
+  if (engine.ok() || !unsuitable || work.only_cublas) return engine;
   return MakeOwnEngine(kernels, type);
 }
 

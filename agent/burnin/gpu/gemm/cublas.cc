@@ -50,13 +50,25 @@ struct Functions {
   GemmExFunction gemm;
 };
 
+// cublasStatus_t. Whatever is not here happened on the GPU: Internal.
+struct CodeRow {
+  int code;
+  absl::StatusCode status;
+};
+constexpr CodeRow kCodes[] = {
+    {1, absl::StatusCode::kFailedPrecondition},  // NOT_INITIALIZED: it does not suit the driver
+    {3, absl::StatusCode::kResourceExhausted},   // ALLOC_FAILED
+    {7, absl::StatusCode::kUnimplemented},       // INVALID_VALUE
+    {8, absl::StatusCode::kUnimplemented},       // ARCH_MISMATCH
+    {15, absl::StatusCode::kUnimplemented},      // NOT_SUPPORTED
+};
+
 absl::Status ToStatus(int code, absl::string_view function) {
   if (code == 0) return absl::OkStatus();
-  constexpr int kNotSupported = 15, kAllocationFailed = 3;
-  const std::string message = absl::StrCat(function, ": cuBLAS status ", code);
-  if (code == kNotSupported) return absl::UnimplementedError(message);
-  if (code == kAllocationFailed) return absl::ResourceExhaustedError(message);
-  return absl::InternalError(message);
+  absl::StatusCode status = absl::StatusCode::kInternal;
+  for (const CodeRow& row : kCodes)
+    if (row.code == code) status = row.status;
+  return absl::Status(status, absl::StrCat(function, ": cuBLAS status ", code));
 }
 
 class CublasEngine final : public GemmEngine {

@@ -18,7 +18,7 @@ class Cublas {
   static absl::StatusOr<std::unique_ptr<Cublas>> Load();
 
   // The context and this must outlive it. Unimplemented: cublasGemmEx() cannot do `type` (fp8), or
-  // not on this GPU.
+  // not on this GPU. FailedPrecondition: the library does not suit the driver.
   absl::StatusOr<std::unique_ptr<GemmEngine>> MakeEngine(const CudaContext& context,
                                                          kernels::Element type) const;
 

@@ -50,7 +50,9 @@ WorkerRun RunWorker(const std::string& gpus, std::vector<std::string> arguments,
   if (!ended.ok()) return run;
   run.exit_code = ended->exit_code;
   run.timed_out = ended->timed_out;
-  if (!run.timed_out) EXPECT_TRUE(run.result.is_object()) << ended->output;
+  if (!run.timed_out) {
+    EXPECT_TRUE(run.result.is_object()) << ended->output;
+  }
   if (run.result.is_null()) run.result = nlohmann::json::object();
   return run;
 }
