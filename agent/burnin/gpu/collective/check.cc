@@ -75,10 +75,12 @@ class AllReduce {
   absl::Status Connect() {
     std::vector<cuda::Device> devices;
     for (const Rank& rank : ranks_) devices.push_back(rank.cuda->device());
-    ASSIGN_OR_RETURN(const std::vector<void*> communicators, nccl_.Connect(devices));
+    const absl::StatusOr<std::vector<void*>> communicators = nccl_.Connect(devices);
+    // Mostly a library that does not suit the driver.
+    if (!communicators.ok()) return absl::FailedPreconditionError(communicators.status().message());
     for (size_t i = 0; i < ranks_.size(); ++i)
       parts_.push_back(
-          {communicators[i], ranks_[i].from.get(), ranks_[i].to.get(), ranks_[i].stream.get()});
+          {(*communicators)[i], ranks_[i].from.get(), ranks_[i].to.get(), ranks_[i].stream.get()});
     return absl::OkStatus();
   }
 
@@ -161,8 +163,12 @@ CheckResult RunGpuCollective(CheckContext& context) {
   if (const absl::StatusOr<std::string> tool = (*nccl)->Tool(); tool.ok())
     result.tools.push_back(*tool);
   Telemetry telemetry(bench->gpus, context.reporter, context.clock, context.started_at);
-  if (const absl::Status status = AllReduce(context, *bench, **nccl, result).Run(); !status.ok())
+  const absl::Status status = AllReduce(context, *bench, **nccl, result).Run();
+  if (absl::IsFailedPrecondition(status)) {
+    AddUnknown(result, status.message());
+  } else if (!status.ok()) {
     AddFault(result, "collective_error", "", std::string(status.message()));
+  }
   telemetry.Finish(result);
   return result;
 }

@@ -132,22 +132,23 @@ absl::Status BurnGpu(const Work& work, size_t index, const Gpu& gpu, CheckResult
                                    .verify_share = parameters.Number("verify"),
                                    .seed = seed,
                                    .duration = duration / static_cast<int64_t>(engines.size())};
-    const BurnObserver observer = {
-        .on_rate =
-            [&](double tflops) {
-              context.reporter.AddSample({.at = SinceStart(context),
-                                          .subject = gpu.uuid,
-                                          .metric = "tflops",
-                                          .variant = std::string(type),
-                                          .value = tflops});
-              // All go at the same pace: one of them tells.
-              if (index == 0)
-                context.reporter.SetPhase(
-                    type, std::min(1.0, absl::FDivDuration(context.clock.Now() - start, duration)));
-            },
-        .stop = [&] { return context.reporter.stopping(); }};
-    if (index == 0)
-      context.reporter.SetPhase(type, absl::FDivDuration(context.clock.Now() - start, duration));
+    const auto tell_phase = [&] {
+      // All go at the same pace: one of them tells.
+      if (index != 0) return;
+      const double done = absl::FDivDuration(context.clock.Now() - start, duration);
+      context.reporter.SetPhase(type, std::min(1.0, done));
+    };
+    const BurnObserver observer = {.on_rate =
+                                       [&](double tflops) {
+                                         context.reporter.AddSample({.at = SinceStart(context),
+                                                                     .subject = gpu.uuid,
+                                                                     .metric = "tflops",
+                                                                     .variant = std::string(type),
+                                                                     .value = tflops});
+                                         tell_phase();
+                                       },
+                                   .stop = [&] { return context.reporter.stopping(); }};
+    tell_phase();
     absl::StatusOr<BurnOutcome> outcome =
         Burn(kernels, *engine.engine, context.clock, settings, observer);
     if (!outcome.ok()) return Annotate(outcome.status(), type);

@@ -39,6 +39,7 @@ WorkerRun RunWorker(const std::string& gpus, std::vector<std::string> arguments,
       .timeout = timeout};
   spec.argv.insert(spec.argv.end(), arguments.begin(), arguments.end());
   spec.control = &control;
+  spec.max_line = size_t{1} << 20;
   spec.on_line = [&run](absl::string_view line) {
     const nlohmann::json json =
         nlohmann::json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
