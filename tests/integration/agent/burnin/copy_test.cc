@@ -55,9 +55,10 @@ TEST(GpuCollective, AddsUpAndTellsWhatTheLinksCarry) {
 }
 
 TEST(GpuCollective, WrongSumIsFound) {
+  // The youngest memory is what the sums lie in.
   const WorkerRun run = RunWorker(
       R"({"preset":"a100"},
-         {"preset":"a100","flips":{"memory_after_s":0,"memory_every_s":0.01,"allocation":1,
+         {"preset":"a100","flips":{"memory_after_s":0,"memory_every_s":0.01,"allocation":-1,
                                    "bits":100}})",
       kCollective);
   EXPECT_FALSE(run.Faults("wrong_result").empty()) << run.result["faults"];

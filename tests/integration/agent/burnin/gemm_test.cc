@@ -64,10 +64,12 @@ TEST(GpuGemm, DigestsDependOnTheSeedAlone) {
 }
 
 TEST(GpuGemm, FlippedBitsAreFoundAndNamedByUuidAndSlot) {
-  // The youngest memory is what the results lie in.
-  const WorkerRun run =
-      RunWorker(absl::StrCat(kGood, ",", With(R"("flips":{"kernel_every":7,"allocation":-1})")),
-                Gemm("fp16"));
+  // The youngest memory is what the results lie in: five of them, so that flips fall where a
+  // result waits for its comparison.
+  const std::string bad =
+      R"({"preset":"rtx_2080_ti","backing_bytes":524288,
+          "flips":{"kernel_every":1,"allocation":-1,"bits":20}})";
+  const WorkerRun run = RunWorker(absl::StrCat(kGood, ",", bad), Gemm("fp16", "2s"));
   EXPECT_EQ(run.outcome(), "OUTCOME_FAIL");
   EXPECT_EQ(run.exit_code, 1);
   const auto faults = run.Faults("bit_mismatch");

@@ -10,10 +10,10 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr char kGood[] = R"({"preset":"t4","backing_bytes":8388608})";
+constexpr char kGood[] = R"({"preset":"t4","backing_bytes":2097152})";
 
 std::string With(const std::string& more) {
-  return absl::StrCat(R"({"preset":"t4","backing_bytes":8388608,)", more, "}");
+  return absl::StrCat(R"({"preset":"t4","backing_bytes":2097152,)", more, "}");
 }
 
 std::vector<std::string> Memory(const std::string& patterns) {
