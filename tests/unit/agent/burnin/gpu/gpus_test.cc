@@ -1,0 +1,100 @@
+#include "agent/burnin/gpu/gpus.h"
+
+#include <dlfcn.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/burnin/gpu/gpu_choice.h"
+#include "common/base/clock.h"
+#include "tests/fakes/fake_file_system.h"
+#include "tests/fakes/fake_process_runner.h"
+#include "tests/fakes/nvidia_file.h"
+#include "tests/fakes/status_matchers.h"
+#include "tests/unit/agent/burnin/gpu/recording_reporter.h"
+
+namespace muster::burnin {
+namespace {
+
+using ::muster::testing::NvidiaFile;
+using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+const std::vector<std::string> kUuids = {"GPU-a", "GPU-b", "GPU-c", "GPU-d"};
+
+TEST(ChooseGpus, TakesIndicesRangesAndUuids) {
+  EXPECT_THAT(ChooseGpus({}, kUuids).value(), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(ChooseGpus({"2-3", "GPU-a", "2"}, kUuids).value(), ElementsAre(0, 2, 3));
+}
+
+TEST(ChooseGpus, RefusesWhatIsNotThere) {
+  for (const char* word : {"4", "0-4", "3-2", "-1", "GPU-x", "all", "1-", "99999999999999"})
+    EXPECT_THAT(ChooseGpus({word}, kUuids).status(),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--gpus")))
+        << word;
+}
+
+// The fake is found by its soname, since it is loaded already.
+class OpenGpusTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { ASSERT_NE(dlopen(FAKE_NVML, RTLD_NOW), nullptr) << dlerror(); }
+
+  absl::StatusOr<Gpus> Open(bool force = false, const std::string& words = "") {
+    const checks::Parameters parameters =
+        checks::Parameters::Parse(*checks::FindCheck("gpu-inventory"), {{"gpus", words}}).value();
+    CheckContext context = {parameters, reporter_, clock_, files_, processes_, {}, 0, 1, "", force};
+    return OpenGpus(context, result_);
+  }
+
+  RecordingReporter reporter_;
+  RealClock clock_;
+  muster::testing::FakeFileSystem files_;
+  muster::testing::FakeProcessRunner processes_;
+  CheckResult result_;
+};
+
+TEST_F(OpenGpusTest, GivesTheChosenOnesAndTheirSubjects) {
+  const NvidiaFile file(R"({"gpus":[{"preset":"v100","count":4}]})");
+  const auto gpus = Open(false, "1-2");
+  ASSERT_OK(gpus.status());
+  EXPECT_EQ(gpus->count, 4u);
+  ASSERT_THAT(gpus->chosen, SizeIs(2));
+  EXPECT_EQ(gpus->chosen[0].index, 1u);
+  ASSERT_THAT(result_.subjects, SizeIs(2));
+  EXPECT_EQ(result_.subjects[1].slot, "0000:3d:00.0");
+  EXPECT_EQ(result_.subjects[1].attributes.at("power_limit_watts"), "300");
+  EXPECT_EQ(result_.subjects[1].attributes.at("serial"), "1650000000002");
+}
+
+TEST_F(OpenGpusTest, RefusesGpusAtWorkForOthersAndNamesThem) {
+  const NvidiaFile file(R"({"gpus":[{},{"processes":[{"pid":4711},{"pid":4712}]}]})");
+  files_.AddFile("/proc/4711/comm", "python3\n");
+  EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                        HasSubstr("GPU 1 is at work for python3 (4711), a process "
+                                                  "of another namespace (4712)")));
+  EXPECT_OK(Open(/*force=*/true).status());
+  EXPECT_OK(Open(false, "0").status());
+}
+
+TEST_F(OpenGpusTest, LostGpuIsAFaultAndTheOthersAreTested) {
+  const NvidiaFile file(R"({"gpus":[{},{"lost_after_s":0},{}]})");
+  const auto gpus = Open();
+  ASSERT_OK(gpus.status());
+  EXPECT_THAT(gpus->chosen, SizeIs(2));
+  ASSERT_THAT(result_.faults, SizeIs(1));
+  EXPECT_EQ(result_.faults[0].code, "gpu_lost");
+  EXPECT_THAT(result_.faults[0].message, HasSubstr("GPU 1"));
+}
+
+TEST_F(OpenGpusTest, NoGpuAndNoDriverAreSaid) {
+  const NvidiaFile none(R"({"gpus":[]})");
+  EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("sees no GPU")));
+  const NvidiaFile unloaded(R"({"nvml_init":9})");
+  EXPECT_THAT(Open().status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("Driver Not Loaded")));
+}
+
+}  // namespace
+}  // namespace muster::burnin
