@@ -41,10 +41,13 @@ void Curves::Add(Sample sample) {
 }
 
 std::vector<Sample> Curves::Samples() const {
+  const size_t each = kMaxPointsInAll / std::max<size_t>(curves_.size(), 1);
   std::vector<Sample> all;
   for (const auto& [key, curve] : curves_) {
-    all.insert(all.end(), curve.points.begin(), curve.points.end());
-    if (!curve.waiting.empty()) all.push_back(curve.waiting.back());
+    std::vector<Sample> points = curve.points;
+    if (!curve.waiting.empty()) points.push_back(curve.waiting.back());
+    while (points.size() > std::max<size_t>(each, 1)) points = Halve(points);
+    all.insert(all.end(), points.begin(), points.end());
   }
   return all;
 }

@@ -15,6 +15,9 @@ namespace muster::burnin {
 class Curves {
  public:
   static constexpr size_t kMaxPoints = 240;
+  // Of all curves together: ten curves of each of sixteen GPUs must fit into one line of output, of
+  // which the agent takes a MiB. A point is some 150 bytes of it.
+  static constexpr size_t kMaxPointsInAll = 4800;
 
   void Add(Sample sample);
   // All curves, each in the order of time.

@@ -39,6 +39,23 @@ TEST(Curves, LongOnesAreThinnedAndKeepPeaksAndDips) {
   EXPECT_GE(samples.back().at, absl::Seconds(99'000));
 }
 
+// Sixteen GPUs with ten curves each once made a line that the agent refused.
+TEST(Curves, ManyOfThemStillFitIntoOneLine) {
+  Curves curves;
+  for (int i = 0; i < 239; ++i) {
+    for (int curve = 0; curve < 160; ++curve) {
+      Sample sample = At(i, i == 100 ? 97 : 50);
+      sample.variant = std::to_string(curve);
+      curves.Add(sample);
+    }
+  }
+  const std::vector<Sample> samples = curves.Samples();
+  EXPECT_LE(samples.size(), Curves::kMaxPointsInAll);
+  const auto peaks = std::count_if(samples.begin(), samples.end(),
+                                   [](const Sample& sample) { return sample.value == 97; });
+  EXPECT_EQ(peaks, 160);
+}
+
 TEST(Curves, AreInTheOrderOfTime) {
   Curves curves;
   for (int i = 0; i < 5'000; ++i) curves.Add(At(i, i % 7));
