@@ -1,17 +1,61 @@
 #include "agent/burnin/system/tool.h"
 
+#include <thread>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/synchronization/mutex.h"
+#include "common/base/clock.h"
+#include "common/sys/process_control.h"
 
 namespace muster::burnin {
+
+namespace {
+
+constexpr absl::Duration kLook = absl::Milliseconds(200);
+
+// Ends a program when its check is to end.
+class Stopper {
+ public:
+  Stopper(CheckContext& context, sys::ProcessControl& control)
+      : context_(context), control_(control), thread_([this] { Watch(); }) {}
+  ~Stopper() {
+    {
+      absl::MutexLock lock(&mutex_);
+      ended_ = true;
+    }
+    thread_.join();
+  }
+
+ private:
+  void Watch() {
+    absl::MutexLock lock(&mutex_);
+    while (!ended_ && !context_.reporter.stopping())
+      context_.clock.AwaitUntil(mutex_, absl::Condition(&ended_), context_.clock.Now() + kLook);
+    if (!ended_) control_.Stop();
+  }
+
+  CheckContext& context_;
+  sys::ProcessControl& control_;
+  absl::Mutex mutex_;
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;  // last: it uses the others
+};
+
+}  // namespace
 
 absl::StatusOr<sys::ProcessResult> RunTool(CheckContext& context, std::vector<std::string> argv,
                                            absl::Duration timeout, const std::string& package) {
   const std::string program = argv.front();
-  const sys::ProcessSpec spec = {
-      .argv = std::move(argv), .timeout = timeout, .max_output = size_t{1} << 20};
+  sys::ProcessControl control;
+  control.CloseInput();
+  const sys::ProcessSpec spec = {.argv = std::move(argv),
+                                 .control = &control,
+                                 .timeout = timeout,
+                                 .max_output = size_t{1} << 20};
+  const Stopper stopper(context, control);
   absl::StatusOr<sys::ProcessResult> result = context.processes.Run(spec);
   if (absl::IsNotFound(result.status()))
     return absl::NotFoundError(

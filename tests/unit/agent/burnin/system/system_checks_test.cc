@@ -4,8 +4,10 @@
 #include "agent/burnin/check.h"
 #include "agent/burnin/system/memory_bandwidth.h"
 #include "agent/burnin/system/runners.h"
+#include "agent/burnin/system/tool.h"
 #include "common/base/clock.h"
 #include "common/checks/catalog.h"
+#include "common/sys/process.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_file_system.h"
 #include "tests/fakes/fake_process_runner.h"
@@ -23,7 +25,9 @@ class QuietReporter final : public Reporter {
   absl::StatusOr<std::vector<Endpoint>> Meet(const Endpoint&, absl::Duration) override {
     return absl::UnimplementedError("no check of one node meets others");
   }
-  bool stopping() const override { return false; }
+  bool stopping() const override { return stop; }
+
+  bool stop = false;
 };
 
 class SystemChecks : public ::testing::Test {
@@ -151,6 +155,18 @@ TEST_F(SystemChecks, MemoryErrorsAndKernelLogFail) {
   EXPECT_EQ(result.faults[0].code, "memory_uncorrected");
   EXPECT_THAT(result.faults[1].message, HasSubstr("Xid"));
   EXPECT_EQ(result.metrics.at(0).value, 12);
+}
+
+TEST_F(SystemChecks, ToolEndsWhenTheCheckIsToStop) {
+  const checks::Parameters parameters =
+      checks::Parameters::Parse(*checks::FindCheck("clock"), {}).value();
+  RealClock clock;
+  sys::RealProcessRunner processes;
+  reporter_.stop = true;
+  CheckContext context = {parameters, reporter_, clock, files_, processes};
+  const auto result = RunTool(context, {"sleep", "600"}, absl::Minutes(11), "coreutils");
+  ASSERT_TRUE(result.ok());
+  EXPECT_TRUE(result->stopped);
 }
 
 TEST(MemoryBandwidth, IsMeasuredAndChecked) {
