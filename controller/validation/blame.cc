@@ -102,7 +102,9 @@ class Solver {
 
   // Bad measurements, by partner, that no part explains that is as suspicious as this one.
   size_t OwnEvidence(const Entry& entry) const {
-    const auto& [part, state] = entry;
+    // Named anew, as clang 14 lets no lambda see a structured binding.
+    const Part& part = entry.first;
+    const PartState& state = entry.second;
     std::set<std::pair<uint32_t, uint32_t>> partners;
     for (const size_t i : state.passed) {
       if (!bad_[i]) continue;

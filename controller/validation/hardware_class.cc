@@ -91,6 +91,7 @@ std::string WithoutTrailingStar(absl::string_view pattern) {
 
 std::string HardwareClass::Name() const {
   std::vector<std::string> parts;
+  if (node_model.has_value()) parts.push_back(*node_model);
   if (gpu_count.has_value() || gpu_model.has_value()) {
     parts.push_back(absl::StrCat(gpu_count.has_value() ? absl::StrCat(*gpu_count) : "?", " × ",
                                  gpu_model.value_or("GPU")));
@@ -113,6 +114,7 @@ absl::StatusOr<HardwareClass> ReadHardwareClass(const Inventory& inventory, cons
   reader.Number("node_power_watts", 10, 100'000, &read.node_power_watts);
   reader.Number("node_idle_watts", 1, 100'000, &read.node_idle_watts);
   reader.Number("network_gbits_per_s", 0.01, 10'000, &read.network_gbits_per_s);
+  reader.Text("node_model", &read.node_model);
   reader.Text("infiniband_rate", &read.infiniband_rate);
   std::optional<int> ports;
   reader.Count("infiniband_ports", 64, &ports);

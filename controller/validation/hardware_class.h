@@ -21,12 +21,15 @@ struct HardwareClass {
   std::string gpu_temperature_source;  // "cluster.yaml:38, gpu_temperature_limit_celsius"
   std::optional<double> node_power_watts;
   std::optional<double> node_idle_watts;
+  std::optional<std::string> node_model;  // of the whole machine: "SYS-4029GP, 2 × Xeon 4216"
   std::optional<double> network_gbits_per_s;
   std::optional<std::string> infiniband_rate;  // "FDR"
   int infiniband_ports = 0;
 
   // Nodes of one name are peers: "4 × NVIDIA GeForce RTX 2080 Ti, ethernet 10 Gbit/s".
   std::string Name() const;
+  // Whether nodes of this name are equal machines: a network port alone does not say so.
+  bool SaysWhichMachine() const { return gpu_model.has_value() || node_model.has_value(); }
   // The network port that files of inventory/hardware are matched with; empty: not known.
   std::string Port() const;
 };

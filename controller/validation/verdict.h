@@ -64,8 +64,9 @@ struct EarlierQuery {
 using EarlierValues = std::function<std::vector<double>(const EarlierQuery&)>;
 
 // GPUs of one model, VBIOS, driver and power limit are one population, ports of one name and model
-// another, and so are nodes of one hardware class; each needs statistics.h's kMinPeers. Counts (unit "1") and checks between nodes are not
-// compared: a count is judged by its ceiling, a pair by blame.h. `earlier` may be nullptr.
+// another, and so are nodes of one hardware class that names the machine or its GPUs; each needs
+// statistics.h's kMinPeers. Rates and temperatures of checks of a node are compared: a count is
+// judged by its ceiling, a pair by blame.h. `earlier` may be nullptr.
 void JudgeFleet(absl::Span<const JudgedResult> results, const EarlierValues& earlier);
 
 // Digests of one name on GPUs of one model must be equal: to the model's golden one where its file

@@ -20,6 +20,16 @@ constexpr double kLeastDegrees = 10;
 // Fewer earlier results are no history.
 constexpr size_t kMinEarlier = 5;
 
+// Rates and temperatures belong to the hardware. Counts have ceilings; times of a few microseconds
+// and free bytes differ for reasons that are none of the hardware's.
+bool IsOfHardware(absl::string_view unit) {
+  for (const absl::string_view word :
+       {"TFLOPS", "TOPS", "GB/s", "MB/s", "Gbit/s", "Mbit/s", "GT/s", "1/s", "celsius"}) {
+    if (unit == word) return true;
+  }
+  return false;
+}
+
 // A small number for each text.
 class Interner {
  public:
@@ -66,10 +76,12 @@ std::string Attribute(const v1::Subject& subject, const char* name) {
 // Values of equal names may be compared.
 std::string PeersOf(const JudgedResult& result, const v1::Subject* subject) {
   if (subject == nullptr) return absl::StrCat("node\n", result.expectation->hardware.Name());
-  // Two ports of one card may have different jobs, and slots of different width.
-  const std::string port = subject->kind() == "nic" ? subject->id() : "";
+  // Two ports of one card may have different jobs, and slots of different width; a file system is
+  // known by where it is mounted.
+  const bool by_name = subject->kind() == "nic" || subject->kind() == "file_system";
+  const std::string name = by_name ? subject->id() : "";
   return absl::StrCat(
-      subject->kind(), "\n", port, "\n", subject->model(), "\n",
+      subject->kind(), "\n", name, "\n", subject->model(), "\n",
       Attribute(*subject, "vbios_version"), "\n", Attribute(*subject, "driver_version"), "\n",
       Attribute(*subject, "power_limit_watts"), "\n", Attribute(*subject, "firmware_version"));
 }
@@ -177,17 +189,21 @@ void JudgeFleet(absl::Span<const JudgedResult> results, const EarlierValues& ear
     peers[nullptr] = texts.Of(PeersOf(result, nullptr));
     for (const v1::Metric& metric : result.result->metrics()) {
       const checks::MetricSpec* const spec = FindMetric(*result.spec, metric.name());
-      if (spec == nullptr || spec->better == checks::Better::kNeither || spec->unit == "1" ||
-          metric.unit() != spec->unit || !std::isfinite(metric.value())) {
+      if (spec == nullptr || spec->better == checks::Better::kNeither ||
+          !IsOfHardware(spec->unit) || metric.unit() != spec->unit ||
+          !std::isfinite(metric.value())) {
         continue;
       }
       const auto subject = subjects.find(metric.subject());
       Value value{&result, &metric, subject == subjects.end() ? nullptr : subject->second,
                   spec->better};
       if (value.subject == nullptr && !metric.subject().empty()) continue;
-      populations[{peers[value.subject], check, texts.Of(metric.name()),
-                   texts.Of(metric.variant())}]
-          .push_back(value);
+      const bool of_machine = value.subject == nullptr || value.subject->kind() == "file_system";
+      if (!of_machine || result.expectation->hardware.SaysWhichMachine()) {
+        populations[{peers[value.subject], check, texts.Of(metric.name()),
+                     texts.Of(metric.variant())}]
+            .push_back(value);
+      }
       if (earlier != nullptr) JudgeHistory(value, earlier);
     }
   }

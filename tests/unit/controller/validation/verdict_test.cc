@@ -324,6 +324,27 @@ TEST_F(VerdictTest, PortsOfAnotherNameAreNoPeers) {
   EXPECT_THAT(verdicts_[4].reason(), HasSubstr("eth0: speed_mbits is 1000 Mbit/s, below"));
 }
 
+TEST_F(VerdictTest, NodesAreComparedWhereTheInventorySaysWhichMachinesTheyAre) {
+  const auto judge = [&] {
+    for (int i = 0; i < 8; ++i) {
+      v1::CheckResult result;
+      result.set_check("memory");
+      result.set_outcome(v1::OUTCOME_PASS);
+      AddMetric(result, "bandwidth", "", "", "GB/s", i == 3 ? 60 : 100);
+      AddNode(result, kMemory);
+    }
+    JudgeFleet(judged_, nullptr);
+    const v1::Outcome slow = verdicts_[verdicts_.size() - 5].outcome();
+    judged_.clear();
+    return slow;
+  };
+  expectation_ = {};
+  expectation_.hardware.network_gbits_per_s = 10;
+  EXPECT_EQ(judge(), v1::OUTCOME_PASS);
+  expectation_.hardware.node_model = "SYS-4029GP";
+  EXPECT_EQ(judge(), v1::OUTCOME_FAIL);
+}
+
 TEST_F(VerdictTest, WorseThanItWas) {
   AddNode(Result(44, 50));
   std::vector<std::string> asked;
