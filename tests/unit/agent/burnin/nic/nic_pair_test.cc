@@ -65,8 +65,9 @@ TEST(NicPairTest, APartnerThatStopsIsLost) {
   EXPECT_THAT(results[0].reason, HasSubstr("partner lost"));
 }
 
-// What passes does not stay: gigabytes go by and the process grows by less than the sum of what it
-// asks for on purpose (times of round trips, a pattern a phase, stacks of threads).
+// What passes does not stay: gigabytes go by, and the process grows by no more than what it asks for
+// on purpose (times of round trips, a pattern a phase, stacks of threads) and what a sanitizer keeps
+// of it.
 TEST(NicPairTest, MemoryDoesNotGrowWithTraffic) {
   const auto largest_mib = [] {
     rusage usage = {};
@@ -80,7 +81,7 @@ TEST(NicPairTest, MemoryDoesNotGrowWithTraffic) {
   parameters["streams"] = "16";
   const auto results = RunRanks(NicPairSpec(), RunNicPair, parameters, {"key", "key"});
   ASSERT_EQ(results[0].outcome, Outcome::kPass) << results[0].reason;
-  EXPECT_LT(largest_mib() - before, 16);
+  EXPECT_LT(largest_mib() - before, 64);
 }
 
 }  // namespace
