@@ -19,6 +19,8 @@
 
 namespace muster::controller {
 
+class NodeClaims;
+
 // The compiler of controller/playbook/compiler.h.
 class Compiler {
  public:
@@ -69,6 +71,8 @@ struct RunCollaborators {
   // Called when work that needed much memory is over. May be empty.
   std::function<void()> return_memory = nullptr;
   ClusterIdentity cluster = {};
+  // What validations hold. nullptr: there are none.
+  NodeClaims* claims = nullptr;
 };
 
 }  // namespace muster::controller

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
+#include "controller/claim/node_claims.h"
 #include "controller/run/active_run.h"
 #include "controller/run/plan_finish.h"
 #include "controller/run/run_engine.h"
@@ -263,6 +264,7 @@ void RunEngine::RemoveFinished() {
     for (const RunNode& node : run.state.nodes()) {
       if (node.came_back) back.push_back(node.uuid);
     }
+    if (with_.claims != nullptr) with_.claims->Release(run.record.run_id);
     it = active_.erase(it);
   }
   for (const std::string& uuid : back) ConsiderCatchUp(uuid);

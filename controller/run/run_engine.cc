@@ -11,6 +11,7 @@
 #include "common/base/id.h"
 #include "common/base/status.h"
 #include "common/value/plan_file.h"
+#include "controller/claim/node_claims.h"
 #include "controller/run/active_run.h"
 #include "controller/run/plan_finish.h"
 #include "controller/run/run_history.h"
@@ -182,6 +183,20 @@ absl::Status RunEngine::CheckNoOverlap(const std::vector<RunNode>& nodes) const 
   return absl::OkStatus();
 }
 
+absl::Status RunEngine::Claim(const ActiveRun& run) const {
+  if (with_.claims == nullptr) return absl::OkStatus();
+  const std::string& id = run.record.run_id;
+  std::vector<std::string> names;
+  for (const RunNode& node : run.state.nodes()) names.push_back(node.name);
+  return with_.claims->Claim({id,
+                              absl::StrCat("run ", id, " of ", run.record.created_by, " (",
+                                           run.request.playbook(), ") works on"),
+                              absl::StrCat("wait for it (muster run watch ", id,
+                                           "), cancel it (muster run cancel ", id, ")"),
+                              run.record.created_at},
+                             names);
+}
+
 absl::StatusOr<v1::Run> RunEngine::Create(const v1::CreateRunRequest& request,
                                           const RunActor& actor) {
   return CreateCatchingUp(request, actor, "");
@@ -202,7 +217,11 @@ absl::StatusOr<v1::Run> RunEngine::CreateCatchingUp(const v1::CreateRunRequest& 
   record.catches_up_run_id = catches_up_run_id;
   ASSIGN_OR_RETURN(std::unique_ptr<ActiveRun> prepared, Prepare(std::move(record)));
   RETURN_IF_ERROR(CheckNoOverlap(prepared->state.nodes()));
-  RETURN_IF_ERROR(StoreNew(*prepared, actor));
+  RETURN_IF_ERROR(Claim(*prepared));
+  if (const absl::Status stored = StoreNew(*prepared, actor); !stored.ok()) {
+    if (with_.claims != nullptr) with_.claims->Release(prepared->record.run_id);
+    return stored;
+  }
   ActiveRun& run = *prepared;
   logs_->Add(run.record.run_id, run.log);
   active_[run.record.run_id] = std::move(prepared);
@@ -281,6 +300,7 @@ absl::Status RunEngine::Resume() {
     if (status.ok()) continue;
     // One run whose bundle is lost must not keep the controller from starting.
     active_.erase(record.run_id);
+    if (with_.claims != nullptr) with_.claims->Release(record.run_id);
     RunRecord failed = record;
     failed.state = RunRecord::kFailed;
     failed.finished_at = with_.clock.Now();
@@ -324,6 +344,8 @@ absl::Status RunEngine::ResumeOne(const RunRecord& record) {
   prepared->log = std::make_shared<RunEventLog>(last + kSequenceGap);
   for (const StepResultRecord& result : results) prepared->log->Append(StepEvent(result));
   ActiveRun& run = *prepared;
+  // Runs claim before validations do after a restart.
+  RETURN_IF_ERROR(Claim(run));
   logs_->Add(record.run_id, run.log);
   active_[record.run_id] = std::move(prepared);
   RunActions actions;

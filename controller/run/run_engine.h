@@ -94,6 +94,7 @@ class RunEngine {
                                            const RunActor& actor,
                                            const std::string& catches_up_run_id);
   absl::Status CheckNoOverlap(const std::vector<RunNode>& nodes) const;
+  absl::Status Claim(const ActiveRun& run) const;
   absl::StatusOr<v1::PlanFile> LoadPlanFile(const std::string& sha256) const;
   // What is really asked for: that, or what a plan file that still holds says.
   absl::StatusOr<v1::CreateRunRequest> Complete(const v1::CreateRunRequest& request,

@@ -1,0 +1,39 @@
+#include "controller/claim/node_claims.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/fakes/status_matchers.h"
+
+namespace muster::controller {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+NodeClaims::Holder Holder(const std::string& id) {
+  return {id, "validation " + id + " tests", "cancel it", absl::FromUnixSeconds(1700000000)};
+}
+
+TEST(NodeClaims, GivesAllNodesOrNone) {
+  NodeClaims claims;
+  ASSERT_OK(claims.Claim(Holder("v-1"), {"c001", "c002"}));
+  EXPECT_THAT(claims.Claim(Holder("v-2"), {"c003", "c002", "c001"}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("validation v-1 tests c[001-002] since 22:13:20 UTC"),
+                             HasSubstr("cancel it"))));
+  // c003 was not taken by the claim that failed.
+  ASSERT_OK(claims.Claim(Holder("v-3"), {"c003"}));
+}
+
+TEST(NodeClaims, AreGivenBack) {
+  NodeClaims claims;
+  ASSERT_OK(claims.Claim(Holder("v-1"), {"c001"}));
+  ASSERT_OK(claims.Claim(Holder("v-1"), {"c001", "c002"}));
+  claims.Release("v-9");
+  claims.Release("v-1");
+  EXPECT_OK(claims.Claim(Holder("v-2"), {"c001", "c002"}));
+}
+
+}  // namespace
+}  // namespace muster::controller
