@@ -16,6 +16,9 @@ namespace {
 
 constexpr size_t kMaxHelloField = 128;
 constexpr size_t kMaxRequestId = 256;
+// More than an agent keeps: those that run, and reports that wait for the controller.
+constexpr int kMaxChecks = 256;
+constexpr size_t kMaxCheckId = 256;
 // Beyond it nothing is left to number plans with.
 constexpr uint64_t kMaxSequence = uint64_t{1} << 62;
 
@@ -168,6 +171,10 @@ absl::Status AgentSession::TakeCredit() {
       return absl::InvalidArgumentError("facts for a request that cannot have been made");
     --facts_awaited_;
   }
+  if (incoming_.check_update().check_id().size() > kMaxCheckId ||
+      incoming_.check_report().check_id().size() > kMaxCheckId) {
+    return absl::InvalidArgumentError("a check that cannot have been started");
+  }
   if (incoming_.has_plan_receipt()) {
     if (receipts_awaited_ == 0)
       return absl::InvalidArgumentError("a receipt for a plan that was not sent");
@@ -191,6 +198,11 @@ absl::Status AgentSession::Handle() {
   }
   if (hello.last_sequence() > kMaxSequence)
     return absl::InvalidArgumentError("Hello names a sequence that no controller has reached");
+  if (hello.check_ids_size() > kMaxChecks ||
+      std::any_of(hello.check_ids().begin(), hello.check_ids().end(),
+                  [](const std::string& id) { return id.size() > kMaxCheckId; })) {
+    return absl::InvalidArgumentError("Hello names checks that no controller has started");
+  }
   agent_version_ = hello.agent_version();
   boot_id_ = hello.boot_id();
   has_greeted_.store(true);

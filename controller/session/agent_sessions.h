@@ -9,6 +9,8 @@
 #include "absl/time/time.h"
 
 namespace muster::v1 {
+class CheckReport;
+class CheckUpdate;
 class ControllerMessage;
 class FactsReport;
 class Hello;
@@ -33,6 +35,8 @@ class AgentSessionListener {
   virtual void OnReport(absl::string_view node_uuid, const v1::Report& report) = 0;
   virtual void OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) = 0;
   virtual void OnRebootRequest(absl::string_view node_uuid, const v1::RebootRequest& request) = 0;
+  virtual void OnCheckUpdate(absl::string_view node_uuid, const v1::CheckUpdate& update) {}
+  virtual void OnCheckReport(absl::string_view node_uuid, const v1::CheckReport& report) {}
   // The node broke the protocol or sent more than is its share, and is cut off for it.
   virtual void OnMisbehaved(absl::string_view node_uuid, absl::string_view why) {}
 };

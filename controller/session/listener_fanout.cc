@@ -31,6 +31,14 @@ void ListenerFanout::OnRebootRequest(absl::string_view node_uuid,
   for (AgentSessionListener* listener : listeners_) listener->OnRebootRequest(node_uuid, request);
 }
 
+void ListenerFanout::OnCheckUpdate(absl::string_view node_uuid, const v1::CheckUpdate& update) {
+  for (AgentSessionListener* listener : listeners_) listener->OnCheckUpdate(node_uuid, update);
+}
+
+void ListenerFanout::OnCheckReport(absl::string_view node_uuid, const v1::CheckReport& report) {
+  for (AgentSessionListener* listener : listeners_) listener->OnCheckReport(node_uuid, report);
+}
+
 void ListenerFanout::OnMisbehaved(absl::string_view node_uuid, absl::string_view why) {
   for (AgentSessionListener* listener : listeners_) listener->OnMisbehaved(node_uuid, why);
 }

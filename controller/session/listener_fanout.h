@@ -22,6 +22,8 @@ class ListenerFanout final : public AgentSessionListener {
   void OnReport(absl::string_view node_uuid, const v1::Report& report) override;
   void OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) override;
   void OnRebootRequest(absl::string_view node_uuid, const v1::RebootRequest& request) override;
+  void OnCheckUpdate(absl::string_view node_uuid, const v1::CheckUpdate& update) override;
+  void OnCheckReport(absl::string_view node_uuid, const v1::CheckReport& report) override;
   void OnMisbehaved(absl::string_view node_uuid, absl::string_view why) override;
 
  private:

@@ -256,6 +256,10 @@ void SessionRegistry::Deliver(const AgentSession& session, const v1::AgentMessag
       return listener_.OnProgress(uuid, message.progress());
     case v1::AgentMessage::kRebootRequest:
       return listener_.OnRebootRequest(uuid, message.reboot_request());
+    case v1::AgentMessage::kCheckUpdate:
+      return listener_.OnCheckUpdate(uuid, message.check_update());
+    case v1::AgentMessage::kCheckReport:
+      return listener_.OnCheckReport(uuid, message.check_report());
     case v1::AgentMessage::kHello:
     case v1::AgentMessage::kHeartbeat:
     case v1::AgentMessage::MESSAGE_NOT_SET:  // a newer agent's message: not for us
