@@ -12,15 +12,17 @@ absl::Status SociValidationCheckTable::Put(const ValidationCheckRecord& row) {
   return Guard(context_.path, "validation_checks.Put", [&]() -> absl::Status {
     context_.session
         << "INSERT INTO validation_checks (check_id, validation_id, execution_id, node, members, "
-           "rank, stage, stage_check, name, phase, outcome, reason, put_back, started_at) VALUES "
-           "(:check, :id, :execution, :node, :members, :rank, :stage, :index, :name, :phase, "
+           "rank, stage, stage_check, stage_name, name, phase, outcome, reason, put_back, "
+           "started_at) VALUES (:check, :id, :execution, :node, :members, :rank, :stage, :index, "
+           ":stage_name, :name, :phase, "
            ":outcome, :reason, :back, :started) "
            "ON CONFLICT (check_id) DO UPDATE SET phase = excluded.phase, "
            "outcome = excluded.outcome, reason = excluded.reason, put_back = excluded.put_back, "
            "started_at = excluded.started_at",
         use(row.check_id), use(row.validation_id), use(row.execution_id), use(row.node),
-        use(row.members), use(row.rank), use(row.stage), use(row.stage_check), use(row.name),
-        use(row.phase), use(row.outcome), use(row.reason), use(row.put_back), use(row.started_at);
+        use(row.members), use(row.rank), use(row.stage), use(row.stage_check), use(row.stage_name),
+        use(row.name), use(row.phase), use(row.outcome), use(row.reason), use(row.put_back),
+        use(row.started_at);
     return absl::OkStatus();
   });
 }
@@ -34,13 +36,15 @@ absl::StatusOr<std::vector<ValidationCheckRecord>> SociValidationCheckTable::Lis
                  soci::statement statement =
                      (context_.session.prepare
                           << "SELECT check_id, validation_id, execution_id, node, members, rank, "
-                             "stage, stage_check, name, phase, outcome, reason, put_back, "
+                             "stage, stage_check, stage_name, name, phase, outcome, reason, "
+                             "put_back, "
                              "started_at FROM validation_checks WHERE validation_id = :id "
                              "ORDER BY rowid",
                       into(row.check_id), into(row.validation_id), into(row.execution_id),
                       into(row.node), into(row.members), into(row.rank), into(row.stage),
-                      into(row.stage_check), into(row.name), into(row.phase), into(row.outcome),
-                      into(row.reason), into(row.put_back), into(row.started_at), use(key));
+                      into(row.stage_check), into(row.stage_name), into(row.name), into(row.phase),
+                      into(row.outcome), into(row.reason), into(row.put_back), into(row.started_at),
+                      use(key));
                  return ReadAll(statement, row);
                });
 }

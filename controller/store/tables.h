@@ -408,6 +408,7 @@ struct ValidationCheckRecord {
   uint32_t rank = 0;
   uint32_t stage = 0;
   uint32_t stage_check = 0;
+  std::string stage_name;
   std::string name;  // of the check
   int phase = 0;
   int outcome = 0;

@@ -36,6 +36,7 @@ CREATE TABLE validation_checks (
   members TEXT NOT NULL,
   rank INTEGER NOT NULL,
   stage INTEGER NOT NULL,
+  stage_name TEXT NOT NULL,
   stage_check INTEGER NOT NULL,
   name TEXT NOT NULL,
   phase INTEGER NOT NULL,

@@ -42,6 +42,7 @@ class StoreValidations : public ::testing::Test {
     check.rank = 1;
     check.stage = 2;
     check.stage_check = 3;
+    check.stage_name = "gpus";
     check.name = "gpu-gemm";
     check.phase = 1;
     return check;
@@ -110,6 +111,7 @@ TEST_F(StoreValidations, ResultsAreKeptApartAndTheFirstCounts) {
     EXPECT_EQ(checks[0].phase, 2);
     EXPECT_EQ(checks[0].members, "c001 c002");
     EXPECT_EQ(checks[0].stage_check, 3u);
+    EXPECT_EQ(checks[0].stage_name, "gpus");
     EXPECT_TRUE(checks[0].put_back);
     EXPECT_EQ(checks[0].started_at, kNow);
     EXPECT_EQ(txn.validation_checks().GetResult("v-1/a")->result, std::string("\x00r", 2));

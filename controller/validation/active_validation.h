@@ -1,0 +1,49 @@
+// A validation that is going on, in memory.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "controller/store/tables.h"
+#include "controller/validation/prepared_suite.h"
+#include "controller/validation/validation_events.h"
+#include "controller/validation/validation_state.h"
+#include "muster/v1/validation.pb.h"
+
+namespace muster::controller::validation {
+
+struct ActiveValidation {
+  ActiveValidation(ValidationRecord record_in, v1::CreateValidationRequest request_in,
+                   PreparedSuite prepared_in, std::vector<CheckPart> stored)
+      : record(std::move(record_in)),
+        request(std::move(request_in)),
+        prepared(std::move(prepared_in)),
+        state(record.validation_id, prepared.suite, prepared.nodes, request.max_rounds(),
+              prepared.racks, std::move(stored)),
+        events(std::make_shared<ValidationEvents>()) {
+    for (const ValidationNode& node : state.nodes()) by_name[node.name] = &node;
+  }
+  ActiveValidation(const ActiveValidation&) = delete;
+  ActiveValidation& operator=(const ActiveValidation&) = delete;
+
+  const ValidationNode& NodeOf(const CheckPart& part) const { return *by_name.at(part.node); }
+
+  ValidationRecord record;
+  v1::CreateValidationRequest request;
+  PreparedSuite prepared;
+  ValidationState state;
+  std::map<std::string, const ValidationNode*> by_name;
+  std::shared_ptr<ValidationEvents> events;
+  // Of ended checks: what is said of each by itself.
+  std::map<std::string, v1::CheckVerdict> verdicts;
+  // What the store does not have yet.
+  ValidationActions pending;
+  std::vector<CheckResultRecord> results;
+  std::vector<std::pair<std::string, std::string>> acknowledgements;  // node uuid, check id
+  bool finish_pending = false;
+};
+
+}  // namespace muster::controller::validation

@@ -1,0 +1,94 @@
+#include "controller/validation/prepared_suite.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/base/digest.h"
+#include "common/base/nearest_word.h"
+#include "common/base/status.h"
+#include "controller/validation/hardware_class.h"
+
+namespace muster::controller::validation {
+namespace {
+
+constexpr absl::string_view kSuiteFolder = "playbooks/suites/";
+constexpr absl::string_view kHardwareFolder = "inventory/hardware/";
+constexpr absl::string_view kExtension = ".yaml";
+
+absl::Status NoSuchSuite(const std::map<std::string, std::string>& site, absl::string_view name) {
+  std::vector<std::string> names;
+  for (const auto& [path, text] : site) {
+    absl::string_view rest = path;
+    if (absl::ConsumePrefix(&rest, kSuiteFolder) && absl::ConsumeSuffix(&rest, kExtension)) {
+      names.emplace_back(rest);
+    }
+  }
+  return absl::NotFoundError(
+      absl::StrCat("there is no suite '", name, "' in ", kSuiteFolder, DidYouMean(name, names)));
+}
+
+FoundHardware FoundOn(const v1::Facts& facts) {
+  FoundHardware found;
+  found.gpus = facts.gpus_size();
+  for (const v1::NicFacts& nic : facts.nics()) {
+    if (!nic.up() || nic.kind() == "loopback") continue;
+    if (nic.kind() == "infiniband") found.rdma = true;
+    found.nics = true;
+  }
+  return found;
+}
+
+}  // namespace
+
+absl::StatusOr<PreparedSuite> PrepareSuite(const std::map<std::string, std::string>& site,
+                                           absl::string_view suite_name,
+                                           absl::string_view node_selector,
+                                           std::shared_ptr<const Inventory> inventory,
+                                           const std::map<std::string, EnrolledNode>& enrolled,
+                                           Catalog catalog) {
+  PreparedSuite prepared;
+  const std::string path = absl::StrCat(kSuiteFolder, suite_name, kExtension);
+  const auto text = site.find(path);
+  if (text == site.end()) return NoSuchSuite(site, suite_name);
+  ASSIGN_OR_RETURN(prepared.suite, ParseSuite(path, text->second, catalog));
+  std::string all = absl::StrCat(path, "\n", text->second);
+  std::map<std::string, std::string> hardware;
+  for (const auto& [name, content] : site) {
+    if (!absl::StartsWith(name, kHardwareFolder) || !absl::EndsWith(name, kExtension)) continue;
+    hardware[name] = content;
+    absl::StrAppend(&all, std::string(1, '\0'), name, "\n", content);
+  }
+  prepared.digest = Sha256Hex(all);
+  ASSIGN_OR_RETURN(HardwareLibrary library, ParseHardware(hardware, catalog));
+  prepared.hardware = std::make_shared<const HardwareLibrary>(std::move(library));
+
+  ASSIGN_OR_RETURN(const std::vector<const Node*> selected, Select(*inventory, node_selector));
+  if (selected.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("'", node_selector, "' names no node"));
+  }
+  std::vector<std::string> names;
+  for (const Node* node : selected) {
+    names.push_back(node->name);
+    ValidationNode& made = prepared.nodes.emplace_back();
+    made.name = node->name;
+    made.rack = node->rack;
+    if (const Rack* rack = inventory->FindRack(node->rack)) made.switch_name = rack->switch_name;
+    ASSIGN_OR_RETURN(HardwareClass expected, ReadHardwareClass(*inventory, *node));
+    FoundHardware found;
+    if (const auto it = enrolled.find(node->name); it != enrolled.end()) {
+      made.uuid = it->second.uuid;
+      found = FoundOn(it->second.facts);
+    }
+    made.traits = TraitsOf(expected, found);
+    made.power = PowerOf(expected, found, *prepared.hardware);
+    prepared.expectations[node->name] = MakeExpectation(std::move(expected), *prepared.hardware);
+  }
+  ASSIGN_OR_RETURN(prepared.racks, RackPowers(*inventory, names, *prepared.hardware));
+  prepared.inventory = std::move(inventory);
+  return prepared;
+}
+
+}  // namespace muster::controller::validation

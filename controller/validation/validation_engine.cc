@@ -1,0 +1,291 @@
+#include "controller/validation/validation_engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/clock.h"
+#include "common/base/digest.h"
+#include "common/base/hostlist.h"
+#include "common/base/id.h"
+#include "common/base/proto_time.h"
+#include "common/base/status.h"
+#include "controller/claim/node_claims.h"
+#include "controller/store/tables.h"
+#include "controller/validation/active_validation.h"
+#include "controller/validation/result_blob.h"
+#include "controller/validation/validation_records.h"
+#include "muster/v1/agent_session.pb.h"
+
+namespace muster::controller::validation {
+namespace {
+
+constexpr size_t kSeedBytes = 32;
+
+}  // namespace
+
+ValidationEngine::ValidationEngine(ValidationCollaborators collaborators)
+    : with_(std::move(collaborators)) {}
+ValidationEngine::~ValidationEngine() = default;
+
+absl::StatusOr<std::map<std::string, EnrolledNode>> ValidationEngine::Enrolled() const {
+  std::map<std::string, EnrolledNode> enrolled;
+  RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::vector<NodeRecord> nodes, txn.nodes().List());
+    for (const NodeRecord& node : nodes) {
+      if (node.state != NodeRecord::kEnrolled && node.state != NodeRecord::kConfigured) continue;
+      enrolled[node.name].uuid = node.uuid;
+    }
+    return txn.nodes().ForEachFacts([&](const std::string& name, const std::string& facts) {
+      const auto found = enrolled.find(name);
+      if (found != enrolled.end()) found->second.facts.ParseFromString(facts);
+    });
+  }));
+  return enrolled;
+}
+
+absl::StatusOr<std::unique_ptr<ActiveValidation>> ValidationEngine::Prepare(
+    const ValidationRecord& record, std::shared_ptr<const Inventory> inventory,
+    std::vector<CheckPart> stored) {
+  v1::CreateValidationRequest request;
+  request.ParseFromString(record.request);
+  ASSIGN_OR_RETURN(const auto site, with_.load_bundle(request.bundle_sha256()));
+  ASSIGN_OR_RETURN(const auto enrolled, Enrolled());
+  ASSIGN_OR_RETURN(PreparedSuite prepared,
+                   PrepareSuite(site, request.suite(), request.nodes(), std::move(inventory),
+                                enrolled, with_.catalog));
+  const std::string too_much =
+      ValidationState::CheckSize(prepared.suite, prepared.nodes.size(), request.max_rounds());
+  if (!too_much.empty()) return absl::InvalidArgumentError(too_much);
+  auto validation = std::make_unique<ActiveValidation>(record, std::move(request),
+                                                       std::move(prepared), std::move(stored));
+  validation->record.suite_digest = validation->prepared.digest;
+  return validation;
+}
+
+absl::Status ValidationEngine::ClaimNodes(const ActiveValidation& validation) {
+  const ValidationRecord& record = validation.record;
+  std::vector<std::string> names;
+  for (const ValidationNode& node : validation.state.nodes()) names.push_back(node.name);
+  return with_.claims.Claim(
+      {record.validation_id,
+       absl::StrCat("validation ", record.validation_id, " of ", record.created_by, " (suite ",
+                    record.suite, ") tests"),
+       absl::StrCat("wait for it (muster validate watch ", record.validation_id,
+                    "), cancel it (muster validate cancel ", record.validation_id, ")"),
+       record.created_at},
+      names);
+}
+
+absl::Status ValidationEngine::StoreNew(const ActiveValidation& validation,
+                                        const ValidationActor& actor) {
+  const ValidationRecord& record = validation.record;
+  return with_.store.Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.validations().Put(record));
+    std::vector<std::string> names;
+    for (const ValidationNode& node : validation.state.nodes()) {
+      names.push_back(node.name);
+      RETURN_IF_ERROR(
+          txn.validations().PutNode({record.validation_id, node.name, node.uuid, 0, ""}));
+    }
+    EventRecord event;
+    event.time = record.created_at;
+    event.actor = actor.actor;
+    event.peer = actor.peer;
+    event.action = "validation.create";
+    event.subject = record.validation_id;
+    event.detail = absl::StrCat("suite ", record.suite, " on ", FoldHostlist(std::move(names)),
+                                validation.request.force() ? " (force)" : "");
+    return txn.events().Append(std::move(event));
+  });
+}
+
+absl::StatusOr<v1::Validation> ValidationEngine::Create(const v1::CreateValidationRequest& request,
+                                                        const ValidationActor& actor) {
+  ASSIGN_OR_RETURN(auto latest, with_.latest_inventory());
+  ValidationRecord record;
+  record.validation_id = NewShortId("v");
+  record.suite = request.suite();
+  record.request = request.SerializeAsString();
+  record.created_by = actor.actor;
+  record.created_at = with_.clock.Now();
+  record.inventory_revision = latest.first;
+  record.pair_seed = absl::BytesToHexString(RandomBytes(kSeedBytes));
+  ASSIGN_OR_RETURN(std::unique_ptr<ActiveValidation> prepared,
+                   Prepare(record, std::move(latest.second), {}));
+  RETURN_IF_ERROR(ClaimNodes(*prepared));
+  if (const absl::Status stored = StoreNew(*prepared, actor); !stored.ok()) {
+    with_.claims.Release(record.validation_id);
+    return stored;
+  }
+  ActiveValidation& validation = *prepared;
+  active_[record.validation_id] = std::move(prepared);
+  std::set<std::string> connected;
+  for (const ValidationNode& node : validation.state.nodes()) {
+    if (!node.uuid.empty() && with_.sessions.IsConnected(node.uuid)) connected.insert(node.uuid);
+  }
+  const v1::Validation answer = ToProto(validation);
+  validation.pending = validation.state.Begin(connected, with_.clock.Now());
+  Settle();
+  return answer;
+}
+
+absl::Status ValidationEngine::Cancel(const std::string& validation_id,
+                                      const ValidationActor& actor) {
+  const auto found = active_.find(validation_id);
+  if (found == active_.end()) {
+    RETURN_IF_ERROR(with_.store.View(
+        [&](Transaction& txn) { return txn.validations().Get(validation_id).status(); }));
+    return absl::FailedPreconditionError(
+        absl::StrCat("validation ", validation_id, " has ended already"));
+  }
+  ActiveValidation& validation = *found->second;
+  if (validation.state.cancelled()) return absl::OkStatus();
+  ValidationRecord record = validation.record;
+  record.message = absl::StrCat("stopped by ", actor.actor);
+  RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.validations().Put(record));
+    EventRecord event;
+    event.time = with_.clock.Now();
+    event.actor = actor.actor;
+    event.peer = actor.peer;
+    event.action = "validation.cancel";
+    event.subject = validation_id;
+    return txn.events().Append(std::move(event));
+  }));
+  validation.record = std::move(record);
+  for (ValidationAction& action :
+       validation.state.Cancel(validation.record.message, with_.clock.Now())) {
+    validation.pending.push_back(std::move(action));
+  }
+  Settle();
+  return absl::OkStatus();
+}
+
+absl::Status ValidationEngine::Resume() {
+  std::vector<ValidationRecord> records;
+  RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(records, txn.validations().ListRunning());
+    return absl::OkStatus();
+  }));
+  for (const ValidationRecord& record : records) {
+    const absl::Status status = ResumeOne(record);
+    if (status.ok()) continue;
+    // One validation whose suite is lost must not keep the controller from starting.
+    Remove(record.validation_id);
+    ValidationRecord failed = record;
+    failed.state = ValidationRecord::kCancelled;
+    failed.finished_at = with_.clock.Now();
+    failed.message =
+        absl::StrCat("could not go on after a restart of the controller: ", status.message());
+    RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
+      RETURN_IF_ERROR(txn.validations().Put(failed));
+      EventRecord event;
+      event.time = *failed.finished_at;
+      event.actor = "controller";
+      event.action = "validation.finish";
+      event.subject = failed.validation_id;
+      event.detail = failed.message;
+      return txn.events().Append(std::move(event));
+    }));
+  }
+  Settle();
+  return absl::OkStatus();
+}
+
+absl::Status ValidationEngine::ResumeOne(const ValidationRecord& record) {
+  std::vector<CheckPart> parts;
+  std::map<std::string, v1::CheckResult> results;
+  RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const auto rows, txn.validation_checks().List(record.validation_id));
+    for (const ValidationCheckRecord& row : rows) {
+      parts.push_back(ToPart(row));
+      const absl::StatusOr<CheckResultRecord> result =
+          txn.validation_checks().GetResult(row.check_id);
+      if (!result.ok()) continue;
+      ASSIGN_OR_RETURN(results[row.check_id], UnpackResult(result->result));
+    }
+    return absl::OkStatus();
+  }));
+  ASSIGN_OR_RETURN(std::shared_ptr<const Inventory> inventory,
+                   with_.inventory(record.inventory_revision));
+  const std::vector<CheckPart> stored = parts;
+  ASSIGN_OR_RETURN(std::unique_ptr<ActiveValidation> prepared,
+                   Prepare(record, std::move(inventory), std::move(parts)));
+  if (prepared->record.suite_digest != record.suite_digest) {
+    return absl::FailedPreconditionError("the suite is another one now");
+  }
+  RETURN_IF_ERROR(ClaimNodes(*prepared));
+  ActiveValidation& validation = *prepared;
+  active_[record.validation_id] = std::move(prepared);
+  // Agents find the controller again one after the other.
+  validation.pending = validation.state.Begin({}, with_.clock.Now());
+  for (const CheckPart& part : stored) {
+    if (part.phase != PartPhase::kEnded || part.put_back) continue;
+    const CheckPart* now = validation.state.Find(part.check_id);
+    if (now == nullptr) continue;
+    const checks::CheckSpec& spec = *validation.state.CheckOf(*now).spec;
+    const auto result = results.find(part.check_id);
+    validation.verdicts[part.check_id] =
+        result == results.end()
+            ? VerdictWithoutResult(spec.name, ToOutcome(part.outcome), part.reason)
+            : JudgeCheck(result->second, spec, validation.prepared.expectations.at(part.node),
+                         validation.state.CheckOf(*now).parameters);
+  }
+  if (absl::StartsWith(record.message, "stopped by ")) {
+    for (ValidationAction& action : validation.state.Cancel(record.message, with_.clock.Now())) {
+      validation.pending.push_back(std::move(action));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::Validation> ValidationEngine::Get(const std::string& validation_id) const {
+  v1::Validation validation;
+  if (const auto found = active_.find(validation_id); found != active_.end()) {
+    validation = ToProto(*found->second);
+  } else {
+    RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(const ValidationRecord record, txn.validations().Get(validation_id));
+      ASSIGN_OR_RETURN(const auto nodes, txn.validations().ListNodes(validation_id));
+      validation = ToProto(record, nodes, /*with_checks=*/true);
+      return absl::OkStatus();
+    }));
+  }
+  if (with_.service_of) {
+    for (v1::NodeVerdict& node : *validation.mutable_nodes()) {
+      node.set_service(with_.service_of(node.node()));
+    }
+  }
+  return validation;
+}
+
+absl::StatusOr<std::shared_ptr<ValidationEvents>> ValidationEngine::EventsOf(
+    const std::string& validation_id) const {
+  const auto found = active_.find(validation_id);
+  if (found != active_.end()) return found->second->events;
+  v1::ValidationEvent event;
+  ASSIGN_OR_RETURN(*event.mutable_finished(), Get(validation_id));
+  *event.mutable_time() = event.finished().finished_at();
+  auto events = std::make_shared<ValidationEvents>();
+  events->Finish(std::move(event));
+  return events;
+}
+
+void ValidationEngine::BreakWatches() {
+  for (const auto& [id, validation] : active_) validation->events->Break();
+}
+
+ActiveValidation* ValidationEngine::FindByCheck(absl::string_view check_id) {
+  const auto found = active_.find(check_id.substr(0, check_id.find('/')));
+  return found == active_.end() ? nullptr : found->second.get();
+}
+
+void ValidationEngine::Remove(const std::string& validation_id) {
+  active_.erase(validation_id);
+  with_.claims.Release(validation_id);
+}
+
+}  // namespace muster::controller::validation

@@ -1,0 +1,131 @@
+// Carries validations out: what ValidationState decides, done with the store and the sessions.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "controller/session/agent_sessions.h"
+#include "controller/store/store.h"
+#include "controller/validation/prepared_suite.h"
+#include "controller/validation/validation_events.h"
+#include "controller/validation/validation_state.h"
+#include "muster/v1/validation.pb.h"
+
+namespace muster {
+class Clock;
+}
+
+namespace muster::v1 {
+class CheckReport;
+class CheckUpdate;
+class Hello;
+}  // namespace muster::v1
+
+namespace muster::controller {
+class NodeClaims;
+struct ValidationRecord;
+}  // namespace muster::controller
+
+namespace muster::controller::validation {
+
+struct ActiveValidation;
+
+// All are thread-safe and outlive the engine.
+struct ValidationCollaborators {
+  Store& store;
+  AgentSessions& sessions;
+  Clock& clock;
+  NodeClaims& claims;
+  Catalog catalog;
+  // The inventory in force with its revision, and an earlier one.
+  std::function<absl::StatusOr<std::pair<uint64_t, std::shared_ptr<const Inventory>>>()>
+      latest_inventory;
+  std::function<absl::StatusOr<std::shared_ptr<const Inventory>>(uint64_t revision)> inventory;
+  // The files of the bundle with this SHA-256. NotFound: not uploaded.
+  std::function<absl::StatusOr<std::map<std::string, std::string>>(const std::string& sha256)>
+      load_bundle;
+  // Told of each node of a validation that ended, in no transaction. May be empty.
+  std::function<void(const std::string& node_uuid, const std::string& validation_id,
+                     v1::Outcome outcome)>
+      on_judged = nullptr;
+  // How the node stands in Slurm now; see NodeVerdict.service. May be empty.
+  std::function<std::string(const std::string& node)> service_of = nullptr;
+};
+
+// Who asks, for the audit log.
+struct ValidationActor {
+  std::string actor;  // "operator:alice", "controller"
+  std::string peer;
+};
+
+// Every transition is stored before it is acted on; what the store could not keep is tried again at
+// each Tick(). Not thread-safe: ValidationManager gives it one caller at a time.
+class ValidationEngine {
+ public:
+  explicit ValidationEngine(ValidationCollaborators collaborators);
+  ~ValidationEngine();
+
+  // Goes on with the validations that an earlier process left. Call once, first, after the runs
+  // have claimed their nodes.
+  absl::Status Resume();
+  // Checks the suite and the hardware files, stores the validation and starts it. Errors: theirs,
+  // with their place; FailedPrecondition when a run or another validation works on one of the
+  // nodes.
+  absl::StatusOr<v1::Validation> Create(const v1::CreateValidationRequest& request,
+                                        const ValidationActor& actor);
+  // FailedPrecondition: it has ended already.
+  absl::Status Cancel(const std::string& validation_id, const ValidationActor& actor);
+  // As it stands. Of one that has ended, from the store. NotFound: there is none.
+  absl::StatusOr<v1::Validation> Get(const std::string& validation_id) const;
+  // Of one that has ended: its end at once.
+  absl::StatusOr<std::shared_ptr<ValidationEvents>> EventsOf(
+      const std::string& validation_id) const;
+  // Sends all watchers away: the controller stops.
+  void BreakWatches();
+
+  void OnConnected(const std::string& uuid, const v1::Hello& hello);
+  void OnDisconnected(const std::string& uuid);
+  void OnUpdate(const std::string& uuid, const v1::CheckUpdate& update);
+  // Acknowledged once it is stored, or at once when nobody wants it.
+  void OnReport(const std::string& uuid, const v1::CheckReport& report);
+  // Stores and acts on what the calls since the last Settle() led to, together. Call after a batch
+  // of them.
+  void Settle();
+  // Call about every second.
+  void Tick();
+
+ private:
+  absl::StatusOr<std::unique_ptr<ActiveValidation>> Prepare(
+      const ValidationRecord& record, std::shared_ptr<const Inventory> inventory,
+      std::vector<CheckPart> stored);
+  absl::Status ResumeOne(const ValidationRecord& record);
+  absl::Status ClaimNodes(const ActiveValidation& validation);
+  absl::Status StoreNew(const ActiveValidation& validation, const ValidationActor& actor);
+  absl::StatusOr<std::map<std::string, EnrolledNode>> Enrolled() const;
+  ActiveValidation* FindByCheck(absl::string_view check_id);
+  void Remove(const std::string& validation_id);
+
+  // validation_actions.cc
+  void Perform(ActiveValidation& validation);
+  absl::Status Persist(ActiveValidation& validation);
+  void Carry(ActiveValidation& validation, const ValidationAction& action);
+  void StartCheck(ActiveValidation& validation, const CheckPart& part);
+  void ConnectPeers(ActiveValidation& validation, const CheckPart& part);
+  void PublishVerdict(ActiveValidation& validation, const CheckPart& part);
+  void Acknowledge(const std::string& uuid, const std::string& check_id);
+
+  // validation_finish.cc
+  absl::Status Finish(ActiveValidation& validation);
+
+  const ValidationCollaborators with_;
+  std::map<std::string, std::unique_ptr<ActiveValidation>, std::less<>> active_;
+};
+
+}  // namespace muster::controller::validation

@@ -1,0 +1,220 @@
+// ValidationEngine: the end of a validation, when its results are seen beside each other.
+#include <algorithm>
+#include <list>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/clock.h"
+#include "common/base/proto_time.h"
+#include "common/base/status.h"
+#include "controller/store/tables.h"
+#include "controller/validation/active_validation.h"
+#include "controller/validation/blame.h"
+#include "controller/validation/pair_matrix.h"
+#include "controller/validation/result_blob.h"
+#include "controller/validation/service_gate.h"
+#include "controller/validation/validation_engine.h"
+#include "controller/validation/validation_records.h"
+#include "controller/validation/verdict.h"
+
+namespace muster::controller::validation {
+namespace {
+
+// Earlier results that a value is held against, of one check of one node.
+constexpr uint32_t kHistoryResults = 12;
+
+// A check that is over, with all that is known of it.
+struct EndedCheck {
+  const CheckPart* part = nullptr;
+  bool has_result = false;
+  v1::CheckResult result;
+  v1::CheckVerdict verdict;
+};
+
+// Reads earlier results of a node when a judge asks for them, each check once.
+class History {
+ public:
+  History(Store& store, std::string validation_id)
+      : store_(store), validation_id_(std::move(validation_id)) {}
+
+  std::vector<double> Values(const EarlierQuery& query) {
+    std::vector<double> values;
+    for (const v1::CheckResult& result :
+         Results(std::string(query.node), std::string(query.check))) {
+      for (const v1::Metric& metric : result.metrics()) {
+        if (metric.name() == query.metric && metric.variant() == query.variant &&
+            metric.subject() == query.subject) {
+          values.push_back(metric.value());
+        }
+      }
+    }
+    return values;
+  }
+
+ private:
+  const std::vector<v1::CheckResult>& Results(const std::string& node, const std::string& check) {
+    const auto [found, is_new] = results_.try_emplace({node, check});
+    if (!is_new) return found->second;
+    std::vector<CheckResultRecord> records;
+    store_
+        .View([&](Transaction& txn) -> absl::Status {
+          ASSIGN_OR_RETURN(records, txn.validation_checks().History(
+                                        {node, check, validation_id_, kHistoryResults}));
+          return absl::OkStatus();
+        })
+        .IgnoreError();  // without a history it says nothing
+    for (const CheckResultRecord& record : records) {
+      absl::StatusOr<v1::CheckResult> result = UnpackResult(record.result);
+      if (!result.ok() || result->outcome() != v1::OUTCOME_PASS) continue;
+      result->clear_samples();
+      found->second.push_back(*std::move(result));
+    }
+    return found->second;
+  }
+
+  Store& store_;
+  const std::string validation_id_;
+  std::map<std::pair<std::string, std::string>, std::vector<v1::CheckResult>> results_;
+};
+
+// Each check between two nodes by itself: who is to blame for what is slow.
+void JudgePairs(const ActiveValidation& validation, std::list<EndedCheck>& ended,
+                v1::Validation& blames) {
+  std::vector<MatrixNode> nodes;
+  for (const ValidationNode& node : validation.state.nodes()) {
+    const HardwareClass& hardware = validation.prepared.expectations.at(node.name).hardware;
+    nodes.push_back({node.name, node.switch_name, hardware.network_gbits_per_s.value_or(0)});
+  }
+  std::map<const checks::CheckSpec*, std::vector<EndedCheck*>> pairs;
+  std::vector<NodeResultRef> others;
+  for (EndedCheck& check : ended) {
+    const checks::CheckSpec* spec = validation.state.CheckOf(*check.part).spec;
+    if (spec->scope == checks::Scope::kPair) {
+      pairs[spec].push_back(&check);
+    } else if (check.has_result) {
+      others.push_back({check.part->node, &check.result});
+    }
+  }
+  for (auto& [spec, sides] : pairs) {
+    std::vector<PairResult> results;
+    std::vector<PairVerdict> verdicts;
+    for (EndedCheck* side : sides) {
+      if (side->has_result) {
+        results.push_back({side->part->node, side->part->Partner(), spec, &side->result});
+      }
+      verdicts.push_back({side->part->node, side->part->Partner(), &side->verdict});
+    }
+    const PairMatrix matrix = MakePairMatrix(nodes, results, others);
+    const std::vector<Blame> found = FindBlame(matrix);
+    ApplyBlame(matrix, found, verdicts);
+    for (const Blame& blame : found) *blames.add_blames() = ToProto(blame);
+  }
+}
+
+}  // namespace
+
+absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
+  const std::string& id = validation.record.validation_id;
+  // A list: the judges hold addresses.
+  std::list<EndedCheck> ended;
+  RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
+    for (const auto& [check_id, verdict] : validation.verdicts) {
+      const CheckPart* part = validation.state.Find(check_id);
+      if (part == nullptr || part->put_back || part->phase != PartPhase::kEnded) continue;
+      EndedCheck& check = ended.emplace_back();
+      check.part = part;
+      check.verdict = VerdictOf(validation, *part);
+      if (!part->reason.empty()) continue;
+      const absl::StatusOr<CheckResultRecord> record = txn.validation_checks().GetResult(check_id);
+      if (absl::IsNotFound(record.status())) continue;
+      RETURN_IF_ERROR(record.status());
+      ASSIGN_OR_RETURN(check.result, UnpackResult(record->result));
+      check.result.clear_samples();
+      check.has_result = true;
+    }
+    return absl::OkStatus();
+  }));
+
+  std::vector<JudgedResult> judged;
+  for (EndedCheck& check : ended) {
+    if (!check.has_result) continue;
+    judged.push_back({check.part->node, validation.state.StageOf(*check.part).name,
+                      validation.state.CheckOf(*check.part).spec, &check.result,
+                      &validation.prepared.expectations.at(check.part->node), &check.verdict});
+  }
+  History history(with_.store, id);
+  JudgeFleet(judged, [&](const EarlierQuery& query) { return history.Values(query); });
+  JudgeDigests(judged);
+  v1::Validation blames;
+  JudgePairs(validation, ended, blames);
+
+  const absl::Time now = with_.clock.Now();
+  const bool complete = !validation.state.cancelled();
+  std::map<std::string, v1::NodeVerdict> nodes;
+  for (EndedCheck& check : ended) {
+    *nodes[check.part->node].add_checks() = std::move(check.verdict);
+  }
+  std::map<v1::Outcome, int> counts;
+  for (const ValidationNode& node : validation.state.nodes()) {
+    v1::NodeVerdict& verdict = nodes[node.name];
+    verdict.set_node(node.name);
+    std::vector<const v1::CheckVerdict*> checks;
+    for (const v1::CheckVerdict& check : verdict.checks()) checks.push_back(&check);
+    verdict.set_outcome(OutcomeOf(checks, complete));
+    LeaveOutPassedPairs(verdict);
+    ++counts[verdict.outcome()];
+  }
+
+  ValidationRecord record = validation.record;
+  record.state = complete ? ValidationRecord::kDone : ValidationRecord::kCancelled;
+  record.finished_at = now;
+  record.blames = blames.SerializeAsString();
+  RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.validations().Put(record));
+    for (const ValidationNode& node : validation.state.nodes()) {
+      const v1::NodeVerdict& verdict = nodes.at(node.name);
+      RETURN_IF_ERROR(txn.validations().PutNode(
+          {id, node.name, node.uuid, verdict.outcome(), verdict.SerializeAsString()}));
+      if (node.uuid.empty() || !txn.nodes().Get(node.uuid).ok()) continue;
+      if (verdict.outcome() == v1::OUTCOME_PASS) {
+        ASSIGN_OR_RETURN(const std::string bytes, txn.nodes().Facts(node.uuid));
+        v1::Facts facts;
+        facts.ParseFromString(bytes);
+        NodePassRecord pass = {node.uuid, id, record.suite, record.suite_digest};
+        pass.passed_at = now;
+        SetPassKeys(facts, pass);
+        RETURN_IF_ERROR(txn.node_service().PutPass(pass));
+      } else if (verdict.outcome() == v1::OUTCOME_FAIL) {
+        RETURN_IF_ERROR(txn.node_service().RemovePass(node.uuid));
+      }
+    }
+    EventRecord event;
+    event.time = now;
+    event.actor = "controller";
+    event.action = "validation.finish";
+    event.subject = id;
+    event.detail = absl::StrCat(
+        complete ? "" : record.message + "; ", counts[v1::OUTCOME_PASS], " passed, ",
+        counts[v1::OUTCOME_FAIL], " failed, ",
+        validation.state.nodes().size() - counts[v1::OUTCOME_PASS] - counts[v1::OUTCOME_FAIL],
+        " unknown");
+    return txn.events().Append(std::move(event));
+  }));
+  validation.record = record;
+
+  v1::ValidationEvent event;
+  *event.mutable_time() = ToTimestamp(now);
+  v1::Validation& finished = *event.mutable_finished();
+  finished = ToProto(record);
+  for (const ValidationNode& node : validation.state.nodes()) {
+    if (with_.on_judged && !node.uuid.empty()) {
+      with_.on_judged(node.uuid, id, nodes.at(node.name).outcome());
+    }
+    *finished.add_nodes() = std::move(nodes.at(node.name));
+  }
+  validation.events->Finish(std::move(event));
+  return absl::OkStatus();
+}
+
+}  // namespace muster::controller::validation

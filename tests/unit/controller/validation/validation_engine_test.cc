@@ -1,0 +1,344 @@
+// The engine with a real store, fake agents and a catalogue of two small checks.
+#include "controller/validation/validation_engine.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/base/status.h"
+#include "controller/claim/node_claims.h"
+#include "controller/store/soci_store.h"
+#include "controller/store/tables.h"
+#include "controller/validation/result_blob.h"
+#include "muster/v1/agent_session.pb.h"
+#include "tests/fakes/fake_agent_sessions.h"
+#include "tests/fakes/fake_clock.h"
+#include "tests/fakes/status_matchers.h"
+
+namespace muster::controller::validation {
+namespace {
+
+using ::muster::testing::FakeAgentSessions;
+using ::muster::testing::FakeClock;
+using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr checks::CheckSpec kProbe = {
+    .name = "probe", .scope = checks::Scope::kNode, .load = checks::Load::kIdle};
+constexpr checks::CheckSpec kLink = {
+    .name = "link", .scope = checks::Scope::kPair, .load = checks::Load::kNetwork};
+constexpr const checks::CheckSpec* kCatalog[] = {&kProbe, &kLink};
+
+constexpr char kInventory[] =
+    "cluster: test\n"
+    "nodes:\n"
+    "  c001: {role: compute, address: 10.0.0.1}\n"
+    "  c002: {role: compute, address: 10.0.0.2}\n";
+
+class ValidationEngineTest : public ::testing::Test {
+ protected:
+  ValidationEngineTest() : store_(OpenStore(":memory:").value()) {
+    inventory_ =
+        std::make_shared<const Inventory>(ParseInventory({{"cluster.yaml", kInventory}}).value());
+    site_["playbooks/suites/probe.yaml"] =
+        "name: probe\ndescription: d\nstages:\n"
+        "  - {name: first, checks: [{check: probe, time_limit: 60s}]}\n";
+    site_["playbooks/suites/link.yaml"] =
+        "name: link\ndescription: d\nstages:\n"
+        "  - {name: net, checks: [{check: link, time_limit: 60s}]}\n";
+    EXPECT_OK(store_->Update([](Transaction& txn) -> absl::Status {
+      for (const char* name : {"c001", "c002"}) {
+        NodeRecord node;
+        node.uuid = std::string("u-") + name;
+        node.name = name;
+        node.state = NodeRecord::kConfigured;
+        RETURN_IF_ERROR(txn.nodes().Put(node));
+        v1::Facts facts;
+        facts.mutable_os()->set_kernel("6.1.0");
+        facts.set_nvidia_driver_version("550.1");
+        facts.add_gpus()->set_uuid("GPU-2");
+        facts.add_gpus()->set_uuid("GPU-1");
+        RETURN_IF_ERROR(txn.nodes().PutFacts(node.uuid, facts.SerializeAsString()));
+      }
+      return absl::OkStatus();
+    }));
+    sessions_.Connect("u-c001");
+    sessions_.Connect("u-c002");
+    Open();
+  }
+
+  void Open() {
+    claims_ = std::make_unique<NodeClaims>();
+    engine_ = std::make_unique<ValidationEngine>(ValidationCollaborators{
+        *store_, sessions_, clock_, *claims_, kCatalog,
+        [this]() -> absl::StatusOr<std::pair<uint64_t, std::shared_ptr<const Inventory>>> {
+          return std::make_pair(uint64_t{1}, inventory_);
+        },
+        [this](uint64_t) -> absl::StatusOr<std::shared_ptr<const Inventory>> { return inventory_; },
+        [this](const std::string&) -> absl::StatusOr<std::map<std::string, std::string>> {
+          return site_;
+        },
+        [this](const std::string& uuid, const std::string&, v1::Outcome outcome) {
+          judged_[uuid] = outcome;
+        }});
+    ASSERT_OK(engine_->Resume());
+  }
+
+  absl::StatusOr<std::string> Create(const std::string& suite, const std::string& nodes = "all") {
+    v1::CreateValidationRequest request;
+    request.set_bundle_sha256("b");
+    request.set_suite(suite);
+    request.set_nodes(nodes);
+    ASSIGN_OR_RETURN(const v1::Validation validation,
+                     engine_->Create(request, {"operator:alice", "peer"}));
+    return validation.validation_id();
+  }
+  // The only message that the node was sent; fails the test otherwise.
+  v1::ControllerMessage Only(const std::string& uuid) {
+    std::vector<v1::ControllerMessage> messages = sessions_.Take(uuid);
+    EXPECT_THAT(messages, SizeIs(1)) << uuid;
+    return messages.empty() ? v1::ControllerMessage() : messages[0];
+  }
+  void Report(const std::string& uuid, const std::string& check_id, v1::Outcome outcome,
+              const std::string& reason = "") {
+    v1::CheckReport report;
+    report.set_check_id(check_id);
+    report.mutable_result()->set_check("probe");
+    report.mutable_result()->set_outcome(outcome);
+    report.mutable_result()->set_reason(reason);
+    engine_->OnReport(uuid, report);
+    engine_->Settle();
+  }
+  v1::Outcome OutcomeOfNode(const std::string& id, const std::string& name) {
+    const v1::Validation validation = engine_->Get(id).value();
+    for (const v1::NodeVerdict& node : validation.nodes()) {
+      if (node.node() == name) return node.outcome();
+    }
+    return v1::OUTCOME_UNSPECIFIED;
+  }
+  std::vector<std::string> Audit() {
+    std::vector<std::string> actions;
+    EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(const auto events, txn.events().List(100, 0));
+      for (const EventRecord& event : events) actions.push_back(event.action + " " + event.actor);
+      return absl::OkStatus();
+    }));
+    return actions;
+  }
+
+  std::unique_ptr<Store> store_;
+  FakeAgentSessions sessions_;
+  FakeClock clock_;
+  std::shared_ptr<const Inventory> inventory_;
+  std::map<std::string, std::string> site_;
+  std::unique_ptr<NodeClaims> claims_;
+  std::map<std::string, v1::Outcome> judged_;
+  std::unique_ptr<ValidationEngine> engine_;
+};
+
+TEST_F(ValidationEngineTest, TakesNodesThroughTheSuiteAndRemembersWhatPassed) {
+  const std::string id = Create("probe").value();
+  const v1::StartCheck one = Only("u-c001").start_check();
+  const v1::StartCheck two = Only("u-c002").start_check();
+  EXPECT_EQ(one.check(), "probe");
+  EXPECT_EQ(one.time_limit().seconds(), 60);
+  EXPECT_TRUE(one.has_expires_at());
+  EXPECT_NE(one.check_id(), two.check_id());
+  EXPECT_EQ(engine_->Get(id)->state(), v1::VALIDATION_STATE_RUNNING);
+
+  Report("u-c001", one.check_id(), v1::OUTCOME_PASS);
+  EXPECT_EQ(Only("u-c001").check_report_stored().check_id(), one.check_id());
+  Report("u-c002", two.check_id(), v1::OUTCOME_FAIL, "bits");
+  EXPECT_EQ(Only("u-c002").check_report_stored().check_id(), two.check_id());
+
+  const v1::Validation done = engine_->Get(id).value();
+  EXPECT_EQ(done.state(), v1::VALIDATION_STATE_DONE);
+  EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_PASS);
+  EXPECT_EQ(OutcomeOfNode(id, "c002"), v1::OUTCOME_FAIL);
+  EXPECT_EQ(done.nodes(1).checks(0).reason(), "bits");
+  EXPECT_EQ(done.nodes(1).checks(0).stage(), "first");
+  EXPECT_EQ(judged_["u-c001"], v1::OUTCOME_PASS);
+  EXPECT_EQ(judged_["u-c002"], v1::OUTCOME_FAIL);
+  ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const NodePassRecord pass, txn.node_service().GetPass("u-c001"));
+    EXPECT_EQ(pass.validation_id, id);
+    EXPECT_EQ(pass.gpu_uuids, "GPU-1 GPU-2");
+    EXPECT_EQ(pass.driver_version, "550.1");
+    EXPECT_EQ(pass.kernel, "6.1.0");
+    EXPECT_EQ(pass.suite_digest, done.suite_digest());
+    EXPECT_TRUE(absl::IsNotFound(txn.node_service().GetPass("u-c002").status()));
+    ASSIGN_OR_RETURN(const auto result, txn.validation_checks().GetResult(two.check_id()));
+    EXPECT_EQ(UnpackResult(result.result)->reason(), "bits");
+    return absl::OkStatus();
+  }));
+  EXPECT_THAT(Audit(), ::testing::ElementsAre("validation.finish controller",
+                                              "validation.create operator:alice"));
+}
+
+TEST_F(ValidationEngineTest, AFailTakesAnEarlierPassAway) {
+  for (const v1::Outcome outcome : {v1::OUTCOME_PASS, v1::OUTCOME_FAIL}) {
+    ASSERT_OK(Create("probe", "c001"));
+    Report("u-c001", Only("u-c001").start_check().check_id(), outcome, "r");
+    sessions_.Take("u-c001");
+  }
+  ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+    EXPECT_TRUE(absl::IsNotFound(txn.node_service().GetPass("u-c001").status()));
+    return absl::OkStatus();
+  }));
+}
+
+TEST_F(ValidationEngineTest, GoesOnAfterARestart) {
+  const std::string id = Create("probe").value();
+  const std::string one = Only("u-c001").start_check().check_id();
+  const std::string two = Only("u-c002").start_check().check_id();
+  Report("u-c001", one, v1::OUTCOME_PASS);
+  sessions_.Take("u-c001");
+
+  Open();
+  v1::Hello hello;
+  hello.add_check_ids(two);
+  engine_->OnConnected("u-c001", v1::Hello());
+  engine_->OnConnected("u-c002", hello);
+  engine_->Settle();
+  // The one has ended, the other runs on: nothing is started again.
+  EXPECT_THAT(sessions_.Take("u-c001"), IsEmpty());
+  EXPECT_THAT(sessions_.Take("u-c002"), IsEmpty());
+  EXPECT_THAT(engine_->Get(id)->nodes(0).checks(), SizeIs(1));
+  EXPECT_THAT(Create("probe", "c002"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(id)));
+  Report("u-c002", two, v1::OUTCOME_PASS);
+  EXPECT_EQ(engine_->Get(id)->state(), v1::VALIDATION_STATE_DONE);
+  EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_PASS);
+  EXPECT_EQ(OutcomeOfNode(id, "c002"), v1::OUTCOME_PASS);
+}
+
+TEST_F(ValidationEngineTest, ARestartWithoutItsSuiteEndsTheValidation) {
+  const std::string id = Create("probe").value();
+  site_["playbooks/suites/probe.yaml"] += "# changed\n";
+  Open();
+  EXPECT_EQ(engine_->Get(id)->state(), v1::VALIDATION_STATE_CANCELLED);
+  EXPECT_OK(Create("link"));  // its nodes are free again
+}
+
+TEST_F(ValidationEngineTest, BringsTheSidesOfAPairTogether) {
+  const std::string id = Create("link").value();
+  const v1::StartCheck one = Only("u-c001").start_check();
+  const v1::StartCheck two = Only("u-c002").start_check();
+  EXPECT_EQ(one.ranks(), 2u);
+  EXPECT_NE(one.rank(), two.rank());
+  EXPECT_EQ(one.pair_key(), two.pair_key());
+  EXPECT_THAT(one.pair_key(), SizeIs(64));
+  v1::CheckUpdate update;
+  update.set_check_id(one.check_id());
+  update.mutable_progress()->mutable_listening()->set_port(4711);
+  engine_->OnUpdate("u-c001", update);
+  engine_->Settle();
+  EXPECT_THAT(sessions_.Take("u-c001"), IsEmpty());
+  update.set_check_id(two.check_id());
+  update.mutable_progress()->mutable_listening()->set_port(4712);
+  update.mutable_progress()->mutable_listening()->set_address("192.168.0.2");
+  engine_->OnUpdate("u-c001", update);  // another node's check: nothing
+  engine_->Settle();
+  EXPECT_THAT(sessions_.Take("u-c001"), IsEmpty());
+  engine_->OnUpdate("u-c002", update);
+  engine_->Settle();
+  for (const char* uuid : {"u-c001", "u-c002"}) {
+    const v1::ConnectPeers peers = Only(uuid).connect_peers();
+    ASSERT_THAT(peers.peers(), SizeIs(2));
+    EXPECT_EQ(peers.peers(one.rank()).port(), 4711u);
+    EXPECT_EQ(peers.peers(one.rank()).address(), "10.0.0.1");
+    EXPECT_EQ(peers.peers(two.rank()).address(), "192.168.0.2");
+  }
+  for (const auto& [uuid, check] : {std::pair("u-c001", one), std::pair("u-c002", two)}) {
+    v1::CheckReport report;
+    report.set_check_id(check.check_id());
+    report.mutable_result()->set_check("link");
+    report.mutable_result()->set_outcome(v1::OUTCOME_PASS);
+    engine_->OnReport(uuid, report);
+  }
+  engine_->Settle();
+  const v1::Validation done = engine_->Get(id).value();
+  EXPECT_EQ(done.state(), v1::VALIDATION_STATE_DONE);
+  EXPECT_EQ(done.nodes(0).checks(0).partner(), "c002");
+}
+
+TEST_F(ValidationEngineTest, CancelStopsWhatRuns) {
+  const std::string id = Create("probe").value();
+  const std::string one = Only("u-c001").start_check().check_id();
+  const std::string two = Only("u-c002").start_check().check_id();
+  ASSERT_OK(engine_->Cancel(id, {"operator:bob", ""}));
+  EXPECT_THAT(Only("u-c001").stop_check().reason(), HasSubstr("operator:bob"));
+  Only("u-c002");
+  Report("u-c001", one, v1::OUTCOME_UNKNOWN, "stopped by operator:bob");
+  Report("u-c002", two, v1::OUTCOME_PASS);  // it was through before it heard
+  EXPECT_EQ(engine_->Get(id)->state(), v1::VALIDATION_STATE_CANCELLED);
+  EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_UNKNOWN);
+  EXPECT_NE(OutcomeOfNode(id, "c002"), v1::OUTCOME_PASS);
+  EXPECT_THAT(engine_->Cancel(id, {"operator:bob", ""}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("ended")));
+}
+
+TEST_F(ValidationEngineTest, ReportsThatNobodyWantsAreAcknowledgedAndChangeNothing) {
+  const std::string id = Create("probe", "c001").value();
+  const std::string one = Only("u-c001").start_check().check_id();
+  Report("u-c002", one, v1::OUTCOME_PASS);  // of another node
+  EXPECT_EQ(Only("u-c002").check_report_stored().check_id(), one);
+  Report("u-c002", "v-gone/0.0.0.0/c002", v1::OUTCOME_PASS);
+  EXPECT_EQ(Only("u-c002").check_report_stored().check_id(), "v-gone/0.0.0.0/c002");
+  EXPECT_EQ(engine_->Get(id)->state(), v1::VALIDATION_STATE_RUNNING);
+}
+
+TEST_F(ValidationEngineTest, RefusesWhatCannotBeTested) {
+  EXPECT_THAT(Create("prob"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("did you mean 'probe'")));
+  EXPECT_THAT(Create("probe", "c009"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("c009")));
+  ASSERT_OK(claims_->Claim({"r-1", "run r-1 works on", "wait", clock_.Now()}, {"c002"}));
+  EXPECT_THAT(Create("probe"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("run r-1 works on c002")));
+  EXPECT_OK(Create("probe", "c001"));
+}
+
+TEST_F(ValidationEngineTest, ANodeThatNeverComesIsUnknown) {
+  sessions_.Cut("u-c002");
+  const std::string id = Create("probe").value();
+  Report("u-c001", Only("u-c001").start_check().check_id(), v1::OUTCOME_PASS);
+  for (int i = 0; i < 120; ++i) {
+    clock_.Advance(absl::Seconds(1));
+    engine_->Tick();
+  }
+  EXPECT_EQ(engine_->Get(id)->state(), v1::VALIDATION_STATE_DONE);
+  EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_PASS);
+  EXPECT_EQ(OutcomeOfNode(id, "c002"), v1::OUTCOME_UNKNOWN);
+}
+
+TEST_F(ValidationEngineTest, WatchersSeeVerdictsAndTheEnd) {
+  const std::string id = Create("probe", "c001").value();
+  const std::shared_ptr<ValidationEvents> events = engine_->EventsOf(id).value();
+  int woken = 0;
+  const auto watch = events->Watch([&] { ++woken; });
+  Report("u-c001", Only("u-c001").start_check().check_id(), v1::OUTCOME_PASS);
+  EXPECT_GT(woken, 0);
+  const ValidationEventPtr verdict = watch->Next();
+  ASSERT_NE(verdict, nullptr);
+  EXPECT_EQ(verdict->verdict().outcome(), v1::OUTCOME_PASS);
+  const ValidationEventPtr end = watch->Next();
+  ASSERT_NE(end, nullptr);
+  EXPECT_EQ(end->finished().validation_id(), id);
+  EXPECT_EQ(watch->Next(), nullptr);
+  EXPECT_TRUE(watch->AtEnd());
+  // Who comes later sees the end.
+  const auto late = engine_->EventsOf(id).value()->Watch([] {});
+  ASSERT_NE(late->Next(), nullptr);
+  EXPECT_TRUE(late->AtEnd());
+}
+
+}  // namespace
+}  // namespace muster::controller::validation
