@@ -29,6 +29,8 @@ constexpr Key kKeys[] = {
     {"pki_directory", &Config::pki_directory, false, false},
     {"state_directory", &Config::state_directory, false, false},
     {"package_directory", &Config::package_directory, false, false},
+    {"slurm_gate", &Config::slurm_gate, false, false},
+    {"slurm_command", &Config::slurm_command, false, false},
 };
 
 bool IsAddress(absl::string_view text) {
@@ -57,6 +59,9 @@ absl::StatusOr<Config> ParseConfig(absl::string_view file_name, absl::string_vie
       return document.Error(*node, absl::StrCat(key.name, " must be host:port"));
   }
   RETURN_IF_ERROR(reader.Finish());
+  if (config.slurm_gate != "on" && config.slurm_gate != "off") {
+    return document.Error(*document.root().Find("slurm_gate"), "slurm_gate is \"on\" or \"off\"");
+  }
   if (config.enrollment_address.empty())
     config.enrollment_address =
         absl::StrCat(HostOf(config.controller_address), ":", kEnrollmentPort);

@@ -13,11 +13,15 @@
 #include <grpcpp/server_builder.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
+#include "common/checks/catalog.h"
 #include "common/sys/file_system.h"
+#include "common/sys/process.h"
 #include "controller/artifact/blob_store.h"
+#include "controller/claim/node_claims.h"
 #include "controller/constants.h"
 #include "controller/enrollment/certificate_authority.h"
 #include "controller/enrollment/denylist.h"
@@ -43,13 +47,17 @@
 #include "controller/service/secret_service.h"
 #include "controller/service/token_service.h"
 #include "controller/service/user_service.h"
+#include "controller/service/validation_service.h"
 #include "controller/session/agent_session_service.h"
 #include "controller/session/facts_keeper.h"
 #include "controller/session/listener_fanout.h"
 #include "controller/session/session_registry.h"
 #include "controller/session_log.h"
+#include "controller/slurm/command_slurm_control.h"
 #include "controller/store/soci_store.h"
 #include "controller/store/store.h"
+#include "controller/validation/service_gate.h"
+#include "controller/validation/validation_manager.h"
 
 namespace muster::controller {
 namespace {
@@ -146,9 +154,14 @@ struct Controller::Modules {
               [this](const std::string& uuid, const std::string& request_id) {
                 runs.FactsStored(uuid, request_id);
               }),
-        listeners({&session_log, &facts, &runs}),
+        listeners({&session_log, &facts, &runs, &validations}),
         registry(*this->resources.store, clock, listeners),
         runs(Collaborators(config, clock)),
+        slurm(absl::StrSplit(config.slurm_command, ' ', absl::SkipEmpty()), processes),
+        gate(config.slurm_gate == "on"
+                 ? std::make_unique<validation::ServiceGate>(*this->resources.store, slurm, clock)
+                 : nullptr),
+        validations(ValidationMeans(clock)),
         rotations(Collaborators(config, clock), *this->resources.secrets),
         agents(registry, enrollment, this->resources.ca.certificate_pem(), *this->resources.blobs,
                [this](absl::string_view node_uuid, absl::string_view sha256) {
@@ -173,6 +186,7 @@ struct Controller::Modules {
                      BundleLoader(*this->resources.blobs)),
         people(*this->resources.store, this->resources.ca, denylist, clock),
         users(people, this->resources.ca.certificate_pem(), config.controller_address),
+        validation_service(validations, *this->resources.store),
         housekeeper(*this->resources.store, clock) {}
 
   RunCollaborators Collaborators(const Config& config, Clock& clock) {
@@ -185,7 +199,28 @@ struct Controller::Modules {
             BundleLoader(*resources.blobs),
             BlobKeeper(*resources.blobs),
             ReturnMemory,
-            {config.cluster, resources.ca.pin()}};
+            {config.cluster, resources.ca.pin()},
+            &claims};
+  }
+
+  validation::ValidationCollaborators ValidationMeans(Clock& clock) {
+    return {*resources.store,
+            registry,
+            clock,
+            claims,
+            checks::Checks(),
+            [this]() -> absl::StatusOr<std::pair<uint64_t, std::shared_ptr<const Inventory>>> {
+              ASSIGN_OR_RETURN(InventoryVersion latest, inventory.Latest());
+              return std::make_pair(latest.revision, std::move(latest.inventory));
+            },
+            [this](uint64_t revision) { return inventory.Get(revision); },
+            BundleLoader(*resources.blobs),
+            [this](const std::string& uuid, const std::string& id, v1::Outcome outcome) {
+              if (gate != nullptr) gate->OnJudged(uuid, id, outcome);
+            },
+            [this](const std::string& node) {
+              return gate == nullptr ? std::string() : gate->ServiceOf(node);
+            }};
   }
 
   absl::Status Listen(const Config& config) {
@@ -194,10 +229,9 @@ struct Controller::Modules {
     main.SetMaxReceiveMessageSize(kMaxMessageBytes);
     main.SetResourceQuota(grpc::ResourceQuota("main").Resize(kMemoryBytes).SetMaxThreads(kThreads));
     main.AddListeningPort(config.listen, MutualTlsCredentials(resources.tls, denylist), &port);
-    for (grpc::Service* service :
-         std::initializer_list<grpc::Service*>{&agents, &tokens, &nodes, &artifacts, &events,
-                                               &secrets, &inventories, &run_service,
-                                               &explanations, &users}) {
+    for (grpc::Service* service : std::initializer_list<grpc::Service*>{
+             &agents, &tokens, &nodes, &artifacts, &events, &secrets, &inventories, &run_service,
+             &explanations, &users, &validation_service}) {
       main.RegisterService(service);
     }
     ASSIGN_OR_RETURN(server, controller::Listen(main, config.listen, "listen", port));
@@ -223,11 +257,14 @@ struct Controller::Modules {
     // waited for.
     registry.Close();
     runs.EndWatches();
+    validations.EndWatches();
     if (enrollment_server != nullptr) enrollment_server->Shutdown(deadline);
     if (server != nullptr) server->Shutdown(deadline);
     registry.Stop();
     facts.Stop();
     housekeeper.Stop();
+    if (gate != nullptr) gate->Stop();
+    validations.Stop();
     runs.Stop();
   }
 
@@ -240,7 +277,12 @@ struct Controller::Modules {
   ListenerFanout listeners;
   SessionRegistry registry;
   PlaybookCompiler compiler;
+  NodeClaims claims;
   RunManager runs;
+  sys::RealProcessRunner processes;
+  slurm::CommandSlurmControl slurm;
+  std::unique_ptr<validation::ServiceGate> gate;  // nullptr: Slurm is left alone
+  validation::ValidationManager validations;
   SecretRotations rotations;
   AgentSessionService agents;
   EnrollmentService enrollments;
@@ -254,6 +296,7 @@ struct Controller::Modules {
   ExplainService explanations;
   Users people;
   UserService users;
+  ValidationService validation_service;
   Housekeeper housekeeper;
   std::unique_ptr<PackageServer> packages;
   std::unique_ptr<grpc::Server> enrollment_server;
@@ -277,6 +320,8 @@ absl::StatusOr<std::unique_ptr<Controller>> Controller::Start(const Config& conf
   ASSIGN_OR_RETURN(all.packages,
                    PackageServer::Start(config.package_listen, config.package_directory));
   RETURN_IF_ERROR(all.runs.Start());
+  RETURN_IF_ERROR(all.validations.Start());
+  if (all.gate != nullptr) all.gate->Start();
   all.registry.Start();
   all.housekeeper.Start();
   RETURN_IF_ERROR(all.Listen(config));

@@ -47,6 +47,10 @@ void Housekeeper::Clean() {
       RETURN_IF_ERROR(txn.certificates().RemoveExpired(now - kCertificatesKept).status());
       ASSIGN_OR_RETURN(removed,
                        txn.step_results().RemoveOld(now - kResultsKept, kMaxResults, kRowsAtATime));
+      // What a node measured is compared with for long; what was said of it stays for ever.
+      ASSIGN_OR_RETURN(const uint64_t checks, txn.validation_checks().RemoveResults(
+                                                  now - kCheckResultsKept, kRowsAtATime));
+      removed += checks;
       return absl::OkStatus();
     });
     if (!cleaned.ok()) return;

@@ -23,6 +23,7 @@ class Housekeeper {
   // Step results of a run go this long after its end, and earlier when so many newer ones are
   // there.
   static constexpr absl::Duration kResultsKept = absl::Hours(24 * 90);
+  static constexpr absl::Duration kCheckResultsKept = absl::Hours(24 * 400);
   static constexpr uint64_t kMaxResults = 5'000'000;
   // An expired certificate opens nothing; until then `muster user list` shows what ran out.
   static constexpr absl::Duration kCertificatesKept = absl::Hours(24 * 30);

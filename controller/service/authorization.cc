@@ -57,6 +57,13 @@ constexpr AuthorizationRow kTable[] = {
     {"/muster.v1.UserService/CreateUser", Audience::kAdmins},
     {"/muster.v1.UserService/ListUsers", Audience::kAdmins},
     {"/muster.v1.UserService/RevokeUser", Audience::kAdmins},
+
+    {"/muster.v1.ValidationService/CancelValidation", Audience::kOperators},
+    {"/muster.v1.ValidationService/CreateValidation", Audience::kOperators},
+    {"/muster.v1.ValidationService/GetValidation", Audience::kViewers},
+    {"/muster.v1.ValidationService/ListCheckResults", Audience::kViewers},
+    {"/muster.v1.ValidationService/ListValidations", Audience::kViewers},
+    {"/muster.v1.ValidationService/WatchValidation", Audience::kViewers},
 };
 
 struct Permission {

@@ -11,6 +11,7 @@
 #include "controller/session/agent_sessions.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
+#include "controller/validation/service_state.h"
 #include "muster/v1/facts.pb.h"
 
 namespace muster::controller {
@@ -32,6 +33,21 @@ v1::NodeState ToProto(NodeRecord::State state) {
     if (row.from == state) return row.to;
   }
   return v1::NODE_STATE_UNSPECIFIED;
+}
+
+// What the gate to Slurm's service says of nodes, by uuid; its states as the store has them.
+std::map<std::string, v1::NodeState> ServiceStates(const std::vector<NodeServiceRecord>& services) {
+  constexpr std::pair<validation::ServiceState, v1::NodeState> kRows[] = {
+      {validation::ServiceState::kInService, v1::NODE_STATE_IN_SERVICE},
+      {validation::ServiceState::kQuarantined, v1::NODE_STATE_QUARANTINED},
+  };
+  std::map<std::string, v1::NodeState> states;
+  for (const NodeServiceRecord& service : services) {
+    for (const auto& [from, to] : kRows) {
+      if (service.state == static_cast<int>(from)) states[service.node_uuid] = to;
+    }
+  }
+  return states;
 }
 
 // The machine of the name: the one that is not removed, or the one removed last.
@@ -112,6 +128,8 @@ absl::StatusOr<std::vector<v1::Node>> ListAllNodes(Store& store, const AgentSess
     ASSIGN_OR_RETURN(std::vector<NodeRecord> records, txn.nodes().List());
     Machines machines = ByName(std::move(records));
     ASSIGN_OR_RETURN(const std::vector<EnrollmentRecord> enrollments, txn.enrollments().List());
+    ASSIGN_OR_RETURN(const auto services, txn.node_service().ListServices());
+    const std::map<std::string, v1::NodeState> in_service = ServiceStates(services);
     std::map<std::string, const EnrollmentRecord*> waiting;
     for (const EnrollmentRecord& enrollment : enrollments) {
       if (!enrollment.rejected && enrollment.certificate_pem.empty())
@@ -125,6 +143,9 @@ absl::StatusOr<std::vector<v1::Node>> ListAllNodes(Store& store, const AgentSess
       if (in_inventory != nullptr) FillFromInventory(*in_inventory, node);
       if (record != nullptr) {
         RETURN_IF_ERROR(FillFromRecord(txn, *record, node));
+        const auto service = in_service.find(record->uuid);
+        if (service != in_service.end() && record->state != NodeRecord::kRemoved)
+          node.set_state(service->second);
         const auto session = connected.find(record->uuid);
         if (session != connected.end()) FillFromSession(session->second, node);
       }

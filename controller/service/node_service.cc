@@ -178,8 +178,9 @@ absl::Status NodeService::GetStatus(v1::GetStatusResponse& response) {
   for (const v1::Node& node : nodes) {
     connected += node.connected();
     pending += node.state() == v1::NODE_STATE_PENDING;
-    const bool is_enrolled =
-        node.state() == v1::NODE_STATE_ENROLLED || node.state() == v1::NODE_STATE_CONFIGURED;
+    const bool is_enrolled = node.state() != v1::NODE_STATE_KNOWN &&
+                             node.state() != v1::NODE_STATE_PENDING &&
+                             node.state() != v1::NODE_STATE_REMOVED;
     if (is_enrolled && !node.connected() && response.nodes_away_size() < kMaxNamedAway)
       response.add_nodes_away(node.name());
   }

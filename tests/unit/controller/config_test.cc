@@ -28,7 +28,8 @@ TEST(Config, ReadsEachKey) {
                                          "enrollment_address: \"[::1]:1\"\nlisten: \"[::]:2\"\n"
                                          "enrollment_listen: 10.0.0.1:3\npackage_listen: a:4\n"
                                          "pki_directory: /p\nstate_directory: /s\n"
-                                         "package_directory: /d\n")
+                                         "package_directory: /d\nslurm_gate: \"on\"\n"
+                                         "slurm_command: ssh login1\n")
           .value();
   EXPECT_EQ(config.enrollment_address, "[::1]:1");
   EXPECT_EQ(HostOf(config.enrollment_address), "[::1]");
@@ -38,6 +39,8 @@ TEST(Config, ReadsEachKey) {
   EXPECT_EQ(config.pki_directory, "/p");
   EXPECT_EQ(config.state_directory, "/s");
   EXPECT_EQ(config.package_directory, "/d");
+  EXPECT_EQ(config.slurm_gate, "on");
+  EXPECT_EQ(config.slurm_command, "ssh login1");
 }
 
 TEST(Config, ErrorsNameThePlace) {
@@ -49,6 +52,9 @@ TEST(Config, ErrorsNameThePlace) {
                        AllOf(HasSubstr("controller.yaml:3:9"), HasSubstr("host:port"))));
   EXPECT_THAT(ParseConfig("controller.yaml", std::string(kLeast) + "listen: 0.0.0.0:70000\n"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("host:port")));
+  EXPECT_THAT(ParseConfig("controller.yaml", std::string(kLeast) + "slurm_gate: maybe\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("controller.yaml:3:13"), HasSubstr("slurm_gate"))));
   EXPECT_THAT(ParseConfig("controller.yaml", "cluster: alpha\n"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("controller_address")));
   EXPECT_THAT(LoadConfig("/nonexistent/controller.yaml"),

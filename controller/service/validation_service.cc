@@ -1,0 +1,155 @@
+#include "controller/service/validation_service.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/base/status.h"
+#include "controller/service/validation_watch.h"
+#include "controller/session/caller.h"
+#include "controller/store/store.h"
+#include "controller/store/tables.h"
+#include "controller/validation/result_blob.h"
+#include "controller/validation/validation_manager.h"
+#include "controller/validation/validation_records.h"
+
+namespace muster::controller {
+namespace {
+
+absl::Status Validate(const v1::CreateValidationRequest& request) {
+  if (request.suite().empty()) {
+    return absl::InvalidArgumentError("no suite named; playbooks/suites has them");
+  }
+  if (request.suite().find('/') != std::string::npos) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", request.suite(), "' is a path; a suite is named without folder and .yaml"));
+  }
+  if (request.nodes().empty()) {
+    return absl::InvalidArgumentError("no nodes named; e.g. c[001-016], a group, or all");
+  }
+  if (request.bundle_sha256().empty()) {
+    return absl::InvalidArgumentError("no bundle named; upload the site first");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateId(const std::string& validation_id) {
+  if (!validation_id.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError("no validation named; see `muster validate list`");
+}
+
+}  // namespace
+
+grpc::Status ValidationService::CreateValidation(grpc::ServerContext* context,
+                                                 const v1::CreateValidationRequest* request,
+                                                 v1::CreateValidationResponse* response) {
+  return ToGrpc(Create(*context, *request, *response));
+}
+
+grpc::Status ValidationService::GetValidation(grpc::ServerContext*,
+                                              const v1::GetValidationRequest* request,
+                                              v1::GetValidationResponse* response) {
+  if (const absl::Status valid = ValidateId(request->validation_id()); !valid.ok())
+    return ToGrpc(valid);
+  absl::StatusOr<v1::Validation> validation = validations_.Get(request->validation_id());
+  if (validation.ok()) *response->mutable_validation() = *std::move(validation);
+  return ToGrpc(validation.status());
+}
+
+grpc::Status ValidationService::ListValidations(grpc::ServerContext*,
+                                                const v1::ListValidationsRequest* request,
+                                                v1::ListValidationsResponse* response) {
+  return ToGrpc(List(*request, *response));
+}
+
+grpc::Status ValidationService::CancelValidation(grpc::ServerContext* context,
+                                                 const v1::CancelValidationRequest* request,
+                                                 v1::CancelValidationResponse*) {
+  return ToGrpc(Cancel(*context, *request));
+}
+
+grpc::Status ValidationService::ListCheckResults(grpc::ServerContext*,
+                                                 const v1::ListCheckResultsRequest* request,
+                                                 grpc::ServerWriter<v1::NodeCheckResult>* writer) {
+  return ToGrpc(ListResults(*request, *writer));
+}
+
+grpc::ServerWriteReactor<v1::ValidationEvent>* ValidationService::WatchValidation(
+    grpc::CallbackServerContext*, const v1::WatchValidationRequest* request) {
+  auto* reactor = new ValidationWatchReactor;
+  absl::StatusOr<std::shared_ptr<validation::ValidationWatch>> watch =
+      validations_.Watch(request->validation_id(), [reactor] { reactor->OnReady(); });
+  if (watch.ok()) {
+    reactor->Start(*std::move(watch));
+  } else {
+    reactor->Fail(watch.status());
+  }
+  return reactor;
+}
+
+absl::Status ValidationService::Create(const grpc::ServerContext& context,
+                                       const v1::CreateValidationRequest& request,
+                                       v1::CreateValidationResponse& response) {
+  RETURN_IF_ERROR(Validate(request));
+  ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
+  ASSIGN_OR_RETURN(*response.mutable_validation(),
+                   validations_.Create(request, {caller.identity.Actor(), caller.peer}));
+  return absl::OkStatus();
+}
+
+absl::Status ValidationService::List(const v1::ListValidationsRequest& request,
+                                     v1::ListValidationsResponse& response) {
+  const uint32_t limit =
+      request.limit() == 0 ? kDefaultLimit : std::min(request.limit(), kMaxLimit);
+  return store_.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const auto records, txn.validations().List(limit, request.node()));
+    for (const ValidationRecord& record : records) {
+      ASSIGN_OR_RETURN(const auto nodes, txn.validations().ListNodes(record.validation_id));
+      *response.add_validations() = validation::ToProto(record, nodes, /*with_checks=*/false);
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::Status ValidationService::Cancel(const grpc::ServerContext& context,
+                                       const v1::CancelValidationRequest& request) {
+  RETURN_IF_ERROR(ValidateId(request.validation_id()));
+  ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
+  return validations_.Cancel(request.validation_id(), {caller.identity.Actor(), caller.peer});
+}
+
+absl::Status ValidationService::ListResults(const v1::ListCheckResultsRequest& request,
+                                            grpc::ServerWriter<v1::NodeCheckResult>& writer) {
+  RETURN_IF_ERROR(ValidateId(request.validation_id()));
+  std::vector<ValidationCheckRecord> checks;
+  RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.validations().Get(request.validation_id()).status());
+    ASSIGN_OR_RETURN(checks, txn.validation_checks().List(request.validation_id()));
+    return absl::OkStatus();
+  }));
+  for (const ValidationCheckRecord& check : checks) {
+    if (!request.node().empty() && check.node != request.node()) continue;
+    // One result at a time: with its curves it may have a megabyte.
+    absl::StatusOr<CheckResultRecord> record;
+    const absl::Status read = store_.View([&](Transaction& txn) {
+      record = txn.validation_checks().GetResult(check.check_id);
+      return absl::OkStatus();
+    });
+    RETURN_IF_ERROR(read);
+    if (absl::IsNotFound(record.status())) continue;
+    RETURN_IF_ERROR(record.status());
+    v1::NodeCheckResult result;
+    result.set_node(check.node);
+    for (const absl::string_view member : absl::StrSplit(check.members, ' ', absl::SkipEmpty())) {
+      if (member != check.node) result.set_partner(std::string(member));
+    }
+    ASSIGN_OR_RETURN(*result.mutable_result(), validation::UnpackResult(record->result));
+    result.set_stage(check.stage_name);
+    if (!request.with_samples()) result.mutable_result()->clear_samples();
+    if (!writer.Write(result)) return absl::CancelledError("the reader left");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,57 @@
+// Validations, for people.
+#pragma once
+
+#include "absl/status/status.h"
+#include "muster/v1/validation.grpc.pb.h"
+
+namespace muster::controller {
+
+namespace validation {
+class ValidationManager;
+}
+class Store;
+
+// ValidationService. Thread-safe. Watchers, who stay long and may be many, hold no thread.
+class ValidationService final : public v1::ValidationService::WithCallbackMethod_WatchValidation<
+                                    v1::ValidationService::Service> {
+ public:
+  static constexpr uint32_t kDefaultLimit = 20;
+  static constexpr uint32_t kMaxLimit = 1000;
+
+  // The references must outlive the object.
+  ValidationService(validation::ValidationManager& validations, Store& store)
+      : validations_(validations), store_(store) {}
+
+  grpc::Status CreateValidation(grpc::ServerContext* context,
+                                const v1::CreateValidationRequest* request,
+                                v1::CreateValidationResponse* response) override;
+  grpc::Status GetValidation(grpc::ServerContext* context, const v1::GetValidationRequest* request,
+                             v1::GetValidationResponse* response) override;
+  grpc::Status ListValidations(grpc::ServerContext* context,
+                               const v1::ListValidationsRequest* request,
+                               v1::ListValidationsResponse* response) override;
+  grpc::ServerWriteReactor<v1::ValidationEvent>* WatchValidation(
+      grpc::CallbackServerContext* context, const v1::WatchValidationRequest* request) override;
+  grpc::Status CancelValidation(grpc::ServerContext* context,
+                                const v1::CancelValidationRequest* request,
+                                v1::CancelValidationResponse* response) override;
+  grpc::Status ListCheckResults(grpc::ServerContext* context,
+                                const v1::ListCheckResultsRequest* request,
+                                grpc::ServerWriter<v1::NodeCheckResult>* writer) override;
+
+ private:
+  absl::Status Create(const grpc::ServerContext& context,
+                      const v1::CreateValidationRequest& request,
+                      v1::CreateValidationResponse& response);
+  absl::Status List(const v1::ListValidationsRequest& request,
+                    v1::ListValidationsResponse& response);
+  absl::Status Cancel(const grpc::ServerContext& context,
+                      const v1::CancelValidationRequest& request);
+  absl::Status ListResults(const v1::ListCheckResultsRequest& request,
+                           grpc::ServerWriter<v1::NodeCheckResult>& writer);
+
+  validation::ValidationManager& validations_;
+  Store& store_;
+};
+
+}  // namespace muster::controller

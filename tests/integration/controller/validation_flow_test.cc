@@ -1,0 +1,256 @@
+// A validation over the wire: an operator starts it, an agent carries it out, viewers look.
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include <grpcpp/grpcpp.h>
+
+#include "common/base/digest.h"
+#include "common/base/status.h"
+#include "common/sys/archive.h"
+#include "controller/artifact/blob_store.h"
+#include "muster/v1/agent_session.grpc.pb.h"
+#include "muster/v1/validation.grpc.pb.h"
+#include "tests/fakes/test_controller.h"
+
+namespace muster::controller {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr char kUuid[] = "6a1f0d0e-0000-4000-8000-000000000001";
+
+// An agent that says by hand what a test wants.
+class HandAgent {
+ public:
+  HandAgent(std::shared_ptr<grpc::Channel> channel, const std::vector<std::string>& check_ids)
+      : stub_(v1::AgentSessionService::NewStub(channel)), stream_(stub_->Connect(&context_)) {
+    context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+    v1::AgentMessage message;
+    message.mutable_hello()->set_boot_id("boot");
+    for (const std::string& id : check_ids) message.mutable_hello()->add_check_ids(id);
+    stream_->Write(message);
+    v1::AgentMessage facts;
+    facts.mutable_facts()->mutable_facts()->mutable_os()->set_kernel("6.1.0");
+    stream_->Write(facts);
+  }
+  ~HandAgent() {
+    context_.TryCancel();
+    v1::ControllerMessage message;
+    while (stream_->Read(&message)) {
+    }
+    stream_->Finish();
+  }
+
+  // The next message that is about checks.
+  v1::ControllerMessage Next() {
+    v1::ControllerMessage message;
+    while (stream_->Read(&message)) {
+      if (message.has_start_check() || message.has_stop_check() ||
+          message.has_check_report_stored()) {
+        return message;
+      }
+    }
+    ADD_FAILURE() << "the stream ended";
+    return {};
+  }
+  void Report(const std::string& check_id, const v1::CheckResult& result) {
+    v1::AgentMessage message;
+    message.mutable_check_report()->set_check_id(check_id);
+    *message.mutable_check_report()->mutable_result() = result;
+    stream_->Write(message);
+  }
+  void Update(const std::string& check_id, const std::string& phase) {
+    v1::AgentMessage message;
+    message.mutable_check_update()->set_check_id(check_id);
+    message.mutable_check_update()->mutable_progress()->set_phase(phase);
+    stream_->Write(message);
+  }
+
+ private:
+  grpc::ClientContext context_;
+  std::unique_ptr<v1::AgentSessionService::Stub> stub_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::AgentMessage, v1::ControllerMessage>> stream_;
+};
+
+class ValidationFlowTest : public ControllerFixture {
+ protected:
+  void SetUp() override {
+    ControllerFixture::SetUp();
+    controller_.reset();
+    {
+      const std::unique_ptr<Store> store =
+          OpenStore(config_.state_directory + "/muster.db").value();
+      ASSERT_OK(store->Update([&](Transaction& txn) -> absl::Status {
+        NodeRecord node;
+        node.uuid = kUuid;
+        node.name = "c001";
+        node.state = NodeRecord::kConfigured;
+        return txn.nodes().Put(node);
+      }));
+    }
+    const std::string bundle =
+        sys::PackTarGz({{"playbooks/suites/count.yaml",
+                         "name: count\ndescription: what is there\nstages:\n"
+                         "  - {name: first, checks: [{check: gpu-inventory, time_limit: 60s}]}\n"}})
+            .value();
+    bundle_ = DiskBlobStore::Open(config_.state_directory + "/blobs").value()->Put(bundle).value();
+    Start();
+    config_.listen = absl::StrCat("127.0.0.1:", controller_->port());
+  }
+
+  std::shared_ptr<grpc::Channel> As(Role role, const std::string& name) {
+    return Connect(controller_->port(), Issue(role, name));
+  }
+  grpc::Status Create(Role role, v1::CreateValidationResponse* response) {
+    grpc::ClientContext context;
+    v1::CreateValidationRequest request;
+    request.set_bundle_sha256(bundle_);
+    request.set_suite("count");
+    request.set_nodes("c001");
+    return v1::ValidationService::NewStub(As(role, "alice"))
+        ->CreateValidation(&context, request, response);
+  }
+
+  std::string bundle_;
+};
+
+v1::CheckResult NoGpus() {
+  v1::CheckResult result;
+  result.set_check("gpu-inventory");
+  result.set_outcome(v1::OUTCOME_SKIPPED);
+  result.set_reason("no GPUs");
+  result.add_samples()->set_value(1);
+  return result;
+}
+
+TEST_F(ValidationFlowTest, FromTheOperatorToTheNodeAndBack) {
+  HandAgent agent(As(Role::kNode, kUuid), {});
+  v1::CreateValidationResponse created;
+  EXPECT_EQ(Create(Role::kViewer, &created).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  const grpc::Status status = Create(Role::kOperator, &created);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  const std::string id = created.validation().validation_id();
+  EXPECT_EQ(created.validation().created_by(), "operator:alice");
+
+  // Who watches sees progress, verdicts and the end.
+  const auto viewer = v1::ValidationService::NewStub(As(Role::kViewer, "eve"));
+  grpc::ClientContext watching;
+  v1::WatchValidationRequest watch;
+  watch.set_validation_id(id);
+  const auto events = viewer->WatchValidation(&watching, watch);
+
+  const v1::StartCheck start = agent.Next().start_check();
+  EXPECT_EQ(start.check(), "gpu-inventory");
+  v1::ValidationEvent event;
+  {
+    // Progress may be lost, also because the watcher was not there yet.
+    std::atomic<bool> seen = false;
+    std::thread progress([&] {
+      while (!seen) {
+        agent.Update(start.check_id(), "counting");
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      }
+    });
+    ASSERT_TRUE(events->Read(&event));
+    seen = true;
+    progress.join();
+  }
+  EXPECT_EQ(event.running().progress().phase(), "counting");
+  agent.Report(start.check_id(), NoGpus());
+  EXPECT_EQ(agent.Next().check_report_stored().check_id(), start.check_id());
+  do {
+    ASSERT_TRUE(events->Read(&event));
+  } while (event.has_running());
+  EXPECT_EQ(event.verdict().outcome(), v1::OUTCOME_SKIPPED);
+  ASSERT_TRUE(events->Read(&event));
+  EXPECT_EQ(event.finished().state(), v1::VALIDATION_STATE_DONE);
+  EXPECT_FALSE(events->Read(&event));
+  EXPECT_TRUE(events->Finish().ok());
+
+  {
+    grpc::ClientContext context;
+    v1::GetValidationRequest request;
+    request.set_validation_id(id);
+    v1::GetValidationResponse response;
+    ASSERT_TRUE(viewer->GetValidation(&context, request, &response).ok());
+    ASSERT_THAT(response.validation().nodes(), SizeIs(1));
+    EXPECT_EQ(response.validation().nodes(0).checks(0).reason(), "no GPUs");
+  }
+  {
+    grpc::ClientContext context;
+    v1::ListValidationsRequest request;
+    request.set_node("c001");
+    v1::ListValidationsResponse response;
+    ASSERT_TRUE(viewer->ListValidations(&context, request, &response).ok());
+    ASSERT_THAT(response.validations(), SizeIs(1));
+    EXPECT_EQ(response.validations(0).nodes(0).checks_size(), 0);
+  }
+  for (const bool with_samples : {false, true}) {
+    grpc::ClientContext context;
+    v1::ListCheckResultsRequest request;
+    request.set_validation_id(id);
+    request.set_with_samples(with_samples);
+    const auto results = viewer->ListCheckResults(&context, request);
+    v1::NodeCheckResult result;
+    ASSERT_TRUE(results->Read(&result));
+    EXPECT_EQ(result.node(), "c001");
+    EXPECT_EQ(result.stage(), "first");
+    EXPECT_EQ(result.result().samples_size(), with_samples ? 1 : 0);
+    EXPECT_FALSE(results->Read(&result));
+    EXPECT_TRUE(results->Finish().ok());
+  }
+}
+
+TEST_F(ValidationFlowTest, SurvivesARestartOfTheControllerWithoutStartingTheCheckAgain) {
+  v1::CreateValidationResponse created;
+  std::string check_id;
+  {
+    HandAgent agent(As(Role::kNode, kUuid), {});
+    ASSERT_TRUE(Create(Role::kOperator, &created).ok());
+    check_id = agent.Next().start_check().check_id();
+  }
+  controller_.reset();
+  Start();
+  HandAgent agent(As(Role::kNode, kUuid), {check_id});
+  agent.Report(check_id, NoGpus());
+  EXPECT_EQ(agent.Next().check_report_stored().check_id(), check_id);
+  grpc::ClientContext context;
+  v1::WatchValidationRequest watch;
+  watch.set_validation_id(created.validation().validation_id());
+  const auto stub = v1::ValidationService::NewStub(As(Role::kViewer, "eve"));
+  const auto events = stub->WatchValidation(&context, watch);
+  v1::ValidationEvent event;
+  while (events->Read(&event) && !event.has_finished()) {
+  }
+  EXPECT_EQ(event.finished().state(), v1::VALIDATION_STATE_DONE);
+  EXPECT_TRUE(events->Finish().ok());
+}
+
+TEST_F(ValidationFlowTest, CancellingStopsTheCheckOnTheNode) {
+  HandAgent agent(As(Role::kNode, kUuid), {});
+  v1::CreateValidationResponse created;
+  ASSERT_TRUE(Create(Role::kOperator, &created).ok());
+  const std::string check_id = agent.Next().start_check().check_id();
+  v1::CancelValidationRequest request;
+  request.set_validation_id(created.validation().validation_id());
+  v1::CancelValidationResponse response;
+  grpc::ClientContext context;
+  ASSERT_TRUE(v1::ValidationService::NewStub(As(Role::kOperator, "bob"))
+                  ->CancelValidation(&context, request, &response)
+                  .ok());
+  const v1::StopCheck stop = agent.Next().stop_check();
+  EXPECT_EQ(stop.check_id(), check_id);
+  EXPECT_THAT(stop.reason(), HasSubstr("operator:bob"));
+}
+
+TEST_F(ValidationFlowTest, AMadeUpCheckIdIsHarmless) {
+  HandAgent agent(As(Role::kNode, kUuid), {});
+  agent.Update("no/such/check", "x");
+  agent.Report("v-x/../../etc", NoGpus());
+  EXPECT_EQ(agent.Next().check_report_stored().check_id(), "v-x/../../etc");
+}
+
+}  // namespace
+}  // namespace muster::controller
