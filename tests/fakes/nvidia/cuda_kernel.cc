@@ -1,0 +1,92 @@
+// libcuda.so.1 of the fake: modules and kernels; a launch returns when the kernel is through.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "tests/fakes/nvidia/cuda_usage.h"
+#include "tests/fakes/nvidia/device_memory.h"
+#include "tests/fakes/nvidia/host_kernel.h"
+#include "tests/fakes/nvidia/ptx.h"
+
+namespace muster::fake_nvidia {
+namespace {
+
+struct FakeModule {
+  std::vector<std::string> entries;
+};
+struct FakeFunction {
+  HostKernel kernel;
+};
+
+int CheckPtx(const Ptx& ptx, const Gpu& gpu, const World& world) {
+  const int capability = 10 * gpu.preset->major + gpu.preset->minor;
+  if (ptx.target == 0) return cuda::kInvalidPtx;
+  if (CudaVersionForPtx(ptx.version) > world.cuda_version) return cuda::kUnsupportedPtxVersion;
+  const bool fits = ptx.exact_target ? capability == ptx.target : capability >= ptx.target;
+  return fits ? cuda::kSuccess : cuda::kNoBinaryForGpu;
+}
+
+}  // namespace
+
+EXPORT int cuModuleLoadDataEx(void** module, const void* image, unsigned, int*, void**) {
+  return InContext("cuModuleLoadDataEx", [&](const Gpu& gpu, const World& world) {
+    const Ptx ptx = ReadPtx(static_cast<const char*>(image));
+    const int code = CheckPtx(ptx, gpu, world);
+    if (code == cuda::kSuccess) *module = new FakeModule{ptx.entries};
+    return code;
+  });
+}
+EXPORT int cuModuleLoadData(void** module, const void* image) {
+  return cuModuleLoadDataEx(module, image, 0, nullptr, nullptr);
+}
+EXPORT int cuModuleUnload(void* module) {
+  delete static_cast<FakeModule*>(module);
+  return cuda::kSuccess;
+}
+EXPORT int cuModuleGetFunction(void** function, void* module, const char* name) {
+  const std::vector<std::string>& entries = static_cast<FakeModule*>(module)->entries;
+  if (std::find(entries.begin(), entries.end(), name) == entries.end()) return cuda::kNotFound;
+  const HostKernel kernel = FindHostKernel(name);
+  if (kernel == nullptr) return cuda::kNotFound;
+  static std::mutex mutex;
+  static auto* const functions = new std::map<HostKernel, std::unique_ptr<FakeFunction>>;
+  const std::lock_guard<std::mutex> lock(mutex);
+  std::unique_ptr<FakeFunction>& entry = (*functions)[kernel];
+  if (entry == nullptr) entry = std::make_unique<FakeFunction>(FakeFunction{kernel});
+  *function = entry.get();
+  return cuda::kSuccess;
+}
+EXPORT int cuFuncSetAttribute(void*, int, int value) {
+  return InContext("cuFuncSetAttribute", [&](const Gpu& gpu, const World&) -> int {
+    return value <= AttributeOf(gpu, cuda::kMaxSharedMemoryPerBlockOptin) ? cuda::kSuccess
+                                                                          : cuda::kInvalidValue;
+  });
+}
+EXPORT int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                          unsigned block_x, unsigned block_y, unsigned block_z,
+                          unsigned shared_bytes, void*, void** arguments, void** extra) {
+  return InContext("cuLaunchKernel", [&](const Gpu& gpu, const World&) -> int {
+    if (extra != nullptr || block_x * block_y * block_z > 1024) return cuda::kInvalidValue;
+    if (gpu.launch_error != 0) return gpu.launch_error;
+    const Working working(current_gpu);
+    const SteadyClock::time_point start = SteadyClock::now();
+    // What has turned over while nobody worked is what the kernel finds.
+    DeviceMemory::Instance().FlipWhatIsDue(current_gpu, gpu.flips, SinceFirstContext(), 0);
+    const Launch launch = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes};
+    static_cast<FakeFunction*>(function)->kernel(launch, arguments);
+    SleepFor((gpu.slowdown - 1) * SecondsSince(start));
+    uint64_t launches = 0;
+    {
+      Usage& usage = TheUsage();
+      const std::lock_guard<std::mutex> lock(usage.mutex);
+      launches = ++usage.launches[current_gpu];
+    }
+    DeviceMemory::Instance().FlipWhatIsDue(current_gpu, gpu.flips, SinceFirstContext(), launches);
+    return cuda::kSuccess;
+  });
+}
+
+}  // namespace muster::fake_nvidia
