@@ -13,9 +13,14 @@ class BlobStore;
 class Enrollment;
 class SessionRegistry;
 
+// The stream as bytes, the other calls as messages; see AgentSession.
+using AgentCalls = v1::AgentSessionService::WithRawCallbackMethod_Connect<
+    v1::AgentSessionService::WithCallbackMethod_RenewCertificate<
+        v1::AgentSessionService::WithCallbackMethod_FetchBlob<v1::AgentSessionService::Service>>>;
+
 // AgentSessionService over gRPC's callback API: no thread waits for any agent. A node is known by
 // its certificate.
-class AgentSessionService final : public v1::AgentSessionService::CallbackService {
+class AgentSessionService final : public AgentCalls {
  public:
   // Whether the blob is part of the node's current plan; asked for every FetchBlob. Thread-safe.
   using MayFetch = std::function<bool(absl::string_view node_uuid, absl::string_view sha256)>;
@@ -24,7 +29,7 @@ class AgentSessionService final : public v1::AgentSessionService::CallbackServic
   AgentSessionService(SessionRegistry& registry, Enrollment& enrollment, std::string ca_pem,
                       BlobStore& blobs, MayFetch may_fetch);
 
-  grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage>* Connect(
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Connect(
       grpc::CallbackServerContext* context) override;
   grpc::ServerUnaryReactor* RenewCertificate(grpc::CallbackServerContext* context,
                                              const v1::RenewCertificateRequest* request,

@@ -1,0 +1,115 @@
+// Agents that say nothing, read nothing or say too much, over real TLS, with the registry's clock
+// in our hands.
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include "absl/time/clock.h"
+#include "controller/session/agent_session.h"
+#include "controller/session/session_registry.h"
+#include "tests/fakes/session_fixture.h"
+
+namespace muster::controller {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::HasSubstr;
+
+class SlowAgentTest : public SessionFixture {};
+
+// It beats, and reads nothing: its queue fills up, and it is broken off.
+TEST_F(SlowAgentTest, WhoNeverReadsIsBrokenOffAndTheOthersGoOn) {
+  const Credentials other = Enrol("c002");
+  const auto honest = Connected(other);
+  const auto stalled = Connected();
+  v1::ControllerMessage big;
+  big.mutable_cancel_plan()->set_plan_id(std::string(1024 * 1024, 'x'));
+  absl::Status status;
+  for (int i = 0; i < 200 && status.ok(); ++i) status = registry_->Send(machine_.node_uuid, big);
+  ASSERT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  // What gRPC took is not counted by us; what we hold is.
+  EXPECT_THAT(status.message(), HasSubstr("does not read"));
+
+  clock_.Advance(AgentSession::kWriteTimeout + absl::Seconds(1));
+  stalled->Report(1);
+  honest->Report(2);
+  listener_.Await(4);  // both were heard of: neither is silent
+  registry_->Sweep();
+  EXPECT_FALSE(registry_->IsConnected(machine_.node_uuid));
+  EXPECT_TRUE(registry_->IsConnected(other.uuid));
+  EXPECT_EQ(registry_->Send(machine_.node_uuid, big).code(), absl::StatusCode::kUnavailable);
+  // The status cannot reach who does not read, so the next sweep breaks the stream off.
+  registry_->Sweep();
+  EXPECT_FALSE(stalled->End().ok());
+
+  v1::ControllerMessage small;
+  small.mutable_cancel_plan()->set_plan_id("p");
+  EXPECT_OK(registry_->Send(other.uuid, small));
+  v1::ControllerMessage got;
+  ASSERT_TRUE(honest->stream->Read(&got));
+  EXPECT_EQ(got.cancel_plan().plan_id(), "p");
+  // Back, it starts with an empty queue.
+  const auto again = Connected();
+  EXPECT_OK(registry_->Send(machine_.node_uuid, small));
+  ASSERT_TRUE(again->stream->Read(&got));
+  EXPECT_EQ(got.cancel_plan().plan_id(), "p");
+}
+
+TEST_F(SlowAgentTest, SilentStrangerIsSentAway) {
+  const auto agent = Open();
+  // Nobody tells when the stream has reached the server: sweep until it is answered.
+  std::atomic<bool> is_answered = false;
+  std::thread sweeper([&] {
+    while (!is_answered) {
+      clock_.Advance(SessionRegistry::kHelloTimeout + absl::Seconds(1));
+      registry_->Sweep();
+      absl::SleepFor(absl::Milliseconds(5));
+    }
+  });
+  const grpc::Status status = agent->End();
+  is_answered = true;
+  sweeper.join();
+  EXPECT_EQ(status.error_code(), grpc::DEADLINE_EXCEEDED);
+  EXPECT_EQ(status.error_message(), "no Hello came");
+}
+
+TEST_F(SlowAgentTest, QueueIsBounded) {
+  const auto agent = Connected();
+  v1::ControllerMessage big;
+  big.mutable_cancel_plan()->set_plan_id(std::string(1024 * 1024, 'x'));
+  absl::Status status;
+  for (int i = 0; i < 200 && status.ok(); ++i) status = registry_->Send(machine_.node_uuid, big);
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("does not read")));
+  EXPECT_EQ(registry_->Send(NewUuid(), big).code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(SlowAgentTest, HugeMessageCutsOff) {
+  const auto agent = Connected();
+  v1::AgentMessage message;
+  message.mutable_report()->mutable_step()->set_output(
+      std::string(AgentSession::kMaxMessageBytes + 1, 'x'));
+  agent->stream->Write(message);
+  EXPECT_EQ(agent->End().error_code(), grpc::RESOURCE_EXHAUSTED);
+}
+
+TEST_F(SlowAgentTest, FloodIsReadSlowlyThenCutOff) {
+  const auto agent = Connected();
+  std::atomic<bool> broke = false;
+  std::thread flood([&] {
+    v1::AgentMessage message;
+    message.mutable_heartbeat();
+    while (agent->stream->Write(message)) {
+    }
+    broke = true;
+  });
+  for (int second = 0; second < 400 && !broke; ++second) {
+    absl::SleepFor(absl::Milliseconds(50));
+    registry_->Sweep();
+  }
+  EXPECT_TRUE(broke);
+  flood.join();
+  EXPECT_EQ(agent->End().error_code(), grpc::RESOURCE_EXHAUSTED);
+}
+
+}  // namespace
+}  // namespace muster::controller
