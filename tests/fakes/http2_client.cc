@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <utility>
 
 #include <openssl/pem.h>
@@ -67,6 +68,8 @@ Http2Client::~Http2Client() {
 }
 
 bool Http2Client::Handshake(const std::string& certificate_pem, const std::string& key_pem) {
+  // OpenSSL writes without MSG_NOSIGNAL, and the peer may close at any time.
+  std::signal(SIGPIPE, SIG_IGN);
   tls_ = std::make_unique<Tls>();
   tls_->context.reset(SSL_CTX_new(TLS_client_method()));
   if (!certificate_pem.empty()) {

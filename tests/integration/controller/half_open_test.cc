@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <grpc/grpc.h>
-
 #include "absl/time/clock.h"
 #include "controller/constants.h"
 #include "muster/v1/enrollment.grpc.pb.h"
