@@ -29,6 +29,11 @@ void NoteFirstError(RunNode& node, const v1::StepResult& step) {
 // a small part of that.
 constexpr size_t kMaxTogether = 512;
 
+// What the store says when it may take the same later: it is full, or locked by another process.
+bool MayPass(const absl::Status& status) {
+  return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
+}
+
 // What a batch of reports makes of the nodes and runs that it is about; nothing of it counts before
 // the transaction is committed.
 struct ReportChanges {
@@ -72,7 +77,8 @@ absl::Status StoreStep(Transaction& txn, const std::string& run_id, uint32_t pla
   if (before.has_value()) earlier = static_cast<StepOutcome>(*before);
   // More steps than a plan can have: what follows is made up, and must not fill the store.
   const RunNode& node = *part.node;
-  if (!earlier.has_value() && node.ok + node.changed + node.failed + node.skipped >= kMaxStepsOfNode)
+  if (!earlier.has_value() &&
+      node.ok + node.changed + node.failed + node.skipped >= kMaxStepsOfNode)
     return absl::OkStatus();
   CountStep(*part.node, earlier, static_cast<StepOutcome>(step.status()));
   NoteFirstError(*part.node, step);
@@ -309,6 +315,10 @@ void RunEngine::ConsiderCatchUp(const std::string& uuid) {
 }
 
 void RunEngine::StartCatchUps() {
+  const auto wait_for_store = [&](const CatchUpBatch& batch) {
+    for (const std::string& node : batch.nodes)
+      catch_up_.Add(batch.run_id, node, with_.clock.Now());
+  };
   for (CatchUpBatch& batch : catch_up_.TakeDue(with_.clock.Now())) {
     v1::CreateRunRequest request;
     std::vector<std::string> still;
@@ -321,6 +331,7 @@ void RunEngine::StartCatchUps() {
       }
       return absl::OkStatus();
     });
+    if (MayPass(read)) wait_for_store(batch);
     if (!read.ok() || still.empty()) continue;
     const std::string nodes = FoldHostlist(still);
     request.set_limit(nodes);
@@ -328,7 +339,8 @@ void RunEngine::StartCatchUps() {
     request.set_reboot_with_jobs(false);
     const absl::Status created =
         CreateCatchingUp(request, {"controller", ""}, batch.run_id).status();
-    if (created.ok()) continue;
+    if (MayPass(created)) wait_for_store(batch);
+    if (created.ok() || MayPass(created)) continue;
     with_.store
         .Update([&](Transaction& txn) {
           EventRecord event;
