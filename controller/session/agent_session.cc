@@ -20,6 +20,8 @@ constexpr size_t kMaxHelloField = 128;
 constexpr size_t kMaxRequestId = 256;
 // Of each field of a question for a reboot; they go to the store and to the audit log.
 constexpr size_t kMaxRebootField = 1024;
+// A line of what goes on, which every watcher gets.
+constexpr size_t kMaxProgressBytes = 64 * 1024;
 constexpr int kMaxRunningJobs = 10'000;
 // Beyond it nothing is left to number plans with.
 constexpr uint64_t kMaxSequence = uint64_t{1} << 62;
@@ -120,21 +122,12 @@ void AgentSession::OnReadDone(bool ok) {
   }
   last_seen_.store(absl::ToUnixNanos(registry_.clock().Now()));
   const size_t bytes = received_.Length();
-  absl::Status handled = Parse();
-  received_.Clear();
-  if (handled.ok()) handled = Handle();
+  const absl::Status handled = bytes > kLargeMessageBytes ? TakeLarge() : Take();
   if (absl::IsInvalidArgument(handled) || absl::IsResourceExhausted(handled))
     registry_.Misbehaved(*this, handled);
   if (!handled.ok()) {
     Close(handled);
     return;
-  }
-  // Clear() alone keeps the parts of a large message, facts above all, for the next one: a fifth of
-  // what a session takes.
-  if (incoming_.has_heartbeat()) {
-    incoming_.Clear();
-  } else {
-    incoming_ = v1::AgentMessage();
   }
   if (!Spend(bytes)) return;
   absl::MutexLock lock(&mutex_);
@@ -188,8 +181,29 @@ absl::Status AgentSession::TakeCredit() {
       return absl::InvalidArgumentError("a receipt for a plan that was not sent");
     --receipts_awaited_;
   }
+  if (incoming_.has_progress() && incoming_.progress().ByteSizeLong() > kMaxProgressBytes)
+    return absl::InvalidArgumentError("progress beyond all measure");
   if (incoming_.has_reboot_request()) return CheckRebootRequest(incoming_.reboot_request());
   return absl::OkStatus();
+}
+
+absl::Status AgentSession::Take() {
+  absl::Status handled = Parse();
+  received_.Clear();
+  if (handled.ok()) handled = Handle();
+  // Clear() alone keeps the parts of a large message, facts above all, for the next one: a fifth of
+  // what a session takes.
+  if (incoming_.has_heartbeat()) {
+    incoming_.Clear();
+  } else {
+    incoming_ = v1::AgentMessage();
+  }
+  return handled;
+}
+
+absl::Status AgentSession::TakeLarge() {
+  absl::MutexLock lock(&registry_.large_messages());
+  return Take();
 }
 
 absl::Status AgentSession::Parse() {

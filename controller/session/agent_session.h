@@ -36,6 +36,8 @@ class AgentSession final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
   // What one node may say. An honest agent waits for the receipt of 128 reports and merges
   // progress, so it stays far below.
   static constexpr size_t kMaxMessageBytes = 2 * 1024 * 1024;
+  // Parsed, two bytes can be a hundred: messages above this are taken one at a time, of all nodes.
+  static constexpr size_t kLargeMessageBytes = 64 * 1024;
   static constexpr uint32_t kMessagesPerSecond = 5000;
   static constexpr size_t kBytesPerSecond = 8 * 1024 * 1024;
   // For so many seconds in a row above that, and the session is cut off.
@@ -79,6 +81,9 @@ class AgentSession final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
  private:
   AgentSession(SessionRegistry& registry, grpc::CallbackServerContext* context,
                std::string node_uuid);
+  // Parses and handles what has come, and lets go of it.
+  absl::Status Take();
+  absl::Status TakeLarge();
   // What has come, as a message in `incoming_`.
   absl::Status Parse();
   absl::Status Handle();

@@ -57,17 +57,24 @@ grpc::ServerUnaryReactor* AgentSessionService::RenewCertificate(
 
 grpc::ServerWriteReactor<v1::FetchBlobResponse>* AgentSessionService::FetchBlob(
     grpc::CallbackServerContext* context, const v1::FetchBlobRequest* request) {
-  const auto check = [&]() -> absl::Status {
+  const auto begin = [&]() -> absl::StatusOr<BlobStream*> {
     ASSIGN_OR_RETURN(const Caller node, NodeOf(*context));
     // Before it is repeated in an error.
     if (request->sha256().size() != kSha256Digits)
       return absl::InvalidArgumentError("a blob is named by the 64 hex digits of its SHA-256");
     // Whether the blob exists is nobody's business whose plan does not name it.
-    if (may_fetch_(node.identity.name, request->sha256())) return absl::OkStatus();
-    return absl::PermissionDeniedError(
-        absl::StrCat("blob ", request->sha256(), " is not part of this node's current plan"));
+    if (!may_fetch_(node.identity.name, request->sha256())) {
+      return absl::PermissionDeniedError(
+          absl::StrCat("blob ", request->sha256(), " is not part of this node's current plan"));
+    }
+    if (!quota_.Take(node.identity.name)) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("this node has ", BlobQuota::kMaxOfNode, " blobs on their way already"));
+    }
+    return new BlobStream(blobs_, quota_, node.identity.name, request->sha256(), request->offset());
   };
-  return new BlobStream(blobs_, request->sha256(), request->offset(), check());
+  const absl::StatusOr<BlobStream*> stream = begin();
+  return stream.ok() ? *stream : BlobStream::Refuse(stream.status());
 }
 
 }  // namespace muster::controller

@@ -5,11 +5,11 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "controller/session/blob_stream.h"
 #include "muster/v1/agent_session.grpc.pb.h"
 
 namespace muster::controller {
 
-class BlobStore;
 class Enrollment;
 class SessionRegistry;
 
@@ -43,6 +43,7 @@ class AgentSessionService final : public AgentCalls {
   const std::string ca_pem_;
   BlobStore& blobs_;
   const MayFetch may_fetch_;
+  BlobQuota quota_;
 };
 
 }  // namespace muster::controller

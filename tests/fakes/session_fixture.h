@@ -169,12 +169,12 @@ class SessionFixture : public EnrollmentFixture {
   }
 
   // A connection of its own.
-  std::shared_ptr<grpc::Channel> Channel(const Credentials& who) {
+  std::shared_ptr<grpc::Channel> Channel(const Credentials& who,
+                                         grpc::ChannelArguments arguments = {}) {
     grpc::SslCredentialsOptions options;
     options.pem_root_certs = ca_->certificate_pem();
     options.pem_private_key = who.key_pem;
     options.pem_cert_chain = who.certificate_pem;
-    grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     return grpc::CreateCustomChannel(absl::StrCat("localhost:", port_),
                                      grpc::SslCredentials(options), arguments);
@@ -190,7 +190,7 @@ class SessionFixture : public EnrollmentFixture {
   std::unique_ptr<Agent> Open(const std::shared_ptr<grpc::Channel>& channel) {
     auto agent = std::make_unique<Agent>();
     agent->stub = v1::AgentSessionService::NewStub(channel);
-    agent->context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    agent->context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
     agent->stream = agent->stub->Connect(&agent->context);
     return agent;
   }

@@ -1,12 +1,16 @@
 // Agents that break the protocol, over real TLS: each is cut off, told why, and entered into the
 // audit log.
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "common/base/status.h"
+#include "controller/session/blob_stream.h"
 #include "controller/session/session_registry.h"
 #include "tests/fakes/raw_stream.h"
 #include "tests/fakes/session_fixture.h"
@@ -184,6 +188,92 @@ TEST_F(HostileAgentTest, CloneIsRefusedAndAudited) {
   EXPECT_EQ(again->End().error_code(), grpc::FAILED_PRECONDITION);
   EXPECT_EQ(LastEvent().sequence, entries);  // told once, however often it tries
   EXPECT_TRUE(registry_->IsConnected(machine_.node_uuid));
+}
+
+// The audit log never shrinks: a node that makes up boots must not fill it.
+TEST_F(HostileAgentTest, ClonesOfOneNodeAreAuditedOnceInAWhile) {
+  const auto clones = [&] {
+    int count = 0;
+    EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(const std::vector<EventRecord> events, txn.events().List(100, 0));
+      for (const EventRecord& event : events) count += event.action == "node.clone";
+      return absl::OkStatus();
+    }));
+    return count;
+  };
+  const auto expect_refused = [&](const char* boot) {
+    const auto clone = Open();
+    clone->Hello(boot);
+    EXPECT_EQ(clone->End().error_code(), grpc::FAILED_PRECONDITION);
+  };
+  for (const char* boot : {"b1", "b2", "b3"}) Connected(boot);
+  for (const char* earlier : {"b1", "b2", "b1", "b2"}) expect_refused(earlier);
+  EXPECT_EQ(clones(), 1);
+  clock_.Advance(SessionRegistry::kMisbehaviourInterval);
+  expect_refused("b2");
+  EXPECT_EQ(clones(), 2);
+}
+
+TEST_F(HostileAgentTest, WhoComesTooOftenWaits) {
+  const Credentials other = Enrol("c002");
+  const std::shared_ptr<grpc::Channel> channel = Channel(Self());
+  registry_->Sweep();  // a minute begins
+  for (size_t i = 0; i < SessionRegistry::kMaxBegunAMinute; ++i) {
+    const auto agent = Open(channel);
+    agent->stream->WritesDone();
+    agent->End();  // refused, if those before it have not ended in the server yet
+  }
+  for (int i = 0; i < 3; ++i) {
+    const grpc::Status status = Open(channel)->End();
+    EXPECT_EQ(status.error_code(), grpc::RESOURCE_EXHAUSTED);
+    EXPECT_THAT(status.error_message(), HasSubstr("within a minute"));
+  }
+  // Said once, not each time.
+  EXPECT_THAT(listener_.misbehaved(), ElementsAre(machine_.node_uuid));
+  Connected(other);
+  clock_.Advance(absl::Minutes(1));
+  registry_->Sweep();
+  Connected();
+}
+
+TEST_F(HostileAgentTest, BlobsOnTheirWayAreCounted) {
+  // More than gRPC takes for a reader that does not read, if it does not enlarge its windows.
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  allowed_blob_ = blobs_->Put(std::string(4 << 20, 'b')).value();
+  v1::FetchBlobRequest request;
+  request.set_sha256(allowed_blob_);
+  struct Fetch {
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReader<v1::FetchBlobResponse>> reader;
+  };
+  const auto stub = v1::AgentSessionService::NewStub(Channel(Self(), arguments));
+  std::vector<std::unique_ptr<Fetch>> stalled;
+  v1::FetchBlobResponse piece;
+  const auto fetch = [&] {
+    auto each = std::make_unique<Fetch>();
+    each->context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    each->reader = stub->FetchBlob(&each->context, request);
+    return each;
+  };
+  for (size_t i = 0; i < BlobQuota::kMaxOfNode; ++i) {
+    stalled.push_back(fetch());
+    ASSERT_TRUE(stalled.back()->reader->Read(&piece));
+  }
+  EXPECT_EQ(fetch()->reader->Finish().error_code(), grpc::RESOURCE_EXHAUSTED);
+  for (const auto& each : stalled) {
+    each->context.TryCancel();
+    each->reader->Finish();
+  }
+  // The server hears of it a little later.
+  const absl::Time give_up = absl::Now() + absl::Seconds(20);
+  grpc::Status status;
+  do {
+    const auto again = fetch();
+    while (again->reader->Read(&piece)) continue;
+    status = again->reader->Finish();
+  } while (!status.ok() && absl::Now() < give_up);
+  EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
 TEST_F(HostileAgentTest, CloneIsRefusedAlsoAfterARestartOfTheController) {
