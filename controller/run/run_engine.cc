@@ -309,7 +309,8 @@ absl::Status RunEngine::ResumeOne(const RunRecord& record) {
   std::vector<StepResultRecord> results;
   RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(rows, txn.runs().ListNodes(record.run_id));
-    ASSIGN_OR_RETURN(results, txn.step_results().ListNewest(record.run_id, RunEventLog::kMaxKept));
+    ASSIGN_OR_RETURN(results, txn.step_results().ListNewest(record.run_id, RunEventLog::kMaxKept,
+                                                            RunEventLog::kMaxKeptBytes));
     return absl::OkStatus();
   }));
   ASSIGN_OR_RETURN(std::unique_ptr<ActiveRun> prepared, Prepare(record));

@@ -121,6 +121,12 @@ void RunEngine::GrantReboot(ActiveRun& run, const RunNode& node, const v1::Reboo
     with_.sessions.Send(node.uuid, PermitOf(given->second, request)).IgnoreError();
     return;
   }
+  if (++run.reboot_questions[node.name] > kMaxRebootQuestions) {
+    return RefuseReboot(
+        &run, node.uuid, node.name, request,
+        absl::StrCat(node.name, " asked ", kMaxRebootQuestions,
+                     " times in this run whether it may reboot; look at its agent"));
+  }
   RebootRecord record;
   record.permit_id = NewUuid();
   record.run_id = run.record.run_id;
@@ -159,7 +165,8 @@ void RunEngine::GrantReboot(ActiveRun& run, const RunNode& node, const v1::Reboo
 void RunEngine::RefuseReboot(ActiveRun* run, const std::string& uuid, const std::string& node,
                              const v1::RebootRequest& request, const std::string& why) {
   // Once for each question, however often it is repeated: the audit log never shrinks.
-  if (run != nullptr && run->refused_reboots[node] != request.request_id()) {
+  if (run != nullptr && run->refused_reboots[node] != request.request_id() &&
+      ++run->reboot_questions[node] <= kMaxRebootQuestions) {
     const absl::Status stored = with_.store.Update([&](Transaction& txn) {
       EventRecord event;
       event.time = with_.clock.Now();

@@ -22,7 +22,7 @@ constexpr uint32_t kMaxStepsOfNode = 100'000;
 
 void NoteFirstError(RunNode& node, const v1::StepResult& step) {
   if (step.status() != v1::STEP_STATUS_FAILED || !node.message.empty()) return;
-  node.message = absl::StrCat(step.role(), ": ", step.name(), ": ", step.message());
+  node.message = NodeMessage(absl::StrCat(step.role(), ": ", step.name(), ": ", step.message()));
 }
 
 // So many reports share a transaction. One takes some milliseconds then, and its sync to disk is
@@ -202,7 +202,9 @@ void RunEngine::OnReports(std::vector<NodeReport> reports) {
   for (size_t i = done; i < reports.size(); ++i) {
     NodeReport& report = reports[i];
     if (must_repeat_.count(report.uuid) > 0) continue;
-    if (backlog_.size() < kMaxBacklog) {
+    const size_t bytes = report.report->SpaceUsedLong();
+    if (backlog_.size() < kMaxBacklog && backlog_bytes_ + bytes <= kMaxBacklogBytes) {
+      backlog_bytes_ += bytes;
       backlog_.push_back(std::move(report));
     } else {
       must_repeat_.insert(report.uuid);
@@ -230,6 +232,7 @@ size_t RunEngine::HandleInBatches(absl::Span<const NodeReport> reports) {
 
 void RunEngine::HandleBacklog() {
   const size_t done = HandleInBatches(backlog_);
+  for (size_t i = 0; i < done; ++i) backlog_bytes_ -= backlog_[i].report->SpaceUsedLong();
   backlog_.erase(backlog_.begin(), backlog_.begin() + static_cast<std::ptrdiff_t>(done));
 }
 

@@ -58,6 +58,14 @@ bool IsOut(NodePhase phase) {
          phase == NodePhase::kCancelled;
 }
 
+std::string NodeMessage(absl::string_view text) {
+  if (text.size() <= kMaxNodeMessage) return std::string(text);
+  size_t end = kMaxNodeMessage;
+  // The second and later bytes of a character of UTF-8 begin with the bits 10.
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return absl::StrCat(text.substr(0, end), "…");
+}
+
 void CountStep(RunNode& node, std::optional<StepOutcome> earlier, StepOutcome now) {
   if (earlier.has_value()) {
     if (uint32_t* counter = Counter(node, *earlier); counter != nullptr && *counter > 0) --*counter;
@@ -72,7 +80,7 @@ void ApplyOutcome(RunNode& node, uint32_t play, bool succeeded, bool cancelled,
                : cancelled ? NodePhase::kCancelled
                            : NodePhase::kFailed;
   node.reboot.reset();
-  if (!succeeded && node.message.empty()) node.message = std::string(message);
+  if (!succeeded && node.message.empty()) node.message = NodeMessage(message);
 }
 
 RunState::RunState(std::vector<RunNode> nodes, uint32_t play_count)
@@ -220,7 +228,7 @@ void RunState::Leave(RunNode& node, NodePhase phase, absl::string_view message,
   node.phase = phase;
   // Not a step's failure, but totals without one would read as if all were well.
   if (phase == NodePhase::kFailed) ++node.failed;
-  if (node.message.empty()) node.message = std::string(message);
+  if (node.message.empty()) node.message = NodeMessage(message);
   node.away_deadline.reset();
   node.reboot.reset();
   changed_.insert(by_name_.find(node.name)->second);

@@ -55,20 +55,25 @@ struct RunNode {
   NodePhase phase = NodePhase::kWaiting;
   uint32_t play = 0;  // that the phase is about
   uint32_t ok = 0, changed = 0, failed = 0, skipped = 0;
-  std::string message;  // first error
+  std::string message;                            // first error
   std::map<uint32_t, std::string> steps_digests;  // see NodeRecap
   // Set from the permit on until the node is back in another boot, or through with the step.
   std::optional<NodeReboot> reboot;
 
   // Forgotten by a restart.
   bool connected = false;
-  bool plan_ready = false;                  // compiled for the current play
-  bool plan_sent = false;                   // on the present connection
-  bool plan_accepted = false;               // the agent has it in its journal
-  bool came_back = false;                   // connected again after it was unreachable
-  std::optional<absl::Time> away_deadline;  // unreachable from then on
+  bool plan_ready = false;                     // compiled for the current play
+  bool plan_sent = false;                      // on the present connection
+  bool plan_accepted = false;                  // the agent has it in its journal
+  bool came_back = false;                      // connected again after it was unreachable
+  std::optional<absl::Time> away_deadline;     // unreachable from then on
   std::optional<absl::Time> receipt_deadline;  // for the plan that was sent
 };
+
+// What an agent says of an error goes to the store, to memory and to every watcher.
+inline constexpr size_t kMaxNodeMessage = size_t{16} << 10;
+// `text`, cut to about that where a character ends.
+std::string NodeMessage(absl::string_view text);
 
 // Counts a step result, in place of the `earlier` one of the same step.
 void CountStep(RunNode& node, std::optional<StepOutcome> earlier, StepOutcome now);

@@ -107,6 +107,34 @@ TEST_F(RunFaultsTest, NothingIsAcknowledgedBeyondAReportThatWasDropped) {
   EXPECT_EQ(NodeOf("a").report_sequence, 2u);
 }
 
+TEST_F(RunFaultsTest, BacklogIsBoundedByBytes) {
+  FailingStore& store = MakeStoreFail();
+  Connect("a");
+  Connect("b");
+  const std::string plan = MustCreate("one.yaml").run_id() + "/0";
+  store.refuse = true;
+  v1::Report report;
+  report.set_plan_id(plan);
+  report.mutable_step()->set_step_id("role/step");
+  report.mutable_step()->set_status(v1::STEP_STATUS_OK);
+  report.mutable_step()->set_output(std::string(1 << 20, 'x'));
+  uint64_t sent = 0;
+  while (sessions_.IsConnected("ub") && sent * (1 << 20) < 2 * RunEngine::kMaxBacklogBytes) {
+    report.set_report_sequence(++sent);
+    engine_->OnReports({{"ub", std::make_shared<const v1::Report>(report)}});
+  }
+  EXPECT_FALSE(sessions_.IsConnected("ub"));
+  EXPECT_LE(sent * (1 << 20), RunEngine::kMaxBacklogBytes + (1 << 20));
+  // There is room again as soon as they are stored.
+  store.refuse = false;
+  Pass(absl::Seconds(1));
+  EXPECT_EQ(NodeOf("b").report_sequence, sent - 1);
+  store.refuse = true;
+  report.set_report_sequence(1);
+  engine_->OnReports({{"ua", std::make_shared<const v1::Report>(report)}});
+  EXPECT_TRUE(sessions_.IsConnected("ua"));
+}
+
 TEST_F(RunFaultsTest, RunGoesOnAfterARestartOfTheController) {
   for (const char* name : {"a", "b", "c"}) Connect(name);
   const v1::Run run = MustCreate("two.yaml");
