@@ -52,6 +52,8 @@ class RawStream {
       bytes->append(reinterpret_cast<const char*>(slice.begin()), slice.size());
     return true;
   }
+  // As if the peer's machine were gone.
+  void Cancel() { context_.TryCancel(); }
   // How it ended, when all that still comes has been read.
   grpc::Status Finish() {
     std::string ignored;
