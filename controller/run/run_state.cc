@@ -339,6 +339,7 @@ RunActions RunState::Cancel() {
 RunActions RunState::Tick(absl::Time now) {
   RunActions actions;
   if (stage_ != Stage::kGathering && stage_ != Stage::kRunning) return actions;
+  if (cancelling_ && !cancel_deadline_.has_value()) cancel_deadline_ = now + kCancelWait;
   for (RunNode& node : nodes_) {
     if (!IsOpenMember(node)) continue;
     if (node.away_deadline.has_value() && now >= *node.away_deadline) {
@@ -350,6 +351,13 @@ RunActions RunState::Tick(absl::Time now) {
             : node.phase == NodePhase::kRunning
                 ? "lost during the play; what it did meanwhile is reported when it is back"
                 : "not connected; look at the agent: `systemctl status muster-agent` on the node",
+            actions);
+    } else if (cancel_deadline_.has_value() && now >= *cancel_deadline_) {
+      Leave(node, NodePhase::kCancelled,
+            absl::StrCat("was told to stop and has not said within ",
+                         absl::FormatDuration(kCancelWait),
+                         " that it did; look at the agent: `systemctl status muster-agent` on the "
+                         "node. What it still does is reported when it is through"),
             actions);
     } else if (stage_ == Stage::kRunning && !cancelling_ && node.connected && node.plan_ready &&
                !node.plan_sent) {

@@ -31,6 +31,10 @@ inline constexpr absl::Duration kFactsWait = absl::Seconds(15);
 // A node that is connected and does not say whether it takes its plan: its agent hangs, or is none.
 inline constexpr absl::Duration kReceiptWait = absl::Seconds(60);
 
+// A node of a cancelled run stops after the step that it is at; installing packages takes minutes.
+// Who has not said by then where it stopped is not waited for any more.
+inline constexpr absl::Duration kCancelWait = absl::Minutes(15);
+
 enum class NodePhase { kWaiting, kRunning, kDone, kFailed, kUnreachable, kCancelled };
 // The words of RunNodeRecord::state and NodeRecap.state.
 absl::string_view NodePhaseName(NodePhase phase);
@@ -167,6 +171,7 @@ class RunState {
   // All nodes before it are through with the play; who is through stays so.
   size_t first_open_ = 0;
   bool cancelling_ = false;
+  std::optional<absl::Time> cancel_deadline_;  // from the first Tick() after Cancel()
   std::set<std::string> facts_awaited_;
   absl::Time facts_deadline_;
   std::map<std::string, size_t, std::less<>> by_name_;
