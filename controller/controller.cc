@@ -178,7 +178,7 @@ struct Controller::Modules {
                      BundleLoader(*this->resources.blobs)),
         people(*this->resources.store, this->resources.ca, denylist, clock),
         users(people, this->resources.ca.certificate_pem(), config.controller_address),
-        housekeeper(*this->resources.store, clock) {}
+        housekeeper(*this->resources.store, *this->resources.blobs, clock) {}
 
   RunCollaborators Collaborators(const Config& config, Clock& clock) {
     return {*resources.store,
