@@ -120,7 +120,7 @@ absl::StatusOr<int> Run(const Flags& flags) {
 
   auto& mailbox = *new Mailbox([](absl::string_view note) { LogInfo(note); });
   auto& channel = *new CurrentChannel;
-  auto& units = *new SdBusUnitManager(processes);
+  auto& units = *new SdBusUnitManager(processes, clock);
   auto& packages = *new AptPackageManager(files, processes, clock);
   auto& accounts = *new SystemAccounts(processes);
   auto& http = *new sys::CurlHttpClient;

@@ -40,11 +40,11 @@ absl::Status AskFirst(const ApplyOptions& options) {
 // What a plan file has decided already cannot be said again.
 absl::StatusOr<int> ApplyFile(Context& context, const ApplyOptions& options,
                               const std::string& text) {
-  if (!options.tags.empty() || !options.extra_vars.empty())
-    return absl::InvalidArgumentError(
-        absl::StrCat(options.playbook,
-                     " is a plan file, which says tags and variables itself; make another plan "
-                     "for others"));
+  if (!options.tags.empty() || !options.extra_vars.empty() || options.reboot_with_jobs)
+    return absl::InvalidArgumentError(absl::StrCat(
+        options.playbook,
+        " is a plan file, which says itself with which tags and variables, and whether "
+        "nodes may reboot with jobs; make another plan for others"));
   return ApplyPlanFile(context,
                        {.path = options.playbook,
                         .limit = options.limit,

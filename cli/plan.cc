@@ -22,7 +22,7 @@ namespace {
 struct PlanOptions {
   std::string playbook, limit, file, ttl;
   std::vector<std::string> tags, extra_vars;
-  bool diff = false;
+  bool diff = false, reboot_with_jobs = false;
 };
 
 absl::StatusOr<absl::Duration> Lifetime(const std::string& text) {
@@ -74,6 +74,7 @@ absl::StatusOr<int> Plan(Context& context, const PlanOptions& options) {
   for (const std::string& tag : options.tags) request.add_tags(tag);
   request.set_check_only(true);
   request.set_want_diff(options.diff);
+  request.set_reboot_with_jobs(options.reboot_with_jobs);
   for (const std::string& assignment : options.extra_vars)
     RETURN_IF_ERROR(AddExtraVar(assignment, request));
   ASSIGN_OR_RETURN(const absl::Duration lifetime, Lifetime(options.ttl));
@@ -115,6 +116,8 @@ void AddPlan(CLI::App& app, Context& context) {
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   command->add_flag("-D,--diff", options->diff, "Also the differences of files");
+  command->add_flag("--reboot-with-jobs", options->reboot_with_jobs,
+                    "For the apply of the file: reboots are allowed where jobs run; the jobs die");
   command
       ->add_option_function<std::string>(
           "-o,--out",

@@ -143,6 +143,9 @@ std::string RenderPlan(const v1::PlanFile& plan) {
   absl::StrAppend(&text, Count(by_node.size() - unchanged, "node"), " to change, ", unchanged,
                   " as they should be", out == 0 ? "" : absl::StrCat(", ", out, " not planned"),
                   "\n", RenderSummary(plan));
+  if (plan.reboot_with_jobs())
+    text +=
+        "\nReboots do not wait: nodes reboot also while Slurm jobs run on them; the jobs die.\n";
   return text;
 }
 

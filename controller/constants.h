@@ -37,6 +37,14 @@ inline constexpr absl::Duration kMinPingInterval = absl::Seconds(5);
 // A connection that has not proved by then who it is costs a descriptor for nothing.
 inline constexpr absl::Duration kHandshakeTimeout = absl::Seconds(10);
 
+// A connection without a call: agents have their stream, people come for one call. Without this a
+// peer that answers pings keeps its descriptor for good.
+inline constexpr absl::Duration kIdleTimeout = absl::Seconds(5);
+// The enrolment listener's connections end whatever they do, for strangers can leave a call half
+// said. A machine that joins makes short calls and comes again by itself.
+inline constexpr absl::Duration kEnrollmentConnectionAge = absl::Seconds(5);
+inline constexpr absl::Duration kEnrollmentConnectionGrace = absl::Seconds(5);
+
 // How long calls may go on after SIGTERM.
 inline constexpr absl::Duration kShutdownGrace = absl::Seconds(5);
 

@@ -117,8 +117,13 @@ void SetCommonOptions(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_TSI_MAX_FRAME_SIZE, kMaxTlsFrameBytes);
   builder.AddChannelArgument(GRPC_ARG_TCP_READ_CHUNK_SIZE, kReadChunkBytes);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_HPACK_TABLE_SIZE_DECODER, kHeaderTableBytes);
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
-                             Milliseconds(kHandshakeTimeout));
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, Milliseconds(kHandshakeTimeout));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, Milliseconds(kIdleTimeout));
+  // gRPC bounds a message as it came and unpacks it then: 16 MiB of it may be 16 GiB. Ours do not
+  // compress, so whoever does is refused.
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(kKeepaliveTime));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Milliseconds(kKeepaliveTimeout));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -146,9 +151,9 @@ struct Controller::Modules {
         enrollment(*this->resources.store, this->resources.ca, denylist, clock,
                    {[this](absl::string_view name) { return inventory.Knows(name); },
                     [this](absl::string_view uuid, absl::string_view reason) {
-                      registry.Disconnect(
-                          uuid, absl::PermissionDeniedError(absl::StrCat(
-                                    "this node was removed from the cluster: ", reason)));
+                      registry.Disconnect(uuid,
+                                          absl::PermissionDeniedError(absl::StrCat(
+                                              "this node was removed from the cluster: ", reason)));
                     }}),
         facts(*this->resources.store, clock,
               [this](const std::string& uuid, const std::string& request_id) {
@@ -187,7 +192,7 @@ struct Controller::Modules {
         people(*this->resources.store, this->resources.ca, denylist, clock),
         users(people, this->resources.ca.certificate_pem(), config.controller_address),
         validation_service(validations, *this->resources.store),
-        housekeeper(*this->resources.store, clock) {}
+        housekeeper(*this->resources.store, *this->resources.blobs, clock) {}
 
   RunCollaborators Collaborators(const Config& config, Clock& clock) {
     return {*resources.store,
@@ -238,6 +243,10 @@ struct Controller::Modules {
 
     grpc::ServerBuilder enrolling;
     SetCommonOptions(enrolling);
+    enrolling.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
+                                 Milliseconds(kEnrollmentConnectionAge));
+    enrolling.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
+                                 Milliseconds(kEnrollmentConnectionGrace));
     enrolling.SetMaxReceiveMessageSize(kMaxEnrollmentMessageBytes);
     enrolling.SetResourceQuota(grpc::ResourceQuota("enrollment")
                                    .Resize(kEnrollmentMemoryBytes)

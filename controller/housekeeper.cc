@@ -1,8 +1,12 @@
 #include "controller/housekeeper.h"
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
+#include "controller/artifact/blob_store.h"
+#include "controller/blob_retention.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 
@@ -40,6 +44,11 @@ bool Housekeeper::IsStopping() {
 }
 
 void Housekeeper::Clean() {
+  CleanRows();
+  CleanBlobs();
+}
+
+void Housekeeper::CleanRows() {
   const absl::Time now = clock_.Now();
   uint64_t removed = 1;
   while (removed > 0 && !IsStopping()) {
@@ -54,6 +63,19 @@ void Housekeeper::Clean() {
       return absl::OkStatus();
     });
     if (!cleaned.ok()) return;
+  }
+}
+
+void Housekeeper::CleanBlobs() {
+  const absl::Time time = clock_.Now() - kBlobsKept;
+  // First what is there: a blob that is referred to from now on is refreshed before.
+  const auto blobs = blobs_.List();
+  if (!blobs.ok()) return;
+  const auto referred = ReferredBlobs(store_);
+  if (!referred.ok()) return;
+  for (const std::string& sha256 : UnusedBlobs(*blobs, *referred, time)) {
+    if (IsStopping()) return;
+    blobs_.RemoveIfOlder(sha256, time).status().IgnoreError();  // an hour later again
   }
 }
 

@@ -14,6 +14,7 @@ class Clock;
 
 namespace muster::controller {
 
+class BlobStore;
 class Store;
 
 // Once an hour removes what nobody will ask for again: a little at a time, so that the store is
@@ -27,10 +28,13 @@ class Housekeeper {
   static constexpr uint64_t kMaxResults = 5'000'000;
   // An expired certificate opens nothing; until then `muster user list` shows what ran out.
   static constexpr absl::Duration kCertificatesKept = absl::Hours(24 * 30);
+  // A content that no plan names any more; a plan is begun within a day of its making.
+  static constexpr absl::Duration kBlobsKept = absl::Hours(24 * 30);
   static constexpr absl::Duration kInterval = absl::Hours(1);
 
   // The references must outlive the object.
-  Housekeeper(Store& store, Clock& clock) : store_(store), clock_(clock) {}
+  Housekeeper(Store& store, BlobStore& blobs, Clock& clock)
+      : store_(store), blobs_(blobs), clock_(clock) {}
   ~Housekeeper();
 
   void Start();
@@ -40,8 +44,11 @@ class Housekeeper {
 
  private:
   bool IsStopping();
+  void CleanRows();
+  void CleanBlobs();
 
   Store& store_;
+  BlobStore& blobs_;
   Clock& clock_;
   absl::Mutex mutex_;
   bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -5,6 +5,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "agent/engine/reboot_gate.h"
+#include "agent/engine/step_report.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "muster/v1/agent_session.pb.h"
@@ -15,6 +16,7 @@ namespace {
 // systemd stops the agent within moments of a reboot's beginning.
 constexpr absl::Duration kDownPatience = absl::Minutes(5);
 constexpr absl::Duration kLook = absl::Milliseconds(100);
+constexpr size_t kMaxReasonBytes = 1000;
 
 }  // namespace
 
@@ -54,9 +56,11 @@ absl::StatusOr<RebootEnd> RebootNode(PlanContext& context, const v1::RolePlan& r
   const absl::Cleanup end = [&context] { context.barrier().EndReboot(); };
 
   show("asking the controller for a permit to reboot");
+  // It names files and packages, which may be called anything.
+  const std::string valid_reason = ValidUtf8(reason, kMaxReasonBytes);
   const std::string& plan_id = context.plan().plan_id();
   const absl::StatusOr<v1::RebootPermit> permit =
-      context.reboots().gate->Ask(plan_id, step.step_id(), reason, stopping);
+      context.reboots().gate->Ask(plan_id, step.step_id(), valid_reason, stopping);
   if (context.stopping()) return RebootEnd();
   if (!permit.ok()) return RebootEnd(permit.status());
   const v1::RebootArmed* before = context.Armed(step.step_id());

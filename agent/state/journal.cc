@@ -47,10 +47,9 @@ absl::Status SyncDirectory(const std::string& path) {
   return absl::OkStatus();
 }
 
-// Writes a whole file durably under a temporary name and moves it into place. Gives the
-// descriptor, positioned at the end.
-absl::StatusOr<sys::UniqueFd> ReplaceFile(const std::string& directory, const std::string& path,
-                                          absl::string_view bytes) {
+// Writes a whole file durably under a temporary name and moves it into place; the move is durable
+// once the directory is synced. Gives the descriptor, positioned at the end.
+absl::StatusOr<sys::UniqueFd> ReplaceFile(const std::string& path, absl::string_view bytes) {
   const std::string temporary = path + ".new";
   sys::UniqueFd file(
       ::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
@@ -66,8 +65,15 @@ absl::StatusOr<sys::UniqueFd> ReplaceFile(const std::string& directory, const st
     ::unlink(temporary.c_str());
     return status;
   }
-  RETURN_IF_ERROR(SyncDirectory(directory));
   return file;
+}
+
+absl::Status CannotOpen(const absl::Status& status, const std::string& directory) {
+  return absl::Status(status.code(),
+                      absl::StrCat("the agent's journal cannot be opened: ", status.message(),
+                                   "; see that the file system has room (`df -h ", directory,
+                                   "`), is writable (`findmnt -T ", directory,
+                                   "`) and sound (`dmesg`); the agent tries again"));
 }
 
 }  // namespace
@@ -78,13 +84,16 @@ Journal::Journal(Options options, Clock& clock, sys::UniqueFd lock)
 absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(Options options, Clock& clock) {
   const std::string lock_path = options.directory + "/lock";
   sys::UniqueFd lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock.valid()) return ErrnoStatus(errno, absl::StrCat("opening ", lock_path));
+  if (!lock.valid()) {
+    return CannotOpen(ErrnoStatus(errno, absl::StrCat("opening ", lock_path)), options.directory);
+  }
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return absl::FailedPreconditionError(absl::StrCat(
         lock_path, " is held: another muster-agent is running (`systemctl status muster-agent`)"));
   }
   std::unique_ptr<Journal> journal(new Journal(std::move(options), clock, std::move(lock)));
-  RETURN_IF_ERROR(journal->Replay());
+  const absl::Status replayed = journal->Replay();
+  if (!replayed.ok()) return CannotOpen(replayed, journal->options_.directory);
   return journal;
 }
 
@@ -104,28 +113,30 @@ absl::Status Journal::Replay() {
   const DecodedJournal decoded = DecodeJournal(bytes);
   for (const v1::JournalRecord& record : decoded.records) state_.Apply(record);
   size_ = decoded.good_bytes;
-  bool rewrite = decoded.records.empty() || !decoded.records.front().has_snapshot();
+  bool must_rewrite = decoded.records.empty() || !decoded.records.front().has_snapshot();
   if (decoded.end == JournalEnd::kTorn) {
     opening_note_ = absl::StrCat(path, ": ", decoded.problem, " and is dropped");
-    rewrite = true;
+    must_rewrite = true;
   } else if (decoded.end == JournalEnd::kDamaged) {
-    const std::string aside = absl::StrCat(options_.directory, "/journal.damaged-",
-                                           absl::ToUnixMillis(clock_.Now()));
-    RETURN_IF_ERROR(ReplaceFile(options_.directory, aside, bytes).status());
+    const std::string aside =
+        absl::StrCat(options_.directory, "/journal.damaged-", absl::ToUnixMillis(clock_.Now()));
+    RETURN_IF_ERROR(ReplaceFile(aside, bytes).status());
     opening_note_ = absl::StrCat(path, ": ", decoded.problem, "; the damaged journal is kept as ",
                                  aside, " and work goes on from what precedes");
-    rewrite = true;
+    must_rewrite = true;
   }
-  if (state_.node_uuid != options_.node_uuid) {
-    RETURN_IF_ERROR(UseNewIdentity());
-  } else {
-    // Also when the journal is whole: a disk that was restored from a snapshot has one from the
-    // past, and the controller takes no report under a sequence that it has seen.
-    state_.next_report_sequence = std::max(state_.next_report_sequence, FreshReportSequence());
-    if (rewrite) RETURN_IF_ERROR(WriteNewFile(state_.Snapshot()));
-  }
-  durable_reports_ = state_.next_report_sequence;
-  return CompactIfSettled();
+  if (state_.node_uuid != options_.node_uuid) return UseNewIdentity();
+  // Also when the journal is whole: a disk that was restored from a snapshot has one from the
+  // past, and the controller takes no report under a sequence that it has seen.
+  state_.next_report_sequence = std::max(state_.next_report_sequence, FreshReportSequence());
+  // Also when the journal is whole: after a sync that failed, what was read above may stand in the
+  // kernel's memory alone, and no later sync would write it.
+  const absl::Status written = WriteNewFile(state_.Snapshot());
+  if (written.ok()) return absl::OkStatus();
+  if (must_rewrite || !broken_.ok()) return written;
+  opening_note_ = absl::StrCat(path, " goes on as it is, uncompacted: ", written.message());
+  unsynced_ = true;
+  return SyncLocked();
 }
 
 absl::Status Journal::UseNewIdentity() {
@@ -140,9 +151,12 @@ absl::Status Journal::UseNewIdentity() {
 absl::Status Journal::WriteNewFile(const std::vector<v1::JournalRecord>& records) {
   std::string bytes;
   for (const v1::JournalRecord& record : records) bytes += FrameRecord(record);
-  ASSIGN_OR_RETURN(sys::UniqueFd file, ReplaceFile(options_.directory, JournalPath(), bytes));
+  ASSIGN_OR_RETURN(sys::UniqueFd file, ReplaceFile(JournalPath(), bytes));
   file_ = std::move(file);
   size_ = bytes.size();
+  // The old file may come back by a power cut, without what is appended to the new one.
+  broken_ = SyncDirectory(options_.directory);
+  RETURN_IF_ERROR(broken_);
   unsynced_ = false;
   durable_reports_ = state_.next_report_sequence;
   state_.finished_since_snapshot = 0;
@@ -165,17 +179,26 @@ absl::Status Journal::Append(const v1::JournalRecord& record, Durability durabil
     }
     return written;
   }
-  size_ += frame.size();
   unsynced_ = true;
+  if (durability == Durability::kDurable) {
+    const absl::Status synced = SyncLocked();
+    if (!synced.ok()) {
+      // What the caller was refused must not come back when the journal is opened again.
+      (void)!::ftruncate(file_.get(), static_cast<off_t>(size_));
+      return synced;
+    }
+  }
+  size_ += frame.size();
   state_.Apply(record);
-  return durability == Durability::kDurable ? SyncLocked() : absl::OkStatus();
+  if (durability == Durability::kDurable) durable_reports_ = state_.next_report_sequence;
+  return absl::OkStatus();
 }
 
 absl::Status Journal::SyncLocked() {
   RETURN_IF_ERROR(broken_);
   if (!unsynced_) return absl::OkStatus();
   if (::fdatasync(file_.get()) != 0) {
-    // The kernel may have dropped the pages: what is on the disk is unknown until it is read again.
+    // The kernel may have dropped the pages: what is on the disk is unknown from here on.
     broken_ = ErrnoStatus(errno, absl::StrCat("syncing ", JournalPath()));
     return broken_;
   }
@@ -252,7 +275,9 @@ absl::Status Journal::ReportsStored(uint64_t up_to_sequence) {
       std::min(up_to_sequence, durable_reports_ - 1));
   // Lost by a power cut, it is told again: the reports are sent once more and acknowledged again.
   RETURN_IF_ERROR(Append(record, Durability::kLazy));
-  return CompactIfSettled();
+  // It is recorded. What cannot be compacted now, on a full disk, is after a later plan.
+  CompactIfSettled().IgnoreError();
+  return broken_;
 }
 
 absl::Status Journal::Sync() {

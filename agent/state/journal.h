@@ -38,7 +38,8 @@ class Journal {
 
   // Locks the journal (FailedPrecondition: another agent has it) and replays it. A torn tail is
   // cut off; a damaged journal is copied aside and what precedes the damage is kept. Both are told
-  // by opening_note().
+  // by opening_note(), and so is a disk that is too full to write the journal anew: one that is
+  // whole is used as it is. Errors name the file and the remedy.
   static absl::StatusOr<std::unique_ptr<Journal>> Open(Options options, Clock& clock);
 
   // What the opening found amiss; empty: nothing.
@@ -54,7 +55,8 @@ class Journal {
                              absl::string_view clean_handler, Durability durability);
   absl::Status ArmReboot(const v1::RebootArmed& armed);
   absl::Status FinishPlan(absl::string_view plan_id, const v1::PlanOutcome& outcome);
-  // The controller has the reports up to that sequence. Compacts when no report is left.
+  // The controller has the reports up to that sequence. Compacts when no report is left, if the
+  // disk has room.
   absl::Status ReportsStored(uint64_t up_to_sequence);
   // Makes durable what was recorded lazily.
   absl::Status Sync();
@@ -77,6 +79,8 @@ class Journal {
   Journal(Options options, Clock& clock, sys::UniqueFd lock);
 
   absl::Status Replay();
+  // Broken when the new file is there and may vanish by a power cut; otherwise an error leaves
+  // the old one.
   absl::Status WriteNewFile(const std::vector<v1::JournalRecord>& records)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Append(const v1::JournalRecord& record, Durability durability)

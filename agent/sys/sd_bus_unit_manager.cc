@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "agent/sys/sd_bus.h"
 #include "agent/sys/unit_files.h"
+#include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/sys/file_system.h"
 
@@ -227,14 +228,29 @@ absl::Status Reload(sd_bus* bus) {
   return CallManager(bus, "Reload", "making systemd read its unit files again", "").status();
 }
 
+constexpr absl::Duration kConnectPoll = absl::Milliseconds(200);
+
+absl::StatusOr<BusHandle> Connect(const std::string& address, Clock& clock) {
+  const absl::Time deadline = clock.Now() + kConnectPatience;
+  while (true) {
+    absl::StatusOr<BusHandle> bus = OpenSystemd(address);
+    const bool may_pass = absl::IsUnavailable(bus.status()) || absl::IsNotFound(bus.status());
+    if (!may_pass || clock.Now() >= deadline) return bus;
+    clock.Sleep(kConnectPoll);
+  }
+}
+
 }  // namespace
 
-SdBusUnitManager::SdBusUnitManager(sys::ProcessRunner& processes, std::string address,
+SdBusUnitManager::SdBusUnitManager(sys::ProcessRunner& processes, Clock& clock, std::string address,
                                    absl::Duration job_timeout)
-    : processes_(processes), address_(std::move(address)), job_timeout_(job_timeout) {}
+    : processes_(processes),
+      clock_(clock),
+      address_(std::move(address)),
+      job_timeout_(job_timeout) {}
 
 absl::StatusOr<UnitStatus> SdBusUnitManager::GetStatus(const std::string& unit) {
-  ASSIGN_OR_RETURN(const BusHandle bus, OpenSystemd(address_));
+  ASSIGN_OR_RETURN(const BusHandle bus, Connect(address_, clock_));
   return ReadStatus(bus.get(), unit);
 }
 
@@ -242,7 +258,7 @@ absl::Status SdBusUnitManager::Run(UnitJob job, const std::string& unit) {
   const JobRow& row = RowOf(job);
   const std::string what = absl::StrCat(row.word, " ", unit);
   JobResults results;
-  ASSIGN_OR_RETURN(const BusHandle bus, OpenSystemd(address_));
+  ASSIGN_OR_RETURN(const BusHandle bus, Connect(address_, clock_));
   sd_bus_slot* raw_slot = nullptr;
   const int matched =
       sd_bus_match_signal(bus.get(), &raw_slot, internal::kService, internal::kManagerPath,
@@ -284,7 +300,7 @@ absl::Status SdBusUnitManager::Run(UnitJob job, const std::string& unit) {
 
 absl::Status SdBusUnitManager::SetEnabled(const std::string& unit, bool enabled) {
   const std::string what = absl::StrCat(enabled ? "enabling " : "disabling ", unit);
-  ASSIGN_OR_RETURN(const BusHandle bus, OpenSystemd(address_));
+  ASSIGN_OR_RETURN(const BusHandle bus, Connect(address_, clock_));
   if (!enabled) {
     RETURN_IF_ERROR(CallManager(bus.get(), "DisableUnitFiles", what, "asb", 1, unit.c_str(),
                                 /*runtime=*/0)
@@ -305,7 +321,7 @@ absl::Status SdBusUnitManager::SetEnabled(const std::string& unit, bool enabled)
 
 absl::Status SdBusUnitManager::SetMasked(const std::string& unit, bool masked) {
   const std::string what = absl::StrCat(masked ? "masking " : "unmasking ", unit);
-  ASSIGN_OR_RETURN(const BusHandle bus, OpenSystemd(address_));
+  ASSIGN_OR_RETURN(const BusHandle bus, Connect(address_, clock_));
   if (masked) {
     RETURN_IF_ERROR(CallManager(bus.get(), "MaskUnitFiles", what, "asbb", 1, unit.c_str(),
                                 /*runtime=*/0, /*force=*/0)
@@ -319,13 +335,13 @@ absl::Status SdBusUnitManager::SetMasked(const std::string& unit, bool masked) {
 }
 
 absl::Status SdBusUnitManager::DaemonReload() {
-  ASSIGN_OR_RETURN(const BusHandle bus, OpenSystemd(address_));
+  ASSIGN_OR_RETURN(const BusHandle bus, Connect(address_, clock_));
   return Reload(bus.get());
 }
 
 // Not the manager's Reboot(), which stops no unit.
 absl::Status SdBusUnitManager::StartReboot() {
-  ASSIGN_OR_RETURN(const BusHandle bus, OpenSystemd(address_));
+  ASSIGN_OR_RETURN(const BusHandle bus, Connect(address_, clock_));
   return CallManager(bus.get(), "StartUnit", "starting reboot.target", "ss", "reboot.target",
                      "replace-irreversibly")
       .status();

@@ -7,10 +7,18 @@
 #include "agent/sys/unit_manager.h"
 #include "common/sys/process.h"
 
+namespace muster {
+class Clock;
+}
+
 namespace muster::agent {
 
 // Longer than any sane TimeoutStartSec: systemd itself ends a job that takes too long.
 inline constexpr absl::Duration kUnitJobTimeout = absl::Minutes(15);
+
+// How long systemd may be out of reach: while it executes itself anew, and while the machine goes
+// down, in which nothing has failed and the end of this process is near.
+inline constexpr absl::Duration kConnectPatience = absl::Seconds(20);
 
 // Opens a connection for each call, so that a restarted dbus or systemd is no special case; as
 // root it talks to systemd directly and needs no dbus-daemon. Thread-safe.
@@ -18,8 +26,8 @@ class SdBusUnitManager final : public UnitManager {
  public:
   // `processes` runs journalctl for error messages. `address`: a D-Bus address for tests; empty:
   // the node's systemd.
-  explicit SdBusUnitManager(sys::ProcessRunner& processes, std::string address = "",
-                            absl::Duration job_timeout = kUnitJobTimeout);
+  SdBusUnitManager(sys::ProcessRunner& processes, Clock& clock, std::string address = "",
+                   absl::Duration job_timeout = kUnitJobTimeout);
 
   absl::StatusOr<UnitStatus> GetStatus(const std::string& unit) override;
   absl::Status Run(UnitJob job, const std::string& unit) override;
@@ -33,6 +41,7 @@ class SdBusUnitManager final : public UnitManager {
   std::string JournalOf(const std::string& unit, absl::Time since);
 
   sys::ProcessRunner& processes_;
+  Clock& clock_;
   const std::string address_;
   const absl::Duration job_timeout_;
 };

@@ -12,26 +12,12 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "common/base/id.h"
 #include "common/base/status.h"
+#include "common/sys/leftovers.h"
 #include "common/sys/unique_fd.h"
 
 namespace muster::sys {
 namespace {
-
-std::string Folder(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-// In the same folder, because rename(2) does not cross file systems; hidden, because programs
-// that read a whole folder (conf.d) skip such names.
-std::string TemporaryName(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return absl::StrCat(Folder(path), "/.", path.substr(slash == std::string::npos ? 0 : slash + 1),
-                      NewShortId(".muster"));
-}
 
 absl::Status WriteAll(int fd, absl::string_view content, const std::string& path) {
   while (!content.empty()) {
@@ -46,7 +32,7 @@ absl::Status WriteAll(int fd, absl::string_view content, const std::string& path
 }
 
 absl::Status SyncFolder(const std::string& path) {
-  const UniqueFd folder(::open(Folder(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd folder(::open(FolderOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder.valid()) return FileError(errno, "opening the folder of", path);
   // Some file systems (FUSE, network) cannot sync a folder; the rename itself is done.
   if (::fsync(folder.get()) != 0 && errno != EINVAL && errno != ENOTSUP)
@@ -114,7 +100,7 @@ absl::Status FileError(int error, absl::string_view what, const std::string& pat
   if (error == ENOSPC || error == EDQUOT)
     return absl::ResourceExhaustedError(
         absl::StrCat(what, " ", path, ": no space left on its file system; free some there (df ",
-                     Folder(path), ") and run again; nothing was changed"));
+                     FolderOf(path), ") and run again; nothing was changed"));
   if (error == EROFS)
     return absl::FailedPreconditionError(
         absl::StrCat(what, " ", path,
@@ -129,6 +115,7 @@ namespace {
 absl::Status ReplaceFile(const std::string& path, absl::FunctionRef<absl::Status(int)> fill,
                          const WriteOptions& options) {
   ASSIGN_OR_RETURN(const Attributes attributes, NewAttributes(path, options));
+  RemoveLeftovers(path, FirstWrite());
   const std::string temporary = TemporaryName(path);
   UniqueFd fd(
       ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -161,7 +148,7 @@ absl::Status PlaceFile(const std::string& from, const std::string& path,
   struct stat folder = {};
   if (::fstat(source.get(), &there) != 0) return FileError(errno, "reading", from);
   const bool same_disk =
-      ::stat(Folder(path).c_str(), &folder) == 0 && folder.st_dev == there.st_dev;
+      ::stat(FolderOf(path).c_str(), &folder) == 0 && folder.st_dev == there.st_dev;
   if (may_move && same_disk && there.st_nlink == 1 && !options.verify) {
     ASSIGN_OR_RETURN(const Attributes attributes, NewAttributes(path, options));
     RETURN_IF_ERROR(SetAndSync(source.get(), attributes, path));
@@ -174,6 +161,7 @@ absl::Status PlaceFile(const std::string& from, const std::string& path,
 }
 
 absl::Status ReplaceWithSymlink(const std::string& target, const std::string& path) {
+  RemoveLeftovers(path, FirstWrite());
   const std::string temporary = TemporaryName(path);
   if (::symlink(target.c_str(), temporary.c_str()) != 0) return FileError(errno, "linking", path);
   absl::Cleanup remove = [&temporary] { ::unlink(temporary.c_str()); };

@@ -54,8 +54,7 @@ absl::Status SyncFolder(const std::string& path) {
 
 class DiskBlobWriter final : public BlobWriter {
  public:
-  DiskBlobWriter(int fd, std::string temporary, std::string path, std::string sha256,
-                 uint64_t size)
+  DiskBlobWriter(int fd, std::string temporary, std::string path, std::string sha256, uint64_t size)
       : file_(fd),
         temporary_(std::move(temporary)),
         path_(std::move(path)),
@@ -123,7 +122,7 @@ bool IsSha256(absl::string_view text) {
 
 absl::StatusOr<std::string> BlobStore::Put(absl::string_view data) {
   std::string sha256 = Sha256Hex(data);
-  if (Has(sha256)) return sha256;
+  if (Refresh(sha256)) return sha256;
   ASSIGN_OR_RETURN(const std::unique_ptr<BlobWriter> writer, Begin(sha256, data.size()));
   RETURN_IF_ERROR(writer->Append(data));
   RETURN_IF_ERROR(writer->Commit());
@@ -158,7 +157,7 @@ std::string DiskBlobStore::PathOf(absl::string_view sha256) const {
 bool DiskBlobStore::Has(absl::string_view sha256) { return Size(sha256).ok(); }
 
 absl::StatusOr<uint64_t> DiskBlobStore::Size(absl::string_view sha256) {
-  struct stat info{};
+  struct stat info {};
   if (!IsSha256(sha256) || stat(PathOf(sha256).c_str(), &info) != 0) return NoSuchBlob(sha256);
   return static_cast<uint64_t>(info.st_size);
 }
@@ -173,14 +172,47 @@ absl::StatusOr<std::string> DiskBlobStore::Read(absl::string_view sha256, uint64
   std::string data(std::min<uint64_t>(count, size - offset), '\0');
   size_t done = 0;
   while (done < data.size()) {
-    const ssize_t got = pread(file.fd(), &data[done], data.size() - done,
-                              static_cast<off_t>(offset + done));
+    const ssize_t got =
+        pread(file.fd(), &data[done], data.size() - done, static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return ErrnoStatus(errno, absl::StrCat("reading ", path));
     if (got == 0) return absl::DataLossError(absl::StrCat(path, " became shorter"));
     done += static_cast<size_t>(got);
   }
   return data;
+}
+
+bool DiskBlobStore::Refresh(absl::string_view sha256) {
+  if (!IsSha256(sha256)) return false;
+  absl::MutexLock lock(&removing_);
+  if (utimensat(AT_FDCWD, PathOf(sha256).c_str(), nullptr, 0) == 0) return true;
+  return Has(sha256);  // on a read-only file system, where nothing is removed either
+}
+
+absl::StatusOr<std::vector<BlobInfo>> DiskBlobStore::List() {
+  namespace fs = std::filesystem;
+  std::vector<BlobInfo> blobs;
+  std::error_code error;
+  for (auto it = fs::recursive_directory_iterator(folder_, error);
+       !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+    const std::string name =
+        absl::StrCat(it->path().parent_path().filename().string(), it->path().filename().string());
+    struct stat info;
+    if (!IsSha256(name) || stat(it->path().c_str(), &info) != 0) continue;
+    blobs.push_back({name, absl::TimeFromTimespec(info.st_mtim)});
+  }
+  if (error) return ErrnoStatus(error.value(), absl::StrCat("reading ", folder_));
+  return blobs;
+}
+
+absl::StatusOr<bool> DiskBlobStore::RemoveIfOlder(absl::string_view sha256, absl::Time time) {
+  if (!IsSha256(sha256)) return false;
+  const std::string path = PathOf(sha256);
+  absl::MutexLock lock(&removing_);
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0 || absl::TimeFromTimespec(info.st_mtim) >= time) return false;
+  if (unlink(path.c_str()) == 0) return true;
+  return ErrnoStatus(errno, absl::StrCat("removing ", path));
 }
 
 absl::StatusOr<std::unique_ptr<BlobWriter>> DiskBlobStore::Begin(absl::string_view sha256,
@@ -190,8 +222,8 @@ absl::StatusOr<std::unique_ptr<BlobWriter>> DiskBlobStore::Begin(absl::string_vi
   std::string temporary = absl::StrCat(folder_, "/", kTemporary, NewUuid());
   const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return DiskError(errno, absl::StrCat("making ", temporary));
-  return std::unique_ptr<BlobWriter>(new DiskBlobWriter(fd, std::move(temporary), PathOf(sha256),
-                                                        std::string(sha256), size));
+  return std::unique_ptr<BlobWriter>(
+      new DiskBlobWriter(fd, std::move(temporary), PathOf(sha256), std::string(sha256), size));
 }
 
 }  // namespace muster::controller

@@ -4,9 +4,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "common/base/digest.h"
 
 namespace muster::controller {
@@ -25,6 +28,11 @@ class BlobWriter {
   virtual absl::Status Commit() = 0;
 };
 
+struct BlobInfo {
+  std::string sha256;
+  absl::Time used_at;  // when it was written, or Refresh() found it
+};
+
 // Blobs by the SHA-256 of their content. Immutable once there. Thread-safe; calls block for disk.
 class BlobStore {
  public:
@@ -38,7 +46,13 @@ class BlobStore {
   // Begins to receive the blob of that digest and exact size. InvalidArgument: no digest.
   virtual absl::StatusOr<std::unique_ptr<BlobWriter>> Begin(absl::string_view sha256,
                                                             uint64_t size) = 0;
-  // Keeps `data` and returns its digest.
+  // As Has(), and for RemoveIfOlder() it is as if it had been written now: for a blob that is going
+  // to be referred to.
+  virtual bool Refresh(absl::string_view sha256) = 0;
+  virtual absl::StatusOr<std::vector<BlobInfo>> List() = 0;
+  // Removes the blob unless it was written or refreshed since `time`; whether it did.
+  virtual absl::StatusOr<bool> RemoveIfOlder(absl::string_view sha256, absl::Time time) = 0;
+  // Keeps `data`, refreshed, and returns its digest.
   absl::StatusOr<std::string> Put(absl::string_view data);
   // The whole blob. ResourceExhausted: larger than `max_size`.
   absl::StatusOr<std::string> ReadAll(absl::string_view sha256, uint64_t max_size);
@@ -56,12 +70,16 @@ class DiskBlobStore final : public BlobStore {
                                    size_t count) override;
   absl::StatusOr<std::unique_ptr<BlobWriter>> Begin(absl::string_view sha256,
                                                     uint64_t size) override;
+  bool Refresh(absl::string_view sha256) override;
+  absl::StatusOr<std::vector<BlobInfo>> List() override;
+  absl::StatusOr<bool> RemoveIfOlder(absl::string_view sha256, absl::Time time) override;
 
  private:
   explicit DiskBlobStore(std::string folder) : folder_(std::move(folder)) {}
   std::string PathOf(absl::string_view sha256) const;
 
   const std::string folder_;
+  absl::Mutex removing_;  // so that nothing goes that is refreshed at the same time
 };
 
 }  // namespace muster::controller

@@ -40,6 +40,8 @@ struct ActiveRun {
   // refused.
   std::map<std::string, RebootRecord> reboots;
   std::map<std::string, std::string> refused_reboots;
+  // Questions of each node about reboots, repetitions not counted.
+  std::map<std::string, int> reboot_questions;
 };
 
 }  // namespace muster::controller

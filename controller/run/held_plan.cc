@@ -64,9 +64,10 @@ absl::Status CheckHolds(const v1::PlanFile& file, const ClusterIdentity& cluster
 absl::StatusOr<v1::CreateRunRequest> RequestOfPlanFile(const v1::PlanFile& file,
                                                        const v1::CreateRunRequest& request) {
   if (!request.bundle_sha256().empty() || !request.playbook().empty() || request.tags_size() > 0 ||
-      request.extra_vars_size() > 0) {
+      request.extra_vars_size() > 0 || request.reboot_with_jobs()) {
     return absl::InvalidArgumentError(
-        "a run that is held to a plan file takes bundle, playbook, tags and variables from it");
+        "a run that is held to a plan file takes bundle, playbook, tags, variables and whether to "
+        "reboot with jobs from it");
   }
   v1::CreateRunRequest full = request;
   full.set_bundle_sha256(file.bundle_sha256());
@@ -119,8 +120,8 @@ bool HeldPlan::Has(uint32_t play, const std::string& node) const {
   return found != plays_.end() && found->second.digests.count(node) > 0;
 }
 
-absl::Status HeldPlan::Hold(uint32_t play, const std::string& node,
-                            const std::string& steps_digest, v1::Plan& plan) const {
+absl::Status HeldPlan::Hold(uint32_t play, const std::string& node, const std::string& steps_digest,
+                            v1::Plan& plan) const {
   if (!Has(play, node)) {
     return absl::FailedPreconditionError(
         absl::StrCat("the plan file does not say what this play does here", kPlanAgain));

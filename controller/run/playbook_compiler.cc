@@ -56,7 +56,7 @@ std::function<absl::StatusOr<FileTree>(const std::string&)> BundleLoader(BlobSto
 
 std::function<absl::Status(const std::string&, const std::string&)> BlobKeeper(BlobStore& blobs) {
   return [&blobs](const std::string& sha256, const std::string& content) -> absl::Status {
-    if (blobs.Has(sha256)) return absl::OkStatus();
+    if (blobs.Refresh(sha256)) return absl::OkStatus();
     ASSIGN_OR_RETURN(const std::string kept, blobs.Put(content));
     if (kept == sha256) return absl::OkStatus();
     return absl::InternalError(absl::StrCat("a content of digest ", kept, " was named ", sha256));

@@ -116,8 +116,9 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record) 
   const bool is_held = !request.plan_sha256().empty();
   absl::StatusOr<FileTree> site = with_.load_bundle(request.bundle_sha256());
   if (!site.ok() && is_held) {
-    return Annotate(site.status(),
-                    "the site that the plan was made of is gone; make a new plan with `muster plan`");
+    return Annotate(
+        site.status(),
+        "the site that the plan was made of is gone; make a new plan with `muster plan`");
   }
   RETURN_IF_ERROR(site.status());
   ASSIGN_OR_RETURN(std::shared_ptr<const Playbook> playbook,
@@ -140,11 +141,10 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record) 
                 nodes.end());
   }
   if (nodes.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("no play of ", request.playbook(), " names a node",
-                     is_held ? " of the plan file" : "",
-                     request.limit().empty() ? std::string("; see `muster inventory show`")
-                                             : absl::StrCat(" of --limit ", request.limit())));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "no play of ", request.playbook(), " names a node", is_held ? " of the plan file" : "",
+        request.limit().empty() ? std::string("; see `muster inventory show`")
+                                : absl::StrCat(" of --limit ", request.limit())));
   }
   const auto plays = static_cast<uint32_t>(record.plays.size());
   auto run = std::make_unique<ActiveRun>(std::move(record), RunState(std::move(nodes), plays), 0);
@@ -166,9 +166,9 @@ absl::Status RunEngine::CheckNoOverlap(const std::vector<RunNode>& nodes) const 
     const std::string names = FoldHostlist(std::move(common));
     const RunRecord& other = run->record;
     const absl::Duration age = with_.clock.Now() - other.created_at;
-    const std::string since = absl::StrCat(
-        absl::FormatTime("%H:%M:%S UTC", other.created_at, absl::UTCTimeZone()), ", ",
-        Ago(std::max(age, absl::ZeroDuration())), " ago");
+    const std::string since =
+        absl::StrCat(absl::FormatTime("%H:%M:%S UTC", other.created_at, absl::UTCTimeZone()), ", ",
+                     Ago(std::max(age, absl::ZeroDuration())), " ago");
     if (run->state.cancelling()) {
       return absl::FailedPreconditionError(absl::StrCat(
           "run ", run_id, " of ", other.created_by, ", begun at ", since, ", is being cancelled; ",
@@ -298,6 +298,8 @@ absl::Status RunEngine::Resume() {
   for (const RunRecord& record : records) {
     const absl::Status status = ResumeOne(record);
     if (status.ok()) continue;
+    // Another process locks the store for a moment: no fault of the run. The start is tried again.
+    if (absl::IsUnavailable(status)) return status;
     // One run whose bundle is lost must not keep the controller from starting.
     active_.erase(record.run_id);
     if (with_.claims != nullptr) with_.claims->Release(record.run_id);
@@ -327,7 +329,8 @@ absl::Status RunEngine::ResumeOne(const RunRecord& record) {
   std::vector<StepResultRecord> results;
   RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(rows, txn.runs().ListNodes(record.run_id));
-    ASSIGN_OR_RETURN(results, txn.step_results().ListNewest(record.run_id, RunEventLog::kMaxKept));
+    ASSIGN_OR_RETURN(results, txn.step_results().ListNewest(record.run_id, RunEventLog::kMaxKept,
+                                                            RunEventLog::kMaxKeptBytes));
     return absl::OkStatus();
   }));
   ASSIGN_OR_RETURN(std::unique_ptr<ActiveRun> prepared, Prepare(record));

@@ -54,6 +54,9 @@ class RunEngine {
  public:
   // Reports that may wait for the store, of all nodes.
   static constexpr size_t kMaxBacklog = 10'000;
+  static constexpr size_t kMaxBacklogBytes = size_t{64} << 20;
+  // Of one node in one run, asked about reboots: each leaves its lines in the audit log.
+  static constexpr int kMaxRebootQuestions = 100;
 
   // Takes a compilation to be done soon, outside the engine, by CompilePlans(); each batch comes
   // back by OnPlans().
@@ -144,6 +147,7 @@ class RunEngine {
   const std::shared_ptr<RunLogs> logs_ = std::make_shared<RunLogs>();
   // Reports that the store could not keep; not acknowledged, so agents have them too.
   std::vector<NodeReport> backlog_;
+  size_t backlog_bytes_ = 0;  // of what is in it, as it lies in memory
   // Nodes of which a report was dropped. Nothing more is taken from them before they connect
   // again and begin with that report: an acknowledgement covers all that precedes.
   std::set<std::string> must_repeat_;

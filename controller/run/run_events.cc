@@ -19,8 +19,13 @@ void RunEventLog::Append(v1::RunEvent event) {
     const auto place = std::upper_bound(
         kept_.begin(), kept_.end(), event.sequence(),
         [](uint64_t sequence, const Kept& kept) { return sequence < kept.sequence; });
-    kept_.insert(place, {event.sequence(), event.SerializeAsString()});
-    if (kept_.size() > kMaxKept) kept_.pop_front();
+    Kept kept = {event.sequence(), event.SerializeAsString()};
+    kept_bytes_ += kept.event.size();
+    kept_.insert(place, std::move(kept));
+    while (kept_.size() > kMaxKept || kept_bytes_ > kMaxKeptBytes) {
+      kept_bytes_ -= kept_.front().event.size();
+      kept_.pop_front();
+    }
   }
   Notify();
 }
@@ -54,6 +59,11 @@ void RunEventLog::End() {
 size_t RunEventLog::size() const {
   absl::MutexLock lock(&mutex_);
   return kept_.size();
+}
+
+size_t RunEventLog::bytes() const {
+  absl::MutexLock lock(&mutex_);
+  return kept_bytes_;
 }
 
 void RunEventLog::Break() {
@@ -99,9 +109,15 @@ void RunLogs::End(const std::string& run_id) {
   absl::MutexLock lock(&mutex_);
   ended_.push_back(run_id);
   size_t events = 0;
-  for (const std::string& ended : ended_) events += logs_[ended]->size();
-  while (ended_.size() > 1 && (ended_.size() > kMaxEnded || events > kMaxEndedEvents)) {
+  size_t bytes = 0;
+  for (const std::string& ended : ended_) {
+    events += logs_[ended]->size();
+    bytes += logs_[ended]->bytes();
+  }
+  while (ended_.size() > 1 &&
+         (ended_.size() > kMaxEnded || events > kMaxEndedEvents || bytes > kMaxEndedBytes)) {
     events -= logs_[ended_.front()]->size();
+    bytes -= logs_[ended_.front()]->bytes();
     logs_.erase(ended_.front());
     ended_.pop_front();
   }

@@ -22,11 +22,13 @@ using RunEventPtr = std::shared_ptr<const v1::RunEvent>;
 
 class RunWatch;
 
-// The events of one run in their order. Keeps the newest kMaxKept; progress is passed on and not
-// kept. Thread-safe.
+// The events of one run in their order. Keeps the newest, at most kMaxKept of at most
+// kMaxKeptBytes; progress is passed on and not kept. Thread-safe.
 class RunEventLog : public std::enable_shared_from_this<RunEventLog> {
  public:
   static constexpr size_t kMaxKept = 50'000;
+  // A result is some hundred bytes; with what a program printed it may be a thousand times that.
+  static constexpr size_t kMaxKeptBytes = size_t{64} << 20;
 
   // `last_sequence`: the highest one given out before, by an earlier process.
   explicit RunEventLog(uint64_t last_sequence) : last_sequence_(last_sequence) {}
@@ -45,8 +47,9 @@ class RunEventLog : public std::enable_shared_from_this<RunEventLog> {
   // `on_ready` is called, from any thread and without locks of the log, whenever Next() may have
   // something new; never after RunWatch::Cancel() has returned.
   std::shared_ptr<RunWatch> Watch(uint64_t after_sequence, std::function<void()> on_ready);
-  // How many events are kept.
+  // How many events are kept, and how long they are together.
   size_t size() const;
+  size_t bytes() const;
 
  private:
   friend class RunWatch;
@@ -61,6 +64,7 @@ class RunEventLog : public std::enable_shared_from_this<RunEventLog> {
   mutable absl::Mutex mutex_;
   uint64_t last_sequence_ ABSL_GUARDED_BY(mutex_);
   std::deque<Kept> kept_ ABSL_GUARDED_BY(mutex_);
+  size_t kept_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::weak_ptr<RunWatch>> watches_ ABSL_GUARDED_BY(mutex_);
@@ -72,7 +76,7 @@ class RunLogs {
  public:
   void Add(const std::string& run_id, std::shared_ptr<RunEventLog> log);
   // The run has ended: its log is kept until kMaxEnded others have, or until later ones have
-  // kMaxEndedEvents. Then it is made from the store when somebody asks.
+  // kMaxEndedEvents or kMaxEndedBytes. Then it is made from the store when somebody asks.
   void End(const std::string& run_id);
   // nullptr: of no such run.
   std::shared_ptr<RunEventLog> Find(const std::string& run_id) const;
@@ -81,6 +85,7 @@ class RunLogs {
  private:
   static constexpr size_t kMaxEnded = 16;
   static constexpr size_t kMaxEndedEvents = 20'000;
+  static constexpr size_t kMaxEndedBytes = RunEventLog::kMaxKeptBytes;
 
   mutable absl::Mutex mutex_;
   std::map<std::string, std::shared_ptr<RunEventLog>> logs_ ABSL_GUARDED_BY(mutex_);

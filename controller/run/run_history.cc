@@ -27,7 +27,8 @@ absl::StatusOr<std::shared_ptr<RunEventLog>> LogOfEndedRun(Store& store,
   RETURN_IF_ERROR(store.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(record, txn.runs().Get(run_id));
     ASSIGN_OR_RETURN(nodes, txn.runs().ListNodes(run_id));
-    ASSIGN_OR_RETURN(results, txn.step_results().ListNewest(run_id, RunEventLog::kMaxKept));
+    ASSIGN_OR_RETURN(results, txn.step_results().ListNewest(run_id, RunEventLog::kMaxKept,
+                                                            RunEventLog::kMaxKeptBytes));
     return absl::OkStatus();
   }));
   auto log = std::make_shared<RunEventLog>(results.empty() ? 0 : results.back().sequence);

@@ -158,8 +158,8 @@ void RunManager::PushOf(absl::string_view node_uuid, size_t bytes, Event event) 
     }
     share.is_over = true;
   }
-  with_.sessions.Disconnect(node_uuid, absl::ResourceExhaustedError(
-                                           "more came from this node than can be handled"));
+  with_.sessions.Disconnect(
+      node_uuid, absl::ResourceExhaustedError("more came from this node than can be handled"));
 }
 
 void RunManager::Release(const std::map<std::string, Share>& charged) {
@@ -234,12 +234,13 @@ void RunManager::FactsStored(const std::string& node_uuid, const std::string& re
 
 void RunManager::OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) {
   std::string uuid(node_uuid);
-  PushOf(node_uuid, receipt.ByteSizeLong(),
+  PushOf(node_uuid, receipt.SpaceUsedLong(),
          {{}, uuid, [uuid, receipt](RunEngine& e) { e.OnPlanReceipt(uuid, receipt); }});
 }
 
 void RunManager::OnReport(absl::string_view node_uuid, const v1::Report& report) {
-  PushOf(node_uuid, report.ByteSizeLong(),
+  // What it takes, not what it took to say: two bytes can be a hundred.
+  PushOf(node_uuid, report.SpaceUsedLong(),
          {{std::string(node_uuid), std::make_shared<const v1::Report>(report)}, "", nullptr});
 }
 
@@ -247,17 +248,24 @@ void RunManager::OnProgress(absl::string_view node_uuid, const v1::StepProgress&
   absl::MutexLock lock(&queue_mutex_);
   if (stopping_ || queue_.size() >= kProgressRoom) return;
   // Half of its share at most: the rest is for what must not be lost.
+  const size_t bytes = progress.SpaceUsedLong();
   Share& share = shares_[std::string(node_uuid)];
-  if (share.is_over || share.events >= kMaxQueuedOfNode / 2) return;
+  if (share.is_over || share.events >= kMaxQueuedOfNode / 2 ||
+      share.bytes + bytes > kMaxQueuedBytesOfNode / 2) {
+    return;
+  }
   ++share.events;
+  share.bytes += bytes;
   std::string uuid(node_uuid);
   // It may come before reports that wait for the store.
-  queue_.push_back({{}, "", [uuid, progress](RunEngine& e) { e.OnProgress(uuid, progress); }, uuid});
+  queue_.push_back(
+      {{}, "", [uuid, progress](RunEngine& e) { e.OnProgress(uuid, progress); }, uuid, bytes});
 }
 
 void RunManager::OnRebootRequest(absl::string_view node_uuid, const v1::RebootRequest& request) {
   std::string uuid(node_uuid);
-  Push({{}, uuid, [uuid, request](RunEngine& e) { e.OnRebootRequest(uuid, request); }});
+  PushOf(node_uuid, request.SpaceUsedLong(),
+         {{}, uuid, [uuid, request](RunEngine& e) { e.OnRebootRequest(uuid, request); }});
 }
 
 }  // namespace muster::controller

@@ -25,7 +25,8 @@ struct RunNodeRecord;
 // run in the caller's thread.
 class RunManager final : public AgentSessionListener {
  public:
-  // Of one node, waiting to be handled. An honest agent waits for the receipt of 128 reports.
+  // Of one node, waiting to be handled, as it lies in memory. An honest agent waits for the receipt
+  // of 128 reports.
   static constexpr size_t kMaxQueuedOfNode = 512;
   static constexpr size_t kMaxQueuedBytesOfNode = 16 * 1024 * 1024;
 

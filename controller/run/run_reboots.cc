@@ -21,8 +21,12 @@ namespace {
 constexpr absl::Duration kPermitLifetime = absl::Minutes(5);
 constexpr absl::Duration kDefaultPatience = absl::Minutes(15);
 constexpr int kJobsShown = 5;
-// Of a text of an agent's that goes to the audit log.
-constexpr size_t kMaxReason = 500;
+// Texts of an agent's: ids are UUIDs, and jobs are numbers. The audit log never shrinks, so that
+// each of its entries is bounded, as is the number of them (see kMaxRebootQuestions).
+constexpr size_t kMaxIdBytes = 64;
+constexpr size_t kMaxJobBytes = 32;
+constexpr size_t kMaxStepIdBytes = 200;
+constexpr size_t kMaxReasonBytes = 500;
 
 const v1::Step* FindStep(const v1::Plan& plan, const std::string& step_id) {
   for (const v1::RolePlan& role : plan.roles()) {
@@ -35,11 +39,18 @@ const v1::Step* FindStep(const v1::Plan& plan, const std::string& step_id) {
   return nullptr;
 }
 
+// At most `limit` bytes, and no half of a character: `text` is UTF-8, and protobuf wants that kept.
+std::string Cut(const std::string& text, size_t limit) {
+  if (text.size() <= limit) return text;
+  while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xc0) == 0x80) --limit;
+  return absl::StrCat(text.substr(0, limit), "…");
+}
+
 std::string Jobs(const v1::RebootRequest& request) {
   std::vector<std::string> shown;
   for (const std::string& job : request.running_jobs()) {
     if (static_cast<int>(shown.size()) == kJobsShown) break;
-    shown.push_back(job);
+    shown.push_back(Cut(job, kMaxJobBytes));
   }
   const int more = request.running_jobs_size() - static_cast<int>(shown.size());
   return absl::StrCat(absl::StrJoin(shown, ", "),
@@ -48,12 +59,14 @@ std::string Jobs(const v1::RebootRequest& request) {
 
 // What the audit log says of a question.
 std::string Detail(const std::string& run_id, const v1::RebootRequest& request) {
-  return absl::StrCat("run ", run_id, ", step ", request.step_id(), ", boot ", request.boot_id(),
-                      ": ", request.reason().substr(0, kMaxReason),
+  return absl::StrCat("run ", run_id, ", step ", Cut(request.step_id(), kMaxStepIdBytes), ", boot ",
+                      request.boot_id(), ": ", Cut(request.reason(), kMaxReasonBytes),
                       request.running_jobs().empty()
                           ? ""
                           : absl::StrCat("; Slurm jobs that run there: ", Jobs(request)));
 }
+
+bool IsId(const std::string& text) { return !text.empty() && text.size() <= kMaxIdBytes; }
 
 v1::ControllerMessage NewAnswer(const v1::RebootRequest& request) {
   v1::ControllerMessage message;
@@ -79,7 +92,10 @@ v1::ControllerMessage PermitOf(const RebootRecord& reboot, const v1::RebootReque
 void RunEngine::OnRebootRequest(const std::string& uuid, const v1::RebootRequest& request) {
   std::string run_id;
   uint32_t play = 0;
-  if (!ParsePlanId(request.plan_id(), run_id, play) || request.request_id().empty()) return;
+  // No agent asks so.
+  if (!ParsePlanId(request.plan_id(), run_id, play) || !IsId(request.request_id()) ||
+      !IsId(request.boot_id()))
+    return;
   ActiveRun* run = Find(run_id);
   const RunNode* node = run == nullptr ? nullptr : run->state.FindByUuid(uuid);
   const auto refuse = [&](const std::string& why) {
@@ -98,14 +114,14 @@ void RunEngine::OnRebootRequest(const std::string& uuid, const v1::RebootRequest
   sent.ParseFromString(*plan->second);
   const v1::Step* step = FindStep(sent.plan(), request.step_id());
   if (step == nullptr || !step->has_reboot()) {
-    return refuse(absl::StrCat("the plan has no reboot '", request.step_id(), "'"));
+    return refuse(
+        absl::StrCat("the plan has no reboot '", Cut(request.step_id(), kMaxStepIdBytes), "'"));
   }
   const v1::RebootResource& reboot = step->reboot();
   if (!request.running_jobs().empty() && !reboot.with_running_jobs() &&
       !run->request.reboot_with_jobs()) {
     return refuse(absl::StrCat("Slurm jobs run on ", node->name, ": ", Jobs(request),
-                               "; drain it (`scontrol update ", "nodename=", node->name,
-                               " state=drain reason=reboot`) and apply again when they have ",
+                               "; drain the node in Slurm and apply again when its jobs have "
                                "ended, or end them with `muster apply --reboot-with-jobs`"));
   }
   GrantReboot(*run, *node, request,
@@ -120,6 +136,12 @@ void RunEngine::GrantReboot(ActiveRun& run, const RunNode& node, const v1::Reboo
       given->second.boot_id == request.boot_id() && now < given->second.expires_at) {
     with_.sessions.Send(node.uuid, PermitOf(given->second, request)).IgnoreError();
     return;
+  }
+  if (run.reboot_questions[node.name] >= kMaxRebootQuestions) {
+    return RefuseReboot(
+        &run, node.uuid, node.name, request,
+        absl::StrCat(node.name, " asked ", kMaxRebootQuestions,
+                     " times in this run whether it may reboot; look at its agent"));
   }
   RebootRecord record;
   record.permit_id = NewUuid();
@@ -152,6 +174,7 @@ void RunEngine::GrantReboot(ActiveRun& run, const RunNode& node, const v1::Reboo
   });
   if (!stored.ok()) return;  // the agent asks again
   with_.sessions.Send(node.uuid, PermitOf(record, request)).IgnoreError();
+  ++run.reboot_questions[node.name];
   run.reboots[node.name] = std::move(record);
   Perform(run, run.state.Replace({after}));
 }
@@ -159,7 +182,8 @@ void RunEngine::GrantReboot(ActiveRun& run, const RunNode& node, const v1::Reboo
 void RunEngine::RefuseReboot(ActiveRun* run, const std::string& uuid, const std::string& node,
                              const v1::RebootRequest& request, const std::string& why) {
   // Once for each question, however often it is repeated: the audit log never shrinks.
-  if (run != nullptr && run->refused_reboots[node] != request.request_id()) {
+  if (run != nullptr && run->refused_reboots[node] != request.request_id() &&
+      run->reboot_questions[node] < kMaxRebootQuestions) {
     const absl::Status stored = with_.store.Update([&](Transaction& txn) {
       EventRecord event;
       event.time = with_.clock.Now();
@@ -170,6 +194,7 @@ void RunEngine::RefuseReboot(ActiveRun* run, const std::string& uuid, const std:
       return txn.events().Append(std::move(event));
     });
     if (!stored.ok()) return;  // the agent asks again
+    ++run->reboot_questions[node];
     run->refused_reboots[node] = request.request_id();
   }
   v1::ControllerMessage message = NewAnswer(request);
@@ -178,18 +203,20 @@ void RunEngine::RefuseReboot(ActiveRun* run, const std::string& uuid, const std:
 }
 
 void RunEngine::EndReboots(ActiveRun& run) {
-  for (auto it = run.reboots.begin(); it != run.reboots.end();) {
-    const RunNode* node = run.state.FindByName(it->first);
-    if (node != nullptr && node->reboot.has_value()) {
-      ++it;
-      continue;
-    }
-    RebootRecord ended = it->second;
-    ended.ended_at = with_.clock.Now();
-    // What the store could not keep is ended again after a restart, when the node connects.
-    with_.store.Update([&](Transaction& txn) { return txn.reboots().Put(ended); }).IgnoreError();
-    it = run.reboots.erase(it);
+  std::vector<RebootRecord> ended;
+  for (const auto& [name, reboot] : run.reboots) {
+    const RunNode* node = run.state.FindByName(name);
+    if (node != nullptr && node->reboot.has_value()) continue;
+    ended.push_back(reboot);
+    ended.back().ended_at = with_.clock.Now();
   }
+  if (ended.empty()) return;
+  const absl::Status stored = with_.store.Update([&](Transaction& txn) -> absl::Status {
+    for (const RebootRecord& reboot : ended) RETURN_IF_ERROR(txn.reboots().Put(reboot));
+    return absl::OkStatus();
+  });
+  if (!stored.ok()) return;  // with what the next node says
+  for (const RebootRecord& reboot : ended) run.reboots.erase(reboot.node);
 }
 
 absl::Status RunEngine::ResumeReboots(ActiveRun& run, std::vector<RunNode>& nodes) {
@@ -200,7 +227,8 @@ absl::Status RunEngine::ResumeReboots(ActiveRun& run, std::vector<RunNode>& node
   }));
   for (RebootRecord& reboot : open) {
     for (RunNode& node : nodes) {
-      if (node.name != reboot.node || IsOut(node.phase)) continue;
+      // Else its end came and was not stored.
+      if (node.name != reboot.node || IsOut(node.phase) || node.phase == NodePhase::kDone) continue;
       node.reboot = NodeReboot{reboot.boot_id, reboot.step_id, reboot.back_by};
     }
     run.reboots[reboot.node] = std::move(reboot);

@@ -22,12 +22,17 @@ constexpr uint32_t kMaxStepsOfNode = 100'000;
 
 void NoteFirstError(RunNode& node, const v1::StepResult& step) {
   if (step.status() != v1::STEP_STATUS_FAILED || !node.message.empty()) return;
-  node.message = absl::StrCat(step.role(), ": ", step.name(), ": ", step.message());
+  node.message = NodeMessage(absl::StrCat(step.role(), ": ", step.name(), ": ", step.message()));
 }
 
 // So many reports share a transaction. One takes some milliseconds then, and its sync to disk is
 // a small part of that.
 constexpr size_t kMaxTogether = 512;
+
+// What the store says when it may take the same later: it is full, or locked by another process.
+bool MayPass(const absl::Status& status) {
+  return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
+}
 
 // What a batch of reports makes of the nodes and runs that it is about; nothing of it counts before
 // the transaction is committed.
@@ -72,7 +77,8 @@ absl::Status StoreStep(Transaction& txn, const std::string& run_id, uint32_t pla
   if (before.has_value()) earlier = static_cast<StepOutcome>(*before);
   // More steps than a plan can have: what follows is made up, and must not fill the store.
   const RunNode& node = *part.node;
-  if (!earlier.has_value() && node.ok + node.changed + node.failed + node.skipped >= kMaxStepsOfNode)
+  if (!earlier.has_value() &&
+      node.ok + node.changed + node.failed + node.skipped >= kMaxStepsOfNode)
     return absl::OkStatus();
   CountStep(*part.node, earlier, static_cast<StepOutcome>(step.status()));
   NoteFirstError(*part.node, step);
@@ -196,7 +202,9 @@ void RunEngine::OnReports(std::vector<NodeReport> reports) {
   for (size_t i = done; i < reports.size(); ++i) {
     NodeReport& report = reports[i];
     if (must_repeat_.count(report.uuid) > 0) continue;
-    if (backlog_.size() < kMaxBacklog) {
+    const size_t bytes = report.report->SpaceUsedLong();
+    if (backlog_.size() < kMaxBacklog && backlog_bytes_ + bytes <= kMaxBacklogBytes) {
+      backlog_bytes_ += bytes;
       backlog_.push_back(std::move(report));
     } else {
       must_repeat_.insert(report.uuid);
@@ -224,6 +232,7 @@ size_t RunEngine::HandleInBatches(absl::Span<const NodeReport> reports) {
 
 void RunEngine::HandleBacklog() {
   const size_t done = HandleInBatches(backlog_);
+  for (size_t i = 0; i < done; ++i) backlog_bytes_ -= backlog_[i].report->SpaceUsedLong();
   backlog_.erase(backlog_.begin(), backlog_.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
@@ -309,6 +318,10 @@ void RunEngine::ConsiderCatchUp(const std::string& uuid) {
 }
 
 void RunEngine::StartCatchUps() {
+  const auto wait_for_store = [&](const CatchUpBatch& batch) {
+    for (const std::string& node : batch.nodes)
+      catch_up_.Add(batch.run_id, node, with_.clock.Now());
+  };
   for (CatchUpBatch& batch : catch_up_.TakeDue(with_.clock.Now())) {
     v1::CreateRunRequest request;
     std::vector<std::string> still;
@@ -321,6 +334,7 @@ void RunEngine::StartCatchUps() {
       }
       return absl::OkStatus();
     });
+    if (MayPass(read)) wait_for_store(batch);
     if (!read.ok() || still.empty()) continue;
     const std::string nodes = FoldHostlist(still);
     request.set_limit(nodes);
@@ -328,7 +342,8 @@ void RunEngine::StartCatchUps() {
     request.set_reboot_with_jobs(false);
     const absl::Status created =
         CreateCatchingUp(request, {"controller", ""}, batch.run_id).status();
-    if (created.ok()) continue;
+    if (MayPass(created)) wait_for_store(batch);
+    if (created.ok() || MayPass(created)) continue;
     with_.store
         .Update([&](Transaction& txn) {
           EventRecord event;

@@ -58,6 +58,14 @@ bool IsOut(NodePhase phase) {
          phase == NodePhase::kCancelled;
 }
 
+std::string NodeMessage(absl::string_view text) {
+  if (text.size() <= kMaxNodeMessage) return std::string(text);
+  size_t end = kMaxNodeMessage;
+  // The second and later bytes of a character of UTF-8 begin with the bits 10.
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return absl::StrCat(text.substr(0, end), "…");
+}
+
 void CountStep(RunNode& node, std::optional<StepOutcome> earlier, StepOutcome now) {
   if (earlier.has_value()) {
     if (uint32_t* counter = Counter(node, *earlier); counter != nullptr && *counter > 0) --*counter;
@@ -72,7 +80,7 @@ void ApplyOutcome(RunNode& node, uint32_t play, bool succeeded, bool cancelled,
                : cancelled ? NodePhase::kCancelled
                            : NodePhase::kFailed;
   node.reboot.reset();
-  if (!succeeded && node.message.empty()) node.message = std::string(message);
+  if (!succeeded && node.message.empty()) node.message = NodeMessage(message);
 }
 
 RunState::RunState(std::vector<RunNode> nodes, uint32_t play_count)
@@ -220,7 +228,7 @@ void RunState::Leave(RunNode& node, NodePhase phase, absl::string_view message,
   node.phase = phase;
   // Not a step's failure, but totals without one would read as if all were well.
   if (phase == NodePhase::kFailed) ++node.failed;
-  if (node.message.empty()) node.message = std::string(message);
+  if (node.message.empty()) node.message = NodeMessage(message);
   node.away_deadline.reset();
   node.reboot.reset();
   changed_.insert(by_name_.find(node.name)->second);
@@ -331,6 +339,7 @@ RunActions RunState::Cancel() {
 RunActions RunState::Tick(absl::Time now) {
   RunActions actions;
   if (stage_ != Stage::kGathering && stage_ != Stage::kRunning) return actions;
+  if (cancelling_ && !cancel_deadline_.has_value()) cancel_deadline_ = now + kCancelWait;
   for (RunNode& node : nodes_) {
     if (!IsOpenMember(node)) continue;
     if (node.away_deadline.has_value() && now >= *node.away_deadline) {
@@ -342,6 +351,13 @@ RunActions RunState::Tick(absl::Time now) {
             : node.phase == NodePhase::kRunning
                 ? "lost during the play; what it did meanwhile is reported when it is back"
                 : "not connected; look at the agent: `systemctl status muster-agent` on the node",
+            actions);
+    } else if (cancel_deadline_.has_value() && now >= *cancel_deadline_) {
+      Leave(node, NodePhase::kCancelled,
+            absl::StrCat("was told to stop and has not said within ",
+                         absl::FormatDuration(kCancelWait),
+                         " that it did; look at the agent: `systemctl status muster-agent` on the "
+                         "node. What it still does is reported when it is through"),
             actions);
     } else if (stage_ == Stage::kRunning && !cancelling_ && node.connected && node.plan_ready &&
                !node.plan_sent) {

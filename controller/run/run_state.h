@@ -31,6 +31,10 @@ inline constexpr absl::Duration kFactsWait = absl::Seconds(15);
 // A node that is connected and does not say whether it takes its plan: its agent hangs, or is none.
 inline constexpr absl::Duration kReceiptWait = absl::Seconds(60);
 
+// A node of a cancelled run stops after the step that it is at; installing packages takes minutes.
+// Who has not said by then where it stopped is not waited for any more.
+inline constexpr absl::Duration kCancelWait = absl::Minutes(15);
+
 enum class NodePhase { kWaiting, kRunning, kDone, kFailed, kUnreachable, kCancelled };
 // The words of RunNodeRecord::state and NodeRecap.state.
 absl::string_view NodePhaseName(NodePhase phase);
@@ -55,20 +59,25 @@ struct RunNode {
   NodePhase phase = NodePhase::kWaiting;
   uint32_t play = 0;  // that the phase is about
   uint32_t ok = 0, changed = 0, failed = 0, skipped = 0;
-  std::string message;  // first error
+  std::string message;                            // first error
   std::map<uint32_t, std::string> steps_digests;  // see NodeRecap
   // Set from the permit on until the node is back in another boot, or through with the step.
   std::optional<NodeReboot> reboot;
 
   // Forgotten by a restart.
   bool connected = false;
-  bool plan_ready = false;                  // compiled for the current play
-  bool plan_sent = false;                   // on the present connection
-  bool plan_accepted = false;               // the agent has it in its journal
-  bool came_back = false;                   // connected again after it was unreachable
-  std::optional<absl::Time> away_deadline;  // unreachable from then on
+  bool plan_ready = false;                     // compiled for the current play
+  bool plan_sent = false;                      // on the present connection
+  bool plan_accepted = false;                  // the agent has it in its journal
+  bool came_back = false;                      // connected again after it was unreachable
+  std::optional<absl::Time> away_deadline;     // unreachable from then on
   std::optional<absl::Time> receipt_deadline;  // for the plan that was sent
 };
+
+// What an agent says of an error goes to the store, to memory and to every watcher.
+inline constexpr size_t kMaxNodeMessage = size_t{16} << 10;
+// `text`, cut to about that where a character ends.
+std::string NodeMessage(absl::string_view text);
 
 // Counts a step result, in place of the `earlier` one of the same step.
 void CountStep(RunNode& node, std::optional<StepOutcome> earlier, StepOutcome now);
@@ -162,6 +171,7 @@ class RunState {
   // All nodes before it are through with the play; who is through stays so.
   size_t first_open_ = 0;
   bool cancelling_ = false;
+  std::optional<absl::Time> cancel_deadline_;  // from the first Tick() after Cancel()
   std::set<std::string> facts_awaited_;
   absl::Time facts_deadline_;
   std::map<std::string, size_t, std::less<>> by_name_;

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include <grpcpp/server_context.h>
+#include <grpcpp/support/proto_buffer_reader.h>
+#include <grpcpp/support/slice.h>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
@@ -16,13 +18,28 @@ namespace {
 
 constexpr size_t kMaxHelloField = 128;
 constexpr size_t kMaxRequestId = 256;
+// Of each field of a question for a reboot; they go to the store and to the audit log.
+constexpr size_t kMaxRebootField = 1024;
+// A line of what goes on, which every watcher gets.
+constexpr size_t kMaxProgressBytes = 64 * 1024;
+constexpr int kMaxRunningJobs = 10'000;
 // More than an agent keeps: those that run, and reports that wait for the controller.
 constexpr int kMaxChecks = 256;
 constexpr size_t kMaxCheckId = 256;
 // Beyond it nothing is left to number plans with.
 constexpr uint64_t kMaxSequence = uint64_t{1} << 62;
 
-class Refusal final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage> {
+absl::Status CheckRebootRequest(const v1::RebootRequest& request) {
+  const auto is_short = [](const std::string& text) { return text.size() <= kMaxRebootField; };
+  if (is_short(request.plan_id()) && is_short(request.step_id()) && is_short(request.boot_id()) &&
+      is_short(request.request_id()) && request.running_jobs_size() <= kMaxRunningJobs &&
+      std::all_of(request.running_jobs().begin(), request.running_jobs().end(), is_short)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError("a question for a reboot that no agent asks");
+}
+
+class Refusal final : public AgentSession::Reactor {
  public:
   explicit Refusal(const absl::Status& status) { Finish(ToGrpc(status)); }
   void OnDone() override { delete this; }
@@ -39,8 +56,9 @@ AgentSession::AgentSession(SessionRegistry& registry, grpc::CallbackServerContex
       last_seen_(absl::ToUnixNanos(connected_at_)),
       context_(context) {}
 
-grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage>* AgentSession::Begin(
-    SessionRegistry& registry, grpc::CallbackServerContext* context, std::string node_uuid) {
+AgentSession::Reactor* AgentSession::Begin(SessionRegistry& registry,
+                                           grpc::CallbackServerContext* context,
+                                           std::string node_uuid) {
   std::shared_ptr<AgentSession> session(new AgentSession(registry, context, std::move(node_uuid)));
   AgentSession* raw = session.get();
   raw->self_ = session;
@@ -48,17 +66,18 @@ grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage>* AgentSession::
     raw->Close(added);
     return raw;
   }
-  raw->StartRead(&raw->incoming_);
+  raw->StartRead(&raw->received_);
   return raw;
 }
 
-grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage>* AgentSession::Refuse(
-    const absl::Status& status) {
+AgentSession::Reactor* AgentSession::Refuse(const absl::Status& status) {
   return new Refusal(status);
 }
 
 absl::Status AgentSession::Send(const v1::ControllerMessage& message) {
-  const size_t bytes = message.ByteSizeLong();
+  const std::string serialized = message.SerializeAsString();
+  const size_t bytes = serialized.size();
+  const grpc::Slice slice(serialized);
   absl::MutexLock lock(&mutex_);
   if (is_finished_ || closing_.has_value())
     return absl::UnavailableError("the node's session is ending");
@@ -67,7 +86,7 @@ absl::Status AgentSession::Send(const v1::ControllerMessage& message) {
                                                      " messages (", queued_bytes_, " bytes) wait"));
   facts_awaited_ += message.has_gather_facts();
   receipts_awaited_ += message.has_plan();
-  queue_.push_back(message);
+  queue_.emplace_back(&slice, 1);
   queued_bytes_ += bytes;
   if (queue_.size() == 1) {
     writing_since_ = registry_.clock().Now();
@@ -105,24 +124,13 @@ void AgentSession::OnReadDone(bool ok) {
     return;
   }
   last_seen_.store(absl::ToUnixNanos(registry_.clock().Now()));
-  const size_t bytes = incoming_.ByteSizeLong();
-  absl::Status handled =
-      bytes <= kMaxMessageBytes
-          ? Handle()
-          : absl::ResourceExhaustedError(
-                absl::StrCat("a message of ", bytes, " bytes; at most ", kMaxMessageBytes));
+  const size_t bytes = received_.Length();
+  const absl::Status handled = bytes > kLargeMessageBytes ? TakeLarge() : Take();
   if (absl::IsInvalidArgument(handled) || absl::IsResourceExhausted(handled))
     registry_.Misbehaved(*this, handled);
   if (!handled.ok()) {
     Close(handled);
     return;
-  }
-  // Clear() alone keeps the parts of a large message, facts above all, for the next one: a fifth of
-  // what a session takes.
-  if (incoming_.has_heartbeat()) {
-    incoming_.Clear();
-  } else {
-    incoming_ = v1::AgentMessage();
   }
   if (!Spend(bytes)) return;
   absl::MutexLock lock(&mutex_);
@@ -130,7 +138,7 @@ void AgentSession::OnReadDone(bool ok) {
 }
 
 void AgentSession::ReadOn() {
-  if (!is_finished_ && !closing_.has_value()) StartRead(&incoming_);
+  if (!is_finished_ && !closing_.has_value()) StartRead(&received_);
 }
 
 bool AgentSession::Spend(size_t bytes) {
@@ -154,9 +162,9 @@ absl::Status AgentSession::Refill(absl::Time now) {
     return absl::OkStatus();
   }
   if (++flooded_seconds_ >= kMaxFloodedSeconds) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the node sends more than ", kMessagesPerSecond, " messages or ", kBytesPerSecond >> 20,
-        " MiB a second"));
+    return absl::ResourceExhaustedError(absl::StrCat("the node sends more than ",
+                                                     kMessagesPerSecond, " messages or ",
+                                                     kBytesPerSecond >> 20, " MiB a second"));
   }
   is_paused_ = false;
   ReadOn();
@@ -180,6 +188,39 @@ absl::Status AgentSession::TakeCredit() {
       return absl::InvalidArgumentError("a receipt for a plan that was not sent");
     --receipts_awaited_;
   }
+  if (incoming_.has_progress() && incoming_.progress().ByteSizeLong() > kMaxProgressBytes)
+    return absl::InvalidArgumentError("progress beyond all measure");
+  if (incoming_.has_reboot_request()) return CheckRebootRequest(incoming_.reboot_request());
+  return absl::OkStatus();
+}
+
+absl::Status AgentSession::Take() {
+  absl::Status handled = Parse();
+  received_.Clear();
+  if (handled.ok()) handled = Handle();
+  // Clear() alone keeps the parts of a large message, facts above all, for the next one: a fifth of
+  // what a session takes.
+  if (incoming_.has_heartbeat()) {
+    incoming_.Clear();
+  } else {
+    incoming_ = v1::AgentMessage();
+  }
+  return handled;
+}
+
+absl::Status AgentSession::TakeLarge() {
+  absl::MutexLock lock(&registry_.large_messages());
+  return Take();
+}
+
+absl::Status AgentSession::Parse() {
+  if (const size_t bytes = received_.Length(); bytes > kMaxMessageBytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a message of ", bytes, " bytes; at most ", kMaxMessageBytes));
+  }
+  grpc::ProtoBufferReader reader(&received_);
+  if (!reader.status().ok() || !incoming_.ParseFromZeroCopyStream(&reader))
+    return absl::InvalidArgumentError("what came is no message of this protocol");
   return absl::OkStatus();
 }
 
@@ -193,7 +234,7 @@ absl::Status AgentSession::Handle() {
   if (!incoming_.has_hello()) return absl::InvalidArgumentError("the first message must be Hello");
   const v1::Hello& hello = incoming_.hello();
   if (hello.agent_version().size() > kMaxHelloField || hello.boot_id().size() > kMaxHelloField ||
-      hello.boot_id().empty()) {
+      hello.active_plan_id().size() > kMaxHelloField || hello.boot_id().empty()) {
     return absl::InvalidArgumentError("Hello needs a boot_id and fields of at most 128 bytes");
   }
   if (hello.last_sequence() > kMaxSequence)
@@ -211,7 +252,7 @@ absl::Status AgentSession::Handle() {
 
 void AgentSession::OnWriteDone(bool ok) {
   absl::MutexLock lock(&mutex_);
-  queued_bytes_ -= queue_.front().ByteSizeLong();
+  queued_bytes_ -= queue_.front().Length();
   queue_.pop_front();
   if (closing_.has_value() || !ok) {
     queue_.clear();

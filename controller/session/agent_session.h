@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
 #include "absl/base/thread_annotations.h"
@@ -22,15 +23,21 @@ class SessionRegistry;
 
 // The reactor of AgentSessionService.Connect. Reads one message at a time and hands it on; writes
 // from a bounded queue. Lives until gRPC and the registry have both let go of it. Thread-safe.
-class AgentSession final
-    : public grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage>,
-      public std::enable_shared_from_this<AgentSession> {
+//
+// It gets bytes and not messages: gRPC would parse a message of any size that the listener takes,
+// and tell one that cannot be parsed as the end of the stream.
+class AgentSession final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+                           public std::enable_shared_from_this<AgentSession> {
  public:
+  using Reactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
+
   static constexpr size_t kMaxQueuedMessages = 64;
   static constexpr size_t kMaxQueuedBytes = 8 * 1024 * 1024;
   // What one node may say. An honest agent waits for the receipt of 128 reports and merges
   // progress, so it stays far below.
   static constexpr size_t kMaxMessageBytes = 2 * 1024 * 1024;
+  // Parsed, two bytes can be a hundred: messages above this are taken one at a time, of all nodes.
+  static constexpr size_t kLargeMessageBytes = 64 * 1024;
   static constexpr uint32_t kMessagesPerSecond = 5000;
   static constexpr size_t kBytesPerSecond = 8 * 1024 * 1024;
   // For so many seconds in a row above that, and the session is cut off.
@@ -39,11 +46,10 @@ class AgentSession final
   static constexpr absl::Duration kWriteTimeout = absl::Seconds(30);
 
   // Makes the session and begins to read. `context` lives until OnDone(), as gRPC has it.
-  static grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage>* Begin(
-      SessionRegistry& registry, grpc::CallbackServerContext* context, std::string node_uuid);
+  static Reactor* Begin(SessionRegistry& registry, grpc::CallbackServerContext* context,
+                        std::string node_uuid);
   // A stream that ends at once with `status`.
-  static grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage>* Refuse(
-      const absl::Status& status);
+  static Reactor* Refuse(const absl::Status& status);
 
   // ResourceExhausted: the queue is full. Unavailable: the stream is ending.
   absl::Status Send(const v1::ControllerMessage& message);
@@ -75,6 +81,11 @@ class AgentSession final
  private:
   AgentSession(SessionRegistry& registry, grpc::CallbackServerContext* context,
                std::string node_uuid);
+  // Parses and handles what has come, and lets go of it.
+  absl::Status Take();
+  absl::Status TakeLarge();
+  // What has come, as a message in `incoming_`.
+  absl::Status Parse();
   absl::Status Handle();
   // Whether the node was asked for what it says.
   absl::Status TakeCredit();
@@ -90,11 +101,12 @@ class AgentSession final
   std::atomic<bool> has_greeted_ = false;
   std::string agent_version_;
   std::string boot_id_;
+  grpc::ByteBuffer received_;
   v1::AgentMessage incoming_;
 
   absl::Mutex mutex_;
   grpc::CallbackServerContext* context_ ABSL_GUARDED_BY(mutex_);
-  std::list<v1::ControllerMessage> queue_ ABSL_GUARDED_BY(mutex_);  // the first is being written
+  std::list<grpc::ByteBuffer> queue_ ABSL_GUARDED_BY(mutex_);  // the first is being written
   size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   // Closed, but a write is under way: gRPC gets the status when that is through.
   std::optional<absl::Status> closing_ ABSL_GUARDED_BY(mutex_);

@@ -14,6 +14,8 @@
 namespace muster::controller {
 namespace {
 
+constexpr size_t kSha256Digits = 64;
+
 absl::StatusOr<Caller> NodeOf(const grpc::CallbackServerContext& context) {
   ASSIGN_OR_RETURN(Caller caller, CallerOf(context));
   if (caller.identity.role != Role::kNode)
@@ -31,8 +33,7 @@ AgentSessionService::AgentSessionService(SessionRegistry& registry, Enrollment& 
       blobs_(blobs),
       may_fetch_(std::move(may_fetch)) {}
 
-grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage>* AgentSessionService::Connect(
-    grpc::CallbackServerContext* context) {
+AgentSession::Reactor* AgentSessionService::Connect(grpc::CallbackServerContext* context) {
   const absl::StatusOr<Caller> node = NodeOf(*context);
   if (!node.ok()) return AgentSession::Refuse(node.status());
   return AgentSession::Begin(registry_, context, node->identity.name);
@@ -45,8 +46,8 @@ grpc::ServerUnaryReactor* AgentSessionService::RenewCertificate(
   const auto renew = [&]() -> absl::Status {
     ASSIGN_OR_RETURN(const Caller node, NodeOf(*context));
     ASSIGN_OR_RETURN(*response->mutable_certificate_pem(),
-                     enrollment_.Renew(node.identity.name, node.certificate_pem,
-                                       request->csr_pem(), node.ToActor()));
+                     enrollment_.Renew(node.identity.name, node.certificate_pem, request->csr_pem(),
+                                       node.ToActor()));
     response->set_ca_pem(ca_pem_);
     return absl::OkStatus();
   };
@@ -56,14 +57,24 @@ grpc::ServerUnaryReactor* AgentSessionService::RenewCertificate(
 
 grpc::ServerWriteReactor<v1::FetchBlobResponse>* AgentSessionService::FetchBlob(
     grpc::CallbackServerContext* context, const v1::FetchBlobRequest* request) {
-  const auto check = [&]() -> absl::Status {
+  const auto begin = [&]() -> absl::StatusOr<BlobStream*> {
     ASSIGN_OR_RETURN(const Caller node, NodeOf(*context));
+    // Before it is repeated in an error.
+    if (request->sha256().size() != kSha256Digits)
+      return absl::InvalidArgumentError("a blob is named by the 64 hex digits of its SHA-256");
     // Whether the blob exists is nobody's business whose plan does not name it.
-    if (may_fetch_(node.identity.name, request->sha256())) return absl::OkStatus();
-    return absl::PermissionDeniedError(
-        absl::StrCat("blob ", request->sha256(), " is not part of this node's current plan"));
+    if (!may_fetch_(node.identity.name, request->sha256())) {
+      return absl::PermissionDeniedError(
+          absl::StrCat("blob ", request->sha256(), " is not part of this node's current plan"));
+    }
+    if (!quota_.Take(node.identity.name)) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("this node has ", BlobQuota::kMaxOfNode, " blobs on their way already"));
+    }
+    return new BlobStream(blobs_, quota_, node.identity.name, request->sha256(), request->offset());
   };
-  return new BlobStream(blobs_, request->sha256(), request->offset(), check());
+  const absl::StatusOr<BlobStream*> stream = begin();
+  return stream.ok() ? *stream : BlobStream::Refuse(stream.status());
 }
 
 }  // namespace muster::controller

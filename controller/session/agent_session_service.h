@@ -5,17 +5,22 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "controller/session/blob_stream.h"
 #include "muster/v1/agent_session.grpc.pb.h"
 
 namespace muster::controller {
 
-class BlobStore;
 class Enrollment;
 class SessionRegistry;
 
+// The stream as bytes, the other calls as messages; see AgentSession.
+using AgentCalls = v1::AgentSessionService::WithRawCallbackMethod_Connect<
+    v1::AgentSessionService::WithCallbackMethod_RenewCertificate<
+        v1::AgentSessionService::WithCallbackMethod_FetchBlob<v1::AgentSessionService::Service>>>;
+
 // AgentSessionService over gRPC's callback API: no thread waits for any agent. A node is known by
 // its certificate.
-class AgentSessionService final : public v1::AgentSessionService::CallbackService {
+class AgentSessionService final : public AgentCalls {
  public:
   // Whether the blob is part of the node's current plan; asked for every FetchBlob. Thread-safe.
   using MayFetch = std::function<bool(absl::string_view node_uuid, absl::string_view sha256)>;
@@ -24,7 +29,7 @@ class AgentSessionService final : public v1::AgentSessionService::CallbackServic
   AgentSessionService(SessionRegistry& registry, Enrollment& enrollment, std::string ca_pem,
                       BlobStore& blobs, MayFetch may_fetch);
 
-  grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage>* Connect(
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Connect(
       grpc::CallbackServerContext* context) override;
   grpc::ServerUnaryReactor* RenewCertificate(grpc::CallbackServerContext* context,
                                              const v1::RenewCertificateRequest* request,
@@ -38,6 +43,7 @@ class AgentSessionService final : public v1::AgentSessionService::CallbackServic
   const std::string ca_pem_;
   BlobStore& blobs_;
   const MayFetch may_fetch_;
+  BlobQuota quota_;
 };
 
 }  // namespace muster::controller

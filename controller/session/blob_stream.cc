@@ -7,15 +7,47 @@
 #include "controller/session/caller.h"
 
 namespace muster::controller {
+namespace {
 
-BlobStream::BlobStream(BlobStore& blobs, std::string sha256, uint64_t offset,
-                       const absl::Status& allowed)
-    : blobs_(blobs), sha256_(std::move(sha256)), offset_(offset) {
-  if (allowed.ok()) {
-    Next();
-  } else {
-    Finish(ToGrpc(allowed));
-  }
+class Refusal final : public grpc::ServerWriteReactor<v1::FetchBlobResponse> {
+ public:
+  explicit Refusal(const absl::Status& status) { Finish(ToGrpc(status)); }
+  void OnDone() override { delete this; }
+};
+
+}  // namespace
+
+bool BlobQuota::Take(const std::string& node_uuid) {
+  absl::MutexLock lock(&mutex_);
+  size_t& taken = taken_[node_uuid];
+  if (taken >= kMaxOfNode) return false;
+  ++taken;
+  return true;
+}
+
+void BlobQuota::Give(const std::string& node_uuid) {
+  absl::MutexLock lock(&mutex_);
+  const auto taken = taken_.find(node_uuid);
+  if (--taken->second == 0) taken_.erase(taken);
+}
+
+grpc::ServerWriteReactor<v1::FetchBlobResponse>* BlobStream::Refuse(const absl::Status& status) {
+  return new Refusal(status);
+}
+
+BlobStream::BlobStream(BlobStore& blobs, BlobQuota& quota, std::string node_uuid,
+                       std::string sha256, uint64_t offset)
+    : blobs_(blobs),
+      quota_(quota),
+      node_uuid_(std::move(node_uuid)),
+      sha256_(std::move(sha256)),
+      offset_(offset) {
+  Next();
+}
+
+void BlobStream::OnDone() {
+  quota_.Give(node_uuid_);
+  delete this;
 }
 
 void BlobStream::OnWriteDone(bool ok) {

@@ -1,17 +1,36 @@
 // A blob on its way to an agent.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include <grpcpp/support/server_callback.h>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
 #include "muster/v1/agent_session.pb.h"
 
 namespace muster::controller {
 
 class BlobStore;
+
+// How many blobs each node has on their way. Thread-safe.
+class BlobQuota {
+ public:
+  // An agent fetches one ahead of its steps and one for the step that it is at.
+  static constexpr size_t kMaxOfNode = 8;
+
+  // False: the node has that many. True: Give() gives it back.
+  bool Take(const std::string& node_uuid);
+  void Give(const std::string& node_uuid);
+
+ private:
+  absl::Mutex mutex_;
+  absl::flat_hash_map<std::string, size_t> taken_ ABSL_GUARDED_BY(mutex_);
+};
 
 // The reactor of FetchBlob: holds one piece at a time and reads the next when it is written.
 // Deletes itself.
@@ -19,16 +38,22 @@ class BlobStream final : public grpc::ServerWriteReactor<v1::FetchBlobResponse> 
  public:
   static constexpr size_t kPieceBytes = 64 * 1024;
 
-  // Ends at once when `allowed` is an error.
-  BlobStream(BlobStore& blobs, std::string sha256, uint64_t offset, const absl::Status& allowed);
+  // A stream that ends at once with `status`.
+  static grpc::ServerWriteReactor<v1::FetchBlobResponse>* Refuse(const absl::Status& status);
+  // One of `quota` was taken for the node; the stream gives it back. The references must outlive
+  // the object.
+  BlobStream(BlobStore& blobs, BlobQuota& quota, std::string node_uuid, std::string sha256,
+             uint64_t offset);
 
   void OnWriteDone(bool ok) override;
-  void OnDone() override { delete this; }
+  void OnDone() override;
 
  private:
   void Next();
 
   BlobStore& blobs_;
+  BlobQuota& quota_;
+  const std::string node_uuid_;
   const std::string sha256_;
   uint64_t offset_;
   v1::FetchBlobResponse piece_;

@@ -60,6 +60,10 @@ void SessionRegistry::Sweep() {
   std::vector<std::pair<std::shared_ptr<AgentSession>, absl::Status>> dead;
   {
     absl::MutexLock lock(&mutex_);
+    if (now - begun_since_ >= absl::Minutes(1)) {
+      begun_.clear();
+      begun_since_ = now;
+    }
     for (const auto& [key, session] : all_) {
       if (!session->has_greeted() && session->connected_at() + kHelloTimeout < now) {
         dead.emplace_back(session, absl::DeadlineExceededError("no Hello came"));
@@ -119,15 +123,24 @@ absl::Mutex& SessionRegistry::OrderOf(absl::string_view node_uuid) {
 }
 
 absl::Status SessionRegistry::Add(std::shared_ptr<AgentSession> session) {
-  absl::MutexLock lock(&mutex_);
-  size_t& streams = streams_[session->node_uuid()];
-  ++streams;
-  const AgentSession* key = session.get();
-  all_[key] = std::move(session);
-  if (is_closed_) return absl::UnavailableError("the controller stops");
-  if (streams <= kMaxStreams) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrCat("this node has ", kMaxStreams, " sessions open already"));
+  const AgentSession& added = *session;
+  size_t begun = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    begun = ++begun_[session->node_uuid()];
+    const size_t streams = ++streams_[session->node_uuid()];
+    all_[&added] = std::move(session);
+    if (is_closed_) return absl::UnavailableError("the controller stops");
+    if (streams > kMaxStreams && begun <= kMaxBegunAMinute) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("this node has ", kMaxStreams, " sessions open already"));
+    }
+  }
+  if (begun <= kMaxBegunAMinute) return absl::OkStatus();
+  const absl::Status often = absl::ResourceExhaustedError(absl::StrCat(
+      "this node began ", kMaxBegunAMinute, " sessions within a minute; it must wait"));
+  if (begun == kMaxBegunAMinute + 1) Misbehaved(added, often);
+  return often;
 }
 
 void SessionRegistry::Close() {
@@ -181,7 +194,8 @@ absl::Status SessionRegistry::CheckClone(absl::string_view node_uuid, const Node
       if (boots.earlier.size() > kRememberedBoots) boots.earlier.erase(boots.earlier.begin());
       return absl::OkStatus();
     }
-    is_known = boots.refused == boot_id;
+    // One that comes with one boot after another is told of no more often.
+    is_known = boots.refused == boot_id || clock_.Now() - boots.refused_at < kMisbehaviourInterval;
   }
   const std::string message =
       absl::StrCat("two machines use the identity of ", node.name, ": boot ", boot_id, " from ",
@@ -194,7 +208,9 @@ absl::Status SessionRegistry::CheckClone(absl::string_view node_uuid, const Node
                    "node.clone", node.name, message);
     }));
     absl::MutexLock lock(&mutex_);
-    boots_[std::string(node_uuid)].refused = boot_id;
+    Boots& boots = boots_[std::string(node_uuid)];
+    boots.refused = boot_id;
+    boots.refused_at = clock_.Now();
   }
   return absl::FailedPreconditionError(message);
 }

@@ -41,6 +41,9 @@ class SessionRegistry final : public AgentSessions {
   static constexpr absl::Duration kHelloTimeout = absl::Seconds(10);
   // Of one node: one in use, others that have not noticed yet that they are over.
   static constexpr size_t kMaxStreams = 8;
+  // Begun by one node in a minute. An agent that is cut off again and again comes every second;
+  // each time makes some lines in the log and some work for the runs.
+  static constexpr size_t kMaxBegunAMinute = 120;
   static constexpr absl::Duration kMisbehaviourInterval = absl::Hours(1);
 
   // The references must outlive the object.
@@ -65,7 +68,8 @@ class SessionRegistry final : public AgentSessions {
   void Close();
 
   // For AgentSession. A stream began; it is a node's session only after Greet().
-  // ResourceExhausted: the node has kMaxStreams already. Unavailable: after Close().
+  // ResourceExhausted: the node has kMaxStreams already, or began too many. Unavailable: after
+  // Close().
   absl::Status Add(std::shared_ptr<AgentSession> session);
   // The session is about to be cut off for what its node did: the log and the audit log hear of
   // it, the latter once in kMisbehaviourInterval.
@@ -79,6 +83,9 @@ class SessionRegistry final : public AgentSessions {
   // The stream is over.
   void Remove(const AgentSession& session);
 
+  // Held while a large message is parsed and delivered.
+  absl::Mutex& large_messages() { return large_messages_; }
+
   Clock& clock() { return clock_; }
 
  private:
@@ -91,8 +98,9 @@ class SessionRegistry final : public AgentSessions {
   };
   struct Boots {
     std::string current;
-    std::vector<std::string> earlier;  // the last few
-    std::string refused;               // the last that was turned away as a clone
+    std::vector<std::string> earlier;              // the last few
+    std::string refused;                           // the last that was turned away as a clone
+    absl::Time refused_at = absl::InfinitePast();  // and entered into the audit log
   };
 
   absl::Status CheckClone(absl::string_view node_uuid, const NodeRecord& node,
@@ -107,6 +115,7 @@ class SessionRegistry final : public AgentSessions {
   Store& store_;
   Clock& clock_;
   AgentSessionListener& listener_;
+  absl::Mutex large_messages_;
   std::array<absl::Mutex, 64> order_;
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<const AgentSession*, std::shared_ptr<AgentSession>> all_
@@ -115,6 +124,9 @@ class SessionRegistry final : public AgentSessions {
   absl::flat_hash_map<std::string, Boots> boots_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, Touch> touches_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, size_t> streams_ ABSL_GUARDED_BY(mutex_);  // by node
+  // By node, since begun_since_.
+  absl::flat_hash_map<std::string, size_t> begun_ ABSL_GUARDED_BY(mutex_);
+  absl::Time begun_since_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   absl::flat_hash_map<std::string, absl::Time> misbehaved_ ABSL_GUARDED_BY(mutex_);
   bool is_closed_ ABSL_GUARDED_BY(mutex_) = false;
   bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -22,6 +22,11 @@ std::string ReadPid(int fd) {
 
 absl::StatusOr<std::unique_ptr<LockFile>> LockFile::Acquire(const std::string& path) {
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0 && errno == EROFS) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("opening ", path, ": its file system is mounted read-only (findmnt -T ", path,
+                     "); look for disk errors with dmesg and mount it to be written"));
+  }
   if (fd < 0) return ErrnoStatus(errno, absl::StrCat("opening ", path));
   std::unique_ptr<LockFile> lock(new LockFile(fd));
   if (flock(fd, LOCK_EX | LOCK_NB) != 0) {

@@ -1,6 +1,9 @@
 #include "controller/store/soci_guard.h"
 
 #include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <exception>
 #include <string>
 
@@ -17,6 +20,18 @@ constexpr uint64_t kFullBytes = 256 * 1024;
 bool DiskIsFull(const std::string& path) {
   struct statvfs fs;
   return statvfs(path.c_str(), &fs) == 0 && uint64_t{fs.f_bavail} * fs.f_frsize < kFullBytes;
+}
+
+bool IsWritable(const std::string& path) {
+  return access(path.c_str(), W_OK) == 0 || errno == ENOENT;
+}
+
+absl::Status Damaged(absl::string_view path, absl::string_view what, absl::string_view how) {
+  return absl::DataLossError(absl::StrCat(
+      what, ": ", path, " is damaged (", how,
+      "); stop musterd and run `muster backup restore FILE`, or save what can be read with "
+      "`sqlite3 ",
+      path, " .recover`"));
 }
 
 absl::Status Full(absl::string_view path, absl::string_view what) {
@@ -36,7 +51,10 @@ absl::Status SqliteStatus(const soci::sqlite3_soci_error& error, const std::stri
     case SQLITE_CANTOPEN:
       if (DiskIsFull(path)) return Full(path, what);
       return absl::InternalError(
-          absl::StrCat(what, ": ", path, ": ", text, "; look for disk errors with dmesg"));
+          absl::StrCat(what, ": ", path, ": ", text,
+                       "; look for disk errors with dmesg, for a "
+                       "file system that has become read-only with findmnt -T ",
+                       path));
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return absl::UnavailableError(absl::StrCat(what, ": another process keeps ", path,
@@ -44,14 +62,23 @@ absl::Status SqliteStatus(const soci::sqlite3_soci_error& error, const std::stri
                                                  " shows which); try again"));
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return absl::DataLossError(
-          absl::StrCat(what, ": ", path, " is damaged (", text,
-                       "); stop musterd and run `muster backup restore FILE`"));
+      return Damaged(path, what, text);
+    case SQLITE_ERROR:
+      // The statements are fixed, and the migrations made what they name, in SQLite's own format.
+      if (absl::StrContains(text, "no such ") || absl::StrContains(text, "unsupported"))
+        return Damaged(path, what, text);
+      return absl::InternalError(absl::StrCat(what, ": ", path, ": ", text));
     case SQLITE_READONLY:
     case SQLITE_PERM:
-      return absl::PermissionDeniedError(
-          absl::StrCat(what, ": ", path, " cannot be written (", text,
-                       "); it must belong to the user that musterd runs as"));
+      // Nothing is in the way but the file itself: a bit of its header says that it is read-only.
+      if (IsWritable(path) && IsWritable(path + "-wal") && IsWritable(path + "-shm")) {
+        return Damaged(path, what, text);
+      }
+      return absl::PermissionDeniedError(absl::StrCat(
+          what, ": ", path, " cannot be written (", text,
+          "); it, its -wal and its -shm must belong to the user that musterd runs as, on a file "
+          "system that is mounted to be written (findmnt -T ",
+          path, ")"));
     case SQLITE_CONSTRAINT:
       if (absl::StrContains(text, "UNIQUE")) {
         return absl::AlreadyExistsError(absl::StrCat(what, ": ", text));

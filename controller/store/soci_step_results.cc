@@ -81,7 +81,7 @@ absl::StatusOr<std::vector<StepResultRecord>> SociStepResultTable::List(
 }
 
 absl::StatusOr<std::vector<StepResultRecord>> SociStepResultTable::ListNewest(
-    absl::string_view run_id, uint32_t count) {
+    absl::string_view run_id, uint32_t count, size_t bytes) {
   return Guard(context_.path, "step_results.ListNewest",
                [&]() -> absl::StatusOr<std::vector<StepResultRecord>> {
                  StepResultRecord row;
@@ -90,7 +90,12 @@ absl::StatusOr<std::vector<StepResultRecord>> SociStepResultTable::ListNewest(
                      (Select(context_.session,
                              "WHERE run_id = :run ORDER BY sequence DESC LIMIT :count", row),
                       use(key), use(count));
-                 std::vector<StepResultRecord> rows = ReadAll(statement, row);
+                 std::vector<StepResultRecord> rows;
+                 statement.execute(false);
+                 for (size_t read = 0; read < bytes && statement.fetch();) {
+                   read += row.result.size();
+                   rows.push_back(row);
+                 }
                  std::reverse(rows.begin(), rows.end());
                  return rows;
                });

@@ -19,6 +19,7 @@
 #include "controller/store/soci_statements.h"
 #include "controller/store/soci_transaction.h"
 #include "controller/store/soci_types.h"
+#include "controller/store/store_files.h"
 
 namespace muster::controller {
 namespace {
@@ -41,7 +42,7 @@ void Execute(soci::session& session, const std::string& sql) {
 
 class SociStore final : public Store {
  public:
-  explicit SociStore(std::string path) : path_(std::move(path)) {}
+  explicit SociStore(std::string path) : path_(std::move(path)), files_(path_) {}
 
   // Call once, before anything else.
   absl::Status Open();
@@ -60,6 +61,8 @@ class SociStore final : public Store {
   absl::Status Configure() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CheckIntegrity() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Migrate() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Errors: somebody moved the files away or cut them off.
+  absl::Status CheckFiles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Run(const char* begin, absl::FunctionRef<absl::Status(Transaction&)> fn,
                    const char* end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status TryExecute(const std::string& sql) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -73,6 +76,7 @@ class SociStore final : public Store {
   const std::string path_;
   std::unique_ptr<LockFile> lock_file_;
   absl::Mutex mutex_;
+  StoreFiles files_ ABSL_GUARDED_BY(mutex_);
   soci::session session_ ABSL_GUARDED_BY(mutex_);
   SociStatements statements_ ABSL_GUARDED_BY(mutex_);  // of the session: destroyed before it
 };
@@ -93,7 +97,9 @@ absl::Status SociStore::Open() {
   }
   RETURN_IF_ERROR(Configure());
   RETURN_IF_ERROR(CheckIntegrity());
-  return Migrate();
+  RETURN_IF_ERROR(Migrate());
+  if (path_ != kInMemory) files_.Remember();
+  return absl::OkStatus();
 }
 
 absl::Status SociStore::Configure() {
@@ -159,8 +165,23 @@ absl::Status SociStore::Migrate() {
   });
 }
 
+absl::Status SociStore::CheckFiles() {
+  ASSIGN_OR_RETURN(const bool have_shrunk, files_.HaveShrunk());
+  if (!have_shrunk) return absl::OkStatus();
+  // All that is stored can still be read and stands in the file: a tool has compacted it.
+  const absl::Status checkpointed = TryExecute("PRAGMA wal_checkpoint(PASSIVE)");
+  if (checkpointed.ok() && IsWhole(session_)) {
+    files_.Remember();
+    return absl::OkStatus();
+  }
+  return absl::DataLossError(absl::StrCat(
+      "the store ", path_, " was cut off while musterd has it open; nothing is stored ",
+      "any more. Stop musterd and run `muster backup restore FILE`"));
+}
+
 absl::Status SociStore::Run(const char* begin, absl::FunctionRef<absl::Status(Transaction&)> fn,
                             const char* end) {
+  RETURN_IF_ERROR(CheckFiles());
   RETURN_IF_ERROR(TryExecute(begin));
   absl::Status status;
   {
@@ -170,6 +191,7 @@ absl::Status SociStore::Run(const char* begin, absl::FunctionRef<absl::Status(Tr
   if (status.ok()) status = TryExecute(end);
   // SQLite ends a transaction by itself when the disk is full; then there is nothing to undo.
   if (!status.ok()) TryExecute("ROLLBACK").IgnoreError();
+  files_.RememberGrowth();
   return status;
 }
 

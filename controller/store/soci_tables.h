@@ -142,8 +142,8 @@ class SociStepResultTable final : public StepResultTable {
   absl::StatusOr<StepResultRecord> Get(absl::string_view run_id, absl::string_view node,
                                        uint32_t play_index, absl::string_view step_id) override;
   absl::StatusOr<std::vector<StepResultRecord>> List(const StepResultQuery& query) override;
-  absl::StatusOr<std::vector<StepResultRecord>> ListNewest(absl::string_view run_id,
-                                                           uint32_t count) override;
+  absl::StatusOr<std::vector<StepResultRecord>> ListNewest(absl::string_view run_id, uint32_t count,
+                                                           size_t bytes) override;
   absl::StatusOr<std::optional<int>> Status(absl::string_view run_id, absl::string_view node,
                                             uint32_t play_index,
                                             absl::string_view step_id) override;

@@ -276,9 +276,11 @@ class StepResultTable {
     query.node = std::string(node);
     return List(query);
   }
-  // The last `count` in the order of their sequence.
+  // The last ones in the order of their sequence: at most `count`, whose results together are not
+  // much longer than `bytes`.
   virtual absl::StatusOr<std::vector<StepResultRecord>> ListNewest(absl::string_view run_id,
-                                                                   uint32_t count) = 0;
+                                                                   uint32_t count,
+                                                                   size_t bytes) = 0;
   // The status (v1::StepStatus) of the result of that step, if there is one.
   virtual absl::StatusOr<std::optional<int>> Status(absl::string_view run_id,
                                                     absl::string_view node, uint32_t play_index,

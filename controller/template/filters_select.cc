@@ -1,4 +1,8 @@
 // map, select and their kin: filters that apply a filter or a test to each element.
+#include <algorithm>
+#include <optional>
+
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/nearest_word.h"
 #include "common/base/status.h"
@@ -43,6 +47,24 @@ FilterResult MapAttribute(Call& call) {
   return NewValue(MakeList(call.context, elements));
 }
 
+// The texts of the list in `select('in', list)`: looking each element up in turn would take as many
+// steps as there are pairs. nullopt: no list, or not of texts alone.
+using Texts = absl::flat_hash_set<absl::string_view>;
+std::optional<Texts> TextsToLookUp(Context& context, const TestRow* test,
+                                   const GivenArguments& given) {
+  if (test == nullptr || test != FindTest("in") || given.positional.size() != 1 ||
+      !given.named.empty() || !given.positional.front()->is_array()) {
+    return std::nullopt;
+  }
+  const Value& list = *given.positional.front();
+  if (!context.budget.Spend(list.size()) || !std::all_of(list.begin(), list.end(), IsText)) {
+    return std::nullopt;
+  }
+  Texts texts;
+  for (const Value& each : list) texts.insert(PeekText(each));
+  return texts;
+}
+
 // select, reject (by_attribute false), selectattr, rejectattr.
 FilterResult Pick(Call& call, absl::string_view filter, bool by_attribute, bool wanted) {
   std::string path;
@@ -59,6 +81,7 @@ FilterResult Pick(Call& call, absl::string_view filter, bool by_attribute, bool 
     }
   }
   ASSIGN_OR_RETURN(const std::vector<ValuePtr> elements, Elements(call.context, call.input));
+  const std::optional<Texts> texts = TextsToLookUp(call.context, test, call.rest);
   std::vector<ValuePtr> picked;
   for (const ValuePtr& element : elements) {
     const ValuePtr subject = by_attribute ? FindPath(call.context, element, path) : element;
@@ -69,7 +92,9 @@ FilterResult Pick(Call& call, absl::string_view filter, bool by_attribute, bool 
           absl::StrCat("an element (", TypeName(*element), ") has no '", path, "'"));
     }
     bool holds = subject != nullptr && Truth(*subject);
-    if (test != nullptr) {
+    if (texts.has_value()) {
+      holds = IsText(*subject) && texts->contains(PeekText(*subject));
+    } else if (test != nullptr) {
       ASSIGN_OR_RETURN(holds, RunTest(*test, call.context, subject, call.rest));
     }
     if (holds == wanted) picked.push_back(element);

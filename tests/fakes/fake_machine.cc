@@ -1,6 +1,7 @@
 #include "tests/fakes/fake_machine.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -131,9 +132,12 @@ class FakeReboot final : public Resource {
   std::string Id() const override { return "reboot"; }
   absl::StatusOr<std::vector<Change>> Check() override {
     RETURN_IF_ERROR(CommonCheck(node_, Id()));
-    const bool required = node_.state().count("/run/reboot-required") > 0;
-    if (!required && !AlwaysChanges()) return std::vector<Change>{};
-    return std::vector<Change>{{"reboot", "", required ? "/run/reboot-required" : "always"}};
+    const std::map<std::string, std::string> state = node_.state();
+    const auto required = state.find("/run/reboot-required");
+    if (required == state.end() && !AlwaysChanges()) return std::vector<Change>{};
+    return std::vector<Change>{
+        {"reboot", "",
+         required == state.end() ? "always" : absl::StrCat(required->first, required->second)}};
   }
   absl::Status Apply(ApplyObserver& observer) override {
     RETURN_IF_ERROR(CommonApply(node_, Id(), observer));

@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMiB = size_t{1} << 20;
 
 // The sanitizers' own allocators keep what is freed.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef MUSTER_SANITIZED
 constexpr bool kHeapIsGlibcs = false;
 #else
 constexpr bool kHeapIsGlibcs = true;

@@ -167,6 +167,13 @@ TEST(PlanReport, ShowsTheChangesOfEqualNodesOnce) {
   EXPECT_FALSE(HasChanges(Fold(RunOf({"a"}), {Result("a", InSync(kKey))})));
 }
 
+TEST(PlanReport, SaysThatJobsMayDie) {
+  v1::PlanFile plan;
+  EXPECT_THAT(RenderPlan(plan), Not(HasSubstr("jobs")));
+  plan.set_reboot_with_jobs(true);
+  EXPECT_THAT(RenderPlan(plan), HasSubstr("the jobs die"));
+}
+
 TEST(PlanReport, ValuesCannotSteerTheTerminal) {
   StepOf step = kKey;
   step.after = "\033[31mred";

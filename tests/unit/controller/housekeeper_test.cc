@@ -1,14 +1,26 @@
 #include "controller/housekeeper.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "common/base/status.h"
+#include "controller/artifact/blob_store.h"
+#include "controller/blob_retention.h"
 #include "controller/store/soci_store.h"
 #include "controller/store/tables.h"
+#include "muster/v1/run.pb.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/status_matchers.h"
+#include "tests/fakes/temp_dir.h"
 
 namespace muster::controller {
 namespace {
@@ -36,7 +48,9 @@ TEST(Housekeeper, RemovesWhatIsOldAndNothingElse) {
     }
     return absl::OkStatus();
   }));
-  Housekeeper(*store, clock).Clean();
+  muster::testing::TempDir folder;
+  const auto blobs = *DiskBlobStore::Open(folder.path() + "/blobs");
+  Housekeeper(*store, *blobs, clock).Clean();
   ASSERT_OK(store->View([&](Transaction& txn) -> absl::Status {
     EXPECT_EQ(txn.step_results().List("r-91", "")->size(), 0u);
     EXPECT_EQ(txn.step_results().List("r-1", "")->size(), 3000u);
@@ -45,6 +59,64 @@ TEST(Housekeeper, RemovesWhatIsOldAndNothingElse) {
     EXPECT_TRUE(absl::IsNotFound(txn.certificates().Get("c91").status()));
     return absl::OkStatus();
   }));
+}
+
+class BlobsTest : public ::testing::Test {
+ protected:
+  // Of a content that was last used so long ago.
+  std::string Blob(const std::string& content, absl::Duration age) {
+    const std::string sha256 = *blobs_->Put(content);
+    const timespec time = absl::ToTimespec(clock_.Now() - age);
+    const timespec times[] = {time, time};
+    const std::string path =
+        absl::StrCat(folder_.path(), "/blobs/", sha256.substr(0, 2), "/", sha256.substr(2));
+    EXPECT_EQ(utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+    return sha256;
+  }
+
+  muster::testing::TempDir folder_;
+  muster::testing::FakeClock clock_{absl::Now()};
+  std::unique_ptr<Store> store_ = *OpenStore(":memory:");
+  std::unique_ptr<BlobStore> blobs_ = *DiskBlobStore::Open(folder_.path() + "/blobs");
+};
+
+TEST_F(BlobsTest, GoWhenNothingRefersToThemForLong) {
+  const absl::Duration old = absl::Hours(24 * 31), young = absl::Hours(24 * 29);
+  const std::string unused = Blob("unused", old), recent = Blob("recent", young);
+  const std::string bundle = Blob("bundle", old), running = Blob("running", old);
+  const std::string ended = Blob("ended", old), again = Blob("again", old);
+  const std::string one = Blob("one", old), two = Blob("two", old);
+  ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.bundles().Put({bundle, 6, clock_.Now()}));
+    for (const auto& [sha256, state] :
+         {std::pair(running, RunRecord::kRunning), std::pair(ended, RunRecord::kSucceeded)}) {
+      v1::CreateRunRequest request;
+      request.set_bundle_sha256(sha256);
+      RunRecord run;
+      run.run_id = sha256;
+      run.state = state;
+      run.created_at = clock_.Now();
+      request.SerializeToString(&run.request);
+      RETURN_IF_ERROR(txn.runs().Put(run));
+    }
+    RETURN_IF_ERROR(txn.nodes().Put({.uuid = "u", .name = "c001"}));
+    return txn.open_plans().Put({"u", "r-1/0", 1, absl::StrCat(one, " ", two)});
+  }));
+  EXPECT_EQ(*blobs_->Put("again"), again);  // a new plan will name it
+  Housekeeper(*store_, *blobs_, clock_).Clean();
+  for (const std::string& sha256 : {unused, ended}) EXPECT_FALSE(blobs_->Has(sha256));
+  for (const std::string& sha256 : {recent, bundle, running, again, one, two})
+    EXPECT_TRUE(blobs_->Has(sha256));
+}
+
+TEST_F(BlobsTest, StayWhenTheyAreRefreshedAfterTheyWereFoundUnused) {
+  const std::string sha256 = Blob("content", absl::Hours(24 * 31));
+  const absl::Time time = clock_.Now() - Housekeeper::kBlobsKept;
+  ASSERT_THAT(UnusedBlobs(*blobs_->List(), {}, time), ::testing::ElementsAre(sha256));
+  EXPECT_TRUE(blobs_->Refresh(sha256));
+  EXPECT_FALSE(*blobs_->RemoveIfOlder(sha256, time));
+  EXPECT_TRUE(blobs_->Has(sha256));
+  EXPECT_FALSE(blobs_->Refresh(std::string(64, '0')));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,11 +17,14 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "agent/sys/sd_bus.h"
+#include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_process_runner.h"
 #include "tests/fakes/status_matchers.h"
+#include "tests/fakes/temp_dir.h"
 
 namespace muster::agent {
 namespace {
@@ -224,10 +228,12 @@ class SdBusUnitManagerTest : public ::testing::Test {
     processes_.On("journalctl --sync", FakeProcessRunner::Prints(""));
     processes_.On("journalctl --unit munge.service --since @",
                   FakeProcessRunner::Prints("munged: key is too short\n"));
-    units_ = std::make_unique<SdBusUnitManager>(processes_, bus_.address(), absl::Seconds(1));
+    units_ =
+        std::make_unique<SdBusUnitManager>(processes_, clock_, bus_.address(), absl::Seconds(1));
   }
 
   PrivateBus bus_;
+  testing::FakeClock clock_;
   testing::FakeProcessRunner processes_;
   std::unique_ptr<SmallSystemd> systemd_;
   std::unique_ptr<SdBusUnitManager> units_;
@@ -318,9 +324,42 @@ TEST_F(SdBusUnitManagerTest, ReadsUnitFilesAgainAfterItChangedThem) {
 }
 
 TEST_F(SdBusUnitManagerTest, SaysWhenThereIsNoSystemd) {
-  SdBusUnitManager nowhere(processes_, "unix:path=/no/such/socket");
+  const absl::Time start = clock_.Now();
+  SdBusUnitManager nowhere(processes_, clock_, "unix:path=/no/such/socket");
   EXPECT_THAT(nowhere.GetStatus("munge.service"),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("connecting to systemd")));
+  EXPECT_GE(clock_.Now() - start, kConnectPatience);
+}
+
+// Makes the socket appear at the third look.
+class ClockOfARestart final : public Clock {
+ public:
+  ClockOfARestart(std::string socket, std::string path)
+      : socket_(std::move(socket)), path_(std::move(path)) {}
+  absl::Time Now() override { return clock_.Now(); }
+  bool AwaitUntil(absl::Mutex& mutex, const absl::Condition& condition,
+                  absl::Time deadline) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    return clock_.AwaitUntil(mutex, condition, deadline);
+  }
+  void Sleep(absl::Duration duration) override {
+    clock_.Sleep(duration);
+    if (++sleeps_ == 2) std::filesystem::create_symlink(socket_, path_);
+  }
+
+ private:
+  const std::string socket_, path_;
+  testing::FakeClock clock_;
+  int sleeps_ = 0;
+};
+
+TEST_F(SdBusUnitManagerTest, WaitsForASystemdThatExecutesItselfAnew) {
+  const testing::TempDir temp;
+  const std::string path = temp.path() + "/private";
+  absl::string_view socket = bus_.address();
+  ASSERT_TRUE(absl::ConsumePrefix(&socket, "unix:path="));
+  ClockOfARestart clock(std::string(socket.substr(0, socket.find(','))), path);
+  SdBusUnitManager units(processes_, clock, "unix:path=" + path);
+  EXPECT_OK(units.GetStatus("munge.service"));
 }
 
 }  // namespace

@@ -61,6 +61,7 @@ absl::StatusOr<v1::RebootPermit> FakeRebootGate::Ask(const std::string& plan_id,
   {
     absl::MutexLock lock(&mutex_);
     asked.push_back(step_id);
+    reasons.push_back(reason);
   }
   while (never_answers) {
     if (stopping()) return absl::CancelledError("stopping");
@@ -79,14 +80,12 @@ absl::StatusOr<v1::RebootPermit> FakeRebootGate::Ask(const std::string& plan_id,
 
 void EngineTest::Start() {
   Shutdown();
-  auto journal = Journal::Open({.directory = dir_.path(),
-                                .node_uuid = kTestNode,
-                                .failpoint =
-                                    [this] {
-                                      return node_.Deed() ? absl::OkStatus()
-                                                          : absl::UnavailableError("no power");
-                                    }},
-                               clock_);
+  auto journal = Journal::Open(
+      {.directory = dir_.path(),
+       .node_uuid = kTestNode,
+       .failpoint =
+           [this] { return node_.Deed() ? absl::OkStatus() : absl::UnavailableError("no power"); }},
+      clock_);
   ASSERT_OK(journal);
   journal_ = *std::move(journal);
   Engine::Options options;
@@ -99,8 +98,8 @@ void EngineTest::Start() {
     for (const auto& plan : plans) ids.push_back(plan->plan_id());
   };
   engine_ = std::make_unique<Engine>(
-      options, [this](const v1::Step& step, bool want_diff) { return node_.Make(step); },
-      *journal_, clock_, listener_);
+      options, [this](const v1::Step& step, bool want_diff) { return node_.Make(step); }, *journal_,
+      clock_, listener_);
   engine_->Start();
 }
 

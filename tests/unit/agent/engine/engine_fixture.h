@@ -65,8 +65,9 @@ class FakeRebootGate final : public RebootGate {
   bool never_answers = false;
   bool same_permit = false;  // as the one before
   std::function<void()> before_answer;
-  std::string boot_id;              // that the permits are for
-  std::vector<std::string> asked;   // step ids
+  std::string boot_id;               // that the permits are for
+  std::vector<std::string> asked;    // step ids
+  std::vector<std::string> reasons;  // of the questions
 
  private:
   mutable absl::Mutex mutex_;

@@ -22,15 +22,15 @@ v1::Step Reboot(const std::string& id, v1::RebootWhen when = v1::REBOOT_WHEN_REQ
 }
 
 v1::Plan Kernel() {
-  return MakePlan(
-      1, {Role("kernel", {File("kernel/before", "/before", "1"), Reboot("kernel/reboot"),
-                          File("kernel/after", "/after", "1")})});
+  return MakePlan(1,
+                  {Role("kernel", {File("kernel/before", "/before", "1"), Reboot("kernel/reboot"),
+                                   File("kernel/after", "/after", "1")})});
 }
 
 class RebootRunTest : public EngineTest {
  protected:
   RebootRunTest() {
-    node_.Set("/run/reboot-required", "yes");
+    node_.Set("/run/reboot-required", "");
     // What systemd does soon after it has accepted a reboot.
     node_.on_reboot = [this] { engine_->Stop(); };
   }
@@ -121,7 +121,7 @@ TEST_F(RebootRunTest, ARebootThatHelpedNothingIsNotTriedAgain) {
   BootAgain();
   Shutdown();
   // The same again, with a boot loader that starts the old kernel.
-  node_.Set("/run/reboot-required", "yes");
+  node_.Set("/run/reboot-required", "");
   v1::Plan again = Kernel();
   again.set_plan_id("r-2/0");
   again.set_sequence(2);
@@ -201,6 +201,15 @@ TEST_F(RebootRunTest, WhatFailsWhileTheMachineGoesDownIsTriedAgain) {
   BootAgain();
   EXPECT_TRUE(AwaitEnd("r-1/0").succeeded());
   EXPECT_EQ(StatusOf(plan, "r/a"), v1::STEP_STATUS_CHANGED);
+}
+
+// One byte of it that is no UTF-8, and the controller would throw the whole question away.
+TEST_F(RebootRunTest, TheReasonCanAlwaysBeSent) {
+  node_.Set("/run/reboot-required", " (linux-\xff)");
+  gate_.refusal = absl::FailedPreconditionError("no");
+  Run(Kernel());
+  ASSERT_EQ(gate_.reasons.size(), 1u);
+  EXPECT_EQ(gate_.reasons[0], "/run/reboot-required (linux-\xef\xbf\xbd)");
 }
 
 TEST(CheckPermitTest, HoldsForOneNodeOneBootOneTime) {

@@ -94,11 +94,18 @@ TEST(Process, StopsTheWholeGroupAtTheTimeout) {
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("200ms")));
   const pid_t grandchild = std::atoi(result.out.c_str());
   ASSERT_GT(grandchild, 0);
-  // Gone or a zombie that nobody has collected yet.
-  std::ifstream stat(absl::StrCat("/proc/", grandchild, "/stat"));
-  std::stringstream text;
-  text << stat.rdbuf();
-  EXPECT_TRUE(text.str().empty() || text.str().find(") Z") != std::string::npos) << text.str();
+  // Gone or a zombie that nobody has collected yet, as soon as the kernel has come to it.
+  const auto stat = [grandchild] {
+    std::ifstream file(absl::StrCat("/proc/", grandchild, "/stat"));
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  };
+  const auto is_over = [&stat] {
+    return stat().empty() || stat().find(") Z") != std::string::npos;
+  };
+  for (int tries = 0; tries < 500 && !is_over(); ++tries) absl::SleepFor(absl::Milliseconds(10));
+  EXPECT_TRUE(is_over()) << stat();
 }
 
 TEST(Process, DoesNotWaitForADaemonThatKeepsThePipe) {

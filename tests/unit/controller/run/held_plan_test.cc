@@ -145,6 +145,15 @@ TEST_F(HeldRunTest, DoesWhatTheFileSaysOnItsNodesAlone) {
   EXPECT_EQ(Run(run->run_id()).state(), v1::RUN_STATE_SUCCEEDED);
 }
 
+TEST_F(HeldRunTest, WhetherJobsMayDieIsTheFilesToSay) {
+  plans_["plan"] = {{kPlanFileName, *WritePlanFile(file_)}};
+  v1::CreateRunRequest request;
+  request.set_plan_sha256("plan");
+  request.set_reboot_with_jobs(true);
+  EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("reboot with jobs")));
+}
+
 TEST_F(HeldRunTest, StepsThatArePlannedUnchangedAreMarked) {
   file_.mutable_plays(0)->mutable_steps(0)->mutable_outcomes(0)->set_status(v1::STEP_STATUS_OK);
   ASSERT_OK(Create());

@@ -60,6 +60,16 @@ TEST(RunEventLog, KeepsABoundedNumber) {
   EXPECT_EQ(watch->Next()->sequence(), 6u);
 }
 
+TEST(RunEventLog, KeepsABoundedNumberOfBytes) {
+  auto log = std::make_shared<RunEventLog>(0);
+  v1::RunEvent event = Event("a");
+  event.mutable_step()->set_output(std::string(1 << 20, 'x'));
+  for (size_t i = 0; i < RunEventLog::kMaxKeptBytes / (1 << 20) + 5; ++i) log->Append(event);
+  EXPECT_LE(log->bytes(), RunEventLog::kMaxKeptBytes);
+  EXPECT_GT(log->bytes(), RunEventLog::kMaxKeptBytes / 2);
+  EXPECT_GT(log->Watch(0, [] {})->Next()->sequence(), 5u);
+}
+
 TEST(RunEventLog, CancelledWatchIsNotCalled) {
   auto log = std::make_shared<RunEventLog>(0);
   int calls = 0;

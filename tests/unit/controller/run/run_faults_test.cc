@@ -3,31 +3,26 @@
 #include "controller/run/plan_finish.h"
 #include "controller/run/run_engine.h"
 #include "muster/v1/plan.pb.h"
+#include "tests/fakes/failing_store.h"
 #include "tests/unit/controller/run/run_fixture.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::FailingStore;
+using ::muster::testing::StatusIs;
 using ::testing::HasSubstr;
 
-using RunFaultsTest = RunFixture;
-
-// A store whose disk is full while `refuse` is set.
-class RefusingStore final : public Store {
- public:
-  explicit RefusingStore(std::unique_ptr<Store> store) : store_(std::move(store)) {}
-  absl::Status View(absl::FunctionRef<absl::Status(Transaction&)> fn) override {
-    return store_->View(fn);
+class RunFaultsTest : public RunFixture {
+ protected:
+  // From here on the engine works over a store that fails when it is told to.
+  FailingStore& MakeStoreFail() {
+    auto failing = std::make_unique<FailingStore>(std::move(store_));
+    FailingStore& store = *failing;
+    store_ = std::move(failing);
+    Restart();
+    return store;
   }
-  absl::Status Update(absl::FunctionRef<absl::Status(Transaction&)> fn) override {
-    return refuse ? absl::ResourceExhaustedError("disk full") : store_->Update(fn);
-  }
-  uint64_t SizeBytes() override { return store_->SizeBytes(); }
-
-  bool refuse = false;
-
- private:
-  std::unique_ptr<Store> store_;
 };
 
 TEST_F(RunFaultsTest, NodeThatNeverComesIsUnreachableAndTheOthersFinish) {
@@ -85,10 +80,7 @@ TEST_F(RunFaultsTest, FullQueueOfANodeOnlyDelaysItsPlan) {
 }
 
 TEST_F(RunFaultsTest, NothingIsAcknowledgedBeyondAReportThatWasDropped) {
-  auto refusing = std::make_unique<RefusingStore>(std::move(store_));
-  RefusingStore& store = *refusing;
-  store_ = std::move(refusing);
-  Restart();
+  FailingStore& store = MakeStoreFail();
   Connect("a");
   Connect("b");
   const std::string plan = MustCreate("one.yaml").run_id() + "/0";
@@ -113,6 +105,34 @@ TEST_F(RunFaultsTest, NothingIsAcknowledgedBeyondAReportThatWasDropped) {
   report("ua", 1);
   report("ua", 2);
   EXPECT_EQ(NodeOf("a").report_sequence, 2u);
+}
+
+TEST_F(RunFaultsTest, BacklogIsBoundedByBytes) {
+  FailingStore& store = MakeStoreFail();
+  Connect("a");
+  Connect("b");
+  const std::string plan = MustCreate("one.yaml").run_id() + "/0";
+  store.refuse = true;
+  v1::Report report;
+  report.set_plan_id(plan);
+  report.mutable_step()->set_step_id("role/step");
+  report.mutable_step()->set_status(v1::STEP_STATUS_OK);
+  report.mutable_step()->set_output(std::string(1 << 20, 'x'));
+  uint64_t sent = 0;
+  while (sessions_.IsConnected("ub") && sent * (1 << 20) < 2 * RunEngine::kMaxBacklogBytes) {
+    report.set_report_sequence(++sent);
+    engine_->OnReports({{"ub", std::make_shared<const v1::Report>(report)}});
+  }
+  EXPECT_FALSE(sessions_.IsConnected("ub"));
+  EXPECT_LE(sent * (1 << 20), RunEngine::kMaxBacklogBytes + (1 << 20));
+  // There is room again as soon as they are stored.
+  store.refuse = false;
+  Pass(absl::Seconds(1));
+  EXPECT_EQ(NodeOf("b").report_sequence, sent - 1);
+  store.refuse = true;
+  report.set_report_sequence(1);
+  engine_->OnReports({{"ua", std::make_shared<const v1::Report>(report)}});
+  EXPECT_TRUE(sessions_.IsConnected("ua"));
 }
 
 TEST_F(RunFaultsTest, RunGoesOnAfterARestartOfTheController) {
@@ -149,6 +169,35 @@ TEST_F(RunFaultsTest, RunWhoseBundleIsGoneEndsAndTheControllerStarts) {
   Restart();
   EXPECT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_FAILED);
   EXPECT_THAT(Run(run.run_id()).message(), HasSubstr("one.yaml is not in the bundle"));
+}
+
+// The file is locked by a tool for a moment: that is no reason to give a run up.
+TEST_F(RunFaultsTest, RunOutlivesARestartThatFindsTheStoreLocked) {
+  FailingStore& store = MakeStoreFail();
+  Connect("a");
+  const v1::Run run = MustCreate("one.yaml", "a");
+  for (int view = 1; view <= 4; ++view) {
+    engine_ = std::make_unique<RunEngine>(Collaborators());
+    store.Refuse(view, 1);
+    EXPECT_THAT(engine_->Resume(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("locked")));
+  }
+  Restart();
+  EXPECT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_RUNNING);
+}
+
+TEST_F(RunFaultsTest, CatchUpWaitsForAStoreThatTakesNothingNow) {
+  FailingStore& store = MakeStoreFail();
+  const v1::Run missed = MustCreate("one.yaml", "b");
+  Pass(absl::Seconds(10));
+  ASSERT_EQ(Run(missed.run_id()).state(), v1::RUN_STATE_FAILED);
+  Connect("b");
+  store.refuse = true;
+  Pass(absl::Seconds(20));
+  store.refuse = false;
+  EXPECT_EQ(Runs().size(), 1u);
+  Pass(absl::Seconds(5));
+  ASSERT_EQ(Runs().size(), 2u);
+  EXPECT_EQ(Runs()[0].catches_up_run_id, missed.run_id());
 }
 
 TEST_F(RunFaultsTest, CancelOutlivesARestart) {

@@ -85,6 +85,11 @@ NodePlan FakeCompiler::CompileOne(const std::string& name, const FactsByNode& fa
     file.set_step_id("role/file");
     file.mutable_file()->set_content(std::string(blob_bytes, 'b'));
   }
+  if (reboot.has_value()) {
+    v1::Step& last = *role.add_steps();
+    last.set_step_id("role/reboot");
+    *last.mutable_reboot() = *reboot;
+  }
   return compiled;
 }
 
@@ -141,10 +146,12 @@ void RunFixture::Enroll(const std::string& name) {
   }));
 }
 
-void RunFixture::Connect(const std::string& name, const std::string& active_plan_id) {
+void RunFixture::Connect(const std::string& name, const std::string& active_plan_id,
+                         const std::string& boot_id) {
   sessions_.Connect("u" + name);
   v1::Hello hello;
   hello.set_active_plan_id(active_plan_id);
+  hello.set_boot_id(boot_id);
   engine_->OnConnected("u" + name, hello);
 }
 
@@ -272,6 +279,18 @@ NodeRecord RunFixture::NodeOf(const std::string& name) {
     return absl::OkStatus();
   }));
   return node;
+}
+
+std::vector<EventRecord> RunFixture::EventsOf(const std::string& action) {
+  std::vector<EventRecord> events;
+  EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(events, txn.events().List(1000, 0));
+    return absl::OkStatus();
+  }));
+  events.erase(std::remove_if(events.begin(), events.end(),
+                              [&](const EventRecord& event) { return event.action != action; }),
+               events.end());
+  return events;
 }
 
 }  // namespace muster::controller

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "controller/run/run_engine.h"
 #include "controller/store/tables.h"
 #include "muster/v1/agent_session.pb.h"
+#include "muster/v1/plan.pb.h"
 #include "muster/v1/run.pb.h"
 #include "tests/fakes/fake_agent_sessions.h"
 #include "tests/fakes/fake_clock.h"
@@ -42,6 +44,7 @@ class FakeCompiler final : public Compiler {
 
   std::map<std::string, absl::Status> errors;  // by node
   size_t blob_bytes = 0;                       // a file this large in each plan
+  std::optional<v1::RebootResource> reboot;    // step "role/reboot" in each plan
 
  private:
   NodePlan CompileOne(const std::string& name, const FactsByNode& facts);
@@ -59,7 +62,8 @@ class RunFixture : public ::testing::Test, public InventorySource {
   void Restart();
 
   void Enroll(const std::string& name);
-  void Connect(const std::string& name, const std::string& active_plan_id = "");
+  void Connect(const std::string& name, const std::string& active_plan_id = "",
+               const std::string& boot_id = "");
   void Cut(const std::string& name);
   // Answers GatherFacts of every connected node.
   void AnswerFacts(const std::string& run_id, uint32_t play);
@@ -85,6 +89,7 @@ class RunFixture : public ::testing::Test, public InventorySource {
   std::string StateOf(const std::string& run_id, const std::string& node);
   std::vector<RunRecord> Runs();
   NodeRecord NodeOf(const std::string& name);
+  std::vector<EventRecord> EventsOf(const std::string& action);  // newest first
 
   testing::FakeClock clock_;
   testing::FakeAgentSessions sessions_;

@@ -203,6 +203,24 @@ TEST_F(RunStateTest, CancelWaitsOnlyForNodesThatHoldAPlan) {
   for (const char* name : {"a", "b", "c"}) EXPECT_EQ(Phase(name), NodePhase::kCancelled) << name;
 }
 
+TEST_F(RunStateTest, CancelDoesNotWaitForEverForWhoOnlyBeats) {
+  Begin(0, {"a", "b"});
+  state_.OnReceipt("ua", 0, true, "");
+  state_.OnReceipt("ub", 0, true, "");
+  now_ += absl::Hours(5);  // the plan may take long; only the cancelling is waited for
+  EXPECT_THAT(Words(state_.Tick(now_)), IsEmpty());
+  state_.Cancel();
+  EXPECT_THAT(Words(state_.Tick(now_)), IsEmpty());
+  EXPECT_THAT(Words(state_.Tick(now_ + kCancelWait - absl::Seconds(1))), IsEmpty());
+  RunNode node = *state_.FindByName("b");
+  ApplyOutcome(node, 0, false, true, "cancelled");
+  EXPECT_THAT(Words(state_.Replace({node})), ElementsAre("finished b"));
+  EXPECT_THAT(Words(state_.Tick(now_ + kCancelWait)), ElementsAre("finished a", "end"));
+  EXPECT_EQ(Phase("a"), NodePhase::kCancelled);
+  EXPECT_THAT(state_.FindByName("a")->message, HasSubstr("has not said within 15m"));
+  EXPECT_EQ(state_.FindByName("b")->message, "cancelled");
+}
+
 TEST_F(RunStateTest, CancelReachesANodeThatWasAway) {
   Begin(0, {"a", "b"});
   state_.OnReceipt("ua", 0, true, "");

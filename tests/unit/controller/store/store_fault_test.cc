@@ -1,9 +1,6 @@
 // What the administrator is told when the disk or the file is not as it should be.
-#include <fcntl.h>
-#include <sched.h>
-#include <sys/mount.h>
 #include <unistd.h>
-#include <cstdio>
+
 #include <filesystem>
 #include <fstream>
 
@@ -15,11 +12,13 @@
 #include "common/base/status.h"
 #include "controller/store/soci_store.h"
 #include "controller/store/tables.h"
+#include "tests/fakes/small_disk.h"
 #include "tests/fakes/status_matchers.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::SmallDisk;
 using ::muster::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -32,26 +31,6 @@ NodeRecord LargeNode(int number, size_t bytes) {
   return node;
 }
 
-// A folder on a file system of 2 MiB that only this process sees.
-class SmallDisk {
- public:
-  explicit SmallDisk(const std::string& path) : path_(path) {
-    std::filesystem::create_directories(path);
-    ok_ = unshare(CLONE_NEWNS) == 0 &&
-          mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-          mount("tmpfs", path.c_str(), "tmpfs", 0, "size=2m") == 0;
-    if (!ok_) std::perror("small disk");
-  }
-  ~SmallDisk() {
-    if (ok_) umount2(path_.c_str(), MNT_DETACH);
-  }
-  bool ok() const { return ok_; }
-
- private:
-  const std::string path_;
-  bool ok_ = false;
-};
-
 class StoreFaultTest : public ::testing::Test {
  protected:
   void SetUp() override { std::filesystem::create_directories(folder_); }
@@ -62,7 +41,7 @@ class StoreFaultTest : public ::testing::Test {
 };
 
 TEST_F(StoreFaultTest, FullDiskLosesNothingAndSaysSo) {
-  SmallDisk disk(folder_ + "/disk");
+  SmallDisk disk(folder_ + "/disk", "2m");
   ASSERT_TRUE(disk.ok());
   const std::string path = folder_ + "/disk/muster.db";
   auto store = OpenStore(path);
@@ -88,7 +67,7 @@ TEST_F(StoreFaultTest, FullDiskLosesNothingAndSaysSo) {
   };
   EXPECT_EQ(count(), static_cast<size_t>(kept));
   // Room again: it goes on without a restart, and a restart finds everything.
-  ASSERT_EQ(mount("tmpfs", (folder_ + "/disk").c_str(), "tmpfs", MS_REMOUNT, "size=8m"), 0);
+  ASSERT_TRUE(disk.Resize("8m"));
   EXPECT_OK(
       (*store)->Update([&](Transaction& txn) { return txn.nodes().Put(LargeNode(kept, 50'000)); }));
   store->reset();
@@ -99,11 +78,33 @@ TEST_F(StoreFaultTest, FullDiskLosesNothingAndSaysSo) {
 }
 
 TEST_F(StoreFaultTest, NoRoomForANewStore) {
-  SmallDisk disk(folder_ + "/disk");
+  SmallDisk disk(folder_ + "/disk", "2m");
   ASSERT_TRUE(disk.ok());
   std::ofstream(folder_ + "/disk/ballast") << std::string(2 << 20, 'x');
   EXPECT_THAT(OpenStore(folder_ + "/disk/muster.db"),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("is full")));
+}
+
+TEST_F(StoreFaultTest, ReadOnlyFileSystemIsNamedAndWorkGoesOnWhenItIsWritable) {
+  SmallDisk disk(folder_ + "/disk", "8m");
+  ASSERT_TRUE(disk.ok());
+  const std::string path = folder_ + "/disk/muster.db";
+  const auto put = [](Store& store, int number) {
+    return store.Update([&](Transaction& txn) { return txn.nodes().Put(LargeNode(number, 100)); });
+  };
+  {
+    auto store = OpenStore(path);
+    ASSERT_OK(store);
+    ASSERT_OK(put(**store, 1));
+  }
+  ASSERT_TRUE(disk.MakeReadOnly(true));
+  EXPECT_THAT(OpenStore(path), StatusIs(absl::StatusCode::kPermissionDenied,
+                                        AllOf(HasSubstr(path), HasSubstr("mounted read-only"))));
+  ASSERT_TRUE(disk.MakeReadOnly(false));
+  auto store = OpenStore(path);
+  ASSERT_OK(store);
+  EXPECT_OK(put(**store, 2));
+  EXPECT_OK((*store)->View([](Transaction& txn) { return txn.nodes().Get("u1").status(); }));
 }
 
 TEST_F(StoreFaultTest, FileOfAnotherKindIsRefused) {

@@ -132,7 +132,7 @@ TEST(StoreRuns, ResultsAreFoundByStepAndNewestFirst) {
     EXPECT_EQ(txn.step_results().Status("r-1", "c001", 0, "s9").value(), std::nullopt);
     EXPECT_EQ(txn.step_results().LastSequence("r-1").value(), 5u);
     EXPECT_EQ(txn.step_results().LastSequence("r-2").value(), 0u);
-    ASSIGN_OR_RETURN(const auto newest, txn.step_results().ListNewest("r-1", 2));
+    ASSIGN_OR_RETURN(const auto newest, txn.step_results().ListNewest("r-1", 2, 1 << 20));
     EXPECT_EQ(newest.size(), 2u);
     EXPECT_EQ(newest[0].sequence, 4u);
     EXPECT_EQ(newest[1].sequence, 5u);

@@ -51,6 +51,18 @@ TEST(LimitsTest, DeepNestingIsRefusedWhileParsing) {
   }
 }
 
+TEST(LimitsTest, ManyNamesAmongManyAreLookedUpAtOnce) {
+  constexpr int kNodes = 20'000;
+  Scope scope;
+  nlohmann::json names = nlohmann::json::array();
+  for (int n = 0; n < kNodes; ++n) names.push_back(absl::StrCat("c", n));
+  scope.Set("names", names);
+  const absl::StatusOr<Rendered> count =
+      Render("{{ names | select('in', names) | list | length }}", {}, scope);
+  ASSERT_OK(count);
+  EXPECT_EQ(count->text, "20000");
+}
+
 TEST(LimitsTest, LongFlatTemplatesAreFine) {
   constexpr int kMany = 5000;
   EXPECT_OK(Render(Repeat("{% if 0 %}a{% elif 1 %}b{% endif %}{{ 1 }}\n", kMany), {}, Scope()));

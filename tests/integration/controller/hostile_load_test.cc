@@ -1,0 +1,119 @@
+// The worst of what enrolled nodes can do, all at once: the controller's memory stays within what
+// its constants allow, and an honest agent notices nothing.
+#include <algorithm>
+#include <atomic>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <unistd.h>
+
+#include "absl/time/clock.h"
+#include "controller/memory.h"
+#include "controller/run/run_manager.h"
+#include "controller/session/agent_session.h"
+#include "controller/session/session_registry.h"
+#include "muster/v1/plan.pb.h"
+#include "tests/fakes/enrolled_controller.h"
+#include "tests/fakes/raw_stream.h"
+
+namespace muster::controller {
+namespace {
+
+constexpr absl::Duration kAttack = absl::Seconds(3);
+constexpr size_t kHostile = 2;  // nodes; the third is honest
+
+// A change that says nothing is two bytes of a report, and an object of four strings that are
+// empty, its place in the list and the allocator's own word in memory.
+constexpr size_t kBytesPerChange = sizeof(v1::Change) + 2 * sizeof(void*) + 16;
+constexpr size_t kWireBytesPerChange = 2;
+
+// One large message at a time is parsed, and copied for the queue. What that took stays in the heap
+// of the thread that did it, and musterd has four (KeepMemoryTogether).
+constexpr size_t kLargeMessages =
+    4 * 2 * AgentSession::kMaxMessageBytes / kWireBytesPerChange * kBytesPerChange;
+// Each node: its share of the queue; for each of its streams, and for each that has just been cut
+// off and not yet gone, one message on the way at either end, for both are in this process; its
+// newest facts, in the keeper and on the way to the store.
+constexpr size_t kPerNode = RunManager::kMaxQueuedBytesOfNode +
+                            SessionRegistry::kMaxStreams * 4 * AgentSession::kMaxMessageBytes +
+                            2 * AgentSession::kMaxMessageBytes;
+// Connections, the store's cache, what the allocator has not given back.
+constexpr size_t kRest = size_t{128} << 20;
+constexpr size_t kBound = kLargeMessages + kHostile * kPerNode + kRest;
+
+size_t ResidentBytes() {
+  size_t total = 0;
+  size_t resident = 0;
+  std::ifstream("/proc/self/statm") >> total >> resident;
+  return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+v1::AgentMessage Bloated() {
+  v1::AgentMessage message;
+  v1::StepResult& step = *message.mutable_report()->mutable_step();
+  message.mutable_report()->set_report_sequence(1);
+  for (size_t i = 0; i < AgentSession::kMaxMessageBytes / kWireBytesPerChange - 100; ++i)
+    step.add_changes();
+  return message;
+}
+
+class HostileLoadTest : public EnrolledControllerFixture {
+ protected:
+  static void SetUpTestSuite() {
+    RequireTls13();
+    KeepMemoryTogether();
+  }
+};
+
+TEST_F(HostileLoadTest, MemoryStaysWithinItsBounds) {
+  const std::string report = Bloated().SerializeAsString();
+  ASSERT_LE(report.size(), AgentSession::kMaxMessageBytes);
+  v1::AgentMessage hello;
+  hello.mutable_hello()->set_boot_id("boot");
+  const std::string greeting = hello.SerializeAsString();
+
+  const std::unique_ptr<Agent> honest = Greet(nodes_[kHostile]);
+  ASSERT_NE(honest, nullptr);
+  const size_t before = ResidentBytes();
+  std::atomic<bool> is_over = false;
+  std::atomic<int> cut_off = 0;
+  std::vector<std::thread> attackers;
+  for (size_t i = 0; i < kHostile * SessionRegistry::kMaxStreams; ++i) {
+    attackers.emplace_back([&, i] {
+      const auto channel = Connect(controller_->port(), nodes_[i % kHostile].identity);
+      while (!is_over) {
+        testing::RawStream stream(channel, "/muster.v1.AgentSessionService/Connect");
+        std::string welcome;
+        stream.Write(greeting);
+        if (stream.Read(&welcome)) {
+          while (!is_over && stream.Write(report)) continue;
+        }
+        if (is_over) {
+          stream.Cancel();
+        } else {
+          cut_off += !stream.Finish().ok();
+        }
+      }
+    });
+  }
+  size_t most = 0;
+  for (const absl::Time end = absl::Now() + kAttack; absl::Now() < end;) {
+    most = std::max(most, ResidentBytes());
+    EXPECT_TRUE(honest->Beat());
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  is_over = true;
+  for (std::thread& each : attackers) each.join();
+  EXPECT_TRUE(honest->Beat());
+  EXPECT_GT(cut_off, 0);
+  const size_t grown = most - std::min(most, before);
+  RecordProperty("grown_mib", static_cast<int>(grown >> 20));
+#ifndef MUSTER_SANITIZED  // these keep what is freed
+  EXPECT_LE(grown, kBound) << (grown >> 20) << " MiB of " << (kBound >> 20);
+#endif
+}
+
+}  // namespace
+}  // namespace muster::controller

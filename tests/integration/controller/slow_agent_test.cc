@@ -1,0 +1,127 @@
+// Agents that say nothing, read nothing or say too much, over real TLS, with the registry's clock
+// in our hands.
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include "absl/time/clock.h"
+#include "controller/session/agent_session.h"
+#include "controller/session/session_registry.h"
+#include "tests/fakes/session_fixture.h"
+
+namespace muster::controller {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::HasSubstr;
+
+class SlowAgentTest : public SessionFixture {};
+
+// It beats, and reads nothing: its queue fills up, and it is broken off.
+TEST_F(SlowAgentTest, WhoNeverReadsIsBrokenOffAndTheOthersGoOn) {
+  const Credentials other = Enrol("c002");
+  const auto honest = Connected(other);
+  const auto stalled = Connected();
+  v1::ControllerMessage big;
+  big.mutable_cancel_plan()->set_plan_id(std::string(1024 * 1024, 'x'));
+  // gRPC takes some MiB by and by, and what it takes is a sign of life: fill up until it takes
+  // nothing between two sweeps.
+  absl::Status status;
+  size_t heard = 2;
+  for (uint64_t round = 1; round <= 100 && registry_->IsConnected(machine_.node_uuid); ++round) {
+    status = absl::OkStatus();
+    for (int i = 0; i < 200 && status.ok(); ++i) status = registry_->Send(machine_.node_uuid, big);
+    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+    clock_.Advance(AgentSession::kWriteTimeout + absl::Seconds(1));
+    stalled->Report(round);
+    honest->Report(round);
+    listener_.Await(heard += 2);  // neither is silent
+    registry_->Sweep();
+  }
+  EXPECT_THAT(status.message(), HasSubstr("does not read"));
+  EXPECT_FALSE(registry_->IsConnected(machine_.node_uuid));
+  EXPECT_TRUE(registry_->IsConnected(other.uuid));
+  EXPECT_EQ(registry_->Send(machine_.node_uuid, big).code(), absl::StatusCode::kUnavailable);
+  // The status cannot reach who does not read, so the next sweep breaks the stream off.
+  registry_->Sweep();
+  EXPECT_FALSE(stalled->End().ok());
+
+  v1::ControllerMessage small;
+  small.mutable_cancel_plan()->set_plan_id("p");
+  EXPECT_OK(registry_->Send(other.uuid, small));
+  v1::ControllerMessage got;
+  ASSERT_TRUE(honest->stream->Read(&got));
+  EXPECT_EQ(got.cancel_plan().plan_id(), "p");
+  // Back, it starts with an empty queue.
+  const auto again = Connected();
+  EXPECT_OK(registry_->Send(machine_.node_uuid, small));
+  ASSERT_TRUE(again->stream->Read(&got));
+  EXPECT_EQ(got.cancel_plan().plan_id(), "p");
+}
+
+TEST_F(SlowAgentTest, SilentStrangerIsSentAway) {
+  const auto agent = Open();
+  // Nobody tells when the stream has reached the server: sweep until it is answered.
+  std::atomic<bool> is_answered = false;
+  std::thread sweeper([&] {
+    while (!is_answered) {
+      clock_.Advance(SessionRegistry::kHelloTimeout + absl::Seconds(1));
+      registry_->Sweep();
+      absl::SleepFor(absl::Milliseconds(5));
+    }
+  });
+  const grpc::Status status = agent->End();
+  is_answered = true;
+  sweeper.join();
+  EXPECT_EQ(status.error_code(), grpc::DEADLINE_EXCEEDED);
+  EXPECT_EQ(status.error_message(), "no Hello came");
+}
+
+TEST_F(SlowAgentTest, QueueIsBounded) {
+  const auto agent = Connected();
+  v1::ControllerMessage big;
+  big.mutable_cancel_plan()->set_plan_id(std::string(1024 * 1024, 'x'));
+  absl::Status status;
+  for (int i = 0; i < 200 && status.ok(); ++i) status = registry_->Send(machine_.node_uuid, big);
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("does not read")));
+  EXPECT_EQ(registry_->Send(NewUuid(), big).code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(SlowAgentTest, HugeMessageCutsOff) {
+  const auto agent = Connected();
+  v1::AgentMessage message;
+  message.mutable_report()->mutable_step()->set_output(
+      std::string(AgentSession::kMaxMessageBytes + 1, 'x'));
+  agent->stream->Write(message);
+  EXPECT_EQ(agent->End().error_code(), grpc::RESOURCE_EXHAUSTED);
+}
+
+TEST_F(SlowAgentTest, FloodIsReadSlowlyThenCutOff) {
+  const auto agent = Connected();
+  std::atomic<uint64_t> written = 0;
+  std::atomic<bool> broke = false;
+  std::thread flood([&] {
+    v1::AgentMessage message;
+    message.mutable_heartbeat();
+    while (agent->stream->Write(message)) ++written;
+    broke = true;
+  });
+  // A second is over when nothing more goes out: the share is used up and all buffers are full.
+  while (!broke) {
+    uint64_t before = 0;
+    do {
+      before = written;
+      absl::SleepFor(absl::Milliseconds(100));
+    } while (!broke && written != before);
+    registry_->Sweep();
+  }
+  flood.join();
+  const grpc::Status status = agent->End();
+  EXPECT_EQ(status.error_code(), grpc::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("messages or 8 MiB a second"));
+  EXPECT_EQ(CutOffs("c001"), 1);
+  EXPECT_GE(written, AgentSession::kMaxFloodedSeconds * AgentSession::kMessagesPerSecond);
+}
+
+}  // namespace
+}  // namespace muster::controller

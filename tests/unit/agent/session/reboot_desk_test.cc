@@ -1,0 +1,187 @@
+// The step that asks and the session that carries the question, without a controller.
+#include "agent/session/reboot_desk.h"
+
+#include <atomic>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/session/mailbox.h"
+#include "tests/fakes/fake_clock.h"
+#include "tests/fakes/fake_file_system.h"
+#include "tests/fakes/status_matchers.h"
+
+namespace muster::agent {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class RebootDeskTest : public ::testing::Test {
+ protected:
+  RebootDeskTest() { files_.AddDirectory("/proc/1"); }
+  ~RebootDeskTest() override { Stop(); }
+
+  void AddJob(const std::string& pid, const std::string& job) {
+    files_.AddFile("/proc/" + pid + "/cmdline", "slurmstepd: [" + job + ".batch]");
+  }
+  // Lets a step ask, in a thread of its own.
+  void Ask() {
+    ended_ = false;
+    stop_ = false;
+    thread_ = std::thread([this] {
+      end_ = desk_.Ask("r-1/0", "kernel/reboot", "a newer kernel", [this] { return stop_.load(); });
+      ended_ = true;
+    });
+  }
+  void Stop() {
+    stop_ = true;
+    if (!thread_.joinable()) return;
+    // A wait looks for the stop now and then, by this clock.
+    while (!ended_) {
+      clock_.Advance(absl::Milliseconds(200));
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+    thread_.join();
+  }
+  // How the step's question ended, within moments.
+  absl::StatusOr<v1::RebootPermit> End() {
+    thread_.join();
+    return end_;
+  }
+  // What the session has to send now; fails the test when nothing comes.
+  v1::RebootRequest MustTake() {
+    for (int i = 0; i < 2000; ++i) {
+      if (std::optional<v1::RebootRequest> question = desk_.TakeDue()) return *question;
+      absl::SleepFor(absl::Milliseconds(5));
+    }
+    ADD_FAILURE() << "no question";
+    return {};
+  }
+  static v1::RebootAnswer PermitFor(const v1::RebootRequest& question) {
+    v1::RebootAnswer answer;
+    answer.set_plan_id(question.plan_id());
+    answer.set_step_id(question.step_id());
+    answer.set_request_id(question.request_id());
+    answer.mutable_permit()->set_permit_id("p1");
+    answer.mutable_permit()->set_boot_id(question.boot_id());
+    return answer;
+  }
+  // Long enough that a step that had been answered would have gone on.
+  bool StillAsks() {
+    absl::SleepFor(absl::Milliseconds(100));
+    return !ended_;
+  }
+
+  muster::testing::FakeClock clock_;
+  muster::testing::FakeFileSystem files_;
+  Mailbox mailbox_{[](absl::string_view) {}};
+  RebootDesk desk_{"boot-1", files_, mailbox_, clock_};
+  std::atomic<bool> stop_{false}, ended_{false};
+  absl::StatusOr<v1::RebootPermit> end_ = absl::UnknownError("no end");
+  std::thread thread_;
+};
+
+TEST_F(RebootDeskTest, NothingIsDueBeforeAStepAsks) {
+  EXPECT_EQ(desk_.TakeDue(), std::nullopt);
+  EXPECT_FALSE(mailbox_.Take(clock_, clock_.Now()).woken);
+}
+
+TEST_F(RebootDeskTest, AQuestionIsSentOnceAndItsPermitGoesToTheStep) {
+  AddJob("812", "1234");
+  AddJob("813", "1235_7");
+  Ask();
+  const v1::RebootRequest question = MustTake();
+  EXPECT_TRUE(mailbox_.Take(clock_, clock_.Now()).woken);
+  EXPECT_EQ(question.plan_id(), "r-1/0");
+  EXPECT_EQ(question.step_id(), "kernel/reboot");
+  EXPECT_EQ(question.boot_id(), "boot-1");
+  EXPECT_EQ(question.reason(), "a newer kernel");
+  EXPECT_THAT(question.request_id(), Not(IsEmpty()));
+  EXPECT_THAT(question.running_jobs(), ElementsAre("1234", "1235_7"));
+  EXPECT_EQ(desk_.TakeDue(), std::nullopt);
+  EXPECT_TRUE(StillAsks());
+  desk_.OnAnswer(PermitFor(question));
+  const auto permit = End();
+  ASSERT_OK(permit);
+  EXPECT_EQ(permit->permit_id(), "p1");
+}
+
+TEST_F(RebootDeskTest, ARefusalIsTheStepsError) {
+  Ask();
+  v1::RebootAnswer answer = PermitFor(MustTake());
+  answer.set_refusal("Slurm jobs run on c001: 7");
+  desk_.OnAnswer(answer);
+  EXPECT_THAT(End().status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, "Slurm jobs run on c001: 7"));
+}
+
+TEST_F(RebootDeskTest, AnswersToOtherQuestionsChangeNothing) {
+  v1::RebootAnswer stray;
+  stray.mutable_permit()->set_permit_id("stray");
+  desk_.OnAnswer(stray);  // nobody asks
+  Ask();
+  const v1::RebootRequest question = MustTake();
+  desk_.OnAnswer(stray);
+  stray.set_plan_id(question.plan_id());
+  stray.set_step_id(question.step_id());
+  stray.set_request_id("an earlier life's");
+  desk_.OnAnswer(stray);
+  v1::RebootAnswer empty = PermitFor(question);
+  empty.clear_answer();
+  desk_.OnAnswer(empty);  // a newer controller's, which this agent does not understand
+  EXPECT_TRUE(StillAsks());
+  desk_.OnAnswer(PermitFor(question));
+  EXPECT_EQ(End()->permit_id(), "p1");
+}
+
+TEST_F(RebootDeskTest, AQuestionIsRepeatedWithTheJobsOfThatMoment) {
+  AddJob("812", "1234");
+  Ask();
+  const v1::RebootRequest first = MustTake();
+  clock_.Advance(RebootDesk::kRepeat - absl::Seconds(1));
+  EXPECT_TRUE(StillAsks());
+  EXPECT_EQ(desk_.TakeDue(), std::nullopt);
+  AddJob("812", "99");
+  clock_.Advance(absl::Seconds(2));
+  const v1::RebootRequest second = MustTake();
+  EXPECT_EQ(second.request_id(), first.request_id());
+  EXPECT_THAT(first.running_jobs(), ElementsAre("1234"));
+  EXPECT_THAT(second.running_jobs(), ElementsAre("99"));
+  desk_.OnAnswer(PermitFor(first));
+  EXPECT_OK(End());
+}
+
+TEST_F(RebootDeskTest, StoppingEndsTheQuestion) {
+  Ask();
+  const v1::RebootRequest question = MustTake();
+  Stop();
+  EXPECT_THAT(end_.status(), StatusIs(absl::StatusCode::kCancelled, HasSubstr("stopping")));
+  // Its answer comes too late, and is not the next question's.
+  Ask();
+  desk_.OnAnswer(PermitFor(question));
+  const v1::RebootRequest next = MustTake();
+  EXPECT_NE(next.request_id(), question.request_id());
+  desk_.OnAnswer(PermitFor(question));
+  EXPECT_TRUE(StillAsks());
+  desk_.OnAnswer(PermitFor(next));
+  EXPECT_OK(End());
+  EXPECT_EQ(desk_.TakeDue(), std::nullopt);
+}
+
+TEST(RebootDesk, AsksNothingWhereItCannotTellWhatRuns) {
+  muster::testing::FakeClock clock;
+  muster::testing::FakeFileSystem files;  // without /proc
+  Mailbox mailbox([](absl::string_view) {});
+  RebootDesk desk("boot-1", files, mailbox, clock);
+  EXPECT_THAT(desk.Ask("r-1/0", "s", "why", [] { return false; }).status(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/proc")));
+  EXPECT_EQ(desk.TakeDue(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace muster::agent

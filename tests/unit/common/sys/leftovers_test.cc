@@ -1,0 +1,87 @@
+#include "common/sys/leftovers.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/sys/file_system.h"
+#include "tests/fakes/status_matchers.h"
+#include "tests/fakes/temp_dir.h"
+
+namespace muster::sys {
+namespace {
+
+using ::testing::ElementsAre;
+
+class LeftoversTest : public ::testing::Test {
+ protected:
+  void Make(const std::string& name) { std::ofstream(absl::StrCat(folder_, "/", name)) << "x"; }
+  std::set<std::string> Names() const {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_))
+      names.insert(entry.path().filename());
+    return names;
+  }
+
+  testing::TempDir temp_;
+  const std::string folder_ = temp_.path();
+  const std::string path_ = absl::StrCat(folder_, "/slurmd");
+};
+
+TEST_F(LeftoversTest, OfThisFileAndNoOther) {
+  for (const char* name :
+       {".slurmd.muster-54b1chcw", ".slurmd2.muster-54b1chcw", "slurmd", ".slurmd.muster-54b1chcwx",
+        ".slurmd.muster-54b1", ".slurmd.dpkg-new", ".slurmd.muster.54b1chcw"})
+    Make(name);
+  RemoveLeftovers(path_, absl::InfiniteFuture());
+  EXPECT_THAT(Names(),
+              ElementsAre(".slurmd.dpkg-new", ".slurmd.muster-54b1", ".slurmd.muster-54b1chcwx",
+                          ".slurmd.muster.54b1chcw", ".slurmd2.muster-54b1chcw", "slurmd"));
+}
+
+TEST_F(LeftoversTest, NotWhatIsBeingWrittenNow) {
+  const absl::Time start = FirstWrite();
+  Make(".slurmd.muster-54b1chcw");
+  RemoveLeftovers(path_, start);
+  EXPECT_THAT(Names(), ElementsAre(".slurmd.muster-54b1chcw"));
+}
+
+TEST_F(LeftoversTest, LinksTooAndNothingBehindThem) {
+  Make("target");
+  std::filesystem::create_symlink(folder_ + "/target", folder_ + "/.slurmd.muster-54b1chcw");
+  RemoveLeftovers(path_, absl::InfiniteFuture());
+  EXPECT_THAT(Names(), ElementsAre("target"));
+}
+
+TEST_F(LeftoversTest, AWriterThatIsKilledLeavesWhatIsKnownByItsName) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    RealFileSystem files;
+    files
+        .WriteAtomically(path_, "new", {.verify = [](const std::string&) -> absl::Status {
+                           ::raise(SIGKILL);
+                           return absl::OkStatus();
+                         }})
+        .IgnoreError();
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_EQ(Names().size(), 1u);
+  RemoveLeftovers(path_, absl::InfiniteFuture());
+  EXPECT_TRUE(Names().empty());
+}
+
+TEST_F(LeftoversTest, NoFolder) { RemoveLeftovers("/nonexistent/file", absl::InfiniteFuture()); }
+
+}  // namespace
+}  // namespace muster::sys

@@ -1,0 +1,166 @@
+// Enrolled nodes that speak of what is not theirs, repeat themselves, or say more than fits.
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "controller/run/run_engine.h"
+#include "controller/run/run_manager.h"
+#include "muster/v1/plan.pb.h"
+#include "tests/unit/controller/run/run_fixture.h"
+
+namespace muster::controller {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::SizeIs;
+
+class RunHostileTest : public RunFixture {
+ protected:
+  v1::Report Report(const std::string& plan, uint64_t sequence) {
+    v1::Report report;
+    report.set_plan_id(plan);
+    report.set_report_sequence(sequence);
+    return report;
+  }
+  void Say(const std::string& uuid, const v1::Report& report) {
+    engine_->OnReports({{uuid, std::make_shared<const v1::Report>(report)}});
+  }
+  size_t Audited(const std::string& action) {
+    size_t count = 0;
+    EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(const std::vector<EventRecord> events, txn.events().List(10'000, 0));
+      for (const EventRecord& event : events) count += event.action == action;
+      return absl::OkStatus();
+    }));
+    return count;
+  }
+  // Of all nodes.
+  size_t StoredResults(const std::string& run_id) {
+    std::vector<StepResultRecord> results;
+    EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(results, txn.step_results().ListNewest(run_id, 10'000, size_t{1} << 30));
+      return absl::OkStatus();
+    }));
+    return results.size();
+  }
+};
+
+TEST_F(RunHostileTest, ReportsOnAnotherNodesPlanChangeNothing) {
+  Connect("a");
+  Connect("b");
+  const v1::Run run = MustCreate("one.yaml", "a");
+  const std::string plan = run.run_id() + "/0";
+  sessions_.Take("ub");
+  v1::Report step = Report(plan, 1);
+  step.mutable_step()->set_step_id("role/step");
+  step.mutable_step()->set_status(v1::STEP_STATUS_FAILED);
+  Say("ub", step);
+  v1::Report outcome = Report(plan, 2);
+  outcome.mutable_outcome()->set_succeeded(false);
+  Say("ub", outcome);
+  EXPECT_EQ(StateOf(run.run_id(), "a"), "running ok=0 changed=0 failed=0");
+  EXPECT_EQ(StateOf(run.run_id(), "b"), "not in the run");
+  EXPECT_EQ(StoredResults(run.run_id()), 0u);
+  // Also plans that never were.
+  for (const char* made_up : {"r-none/0", "nonsense", "", "/", "r-1/99999999999999999999"})
+    Say("ub", Report(made_up, NodeOf("b").report_sequence + 1));
+  // It may forget them all.
+  EXPECT_EQ(sessions_.Take("ub").back().reports_stored().up_to_sequence(), 7u);
+  Complete("a", plan);
+  EXPECT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_SUCCEEDED);
+}
+
+TEST_F(RunHostileTest, ReceiptForAnotherNodesPlanChangesNothing) {
+  Connect("a");
+  Connect("b");
+  const v1::Run run = MustCreate("one.yaml", "a");
+  v1::PlanReceipt receipt;
+  receipt.set_plan_id(run.run_id() + "/0");
+  receipt.set_accepted(false);
+  receipt.set_reason("I say so");
+  engine_->OnPlanReceipt("ub", receipt);
+  EXPECT_EQ(StateOf(run.run_id(), "a"), "running ok=0 changed=0 failed=0");
+  // Nor does one for a play that has not come.
+  receipt.set_plan_id(run.run_id() + "/7");
+  engine_->OnPlanReceipt("ua", receipt);
+  EXPECT_EQ(StateOf(run.run_id(), "a"), "running ok=0 changed=0 failed=0");
+}
+
+TEST_F(RunHostileTest, SequenceThatWasSeenIsNotReadAgain) {
+  Connect("a");
+  const v1::Run run = MustCreate("one.yaml", "a");
+  const std::string plan = run.run_id() + "/0";
+  ReportStep("a", plan, v1::STEP_STATUS_OK);
+  ReportStep("a", plan, v1::STEP_STATUS_CHANGED, "role/other");
+  sessions_.Take("ua");
+  v1::Report replay = Report(plan, 1);  // with another content
+  replay.mutable_outcome()->set_succeeded(false);
+  Say("ua", replay);
+  EXPECT_EQ(StateOf(run.run_id(), "a"), "running ok=1 changed=1 failed=0");
+  EXPECT_EQ(sessions_.Take("ua").back().reports_stored().up_to_sequence(), 2u);
+  ReportOutcome("a", plan, true);
+  v1::Report late = Report(plan, 3);
+  late.mutable_outcome()->set_succeeded(false);
+  Say("ua", late);
+  EXPECT_EQ(StateOf(run.run_id(), "a"), "done ok=1 changed=1 failed=0");
+}
+
+TEST_F(RunHostileTest, LongErrorsAreCutWhereACharacterEnds) {
+  Connect("a");
+  const v1::Run run = MustCreate("one.yaml", "a");
+  v1::Report report = Report(run.run_id() + "/0", 1);
+  std::string message;
+  while (message.size() < 2 * kMaxNodeMessage) message += "ä";
+  report.mutable_step()->set_role("r");  // "r: s: ": an even number of bytes
+  report.mutable_step()->set_name("s");
+  report.mutable_step()->set_status(v1::STEP_STATUS_FAILED);
+  report.mutable_step()->set_message(message);
+  Say("ua", report);
+  const std::string kept = Run(run.run_id()).nodes(0).message();
+  EXPECT_LE(kept.size(), kMaxNodeMessage + 3);
+  EXPECT_THAT(kept, EndsWith("ä…"));
+  EXPECT_THAT(NodeMessage("x" + message), EndsWith("ä…"));  // the cut falls within a character
+}
+
+TEST_F(RunHostileTest, QuestionsAboutRebootsLeaveABoundedNumberOfLines) {
+  Connect("a");
+  const v1::Run run = MustCreate("one.yaml", "a");
+  v1::RebootRequest request;
+  request.set_plan_id(run.run_id() + "/0");
+  request.set_step_id("role/step");
+  request.set_boot_id("boot");
+  sessions_.Take("ua");
+  for (int i = 0; i < 3 * RunEngine::kMaxRebootQuestions; ++i) {
+    request.set_request_id(absl::StrCat("q", i));
+    engine_->OnRebootRequest("ua", request);
+  }
+  EXPECT_EQ(Audited("reboot.refuse"), static_cast<size_t>(RunEngine::kMaxRebootQuestions));
+  EXPECT_THAT(sessions_.Take("ua"), SizeIs(3 * RunEngine::kMaxRebootQuestions));
+}
+
+// The engine's thread does not run: what is said waits.
+TEST_F(RunHostileTest, QuestionsThatWaitAreCharged) {
+  Connect("a");
+  Connect("b");
+  RunManager manager(Collaborators());
+  v1::RebootRequest request;
+  for (size_t i = 0; i <= RunManager::kMaxQueuedOfNode; ++i) manager.OnRebootRequest("ua", request);
+  EXPECT_FALSE(sessions_.IsConnected("ua"));
+  EXPECT_TRUE(sessions_.IsConnected("ub"));
+}
+
+// Two MiB on the way that are seventy in memory.
+TEST_F(RunHostileTest, ReportsAreChargedForWhatTheyTake) {
+  Connect("a");
+  Connect("b");
+  RunManager manager(Collaborators());
+  v1::Report bloated;
+  for (int i = 0; i < 300'000; ++i) bloated.mutable_step()->add_changes();
+  ASSERT_LT(bloated.ByteSizeLong(), size_t{1} << 20);
+  ASSERT_GT(bloated.SpaceUsedLong(), RunManager::kMaxQueuedBytesOfNode);
+  manager.OnReport("ua", bloated);
+  EXPECT_FALSE(sessions_.IsConnected("ua"));
+  manager.OnReport("ub", Report("r-1/0", 1));
+  EXPECT_TRUE(sessions_.IsConnected("ub"));
+}
+
+}  // namespace
+}  // namespace muster::controller

@@ -1,0 +1,417 @@
+// Permits to reboot: who gets one, how often, and how long the run waits for the node.
+#include "absl/strings/str_cat.h"
+#include "common/base/proto_time.h"
+#include "common/base/status.h"
+#include "controller/run/run_engine.h"
+#include "tests/fakes/failing_store.h"
+#include "tests/unit/controller/run/run_fixture.h"
+
+namespace muster::controller {
+namespace {
+
+using ::muster::testing::FailingStore;
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+// A run over a and b whose plans hold a reboot; both nodes have their plan and run it.
+class RunRebootsTest : public RunFixture {
+ protected:
+  void SetUp() override {
+    RunFixture::SetUp();
+    compiler_.reboot.emplace();
+    Connect("a", "", "boot-1");
+    Connect("b", "", "boot-1");
+  }
+  void StartRun(bool with_jobs = false) {
+    v1::CreateRunRequest request;
+    request.set_bundle_sha256("site");
+    request.set_playbook("one.yaml");
+    request.set_reboot_with_jobs(with_jobs);
+    const absl::StatusOr<v1::Run> run = engine_->Create(request, {"admin:alice", ""});
+    ASSERT_OK(run);
+    run_id_ = run->run_id();
+    plan_id_ = run_id_ + "/0";
+    AnswerFacts(run_id_, 0);
+    for (const char* name : {"a", "b"}) {
+      MustTakePlan(name);
+      ReportStep(name, plan_id_, v1::STEP_STATUS_OK);
+    }
+    Forget();
+  }
+  FailingStore& UseFailingStore() {
+    auto failing = std::make_unique<FailingStore>(std::move(store_));
+    FailingStore& store = *failing;
+    store_ = std::move(failing);
+    Restart();
+    Connect("a", "", "boot-1");
+    Connect("b", "", "boot-1");
+    return store;
+  }
+  void Forget() {
+    for (const char* uuid : {"ua", "ub", "uc"}) sessions_.Take(uuid);
+  }
+  v1::RebootRequest Question(const std::string& request_id = "q1") {
+    v1::RebootRequest request;
+    request.set_plan_id(plan_id_);
+    request.set_step_id("role/reboot");
+    request.set_boot_id("boot-1");
+    request.set_reason("kernel 2 is installed and 1 runs");
+    request.set_request_id(request_id);
+    return request;
+  }
+  // Everything that was sent to the node but answers is lost.
+  std::vector<v1::RebootAnswer> AskAll(const v1::RebootRequest& request,
+                                       const std::string& uuid = "ua") {
+    sessions_.Take(uuid);
+    engine_->OnRebootRequest(uuid, request);
+    std::vector<v1::RebootAnswer> answers;
+    for (const v1::ControllerMessage& message : sessions_.Take(uuid)) {
+      if (message.has_reboot_answer()) answers.push_back(message.reboot_answer());
+    }
+    return answers;
+  }
+  v1::RebootAnswer Ask(const v1::RebootRequest& request, const std::string& uuid = "ua") {
+    const std::vector<v1::RebootAnswer> answers = AskAll(request, uuid);
+    EXPECT_THAT(answers, SizeIs(1));
+    return answers.empty() ? v1::RebootAnswer() : answers[0];
+  }
+  v1::RebootPermit MustPermit(const v1::RebootRequest& request) {
+    const v1::RebootAnswer answer = Ask(request);
+    EXPECT_TRUE(answer.has_permit()) << answer.refusal();
+    return answer.permit();
+  }
+  std::vector<RebootRecord> Open() {
+    std::vector<RebootRecord> open;
+    EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(open, txn.reboots().ListOpen(run_id_));
+      return absl::OkStatus();
+    }));
+    return open;
+  }
+  std::string PhaseOf(const std::string& name) {
+    const std::string state = StateOf(run_id_, name);
+    return state.substr(0, state.find(' '));
+  }
+  v1::RunState StateOfRun() { return Run(run_id_).state(); }
+  void RestartController() {
+    for (const char* uuid : {"ua", "ub"}) sessions_.Cut(uuid);
+    Restart();
+    Forget();
+  }
+
+  std::string run_id_, plan_id_;
+};
+
+TEST_F(RunRebootsTest, APermitNamesTheNodeTheBootAndItsTime) {
+  StartRun();
+  const v1::RebootAnswer answer = Ask(Question());
+  EXPECT_EQ(answer.plan_id(), plan_id_);
+  EXPECT_EQ(answer.step_id(), "role/reboot");
+  EXPECT_EQ(answer.request_id(), "q1");
+  const v1::RebootPermit& permit = answer.permit();
+  EXPECT_THAT(permit.permit_id(), Not(IsEmpty()));
+  EXPECT_EQ(permit.node_uuid(), "ua");
+  EXPECT_EQ(permit.boot_id(), "boot-1");
+  EXPECT_EQ(ToTime(permit.expires_at()), clock_.Now() + absl::Minutes(5));
+  EXPECT_EQ(PhaseOf("a"), "rebooting");
+  EXPECT_EQ(PhaseOf("b"), "running");
+  const auto open = Open();
+  ASSERT_THAT(open, SizeIs(1));
+  EXPECT_EQ(open[0].permit_id, permit.permit_id());
+  EXPECT_EQ(open[0].back_by, clock_.Now() + absl::Minutes(15));
+  const auto events = EventsOf("reboot.permit");
+  ASSERT_THAT(events, SizeIs(1));
+  EXPECT_EQ(events[0].actor, "node:ua");
+  EXPECT_EQ(events[0].subject, "a");
+  EXPECT_EQ(events[0].detail, absl::StrCat("run ", run_id_, ", step role/reboot, boot boot-1: ",
+                                           "kernel 2 is installed and 1 runs"));
+}
+
+TEST_F(RunRebootsTest, ARepeatedQuestionGetsTheSamePermit) {
+  StartRun();
+  const v1::RebootPermit first = MustPermit(Question());
+  Pass(absl::Minutes(4));
+  EXPECT_EQ(MustPermit(Question()).SerializeAsString(), first.SerializeAsString());
+  EXPECT_THAT(EventsOf("reboot.permit"), SizeIs(1));
+  // One that has run out is of no use to anybody.
+  Pass(absl::Minutes(1));
+  const v1::RebootPermit later = MustPermit(Question());
+  EXPECT_NE(later.permit_id(), first.permit_id());
+  EXPECT_THAT(EventsOf("reboot.permit"), SizeIs(2));
+  ASSERT_THAT(Open(), SizeIs(1));
+  EXPECT_EQ(Open()[0].permit_id, later.permit_id());
+}
+
+TEST_F(RunRebootsTest, EachQuestionAndEachBootHasAPermitOfItsOwn) {
+  StartRun();
+  const v1::RebootPermit first = MustPermit(Question("q1"));
+  const v1::RebootPermit second = MustPermit(Question("q2"));
+  v1::RebootRequest other_boot = Question("q2");
+  other_boot.set_boot_id("boot-2");
+  const v1::RebootPermit third = MustPermit(other_boot);
+  EXPECT_NE(first.permit_id(), second.permit_id());
+  EXPECT_NE(second.permit_id(), third.permit_id());
+  EXPECT_EQ(third.boot_id(), "boot-2");
+  EXPECT_THAT(Open(), SizeIs(1));
+}
+
+TEST_F(RunRebootsTest, TheLastPermitOfAnAgentThatAsksTooOftenHolds) {
+  StartRun();
+  const int last = RunEngine::kMaxRebootQuestions - 1;
+  for (int i = 0; i < last; ++i) Ask(Question(absl::StrCat("q", i)));
+  const v1::RebootPermit permit = MustPermit(Question(absl::StrCat("q", last)));
+  EXPECT_THAT(Ask(Question("one more")).refusal(), HasSubstr("look at its agent"));
+  EXPECT_EQ(MustPermit(Question(absl::StrCat("q", last))).permit_id(), permit.permit_id());
+  EXPECT_TRUE(Ask(Question(), "ub").has_permit());
+}
+
+TEST_F(RunRebootsTest, NodesWithJobsStayUp) {
+  StartRun();
+  v1::RebootRequest request = Question();
+  for (int job = 1; job <= 7; ++job) request.add_running_jobs(absl::StrCat(job));
+  EXPECT_THAT(Ask(request).refusal(),
+              AllOf(HasSubstr("Slurm jobs run on a: 1, 2, 3, 4, 5 and 2 more; drain the node"),
+                    HasSubstr("muster apply --reboot-with-jobs")));
+  EXPECT_EQ(PhaseOf("a"), "running");
+  EXPECT_THAT(Open(), IsEmpty());
+  EXPECT_THAT(EventsOf("reboot.permit"), IsEmpty());
+  Ask(request);
+  ASSERT_THAT(EventsOf("reboot.refuse"), SizeIs(1)) << "a repeated question counts once";
+  EXPECT_THAT(EventsOf("reboot.refuse")[0].detail,
+              EndsWith("; Slurm jobs that run there: 1, 2, 3, 4, 5 and 2 more"));
+  // They have ended meanwhile.
+  EXPECT_TRUE(Ask(Question("q2")).has_permit());
+}
+
+TEST_F(RunRebootsTest, AnAdministratorMayGiveTheJobsUp) {
+  StartRun(/*with_jobs=*/true);
+  v1::RebootRequest request = Question();
+  request.add_running_jobs("7");
+  MustPermit(request);
+  EXPECT_THAT(EventsOf("reboot.permit")[0].detail, EndsWith("; Slurm jobs that run there: 7"));
+}
+
+TEST_F(RunRebootsTest, SoMayAStep) {
+  compiler_.reboot->set_with_running_jobs(true);
+  StartRun();
+  v1::RebootRequest request = Question();
+  request.add_running_jobs("7");
+  MustPermit(request);
+}
+
+TEST_F(RunRebootsTest, OnlyStepsThatRebootOfTheNodesOwnPlanAreAllowed) {
+  StartRun();
+  v1::RebootRequest request = Question();
+  request.set_step_id("role/step");
+  EXPECT_THAT(Ask(request).refusal(), HasSubstr("the plan has no reboot 'role/step'"));
+  request.set_step_id("role/nowhere");
+  EXPECT_THAT(Ask(request).refusal(), HasSubstr("the plan has no reboot 'role/nowhere'"));
+  request = Question();
+  request.set_plan_id(run_id_ + "/1");
+  EXPECT_THAT(Ask(request).refusal(), HasSubstr("does not wait for this node"));
+  request.set_plan_id("r-other/0");
+  EXPECT_THAT(Ask(request).refusal(), HasSubstr("run r-other does not wait for this node"));
+  // A node that has no part in the run.
+  sessions_.Connect("uc");
+  EXPECT_THAT(Ask(Question(), "uc").refusal(), HasSubstr("does not wait for this node"));
+  EXPECT_THAT(Open(), IsEmpty());
+  EXPECT_THAT(EventsOf("reboot.permit"), IsEmpty());
+}
+
+TEST_F(RunRebootsTest, WhatNoAgentAsksIsNotAnswered) {
+  StartRun();
+  v1::RebootRequest request = Question();
+  request.set_plan_id("no plan");
+  EXPECT_THAT(AskAll(request), IsEmpty());
+  EXPECT_THAT(AskAll(Question("")), IsEmpty());
+  EXPECT_THAT(AskAll(Question(std::string(65, 'q'))), IsEmpty());
+  request = Question();
+  request.set_boot_id("");
+  EXPECT_THAT(AskAll(request), IsEmpty());
+  request.set_boot_id(std::string(65, 'b'));
+  EXPECT_THAT(AskAll(request), IsEmpty());
+  EXPECT_THAT(EventsOf("reboot.refuse"), IsEmpty());
+}
+
+TEST_F(RunRebootsTest, TheAuditLogTakesLittleOfAnAgentsWords) {
+  StartRun();
+  v1::RebootRequest request = Question();
+  request.set_step_id(std::string(100'000, 's'));
+  // Three bytes each, none of which may be left alone.
+  std::string reason = "x";
+  for (int i = 0; i < 100'000; ++i) reason += "€";
+  request.set_reason(reason);
+  for (int i = 0; i < 100; ++i) request.add_running_jobs(std::string(100'000, '7'));
+  EXPECT_THAT(Ask(request).refusal().size(), ::testing::Lt(1000u));
+  ASSERT_THAT(EventsOf("reboot.refuse"), SizeIs(1));
+  const std::string detail = EventsOf("reboot.refuse")[0].detail;
+  EXPECT_THAT(detail.size(), ::testing::Lt(1500u));
+  EXPECT_THAT(detail, HasSubstr("€…; Slurm jobs"));
+}
+
+TEST_F(RunRebootsTest, ACancelledRunRebootsNothing) {
+  StartRun();
+  ASSERT_OK(engine_->Cancel(run_id_, {"admin:bob", ""}));
+  EXPECT_THAT(Ask(Question()).refusal(), HasSubstr("was cancelled"));
+}
+
+TEST_F(RunRebootsTest, NeitherDoesANodeThatIsThrough) {
+  StartRun();
+  ReportOutcome("a", plan_id_, true);
+  EXPECT_THAT(Ask(Question()).refusal(), HasSubstr("does not wait for this node any more"));
+}
+
+TEST_F(RunRebootsTest, TheRunGoesOnWithTheNextBoot) {
+  StartRun();
+  MustPermit(Question());
+  Complete("b", plan_id_);
+  Cut("a");
+  Pass(absl::Minutes(14));
+  EXPECT_EQ(PhaseOf("a"), "rebooting");
+  // The network was away for a moment, not the machine.
+  Connect("a", plan_id_, "boot-1");
+  EXPECT_EQ(PhaseOf("a"), "rebooting");
+  EXPECT_THAT(Open(), SizeIs(1));
+  Cut("a");
+  Connect("a", plan_id_, "boot-2");
+  EXPECT_EQ(PhaseOf("a"), "running");
+  EXPECT_THAT(Open(), IsEmpty());
+  ReportStep("a", plan_id_, v1::STEP_STATUS_CHANGED, "role/reboot");
+  ReportOutcome("a", plan_id_, true);
+  EXPECT_EQ(StateOfRun(), v1::RUN_STATE_SUCCEEDED);
+}
+
+TEST_F(RunRebootsTest, ANodeThatStaysAwayIsUnreachableAndTheRunEnds) {
+  compiler_.reboot->mutable_timeout()->set_seconds(60);
+  StartRun();
+  MustPermit(Question());
+  Complete("b", plan_id_);
+  Cut("a");
+  Pass(absl::Seconds(59));
+  EXPECT_EQ(StateOfRun(), v1::RUN_STATE_RUNNING);
+  Pass(absl::Seconds(1));
+  EXPECT_EQ(StateOfRun(), v1::RUN_STATE_FAILED);
+  EXPECT_EQ(PhaseOf("a"), "unreachable");
+  EXPECT_THAT(Run(run_id_).nodes(0).message(),
+              AllOf(HasSubstr("not back from the reboot of step 'role/reboot' in its time"),
+                    HasSubstr("console")));
+}
+
+TEST_F(RunRebootsTest, AStepThatFailedWithoutARebootEndsThePermit) {
+  StartRun();
+  MustPermit(Question());
+  ReportStep("a", plan_id_, v1::STEP_STATUS_FAILED, "role/reboot");
+  ReportOutcome("a", plan_id_, false);
+  EXPECT_EQ(PhaseOf("a"), "failed");
+  EXPECT_THAT(Open(), IsEmpty());
+}
+
+TEST_F(RunRebootsTest, PermitsOfSeveralNodesEndTogether) {
+  StartRun();
+  MustPermit(Question());
+  EXPECT_TRUE(Ask(Question(), "ub").has_permit());
+  ASSERT_THAT(Open(), SizeIs(2));
+  std::vector<NodeReport> reports;
+  for (const char* name : {"a", "b"}) {
+    auto report = std::make_shared<v1::Report>();
+    report->set_report_sequence(++report_sequence_[name]);
+    report->set_plan_id(plan_id_);
+    report->mutable_outcome()->set_succeeded(true);
+    reports.push_back({std::string("u") + name, std::move(report)});
+  }
+  engine_->OnReports(std::move(reports));
+  EXPECT_THAT(Open(), IsEmpty());
+  EXPECT_EQ(StateOfRun(), v1::RUN_STATE_SUCCEEDED);
+}
+
+TEST_F(RunRebootsTest, ARestartedControllerKnowsWhoMayBeDown) {
+  StartRun();
+  MustPermit(Question());
+  Complete("b", plan_id_);
+  RestartController();
+  // Longer than agents take to find a restarted controller.
+  Pass(absl::Minutes(5));
+  EXPECT_EQ(StateOfRun(), v1::RUN_STATE_RUNNING);
+  EXPECT_EQ(PhaseOf("a"), "rebooting");
+  Connect("a", plan_id_, "boot-2");
+  EXPECT_THAT(Open(), IsEmpty());
+  EXPECT_EQ(MustTakePlan("a").plan_id(), plan_id_);
+  ReportStep("a", plan_id_, v1::STEP_STATUS_CHANGED, "role/reboot");
+  ReportOutcome("a", plan_id_, true);
+  EXPECT_EQ(StateOfRun(), v1::RUN_STATE_SUCCEEDED);
+}
+
+TEST_F(RunRebootsTest, ARestartedControllerWaitsNoLongerThanTheFirst) {
+  StartRun();
+  MustPermit(Question());
+  Complete("b", plan_id_);
+  Cut("a");
+  Pass(absl::Minutes(10));
+  RestartController();
+  Pass(absl::Minutes(4));
+  EXPECT_EQ(StateOfRun(), v1::RUN_STATE_RUNNING);
+  Pass(absl::Minutes(1));
+  EXPECT_EQ(StateOfRun(), v1::RUN_STATE_FAILED);
+  EXPECT_THAT(Run(run_id_).nodes(0).message(), HasSubstr("not back from the reboot"));
+}
+
+TEST_F(RunRebootsTest, ARestartedControllerGivesTheSamePermitAgain) {
+  StartRun();
+  const v1::RebootPermit permit = MustPermit(Question());
+  RestartController();
+  Connect("a", plan_id_, "boot-1");
+  Connect("b", plan_id_, "boot-1");
+  EXPECT_EQ(MustPermit(Question()).SerializeAsString(), permit.SerializeAsString());
+  EXPECT_THAT(EventsOf("reboot.permit"), SizeIs(1));
+  EXPECT_NE(MustPermit(Question("q2")).permit_id(), permit.permit_id());
+}
+
+TEST_F(RunRebootsTest, WhatTheStoreCannotKeepIsNotGiven) {
+  FailingStore& store = UseFailingStore();
+  StartRun();
+  store.refuse = true;
+  EXPECT_THAT(AskAll(Question()), IsEmpty());
+  v1::RebootRequest with_jobs = Question();
+  with_jobs.add_running_jobs("7");
+  EXPECT_THAT(AskAll(with_jobs), IsEmpty());
+  store.refuse = false;
+  MustPermit(Question());
+  EXPECT_THAT(EventsOf("reboot.permit"), SizeIs(1));
+}
+
+TEST_F(RunRebootsTest, AnEndThatTheStoreCouldNotKeepIsMadeUpFor) {
+  FailingStore& store = UseFailingStore();
+  StartRun();
+  MustPermit(Question());
+  Cut("a");
+  store.refuse = true;
+  Connect("a", plan_id_, "boot-2");
+  store.refuse = false;
+  EXPECT_THAT(Open(), SizeIs(1));
+  ReportStep("b", plan_id_, v1::STEP_STATUS_OK);
+  EXPECT_THAT(Open(), IsEmpty());
+}
+
+TEST_F(RunRebootsTest, AlsoByTheNextController) {
+  StartRun();
+  MustPermit(Question());
+  const RebootRecord left = Open().at(0);
+  Complete("a", plan_id_);
+  ASSERT_THAT(Open(), IsEmpty());
+  ASSERT_OK(store_->Update([&](Transaction& txn) { return txn.reboots().Put(left); }));
+  ASSERT_THAT(Open(), SizeIs(1));
+  RestartController();
+  EXPECT_EQ(PhaseOf("a"), "done");
+  Connect("b", plan_id_, "boot-1");
+  EXPECT_THAT(Open(), IsEmpty());
+  Complete("b", plan_id_);
+  EXPECT_EQ(PhaseOf("a"), "done");
+  EXPECT_EQ(StateOfRun(), v1::RUN_STATE_SUCCEEDED);
+}
+
+}  // namespace
+}  // namespace muster::controller

@@ -1,0 +1,33 @@
+// The file system under SQLite, with faults where a test wants them.
+#pragma once
+
+#include "controller/store/soci_headers.h"
+
+namespace muster::testing {
+
+// SQLite's default while it exists; what it does not fail goes to the real one. Counts what SQLite
+// does to change or keep files: writes, syncs and truncations. One at a time; not thread-safe.
+class FailingVfs {
+ public:
+  FailingVfs();
+  ~FailingVfs();
+  FailingVfs(const FailingVfs&) = delete;
+  FailingVfs& operator=(const FailingVfs&) = delete;
+
+  // Operations `first` (from 1, counted anew) to `first + count - 1` fail with `error`, SQLITE_FULL
+  // or SQLITE_IOERR; half of a write is done before it does.
+  void FailAt(int first, int count, int error);
+  int operations() const { return operations_; }
+
+  // For the file system itself: SQLITE_OK or the error to fail with.
+  int Begin();
+
+ private:
+  sqlite_api::sqlite3_vfs vfs_;
+  int operations_ = 0;
+  int first_ = 0;
+  int last_ = -1;
+  int error_ = SQLITE_OK;
+};
+
+}  // namespace muster::testing
