@@ -3,6 +3,7 @@
 // The shells' scripts are thin: they hand the words typed so far to `muster __complete --`, which
 // walks the same verbs that are parsed and asks the controller for names.
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -15,6 +16,7 @@
 #include "common/base/status.h"
 #include "muster/v1/node.grpc.pb.h"
 #include "muster/v1/run.grpc.pb.h"
+#include "muster/v1/validation.grpc.pb.h"
 
 namespace muster::cli {
 namespace {
@@ -80,10 +82,37 @@ std::vector<std::string> RunIds(Context& context) {
   return ids;
 }
 
+std::vector<std::string> ValidationIds(Context& context) {
+  std::vector<std::string> ids;
+  const absl::StatusOr<Connection*> connection = context.Connect();
+  if (!connection.ok()) return ids;
+  v1::ValidationService::Stub stub((*connection)->channel());
+  v1::ListValidationsResponse response;
+  if (!Call(**connection, stub, &v1::ValidationService::Stub::ListValidations,
+            v1::ListValidationsRequest(), &response, kPatience)
+           .ok())
+    return ids;
+  for (const v1::Validation& validation : response.validations())
+    ids.push_back(validation.validation_id());
+  return ids;
+}
+
+// Of the folder that the person is in.
+std::vector<std::string> SuiteNames() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("playbooks/suites", error)) {
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  }
+  return names;
+}
+
 // What an argument of a kind (its type_name) may be.
 std::vector<std::string> Values(Context& context, const std::string& kind) {
   if (kind == "NODE" || kind == "NODES") return NodeNames(context);
   if (kind == "RUN") return RunIds(context);
+  if (kind == "VALIDATION") return ValidationIds(context);
+  if (kind == "SUITE") return SuiteNames();
   if (kind == "FORMAT") return {"table", "json", "yaml"};
   if (kind == "TOPIC") return HelpTopics();
   if (kind == "SHELL") return {"bash", "zsh", "fish"};

@@ -7,7 +7,8 @@ namespace muster::cli {
 namespace {
 
 // $0 cluster, $1 host, $2 main port, $3 enrolment port, $4 directory.
-constexpr char kTemplate[] = R"(# Settings of musterd. After a change: systemctl restart musterd; nodes and runs do not notice.
+constexpr char kTemplate[] =
+    R"(# Settings of musterd. After a change: systemctl restart musterd; nodes and runs do not notice.
 
 # The cluster's name, as in the inventory.
 cluster: $0
@@ -31,6 +32,13 @@ state_directory: /var/lib/muster-controller
 
 # Agent packages (*.deb) that joining machines install.
 package_directory: /usr/share/muster/packages
+
+# "on": a node works in Slurm only after it has passed a validation as what it is (GPUs, driver,
+# kernel); others are drained, with "muster:" in the reason. Drains of others are left alone.
+slurm_gate: "off"
+
+# Where scontrol and squeue are not on this machine: words that go before them, such as ssh login1.
+slurm_command: ""
 )";
 
 }  // namespace

@@ -33,6 +33,10 @@ const char* StateWord(v1::NodeState state) {
       return "configured";
     case v1::NODE_STATE_REMOVED:
       return "removed";
+    case v1::NODE_STATE_IN_SERVICE:
+      return "in service";
+    case v1::NODE_STATE_QUARANTINED:
+      return "quarantined";
     default:
       return "?";
   }

@@ -77,6 +77,26 @@ absl::StatusOr<SiteBundle> PackSite(const std::string& playbook_path) {
   return bundle;
 }
 
+absl::StatusOr<SiteBundle> PackSuites(const std::string& site_folder) {
+  const fs::path site(site_folder);
+  std::error_code error;
+  if (!fs::is_directory(site / "playbooks/suites", error)) {
+    return absl::NotFoundError(absl::StrCat(
+        "there is no folder playbooks/suites in ", site_folder,
+        "; run this in the site folder, or name it with --site (those that Muster comes with are "
+        "in /usr/share/muster)"));
+  }
+  std::map<std::string, std::string> files;
+  RETURN_IF_ERROR(Collect(site / "playbooks/suites", "playbooks/suites", files));
+  if (fs::is_directory(site / "inventory/hardware", error)) {
+    RETURN_IF_ERROR(Collect(site / "inventory/hardware", "inventory/hardware", files));
+  }
+  SiteBundle bundle;
+  ASSIGN_OR_RETURN(bundle.archive, sys::PackTarGz(files));
+  bundle.sha256 = Sha256Hex(bundle.archive);
+  return bundle;
+}
+
 absl::Status UploadBundle(const Connection& connection, const SiteBundle& bundle) {
   v1::ArtifactService::Stub stub(connection.channel());
   v1::HasBundleRequest question;

@@ -79,5 +79,21 @@ TEST_F(SiteBundleTest, NamesAPlaybookThatIsNotThere) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a file")));
 }
 
+TEST_F(SiteBundleTest, SuitesTravelWithTheHardwareFilesAndNothingElse) {
+  EXPECT_THAT(PackSuites(root_),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("playbooks/suites")));
+  Write("/playbooks/suites/quick.yaml", "name: quick\n");
+  Write("/playbooks/site.yaml", "- play: x\n");
+  const std::string without = PackSuites(root_)->sha256;
+  Write("/inventory/hardware/t4.yaml", "name: t4\n");
+  Write("/inventory/cluster.yaml", "cluster: x\n");
+  const auto bundle = PackSuites(root_);
+  ASSERT_OK(bundle);
+  EXPECT_NE(bundle->sha256, without);
+  EXPECT_THAT(sys::UnpackTarGz(bundle->archive).value(),
+              ElementsAre(Pair("inventory/hardware/t4.yaml", "name: t4\n"),
+                          Pair("playbooks/suites/quick.yaml", "name: quick\n")));
+}
+
 }  // namespace
 }  // namespace muster::cli

@@ -1,0 +1,267 @@
+// muster validate: suites of checks over nodes.
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "cli/connection.h"
+#include "cli/show.h"
+#include "cli/site_bundle.h"
+#include "cli/validation_page.h"
+#include "cli/validation_report.h"
+#include "cli/validation_watcher.h"
+#include "cli/verbs.h"
+#include "common/base/clock.h"
+#include "common/base/hostlist.h"
+#include "common/base/proto_time.h"
+#include "common/base/status.h"
+#include "common/sys/file_system.h"
+#include "muster/v1/validation.grpc.pb.h"
+
+namespace muster::cli {
+namespace {
+
+using Stub = v1::ValidationService::Stub;
+
+struct StartOptions {
+  std::string nodes, suite, site = ".";
+  bool force = false, detach = false;
+  uint32_t max_rounds = 0;
+};
+
+absl::StatusOr<int> Start(Context& context, const StartOptions& options) {
+  if (options.nodes.empty() || options.suite.empty()) {
+    return absl::InvalidArgumentError(
+        "name nodes and a suite: muster validate c[001-016] --suite quick; or a verb, see "
+        "muster validate --help");
+  }
+  ASSIGN_OR_RETURN(const SiteBundle bundle, PackSuites(options.site));
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  RETURN_IF_ERROR(UploadBundle(*connection, bundle));
+  v1::CreateValidationRequest request;
+  request.set_bundle_sha256(bundle.sha256);
+  request.set_suite(options.suite);
+  request.set_nodes(options.nodes);
+  request.set_force(options.force);
+  request.set_max_rounds(options.max_rounds);
+  Stub stub(connection->channel());
+  v1::CreateValidationResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &Stub::CreateValidation, request, &response));
+  const std::string& id = response.validation().validation_id();
+  if (options.detach) {
+    std::cout << id << "\n";
+    return kExitClean;
+  }
+  if (context.output == OutputFormat::kTable) std::cout << "validation " << id << std::endl;
+  return WatchValidation(context, *connection, id);
+}
+
+absl::StatusOr<v1::Validation> Get(Connection& connection, const std::string& id) {
+  Stub stub(connection.channel());
+  v1::GetValidationRequest request;
+  request.set_validation_id(id);
+  v1::GetValidationResponse response;
+  RETURN_IF_ERROR(Call(connection, stub, &Stub::GetValidation, request, &response));
+  return response.validation();
+}
+
+absl::StatusOr<std::vector<v1::NodeCheckResult>> Results(Connection& connection,
+                                                         const std::string& id, bool with_samples) {
+  Stub stub(connection.channel());
+  v1::ListCheckResultsRequest request;
+  request.set_validation_id(id);
+  request.set_with_samples(with_samples);
+  grpc::ClientContext call;
+  const auto reader = stub.ListCheckResults(&call, request);
+  std::vector<v1::NodeCheckResult> results;
+  v1::NodeCheckResult result;
+  while (reader->Read(&result)) results.push_back(std::move(result));
+  RETURN_IF_ERROR(connection.Convert(reader->Finish()));
+  return results;
+}
+
+absl::StatusOr<int> ShowOne(Context& context, const std::string& id) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  ASSIGN_OR_RETURN(const v1::Validation validation, Get(*connection, id));
+  Show(context, validation, [&] { return RenderValidation(validation, context.clock->Now()); });
+  return kExitClean;
+}
+
+absl::StatusOr<int> List(Context& context, uint32_t limit) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  Stub stub(connection->channel());
+  v1::ListValidationsRequest request;
+  request.set_limit(limit);
+  v1::ListValidationsResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListValidations, request, &response));
+  Show(context, response, [&] {
+    Table table(
+        {"VALIDATION", "STATE", "SUITE", "NODES", "PASSED", "FAILED", "BY", "STARTED", "TOOK"});
+    const absl::Time now = context.clock->Now();
+    for (const v1::Validation& validation : response.validations()) {
+      int passed = 0, failed = 0;
+      std::vector<std::string> names;
+      for (const v1::NodeVerdict& node : validation.nodes()) {
+        names.push_back(node.node());
+        passed += node.outcome() == v1::OUTCOME_PASS;
+        failed += node.outcome() == v1::OUTCOME_FAIL;
+      }
+      const absl::Time started = ToTime(validation.created_at());
+      const absl::Time ended =
+          validation.has_finished_at() ? ToTime(validation.finished_at()) : now;
+      const char* state = validation.state() == v1::VALIDATION_STATE_RUNNING     ? "running"
+                          : validation.state() == v1::VALIDATION_STATE_CANCELLED ? "cancelled"
+                                                                                 : "done";
+      table.AddRow({validation.validation_id(), state, validation.suite(),
+                    FoldHostlist(std::move(names)), absl::StrCat(passed), absl::StrCat(failed),
+                    validation.created_by(), HumanTime(started, now),
+                    HumanDuration(ended - started)});
+    }
+    return table.ToString();
+  });
+  return kExitClean;
+}
+
+absl::StatusOr<int> History(Context& context, const std::string& nodes, uint32_t limit) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ExpandHostlist(nodes));
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  Stub stub(connection->channel());
+  v1::ListValidationsResponse all;
+  std::string text;
+  for (const std::string& name : names) {
+    v1::ListValidationsRequest request;
+    request.set_node(name);
+    request.set_limit(limit);
+    v1::ListValidationsResponse response;
+    RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListValidations, request, &response));
+    std::vector<v1::Validation> validations;
+    for (const v1::Validation& listed : response.validations()) {
+      ASSIGN_OR_RETURN(v1::Validation whole, Get(*connection, listed.validation_id()));
+      *all.add_validations() = whole;
+      validations.push_back(std::move(whole));
+    }
+    absl::StrAppend(&text, RenderHistory(name, validations, context.clock->Now()));
+  }
+  Show(context, all, [&] { return text; });
+  return kExitClean;
+}
+
+absl::StatusOr<int> Cancel(Context& context, const std::string& id) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  Stub stub(connection->channel());
+  v1::CancelValidationRequest request;
+  request.set_validation_id(id);
+  v1::CancelValidationResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &Stub::CancelValidation, request, &response));
+  std::cout << "validation " << id << " stops; what was running is unknown\n";
+  return kExitClean;
+}
+
+absl::StatusOr<int> Compare(Context& context, const std::string& a, const std::string& b) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  ASSIGN_OR_RETURN(const v1::Validation first, Get(*connection, a));
+  ASSIGN_OR_RETURN(const v1::Validation second, Get(*connection, b));
+  ASSIGN_OR_RETURN(const auto results_a, Results(*connection, a, /*with_samples=*/false));
+  ASSIGN_OR_RETURN(const auto results_b, Results(*connection, b, /*with_samples=*/false));
+  v1::ListValidationsResponse both;
+  *both.add_validations() = first;
+  *both.add_validations() = second;
+  Show(context, both, [&] { return RenderComparison(first, second, results_a, results_b); });
+  return kExitClean;
+}
+
+absl::StatusOr<int> Report(Context& context, const std::string& id, const std::string& file) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  ASSIGN_OR_RETURN(const v1::Validation validation, Get(*connection, id));
+  ASSIGN_OR_RETURN(const auto results, Results(*connection, id, /*with_samples=*/true));
+  const std::string path = file.empty() ? absl::StrCat(id, ".html") : file;
+  std::ofstream out(path, std::ios::binary);
+  out << RenderValidationPage(validation, results, absl::LocalTimeZone());
+  out.close();
+  if (!out) return absl::UnavailableError(absl::StrCat("writing ", path, " failed"));
+  std::cout << path << "\n";
+  return kExitClean;
+}
+
+// A verb that is about one validation.
+CLI::App* AddVerb(CLI::App* parent, const char* name, const char* help,
+                  const std::shared_ptr<std::string>& id) {
+  CLI::App* verb = parent->add_subcommand(name, help);
+  verb->add_option("validation", *id, "Its id, from `muster validate list`")
+      ->required()
+      ->type_name("VALIDATION");
+  return verb;
+}
+
+void AddLooks(CLI::App* validate, Context& context) {
+  auto id = std::make_shared<std::string>();
+  SetAction(AddVerb(validate, "show", "One validation: verdicts, findings, blame", id), context,
+            [&context, id] { return ShowOne(context, *id); });
+  SetAction(AddVerb(validate, "watch", "Follow a validation to its end", id), context,
+            [&context, id]() -> absl::StatusOr<int> {
+              ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+              return WatchValidation(context, *connection, *id);
+            });
+  SetAction(AddVerb(validate, "cancel", "Stop a validation; what runs is unknown", id), context,
+            [&context, id] { return Cancel(context, *id); });
+  auto file = std::make_shared<std::string>();
+  CLI::App* report = AddVerb(validate, "report", "One validation as a page with its curves", id);
+  report->add_option("file", *file, "Where to (default VALIDATION.html)")->type_name("FILE");
+  SetAction(report, context, [&context, id, file] { return Report(context, *id, *file); });
+
+  auto limit = std::make_shared<uint32_t>(20);
+  CLI::App* list = validate->add_subcommand("list", "Validations, newest first");
+  list->add_option("-n,--limit", *limit, "How many (default 20)")->type_name("COUNT");
+  SetAction(list, context, [&context, limit] { return List(context, *limit); });
+
+  auto nodes = std::make_shared<std::string>();
+  CLI::App* history = validate->add_subcommand("history", "What was said of nodes over time");
+  history->add_option("nodes", *nodes, "Such as c001 or c[001-004]")
+      ->required()
+      ->type_name("NODES");
+  history->add_option("-n,--limit", *limit, "How many for each node (default 20)")
+      ->type_name("COUNT");
+  SetAction(history, context,
+            [&context, nodes, limit] { return History(context, *nodes, *limit); });
+
+  auto other = std::make_shared<std::string>();
+  CLI::App* compare = validate->add_subcommand("compare", "What differs between two validations");
+  compare->add_option("a", *id, "The earlier one")->required()->type_name("VALIDATION");
+  compare->add_option("b", *other, "The later one")->required()->type_name("VALIDATION");
+  SetAction(compare, context, [&context, id, other] { return Compare(context, *id, *other); });
+}
+
+}  // namespace
+
+void AddValidate(CLI::App& app, Context& context) {
+  CLI::App* validate =
+      app.add_subcommand("validate", "Test nodes with a suite of checks, and look at results");
+  auto options = std::make_shared<StartOptions>();
+  validate->add_option("nodes", options->nodes, "Host list, groups, globs, rack:NAME, !exclusions")
+      ->type_name("NODES");
+  validate->add_option("-s,--suite", options->suite, "Of playbooks/suites, such as quick")
+      ->type_name("SUITE");
+  validate
+      ->add_option("--site", options->site,
+                   "Folder with playbooks/suites and inventory/hardware (default .)")
+      ->type_name("DIR");
+  validate->add_flag("--force", options->force, "Test although others work on the GPUs");
+  validate
+      ->add_option("--max-rounds", options->max_rounds,
+                   "Rounds of pairs at most (default: as the suite says)")
+      ->type_name("COUNT");
+  validate->add_flag("-d,--detach", options->detach, "Print the validation's id and do not wait");
+  validate->footer(
+      "Ctrl-C leaves the validation going on; `muster validate watch` comes back to it.\n"
+      "Exit codes: 0 all nodes passed, 1 a node failed or the call did, 2 not all are known,\n"
+      "130 detached.");
+  SetAction(validate, context, [&context, options, validate]() -> absl::StatusOr<int> {
+    if (!validate->get_subcommands().empty()) return context.exit_code;
+    return Start(context, *options);
+  });
+  AddLooks(validate, context);
+}
+
+}  // namespace muster::cli

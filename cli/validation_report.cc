@@ -1,0 +1,249 @@
+#include "cli/validation_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cli/output.h"
+#include "cli/validation_words.h"
+#include "common/base/proto_time.h"
+
+namespace muster::cli {
+namespace {
+
+// A change of a measured value that is worth a line.
+constexpr double kNoticedShare = 0.01;
+constexpr int kFindingsOfCheck = 10;
+
+std::string CheckWords(const v1::CheckVerdict& verdict) {
+  return verdict.partner().empty() ? verdict.check()
+                                   : absl::StrCat(verdict.check(), " ", verdict.partner());
+}
+
+std::string Number(double value) { return absl::StrFormat("%.6g", value); }
+
+std::string FindingWords(const v1::Finding& finding) {
+  std::vector<std::string> words;
+  if (!finding.subject().empty()) {
+    words.push_back(finding.slot().empty()
+                        ? finding.subject()
+                        : absl::StrCat(finding.subject(), " in ", finding.slot()));
+  }
+  if (!finding.message().empty()) {
+    words.push_back(finding.message());
+  } else if (finding.has_value()) {
+    std::string text = absl::StrCat(MetricWords(finding.metric(), finding.variant()), " ",
+                                    Number(finding.value()), " ", finding.unit());
+    if (finding.has_floor()) absl::StrAppend(&text, ", limit ", Number(finding.floor()));
+    words.push_back(std::move(text));
+  } else {
+    words.push_back(absl::StrCat(finding.metric(), " is missing"));
+  }
+  std::string text = absl::StrJoin(words, ": ");
+  if (!finding.source().empty()) absl::StrAppend(&text, " (", finding.source(), ")");
+  return text;
+}
+
+const char* StateWord(v1::ValidationState state) {
+  switch (state) {
+    case v1::VALIDATION_STATE_RUNNING:
+      return "running";
+    case v1::VALIDATION_STATE_DONE:
+      return "done";
+    case v1::VALIDATION_STATE_CANCELLED:
+      return "cancelled";
+    default:
+      return "?";
+  }
+}
+
+using MetricKey = std::tuple<std::string, std::string, std::string, std::string, std::string,
+                             std::string>;  // node, check, partner, metric, variant, subject
+
+std::map<MetricKey, std::pair<double, std::string>> MetricsOf(
+    const std::vector<v1::NodeCheckResult>& results) {
+  std::map<MetricKey, std::pair<double, std::string>> metrics;
+  for (const v1::NodeCheckResult& result : results) {
+    for (const v1::Metric& metric : result.result().metrics()) {
+      metrics[{result.node(), result.result().check(), result.partner(), metric.name(),
+               metric.variant(), metric.subject()}] = {metric.value(), metric.unit()};
+    }
+  }
+  return metrics;
+}
+
+using CheckKey = std::tuple<std::string, std::string, std::string, std::string>;
+
+std::map<CheckKey, v1::Outcome> OutcomesOf(const v1::Validation& validation) {
+  std::map<CheckKey, v1::Outcome> outcomes;
+  for (const v1::NodeVerdict& node : validation.nodes()) {
+    outcomes[{node.node(), "", "", ""}] = node.outcome();
+    for (const v1::CheckVerdict& check : node.checks()) {
+      outcomes[{node.node(), check.stage(), check.check(), check.partner()}] = check.outcome();
+    }
+  }
+  return outcomes;
+}
+
+}  // namespace
+
+v1::Outcome OutcomeOf(const v1::Validation& validation) {
+  v1::Outcome worst = v1::OUTCOME_PASS;
+  for (const v1::NodeVerdict& node : validation.nodes()) {
+    if (node.outcome() == v1::OUTCOME_FAIL) return v1::OUTCOME_FAIL;
+    if (node.outcome() != v1::OUTCOME_PASS) worst = v1::OUTCOME_UNKNOWN;
+  }
+  return validation.nodes_size() == 0 ? v1::OUTCOME_UNKNOWN : worst;
+}
+
+std::string RenderVerdictLine(const std::string& node, const v1::CheckVerdict& verdict) {
+  std::string line = absl::StrFormat("%-8s %-12s %-24s %s", node, verdict.stage(),
+                                     CheckWords(verdict), OutcomeWord(verdict.outcome()));
+  if (!verdict.reason().empty()) absl::StrAppend(&line, ": ", verdict.reason());
+  return line + "\n";
+}
+
+std::string RenderValidation(const v1::Validation& validation, absl::Time now) {
+  std::string text = absl::StrCat(
+      "validation ", validation.validation_id(), ": suite ", validation.suite(), " (",
+      validation.suite_digest().substr(0, 12), "), ", StateWord(validation.state()), ", by ",
+      validation.created_by(), ", ", HumanTime(ToTime(validation.created_at()), now), "\n\n");
+  Table table({"NODE", "OUTCOME", "PASSED", "FAILED", "UNKNOWN", "SKIPPED", "SLURM"});
+  for (const v1::NodeVerdict& node : validation.nodes()) {
+    int counts[5] = {};
+    for (const v1::CheckVerdict& check : node.checks()) {
+      if (check.outcome() >= 0 && check.outcome() < 5) ++counts[check.outcome()];
+    }
+    const auto count = [&](v1::Outcome outcome) { return absl::StrCat(counts[outcome]); };
+    table.AddRow({node.node(), std::string(OutcomeWord(node.outcome())), count(v1::OUTCOME_PASS),
+                  count(v1::OUTCOME_FAIL), count(v1::OUTCOME_UNKNOWN), count(v1::OUTCOME_SKIPPED),
+                  node.service()});
+  }
+  absl::StrAppend(&text, table.ToString());
+  for (const v1::NodeVerdict& node : validation.nodes()) {
+    for (const v1::CheckVerdict& check : node.checks()) {
+      if (IsFine(check.outcome()) || check.outcome() == v1::OUTCOME_UNSPECIFIED) continue;
+      absl::StrAppend(&text, "\n", RenderVerdictLine(node.node(), check));
+      int shown = 0;
+      for (const v1::Finding& finding : check.findings()) {
+        if (IsFine(finding.outcome())) continue;
+        if (++shown > kFindingsOfCheck) break;
+        absl::StrAppend(&text, "    ", OutcomeWord(finding.outcome()), "  ", FindingWords(finding),
+                        "\n");
+      }
+      if (check.findings_size() > kFindingsOfCheck) {
+        absl::StrAppend(&text, "    all ", check.findings_size(), " findings: -o yaml\n");
+      }
+    }
+  }
+  if (validation.blames_size() > 0) absl::StrAppend(&text, "\nThe network:\n");
+  for (const v1::Blame& blame : validation.blames()) {
+    absl::StrAppend(&text, "  ", blame.kind(), " ", absl::StrJoin(blame.names(), ", "), ": ",
+                    blame.message(), "\n");
+    for (const std::string& evidence : blame.evidence()) {
+      absl::StrAppend(&text, "    ", evidence, "\n");
+    }
+  }
+  return text;
+}
+
+std::string RenderComparison(const v1::Validation& a, const v1::Validation& b,
+                             const std::vector<v1::NodeCheckResult>& results_a,
+                             const std::vector<v1::NodeCheckResult>& results_b) {
+  std::string text;
+  if (a.suite_digest() != b.suite_digest()) {
+    absl::StrAppend(&text, "the suites or their hardware files differ: ", a.suite(), " (",
+                    a.suite_digest().substr(0, 12), ") and ", b.suite(), " (",
+                    b.suite_digest().substr(0, 12), ")\n\n");
+  }
+  const auto before = OutcomesOf(a), after = OutcomesOf(b);
+  Table outcomes({"NODE", "STAGE", "CHECK", a.validation_id(), b.validation_id()});
+  bool any = false;
+  std::set<CheckKey> keys;
+  for (const auto& [key, outcome] : before) keys.insert(key);
+  for (const auto& [key, outcome] : after) keys.insert(key);
+  for (const CheckKey& key : keys) {
+    const auto in_a = before.find(key), in_b = after.find(key);
+    const std::string word_a = in_a == before.end() ? "-" : std::string(OutcomeWord(in_a->second));
+    const std::string word_b = in_b == after.end() ? "-" : std::string(OutcomeWord(in_b->second));
+    if (word_a == word_b) continue;
+    const auto& [node, stage, check, partner] = key;
+    outcomes.AddRow(
+        {node, stage,
+         check.empty() ? "(node)" : absl::StrCat(check, partner.empty() ? "" : " ", partner),
+         word_a, word_b});
+    any = true;
+  }
+  absl::StrAppend(&text, any ? outcomes.ToString() : "no outcome differs\n", "\n");
+  const auto metrics_a = MetricsOf(results_a), metrics_b = MetricsOf(results_b);
+  Table metrics({"NODE", "CHECK", "METRIC", "OF", a.validation_id(), b.validation_id(), "CHANGE"});
+  any = false;
+  for (const auto& [key, old] : metrics_a) {
+    const auto found = metrics_b.find(key);
+    if (found == metrics_b.end()) continue;
+    const double change = found->second.first - old.first;
+    if (!(std::fabs(change) > kNoticedShare * std::fabs(old.first))) continue;
+    const auto& [node, check, partner, metric, variant, subject] = key;
+    metrics.AddRow({node, absl::StrCat(check, partner.empty() ? "" : " ", partner),
+                    MetricWords(metric, variant), subject, Number(old.first),
+                    absl::StrCat(Number(found->second.first), " ", found->second.second),
+                    old.first == 0 ? "" : absl::StrFormat("%+.1f %%", 100 * change / old.first)});
+    any = true;
+  }
+  absl::StrAppend(&text, any ? metrics.ToString() : "no value moved by 1 % or more\n");
+  return text;
+}
+
+std::string RenderHistory(const std::string& node, const std::vector<v1::Validation>& validations,
+                          absl::Time now) {
+  Table table({"NODE", "VALIDATION", "SUITE", "WHEN", "OUTCOME", "NOT FINE"});
+  for (const v1::Validation& validation : validations) {
+    for (const v1::NodeVerdict& verdict : validation.nodes()) {
+      if (verdict.node() != node) continue;
+      std::vector<std::string> bad;
+      for (const v1::CheckVerdict& check : verdict.checks()) {
+        if (!IsFine(check.outcome())) bad.push_back(CheckWords(check));
+      }
+      table.AddRow({node, validation.validation_id(), validation.suite(),
+                    HumanTime(ToTime(validation.created_at()), now),
+                    std::string(OutcomeWord(verdict.outcome())), absl::StrJoin(bad, ", ")});
+    }
+  }
+  return table.ToString();
+}
+
+void RunningView::Apply(const v1::ValidationEvent& event) {
+  if (event.has_running()) {
+    const v1::RunningCheck& running = event.running();
+    std::string& line = lines_[absl::StrCat(event.node(), " ", running.check())];
+    line = absl::StrFormat("%-8s %-12s %-20s", event.node(), running.stage(), running.check());
+    if (running.progress().has_fraction()) {
+      absl::StrAppendFormat(&line, " %3.0f %%", 100 * running.progress().fraction());
+    }
+    absl::StrAppend(
+        &line, "  ", running.progress().phase(),
+        running.partner().empty() ? "" : absl::StrCat(" (with ", running.partner(), ")"));
+  } else if (event.has_verdict()) {
+    lines_.erase(absl::StrCat(event.node(), " ", event.verdict().check()));
+  } else if (event.has_finished()) {
+    lines_.clear();
+  }
+}
+
+std::vector<std::string> RunningView::Lines(size_t rows, size_t columns) const {
+  std::vector<std::string> lines;
+  for (const auto& [key, line] : lines_) {
+    if (lines.size() + 1 >= rows && lines_.size() > rows) {
+      lines.push_back(absl::StrCat("… and ", lines_.size() - lines.size(), " more"));
+      break;
+    }
+    lines.push_back(line.substr(0, columns));
+  }
+  return lines;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,44 @@
+// A validation as text for a terminal.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "muster/v1/validation.pb.h"
+
+namespace muster::cli {
+
+// "c002    network  nic-pair c005   fail     receive 6.1 Gbit/s, 9.4 wanted".
+std::string RenderVerdictLine(const std::string& node, const v1::CheckVerdict& verdict);
+
+// Nodes with what is said of them, then everything that is not fine, each with value, limit and
+// where the limit comes from, then who is to blame for the network.
+std::string RenderValidation(const v1::Validation& validation, absl::Time now);
+
+// What differs between two validations: nodes and checks whose outcome changed, and values of the
+// same metric that moved by a hundredth or more.
+std::string RenderComparison(const v1::Validation& a, const v1::Validation& b,
+                             const std::vector<v1::NodeCheckResult>& results_a,
+                             const std::vector<v1::NodeCheckResult>& results_b);
+
+// One row for each validation that a node took part in.
+std::string RenderHistory(const std::string& node, const std::vector<v1::Validation>& validations,
+                          absl::Time now);
+
+// The worst outcome of its nodes; unknown where one is not known.
+v1::Outcome OutcomeOf(const v1::Validation& validation);
+
+// What nodes are doing, for the lines that are redrawn.
+class RunningView {
+ public:
+  void Apply(const v1::ValidationEvent& event);
+  // A line for each node that works, at most `rows`.
+  std::vector<std::string> Lines(size_t rows, size_t columns) const;
+
+ private:
+  std::map<std::string, std::string> lines_;  // by node and check
+};
+
+}  // namespace muster::cli

@@ -1,0 +1,136 @@
+#include "cli/validation_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/base/proto_time.h"
+
+namespace muster::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+const absl::Time kNow = absl::FromUnixSeconds(1'900'000'000);
+
+v1::Validation Sample() {
+  v1::Validation validation;
+  validation.set_validation_id("v-1");
+  validation.set_suite("quick");
+  validation.set_suite_digest("0123456789abcdef");
+  validation.set_state(v1::VALIDATION_STATE_DONE);
+  validation.set_created_by("operator:alice");
+  *validation.mutable_created_at() = ToTimestamp(kNow - absl::Minutes(5));
+  v1::NodeVerdict& good = *validation.add_nodes();
+  good.set_node("c001");
+  good.set_outcome(v1::OUTCOME_PASS);
+  good.set_service("in service");
+  v1::CheckVerdict& passed = *good.add_checks();
+  passed.set_check("gpu-gemm");
+  passed.set_stage("gpus");
+  passed.set_outcome(v1::OUTCOME_PASS);
+  v1::NodeVerdict& bad = *validation.add_nodes();
+  bad.set_node("c002");
+  bad.set_outcome(v1::OUTCOME_FAIL);
+  v1::CheckVerdict& failed = *bad.add_checks();
+  failed.set_check("gpu-gemm");
+  failed.set_stage("gpus");
+  failed.set_outcome(v1::OUTCOME_FAIL);
+  failed.set_reason("GPU-7 is slow");
+  v1::Finding& finding = *failed.add_findings();
+  finding.set_outcome(v1::OUTCOME_FAIL);
+  finding.set_metric("tflops_median");
+  finding.set_variant("fp16");
+  finding.set_subject("GPU-7");
+  finding.set_slot("0000:41:00.0");
+  finding.set_value(61.25);
+  finding.set_floor(90);
+  finding.set_unit("TFLOPS");
+  finding.set_source("inventory/hardware/x.yaml:7");
+  v1::Blame& blame = *validation.add_blames();
+  blame.set_kind("link");
+  blame.add_names("c002");
+  blame.add_names("eth0");
+  blame.set_message("all of its pairs are slow");
+  return validation;
+}
+
+TEST(ValidationReport, SaysWhatFailedAgainstWhichLimit) {
+  EXPECT_THAT(
+      RenderValidation(Sample(), kNow),
+      AllOf(HasSubstr("validation v-1: suite quick (0123456789ab), done, by operator:alice"),
+            HasSubstr("in service"), HasSubstr("GPU-7 is slow"), HasSubstr("GPU-7 in 0000:41:00.0"),
+            HasSubstr("61.25 TFLOPS, limit 90"), HasSubstr("(inventory/hardware/x.yaml:7)"),
+            HasSubstr("link c002, eth0: all of its pairs are slow")));
+}
+
+TEST(ValidationReport, TheWorstNodeDecides) {
+  v1::Validation validation = Sample();
+  EXPECT_EQ(OutcomeOf(validation), v1::OUTCOME_FAIL);
+  validation.mutable_nodes(1)->set_outcome(v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(OutcomeOf(validation), v1::OUTCOME_UNKNOWN);
+  validation.mutable_nodes(1)->set_outcome(v1::OUTCOME_SKIPPED);
+  EXPECT_EQ(OutcomeOf(validation), v1::OUTCOME_UNKNOWN);
+  validation.mutable_nodes(1)->set_outcome(v1::OUTCOME_PASS);
+  EXPECT_EQ(OutcomeOf(validation), v1::OUTCOME_PASS);
+  EXPECT_EQ(OutcomeOf(v1::Validation()), v1::OUTCOME_UNKNOWN);
+}
+
+TEST(ValidationReport, ComparesOutcomesAndValues) {
+  const v1::Validation a = Sample();
+  v1::Validation b = Sample();
+  b.set_validation_id("v-2");
+  b.mutable_nodes(1)->set_outcome(v1::OUTCOME_PASS);
+  b.mutable_nodes(1)->mutable_checks(0)->set_outcome(v1::OUTCOME_PASS);
+  v1::NodeCheckResult before;
+  before.set_node("c002");
+  before.mutable_result()->set_check("gpu-gemm");
+  v1::Metric& metric = *before.mutable_result()->add_metrics();
+  metric.set_name("tflops_median");
+  metric.set_unit("TFLOPS");
+  metric.set_value(60);
+  v1::NodeCheckResult after = before;
+  after.mutable_result()->mutable_metrics(0)->set_value(90);
+  const std::string text = RenderComparison(a, b, {before}, {after});
+  EXPECT_THAT(text, AllOf(HasSubstr("(node)"), HasSubstr("c002"), Not(HasSubstr("c001")),
+                          HasSubstr("+50.0 %")));
+  after.mutable_result()->mutable_metrics(0)->set_value(60.1);
+  EXPECT_THAT(RenderComparison(a, a, {before}, {after}),
+              AllOf(HasSubstr("no outcome differs"), HasSubstr("no value moved")));
+}
+
+TEST(ValidationReport, HistoryNamesWhatWasNotFine) {
+  EXPECT_THAT(RenderHistory("c002", {Sample()}, kNow),
+              AllOf(HasSubstr("v-1"), HasSubstr("fail"), HasSubstr("gpu-gemm")));
+}
+
+TEST(RunningView, ShowsWhatGoesOnAndForgetsWhatEnded) {
+  RunningView view;
+  v1::ValidationEvent event;
+  event.set_node("c001");
+  event.mutable_running()->set_check("gpu-gemm");
+  event.mutable_running()->mutable_progress()->set_phase("fp16");
+  event.mutable_running()->mutable_progress()->set_fraction(0.5);
+  view.Apply(event);
+  ASSERT_THAT(view.Lines(10, 80), SizeIs(1));
+  EXPECT_THAT(view.Lines(10, 80)[0], AllOf(HasSubstr("50 %"), HasSubstr("fp16")));
+  EXPECT_THAT(view.Lines(10, 20)[0], SizeIs(20));
+  for (const char* node : {"c002", "c003", "c004"}) {
+    event.set_node(node);
+    view.Apply(event);
+  }
+  ASSERT_THAT(view.Lines(3, 80), SizeIs(3));
+  EXPECT_THAT(view.Lines(3, 80)[2], HasSubstr("2 more"));
+  event.mutable_verdict()->set_check("gpu-gemm");
+  for (const char* node : {"c001", "c002", "c003", "c004"}) {
+    event.set_node(node);
+    view.Apply(event);
+  }
+  EXPECT_THAT(view.Lines(10, 80), IsEmpty());
+}
+
+}  // namespace
+}  // namespace muster::cli
