@@ -26,7 +26,6 @@ class HandAgent {
  public:
   HandAgent(std::shared_ptr<grpc::Channel> channel, const std::vector<std::string>& check_ids)
       : stub_(v1::AgentSessionService::NewStub(channel)), stream_(stub_->Connect(&context_)) {
-    context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
     v1::AgentMessage message;
     message.mutable_hello()->set_boot_id("boot");
     for (const std::string& id : check_ids) message.mutable_hello()->add_check_ids(id);
@@ -34,8 +33,19 @@ class HandAgent {
     v1::AgentMessage facts;
     facts.mutable_facts()->mutable_facts()->mutable_os()->set_kernel("6.1.0");
     stream_->Write(facts);
+    // On a busy machine a test takes longer than a silent agent is waited for.
+    heart_ = std::thread([this] {
+      v1::AgentMessage beat;
+      beat.mutable_heartbeat()->set_uptime_s(1);
+      while (!ending_) {
+        Write(beat);
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      }
+    });
   }
   ~HandAgent() {
+    ending_ = true;
+    heart_.join();
     context_.TryCancel();
     v1::ControllerMessage message;
     while (stream_->Read(&message)) {
@@ -59,19 +69,27 @@ class HandAgent {
     v1::AgentMessage message;
     message.mutable_check_report()->set_check_id(check_id);
     *message.mutable_check_report()->mutable_result() = result;
-    stream_->Write(message);
+    Write(message);
   }
   void Update(const std::string& check_id, const std::string& phase) {
     v1::AgentMessage message;
     message.mutable_check_update()->set_check_id(check_id);
     message.mutable_check_update()->mutable_progress()->set_phase(phase);
-    stream_->Write(message);
+    Write(message);
   }
 
  private:
+  void Write(const v1::AgentMessage& message) {
+    absl::MutexLock lock(&mutex_);
+    stream_->Write(message);
+  }
+
   grpc::ClientContext context_;
   std::unique_ptr<v1::AgentSessionService::Stub> stub_;
   std::unique_ptr<grpc::ClientReaderWriter<v1::AgentMessage, v1::ControllerMessage>> stream_;
+  absl::Mutex mutex_;
+  std::atomic<bool> ending_ = false;
+  std::thread heart_;
 };
 
 class ValidationFlowTest : public ControllerFixture {
