@@ -30,6 +30,7 @@
 #include "controller/housekeeper.h"
 #include "controller/http/package_server.h"
 #include "controller/http/packages.h"
+#include "controller/log.h"
 #include "controller/memory.h"
 #include "controller/run/playbook_compiler.h"
 #include "controller/run/run_manager.h"
@@ -163,9 +164,9 @@ struct Controller::Modules {
         registry(*this->resources.store, clock, listeners),
         runs(Collaborators(config, clock)),
         slurm(absl::StrSplit(config.slurm_command, ' ', absl::SkipEmpty()), processes),
-        gate(config.slurm_gate == "on"
-                 ? std::make_unique<validation::ServiceGate>(*this->resources.store, slurm, clock)
-                 : nullptr),
+        gate(config.slurm_gate == "on" ? std::make_unique<validation::ServiceGate>(
+                                             *this->resources.store, slurm, clock, LogWarning)
+                                       : nullptr),
         validations(ValidationMeans(clock)),
         rotations(Collaborators(config, clock), *this->resources.secrets),
         agents(registry, enrollment, this->resources.ca.certificate_pem(), *this->resources.blobs,

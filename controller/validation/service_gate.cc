@@ -61,9 +61,14 @@ ServiceGate::~ServiceGate() { Stop(); }
 
 void ServiceGate::Start() {
   thread_ = std::thread([this] {
+    absl::Status last;
     while (true) {
       // What Slurm cannot do now is tried again.
-      Look().IgnoreError();
+      const absl::Status looked = Look();
+      if (!looked.ok() && looked != last) {
+        warn_(absl::StrCat("the gate to Slurm: ", looked.message()));
+      }
+      last = looked;
       absl::MutexLock lock(&mutex_);
       clock_.AwaitUntil(mutex_, absl::Condition(this, &ServiceGate::IsWoken),
                         clock_.Now() + kInterval);

@@ -1,12 +1,15 @@
 // Lets nodes into Slurm's service that have passed a validation as what they are, and no others.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "controller/slurm/slurm_control.h"
@@ -37,9 +40,11 @@ class ServiceGate {
  public:
   static constexpr absl::Duration kInterval = absl::Seconds(30);
 
-  // The references must outlive the object.
-  ServiceGate(Store& store, slurm::SlurmControl& slurm, Clock& clock)
-      : store_(store), slurm_(slurm), clock_(clock) {}
+  // The references must outlive the object. `warn` is told what keeps the thread's looks from their
+  // work, once for each kind.
+  ServiceGate(Store& store, slurm::SlurmControl& slurm, Clock& clock,
+              std::function<void(absl::string_view)> warn)
+      : store_(store), slurm_(slurm), clock_(clock), warn_(std::move(warn)) {}
   ~ServiceGate();  // stops
 
   void Start();
@@ -61,6 +66,7 @@ class ServiceGate {
   Store& store_;
   slurm::SlurmControl& slurm_;
   Clock& clock_;
+  const std::function<void(absl::string_view)> warn_;
   absl::Mutex look_mutex_;  // one look at a time
   mutable absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -104,7 +104,9 @@ TEST(DecideService, SaysWhyANodeIsDrained) {
 
 class ServiceGateTest : public ::testing::Test {
  protected:
-  ServiceGateTest() : store_(OpenStore(":memory:").value()), gate_(*store_, slurm_, clock_) {
+  ServiceGateTest()
+      : store_(OpenStore(":memory:").value()),
+        gate_(*store_, slurm_, clock_, [](absl::string_view) {}) {
     EXPECT_OK(store_->Update([](Transaction& txn) -> absl::Status {
       NodeRecord node;
       node.uuid = "u1";
@@ -208,7 +210,7 @@ TEST_F(ServiceGateTest, WhatSlurmCouldNotDoIsDoneLater) {
 TEST_F(ServiceGateTest, ARestartedControllerKnowsTheQuarantine) {
   Fail("v-3");
   ASSERT_OK(gate_.Look());
-  ServiceGate again(*store_, slurm_, clock_);
+  ServiceGate again(*store_, slurm_, clock_, [](absl::string_view) {});
   ASSERT_OK(again.Look());
   EXPECT_THAT(slurm_.calls, ElementsAre("drain c001: muster:v-3 failed this validation"));
   ASSERT_OK(store_->View([](Transaction& txn) -> absl::Status {
@@ -217,6 +219,28 @@ TEST_F(ServiceGateTest, ARestartedControllerKnowsTheQuarantine) {
     EXPECT_EQ(events.at(0).subject, "c001");
     return absl::OkStatus();
   }));
+}
+
+TEST_F(ServiceGateTest, SaysOnceWhatSlurmRefuses) {
+  slurm_.status = absl::UnavailableError("Slurm does not answer: permission denied");
+  absl::Mutex mutex;
+  std::vector<std::string> warnings;
+  int looks = 0;
+  ServiceGate gate(*store_, slurm_, clock_, [&](absl::string_view text) {
+    absl::MutexLock lock(&mutex);
+    warnings.emplace_back(text);
+    ++looks;
+  });
+  gate.Start();
+  {
+    absl::MutexLock lock(&mutex);
+    mutex.Await(absl::Condition(
+        +[](int* count) { return *count > 0; }, &looks));
+  }
+  EXPECT_THAT(gate.Look(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("permission")));
+  gate.Stop();
+  EXPECT_THAT(warnings, ::testing::ElementsAre(
+                            "the gate to Slurm: Slurm does not answer: permission denied"));
 }
 
 }  // namespace

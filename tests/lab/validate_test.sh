@@ -1,0 +1,88 @@
+#!/bin/bash
+# Suites on nodes with four GPUs each, which are fakes below the driver's interface: whole nodes
+# pass, each kind of broken GPU is found and named, and mended it passes again. Slurm goes on.
+set -euo pipefail
+# shellcheck source=tests/lab/testing.sh
+source "$(dirname "$0")/testing.sh"
+
+readonly site=tests/testdata/lab/validate
+readonly fakes=build/release/fakes/nvidia
+work=$(mktemp -d)
+
+put() { lab exec "$1" sh -c "cat >$2.new && mv $2.new $2" <"$3"; }  # NODE PATH FILE
+
+# Four cards, the third of which has `FIELDS` (JSON), whole when that is empty.
+set_gpus() {  # NODE [FIELDS]
+  python3 - "$1" "${2:-{\}}" >"$work/gpus.json" <<'PY'
+import json, sys
+node, fields = sys.argv[1], json.loads(sys.argv[2])
+gpus = [{"preset": "rtx_2080_ti", "uuid": f"GPU-{node}-{n}", "serial": f"{node}{n}"} for n in range(4)]
+if fields.pop("missing", False):
+    del gpus[2]
+else:
+    gpus[2].update(fields)
+print(json.dumps({"driver_version": "535.261.03", "gpus": gpus}))
+PY
+  put "$1" /etc/muster-fake-nvidia.json "$work/gpus.json"
+}
+
+# Leaves output and exit code in OUTPUT and RC, the validation's id in ID.
+validate() {  # NODES ARGS…
+  RC=0
+  OUTPUT=$(muster validate "$@" --suite lab --site "$site" 2>&1) || RC=$?
+  echo "$OUTPUT"
+  ID=$(sed -n 's/^validation \(v-[a-z0-9]*\)$/\1/p' <<<"$OUTPUT" | head -n 1)
+}
+
+start_cluster 2
+mkdir "$work/inventory"
+cp "$(lab_folder)"/inventory/* "$work/inventory/"
+cat >"$work/inventory/gpus.yaml" <<'YAML'
+groups:
+  cards: {nodes: "c[001-002]", vars: {gpu_model: NVIDIA GeForce RTX 2080 Ti, gpu_count: 4}}
+YAML
+muster inventory apply "$work/inventory" >/dev/null
+join 'login1,c[001-002]'
+apply playbooks/site.yaml >/dev/null
+expect_applied 0 "rollout"
+for node in c001 c002; do
+  for library in libcuda.so.1 libnvidia-ml.so.1; do
+    put "$node" "/usr/lib/x86_64-linux-gnu/$library" "$fakes/$library"
+  done
+  lab exec "$node" ldconfig
+  set_gpus "$node"
+done
+
+step "whole nodes pass, and the report shows them"
+validate compute
+expect_equal 0 "$RC" "exit code of a pass"
+muster validate report "$ID" "$work/report.html" >/dev/null
+grep -q '<title>gpu 2 fp32</title>' "$work/report.html" || fail "the report shows no curve of the cards"
+
+# A fault of the third card of c001, and what must be said of it.
+faults=(
+  'flipped bits|{"flips": {"kernel_every": 4}}|products differ'
+  'missing|{"missing": true}|3 GPUs were tested'
+  'PCIe generation 1 under load|{"busy": {"pcie_generation": 1}}|PCIe'
+  'thermal throttling|{"busy": {"temperature": 93, "clock_reasons": 64}}|hot'
+  'hanging call|{"hang": ["nvmlDeviceGetTemperature"]}|has not answered for 2s'
+)
+for fault in "${faults[@]}"; do
+  IFS='|' read -r name fields word <<<"$fault"
+  step "$name: found and named"
+  set_gpus c001 "$fields"
+  validate c001
+  [[ $RC == 1 || $RC == 2 ]] || fail "$name: exit code $RC"
+  shown=$(muster validate show "$ID")
+  expect_contains "${shown,,}" "${word,,}" "$name: what is said"
+  [[ $name == missing ]] || expect_contains "$shown" "GPU-c001-2" "$name: the card's uuid"
+done
+step "mended: it passes again, and both are remembered"
+set_gpus c001
+validate compute
+expect_equal 0 "$RC" "exit code after the repair"
+history=$(muster validate history c001)
+expect_contains "$history" "fail" "history of c001"
+expect_contains "$history" "$ID" "history of c001"
+wait_for 60 "all nodes idle" nodes_idle c001 c002
+echo PASSED
