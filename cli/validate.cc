@@ -1,6 +1,5 @@
 // muster validate: suites of checks over nodes.
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <memory>
 #include <vector>
 
@@ -9,6 +8,8 @@
 #include "cli/connection.h"
 #include "cli/show.h"
 #include "cli/site_bundle.h"
+#include "cli/validate_rma.h"
+#include "cli/validation_calls.h"
 #include "cli/validation_page.h"
 #include "cli/validation_report.h"
 #include "cli/validation_watcher.h"
@@ -58,33 +59,9 @@ absl::StatusOr<int> Start(Context& context, const StartOptions& options) {
   return WatchValidation(context, *connection, id);
 }
 
-absl::StatusOr<v1::Validation> Get(Connection& connection, const std::string& id) {
-  Stub stub(connection.channel());
-  v1::GetValidationRequest request;
-  request.set_validation_id(id);
-  v1::GetValidationResponse response;
-  RETURN_IF_ERROR(Call(connection, stub, &Stub::GetValidation, request, &response));
-  return response.validation();
-}
-
-absl::StatusOr<std::vector<v1::NodeCheckResult>> Results(Connection& connection,
-                                                         const std::string& id, bool with_samples) {
-  Stub stub(connection.channel());
-  v1::ListCheckResultsRequest request;
-  request.set_validation_id(id);
-  request.set_with_samples(with_samples);
-  grpc::ClientContext call;
-  const auto reader = stub.ListCheckResults(&call, request);
-  std::vector<v1::NodeCheckResult> results;
-  v1::NodeCheckResult result;
-  while (reader->Read(&result)) results.push_back(std::move(result));
-  RETURN_IF_ERROR(connection.Convert(reader->Finish()));
-  return results;
-}
-
 absl::StatusOr<int> ShowOne(Context& context, const std::string& id) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  ASSIGN_OR_RETURN(const v1::Validation validation, Get(*connection, id));
+  ASSIGN_OR_RETURN(const v1::Validation validation, GetValidation(*connection, id));
   Show(context, validation, [&] { return RenderValidation(validation, context.clock->Now()); });
   return kExitClean;
 }
@@ -138,7 +115,7 @@ absl::StatusOr<int> History(Context& context, const std::string& nodes, uint32_t
     RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListValidations, request, &response));
     std::vector<v1::Validation> validations;
     for (const v1::Validation& listed : response.validations()) {
-      ASSIGN_OR_RETURN(v1::Validation whole, Get(*connection, listed.validation_id()));
+      ASSIGN_OR_RETURN(v1::Validation whole, GetValidation(*connection, listed.validation_id()));
       *all.add_validations() = whole;
       validations.push_back(std::move(whole));
     }
@@ -161,10 +138,12 @@ absl::StatusOr<int> Cancel(Context& context, const std::string& id) {
 
 absl::StatusOr<int> Compare(Context& context, const std::string& a, const std::string& b) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  ASSIGN_OR_RETURN(const v1::Validation first, Get(*connection, a));
-  ASSIGN_OR_RETURN(const v1::Validation second, Get(*connection, b));
-  ASSIGN_OR_RETURN(const auto results_a, Results(*connection, a, /*with_samples=*/false));
-  ASSIGN_OR_RETURN(const auto results_b, Results(*connection, b, /*with_samples=*/false));
+  ASSIGN_OR_RETURN(const v1::Validation first, GetValidation(*connection, a));
+  ASSIGN_OR_RETURN(const v1::Validation second, GetValidation(*connection, b));
+  ASSIGN_OR_RETURN(const auto results_a,
+                   GetCheckResults(*connection, a, "", /*with_samples=*/false));
+  ASSIGN_OR_RETURN(const auto results_b,
+                   GetCheckResults(*connection, b, "", /*with_samples=*/false));
   v1::ListValidationsResponse both;
   *both.add_validations() = first;
   *both.add_validations() = second;
@@ -174,13 +153,12 @@ absl::StatusOr<int> Compare(Context& context, const std::string& a, const std::s
 
 absl::StatusOr<int> Report(Context& context, const std::string& id, const std::string& file) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  ASSIGN_OR_RETURN(const v1::Validation validation, Get(*connection, id));
-  ASSIGN_OR_RETURN(const auto results, Results(*connection, id, /*with_samples=*/true));
+  ASSIGN_OR_RETURN(const v1::Validation validation, GetValidation(*connection, id));
+  ASSIGN_OR_RETURN(const auto results, GetCheckResults(*connection, id, "", /*with_samples=*/true));
   const std::string path = file.empty() ? absl::StrCat(id, ".html") : file;
-  std::ofstream out(path, std::ios::binary);
-  out << RenderValidationPage(validation, results, absl::LocalTimeZone());
-  out.close();
-  if (!out) return absl::UnavailableError(absl::StrCat("writing ", path, " failed"));
+  sys::RealFileSystem files;
+  RETURN_IF_ERROR(files.WriteAtomically(
+      path, RenderValidationPage(validation, results, absl::LocalTimeZone()), {.mode = 0644}));
   std::cout << path << "\n";
   return kExitClean;
 }
@@ -262,6 +240,7 @@ void AddValidate(CLI::App& app, Context& context) {
     return Start(context, *options);
   });
   AddLooks(validate, context);
+  AddRma(*validate, context);
 }
 
 }  // namespace muster::cli

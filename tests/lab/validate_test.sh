@@ -84,5 +84,11 @@ expect_equal 0 "$RC" "exit code after the repair"
 history=$(muster validate history c001)
 expect_contains "$history" "fail" "history of c001"
 expect_contains "$history" "$ID" "history of c001"
+
+step "evidence for the vendor"
+muster validate rma c001 "$work/evidence.tar.gz" >/dev/null
+tar -xzf "$work/evidence.tar.gz" -C "$work" README.txt
+grep -q "products differ" "$work/README.txt" || fail "the evidence does not tell of the flipped bits"
+grep -q "serial c0012" "$work/README.txt" || fail "the evidence does not name the card"
 wait_for 60 "all nodes idle" nodes_idle c001 c002
 echo PASSED

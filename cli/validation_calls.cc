@@ -1,0 +1,40 @@
+#include "cli/validation_calls.h"
+
+#include <utility>
+
+#include "cli/connection.h"
+#include "common/base/status.h"
+#include "muster/v1/validation.grpc.pb.h"
+
+namespace muster::cli {
+
+using Stub = v1::ValidationService::Stub;
+
+absl::StatusOr<v1::Validation> GetValidation(Connection& connection, const std::string& id) {
+  Stub stub(connection.channel());
+  v1::GetValidationRequest request;
+  request.set_validation_id(id);
+  v1::GetValidationResponse response;
+  RETURN_IF_ERROR(Call(connection, stub, &Stub::GetValidation, request, &response));
+  return std::move(*response.mutable_validation());
+}
+
+absl::StatusOr<std::vector<v1::NodeCheckResult>> GetCheckResults(Connection& connection,
+                                                                 const std::string& id,
+                                                                 const std::string& node,
+                                                                 bool with_samples) {
+  Stub stub(connection.channel());
+  v1::ListCheckResultsRequest request;
+  request.set_validation_id(id);
+  request.set_node(node);
+  request.set_with_samples(with_samples);
+  grpc::ClientContext call;
+  const auto reader = stub.ListCheckResults(&call, request);
+  std::vector<v1::NodeCheckResult> results;
+  v1::NodeCheckResult result;
+  while (reader->Read(&result)) results.push_back(std::move(result));
+  RETURN_IF_ERROR(connection.Convert(reader->Finish()));
+  return results;
+}
+
+}  // namespace muster::cli
