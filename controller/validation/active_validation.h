@@ -11,6 +11,7 @@
 #include "controller/validation/prepared_suite.h"
 #include "controller/validation/validation_events.h"
 #include "controller/validation/validation_state.h"
+#include "controller/validation/verdict.h"
 #include "muster/v1/validation.pb.h"
 
 namespace muster::controller::validation {
@@ -30,6 +31,12 @@ struct ActiveValidation {
   ActiveValidation& operator=(const ActiveValidation&) = delete;
 
   const ValidationNode& NodeOf(const CheckPart& part) const { return *by_name.at(part.node); }
+  // Of a pair: what the slower of the two can reach.
+  Expectation ExpectationOf(const CheckPart& part) const {
+    const Expectation& own = prepared.expectations.at(part.node);
+    const auto partner = prepared.expectations.find(std::string(part.Partner()));
+    return partner == prepared.expectations.end() ? own : OfPair(own, partner->second);
+  }
 
   ValidationRecord record;
   v1::CreateValidationRequest request;

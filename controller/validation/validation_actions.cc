@@ -95,12 +95,10 @@ void ValidationEngine::OnReport(const std::string& uuid, const v1::CheckReport& 
   const SuiteCheck& check = validation->state.CheckOf(*part);
   const v1::CheckResult result = Sanitize(report.result());
   v1::CheckVerdict verdict =
-      JudgeCheck(result, *check.spec, validation->prepared.expectations.at(part->node),
-                 check.parameters);
+      JudgeCheck(result, *check.spec, validation->ExpectationOf(*part), check.parameters);
   const PartOutcome outcome = ToPartOutcome(verdict.outcome());
   validation->verdicts[report.check_id()] = std::move(verdict);
-  validation->results.push_back(
-      {report.check_id(), with_.clock.Now(), PackResult(result)});
+  validation->results.push_back({report.check_id(), with_.clock.Now(), PackResult(result)});
   validation->acknowledgements.emplace_back(uuid, report.check_id());
   Append(validation->state.OnReport(report.check_id(), outcome, with_.clock.Now()),
          validation->pending);

@@ -231,7 +231,7 @@ absl::Status ValidationEngine::ResumeOne(const ValidationRecord& record) {
     validation.verdicts[part.check_id] =
         result == results.end()
             ? VerdictWithoutResult(spec.name, ToOutcome(part.outcome), part.reason)
-            : JudgeCheck(result->second, spec, validation.prepared.expectations.at(part.node),
+            : JudgeCheck(result->second, spec, validation.ExpectationOf(*now),
                          validation.state.CheckOf(*now).parameters);
   }
   if (absl::StartsWith(record.message, "stopped by ")) {

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/status.h"
 #include "controller/claim/node_claims.h"
 #include "controller/store/soci_store.h"
@@ -32,8 +33,12 @@ using ::testing::SizeIs;
 
 constexpr checks::CheckSpec kProbe = {
     .name = "probe", .scope = checks::Scope::kNode, .load = checks::Load::kIdle};
-constexpr checks::CheckSpec kLink = {
-    .name = "link", .scope = checks::Scope::kPair, .load = checks::Load::kNetwork};
+constexpr checks::MetricSpec kLinkMetrics[] = {
+    {"gbits", "Gbit/s", "nic", checks::Better::kHigher, "payload"}};
+constexpr checks::CheckSpec kLink = {.name = "link",
+                                     .scope = checks::Scope::kPair,
+                                     .load = checks::Load::kNetwork,
+                                     .metrics = kLinkMetrics};
 constexpr const checks::CheckSpec* kCatalog[] = {&kProbe, &kLink};
 
 constexpr char kInventory[] =
@@ -267,6 +272,43 @@ TEST_F(ValidationEngineTest, BringsTheSidesOfAPairTogether) {
   const v1::Validation done = engine_->Get(id).value();
   EXPECT_EQ(done.state(), v1::VALIDATION_STATE_DONE);
   EXPECT_EQ(done.nodes(0).checks(0).partner(), "c002");
+}
+
+TEST_F(ValidationEngineTest, AFastNodeNeedNotBeFasterThanItsPartner) {
+  inventory_ = std::make_shared<const Inventory>(
+      ParseInventory({{"cluster.yaml",
+                       "cluster: test\n"
+                       "nodes:\n"
+                       "  c001: {role: compute, vars: {network_gbits_per_s: 10}}\n"
+                       "  c002: {role: compute, vars: {network_gbits_per_s: 1}}\n"}})
+          .value());
+  for (const auto& [rate, floor] : {std::pair("10", "8.9"), std::pair("1", "0.89")}) {
+    site_[absl::StrCat("inventory/hardware/", rate, ".yaml")] =
+        absl::StrCat("kind: nic\nmatch: [ethernet ", rate,
+                     " Gbit/s]\nlimits:\n  - {check: link, metric: gbits, ",
+                     "unit: Gbit/s, floor: ", floor, ", peak: ", rate, ", source: test}\n");
+  }
+  const std::string id = Create("link").value();
+  for (const char* uuid : {"u-c001", "u-c002"}) {
+    v1::CheckReport report;
+    report.set_check_id(Only(uuid).start_check().check_id());
+    v1::CheckResult& result = *report.mutable_result();
+    result.set_check("link");
+    result.set_outcome(v1::OUTCOME_PASS);
+    result.add_subjects()->set_id("eth0");
+    result.mutable_subjects(0)->set_kind("nic");
+    v1::Metric& metric = *result.add_metrics();
+    metric.set_name("gbits");
+    metric.set_subject("eth0");
+    metric.set_unit("Gbit/s");
+    metric.set_value(0.94);
+    engine_->OnReport(uuid, report);
+  }
+  engine_->Settle();
+  EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_PASS);
+  const v1::Validation done = engine_->Get(id).value();
+  ASSERT_THAT(done.nodes(0).checks(0).findings(), SizeIs(1));
+  EXPECT_EQ(done.nodes(0).checks(0).findings(0).floor(), 0.89);
 }
 
 TEST_F(ValidationEngineTest, CancelStopsWhatRuns) {
