@@ -79,6 +79,8 @@ std::string DrawHeatMap(const HeatMap& map) {
       high = std::max(high.value_or(*cells.back()), *cells.back());
     }
   if (!low.has_value()) return "";
+  // Half of the best is dark: pairs that hardly differ must not look as if they did.
+  const double darkest = std::min(*low, *high / 2);
 
   size_t longest = 0;
   for (const Block& block : blocks) longest = std::max(longest, block.label.size());
@@ -104,8 +106,9 @@ std::string DrawHeatMap(const HeatMap& map) {
           &out,
           Rectangle(left + cell * static_cast<double>(c), kTop + cell * static_cast<double>(r),
                     std::max(cell - 1, 1.0), std::max(cell - 1, 1.0),
-                    value.has_value() ? Colour(*high > *low ? (*value - *low) / (*high - *low) : 1)
-                                      : "var(--none)",
+                    value.has_value()
+                        ? Colour(*high > darkest ? (*value - darkest) / (*high - darkest) : 1)
+                        : "var(--none)",
                     value.has_value() ? absl::StrCat(pair, PlotNumber(*value), " ", map.unit)
                                       : absl::StrCat(pair, "not measured")));
     }
@@ -115,7 +118,7 @@ std::string DrawHeatMap(const HeatMap& map) {
   for (int step = 0; step < kKeySteps; ++step)
     absl::StrAppend(&out, Rectangle(left + step * 5, key, 5.2, 10,
                                     Colour(step / static_cast<double>(kKeySteps - 1)), ""));
-  absl::StrAppend(&out, SvgText(left, key + 24, "start", "quiet", PlotNumber(*low)),
+  absl::StrAppend(&out, SvgText(left, key + 24, "start", "quiet", PlotNumber(darkest)),
                   SvgText(left + kKeySteps * 5, key + 24, "end", "quiet",
                           absl::StrCat(PlotNumber(*high), " ", map.unit)));
   return absl::StrCat(out, kSvgClose);

@@ -10,7 +10,7 @@ namespace muster::cli {
 namespace {
 
 constexpr int kWidth = 420, kHeight = 220;
-constexpr double kLeft = 40, kRight = kWidth - 12, kTop = 40, kBottom = 178;
+constexpr double kLeft = 40, kRight = kWidth - 30, kTop = 40, kBottom = 178;
 constexpr size_t kMaxMarks = 12;
 
 // Square root of the count, within what can be told apart.
@@ -54,7 +54,7 @@ std::string DrawHistogram(const Histogram& histogram) {
                     Pixel(kBottom - top), "\" fill=\"var(--series-0)\"><title>", counts[bin],
                     "</title></rect>\n");
   }
-  absl::StrAppend(&out, SvgXAxis(x, y, histogram.unit));
+  absl::StrAppend(&out, SvgXAxis(x, y, histogram.unit == "1" ? "" : histogram.unit));
   if (histogram.floor.has_value())
     absl::StrAppend(&out,
                     SvgLine(x.At(*histogram.floor), kTop, x.At(*histogram.floor), kBottom, "limit"),

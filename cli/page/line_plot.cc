@@ -11,7 +11,7 @@ namespace muster::cli {
 namespace {
 
 constexpr int kWidth = 560, kHeight = 250, kLegendRow = 16, kLegendColumns = 3;
-constexpr double kLeft = 58, kRight = kWidth - 8, kTop = 26, kBottom = 206;
+constexpr double kLeft = 58, kRight = kWidth - 24, kTop = 26, kBottom = 206;
 constexpr size_t kColours = 8;
 
 struct Range {

@@ -88,6 +88,14 @@ TEST(HeatMapTest, DrawsEachPairOnceAndNotTheDiagonal) {
   EXPECT_EQ(Count(svg, "not measured"), 4u);
 }
 
+TEST(HeatMapTest, PairsThatHardlyDifferLookAlike) {
+  HeatMap map{"pairs", "Gbit/s", {"c1", "c2"}, {std::nullopt, 9.41, 9.40, std::nullopt}};
+  const std::string svg = DrawHeatMap(map);
+  EXPECT_THAT(svg, Not(HasSubstr("fill=\"#440154\"><title>")));  // the darkest
+  map.values[2] = 4.0;
+  EXPECT_THAT(DrawHeatMap(map), HasSubstr("fill=\"#440154\"><title>"));
+}
+
 TEST(HeatMapTest, ManyNodesShareCellsThatShowTheWorst) {
   HeatMap map{"pairs", "Gbit/s", {}, {}};
   constexpr size_t kNodes = 1000;
