@@ -102,9 +102,11 @@ expect_same_boot c002 "$boot2" "a plan that does not hold"
 step "musterd is killed while the node reboots"
 boot2=$(boot_of c002)
 lab exec c002 rm -f /var/tmp/after
+machine=$(lab_folder)/nodes/c002/nspawn.pid  # of this boot
+running=$(cat "$machine")
 (
-  for _ in $(seq 200); do
-    [[ $(boot_of c002 2>/dev/null || true) == "$boot2" ]] || break
+  for _ in $(seq 300); do
+    [[ $(cat "$machine" 2>/dev/null || true) == "$running" ]] || break
     sleep 0.1
   done
   lab exec login1 systemctl kill -s KILL musterd

@@ -111,7 +111,12 @@ node_put() {  # NODE FOLDER FILE…
   tar -c "${args[@]}" | node_exec "$node" sh -c 'mkdir -p "$1" && tar -x --no-same-owner -C "$1"' sh "$folder"
 }
 
-node_boot_id() { node_exec "$1" cat /proc/sys/kernel/random/boot_id 2>/dev/null; }
+# From outside: what enters a node that shuts down is stopped with it, and then neither of them ends.
+node_boot_id() {  # NODE
+  local leader
+  leader=$(node_leader "$1") || return 1
+  cat "/proc/$leader/root/proc/sys/kernel/random/boot_id" 2>/dev/null
+}
 
 # Prints off, starting, running, degraded …
 node_state() {  # NODE
