@@ -5,9 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
+#include "controller/run/run_events.h"
 #include "controller/run/run_manager.h"
 #include "controller/run/run_records.h"
-#include "controller/service/run_watch.h"
+#include "controller/service/watch_reactor.h"
 #include "controller/session/caller.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
@@ -66,7 +67,7 @@ grpc::Status RunService::ListStepResults(grpc::ServerContext*,
 
 grpc::ServerWriteReactor<v1::RunEvent>* RunService::WatchRun(grpc::CallbackServerContext*,
                                                              const v1::WatchRunRequest* request) {
-  auto* reactor = new RunWatchReactor;
+  auto* reactor = new WatchReactor<v1::RunEvent, RunWatch>("the controller stops");
   absl::StatusOr<std::shared_ptr<RunWatch>> watch =
       runs_.Watch(request->run_id(), request->after_sequence(), [reactor] { reactor->OnReady(); });
   if (watch.ok()) {

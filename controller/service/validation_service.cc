@@ -6,11 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status.h"
-#include "controller/service/validation_watch.h"
+#include "controller/service/watch_reactor.h"
 #include "controller/session/caller.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 #include "controller/validation/result_blob.h"
+#include "controller/validation/validation_events.h"
 #include "controller/validation/validation_manager.h"
 #include "controller/validation/validation_records.h"
 
@@ -77,7 +78,8 @@ grpc::Status ValidationService::ListCheckResults(grpc::ServerContext*,
 
 grpc::ServerWriteReactor<v1::ValidationEvent>* ValidationService::WatchValidation(
     grpc::CallbackServerContext*, const v1::WatchValidationRequest* request) {
-  auto* reactor = new ValidationWatchReactor;
+  auto* reactor = new WatchReactor<v1::ValidationEvent, validation::ValidationWatch>(
+      "the controller stops, or this watcher did not keep up");
   absl::StatusOr<std::shared_ptr<validation::ValidationWatch>> watch =
       validations_.Watch(request->validation_id(), [reactor] { reactor->OnReady(); });
   if (watch.ok()) {

@@ -1,0 +1,93 @@
+// Events of a run or a validation on their way to a watcher.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include <grpcpp/support/server_callback.h>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "controller/session/caller.h"
+
+namespace muster::controller {
+
+// The reactor of a watching call: one event at a time is being written, the rest waits in the
+// watch, which bounds it. `Watch` has Next(), which gives a shared pointer to an event or nullptr,
+// AtEnd(), IsBroken() and Cancel(). Deletes itself.
+template <typename Event, typename Watch>
+class WatchReactor final : public grpc::ServerWriteReactor<Event> {
+ public:
+  // `broken`: what the watcher is told when its watch ends before its time.
+  explicit WatchReactor(const char* broken) : broken_(broken) {}
+
+  // Begins to write. Call once, unless Fail() was.
+  void Start(std::shared_ptr<Watch> watch) {
+    absl::MutexLock lock(&mutex_);
+    watch_ = std::move(watch);
+    Next();
+  }
+  void Fail(const absl::Status& status) {
+    absl::MutexLock lock(&mutex_);
+    End(ToGrpc(status));
+  }
+  // There may be something new. Any thread.
+  void OnReady() {
+    absl::MutexLock lock(&mutex_);
+    if (watch_ != nullptr && current_ == nullptr) Next();
+  }
+
+  void OnWriteDone(bool ok) override {
+    absl::MutexLock lock(&mutex_);
+    current_.reset();
+    if (ok && !cancelled_) {
+      Next();
+    } else {
+      End(grpc::Status::CANCELLED);
+    }
+  }
+  void OnCancel() override {
+    absl::MutexLock lock(&mutex_);
+    cancelled_ = true;
+    if (current_ == nullptr) End(grpc::Status::CANCELLED);
+  }
+  void OnDone() override {
+    std::shared_ptr<Watch> watch;
+    {
+      absl::MutexLock lock(&mutex_);
+      watch = watch_;
+    }
+    if (watch != nullptr) watch->Cancel();
+    delete this;
+  }
+
+ private:
+  void Next() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (ended_) return;
+    if (watch_->IsBroken()) {
+      End(grpc::Status(grpc::StatusCode::UNAVAILABLE, broken_));
+      return;
+    }
+    current_ = watch_->Next();
+    if (current_ != nullptr) {
+      this->StartWrite(current_.get());
+    } else if (watch_->AtEnd()) {
+      End(grpc::Status::OK);
+    }
+  }
+  void End(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (ended_) return;
+    ended_ = true;
+    this->Finish(status);
+  }
+
+  const char* const broken_;
+  absl::Mutex mutex_;
+  std::shared_ptr<Watch> watch_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<const Event> current_ ABSL_GUARDED_BY(mutex_);  // being written
+  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace muster::controller
