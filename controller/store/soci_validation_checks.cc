@@ -82,6 +82,7 @@ absl::StatusOr<std::vector<CheckResultRecord>> SociValidationCheckTable::History
                           << "SELECT r.check_id, r.reported_at, r.result FROM validation_checks c "
                              "JOIN check_results r ON r.check_id = c.check_id "
                              "WHERE c.node = :node AND c.name = :name AND c.validation_id <> :not "
+                             "AND c.outcome = 1 "  // v1::OUTCOME_PASS
                              "ORDER BY r.reported_at DESC LIMIT :limit",
                       into(row.check_id), into(row.reported_at), into(row.result), use(query.node),
                       use(query.name), use(query.before_validation_id), use(limit));

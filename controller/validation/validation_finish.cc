@@ -66,7 +66,7 @@ class History {
         .IgnoreError();  // without a history it says nothing
     for (const CheckResultRecord& record : records) {
       absl::StatusOr<v1::CheckResult> result = UnpackResult(record.result);
-      if (!result.ok() || result->outcome() != v1::OUTCOME_PASS) continue;
+      if (!result.ok()) continue;
       result->clear_samples();
       found->second.push_back(*std::move(result));
     }
@@ -112,6 +112,20 @@ void JudgePairs(const ActiveValidation& validation, std::list<EndedCheck>& ended
   }
 }
 
+// Checks that are something else beside the others than they were by themselves: what failed
+// there is no measure for later ones.
+std::vector<ValidationCheckRecord> Rejudged(const ActiveValidation& validation,
+                                            const std::list<EndedCheck>& ended) {
+  std::vector<ValidationCheckRecord> rejudged;
+  for (const EndedCheck& check : ended) {
+    const PartOutcome outcome = ToPartOutcome(check.verdict.outcome());
+    if (outcome == check.part->outcome) continue;
+    rejudged.push_back(ToRecord(validation, *check.part));
+    rejudged.back().outcome = static_cast<int>(outcome);
+  }
+  return rejudged;
+}
+
 }  // namespace
 
 absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
@@ -151,6 +165,7 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
 
   const absl::Time now = with_.clock.Now();
   const bool complete = !validation.state.cancelled();
+  const std::vector<ValidationCheckRecord> rejudged = Rejudged(validation, ended);
   std::map<std::string, v1::NodeVerdict> nodes;
   for (EndedCheck& check : ended) {
     *nodes[check.part->node].add_checks() = std::move(check.verdict);
@@ -172,6 +187,9 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
   record.blames = blames.SerializeAsString();
   RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(txn.validations().Put(record));
+    for (const ValidationCheckRecord& check : rejudged) {
+      RETURN_IF_ERROR(txn.validation_checks().Put(check));
+    }
     for (const ValidationNode& node : validation.state.nodes()) {
       const v1::NodeVerdict& verdict = nodes.at(node.name);
       RETURN_IF_ERROR(txn.validations().PutNode(

@@ -121,12 +121,14 @@ TEST_F(StoreValidations, ResultsAreKeptApartAndTheFirstCounts) {
   }));
 }
 
-TEST_F(StoreValidations, HistoryLeavesOutTheValidationItself) {
+TEST_F(StoreValidations, HistoryLeavesOutTheValidationItselfAndWhatFailed) {
   ASSERT_OK(store_->Update([](Transaction& txn) -> absl::Status {
-    for (int i = 1; i <= 3; ++i) {
+    for (int i = 1; i <= 4; ++i) {
       const std::string id = "v-" + std::to_string(i);
       RETURN_IF_ERROR(txn.validations().Put(Sample(id, kNow)));
-      RETURN_IF_ERROR(txn.validation_checks().Put(Check(id + "/a", id)));
+      ValidationCheckRecord check = Check(id + "/a", id);
+      check.outcome = i == 4 ? 2 : 1;
+      RETURN_IF_ERROR(txn.validation_checks().Put(check));
       RETURN_IF_ERROR(txn.validation_checks().PutResult({id + "/a", kNow + absl::Seconds(i), id}));
     }
     return absl::OkStatus();

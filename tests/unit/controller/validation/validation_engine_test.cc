@@ -1,7 +1,5 @@
-// The engine with a real store, fake agents and a catalogue of two small checks.
 #include "controller/validation/validation_engine.h"
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,142 +9,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
-#include "controller/claim/node_claims.h"
-#include "controller/store/soci_store.h"
 #include "controller/store/tables.h"
 #include "controller/validation/result_blob.h"
-#include "muster/v1/agent_session.pb.h"
-#include "tests/fakes/fake_agent_sessions.h"
-#include "tests/fakes/fake_clock.h"
 #include "tests/fakes/status_matchers.h"
+#include "tests/unit/controller/validation/validation_engine_fixture.h"
 
 namespace muster::controller::validation {
 namespace {
 
-using ::muster::testing::FakeAgentSessions;
-using ::muster::testing::FakeClock;
 using ::muster::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-constexpr checks::CheckSpec kProbe = {
-    .name = "probe", .scope = checks::Scope::kNode, .load = checks::Load::kIdle};
-constexpr checks::MetricSpec kLinkMetrics[] = {
-    {"gbits", "Gbit/s", "nic", checks::Better::kHigher, "payload"}};
-constexpr checks::CheckSpec kLink = {.name = "link",
-                                     .scope = checks::Scope::kPair,
-                                     .load = checks::Load::kNetwork,
-                                     .metrics = kLinkMetrics};
-constexpr const checks::CheckSpec* kCatalog[] = {&kProbe, &kLink};
-
-constexpr char kInventory[] =
-    "cluster: test\n"
-    "nodes:\n"
-    "  c001: {role: compute, address: 10.0.0.1}\n"
-    "  c002: {role: compute, address: 10.0.0.2}\n";
-
-class ValidationEngineTest : public ::testing::Test {
- protected:
-  ValidationEngineTest() : store_(OpenStore(":memory:").value()) {
-    inventory_ =
-        std::make_shared<const Inventory>(ParseInventory({{"cluster.yaml", kInventory}}).value());
-    site_["playbooks/suites/probe.yaml"] =
-        "name: probe\ndescription: d\nstages:\n"
-        "  - {name: first, checks: [{check: probe, time_limit: 60s}]}\n";
-    site_["playbooks/suites/link.yaml"] =
-        "name: link\ndescription: d\nstages:\n"
-        "  - {name: net, checks: [{check: link, time_limit: 60s}]}\n";
-    EXPECT_OK(store_->Update([](Transaction& txn) -> absl::Status {
-      for (const char* name : {"c001", "c002"}) {
-        NodeRecord node;
-        node.uuid = std::string("u-") + name;
-        node.name = name;
-        node.state = NodeRecord::kConfigured;
-        RETURN_IF_ERROR(txn.nodes().Put(node));
-        v1::Facts facts;
-        facts.mutable_os()->set_kernel("6.1.0");
-        facts.set_nvidia_driver_version("550.1");
-        facts.add_gpus()->set_uuid("GPU-2");
-        facts.add_gpus()->set_uuid("GPU-1");
-        RETURN_IF_ERROR(txn.nodes().PutFacts(node.uuid, facts.SerializeAsString()));
-      }
-      return absl::OkStatus();
-    }));
-    sessions_.Connect("u-c001");
-    sessions_.Connect("u-c002");
-    Open();
-  }
-
-  void Open() {
-    claims_ = std::make_unique<NodeClaims>();
-    engine_ = std::make_unique<ValidationEngine>(ValidationCollaborators{
-        *store_, sessions_, clock_, *claims_, kCatalog,
-        [this]() -> absl::StatusOr<std::pair<uint64_t, std::shared_ptr<const Inventory>>> {
-          return std::make_pair(uint64_t{1}, inventory_);
-        },
-        [this](uint64_t) -> absl::StatusOr<std::shared_ptr<const Inventory>> { return inventory_; },
-        [this](const std::string&) -> absl::StatusOr<std::map<std::string, std::string>> {
-          return site_;
-        },
-        [this](const std::string& uuid, const std::string&, v1::Outcome outcome) {
-          judged_[uuid] = outcome;
-        }});
-    ASSERT_OK(engine_->Resume());
-  }
-
-  absl::StatusOr<std::string> Create(const std::string& suite, const std::string& nodes = "all") {
-    v1::CreateValidationRequest request;
-    request.set_bundle_sha256("b");
-    request.set_suite(suite);
-    request.set_nodes(nodes);
-    ASSIGN_OR_RETURN(const v1::Validation validation,
-                     engine_->Create(request, {"operator:alice", "peer"}));
-    return validation.validation_id();
-  }
-  // The only message that the node was sent; fails the test otherwise.
-  v1::ControllerMessage Only(const std::string& uuid) {
-    std::vector<v1::ControllerMessage> messages = sessions_.Take(uuid);
-    EXPECT_THAT(messages, SizeIs(1)) << uuid;
-    return messages.empty() ? v1::ControllerMessage() : messages[0];
-  }
-  void Report(const std::string& uuid, const std::string& check_id, v1::Outcome outcome,
-              const std::string& reason = "") {
-    v1::CheckReport report;
-    report.set_check_id(check_id);
-    report.mutable_result()->set_check("probe");
-    report.mutable_result()->set_outcome(outcome);
-    report.mutable_result()->set_reason(reason);
-    engine_->OnReport(uuid, report);
-    engine_->Settle();
-  }
-  v1::Outcome OutcomeOfNode(const std::string& id, const std::string& name) {
-    const v1::Validation validation = engine_->Get(id).value();
-    for (const v1::NodeVerdict& node : validation.nodes()) {
-      if (node.node() == name) return node.outcome();
-    }
-    return v1::OUTCOME_UNSPECIFIED;
-  }
-  std::vector<std::string> Audit() {
-    std::vector<std::string> actions;
-    EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
-      ASSIGN_OR_RETURN(const auto events, txn.events().List(100, 0));
-      for (const EventRecord& event : events) actions.push_back(event.action + " " + event.actor);
-      return absl::OkStatus();
-    }));
-    return actions;
-  }
-
-  std::unique_ptr<Store> store_;
-  FakeAgentSessions sessions_;
-  FakeClock clock_;
-  std::shared_ptr<const Inventory> inventory_;
-  std::map<std::string, std::string> site_;
-  std::unique_ptr<NodeClaims> claims_;
-  std::map<std::string, v1::Outcome> judged_;
-  std::unique_ptr<ValidationEngine> engine_;
-};
 
 TEST_F(ValidationEngineTest, TakesNodesThroughTheSuiteAndRemembersWhatPassed) {
   const std::string id = Create("probe").value();
