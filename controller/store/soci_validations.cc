@@ -82,12 +82,13 @@ absl::StatusOr<std::vector<ValidationRecord>> SociValidationTable::ListRunning()
 absl::Status SociValidationTable::PutNode(const ValidationNodeRecord& row) {
   return Guard(context_.path, "validations.PutNode", [&]() -> absl::Status {
     context_.session << "INSERT INTO validation_nodes (validation_id, node, node_uuid, outcome, "
-                        "verdict) VALUES (:id, :node, :uuid, :outcome, CAST(:verdict AS BLOB)) "
+                        "verdict, found) VALUES (:id, :node, :uuid, :outcome, "
+                        "CAST(:verdict AS BLOB), CAST(:found AS BLOB)) "
                         "ON CONFLICT (validation_id, node) DO UPDATE SET "
                         "node_uuid = excluded.node_uuid, outcome = excluded.outcome, "
                         "verdict = excluded.verdict",
         use(row.validation_id), use(row.node), use(row.node_uuid), use(row.outcome),
-        use(row.verdict);
+        use(row.verdict), use(row.found);
     return absl::OkStatus();
   });
 }
@@ -100,10 +101,10 @@ absl::StatusOr<std::vector<ValidationNodeRecord>> SociValidationTable::ListNodes
                  const std::string key(validation_id);
                  soci::statement statement =
                      (context_.session.prepare
-                          << "SELECT validation_id, node, node_uuid, outcome, verdict FROM "
+                          << "SELECT validation_id, node, node_uuid, outcome, verdict, found FROM "
                              "validation_nodes WHERE validation_id = :id ORDER BY rowid",
                       into(row.validation_id), into(row.node), into(row.node_uuid),
-                      into(row.outcome), into(row.verdict), use(key));
+                      into(row.outcome), into(row.verdict), into(row.found), use(key));
                  return ReadAll(statement, row);
                });
 }

@@ -382,6 +382,7 @@ struct ValidationNodeRecord {
   std::string node_uuid;
   int outcome = 0;      // v1::Outcome
   std::string verdict;  // a serialized v1::NodeVerdict; "": none yet
+  std::string found;    // a serialized v1::FoundHardware; the first one stays. "": earlier version
 };
 
 class ValidationTable {
@@ -444,7 +445,7 @@ class ValidationCheckTable {
   virtual absl::Status PutResult(const CheckResultRecord& result) = 0;
   // NotFound: it has not reported.
   virtual absl::StatusOr<CheckResultRecord> GetResult(absl::string_view check_id) = 0;
-  // Results of ended checks, newest first.
+  // Results of checks that passed, newest first: what failed is no measure.
   virtual absl::StatusOr<std::vector<CheckResultRecord>> History(
       const CheckHistoryQuery& query) = 0;
   // Removes results of before `time`, at most `max_rows`; how many.

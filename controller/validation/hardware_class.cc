@@ -14,9 +14,17 @@
 #include "common/base/hostlist.h"
 #include "common/base/nearest_word.h"
 #include "common/base/status.h"
+#include "common/checks/parameter_value.h"
 
 namespace muster::controller::validation {
 namespace {
+
+// Bounds of values, which the catalogue's parameters take.
+constexpr size_t kMaxText = 100;
+constexpr size_t kMaxWords = 20;
+constexpr size_t kMaxInterfaceName = 15;  // the kernel's IFNAMSIZ without its NUL
+// Less is no memory of a GPU: the unit was forgotten.
+constexpr double kLeastMemoryBytes = 1 << 20;
 
 // The variables that say what hardware a node has.
 class VariableReader {
@@ -27,8 +35,9 @@ class VariableReader {
   void Text(absl::string_view name, std::optional<std::string>* out) {
     const Variable* const variable = Find(name);
     if (variable == nullptr) return;
-    if (!variable->value->is_string() || variable->value->get<std::string>().empty()) {
-      return Wrong(*variable, "a text");
+    if (!variable->value->is_string() || variable->value->get<std::string>().empty() ||
+        variable->value->get<std::string>().size() > kMaxText) {
+      return Wrong(*variable, absl::StrCat("a text of up to ", kMaxText, " characters"));
     }
     *out = variable->value->get<std::string>();
   }
@@ -44,15 +53,53 @@ class VariableReader {
     *out = value;
   }
 
-  void Count(absl::string_view name, int max, std::optional<int>* out) {
+  void Count(absl::string_view name, int min, int max, std::optional<int>* out) {
     const Variable* const variable = Find(name);
     if (variable == nullptr) return;
     const int64_t value =
         variable->value->is_number_integer() ? variable->value->get<int64_t>() : -1;
-    if (value < 0 || value > max) {
-      return Wrong(*variable, absl::StrCat("a whole number from 0 to ", max));
+    if (value < min || value > max) {
+      return Wrong(*variable, absl::StrCat("a whole number from ", min, " to ", max));
     }
     *out = static_cast<int>(value);
+  }
+
+  // "79GiB".
+  void Size(absl::string_view name, std::optional<std::string>* out) {
+    const Variable* const variable = Find(name);
+    if (variable == nullptr) return;
+    const std::string text =
+        variable->value->is_string() ? variable->value->get<std::string>() : "";
+    const absl::StatusOr<double> bytes = checks::ParseSize(text);
+    if (!bytes.ok() || *bytes < kLeastMemoryBytes) {
+      return Wrong(*variable, "a size with its unit, such as 79GiB");
+    }
+    *out = text;
+  }
+
+  // One or several words without blanks and commas.
+  void Words(absl::string_view name, size_t max_size, std::vector<std::string>* out) {
+    const Variable* const variable = Find(name);
+    if (variable == nullptr) return;
+    std::vector<std::string> words;
+    bool good = variable->value->is_string() ||
+                (variable->value->is_array() && variable->value->size() <= kMaxWords);
+    const auto add = [&](const auto& value) {
+      words.push_back(value.is_string() ? value.template get<std::string>() : "");
+      const std::string& word = words.back();
+      good = good && !word.empty() && word.size() <= max_size &&
+             word.find_first_of(", \t\n/") == std::string::npos;
+    };
+    if (variable->value->is_array()) {
+      for (const auto& value : *variable->value) add(value);
+    } else {
+      add(*variable->value);
+    }
+    if (!good || words.empty()) {
+      return Wrong(*variable, absl::StrCat("a word or a list of words, of up to ", max_size,
+                                           " characters without blanks, commas and slashes"));
+    }
+    *out = std::move(words);
   }
 
   // The one that counts; nullptr: nobody gave it.
@@ -109,15 +156,24 @@ absl::StatusOr<HardwareClass> ReadHardwareClass(const Inventory& inventory, cons
   VariableReader reader(inventory, node);
   HardwareClass read;
   reader.Text("gpu_model", &read.gpu_model);
-  reader.Count("gpu_count", 1024, &read.gpu_count);
+  reader.Count("gpu_count", 0, 1024, &read.gpu_count);
+  reader.Words("gpu_vbios", kMaxText, &read.gpu_vbios);
+  reader.Text("gpu_driver", &read.gpu_driver);
+  reader.Size("gpu_memory", &read.gpu_memory);
+  reader.Count("gpu_pcie_generation", 1, 16, &read.gpu_pcie_generation);
+  reader.Count("gpu_pcie_width", 1, 32, &read.gpu_pcie_width);
+  reader.Count("gpu_nvlinks", 0, 64, &read.gpu_nvlinks);
+  reader.Number("gpu_power_limit_watts", 10, 10'000, &read.gpu_power_limit_watts);
   reader.Number("gpu_temperature_limit_celsius", 40, 120, &read.gpu_temperature_limit_celsius);
   reader.Number("node_power_watts", 10, 100'000, &read.node_power_watts);
   reader.Number("node_idle_watts", 1, 100'000, &read.node_idle_watts);
   reader.Number("network_gbits_per_s", 0.01, 10'000, &read.network_gbits_per_s);
+  reader.Count("network_mtu", 68, 65'536, &read.network_mtu);
+  reader.Words("network_interfaces", kMaxInterfaceName, &read.network_interfaces);
   reader.Text("node_model", &read.node_model);
   reader.Text("infiniband_rate", &read.infiniband_rate);
   std::optional<int> ports;
-  reader.Count("infiniband_ports", 64, &ports);
+  reader.Count("infiniband_ports", 0, 64, &ports);
   RETURN_IF_ERROR(reader.ToStatus());
   read.infiniband_ports = ports.value_or(read.infiniband_rate.has_value() ? 1 : 0);
   if (const Variable* limit = reader.Find("gpu_temperature_limit_celsius"); limit != nullptr) {

@@ -7,13 +7,14 @@
 
 #include "absl/status/statusor.h"
 #include "controller/inventory/inventory.h"
+#include "controller/validation/found_hardware.h"
 #include "controller/validation/hardware.h"
 #include "controller/validation/power_budget.h"
 #include "controller/validation/suite.h"
 
 namespace muster::controller::validation {
 
-// Of the variables in docs/validation.md; what was not written is absent.
+// Of the variables in docs/inventory.md; what was not written is absent.
 struct HardwareClass {
   std::optional<std::string> gpu_model;
   std::optional<int> gpu_count;
@@ -22,8 +23,18 @@ struct HardwareClass {
   std::optional<double> node_power_watts;
   std::optional<double> node_idle_watts;
   std::optional<std::string> node_model;  // of the whole machine: "SYS-4029GP, 2 × Xeon 4216"
+  // What gpu-inventory is to find; each GPU has it.
+  std::vector<std::string> gpu_vbios;     // one of them
+  std::optional<std::string> gpu_driver;  // "535.261.03"
+  std::optional<std::string> gpu_memory;  // at least; "79GiB"
+  std::optional<int> gpu_pcie_generation;
+  std::optional<int> gpu_pcie_width;
+  std::optional<int> gpu_nvlinks;
+  std::optional<double> gpu_power_limit_watts;
   std::optional<double> network_gbits_per_s;
-  std::optional<std::string> infiniband_rate;  // "FDR"
+  std::optional<int> network_mtu;
+  std::vector<std::string> network_interfaces;  // that run at this speed; empty: not said
+  std::optional<std::string> infiniband_rate;   // "FDR"
   int infiniband_ports = 0;
 
   // Nodes of one name are peers: "4 × NVIDIA GeForce RTX 2080 Ti, ethernet 10 Gbit/s".
@@ -37,14 +48,6 @@ struct HardwareClass {
 // InvalidArgument holds all variables of the node that are not what they have to be, each with its
 // place: "cluster.yaml:34: gpu_count of node c001 is a whole number from 0 to 1024, not 'four'".
 absl::StatusOr<HardwareClass> ReadHardwareClass(const Inventory& inventory, const Node& node);
-
-// What a node was found to have; zero where nobody has looked.
-struct FoundHardware {
-  int gpus = 0;
-  std::vector<double> gpu_power_limits;  // watts, where known
-  bool nics = false;
-  bool rdma = false;
-};
 
 // What conditions of suites ask for: expected or found.
 NodeTraits TraitsOf(const HardwareClass& expected, const FoundHardware& found);

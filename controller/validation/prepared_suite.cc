@@ -30,17 +30,6 @@ absl::Status NoSuchSuite(const std::map<std::string, std::string>& site, absl::s
       absl::StrCat("there is no suite '", name, "' in ", kSuiteFolder, DidYouMean(name, names)));
 }
 
-FoundHardware FoundOn(const v1::Facts& facts) {
-  FoundHardware found;
-  found.gpus = facts.gpus_size();
-  for (const v1::NicFacts& nic : facts.nics()) {
-    if (!nic.up() || nic.kind() == "loopback") continue;
-    if (nic.kind() == "infiniband") found.rdma = true;
-    found.nics = true;
-  }
-  return found;
-}
-
 }  // namespace
 
 absl::StatusOr<PreparedSuite> PrepareSuite(const std::map<std::string, std::string>& site,
@@ -80,10 +69,11 @@ absl::StatusOr<PreparedSuite> PrepareSuite(const std::map<std::string, std::stri
     FoundHardware found;
     if (const auto it = enrolled.find(node->name); it != enrolled.end()) {
       made.uuid = it->second.uuid;
-      found = FoundOn(it->second.facts);
+      found = it->second.found;
     }
     made.traits = TraitsOf(expected, found);
     made.power = PowerOf(expected, found, *prepared.hardware);
+    prepared.found[node->name] = found;
     prepared.expectations[node->name] = MakeExpectation(std::move(expected), *prepared.hardware);
   }
   ASSIGN_OR_RETURN(prepared.racks, RackPowers(*inventory, names, *prepared.hardware));

@@ -10,18 +10,18 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "controller/inventory/inventory.h"
+#include "controller/validation/found_hardware.h"
 #include "controller/validation/hardware.h"
 #include "controller/validation/suite.h"
 #include "controller/validation/validation_state.h"
 #include "controller/validation/verdict.h"
-#include "muster/v1/facts.pb.h"
 
 namespace muster::controller::validation {
 
 // What the store knows of a node by its name.
 struct EnrolledNode {
   std::string uuid;
-  v1::Facts facts;
+  FoundHardware found;
 };
 
 struct PreparedSuite {
@@ -33,6 +33,7 @@ struct PreparedSuite {
   std::vector<ValidationNode> nodes;
   std::vector<RackPower> racks;
   std::map<std::string, Expectation> expectations;  // by node
+  std::map<std::string, FoundHardware> found;       // by node
 };
 
 // `site` holds playbooks/suites and inventory/hardware. InvalidArgument: of the suite, the hardware

@@ -9,6 +9,7 @@
 #include "common/base/status.h"
 #include "controller/store/tables.h"
 #include "controller/validation/active_validation.h"
+#include "controller/validation/expected_parameters.h"
 #include "controller/validation/result_blob.h"
 #include "controller/validation/validation_engine.h"
 #include "controller/validation/validation_records.h"
@@ -200,7 +201,12 @@ void ValidationEngine::StartCheck(ActiveValidation& validation, const CheckPart&
   v1::StartCheck& start = *message.mutable_start_check();
   start.set_check_id(part.check_id);
   start.set_check(std::string(check.spec->name));
-  for (const auto& [name, value] : check.parameters) (*start.mutable_parameters())[name] = value;
+  for (const auto& [name, value] :
+       WithExpectedParameters(check.spec->name, check.parameters,
+                              validation.prepared.expectations.at(part.node).hardware,
+                              validation.prepared.found.at(part.node))) {
+    (*start.mutable_parameters())[name] = value;
+  }
   *start.mutable_time_limit() = ToProtoDuration(check.time_limit);
   *start.mutable_expires_at() = ToTimestamp(now + kStartWithin);
   start.set_force(validation.request.force());

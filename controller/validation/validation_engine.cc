@@ -1,6 +1,7 @@
 #include "controller/validation/validation_engine.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -18,6 +19,7 @@
 #include "controller/validation/result_blob.h"
 #include "controller/validation/validation_records.h"
 #include "muster/v1/agent_session.pb.h"
+#include "muster/v1/facts.pb.h"
 
 namespace muster::controller::validation {
 namespace {
@@ -40,19 +42,46 @@ absl::StatusOr<std::map<std::string, EnrolledNode>> ValidationEngine::Enrolled()
     }
     return txn.nodes().ForEachFacts([&](const std::string& name, const std::string& facts) {
       const auto found = enrolled.find(name);
-      if (found != enrolled.end()) found->second.facts.ParseFromString(facts);
+      v1::Facts parsed;
+      if (found != enrolled.end() && parsed.ParseFromString(facts)) {
+        found->second.found = FoundOn(parsed);
+      }
     });
   }));
   return enrolled;
 }
 
+absl::StatusOr<std::map<std::string, EnrolledNode>> ValidationEngine::EnrolledThen(
+    const std::string& validation_id) const {
+  std::map<std::string, EnrolledNode> enrolled;
+  std::vector<ValidationNodeRecord> rows;
+  RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(rows, txn.validations().ListNodes(validation_id));
+    return absl::OkStatus();
+  }));
+  std::optional<std::map<std::string, EnrolledNode>> now;
+  for (const ValidationNodeRecord& row : rows) {
+    EnrolledNode& node = enrolled[row.node];
+    node.uuid = row.node_uuid;
+    if (std::optional<FoundHardware> found = UnpackFound(row.found)) {
+      node.found = *std::move(found);
+      continue;
+    }
+    // Of a validation that an earlier version has created.
+    if (!now.has_value()) {
+      ASSIGN_OR_RETURN(now, Enrolled());
+    }
+    if (const auto it = now->find(row.node); it != now->end()) node.found = it->second.found;
+  }
+  return enrolled;
+}
+
 absl::StatusOr<std::unique_ptr<ActiveValidation>> ValidationEngine::Prepare(
     const ValidationRecord& record, std::shared_ptr<const Inventory> inventory,
-    std::vector<CheckPart> stored) {
+    const std::map<std::string, EnrolledNode>& enrolled, std::vector<CheckPart> stored) {
   v1::CreateValidationRequest request;
   request.ParseFromString(record.request);
   ASSIGN_OR_RETURN(const auto site, with_.load_bundle(request.bundle_sha256()));
-  ASSIGN_OR_RETURN(const auto enrolled, Enrolled());
   ASSIGN_OR_RETURN(PreparedSuite prepared,
                    PrepareSuite(site, request.suite(), request.nodes(), std::move(inventory),
                                 enrolled, with_.catalog));
@@ -88,7 +117,8 @@ absl::Status ValidationEngine::StoreNew(const ActiveValidation& validation,
     for (const ValidationNode& node : validation.state.nodes()) {
       names.push_back(node.name);
       RETURN_IF_ERROR(
-          txn.validations().PutNode({record.validation_id, node.name, node.uuid, 0, ""}));
+          txn.validations().PutNode({record.validation_id, node.name, node.uuid, 0, "",
+                                     PackFound(validation.prepared.found.at(node.name))}));
     }
     EventRecord event;
     event.time = record.created_at;
@@ -113,8 +143,9 @@ absl::StatusOr<v1::Validation> ValidationEngine::Create(const v1::CreateValidati
   record.created_at = with_.clock.Now();
   record.inventory_revision = latest.first;
   record.pair_seed = absl::BytesToHexString(RandomBytes(kSeedBytes));
+  ASSIGN_OR_RETURN(const auto enrolled, Enrolled());
   ASSIGN_OR_RETURN(std::unique_ptr<ActiveValidation> prepared,
-                   Prepare(record, std::move(latest.second), {}));
+                   Prepare(record, std::move(latest.second), enrolled, {}));
   RETURN_IF_ERROR(ClaimNodes(*prepared));
   if (const absl::Status stored = StoreNew(*prepared, actor); !stored.ok()) {
     with_.claims.Release(record.validation_id);
@@ -211,9 +242,10 @@ absl::Status ValidationEngine::ResumeOne(const ValidationRecord& record) {
   }));
   ASSIGN_OR_RETURN(std::shared_ptr<const Inventory> inventory,
                    with_.inventory(record.inventory_revision));
+  ASSIGN_OR_RETURN(const auto enrolled, EnrolledThen(record.validation_id));
   const std::vector<CheckPart> stored = parts;
   ASSIGN_OR_RETURN(std::unique_ptr<ActiveValidation> prepared,
-                   Prepare(record, std::move(inventory), std::move(parts)));
+                   Prepare(record, std::move(inventory), enrolled, std::move(parts)));
   if (prepared->record.suite_digest != record.suite_digest) {
     return absl::FailedPreconditionError("the suite is another one now");
   }

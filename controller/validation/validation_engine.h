@@ -104,11 +104,15 @@ class ValidationEngine {
  private:
   absl::StatusOr<std::unique_ptr<ActiveValidation>> Prepare(
       const ValidationRecord& record, std::shared_ptr<const Inventory> inventory,
-      std::vector<CheckPart> stored);
+      const std::map<std::string, EnrolledNode>& enrolled, std::vector<CheckPart> stored);
   absl::Status ResumeOne(const ValidationRecord& record);
   absl::Status ClaimNodes(const ActiveValidation& validation);
   absl::Status StoreNew(const ActiveValidation& validation, const ValidationActor& actor);
+  // As nodes are now.
   absl::StatusOr<std::map<std::string, EnrolledNode>> Enrolled() const;
+  // As they were when the validation was created.
+  absl::StatusOr<std::map<std::string, EnrolledNode>> EnrolledThen(
+      const std::string& validation_id) const;
   ActiveValidation* FindByCheck(absl::string_view check_id);
   void Remove(const std::string& validation_id);
 

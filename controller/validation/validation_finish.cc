@@ -17,6 +17,7 @@
 #include "controller/validation/validation_engine.h"
 #include "controller/validation/validation_records.h"
 #include "controller/validation/verdict.h"
+#include "muster/v1/facts.pb.h"
 
 namespace muster::controller::validation {
 namespace {

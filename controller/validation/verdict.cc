@@ -89,6 +89,13 @@ class Judge {
     AddFinding(std::move(finding), &verdict_);
   }
 
+  // The worker, which knows the same expectations, has said it already.
+  bool HasFault(absl::string_view code, absl::string_view subject) const {
+    return std::any_of(
+        result_.faults().begin(), result_.faults().end(),
+        [&](const v1::Fault& fault) { return fault.code() == code && fault.subject() == subject; });
+  }
+
   bool Measures(absl::string_view kind) const {
     return std::any_of(spec_.metrics.begin(), spec_.metrics.end(),
                        [&](const checks::MetricSpec& metric) { return metric.subject == kind; });
@@ -193,7 +200,10 @@ class Judge {
       if (subject.kind() != "gpu") continue;
       ++found;
       const std::optional<std::string>& model = expectation_.hardware.gpu_model;
-      if (!model.has_value() || absl::EqualsIgnoreCase(*model, subject.model())) continue;
+      if (!model.has_value() || absl::EqualsIgnoreCase(*model, subject.model()) ||
+          HasFault("wrong_model", subject.id())) {
+        continue;
+      }
       v1::Finding finding = Make(v1::OUTCOME_FAIL, "wrong_model", "", subject.id());
       finding.set_source("inventory, gpu_model");
       finding.set_message(
@@ -201,7 +211,10 @@ class Judge {
       AddFinding(std::move(finding), &verdict_);
     }
     const std::optional<int>& count = expectation_.hardware.gpu_count;
-    if (!count.has_value() || *count == found || parameters_.count("gpus") > 0) return;
+    if (!count.has_value() || *count == found || parameters_.count("gpus") > 0 ||
+        HasFault("gpu_count", "")) {
+      return;
+    }
     v1::Finding finding =
         Make(v1::OUTCOME_FAIL, found < *count ? "missing_device" : "unexpected_device", "", "");
     finding.set_value(found);

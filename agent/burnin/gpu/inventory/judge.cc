@@ -69,7 +69,8 @@ class Judge {
 
 void JudgeIdentity(const Gpu& gpu, const GpuReading& reading, const Expectations& wanted,
                    Judge& judge) {
-  if (!wanted.model.empty() && gpu.name != wanted.model)
+  // As names of hardware files: case does not count.
+  if (!wanted.model.empty() && !absl::EqualsIgnoreCase(gpu.name, wanted.model))
     judge.Fault("wrong_model", absl::StrCat("is a '", gpu.name, "', not a '", wanted.model, "'"));
   if (judge.Has("vbios_version", reading.vbios) && !wanted.vbios.empty() &&
       std::find(wanted.vbios.begin(), wanted.vbios.end(), *reading.vbios) == wanted.vbios.end())

@@ -1,4 +1,4 @@
-// An engine with a real store, fake agents and a catalogue of two small checks.
+// An engine with a real store, fake agents and a catalogue of small checks.
 #pragma once
 
 #include <map>
@@ -35,7 +35,14 @@ inline constexpr checks::CheckSpec kLink = {.name = "link",
                                             .scope = checks::Scope::kPair,
                                             .load = checks::Load::kNetwork,
                                             .metrics = kLinkMetrics};
-inline constexpr const checks::CheckSpec* kCatalog[] = {&kProbe, &kLink};
+inline constexpr checks::ParameterSpec kLookParameters[] = {
+    {.name = "count", .type = checks::ParameterType::kNumber, .default_text = "", .help = "GPUs"},
+    {.name = "nvlinks", .type = checks::ParameterType::kNumber, .default_text = "", .help = "up"}};
+inline constexpr checks::CheckSpec kLook = {.name = "gpu-inventory",
+                                            .scope = checks::Scope::kNode,
+                                            .load = checks::Load::kIdle,
+                                            .parameters = kLookParameters};
+inline constexpr const checks::CheckSpec* kCatalog[] = {&kProbe, &kLink, &kLook};
 
 inline constexpr char kInventory[] =
     "cluster: test\n"

@@ -19,9 +19,12 @@ namespace {
 
 using ::muster::testing::StatusIs;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 TEST_F(ValidationEngineTest, TakesNodesThroughTheSuiteAndRemembersWhatPassed) {
   const std::string id = Create("probe").value();
@@ -60,6 +63,24 @@ TEST_F(ValidationEngineTest, TakesNodesThroughTheSuiteAndRemembersWhatPassed) {
   }));
   EXPECT_THAT(Audit(), ::testing::ElementsAre("validation.finish controller",
                                               "validation.create operator:alice"));
+}
+
+TEST_F(ValidationEngineTest, TellsTheWorkerWhatTheInventoryExpects) {
+  inventory_ = std::make_shared<const Inventory>(
+      ParseInventory({{"cluster.yaml",
+                       "cluster: test\n"
+                       "nodes:\n"
+                       "  c001: {role: compute, vars: {gpu_nvlinks: 6}}\n"
+                       "  c002: {role: compute}\n"
+                       "vars: {gpu_count: 4}\n"}})
+          .value());
+  site_["playbooks/suites/look.yaml"] =
+      "name: look\ndescription: d\nstages:\n"
+      "  - {name: all, checks: [{check: gpu-inventory, with: {count: 3}}]}\n";
+  ASSERT_OK(Create("look"));
+  EXPECT_THAT(Only("u-c001").start_check().parameters(),
+              UnorderedElementsAre(Pair("count", "3"), Pair("nvlinks", "6")));
+  EXPECT_THAT(Only("u-c002").start_check().parameters(), ElementsAre(Pair("count", "3")));
 }
 
 TEST_F(ValidationEngineTest, AFailTakesAnEarlierPassAway) {

@@ -1,0 +1,48 @@
+#include "controller/validation/found_hardware.h"
+
+#include "muster/v1/controller_records.pb.h"
+#include "muster/v1/facts.pb.h"
+
+namespace muster::controller::validation {
+
+FoundHardware FoundOn(const v1::Facts& facts) {
+  FoundHardware found;
+  found.gpus = facts.gpus_size();
+  int cards = 0;
+  for (const v1::NicFacts& nic : facts.nics()) {
+    if (!nic.up() || nic.kind() == "loopback") continue;
+    if (nic.kind() == "infiniband") found.rdma = true;
+    found.nics = true;
+    // Bridges and bonds are no cards.
+    if (nic.driver().empty() && nic.pci_address().empty()) continue;
+    ++cards;
+    found.sole_port = cards == 1 && nic.kind() == "ethernet" ? nic.name() : "";
+  }
+  return found;
+}
+
+std::string PackFound(const FoundHardware& found) {
+  v1::FoundHardware message;
+  message.set_is_known(true);
+  message.set_gpus(static_cast<uint32_t>(found.gpus));
+  for (const double watts : found.gpu_power_limits) message.add_gpu_power_limits(watts);
+  message.set_nics(found.nics);
+  message.set_rdma(found.rdma);
+  message.set_sole_port(found.sole_port);
+  return message.SerializeAsString();
+}
+
+std::optional<FoundHardware> UnpackFound(const std::string& stored) {
+  v1::FoundHardware message;
+  if (!message.ParseFromString(stored) || !message.is_known()) return std::nullopt;
+  FoundHardware found;
+  found.gpus = static_cast<int>(message.gpus());
+  found.gpu_power_limits.assign(message.gpu_power_limits().begin(),
+                                message.gpu_power_limits().end());
+  found.nics = message.nics();
+  found.rdma = message.rdma();
+  found.sole_port = message.sole_port();
+  return found;
+}
+
+}  // namespace muster::controller::validation

@@ -1,0 +1,32 @@
+// What a node was found to have when its validation was created. It is stored with the validation:
+// a GPU that falls off the bus meanwhile must not change which checks a restarted controller goes
+// on with.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace muster::v1 {
+class Facts;
+}
+
+namespace muster::controller::validation {
+
+// Zero where nobody has looked.
+struct FoundHardware {
+  int gpus = 0;
+  std::vector<double> gpu_power_limits;  // watts, where known
+  bool nics = false;
+  bool rdma = false;
+  // Of the only network card with a link, where it is an Ethernet card; "": several, or none.
+  std::string sole_port;
+};
+
+FoundHardware FoundOn(const v1::Facts& facts);
+
+// As it is stored, never "", and back. nullopt: nothing was stored, or what was is damaged.
+std::string PackFound(const FoundHardware& found);
+std::optional<FoundHardware> UnpackFound(const std::string& stored);
+
+}  // namespace muster::controller::validation

@@ -1,0 +1,113 @@
+#include "controller/validation/expected_parameters.h"
+
+#include <map>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/checks/catalog.h"
+#include "tests/fakes/status_matchers.h"
+
+namespace muster::controller::validation {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+absl::StatusOr<HardwareClass> Read(const std::string& vars) {
+  const Inventory inventory =
+      ParseInventory({{"cluster.yaml", absl::StrCat("cluster: x\nnodes:\n  c1: {role: compute}\n",
+                                                    "vars: {", vars, "}\n")}})
+          .value();
+  return ReadHardwareClass(inventory, *inventory.FindNode("c1"));
+}
+
+std::map<std::string, std::string> Parameters(const std::string& check, const std::string& vars,
+                                              const FoundHardware& found = {}) {
+  return WithExpectedParameters(check, {}, Read(vars).value(), found);
+}
+
+TEST(ExpectedParameters, AreWhatTheInventorySays) {
+  EXPECT_THAT(Parameters("gpu-inventory",
+                         "gpu_count: 4, gpu_model: NVIDIA H100 80GB HBM3, "
+                         "gpu_vbios: [96.00.89.00.01, 96.00.99.00.01], gpu_driver: 535.261.03, "
+                         "gpu_memory: 79GiB, gpu_pcie_generation: 5, gpu_pcie_width: 16, "
+                         "gpu_nvlinks: 18, gpu_power_limit_watts: 612.5"),
+              UnorderedElementsAre(Pair("count", "4"), Pair("model", "NVIDIA H100 80GB HBM3"),
+                                   Pair("vbios", "96.00.89.00.01,96.00.99.00.01"),
+                                   Pair("driver", "535.261.03"), Pair("memory", "79GiB"),
+                                   Pair("pcie-generation", "5"), Pair("pcie-width", "16"),
+                                   Pair("nvlinks", "18"), Pair("power-limit", "612.5")));
+  EXPECT_THAT(Parameters("gpu-inventory", "gpu_nvlinks: 0"), ElementsAre(Pair("nvlinks", "0")));
+  EXPECT_THAT(Parameters("gpu-inventory", "network_mtu: 9000"), IsEmpty());
+  EXPECT_THAT(Parameters("gpu-gemm", "gpu_count: 4"), IsEmpty());
+}
+
+TEST(ExpectedParameters, OfAPortNeedToKnowWhichItIs) {
+  FoundHardware sole;
+  sole.sole_port = "eno1";
+  EXPECT_THAT(Parameters("nic-link", "network_gbits_per_s: 10, network_mtu: 9000"), IsEmpty());
+  EXPECT_THAT(Parameters("nic-link", "network_gbits_per_s: 10, network_mtu: 9000", sole),
+              UnorderedElementsAre(Pair("interfaces", "eno1"), Pair("speed", "10000"),
+                                   Pair("mtu", "9000")));
+  EXPECT_THAT(Parameters("nic-link", "cabinet: 3", sole), IsEmpty());
+  EXPECT_THAT(
+      Parameters("nic-link", "network_interfaces: [eth0, eth1], network_gbits_per_s: 2.5", sole),
+      UnorderedElementsAre(Pair("interfaces", "eth0,eth1"), Pair("speed", "2500")));
+}
+
+TEST(ExpectedParameters, TheSuiteComesFirst) {
+  const HardwareClass expected =
+      Read("gpu_count: 4, gpu_nvlinks: 18, network_interfaces: eth0, network_mtu: 9000").value();
+  EXPECT_THAT(
+      WithExpectedParameters("gpu-inventory", {{"count", "2"}, {"gpus", "0-1"}}, expected, {}),
+      UnorderedElementsAre(Pair("count", "2"), Pair("gpus", "0-1"), Pair("nvlinks", "18")));
+  EXPECT_THAT(WithExpectedParameters("nic-link", {{"duration", "2s"}}, expected, {}),
+              UnorderedElementsAre(Pair("duration", "2s"), Pair("interfaces", "eth0"),
+                                   Pair("mtu", "9000")));
+  // The suite's ports are not those that the inventory speaks of.
+  EXPECT_THAT(WithExpectedParameters("nic-link", {{"interfaces", "ib0"}}, expected, {}),
+              ElementsAre(Pair("interfaces", "ib0")));
+}
+
+// What the inventory lets pass, no worker refuses.
+TEST(ExpectedParameters, AreTakenByTheChecks) {
+  for (const char* vars :
+       {"gpu_count: 0, gpu_pcie_generation: 1, gpu_pcie_width: 1, gpu_nvlinks: 0, "
+        "gpu_power_limit_watts: 10, gpu_memory: 1MiB, gpu_vbios: x, gpu_driver: \"1\", "
+        "gpu_model: x, network_gbits_per_s: 0.01, network_mtu: 68, network_interfaces: e",
+        "gpu_count: 1024, gpu_pcie_generation: 16, gpu_pcie_width: 32, gpu_nvlinks: 64, "
+        "gpu_power_limit_watts: 10000, gpu_memory: 900TiB, gpu_vbios: [x, y], gpu_driver: z, "
+        "gpu_model: \"a, b\", network_gbits_per_s: 10000, network_mtu: 65536, "
+        "network_interfaces: [abcdefghijklmno]"}) {
+    size_t handed = 0;
+    for (const checks::CheckSpec* check : checks::Checks()) {
+      const auto parameters = Parameters(std::string(check->name), vars);
+      handed += parameters.size();
+      EXPECT_OK(checks::Parameters::Parse(*check, parameters).status()) << check->name;
+    }
+    EXPECT_EQ(handed, 12u);
+  }
+}
+
+TEST(ExpectedParameters, WrongValuesAreNamed) {
+  for (const char* vars :
+       {"gpu_vbios: []", "gpu_vbios: \"a,b\"", "gpu_vbios: [a, 3]", "gpu_driver: 535",
+        "gpu_memory: 79", "gpu_memory: \"79\"", "gpu_memory: 79 giga", "gpu_pcie_generation: 0",
+        "gpu_pcie_width: 64", "gpu_nvlinks: many", "gpu_power_limit_watts: 0", "network_mtu: 9",
+        "network_interfaces: [eth0/1]", "network_interfaces: \"abcdefghijklmnop\"",
+        "network_interfaces: {a: b}"}) {
+    EXPECT_THAT(Read(vars),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("cluster.yaml:4")))
+        << vars;
+  }
+}
+
+}  // namespace
+}  // namespace muster::controller::validation

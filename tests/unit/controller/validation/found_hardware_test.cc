@@ -1,0 +1,59 @@
+#include "controller/validation/found_hardware.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "muster/v1/facts.pb.h"
+
+namespace muster::controller::validation {
+namespace {
+
+void AddPort(const char* name, const char* kind, bool up, const char* driver, v1::Facts& facts) {
+  v1::NicFacts& nic = *facts.add_nics();
+  nic.set_name(name);
+  nic.set_kind(kind);
+  nic.set_up(up);
+  nic.set_driver(driver);
+}
+
+TEST(FoundHardware, IsWhatTheFactsSay) {
+  v1::Facts facts;
+  EXPECT_EQ(FoundOn(facts).gpus, 0);
+  EXPECT_FALSE(FoundOn(facts).nics);
+  facts.add_gpus();
+  facts.add_gpus();
+  AddPort("br0", "ethernet", true, "", facts);  // a bridge is no card
+  EXPECT_TRUE(FoundOn(facts).nics);
+  EXPECT_EQ(FoundOn(facts).sole_port, "");
+  AddPort("eth0", "ethernet", true, "ixgbe", facts);
+  AddPort("eth1", "ethernet", false, "ixgbe", facts);
+  EXPECT_EQ(FoundOn(facts).sole_port, "eth0");
+  EXPECT_FALSE(FoundOn(facts).rdma);
+  AddPort("ib0", "infiniband", true, "mlx4_core", facts);
+  EXPECT_EQ(FoundOn(facts).gpus, 2);
+  EXPECT_TRUE(FoundOn(facts).rdma);
+  EXPECT_EQ(FoundOn(facts).sole_port, "");
+}
+
+TEST(FoundHardware, ComesBackFromTheStore) {
+  FoundHardware found;
+  found.gpus = 4;
+  found.gpu_power_limits = {250, 250};
+  found.nics = true;
+  found.sole_port = "eth0";
+  const FoundHardware back = UnpackFound(PackFound(found)).value();
+  EXPECT_EQ(back.gpus, 4);
+  EXPECT_THAT(back.gpu_power_limits, ::testing::ElementsAre(250, 250));
+  EXPECT_TRUE(back.nics);
+  EXPECT_FALSE(back.rdma);
+  EXPECT_EQ(back.sole_port, "eth0");
+  // A node with nothing is not one of which nothing was stored.
+  EXPECT_TRUE(UnpackFound(PackFound(FoundHardware())).has_value());
+  EXPECT_FALSE(UnpackFound("").has_value());
+  EXPECT_FALSE(UnpackFound("\xff damaged").has_value());
+}
+
+}  // namespace
+}  // namespace muster::controller::validation

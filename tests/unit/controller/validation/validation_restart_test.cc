@@ -1,0 +1,96 @@
+// A controller that restarts goes on with its validations as they were created.
+#include <memory>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/controller/validation/validation_engine_fixture.h"
+
+namespace muster::controller::validation {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class ValidationRestartTest : public ValidationEngineTest {
+ protected:
+  ValidationRestartTest() {
+    site_["playbooks/suites/gpus.yaml"] =
+        "name: gpus\ndescription: d\nstages:\n"
+        "  - {name: one, checks: [{check: probe, when: gpus}]}\n"
+        "  - {name: two, checks: [{check: probe, when: several_gpus}]}\n";
+  }
+
+  void PutFacts(const char* uuid, const v1::Facts& facts) {
+    ASSERT_OK(store_->Update(
+        [&](Transaction& txn) { return txn.nodes().PutFacts(uuid, facts.SerializeAsString()); }));
+  }
+  // `check_id` is what the agent still runs.
+  void Restart(const std::string& check_id) {
+    Open();
+    v1::Hello hello;
+    hello.add_check_ids(check_id);
+    engine_->OnConnected("u-c001", hello);
+    engine_->Settle();
+  }
+};
+
+TEST_F(ValidationRestartTest, AGpuThatFellOffMeanwhileChangesNoChecks) {
+  const std::string id = Create("gpus", "c001").value();
+  const std::string first = Only("u-c001").start_check().check_id();
+  PutFacts("u-c001", v1::Facts());  // no GPU any more
+  Restart(first);
+  EXPECT_THAT(sessions_.Take("u-c001"), IsEmpty());
+  Report("u-c001", first, v1::OUTCOME_PASS);
+  const std::vector<v1::ControllerMessage> messages = sessions_.Take("u-c001");
+  ASSERT_THAT(messages, SizeIs(2));  // the acknowledgement, and the next check
+  const v1::StartCheck& second = messages[1].start_check();
+  EXPECT_EQ(second.check(), "probe");
+  Report("u-c001", second.check_id(), v1::OUTCOME_PASS);
+  const v1::Validation done = engine_->Get(id).value();
+  EXPECT_EQ(done.state(), v1::VALIDATION_STATE_DONE);
+  EXPECT_THAT(done.nodes(0).checks(), SizeIs(2));
+  EXPECT_EQ(done.nodes(0).outcome(), v1::OUTCOME_PASS);
+}
+
+TEST_F(ValidationRestartTest, AGpuThatCameMeanwhileChangesNoChecks) {
+  PutFacts("u-c001", v1::Facts());
+  site_["playbooks/suites/gpus.yaml"] =
+      "name: gpus\ndescription: d\nstages:\n"
+      "  - {name: all, checks: [probe]}\n"
+      "  - {name: gpus, checks: [{check: probe, when: gpus}]}\n";
+  const std::string id = Create("gpus", "c001").value();
+  const std::string first = Only("u-c001").start_check().check_id();
+  v1::Facts facts;
+  facts.add_gpus()->set_uuid("GPU-1");
+  PutFacts("u-c001", facts);
+  Restart(first);
+  Report("u-c001", first, v1::OUTCOME_PASS);
+  const v1::Validation done = engine_->Get(id).value();
+  ASSERT_EQ(done.state(), v1::VALIDATION_STATE_DONE);
+  ASSERT_THAT(done.nodes(0).checks(), SizeIs(2));
+  EXPECT_EQ(done.nodes(0).checks(1).outcome(), v1::OUTCOME_SKIPPED);
+}
+
+TEST_F(ValidationRestartTest, AnotherMachineUnderTheNameIsNotTheOneThatIsTested) {
+  const std::string id = Create("probe", "c001").value();
+  const std::string first = Only("u-c001").start_check().check_id();
+  ASSERT_OK(store_->Update([](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(NodeRecord old, txn.nodes().Get("u-c001"));
+    old.state = NodeRecord::kRemoved;
+    RETURN_IF_ERROR(txn.nodes().Put(old));
+    old.uuid = "u-new";
+    old.state = NodeRecord::kConfigured;
+    return txn.nodes().Put(old);
+  }));
+  Open();
+  sessions_.Connect("u-new");
+  engine_->OnConnected("u-new", v1::Hello());
+  engine_->Settle();
+  EXPECT_THAT(sessions_.Take("u-new"), IsEmpty());
+  EXPECT_EQ(engine_->Get(id)->state(), v1::VALIDATION_STATE_RUNNING);
+}
+
+}  // namespace
+}  // namespace muster::controller::validation
