@@ -63,7 +63,7 @@ grep -q '<title>gpu 2 fp32</title>' "$work/report.html" || fail "the report show
 # A fault of the last card of c001, and what must be said of it.
 faults=(
   'flipped bits|{"flips": {"kernel_every": 4}}|products differ'
-  'missing|{"missing": true}|2 GPUs were tested'
+  'missing|{"missing": true}|the driver sees 2 GPUs, not 3'
   'PCIe generation 1 under load|{"busy": {"pcie_generation": 1}}|PCIe'
   'thermal throttling|{"busy": {"temperature": 93, "clock_reasons": 64}}|hot'
   'hanging call|{"hang": ["nvmlDeviceGetTemperature"]}|has not answered for 2s'
