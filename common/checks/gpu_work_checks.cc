@@ -16,6 +16,23 @@ constexpr ParameterSpec kSeed = {.name = "seed",
                                  .help = "of the random data; equal data gives equal digests",
                                  .max = 1e9};
 
+constexpr ParameterSpec kMaxTemperature = {
+    .name = "max-temperature",
+    .type = ParameterType::kNumber,
+    .default_text = "",
+    .help =
+        "degrees Celsius: a hotter GPU ends its test and fails; the driver's own limit by "
+        "default",
+    .min = 30,
+    .max = 150};
+
+constexpr ParameterSpec kCoolDown = {
+    .name = "cool-down",
+    .type = ParameterType::kDuration,
+    .default_text = "5m",
+    .help = "for which GPUs that are above 60 °C are let cool first, at most",
+    .max = 86400};
+
 constexpr absl::string_view kTypeWords[] = {"fp32", "fp64", "fp16", "bf16", "tf32", "fp8", "int8"};
 constexpr absl::string_view kEngineWords[] = {"auto", "own", "cublas"};
 
@@ -53,6 +70,8 @@ constexpr ParameterSpec kGemmParameters[] = {
      .help = "share of the results that are compared bit for bit",
      .max = 1},
     kSeed,
+    kMaxTemperature,
+    kCoolDown,
 };
 
 constexpr MetricSpec kGemmMetrics[] = {
@@ -94,6 +113,8 @@ constexpr ParameterSpec kMemoryParameters[] = {
      .help = "for which the pattern 'fade' leaves its words alone, twice",
      .max = 86400},
     kSeed,
+    kMaxTemperature,
+    kCoolDown,
 };
 
 constexpr MetricSpec kMemoryMetrics[] = {
@@ -123,6 +144,8 @@ constexpr ParameterSpec kCopyParameters[] = {
      .default_text = "true",
      .help = "also from each GPU to each other"},
     kSeed,
+    kMaxTemperature,
+    kCoolDown,
 };
 
 constexpr MetricSpec kCopyMetrics[] = {
@@ -149,6 +172,8 @@ constexpr ParameterSpec kCollectiveParameters[] = {
      .default_text = "10s",
      .help = "of the measurement",
      .max = 86400},
+    kMaxTemperature,
+    kCoolDown,
 };
 
 constexpr MetricSpec kCollectiveMetrics[] = {

@@ -429,7 +429,7 @@ struct CheckResultRecord {
 
 struct CheckHistoryQuery {
   std::string node;
-  std::string name;  // of the check
+  std::string name;                  // of the check
   std::string before_validation_id;  // not of this one
   uint32_t limit = 20;
 };

@@ -219,18 +219,31 @@ class SuiteReader {
     return limit;
   }
 
-  // What a check measures by is called "duration" wherever there is such a parameter.
+  // The time for which GPUs may cool first comes on top of any time limit.
   absl::Duration TimeLimit(const SuiteCheck& check, std::optional<absl::Duration> given,
                            const yaml::Node& place) {
-    std::optional<absl::Duration> duration;
+    const absl::Duration limit = WorkTimeLimit(check, given, place);
+    return std::min(limit + DurationOf(check, "cool-down").value_or(absl::ZeroDuration()),
+                    kMaxTimeLimit);
+  }
+
+  // nullopt: the check has no such parameter, or is not given one and has no default.
+  static std::optional<absl::Duration> DurationOf(const SuiteCheck& check, absl::string_view name) {
     for (const checks::ParameterSpec& spec : check.spec->parameters) {
-      if (spec.name != "duration") continue;
+      if (spec.name != name) continue;
       const auto parameters = checks::Parameters::Parse(*check.spec, check.parameters);
       if (!parameters.ok()) break;
-      if (const std::optional<double> seconds = parameters->OptionalNumber("duration")) {
-        duration = absl::Seconds(*seconds);
+      if (const std::optional<double> seconds = parameters->OptionalNumber(name)) {
+        return absl::Seconds(*seconds);
       }
     }
+    return std::nullopt;
+  }
+
+  // What a check measures by is called "duration" wherever there is such a parameter.
+  absl::Duration WorkTimeLimit(const SuiteCheck& check, std::optional<absl::Duration> given,
+                               const yaml::Node& place) {
+    const std::optional<absl::Duration> duration = DurationOf(check, "duration");
     if (given.has_value()) {
       if (duration.has_value() && *given <= *duration) {
         Wrong(place,

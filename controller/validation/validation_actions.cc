@@ -1,7 +1,9 @@
 // ValidationEngine: what agents say, and carrying out what ValidationState decided.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/base/digest.h"
@@ -20,6 +22,8 @@ namespace {
 
 // A check that its agent has not begun by then is lost; the clocks of nodes may differ.
 constexpr absl::Duration kStartWithin = absl::Minutes(5);
+// The parameter of checks that load GPUs.
+constexpr char kMaxTemperature[] = "max-temperature";
 
 void Append(ValidationActions more, ValidationActions& to) {
   for (ValidationAction& action : more) to.push_back(std::move(action));
@@ -35,6 +39,20 @@ std::optional<double> GpuWatts(const v1::CheckProgress& progress) {
   double sum = 0;
   for (const auto& [subject, value] : watts) sum += value;
   return sum;
+}
+
+// A GPU that is too hot for its place ends its test: the suite's own limit, where it is lower.
+void LimitTemperature(const checks::CheckSpec& spec, const Expectation& expectation,
+                      google::protobuf::Map<std::string, std::string>& parameters) {
+  const bool takes_it = std::any_of(
+      spec.parameters.begin(), spec.parameters.end(),
+      [](const checks::ParameterSpec& parameter) { return parameter.name == kMaxTemperature; });
+  const std::optional<SourcedValue> limit = TemperatureLimitOf(expectation);
+  if (!takes_it || !limit.has_value()) return;
+  std::string& text = parameters[kMaxTemperature];
+  double of_suite = 0;
+  if (absl::SimpleAtod(text, &of_suite) && of_suite <= limit->value) return;
+  text = absl::StrCat(limit->value);
 }
 
 }  // namespace
@@ -207,6 +225,7 @@ void ValidationEngine::StartCheck(ActiveValidation& validation, const CheckPart&
                               validation.prepared.found.at(part.node))) {
     (*start.mutable_parameters())[name] = value;
   }
+  LimitTemperature(*check.spec, validation.ExpectationOf(part), *start.mutable_parameters());
   *start.mutable_time_limit() = ToProtoDuration(check.time_limit);
   *start.mutable_expires_at() = ToTimestamp(now + kStartWithin);
   start.set_force(validation.request.force());

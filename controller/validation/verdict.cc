@@ -179,17 +179,8 @@ class Judge {
   }
 
   void JudgeTemperature(const v1::Metric& metric) {
-    const HardwareClass& node = expectation_.hardware;
-    std::optional<double> ceiling = node.gpu_temperature_limit_celsius;
-    std::string source = node.gpu_temperature_source;
-    if (expectation_.gpu != nullptr && expectation_.gpu->max_temperature_celsius.has_value()) {
-      const SourcedValue& own = *expectation_.gpu->max_temperature_celsius;
-      if (!ceiling.has_value() || own.value < *ceiling) {
-        ceiling = own.value;
-        source = own.source;
-      }
-    }
-    if (ceiling.has_value()) JudgeLimit(metric, std::nullopt, ceiling, source);
+    const std::optional<SourcedValue> limit = TemperatureLimitOf(expectation_);
+    if (limit.has_value()) JudgeLimit(metric, std::nullopt, limit->value, limit->source);
   }
 
   // GPUs that should be there, and no others.
@@ -291,6 +282,17 @@ Expectation MakeExpectation(HardwareClass hardware, const HardwareLibrary& libra
   }
   expectation.hardware = std::move(hardware);
   return expectation;
+}
+
+std::optional<SourcedValue> TemperatureLimitOf(const Expectation& expectation) {
+  const HardwareClass& node = expectation.hardware;
+  std::optional<SourcedValue> limit;
+  if (expectation.gpu != nullptr) limit = expectation.gpu->max_temperature_celsius;
+  const std::optional<double>& here = node.gpu_temperature_limit_celsius;
+  if (here.has_value() && (!limit.has_value() || *here <= limit->value)) {
+    limit = SourcedValue{*here, node.gpu_temperature_source};
+  }
+  return limit;
 }
 
 Expectation OfPair(const Expectation& own, const Expectation& partner) {

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ Expectation MakeExpectation(HardwareClass hardware, const HardwareLibrary& libra
 // Of a node in a pair: the slower of two Ethernet ports is what both can reach. Ports that cannot
 // be compared, or that are not known, lead to no floor.
 Expectation OfPair(const Expectation& own, const Expectation& partner);
+
+// Above which no GPU of the node may be: the lower of what the inventory and the model's file say.
+std::optional<SourcedValue> TemperatureLimitOf(const Expectation& expectation);
 
 // The worse of two: fail, unknown, pass, skipped, unspecified.
 v1::Outcome Worse(v1::Outcome a, v1::Outcome b);

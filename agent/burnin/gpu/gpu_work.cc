@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "agent/burnin/gpu/cool_down.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 
@@ -34,6 +35,12 @@ std::optional<GpuBench> OpenBench(CheckContext& context, CheckResult& result) {
   absl::StatusOr<Gpus> gpus = OpenGpus(context, result);
   if (!gpus.ok()) {
     AddUnknown(result, gpus.status().message());
+    return std::nullopt;
+  }
+  if (const std::optional<double> most = context.parameters.OptionalNumber("max-temperature"))
+    for (Gpu& gpu : gpus->chosen) gpu.heat_limit = HeatLimit{*most, "parameter max-temperature"};
+  if (const absl::Status cool = AwaitRest(context, *gpus, result); !cool.ok()) {
+    AddUnknown(result, cool.message());
     return std::nullopt;
   }
   absl::StatusOr<std::unique_ptr<CudaDriver>> driver = CudaDriver::Load();

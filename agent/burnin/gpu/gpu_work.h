@@ -24,7 +24,8 @@ struct GpuBench {
   std::unique_ptr<CudaDriver> driver;
 };
 
-// Opens the chosen GPUs and CUDA. nullopt: `result` says why not.
+// Opens the chosen GPUs and CUDA. The parameter "max-temperature" takes the place of the driver's
+// own limit; GPUs that are hot from earlier work cool first. nullopt: `result` says why not.
 std::optional<GpuBench> OpenBench(CheckContext& context, CheckResult& result);
 
 // The context of one of them.

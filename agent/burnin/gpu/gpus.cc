@@ -53,6 +53,7 @@ absl::StatusOr<Gpu> LoadGpu(const Nvml& nvml, unsigned index) {
   ASSIGN_OR_RETURN(gpu.uuid, gpu.nvml.Uuid());
   ASSIGN_OR_RETURN(gpu.name, gpu.nvml.Name());
   ASSIGN_OR_RETURN(gpu.pci_address, gpu.nvml.PciAddress());
+  gpu.heat_limit = DriverHeatLimit(gpu.nvml);
   return gpu;
 }
 

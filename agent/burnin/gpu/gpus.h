@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "agent/burnin/check.h"
+#include "agent/burnin/gpu/heat_watch.h"
 #include "agent/burnin/gpu/nvml.h"
 #include "agent/burnin/result.h"
 
@@ -18,6 +20,7 @@ struct Gpu {
   std::string name;
   std::string pci_address;  // "0000:3b:00.0": for CudaDriver::DeviceByPciAddress()
   NvmlDevice nvml;
+  std::optional<HeatLimit> heat_limit = {};  // the driver's; nullopt: it tells of none
 };
 
 struct Gpus {

@@ -59,6 +59,8 @@ class NvmlDevice {
   absl::StatusOr<bool> Persistence() const;
 
   absl::StatusOr<double> TemperatureCelsius() const;
+  // Unimplemented where the model only knows its margin.
+  absl::StatusOr<double> ThresholdCelsius(nvml::TemperatureThreshold threshold) const;
   absl::StatusOr<double> PowerWatts() const;
   absl::StatusOr<double> PowerLimitWatts() const;  // that is in force
   absl::StatusOr<double> ClockMhz(nvml::ClockType type) const;

@@ -66,6 +66,7 @@ enum FabricState : unsigned char {
   kFabricCompleted = 3,
 };
 
+enum TemperatureThreshold : int { kThresholdSlowdown = 1, kThresholdGpuMax = 3 };
 enum ClockType : int { kClockGraphics = 0, kClockSm = 1, kClockMemory = 2 };
 enum EccCounter : int { kVolatileEcc = 0, kAggregateEcc = 1 };
 enum MemoryErrorType : int { kCorrected = 0, kUncorrected = 1 };

@@ -51,6 +51,13 @@ absl::StatusOr<double> NvmlDevice::TemperatureCelsius() const {
   return celsius;
 }
 
+absl::StatusOr<double> NvmlDevice::ThresholdCelsius(nvml::TemperatureThreshold threshold) const {
+  unsigned celsius = 0;
+  RETURN_IF_ERROR(nvml_->Call("nvmlDeviceGetTemperatureThreshold", handle_,
+                              static_cast<int>(threshold), &celsius));
+  return celsius;
+}
+
 absl::StatusOr<double> NvmlDevice::PowerWatts() const {
   ASSIGN_OR_RETURN(const unsigned milliwatts, Value("nvmlDeviceGetPowerUsage"));
   return milliwatts * kMilli;

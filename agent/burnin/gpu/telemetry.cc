@@ -1,7 +1,6 @@
 #include "agent/burnin/gpu/telemetry.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 #include <thread>
 #include <utility>
@@ -10,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/synchronization/mutex.h"
-#include "agent/burnin/gpu/clock_reasons.h"
+#include "agent/burnin/gpu/heat_watch.h"
 #include "common/base/clock.h"
 
 namespace muster::burnin {
@@ -19,18 +18,18 @@ namespace {
 constexpr absl::Duration kInterval = absl::Milliseconds(250);
 // NVML answers within milliseconds; on a GPU that resets itself it takes seconds.
 constexpr absl::Duration kHangTimeout = absl::Seconds(10);
-// HW slowdown may flash when clocks change: shorter is no fault.
-constexpr absl::Duration kThrottleGrace = absl::Seconds(1);
 
 struct Reading {
   absl::Time at;
-  double celsius = 0, watts = 0, mhz = 0;
-  unsigned long long reasons = 0;
+  double watts = 0, mhz = 0;
 };
 
 struct Series {
+  explicit Series(const Gpu& gpu) : heat(gpu.heat_limit) {}
+
   std::vector<Reading> readings;
-  bool has_celsius = false, has_watts = false, has_mhz = false, has_reasons = false;
+  bool has_watts = false, has_mhz = false;
+  HeatWatch heat;
 };
 
 double Median(std::vector<double> values) {
@@ -65,9 +64,9 @@ void AddSample(Reporter& reporter, const std::string& uuid, absl::Duration at, c
   reporter.AddSample({.at = at, .subject = uuid, .metric = metric, .value = value});
 }
 
-bool Take(const absl::StatusOr<double>& value, double& out) {
-  if (value.ok()) out = *value;
-  return value.ok();
+template <typename T>
+std::optional<T> Told(const absl::StatusOr<T>& value) {
+  return value.ok() ? std::optional<T>(*value) : std::nullopt;
 }
 
 }  // namespace
@@ -80,30 +79,26 @@ static void ReadOne(State& state, size_t i) {
     absl::MutexLock lock(&state.mutex);
     state.asking = gpu.uuid;
   }
-  Reading reading = {.at = state.clock.Now()};
-  Series seen;
-  seen.has_celsius = Take(gpu.nvml.TemperatureCelsius(), reading.celsius);
-  seen.has_watts = Take(gpu.nvml.PowerWatts(), reading.watts);
-  seen.has_mhz = Take(gpu.nvml.ClockMhz(nvml::kClockSm), reading.mhz);
-  const absl::StatusOr<unsigned long long> reasons = gpu.nvml.ClockReasons();
-  seen.has_reasons = reasons.ok();
-  if (reasons.ok()) reading.reasons = *reasons;
+  const absl::Time now = state.clock.Now();
+  const absl::Duration at = now - state.started_at;
+  const HeatWatch::Reading heat = {.at = at,
+                                   .celsius = Told(gpu.nvml.TemperatureCelsius()),
+                                   .reasons = Told(gpu.nvml.ClockReasons())};
+  const std::optional<double> watts = Told(gpu.nvml.PowerWatts());
+  const std::optional<double> mhz = Told(gpu.nvml.ClockMhz(nvml::kClockSm));
   {
     absl::MutexLock lock(&state.mutex);
     state.asking.clear();
     Series& series = state.series[i];
-    series.has_celsius |= seen.has_celsius;
-    series.has_watts |= seen.has_watts;
-    series.has_mhz |= seen.has_mhz;
-    series.has_reasons |= seen.has_reasons;
-    series.readings.push_back(reading);
+    series.heat.Take(heat);
+    series.has_watts |= watts.has_value();
+    series.has_mhz |= mhz.has_value();
+    series.readings.push_back({now, watts.value_or(0), mhz.value_or(0)});
     if (state.stop) return;
   }
-  const absl::Duration at = reading.at - state.started_at;
-  if (seen.has_celsius)
-    AddSample(state.reporter, gpu.uuid, at, "temperature_celsius", reading.celsius);
-  if (seen.has_watts) AddSample(state.reporter, gpu.uuid, at, "power_watts", reading.watts);
-  if (seen.has_mhz) AddSample(state.reporter, gpu.uuid, at, "sm_clock_mhz", reading.mhz);
+  if (heat.celsius) AddSample(state.reporter, gpu.uuid, at, "temperature_celsius", *heat.celsius);
+  if (watts) AddSample(state.reporter, gpu.uuid, at, "power_watts", *watts);
+  if (mhz) AddSample(state.reporter, gpu.uuid, at, "sm_clock_mhz", *mhz);
 }
 
 template <typename State>
@@ -123,7 +118,7 @@ Telemetry::Telemetry(const Gpus& gpus, Reporter& reporter, Clock& clock, absl::T
     : state_(std::make_shared<State>(gpus, reporter, clock, started_at)) {
   {
     absl::MutexLock lock(&state_->mutex);
-    state_->series.resize(gpus.chosen.size());
+    for (const Gpu& gpu : gpus.chosen) state_->series.emplace_back(gpu);
   }
   std::thread([state = state_] { SampleUntilStopped(state); }).detach();
 }
@@ -144,37 +139,34 @@ double Telemetry::MedianClockMhz(const std::string& uuid, absl::Time from) const
   return Median(std::move(values));
 }
 
+bool Telemetry::MustEnd(size_t i) const {
+  absl::MutexLock lock(&state_->mutex);
+  return state_->series[i].heat.must_end();
+}
+
+bool Telemetry::IsFirstAtWork(size_t i) const {
+  absl::MutexLock lock(&state_->mutex);
+  for (size_t before = 0; before < i; ++before)
+    if (!state_->series[before].heat.must_end()) return false;
+  return !state_->series[i].heat.must_end();
+}
+
 static void AddSeries(const std::string& uuid, const Series& series, CheckResult& result) {
   if (series.readings.empty()) return;
-  double hottest = 0, watts = 0;
+  double watts = 0;
   std::vector<double> clocks;
-  absl::Duration slowed[std::size(kSlowdowns)] = {};
-  for (size_t i = 0; i < series.readings.size(); ++i) {
-    const Reading& reading = series.readings[i];
-    hottest = std::max(hottest, reading.celsius);
+  for (const Reading& reading : series.readings) {
     watts += reading.watts;
     clocks.push_back(reading.mhz);
-    const absl::Duration span =
-        i == 0 ? absl::ZeroDuration() : reading.at - series.readings[i - 1].at;
-    for (size_t kind = 0; kind < std::size(kSlowdowns); ++kind)
-      if ((reading.reasons & kSlowdowns[kind].bits) != 0) slowed[kind] += span;
   }
-  if (series.has_celsius) AddMetric(result, "temperature_max_celsius", "", uuid, hottest);
+  series.heat.AddMetrics(uuid, result);
   if (series.has_watts)
     AddMetric(result, "power_mean_watts", "", uuid,
               watts / static_cast<double>(series.readings.size()));
   if (series.has_mhz) AddMetric(result, "sm_clock_median_mhz", "", uuid, Median(std::move(clocks)));
-  for (size_t kind = 0; series.has_reasons && kind < std::size(kSlowdowns); ++kind) {
-    AddMetric(result, "throttle_seconds", kSlowdowns[kind].variant, uuid,
-              absl::ToDoubleSeconds(slowed[kind]));
-    if (slowed[kind] < kThrottleGrace) continue;
-    AddFault(result, kSlowdowns[kind].fault, uuid,
-             absl::StrFormat("the hardware slowed the GPU down for %.1f s: %s; hottest %.0f °C",
-                             absl::ToDoubleSeconds(slowed[kind]), kSlowdowns[kind].cause, hottest));
-  }
 }
 
-void Telemetry::Finish(CheckResult& result) {
+void Telemetry::FinishWithoutMetrics(CheckResult& result) {
   absl::MutexLock lock(&state_->mutex);
   state_->stop = true;
   state_->clock.AwaitUntil(state_->mutex, absl::Condition(&state_->ended),
@@ -183,6 +175,13 @@ void Telemetry::Finish(CheckResult& result) {
     AddFault(result, "driver_hangs", state_->asking,
              absl::StrCat("NVML has not answered for ", absl::FormatDuration(kHangTimeout),
                           " when it was asked for temperature, power and clocks"));
+  for (size_t i = 0; i < state_->series.size(); ++i)
+    state_->series[i].heat.AddFaults(state_->gpus.chosen[i].uuid, result);
+}
+
+void Telemetry::Finish(CheckResult& result) {
+  FinishWithoutMetrics(result);
+  absl::MutexLock lock(&state_->mutex);
   for (size_t i = 0; i < state_->series.size(); ++i)
     AddSeries(state_->gpus.chosen[i].uuid, state_->series[i], result);
 }

@@ -23,13 +23,21 @@ class Telemetry {
   Telemetry(const Telemetry&) = delete;
   Telemetry& operator=(const Telemetry&) = delete;
 
+  // That GPU was hotter than its limit, or the hardware slows it down: its test is to end now. What
+  // was wrong stands in the result of Finish(). `i` as in Gpus::chosen.
+  bool MustEnd(size_t i) const;
+  // The first GPU whose test goes on: all go at one pace, and it tells the phase.
+  bool IsFirstAtWork(size_t i) const;
+
   // The median SM clock of that GPU since `from`, in MHz; 0 where it was not told.
   double MedianClockMhz(const std::string& uuid, absl::Time from) const;
 
-  // Ends sampling. Adds the metrics temperature_max_celsius, power_mean_watts,
-  // sm_clock_median_mhz and throttle_seconds (of which the check's table must have rows:
-  // MUSTER_TELEMETRY_METRICS), a fault "thermal_throttle" or "power_brake" for a GPU that the
-  // hardware has slowed down, and "driver_hangs" when NVML has stopped answering.
+  // Ends sampling. Adds a fault "too_hot" for a GPU that was above its limit, "thermal_throttle" or
+  // "power_brake" for one that the hardware has slowed down, and "driver_hangs" when NVML has
+  // stopped answering.
+  void FinishWithoutMetrics(CheckResult& result);
+  // Adds the metrics temperature_max_celsius, power_mean_watts, sm_clock_median_mhz and
+  // throttle_seconds, too, of which the check's table must have rows (MUSTER_TELEMETRY_METRICS).
   void Finish(CheckResult& result);
 
  private:

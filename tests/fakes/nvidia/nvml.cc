@@ -156,6 +156,15 @@ EXPORT int nvmlDeviceGetTemperature(void* device, int, unsigned* celsius) {
   return AskValue("nvmlDeviceGetTemperature", device, celsius,
                   [](const Gpu&, const Condition& now) { return now.temperature; });
 }
+EXPORT int nvmlDeviceGetTemperatureThreshold(void* device, int threshold, unsigned* celsius) {
+  return Ask("nvmlDeviceGetTemperatureThreshold", device,
+             [&](const Gpu& gpu, const Activity&) -> int {
+               *celsius = threshold == nvml::kThresholdGpuMax     ? gpu.max_temperature
+                          : threshold == nvml::kThresholdSlowdown ? gpu.slowdown_temperature
+                                                                  : 0;
+               return *celsius == 0 ? nvml::kNotSupported : nvml::kSuccess;
+             });
+}
 EXPORT int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {
   return AskValue("nvmlDeviceGetPowerUsage", device, milliwatts,
                   [](const Gpu&, const Condition& now) { return 1000 * now.power_watts; });

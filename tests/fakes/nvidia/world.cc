@@ -98,6 +98,8 @@ Gpu ParseGpu(const Json& json, unsigned index) {
   Take(json, "power_limit_watts", gpu.power_limit_watts);
   TakeCondition(json, "idle", gpu.idle);
   TakeCondition(json, "busy", gpu.busy);
+  Take(json, "max_temperature", gpu.max_temperature);
+  Take(json, "slowdown_temperature", gpu.slowdown_temperature);
   Take(json, "max_pcie_generation", gpu.max_pcie_generation);
   Take(json, "max_pcie_width", gpu.max_pcie_width);
   Take(json, "card_max_pcie_generation", gpu.card_max_pcie_generation);

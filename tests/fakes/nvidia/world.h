@@ -44,6 +44,7 @@ struct Gpu {
   uint64_t backing_bytes = 0;  // what can be allocated, as the machine's own memory backs it
   unsigned power_limit_watts = 0;
   Condition idle, busy;
+  unsigned max_temperature = 0, slowdown_temperature = 0;  // thresholds; 0: not supported
   unsigned max_pcie_generation = 0, max_pcie_width = 16, card_max_pcie_generation = 0;
   unsigned pcie_replays = 0;
   bool persistence = true;

@@ -31,8 +31,9 @@ uint32_t BitsOf(float value) {
 
 class AllReduce {
  public:
-  AllReduce(CheckContext& context, const GpuBench& bench, const Nccl& nccl, CheckResult& result)
-      : context_(context), bench_(bench), nccl_(nccl), result_(result) {}
+  AllReduce(CheckContext& context, const GpuBench& bench, const Nccl& nccl,
+            const Telemetry& telemetry, CheckResult& result)
+      : context_(context), bench_(bench), nccl_(nccl), telemetry_(telemetry), result_(result) {}
   ~AllReduce() {
     for (const Nccl::Part& part : parts_) nccl_.Disconnect(part.communicator);
   }
@@ -90,6 +91,13 @@ class AllReduce {
     return absl::OkStatus();
   }
 
+  // They work together: one that is too hot ends it for all.
+  bool MustEnd() const {
+    bool end = context_.reporter.stopping();
+    for (size_t i = 0; i < ranks_.size(); ++i) end |= telemetry_.MustEnd(i);
+    return end;
+  }
+
   absl::Status Measure() {
     RETURN_IF_ERROR(Once());  // sets up the rings
     const absl::Time start = context_.clock.Now();
@@ -102,7 +110,7 @@ class AllReduce {
       rates.push_back(static_cast<double>(bytes()) / std::max(seconds, 1e-9) / 1e9);
       context_.reporter.SetPhase(
           "all-reduce", std::min(1.0, absl::FDivDuration(context_.clock.Now() - start, time)));
-    } while (context_.clock.Now() - start < time && !context_.reporter.stopping());
+    } while (context_.clock.Now() - start < time && !MustEnd());
     std::sort(rates.begin(), rates.end());
     const double algbw = rates[rates.size() / 2];
     const auto n = static_cast<double>(ranks_.size());
@@ -137,6 +145,7 @@ class AllReduce {
   CheckContext& context_;
   const GpuBench& bench_;
   const Nccl& nccl_;
+  const Telemetry& telemetry_;
   CheckResult& result_;
   std::vector<Rank> ranks_;
   std::vector<Nccl::Part> parts_;
@@ -163,7 +172,7 @@ CheckResult RunGpuCollective(CheckContext& context) {
   if (const absl::StatusOr<std::string> tool = (*nccl)->Tool(); tool.ok())
     result.tools.push_back(*tool);
   Telemetry telemetry(bench->gpus, context.reporter, context.clock, context.started_at);
-  const absl::Status status = AllReduce(context, *bench, **nccl, result).Run();
+  const absl::Status status = AllReduce(context, *bench, **nccl, telemetry, result).Run();
   if (absl::IsFailedPrecondition(status)) {
     AddUnknown(result, status.message());
   } else if (!status.ok()) {

@@ -9,6 +9,7 @@
 #include "agent/burnin/gpu/copy/copy_test.h"
 #include "agent/burnin/gpu/copy/near_memory.h"
 #include "agent/burnin/gpu/gpu_work.h"
+#include "agent/burnin/gpu/telemetry.h"
 #include "common/base/status.h"
 
 namespace muster::burnin {
@@ -16,10 +17,12 @@ namespace {
 
 class CopyCheck {
  public:
-  CopyCheck(CheckContext& context, const GpuBench& bench, CheckResult& result)
+  CopyCheck(CheckContext& context, const GpuBench& bench, const Telemetry& telemetry,
+            CheckResult& result)
       : context_(context),
         gpus_(bench.gpus.chosen),
         bench_(bench),
+        telemetry_(telemetry),
         settings_({.bytes = static_cast<uint64_t>(context.parameters.Number("size")) / 8 * 8,
                    .time = absl::Seconds(context.parameters.Number("time")),
                    .seed = static_cast<uint64_t>(context.parameters.Number("seed"))}),
@@ -29,10 +32,11 @@ class CopyCheck {
     for (const Gpu& gpu : gpus_) Open(gpu);
     const size_t pairs = context_.parameters.Flag("peers") ? gpus_.size() * (gpus_.size() - 1) : 0;
     steps_ = gpus_.size() + pairs;
-    for (size_t i = 0; i < gpus_.size(); ++i) Step(i, [&] { return HostCopy(i); });
+    for (size_t i = 0; i < gpus_.size(); ++i) Step(i, i, [&] { return HostCopy(i); });
     for (size_t from = 0; pairs > 0 && from < gpus_.size(); ++from)
       for (size_t to = 0; to < gpus_.size(); ++to)
-        if (from != to && contexts_[to] != nullptr) Step(from, [&] { return PeerCopy(from, to); });
+        if (from != to && contexts_[to] != nullptr)
+          Step(from, to, [&] { return PeerCopy(from, to); });
   }
 
  private:
@@ -43,11 +47,14 @@ class CopyCheck {
   }
 
   // In a thread of its own next to the GPU, since a thread's binding to a node lasts. A GPU that
-  // failed once is left alone.
+  // failed once, or is too hot, is left alone.
   template <typename Measure>
-  void Step(size_t gpu, Measure measure) {
+  void Step(size_t gpu, size_t peer, Measure measure) {
     const double fraction = static_cast<double>(step_++) / static_cast<double>(steps_);
-    if (contexts_[gpu] == nullptr || context_.reporter.stopping()) return;
+    stop_ = [this, gpu, peer] {
+      return context_.reporter.stopping() || telemetry_.MustEnd(gpu) || telemetry_.MustEnd(peer);
+    };
+    if (contexts_[gpu] == nullptr || stop_()) return;
     context_.reporter.SetPhase(Describe(gpus_[gpu]), fraction);
     absl::Status status;
     std::thread([&] {
@@ -91,9 +98,10 @@ class CopyCheck {
   CheckContext& context_;
   const std::vector<Gpu>& gpus_;
   const GpuBench& bench_;
+  const Telemetry& telemetry_;
   const CopySettings settings_;
   CheckResult& result_;
-  const std::function<bool()> stop_ = [this] { return context_.reporter.stopping(); };
+  std::function<bool()> stop_;  // of the step that goes on
   std::vector<std::unique_ptr<CudaContext>> contexts_;
   size_t step_ = 0, steps_ = 0;
 };
@@ -104,7 +112,9 @@ CheckResult RunGpuCopy(CheckContext& context) {
   CheckResult result;
   const std::optional<GpuBench> bench = OpenBench(context, result);
   if (!bench.has_value()) return result;
-  CopyCheck(context, *bench, result).Run();
+  Telemetry telemetry(bench->gpus, context.reporter, context.clock, context.started_at);
+  CopyCheck(context, *bench, telemetry, result).Run();
+  telemetry.FinishWithoutMetrics(result);
   return result;
 }
 

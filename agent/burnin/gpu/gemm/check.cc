@@ -123,7 +123,9 @@ absl::Status BurnGpu(const Work& work, size_t index, const Gpu& gpu, CheckResult
   const auto seed = static_cast<uint64_t>(parameters.Number("seed"));
   const absl::Duration duration = absl::Seconds(parameters.Number("duration"));
   const absl::Time start = context.clock.Now();
+  const auto stop = [&] { return context.reporter.stopping() || work.telemetry.MustEnd(index); };
   for (const TypeEngine& engine : engines) {
+    if (stop()) break;
     const absl::string_view type = ElementName(engine.type);
     const absl::Time from = context.clock.Now();
     const BurnSettings settings = {.type = engine.type,
@@ -133,8 +135,7 @@ absl::Status BurnGpu(const Work& work, size_t index, const Gpu& gpu, CheckResult
                                    .seed = seed,
                                    .duration = duration / static_cast<int64_t>(engines.size())};
     const auto tell_phase = [&] {
-      // All go at the same pace: one of them tells.
-      if (index != 0) return;
+      if (!work.telemetry.IsFirstAtWork(index)) return;
       const double done = absl::FDivDuration(context.clock.Now() - start, duration);
       context.reporter.SetPhase(type, std::min(1.0, done));
     };
@@ -147,7 +148,7 @@ absl::Status BurnGpu(const Work& work, size_t index, const Gpu& gpu, CheckResult
                                                                      .value = tflops});
                                          tell_phase();
                                        },
-                                   .stop = [&] { return context.reporter.stopping(); }};
+                                   .stop = stop};
     tell_phase();
     absl::StatusOr<BurnOutcome> outcome =
         Burn(kernels, *engine.engine, context.clock, settings, observer);

@@ -38,8 +38,8 @@ void AddFindings(const Gpu& gpu, double share, const MemoryOutcome& outcome, Che
                                        Describe(gpu), tested * 100));
 }
 
-absl::Status TestGpu(CheckContext& context, const GpuBench& bench, size_t index, const Gpu& gpu,
-                     CheckResult& result) {
+absl::Status TestGpu(CheckContext& context, const GpuBench& bench, const Telemetry& telemetry,
+                     size_t index, const Gpu& gpu, CheckResult& result) {
   const checks::Parameters& parameters = context.parameters;
   ASSIGN_OR_RETURN(const std::unique_ptr<CudaContext> cuda, OpenContext(bench, gpu));
   KernelLauncher kernels(*cuda);
@@ -48,12 +48,12 @@ absl::Status TestGpu(CheckContext& context, const GpuBench& bench, size_t index,
                                    .passes = static_cast<int>(parameters.Number("passes")),
                                    .seed = static_cast<uint64_t>(parameters.Number("seed")),
                                    .fade = absl::Seconds(parameters.Number("fade-time"))};
-  const MemoryObserver observer = {.on_progress =
-                                       [&](absl::string_view procedure, double fraction) {
-                                         if (index == 0)
-                                           context.reporter.SetPhase(procedure, fraction);
-                                       },
-                                   .stop = [&] { return context.reporter.stopping(); }};
+  const MemoryObserver observer = {
+      .on_progress =
+          [&](absl::string_view procedure, double fraction) {
+            if (telemetry.IsFirstAtWork(index)) context.reporter.SetPhase(procedure, fraction);
+          },
+      .stop = [&] { return context.reporter.stopping() || telemetry.MustEnd(index); }};
   ASSIGN_OR_RETURN(const MemoryOutcome outcome,
                    TestMemory(kernels, context.clock, settings, observer));
   AddFindings(gpu, settings.share, outcome, result);
@@ -70,7 +70,7 @@ CheckResult RunGpuMemory(CheckContext& context) {
   WorkOnAll(
       *bench,
       [&](size_t index, const Gpu& gpu, CheckResult& part) {
-        return TestGpu(context, *bench, index, gpu, part);
+        return TestGpu(context, *bench, telemetry, index, gpu, part);
       },
       result);
   telemetry.Finish(result);

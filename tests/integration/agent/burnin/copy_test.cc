@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "tests/integration/agent/burnin/worker_run.h"
 
 namespace muster::burnin {
@@ -35,6 +36,31 @@ TEST(GpuCopy, PairsWithoutAPathOfTheirOwnAreToldApart) {
   EXPECT_EQ(run.outcome(), "OUTCOME_PASS") << run.reason();
   EXPECT_GT(run.Metric("gpu_to_gpu_staged_gbytes_per_s", UuidOf(1), UuidOf(0)), 0);
   EXPECT_TRUE(std::isnan(run.Metric("gpu_to_gpu_gbytes_per_s", UuidOf(1), UuidOf(0))));
+}
+
+constexpr char kOneHotGpu[] =
+    R"({"preset":"a100","count":2},
+       {"preset":"a100","busy":{"temperature":93},"idle":{"temperature":93},"max_temperature":90})";
+
+// The others are measured to the end, and nothing is copied to or from the hot one for long.
+TEST(GpuCopy, GpuAboveItsLimitIsLeftAlone) {
+  const WorkerRun run =
+      RunWorker(kOneHotGpu, {"gpu-copy", "--size", "1MiB", "--time", "1s", "--cool-down", "0s"});
+  EXPECT_EQ(run.outcome(), "OUTCOME_FAIL");
+  ASSERT_EQ(run.Faults("too_hot").size(), 1) << run.result["faults"];
+  EXPECT_EQ(run.Faults("too_hot")[0]["subject"], UuidOf(2));
+  EXPECT_GT(run.Metric("gpu_to_gpu_gbytes_per_s", UuidOf(1), UuidOf(0)), 0);
+  EXPECT_TRUE(std::isnan(run.Metric("gpu_to_gpu_gbytes_per_s", UuidOf(2), UuidOf(0))));
+  EXPECT_TRUE(std::isnan(run.Metric("host_to_gpu_gbytes_per_s", "", UuidOf(2))));
+}
+
+TEST(GpuCollective, GpuAboveItsLimitEndsItForAll) {
+  const absl::Time start = absl::Now();
+  const WorkerRun run = RunWorker(
+      kOneHotGpu, {"gpu-collective", "--size", "1MiB", "--duration", "2m", "--cool-down", "0s"});
+  EXPECT_LT(absl::Now() - start, absl::Seconds(60));
+  ASSERT_EQ(run.result["faults"].size(), 1) << run.result["faults"];
+  EXPECT_EQ(run.Faults("too_hot")[0]["subject"], UuidOf(2));
 }
 
 TEST(GpuCopy, DamagedCopyIsFound) {

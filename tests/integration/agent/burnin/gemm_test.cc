@@ -1,12 +1,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "tests/fakes/nvidia_file.h"
+#include "tests/fakes/worker_process.h"
 #include "tests/integration/agent/burnin/worker_run.h"
 
 namespace muster::burnin {
@@ -111,6 +114,73 @@ TEST(GpuGemm, ThermalThrottleFailsWithTheCurve) {
   for (const auto& sample : run.result["samples"])
     points += sample["metric"] == "temperature_celsius" && sample["value"] == 94;
   EXPECT_GE(points, 4);
+}
+
+TEST(GpuGemm, GpuAboveItsLimitEndsItsTestAtOnceAndTheOthersGoOn) {
+  const std::string hot = With(R"("busy":{"temperature":91},"max_temperature":89)");
+  const std::string cool = With(R"("max_temperature":89)");
+  const WorkerRun run = RunWorker(absl::StrCat(hot, ",", cool), Gemm("fp32", "4s"));
+  EXPECT_EQ(run.outcome(), "OUTCOME_FAIL");
+  ASSERT_EQ(run.result["faults"].size(), 1) << run.result["faults"];
+  const nlohmann::json fault = run.Faults("too_hot").at(0);
+  EXPECT_EQ(fault["subject"], UuidOf(0));
+  EXPECT_THAT(fault["message"].get<std::string>(),
+              AllOf(HasSubstr("had 91 °C after"),
+                    HasSubstr("limit of 89 °C (the driver's highest operating temperature)")));
+  double last_of_hot = 0, last_of_cool = 0;
+  int points = 0;
+  for (const auto& sample : run.result["samples"]) {
+    if (sample["metric"] == "temperature_celsius" && sample["value"] == 91) ++points;
+    if (sample["metric"] != "tflops") continue;
+    double& last = sample["subject"] == UuidOf(0) ? last_of_hot : last_of_cool;
+    last = std::max(last, sample["at_s"].get<double>());
+  }
+  EXPECT_GE(points, 1);
+  EXPECT_GT(last_of_cool, last_of_hot + 1);
+  EXPECT_GT(run.Metric("products", "fp32", UuidOf(1)),
+            3 * run.Metric("products", "fp32", UuidOf(0)));
+}
+
+TEST(GpuGemm, LimitThatIsGivenTakesThePlaceOfTheDrivers) {
+  std::vector<std::string> arguments = Gemm("fp32", "60s");
+  arguments.insert(arguments.end(), {"--max-temperature", "60"});
+  const absl::Time start = absl::Now();
+  const WorkerRun run = RunWorker(With(R"("max_temperature":89)"), arguments);
+  EXPECT_LT(absl::Now() - start, absl::Seconds(30));
+  ASSERT_EQ(run.Faults("too_hot").size(), 1) << run.result["faults"];
+  EXPECT_THAT(run.Faults("too_hot")[0]["message"].get<std::string>(),
+              HasSubstr("limit of 60 °C (parameter max-temperature)"));
+  arguments = Gemm("fp32", "1s");
+  arguments.insert(arguments.end(), {"--max-temperature", "95"});
+  const std::string hot = With(R"("busy":{"temperature":91},"max_temperature":89)");
+  EXPECT_EQ(RunWorker(hot, arguments).outcome(), "OUTCOME_PASS");
+}
+
+// As after a test that was ended for heat.
+TEST(GpuGemm, HotGpusCoolBeforeTheyAreLoaded) {
+  const auto world = [](int celsius) {
+    const std::string rest = absl::StrCat(R"({"temperature":)", celsius, "}");
+    return absl::StrCat(R"({"gpus":[)", kGood, ",", With(absl::StrCat(R"("idle":)", rest)), "]}");
+  };
+  testing::NvidiaFile file(world(84));
+  setenv("LD_LIBRARY_PATH", FAKE_NVIDIA, 1);
+  testing::WorkerProcess worker({MUSTER_BURNIN, "gpu-gemm", "--json", "--engine", "own", "--size",
+                                 "128", "--types", "fp32", "--duration", "1s"});
+  unsetenv("LD_LIBRARY_PATH");
+  ASSERT_TRUE(worker.AwaitPhase(absl::StrCat("cooling: ", UuidOf(1), " 84 °C, waits for 60 °C")));
+  file.Write(world(55));
+  const auto result = worker.Result();
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ((*result)["outcome"], "OUTCOME_PASS") << *result;
+  EXPECT_GE((*result)["seconds"].get<double>(), 2);
+}
+
+TEST(GpuGemm, SlowdownForHeatEndsTheTestAtOnce) {
+  const absl::Time start = absl::Now();
+  const WorkerRun run =
+      RunWorker(With(R"("busy":{"temperature":94,"clock_reasons":64})"), Gemm("fp32", "60s"));
+  EXPECT_LT(absl::Now() - start, absl::Seconds(30));
+  EXPECT_EQ(run.Faults("thermal_throttle").size(), 1);
 }
 
 TEST(GpuGemm, GpuThatFallsOffTheBusIsAtFault) {

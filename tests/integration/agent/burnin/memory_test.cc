@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "tests/integration/agent/burnin/worker_run.h"
 
 namespace muster::burnin {
@@ -44,6 +45,17 @@ TEST(GpuMemory, FlippedBitIsFoundWithAddressAndValues) {
   EXPECT_THAT(faults[0]["evidence"][0].get<std::string>(),
               AllOf(HasSubstr("walking-ones"), HasSubstr("address 0x"), HasSubstr("expected 0x"),
                     HasSubstr("differing bits 0x")));
+}
+
+TEST(GpuMemory, GpuAboveItsLimitEndsItsTestAtOnce) {
+  const absl::Time start = absl::Now();
+  const WorkerRun run =
+      RunWorker(With(R"("busy":{"temperature":91},"idle":{"temperature":91},"max_temperature":89)"),
+                {"gpu-memory", "--patterns", "fade", "--fade-time", "2m", "--cool-down", "0s"});
+  EXPECT_LT(absl::Now() - start, absl::Seconds(60));
+  EXPECT_EQ(run.outcome(), "OUTCOME_FAIL");
+  EXPECT_EQ(run.Faults("too_hot").size(), 1);
+  EXPECT_EQ(run.Metric("temperature_max_celsius", "", UuidOf(0)), 91);
 }
 
 TEST(GpuMemory, ManyFlipsAreCountedButListedOnlyUpToABound) {

@@ -54,6 +54,25 @@ TEST(ParseSuite, ReadsWhatIsThere) {
   EXPECT_EQ(suite.stages[1].checks[0].max_rounds, 8u);
 }
 
+TEST(ParseSuite, GpusMayCoolBesideTheTimeLimit) {
+  const Suite suite =
+      ParseSuite("playbooks/suites/s.yaml",
+                 absl::StrCat(kHead,
+                              "  - name: burn\n"
+                              "    checks:\n"
+                              "      - gpu-gemm\n"
+                              "      - {check: gpu-gemm, time_limit: 4m, with: {cool-down: 90s}}\n"
+                              "      - {check: gpu-memory, with: {cool-down: 0s}}\n"
+                              "      - {check: cpu-stress, time_limit: 2m}\n"),
+                 checks::Checks())
+          .value();
+  const std::vector<SuiteCheck>& burn = suite.stages[0].checks;
+  EXPECT_EQ(burn[0].time_limit, absl::Seconds(90) + absl::Minutes(3) + absl::Minutes(5));
+  EXPECT_EQ(burn[1].time_limit, absl::Minutes(4) + absl::Seconds(90));
+  EXPECT_EQ(burn[2].time_limit, absl::Minutes(10));
+  EXPECT_EQ(burn[3].time_limit, absl::Minutes(2));
+}
+
 TEST(ParseSuite, ErrorsNameThePlaceAndTheNearestWord) {
   struct Case {
     const char* stage;

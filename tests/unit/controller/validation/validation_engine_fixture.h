@@ -25,9 +25,12 @@ namespace muster::controller::validation {
 
 inline constexpr checks::MetricSpec kProbeMetrics[] = {
     {"rate", "GB/s", "", checks::Better::kHigher, "of the node"}};
+inline constexpr checks::ParameterSpec kProbeParameters[] = {
+    {.name = "max-temperature", .type = checks::ParameterType::kNumber}};
 inline constexpr checks::CheckSpec kProbe = {.name = "probe",
                                              .scope = checks::Scope::kNode,
                                              .load = checks::Load::kIdle,
+                                             .parameters = kProbeParameters,
                                              .metrics = kProbeMetrics};
 inline constexpr checks::MetricSpec kLinkMetrics[] = {
     {"gbits", "Gbit/s", "nic", checks::Better::kHigher, "payload"}};

@@ -26,11 +26,48 @@ using ::testing::Pair;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
+// The lowest of what the room, the model's file and the suite allow is told to the worker.
+TEST_F(ValidationEngineTest, ChecksOfGpusAreToldHowHotTheyMayBecome) {
+  inventory_ = std::make_shared<const Inventory>(
+      ParseInventory(
+          {{"cluster.yaml",
+            "cluster: test\n"
+            "nodes:\n"
+            "  c001: {role: compute, address: 10.0.0.1,\n"
+            "         vars: {gpu_model: Tesla T4, gpu_temperature_limit_celsius: 83}}\n"
+            "  c002: {role: compute, address: 10.0.0.2, vars: {gpu_model: Tesla T4}}\n"}})
+          .value());
+  site_["inventory/hardware/t4.yaml"] =
+      "kind: gpu\nmatch: [Tesla T4]\nmax_temperature_celsius: {value: 88, source: s}\n";
+  ASSERT_OK(Create("probe").status());
+  EXPECT_EQ(Only("u-c001").start_check().parameters().at("max-temperature"), "83");
+  EXPECT_EQ(Only("u-c002").start_check().parameters().at("max-temperature"), "88");
+}
+
+TEST_F(ValidationEngineTest, SuiteMayAllowLessHeatButNotMore) {
+  inventory_ = std::make_shared<const Inventory>(
+      ParseInventory({{"cluster.yaml",
+                       "cluster: test\n"
+                       "nodes:\n"
+                       "  c001: {role: compute, address: 10.0.0.1,\n"
+                       "         vars: {gpu_temperature_limit_celsius: 83}}\n"
+                       "  c002: {role: compute, address: 10.0.0.2,\n"
+                       "         vars: {gpu_temperature_limit_celsius: 70}}\n"}})
+          .value());
+  site_["playbooks/suites/probe.yaml"] =
+      "name: probe\ndescription: d\nstages:\n"
+      "  - {name: first, checks: [{check: probe, with: {max-temperature: 75}}]}\n";
+  ASSERT_OK(Create("probe").status());
+  EXPECT_EQ(Only("u-c001").start_check().parameters().at("max-temperature"), "75");
+  EXPECT_EQ(Only("u-c002").start_check().parameters().at("max-temperature"), "70");
+}
+
 TEST_F(ValidationEngineTest, TakesNodesThroughTheSuiteAndRemembersWhatPassed) {
   const std::string id = Create("probe").value();
   const v1::StartCheck one = Only("u-c001").start_check();
   const v1::StartCheck two = Only("u-c002").start_check();
   EXPECT_EQ(one.check(), "probe");
+  EXPECT_THAT(one.parameters(), IsEmpty());  // nobody has said how hot a GPU may become
   EXPECT_EQ(one.time_limit().seconds(), 60);
   EXPECT_TRUE(one.has_expires_at());
   EXPECT_NE(one.check_id(), two.check_id());

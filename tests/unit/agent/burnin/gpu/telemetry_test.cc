@@ -73,6 +73,31 @@ TEST(Telemetry, HardwareThatSlowsDownIsAFault) {
   EXPECT_GE(MetricOf(result, "throttle_seconds"), 1);
 }
 
+TEST(Telemetry, OneGpuThatIsTooHotEndsAndTheOthersGoOn) {
+  const NvidiaFile file(R"({"gpus":[{"idle":{"temperature":91},"busy":{"temperature":91}},
+                                    {"idle":{"temperature":70},"busy":{"temperature":70}}]})");
+  Gpus gpus = OneGpu();
+  gpus.chosen.push_back({.index = 1,
+                         .uuid = "GPU-1",
+                         .nvml = NvmlDevice(*gpus.nvml, gpus.nvml->DeviceAt(1).value())});
+  for (Gpu& gpu : gpus.chosen) gpu.heat_limit = HeatLimit{90, "the room"};
+  RecordingReporter reporter;
+  RealClock clock;
+  Telemetry telemetry(gpus, reporter, clock, clock.Now());
+  const absl::Time give_up = clock.Now() + absl::Seconds(20);
+  while (!telemetry.MustEnd(0) && clock.Now() < give_up) clock.Sleep(absl::Milliseconds(5));
+  EXPECT_TRUE(telemetry.MustEnd(0));
+  EXPECT_FALSE(telemetry.MustEnd(1));
+  EXPECT_FALSE(telemetry.IsFirstAtWork(0));
+  EXPECT_TRUE(telemetry.IsFirstAtWork(1));
+  CheckResult result;
+  telemetry.FinishWithoutMetrics(result);
+  EXPECT_THAT(result.metrics, IsEmpty());
+  ASSERT_THAT(result.faults, SizeIs(1));
+  EXPECT_EQ(result.faults[0].code, "too_hot");
+  EXPECT_EQ(result.faults[0].subject, "GPU-0");
+}
+
 TEST(Telemetry, WhatIsNotToldIsNoMetric) {
   const NvidiaFile file(R"({"gpus":[{"not_supported":["nvmlDeviceGetPowerUsage",
       "nvmlDeviceGetCurrentClocksThrottleReasons"]}]})");

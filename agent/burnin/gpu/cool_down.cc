@@ -1,0 +1,94 @@
+#include "agent/burnin/gpu/cool_down.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "agent/burnin/bounded.h"
+#include "common/base/clock.h"
+
+namespace muster::burnin {
+namespace {
+
+constexpr absl::Duration kInterval = absl::Seconds(1);
+constexpr absl::Duration kHangTimeout = absl::Seconds(10);
+constexpr double kCooler = 1;  // degrees, as NVML counts
+
+// By GPU; nullopt: it does not tell.
+using Temperatures = std::vector<std::optional<double>>;
+
+Temperatures Read(const Gpus& gpus) {
+  Temperatures all;
+  for (const Gpu& gpu : gpus.chosen) {
+    const absl::StatusOr<double> celsius = gpu.nvml.TemperatureCelsius();
+    all.push_back(celsius.ok() ? std::optional<double>(*celsius) : std::nullopt);
+  }
+  return all;
+}
+
+void Tell(CheckContext& context, const Gpus& gpus, const Temperatures& now) {
+  size_t warmest = gpus.chosen.size();
+  for (size_t i = 0; i < now.size(); ++i) {
+    if (!now[i].has_value()) continue;
+    context.reporter.AddSample({.at = context.clock.Now() - context.started_at,
+                                .subject = gpus.chosen[i].uuid,
+                                .metric = "temperature_celsius",
+                                .value = *now[i]});
+    if (warmest == now.size() || *now[i] > *now[warmest]) warmest = i;
+  }
+  if (warmest == now.size()) return;
+  const Gpu& gpu = gpus.chosen[warmest];
+  context.reporter.SetPhase(absl::StrFormat("cooling: %s %.0f °C, waits for %.0f °C", gpu.uuid,
+                                            *now[warmest], RestCelsius(gpu.heat_limit)),
+                            std::nullopt);
+}
+
+}  // namespace
+
+double RestCelsius(const std::optional<HeatLimit>& limit) {
+  if (!limit.has_value()) return kRestCelsius;
+  return std::min(kRestCelsius, limit->celsius - kRestBelowLimit);
+}
+
+bool CoolDown::Waits(absl::Time now, const std::vector<double>& above) {
+  double sum = 0;
+  for (const double degrees : above) sum += std::max(0.0, degrees);
+  if (sum <= 0) return false;
+  if (!least_.has_value() || sum <= *least_ - kCooler) {
+    least_ = sum;
+    progress_ = now;
+  }
+  return now < end_ && now < progress_ + kSettled;
+}
+
+absl::Status AwaitRest(CheckContext& context, const Gpus& gpus, CheckResult& result) {
+  CoolDown cooling(context.clock.Now(), absl::Seconds(context.parameters.Number("cool-down")));
+  for (;;) {
+    const std::optional<Temperatures> now =
+        RunBounded<Temperatures>(context.clock, kHangTimeout, [gpus] { return Read(gpus); });
+    if (!now.has_value()) {
+      AddFault(result, "driver_hangs", "",
+               absl::StrCat("NVML has not answered for ", absl::FormatDuration(kHangTimeout),
+                            " when it was asked for temperatures"));
+      return absl::DeadlineExceededError("the NVIDIA driver does not answer");
+    }
+    std::vector<double> above;
+    for (size_t i = 0; i < now->size(); ++i)
+      if ((*now)[i].has_value())
+        above.push_back(*(*now)[i] - RestCelsius(gpus.chosen[i].heat_limit));
+    if (!cooling.Waits(context.clock.Now(), above)) {
+      for (size_t i = 0; i < now->size(); ++i) {
+        if ((*now)[i].value_or(0) <= RestCelsius(gpus.chosen[i].heat_limit)) continue;
+        for (Subject& subject : result.subjects)
+          if (subject.id == gpus.chosen[i].uuid)
+            subject.attributes["warm_at_start_celsius"] = absl::StrCat(*(*now)[i]);
+      }
+      return absl::OkStatus();
+    }
+    Tell(context, gpus, *now);
+    if (context.reporter.stopping()) return absl::CancelledError("stopped while GPUs cooled");
+    context.clock.Sleep(kInterval);
+  }
+}
+
+}  // namespace muster::burnin
