@@ -1,8 +1,8 @@
 # A node: an overlay over the base image, kept running by node-supervisor.
 # shellcheck shell=bash
 
-# Writes what makes a node itself: name, address, keys, peers, package proxy.
-node_prepare() {  # NODE
+# Writes what makes a node itself: name, address, switch, keys, peers, package proxy.
+node_prepare() {  # NODE BRIDGE
   local node=$1 dir=$LAB_DIR/nodes/$1 upper address
   upper=$dir/upper
   address=$(lab_address "$node")
@@ -10,6 +10,7 @@ node_prepare() {  # NODE
   chmod 755 "$upper"
   echo "$address" >"$dir/address"
   echo up >"$dir/link"
+  echo "$2" >"$dir/switch"
 
   echo "$node" >"$upper/etc/hostname"
   cp "$LAB_DIR/hosts" "$upper/etc/hosts"

@@ -15,12 +15,14 @@ LAB_PROXY_STATE=$LAB_STATE_ROOT/.proxy
 #     checkout              the source tree that owns this lab
 #     subnet                the third byte of 10.77.x.0/24
 #     suite                 bookworm or trixie
+#     switches              1 or 2
+#     uplink                of two switches: the state of the link between them
 #     hosts                 every name in the lab, as /etc/hosts
 #     ssh/                  config, private key, known host keys
 #     admin/                credentials of the cluster's administrator
 #     inventory/cluster.yaml
 #     forwarder.pid         carries the nodes' apt traffic to the package cache
-#     nodes/c001/           upper/ work/ merged/, console.log, *.pid, address, link
+#     nodes/c001/           upper/ work/ merged/, console.log, *.pid, address, switch, link
 lab_paths() {  # NAME
   [[ $1 =~ ^[a-z][a-z0-9]{0,9}$ ]] || die "lab name '$1': one lower-case letter, then up to 9 letters or digits"
   LAB_NAME=$1

@@ -17,9 +17,10 @@ verb_status() {
 status_of_lab() {
   local node
   echo "lab $LAB_NAME: $(cat "$LAB_DIR/suite"), host $(lab_address host), from $(cat "$LAB_DIR/checkout")"
+  if [[ -e $LAB_DIR/uplink ]]; then echo "  two switches, uplink $(<"$LAB_DIR/uplink")"; fi
   for node in $(lab_nodes); do
-    printf '  %-8s %-12s %-9s link %s\n' "$node" "$(lab_address "$node")" \
-      "$(node_state "$node")" "$(<"$LAB_DIR/nodes/$node/link")"
+    printf '  %-8s %-12s %-9s %s link %s\n' "$node" "$(lab_address "$node")" "$(node_state "$node")" \
+      "$(<"$LAB_DIR/nodes/$node/switch")" "$(<"$LAB_DIR/nodes/$node/link")"
   done
 }
 

@@ -1,10 +1,11 @@
 # shellcheck shell=bash
 verb_up() {
-  local login=1 compute=3 suite=bookworm bare=
+  local login=1 compute=3 switches=1 suite=bookworm bare=
   while (($#)); do
     case $1 in
       --login)   login=${2?--login N}; shift 2 ;;
       --compute) compute=${2?--compute N}; shift 2 ;;
+      --switches) switches=${2?--switches N}; shift 2 ;;
       --suite)   suite=${2?--suite NAME}; shift 2 ;;
       --bare)    bare=yes; shift ;;
       *) die "up: unknown argument '$1'" ;;
@@ -13,6 +14,7 @@ verb_up() {
   [[ $login =~ ^[1-9]$ ]] || die "--login: 1 to $LAB_MAX_LOGIN"
   [[ $compute =~ ^(0|[1-9][0-9]{0,2})$ ]] || die "--compute: a number"
   ((compute <= LAB_MAX_COMPUTE)) || die "--compute: at most $LAB_MAX_COMPUTE"
+  [[ $switches =~ ^[12]$ ]] || die "--switches: 1 or 2"
   image_check_suite "$suite"
   ((EUID == 0)) || die "needs root: it makes namespaces, mounts and cgroups"
   lab_claim
@@ -25,6 +27,7 @@ verb_up() {
   subnet_take
   echo "$LAB_CHECKOUT" >"$LAB_DIR/checkout"
   echo "$suite" >"$LAB_DIR/suite"
+  echo "$switches" >"$LAB_DIR/switches"
   cache_start
   image_ensure "$suite" >"$LAB_DIR/image"
 
@@ -37,7 +40,7 @@ verb_up() {
   up_allow_inotify
   say "booting ${#nodes[@]} $suite nodes in $(lab_address host)/24"
   for node in "${nodes[@]}"; do
-    node_prepare "$node"
+    node_prepare "$node" "$(network_bridge_of "$node" "$compute")"
     node_start "$node"
   done
   for node in "${nodes[@]}"; do node_wait "$node" 180; done
