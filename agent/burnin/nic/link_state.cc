@@ -136,12 +136,16 @@ absl::StatusOr<LinkState> ReadLinkState(sys::FileSystem& files, absl::string_vie
 
 absl::StatusOr<std::vector<std::string>> PhysicalInterfaces(sys::FileSystem& files) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(std::string(kNet)));
+  // systemd's PID 1 writes it in a container: no card is there, as cards are the host's.
+  const bool in_container = files.Read("/run/systemd/container", kPage).ok();
   std::vector<std::string> physical;
   for (const std::string& name : names) {
     const std::string folder = absl::StrCat(kNet, "/", name);
     const int64_t type = ReadNumber(files, folder + "/type").value_or(0);
     if (type != kEthernet && type != kInfiniband) continue;
-    if (files.ReadLink(folder + "/device").ok()) physical.push_back(name);
+    const bool given = in_container && !files.ReadLink(folder + "/master").ok() &&
+                       !files.List(folder + "/bridge").ok();
+    if (given || files.ReadLink(folder + "/device").ok()) physical.push_back(name);
   }
   return physical;
 }

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "absl/strings/str_cat.h"
 #include "agent/burnin/nic/ethtool.h"
 #include "tests/fakes/fake_file_system.h"
 
@@ -9,6 +10,7 @@ namespace muster::burnin {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 // A card in a slot, as sysfs shows it.
 testing::FakeFileSystem FilesWithCard() {
@@ -84,6 +86,18 @@ TEST(LinkStateTest, OnlyCardsCountAsHardware) {
   files.AddFile("/sys/class/net/ens1/type", "1\n");
   files.AddLink("/sys/class/net/ens1/device", "../../../0000:3b:00.0");
   EXPECT_THAT(*PhysicalInterfaces(files), ElementsAre("ens1"));
+}
+
+TEST(LinkStateTest, AContainersInterfacesAreThoseThatItWasGiven) {
+  testing::FakeFileSystem files;
+  for (const char* name : {"host0", "docker0", "veth12"})
+    files.AddFile(absl::StrCat("/sys/class/net/", name, "/type"), "1\n");
+  files.AddFile("/sys/class/net/lo/type", "772\n");
+  files.AddFile("/sys/class/net/docker0/bridge/stp_state", "0\n");
+  files.AddLink("/sys/class/net/veth12/master", "../docker0");
+  EXPECT_THAT(*PhysicalInterfaces(files), IsEmpty());
+  files.AddFile("/run/systemd/container", "systemd-nspawn\n");
+  EXPECT_THAT(*PhysicalInterfaces(files), ElementsAre("host0"));
 }
 
 TEST(LinkStateTest, PcieSpeedsAreNumbersWithWordsBehind) {
