@@ -92,6 +92,12 @@ constexpr ParameterSpec kClockParameters[] = {
      .type = ParameterType::kDuration,
      .default_text = "50ms",
      .help = "how far the clock may be off"},
+    {.name = "wait",
+     .type = ParameterType::kDuration,
+     .default_text = "30s",
+     .help = "how long a clock may take to follow a server, as after a boot",
+     .min = 0,
+     .max = 3600},
 };
 constexpr MetricSpec kClockMetrics[] = {
     {"clock_offset_ms", "ms", "", Better::kLower, "how far the clock is off"},

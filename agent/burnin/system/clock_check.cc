@@ -1,5 +1,6 @@
 #include "agent/burnin/system/clock_check.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -9,6 +10,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "agent/burnin/system/tool.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
 
 namespace muster::burnin {
 namespace {
@@ -16,6 +19,18 @@ namespace {
 // Fields of `chronyc -c tracking`, in the order of `chronyc tracking`.
 enum Field { kStratum = 2, kOffset = 4, kRootDelay = 10, kRootDispersion = 11, kLeap = 13 };
 constexpr size_t kFields = 14;
+
+constexpr absl::Duration kStep = absl::Milliseconds(500);
+
+absl::StatusOr<Tracking> AskChrony(CheckContext& context) {
+  ASSIGN_OR_RETURN(const sys::ProcessResult run,
+                   RunTool(context, {"chronyc", "-c", "tracking"}, absl::Seconds(20), "chrony"));
+  if (!run.ok())
+    return absl::UnavailableError(
+        absl::StrCat("chronyd does not answer: ", absl::StripAsciiWhitespace(run.output),
+                     "; is chrony running?"));
+  return ParseTracking(run.out);
+}
 
 }  // namespace
 
@@ -35,12 +50,17 @@ absl::StatusOr<Tracking> ParseTracking(absl::string_view csv) {
 }
 
 CheckResult RunClockCheck(CheckContext& context) {
-  const auto run = RunTool(context, {"chronyc", "-c", "tracking"}, absl::Seconds(20), "chrony");
-  if (!run.ok()) return Unknown(std::string(run.status().message()));
-  if (!run->ok())
-    return Unknown(absl::StrCat("chronyd does not answer: ",
-                                absl::StripAsciiWhitespace(run->output), "; is chrony running?"));
-  const absl::StatusOr<Tracking> tracking = ParseTracking(run->out);
+  const absl::Time start = context.clock.Now();
+  const absl::Duration patience = absl::Seconds(context.parameters.Number("wait"));
+  absl::StatusOr<Tracking> tracking = AskChrony(context);
+  // After a boot chronyd asks its servers a few times before it believes them.
+  for (absl::Duration past; tracking.ok() && !tracking->synchronised &&
+                            (past = context.clock.Now() - start) < patience;) {
+    if (context.reporter.stopping()) break;
+    context.reporter.SetPhase("waiting for a time server", absl::FDivDuration(past, patience));
+    context.clock.Sleep(std::min(kStep, patience - past));
+    tracking = AskChrony(context);
+  }
   if (!tracking.ok()) return Unknown(std::string(tracking.status().message()));
   CheckResult result;
   AddMetric(result, "clock_stratum", "", "", tracking->stratum);

@@ -85,6 +85,29 @@ TEST_F(SystemChecks, ClockThatIsOffFails) {
   EXPECT_EQ(Run("clock", {{"max-offset", "1s"}}).outcome, Outcome::kPass);
 }
 
+TEST_F(SystemChecks, ClockMayTakeAWhileToFollowAServer) {
+  const absl::Time boot = clock_.Now();
+  processes_.On("chronyc -c tracking", [&](const sys::ProcessSpec&) {
+    return FakeProcessRunner::Prints(
+        clock_.Now() - boot < absl::Seconds(8)
+            ? "00000000,,0,0,0,0,0,0,0,0,1,1,0,Not synchronised\n"
+            : "0A4D010B,login1,11,0,0.001,0,0,0,0,0,0.01,0.01,64,Normal\n");
+  });
+  EXPECT_EQ(Run("clock").outcome, Outcome::kPass);
+  EXPECT_GE(clock_.Now() - boot, absl::Seconds(8));
+  EXPECT_LT(clock_.Now() - boot, absl::Seconds(10));
+}
+
+TEST_F(SystemChecks, ClockThatFollowsNobodyFails) {
+  const absl::Time start = clock_.Now();
+  processes_.On("chronyc -c tracking",
+                FakeProcessRunner::Prints("00000000,,0,0,0,0,0,0,0,0,1,1,0,Not synchronised\n"));
+  const CheckResult result = Run("clock", {{"wait", "5s"}});
+  EXPECT_EQ(result.outcome, Outcome::kFail);
+  EXPECT_EQ(result.faults.at(0).code, "clock_unsynchronised");
+  EXPECT_EQ(clock_.Now() - start, absl::Seconds(5));
+}
+
 TEST_F(SystemChecks, ChronyThatIsNotRunningIsUnknown) {
   processes_.On("chronyc", FakeProcessRunner::Prints("506 Cannot talk to daemon\n", 1));
   const CheckResult result = Run("clock");
