@@ -77,8 +77,8 @@ class SiteTest : public ::testing::Test {
     for (size_t play = 0; play < PlayNames(**playbook).size(); ++play) {
       const auto nodes = SelectPlayNodes(**playbook, play, inventory_, "");
       EXPECT_OK(nodes);
-      for (NodePlan& plan : CompilePlay(**playbook, play, inventory_, facts_, *nodes, options_,
-                                        secrets_)) {
+      for (NodePlan& plan :
+           CompilePlay(**playbook, play, inventory_, facts_, *nodes, options_, secrets_)) {
         EXPECT_OK(plan.error) << plan.node;
         if (plan.plan != nullptr) plans.push_back(*plan.plan);
       }
@@ -101,7 +101,8 @@ class SiteTest : public ::testing::Test {
     for (const v1::Plan& plan : plans)
       for (const v1::RolePlan& r : plan.roles())
         for (const v1::Step& step : r.steps())
-          count += r.name() == role && step.name() == name && skipped == !step.skip_reason().empty();
+          count +=
+              r.name() == role && step.name() == name && skipped == !step.skip_reason().empty();
     return count;
   }
 
@@ -137,8 +138,7 @@ TEST_F(SiteTest, ANodeThatHasNotEnrolledIsNotInSlurmYet) {
   facts_.erase("c002");
   const auto playbook = LoadPlaybook(site_, "playbooks/site.yaml");
   ASSERT_OK(playbook);
-  const auto plans =
-      CompilePlay(**playbook, 0, inventory_, facts_, {"login1"}, options_, secrets_);
+  const auto plans = CompilePlay(**playbook, 0, inventory_, facts_, {"login1"}, options_, secrets_);
   ASSERT_EQ(plans.size(), 1u);
   ASSERT_OK(plans[0].error);
   const std::string conf = Content({*plans[0].plan}, "/etc/slurm/slurm.conf");
@@ -153,7 +153,32 @@ TEST_F(SiteTest, WithoutControlGroupsSlurmTracksProcessesOtherwise) {
   const std::string conf = Content(plans, "/etc/slurm/slurm.conf");
   EXPECT_THAT(conf, HasSubstr("\nProctrackType=proctrack/linuxproc\n"));
   EXPECT_THAT(conf, Not(HasSubstr("Gres")));
-  EXPECT_EQ(CountSteps(plans, "base", "chrony runs", /*skipped=*/true), 7);
+  // Nor is a container's clock its own.
+  EXPECT_EQ(CountSteps(plans, "time", "chrony leaves the clock alone", /*skipped=*/false), 7);
+  EXPECT_EQ(CountSteps(plans, "time", "chrony may set the clock", /*skipped=*/true), 7);
+}
+
+TEST_F(SiteTest, NodesFollowTheServersThatAreNamed) {
+  UseCluster("university-2080ti");
+  GiveFacts("12", "none", 4);
+  const auto plans = CompileAll();
+  EXPECT_EQ(CountSteps(plans, "time", "chrony may set the clock", /*skipped=*/false), 7);
+  EXPECT_THAT(Content(plans, "/etc/chrony/sources.d/muster.sources"),
+              HasSubstr("\nserver ntp1.university.example iburst prefer\n"
+                        "server ntp2.university.example iburst prefer\n"));
+  EXPECT_THAT(Content(plans, "/etc/chrony/conf.d/muster.conf"), Not(HasSubstr("allow")));
+}
+
+TEST_F(SiteTest, ANodeServesTimeToTheOthersAndDoesNotAskItself) {
+  UseCluster("university-2080ti");
+  GiveFacts("12", "none", 4);
+  options_.extra_vars["ntp_servers"] = nlohmann::ordered_json::array({"login1"});
+  options_.extra_vars["ntp_serve"] = true;
+  const auto plans = CompileAll();
+  // login1 comes first.
+  EXPECT_THAT(Content(plans, "/etc/chrony/sources.d/muster.sources"), Not(HasSubstr("server ")));
+  EXPECT_THAT(Content(plans, "/etc/chrony/conf.d/muster.conf"),
+              HasSubstr("\nlocal stratum 10\nallow 10."));
 }
 
 TEST_F(SiteTest, TheInstalledVersionDecidesHowNodesAreTakenIn) {
