@@ -138,10 +138,25 @@ struct Child {
   Stream out, err, status;
 };
 
+// What to start for `program`. A child gets its signal for its parent's death by a call of its own,
+// which posix_spawn has no place for: setpriv(1) makes it and becomes the program.
+absl::StatusOr<std::vector<std::string>> ArgumentsOf(const ProcessSpec& spec,
+                                                     const std::string& program) {
+  if (!spec.die_with_parent) return spec.argv;
+  const absl::StatusOr<std::string> setpriv = FindProgram("setpriv");
+  if (!setpriv.ok())
+    return absl::FailedPreconditionError(absl::StrCat(
+        "running ", program, ": ", setpriv.status().message(), "; the package util-linux has it"));
+  std::vector<std::string> arguments = {*setpriv, "--pdeathsig", "KILL", "--", program};
+  arguments.insert(arguments.end(), spec.argv.begin() + 1, spec.argv.end());
+  return arguments;
+}
+
 // posix_spawn and not fork: nothing of ours runs in the child, so the locks of other threads
 // (malloc's above all) cannot be found locked there.
 absl::Status Spawn(const ProcessSpec& spec, Child& child) {
   ASSIGN_OR_RETURN(const std::string program, FindProgram(spec.argv.front()));
+  ASSIGN_OR_RETURN(std::vector<std::string> arguments, ArgumentsOf(spec, program));
   UniqueFd child_input;
   RETURN_IF_ERROR(MakePipe(child_input, child.input));
   ASSIGN_OR_RETURN(child.out, MakeStream(spec.output_file));
@@ -174,8 +189,9 @@ absl::Status Spawn(const ProcessSpec& spec, Child& child) {
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 
-  std::vector<std::string> arguments = spec.argv, variables = Environment(spec);
-  const int error = ::posix_spawn(&child.pid, program.c_str(), &actions, &attributes,
+  std::vector<std::string> variables = Environment(spec);
+  const std::string& started = spec.die_with_parent ? arguments.front() : program;
+  const int error = ::posix_spawn(&child.pid, started.c_str(), &actions, &attributes,
                                   Pointers(arguments).data(), Pointers(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);

@@ -39,6 +39,9 @@ struct ProcessSpec {
   std::function<void(int pid)> on_started = {};
   // After this the whole process group gets SIGTERM, and SIGKILL five seconds later.
   absl::Duration timeout = absl::Minutes(10);
+  // The program is killed, by SIGKILL, when the thread that is in Run() is gone: for programs that
+  // must not go on alone when this process is killed. Its own children are its own affair.
+  bool die_with_parent = false;
   // Of each captured text the last so many bytes are kept.
   size_t max_output = size_t{64} << 10;
   // Each line of output as it comes, without its newline; called in the thread of Run().
@@ -59,9 +62,9 @@ struct ProcessResult {
   int exit_code = 0;  // meaningful when signal is 0
   int signal = 0;     // that ended the program; 0: it exited
   bool timed_out = false;
-  bool stopped = false;    // by ProcessControl
-  std::string out;     // standard output
-  std::string output;  // standard output and error, in the order in which they came
+  bool stopped = false;  // by ProcessControl
+  std::string out;       // standard output
+  std::string output;    // standard output and error, in the order in which they came
 
   bool ok() const { return exit_code == 0 && signal == 0 && !timed_out; }
 };

@@ -66,7 +66,8 @@ class RdmaPair {
     sys::ProcessSpec spec{
         .argv = {step.latency ? "ib_write_lat" : "ib_write_bw", "-d", port_.device, "-i",
                  absl::StrCat(port_.port), "-p", absl::StrCat(port), "-F"},
-        .timeout = absl::Seconds(seconds) + kSetupTime};
+        .timeout = absl::Seconds(seconds) + kSetupTime,
+        .die_with_parent = true};
     const auto add = [&spec](std::initializer_list<std::string> words) {
       spec.argv.insert(spec.argv.end(), words);
     };

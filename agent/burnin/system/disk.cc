@@ -42,13 +42,14 @@ Json ParseOutput(absl::string_view text) {
 
 absl::StatusOr<FioRates> Measure(CheckContext& context, const std::string& path,
                                  const Pattern& pattern, absl::Duration duration) {
+  // --thread: a job that is a process would outlive a fio that is killed.
   const auto run = RunTool(
       context,
       {"fio", "--name=muster-burnin", absl::StrCat("--directory=", path),
        absl::StrCat("--rw=", pattern.rw), absl::StrCat("--bs=", pattern.block),
        absl::StrCat("--size=", static_cast<int64_t>(context.parameters.Number("size"))),
        absl::StrCat("--runtime=", absl::ToInt64Seconds(duration)), "--time_based", "--direct=1",
-       "--ioengine=libaio", "--iodepth=16", "--unlink=1", "--output-format=json"},
+       "--ioengine=libaio", "--iodepth=16", "--thread", "--unlink=1", "--output-format=json"},
       duration + kGrace, "fio");
   if (!run.ok()) return run.status();
   if (!run->ok())

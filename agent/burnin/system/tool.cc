@@ -54,6 +54,7 @@ absl::StatusOr<sys::ProcessResult> RunTool(CheckContext& context, std::vector<st
   const sys::ProcessSpec spec = {.argv = std::move(argv),
                                  .control = &control,
                                  .timeout = timeout,
+                                 .die_with_parent = true,
                                  .max_output = size_t{1} << 20};
   const Stopper stopper(context, control);
   absl::StatusOr<sys::ProcessResult> result = context.processes.Run(spec);

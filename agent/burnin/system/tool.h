@@ -12,7 +12,8 @@
 namespace muster::burnin {
 
 // Runs a program of the Debian package `package`. NotFound names the package; a program that fails
-// is no error here, it is in the result. It is ended when the check is to stop.
+// is no error here, it is in the result. It is ended when the check is to stop,
+// and dies with the worker.
 absl::StatusOr<sys::ProcessResult> RunTool(CheckContext& context, std::vector<std::string> argv,
                                            absl::Duration timeout, const std::string& package);
 

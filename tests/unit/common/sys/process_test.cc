@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -106,6 +107,67 @@ TEST(Process, StopsTheWholeGroupAtTheTimeout) {
   };
   for (int tries = 0; tries < 500 && !is_over(); ++tries) absl::SleepFor(absl::Milliseconds(10));
   EXPECT_TRUE(is_over()) << stat();
+}
+
+// "": there is no such process.
+std::string StateOf(int pid) {
+  std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::vector<std::string> parts = absl::StrSplit(text.str(), ") ");
+  return parts.size() < 2 ? "" : parts.back().substr(0, 1);
+}
+std::string CommandOf(int pid) {
+  std::ifstream file(absl::StrCat("/proc/", pid, "/comm"));
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
+// Whether a `sleep` that another process runs has died a second after that was killed.
+bool DiesWithItsParent(bool die_with_parent) {
+  int pipe[2];
+  EXPECT_EQ(::pipe(pipe), 0);
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    RealProcessRunner()
+        .Run({.argv = {"sleep", "60"},
+              .on_started = [&](int pid) { (void)!::write(pipe[1], &pid, sizeof pid); },
+              .die_with_parent = die_with_parent})
+        .IgnoreError();
+    ::_exit(0);
+  }
+  int child = 0;
+  EXPECT_EQ(::read(pipe[0], &child, sizeof child), static_cast<ssize_t>(sizeof child));
+  for (const int fd : pipe) ::close(fd);
+  const absl::Time limit = absl::Now() + absl::Seconds(20);
+  while (CommandOf(child) != "sleep" && absl::Now() < limit) absl::SleepFor(absl::Milliseconds(5));
+  EXPECT_EQ(CommandOf(child), "sleep");
+  ::kill(parent, SIGKILL);
+  ::waitpid(parent, nullptr, 0);
+  const auto is_dead = [&] { return StateOf(child) == "" || StateOf(child) == "Z"; };
+  const absl::Time end = absl::Now() + (die_with_parent ? absl::Seconds(20) : absl::Seconds(1));
+  while (!is_dead() && absl::Now() < end) absl::SleepFor(absl::Milliseconds(5));
+  const bool died = is_dead();
+  if (!died) ::kill(child, SIGKILL);
+  return died;
+}
+
+TEST(Process, DiesWithItsParentWhereThatIsAskedFor) {
+  EXPECT_TRUE(DiesWithItsParent(true));
+  EXPECT_FALSE(DiesWithItsParent(false));
+}
+
+TEST(Process, ThatDiesWithItsParentIsLikeAnyOther) {
+  RealProcessRunner runner;
+  ProcessSpec spec = {.argv = {"sh", "-c", "echo $1; exit 7", "name", "--an argument"},
+                      .die_with_parent = true};
+  const ProcessResult result = runner.Run(spec).value();
+  EXPECT_EQ(result.out, "--an argument\n");
+  EXPECT_EQ(result.exit_code, 7);
+  spec.argv = {"no-such-program"};
+  EXPECT_THAT(runner.Run(spec).status(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no-such-program")));
 }
 
 TEST(Process, DoesNotWaitForADaemonThatKeepsThePipe) {

@@ -128,6 +128,19 @@ TEST_F(SystemChecks, WrongResultOfStressNgFailsWithItsLine) {
   EXPECT_EQ(result.metrics.at(0).value, 10);
 }
 
+// Nobody ends a program that outlives its worker.
+TEST_F(SystemChecks, ProgramsDieWithTheWorker) {
+  processes_.On("stress-ng", FakeProcessRunner::Prints(""));
+  processes_.On("fio", FakeProcessRunner::Prints(""));
+  Run("cpu-stress");
+  Run("memory-stress");
+  Run("disk", {{"paths", "/data"}});
+  ASSERT_EQ(processes_.specs().size(), 3u);
+  for (const sys::ProcessSpec& spec : processes_.specs()) EXPECT_TRUE(spec.die_with_parent);
+  // Threads and no processes, which would live on.
+  EXPECT_THAT(processes_.specs().back().argv, ::testing::Contains("--thread"));
+}
+
 TEST_F(SystemChecks, StressNgThatDiesIsUnknown) {
   processes_.On("stress-ng", FakeProcessRunner::Prints("stress-ng: error: no memory\n", 3));
   const CheckResult result = Run("memory-stress");
