@@ -18,6 +18,8 @@ namespace muster::agent {
 namespace {
 
 constexpr absl::Duration kWelcomeTimeout = absl::Seconds(15);
+// A controller that asks for more is not believed.
+constexpr absl::Duration kLongestSpread = absl::Minutes(5);
 // A message that does not leave for so long means that the link is dead.
 constexpr absl::Duration kWriteTimeout = absl::Seconds(15);
 constexpr absl::Duration kDefaultHeartbeat = absl::Seconds(5);
@@ -93,7 +95,7 @@ void Session::Run() {
       }
     }
     if (mailbox_.stopping()) break;
-    if (ending.welcomed) backoff_.Reset();
+    if (ending.welcomed) backoff_.Reset(reconnect_spread_);
     if (ending.renewed) continue;
     if (!ending.welcomed && remedy.empty()) remedy = RefusalRemedy(ending.status.message());
     std::string trouble = absl::StrCat(
@@ -223,6 +225,8 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
         heartbeat_interval_ = std::clamp(interval, absl::Milliseconds(100), absl::Minutes(1));
       }
       next_heartbeat_ = clock_.Now() + heartbeat_interval_;
+      reconnect_spread_ = std::clamp(ToDuration(message.welcome().reconnect_spread()),
+                                     absl::ZeroDuration(), kLongestSpread);
       if (message.welcome().has_controller_time()) {
         const absl::Duration ahead = clock_.Now() - ToTime(message.welcome().controller_time());
         if (absl::AbsDuration(ahead) > kClockTolerance) {

@@ -103,6 +103,7 @@ class Session {
 
   // Of the connection; the session's thread only.
   absl::Duration heartbeat_interval_;
+  absl::Duration reconnect_spread_;
   absl::Time next_heartbeat_;
   absl::Time renew_at_;
   std::deque<uint64_t> in_flight_;  // sequences of reports sent and not stored

@@ -10,13 +10,15 @@ Backoff::Backoff(absl::Duration initial, absl::Duration cap, absl::BitGenRef ran
     : initial_(initial), cap_(cap), random_(random), ceiling_(std::min(initial, cap)) {}
 
 absl::Duration Backoff::Next() {
-  const absl::Duration wait =
-      absl::Milliseconds(absl::Uniform<int64_t>(absl::IntervalClosedClosed, random_, 0,
-                                                absl::ToInt64Milliseconds(ceiling_)));
-  ceiling_ = std::min(cap_, ceiling_ * 2);
+  const absl::Duration wait = absl::Milliseconds(absl::Uniform<int64_t>(
+      absl::IntervalClosedClosed, random_, 0, absl::ToInt64Milliseconds(ceiling_)));
+  ceiling_ = std::min(std::max(cap_, spread_), ceiling_ * 2);
   return wait;
 }
 
-void Backoff::Reset() { ceiling_ = std::min(initial_, cap_); }
+void Backoff::Reset(absl::Duration spread) {
+  spread_ = spread;
+  ceiling_ = std::max(std::min(initial_, cap_), spread_);
+}
 
 }  // namespace muster

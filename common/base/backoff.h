@@ -14,13 +14,15 @@ class Backoff {
 
   // The wait before the next attempt; each call doubles the ceiling until it reaches the cap.
   absl::Duration Next();
-  // After a success: start again at `initial`.
-  void Reset();
+  // After a success: start again at `initial`, or with `spread` where that is longer, which then is
+  // also the least that the cap is: the server knows how many will come at once.
+  void Reset(absl::Duration spread = absl::ZeroDuration());
 
  private:
   const absl::Duration initial_;
   const absl::Duration cap_;
   absl::BitGenRef random_;
+  absl::Duration spread_;
   absl::Duration ceiling_;
 };
 

@@ -30,7 +30,21 @@ SessionRegistry::SessionRegistry(Store& store, Clock& clock, AgentSessionListene
 
 SessionRegistry::~SessionRegistry() { Stop(); }
 
+absl::Duration SessionRegistry::ReconnectSpread() const {
+  absl::MutexLock lock(&mutex_);
+  return absl::Seconds(std::max(known_nodes_, by_node_.size())) / kReconnectsPerSecond;
+}
+
 void SessionRegistry::Start() {
+  // Those who come first after a restart must know of all who will.
+  store_
+      .View([this](Transaction& txn) -> absl::Status {
+        ASSIGN_OR_RETURN(const std::vector<NodeRecord> nodes, txn.nodes().List());
+        absl::MutexLock lock(&mutex_);
+        known_nodes_ = nodes.size();
+        return absl::OkStatus();
+      })
+      .IgnoreError();  // they are then spread less
   sweeper_ = std::thread([this] {
     while (true) {
       {
@@ -233,6 +247,9 @@ absl::Status SessionRegistry::Greet(const std::shared_ptr<AgentSession>& session
   *welcome.mutable_welcome()->mutable_heartbeat_interval() = ToProtoDuration(kHeartbeatInterval);
   welcome.mutable_welcome()->set_node_name(node.name);
   *welcome.mutable_welcome()->mutable_controller_time() = ToTimestamp(clock_.Now());
+  if (const absl::Duration spread = ReconnectSpread(); spread > absl::Seconds(1)) {
+    *welcome.mutable_welcome()->mutable_reconnect_spread() = ToProtoDuration(spread);
+  }
 
   std::shared_ptr<AgentSession> before;
   {

@@ -45,6 +45,10 @@ class SessionRegistry final : public AgentSessions {
   // each time makes some lines in the log and some work for the runs.
   static constexpr size_t kMaxBegunAMinute = 120;
   static constexpr absl::Duration kMisbehaviourInterval = absl::Hours(1);
+  // What two cores let in a second when all agents come at once: a handshake and a greeting take
+  // 3 ms of one (docs/benchmarks.md). Who waits longer than a handshake may comes again, for
+  // nothing but more work.
+  static constexpr int kReconnectsPerSecond = 250;
 
   // The references must outlive the object.
   SessionRegistry(Store& store, Clock& clock, AgentSessionListener& listener);
@@ -103,6 +107,8 @@ class SessionRegistry final : public AgentSessions {
     absl::Time refused_at = absl::InfinitePast();  // and entered into the audit log
   };
 
+  // Over which time all nodes should come back.
+  absl::Duration ReconnectSpread() const;
   absl::Status CheckClone(absl::string_view node_uuid, const NodeRecord& node,
                           const AgentSession& session, const std::string& boot_id);
   // Listeners hear of one node in order: one of these locks is held around each call to them.
@@ -128,6 +134,7 @@ class SessionRegistry final : public AgentSessions {
   absl::flat_hash_map<std::string, size_t> begun_ ABSL_GUARDED_BY(mutex_);
   absl::Time begun_since_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   absl::flat_hash_map<std::string, absl::Time> misbehaved_ ABSL_GUARDED_BY(mutex_);
+  size_t known_nodes_ ABSL_GUARDED_BY(mutex_) = 0;  // in the store when the registry started
   bool is_closed_ ABSL_GUARDED_BY(mutex_) = false;
   bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread sweeper_;

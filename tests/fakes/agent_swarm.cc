@@ -81,6 +81,7 @@ class SwarmAgent {
   bool is_welcome_ ABSL_GUARDED_BY(mutex_) = false;
   bool is_cut_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Duration heartbeat_ ABSL_GUARDED_BY(mutex_);
+  absl::Duration reconnect_spread_ ABSL_GUARDED_BY(mutex_);
   // The journal: reports that are not stored, and how far they were sent on this connection.
   std::deque<v1::Report> reports_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_report_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -195,7 +196,7 @@ void SwarmAgent::Cut() {
 void SwarmAgent::OnEnd(uint64_t connection) {
   absl::MutexLock lock(&mutex_);
   if (is_welcome_) {
-    backoff_.Reset();
+    backoff_.Reset(reconnect_spread_);
     swarm_.Count([](AgentSwarm::Counters& counters) { --counters.greeted; });
   }
   is_welcome_ = false;
@@ -211,6 +212,7 @@ void SwarmAgent::OnMessage(Stream& stream, const v1::ControllerMessage& message)
       is_welcome_ = true;
       swarm_.Count([](AgentSwarm::Counters& counters) { ++counters.greeted; });
       heartbeat_ = ToDuration(message.welcome().heartbeat_interval());
+      reconnect_spread_ = ToDuration(message.welcome().reconnect_spread());
       swarm_.Wake(this, connection_, heartbeat_);
       SendFacts(stream, "");
       SendReports(stream);
