@@ -1,11 +1,16 @@
 #include "agent/burnin/system/disk.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "agent/burnin/system/tool.h"
 
 namespace muster::burnin {
@@ -40,6 +45,16 @@ Json ParseOutput(absl::string_view text) {
   return Json::parse(text.begin() + begin, text.end(), nullptr, /*allow_exceptions=*/false);
 }
 
+// What fio says for people, which ends in JSON even when it fails.
+std::string LastWords(const std::string& output) {
+  std::vector<std::string> said;
+  for (const absl::string_view line : absl::StrSplit(output, '\n'))
+    if (absl::StartsWith(line, "fio: ")) said.emplace_back(line);
+  if (said.empty()) said = LastLines(output, 3);
+  // One line tells of each request that failed.
+  return absl::StrJoin(said.end() - std::min<ptrdiff_t>(3, std::ssize(said)), said.end(), "; ");
+}
+
 absl::StatusOr<FioRates> Measure(CheckContext& context, const std::string& path,
                                  const Pattern& pattern, absl::Duration duration) {
   // --thread: a job that is a process would outlive a fio that is killed.
@@ -52,10 +67,11 @@ absl::StatusOr<FioRates> Measure(CheckContext& context, const std::string& path,
        "--ioengine=libaio", "--iodepth=16", "--thread", "--unlink=1", "--output-format=json"},
       duration + kGrace, "fio");
   if (!run.ok()) return run.status();
-  if (!run->ok())
-    return absl::InternalError(
-        absl::StrCat("fio on ", path, ": ", absl::StrJoin(LastLines(run->output, 3), "; ")));
-  return ParseFio(run->out, pattern.direction);
+  if (run->ok()) return ParseFio(run->out, pattern.direction);
+  const std::string message = absl::StrCat("fio on ", path, ": ", LastWords(run->output));
+  return absl::IsDataLoss(ParseFio(run->out, pattern.direction).status())
+             ? absl::DataLossError(message)
+             : absl::InternalError(message);
 }
 
 }  // namespace
@@ -67,7 +83,9 @@ absl::StatusOr<FioRates> ParseFio(absl::string_view json, const char* direction)
       !output.at(job_at).contains(direction))
     return absl::InvalidArgumentError("fio's output has no job");
   const Json& job = output.at(job_at);
-  if (const double error = NumberAt(job, "/error"); error != 0)
+  const double error = NumberAt(job, "/error");
+  if (error == EIO) return absl::DataLossError("fio's job ended with an input/output error");
+  if (error != 0)
     return absl::InvalidArgumentError(absl::StrCat("fio's job ended with error ", error));
   const Json& rates = job.at(direction);
   return FioRates{.bytes_per_s = NumberAt(rates, "/bw_bytes"),
@@ -90,6 +108,12 @@ CheckResult RunDiskCheck(CheckContext& context) {
       context.reporter.SetPhase(absl::StrCat(path, " ", pattern.variant), done++ / steps);
       const absl::StatusOr<FioRates> rates = Measure(context, path, pattern, duration);
       if (absl::IsNotFound(rates.status())) return Unknown(std::string(rates.status().message()));
+      if (absl::IsDataLoss(rates.status())) {
+        AddFault(result, "io_error", path,
+                 absl::StrCat("reading or writing failed: look at the disk and its cables; ",
+                              rates.status().message()));
+        break;
+      }
       if (!rates.ok()) {
         AddUnknown(result, rates.status().message());
         break;

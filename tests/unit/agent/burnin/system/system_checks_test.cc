@@ -1,6 +1,9 @@
+#include <cerrno>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "agent/burnin/check.h"
 #include "agent/burnin/system/memory_bandwidth.h"
 #include "agent/burnin/system/runners.h"
@@ -17,6 +20,7 @@ namespace {
 
 using ::muster::testing::FakeProcessRunner;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class QuietReporter final : public Reporter {
  public:
@@ -158,6 +162,29 @@ TEST_F(SystemChecks, FioMeasuresEveryPatternAndFileSystem) {
   EXPECT_EQ(result.metrics.size(), 24u);
   EXPECT_EQ(result.metrics.at(0).variant, "sequential_write");
   EXPECT_EQ(result.metrics.at(0).value, 4);
+}
+
+// As fio 3.33 prints them, JSON and all.
+TEST_F(SystemChecks, FioThatFailsIsToldInItsOwnWords) {
+  const std::string line = "fio: io_u error on file /data/x: ";
+  const auto run = [&](int error, const std::string& words) {
+    processes_.On(
+        "fio", FakeProcessRunner::Prints(
+                   absl::StrCat(line, words, ": write offset=4194304\n", "fio: pid=1, err=", error,
+                                ", error=", words, "\n{\n  \"jobs\" : [\n    {\"error\" : ", error,
+                                ", \"write\" : {}}\n  ]\n}\n"),
+                   1));
+    return Run("disk", {{"paths", "/data"}});
+  };
+  const CheckResult full = run(ENOSPC, "No space left on device");
+  EXPECT_EQ(full.outcome, Outcome::kUnknown);
+  EXPECT_THAT(full.reason, HasSubstr("error=No space left on device"));
+  EXPECT_THAT(full.reason, Not(HasSubstr("}")));
+  const CheckResult broken = run(EIO, "Input/output error");
+  EXPECT_EQ(broken.outcome, Outcome::kFail);
+  ASSERT_EQ(broken.faults.size(), 1u);
+  EXPECT_EQ(broken.faults[0].code, "io_error");
+  EXPECT_THAT(broken.faults[0].message, HasSubstr("/data/x: Input/output error"));
 }
 
 TEST_F(SystemChecks, MountThatIsMissingOrReadOnlyFails) {
