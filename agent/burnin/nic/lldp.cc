@@ -51,7 +51,11 @@ LldpNeighbor Neighbor(const Json& entry) {
   if (neighbor.system.empty() && chassis != nullptr && chassis->is_object() && chassis->size() == 1)
     neighbor.system = chassis->begin().key().substr(0, kMaxName);
   const Json* port = Find(&entry, "port");
-  neighbor.port = Either(Word(Find(port, "id")), Find(port, "descr"));
+  const Json* id = Find(port, "id");
+  const std::string type = Word(Find(id, "type"));
+  // What stands on the port's label, where its id is only an address or a number.
+  neighbor.port = type == "mac" || type == "local" ? Either(Word(Find(port, "descr")), id)
+                                                   : Either(Word(id), Find(port, "descr"));
   return neighbor;
 }
 

@@ -33,6 +33,20 @@ TEST(LldpTest, ReadsTheFormWhoseKeysAreNames) {
   EXPECT_EQ(neighbors->at("eth0").port, "Ethernet4");
 }
 
+// As lldpd 1.0.16 tells of another lldpd: its id of a port is an address.
+TEST(LldpTest, APortIsCalledByWhatStandsOnItsLabel) {
+  const auto neighbors = ParseLldpNeighbors(
+      R"({"lldp": [{"interface": [{"name": "eth7", "via": "LLDP", "rid": "1", "age": "0 day, 00:00:06",
+      "chassis": [{"id": [{"type": "mac", "value": "06:6d:94:81:f1:51"}],
+                   "name": [{"value": "leaf2"}],
+                   "capability": [{"type": "Bridge", "enabled": true}]}],
+      "port": [{"id": [{"type": "mac", "value": "06:6d:94:81:f1:51"}],
+                "descr": [{"value": "eth8"}], "ttl": [{"value": "120"}]}]}]}]})");
+  ASSERT_TRUE(neighbors.ok()) << neighbors.status();
+  EXPECT_EQ(neighbors->at("eth7").system, "leaf2");
+  EXPECT_EQ(neighbors->at("eth7").port, "eth8");
+}
+
 TEST(LldpTest, WhatIsNotUnderstoodIsLeftOut) {
   EXPECT_TRUE(absl::IsInvalidArgument(ParseLldpNeighbors("not running").status()));
   for (const char* json : {"{}", "[]", "1", R"({"lldp": {}})", R"({"lldp": []})",
