@@ -4,6 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "agent/burnin/power/node_power.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/sys/file_system.h"
@@ -42,6 +43,9 @@ CheckResult Run(const CommandLine& line, const WorkerEnvironment& environment,
     if (!key.ok()) return Unknown(std::string(Annotate(key.status(), "--key-file").message()));
     context.pair_key = *std::move(key);
   }
+  const bool loads = line.check->load != checks::Load::kIdle;
+  NodePower power(context, /*ask_meter=*/loads);
+  if (loads) power.MeasureRest();
   return function(context);
 }
 

@@ -11,6 +11,7 @@
 #include "absl/synchronization/mutex.h"
 #include "agent/burnin/gpu/heat_watch.h"
 #include "common/base/clock.h"
+#include "common/checks/power_samples.h"
 
 namespace muster::burnin {
 namespace {
@@ -71,9 +72,9 @@ std::optional<T> Told(const absl::StatusOr<T>& value) {
 
 }  // namespace
 
-// Asks one GPU; the lock is not held while the driver works.
+// Asks one GPU; the lock is not held while the driver works. What it draws, where it tells.
 template <typename State>
-static void ReadOne(State& state, size_t i) {
+static std::optional<double> ReadOne(State& state, size_t i) {
   const Gpu& gpu = state.gpus.chosen[i];
   {
     absl::MutexLock lock(&state.mutex);
@@ -94,17 +95,33 @@ static void ReadOne(State& state, size_t i) {
     series.has_watts |= watts.has_value();
     series.has_mhz |= mhz.has_value();
     series.readings.push_back({now, watts.value_or(0), mhz.value_or(0)});
-    if (state.stop) return;
+    if (state.stop) return std::nullopt;
   }
   if (heat.celsius) AddSample(state.reporter, gpu.uuid, at, "temperature_celsius", *heat.celsius);
-  if (watts) AddSample(state.reporter, gpu.uuid, at, "power_watts", *watts);
+  if (watts) AddSample(state.reporter, gpu.uuid, at, checks::kPowerMetric, *watts);
   if (mhz) AddSample(state.reporter, gpu.uuid, at, "sm_clock_mhz", *mhz);
+  return watts;
+}
+
+// All GPUs once. What they draw together is told when all of them told.
+template <typename State>
+static void ReadAll(State& state) {
+  std::optional<double> sum = 0;
+  for (size_t i = 0; i < state.gpus.chosen.size(); ++i) {
+    const std::optional<double> watts = ReadOne(state, i);
+    sum = sum && watts ? std::optional<double>(*sum + *watts) : std::nullopt;
+  }
+  if (!sum) return;
+  state.reporter.AddSample({.at = state.clock.Now() - state.started_at,
+                            .metric = checks::kPowerMetric,
+                            .variant = checks::kPowerOfGpus,
+                            .value = *sum});
 }
 
 template <typename State>
 static void SampleUntilStopped(const std::shared_ptr<State>& state) {
   for (;;) {
-    for (size_t i = 0; i < state->gpus.chosen.size(); ++i) ReadOne(*state, i);
+    ReadAll(*state);
     absl::MutexLock lock(&state->mutex);
     state->clock.AwaitUntil(state->mutex, absl::Condition(&state->stop),
                             state->clock.Now() + kInterval);

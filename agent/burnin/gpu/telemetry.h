@@ -12,7 +12,8 @@
 namespace muster::burnin {
 
 // Samples four times a second in a thread of its own, as temperature_celsius, power_watts and
-// sm_clock_mhz. A GPU that does not tell one of them has no such samples.
+// sm_clock_mhz; what all of them draw together, as common/checks/power_samples.h says. A GPU that
+// does not tell one of them has no such samples.
 class Telemetry {
  public:
   // The reporter and the clock must live as long as the process: a thread that hangs in the driver
