@@ -103,7 +103,12 @@ std::string ResultTable(const FinishedCheck& finished) {
 }
 
 void TableOutput::Write(const Progress& progress) {
-  for (const Sample& sample : progress.samples) newest_[sample.metric] = sample.value;
+  for (const Sample& sample : progress.samples) {
+    // Of the node there may be several side by side, as of its power; of a GPU one follows another.
+    const bool has_sources = sample.subject.empty() && !sample.variant.empty();
+    newest_[has_sources ? absl::StrCat(sample.metric, " ", sample.variant) : sample.metric] =
+        sample.value;
+  }
   if (live_) {
     std::printf("\r\033[2K%s", LiveLine(progress, newest_).c_str());
     drawn_ = true;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "controller/store/tables.h"
+#include "controller/validation/node_watts.h"
 #include "controller/validation/prepared_suite.h"
 #include "controller/validation/validation_events.h"
 #include "controller/validation/validation_state.h"
@@ -25,7 +26,10 @@ struct ActiveValidation {
         state(record.validation_id, prepared.suite, prepared.nodes, request.max_rounds(),
               prepared.racks, std::move(stored)),
         events(std::make_shared<ValidationEvents>()) {
-    for (const ValidationNode& node : state.nodes()) by_name[node.name] = &node;
+    for (const ValidationNode& node : state.nodes()) {
+      by_name[node.name] = &node;
+      watts.emplace(node.name, NodeWatts(node.power.idle));
+    }
   }
   ActiveValidation(const ActiveValidation&) = delete;
   ActiveValidation& operator=(const ActiveValidation&) = delete;
@@ -43,6 +47,7 @@ struct ActiveValidation {
   PreparedSuite prepared;
   ValidationState state;
   std::map<std::string, const ValidationNode*> by_name;
+  std::map<std::string, NodeWatts> watts;  // by node
   std::shared_ptr<ValidationEvents> events;
   // Of ended checks: what is said of each by itself.
   std::map<std::string, v1::CheckVerdict> verdicts;

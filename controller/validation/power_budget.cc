@@ -108,16 +108,14 @@ bool PowerBudget::TryStart(absl::string_view id, const std::vector<Member>& memb
     const double limit = rack.power.limit_watts;
     if (limit <= 0) continue;
     if (rack.reserved + watts > limit + kRoundingWatts) return false;
-    const bool same_step = now < rack.step_start + ramp_.interval;
+    const bool same_step = now < rack.last_added + ramp_.interval;
     if (same_step && rack.step_watts + watts > ramp_.step_share * limit) return false;
   }
   for (const auto& [index, watts] : added) {
     Rack& rack = racks_[index];
-    if (now >= rack.step_start + ramp_.interval) {
-      rack.step_start = now;
-      rack.step_watts = 0;
-    }
+    if (now >= rack.last_added + ramp_.interval) rack.step_watts = 0;
     rack.step_watts += watts;
+    rack.last_added = now;
   }
   Resume(id, members);
   return true;

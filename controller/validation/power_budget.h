@@ -43,9 +43,10 @@ struct RackPower {
   double others_watts = 0;  // nodes of the rack that are not tested, whatever they do
 };
 
-// How load is added to a rack: a power supply that is fine with a load may not be with its jump.
+// How load is added to a rack: a power supply that is fine with a load may not be with its jump. A
+// step ends when nothing was added for the interval, so that no interval holds parts of two.
 struct PowerRamp {
-  double step_share = 1.0 / 3;  // of the limit; one node may always be added
+  double step_share = 1.0 / 3;  // of the limit; one check may always be added
   absl::Duration interval = absl::Seconds(5);
 };
 
@@ -88,8 +89,8 @@ class PowerBudget {
     std::vector<std::string> nodes;  // under test
     double reserved = 0;             // others and all nodes
     double idle = 0;                 // others, and nodes without tests
-    double step_watts = 0;           // added since step_start
-    absl::Time step_start = absl::InfinitePast();
+    double step_watts = 0;           // added in this step
+    absl::Time last_added = absl::InfinitePast();
   };
   struct TestedNode {
     size_t rack = kNoRack;

@@ -29,18 +29,6 @@ void Append(ValidationActions more, ValidationActions& to) {
   for (ValidationAction& action : more) to.push_back(std::move(action));
 }
 
-// What the node's GPUs draw by their newest samples; nullopt: the update has none.
-std::optional<double> GpuWatts(const v1::CheckProgress& progress) {
-  std::map<std::string, double> watts;
-  for (const v1::Sample& sample : progress.samples()) {
-    if (sample.metric() == "power_watts") watts[sample.subject()] = sample.value();
-  }
-  if (watts.empty()) return std::nullopt;
-  double sum = 0;
-  for (const auto& [subject, value] : watts) sum += value;
-  return sum;
-}
-
 // A GPU that is too hot for its place ends its test: the suite's own limit, where it is lower.
 void LimitTemperature(const checks::CheckSpec& spec, const Expectation& expectation,
                       google::protobuf::Map<std::string, std::string>& parameters) {
@@ -86,10 +74,8 @@ void ValidationEngine::OnUpdate(const std::string& uuid, const v1::CheckUpdate& 
     listening = PeerEndpoint{progress.listening().address(), progress.listening().port()};
   }
   Append(validation->state.OnUpdate(update.check_id(), listening, now), validation->pending);
-  if (const std::optional<double> watts = GpuWatts(progress)) {
-    // The rest of the node is taken to draw what it draws when idle.
-    Append(validation->state.OnPower(node.name, *watts + node.power.idle, now),
-           validation->pending);
+  if (const std::optional<double> watts = validation->watts.at(node.name).Take(progress, now)) {
+    Append(validation->state.OnPower(node.name, *watts, now), validation->pending);
   }
   v1::ValidationEvent event;
   *event.mutable_time() = ToTimestamp(now);

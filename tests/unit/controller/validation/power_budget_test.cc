@@ -79,6 +79,18 @@ TEST(PowerBudget, AddsLoadInSteps) {
   EXPECT_EQ(StartAll(budget, {2, 3}, kStart + absl::Seconds(5)), (std::set<int>{2}));
 }
 
+// Two steps that touch would be one jump of twice the size.
+TEST(PowerBudget, StepsAreApartWhateverWasAddedWhen) {
+  PowerBudget budget({{"r1", 3000, 0}}, {1.0 / 3, absl::Seconds(5)});
+  for (const char* node : {"c1", "c2", "c3"}) {
+    budget.AddNode(node, "r1", PredictPower({600, 100, {}}));
+  }
+  ASSERT_TRUE(budget.TryStart("1", {{"c1", Load::kGpu}}, kStart));
+  ASSERT_TRUE(budget.TryStart("2", {{"c2", Load::kGpu}}, kStart + absl::Seconds(4)));
+  EXPECT_FALSE(budget.TryStart("3", {{"c3", Load::kGpu}}, kStart + absl::Seconds(6)));
+  EXPECT_TRUE(budget.TryStart("3", {{"c3", Load::kGpu}}, kStart + absl::Seconds(9)));
+}
+
 TEST(PowerBudget, SideBySideOnANodeIsNotCountedTwice) {
   PowerBudget budget = University(2200, kNoRamp);
   EXPECT_TRUE(budget.TryStart("gpu", {{"c1", Load::kGpu}}, kStart));

@@ -32,6 +32,8 @@ inline constexpr checks::CheckSpec kProbe = {.name = "probe",
                                              .load = checks::Load::kIdle,
                                              .parameters = kProbeParameters,
                                              .metrics = kProbeMetrics};
+inline constexpr checks::CheckSpec kBurn = {
+    .name = "burn", .scope = checks::Scope::kNode, .load = checks::Load::kGpu};
 inline constexpr checks::MetricSpec kLinkMetrics[] = {
     {"gbits", "Gbit/s", "nic", checks::Better::kHigher, "payload"}};
 inline constexpr checks::CheckSpec kLink = {.name = "link",
@@ -45,7 +47,7 @@ inline constexpr checks::CheckSpec kLook = {.name = "gpu-inventory",
                                             .scope = checks::Scope::kNode,
                                             .load = checks::Load::kIdle,
                                             .parameters = kLookParameters};
-inline constexpr const checks::CheckSpec* kCatalog[] = {&kProbe, &kLink, &kLook};
+inline constexpr const checks::CheckSpec* kCatalog[] = {&kProbe, &kBurn, &kLink, &kLook};
 
 inline constexpr char kInventory[] =
     "cluster: test\n"

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
+#include "common/checks/power_samples.h"
 #include "controller/store/tables.h"
 #include "controller/validation/result_blob.h"
 #include "tests/fakes/status_matchers.h"
@@ -42,6 +43,49 @@ TEST_F(ValidationEngineTest, ChecksOfGpusAreToldHowHotTheyMayBecome) {
   ASSERT_OK(Create("probe").status());
   EXPECT_EQ(Only("u-c001").start_check().parameters().at("max-temperature"), "83");
   EXPECT_EQ(Only("u-c002").start_check().parameters().at("max-temperature"), "88");
+}
+
+v1::CheckUpdate Draws(const std::string& check_id, const char* source, double watts) {
+  v1::CheckUpdate update;
+  update.set_check_id(check_id);
+  v1::Sample& sample = *update.mutable_progress()->add_samples();
+  sample.set_metric(checks::kPowerMetric);
+  sample.set_variant(source);
+  sample.set_value(watts);
+  sample.set_at_s(30);
+  return update;
+}
+
+// Two nodes of 600 W where 1.5 kW are to be had.
+TEST_F(ValidationEngineTest, NodeThatDrawsMoreThanPredictedStopsTheNewestCheckOfItsRack) {
+  inventory_ = std::make_shared<const Inventory>(
+      ParseInventory({{"cluster.yaml",
+                       "cluster: test\n"
+                       "nodes:\n"
+                       "  c001: {role: compute, address: 10.0.0.1}\n"
+                       "  c002: {role: compute, address: 10.0.0.2}\n"
+                       "racks:\n"
+                       "  r1: {power_limit_watts: 1500, nodes: 'c[001-002]'}\n"}})
+          .value());
+  site_["playbooks/suites/burn.yaml"] =
+      "name: burn\ndescription: d\nstages:\n  - {name: first, checks: [burn]}\n";
+  ASSERT_OK(Create("burn").status());
+  const std::string older = Only("u-c001").start_check().check_id();
+  EXPECT_THAT(sessions_.Take("u-c002"), IsEmpty());
+  clock_.Advance(absl::Seconds(6));
+  engine_->Tick();
+  const std::string newer = Only("u-c002").start_check().check_id();
+
+  engine_->OnUpdate("u-c001", Draws(older, checks::kPowerOfGpus, 60));  // at rest
+  engine_->OnUpdate("u-c001", Draws(older, checks::kPowerOfGpus, 700));
+  engine_->Settle();
+  EXPECT_THAT(sessions_.Take("u-c002"), IsEmpty());  // 250 - 60 + 700 + 600
+  engine_->OnUpdate("u-c001", Draws(older, checks::kPowerOfNode, 901));
+  engine_->Settle();
+  EXPECT_THAT(sessions_.Take("u-c001"), IsEmpty());
+  const v1::StopCheck stop = Only("u-c002").stop_check();
+  EXPECT_EQ(stop.check_id(), newer);
+  EXPECT_THAT(stop.reason(), HasSubstr("rack r1 draws more than predicted: c001 901 W"));
 }
 
 TEST_F(ValidationEngineTest, SuiteMayAllowLessHeatButNotMore) {

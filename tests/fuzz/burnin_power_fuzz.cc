@@ -1,0 +1,14 @@
+// What a BMC's tool and the kernel's power meters say: any bytes end as watts or as none.
+#include <cstdint>
+#include <cstdlib>
+
+#include "agent/burnin/power/power_meter.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const absl::string_view text(reinterpret_cast<const char*>(data), size);
+  for (const std::optional<double> watts :
+       {muster::burnin::ParseDcmiPower(text), muster::burnin::ParseMicrowatts(text)}) {
+    if (watts.has_value() && !(*watts > 0 && *watts <= 100'000)) std::abort();
+  }
+  return 0;
+}
