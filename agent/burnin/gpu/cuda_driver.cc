@@ -33,17 +33,9 @@ absl::StatusCode CodeOf(int code) {
   return absl::StatusCode::kInternal;
 }
 
-template <typename Pointer>
-absl::Status Bind(const DynamicLibrary& library, const char* symbol, Pointer& function) {
-  function = reinterpret_cast<Pointer>(library.Find(symbol));
-  if (function != nullptr) return absl::OkStatus();
-  return absl::UnimplementedError(
-      absl::StrCat(library.name(), " has no ", symbol, ": a driver of CUDA 9 or newer is needed"));
-}
-
 absl::Status BindAll(const DynamicLibrary& library, cuda::Functions& functions) {
 #define MUSTER_CUDA_BIND(member, symbol, parameters) \
-  RETURN_IF_ERROR(Bind(library, symbol, functions.member));
+  RETURN_IF_ERROR(library.Bind(symbol, functions.member));
   MUSTER_CUDA_FUNCTIONS(MUSTER_CUDA_BIND)
 #undef MUSTER_CUDA_BIND
   return absl::OkStatus();
@@ -54,7 +46,8 @@ absl::Status BindAll(const DynamicLibrary& library, cuda::Functions& functions) 
 absl::StatusOr<std::unique_ptr<CudaDriver>> CudaDriver::Load(const std::string& library) {
   ASSIGN_OR_RETURN(const DynamicLibrary loaded, DynamicLibrary::Load(library));
   auto driver = absl::WrapUnique(new CudaDriver);
-  RETURN_IF_ERROR(BindAll(loaded, driver->functions_));
+  RETURN_IF_ERROR(
+      Annotate(BindAll(loaded, driver->functions_), "a driver of CUDA 9 or newer is needed"));
   RETURN_IF_ERROR(driver->ToStatus(driver->functions_.Init(0), "cuInit"));
   RETURN_IF_ERROR(driver->ToStatus(driver->functions_.DriverGetVersion(&driver->version_),
                                    "cuDriverGetVersion"));

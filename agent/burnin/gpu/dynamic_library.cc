@@ -15,4 +15,8 @@ absl::StatusOr<DynamicLibrary> DynamicLibrary::Load(const std::string& name) {
 
 void* DynamicLibrary::Find(const char* symbol) const { return dlsym(handle_, symbol); }
 
+absl::Status DynamicLibrary::Lacks(const char* symbol) const {
+  return absl::UnimplementedError(absl::StrCat(name_, " has no ", symbol));
+}
+
 }  // namespace muster::burnin

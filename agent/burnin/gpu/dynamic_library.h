@@ -18,6 +18,13 @@ class DynamicLibrary {
 
   // nullptr: this version of the library lacks it.
   void* Find(const char* symbol) const;
+  // Points `function` at it. Unimplemented where this version lacks it.
+  template <typename Function>
+  absl::Status Bind(const char* symbol, Function*& function) const {
+    function = reinterpret_cast<Function*>(Find(symbol));
+    return function != nullptr ? absl::OkStatus() : Lacks(symbol);
+  }
+  absl::Status Lacks(const char* symbol) const;
   const std::string& name() const { return name_; }
 
  private:

@@ -38,10 +38,6 @@ absl::StatusOr<std::unique_ptr<Nvml>> Nvml::Load(const std::string& library) {
   return nvml;
 }
 
-absl::Status Nvml::Missing(const char* function) const {
-  return absl::UnimplementedError(absl::StrCat(library_.name(), " has no ", function));
-}
-
 absl::Status Nvml::ToStatus(int code, const char* function) const {
   if (code == nvml::kSuccess) return absl::OkStatus();
   const auto text = reinterpret_cast<const char* (*)(int)>(library_.Find("nvmlErrorString"));

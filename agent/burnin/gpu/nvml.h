@@ -32,13 +32,12 @@ class Nvml {
   template <typename... Arguments>
   absl::Status Call(const char* function, Arguments... arguments) const {
     const auto entry = reinterpret_cast<int (*)(Arguments...)>(library_.Find(function));
-    if (entry == nullptr) return Missing(function);
+    if (entry == nullptr) return library_.Lacks(function);
     return ToStatus(entry(arguments...), function);
   }
 
  private:
   explicit Nvml(DynamicLibrary library) : library_(std::move(library)) {}
-  absl::Status Missing(const char* function) const;
   absl::Status ToStatus(int code, const char* function) const;
 
   DynamicLibrary library_;

@@ -10,26 +10,19 @@ namespace {
 // Of nccl.h, the same in all versions 2.
 constexpr int kFloat32 = 7, kSum = 0;
 
-template <typename Pointer>
-absl::Status Bind(const DynamicLibrary& library, const char* symbol, Pointer& function) {
-  function = reinterpret_cast<Pointer>(library.Find(symbol));
-  if (function != nullptr) return absl::OkStatus();
-  return absl::UnimplementedError(absl::StrCat(library.name(), " has no ", symbol));
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Nccl>> Nccl::Load(const std::string& name) {
   ASSIGN_OR_RETURN(const DynamicLibrary library, DynamicLibrary::Load(name));
   auto nccl = absl::WrapUnique(new Nccl);
   Functions& functions = nccl->functions_;
-  RETURN_IF_ERROR(Bind(library, "ncclGetVersion", functions.get_version));
-  RETURN_IF_ERROR(Bind(library, "ncclGetErrorString", functions.get_error_string));
-  RETURN_IF_ERROR(Bind(library, "ncclCommInitAll", functions.init_all));
-  RETURN_IF_ERROR(Bind(library, "ncclCommDestroy", functions.destroy));
-  RETURN_IF_ERROR(Bind(library, "ncclGroupStart", functions.group_start));
-  RETURN_IF_ERROR(Bind(library, "ncclGroupEnd", functions.group_end));
-  RETURN_IF_ERROR(Bind(library, "ncclAllReduce", functions.all_reduce));
+  RETURN_IF_ERROR(library.Bind("ncclGetVersion", functions.get_version));
+  RETURN_IF_ERROR(library.Bind("ncclGetErrorString", functions.get_error_string));
+  RETURN_IF_ERROR(library.Bind("ncclCommInitAll", functions.init_all));
+  RETURN_IF_ERROR(library.Bind("ncclCommDestroy", functions.destroy));
+  RETURN_IF_ERROR(library.Bind("ncclGroupStart", functions.group_start));
+  RETURN_IF_ERROR(library.Bind("ncclGroupEnd", functions.group_end));
+  RETURN_IF_ERROR(library.Bind("ncclAllReduce", functions.all_reduce));
   return nccl;
 }
 

@@ -35,20 +35,24 @@ constexpr TypeRow kTypes[] = {
 };
 
 using Handle = void*;
-using CreateFunction = int (*)(Handle*);
-using DestroyFunction = int (*)(Handle);
-using SetStreamFunction = int (*)(Handle, cuda::Stream);
-using GetVersionFunction = int (*)(Handle, int*);
-using GemmExFunction = int (*)(Handle, int, int, int, int, int, const void*, const void*, int, int,
-                               const void*, int, int, const void*, void*, int, int, int, int);
-
 struct Functions {
-  CreateFunction create;
-  DestroyFunction destroy;
-  SetStreamFunction set_stream;
-  GetVersionFunction get_version;
-  GemmExFunction gemm;
+  int (*create)(Handle*) = nullptr;
+  int (*destroy)(Handle) = nullptr;
+  int (*set_stream)(Handle, cuda::Stream) = nullptr;
+  int (*get_version)(Handle, int*) = nullptr;
+  int (*gemm)(Handle, int, int, int, int, int, const void*, const void*, int, int, const void*, int,
+              int, const void*, void*, int, int, int, int) = nullptr;
 };
+
+absl::StatusOr<Functions> BindAll(const DynamicLibrary& library) {
+  Functions functions;
+  RETURN_IF_ERROR(library.Bind("cublasCreate_v2", functions.create));
+  RETURN_IF_ERROR(library.Bind("cublasDestroy_v2", functions.destroy));
+  RETURN_IF_ERROR(library.Bind("cublasSetStream_v2", functions.set_stream));
+  RETURN_IF_ERROR(library.Bind("cublasGetVersion_v2", functions.get_version));
+  RETURN_IF_ERROR(library.Bind("cublasGemmEx", functions.gemm));
+  return functions;
+}
 
 // cublasStatus_t. Whatever is not here happened on the GPU: Internal.
 struct CodeRow {
@@ -148,17 +152,7 @@ absl::StatusOr<std::unique_ptr<GemmEngine>> Cublas::MakeEngine(const CudaContext
   if (capability < row->capability)
     return absl::UnimplementedError(
         absl::StrCat("cuBLAS needs a newer GPU for ", ElementName(type)));
-  const Functions functions = {
-      reinterpret_cast<CreateFunction>(library_.Find("cublasCreate_v2")),
-      reinterpret_cast<DestroyFunction>(library_.Find("cublasDestroy_v2")),
-      reinterpret_cast<SetStreamFunction>(library_.Find("cublasSetStream_v2")),
-      reinterpret_cast<GetVersionFunction>(library_.Find("cublasGetVersion_v2")),
-      reinterpret_cast<GemmExFunction>(library_.Find("cublasGemmEx"))};
-  if (functions.create == nullptr || functions.destroy == nullptr ||
-      functions.set_stream == nullptr || functions.get_version == nullptr ||
-      functions.gemm == nullptr)
-    return absl::UnimplementedError(
-        absl::StrCat(library_.name(), " lacks functions that cuBLAS 11 has"));
+  ASSIGN_OR_RETURN(const Functions functions, BindAll(library_));
   auto engine = std::make_unique<CublasEngine>(context, functions, *row,
                                                row->tensor && capability >= row->tensor_from);
   RETURN_IF_ERROR(engine->Create());
