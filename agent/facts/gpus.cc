@@ -40,6 +40,7 @@ absl::Status ProbeGpus(const ProbeContext& context, v1::Facts& facts) {
     gpu.set_pci_address(device.pci_address);
     gpu.set_serial(device.serial);
     gpu.set_vbios_version(device.vbios_version);
+    gpu.set_power_limit_watts(device.power_limit_watts);
     if (device.minor_number >= 0)
       gpu.set_device_path(absl::StrCat("/dev/nvidia", device.minor_number));
   }

@@ -42,8 +42,7 @@ class Library {
   template <typename... Arguments>
   absl::Status Call(const char* function, Arguments... arguments) const {
     const auto entry = reinterpret_cast<int (*)(Arguments...)>(dlsym(handle_, function));
-    if (entry == nullptr)
-      return absl::UnimplementedError(absl::StrCat("NVML has no ", function));
+    if (entry == nullptr) return absl::UnimplementedError(absl::StrCat("NVML has no ", function));
     const int code = entry(arguments...);
     if (code == kSuccess) return absl::OkStatus();
     return absl::InternalError(absl::StrCat(function, ": ", ErrorText(code)));
@@ -83,6 +82,9 @@ absl::StatusOr<NvmlDevice> QueryDevice(const Library& nvml, unsigned index) {
     std::string address = absl::AsciiStrToLower(pci.bus_id);
     device.pci_address = address.size() == 16 ? address.substr(4) : address;
   }
+  unsigned milliwatts = 0;
+  if (nvml.Call("nvmlDeviceGetEnforcedPowerLimit", handle, &milliwatts).ok())
+    device.power_limit_watts = milliwatts * 1e-3;
   unsigned minor = 0;
   if (nvml.Call("nvmlDeviceGetMinorNumber", handle, &minor).ok())
     device.minor_number = static_cast<int>(minor);
@@ -92,8 +94,7 @@ absl::StatusOr<NvmlDevice> QueryDevice(const Library& nvml, unsigned index) {
 absl::StatusOr<NvmlReport> Query(const Library& nvml) {
   NvmlReport report;
   char version[kTextSize] = "";
-  RETURN_IF_ERROR(
-      nvml.Call("nvmlSystemGetDriverVersion", static_cast<char*>(version), kTextSize));
+  RETURN_IF_ERROR(nvml.Call("nvmlSystemGetDriverVersion", static_cast<char*>(version), kTextSize));
   report.driver_version = version;
   unsigned count = 0;
   RETURN_IF_ERROR(nvml.Call("nvmlDeviceGetCount_v2", &count));

@@ -8,6 +8,11 @@ namespace muster::controller::validation {
 FoundHardware FoundOn(const v1::Facts& facts) {
   FoundHardware found;
   found.gpus = facts.gpus_size();
+  for (const v1::GpuFacts& gpu : facts.gpus()) {
+    if (gpu.power_limit_watts() > 0) found.gpu_power_limits.push_back(gpu.power_limit_watts());
+  }
+  // Half of them would pass for all.
+  if (static_cast<int>(found.gpu_power_limits.size()) < found.gpus) found.gpu_power_limits.clear();
   int cards = 0;
   for (const v1::NicFacts& nic : facts.nics()) {
     if (!nic.up() || nic.kind() == "loopback") continue;

@@ -16,7 +16,7 @@ namespace muster::controller::validation {
 // Zero where nobody has looked.
 struct FoundHardware {
   int gpus = 0;
-  std::vector<double> gpu_power_limits;  // watts, where known
+  std::vector<double> gpu_power_limits;  // watts, in force; of all GPUs or empty
   bool nics = false;
   bool rdma = false;
   // Of the only network card with a link, where it is an Ethernet card; "": several, or none.

@@ -199,16 +199,20 @@ NodePower PowerOf(const HardwareClass& expected, const FoundHardware& found,
   facts.gpu_limits = found.gpu_power_limits;
   const HardwareModel* const model =
       expected.gpu_model.has_value() ? library.Find("gpu", *expected.gpu_model) : nullptr;
-  if (facts.gpu_limits.empty() && model != nullptr && model->power_watts.has_value()) {
-    const int count = std::max(expected.gpu_count.value_or(1), found.gpus);
-    facts.gpu_limits.assign(static_cast<size_t>(count), model->power_watts->value);
+  std::optional<double> limit = expected.gpu_power_limit_watts;
+  if (!limit.has_value() && model != nullptr && model->power_watts.has_value()) {
+    limit = model->power_watts->value;
+  }
+  if (facts.gpu_limits.empty() && limit.has_value()) {
+    const int of_model = expected.gpu_count.value_or(expected.gpu_model.has_value() ? 1 : 0);
+    facts.gpu_limits.assign(static_cast<size_t>(std::max(of_model, found.gpus)), *limit);
   }
   return PredictPower(facts);
 }
 
-absl::StatusOr<std::vector<RackPower>> RackPowers(const Inventory& inventory,
-                                                  const std::vector<std::string>& tested,
-                                                  const HardwareLibrary& library) {
+absl::StatusOr<std::vector<RackPower>> RackPowers(
+    const Inventory& inventory, const std::vector<std::string>& tested,
+    const HardwareLibrary& library, const std::map<std::string, FoundHardware>& found) {
   const absl::flat_hash_set<std::string> are_tested(tested.begin(), tested.end());
   std::vector<RackPower> racks;
   for (const Rack& rack : inventory.racks()) {
@@ -220,7 +224,10 @@ absl::StatusOr<std::vector<RackPower>> RackPowers(const Inventory& inventory,
       if (are_tested.count(name) > 0) continue;
       ASSIGN_OR_RETURN(const HardwareClass expected,
                        ReadHardwareClass(inventory, *inventory.FindNode(name)));
-      power.others_watts += PowerOf(expected, {}, library).full;
+      const auto looked_at = found.find(name);
+      power.others_watts +=
+          PowerOf(expected, looked_at == found.end() ? FoundHardware() : looked_at->second, library)
+              .full;
     }
   }
   return racks;

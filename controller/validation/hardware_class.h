@@ -1,6 +1,7 @@
 // What the inventory expects of a node: its variables, read as hardware.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,15 +52,17 @@ absl::StatusOr<HardwareClass> ReadHardwareClass(const Inventory& inventory, cons
 
 // What conditions of suites ask for: expected or found.
 NodeTraits TraitsOf(const HardwareClass& expected, const FoundHardware& found);
-// Where limits of the GPUs in force are not known, those of the model's file count.
+// Where limits of the GPUs in force are not known, that of the inventory counts, then that of the
+// model's file.
 NodePower PowerOf(const HardwareClass& expected, const FoundHardware& found,
                   const HardwareLibrary& library);
 
 // The racks of the inventory that have a limit. Whoever is in them and not in `tested` is taken to
-// draw its full power, as its jobs go on. InvalidArgument as ReadHardwareClass().
-absl::StatusOr<std::vector<RackPower>> RackPowers(const Inventory& inventory,
-                                                  const std::vector<std::string>& tested,
-                                                  const HardwareLibrary& library);
+// draw its full power, as its jobs go on; `found` by name, as far as somebody has looked.
+// InvalidArgument as ReadHardwareClass().
+absl::StatusOr<std::vector<RackPower>> RackPowers(
+    const Inventory& inventory, const std::vector<std::string>& tested,
+    const HardwareLibrary& library, const std::map<std::string, FoundHardware>& found);
 
 // What the inventory says that no hardware file knows, a sentence each: such nodes are held against
 // their peers alone. And errors of ReadHardwareClass().

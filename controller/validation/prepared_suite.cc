@@ -1,6 +1,7 @@
 #include "controller/validation/prepared_suite.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -76,7 +77,9 @@ absl::StatusOr<PreparedSuite> PrepareSuite(const std::map<std::string, std::stri
     prepared.found[node->name] = found;
     prepared.expectations[node->name] = MakeExpectation(std::move(expected), *prepared.hardware);
   }
-  ASSIGN_OR_RETURN(prepared.racks, RackPowers(*inventory, names, *prepared.hardware));
+  std::map<std::string, FoundHardware> found;
+  for (const auto& [name, node] : enrolled) found[name] = node.found;
+  ASSIGN_OR_RETURN(prepared.racks, RackPowers(*inventory, names, *prepared.hardware, found));
   prepared.inventory = std::move(inventory);
   return prepared;
 }

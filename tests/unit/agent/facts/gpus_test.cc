@@ -42,6 +42,7 @@ TEST(Gpus, AreReadThroughNvml) {
   EXPECT_EQ(gpu.index(), 1u);
   EXPECT_EQ(gpu.slurm_type(), "rtx_2080_ti");
   EXPECT_EQ(gpu.memory_mib(), 11264u);
+  EXPECT_EQ(gpu.power_limit_watts(), 250);
   EXPECT_EQ(gpu.pci_address(), "0000:3c:00.0");
   EXPECT_EQ(gpu.device_path(), "/dev/nvidia1");
   EXPECT_EQ(gpu.serial(), "");  // a consumer GPU does not tell

@@ -33,6 +33,11 @@ TEST(FoundHardware, IsWhatTheFactsSay) {
   EXPECT_FALSE(FoundOn(facts).rdma);
   AddPort("ib0", "infiniband", true, "mlx4_core", facts);
   EXPECT_EQ(FoundOn(facts).gpus, 2);
+  EXPECT_THAT(FoundOn(facts).gpu_power_limits, ::testing::IsEmpty());
+  facts.mutable_gpus(0)->set_power_limit_watts(250);
+  EXPECT_THAT(FoundOn(facts).gpu_power_limits, ::testing::IsEmpty());  // of one of two
+  facts.mutable_gpus(1)->set_power_limit_watts(200);
+  EXPECT_THAT(FoundOn(facts).gpu_power_limits, ::testing::ElementsAre(250, 200));
   EXPECT_TRUE(FoundOn(facts).rdma);
   EXPECT_EQ(FoundOn(facts).sole_port, "");
 }

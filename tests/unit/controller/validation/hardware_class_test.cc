@@ -79,11 +79,32 @@ TEST(HardwareClass, PowerOfNodesAndRacks) {
   EXPECT_DOUBLE_EQ(PowerOf(read, {}, library).cpu, 600);
   EXPECT_DOUBLE_EQ(PowerOf(read, {4, {200, 200, 200, 200}, false, false}, library).cpu, 800);
   EXPECT_DOUBLE_EQ(PowerOf(read, {}, HardwareLibrary()).cpu, 1600);
-  const std::vector<RackPower> racks = RackPowers(inventory, {"c1", "c2"}, library).value();
+  const std::vector<RackPower> racks = RackPowers(inventory, {"c1", "c2"}, library, {}).value();
   ASSERT_EQ(racks.size(), 1u);
   EXPECT_EQ(racks[0].name, "r1");
   EXPECT_DOUBLE_EQ(racks[0].limit_watts, 6000);
   EXPECT_DOUBLE_EQ(racks[0].others_watts, 1600 + kDefaultCpuWatts);
+  // What is not tested may work as hard as its GPUs may.
+  FoundHardware of_login;
+  of_login.gpus = 1;
+  of_login.gpu_power_limits = {300};
+  EXPECT_DOUBLE_EQ(
+      RackPowers(inventory, {"c1", "c2"}, library, {{"login1", of_login}}).value()[0].others_watts,
+      1600 + kDefaultCpuWatts + 300);
+}
+
+TEST(HardwareClass, LimitInForceThenThatOfTheInventoryThenThatOfTheModel) {
+  HardwareClass expected;
+  expected.gpu_model = "NVIDIA GeForce RTX 2080 Ti";
+  expected.gpu_count = 2;
+  const HardwareLibrary library = Library(*expected.gpu_model);
+  EXPECT_DOUBLE_EQ(PowerOf(expected, {}, library).full, kDefaultCpuWatts + 2 * 250);
+  expected.gpu_power_limit_watts = 220;
+  EXPECT_DOUBLE_EQ(PowerOf(expected, {}, library).full, kDefaultCpuWatts + 2 * 220);
+  FoundHardware found;
+  found.gpus = 2;
+  found.gpu_power_limits = {180, 200};
+  EXPECT_DOUBLE_EQ(PowerOf(expected, found, library).full, kDefaultCpuWatts + 380);
 }
 
 TEST(HardwareClass, SaysWhatNoFileKnows) {

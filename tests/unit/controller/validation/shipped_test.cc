@@ -112,7 +112,7 @@ TEST(ShippedHardware, UniversityBurnsThreeNodesARackAtOnce) {
   for (const Node& node : inventory.nodes()) {
     if (node.role == NodeRole::kCompute) tested.push_back(node.name);
   }
-  PowerBudget budget(RackPowers(inventory, tested, library).value(), {1, absl::ZeroDuration()});
+  PowerBudget budget(RackPowers(inventory, tested, library, {}).value(), {1, absl::ZeroDuration()});
   int started = 0;
   for (const std::string& name : tested) {
     const Node& node = *inventory.FindNode(name);
