@@ -24,7 +24,11 @@ Address=$address/24
 LinkLocalAddressing=no
 IPv6AcceptRA=no
 EOF
-  echo "Acquire::http::Proxy \"$(lab_proxy_url)\";" >"$upper/etc/apt/apt.conf.d/00proxy"
+  # Without a pipeline: apt 2.6 sometimes waits for ever when apt-cacher-ng closes a connection.
+  cat >"$upper/etc/apt/apt.conf.d/00proxy" <<EOF
+Acquire::http::Proxy "$(lab_proxy_url)";
+Acquire::http::Pipeline-Depth "0";
+EOF
   ssh_install_keys "$node" "$upper"
 }
 
