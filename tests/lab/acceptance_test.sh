@@ -1,0 +1,163 @@
+#!/bin/bash
+# The shipped suite `acceptance` on four nodes in two racks, each of which carries one node at full load
+# beside one that rests: all pass, and at no moment do more than two work, or a rack draw more than it
+# may, by what was recorded. Then the checks whose programs the suite does not ask for: fio and lldpd.
+set -euo pipefail
+# shellcheck source=tests/lab/testing.sh
+source "$(dirname "$0")/testing.sh"
+
+readonly fakes=build/release/fakes/nvidia
+readonly rack_watts=520 full_watts=400 idle_watts=100
+work=$(mktemp -d)
+
+put() { lab exec "$1" sh -c "cat >$2.new && mv $2.new $2" <"$3"; }  # NODE PATH FILE
+
+# The shipped suite, shortened: GPUs that a host plays and memory that four nodes share.
+make_site() {
+  mkdir -p "$work/site/playbooks/suites"
+  cp -r inventory "$work/site/"
+  sed -e '/check: nic-link/s/}$/, with: {duration: 1s}}/' \
+      -e '/check: gpu-memory/s/}$/, with: {fade-time: 500ms, memory: "0.1"}}/' \
+      -e '/check: gpu-copy/s/}$/, with: {size: 1MiB, time: 200ms}}/' \
+      -e '/check: gpu-gemm/s/duration: 3m/duration: 12s, size: "128", memory: "0.1"/' \
+      -e 's/- cpu-stress$/- {check: cpu-stress, with: {duration: 3s}}/' \
+      -e 's/- memory-stress$/- {check: memory-stress, with: {duration: 3s, fraction: "0.01"}}/' \
+      -e 's/- memory-bandwidth$/- {check: memory-bandwidth, with: {duration: 1s, size: 64MiB}}/' \
+      -e '/check: nic-pair/s/}$/, with: {duration: 1s, warmup: 200ms, latency-duration: 200ms}}/' \
+    playbooks/suites/acceptance.yaml >"$work/site/playbooks/suites/acceptance.yaml"
+  expect_equal 8 "$(grep -c 'with: {' "$work/site/playbooks/suites/acceptance.yaml")" "shortened checks"
+  cat >"$work/site/playbooks/suites/disks.yaml" <<'YAML'
+name: disks
+description: fio on a folder
+stages:
+  - name: disks
+    checks: [{check: disk, with: {paths: /var/tmp, duration: 1s, size: 8MiB}}]
+YAML
+}
+
+# Leaves the validation's id in ID, and what its checks measured on NODES in $work/NODE/results.json.
+validate() {  # NODES SUITE: of c001 to c004
+  local rc=0 node
+  muster validate "$1" --suite "$2" --site "$work/site" 2>&1 | tee "$work/output" || rc=$?
+  expect_equal 0 "$rc" "exit code of a pass"
+  ID=$(sed -n 's/^validation \(v-[a-z0-9]*\)$/\1/p' "$work/output")
+  for node in c001 c002 c003 c004; do
+    [[ $1 == compute || $1 == "$node" ]] || continue
+    muster validate rma "$node" "$work/$node.tar.gz" --limit 1 >/dev/null
+    mkdir -p "$work/$node"
+    tar -xzf "$work/$node.tar.gz" -C "$work/$node" --strip-components=1 "$ID/results.json"
+  done
+}
+
+start_cluster 4
+make_site
+mkdir "$work/inventory"
+cp "$(lab_folder)"/inventory/* "$work/inventory/"
+cat >"$work/inventory/racks.yaml" <<YAML
+racks:
+  r1: {power_limit_watts: $rack_watts, nodes: "c[001-002]"}
+  r2: {power_limit_watts: $rack_watts, nodes: "c[003-004]"}
+groups:
+  compute:
+    vars:
+      gpu_model: NVIDIA GeForce RTX 2080 Ti
+      gpu_count: 1
+      node_power_watts: $full_watts
+      node_idle_watts: $idle_watts
+      check_packages: [stress-ng, fio, lldpd]
+YAML
+muster inventory apply "$work/inventory" >/dev/null
+join 'login1,c[001-004]'
+apply playbooks/site.yaml >/dev/null
+expect_applied 0 "rollout"
+for node in c001 c002 c003 c004; do
+  for library in libcuda.so.1 libnvidia-ml.so.1; do
+    put "$node" "/usr/lib/x86_64-linux-gnu/$library" "$fakes/$library"
+  done
+  lab exec "$node" ldconfig
+  cat >"$work/gpus.json" <<JSON
+{"driver_version": "535.261.03", "gpus": [{"preset": "rtx_2080_ti", "uuid": "GPU-$node",
+  "serial": "$node", "backing_bytes": 33554432, "idle": {"power_watts": 20}, "busy": {"power_watts": 240}}]}
+JSON
+  put "$node" /etc/muster-fake-nvidia.json "$work/gpus.json"
+done
+
+# Equally fast, as what this host makes of links says nothing of nodes.
+for node in c001 c002 c003 c004; do lab link "$node" rate=400mbit; done
+# A switch would keep these frames and answer; a bridge that passes them on lets nodes see each other.
+ip -n "muster-$LAB_TEST_NAME" link set br0 type bridge group_fwd_mask 0x4000
+wait_for 60 "a neighbour of c001" lab exec c001 sh -c 'lldpcli show neighbors | grep -q SysName'
+
+step "the suite passes on all nodes"
+validate compute acceptance
+muster validate report "$ID" "$work/report.html" >/dev/null
+for node in c001 c002 c003 c004; do
+  grep -q "<h3>$node</h3>" "$work/report.html" || fail "the report has no curves of $node"
+done
+python3 - "$work" <<'PY'
+import json, sys
+[link] = [entry["result"] for entry in json.load(open(f"{sys.argv[1]}/c001/results.json"))
+          if entry["result"]["check"] == "nic-link"]
+[host0] = link["subjects"]
+assert host0["id"] == "host0" and host0["attributes"]["neighbor"] in ("c002", "c003", "c004"), host0
+assert host0["attributes"]["neighbor_port"] == "host0", host0
+PY
+
+step "the racks carried it"
+python3 - "$work" $rack_watts $full_watts $idle_watts <<'PY'
+import datetime, json, sys
+folder, rack_watts, full, idle = sys.argv[1], *map(float, sys.argv[2:])
+racks = [["c001", "c002"], ["c003", "c004"]]
+card = 250   # watts that a card may draw; the rest of a node at full load is its processors
+of_cards = {"gpu-memory", "gpu-copy", "gpu-gemm"}
+of_others = {"cpu-stress", "memory-stress", "memory-bandwidth", "nic-pair"}
+at_rest = {"gpu-inventory", "nic-link", "machine-errors", "clock"}
+loads = []   # (node, whether of its card, from, to, [(moment, watts of the card)])
+names = set()
+for node in sum(racks, []):
+    for entry in json.load(open(f"{folder}/{node}/results.json")):
+        result = entry["result"]
+        name = result["check"]
+        assert result["outcome"] == "pass", (node, result)
+        names.add(name)
+        if name in at_rest:
+            continue
+        start = datetime.datetime.fromisoformat(result["started_at"].replace("Z", "+00:00")).timestamp()
+        watts = sorted((start + s["at_s"], s["value"]) for s in result.get("samples", [])
+                       if s["metric"] == "power_watts")
+        assert name not in of_cards or watts, f"{name} on {node} recorded no power"
+        loads.append((node, name in of_cards, start, start + result["seconds"], watts))
+assert names == of_cards | of_others | at_rest, names
+
+def draws(node, moment):
+    """Its card by the newest sample, and the rest at full load where a check loads the node."""
+    watts = idle
+    for name, on_card, start, end, samples in loads:
+        if name == node and start <= moment <= end:
+            seen = [w for at, w in samples if at <= moment]
+            watts = max(watts, full - card + (seen[-1] if seen else 0))
+    return watts
+
+most, peak = 0, 0
+for moment in sorted({t for load in loads for t in (*load[2:4], *(at for at, _ in load[4]))}):
+    busy = {name for name, on_card, start, end, _ in loads if on_card and start <= moment <= end}
+    most = max(most, len(busy))
+    for rack in racks:
+        assert len(busy & set(rack)) <= 1, f"{busy} at once at {moment}"
+        watts = sum(draws(node, moment) for node in rack)
+        peak = max(peak, watts)
+        assert watts <= rack_watts, f"{rack} drew {watts} W of {rack_watts} at {moment}"
+assert most == 2, f"{most} nodes worked at once, want 2: the limits allow it"
+assert peak > rack_watts / 2, f"a rack drew {peak} W at most: the samples show no load"
+print(f"two nodes at once, a rack drew {peak:.0f} W of {rack_watts:.0f}")
+PY
+step "a disk, by fio"
+validate c001 disks
+python3 - "$work" <<'PY'
+import json, sys
+[disk] = json.load(open(f"{sys.argv[1]}/c001/results.json"))
+metrics = {(m["name"], m["variant"]): m["value"] for m in disk["result"]["metrics"]}
+assert len(metrics) == 12 and all(value > 0 for value in metrics.values()), metrics
+PY
+wait_for 60 "all nodes idle" nodes_idle c001 c002 c003 c004
+echo PASSED
