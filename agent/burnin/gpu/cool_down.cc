@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "agent/burnin/bounded.h"
 #include "common/base/clock.h"
+#include "common/base/status.h"
 
 namespace muster::burnin {
 namespace {
@@ -17,11 +18,20 @@ constexpr double kCooler = 1;  // degrees, as NVML counts
 // By GPU; nullopt: it does not tell.
 using Temperatures = std::vector<std::optional<double>>;
 
-Temperatures Read(const Gpus& gpus) {
+// DeadlineExceeded: one of them hangs, which is a fault in `result`.
+absl::StatusOr<Temperatures> Read(Clock& clock, const Gpus& gpus, CheckResult& result) {
   Temperatures all;
   for (const Gpu& gpu : gpus.chosen) {
-    const absl::StatusOr<double> celsius = gpu.nvml.TemperatureCelsius();
-    all.push_back(celsius.ok() ? std::optional<double>(*celsius) : std::nullopt);
+    // The thread may outlive this function: it gets its own hold of the library.
+    const auto celsius = RunBounded<absl::StatusOr<double>>(
+        clock, kHangTimeout, [gpu, nvml = gpus.nvml] { return gpu.nvml.TemperatureCelsius(); });
+    if (!celsius.has_value()) {
+      AddFault(result, "driver_hangs", gpu.uuid,
+               absl::StrCat("NVML has not answered for ", absl::FormatDuration(kHangTimeout),
+                            " when it was asked for the temperature"));
+      return absl::DeadlineExceededError("the NVIDIA driver does not answer");
+    }
+    all.push_back(celsius->ok() ? std::optional<double>(**celsius) : std::nullopt);
   }
   return all;
 }
@@ -64,28 +74,20 @@ bool CoolDown::Waits(absl::Time now, const std::vector<double>& above) {
 absl::Status AwaitRest(CheckContext& context, const Gpus& gpus, CheckResult& result) {
   CoolDown cooling(context.clock.Now(), absl::Seconds(context.parameters.Number("cool-down")));
   for (;;) {
-    const std::optional<Temperatures> now =
-        RunBounded<Temperatures>(context.clock, kHangTimeout, [gpus] { return Read(gpus); });
-    if (!now.has_value()) {
-      AddFault(result, "driver_hangs", "",
-               absl::StrCat("NVML has not answered for ", absl::FormatDuration(kHangTimeout),
-                            " when it was asked for temperatures"));
-      return absl::DeadlineExceededError("the NVIDIA driver does not answer");
-    }
+    ASSIGN_OR_RETURN(const Temperatures now, Read(context.clock, gpus, result));
     std::vector<double> above;
-    for (size_t i = 0; i < now->size(); ++i)
-      if ((*now)[i].has_value())
-        above.push_back(*(*now)[i] - RestCelsius(gpus.chosen[i].heat_limit));
+    for (size_t i = 0; i < now.size(); ++i)
+      if (now[i].has_value()) above.push_back(*now[i] - RestCelsius(gpus.chosen[i].heat_limit));
     if (!cooling.Waits(context.clock.Now(), above)) {
-      for (size_t i = 0; i < now->size(); ++i) {
-        if ((*now)[i].value_or(0) <= RestCelsius(gpus.chosen[i].heat_limit)) continue;
+      for (size_t i = 0; i < now.size(); ++i) {
+        if (now[i].value_or(0) <= RestCelsius(gpus.chosen[i].heat_limit)) continue;
         for (Subject& subject : result.subjects)
           if (subject.id == gpus.chosen[i].uuid)
-            subject.attributes["warm_at_start_celsius"] = absl::StrCat(*(*now)[i]);
+            subject.attributes["warm_at_start_celsius"] = absl::StrCat(*now[i]);
       }
       return absl::OkStatus();
     }
-    Tell(context, gpus, *now);
+    Tell(context, gpus, now);
     if (context.reporter.stopping()) return absl::CancelledError("stopped while GPUs cooled");
     context.clock.Sleep(kInterval);
   }

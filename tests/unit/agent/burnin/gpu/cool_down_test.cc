@@ -146,7 +146,8 @@ TEST(AwaitRest, DriverThatHangsIsAFault) {
   CheckContext context = {parameters, reporter, *clock, files, processes, clock->Now()};
   Gpus gpus;
   gpus.nvml = Nvml::Load(FAKE_NVML).value();
-  gpus.chosen.push_back({.nvml = NvmlDevice(*gpus.nvml, gpus.nvml->DeviceAt(0).value())});
+  gpus.chosen.push_back(
+      {.uuid = "GPU-0", .nvml = NvmlDevice(*gpus.nvml, gpus.nvml->DeviceAt(0).value())});
   std::thread later([] {
     RealClock().Sleep(absl::Milliseconds(200));
     clock->Advance(absl::Seconds(20));
@@ -156,6 +157,7 @@ TEST(AwaitRest, DriverThatHangsIsAFault) {
   later.join();
   ASSERT_THAT(result.faults, SizeIs(1));
   EXPECT_EQ(result.faults[0].code, "driver_hangs");
+  EXPECT_EQ(result.faults[0].subject, "GPU-0");
 }
 
 }  // namespace
