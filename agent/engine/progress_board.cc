@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "agent/engine/step_report.h"
+#include "common/base/utf8.h"
 
 namespace muster::agent {
 

@@ -14,10 +14,6 @@ namespace muster::agent {
 inline constexpr size_t kMaxOutputBytes = size_t{64} << 10;
 inline constexpr size_t kMaxDiffBytes = size_t{64} << 10;
 
-// At most about `limit` bytes of `text`, with U+FFFD for what is not UTF-8: protobuf strings must
-// be UTF-8, what programs print need not be.
-std::string ValidUtf8(absl::string_view text, size_t limit);
-
 // The changes as they are reported: values of sensitive steps are "[secret]", diffs are bounded.
 std::vector<v1::Change> ReportedChanges(const v1::Step& step, const std::vector<Change>& changes,
                                         bool want_diff);
