@@ -22,6 +22,8 @@
 #include "agent/session/blob_fetcher.h"
 #include "agent/session/reboot_desk.h"
 #include "agent/session/session.h"
+#include "agent/slurm/slurm_commands.h"
+#include "agent/slurm/slurm_desk.h"
 #include "agent/state/identity.h"
 #include "agent/sys/accounts.h"
 #include "agent/sys/apt_package_manager.h"
@@ -147,8 +149,13 @@ absl::StatusOr<int> Run(const Flags& flags) {
                                  .note = [](absl::string_view note) { LogInfo(note); }},
                                 paths.CheckDirectory(), files, processes, clock);
   RETURN_IF_ERROR(checks.Recover());
-  auto& session = *new Session({.agent_version = kVersion, .boot_id = boot_id}, paths, files,
-                               engine, journal, mailbox, reboots, checks, facts, channel, clock);
+  auto& slurm_commands = *new SlurmCommands(processes);
+  auto& slurm = *new SlurmDesk(
+      [&slurm_commands](const v1::SlurmRequest& request) { return slurm_commands.Answer(request); },
+      [&mailbox] { mailbox.Wake(); });
+  auto& session =
+      *new Session({.agent_version = kVersion, .boot_id = boot_id}, paths, files, engine, journal,
+                   mailbox, reboots, checks, slurm, facts, channel, clock);
 
   LogInfo(absl::StrCat("muster-agent ", kVersion, " on ", identity.node_name, " (",
                        identity.node_uuid, "), controller ", identity.controller_address));

@@ -35,10 +35,8 @@ package_directory: /usr/share/muster/packages
 
 # "on": a node works in Slurm only after it has passed a validation as what it is (GPUs, driver,
 # kernel); others are drained, with "muster:" in the reason. Drains of others are left alone.
-slurm_gate: "off"
-
-# Where scontrol and squeue are not on this machine: words that go before them, such as ssh login1.
-slurm_command: ""
+# "off": Slurm is left alone.
+slurm_gate: "on"
 )";
 
 }  // namespace

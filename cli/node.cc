@@ -57,9 +57,9 @@ absl::StatusOr<int> List(Context& context, const std::string& selector) {
   v1::ListNodesResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListNodes, request, &response));
   Show(context, response, [&] {
-    Table table({"NODE", "ROLE", "STATE", "CONNECTED", "RACK", "LAST RUN", "HARDWARE"});
+    Table table({"NODE", "ROLE", "STATE", "SERVICE", "CONNECTED", "RACK", "LAST RUN", "HARDWARE"});
     for (const v1::Node& node : response.nodes())
-      table.AddRow({node.name(), node.role(), StateWord(node.state()),
+      table.AddRow({node.name(), node.role(), StateWord(node.state()), node.service(),
                     Connected(node, context.clock->Now()), node.rack(), node.last_run_result(),
                     node.summary()});
     return table.ToString();
@@ -88,6 +88,7 @@ absl::StatusOr<int> ShowNode(Context& context, const std::string& name) {
     line("rack", node.rack());
     line("address", node.address());
     line("state", StateWord(node.state()));
+    line("in Slurm", node.service());
     line("connected", Connected(node, now));
     line("from", HumanPeer(node.peer()));
     line("agent", node.agent_version());

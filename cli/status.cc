@@ -1,5 +1,7 @@
 // muster status: the cluster in a few lines.
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -14,6 +16,19 @@
 
 namespace muster::cli {
 namespace {
+
+// "2 in service, 1 quarantined"
+std::string InSlurm(const v1::GetStatusResponse& status) {
+  std::vector<std::string> parts;
+  for (const v1::ServiceCount& count : status.services()) {
+    parts.push_back(absl::StrCat(count.nodes(), " ", count.service()));
+  }
+  std::string text = parts.empty() ? "no nodes yet" : absl::StrJoin(parts, ", ");
+  if (!status.slurm_gate_trouble().empty()) {
+    absl::StrAppend(&text, "; the gate waits: ", status.slurm_gate_trouble());
+  }
+  return text;
+}
 
 std::string Render(const Context& context, const Connection& connection,
                    const v1::GetStatusResponse& status) {
@@ -34,10 +49,10 @@ std::string Render(const Context& context, const Connection& connection,
                       ? absl::StrCat("revision ", status.inventory_revision())
                       : std::string("none yet (muster inventory apply)"),
                   "\n");
+  if (status.slurm_gate()) absl::StrAppend(&text, "slurm       ", InSlurm(status), "\n");
   absl::StrAppend(&text, "runs        ",
-                  status.active_runs_size() == 0
-                      ? std::string("none going on")
-                      : absl::StrJoin(status.active_runs(), ", "),
+                  status.active_runs_size() == 0 ? std::string("none going on")
+                                                 : absl::StrJoin(status.active_runs(), ", "),
                   "\n");
   return text;
 }
@@ -46,8 +61,8 @@ absl::StatusOr<int> Status(Context& context) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   v1::NodeService::Stub stub(connection->channel());
   v1::GetStatusResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &v1::NodeService::Stub::GetStatus,
-                       v1::GetStatusRequest(), &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &v1::NodeService::Stub::GetStatus, v1::GetStatusRequest(),
+                       &response));
   Show(context, response, [&] { return Render(context, *connection, response); });
   return kExitClean;
 }

@@ -49,7 +49,9 @@ absl::StatusOr<int> Start(Context& context, const StartOptions& options) {
   request.set_max_rounds(options.max_rounds);
   Stub stub(connection->channel());
   v1::CreateValidationResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::CreateValidation, request, &response));
+  // The controller asks Slurm first, which may take its time.
+  RETURN_IF_ERROR(
+      Call(*connection, stub, &Stub::CreateValidation, request, &response, absl::Minutes(1)));
   const std::string& id = response.validation().validation_id();
   if (options.detach) {
     std::cout << id << "\n";
@@ -225,7 +227,8 @@ void AddValidate(CLI::App& app, Context& context) {
       ->add_option("--site", options->site,
                    "Folder with playbooks/suites and inventory/hardware (default .)")
       ->type_name("DIR");
-  validate->add_flag("--force", options->force, "Test although others work on the GPUs");
+  validate->add_flag("--force", options->force,
+                     "Test although others work on the GPUs, or Slurm's jobs run");
   validate
       ->add_option("--max-rounds", options->max_rounds,
                    "Rounds of pairs at most (default: as the suite says)")

@@ -1,6 +1,5 @@
 #include "controller/config.h"
 
-
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
@@ -30,7 +29,6 @@ constexpr Key kKeys[] = {
     {"state_directory", &Config::state_directory, false, false},
     {"package_directory", &Config::package_directory, false, false},
     {"slurm_gate", &Config::slurm_gate, false, false},
-    {"slurm_command", &Config::slurm_command, false, false},
 };
 
 bool IsAddress(absl::string_view text) {
@@ -70,8 +68,7 @@ absl::StatusOr<Config> ParseConfig(absl::string_view file_name, absl::string_vie
 
 absl::StatusOr<Config> LoadConfig(const std::string& path) {
   const absl::StatusOr<std::string> text = sys::RealFileSystem().Read(path);
-  if (!text.ok())
-    return Annotate(text.status(), "run `muster init` to make a cluster's settings");
+  if (!text.ok()) return Annotate(text.status(), "run `muster init` to make a cluster's settings");
   return ParseConfig(path, *text);
 }
 

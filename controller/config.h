@@ -20,9 +20,7 @@ struct Config {
   std::string state_directory = "/var/lib/muster-controller";
   std::string package_directory = "/usr/share/muster/packages";
   // "on": only nodes that have passed a validation work in Slurm. "off": Slurm is left alone.
-  std::string slurm_gate = "off";
-  // Words that go before scontrol and squeue: "ssh login1". Empty: they are run here.
-  std::string slurm_command;
+  std::string slurm_gate = "on";
 };
 
 // "host" of "host:port"; of "[::1]:7443" it is "[::1]".

@@ -13,13 +13,11 @@
 #include <grpcpp/server_builder.h>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
 #include "common/checks/catalog.h"
 #include "common/sys/file_system.h"
-#include "common/sys/process.h"
 #include "controller/artifact/blob_store.h"
 #include "controller/claim/node_claims.h"
 #include "controller/constants.h"
@@ -54,7 +52,8 @@
 #include "controller/session/listener_fanout.h"
 #include "controller/session/session_registry.h"
 #include "controller/session_log.h"
-#include "controller/slurm/command_slurm_control.h"
+#include "controller/slurm/agent_slurm_control.h"
+#include "controller/slurm/slurmctld_node.h"
 #include "controller/store/soci_store.h"
 #include "controller/store/store.h"
 #include "controller/validation/service_gate.h"
@@ -160,10 +159,14 @@ struct Controller::Modules {
               [this](const std::string& uuid, const std::string& request_id) {
                 runs.FactsStored(uuid, request_id);
               }),
-        listeners({&session_log, &facts, &runs, &validations}),
+        listeners({&session_log, &facts, &slurm, &runs, &validations}),
         registry(*this->resources.store, clock, listeners),
         runs(Collaborators(config, clock)),
-        slurm(absl::StrSplit(config.slurm_command, ' ', absl::SkipEmpty()), processes),
+        slurm(
+            registry, clock, [this] { return FindSlurmctld(); },
+            [this] {
+              if (gate != nullptr) gate->Wake();
+            }),
         gate(config.slurm_gate == "on" ? std::make_unique<validation::ServiceGate>(
                                              *this->resources.store, slurm, clock, LogWarning)
                                        : nullptr),
@@ -181,7 +184,7 @@ struct Controller::Modules {
                return Packages(folder,
                                absl::StrCat("http://", host, ":", packages->port(), "/packages/"));
              }}),
-        nodes(*this->resources.store, inventory, enrollment, registry, facts,
+        nodes(*this->resources.store, inventory, enrollment, registry, facts, SlurmService(),
               {config.cluster, this->resources.ca.pin(), kVersion, clock.Now()}),
         artifacts(*this->resources.store, *this->resources.blobs, clock),
         events(*this->resources.store),
@@ -195,6 +198,12 @@ struct Controller::Modules {
         validation_service(validations, *this->resources.store),
         housekeeper(*this->resources.store, *this->resources.blobs, clock) {}
 
+  NodeService::SlurmService SlurmService() {
+    if (gate == nullptr) return {};
+    return {[this](const std::string& node) { return gate->ServiceOf(node); },
+            [this] { return gate->trouble(); }};
+  }
+
   RunCollaborators Collaborators(const Config& config, Clock& clock) {
     return {*resources.store,
             registry,
@@ -206,7 +215,27 @@ struct Controller::Modules {
             BlobKeeper(*resources.blobs),
             ReturnMemory,
             {config.cluster, resources.ca.pin()},
-            &claims};
+            &claims,
+            [this] {
+              if (gate != nullptr) gate->Wake();
+            }};
+  }
+
+  absl::StatusOr<slurm::SlurmctldPlace> FindSlurmctld() {
+    ASSIGN_OR_RETURN(const InventoryVersion latest, inventory.Latest());
+    slurm::SlurmctldPlace place;
+    ASSIGN_OR_RETURN(place.node, slurm::SlurmctldNode(*latest.inventory));
+    const absl::Status found = resources.store->View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(const NodeRecord node, txn.nodes().GetByName(place.node));
+      place.uuid = node.uuid;
+      return absl::OkStatus();
+    });
+    if (absl::IsNotFound(found)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(place.node, ", where slurmctld runs, has not joined"));
+    }
+    RETURN_IF_ERROR(found);
+    return place;
   }
 
   validation::ValidationCollaborators ValidationMeans(Clock& clock) {
@@ -226,6 +255,12 @@ struct Controller::Modules {
             },
             [this](const std::string& node) {
               return gate == nullptr ? std::string() : gate->ServiceOf(node);
+            },
+            [this](const std::string& id, const std::vector<std::string>& names, bool force) {
+              return gate == nullptr ? absl::OkStatus() : gate->Hold(id, names, force);
+            },
+            [this](const std::string& id) {
+              if (gate != nullptr) gate->Release(id);
             }};
   }
 
@@ -266,6 +301,7 @@ struct Controller::Modules {
     // What would stay open as long as it may ends first: then only calls that do something are
     // waited for.
     registry.Close();
+    slurm.Stop();
     runs.EndWatches();
     validations.EndWatches();
     if (enrollment_server != nullptr) enrollment_server->Shutdown(deadline);
@@ -289,8 +325,7 @@ struct Controller::Modules {
   PlaybookCompiler compiler;
   NodeClaims claims;
   RunManager runs;
-  sys::RealProcessRunner processes;
-  slurm::CommandSlurmControl slurm;
+  slurm::AgentSlurmControl slurm;
   std::unique_ptr<validation::ServiceGate> gate;  // nullptr: Slurm is left alone
   validation::ValidationManager validations;
   SecretRotations rotations;

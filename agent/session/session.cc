@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/session/controller_stream.h"
 #include "agent/session/reboot_desk.h"
+#include "agent/slurm/slurm_desk.h"
 #include "agent/validation/check_desk.h"
 #include "common/base/clock.h"
 #include "common/base/proto_time.h"
@@ -33,7 +34,7 @@ constexpr size_t kMaxFactsRequests = 8;
 
 Session::Session(Options options, Paths paths, sys::FileSystem& files, Engine& engine,
                  Journal& journal, Mailbox& mailbox, RebootDesk& reboots, CheckDesk& checks,
-                 FactsSource& facts, CurrentChannel& channel, Clock& clock)
+                 SlurmDesk& slurm, FactsSource& facts, CurrentChannel& channel, Clock& clock)
     : options_(std::move(options)),
       paths_(std::move(paths)),
       files_(files),
@@ -42,6 +43,7 @@ Session::Session(Options options, Paths paths, sys::FileSystem& files, Engine& e
       mailbox_(mailbox),
       reboots_(reboots),
       checks_(checks),
+      slurm_(slurm),
       facts_(facts),
       channel_(channel),
       clock_(clock),
@@ -189,6 +191,7 @@ bool Session::Turn(ControllerStream& stream, Mailbox::Mail mail, Ending& ending)
   for (v1::AgentMessage& message : checks_.TakeDue(stream.queued() < kQueueForProgress)) {
     stream.Send(std::move(message));
   }
+  for (v1::AgentMessage& message : slurm_.TakeDue()) stream.Send(std::move(message));
   if (mail.progress.has_value() && stream.queued() < kQueueForProgress) {
     v1::AgentMessage message;
     *message.mutable_progress() = *std::move(mail.progress);
@@ -238,6 +241,7 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
       }
       RequestFacts("");
       checks_.OnConnected();
+      slurm_.OnConnected();
       break;
     }
     case v1::ControllerMessage::kPlan:
@@ -272,6 +276,9 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
       break;
     case v1::ControllerMessage::kCheckReportStored:
       checks_.Stored(message.check_report_stored());
+      break;
+    case v1::ControllerMessage::kSlurmRequest:
+      slurm_.Start(std::move(*message.mutable_slurm_request()));
       break;
     case v1::ControllerMessage::MESSAGE_NOT_SET:
       mailbox_.OnNote(

@@ -31,6 +31,7 @@ namespace muster::agent {
 class CheckDesk;
 class ControllerStream;
 class RebootDesk;
+class SlurmDesk;
 
 // Keeps one stream to the controller open, whatever happens to the network: plans go to the
 // engine, reports come from the journal and are sent until the controller has stored them. Runs in
@@ -51,8 +52,8 @@ class Session {
 
   // All references must outlive the session.
   Session(Options options, Paths paths, sys::FileSystem& files, Engine& engine, Journal& journal,
-          Mailbox& mailbox, RebootDesk& reboots, CheckDesk& checks, FactsSource& facts,
-          CurrentChannel& channel, Clock& clock);
+          Mailbox& mailbox, RebootDesk& reboots, CheckDesk& checks, SlurmDesk& slurm,
+          FactsSource& facts, CurrentChannel& channel, Clock& clock);
   ~Session();
 
   // Returns when the mailbox was told to stop.
@@ -94,6 +95,7 @@ class Session {
   Mailbox& mailbox_;
   RebootDesk& reboots_;
   CheckDesk& checks_;
+  SlurmDesk& slurm_;
   FactsSource& facts_;
   CurrentChannel& channel_;
   Clock& clock_;

@@ -73,6 +73,9 @@ struct RunCollaborators {
   ClusterIdentity cluster = {};
   // What validations hold. nullptr: there are none.
   NodeClaims* claims = nullptr;
+  // Called when a play or a run has ended: what nodes are for Slurm may have changed. Must not
+  // block. May be empty.
+  std::function<void()> on_play_ended = nullptr;
 };
 
 }  // namespace muster::controller

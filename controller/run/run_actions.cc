@@ -101,6 +101,7 @@ absl::Status RunEngine::NextPlay(ActiveRun& run, uint32_t play, bool resumed, Ru
   run.plans.clear();
   run.record.current_play = run.state.play();
   run.record_changed = true;
+  if (play > 0 && with_.on_play_ended) with_.on_play_ended();
   return absl::OkStatus();
 }
 
@@ -250,6 +251,7 @@ absl::Status RunEngine::Finish(ActiveRun& run) {
   run.log->Append(std::move(event));
   run.log->End();
   logs_->End(record.run_id);
+  if (with_.on_play_ended) with_.on_play_ended();
   return absl::OkStatus();
 }
 

@@ -1,5 +1,6 @@
 #include "controller/service/node_service.h"
 
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -27,12 +28,14 @@ constexpr int kMaxNamedAway = 20;
 }  // namespace
 
 NodeService::NodeService(Store& store, InventorySource& inventory, Enrollment& enrollment,
-                         AgentSessions& sessions, FactsKeeper& facts, About about)
+                         AgentSessions& sessions, FactsKeeper& facts, SlurmService slurm,
+                         About about)
     : store_(store),
       inventory_(inventory),
       enrollment_(enrollment),
       sessions_(sessions),
       facts_(facts),
+      slurm_(std::move(slurm)),
       about_(std::move(about)) {}
 
 grpc::Status NodeService::ListNodes(grpc::ServerContext*, const v1::ListNodesRequest* request,
@@ -83,8 +86,7 @@ absl::Status NodeService::ListNodes(const v1::ListNodesRequest& request,
                      Select(*current.inventory, request.selector()));
     for (const Node* node : nodes) selected.insert(node->name);
   }
-  ASSIGN_OR_RETURN(std::vector<v1::Node> nodes,
-                   ListAllNodes(store_, sessions_, current.inventory.get()));
+  ASSIGN_OR_RETURN(std::vector<v1::Node> nodes, AllNodes(current));
   for (v1::Node& node : nodes) {
     if (request.selector().empty() || selected.contains(node.name()))
       *response.add_nodes() = std::move(node);
@@ -92,11 +94,19 @@ absl::Status NodeService::ListNodes(const v1::ListNodesRequest& request,
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<v1::Node>> NodeService::AllNodes(const InventoryVersion& inventory) {
+  ASSIGN_OR_RETURN(std::vector<v1::Node> nodes,
+                   ListAllNodes(store_, sessions_, inventory.inventory.get()));
+  for (v1::Node& node : nodes) {
+    if (slurm_.of) node.set_service(slurm_.of(node.name()));
+  }
+  return nodes;
+}
+
 absl::Status NodeService::GetNode(const v1::GetNodeRequest& request,
                                   v1::GetNodeResponse& response) {
   ASSIGN_OR_RETURN(const InventoryVersion current, InventoryIfAny());
-  ASSIGN_OR_RETURN(std::vector<v1::Node> nodes,
-                   ListAllNodes(store_, sessions_, current.inventory.get()));
+  ASSIGN_OR_RETURN(std::vector<v1::Node> nodes, AllNodes(current));
   std::vector<std::string> names;
   for (v1::Node& node : nodes) {
     if (node.name() == request.name()) {
@@ -167,17 +177,18 @@ absl::Status NodeService::RemoveNode(const grpc::ServerContext& context,
 
 absl::Status NodeService::GetStatus(v1::GetStatusResponse& response) {
   ASSIGN_OR_RETURN(const InventoryVersion current, InventoryIfAny());
-  ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes,
-                   ListAllNodes(store_, sessions_, current.inventory.get()));
+  ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes, AllNodes(current));
   response.set_cluster(about_.cluster);
   response.set_controller_version(about_.version);
   response.set_ca_pin(about_.ca_pin);
   *response.mutable_started_at() = ToTimestamp(about_.started_at);
   response.set_nodes_total(static_cast<uint32_t>(nodes.size()));
   uint32_t connected = 0, pending = 0;
+  std::map<std::string, uint32_t> services;
   for (const v1::Node& node : nodes) {
     connected += node.connected();
     pending += node.state() == v1::NODE_STATE_PENDING;
+    if (!node.service().empty()) ++services[node.service().substr(0, node.service().find(':'))];
     const bool is_enrolled = node.state() != v1::NODE_STATE_KNOWN &&
                              node.state() != v1::NODE_STATE_PENDING &&
                              node.state() != v1::NODE_STATE_REMOVED;
@@ -187,6 +198,13 @@ absl::Status NodeService::GetStatus(v1::GetStatusResponse& response) {
   response.set_nodes_connected(connected);
   response.set_nodes_pending(pending);
   if (current.inventory != nullptr) response.set_inventory_revision(current.revision);
+  response.set_slurm_gate(slurm_.of != nullptr);
+  if (slurm_.trouble) response.set_slurm_gate_trouble(std::string(slurm_.trouble().message()));
+  for (const auto& [service, count] : services) {
+    v1::ServiceCount& one = *response.add_services();
+    one.set_service(service);
+    one.set_nodes(count);
+  }
   response.set_store_bytes(store_.SizeBytes());
   return store_.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const std::vector<RunRecord> runs, txn.runs().ListRunning());

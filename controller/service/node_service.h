@@ -1,7 +1,9 @@
 // Nodes, for people.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -29,9 +31,15 @@ class NodeService final : public v1::NodeService::Service {
     absl::Time started_at;
   };
 
+  // What the gate to Slurm knows. Both empty: it is off.
+  struct SlurmService {
+    std::function<std::string(const std::string& node)> of = nullptr;  // see v1::Node.service
+    std::function<absl::Status()> trouble = nullptr;  // what keeps the gate from its work
+  };
+
   // The references must outlive the object.
   NodeService(Store& store, InventorySource& inventory, Enrollment& enrollment,
-              AgentSessions& sessions, FactsKeeper& facts, About about);
+              AgentSessions& sessions, FactsKeeper& facts, SlurmService slurm, About about);
 
   grpc::Status ListNodes(grpc::ServerContext* context, const v1::ListNodesRequest* request,
                          v1::ListNodesResponse* response) override;
@@ -60,12 +68,14 @@ class NodeService final : public v1::NodeService::Service {
 
   // Without an inventory: none was applied yet.
   absl::StatusOr<InventoryVersion> InventoryIfAny();
+  absl::StatusOr<std::vector<v1::Node>> AllNodes(const InventoryVersion& inventory);
 
   Store& store_;
   InventorySource& inventory_;
   Enrollment& enrollment_;
   AgentSessions& sessions_;
   FactsKeeper& facts_;
+  const SlurmService slurm_;
   const About about_;
 };
 

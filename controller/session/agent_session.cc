@@ -23,6 +23,9 @@ constexpr size_t kMaxRebootField = 1024;
 // A line of what goes on, which every watcher gets.
 constexpr size_t kMaxProgressBytes = 64 * 1024;
 constexpr int kMaxRunningJobs = 10'000;
+// Of an answer about Slurm: texts, and nodes of each list.
+constexpr size_t kMaxSlurmText = 1100;
+constexpr int kMaxSlurmNodes = 4000;
 // More than an agent keeps: those that run, and reports that wait for the controller.
 constexpr int kMaxChecks = 256;
 constexpr size_t kMaxCheckId = 256;
@@ -37,6 +40,30 @@ absl::Status CheckRebootRequest(const v1::RebootRequest& request) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError("a question for a reboot that no agent asks");
+}
+
+// More than an agent says; see muster/v1/slurm.proto.
+absl::Status CheckSlurmAnswer(const v1::SlurmAnswer& answer) {
+  const auto is_short = [](const std::string& text) { return text.size() <= kMaxSlurmText; };
+  bool is_good = answer.request_id().size() <= kMaxRequestId && is_short(answer.message()) &&
+                 answer.nodes().nodes_size() <= kMaxSlurmNodes &&
+                 answer.changed().left_alone_size() <= kMaxSlurmNodes &&
+                 answer.jobs().nodes_size() <= kMaxSlurmNodes;
+  for (const v1::SlurmNode& node : answer.nodes().nodes()) {
+    is_good = is_good && is_short(node.name()) && is_short(node.state()) &&
+              is_short(node.reason()) && is_short(node.reason_user());
+  }
+  for (const v1::SlurmLeftAlone& node : answer.changed().left_alone()) {
+    is_good = is_good && is_short(node.node()) && is_short(node.why());
+  }
+  int jobs = 0;
+  for (const v1::SlurmNodeJobs& node : answer.jobs().nodes()) {
+    jobs += node.job_ids_size();
+    is_good = is_good && is_short(node.node()) && jobs <= kMaxRunningJobs &&
+              std::all_of(node.job_ids().begin(), node.job_ids().end(), is_short);
+  }
+  if (is_good) return absl::OkStatus();
+  return absl::InvalidArgumentError("an answer about Slurm that no agent gives");
 }
 
 class Refusal final : public AgentSession::Reactor {
@@ -86,6 +113,7 @@ absl::Status AgentSession::Send(const v1::ControllerMessage& message) {
                                                      " messages (", queued_bytes_, " bytes) wait"));
   facts_awaited_ += message.has_gather_facts();
   receipts_awaited_ += message.has_plan();
+  slurm_answers_awaited_ += message.has_slurm_request();
   queue_.emplace_back(&slice, 1);
   queued_bytes_ += bytes;
   if (queue_.size() == 1) {
@@ -187,6 +215,12 @@ absl::Status AgentSession::TakeCredit() {
     if (receipts_awaited_ == 0)
       return absl::InvalidArgumentError("a receipt for a plan that was not sent");
     --receipts_awaited_;
+  }
+  if (incoming_.has_slurm_answer()) {
+    if (slurm_answers_awaited_ == 0)
+      return absl::InvalidArgumentError("an answer about Slurm that nobody asked for");
+    RETURN_IF_ERROR(CheckSlurmAnswer(incoming_.slurm_answer()));
+    --slurm_answers_awaited_;
   }
   if (incoming_.has_progress() && incoming_.progress().ByteSizeLong() > kMaxProgressBytes)
     return absl::InvalidArgumentError("progress beyond all measure");

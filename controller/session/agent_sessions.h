@@ -17,6 +17,7 @@ class Hello;
 class PlanReceipt;
 class RebootRequest;
 class Report;
+class SlurmAnswer;
 class StepProgress;
 }  // namespace muster::v1
 
@@ -37,6 +38,8 @@ class AgentSessionListener {
   virtual void OnRebootRequest(absl::string_view node_uuid, const v1::RebootRequest& request) = 0;
   virtual void OnCheckUpdate(absl::string_view node_uuid, const v1::CheckUpdate& update) {}
   virtual void OnCheckReport(absl::string_view node_uuid, const v1::CheckReport& report) {}
+  // To a SlurmRequest that was sent to it on this session.
+  virtual void OnSlurmAnswer(absl::string_view node_uuid, const v1::SlurmAnswer& answer) {}
   // The node broke the protocol or sent more than is its share, and is cut off for it.
   virtual void OnMisbehaved(absl::string_view node_uuid, absl::string_view why) {}
 };

@@ -39,6 +39,10 @@ void ListenerFanout::OnCheckReport(absl::string_view node_uuid, const v1::CheckR
   for (AgentSessionListener* listener : listeners_) listener->OnCheckReport(node_uuid, report);
 }
 
+void ListenerFanout::OnSlurmAnswer(absl::string_view node_uuid, const v1::SlurmAnswer& answer) {
+  for (AgentSessionListener* listener : listeners_) listener->OnSlurmAnswer(node_uuid, answer);
+}
+
 void ListenerFanout::OnMisbehaved(absl::string_view node_uuid, absl::string_view why) {
   for (AgentSessionListener* listener : listeners_) listener->OnMisbehaved(node_uuid, why);
 }

@@ -1,11 +1,11 @@
-// Slurm, as far as Muster has a say in it: the one folder that spells its words.
+// Slurm, as far as Muster has a say in it.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -19,24 +19,38 @@ struct SlurmNode {
   bool is_drained = false;  // or draining: somebody said so
   std::string reason;       // of the drain; without who and when
   std::string reason_user;  // "root"; empty where Slurm does not say
+  bool is_held = false;     // drained, or taken down by a person: its reason says why
 };
 
-// Thread-safe. Every call blocks for a program of Slurm's.
+// A node that is to change, and the reason of the drain that it must have for that; empty: it must
+// not be drained.
+struct NodeChange {
+  std::string node;
+  std::string expected_reason;
+};
+
+// By node: why it was not changed ("drained by root: bad disk").
+using LeftAlone = std::map<std::string, std::string>;
+
+// Thread-safe. Every call blocks for Slurm. Its errors: Unavailable, slurmctld or the way to it
+// does not answer; NotFound, Slurm is not installed there; FailedPrecondition, it is not known
+// where slurmctld runs.
 class SlurmControl {
  public:
   virtual ~SlurmControl() = default;
-  // All that slurmctld knows. Unavailable: slurmctld does not answer. NotFound: Slurm's programs
-  // are not on this machine.
+  // All that slurmctld knows.
   virtual absl::StatusOr<std::vector<SlurmNode>> Nodes() = 0;
-  // Running jobs end by themselves; no new ones start.
-  virtual absl::Status Drain(const std::string& node, const std::string& reason) = 0;
-  // Takes the drain and its reason away, whosever it is: the caller knows whose.
-  virtual absl::Status Resume(const std::string& node) = 0;
-  // Ids of jobs that have the node: "1234", "1235_7".
-  virtual absl::StatusOr<std::vector<std::string>> JobsOn(const std::string& node) = 0;
+  // Running jobs end by themselves; no new ones start. A node that is drained so already is fine.
+  virtual absl::StatusOr<LeftAlone> Drain(const std::vector<NodeChange>& nodes,
+                                          const std::string& reason) = 0;
+  // Takes the drain with the reason expected away, and nothing else.
+  virtual absl::StatusOr<LeftAlone> Undrain(const std::vector<NodeChange>& nodes) = 0;
+  // By node: ids of the jobs that have it ("1234", "1235_7"). Nodes without are left out.
+  virtual absl::StatusOr<std::map<std::string, std::vector<std::string>>> JobsOn(
+      const std::vector<std::string>& nodes) = 0;
 };
 
-// A drain of ours says so in its reason: "muster:v-7k3m9q2x failed gpu-gemm".
+// A drain of ours says so in its reason: "muster:v-7k3m9q2x failed this validation".
 std::string OwnReason(absl::string_view owner_id, absl::string_view text);
 // Whose drain it is: "v-7k3m9q2x"; nullopt: not ours.
 std::optional<std::string> OwnerOf(absl::string_view reason);

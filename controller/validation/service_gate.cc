@@ -1,61 +1,44 @@
 #include "controller/validation/service_gate.h"
 
 #include <algorithm>
-#include <utility>
-#include <vector>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/clock.h"
+#include "common/base/hostlist.h"
 #include "common/base/status.h"
 #include "controller/store/tables.h"
-#include "muster/v1/facts.pb.h"
+#include "controller/validation/service_candidates.h"
 
 namespace muster::controller::validation {
 namespace {
 
-// What the store says of a node.
-struct Candidate {
-  NodeRecord node;
-  ServiceState state = ServiceState::kEnrolled;
-  std::string owner;   // the validation that it failed
-  NodePassRecord now;  // what it is, by its facts
-  bool has_pass = false;
-};
+// Nodes with jobs that a refusal names.
+constexpr size_t kNamedNodes = 8;
 
-// The state before what has happened since is taken in.
-ServiceState BaseState(const NodeRecord& node, const NodeServiceRecord* service) {
-  if (service != nullptr && node.state != NodeRecord::kRemoved) {
-    return static_cast<ServiceState>(service->state);
+std::string Describe(const std::map<std::string, std::vector<std::string>>& jobs) {
+  std::vector<std::string> parts;
+  for (const auto& [node, ids] : jobs) {
+    if (parts.size() == kNamedNodes) {
+      parts.push_back(absl::StrCat(jobs.size() - kNamedNodes, " more nodes"));
+      break;
+    }
+    parts.push_back(absl::StrCat(node, " (job ", absl::StrJoin(ids, ", "), ")"));
   }
-  switch (node.state) {
-    case NodeRecord::kPending:
-      return ServiceState::kKnown;
-    case NodeRecord::kEnrolled:
-      return ServiceState::kEnrolled;
-    case NodeRecord::kConfigured:
-      return ServiceState::kConfigured;
-    case NodeRecord::kRemoved:
-      return ServiceState::kRetired;
-  }
-  return ServiceState::kKnown;
+  return absl::StrJoin(parts, ", ");
 }
 
-void Take(ServiceEvent event, Candidate& candidate) {
-  const absl::StatusOr<ServiceState> next = NextServiceState(candidate.state, event);
-  if (next.ok()) candidate.state = *next;
-}
+// Whether Slurm may answer at any moment; what else is amiss, somebody has to mend.
+bool IsWorthHurry(const absl::Status& status) { return absl::IsUnavailable(status); }
 
 }  // namespace
 
-void SetPassKeys(const v1::Facts& facts, NodePassRecord& pass) {
-  std::vector<std::string> gpus;
-  for (const v1::GpuFacts& gpu : facts.gpus()) gpus.push_back(gpu.uuid());
-  std::sort(gpus.begin(), gpus.end());
-  pass.gpu_uuids = absl::StrJoin(gpus, " ");
-  pass.driver_version = facts.nvidia_driver_version();
-  pass.kernel = facts.os().kernel();
-}
+// What Slurm is to do with a node.
+struct ServiceGate::Change {
+  slurm::NodeChange node;
+  ServiceAction action;
+};
 
 ServiceGate::~ServiceGate() { Stop(); }
 
@@ -65,13 +48,17 @@ void ServiceGate::Start() {
     while (true) {
       // What Slurm cannot do now is tried again.
       const absl::Status looked = Look();
+      absl::MutexLock lock(&mutex_);
+      if (stopping_) return;
       if (!looked.ok() && looked != last) {
         warn_(absl::StrCat("the gate to Slurm: ", looked.message()));
       }
       last = looked;
-      absl::MutexLock lock(&mutex_);
+      const absl::Time now = clock_.Now();
+      // A thousand agents that connect are one reason to look.
+      clock_.AwaitUntil(mutex_, absl::Condition(&stopping_), now + kPause);
       clock_.AwaitUntil(mutex_, absl::Condition(this, &ServiceGate::IsWoken),
-                        clock_.Now() + kInterval);
+                        now + (IsWorthHurry(looked) ? kRetryInterval : kInterval));
       if (stopping_) return;
       woken_ = false;
     }
@@ -86,6 +73,11 @@ void ServiceGate::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+void ServiceGate::Wake() {
+  absl::MutexLock lock(&mutex_);
+  woken_ = true;
+}
+
 void ServiceGate::OnJudged(const std::string& node_uuid, const std::string& validation_id,
                            v1::Outcome outcome) {
   if (outcome == v1::OUTCOME_FAIL) {
@@ -93,18 +85,52 @@ void ServiceGate::OnJudged(const std::string& node_uuid, const std::string& vali
         .Update([&](Transaction& txn) -> absl::Status {
           ASSIGN_OR_RETURN(const NodeRecord node, txn.nodes().Get(node_uuid));
           ASSIGN_OR_RETURN(const auto services, txn.node_service().ListServices());
-          const NodeServiceRecord* before = nullptr;
-          for (const NodeServiceRecord& each : services) {
-            if (each.node_uuid == node_uuid) before = &each;
-          }
-          ASSIGN_OR_RETURN(const ServiceState next,
-                           NextServiceState(BaseState(node, before), ServiceEvent::kFailed));
+          const auto before = std::find_if(
+              services.begin(), services.end(),
+              [&](const NodeServiceRecord& each) { return each.node_uuid == node_uuid; });
+          ASSIGN_OR_RETURN(
+              const ServiceState next,
+              NextServiceState(
+                  StoredServiceState(node, before == services.end() ? nullptr : &*before),
+                  ServiceEvent::kFailed));
           return txn.node_service().PutService(
               {node_uuid, static_cast<int>(next), validation_id, clock_.Now()});
         })
         .IgnoreError();  // its pass is gone with the verdict: the node is drained all the same
   }
+  Wake();
+}
+
+absl::Status ServiceGate::CheckIdle(const std::vector<std::string>& nodes) {
+  const auto jobs = slurm_.JobsOn(nodes);
+  if (!jobs.ok() || jobs->empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("Slurm jobs run on ", Describe(*jobs),
+                   "; wait for them, drain the nodes first (scontrol update NodeName=… State=DRAIN "
+                   "Reason=…), or "
+                   "test beside them with --force"));
+}
+
+absl::Status ServiceGate::Hold(const std::string& validation_id,
+                               const std::vector<std::string>& nodes, bool force) {
+  // Who asks again and again until the jobs are through changes nothing by it.
+  if (!force) RETURN_IF_ERROR(CheckIdle(nodes));
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const std::string& node : nodes) held_[node] = validation_id;
+  }
+  const absl::Status looked = Look();
+  // The next look drains what this one could not.
+  if (force || !looked.ok()) return absl::OkStatus();
+  // After the drains: what is not running by now cannot begin any more.
+  return CheckIdle(nodes);
+}
+
+void ServiceGate::Release(const std::string& validation_id) {
   absl::MutexLock lock(&mutex_);
+  for (auto node = held_.begin(); node != held_.end();) {
+    node = node->second == validation_id ? held_.erase(node) : std::next(node);
+  }
   woken_ = true;
 }
 
@@ -114,95 +140,122 @@ std::string ServiceGate::ServiceOf(const std::string& node) const {
   return found == services_.end() ? "" : found->second;
 }
 
+absl::Status ServiceGate::trouble() const {
+  absl::MutexLock lock(&mutex_);
+  return trouble_;
+}
+
 absl::Status ServiceGate::Look() {
   absl::MutexLock one(&look_mutex_);
-  std::map<std::string, Candidate> candidates;  // by name
-  std::map<std::string, NodeServiceRecord> services;
+  absl::Status result;
+  const absl::StatusOr<std::vector<slurm::SlurmNode>> nodes = slurm_.Nodes();
+  if (nodes.ok()) {
+    Changes changes;
+    std::map<std::string, std::string> services;
+    result = Decide(*nodes, changes, services);
+    if (result.ok()) result = Tell(changes, services);
+    absl::MutexLock lock(&mutex_);
+    services_ = std::move(services);
+  } else {
+    result = nodes.status();
+  }
+  absl::MutexLock lock(&mutex_);
+  trouble_ = result;
+  return result;
+}
+
+absl::Status ServiceGate::Decide(const std::vector<slurm::SlurmNode>& nodes, Changes& changes,
+                                 std::map<std::string, std::string>& services) {
+  std::map<std::string, std::string> held;
+  {
+    // Before the store: a validation that has begun is in one of the two.
+    absl::MutexLock lock(&mutex_);
+    held = held_;
+  }
+  std::map<std::string, ServiceCandidate> candidates;
   RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
-    ASSIGN_OR_RETURN(const auto rows, txn.node_service().ListServices());
-    for (const NodeServiceRecord& row : rows) services[row.node_uuid] = row;
-    ASSIGN_OR_RETURN(const auto nodes, txn.nodes().List());
-    for (const NodeRecord& node : nodes) {
-      if (node.state == NodeRecord::kRemoved) continue;
-      Candidate& candidate = candidates[node.name];
-      candidate.node = node;
-      const auto service = services.find(node.uuid);
-      candidate.state = BaseState(node, service == services.end() ? nullptr : &service->second);
-      if (service != services.end()) candidate.owner = service->second.drained_by;
-    }
-    RETURN_IF_ERROR(
-        txn.nodes().ForEachFacts([&](const std::string& name, const std::string& bytes) {
-          const auto found = candidates.find(name);
-          if (found == candidates.end()) return;
-          v1::Facts facts;
-          facts.ParseFromString(bytes);
-          SetPassKeys(facts, found->second.now);
-        }));
-    for (auto& [name, candidate] : candidates) {
-      const absl::StatusOr<NodePassRecord> pass = txn.node_service().GetPass(candidate.node.uuid);
-      if (absl::IsNotFound(pass.status())) continue;
-      RETURN_IF_ERROR(pass.status());
-      // Whether what passed is what the node is now.
-      candidate.has_pass = pass->gpu_uuids == candidate.now.gpu_uuids &&
-                           pass->driver_version == candidate.now.driver_version &&
-                           pass->kernel == candidate.now.kernel;
-    }
+    ASSIGN_OR_RETURN(candidates, ReadServiceCandidates(txn));
     return absl::OkStatus();
   }));
-  // After the store: a node that passes meanwhile is let in by the next look, never the other way.
-  ASSIGN_OR_RETURN(const std::vector<slurm::SlurmNode> nodes, slurm_.Nodes());
-
-  std::map<std::string, std::string> seen;
-  absl::Status result;
+  std::vector<NodeServiceRecord> news;
+  std::map<std::string, std::vector<std::string>> drained;  // names by reason
+  std::map<std::string, std::vector<std::string>> resumed;  // by the reason of their drain
+  std::map<std::string, std::string> announced;
   for (const slurm::SlurmNode& node : nodes) {
     const auto found = candidates.find(node.name);
     if (found == candidates.end()) continue;  // nothing of ours
-    Candidate& candidate = found->second;
-    const ServiceState before = candidate.state;
-    if (candidate.node.state == NodeRecord::kConfigured &&
-        candidate.state == ServiceState::kEnrolled) {
-      Take(ServiceEvent::kApplied, candidate);
+    ServiceCandidate& candidate = found->second;
+    if (const auto hold = held.find(node.name); hold != held.end())
+      candidate.testing = hold->second;
+    ServiceAction action =
+        DecideService(candidate.state, candidate.failed, candidate.testing, node);
+    services[node.name] = action.service;
+    if (!candidate.stored.has_value() ||
+        candidate.stored->state != static_cast<int>(candidate.state) ||
+        candidate.stored->drained_by != candidate.failed) {
+      news.push_back(
+          {candidate.uuid, static_cast<int>(candidate.state), candidate.failed, clock_.Now()});
     }
-    if (candidate.has_pass) {
-      Take(ServiceEvent::kPassed, candidate);
-    } else if (candidate.state == ServiceState::kInService) {
-      Take(ServiceEvent::kChanged, candidate);
+    if (action.kind == ServiceAction::kNone) continue;
+    const auto before = announced_.find(node.name);
+    if (before == announced_.end() || before->second != action.reason) {
+      (action.kind == ServiceAction::kDrain ? drained[action.reason] : resumed[node.reason])
+          .push_back(node.name);
     }
-    if (candidate.state != ServiceState::kQuarantined) candidate.owner.clear();
-    const ServiceAction action = DecideService(candidate.state, candidate.owner, node);
-    const auto known = services.find(candidate.node.uuid);
-    const bool is_news = candidate.state != before || known == services.end() ||
-                         known->second.drained_by != candidate.owner ||
-                         action.kind != ServiceAction::kNone;
-    if (is_news) {
-      // Stored before Slurm is told.
-      const absl::Status stored = store_.Update([&](Transaction& txn) -> absl::Status {
-        RETURN_IF_ERROR(
-            txn.node_service().PutService({candidate.node.uuid, static_cast<int>(candidate.state),
-                                           candidate.owner, clock_.Now()}));
-        if (action.kind == ServiceAction::kNone) return absl::OkStatus();
-        EventRecord event;
-        event.time = clock_.Now();
-        event.actor = "controller";
-        event.action = action.kind == ServiceAction::kDrain ? "slurm.drain" : "slurm.resume";
-        event.subject = node.name;
-        event.detail = action.kind == ServiceAction::kDrain ? action.reason
-                                                            : absl::StrCat("was ", node.reason);
-        return txn.events().Append(std::move(event));
-      });
-      if (!stored.ok()) {
-        result = stored;
-        continue;
-      }
-    }
-    absl::Status told;
-    if (action.kind == ServiceAction::kDrain) told = slurm_.Drain(node.name, action.reason);
-    if (action.kind == ServiceAction::kResume) told = slurm_.Resume(node.name);
-    if (!told.ok()) result = told;
-    seen[node.name] = told.ok() ? action.service : node.state;
+    announced[node.name] = action.reason;
+    changes.push_back({{node.name, node.is_drained ? node.reason : ""}, std::move(action)});
   }
-  absl::MutexLock lock(&mutex_);
-  services_ = std::move(seen);
+  const auto append = [&](Transaction& txn, const char* action, std::vector<std::string> names,
+                          const std::string& detail) {
+    EventRecord event;
+    event.time = clock_.Now();
+    event.actor = "controller";
+    event.action = action;
+    event.subject = FoldHostlist(std::move(names));
+    event.detail = detail;
+    return txn.events().Append(std::move(event));
+  };
+  // Stored before Slurm is told.
+  if (!news.empty() || !drained.empty() || !resumed.empty()) {
+    RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
+      for (const NodeServiceRecord& service : news) {
+        RETURN_IF_ERROR(txn.node_service().PutService(service));
+      }
+      for (const auto& [reason, names] : drained) {
+        RETURN_IF_ERROR(append(txn, "slurm.drain", names, reason));
+      }
+      for (const auto& [reason, names] : resumed) {
+        RETURN_IF_ERROR(append(txn, "slurm.resume", names, absl::StrCat("was ", reason)));
+      }
+      return absl::OkStatus();
+    }));
+  }
+  announced_ = std::move(announced);
+  return absl::OkStatus();
+}
+
+absl::Status ServiceGate::Tell(const Changes& changes,
+                               std::map<std::string, std::string>& services) {
+  absl::Status result;
+  std::map<std::string, std::vector<slurm::NodeChange>> drains;  // by reason
+  std::vector<slurm::NodeChange> undrains;
+  for (const Change& change : changes) {
+    (change.action.kind == ServiceAction::kDrain ? drains[change.action.reason] : undrains)
+        .push_back(change.node);
+  }
+  const auto take = [&](const std::vector<slurm::NodeChange>& nodes,
+                        const absl::StatusOr<slurm::LeftAlone>& told) {
+    if (told.ok()) {
+      for (const auto& [node, why] : *told) services[node] = why;
+      return;
+    }
+    result = told.status();
+    for (const slurm::NodeChange& each : nodes) {
+      absl::StrAppend(&services[each.node], "; Slurm has not heard of it yet");
+    }
+  };
+  for (const auto& [reason, nodes] : drains) take(nodes, slurm_.Drain(nodes, reason));
+  if (!undrains.empty()) take(undrains, slurm_.Undrain(undrains));
   return result;
 }
 

@@ -1,5 +1,7 @@
 #include "controller/validation/service_state.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 
 namespace muster::controller::validation {
@@ -32,9 +34,31 @@ constexpr ServiceTransition kTransitions[] = {
 // The owner of drains of nodes that have not passed.
 constexpr absl::string_view kGate = "gate";
 
-std::string DrainedBy(const slurm::SlurmNode& node) {
-  return absl::StrCat("drained by ", node.reason_user.empty() ? "somebody" : node.reason_user,
+std::string HeldBecause(const slurm::SlurmNode& node) {
+  return absl::StrCat(node.is_drained ? "drained by " : "taken down by ",
+                      node.reason_user.empty() ? "somebody" : node.reason_user,
                       node.reason.empty() ? "" : ": ", node.reason);
+}
+
+// How a node of Muster's stands: what Slurm is to say of it (empty: nothing, it serves), and what
+// people are.
+struct Standing {
+  std::string reason;
+  std::string service;
+};
+
+Standing StandingOf(ServiceState state, absl::string_view failed, absl::string_view testing) {
+  if (!testing.empty()) {
+    return {slurm::OwnReason(testing, "being validated"),
+            absl::StrCat("being validated: ", testing)};
+  }
+  if (state == State::kInService) return {"", "in service"};
+  if (state == State::kQuarantined && !failed.empty()) {
+    return {slurm::OwnReason(failed, "failed this validation"),
+            absl::StrCat("quarantined: failed ", failed)};
+  }
+  return {slurm::OwnReason(kGate, "has not passed a validation as what it is now"),
+          "not validated"};
 }
 
 }  // namespace
@@ -85,28 +109,25 @@ absl::StatusOr<ServiceState> NextServiceState(ServiceState state, ServiceEvent e
                                                     " cannot have ", ServiceEventName(event)));
 }
 
-ServiceAction DecideService(ServiceState state, absl::string_view owner,
+ServiceAction DecideService(ServiceState state, absl::string_view failed, absl::string_view testing,
                             const slurm::SlurmNode& node) {
-  const std::optional<std::string> drained_by = slurm::OwnerOf(node.reason);
-  if (node.is_drained && !drained_by.has_value()) {
-    return {ServiceAction::kNone, "", DrainedBy(node)};
-  }
-  if (state == State::kInService) {
-    if (node.is_drained) return {ServiceAction::kResume, "", "in service"};
-    return {ServiceAction::kNone, "", node.takes_jobs ? "in service" : node.state};
+  const bool is_ours = slurm::OwnerOf(node.reason).has_value();
+  if ((node.is_drained || node.is_held) && !is_ours) {
+    return {ServiceAction::kNone, "", HeldBecause(node)};
   }
   // Not yet Muster's, or no longer.
   if (state == State::kKnown || state == State::kRetired) {
-    return {ServiceAction::kNone, "", node.is_drained ? "drained by muster" : node.state};
+    return {ServiceAction::kNone, "", node.state};
   }
-  const absl::string_view id = owner.empty() ? kGate : owner;
-  if (node.is_drained && *drained_by == id) {
-    return {ServiceAction::kNone, "", "drained by muster"};
+  Standing standing = StandingOf(state, failed, testing);
+  if (standing.reason.empty()) {
+    if (node.is_drained) return {ServiceAction::kResume, "", std::move(standing.service)};
+    if (!node.takes_jobs) absl::StrAppend(&standing.service, ", but ", node.state);
+    return {ServiceAction::kNone, "", std::move(standing.service)};
   }
-  const std::string reason =
-      slurm::OwnReason(id, owner.empty() ? "has not passed a validation as what it is now"
-                                         : "failed this validation");
-  return {ServiceAction::kDrain, reason, "drained by muster"};
+  const bool is_done = node.is_drained && node.reason == standing.reason;
+  return {is_done ? ServiceAction::kNone : ServiceAction::kDrain,
+          is_done ? std::string() : std::move(standing.reason), std::move(standing.service)};
 }
 
 }  // namespace muster::controller::validation

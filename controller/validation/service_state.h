@@ -46,13 +46,13 @@ struct ServiceAction {
   enum Kind { kNone, kDrain, kResume };
   Kind kind = kNone;
   std::string reason;  // of kDrain, with its owner tag
-  // How the node stands in Slurm then: "in service", "drained by muster", "drained by root: bad
-  // disk", "DOWN".
+  // How the node stands then: "in service", "not validated", "quarantined: failed v-7k3m9q2x",
+  // "being validated: v-7k3m9q2x", "drained by root: bad disk".
   std::string service;
 };
-// A drain that Muster did not make is never touched. `owner` is the validation that the node
-// failed; empty: it has passed none as what it is now.
-ServiceAction DecideService(ServiceState state, absl::string_view owner,
+// A drain that Muster did not make is never touched. `failed` is the validation that put the node
+// into quarantine; `testing` the one that runs on it, for which it is drained whatever its state.
+ServiceAction DecideService(ServiceState state, absl::string_view failed, absl::string_view testing,
                             const slurm::SlurmNode& node);
 
 }  // namespace muster::controller::validation

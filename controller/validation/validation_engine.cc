@@ -132,8 +132,8 @@ absl::Status ValidationEngine::StoreNew(const ActiveValidation& validation,
   });
 }
 
-absl::StatusOr<v1::Validation> ValidationEngine::Create(const v1::CreateValidationRequest& request,
-                                                        const ValidationActor& actor) {
+absl::StatusOr<std::unique_ptr<ActiveValidation>> ValidationEngine::Admit(
+    const v1::CreateValidationRequest& request, const ValidationActor& actor) {
   ASSIGN_OR_RETURN(auto latest, with_.latest_inventory());
   ValidationRecord record;
   record.validation_id = NewShortId("v");
@@ -147,12 +147,21 @@ absl::StatusOr<v1::Validation> ValidationEngine::Create(const v1::CreateValidati
   ASSIGN_OR_RETURN(std::unique_ptr<ActiveValidation> prepared,
                    Prepare(record, std::move(latest.second), enrolled, {}));
   RETURN_IF_ERROR(ClaimNodes(*prepared));
-  if (const absl::Status stored = StoreNew(*prepared, actor); !stored.ok()) {
-    with_.claims.Release(record.validation_id);
+  return prepared;
+}
+
+void ValidationEngine::Drop(std::unique_ptr<ActiveValidation> admitted) {
+  with_.claims.Release(admitted->record.validation_id);
+}
+
+absl::StatusOr<v1::Validation> ValidationEngine::Begin(std::unique_ptr<ActiveValidation> admitted,
+                                                       const ValidationActor& actor) {
+  if (const absl::Status stored = StoreNew(*admitted, actor); !stored.ok()) {
+    Drop(std::move(admitted));
     return stored;
   }
-  ActiveValidation& validation = *prepared;
-  active_[record.validation_id] = std::move(prepared);
+  ActiveValidation& validation = *admitted;
+  active_[validation.record.validation_id] = std::move(admitted);
   std::set<std::string> connected;
   for (const ValidationNode& node : validation.state.nodes()) {
     if (!node.uuid.empty() && with_.sessions.IsConnected(node.uuid)) connected.insert(node.uuid);

@@ -57,6 +57,13 @@ struct ValidationCollaborators {
       on_judged = nullptr;
   // How the node stands in Slurm now; see NodeVerdict.service. May be empty.
   std::function<std::string(const std::string& node)> service_of = nullptr;
+  // Takes the nodes out of Slurm's service, before their validation begins; may block for Slurm.
+  // FailedPrecondition: Slurm's jobs run on some. May be empty.
+  std::function<absl::Status(const std::string& validation_id,
+                             const std::vector<std::string>& nodes, bool force)>
+      hold = nullptr;
+  // The validation is in the store, or will never be. May be empty.
+  std::function<void(const std::string& validation_id)> release = nullptr;
 };
 
 // Who asks, for the audit log.
@@ -75,11 +82,15 @@ class ValidationEngine {
   // Goes on with the validations that an earlier process left. Call once, first, after the runs
   // have claimed their nodes.
   absl::Status Resume();
-  // Checks the suite and the hardware files, stores the validation and starts it. Errors: theirs,
-  // with their place; FailedPrecondition when a run or another validation works on one of the
-  // nodes.
-  absl::StatusOr<v1::Validation> Create(const v1::CreateValidationRequest& request,
-                                        const ValidationActor& actor);
+  // Checks the suite and the hardware files and claims the nodes. Errors: theirs, with their place;
+  // FailedPrecondition when a run or another validation works on one of the nodes. What it gives
+  // goes into Begin() or Drop().
+  absl::StatusOr<std::unique_ptr<ActiveValidation>> Admit(
+      const v1::CreateValidationRequest& request, const ValidationActor& actor);
+  // Stores the validation and starts it.
+  absl::StatusOr<v1::Validation> Begin(std::unique_ptr<ActiveValidation> admitted,
+                                       const ValidationActor& actor);
+  void Drop(std::unique_ptr<ActiveValidation> admitted);
   // FailedPrecondition: it has ended already.
   absl::Status Cancel(const std::string& validation_id, const ValidationActor& actor);
   // As it stands. Of one that has ended, from the store. NotFound: there is none.

@@ -13,7 +13,7 @@
 #include "controller/validation/blame.h"
 #include "controller/validation/pair_matrix.h"
 #include "controller/validation/result_blob.h"
-#include "controller/validation/service_gate.h"
+#include "controller/validation/service_candidates.h"
 #include "controller/validation/validation_engine.h"
 #include "controller/validation/validation_records.h"
 #include "controller/validation/verdict.h"

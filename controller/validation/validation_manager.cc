@@ -4,6 +4,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
+#include "controller/validation/active_validation.h"
 #include "muster/v1/agent_session.pb.h"
 
 namespace muster::controller::validation {
@@ -14,7 +15,7 @@ constexpr absl::Duration kTick = absl::Seconds(1);
 }  // namespace
 
 ValidationManager::ValidationManager(ValidationCollaborators collaborators)
-    : clock_(collaborators.clock), engine_(std::move(collaborators)) {}
+    : with_(std::move(collaborators)), clock_(with_.clock), engine_(with_) {}
 
 ValidationManager::~ValidationManager() { Stop(); }
 
@@ -76,8 +77,31 @@ void ValidationManager::Push(std::string node, size_t bytes, bool may_be_lost,
 
 absl::StatusOr<v1::Validation> ValidationManager::Create(const v1::CreateValidationRequest& request,
                                                          const ValidationActor& actor) {
-  absl::MutexLock lock(&engine_mutex_);
-  return engine_.Create(request, actor);
+  std::unique_ptr<ActiveValidation> admitted;
+  {
+    absl::MutexLock lock(&engine_mutex_);
+    ASSIGN_OR_RETURN(admitted, engine_.Admit(request, actor));
+  }
+  const std::string id = admitted->record.validation_id;
+  // Without the engine: agents' reports do not wait for Slurm.
+  absl::Status held;
+  if (with_.hold) {
+    std::vector<std::string> nodes;
+    for (const ValidationNode& node : admitted->state.nodes()) nodes.push_back(node.name);
+    held = with_.hold(id, nodes, request.force());
+  }
+  absl::StatusOr<v1::Validation> begun;
+  {
+    absl::MutexLock lock(&engine_mutex_);
+    if (held.ok()) {
+      begun = engine_.Begin(std::move(admitted), actor);
+    } else {
+      engine_.Drop(std::move(admitted));
+      begun = held;
+    }
+  }
+  if (with_.release) with_.release(id);
+  return begun;
 }
 
 absl::Status ValidationManager::Cancel(const std::string& validation_id,

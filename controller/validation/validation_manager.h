@@ -39,6 +39,8 @@ class ValidationManager final : public AgentSessionListener {
   // Validations stay as they are in the store.
   void Stop();
 
+  // See ValidationEngine::Admit(). Blocks for Slurm, too, which is to start no more jobs on the
+  // nodes; FailedPrecondition where some run.
   absl::StatusOr<v1::Validation> Create(const v1::CreateValidationRequest& request,
                                         const ValidationActor& actor);
   absl::Status Cancel(const std::string& validation_id, const ValidationActor& actor);
@@ -76,6 +78,7 @@ class ValidationManager final : public AgentSessionListener {
     return stopping_ || !queue_.empty();
   }
 
+  const ValidationCollaborators with_;
   Clock& clock_;
   absl::Mutex queue_mutex_;
   std::deque<Event> queue_ ABSL_GUARDED_BY(queue_mutex_);

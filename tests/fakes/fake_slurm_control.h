@@ -1,6 +1,7 @@
 // A slurmctld in memory.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -21,36 +22,68 @@ class FakeSlurmControl final : public controller::slurm::SlurmControl {
                    .state = "IDLE+DRAIN",
                    .is_drained = true,
                    .reason = reason,
-                   .reason_user = user};
+                   .reason_user = user,
+                   .is_held = true};
   }
 
   absl::StatusOr<std::vector<controller::slurm::SlurmNode>> Nodes() override {
     if (!status.ok()) return status;
     std::vector<controller::slurm::SlurmNode> all;
     for (const auto& [name, node] : nodes) all.push_back(node);
+    if (after_listing) after_listing();
     return all;
   }
-  absl::Status Drain(const std::string& node, const std::string& reason) override {
+  absl::StatusOr<controller::slurm::LeftAlone> Drain(
+      const std::vector<controller::slurm::NodeChange>& changes,
+      const std::string& reason) override {
     if (!status.ok()) return status;
-    calls.push_back(absl::StrCat("drain ", node, ": ", reason));
-    DrainBy("slurm", node, reason);
-    return absl::OkStatus();
+    if (!update_status.ok()) return update_status;
+    controller::slurm::LeftAlone left;
+    for (const auto& [name, expected] : changes) {
+      const controller::slurm::SlurmNode& node = nodes[name];
+      if (node.is_held && node.reason != expected) {
+        left[name] = absl::StrCat("drained by ", node.reason_user, ": ", node.reason);
+        continue;
+      }
+      calls.push_back(absl::StrCat("drain ", name, ": ", reason));
+      DrainBy("root", name, reason);
+    }
+    return left;
   }
-  absl::Status Resume(const std::string& node) override {
+  absl::StatusOr<controller::slurm::LeftAlone> Undrain(
+      const std::vector<controller::slurm::NodeChange>& changes) override {
     if (!status.ok()) return status;
-    calls.push_back(absl::StrCat("resume ", node));
-    Add(node);
-    return absl::OkStatus();
+    if (!update_status.ok()) return update_status;
+    controller::slurm::LeftAlone left;
+    for (const auto& [name, expected] : changes) {
+      const controller::slurm::SlurmNode& node = nodes[name];
+      if (!node.is_drained) continue;
+      if (node.reason != expected) {
+        left[name] = absl::StrCat("drained by ", node.reason_user, ": ", node.reason);
+        continue;
+      }
+      calls.push_back(absl::StrCat("undrain ", name));
+      Add(name);
+    }
+    return left;
   }
-  absl::StatusOr<std::vector<std::string>> JobsOn(const std::string& node) override {
+  absl::StatusOr<std::map<std::string, std::vector<std::string>>> JobsOn(
+      const std::vector<std::string>& names) override {
     if (!status.ok()) return status;
-    return jobs[node];
+    calls.push_back("jobs");
+    std::map<std::string, std::vector<std::string>> found;
+    for (const std::string& name : names) {
+      if (jobs.count(name) > 0) found[name] = jobs[name];
+    }
+    return found;
   }
 
   std::map<std::string, controller::slurm::SlurmNode> nodes;
   std::map<std::string, std::vector<std::string>> jobs;
-  std::vector<std::string> calls;
-  absl::Status status;  // what every call answers while it is an error
+  std::vector<std::string> calls;       // all but listings of nodes
+  absl::Status status;                  // what every call answers while it is an error
+  absl::Status update_status;           // what changes answer while it is an error
+  std::function<void()> after_listing;  // what happens between a look and what follows from it
 };
 
 }  // namespace muster::testing

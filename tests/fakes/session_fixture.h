@@ -43,6 +43,9 @@ class RecordingListener final : public AgentSessionListener {
   void OnRebootRequest(absl::string_view, const v1::RebootRequest& request) override {
     Add("reboot " + request.step_id());
   }
+  void OnSlurmAnswer(absl::string_view, const v1::SlurmAnswer& answer) override {
+    Add("slurm " + answer.request_id());
+  }
   void OnMisbehaved(absl::string_view node_uuid, absl::string_view) override {
     absl::MutexLock lock(&mutex_);
     misbehaved_.emplace_back(node_uuid);

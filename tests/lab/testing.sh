@@ -40,9 +40,11 @@ lab_folder() { echo "${MUSTER_LAB_STATE:-/var/lib/muster-lab}/$LAB_TEST_NAME"; }
 
 muster() { lab muster "$@" </dev/null; }
 
-start_cluster() {  # COMPUTE [SUITE [ARGS OF lab up…]]: nodes, the controller, the inventory; no node has joined
+# Nodes, the controller, the inventory; no node has joined. The gate to Slurm is off, so that nodes
+# work without a validation, unless GATE=on.
+start_cluster() {  # COMPUTE [SUITE [ARGS OF lab up…]]
   [[ -x build/release/bin/muster ]] || fail "no build/release/bin/muster; run ./dev build"
-  lab up --login 1 --compute "$1" --suite "${2:-bookworm}" "${@:3}"
+  lab up --login 1 --compute "$1" --suite "${2:-bookworm}" --gate "${GATE:-off}" "${@:3}"
   muster inventory apply "$(lab_folder)/inventory" >/dev/null
 }
 

@@ -4,28 +4,11 @@
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
 source "$(dirname "$0")/testing.sh"
+# shellcheck source=tests/lab/fake_gpus.sh
+source "$(dirname "$0")/fake_gpus.sh"
 
 readonly site=tests/testdata/lab/validate
-readonly fakes=build/release/fakes/nvidia
 work=$(mktemp -d)
-
-put() { lab exec "$1" sh -c "cat >$2.new && mv $2.new $2" <"$3"; }  # NODE PATH FILE
-
-# Fewer than the eight that are compared with each other: how fast a host plays a GPU says nothing.
-# Three cards, the last of which has `FIELDS` (JSON), whole when that is empty.
-set_gpus() {  # NODE [FIELDS]
-  python3 - "$1" "${2:-{\}}" >"$work/gpus.json" <<'PY'
-import json, sys
-node, fields = sys.argv[1], json.loads(sys.argv[2])
-gpus = [{"preset": "rtx_2080_ti", "uuid": f"GPU-{node}-{n}", "serial": f"{node}{n}"} for n in range(3)]
-if fields.pop("missing", False):
-    del gpus[2]
-else:
-    gpus[2].update(fields)
-print(json.dumps({"driver_version": "535.261.03", "gpus": gpus}))
-PY
-  put "$1" /etc/muster-fake-nvidia.json "$work/gpus.json"
-}
 
 # Leaves output and exit code in OUTPUT and RC, the validation's id in ID.
 validate() {  # NODES ARGS…
@@ -47,11 +30,7 @@ join 'login1,c[001-002]'
 apply playbooks/site.yaml >/dev/null
 expect_applied 0 "rollout"
 for node in c001 c002; do
-  for library in libcuda.so.1 libnvidia-ml.so.1; do
-    put "$node" "/usr/lib/x86_64-linux-gnu/$library" "$fakes/$library"
-  done
-  lab exec "$node" ldconfig
-  set_gpus "$node"
+  install_fake_gpus "$node"
 done
 
 step "whole nodes pass, and the report shows them"

@@ -9,8 +9,8 @@ controller_packages() {
   done
 }
 
-controller_install() {
-  local start=$EPOCHREALTIME packages names
+controller_install() {  # GATE: on or off, see slurm_gate in controller.yaml
+  local gate=$1 start=$EPOCHREALTIME packages names
   mapfile -t packages < <(controller_packages)
   if ((${#packages[@]} < 2)); then
     say "no muster-controller and muster-cli in build/release/packages: nodes only"
@@ -22,6 +22,7 @@ controller_install() {
     node_exec login1 env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y -o Dpkg::Use-Pty=0 \
       "${names[@]/#//var/tmp/muster-packages/}" &&
     node_exec login1 muster init --cluster "$LAB_NAME" --controller login1:7443 --directory /etc/muster &&
+    node_exec login1 sed -i "s/^slurm_gate: .*/slurm_gate: \"$gate\"/" /etc/muster/controller.yaml &&
     node_exec login1 systemctl enable --quiet --now musterd
   } >"$LAB_DIR/controller.log" 2>&1; then
     tail -n 15 "$LAB_DIR/controller.log" >&2

@@ -90,7 +90,8 @@ TEST_F(HostileAgentTest, UnknownFieldsAreNoGarbage) {
 }
 
 TEST_F(HostileAgentTest, HelloComesFirst) {
-  v1::AgentMessage messages[7];
+  v1::AgentMessage messages[8];
+  messages[7].mutable_slurm_answer();
   messages[1].mutable_heartbeat();
   messages[2].mutable_facts();
   messages[3].mutable_plan_receipt();
@@ -138,6 +139,53 @@ TEST_F(HostileAgentTest, FieldsBeyondMeasureCutOff) {
     const auto agent = message.has_hello() ? Open() : Connected();
     agent->stream->Write(message);
     EXPECT_EQ(agent->End().error_code(), grpc::INVALID_ARGUMENT);
+  }
+}
+
+// Any node could say so of Slurm what it likes; only the one that is asked may, once.
+TEST_F(HostileAgentTest, AnswersAboutSlurmThatNobodyAskedForCutOff) {
+  const auto agent = Connected();
+  v1::ControllerMessage question;
+  question.mutable_slurm_request()->set_request_id("q1");
+  question.mutable_slurm_request()->mutable_list_nodes();
+  ASSERT_OK(registry_->Send(machine_.node_uuid, question));
+  v1::ControllerMessage got;
+  ASSERT_TRUE(agent->stream->Read(&got));
+  v1::AgentMessage answer;
+  answer.mutable_slurm_answer()->set_request_id("q1");
+  answer.mutable_slurm_answer()->mutable_nodes()->add_nodes()->set_name("c001");
+  agent->stream->Write(answer);
+  agent->Report(1);
+  EXPECT_THAT(listener_.Await(3), ElementsAre("connected b1", "slurm q1", "report 1"));
+  agent->stream->Write(answer);
+  const grpc::Status status = agent->End();
+  EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
+  EXPECT_EQ(status.error_message(), "an answer about Slurm that nobody asked for");
+  EXPECT_EQ(CutOffs("c001"), 1);
+}
+
+TEST_F(HostileAgentTest, AnswersAboutSlurmBeyondMeasureCutOff) {
+  const std::string much(5000, 'x');
+  v1::SlurmAnswer answers[6];
+  answers[0].set_request_id(much);
+  answers[1].set_message(much);
+  answers[2].mutable_nodes()->add_nodes()->set_reason(much);
+  for (int i = 0; i < 5000; ++i) answers[3].mutable_nodes()->add_nodes();
+  answers[4].mutable_changed()->add_left_alone()->set_why(much);
+  v1::SlurmNodeJobs& jobs = *answers[5].mutable_jobs()->add_nodes();
+  for (int i = 0; i < 20'000; ++i) jobs.add_job_ids("1");
+  for (const v1::SlurmAnswer& answer : answers) {
+    SCOPED_TRACE(&answer - answers);
+    const auto agent = Connected();
+    v1::ControllerMessage question;
+    question.mutable_slurm_request()->mutable_list_nodes();
+    ASSERT_OK(registry_->Send(machine_.node_uuid, question));
+    v1::AgentMessage message;
+    *message.mutable_slurm_answer() = answer;
+    agent->stream->Write(message);
+    const grpc::Status status = agent->End();
+    EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
+    EXPECT_EQ(status.error_message(), "an answer about Slurm that no agent gives");
   }
 }
 

@@ -28,8 +28,7 @@ TEST(Config, ReadsEachKey) {
                                          "enrollment_address: \"[::1]:1\"\nlisten: \"[::]:2\"\n"
                                          "enrollment_listen: 10.0.0.1:3\npackage_listen: a:4\n"
                                          "pki_directory: /p\nstate_directory: /s\n"
-                                         "package_directory: /d\nslurm_gate: \"on\"\n"
-                                         "slurm_command: ssh login1\n")
+                                         "package_directory: /d\nslurm_gate: \"on\"\n")
           .value();
   EXPECT_EQ(config.enrollment_address, "[::1]:1");
   EXPECT_EQ(HostOf(config.enrollment_address), "[::1]");
@@ -40,7 +39,6 @@ TEST(Config, ReadsEachKey) {
   EXPECT_EQ(config.state_directory, "/s");
   EXPECT_EQ(config.package_directory, "/d");
   EXPECT_EQ(config.slurm_gate, "on");
-  EXPECT_EQ(config.slurm_command, "ssh login1");
 }
 
 TEST(Config, ErrorsNameThePlace) {

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 verb_up() {
-  local login=1 compute=3 switches=1 suite=bookworm bare=
+  local login=1 compute=3 switches=1 suite=bookworm bare= gate=on
   while (($#)); do
     case $1 in
       --login)   login=${2?--login N}; shift 2 ;;
@@ -8,6 +8,7 @@ verb_up() {
       --switches) switches=${2?--switches N}; shift 2 ;;
       --suite)   suite=${2?--suite NAME}; shift 2 ;;
       --bare)    bare=yes; shift ;;
+      --gate)    gate=${2?--gate on or off}; shift 2 ;;
       *) die "up: unknown argument '$1'" ;;
     esac
   done
@@ -15,6 +16,7 @@ verb_up() {
   [[ $compute =~ ^(0|[1-9][0-9]{0,2})$ ]] || die "--compute: a number"
   ((compute <= LAB_MAX_COMPUTE)) || die "--compute: at most $LAB_MAX_COMPUTE"
   [[ $switches =~ ^[12]$ ]] || die "--switches: 1 or 2"
+  [[ $gate == on || $gate == off ]] || die "--gate: on or off"
   image_check_suite "$suite"
   ((EUID == 0)) || die "needs root: it makes namespaces, mounts and cgroups"
   lab_claim
@@ -46,7 +48,7 @@ verb_up() {
   for node in "${nodes[@]}"; do node_wait "$node" 180; done
   inventory_write >/dev/null
   say "nodes up in $(seconds_since "$start") s"
-  [[ $bare ]] || controller_install
+  [[ $bare ]] || controller_install "$gate"
   # shellcheck disable=SC2034
   LAB_UNDO=
   say "lab '$LAB_NAME' is up in $(seconds_since "$start") s; try: ./dev lab status --name $LAB_NAME"

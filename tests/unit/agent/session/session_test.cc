@@ -10,6 +10,7 @@
 #include "absl/synchronization/notification.h"
 #include "agent/session/controller_stream.h"
 #include "agent/session/reboot_desk.h"
+#include "agent/slurm/slurm_desk.h"
 #include "agent/validation/check_desk.h"
 #include "common/pki/authority.h"
 #include "common/pki/key.h"
@@ -98,8 +99,17 @@ class SessionTest : public ::testing::Test {
                            .wake = [this] { mailbox_->Wake(); }},
         paths_.CheckDirectory(), files_, processes_, clock_);
     ASSERT_OK(checks_->Recover());
+    slurm_ = std::make_unique<SlurmDesk>(
+        [this](const v1::SlurmRequest& request) {
+          slurm_may_answer_.WaitForNotification();
+          v1::SlurmAnswer answer;
+          answer.set_request_id(request.request_id());
+          answer.mutable_nodes()->add_nodes()->set_name("c001");
+          return answer;
+        },
+        [this] { mailbox_->Wake(); });
     session_ = std::make_unique<Session>(options, paths_, files_, *engine_, *journal_, *mailbox_,
-                                         *reboots_, *checks_, facts_, channel_, clock_);
+                                         *reboots_, *checks_, *slurm_, facts_, channel_, clock_);
     thread_ = std::thread([this] { session_->Run(); });
   }
   void Stop() {
@@ -107,6 +117,8 @@ class SessionTest : public ::testing::Test {
     mailbox_->SetStopping();
     thread_.join();
     session_.reset();
+    if (!slurm_may_answer_.HasBeenNotified()) slurm_may_answer_.Notify();
+    slurm_.reset();
     checks_.reset();
     engine_.reset();
     journal_.reset();
@@ -160,6 +172,8 @@ class SessionTest : public ::testing::Test {
   std::unique_ptr<Mailbox> mailbox_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<CheckDesk> checks_;
+  absl::Notification slurm_may_answer_;
+  std::unique_ptr<SlurmDesk> slurm_;
   std::unique_ptr<Session> session_;
   std::thread thread_;
 };
@@ -376,6 +390,24 @@ TEST_F(SessionTest, WhoIsTurnedAwayHearsHowToComeBackAndMayJoinAgain) {
                                 "c001`"));
   Join(-absl::Hours(1), absl::Hours(23));
   EXPECT_FALSE(WasTurnedAway(paths_, files_).value());
+}
+
+TEST_F(SessionTest, ASlowSlurmHoldsNothingUp) {
+  Start();
+  v1::ControllerMessage question;
+  question.mutable_slurm_request()->set_request_id("q1");
+  question.mutable_slurm_request()->mutable_list_nodes();
+  controller_.Send(question);
+  // Slurm takes its time; the session goes on.
+  SendPlan(MakePlan(1, 1));
+  ASSERT_TRUE(controller_.Await([](auto& c) { return HasOutcome(c, "r-1/0"); }));
+  slurm_may_answer_.Notify();
+  ASSERT_TRUE(controller_.Await([](auto& c) {
+    for (const v1::AgentMessage& message : c.received) {
+      if (message.slurm_answer().request_id() == "q1") return true;
+    }
+    return false;
+  }));
 }
 
 TEST_F(SessionTest, AnExpiredCertificateNamesTheRemedy) {

@@ -12,6 +12,7 @@
 #include "common/base/status.h"
 #include "controller/store/soci_store.h"
 #include "controller/store/tables.h"
+#include "controller/validation/service_candidates.h"
 #include "muster/v1/facts.pb.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_slurm_control.h"
@@ -69,38 +70,101 @@ slurm::SlurmNode Node(bool drained, const std::string& reason = "") {
           .takes_jobs = !drained,
           .is_drained = drained,
           .reason = reason,
-          .reason_user = drained ? "root" : ""};
+          .reason_user = drained ? "root" : "",
+          .is_held = drained};
 }
 
 TEST(DecideService, NeverTouchesADrainOfOthers) {
   for (const ServiceState state : kStates) {
-    for (const char* owner : {"", "v-1"}) {
-      const ServiceAction action = DecideService(state, owner, Node(true, "bad disk"));
-      EXPECT_EQ(action.kind, ServiceAction::kNone);
-      EXPECT_EQ(action.service, "drained by root: bad disk");
-      EXPECT_EQ(DecideService(state, owner, Node(true)).kind, ServiceAction::kNone);
+    for (const char* failed : {"", "v-1"}) {
+      for (const char* testing : {"", "v-2"}) {
+        const ServiceAction action = DecideService(state, failed, testing, Node(true, "bad disk"));
+        EXPECT_EQ(action.kind, ServiceAction::kNone);
+        EXPECT_EQ(action.service, "drained by root: bad disk");
+        EXPECT_EQ(DecideService(state, failed, testing, Node(true)).kind, ServiceAction::kNone);
+        slurm::SlurmNode down = Node(false, "fan");
+        down.state = "DOWN";
+        down.takes_jobs = false;
+        down.is_held = true;
+        down.reason_user = "alice";
+        EXPECT_EQ(DecideService(state, failed, testing, down).kind, ServiceAction::kNone);
+        EXPECT_EQ(DecideService(state, failed, testing, down).service, "taken down by alice: fan");
+      }
     }
   }
 }
 
 TEST(DecideService, ResumesOnlyWhoPassedAndOnlyItsOwnDrain) {
   for (const ServiceState state : kStates) {
-    const ServiceAction action = DecideService(state, "", Node(true, "muster:v-9 failed"));
+    const ServiceAction action = DecideService(state, "", "", Node(true, "muster:v-9 failed"));
     EXPECT_EQ(action.kind == ServiceAction::kResume, state == ServiceState::kInService)
         << ServiceStateName(state);
+    EXPECT_NE(DecideService(state, "", "v-2", Node(true, "muster:v-9 failed")).kind,
+              ServiceAction::kResume);
   }
 }
 
 TEST(DecideService, SaysWhyANodeIsDrained) {
-  ServiceAction action = DecideService(ServiceState::kConfigured, "", Node(false));
+  ServiceAction action = DecideService(ServiceState::kConfigured, "", "", Node(false));
   EXPECT_EQ(action.kind, ServiceAction::kDrain);
   EXPECT_EQ(action.reason, "muster:gate has not passed a validation as what it is now");
-  action = DecideService(ServiceState::kQuarantined, "v-1", Node(true, action.reason));
+  EXPECT_EQ(action.service, "not validated");
+  action = DecideService(ServiceState::kConfigured, "", "v-1", Node(true, action.reason));
+  EXPECT_EQ(action.kind, ServiceAction::kDrain);
+  EXPECT_EQ(action.reason, "muster:v-1 being validated");
+  EXPECT_EQ(action.service, "being validated: v-1");
+  action = DecideService(ServiceState::kQuarantined, "v-1", "", Node(true, action.reason));
   EXPECT_EQ(action.kind, ServiceAction::kDrain);
   EXPECT_EQ(action.reason, "muster:v-1 failed this validation");
-  EXPECT_EQ(DecideService(ServiceState::kQuarantined, "v-1", Node(true, action.reason)).kind,
+  EXPECT_EQ(action.service, "quarantined: failed v-1");
+  EXPECT_EQ(DecideService(ServiceState::kQuarantined, "v-1", "", Node(true, action.reason)).kind,
             ServiceAction::kNone);
 }
+
+TEST(DecideService, ANodeThatPassedAndIsDownIsSaidToBe) {
+  slurm::SlurmNode node = Node(false);
+  node.state = "DOWN*";
+  node.takes_jobs = false;
+  const ServiceAction action = DecideService(ServiceState::kInService, "", "", node);
+  EXPECT_EQ(action.kind, ServiceAction::kNone);
+  EXPECT_EQ(action.service, "in service, but DOWN*");
+}
+
+// Counts listings, from whichever thread.
+class CountingSlurm final : public slurm::SlurmControl {
+ public:
+  explicit CountingSlurm(FakeSlurmControl& slurm) : slurm_(slurm) {}
+  absl::StatusOr<std::vector<slurm::SlurmNode>> Nodes() override {
+    absl::MutexLock lock(&mutex_);
+    ++count_;
+    return slurm_.Nodes();
+  }
+  absl::StatusOr<slurm::LeftAlone> Drain(const std::vector<slurm::NodeChange>& nodes,
+                                         const std::string& reason) override {
+    return slurm_.Drain(nodes, reason);
+  }
+  absl::StatusOr<slurm::LeftAlone> Undrain(const std::vector<slurm::NodeChange>& nodes) override {
+    return slurm_.Undrain(nodes);
+  }
+  absl::StatusOr<std::map<std::string, std::vector<std::string>>> JobsOn(
+      const std::vector<std::string>& nodes) override {
+    return slurm_.JobsOn(nodes);
+  }
+  void Set(const absl::Status& status) {
+    absl::MutexLock lock(&mutex_);
+    slurm_.status = status;
+  }
+  bool Await(int count, absl::Duration timeout) {
+    absl::MutexLock lock(&mutex_);
+    const auto is_there = [&] { return count_ >= count; };
+    return mutex_.AwaitWithTimeout(absl::Condition(&is_there), timeout);
+  }
+
+ private:
+  FakeSlurmControl& slurm_;
+  absl::Mutex mutex_;
+  int count_ = 0;
+};
 
 class ServiceGateTest : public ::testing::Test {
  protected:
@@ -141,6 +205,27 @@ class ServiceGateTest : public ::testing::Test {
     gate_.OnJudged("u1", id, v1::OUTCOME_FAIL);
   }
 
+  void Run(const std::string& id) { PutValidation(id, ValidationRecord::kRunning); }
+  void End(const std::string& id) { PutValidation(id, ValidationRecord::kDone); }
+  void PutValidation(const std::string& id, ValidationRecord::State state) {
+    EXPECT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
+      ValidationRecord record;
+      record.validation_id = id;
+      record.state = state;
+      RETURN_IF_ERROR(txn.validations().Put(record));
+      return txn.validations().PutNode({id, "c001", "u1", 0, ""});
+    }));
+  }
+  int Events(const std::string& action) {
+    int count = 0;
+    EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(const auto events, txn.events().List(100, 0));
+      for (const EventRecord& event : events) count += event.action == action;
+      return absl::OkStatus();
+    }));
+    return count;
+  }
+
   std::unique_ptr<Store> store_;
   FakeSlurmControl slurm_;
   FakeClock clock_;
@@ -152,22 +237,23 @@ TEST_F(ServiceGateTest, ANodeServesFromItsPassToItsFailAndAgainAfterRepair) {
   ASSERT_OK(gate_.Look());
   EXPECT_THAT(slurm_.calls, ElementsAre("drain c001: muster:gate has not passed a validation as "
                                         "what it is now"));
-  EXPECT_EQ(gate_.ServiceOf("c001"), "drained by muster");
+  EXPECT_EQ(gate_.ServiceOf("c001"), "not validated");
   ASSERT_OK(gate_.Look());  // nothing more to do
   EXPECT_EQ(slurm_.calls.size(), 1u);
 
   Pass();
   ASSERT_OK(gate_.Look());
-  EXPECT_EQ(slurm_.calls.back(), "resume c001");
+  EXPECT_EQ(slurm_.calls.back(), "undrain c001");
   EXPECT_EQ(gate_.ServiceOf("c001"), "in service");
 
   Fail("v-3");
   ASSERT_OK(gate_.Look());
   EXPECT_EQ(slurm_.calls.back(), "drain c001: muster:v-3 failed this validation");
+  EXPECT_EQ(gate_.ServiceOf("c001"), "quarantined: failed v-3");
 
   Pass();
   ASSERT_OK(gate_.Look());
-  EXPECT_EQ(slurm_.calls.back(), "resume c001");
+  EXPECT_EQ(slurm_.calls.back(), "undrain c001");
   EXPECT_EQ(slurm_.calls.size(), 4u);
   EXPECT_EQ(gate_.ServiceOf("x999"), "");
 }
@@ -181,7 +267,7 @@ TEST_F(ServiceGateTest, AnotherGpuOrKernelNeedsANewPass) {
   EXPECT_THAT(slurm_.calls.back(), HasSubstr("has not passed"));
   SetFacts("GPU-1", "6.1.0");  // the old one is back, and what passed is there again
   ASSERT_OK(gate_.Look());
-  EXPECT_EQ(slurm_.calls.back(), "resume c001");
+  EXPECT_EQ(slurm_.calls.back(), "undrain c001");
   SetFacts("GPU-1", "6.12.0");
   ASSERT_OK(gate_.Look());
   EXPECT_THAT(slurm_.calls.back(), HasSubstr("has not passed"));
@@ -197,6 +283,124 @@ TEST_F(ServiceGateTest, AnAdministratorsDrainStays) {
   ASSERT_OK(gate_.Look());
   EXPECT_THAT(slurm_.calls, IsEmpty());
   EXPECT_EQ(gate_.ServiceOf("c001"), "drained by root: bad disk");
+}
+
+// The reason is the owner's mark: who replaces it has taken the drain over.
+TEST_F(ServiceGateTest, ADrainThatAnAdministratorTookOverIsTheirs) {
+  ASSERT_OK(gate_.Look());
+  slurm_.DrainBy("root", "c001", "bad disk");
+  Pass();
+  ASSERT_OK(gate_.Look());
+  EXPECT_EQ(slurm_.calls.size(), 1u);
+  EXPECT_EQ(gate_.ServiceOf("c001"), "drained by root: bad disk");
+}
+
+TEST_F(ServiceGateTest, ADrainThatComesBetweenLookAndActionStays) {
+  slurm_.after_listing = [this] { slurm_.DrainBy("root", "c001", "bad disk"); };
+  ASSERT_OK(gate_.Look());
+  EXPECT_THAT(slurm_.calls, IsEmpty());
+  EXPECT_EQ(slurm_.nodes["c001"].reason, "bad disk");
+  EXPECT_EQ(gate_.ServiceOf("c001"), "drained by root: bad disk");
+}
+
+TEST_F(ServiceGateTest, AChangeThatSlurmRefusesIsInTheAuditLogOnce) {
+  slurm_.update_status = absl::InternalError("scontrol failed");
+  EXPECT_THAT(gate_.Look(), StatusIs(absl::StatusCode::kInternal, HasSubstr("scontrol failed")));
+  EXPECT_THAT(gate_.trouble(), StatusIs(absl::StatusCode::kInternal, HasSubstr("scontrol")));
+  EXPECT_EQ(gate_.ServiceOf("c001"), "not validated; Slurm has not heard of it yet");
+  EXPECT_FALSE(gate_.Look().ok());
+  slurm_.update_status = absl::OkStatus();
+  ASSERT_OK(gate_.Look());
+  EXPECT_OK(gate_.trouble());
+  EXPECT_EQ(slurm_.calls.size(), 1u);
+  EXPECT_EQ(Events("slurm.drain"), 1);
+}
+
+TEST_F(ServiceGateTest, ANodeIsDrainedWhileItIsValidatedAndReleasedAfterwards) {
+  Pass();
+  ASSERT_OK(gate_.Hold("v-5", {"c001"}, /*force=*/false));
+  EXPECT_THAT(slurm_.calls, ElementsAre("jobs", "drain c001: muster:v-5 being validated", "jobs"));
+  EXPECT_EQ(gate_.ServiceOf("c001"), "being validated: v-5");
+  Run("v-5");
+  gate_.Release("v-5");
+  ASSERT_OK(gate_.Look());
+  EXPECT_EQ(slurm_.calls.size(), 3u) << "it runs: the drain stays";
+  End("v-5");
+  gate_.OnJudged("u1", "v-5", v1::OUTCOME_UNKNOWN);
+  ASSERT_OK(gate_.Look());
+  EXPECT_EQ(slurm_.calls.back(), "undrain c001") << "what it passed before still holds";
+}
+
+TEST_F(ServiceGateTest, ARestartedControllerKnowsWhatIsBeingValidated) {
+  Pass();
+  Run("v-5");
+  ServiceGate again(*store_, slurm_, clock_, [](absl::string_view) {});
+  ASSERT_OK(again.Look());
+  EXPECT_THAT(slurm_.calls, ElementsAre("drain c001: muster:v-5 being validated"));
+}
+
+// A controller that died before the validation was in the store leaves such a drain behind.
+TEST_F(ServiceGateTest, ADrainForAValidationThatNeverBeganIsTakenAway) {
+  Pass();
+  slurm_.DrainBy("root", "c001", "muster:v-5 being validated");
+  ASSERT_OK(gate_.Look());
+  EXPECT_THAT(slurm_.calls, ElementsAre("undrain c001"));
+}
+
+TEST_F(ServiceGateTest, JobsThatRunKeepAValidationFromItsNodesUnlessForced) {
+  Pass();
+  ASSERT_OK(gate_.Look());
+  slurm_.jobs["c001"] = {"12", "13_4"};
+  EXPECT_THAT(gate_.Hold("v-5", {"c001", "c002"}, /*force=*/false),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("Slurm jobs run on c001 (job 12, 13_4); wait for them")));
+  gate_.Release("v-5");
+  ASSERT_OK(gate_.Look());
+  EXPECT_THAT(slurm_.calls, ElementsAre("jobs")) << "nothing was drained";
+  EXPECT_OK(gate_.Hold("v-6", {"c001"}, /*force=*/true));
+  EXPECT_EQ(slurm_.calls.back(), "drain c001: muster:v-6 being validated");
+}
+
+// One that starts between the question and the drain.
+TEST_F(ServiceGateTest, AJobThatSlipsInIsFoundAfterTheDrain) {
+  Pass();
+  slurm_.after_listing = [this] { slurm_.jobs["c001"] = {"14"}; };
+  EXPECT_THAT(gate_.Hold("v-5", {"c001"}, /*force=*/false),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("c001 (job 14)")));
+  gate_.Release("v-5");
+  ASSERT_OK(gate_.Look());
+  EXPECT_THAT(slurm_.calls, ElementsAre("jobs", "drain c001: muster:v-5 being validated", "jobs",
+                                        "undrain c001"));
+}
+
+TEST_F(ServiceGateTest, ASlurmThatCannotBeAskedRefusesNothing) {
+  slurm_.status = absl::UnavailableError("slurmctld is away");
+  slurm_.jobs["c001"] = {"12"};
+  EXPECT_OK(gate_.Hold("v-5", {"c001"}, /*force=*/false));
+}
+
+// A node is drained before its slurmd comes for the first time only if the gate hurries.
+TEST_F(ServiceGateTest, IsWokenAndHurriesWhileSlurmIsAway) {
+  slurm_.status = absl::UnavailableError("slurmctld is away");
+  CountingSlurm counting(slurm_);
+  ServiceGate gate(*store_, counting, clock_, [](absl::string_view) {});
+  gate.Start();
+  // Less than the ordinary interval, in all.
+  const auto reach = [&](int count) {
+    for (int i = 0; i < 5; ++i) {
+      if (counting.Await(count, absl::Seconds(i < 4 ? 1 : 10))) return true;
+      clock_.Advance(ServiceGate::kRetryInterval);
+    }
+    return false;
+  };
+  EXPECT_TRUE(reach(1));
+  EXPECT_TRUE(reach(2));
+  counting.Set(absl::OkStatus());
+  gate.Wake();
+  EXPECT_TRUE(reach(3));
+  gate.Wake();
+  EXPECT_TRUE(reach(4));
+  gate.Stop();
 }
 
 TEST_F(ServiceGateTest, WhatSlurmCouldNotDoIsDoneLater) {

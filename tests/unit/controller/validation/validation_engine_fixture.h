@@ -14,6 +14,7 @@
 #include "controller/claim/node_claims.h"
 #include "controller/store/soci_store.h"
 #include "controller/store/tables.h"
+#include "controller/validation/active_validation.h"
 #include "controller/validation/validation_engine.h"
 #include "muster/v1/agent_session.pb.h"
 #include "muster/v1/facts.pb.h"
@@ -88,10 +89,13 @@ class ValidationEngineTest : public ::testing::Test {
     Open();
   }
 
-  void Open() {
-    claims_ = std::make_unique<NodeClaims>();
-    engine_ = std::make_unique<ValidationEngine>(ValidationCollaborators{
-        *store_, sessions_, clock_, *claims_, kCatalog,
+  ValidationCollaborators Collaborators() {
+    return {
+        *store_,
+        sessions_,
+        clock_,
+        *claims_,
+        kCatalog,
         [this]() -> absl::StatusOr<std::pair<uint64_t, std::shared_ptr<const Inventory>>> {
           return std::make_pair(uint64_t{1}, inventory_);
         },
@@ -101,7 +105,12 @@ class ValidationEngineTest : public ::testing::Test {
         },
         [this](const std::string& uuid, const std::string&, v1::Outcome outcome) {
           judged_[uuid] = outcome;
-        }});
+        }};
+  }
+
+  void Open() {
+    claims_ = std::make_unique<NodeClaims>();
+    engine_ = std::make_unique<ValidationEngine>(Collaborators());
     ASSERT_OK(engine_->Resume());
   }
 
@@ -110,8 +119,9 @@ class ValidationEngineTest : public ::testing::Test {
     request.set_bundle_sha256("b");
     request.set_suite(suite);
     request.set_nodes(nodes);
-    ASSIGN_OR_RETURN(const v1::Validation validation,
-                     engine_->Create(request, {"operator:alice", "peer"}));
+    const ValidationActor alice = {"operator:alice", "peer"};
+    ASSIGN_OR_RETURN(std::unique_ptr<ActiveValidation> admitted, engine_->Admit(request, alice));
+    ASSIGN_OR_RETURN(const v1::Validation validation, engine_->Begin(std::move(admitted), alice));
     return validation.validation_id();
   }
   // The only message that the node was sent; fails the test otherwise.

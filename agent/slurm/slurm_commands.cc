@@ -1,0 +1,185 @@
+#include "agent/slurm/slurm_commands.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "agent/slurm/job_listing.h"
+#include "agent/slurm/node_listing.h"
+#include "agent/slurm/request_check.h"
+#include "common/base/hostlist.h"
+#include "common/base/status.h"
+#include "common/base/utf8.h"
+#include "common/sys/process.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr absl::Duration kTimeout = absl::Seconds(10);
+// Some 1.5 kB for each of ten thousand nodes.
+constexpr size_t kMaxListing = size_t{32} << 20;
+constexpr size_t kMaxMessage = 1024;
+// An argument may have 128 KiB, and a name 255 bytes.
+constexpr size_t kNodesACommand = 256;
+
+using NodesByName = std::map<std::string, v1::SlurmNode>;
+
+NodesByName ByName(std::vector<v1::SlurmNode> nodes) {
+  NodesByName by_name;
+  for (v1::SlurmNode& node : nodes) by_name.emplace(node.name(), std::move(node));
+  return by_name;
+}
+
+void LeaveAlone(const std::string& node, absl::string_view why, v1::SlurmChanged& changed) {
+  v1::SlurmLeftAlone& left = *changed.add_left_alone();
+  left.set_node(node);
+  left.set_why(ValidUtf8(why, kMaxMessage));
+}
+
+constexpr absl::string_view kUnknownNode = "Slurm does not know it";
+
+}  // namespace
+
+v1::SlurmAnswer SlurmCommands::Answer(const v1::SlurmRequest& request) {
+  v1::SlurmAnswer answer;
+  absl::Status status = CheckSlurmRequest(request);
+  if (status.ok()) status = Fill(request, answer);
+  if (!status.ok()) {
+    answer.Clear();
+    answer.set_code(static_cast<uint32_t>(status.code()));
+    answer.set_message(ValidUtf8(status.message(), kMaxMessage));
+  }
+  answer.set_request_id(request.request_id());
+  return answer;
+}
+
+absl::Status SlurmCommands::Fill(const v1::SlurmRequest& request, v1::SlurmAnswer& answer) {
+  switch (request.request_case()) {
+    case v1::SlurmRequest::kListNodes: {
+      ASSIGN_OR_RETURN(std::vector<v1::SlurmNode> nodes, List());
+      *answer.mutable_nodes() = SlurmNodesAfter(std::move(nodes), request.list_nodes().after());
+      return absl::OkStatus();
+    }
+    case v1::SlurmRequest::kDrain: {
+      ASSIGN_OR_RETURN(*answer.mutable_changed(), Drain(request.drain()));
+      return absl::OkStatus();
+    }
+    case v1::SlurmRequest::kUndrain: {
+      ASSIGN_OR_RETURN(*answer.mutable_changed(), Undrain(request.undrain()));
+      return absl::OkStatus();
+    }
+    case v1::SlurmRequest::kListJobs: {
+      ASSIGN_OR_RETURN(*answer.mutable_jobs(), ListJobs(request.list_jobs()));
+      return absl::OkStatus();
+    }
+    case v1::SlurmRequest::REQUEST_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError("no request");
+}
+
+absl::StatusOr<std::string> SlurmCommands::Run(std::vector<std::string> argv, size_t max_output) {
+  sys::ProcessSpec spec;
+  spec.argv = std::move(argv);
+  spec.timeout = kTimeout;
+  spec.max_output = max_output;
+  ASSIGN_OR_RETURN(sys::ProcessResult result, processes_.Run(spec));
+  if (result.ok()) return std::move(result.out);
+  const absl::Status why = sys::CheckSuccess(spec, result);
+  if (result.timed_out || absl::StrContains(result.output, "Unable to contact slurm controller")) {
+    return absl::UnavailableError(absl::StrCat("slurmctld does not answer: ", why.message()));
+  }
+  return why;
+}
+
+absl::StatusOr<std::vector<v1::SlurmNode>> SlurmCommands::List() {
+  const absl::StatusOr<std::string> text =
+      Run({"scontrol", "--oneliner", "show", "node"}, kMaxListing);
+  if (text.ok()) return ParseSlurmNodes(*text);
+  // A question that fails at all is one to ask again: Slurm is being set up, or its controller
+  // away.
+  if (absl::IsNotFound(text.status())) return text.status();
+  return absl::UnavailableError(text.status().message());
+}
+
+absl::StatusOr<v1::SlurmChanged> SlurmCommands::Drain(const v1::DrainSlurmNodes& request) {
+  ASSIGN_OR_RETURN(std::vector<v1::SlurmNode> listed, List());
+  const NodesByName nodes = ByName(std::move(listed));
+  v1::SlurmChanged changed;
+  std::vector<std::string> names;
+  for (const v1::SlurmNodeChange& change : request.nodes()) {
+    const auto found = nodes.find(change.node());
+    if (found == nodes.end()) {
+      LeaveAlone(change.node(), kUnknownNode, changed);
+      continue;
+    }
+    const v1::SlurmNode& node = found->second;
+    if (node.is_drained() && node.reason() == request.reason()) continue;
+    const std::string held = HeldBecause(node);
+    const bool is_expected = held.empty() || (!change.expected_reason().empty() &&
+                                              node.reason() == change.expected_reason());
+    if (is_expected) {
+      names.push_back(change.node());
+    } else {
+      LeaveAlone(change.node(), held, changed);
+    }
+  }
+  RETURN_IF_ERROR(
+      Update(std::move(names), {"State=DRAIN", absl::StrCat("Reason=", request.reason())}));
+  return changed;
+}
+
+absl::StatusOr<v1::SlurmChanged> SlurmCommands::Undrain(const v1::UndrainSlurmNodes& request) {
+  ASSIGN_OR_RETURN(std::vector<v1::SlurmNode> listed, List());
+  const NodesByName nodes = ByName(std::move(listed));
+  v1::SlurmChanged changed;
+  std::vector<std::string> names;
+  for (const v1::SlurmNodeChange& change : request.nodes()) {
+    const auto found = nodes.find(change.node());
+    if (found == nodes.end()) {
+      LeaveAlone(change.node(), kUnknownNode, changed);
+    } else if (!found->second.is_drained()) {
+      continue;
+    } else if (found->second.reason() != change.expected_reason()) {
+      LeaveAlone(change.node(), HeldBecause(found->second), changed);
+    } else if (absl::StartsWith(found->second.state(), "UNKNOWN")) {
+      // Slurm 22.05 refuses it and does it nevertheless.
+      LeaveAlone(change.node(), "its slurmd has not registered yet", changed);
+    } else {
+      names.push_back(change.node());
+    }
+  }
+  // RESUME would also bring back a node that is down for another reason.
+  RETURN_IF_ERROR(Update(std::move(names), {"State=UNDRAIN"}));
+  return changed;
+}
+
+absl::Status SlurmCommands::Update(std::vector<std::string> nodes,
+                                   const std::vector<std::string>& settings) {
+  for (size_t begin = 0; begin < nodes.size(); begin += kNodesACommand) {
+    const size_t end = std::min(nodes.size(), begin + kNodesACommand);
+    std::vector<std::string> argv = {"scontrol", "update"};
+    argv.push_back(absl::StrCat("NodeName=",
+                                FoldHostlist({nodes.begin() + static_cast<std::ptrdiff_t>(begin),
+                                              nodes.begin() + static_cast<std::ptrdiff_t>(end)})));
+    argv.insert(argv.end(), settings.begin(), settings.end());
+    RETURN_IF_ERROR(Run(std::move(argv), kMaxMessage * 4).status());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::SlurmJobs> SlurmCommands::ListJobs(const v1::ListSlurmJobs& request) {
+  const std::set<std::string> nodes(request.nodes().begin(), request.nodes().end());
+  // Of all nodes: squeue fails as a whole for a name that Slurm does not know.
+  ASSIGN_OR_RETURN(const std::string text,
+                   Run({"squeue", "--noheader", "--format=%i %N",
+                        "--states=RUNNING,COMPLETING,CONFIGURING,SUSPENDED,STOPPED,SIGNALING,"
+                        "RESIZING,STAGE_OUT"},
+                       kMaxListing));
+  return ParseSlurmJobs(text, nodes);
+}
+
+}  // namespace muster::agent

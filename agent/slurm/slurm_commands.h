@@ -1,0 +1,42 @@
+// Slurm by its own programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "muster/v1/slurm.pb.h"
+
+namespace muster::sys {
+class ProcessRunner;
+}
+
+namespace muster::agent {
+
+// Calls scontrol and squeue as root of the node on which slurmctld runs, whom Slurm lets drain
+// nodes. A change is made where the node looks as expected at a glance right before it: between the
+// two somebody's own change can come, and is lost, within some hundredths of a second.
+class SlurmCommands {
+ public:
+  // `processes` must outlive the object.
+  explicit SlurmCommands(sys::ProcessRunner& processes) : processes_(processes) {}
+
+  // Carries the request out and answers it, whatever comes; blocks for Slurm's programs, up to
+  // half a minute.
+  v1::SlurmAnswer Answer(const v1::SlurmRequest& request);
+
+ private:
+  absl::Status Fill(const v1::SlurmRequest& request, v1::SlurmAnswer& answer);
+  // The error's code says whether Slurm is there and answers.
+  absl::StatusOr<std::string> Run(std::vector<std::string> argv, size_t max_output);
+  absl::StatusOr<std::vector<v1::SlurmNode>> List();
+  absl::StatusOr<v1::SlurmChanged> Drain(const v1::DrainSlurmNodes& request);
+  absl::StatusOr<v1::SlurmChanged> Undrain(const v1::UndrainSlurmNodes& request);
+  absl::StatusOr<v1::SlurmJobs> ListJobs(const v1::ListSlurmJobs& request);
+  absl::Status Update(std::vector<std::string> nodes, const std::vector<std::string>& settings);
+
+  sys::ProcessRunner& processes_;
+};
+
+}  // namespace muster::agent

@@ -1,0 +1,51 @@
+// What the controller wants of Slurm, done beside the session.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "muster/v1/agent_session.pb.h"
+
+namespace muster::agent {
+
+// Takes requests without blocking, carries them out one after the other in a thread of its own and
+// has their answers ready for the session. Thread-safe.
+class SlurmDesk {
+ public:
+  // Requests that wait; more are refused.
+  static constexpr size_t kMaxWaiting = 64;
+
+  // `answer` carries a request out, in the desk's thread. `wake` is called when TakeDue() has
+  // something new; it must not block or call the desk.
+  SlurmDesk(std::function<v1::SlurmAnswer(const v1::SlurmRequest&)> answer,
+            std::function<void()> wake);
+  // Waits for the request that is being carried out.
+  ~SlurmDesk();
+
+  void Start(v1::SlurmRequest request);
+  // A connection has begun: what was asked on an earlier one is not waited for any more.
+  void OnConnected();
+  // What is to be sent now.
+  std::vector<v1::AgentMessage> TakeDue();
+
+ private:
+  void Loop();
+  bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || !waiting_.empty();
+  }
+
+  const std::function<v1::SlurmAnswer(const v1::SlurmRequest&)> answer_;
+  const std::function<void()> wake_;
+  absl::Mutex mutex_;
+  std::deque<v1::SlurmRequest> waiting_ ABSL_GUARDED_BY(mutex_);
+  std::vector<v1::AgentMessage> due_ ABSL_GUARDED_BY(mutex_);
+  uint64_t connection_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace muster::agent

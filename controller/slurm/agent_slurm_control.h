@@ -1,0 +1,85 @@
+// Slurm by the agent of the node on which slurmctld runs.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "controller/session/agent_sessions.h"
+#include "controller/slurm/slurm_control.h"
+#include "muster/v1/slurm.pb.h"
+
+namespace muster {
+class Clock;
+}
+
+namespace muster::controller::slurm {
+
+// The node on which slurmctld runs.
+struct SlurmctldPlace {
+  std::string node;
+  std::string uuid;
+};
+
+// Sends requests over the agent's session and waits for their answers, which it does not trust
+// further than what they are about. Thread-safe.
+class AgentSlurmControl final : public SlurmControl, public AgentSessionListener {
+ public:
+  // For an answer: what the agent grants Slurm's programs, and some more.
+  static constexpr absl::Duration kPatience = absl::Seconds(35);
+
+  // `find` says where slurmctld runs, before every request; it may block. `on_connected` is told
+  // that the agent there has connected; it must not block. The references must outlive the object.
+  AgentSlurmControl(AgentSessions& sessions, Clock& clock,
+                    std::function<absl::StatusOr<SlurmctldPlace>()> find,
+                    std::function<void()> on_connected);
+
+  // Every wait ends, and every later call fails: the controller stops.
+  void Stop();
+
+  // SlurmControl. Must not be called from a listener.
+  absl::StatusOr<std::vector<SlurmNode>> Nodes() override;
+  absl::StatusOr<LeftAlone> Drain(const std::vector<NodeChange>& nodes,
+                                  const std::string& reason) override;
+  absl::StatusOr<LeftAlone> Undrain(const std::vector<NodeChange>& nodes) override;
+  absl::StatusOr<std::map<std::string, std::vector<std::string>>> JobsOn(
+      const std::vector<std::string>& nodes) override;
+
+  // AgentSessionListener
+  void OnConnected(absl::string_view node_uuid, const v1::Hello& hello) override;
+  void OnDisconnected(absl::string_view node_uuid) override;
+  void OnFacts(absl::string_view, const v1::FactsReport&) override {}
+  void OnPlanReceipt(absl::string_view, const v1::PlanReceipt&) override {}
+  void OnReport(absl::string_view, const v1::Report&) override {}
+  void OnProgress(absl::string_view, const v1::StepProgress&) override {}
+  void OnRebootRequest(absl::string_view, const v1::RebootRequest&) override {}
+  void OnSlurmAnswer(absl::string_view node_uuid, const v1::SlurmAnswer& answer) override;
+
+ private:
+  // Who waits for an answer.
+  struct Waiting {
+    std::string uuid;
+    bool is_over = false;
+    bool is_cut = false;  // by the end of the connection or of the controller
+    v1::SlurmAnswer answer;
+  };
+
+  // Fails unless the answer is of the kind asked for.
+  absl::StatusOr<v1::SlurmAnswer> Ask(v1::SlurmRequest request, v1::SlurmAnswer::AnswerCase kind);
+
+  AgentSessions& sessions_;
+  Clock& clock_;
+  const std::function<absl::StatusOr<SlurmctldPlace>()> find_;
+  const std::function<void()> on_connected_;
+  absl::Mutex mutex_;
+  bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::string last_uuid_ ABSL_GUARDED_BY(mutex_);  // that was found; empty: none yet
+  // By request id; owned by the waiting callers.
+  std::map<std::string, Waiting*> waiting_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::controller::slurm

@@ -1,0 +1,103 @@
+#include "controller/validation/service_candidates.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "common/base/status.h"
+#include "muster/v1/facts.pb.h"
+
+namespace muster::controller::validation {
+namespace {
+
+void Take(ServiceEvent event, ServiceCandidate& candidate) {
+  const absl::StatusOr<ServiceState> next = NextServiceState(candidate.state, event);
+  if (next.ok()) candidate.state = *next;
+}
+
+// Whether what passed is what the node is now.
+bool IsStillThat(const NodePassRecord& pass, const NodePassRecord& now) {
+  return pass.gpu_uuids == now.gpu_uuids && pass.driver_version == now.driver_version &&
+         pass.kernel == now.kernel;
+}
+
+}  // namespace
+
+void SetPassKeys(const v1::Facts& facts, NodePassRecord& pass) {
+  std::vector<std::string> gpus;
+  for (const v1::GpuFacts& gpu : facts.gpus()) gpus.push_back(gpu.uuid());
+  std::sort(gpus.begin(), gpus.end());
+  pass.gpu_uuids = absl::StrJoin(gpus, " ");
+  pass.driver_version = facts.nvidia_driver_version();
+  pass.kernel = facts.os().kernel();
+}
+
+ServiceState StoredServiceState(const NodeRecord& node, const NodeServiceRecord* service) {
+  if (service != nullptr && node.state != NodeRecord::kRemoved) {
+    return static_cast<ServiceState>(service->state);
+  }
+  switch (node.state) {
+    case NodeRecord::kPending:
+      return ServiceState::kKnown;
+    case NodeRecord::kEnrolled:
+      return ServiceState::kEnrolled;
+    case NodeRecord::kConfigured:
+      return ServiceState::kConfigured;
+    case NodeRecord::kRemoved:
+      return ServiceState::kRetired;
+  }
+  return ServiceState::kKnown;
+}
+
+absl::StatusOr<std::map<std::string, ServiceCandidate>> ReadServiceCandidates(Transaction& txn) {
+  std::map<std::string, NodeServiceRecord> services;  // by uuid
+  ASSIGN_OR_RETURN(auto rows, txn.node_service().ListServices());
+  for (NodeServiceRecord& row : rows) services[row.node_uuid] = std::move(row);
+
+  std::map<std::string, std::string> testing;  // validation by uuid
+  ASSIGN_OR_RETURN(const auto running, txn.validations().ListRunning());
+  for (const ValidationRecord& validation : running) {
+    ASSIGN_OR_RETURN(const auto nodes, txn.validations().ListNodes(validation.validation_id));
+    for (const ValidationNodeRecord& node : nodes) {
+      testing[node.node_uuid] = validation.validation_id;
+    }
+  }
+
+  std::map<std::string, NodePassRecord> now;  // what each is, by name
+  RETURN_IF_ERROR(txn.nodes().ForEachFacts([&](const std::string& name, const std::string& bytes) {
+    v1::Facts facts;
+    facts.ParseFromString(bytes);
+    SetPassKeys(facts, now[name]);
+  }));
+
+  std::map<std::string, ServiceCandidate> candidates;
+  ASSIGN_OR_RETURN(const auto nodes, txn.nodes().List());
+  for (const NodeRecord& node : nodes) {
+    if (node.state == NodeRecord::kRemoved) continue;
+    ServiceCandidate& candidate = candidates[node.name];
+    candidate.uuid = node.uuid;
+    const auto service = services.find(node.uuid);
+    if (service != services.end()) candidate.stored = service->second;
+    candidate.state =
+        StoredServiceState(node, service == services.end() ? nullptr : &service->second);
+    if (node.state == NodeRecord::kConfigured && candidate.state == ServiceState::kEnrolled) {
+      Take(ServiceEvent::kApplied, candidate);
+    }
+    const absl::StatusOr<NodePassRecord> pass = txn.node_service().GetPass(node.uuid);
+    if (!pass.ok() && !absl::IsNotFound(pass.status())) return pass.status();
+    if (pass.ok() && IsStillThat(*pass, now[node.name])) {
+      Take(ServiceEvent::kPassed, candidate);
+    } else if (candidate.state == ServiceState::kInService) {
+      Take(ServiceEvent::kChanged, candidate);
+    }
+    if (candidate.state == ServiceState::kQuarantined && candidate.stored.has_value()) {
+      candidate.failed = candidate.stored->drained_by;
+    }
+    const auto test = testing.find(node.uuid);
+    if (test != testing.end()) candidate.testing = test->second;
+  }
+  return candidates;
+}
+
+}  // namespace muster::controller::validation

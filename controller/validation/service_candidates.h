@@ -1,0 +1,39 @@
+// What the store says of nodes, as far as Slurm's service goes.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "controller/store/store.h"
+#include "controller/store/tables.h"
+#include "controller/validation/service_state.h"
+
+namespace muster::v1 {
+class Facts;
+}
+
+namespace muster::controller::validation {
+
+// What a pass is bound to: sets gpu_uuids, driver_version and kernel.
+void SetPassKeys(const v1::Facts& facts, NodePassRecord& pass);
+
+// The state before what has happened since is taken in. nullptr: nothing is stored of its service.
+ServiceState StoredServiceState(const NodeRecord& node, const NodeServiceRecord* service);
+
+// A node that is enrolled, or waits for it.
+struct ServiceCandidate {
+  std::string uuid;
+  // As stored; nullopt: nothing is yet.
+  std::optional<NodeServiceRecord> stored;
+  // Now, with its pass, its facts and its last apply taken in.
+  ServiceState state = ServiceState::kEnrolled;
+  std::string failed;   // the validation that put it into quarantine
+  std::string testing;  // the validation that runs on it
+};
+
+// By name.
+absl::StatusOr<std::map<std::string, ServiceCandidate>> ReadServiceCandidates(Transaction& txn);
+
+}  // namespace muster::controller::validation

@@ -1,0 +1,143 @@
+#!/bin/bash
+# The gate to Slurm: jobs run on nodes that have passed a validation as what they are, and on no
+# others, from a node's first registration on; drains that administrators made stay theirs.
+set -euo pipefail
+# shellcheck source=tests/lab/testing.sh
+source "$(dirname "$0")/testing.sh"
+# shellcheck source=tests/lab/fake_gpus.sh
+source "$(dirname "$0")/fake_gpus.sh"
+
+readonly site=tests/testdata/lab/gate
+work=$(mktemp -d)
+
+# Leaves output and exit code in OUTPUT and RC, the validation's id in ID.
+validate() {  # NODES ARGS…
+  RC=0
+  OUTPUT=$(muster validate "$@" --suite gate --site "$site" 2>&1) || RC=$?
+  echo "$OUTPUT"
+  ID=$(sed -n 's/^\(validation \)\?\(v-[a-z0-9]*\)$/\2/p' <<<"$OUTPUT" | head -n 1)
+}
+
+node_field() {  # NODE FIELD: of scontrol
+  lab exec login1 scontrol --oneliner show node "$1" | sed -n "s/.* $2=\([^ ]*\).*/\1/p"
+}
+reason() {  # NODE
+  lab exec login1 scontrol --oneliner show node "$1" | sed -n 's/.* Reason=\(.*\) \[.*/\1/p'
+}
+is_drained_for() {  # NODE PART OF THE REASON
+  [[ $(node_field "$1" State) == *DRAIN* && $(reason "$1") == *"$2"* ]]
+}
+serves() { [[ $(node_field "$1" State) =~ ^(IDLE|MIXED|ALLOCATED)$ ]]; }  # NODE
+submit() { lab exec login1 sbatch --parsable --output=/dev/null "$@"; }   # ARGS…: prints the id
+is_running() { [[ $(lab exec login1 squeue -h -t R -o %i -j "$1") == "$1" ]]; }  # JOB
+service_of() {  # NODE: as `muster node list` has it
+  muster -o json node list | read_json '
+[node] = [n for n in value["nodes"] if n["name"] == sys.argv[1]]
+print(node.get("service", ""))' "$1"
+}
+is_service() { [[ $(service_of "$1") == "$2" ]]; }  # NODE SERVICE
+
+# With the nodes before it, which have joined; the workers among NODES are drained then.
+roll_out() {  # LIMIT NODES…
+  local node
+  apply playbooks/site.yaml --limit "$1" >"$work/apply.log"
+  shift
+  expect_applied 0 "rollout of $*"
+  for node in "$@"; do
+    wait_for 10 "$node is drained from the start" is_drained_for "$node" "muster:gate"
+  done
+}
+
+GATE=on start_cluster 2
+step "a node that has not passed takes no job"
+join 'login1,c001'
+roll_out 'login1,c001' c001
+# Wants every node that there is, again and again, and leaves a mark where it was.
+jobs=$(submit --array=1-500 --exclusive --wrap 'touch /var/tmp/job_was_here; sleep 1')
+expect_equal "not validated" "$(service_of c001)" "service of c001"
+sleep 1
+lab exec c001 test ! -e /var/tmp/job_was_here || fail "a job ran before the pass"
+
+step "a pass lets it in"
+validate c001
+expect_equal 0 "$RC" "exit code of a pass"
+wait_for 10 "a job on c001" lab exec c001 test -e /var/tmp/job_was_here
+wait_for 5 "c001 in service" is_service c001 "in service"
+
+step "a new node beside it is drained before its first job"
+join c002
+roll_out all c002
+lab exec c002 test ! -e /var/tmp/job_was_here || fail "a job ran on the new node before its pass"
+validate c002
+expect_equal 0 "$RC" "exit code of a pass"
+wait_for 10 "a job on c002" lab exec c002 test -e /var/tmp/job_was_here
+lab exec login1 scancel "$jobs"
+wait_for 20 "both idle" nodes_idle c001 c002
+
+# Only now: Slurm would miss the device files of cards that it is told of.
+step "other hardware than what passed needs a pass of its own"
+mkdir "$work/inventory"
+cp "$(lab_folder)"/inventory/* "$work/inventory/"
+cat >"$work/inventory/gpus.yaml" <<'YAML'
+groups:
+  cards: {nodes: "c[001-002]", vars: {gpu_model: NVIDIA GeForce RTX 2080 Ti, gpu_count: 3}}
+YAML
+muster inventory apply "$work/inventory" >/dev/null
+for node in c001 c002; do
+  install_fake_gpus "$node"
+  muster node facts "$node" --refresh >/dev/null
+done
+validate compute
+expect_equal 0 "$RC" "exit code of a pass"
+wait_for 10 "both idle" nodes_idle c001 c002
+
+step "a node with a job is not validated, unless forced; meanwhile nothing else starts on it"
+job=$(submit -w c001 --wrap 'sleep 60')
+wait_for 10 "job $job runs" is_running "$job"
+validate c001
+expect_equal 1 "$RC" "exit code of a refusal"
+expect_contains "$OUTPUT" "c001 (job $job)" "the refusal"
+wait_for 10 "c001 serves again" serves c001
+validate c001 --force --detach
+expect_equal 0 "$RC" "exit code of a forced validation"
+is_drained_for c001 "muster:$ID being validated" || fail "no drain for $ID: $(reason c001)"
+muster validate watch "$ID" >/dev/null
+is_running "$job" || fail "the drain ended the job"
+lab exec login1 scancel "$job"
+wait_for 20 "both idle" nodes_idle c001 c002
+
+step "a broken card: the node is drained for its validation, the other goes on"
+set_gpus c001 '{"missing": true}'
+validate c001
+expect_equal 1 "$RC" "exit code of a fail"
+wait_for 10 "c001 is drained" is_drained_for c001 "muster:$ID failed"
+expect_equal "quarantined: failed $ID" "$(service_of c001)" "service of c001"
+expect_equal c002 "$(lab exec login1 srun -N1 --immediate=10 hostname)" "where srun runs"
+expect_contains "$(muster status)" "1 quarantined" "status"
+
+step "mended: it passes and serves again"
+set_gpus c001
+validate c001
+expect_equal 0 "$RC" "exit code after the repair"
+wait_for 10 "both idle" nodes_idle c001 c002
+
+step "an administrator's drain stays through a pass, also one on top of ours"
+lab exec login1 scontrol update NodeName=c002 State=DRAIN Reason="bad disk"
+validate c002
+expect_equal 0 "$RC" "exit code of a pass"
+sleep 1
+is_drained_for c002 "bad disk" || fail "the administrator's drain is gone"
+expect_equal "drained by root: bad disk" "$(service_of c002)" "service of c002"
+lab exec login1 scontrol update NodeName=c002 State=RESUME
+wait_for 10 "c002 serves" serves c002
+
+step "another GPU: what passed is not there any more"
+set_gpus c001 '{"uuid": "GPU-another"}'
+muster node facts c001 --refresh >/dev/null
+wait_for 40 "c001 is drained" is_drained_for c001 "muster:gate"
+lab exec login1 scontrol update NodeName=c001 State=DRAIN Reason="taken over"
+validate c001
+expect_equal 0 "$RC" "exit code of a pass"
+sleep 1
+is_drained_for c001 "taken over" || fail "a drain that was taken over is gone"
+echo PASSED

@@ -1,0 +1,186 @@
+#include "agent/slurm/slurm_commands.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "agent/slurm/request_check.h"
+#include "tests/fakes/fake_process_runner.h"
+
+namespace muster::agent {
+namespace {
+
+using ::muster::testing::FakeProcessRunner;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr char kOurs[] = "muster:gate has not passed";
+
+class SlurmCommandsTest : public ::testing::Test {
+ protected:
+  SlurmCommandsTest() {
+    processes_.On("scontrol --oneliner show node",
+                  FakeProcessRunner::Prints(absl::StrCat(
+                      "NodeName=c001 State=IDLE\n"
+                      "NodeName=c002 State=IDLE+DRAIN Reason=",
+                      kOurs,
+                      " [root@2026-11-21]\n"
+                      "NodeName=c003 State=IDLE+DRAIN Reason=bad disk [root@2026-11-21]\n"
+                      "NodeName=c004 State=DOWN Reason=Not responding [slurm@2026-11-21]\n"
+                      "NodeName=c005 State=DOWN Reason=fan [alice@2026-11-21]\n"
+                      "NodeName=c006 State=UNKNOWN+DRAIN Reason=",
+                      kOurs, " [root@2026-11-21]\n")));
+    processes_.On("scontrol update", FakeProcessRunner::Prints(""));
+    processes_.On("squeue", FakeProcessRunner::Prints("12 c[001-002]\n13_4 c002\n"));
+  }
+
+  v1::SlurmAnswer Drain(const std::vector<std::pair<std::string, std::string>>& nodes,
+                        const std::string& reason) {
+    v1::SlurmRequest request;
+    request.set_request_id("q");
+    request.mutable_drain()->set_reason(reason);
+    for (const auto& [node, expected] : nodes) {
+      v1::SlurmNodeChange& change = *request.mutable_drain()->add_nodes();
+      change.set_node(node);
+      change.set_expected_reason(expected);
+    }
+    return commands_.Answer(request);
+  }
+  v1::SlurmAnswer Undrain(const std::string& node, const std::string& expected) {
+    v1::SlurmRequest request;
+    request.set_request_id("q");
+    v1::SlurmNodeChange& change = *request.mutable_undrain()->add_nodes();
+    change.set_node(node);
+    change.set_expected_reason(expected);
+    return commands_.Answer(request);
+  }
+  static std::vector<std::string> LeftAlone(const v1::SlurmAnswer& answer) {
+    std::vector<std::string> left;
+    for (const v1::SlurmLeftAlone& node : answer.changed().left_alone()) {
+      left.push_back(absl::StrCat(node.node(), " ", node.why()));
+    }
+    return left;
+  }
+  // Commands after the look.
+  std::vector<std::string> Updates() {
+    std::vector<std::string> updates;
+    for (const std::string& command : processes_.commands()) {
+      if (absl::StartsWith(command, "scontrol update")) updates.push_back(command);
+    }
+    return updates;
+  }
+
+  FakeProcessRunner processes_;
+  SlurmCommands commands_{processes_};
+};
+
+TEST_F(SlurmCommandsTest, DrainsWhatNobodyElseHasAndNamesTheRest) {
+  const v1::SlurmAnswer answer =
+      Drain({{"c001", ""}, {"c003", ""}, {"c004", ""}, {"c005", ""}, {"c009", ""}}, kOurs);
+  EXPECT_EQ(answer.code(), 0u) << answer.message();
+  EXPECT_EQ(answer.request_id(), "q");
+  EXPECT_THAT(LeftAlone(answer),
+              ElementsAre("c003 drained by root: bad disk", "c005 taken down by alice: fan",
+                          "c009 Slurm does not know it"));
+  EXPECT_THAT(Updates(), ElementsAre(absl::StrCat(
+                             "scontrol update NodeName=c[001,004] State=DRAIN Reason=", kOurs)));
+  // One argument, whatever is in it.
+  EXPECT_EQ(processes_.specs().back().argv.back(), absl::StrCat("Reason=", kOurs));
+}
+
+TEST_F(SlurmCommandsTest, ADrainOfOursIsReplacedOnlyWhereItIsTheOneExpected) {
+  EXPECT_THAT(LeftAlone(Drain({{"c002", ""}}, "muster:v-1 failed")),
+              ElementsAre(absl::StrCat("c002 drained by root: ", kOurs)));
+  EXPECT_THAT(LeftAlone(Drain({{"c002", "muster:v-9 failed"}}, "muster:v-1 failed")),
+              ElementsAre(absl::StrCat("c002 drained by root: ", kOurs)));
+  EXPECT_THAT(Updates(), IsEmpty());
+  EXPECT_THAT(LeftAlone(Drain({{"c002", kOurs}}, "muster:v-1 failed")), IsEmpty());
+  EXPECT_THAT(Updates(), ElementsAre(HasSubstr("Reason=muster:v-1 failed")));
+}
+
+TEST_F(SlurmCommandsTest, WhatIsDrainedSoAlreadyIsFine) {
+  EXPECT_THAT(LeftAlone(Drain({{"c002", ""}}, kOurs)), IsEmpty());
+  EXPECT_THAT(Updates(), IsEmpty());
+}
+
+TEST_F(SlurmCommandsTest, UndrainsItsOwnDrainAlone) {
+  EXPECT_THAT(LeftAlone(Undrain("c003", kOurs)), ElementsAre("c003 drained by root: bad disk"));
+  EXPECT_THAT(LeftAlone(Undrain("c001", kOurs)), IsEmpty()) << "is not drained";
+  EXPECT_THAT(LeftAlone(Undrain("c006", kOurs)), ElementsAre(HasSubstr("not registered yet")));
+  EXPECT_THAT(Updates(), IsEmpty());
+  EXPECT_THAT(LeftAlone(Undrain("c002", kOurs)), IsEmpty());
+  EXPECT_THAT(Updates(), ElementsAre("scontrol update NodeName=c002 State=UNDRAIN"));
+}
+
+TEST_F(SlurmCommandsTest, TellsWhichJobsHaveANode) {
+  v1::SlurmRequest request;
+  request.set_request_id("q");
+  request.mutable_list_jobs()->add_nodes("c002");
+  const v1::SlurmAnswer answer = commands_.Answer(request);
+  ASSERT_EQ(answer.jobs().nodes_size(), 1);
+  EXPECT_THAT(answer.jobs().nodes(0).job_ids(), ElementsAre("12", "13_4"));
+}
+
+TEST_F(SlurmCommandsTest, SaysWhetherSlurmIsMissingAwayOrRefuses) {
+  v1::SlurmRequest request;
+  request.set_request_id("q");
+  request.mutable_list_nodes();
+  FakeProcessRunner bare;
+  EXPECT_EQ(SlurmCommands(bare).Answer(request).code(), 5u);
+
+  processes_.On("scontrol --oneliner show node",
+                FakeProcessRunner::Prints("slurm_load_node error: Unable to contact slurm "
+                                          "controller (connect failure)",
+                                          1));
+  const v1::SlurmAnswer away = commands_.Answer(request);
+  EXPECT_EQ(away.code(), 14u);
+  EXPECT_THAT(away.message(), HasSubstr("slurmctld does not answer"));
+  EXPECT_FALSE(away.has_nodes());
+
+  processes_.On("scontrol --oneliner show node",
+                FakeProcessRunner::Prints("NodeName=c001 State=IDLE"));
+  processes_.On("scontrol update", FakeProcessRunner::Prints("Invalid user id", 1));
+  const v1::SlurmAnswer refused = Drain({{"c001", ""}}, kOurs);
+  EXPECT_EQ(refused.code(), static_cast<uint32_t>(absl::StatusCode::kInternal));
+  EXPECT_THAT(refused.message(), HasSubstr("Invalid user id"));
+}
+
+TEST_F(SlurmCommandsTest, OneCommandTakesNoMoreThanItsArgumentsMayHold) {
+  std::string listing;
+  std::vector<std::pair<std::string, std::string>> nodes;
+  for (int i = 0; i < 512; ++i) {
+    // Nothing that folds.
+    const std::string name = absl::StrCat("n", i, "-", std::string(230, 'a'));
+    nodes.emplace_back(name, "");
+    absl::StrAppend(&listing, "NodeName=", name, " State=IDLE\n");
+  }
+  processes_.On("scontrol --oneliner show node", FakeProcessRunner::Prints(listing));
+  EXPECT_EQ(Drain(nodes, kOurs).code(), 0u);
+  const std::vector<std::string> updates = Updates();
+  ASSERT_EQ(updates.size(), 2u);
+  for (const std::string& update : updates) EXPECT_LT(update.size(), size_t{128} << 10);
+}
+
+TEST_F(SlurmCommandsTest, NamesAndReasonsThatSayMoreThanTheyShouldRunNothing) {
+  for (const char* name :
+       {"", "c001 State=RESUME", "c[001-002]", "c001,c002", "ALL", "all", "-h", "c001\n", "../c"}) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(Drain({{name, ""}}, kOurs).code(), 3u);
+    EXPECT_EQ(Undrain(name, kOurs).code(), 3u);
+  }
+  for (const char* reason : {"", "bad disk", "muster:a\nb", "muster:\"", "muster"}) {
+    SCOPED_TRACE(reason);
+    EXPECT_EQ(Drain({{"c001", ""}}, reason).code(), 3u);
+    EXPECT_EQ(Undrain("c002", reason).code(), 3u);
+  }
+  EXPECT_EQ(Drain({{"c001", ""}}, absl::StrCat("muster:", std::string(250, 'x'))).code(), 3u);
+  EXPECT_EQ(Drain({}, kOurs).code(), 3u);
+  EXPECT_EQ(
+      Drain(std::vector<std::pair<std::string, std::string>>(513, {"c001", ""}), kOurs).code(), 3u);
+  EXPECT_EQ(commands_.Answer({}).code(), 3u);
+  EXPECT_THAT(processes_.commands(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace muster::agent

@@ -1,0 +1,106 @@
+#include "agent/slurm/slurm_desk.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+
+namespace muster::agent {
+namespace {
+
+using ::testing::ElementsAre;
+
+v1::SlurmRequest Request(const std::string& id) {
+  v1::SlurmRequest request;
+  request.set_request_id(id);
+  return request;
+}
+
+class SlurmDeskTest : public ::testing::Test {
+ protected:
+  ~SlurmDeskTest() override { LetPass(1000); }
+
+  void LetPass(int count) {
+    absl::MutexLock lock(&mutex_);
+    may_pass_ += count;
+  }
+  void AwaitTaken(const std::string& id) {
+    absl::MutexLock lock(&mutex_);
+    const auto is_taken = [&] { return taken_ == id; };
+    ASSERT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&is_taken), absl::Seconds(10)));
+  }
+  // Ids of what is to be sent, once there are so many.
+  std::vector<std::string> Due(size_t count) {
+    std::vector<std::string> ids;
+    while (ids.size() < count) {
+      {
+        absl::MutexLock lock(&mutex_);
+        if (!mutex_.AwaitWithTimeout(absl::Condition(&woken_), absl::Seconds(10))) break;
+        woken_ = false;
+      }
+      for (const v1::AgentMessage& message : desk_.TakeDue()) {
+        const v1::SlurmAnswer& answer = message.slurm_answer();
+        ids.push_back(absl::StrCat(answer.request_id(), answer.code() == 0 ? "" : " refused"));
+      }
+    }
+    return ids;
+  }
+
+  absl::Mutex mutex_;
+  int may_pass_ = 0;
+  bool woken_ = false;
+  std::string taken_;
+  SlurmDesk desk_{[this](const v1::SlurmRequest& request) {
+                    absl::MutexLock lock(&mutex_);
+                    taken_ = request.request_id();
+                    const auto may_pass = [this] { return may_pass_ > 0; };
+                    mutex_.Await(absl::Condition(&may_pass));
+                    --may_pass_;
+                    v1::SlurmAnswer answer;
+                    answer.set_request_id(request.request_id());
+                    return answer;
+                  },
+                  [this] {
+                    absl::MutexLock lock(&mutex_);
+                    woken_ = true;
+                  }};
+};
+
+TEST_F(SlurmDeskTest, AnswersInOrderAndOneAtATime) {
+  desk_.Start(Request("a"));
+  desk_.Start(Request("b"));
+  AwaitTaken("a");
+  LetPass(1);
+  AwaitTaken("b");
+  EXPECT_THAT(Due(1), ElementsAre("a"));
+  LetPass(1);
+  EXPECT_THAT(Due(1), ElementsAre("b"));
+}
+
+TEST_F(SlurmDeskTest, RefusesWhatIsTooMuch) {
+  desk_.Start(Request("first"));
+  AwaitTaken("first");
+  for (size_t i = 0; i < SlurmDesk::kMaxWaiting; ++i) desk_.Start(Request(absl::StrCat(i)));
+  desk_.Start(Request("more"));
+  EXPECT_THAT(Due(1), ElementsAre("more refused"));
+}
+
+// The controller would take such an answer for one that nobody asked for.
+TEST_F(SlurmDeskTest, ANewConnectionGetsNoAnswersToQuestionsOfTheLast) {
+  desk_.Start(Request("a"));
+  desk_.Start(Request("b"));
+  AwaitTaken("a");
+  desk_.OnConnected();
+  desk_.Start(Request("c"));
+  LetPass(2);
+  EXPECT_THAT(Due(1), ElementsAre("c"));
+  EXPECT_TRUE(desk_.TakeDue().empty());
+}
+
+}  // namespace
+}  // namespace muster::agent
