@@ -71,11 +71,12 @@ cgroup_parents() {
 cgroup_remove() {  # NODE
   local parent i
   for parent in $(cgroup_parents); do
-    for ((i = 0; i < 20; i++)); do
+    for ((i = 0; i < 50; i++)); do
       [[ -d $parent/$1 ]] || break
       # Deepest first; a folder of dying processes is busy for a moment.
-      find "$parent/$1" -depth -type d -exec rmdir {} \; 2>/dev/null && break
-      sleep 0.1
+      # find's own status says nothing of rmdir's.
+      find "$parent/$1" -depth -type d -exec rmdir {} \; 2>/dev/null || true
+      if [[ -d $parent/$1 ]]; then sleep 0.1; fi
     done
     rmdir "$parent" "${parent%/*}" 2>/dev/null || true
   done
