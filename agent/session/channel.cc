@@ -17,6 +17,9 @@ constexpr int kKeepaliveMs = 10'000;
 constexpr int kKeepaliveTimeoutMs = 5'000;
 // The session's own backoff decides when to try again; gRPC's must not add its minutes to it.
 constexpr int kReconnectMs = 1'000;
+// gRPC's "minimum backoff" is how long an attempt may take. A controller to which thousands come
+// back at once takes seconds for a handshake, and its own limit for one is as long.
+constexpr int kConnectTimeoutMs = 10'000;
 // Plans carry file contents.
 constexpr int kMaxMessageBytes = 64 << 20;
 
@@ -26,7 +29,7 @@ grpc::ChannelArguments Arguments() {
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectMs);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kReconnectMs);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectMs);
   // A renewed certificate must make a new connection, not find the old one in the global pool.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
