@@ -215,6 +215,9 @@ class SociValidationCheckTable final : public ValidationCheckTable {
   absl::Status PutResult(const CheckResultRecord& result) override;
   absl::StatusOr<CheckResultRecord> GetResult(absl::string_view check_id) override;
   absl::StatusOr<std::vector<CheckResultRecord>> History(const CheckHistoryQuery& query) override;
+  absl::StatusOr<std::vector<GoodResultRecord>> ListGood(absl::string_view validation_id,
+                                                         int64_t after_place,
+                                                         uint32_t limit) override;
   absl::StatusOr<uint64_t> RemoveResults(absl::Time time, uint32_t max_rows) override;
 
  private:

@@ -90,6 +90,30 @@ absl::StatusOr<std::vector<CheckResultRecord>> SociValidationCheckTable::History
                });
 }
 
+absl::StatusOr<std::vector<GoodResultRecord>> SociValidationCheckTable::ListGood(
+    absl::string_view validation_id, int64_t after_place, uint32_t limit) {
+  return Guard(context_.path, "check_results.ListGood",
+               [&]() -> absl::StatusOr<std::vector<GoodResultRecord>> {
+                 GoodResultRecord row;
+                 const std::string key(validation_id);
+                 const int64_t count = limit;
+                 soci::statement statement =
+                     (context_.session.prepare
+                          << "SELECT c.rowid, c.node, c.members, c.name, r.reported_at, r.result "
+                             "FROM validation_checks c "
+                             "JOIN check_results r ON r.check_id = c.check_id "
+                             "JOIN validation_nodes n ON n.validation_id = c.validation_id "
+                             "AND n.node = c.node "
+                             "WHERE c.validation_id = :id AND c.rowid > :after "
+                             // v1::OUTCOME_PASS, both.
+                             "AND c.outcome = 1 AND n.outcome = 1 ORDER BY c.rowid LIMIT :limit",
+                      into(row.place), into(row.node), into(row.members), into(row.name),
+                      into(row.reported_at), into(row.result), use(key), use(after_place),
+                      use(count));
+                 return ReadAll(statement, row);
+               });
+}
+
 absl::StatusOr<uint64_t> SociValidationCheckTable::RemoveResults(absl::Time time,
                                                                  uint32_t max_rows) {
   return Guard(context_.path, "check_results.Remove", [&]() -> absl::StatusOr<uint64_t> {

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "controller/store/validation_tables.h"
 
 namespace muster::controller {
 
@@ -356,132 +357,6 @@ class EventTable {
   // The sequence of the first entry that does not fit its predecessor; nullopt: all fit.
   virtual absl::StatusOr<std::optional<uint64_t>> FirstBroken() = 0;
   virtual absl::StatusOr<uint64_t> Count() = 0;
-};
-
-// A suite over some nodes.
-struct ValidationRecord {
-  enum State { kRunning = 1, kDone = 2, kCancelled = 3 };  // as v1::ValidationState
-  std::string validation_id;
-  State state = kRunning;
-  std::string suite;
-  std::string suite_digest;
-  std::string request;  // a serialized v1::CreateValidationRequest
-  std::string created_by;
-  absl::Time created_at;
-  std::optional<absl::Time> finished_at;
-  uint64_t inventory_revision = 0;
-  std::string pair_seed;  // keys of checks between nodes come from it
-  std::string message;    // why it was cancelled or could not go on
-  std::string blames;     // a serialized v1::Validation with `blames` alone
-};
-
-// What is said of one of its nodes.
-struct ValidationNodeRecord {
-  std::string validation_id;
-  std::string node;
-  std::string node_uuid;
-  int outcome = 0;      // v1::Outcome
-  std::string verdict;  // a serialized v1::NodeVerdict; "": none yet
-  std::string found;    // a serialized v1::FoundHardware; the first one stays. "": earlier version
-};
-
-class ValidationTable {
- public:
-  virtual ~ValidationTable() = default;
-  // Inserts or replaces by id.
-  virtual absl::Status Put(const ValidationRecord& validation) = 0;
-  virtual absl::StatusOr<ValidationRecord> Get(absl::string_view validation_id) = 0;
-  // Newest first. `node` empty: whichever nodes.
-  virtual absl::StatusOr<std::vector<ValidationRecord>> List(uint32_t limit,
-                                                             absl::string_view node) = 0;
-  virtual absl::StatusOr<std::vector<ValidationRecord>> ListRunning() = 0;
-  virtual absl::Status PutNode(const ValidationNodeRecord& node) = 0;
-  // In the order in which they were put first.
-  virtual absl::StatusOr<std::vector<ValidationNodeRecord>> ListNodes(
-      absl::string_view validation_id) = 0;
-};
-
-// A check on one node, as CheckPart of controller/validation/validation_state.h.
-struct ValidationCheckRecord {
-  std::string check_id;
-  std::string validation_id;
-  std::string execution_id;
-  std::string node;
-  std::string members;  // nodes by rank, with blanks between
-  uint32_t rank = 0;
-  uint32_t stage = 0;
-  uint32_t stage_check = 0;
-  std::string stage_name;
-  std::string name;  // of the check
-  int phase = 0;
-  int outcome = 0;
-  std::string reason;
-  bool put_back = false;
-  std::optional<absl::Time> started_at;
-};
-
-// What a check reported.
-struct CheckResultRecord {
-  std::string check_id;
-  absl::Time reported_at;
-  std::string result;  // see controller/validation/result_blob.h
-};
-
-struct CheckHistoryQuery {
-  std::string node;
-  std::string name;                  // of the check
-  std::string before_validation_id;  // not of this one
-  uint32_t limit = 20;
-};
-
-class ValidationCheckTable {
- public:
-  virtual ~ValidationCheckTable() = default;
-  // Inserts or replaces by id.
-  virtual absl::Status Put(const ValidationCheckRecord& check) = 0;
-  virtual absl::StatusOr<std::vector<ValidationCheckRecord>> List(
-      absl::string_view validation_id) = 0;
-  // Of a check that was put. The first result counts: a later one changes nothing.
-  virtual absl::Status PutResult(const CheckResultRecord& result) = 0;
-  // NotFound: it has not reported.
-  virtual absl::StatusOr<CheckResultRecord> GetResult(absl::string_view check_id) = 0;
-  // Results of checks that passed, newest first: what failed is no measure.
-  virtual absl::StatusOr<std::vector<CheckResultRecord>> History(
-      const CheckHistoryQuery& query) = 0;
-  // Removes results of before `time`, at most `max_rows`; how many.
-  virtual absl::StatusOr<uint64_t> RemoveResults(absl::Time time, uint32_t max_rows) = 0;
-};
-
-// That a node has passed a suite, as what it was then.
-struct NodePassRecord {
-  std::string node_uuid;
-  std::string validation_id;
-  std::string suite;
-  std::string suite_digest;
-  std::string gpu_uuids;  // sorted, with blanks between
-  std::string driver_version;
-  std::string kernel;
-  absl::Time passed_at;
-};
-
-// Where a node is between Slurm and the tests.
-struct NodeServiceRecord {
-  std::string node_uuid;
-  int state = 0;           // ServiceState of controller/validation/service_state.h
-  std::string drained_by;  // the validation or condition that drained it; "": nothing of ours
-  absl::Time changed_at;
-};
-
-class NodeServiceTable {
- public:
-  virtual ~NodeServiceTable() = default;
-  // A node has one pass at most: the newest.
-  virtual absl::Status PutPass(const NodePassRecord& pass) = 0;
-  virtual absl::Status RemovePass(absl::string_view node_uuid) = 0;
-  // NotFound: it has none.
-  virtual absl::StatusOr<NodePassRecord> GetPass(absl::string_view node_uuid) = 0;
-  virtual absl::Status PutService(const NodeServiceRecord& service) = 0;
-  virtual absl::StatusOr<std::vector<NodeServiceRecord>> ListServices() = 0;
 };
 
 }  // namespace muster::controller
