@@ -1,0 +1,56 @@
+// JudgeDigests and golden digests.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/controller/validation/verdict_fixture.h"
+
+namespace muster::controller::validation {
+namespace {
+
+using ::testing::HasSubstr;
+
+void AddDigest(v1::CheckResult& result, const std::string& name, const std::string& subject,
+               const std::string& value) {
+  v1::Digest& digest = *result.add_digests();
+  digest.set_name(name);
+  digest.set_subject(subject);
+  digest.set_value(value);
+}
+
+TEST_F(VerdictTest, MinorityComputesWrongly) {
+  for (int i = 0; i < 2; ++i) {
+    v1::CheckResult result = Result();
+    AddDigest(result, "gemm fp16", "g0", "aaaa");
+    AddDigest(result, "gemm fp16", "g1", i == 1 ? "bbbb" : "aaaa");
+    AddNode(result);
+  }
+  JudgeDigests(judged_);
+  EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_PASS);
+  EXPECT_EQ(verdicts_[1].outcome(), v1::OUTCOME_FAIL);
+  EXPECT_THAT(verdicts_[1].reason(),
+              HasSubstr("'gemm fp16' has digest bbbb, 3 of 4 equal GPUs have aaaa"));
+}
+
+TEST_F(VerdictTest, OfTwoThatDifferNobodyKnowsWhichIsWrong) {
+  v1::CheckResult result = Result();
+  AddDigest(result, "gemm fp16", "g0", "aaaa");
+  AddDigest(result, "gemm fp16", "g1", "bbbb");
+  AddNode(result);
+  JudgeDigests(judged_);
+  EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_UNKNOWN);
+  EXPECT_THAT(verdicts_[0].reason(), HasSubstr("cannot be told"));
+}
+
+TEST_F(VerdictTest, GoldenDigest) {
+  v1::CheckResult result = Result();
+  AddDigest(result, "gemm int8", "g0", "0123456789ab");
+  AddDigest(result, "gemm int8", "g1", "ffffffffffff");
+  AddNode(result);
+  JudgeDigests(judged_);
+  EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_FAIL);
+  EXPECT_THAT(verdicts_[0].reason(), HasSubstr("all GPUs of this model have 0123456789ab"));
+}
+
+}  // namespace
+}  // namespace muster::controller::validation

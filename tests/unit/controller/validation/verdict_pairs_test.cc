@@ -1,0 +1,123 @@
+// What the checks of a node say together, pairs among them.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "controller/validation/pair_matrix.h"
+#include "tests/unit/controller/validation/verdict_fixture.h"
+
+namespace muster::controller::validation {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+v1::CheckVerdict Verdict(v1::Outcome outcome, const std::string& partner = "") {
+  v1::CheckVerdict verdict;
+  verdict.set_check(partner.empty() ? "gpu-gemm" : "nic-pair");
+  verdict.set_partner(partner);
+  verdict.set_outcome(outcome);
+  return verdict;
+}
+
+v1::Outcome Of(const std::vector<v1::CheckVerdict>& verdicts, bool complete = true) {
+  std::vector<const v1::CheckVerdict*> pointers;
+  for (const v1::CheckVerdict& verdict : verdicts) pointers.push_back(&verdict);
+  return OutcomeOf(pointers, complete);
+}
+
+TEST(OutcomeOf, TheWorstCounts) {
+  const auto pass = Verdict(v1::OUTCOME_PASS), fail = Verdict(v1::OUTCOME_FAIL),
+             unknown = Verdict(v1::OUTCOME_UNKNOWN), skipped = Verdict(v1::OUTCOME_SKIPPED);
+  EXPECT_EQ(Of({}), v1::OUTCOME_UNSPECIFIED);
+  EXPECT_EQ(Of({skipped}), v1::OUTCOME_SKIPPED);
+  EXPECT_EQ(Of({pass, skipped}), v1::OUTCOME_PASS);
+  EXPECT_EQ(Of({pass, unknown, skipped}), v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(Of({unknown, fail, pass}), v1::OUTCOME_FAIL);
+  EXPECT_EQ(Of({pass}, false), v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(Of({fail}, false), v1::OUTCOME_FAIL);
+  EXPECT_EQ(Of({}, false), v1::OUTCOME_UNKNOWN);
+}
+
+TEST(OutcomeOf, LostPartnersSayNothingOfTheNode) {
+  const auto pass = Verdict(v1::OUTCOME_PASS, "a"), unknown = Verdict(v1::OUTCOME_UNKNOWN, "b"),
+             fail = Verdict(v1::OUTCOME_FAIL, "c");
+  EXPECT_EQ(Of({pass, unknown}), v1::OUTCOME_PASS);
+  EXPECT_EQ(Of({unknown}), v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(Of({pass, unknown, unknown}), v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(Of({pass, pass, fail}), v1::OUTCOME_FAIL);
+}
+
+// From results of pairs to blame, and back to the verdicts.
+class PairVerdictTest : public VerdictTest {
+ protected:
+  void Pair(const std::string& node, const std::string& partner, double receive, double send) {
+    v1::CheckResult& result = results_.emplace_back();
+    result.set_check("nic-pair");
+    result.set_outcome(v1::OUTCOME_PASS);
+    v1::Subject& nic = *result.add_subjects();
+    nic.set_id("eth0");
+    nic.set_kind("nic");
+    AddMetric(result, "receive_gbits", "", "eth0", "Gbit/s", receive);
+    AddMetric(result, "send_gbits", "", "eth0", "Gbit/s", send);
+    AddMetric(result, "retransmits", "", "eth0", "1", 5);
+    pairs_.push_back({names_.emplace_back(node), names_.emplace_back(partner), &kPair, &result});
+    v1::CheckVerdict& verdict = verdicts_.emplace_back();
+    verdict.set_outcome(receive < 8 ? v1::OUTCOME_FAIL : v1::OUTCOME_PASS);
+    verdict.set_partner(partner);
+    pair_verdicts_.push_back({pairs_.back().node, pairs_.back().partner, &verdict});
+  }
+  std::vector<PairResult> pairs_;
+  std::vector<PairVerdict> pair_verdicts_;
+};
+
+TEST_F(PairVerdictTest, TheOtherSideHasNothingToAnswerFor) {
+  const std::vector<std::string> names = {"a", "b", "c", "d"};
+  for (const std::string& node : names) {
+    for (const std::string& partner : names) {
+      if (node == partner) continue;
+      const bool slow = node == "b" || partner == "b";
+      Pair(node, partner, slow ? 3 : 9.4, slow ? 3.1 : 9.3);
+    }
+  }
+  Pair("a", "stranger", 1, 1);
+  v1::CheckResult counters;
+  v1::Subject& nic = *counters.add_subjects();
+  nic.set_id("eth0");
+  nic.set_kind("nic");
+  AddMetric(counters, "rx_crc_errors", "", "eth0", "1", 100);
+  const std::vector<NodeResultRef> others = {{"b", &counters}};
+  const PairMatrix matrix = MakePairMatrix(
+      {{"a", "sw", 10}, {"b", "sw", 10}, {"c", "sw", 10}, {"d", "sw", 10}}, pairs_, others);
+  ASSERT_THAT(matrix.rates, SizeIs(12));
+  EXPECT_DOUBLE_EQ(matrix.rates[0].gbits_per_s, 3);  // a → b as b received it
+  EXPECT_DOUBLE_EQ(matrix.rates[0].retransmits, 5);
+  EXPECT_EQ(matrix.rates[0].from_interface, "eth0");
+  const std::vector<Blame> blames = FindBlame(matrix);
+  ASSERT_THAT(blames, SizeIs(1));
+  EXPECT_EQ(blames[0].kind, BlameKind::kLink);
+  EXPECT_EQ(ToProto(blames[0]).names(0), "b");
+  ApplyBlame(matrix, blames, pair_verdicts_);
+  std::map<std::string, std::vector<const v1::CheckVerdict*>> of_node;
+  for (const PairVerdict& pair : pair_verdicts_) {
+    of_node[std::string(pair.node)].push_back(pair.verdict);
+  }
+  EXPECT_EQ(OutcomeOf(of_node["b"], true), v1::OUTCOME_FAIL);
+  EXPECT_EQ(OutcomeOf(of_node["c"], true), v1::OUTCOME_PASS);
+  EXPECT_THAT(of_node["c"][1]->reason(), HasSubstr("not this node's fault: the link of b eth0"));
+}
+
+TEST_F(PairVerdictTest, SlowPairsThatNobodyExplainsAreUnknown) {
+  Pair("a", "b", 9.4, 8.5);
+  Pair("b", "a", 8.5, 9.4);
+  PairMatrix matrix = MakePairMatrix({{"a", "", 10}, {"b", "", 10}}, pairs_, {});
+  matrix.rates[0].gbits_per_s = 5;
+  const std::vector<Blame> blames = FindBlame(matrix);
+  ASSERT_THAT(blames, SizeIs(1));
+  ApplyBlame(matrix, blames, pair_verdicts_);
+  EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(verdicts_[1].outcome(), v1::OUTCOME_UNKNOWN);
+}
+
+}  // namespace
+}  // namespace muster::controller::validation
