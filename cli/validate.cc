@@ -1,6 +1,8 @@
 // muster validate: suites of checks over nodes.
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +10,7 @@
 #include "cli/connection.h"
 #include "cli/show.h"
 #include "cli/site_bundle.h"
+#include "cli/suite_texts.h"
 #include "cli/validate_rma.h"
 #include "cli/validation_calls.h"
 #include "cli/validation_page.h"
@@ -25,6 +28,11 @@ namespace muster::cli {
 namespace {
 
 using Stub = v1::ValidationService::Stub;
+
+constexpr uint32_t kRecentValidations = 200;
+constexpr char kEarlierText[] =
+    "* of an earlier text of the suite or of inventory/hardware: the newest asks for something "
+    "else\n";
 
 struct StartOptions {
   std::string nodes, suite, site = ".";
@@ -64,7 +72,17 @@ absl::StatusOr<int> Start(Context& context, const StartOptions& options) {
 absl::StatusOr<int> ShowOne(Context& context, const std::string& id) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   ASSIGN_OR_RETURN(const v1::Validation validation, GetValidation(*connection, id));
-  Show(context, validation, [&] { return RenderValidation(validation, context.clock->Now()); });
+  // Whether the suite has another text by now; of old ones nobody asks.
+  Stub stub(connection->channel());
+  v1::ListValidationsRequest request;
+  request.set_limit(kRecentValidations);
+  v1::ListValidationsResponse recent;
+  RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListValidations, request, &recent));
+  Show(context, validation, [&] {
+    std::string text = RenderValidation(validation, context.clock->Now());
+    if (OfEarlierTexts(recent.validations()).count(id) > 0) absl::StrAppend(&text, kEarlierText);
+    return text;
+  });
   return kExitClean;
 }
 
@@ -79,6 +97,7 @@ absl::StatusOr<int> List(Context& context, uint32_t limit) {
     Table table(
         {"VALIDATION", "STATE", "SUITE", "NODES", "PASSED", "FAILED", "BY", "STARTED", "TOOK"});
     const absl::Time now = context.clock->Now();
+    const std::set<std::string> earlier = OfEarlierTexts(response.validations());
     for (const v1::Validation& validation : response.validations()) {
       int passed = 0, failed = 0;
       std::vector<std::string> names;
@@ -93,12 +112,14 @@ absl::StatusOr<int> List(Context& context, uint32_t limit) {
       const char* state = validation.state() == v1::VALIDATION_STATE_RUNNING     ? "running"
                           : validation.state() == v1::VALIDATION_STATE_CANCELLED ? "cancelled"
                                                                                  : "done";
-      table.AddRow({validation.validation_id(), state, validation.suite(),
+      table.AddRow({validation.validation_id(), state,
+                    absl::StrCat(validation.suite(),
+                                 earlier.count(validation.validation_id()) > 0 ? " *" : ""),
                     FoldHostlist(std::move(names)), absl::StrCat(passed), absl::StrCat(failed),
                     validation.created_by(), HumanTime(started, now),
                     HumanDuration(ended - started)});
     }
-    return table.ToString();
+    return absl::StrCat(table.ToString(), earlier.empty() ? "" : kEarlierText);
   });
   return kExitClean;
 }
