@@ -17,6 +17,7 @@ void AddAudit(CLI::App& app, Context& context);
 void AddBackup(CLI::App& app, Context& context);
 void AddCompletion(CLI::App& app, Context& context);
 void AddExplain(CLI::App& app, Context& context);
+void AddHardware(CLI::App& app, Context& context);
 void AddHelp(CLI::App& app, Context& context);
 void AddInit(CLI::App& app, Context& context);
 void AddInventory(CLI::App& app, Context& context);

@@ -40,6 +40,7 @@
 #include "controller/service/enrollment_service.h"
 #include "controller/service/event_service.h"
 #include "controller/service/explain_service.h"
+#include "controller/service/hardware_service.h"
 #include "controller/service/inventory_service.h"
 #include "controller/service/node_service.h"
 #include "controller/service/run_service.h"
@@ -196,6 +197,11 @@ struct Controller::Modules {
         people(*this->resources.store, this->resources.ca, denylist, clock),
         users(people, this->resources.ca.certificate_pem(), config.controller_address),
         validation_service(validations, *this->resources.store),
+        hardware_service(*this->resources.store, clock, checks::Checks(),
+                         [this]() -> absl::StatusOr<std::shared_ptr<const Inventory>> {
+                           ASSIGN_OR_RETURN(InventoryVersion latest, inventory.Latest());
+                           return std::move(latest.inventory);
+                         }),
         housekeeper(*this->resources.store, *this->resources.blobs, clock) {}
 
   NodeService::SlurmService SlurmService() {
@@ -272,7 +278,7 @@ struct Controller::Modules {
     main.AddListeningPort(config.listen, MutualTlsCredentials(resources.tls, denylist), &port);
     for (grpc::Service* service : std::initializer_list<grpc::Service*>{
              &agents, &tokens, &nodes, &artifacts, &events, &secrets, &inventories, &run_service,
-             &explanations, &users, &validation_service}) {
+             &explanations, &users, &validation_service, &hardware_service}) {
       main.RegisterService(service);
     }
     ASSIGN_OR_RETURN(server, controller::Listen(main, config.listen, "listen", port));
@@ -342,6 +348,7 @@ struct Controller::Modules {
   Users people;
   UserService users;
   ValidationService validation_service;
+  HardwareService hardware_service;
   Housekeeper housekeeper;
   std::unique_ptr<PackageServer> packages;
   std::unique_ptr<grpc::Server> enrollment_server;

@@ -25,6 +25,9 @@ constexpr AuthorizationRow kTable[] = {
     {"/muster.v1.ExplainService/ExplainStep", Audience::kViewers},
     {"/muster.v1.ExplainService/ExplainVariable", Audience::kViewers},
 
+    {"/muster.v1.HardwareService/LearnHardware", Audience::kOperators},
+    {"/muster.v1.HardwareService/ReadHardware", Audience::kViewers},
+
     {"/muster.v1.InventoryService/ApplyInventory", Audience::kAdmins},
     {"/muster.v1.InventoryService/CheckInventory", Audience::kOperators},
     {"/muster.v1.InventoryService/DiffInventory", Audience::kOperators},

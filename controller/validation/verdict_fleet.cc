@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "controller/validation/population.h"
 #include "controller/validation/statistics.h"
 #include "controller/validation/verdict.h"
 
@@ -19,16 +20,6 @@ namespace {
 constexpr double kLeastDegrees = 10;
 // Fewer earlier results are no history.
 constexpr size_t kMinEarlier = 5;
-
-// Rates and temperatures belong to the hardware. Counts have ceilings; times of a few microseconds
-// and free bytes differ for reasons that are none of the hardware's.
-bool IsOfHardware(absl::string_view unit) {
-  for (const absl::string_view word :
-       {"TFLOPS", "TOPS", "GB/s", "MB/s", "Gbit/s", "Mbit/s", "GT/s", "1/s", "celsius"}) {
-    if (unit == word) return true;
-  }
-  return false;
-}
 
 // A small number for each text.
 class Interner {
@@ -68,22 +59,10 @@ struct Value {
   checks::Better better = checks::Better::kNeither;
 };
 
-std::string Attribute(const v1::Subject& subject, const char* name) {
-  const auto found = subject.attributes().find(name);
-  return found == subject.attributes().end() ? "" : found->second;
-}
-
 // Values of equal names may be compared.
 std::string PeersOf(const JudgedResult& result, const v1::Subject* subject) {
-  if (subject == nullptr) return absl::StrCat("node\n", result.expectation->hardware.Name());
-  // Two ports of one card may have different jobs, and slots of different width; a file system is
-  // known by where it is mounted.
-  const bool by_name = subject->kind() == "nic" || subject->kind() == "file_system";
-  const std::string name = by_name ? subject->id() : "";
-  return absl::StrCat(
-      subject->kind(), "\n", name, "\n", subject->model(), "\n",
-      Attribute(*subject, "vbios_version"), "\n", Attribute(*subject, "driver_version"), "\n",
-      Attribute(*subject, "power_limit_watts"), "\n", Attribute(*subject, "firmware_version"));
+  if (subject != nullptr) return PopulationOf(*subject);
+  return absl::StrCat("node\n", result.expectation->hardware.Name());
 }
 
 const HardwareModel* ModelOf(const Value& value) {

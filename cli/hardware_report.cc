@@ -1,0 +1,107 @@
+#include "cli/hardware_report.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "cli/output.h"
+#include "cli/plain_text.h"
+
+namespace muster::cli {
+namespace {
+
+std::string Number(double value) { return absl::StrFormat("%.4g", value); }
+
+// Behind `#`, so that what applies the changes passes over it.
+std::string Commented(const std::string& text) {
+  std::string out;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (!line.empty()) absl::StrAppend(&out, "# ", line, "\n");
+  }
+  return out;
+}
+
+std::string Bounds(const v1::HardwareLimit& limit) {
+  std::vector<std::string> parts;
+  if (limit.has_floor()) parts.push_back(absl::StrCat("at least ", Number(limit.floor())));
+  if (limit.has_ceiling()) parts.push_back(absl::StrCat("at most ", Number(limit.ceiling())));
+  if (parts.empty()) parts.push_back(limit.may_be_missing() ? "no limit" : "to be measured");
+  return absl::StrJoin(parts, ", ");
+}
+
+std::string LearnedTable(const v1::LearnedModel& model) {
+  Table table({"CHECK", "METRIC", "VARIANT", "UNIT", "COUNT", "NODES", "MEDIAN", "LEAST", "FLOOR",
+               "NOW", "NOTE"});
+  for (const v1::LearnedLimit& learned : model.limits()) {
+    const v1::HardwareLimit& limit = learned.limit();
+    table.AddRow(
+        {limit.check(), limit.metric(), Tame(limit.variant()), limit.unit(),
+         absl::StrCat(learned.subjects()), absl::StrCat(learned.nodes()), Number(learned.median()),
+         Number(learned.worst()), limit.has_floor() ? Number(limit.floor()) : "-",
+         learned.has_existing_floor() ? Number(learned.existing_floor()) : "-", learned.note()});
+  }
+  return table.ToString();
+}
+
+}  // namespace
+
+std::string RenderHardwareList(const v1::ReadHardwareResponse& response) {
+  Table table({"MODEL", "KIND", "MATCHES", "POWER", "HOTTEST", "FLOORS", "CEILINGS", "DIGESTS"});
+  for (const v1::HardwareModel& model : response.models()) {
+    int floors = 0, ceilings = 0;
+    for (const v1::HardwareLimit& limit : model.limits()) {
+      floors += limit.has_floor();
+      ceilings += limit.has_ceiling();
+    }
+    table.AddRow({model.name(), model.kind(), absl::StrJoin(model.match(), ", "),
+                  model.has_power_watts() ? absl::StrCat(Number(model.power_watts()), " W") : "-",
+                  model.has_max_temperature_celsius()
+                      ? absl::StrCat(Number(model.max_temperature_celsius()), " °C")
+                      : "-",
+                  absl::StrCat(floors), absl::StrCat(ceilings), absl::StrCat(model.digests())});
+  }
+  std::string text = table.ToString();
+  for (const std::string& note : response.notes()) absl::StrAppend(&text, "! ", note, "\n");
+  return text;
+}
+
+std::string RenderHardwareModel(const v1::HardwareModel& model) {
+  std::string text = absl::StrCat(model.name(), " (", model.kind(),
+                                  "): ", absl::StrJoin(model.match(), ", "), "\n");
+  if (model.has_power_watts()) {
+    absl::StrAppend(&text, "  ", Number(model.power_watts()), " W each: ", model.power_source(),
+                    "\n");
+  }
+  if (model.has_max_temperature_celsius()) {
+    absl::StrAppend(&text, "  at most ", Number(model.max_temperature_celsius()),
+                    " °C: ", model.temperature_source(), "\n");
+  }
+  if (model.digests() > 0) {
+    absl::StrAppend(&text, "  ", model.digests(), " results that all of them must compute\n");
+  }
+  Table table({"CHECK", "METRIC", "VARIANT", "LIMIT", "PEAK", "UNIT", "SOURCE"});
+  for (const v1::HardwareLimit& limit : model.limits()) {
+    table.AddRow({limit.check(), limit.metric(), limit.variant(), Bounds(limit),
+                  limit.has_peak() ? Number(limit.peak()) : "-", limit.unit(), limit.source()});
+  }
+  return absl::StrCat(text, "\n", table.ToString());
+}
+
+std::string RenderLearned(const v1::LearnHardwareResponse& response) {
+  std::string text =
+      Commented(absl::StrCat(response.results(), " good results of ", response.nodes(), " nodes\n",
+                             absl::StrJoin(response.notes(), "\n")));
+  for (const v1::LearnedModel& model : response.models()) {
+    absl::StrAppend(
+        &text, "#\n",
+        Commented(absl::StrCat(model.file(), ", of ", Tame(model.model()), "\n",
+                               LearnedTable(model), "\n", absl::StrJoin(model.notes(), "\n"))),
+        Commented(model.fragment()), model.diff());
+  }
+  if (response.models().empty()) absl::StrAppend(&text, "# nothing to learn from\n");
+  return text;
+}
+
+}  // namespace muster::cli

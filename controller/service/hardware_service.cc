@@ -1,0 +1,123 @@
+#include "controller/service/hardware_service.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/base/clock.h"
+#include "common/base/proto_time.h"
+#include "common/base/status.h"
+#include "controller/inventory/inventory.h"
+#include "controller/session/caller.h"
+#include "controller/validation/floor_learner.h"
+#include "controller/validation/good_results.h"
+#include "controller/validation/hardware.h"
+#include "controller/validation/hardware_class.h"
+#include "controller/validation/hardware_learning.h"
+
+namespace muster::controller {
+namespace {
+
+using Files = google::protobuf::RepeatedPtrField<v1::InventoryFile>;
+
+constexpr absl::string_view kFolder = "inventory/hardware/";
+constexpr absl::string_view kExtension = ".yaml";
+constexpr absl::Duration kLearnSince = absl::Hours(24 * 30);
+
+absl::StatusOr<std::map<std::string, std::string>> ReadFiles(const Files& files) {
+  std::map<std::string, std::string> contents;
+  size_t bytes = 0;
+  for (const v1::InventoryFile& file : files) {
+    absl::string_view name = file.path();
+    if (!absl::ConsumePrefix(&name, kFolder) || !absl::ConsumeSuffix(&name, kExtension) ||
+        name.empty() || name.find_first_of("/\n\r") != absl::string_view::npos) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", file.path(), "' is no file of ", kFolder, " with ", kExtension));
+    }
+    if (!contents.emplace(file.path(), file.content()).second) {
+      return absl::InvalidArgumentError(absl::StrCat(file.path(), " was sent twice"));
+    }
+    bytes += file.content().size();
+  }
+  if (bytes > HardwareService::kMaxBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("the hardware files take ", bytes,
+                                                   " bytes, at most ", HardwareService::kMaxBytes,
+                                                   " are possible"));
+  }
+  return contents;
+}
+
+}  // namespace
+
+grpc::Status HardwareService::ReadHardware(grpc::ServerContext*,
+                                           const v1::ReadHardwareRequest* request,
+                                           v1::ReadHardwareResponse* response) {
+  return ToGrpc(Read(*request, *response));
+}
+
+grpc::Status HardwareService::LearnHardware(grpc::ServerContext* context,
+                                            const v1::LearnHardwareRequest* request,
+                                            v1::LearnHardwareResponse* response) {
+  return ToGrpc(Learn(*context, *request, *response));
+}
+
+absl::Status HardwareService::Read(const v1::ReadHardwareRequest& request,
+                                   v1::ReadHardwareResponse& response) {
+  ASSIGN_OR_RETURN(const auto files, ReadFiles(request.files()));
+  ASSIGN_OR_RETURN(const validation::HardwareLibrary library,
+                   validation::ParseHardware(files, catalog_));
+  for (const validation::HardwareModel& model : library.models()) {
+    *response.add_models() = validation::ToProto(model);
+  }
+  // Without an inventory nothing is expected yet.
+  if (const auto inventory = latest_inventory_(); inventory.ok()) {
+    for (std::string& note : validation::CheckHardwareOf(**inventory, library)) {
+      response.add_notes(std::move(note));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status HardwareService::Learn(const grpc::ServerContext& context,
+                                    const v1::LearnHardwareRequest& request,
+                                    v1::LearnHardwareResponse& response) {
+  if (request.models_size() > static_cast<int>(kMaxModels)) {
+    return absl::InvalidArgumentError(absl::StrCat(request.models_size(), " models named, at most ",
+                                                   kMaxModels, " are possible"));
+  }
+  absl::Duration since = kLearnSince;
+  if (request.has_since()) {
+    since = ToDuration(request.since());
+    if (since <= absl::ZeroDuration()) {
+      return absl::InvalidArgumentError("'since' is a time above 0, such as 30d");
+    }
+  }
+  ASSIGN_OR_RETURN(const auto files, ReadFiles(request.files()));
+  ASSIGN_OR_RETURN(const validation::HardwareLibrary library,
+                   validation::ParseHardware(files, catalog_));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Inventory> inventory, latest_inventory_());
+  if (learning_.exchange(true)) {
+    return absl::UnavailableError("somebody else learns from the results now: try again later");
+  }
+  const absl::Cleanup done = [this] { learning_ = false; };
+  validation::FloorLearner learner;
+  std::vector<std::string> notes;
+  RETURN_IF_ERROR(validation::ReadGoodResults(
+      store_, *inventory, catalog_,
+      {request.suite(), clock_.Now() - since, [&] { return context.IsCancelled(); }}, learner,
+      notes));
+  const std::vector<std::string> models(request.models().begin(), request.models().end());
+  ASSIGN_OR_RETURN(std::vector<v1::LearnedModel> learned,
+                   validation::ProposeHardware(learner.Learned(), library, files, models,
+                                               request.min_subjects(), catalog_));
+  for (v1::LearnedModel& model : learned) *response.add_models() = std::move(model);
+  for (std::string& note : notes) response.add_notes(std::move(note));
+  response.set_results(learner.results());
+  response.set_nodes(static_cast<uint32_t>(learner.nodes()));
+  return absl::OkStatus();
+}
+
+}  // namespace muster::controller

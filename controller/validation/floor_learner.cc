@@ -1,0 +1,246 @@
+#include "controller/validation/floor_learner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "controller/validation/population.h"
+#include "controller/validation/statistics.h"
+
+namespace muster::controller::validation {
+namespace {
+
+constexpr size_t kMaxName = 200;  // of models and variants that agents name
+constexpr size_t kMaxSuites = 5;  // that a source names
+constexpr int kDigits = 3;
+
+// Down to three digits: 49.17 → 49.1.
+double RoundDown(double value) {
+  if (!(value > 0) || !std::isfinite(value)) return 0;
+  const double unit = std::pow(10, std::floor(std::log10(value)) - (kDigits - 1));
+  // By text, so that 29.200000000000003 is never written.
+  double rounded = 0;
+  const std::string text = absl::StrFormat("%.*g", kDigits, std::floor(value / unit) * unit);
+  if (!absl::SimpleAtod(text, &rounded)) return 0;
+  return rounded;
+}
+
+// Not what a link says of itself, as its speed in Mbit/s or that of a PCIe lane in GT/s.
+bool IsMeasuredRate(absl::string_view unit) {
+  return IsOfHardware(unit) && unit != "celsius" && unit != "Mbit/s" && unit != "GT/s";
+}
+
+std::string Months(absl::Time oldest, absl::Time newest) {
+  const std::string first = absl::FormatTime("%Y-%m", oldest, absl::UTCTimeZone());
+  const std::string last = absl::FormatTime("%Y-%m", newest, absl::UTCTimeZone());
+  return first == last ? first : absl::StrCat(first, " to ", last);
+}
+
+// "24 GPUs of 6 nodes".
+std::string Counted(const std::string& kind, size_t subjects, size_t nodes) {
+  const char* const what = kind == "gpu" ? "GPU" : "port";
+  return absl::StrCat(subjects, " ", what, subjects == 1 ? "" : "s", " of ", nodes, " node",
+                      nodes == 1 ? "" : "s");
+}
+
+bool IsEnough(const ReachedValues& values, size_t min_subjects) {
+  if (min_subjects > 0) return values.subjects.size() >= min_subjects;
+  return values.subjects.size() >= kMinPeers || values.nodes.size() >= kMinLearnNodes;
+}
+
+}  // namespace
+
+bool FloorLearner::SeriesKey::operator<(const SeriesKey& other) const {
+  return std::tie(population, check->name, metric->name, variant) <
+         std::tie(other.population, other.check->name, other.metric->name, other.variant);
+}
+
+uint32_t FloorLearner::SubjectNumber(const GoodResult& good, const v1::Subject& subject) {
+  const uint32_t node =
+      nodes_.emplace(std::string(good.node), static_cast<uint32_t>(nodes_.size())).first->second;
+  // A GPU is known by its uuid wherever it is; a port is the node's.
+  const std::string name = subject.kind() == "gpu"
+                               ? subject.id()
+                               : absl::StrCat(std::string(good.node), "\n", subject.id());
+  const auto [found, added] =
+      subjects_.try_emplace(name, static_cast<uint32_t>(node_of_subject_.size()));
+  if (added) node_of_subject_.push_back(node);
+  return found->second;
+}
+
+void FloorLearner::Add(const GoodResult& good) {
+  ++results_;
+  std::map<absl::string_view, const v1::Subject*> subjects;
+  for (const v1::Subject& subject : good.result->subjects()) subjects[subject.id()] = &subject;
+  for (const v1::Metric& metric : good.result->metrics()) {
+    const auto subject = subjects.find(metric.subject());
+    if (subject == subjects.end()) continue;
+    // Of a copy between two GPUs the variant is the other one; the floor is for all of them.
+    const bool is_partner = subjects.count(metric.variant()) > 0;
+    AddMetric(good, metric, is_partner ? "" : metric.variant(), *subject->second);
+  }
+}
+
+void FloorLearner::AddMetric(const GoodResult& good, const v1::Metric& metric,
+                             const std::string& variant, const v1::Subject& subject) {
+  const checks::MetricSpec* const spec = FindMetric(*good.spec, metric.name());
+  if (spec == nullptr || spec->better != checks::Better::kHigher || !IsMeasuredRate(spec->unit) ||
+      spec->subject != subject.kind() || metric.unit() != spec->unit ||
+      !std::isfinite(metric.value()) || metric.value() <= 0) {
+    return;
+  }
+  const bool is_gpu = subject.kind() == "gpu";
+  const std::string model = is_gpu ? subject.model() : std::string(good.port);
+  if (model.empty() || model.size() > kMaxName || variant.size() > kMaxName ||
+      (!is_gpu && subject.kind() != "nic")) {
+    return;
+  }
+  std::string name = absl::StrCat(model, "\n", PopulationOf(subject));
+  if (!is_gpu) absl::StrAppend(&name, "\n", AttributeOf(subject, "mtu"));
+  const auto [number, added] =
+      population_numbers_.try_emplace(std::move(name), static_cast<uint32_t>(populations_.size()));
+  if (added) {
+    populations_.push_back({subject.kind(), model, AttributeOf(subject, "driver_version"),
+                            AttributeOf(subject, "power_limit_watts")});
+  }
+  const SeriesKey key{number->second, good.spec, spec, variant};
+  auto found = series_.find(key);
+  if (found == series_.end()) {
+    if (series_.size() >= kMaxSeries) {
+      full_ = true;
+      return;
+    }
+    found = series_.emplace(key, Series()).first;
+  }
+  if (node_of_subject_.size() >= kMaxSubjects) {
+    full_ = true;
+    return;
+  }
+  Series& series = found->second;
+  const auto [least, is_new] =
+      series.least.try_emplace(SubjectNumber(good, subject), metric.value());
+  if (!is_new) least->second = std::min(least->second, metric.value());
+  series.best = std::max(series.best, metric.value());
+  series.oldest = std::min(series.oldest, good.reported_at);
+  if (good.reported_at >= series.newest) {
+    series.newest = good.reported_at;
+    series.newest_validation = std::string(good.validation_id);
+  }
+  if (series.suites.size() < kMaxSuites) series.suites.insert(std::string(good.suite));
+}
+
+std::vector<LearnedMetric> FloorLearner::Learned() const {
+  using Key = std::tuple<std::string, std::string, absl::string_view, absl::string_view,
+                         std::string>;  // kind, model, check, metric, variant
+  std::map<Key, LearnedMetric> learned;
+  for (const auto& [key, series] : series_) {
+    const Population& population = populations_[key.population];
+    LearnedMetric& metric = learned[{population.kind, population.model, key.check->name,
+                                     key.metric->name, key.variant}];
+    if (metric.check == nullptr) {
+      metric.kind = population.kind;
+      metric.model = population.model;
+      metric.check = key.check;
+      metric.metric = key.metric;
+      metric.variant = key.variant;
+      metric.oldest = absl::InfiniteFuture();
+      metric.newest = absl::InfinitePast();
+    }
+    ReachedValues reached;
+    std::vector<double> values;
+    for (const auto& [subject, value] : series.least) {
+      values.push_back(value);
+      reached.subjects.insert(subject);
+      reached.nodes.insert(node_of_subject_[subject]);
+    }
+    reached.median = Median(values);
+    reached.mad = ScaledMad(values, reached.median);
+    reached.worst = *std::min_element(values.begin(), values.end());
+    reached.best = series.best;
+    reached.driver = population.driver;
+    reached.power_limit = population.power_limit;
+    metric.populations.push_back(std::move(reached));
+    metric.suites.insert(series.suites.begin(), series.suites.end());
+    metric.oldest = std::min(metric.oldest, series.oldest);
+    if (series.newest >= metric.newest) {
+      metric.newest = series.newest;
+      metric.newest_validation = series.newest_validation;
+    }
+  }
+  std::vector<LearnedMetric> all;
+  for (auto& [key, metric] : learned) {
+    std::sort(metric.populations.begin(), metric.populations.end(),
+              [](const ReachedValues& a, const ReachedValues& b) {
+                return std::make_tuple(b.subjects.size(), a.driver, a.power_limit, a.worst) <
+                       std::make_tuple(a.subjects.size(), b.driver, b.power_limit, b.worst);
+              });
+    all.push_back(std::move(metric));
+  }
+  return all;
+}
+
+FloorProposal ProposeFloor(const LearnedMetric& learned, const RelativeLimit& limit,
+                           size_t min_subjects) {
+  FloorProposal proposal;
+  double floor = 0;
+  size_t counted = 0;
+  std::set<std::string> drivers, powers;
+  std::set<uint32_t> subjects, nodes;  // one may have had several drivers
+  for (const ReachedValues& values : learned.populations) {
+    proposal.best = std::max(proposal.best, values.best);
+    proposal.worst = proposal.worst == 0 ? values.worst : std::min(proposal.worst, values.worst);
+    if (!IsEnough(values, min_subjects)) continue;
+    const double width =
+        std::max(limit.deviations * values.mad, limit.percent / 100 * values.median);
+    const double of_these = std::max(values.median - width, 0.0);
+    if (counted == 0 || of_these < floor) {
+      floor = of_these;
+      proposal.median = values.median;
+    }
+    ++counted;
+    subjects.insert(values.subjects.begin(), values.subjects.end());
+    nodes.insert(values.nodes.begin(), values.nodes.end());
+    if (!values.driver.empty()) drivers.insert(values.driver);
+    if (!values.power_limit.empty()) powers.insert(absl::StrCat(values.power_limit, " W"));
+  }
+  if (counted == 0) {
+    const ReachedValues& largest =
+        *std::max_element(learned.populations.begin(), learned.populations.end(),
+                          [](const ReachedValues& a, const ReachedValues& b) {
+                            return a.subjects.size() < b.subjects.size();
+                          });
+    proposal.subjects = largest.subjects.size();
+    proposal.nodes = largest.nodes.size();
+    proposal.median = largest.median;
+    proposal.note = absl::StrCat(
+        "too few of one driver, firmware and power limit: ",
+        Counted(learned.kind, proposal.subjects, proposal.nodes), "; ",
+        min_subjects > 0 ? absl::StrCat(min_subjects, " are needed")
+                         : absl::StrCat(kMinPeers, ", or ", kMinLearnNodes, " nodes, are needed"));
+    return proposal;
+  }
+  proposal.subjects = subjects.size();
+  proposal.nodes = nodes.size();
+  proposal.floor = RoundDown(std::min(floor, proposal.worst * (1 - kLearnMargin)));
+  if (!(proposal.floor > 0)) {
+    proposal.note =
+        absl::StrFormat("the values differ too much for a floor: median %.4g, least %.4g",
+                        proposal.median, proposal.worst);
+    return proposal;
+  }
+  proposal.source = absl::StrCat(
+      "measured on ", Counted(learned.kind, proposal.subjects, proposal.nodes), ", ",
+      Months(learned.oldest, learned.newest),
+      drivers.empty() ? "" : absl::StrCat(", driver ", absl::StrJoin(drivers, " and ")),
+      powers.empty() ? "" : absl::StrCat(", ", absl::StrJoin(powers, " and ")), ", suite ",
+      absl::StrJoin(learned.suites, " and "), " up to ", learned.newest_validation,
+      absl::StrFormat(": median %.4g, least %.4g", proposal.median, proposal.worst));
+  return proposal;
+}
+
+}  // namespace muster::controller::validation
