@@ -53,25 +53,20 @@ absl::StatusOr<std::map<std::string, EnrolledNode>> ValidationEngine::Enrolled()
 
 absl::StatusOr<std::map<std::string, EnrolledNode>> ValidationEngine::EnrolledThen(
     const std::string& validation_id) const {
-  std::map<std::string, EnrolledNode> enrolled;
+  // Of the others in the racks what they are now counts.
+  ASSIGN_OR_RETURN(auto enrolled, Enrolled());
   std::vector<ValidationNodeRecord> rows;
   RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(rows, txn.validations().ListNodes(validation_id));
     return absl::OkStatus();
   }));
-  std::optional<std::map<std::string, EnrolledNode>> now;
   for (const ValidationNodeRecord& row : rows) {
     EnrolledNode& node = enrolled[row.node];
     node.uuid = row.node_uuid;
+    // A validation that an earlier version has created has nothing stored.
     if (std::optional<FoundHardware> found = UnpackFound(row.found)) {
       node.found = *std::move(found);
-      continue;
     }
-    // Of a validation that an earlier version has created.
-    if (!now.has_value()) {
-      ASSIGN_OR_RETURN(now, Enrolled());
-    }
-    if (const auto it = now->find(row.node); it != now->end()) node.found = it->second.found;
   }
   return enrolled;
 }
