@@ -1,16 +1,16 @@
 #!/bin/bash
 # The shipped suite `acceptance` on four nodes in two racks, each of which carries one node at full load
-# beside one that rests: all pass, and at no moment do more than two work, or a rack draw more than it
-# may, by what was recorded. Then the checks whose programs the suite does not ask for: fio and lldpd.
+# beside one that rests: all pass and come into service, and at no moment do more than two work, or a
+# rack draw more than it may, by what was recorded. Then the checks whose programs the suite does not
+# ask for: fio and lldpd.
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
 source "$(dirname "$0")/testing.sh"
+# shellcheck source=tests/lab/fake_gpus.sh
+source "$(dirname "$0")/fake_gpus.sh"
 
-readonly fakes=build/release/fakes/nvidia
 readonly rack_watts=520 full_watts=400 idle_watts=100
 work=$(mktemp -d)
-
-put() { lab exec "$1" sh -c "cat >$2.new && mv $2.new $2" <"$3"; }  # NODE PATH FILE
 
 # The shipped suite, shortened: GPUs that a host plays and memory that four nodes share.
 make_site() {
@@ -49,7 +49,7 @@ validate() {  # NODES SUITE: of c001 to c004
   done
 }
 
-start_cluster 4
+GATE=on start_cluster 4
 make_site
 mkdir "$work/inventory"
 cp "$(lab_folder)"/inventory/* "$work/inventory/"
@@ -71,25 +71,26 @@ join 'login1,c[001-004]'
 apply playbooks/site.yaml >/dev/null
 expect_applied 0 "rollout"
 for node in c001 c002 c003 c004; do
-  for library in libcuda.so.1 libnvidia-ml.so.1; do
-    put "$node" "/usr/lib/x86_64-linux-gnu/$library" "$fakes/$library"
-  done
-  lab exec "$node" ldconfig
+  install_fake_gpus "$node"
+  # One card each, as small as a host can carry.
   cat >"$work/gpus.json" <<JSON
-{"driver_version": "535.261.03", "gpus": [{"preset": "rtx_2080_ti", "uuid": "GPU-$node",
-  "serial": "$node", "backing_bytes": 33554432, "idle": {"power_watts": 20}, "busy": {"power_watts": 240}}]}
+{"driver_version": "535.261.03", "gpus": [{"preset": "rtx_2080_ti", "uuid": "GPU-$node", "serial": "$node",
+  "backing_bytes": 33554432, "idle": {"power_watts": 20}, "busy": {"power_watts": 240}}]}
 JSON
   put "$node" /etc/muster-fake-nvidia.json "$work/gpus.json"
+  muster node facts "$node" --refresh >/dev/null
 done
-
 # Equally fast, as what this host makes of links says nothing of nodes.
 for node in c001 c002 c003 c004; do lab link "$node" rate=400mbit; done
 # A switch would keep these frames and answer; a bridge that passes them on lets nodes see each other.
 ip -n "muster-$LAB_TEST_NAME" link set br0 type bridge group_fwd_mask 0x4000
 wait_for 60 "a neighbour of c001" lab exec c001 sh -c 'lldpcli show neighbors | grep -q SysName'
 
-step "the suite passes on all nodes"
+step "the suite passes on all nodes, which come into service"
+drained=$(lab exec login1 sinfo -h -N -t drain -o %N | sort -u | xargs)
+expect_equal "c001 c002 c003 c004" "$drained" "nodes that are drained before they have passed"
 validate compute acceptance
+wait_for 20 "all nodes idle" nodes_idle c001 c002 c003 c004
 muster validate report "$ID" "$work/report.html" >/dev/null
 for node in c001 c002 c003 c004; do
   grep -q "<h3>$node</h3>" "$work/report.html" || fail "the report has no curves of $node"
@@ -159,5 +160,4 @@ import json, sys
 metrics = {(m["name"], m["variant"]): m["value"] for m in disk["result"]["metrics"]}
 assert len(metrics) == 12 and all(value > 0 for value in metrics.values()), metrics
 PY
-wait_for 60 "all nodes idle" nodes_idle c001 c002 c003 c004
 echo PASSED
