@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/hostlist.h"
 #include "common/base/nearest_word.h"
 #include "common/base/status.h"
 #include "controller/inventory/inventory.h"
@@ -23,6 +24,7 @@ namespace {
 using playbook::ChosenRole;
 using playbook::Play;
 using playbook::RoleUse;
+using playbook::SuitePlay;
 using playbook::Task;
 
 bool AnyOf(const std::set<std::string>& tags, const std::vector<std::string>& wanted) {
@@ -66,6 +68,30 @@ std::vector<ChosenRole> Choose(const Play& play, const std::vector<std::string>&
   return chosen;
 }
 
+// The nodes of a Play or a SuitePlay.
+template <typename AnyPlay>
+absl::StatusOr<std::vector<std::string>> SelectHosts(const AnyPlay& play,
+                                                     const Inventory& inventory,
+                                                     absl::string_view limit) {
+  const absl::StatusOr<std::vector<const Node*>> hosts = Select(inventory, play.hosts);
+  if (!hosts.ok()) return play.document.Error(play.hosts_node, hosts.status().message());
+  std::set<const Node*> allowed(hosts->begin(), hosts->end());
+  if (!limit.empty()) {
+    const absl::StatusOr<std::vector<const Node*>> limited = Select(inventory, limit);
+    if (!limited.ok()) return Annotate(limited.status(), "--limit");
+    std::set<const Node*> both;
+    for (const Node* node : *limited) {
+      if (allowed.count(node) > 0) both.insert(node);
+    }
+    allowed = std::move(both);
+  }
+  std::vector<std::string> names;
+  for (const Node* node : *hosts) {
+    if (allowed.count(node) > 0) names.push_back(node->name);
+  }
+  return names;
+}
+
 }  // namespace
 
 absl::Status CheckTags(const Playbook& playbook, const std::vector<std::string>& tags) {
@@ -76,6 +102,9 @@ absl::Status CheckTags(const Playbook& playbook, const std::vector<std::string>&
       known.insert(use.tags.begin(), use.tags.end());
       for (const Task& task : use.role->tasks) known.insert(task.tags.begin(), task.tags.end());
     }
+  }
+  for (const SuitePlay& play : playbook.suite_plays) {
+    known.insert(play.tags.begin(), play.tags.end());
   }
   const std::vector<std::string> words(known.begin(), known.end());
   for (const std::string& tag : tags) {
@@ -94,24 +123,49 @@ absl::StatusOr<std::vector<std::string>> SelectPlayNodes(const Playbook& playboo
                                                          size_t play_index,
                                                          const Inventory& inventory,
                                                          absl::string_view limit) {
-  const Play& play = playbook.plays.at(play_index);
-  const absl::StatusOr<std::vector<const Node*>> hosts = Select(inventory, play.hosts);
-  if (!hosts.ok()) return play.document.Error(play.hosts_node, hosts.status().message());
-  std::set<const Node*> allowed(hosts->begin(), hosts->end());
-  if (!limit.empty()) {
-    const absl::StatusOr<std::vector<const Node*>> limited = Select(inventory, limit);
-    if (!limited.ok()) return Annotate(limited.status(), "--limit");
-    std::set<const Node*> both;
-    for (const Node* node : *limited) {
-      if (allowed.count(node) > 0) both.insert(node);
+  return SelectHosts(playbook.plays.at(play_index), inventory, limit);
+}
+
+absl::StatusOr<std::vector<PlaybookEnding>> SelectEndings(const Playbook& playbook,
+                                                          const Inventory& inventory,
+                                                          absl::string_view limit,
+                                                          const std::vector<std::string>& tags) {
+  std::vector<PlaybookEnding> endings;
+  if (playbook.suite_plays.empty()) return endings;
+  std::set<std::string> applied;
+  for (size_t i = 0; i < playbook.plays.size(); ++i) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                     SelectPlayNodes(playbook, i, inventory, limit));
+    applied.insert(names.begin(), names.end());
+  }
+  std::map<std::string, std::string> taken;  // node → play
+  for (const SuitePlay& play : playbook.suite_plays) {
+    ASSIGN_OR_RETURN(std::vector<std::string> names, SelectHosts(play, inventory, limit));
+    std::vector<std::string> strangers;
+    for (const std::string& name : names) {
+      if (applied.count(name) == 0) strangers.push_back(name);
     }
-    allowed = std::move(both);
+    if (!strangers.empty()) {
+      const std::string nodes = FoldHostlist(std::move(strangers));
+      return play.document.Error(
+          play.hosts_node,
+          absl::StrCat("play '", play.name, "' validates ", nodes,
+                       ", to which no play applies anything: take them out of its hosts and say "
+                       "`muster validate ",
+                       nodes, " --suite ", play.suite, "`"));
+    }
+    if (names.empty() || (!tags.empty() && !AnyOf(play.tags, tags))) continue;
+    for (const std::string& name : names) {
+      const auto [first, is_new] = taken.emplace(name, play.name);
+      if (is_new) continue;
+      return play.document.Error(
+          play.hosts_node,
+          absl::StrCat("play '", play.name, "' validates ", name, ", as play '", first->second,
+                       "' does, and one pass is enough: put their checks into one suite"));
+    }
+    endings.push_back({play.name, play.suite, std::move(names)});
   }
-  std::vector<std::string> names;
-  for (const Node* node : *hosts) {
-    if (allowed.count(node) > 0) names.push_back(node->name);
-  }
-  return names;
+  return endings;
 }
 
 void CompilePlayInBatches(const Playbook& playbook, size_t play_index, const Inventory& inventory,

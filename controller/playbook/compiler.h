@@ -68,7 +68,7 @@ struct NodePlan {
   absl::Status error;
 };
 
-// The names of the plays, in order.
+// The names of the plays with roles or tasks, in order.
 std::vector<std::string> PlayNames(const Playbook& playbook);
 
 // InvalidArgument, with the nearest known one, for a tag that nothing in the playbook bears.
@@ -79,6 +79,21 @@ absl::StatusOr<std::vector<std::string>> SelectPlayNodes(const Playbook& playboo
                                                          size_t play_index,
                                                          const Inventory& inventory,
                                                          absl::string_view limit);
+
+// What a playbook ends with: a suite that nodes are to pass.
+struct PlaybookEnding {
+  std::string play;
+  std::string suite;
+  std::vector<std::string> nodes;  // in inventory order; at least one
+};
+
+// Of the plays with `validate` those that bear one of `tags` (empty: all) and name nodes under
+// `limit`, in order. InvalidArgument with its place: one names a node to which no play applies
+// anything, or that another one of them names.
+absl::StatusOr<std::vector<PlaybookEnding>> SelectEndings(const Playbook& playbook,
+                                                          const Inventory& inventory,
+                                                          absl::string_view limit,
+                                                          const std::vector<std::string>& tags);
 
 // Facts by node name, as JSON (see ProtoToValue); a node without an entry has none.
 using FactsByNode = std::map<std::string, nlohmann::ordered_json>;

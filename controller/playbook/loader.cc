@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "common/base/nearest_word.h"
 #include "common/yaml/map_reader.h"
 #include "controller/playbook/compiler.h"
@@ -22,6 +23,11 @@ namespace {
 
 constexpr size_t kMaxPlays = 100;
 constexpr size_t kMaxRoles = 200;  // of a play
+// Where validations find suites too, whatever the playbook's own folder.
+constexpr char kSuiteFolder[] = "playbooks/suites/";
+constexpr char kSuiteExtension[] = ".yaml";
+
+bool NamesSuite(const yaml::Node& play) { return play.IsMap() && play.Find("validate") != nullptr; }
 
 class PlaybookReader {
  public:
@@ -34,7 +40,10 @@ class PlaybookReader {
 
  private:
   void ReadPlay(const yaml::Node& node, Play* play);
-  void ReadHosts(const yaml::Node& node, Play* play);
+  void ReadSuitePlay(const yaml::Node& node, SuitePlay* play);
+  void CheckSuite(const yaml::Node& node, const std::string& suite);
+  template <typename AnyPlay>
+  void ReadHosts(const yaml::Node& node, AnyPlay* play);
   void ReadRoleUse(const yaml::Node& node, Play* play);
   void CheckNeeds(const Play& play);
   void CheckCycles(const Play& play);
@@ -62,7 +71,23 @@ absl::StatusOr<std::shared_ptr<const Playbook>> PlaybookReader::Read() {
     return document_.Error(root, absl::StrCat("more than ", kMaxPlays, " plays"));
   }
   auto playbook = std::make_shared<Playbook>();
-  for (const yaml::Node& node : root.items()) ReadPlay(node, &playbook->plays.emplace_back());
+  for (const yaml::Node& node : root.items()) {
+    if (NamesSuite(node)) {
+      ReadSuitePlay(node, &playbook->suite_plays.emplace_back());
+      if (playbook->plays.empty()) {
+        Add(node,
+            "no play before this one applies anything, and nodes are validated that came through "
+            "it: to validate alone, `muster validate NODES --suite SUITE`");
+      }
+      continue;
+    }
+    if (!playbook->suite_plays.empty()) {
+      Add(node, absl::StrCat("a play with roles or tasks comes before those with 'validate': move "
+                             "it above play '",
+                             playbook->suite_plays.front().name, "'"));
+    }
+    ReadPlay(node, &playbook->plays.emplace_back());
+  }
   if (absl::Status status = errors_.ToStatus(); !status.ok()) return status;
   return playbook;
 }
@@ -88,7 +113,8 @@ void PlaybookReader::ReadTags(const yaml::Node& node, std::set<std::string>* tag
   tags->insert(words.begin(), words.end());
 }
 
-void PlaybookReader::ReadHosts(const yaml::Node& node, Play* play) {
+template <typename AnyPlay>
+void PlaybookReader::ReadHosts(const yaml::Node& node, AnyPlay* play) {
   const yaml::Node* hosts = node.Find("hosts");
   if (hosts != nullptr && hosts->IsSequence()) {
     std::vector<std::string> words;
@@ -101,14 +127,45 @@ void PlaybookReader::ReadHosts(const yaml::Node& node, Play* play) {
   if (hosts != nullptr) play->hosts_node = *hosts;
 }
 
+void PlaybookReader::ReadSuitePlay(const yaml::Node& node, SuitePlay* play) {
+  for (const char* key : {"roles", "tasks", "handlers"}) {
+    const yaml::Node* value = node.Find(key);
+    if (value == nullptr) continue;
+    Add(*value, absl::StrCat("a play has 'validate' or '", key, "', not both: make two plays"));
+  }
+  CheckKeys(document_, node, "a play with 'validate'",
+            {"play", "hosts", "validate", "tags", "roles", "tasks", "handlers"}, &errors_);
+  play->document = document_;
+  play->name = Text(node, "play", "its name");
+  ReadHosts(node, play);
+  ReadTags(node, &play->tags);
+  play->suite = Text(node, "validate", "a suite of playbooks/suites, such as acceptance");
+  if (!play->suite.empty()) CheckSuite(*node.Find("validate"), play->suite);
+}
+
+// What the suite says is for those to check who know the checks.
+void PlaybookReader::CheckSuite(const yaml::Node& node, const std::string& suite) {
+  if (site_.count(absl::StrCat(kSuiteFolder, suite, kSuiteExtension)) > 0) return;
+  std::vector<std::string> known;
+  for (const std::string& file : FilesUnder(site_, kSuiteFolder)) {
+    absl::string_view name = file;
+    if (absl::ConsumeSuffix(&name, kSuiteExtension)) known.emplace_back(name);
+  }
+  std::string hint = DidYouMean(suite, known);
+  if (hint.empty() && known.empty() && base_ != "playbooks/") {
+    hint = ": the playbook must be in a folder playbooks, beside suites";
+  }
+  Add(node, absl::StrCat("no suite '", suite, "' in ", kSuiteFolder, hint));
+}
+
 void PlaybookReader::ReadPlay(const yaml::Node& node, Play* play) {
   if (!node.IsMap()) {
     Add(node, absl::StrCat("a play is a map with play, hosts and roles, not ",
                            yaml::KindName(node.kind())));
     return;
   }
-  CheckKeys(document_, node, "a play", {"play", "hosts", "roles", "tasks", "handlers", "tags"},
-            &errors_);
+  CheckKeys(document_, node, "a play",
+            {"play", "hosts", "roles", "tasks", "handlers", "tags", "validate"}, &errors_);
   play->document = document_;
   play->name = Text(node, "play", "its name");
   ReadHosts(node, play);
@@ -116,7 +173,9 @@ void PlaybookReader::ReadPlay(const yaml::Node& node, Play* play) {
   const yaml::Node* roles = node.Find("roles");
   const yaml::Node* tasks = node.Find("tasks");
   const yaml::Node* handlers = node.Find("handlers");
-  if (roles == nullptr && tasks == nullptr) Add(node, "a play needs 'roles' or 'tasks'");
+  if (roles == nullptr && tasks == nullptr) {
+    Add(node, "a play needs 'roles' or 'tasks', or 'validate': a suite");
+  }
   if (handlers != nullptr && tasks == nullptr) {
     Add(*handlers, "the handlers of a play belong to its tasks, and it has none");
   }

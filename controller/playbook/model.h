@@ -24,7 +24,7 @@ struct Content {
   std::shared_ptr<const std::string> text;
   std::string sha256;
   bool sensitive = false;
-  bool is_shared = false;  // the same on many nodes
+  bool is_shared = false;         // the same on many nodes
   std::set<std::string> secrets;  // names that rendering asked for
 };
 
@@ -88,6 +88,16 @@ struct Play {
   std::vector<RoleUse> roles;
 };
 
+// A play that names a suite of checks instead of roles.
+struct SuitePlay {
+  std::string name;
+  std::string suite;
+  std::string hosts;
+  yaml::Document document;
+  yaml::Node hosts_node;
+  std::set<std::string> tags;
+};
+
 // The role that a play's own `tasks:` make up.
 inline constexpr char kInlineRole[] = "tasks";
 
@@ -101,6 +111,7 @@ namespace muster::controller {
 
 struct Playbook {
   std::vector<playbook::Play> plays;
+  std::vector<playbook::SuitePlay> suite_plays;  // after all of them
 };
 
 }  // namespace muster::controller

@@ -21,6 +21,7 @@ constexpr char kCluster[] = "cluster: c\nnodes: {c001: {role: compute}}\nvars: {
 void Run(absl::string_view text) {
   const std::vector<std::string> parts = absl::StrSplit(text, "---8<---\n");
   FileTree site = {{"site.yaml", "- {play: p, hosts: all, roles: [r]}"},
+                   {"playbooks/suites/acceptance.yaml", ""},
                    {"roles/r/tasks/main.yaml", parts[0]}};
   if (parts.size() > 1) {
     site["site.yaml"] = parts[0];
@@ -30,6 +31,7 @@ void Run(absl::string_view text) {
   const auto playbook = LoadPlaybook(site, "site.yaml");
   const auto inventory = ParseInventory({{"cluster.yaml", kCluster}});
   if (!playbook.ok() || !inventory.ok()) return;
+  (void)SelectEndings(**playbook, *inventory, "", {});
   testing::FakeSecretSource secrets;
   const FactsByNode facts = {{"c001", {{"hostname", "c001"}}}};
   for (size_t play = 0; play < PlayNames(**playbook).size(); ++play) {

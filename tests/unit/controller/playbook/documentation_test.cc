@@ -60,6 +60,20 @@ TEST_F(DocumentationTest, TheTourIsASite) {
   EXPECT_EQ(plan.roles(1).steps(1).notify(0), "munge/handler/restart munge");
 }
 
+TEST_F(DocumentationTest, APlaybookMayEndWithASuite) {
+  site["playbooks/roles/base/tasks/main.yaml"] = "";
+  site["playbooks/suites/acceptance.yaml"] = "";
+  for (const std::string& block : Examples()) {
+    if (PathOf(block) == "playbooks/pass.yaml") site["playbooks/pass.yaml"] = block;
+  }
+  const auto playbook = LoadPlaybook(site, "playbooks/pass.yaml");
+  ASSERT_OK(playbook);
+  const auto endings = SelectEndings(**playbook, inventory, "", {});
+  ASSERT_OK(endings);
+  ASSERT_EQ(endings->size(), 1u);
+  EXPECT_EQ(endings->at(0).nodes.size(), 3u);
+}
+
 TEST_F(DocumentationTest, TaskExamplesCompile) {
   int examples = 0;
   for (const std::string& block : Examples()) {
