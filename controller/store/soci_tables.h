@@ -125,6 +125,17 @@ class SociRunTable final : public RunTable {
   const SociContext context_;
 };
 
+class SociRunValidationTable final : public RunValidationTable {
+ public:
+  explicit SociRunValidationTable(SociContext context) : context_(context) {}
+  absl::Status Put(const RunValidationRecord& row) override;
+  absl::StatusOr<std::vector<RunValidationRecord>> List(absl::string_view run_id) override;
+  absl::StatusOr<std::vector<RunValidationRecord>> ListWaiting() override;
+
+ private:
+  const SociContext context_;
+};
+
 class SociRebootTable final : public RebootTable {
  public:
   explicit SociRebootTable(SociContext context) : context_(context) {}
@@ -210,8 +221,7 @@ class SociValidationCheckTable final : public ValidationCheckTable {
  public:
   explicit SociValidationCheckTable(SociContext context) : context_(context) {}
   absl::Status Put(const ValidationCheckRecord& check) override;
-  absl::StatusOr<std::vector<ValidationCheckRecord>> List(
-      absl::string_view validation_id) override;
+  absl::StatusOr<std::vector<ValidationCheckRecord>> List(absl::string_view validation_id) override;
   absl::Status PutResult(const CheckResultRecord& result) override;
   absl::StatusOr<CheckResultRecord> GetResult(absl::string_view check_id) override;
   absl::StatusOr<std::vector<CheckResultRecord>> History(const CheckHistoryQuery& query) override;

@@ -11,6 +11,7 @@ SociTransaction::SociTransaction(SociContext context)
       bundles_(context),
       inventory_(context),
       runs_(context),
+      run_validations_(context),
       reboots_(context),
       step_results_(context),
       secrets_(context),

@@ -17,6 +17,7 @@ class SociTransaction final : public Transaction {
   BundleTable& bundles() override { return bundles_; }
   InventoryTable& inventory() override { return inventory_; }
   RunTable& runs() override { return runs_; }
+  RunValidationTable& run_validations() override { return run_validations_; }
   RebootTable& reboots() override { return reboots_; }
   StepResultTable& step_results() override { return step_results_; }
   SecretTable& secrets() override { return secrets_; }
@@ -35,6 +36,7 @@ class SociTransaction final : public Transaction {
   SociBundleTable bundles_;
   SociInventoryTable inventory_;
   SociRunTable runs_;
+  SociRunValidationTable run_validations_;
   SociRebootTable reboots_;
   SociStepResultTable step_results_;
   SociSecretTable secrets_;

@@ -23,6 +23,7 @@ class EnrollmentTable;
 class BundleTable;
 class InventoryTable;
 class RunTable;
+class RunValidationTable;
 class RebootTable;
 class StepResultTable;
 class SecretTable;
@@ -44,6 +45,7 @@ class Transaction {
   virtual BundleTable& bundles() = 0;
   virtual InventoryTable& inventory() = 0;
   virtual RunTable& runs() = 0;
+  virtual RunValidationTable& run_validations() = 0;
   virtual RebootTable& reboots() = 0;
   virtual StepResultTable& step_results() = 0;
   virtual SecretTable& secrets() = 0;

@@ -217,6 +217,39 @@ class RunTable {
                                                 absl::string_view node) = 0;
 };
 
+// A suite that a run ends with. Written with the run's end.
+struct RunValidationRecord {
+  enum State {        // as v1::RunValidationState
+    kWaiting = 1,     // what it comes to is not decided yet
+    kStarted = 2,     // as `validation_id`
+    kNotNeeded = 3,   // all of its nodes have passed
+    kPredicted = 4,   // of a run that checks: it would be started
+    kNotStarted = 5,  // `message` says why
+  };
+  std::string run_id;
+  uint32_t position = 0;  // in the playbook's order, from 0
+  std::string play;       // name
+  std::string suite;
+  State state = kWaiting;
+  // Host lists. While it waits `nodes` are all that came through the run; then those that are to
+  // be validated, and `passed_nodes` those that have a pass as what they are.
+  std::string nodes;
+  std::string passed_nodes;
+  std::string validation_id;
+  std::string message;
+};
+
+class RunValidationTable {
+ public:
+  virtual ~RunValidationTable() = default;
+  // Inserts or replaces by run and position.
+  virtual absl::Status Put(const RunValidationRecord& row) = 0;
+  // In the order of their positions.
+  virtual absl::StatusOr<std::vector<RunValidationRecord>> List(absl::string_view run_id) = 0;
+  // Those that are kWaiting, of all runs.
+  virtual absl::StatusOr<std::vector<RunValidationRecord>> ListWaiting() = 0;
+};
+
 // A permit to reboot that was given to a node of a run.
 struct RebootRecord {
   std::string permit_id;
