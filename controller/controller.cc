@@ -57,6 +57,7 @@
 #include "controller/slurm/slurmctld_node.h"
 #include "controller/store/soci_store.h"
 #include "controller/store/store.h"
+#include "controller/validation/run_validations.h"
 #include "controller/validation/service_gate.h"
 #include "controller/validation/validation_manager.h"
 
@@ -159,6 +160,7 @@ struct Controller::Modules {
         facts(*this->resources.store, clock,
               [this](const std::string& uuid, const std::string& request_id) {
                 runs.FactsStored(uuid, request_id);
+                run_validations.OnFactsStored(uuid, request_id);
               }),
         listeners({&session_log, &facts, &slurm, &runs, &validations}),
         registry(*this->resources.store, clock, listeners),
@@ -172,6 +174,12 @@ struct Controller::Modules {
                                              *this->resources.store, slurm, clock, LogWarning)
                                        : nullptr),
         validations(ValidationMeans(clock)),
+        run_validations(
+            *this->resources.store, registry, clock,
+            [this](const v1::CreateValidationRequest& request,
+                   const RunValidationRecord& asked_by) {
+              return validations.Create(request, {"controller", ""}, &asked_by).status();
+            }),
         rotations(Collaborators(config, clock), *this->resources.secrets),
         agents(registry, enrollment, this->resources.ca.certificate_pem(), *this->resources.blobs,
                [this](absl::string_view node_uuid, absl::string_view sha256) {
@@ -224,7 +232,13 @@ struct Controller::Modules {
             &claims,
             [this] {
               if (gate != nullptr) gate->Wake();
-            }};
+            },
+            [](const FileTree& site, const PlaybookEnding& ending,
+               std::shared_ptr<const Inventory> of) {
+              return validation::CheckEnding(site, ending.suite, ending.nodes, std::move(of),
+                                             checks::Checks());
+            },
+            [this](const std::string& run_id) { run_validations.OnRunEnded(run_id); }};
   }
 
   absl::StatusOr<slurm::SlurmctldPlace> FindSlurmctld() {
@@ -316,6 +330,7 @@ struct Controller::Modules {
     facts.Stop();
     housekeeper.Stop();
     if (gate != nullptr) gate->Stop();
+    run_validations.Stop();
     validations.Stop();
     runs.Stop();
   }
@@ -334,6 +349,7 @@ struct Controller::Modules {
   slurm::AgentSlurmControl slurm;
   std::unique_ptr<validation::ServiceGate> gate;  // nullptr: Slurm is left alone
   validation::ValidationManager validations;
+  validation::RunValidations run_validations;
   SecretRotations rotations;
   AgentSessionService agents;
   EnrollmentService enrollments;
@@ -373,6 +389,8 @@ absl::StatusOr<std::unique_ptr<Controller>> Controller::Start(const Config& conf
                    PackageServer::Start(config.package_listen, config.package_directory));
   RETURN_IF_ERROR(all.runs.Start());
   RETURN_IF_ERROR(all.validations.Start());
+  RETURN_IF_ERROR(all.run_validations.Resume());
+  all.run_validations.Start();
   if (all.gate != nullptr) all.gate->Start();
   all.registry.Start();
   all.housekeeper.Start();

@@ -89,6 +89,12 @@ absl::StatusOr<uint64_t> EndRuns(const std::string& store_path, const BackupSumm
       RETURN_IF_ERROR(txn.runs().Put(run));
       ++ended;
     }
+    ASSIGN_OR_RETURN(const auto waiting, txn.run_validations().ListWaiting());
+    for (RunValidationRecord row : waiting) {
+      row.state = RunValidationRecord::kNotStarted;
+      row.message = "was due when the backup was made that has been restored";
+      RETURN_IF_ERROR(txn.run_validations().Put(row));
+    }
     ASSIGN_OR_RETURN(const std::vector<NodeRecord> nodes, txn.nodes().List());
     for (NodeRecord node : nodes) {
       if (node.last_run_result != "unreachable") continue;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -30,6 +31,7 @@ struct ActiveRun {
   std::shared_ptr<const Playbook> playbook;
   std::shared_ptr<const Inventory> inventory;
   std::shared_ptr<const HeldPlan> held;  // nullptr: the run follows the playbook
+  std::vector<PlaybookEnding> endings;   // empty: none, or they are left out
   RunState state;
   RunActions pending;  // not carried out yet, because the store could not keep what led to them
   std::shared_ptr<RunEventLog> log;

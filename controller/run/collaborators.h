@@ -35,6 +35,10 @@ class Compiler {
                                                                size_t play_index,
                                                                const Inventory& inventory,
                                                                absl::string_view limit) = 0;
+  // See controller::SelectEndings().
+  virtual absl::StatusOr<std::vector<PlaybookEnding>> SelectEndings(
+      const Playbook& playbook, const Inventory& inventory, absl::string_view limit,
+      const std::vector<std::string>& tags) = 0;
   // Compiles the play for `nodes`, at most `batch` at a time; ends early when `take` returns false.
   virtual void Compile(const Playbook& playbook, size_t play_index, const Inventory& inventory,
                        FactsByNode facts, const std::vector<std::string>& nodes,
@@ -76,6 +80,14 @@ struct RunCollaborators {
   // Called when a play or a run has ended: what nodes are for Slurm may have changed. Must not
   // block. May be empty.
   std::function<void()> on_play_ended = nullptr;
+  // Whether the suite can be begun with after a run, as far as is known before it: what it and the
+  // files that it stands on say. Errors have their place. Empty: playbooks must name no suites.
+  std::function<absl::Status(const FileTree& site, const PlaybookEnding& ending,
+                             std::shared_ptr<const Inventory> inventory)>
+      check_ending = nullptr;
+  // A run with suites at its end is over and holds no node any more; run_validations says what it
+  // asks for. Must return soon. Of what an earlier process has ended nobody tells. May be empty.
+  std::function<void(const std::string& run_id)> on_ended = nullptr;
 };
 
 }  // namespace muster::controller

@@ -34,6 +34,12 @@ absl::StatusOr<std::vector<std::string>> PlaybookCompiler::SelectNodes(const Pla
   return SelectPlayNodes(playbook, play_index, inventory, limit);
 }
 
+absl::StatusOr<std::vector<PlaybookEnding>> PlaybookCompiler::SelectEndings(
+    const Playbook& playbook, const Inventory& inventory, absl::string_view limit,
+    const std::vector<std::string>& tags) {
+  return controller::SelectEndings(playbook, inventory, limit, tags);
+}
+
 void PlaybookCompiler::Compile(const Playbook& playbook, size_t play_index,
                                const Inventory& inventory, FactsByNode facts,
                                const std::vector<std::string>& nodes, const CompileOptions& options,

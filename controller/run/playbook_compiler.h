@@ -21,6 +21,9 @@ class PlaybookCompiler final : public Compiler {
   absl::StatusOr<std::vector<std::string>> SelectNodes(const Playbook& playbook, size_t play_index,
                                                        const Inventory& inventory,
                                                        absl::string_view limit) override;
+  absl::StatusOr<std::vector<PlaybookEnding>> SelectEndings(
+      const Playbook& playbook, const Inventory& inventory, absl::string_view limit,
+      const std::vector<std::string>& tags) override;
   void Compile(const Playbook& playbook, size_t play_index, const Inventory& inventory,
                FactsByNode facts, const std::vector<std::string>& nodes,
                const CompileOptions& options, SecretSource& secrets, size_t batch,

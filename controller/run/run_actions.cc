@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/hostlist.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "controller/claim/node_claims.h"
@@ -13,6 +14,31 @@
 #include "muster/v1/agent_session.pb.h"
 
 namespace muster::controller {
+namespace {
+
+// What the run asks for at its end: its suites for the nodes that came through it.
+std::vector<RunValidationRecord> AskedValidations(const ActiveRun& run) {
+  std::vector<RunValidationRecord> rows;
+  if (run.state.cancelling()) return rows;
+  for (const PlaybookEnding& ending : run.endings) {
+    std::vector<std::string> names;
+    for (const std::string& name : ending.nodes) {
+      const RunNode* node = run.state.FindByName(name);
+      if (node != nullptr && node->phase == NodePhase::kDone) names.push_back(name);
+    }
+    if (names.empty()) continue;
+    RunValidationRecord& row = rows.emplace_back();
+    row.run_id = run.record.run_id;
+    row.position = static_cast<uint32_t>(rows.size() - 1);
+    row.play = ending.play;
+    row.suite = ending.suite;
+    row.nodes = FoldHostlist(std::move(names));
+  }
+  return rows;
+}
+
+}  // namespace
+
 void RunEngine::Perform(ActiveRun& run, RunActions actions) {
   run.pending.insert(run.pending.end(), std::make_move_iterator(actions.begin()),
                      std::make_move_iterator(actions.end()));
@@ -220,8 +246,12 @@ absl::Status RunEngine::Finish(ActiveRun& run) {
   }
   if (bad > 0) record.state = RunRecord::kFailed;
   if (run.state.cancelling()) record.state = RunRecord::kCancelled;
+  const std::vector<RunValidationRecord> validations = AskedValidations(run);
   RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(txn.runs().Put(record));
+    for (const RunValidationRecord& row : validations) {
+      RETURN_IF_ERROR(txn.run_validations().Put(row));
+    }
     for (const RunNode& node : run.state.nodes()) {
       if (run.request.check_only() || node.uuid.empty()) continue;
       absl::StatusOr<NodeRecord> enrolled = txn.nodes().Get(node.uuid);
@@ -248,6 +278,7 @@ absl::Status RunEngine::Finish(ActiveRun& run) {
   v1::RunEvent event;
   *event.mutable_time() = ToTimestamp(*record.finished_at);
   *event.mutable_run_finished() = ToProto(record, rows);
+  FillValidations(validations, *event.mutable_run_finished());
   run.log->Append(std::move(event));
   run.log->End();
   logs_->End(record.run_id);
@@ -266,8 +297,11 @@ void RunEngine::RemoveFinished() {
     for (const RunNode& node : run.state.nodes()) {
       if (node.came_back) back.push_back(node.uuid);
     }
-    if (with_.claims != nullptr) with_.claims->Release(run.record.run_id);
+    const std::string run_id = run.record.run_id;
+    const bool has_endings = !run.endings.empty();
+    if (with_.claims != nullptr) with_.claims->Release(run_id);
     it = active_.erase(it);
+    if (has_endings && with_.on_ended) with_.on_ended(run_id);
   }
   for (const std::string& uuid : back) ConsiderCatchUp(uuid);
 }

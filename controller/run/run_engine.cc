@@ -108,7 +108,7 @@ absl::StatusOr<v1::CreateRunRequest> RunEngine::Complete(const v1::CreateRunRequ
 
 // Everything that follows from the record: also after a restart, hence with the same bundle and
 // the same revision of the inventory.
-absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record) {
+absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record, bool is_new) {
   const v1::CreateRunRequest request = RequestOf(record);
   ASSIGN_OR_RETURN(CompileOptions options, OptionsOf(request));
   ASSIGN_OR_RETURN(std::shared_ptr<const Inventory> inventory,
@@ -146,6 +146,20 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record) 
         request.limit().empty() ? std::string("; see `muster inventory show`")
                                 : absl::StrCat(" of --limit ", request.limit())));
   }
+  std::vector<PlaybookEnding> endings;
+  if (!request.skip_validation()) {
+    ASSIGN_OR_RETURN(endings, with_.compiler.SelectEndings(*playbook, *inventory, request.limit(),
+                                                           options.tags));
+  }
+  // The suites of a run that goes on were good when it began.
+  for (size_t i = 0; is_new && i < endings.size(); ++i) {
+    if (!with_.check_ending) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "play '", endings[i].play, "' names a suite, and validations are not served here"));
+    }
+    RETURN_IF_ERROR(Annotate(with_.check_ending(*site, endings[i], inventory),
+                             absl::StrCat("play '", endings[i].play, "'")));
+  }
   const auto plays = static_cast<uint32_t>(record.plays.size());
   auto run = std::make_unique<ActiveRun>(std::move(record), RunState(std::move(nodes), plays), 0);
   run->request = request;
@@ -153,6 +167,7 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record) 
   run->inventory = std::move(inventory);
   run->playbook = std::move(playbook);
   run->held = std::move(held);
+  run->endings = std::move(endings);
   return run;
 }
 
@@ -215,7 +230,8 @@ absl::StatusOr<v1::Run> RunEngine::CreateCatchingUp(const v1::CreateRunRequest& 
   record.created_at = with_.clock.Now();
   record.inventory_revision = inventory.revision;
   record.catches_up_run_id = catches_up_run_id;
-  ASSIGN_OR_RETURN(std::unique_ptr<ActiveRun> prepared, Prepare(std::move(record)));
+  ASSIGN_OR_RETURN(std::unique_ptr<ActiveRun> prepared,
+                   Prepare(std::move(record), /*is_new=*/true));
   RETURN_IF_ERROR(CheckNoOverlap(prepared->state.nodes()));
   RETURN_IF_ERROR(Claim(*prepared));
   if (const absl::Status stored = StoreNew(*prepared, actor); !stored.ok()) {
@@ -333,7 +349,7 @@ absl::Status RunEngine::ResumeOne(const RunRecord& record) {
                                                             RunEventLog::kMaxKeptBytes));
     return absl::OkStatus();
   }));
-  ASSIGN_OR_RETURN(std::unique_ptr<ActiveRun> prepared, Prepare(record));
+  ASSIGN_OR_RETURN(std::unique_ptr<ActiveRun> prepared, Prepare(record, /*is_new=*/false));
   std::vector<RunNode> nodes;
   for (const RunNodeRecord& row : rows) {
     RunNode node = ToRunNode(row);

@@ -103,7 +103,7 @@ class RunEngine {
   absl::StatusOr<v1::CreateRunRequest> Complete(const v1::CreateRunRequest& request,
                                                 const InventoryVersion& inventory,
                                                 bool catches_up) const;
-  absl::StatusOr<std::unique_ptr<ActiveRun>> Prepare(RunRecord record);
+  absl::StatusOr<std::unique_ptr<ActiveRun>> Prepare(RunRecord record, bool is_new);
   absl::Status ResumeOne(const RunRecord& record);
   absl::Status StoreNew(const ActiveRun& run, const RunActor& actor);
 

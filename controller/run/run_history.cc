@@ -24,9 +24,11 @@ absl::StatusOr<std::shared_ptr<RunEventLog>> LogOfEndedRun(Store& store,
   RunRecord record;
   std::vector<RunNodeRecord> nodes;
   std::vector<StepResultRecord> results;
+  std::vector<RunValidationRecord> validations;
   RETURN_IF_ERROR(store.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(record, txn.runs().Get(run_id));
     ASSIGN_OR_RETURN(nodes, txn.runs().ListNodes(run_id));
+    ASSIGN_OR_RETURN(validations, txn.run_validations().List(run_id));
     ASSIGN_OR_RETURN(results, txn.step_results().ListNewest(run_id, RunEventLog::kMaxKept,
                                                             RunEventLog::kMaxKeptBytes));
     return absl::OkStatus();
@@ -41,6 +43,7 @@ absl::StatusOr<std::shared_ptr<RunEventLog>> LogOfEndedRun(Store& store,
   }
   v1::RunEvent end;
   *end.mutable_run_finished() = ToProto(record, nodes);
+  FillValidations(validations, *end.mutable_run_finished());
   log->Append(std::move(end));
   log->End();
   return log;

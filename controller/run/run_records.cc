@@ -14,7 +14,8 @@ namespace {
 
 std::map<uint32_t, std::string> DigestsOf(const RunNodeRecord& record) {
   std::map<uint32_t, std::string> digests;
-  for (const absl::string_view each : absl::StrSplit(record.steps_digests, ' ', absl::SkipEmpty())) {
+  for (const absl::string_view each :
+       absl::StrSplit(record.steps_digests, ' ', absl::SkipEmpty())) {
     const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(each, ':');
     uint32_t play = 0;
     if (absl::SimpleAtoi(parts.first, &play)) digests[play] = std::string(parts.second);
@@ -96,6 +97,19 @@ v1::Run ToProto(const RunRecord& record, const std::vector<RunNodeRecord>& nodes
   run.set_catches_up_run_id(record.catches_up_run_id);
   run.set_plan_sha256(request.plan_sha256());
   return run;
+}
+
+void FillValidations(const std::vector<RunValidationRecord>& rows, v1::Run& run) {
+  for (const RunValidationRecord& row : rows) {
+    v1::RunValidation& validation = *run.add_validations();
+    validation.set_play(row.play);
+    validation.set_suite(row.suite);
+    validation.set_state(static_cast<v1::RunValidationState>(row.state));
+    validation.set_nodes(row.nodes);
+    validation.set_passed_nodes(row.passed_nodes);
+    validation.set_validation_id(row.validation_id);
+    validation.set_message(row.message);
+  }
 }
 
 std::string ResultWord(const RunNode& node) {

@@ -21,6 +21,7 @@ RunNode ToRunNode(const RunNodeRecord& record);
 void FillRecap(const RunNodeRecord& record, v1::NodeRecap& recap);
 // With the recap of `nodes`, which may be empty.
 v1::Run ToProto(const RunRecord& record, const std::vector<RunNodeRecord>& nodes);
+void FillValidations(const std::vector<RunValidationRecord>& rows, v1::Run& run);
 v1::CreateRunRequest RequestOf(const RunRecord& record);
 
 // NodeRecord::last_run_result of a node that ended so: ok, changed, failed, unreachable; "" when

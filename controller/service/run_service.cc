@@ -94,7 +94,10 @@ absl::Status RunService::GetRun(const v1::GetRunRequest& request, v1::GetRunResp
     ASSIGN_OR_RETURN(const RunRecord run, txn.runs().Get(request.run_id()));
     ASSIGN_OR_RETURN(const std::vector<RunNodeRecord> nodes,
                      txn.runs().ListNodes(request.run_id()));
+    ASSIGN_OR_RETURN(const std::vector<RunValidationRecord> validations,
+                     txn.run_validations().List(request.run_id()));
     *response.mutable_run() = ToProto(run, nodes);
+    FillValidations(validations, *response.mutable_run());
     return absl::OkStatus();
   });
 }

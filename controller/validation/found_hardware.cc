@@ -1,12 +1,27 @@
 #include "controller/validation/found_hardware.h"
 
+#include <algorithm>
+#include <iterator>
+
+#include "absl/strings/string_view.h"
 #include "muster/v1/controller_records.pb.h"
 #include "muster/v1/facts.pb.h"
 
 namespace muster::controller::validation {
+namespace {
+
+// What systemd-detect-virt calls containers (systemd-detect-virt(1)).
+constexpr absl::string_view kContainers[] = {
+    "openvz", "lxc", "lxc-libvirt", "systemd-nspawn", "docker",          "podman",
+    "rkt",    "wsl", "proot",       "pouch",          "container-other",
+};
+
+}  // namespace
 
 FoundHardware FoundOn(const v1::Facts& facts) {
   FoundHardware found;
+  found.container = std::find(std::begin(kContainers), std::end(kContainers),
+                              facts.os().virtualization()) != std::end(kContainers);
   found.gpus = facts.gpus_size();
   for (const v1::GpuFacts& gpu : facts.gpus()) {
     if (gpu.power_limit_watts() > 0) found.gpu_power_limits.push_back(gpu.power_limit_watts());
@@ -34,6 +49,7 @@ std::string PackFound(const FoundHardware& found) {
   message.set_nics(found.nics);
   message.set_rdma(found.rdma);
   message.set_sole_port(found.sole_port);
+  message.set_container(found.container);
   return message.SerializeAsString();
 }
 
@@ -47,6 +63,7 @@ std::optional<FoundHardware> UnpackFound(const std::string& stored) {
   found.nics = message.nics();
   found.rdma = message.rdma();
   found.sole_port = message.sole_port();
+  found.container = message.container();
   return found;
 }
 

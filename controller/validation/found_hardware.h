@@ -21,6 +21,7 @@ struct FoundHardware {
   bool rdma = false;
   // Of the only network card with a link, where it is an Ethernet card; "": several, or none.
   std::string sole_port;
+  bool container = false;
 };
 
 FoundHardware FoundOn(const v1::Facts& facts);

@@ -188,6 +188,7 @@ NodeTraits TraitsOf(const HardwareClass& expected, const FoundHardware& found) {
   traits.gpus = std::max(wanted, found.gpus);
   traits.nics = found.nics || !expected.Port().empty();
   traits.rdma = found.rdma || expected.infiniband_ports > 0;
+  traits.machine = !found.container;
   return traits;
 }
 

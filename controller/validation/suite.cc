@@ -38,6 +38,7 @@ class SuiteReader {
     yaml::MapReader reader(document_, document_.root(), "suite");
     errors_.Add(reader.Required("name", &suite.name));
     errors_.Add(reader.Required("description", &suite.description));
+    errors_.Add(reader.Optional("admits", &suite.admits));
     const std::vector<yaml::Node> stages = List(reader, "stages", kMaxStages, document_.root());
     errors_.Add(reader.Finish());
     absl::string_view file = document_.file_name();

@@ -15,7 +15,7 @@
 namespace muster::controller::validation {
 
 // What a node has to be for a check: all that the check names must hold.
-enum class Condition { kGpus, kSeveralGpus, kNics, kRdma };
+enum class Condition { kGpus, kSeveralGpus, kNics, kRdma, kMachine };
 absl::string_view ConditionName(Condition condition);
 struct ConditionWord {
   absl::string_view word;  // as in suites: "several_gpus"
@@ -28,6 +28,7 @@ struct NodeTraits {
   int gpus = 0;
   bool nics = false;
   bool rdma = false;
+  bool machine = true;  // no container, which shares processors and memory with others
 
   bool Has(Condition condition) const;
 };
@@ -54,6 +55,7 @@ struct Suite {
   std::string name;  // of its file: "acceptance"
   std::string description;
   std::vector<SuiteStage> stages;
+  bool admits = false;  // a pass of it is the node's pass, and lets it into Slurm's service
 };
 
 // Bounds of a suite.

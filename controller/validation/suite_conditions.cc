@@ -14,10 +14,9 @@ absl::string_view ConditionName(Condition condition) {
 
 absl::Span<const ConditionWord> ConditionWords() {
   static constexpr ConditionWord kWords[] = {
-      {"gpus", Condition::kGpus},
-      {"several_gpus", Condition::kSeveralGpus},
-      {"nics", Condition::kNics},
-      {"rdma", Condition::kRdma},
+      {"gpus", Condition::kGpus},       {"several_gpus", Condition::kSeveralGpus},
+      {"nics", Condition::kNics},       {"rdma", Condition::kRdma},
+      {"machine", Condition::kMachine},
   };
   return kWords;
 }
@@ -32,6 +31,8 @@ bool NodeTraits::Has(Condition condition) const {
       return nics;
     case Condition::kRdma:
       return rdma;
+    case Condition::kMachine:
+      return machine;
   }
   return false;
 }

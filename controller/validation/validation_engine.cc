@@ -104,7 +104,8 @@ absl::Status ValidationEngine::ClaimNodes(const ActiveValidation& validation) {
 }
 
 absl::Status ValidationEngine::StoreNew(const ActiveValidation& validation,
-                                        const ValidationActor& actor) {
+                                        const ValidationActor& actor,
+                                        const RunValidationRecord* asked_by) {
   const ValidationRecord& record = validation.record;
   return with_.store.Update([&](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(txn.validations().Put(record));
@@ -123,6 +124,14 @@ absl::Status ValidationEngine::StoreNew(const ActiveValidation& validation,
     event.subject = record.validation_id;
     event.detail = absl::StrCat("suite ", record.suite, " on ", FoldHostlist(std::move(names)),
                                 validation.request.force() ? " (force)" : "");
+    if (asked_by != nullptr) {
+      RunValidationRecord started = *asked_by;
+      started.state = RunValidationRecord::kStarted;
+      started.validation_id = record.validation_id;
+      started.message.clear();
+      RETURN_IF_ERROR(txn.run_validations().Put(started));
+      absl::StrAppend(&event.detail, ", after run ", started.run_id);
+    }
     return txn.events().Append(std::move(event));
   });
 }
@@ -150,8 +159,9 @@ void ValidationEngine::Drop(std::unique_ptr<ActiveValidation> admitted) {
 }
 
 absl::StatusOr<v1::Validation> ValidationEngine::Begin(std::unique_ptr<ActiveValidation> admitted,
-                                                       const ValidationActor& actor) {
-  if (const absl::Status stored = StoreNew(*admitted, actor); !stored.ok()) {
+                                                       const ValidationActor& actor,
+                                                       const RunValidationRecord* asked_by) {
+  if (const absl::Status stored = StoreNew(*admitted, actor, asked_by); !stored.ok()) {
     Drop(std::move(admitted));
     return stored;
   }

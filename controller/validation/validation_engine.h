@@ -30,6 +30,7 @@ class Hello;
 
 namespace muster::controller {
 class NodeClaims;
+struct RunValidationRecord;
 struct ValidationRecord;
 }  // namespace muster::controller
 
@@ -87,9 +88,11 @@ class ValidationEngine {
   // goes into Begin() or Drop().
   absl::StatusOr<std::unique_ptr<ActiveValidation>> Admit(
       const v1::CreateValidationRequest& request, const ValidationActor& actor);
-  // Stores the validation and starts it.
+  // Stores the validation and starts it. `asked_by`: what a run asked for, which is stored as
+  // started with the validation.
   absl::StatusOr<v1::Validation> Begin(std::unique_ptr<ActiveValidation> admitted,
-                                       const ValidationActor& actor);
+                                       const ValidationActor& actor,
+                                       const RunValidationRecord* asked_by = nullptr);
   void Drop(std::unique_ptr<ActiveValidation> admitted);
   // FailedPrecondition: it has ended already.
   absl::Status Cancel(const std::string& validation_id, const ValidationActor& actor);
@@ -118,7 +121,8 @@ class ValidationEngine {
       const std::map<std::string, EnrolledNode>& enrolled, std::vector<CheckPart> stored);
   absl::Status ResumeOne(const ValidationRecord& record);
   absl::Status ClaimNodes(const ActiveValidation& validation);
-  absl::Status StoreNew(const ActiveValidation& validation, const ValidationActor& actor);
+  absl::Status StoreNew(const ActiveValidation& validation, const ValidationActor& actor,
+                        const RunValidationRecord* asked_by);
   // As nodes are now.
   absl::StatusOr<std::map<std::string, EnrolledNode>> Enrolled() const;
   // As they were when the validation was created.

@@ -196,7 +196,7 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
       RETURN_IF_ERROR(txn.validations().PutNode(
           {id, node.name, node.uuid, verdict.outcome(), verdict.SerializeAsString()}));
       if (node.uuid.empty() || !txn.nodes().Get(node.uuid).ok()) continue;
-      if (verdict.outcome() == v1::OUTCOME_PASS) {
+      if (verdict.outcome() == v1::OUTCOME_PASS && validation.prepared.suite.admits) {
         ASSIGN_OR_RETURN(const std::string bytes, txn.nodes().Facts(node.uuid));
         v1::Facts facts;
         facts.ParseFromString(bytes);

@@ -76,7 +76,8 @@ void ValidationManager::Push(std::string node, size_t bytes, bool may_be_lost,
 }
 
 absl::StatusOr<v1::Validation> ValidationManager::Create(const v1::CreateValidationRequest& request,
-                                                         const ValidationActor& actor) {
+                                                         const ValidationActor& actor,
+                                                         const RunValidationRecord* asked_by) {
   std::unique_ptr<ActiveValidation> admitted;
   {
     absl::MutexLock lock(&engine_mutex_);
@@ -94,7 +95,7 @@ absl::StatusOr<v1::Validation> ValidationManager::Create(const v1::CreateValidat
   {
     absl::MutexLock lock(&engine_mutex_);
     if (held.ok()) {
-      begun = engine_.Begin(std::move(admitted), actor);
+      begun = engine_.Begin(std::move(admitted), actor, asked_by);
     } else {
       engine_.Drop(std::move(admitted));
       begun = held;

@@ -40,9 +40,11 @@ class ValidationManager final : public AgentSessionListener {
   void Stop();
 
   // See ValidationEngine::Admit(). Blocks for Slurm, too, which is to start no more jobs on the
-  // nodes; FailedPrecondition where some run.
+  // nodes; FailedPrecondition where some run. `asked_by`: see
+  // ValidationEngine::Begin().
   absl::StatusOr<v1::Validation> Create(const v1::CreateValidationRequest& request,
-                                        const ValidationActor& actor);
+                                        const ValidationActor& actor,
+                                        const RunValidationRecord* asked_by = nullptr);
   absl::Status Cancel(const std::string& validation_id, const ValidationActor& actor);
   absl::StatusOr<v1::Validation> Get(const std::string& validation_id);
   // See ValidationEvents::Watch().

@@ -207,9 +207,11 @@ void ValidationState::AddSolo(size_t stage, size_t check, size_t node) {
         missing.emplace_back(ConditionName(condition));
       }
     }
+    const bool is_container = missing == std::vector<std::string>{"machine"};
     EndPart(*execution.parts[0], PartOutcome::kSkipped,
-            absl::StrCat("the node has no ", absl::StrJoin(missing, ", "),
-                         ", and its inventory expects none"));
+            is_container ? "the node is a container, which has no processors and memory of its own"
+                         : absl::StrCat("the node has no ", absl::StrJoin(missing, ", "),
+                                        ", and its inventory expects none"));
   } else {
     EndPart(*execution.parts[0], PartOutcome::kSkipped, "there is no other node to pair it with");
   }

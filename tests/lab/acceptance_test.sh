@@ -20,9 +20,9 @@ make_site() {
       -e '/check: gpu-memory/s/}$/, with: {fade-time: 500ms, memory: "0.1"}}/' \
       -e '/check: gpu-copy/s/}$/, with: {size: 1MiB, time: 200ms}}/' \
       -e '/check: gpu-gemm/s/duration: 3m/duration: 12s, size: "128", memory: "0.1"/' \
-      -e 's/- cpu-stress$/- {check: cpu-stress, with: {duration: 3s}}/' \
-      -e 's/- memory-stress$/- {check: memory-stress, with: {duration: 3s, fraction: "0.01"}}/' \
-      -e 's/- memory-bandwidth$/- {check: memory-bandwidth, with: {duration: 1s, size: 64MiB}}/' \
+      -e '/check: cpu-stress/s/duration: 30s/duration: 3s/' \
+      -e '/check: memory-stress/s/when: machine, with: {duration: 2m}/with: {duration: 3s, fraction: "0.01"}/' \
+      -e '/check: memory-bandwidth/s/when: machine/with: {duration: 1s, size: 64MiB}/' \
       -e '/check: nic-pair/s/}$/, with: {duration: 1s, warmup: 200ms, latency-duration: 200ms}}/' \
     playbooks/suites/acceptance.yaml >"$work/site/playbooks/suites/acceptance.yaml"
   expect_equal 8 "$(grep -c 'with: {' "$work/site/playbooks/suites/acceptance.yaml")" "shortened checks"

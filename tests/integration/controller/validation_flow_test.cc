@@ -10,6 +10,7 @@
 #include "common/sys/archive.h"
 #include "controller/artifact/blob_store.h"
 #include "muster/v1/agent_session.grpc.pb.h"
+#include "muster/v1/run.grpc.pb.h"
 #include "muster/v1/validation.grpc.pb.h"
 #include "tests/fakes/test_controller.h"
 
@@ -30,9 +31,7 @@ class HandAgent {
     message.mutable_hello()->set_boot_id("boot");
     for (const std::string& id : check_ids) message.mutable_hello()->add_check_ids(id);
     stream_->Write(message);
-    v1::AgentMessage facts;
-    facts.mutable_facts()->mutable_facts()->mutable_os()->set_kernel("6.1.0");
-    stream_->Write(facts);
+    SendFacts("");
     // On a busy machine a test takes longer than a silent agent is waited for.
     heart_ = std::thread([this] {
       v1::AgentMessage beat;
@@ -53,10 +52,13 @@ class HandAgent {
     stream_->Finish();
   }
 
-  // The next message that is about checks.
+  // The next message that is about checks. Until then it says what it is when it is asked, and
+  // comes through plans.
   v1::ControllerMessage Next() {
     v1::ControllerMessage message;
     while (stream_->Read(&message)) {
+      if (message.has_gather_facts()) SendFacts(message.gather_facts().request_id());
+      if (message.has_plan()) EndPlan(message.plan().plan_id());
       if (message.has_start_check() || message.has_stop_check() ||
           message.has_check_report_stored()) {
         return message;
@@ -79,6 +81,23 @@ class HandAgent {
   }
 
  private:
+  void SendFacts(const std::string& request_id) {
+    v1::AgentMessage message;
+    message.mutable_facts()->set_request_id(request_id);
+    message.mutable_facts()->mutable_facts()->mutable_os()->set_kernel("6.1.0");
+    Write(message);
+  }
+  void EndPlan(const std::string& plan_id) {
+    v1::AgentMessage receipt;
+    receipt.mutable_plan_receipt()->set_plan_id(plan_id);
+    receipt.mutable_plan_receipt()->set_accepted(true);
+    Write(receipt);
+    v1::AgentMessage end;
+    end.mutable_report()->set_report_sequence(1);
+    end.mutable_report()->set_plan_id(plan_id);
+    end.mutable_report()->mutable_outcome()->set_succeeded(true);
+    Write(end);
+  }
   void Write(const v1::AgentMessage& message) {
     absl::MutexLock lock(&mutex_);
     stream_->Write(message);
@@ -109,8 +128,11 @@ class ValidationFlowTest : public ControllerFixture {
       }));
     }
     const std::string bundle =
-        sys::PackTarGz({{"playbooks/suites/count.yaml",
-                         "name: count\ndescription: what is there\nstages:\n"
+        sys::PackTarGz({{"playbooks/site.yaml",
+                         "- {play: p, hosts: c001, tasks: [{name: a, hostname: {name: c001}}]}\n"
+                         "- {play: pass, hosts: c001, validate: count}\n"},
+                        {"playbooks/suites/count.yaml",
+                         "name: count\ndescription: what is there\nadmits: true\nstages:\n"
                          "  - {name: first, checks: [{check: gpu-inventory, time_limit: 60s}]}\n"}})
             .value();
     bundle_ = DiskBlobStore::Open(config_.state_directory + "/blobs").value()->Put(bundle).value();
@@ -219,6 +241,34 @@ TEST_F(ValidationFlowTest, FromTheOperatorToTheNodeAndBack) {
     EXPECT_FALSE(results->Read(&result));
     EXPECT_TRUE(results->Finish().ok());
   }
+}
+
+TEST_F(ValidationFlowTest, ARunOfAPlaybookThatEndsWithASuiteIsFollowedByIt) {
+  HandAgent agent(As(Role::kNode, kUuid), {});
+  const auto runs = v1::RunService::NewStub(As(Role::kAdmin, "alice"));
+  v1::CreateRunRequest request;
+  request.set_bundle_sha256(bundle_);
+  request.set_playbook("playbooks/site.yaml");
+  v1::CreateRunResponse created;
+  {
+    grpc::ClientContext context;
+    const grpc::Status status = runs->CreateRun(&context, request, &created);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+  }
+  const v1::StartCheck start = agent.Next().start_check();
+  EXPECT_EQ(start.check(), "gpu-inventory");
+  v1::GetRunRequest get;
+  get.set_run_id(created.run().run_id());
+  v1::GetRunResponse got;
+  grpc::ClientContext context;
+  ASSERT_TRUE(runs->GetRun(&context, get, &got).ok());
+  EXPECT_EQ(got.run().state(), v1::RUN_STATE_SUCCEEDED);
+  ASSERT_THAT(got.run().validations(), SizeIs(1));
+  const v1::RunValidation& validation = got.run().validations(0);
+  EXPECT_EQ(validation.state(), v1::RUN_VALIDATION_STATE_STARTED);
+  EXPECT_EQ(validation.suite(), "count");
+  EXPECT_EQ(validation.nodes(), "c001");
+  EXPECT_THAT(start.check_id(), ::testing::StartsWith(validation.validation_id()));
 }
 
 TEST_F(ValidationFlowTest, SurvivesARestartOfTheControllerWithoutStartingTheCheckAgain) {

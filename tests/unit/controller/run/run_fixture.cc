@@ -18,6 +18,7 @@ namespace muster::controller {
 
 struct Playbook {
   std::vector<std::pair<std::string, std::vector<std::string>>> plays;
+  std::vector<PlaybookEnding> endings;
 };
 
 absl::StatusOr<std::shared_ptr<const Playbook>> FakeCompiler::Load(const FileTree& site,
@@ -27,6 +28,11 @@ absl::StatusOr<std::shared_ptr<const Playbook>> FakeCompiler::Load(const FileTre
   auto playbook = std::make_shared<Playbook>();
   for (const auto line : absl::StrSplit(file->second, '\n', absl::SkipEmpty())) {
     const std::pair<std::string, std::string> parts = absl::StrSplit(line, ": ");
+    if (absl::StartsWith(line, ">")) {
+      playbook->endings.push_back({"play of " + parts.first.substr(1), parts.first.substr(1),
+                                   absl::StrSplit(parts.second, ' ')});
+      continue;
+    }
     playbook->plays.emplace_back(parts.first, absl::StrSplit(parts.second, ' '));
   }
   return playbook;
@@ -36,6 +42,12 @@ std::vector<std::string> FakeCompiler::Plays(const Playbook& playbook) {
   std::vector<std::string> names;
   for (const auto& [name, nodes] : playbook.plays) names.push_back(name);
   return names;
+}
+
+absl::StatusOr<std::vector<PlaybookEnding>> FakeCompiler::SelectEndings(
+    const Playbook& playbook, const Inventory&, absl::string_view,
+    const std::vector<std::string>&) {
+  return playbook.endings;
 }
 
 absl::StatusOr<std::vector<std::string>> FakeCompiler::SelectNodes(const Playbook& playbook,
@@ -111,24 +123,40 @@ absl::StatusOr<std::shared_ptr<const Inventory>> RunFixture::Get(uint64_t revisi
 }
 
 RunCollaborators RunFixture::Collaborators() {
-  return {*store_,
-          sessions_,
-          compiler_,
-          *this,
-          secrets_,
-          clock_,
-          [this](const std::string& sha256) -> absl::StatusOr<FileTree> {
-            if (sha256 == "site") return site_;
-            if (const auto plan = plans_.find(sha256); plan != plans_.end()) return plan->second;
-            return absl::NotFoundError(absl::StrCat("no bundle ", sha256));
-          },
-          [this](const std::string& sha256, const std::string& content) {
-            blobs_[sha256] = content;
-            return absl::OkStatus();
-          }};
+  return {
+      *store_,
+      sessions_,
+      compiler_,
+      *this,
+      secrets_,
+      clock_,
+      [this](const std::string& sha256) -> absl::StatusOr<FileTree> {
+        if (sha256 == "site") return site_;
+        if (const auto plan = plans_.find(sha256); plan != plans_.end()) return plan->second;
+        return absl::NotFoundError(absl::StrCat("no bundle ", sha256));
+      },
+      [this](const std::string& sha256, const std::string& content) {
+        blobs_[sha256] = content;
+        return absl::OkStatus();
+      },
+      nullptr,
+      {},
+      claims_.get(),
+      nullptr,
+      [this](const FileTree&, const PlaybookEnding& ending, std::shared_ptr<const Inventory>) {
+        const auto error = suite_errors_.find(ending.suite);
+        return error == suite_errors_.end() ? absl::OkStatus() : error->second;
+      },
+      [this](const std::string& run_id) {
+        ended_.push_back(run_id);
+        free_when_ended_ = claims_->Claim({"other", "", "", clock_.Now()}, {"a", "b", "c"}).ok();
+        claims_->Release("other");
+      }};
 }
 
 void RunFixture::Restart() {
+  engine_.reset();
+  claims_ = std::make_unique<NodeClaims>();
   engine_ = std::make_unique<RunEngine>(Collaborators());
   ASSERT_OK(engine_->Resume());
 }

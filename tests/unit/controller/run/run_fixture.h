@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "controller/claim/node_claims.h"
 #include "controller/run/collaborators.h"
 #include "controller/run/run_engine.h"
 #include "controller/store/tables.h"
@@ -23,7 +24,8 @@
 
 namespace muster::controller {
 
-// Its plays are the lines of the playbook's file: "name: node node …". A plan has one step, "step",
+// Its plays are the lines of the playbook's file: "name: node node …", and what it ends with those
+// that begin with ">suite". A plan has one step, "step",
 // which writes what the facts say of the node's host name.
 class FakeCompiler final : public Compiler {
  public:
@@ -37,6 +39,9 @@ class FakeCompiler final : public Compiler {
   absl::StatusOr<std::vector<std::string>> SelectNodes(const Playbook& playbook, size_t play_index,
                                                        const Inventory& inventory,
                                                        absl::string_view limit) override;
+  absl::StatusOr<std::vector<PlaybookEnding>> SelectEndings(
+      const Playbook& playbook, const Inventory& inventory, absl::string_view limit,
+      const std::vector<std::string>& tags) override;
   void Compile(const Playbook& playbook, size_t play_index, const Inventory& inventory,
                FactsByNode facts, const std::vector<std::string>& nodes,
                const CompileOptions& options, SecretSource& secrets, size_t batch,
@@ -99,6 +104,10 @@ class RunFixture : public ::testing::Test, public InventorySource {
   std::map<std::string, FileTree> plans_;  // other bundles, by digest
   std::map<std::string, std::string> blobs_;
   std::map<std::string, uint64_t> report_sequence_;
+  std::unique_ptr<NodeClaims> claims_;
+  std::map<std::string, absl::Status> suite_errors_;  // by suite
+  std::vector<std::string> ended_;  // runs with suites at their end, as on_ended() told
+  bool free_when_ended_ = false;    // whether no node was held by then
   std::unique_ptr<Store> store_;
   std::unique_ptr<RunEngine> engine_;
 };

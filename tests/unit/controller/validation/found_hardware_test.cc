@@ -42,8 +42,21 @@ TEST(FoundHardware, IsWhatTheFactsSay) {
   EXPECT_EQ(FoundOn(facts).sole_port, "");
 }
 
+TEST(FoundHardware, KnowsContainersByWhatTheyRunIn) {
+  v1::Facts facts;
+  for (const char* machine : {"", "none", "kvm", "vmware"}) {
+    facts.mutable_os()->set_virtualization(machine);
+    EXPECT_FALSE(FoundOn(facts).container) << machine;
+  }
+  for (const char* container : {"systemd-nspawn", "lxc", "docker", "podman"}) {
+    facts.mutable_os()->set_virtualization(container);
+    EXPECT_TRUE(FoundOn(facts).container) << container;
+  }
+}
+
 TEST(FoundHardware, ComesBackFromTheStore) {
   FoundHardware found;
+  found.container = true;
   found.gpus = 4;
   found.gpu_power_limits = {250, 250};
   found.nics = true;
@@ -54,6 +67,7 @@ TEST(FoundHardware, ComesBackFromTheStore) {
   EXPECT_TRUE(back.nics);
   EXPECT_FALSE(back.rdma);
   EXPECT_EQ(back.sole_port, "eth0");
+  EXPECT_TRUE(back.container);
   // A node with nothing is not one of which nothing was stored.
   EXPECT_TRUE(UnpackFound(PackFound(FoundHardware())).has_value());
   EXPECT_FALSE(UnpackFound("").has_value());

@@ -57,6 +57,10 @@ TEST(HardwareClass, IsWhatTheVariablesSay) {
   EXPECT_EQ(TraitsOf(login, {}).gpus, 0);
   EXPECT_EQ(TraitsOf(login, {2, {}, false, true}).gpus, 2);
   EXPECT_TRUE(TraitsOf(login, {2, {}, false, true}).rdma);
+  EXPECT_TRUE(TraitsOf(login, {}).Has(Condition::kMachine));
+  FoundHardware container;
+  container.container = true;
+  EXPECT_FALSE(TraitsOf(login, container).Has(Condition::kMachine));
   EXPECT_EQ(HardwareClass().Name(), "unknown");
 }
 

@@ -51,6 +51,12 @@ TEST(ShippedSuites, AreThere) {
   }
 }
 
+TEST(ShippedSuites, AdmitByThoseThatTestTheWholeNode) {
+  for (const auto& [name, suite] : Suites()) {
+    EXPECT_EQ(suite.admits, name == "acceptance" || name == "burnin") << name;
+  }
+}
+
 TEST(ShippedSuites, QuickTakesLessThanAMinuteOnEveryNode) {
   absl::Duration most;
   const Suite quick = Suites()["quick"];

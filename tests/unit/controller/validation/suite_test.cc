@@ -38,6 +38,7 @@ TEST(ParseSuite, ReadsWhatIsThere) {
                           .value();
   EXPECT_EQ(suite.name, "s");
   EXPECT_EQ(suite.description, "d");
+  EXPECT_FALSE(suite.admits);
   ASSERT_EQ(suite.stages.size(), 2u);
   const SuiteStage& burn = suite.stages[0];
   EXPECT_TRUE(burn.side_by_side);
@@ -71,6 +72,15 @@ TEST(ParseSuite, GpusMayCoolBesideTheTimeLimit) {
   EXPECT_EQ(burn[1].time_limit, absl::Minutes(4) + absl::Seconds(90));
   EXPECT_EQ(burn[2].time_limit, absl::Minutes(10));
   EXPECT_EQ(burn[3].time_limit, absl::Minutes(2));
+}
+
+TEST(ParseSuite, MayAdmit) {
+  const std::string stages = "stages: [{name: a, checks: [gpu-gemm]}]\n";
+  EXPECT_TRUE(Parse("name: s\ndescription: d\nadmits: true\n" + stages)->admits);
+  EXPECT_THAT(
+      Parse("name: s\ndescription: d\nadmit: true\n" + stages).status(),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("s.yaml:3:1: unknown key 'admit' in the suite (did you mean 'admits'?)")));
 }
 
 TEST(ParseSuite, ErrorsNameThePlaceAndTheNearestWord) {

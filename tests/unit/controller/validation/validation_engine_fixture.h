@@ -63,7 +63,7 @@ class ValidationEngineTest : public ::testing::Test {
     inventory_ =
         std::make_shared<const Inventory>(ParseInventory({{"cluster.yaml", kInventory}}).value());
     site_["playbooks/suites/probe.yaml"] =
-        "name: probe\ndescription: d\nstages:\n"
+        "name: probe\ndescription: d\nadmits: true\nstages:\n"
         "  - {name: first, checks: [{check: probe, time_limit: 60s}]}\n";
     site_["playbooks/suites/link.yaml"] =
         "name: link\ndescription: d\nstages:\n"

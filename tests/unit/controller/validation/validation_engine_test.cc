@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "common/base/status.h"
 #include "common/checks/power_samples.h"
 #include "controller/store/tables.h"
@@ -174,6 +175,36 @@ TEST_F(ValidationEngineTest, AFailTakesAnEarlierPassAway) {
     EXPECT_TRUE(absl::IsNotFound(txn.node_service().GetPass("u-c001").status()));
     return absl::OkStatus();
   }));
+}
+
+TEST_F(ValidationEngineTest, APassOfASuiteThatDoesNotAdmitLetsNobodyIn) {
+  std::string& suite = site_["playbooks/suites/probe.yaml"];
+  const std::string admitting = suite;
+  const std::string looking = absl::StrReplaceAll(suite, {{"admits: true\n", ""}});
+  const auto pass_of = [&]() -> std::string {
+    std::string id;
+    EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+      const auto pass = txn.node_service().GetPass("u-c001");
+      if (pass.ok()) id = pass->validation_id;
+      return absl::OkStatus();
+    }));
+    return id;
+  };
+  const auto validate = [&](const std::string& text, v1::Outcome outcome) {
+    suite = text;
+    const std::string id = Create("probe", "c001").value();
+    Report("u-c001", Only("u-c001").start_check().check_id(), outcome, "r");
+    sessions_.Take("u-c001");
+    return id;
+  };
+  validate(looking, v1::OUTCOME_PASS);
+  EXPECT_EQ(pass_of(), "");
+  const std::string admitted = validate(admitting, v1::OUTCOME_PASS);
+  EXPECT_EQ(pass_of(), admitted);
+  validate(looking, v1::OUTCOME_PASS);
+  EXPECT_EQ(pass_of(), admitted);
+  validate(looking, v1::OUTCOME_FAIL);
+  EXPECT_EQ(pass_of(), "");
 }
 
 TEST_F(ValidationEngineTest, GoesOnAfterARestart) {
