@@ -7,7 +7,7 @@
 #include "cli/connection.h"
 #include "cli/plan_apply.h"
 #include "cli/plan_check.h"
-#include "cli/run_watcher.h"
+#include "cli/run_ending.h"
 #include "cli/site_bundle.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
@@ -22,7 +22,8 @@ namespace {
 struct ApplyOptions {
   std::string playbook, limit;
   std::vector<std::string> tags, extra_vars;
-  bool check = false, diff = false, yes = false, detach = false, reboot_with_jobs = false;
+  bool check = false, diff = false, yes = false, detach = false, reboot_with_jobs = false,
+       skip_validation = false;
   WatchOptions watch;
 };
 
@@ -52,6 +53,7 @@ absl::StatusOr<int> ApplyFile(Context& context, const ApplyOptions& options,
                         .diff = options.diff,
                         .yes = options.yes,
                         .detach = options.detach,
+                        .skip_validation = options.skip_validation,
                         .watch = options.watch},
                        text);
 }
@@ -66,6 +68,7 @@ absl::StatusOr<int> Apply(Context& context, const ApplyOptions& options) {
   request.set_check_only(options.check);
   request.set_want_diff(options.diff);
   request.set_reboot_with_jobs(options.reboot_with_jobs);
+  request.set_skip_validation(options.skip_validation);
   for (const std::string& assignment : options.extra_vars)
     RETURN_IF_ERROR(AddExtraVar(assignment, request));
   ASSIGN_OR_RETURN(const SiteBundle bundle, PackSite(options.playbook));
@@ -84,7 +87,7 @@ absl::StatusOr<int> Apply(Context& context, const ApplyOptions& options) {
   }
   WatchOptions watch = options.watch;
   watch.values = options.diff;
-  return WatchRun(context, *connection, run_id, watch);
+  return WatchRunAndEndings(context, *connection, run_id, watch);
 }
 
 }  // namespace
@@ -113,6 +116,8 @@ void AddApply(CLI::App& app, Context& context) {
       ->allow_extra_args(false);
   command->add_flag("--reboot-with-jobs", options->reboot_with_jobs,
                     "Reboot nodes although Slurm jobs run on them; the jobs die");
+  command->add_flag("--skip-validation", options->skip_validation,
+                    "Leave the plays with `validate` out");
   command->add_flag("-y,--yes", options->yes, "Do not ask");
   command->add_flag("-d,--detach", options->detach, "Print the run's id and do not wait");
   command->add_flag("-v,--verbose", options->watch.verbose, "Also steps that were ok or skipped");
@@ -120,8 +125,9 @@ void AddApply(CLI::App& app, Context& context) {
                     "Exit with 2 when something changed");
   command->footer(
       "Ctrl-C leaves the run going on; `muster run watch` comes back to it.\n"
-      "Exit codes: 0 clean, 1 usage or refused, 2 changes (--detailed-exitcode), 3 nodes failed,\n"
-      "4 nodes unreachable, 130 detached.");
+      "Exit codes: 0 clean, 1 usage or refused, or a node failed its validation, 2 changes\n"
+      "(--detailed-exitcode), or not all nodes are known to have passed, 3 nodes failed, 4 nodes\n"
+      "unreachable, 130 detached.");
   SetAction(command, context, [&context, options] { return Apply(context, *options); });
 }
 

@@ -12,6 +12,7 @@
 #include "cli/plan_check.h"
 #include "cli/plan_compare.h"
 #include "cli/plan_report.h"
+#include "cli/run_ending.h"
 #include "cli/site_bundle.h"
 #include "cli/terminal.h"
 #include "common/base/clock.h"
@@ -79,6 +80,7 @@ absl::StatusOr<int> ApplyPlanFile(Context& context, const PlanApplyOptions& opti
   ASSIGN_OR_RETURN(*request.mutable_plan_sha256(), Upload(*connection, text));
   request.set_limit(options.limit);
   request.set_check_only(true);
+  request.set_skip_validation(true);  // what nodes have passed is no part of what is compared
   request.set_want_diff(plan->want_diff());
   if (talks) std::cout << "checking that the plan still holds" << std::endl;
   ASSIGN_OR_RETURN(const CheckedPlan fresh, CheckNodes(context, *connection, request));
@@ -89,6 +91,7 @@ absl::StatusOr<int> ApplyPlanFile(Context& context, const PlanApplyOptions& opti
     return options.watch.detailed_exit_code && HasChanges(*plan) ? kExitChanges : kExitClean;
   }
   request.set_check_only(false);
+  request.set_skip_validation(options.skip_validation);
   request.set_want_diff(options.diff);
   v1::RunService::Stub stub(connection->channel());
   v1::CreateRunResponse response;
@@ -99,7 +102,7 @@ absl::StatusOr<int> ApplyPlanFile(Context& context, const PlanApplyOptions& opti
   }
   WatchOptions watch = options.watch;
   watch.values = options.diff;
-  return WatchRun(context, *connection, response.run().run_id(), watch);
+  return WatchRunAndEndings(context, *connection, response.run().run_id(), watch);
 }
 
 }  // namespace muster::cli

@@ -14,6 +14,7 @@ struct PlanApplyOptions {
   std::string limit;   // only these of the plan's nodes; empty: all
   bool check = false;  // only say whether the plan still holds
   bool diff = false, yes = false, detach = false;
+  bool skip_validation = false;  // leave out what the playbook ends with
   WatchOptions watch;
 };
 

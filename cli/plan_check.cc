@@ -7,7 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "cli/connection.h"
 #include "cli/plan_fold.h"
-#include "cli/run_watcher.h"
+#include "cli/run_ending.h"
 #include "common/base/status.h"
 #include "muster/v1/run.grpc.pb.h"
 
@@ -39,11 +39,7 @@ absl::StatusOr<CheckedPlan> CheckNodes(Context& context, Connection& connection,
       WatchRun(context, connection, run_id, {.detailed_exit_code = true, .only_progress = true}));
   if (checked.exit_code == kExitDetached) return checked;
 
-  v1::GetRunRequest get;
-  get.set_run_id(run_id);
-  v1::GetRunResponse got;
-  RETURN_IF_ERROR(Call(connection, stub, &Stub::GetRun, get, &got));
-  checked.run = std::move(*got.mutable_run());
+  ASSIGN_OR_RETURN(checked.run, GetDecidedRun(context, connection, run_id));
   PlanFolder folder;
   v1::ListStepResultsRequest list;
   list.set_run_id(run_id);

@@ -93,6 +93,12 @@ void PlanFolder::Add(const v1::NodeStepResult& result) {
 v1::PlanFile PlanFolder::Finish(const v1::Run& run) {
   v1::PlanFile file;
   AddLeftOut(run, file);
+  for (const v1::RunValidation& validation : run.validations()) {
+    v1::PlannedValidation& planned = *file.add_validations();
+    planned.set_suite(validation.suite());
+    planned.set_nodes(validation.nodes());
+    planned.set_passed_nodes(validation.passed_nodes());
+  }
   AddPlays(run, file);
   std::set<std::string> done;
   for (const v1::NodeRecap& node : run.nodes()) {

@@ -24,7 +24,8 @@ class PlanFolder {
  public:
   // REQUIRES: in the order in which the results came.
   void Add(const v1::NodeStepResult& result);
-  // `run` as it ended. Sets plays and left_out: nodes that are not done are in no play.
+  // `run` as it ended. Sets plays, left_out and validations: nodes that are not done are in no
+  // play.
   v1::PlanFile Finish(const v1::Run& run);
 
  private:

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "cli/ending_report.h"
 #include "cli/plain_text.h"
 #include "cli/plan_summary.h"
 #include "common/base/hostlist.h"
@@ -143,6 +144,12 @@ std::string RenderPlan(const v1::PlanFile& plan) {
   absl::StrAppend(&text, Count(by_node.size() - unchanged, "node"), " to change, ", unchanged,
                   " as they should be", out == 0 ? "" : absl::StrCat(", ", out, " not planned"),
                   "\n", RenderSummary(plan));
+  for (const v1::PlannedValidation& validation : plan.validations()) {
+    absl::StrAppend(
+        &text, "\nthen ",
+        DescribePrediction(validation.suite(), validation.nodes(), validation.passed_nodes()),
+        "\n");
+  }
   if (plan.reboot_with_jobs())
     text +=
         "\nReboots do not wait: nodes reboot also while Slurm jobs run on them; the jobs die.\n";

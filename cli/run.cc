@@ -4,9 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
+#include "cli/ending_report.h"
 #include "cli/failure_report.h"
+#include "cli/run_ending.h"
 #include "cli/run_report.h"
-#include "cli/run_watcher.h"
 #include "cli/show.h"
 #include "cli/verbs.h"
 #include "common/base/clock.h"
@@ -124,7 +125,8 @@ absl::StatusOr<int> ShowRun(Context& context, const ShowOptions& options) {
                         run.catches_up_run_id().empty()
                             ? ""
                             : absl::StrCat("catches up with run ", run.catches_up_run_id(), "\n"),
-                        RenderRecap(view, now));
+                        RenderRecap(view, now), run.validations().empty() ? "" : "\n",
+                        RenderEndings(run));
   });
   return kExitClean;
 }
@@ -161,7 +163,7 @@ void AddRun(CLI::App& app, Context& context) {
   show->add_flag("--failed", options->failed, "Failed steps, with what their programs printed");
   SetAction(show, context, [&context, options] { return ShowRun(context, *options); });
 
-  CLI::App* watch = run->add_subcommand("watch", "Follow a run to its end");
+  CLI::App* watch = run->add_subcommand("watch", "Follow a run to its end, and what it ends with");
   auto watch_id = std::make_shared<std::string>();
   auto watch_options = std::make_shared<WatchOptions>();
   watch->add_option("run", *watch_id, "Its id, from `muster run list`")
@@ -172,7 +174,7 @@ void AddRun(CLI::App& app, Context& context) {
                   "Exit with 2 when something changed");
   SetAction(watch, context, [&context, watch_id, watch_options]() -> absl::StatusOr<int> {
     ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-    return WatchRun(context, *connection, *watch_id, *watch_options);
+    return WatchRunAndEndings(context, *connection, *watch_id, *watch_options);
   });
 
   CLI::App* cancel = run->add_subcommand("cancel", "Stop a run after the steps that are running");

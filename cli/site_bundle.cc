@@ -56,6 +56,13 @@ absl::Status Collect(const fs::path& folder, const std::string& prefix,
   return absl::OkStatus();
 }
 
+// What the hardware of a site has to reach: validations need it beside the suites.
+absl::Status CollectHardware(const fs::path& site, std::map<std::string, std::string>& out) {
+  std::error_code error;
+  if (!fs::is_directory(site / "inventory/hardware", error)) return absl::OkStatus();
+  return Collect(site / "inventory/hardware", "inventory/hardware", out);
+}
+
 }  // namespace
 
 absl::StatusOr<SiteBundle> PackSite(const std::string& playbook_path) {
@@ -70,6 +77,7 @@ absl::StatusOr<SiteBundle> PackSite(const std::string& playbook_path) {
   const std::string prefix = folder.filename().string();
   std::map<std::string, std::string> files;
   RETURN_IF_ERROR(Collect(folder, prefix, files));
+  RETURN_IF_ERROR(CollectHardware(folder.parent_path(), files));
   SiteBundle bundle;
   ASSIGN_OR_RETURN(bundle.archive, sys::PackTarGz(files));
   bundle.sha256 = Sha256Hex(bundle.archive);
@@ -88,9 +96,7 @@ absl::StatusOr<SiteBundle> PackSuites(const std::string& site_folder) {
   }
   std::map<std::string, std::string> files;
   RETURN_IF_ERROR(Collect(site / "playbooks/suites", "playbooks/suites", files));
-  if (fs::is_directory(site / "inventory/hardware", error)) {
-    RETURN_IF_ERROR(Collect(site / "inventory/hardware", "inventory/hardware", files));
-  }
+  RETURN_IF_ERROR(CollectHardware(site, files));
   SiteBundle bundle;
   ASSIGN_OR_RETURN(bundle.archive, sys::PackTarGz(files));
   bundle.sha256 = Sha256Hex(bundle.archive);

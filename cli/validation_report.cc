@@ -246,4 +246,15 @@ std::vector<std::string> RunningView::Lines(size_t rows, size_t columns) const {
   return lines;
 }
 
+int ExitCodeOf(const v1::Validation& validation) {
+  switch (OutcomeOf(validation)) {
+    case v1::OUTCOME_PASS:
+      return kExitClean;
+    case v1::OUTCOME_FAIL:
+      return kExitNotPassed;
+    default:
+      return kExitUnknown;
+  }
+}
+
 }  // namespace muster::cli

@@ -30,6 +30,11 @@ std::string RenderHistory(const std::string& node, const std::vector<v1::Validat
 // The worst outcome of its nodes; unknown where one is not known.
 v1::Outcome OutcomeOf(const v1::Validation& validation);
 
+// Exit codes of `muster validate`; docs/cli.md explains them.
+inline constexpr int kExitNotPassed = 1;
+inline constexpr int kExitUnknown = 2;
+int ExitCodeOf(const v1::Validation& validation);
+
 // What nodes are doing, for the lines that are redrawn.
 class RunningView {
  public:

@@ -128,17 +128,6 @@ class Display {
 
 }  // namespace
 
-int ExitCodeOf(const v1::Validation& validation) {
-  switch (OutcomeOf(validation)) {
-    case v1::OUTCOME_PASS:
-      return kExitClean;
-    case v1::OUTCOME_FAIL:
-      return kExitNotPassed;
-    default:
-      return kExitUnknown;
-  }
-}
-
 absl::StatusOr<int> WatchValidation(Context& context, Connection& connection,
                                     const std::string& validation_id) {
   Clock& clock = *context.clock;

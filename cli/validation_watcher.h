@@ -11,11 +11,6 @@ namespace muster::cli {
 
 class Connection;
 
-// Of `muster validate`; docs/cli.md explains them.
-inline constexpr int kExitNotPassed = 1;
-inline constexpr int kExitUnknown = 2;
-int ExitCodeOf(const v1::Validation& validation);
-
 // Blocks until the validation has ended or Ctrl-C; the exit code tells which. On a terminal what
 // nodes do is redrawn; otherwise a line per verdict; with -o json or yaml one JSON object per
 // event. A controller that restarts meanwhile is waited for, up to two minutes.

@@ -47,6 +47,19 @@ TEST_F(SiteBundleTest, HoldsThePlaybooksFolderWithoutHiddenFilesAndBackups) {
                                   Pair("playbooks/site.yaml", "- play: x\n")));
 }
 
+TEST_F(SiteBundleTest, HoldsWhatTheSuitesThatAPlaybookEndsWithStandOn) {
+  Write("/playbooks/site.yaml", "- play: x\n");
+  Write("/playbooks/suites/quick.yaml", "name: quick\n");
+  Write("/inventory/hardware/t4.yaml", "name: t4\n");
+  Write("/inventory/cluster.yaml", "no\n");
+  const auto bundle = PackSite(root_ + "/playbooks/site.yaml");
+  ASSERT_OK(bundle);
+  EXPECT_THAT(sys::UnpackTarGz(bundle->archive).value(),
+              ElementsAre(Pair("inventory/hardware/t4.yaml", "name: t4\n"),
+                          Pair("playbooks/site.yaml", "- play: x\n"),
+                          Pair("playbooks/suites/quick.yaml", "name: quick\n")));
+}
+
 TEST_F(SiteBundleTest, ALinkIsThereUnderItsOwnName) {
   Write("/playbooks/site.yaml", "- play: x\n");
   Write("/playbooks/roles/a/templates/x.j2", "text");
