@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 
-# A cluster from nothing: four machines, enrolled, rolled out, running a job.
+# A cluster from nothing: four machines, enrolled, rolled out, tested, running a job.
 # Always from nothing, also when the lab is up: that is what it has to show.
 verb_demo() {  # [--suite bookworm|trixie]
   local lab="$DEV_CHECKOUT/tools/lab/lab" started recap
@@ -16,16 +16,17 @@ verb_demo() {  # [--suite bookworm|trixie]
   _step muster node bootstrap --ssh 'login1,c[001-003]'
   started=$EPOCHREALTIME
   _step muster apply playbooks/site.yaml --yes
-  say "rollout: $(awk -v a="$started" -v b="$EPOCHREALTIME" 'BEGIN {printf "%.1f", b - a}') s"
+  say "rollout and validation: $(awk -v a="$started" -v b="$EPOCHREALTIME" 'BEGIN {printf "%.1f", b - a}') s"
 
   _step exec login1 sinfo
   _step exec login1 srun -N3 hostname
 
-  say "once more: nothing may change"
+  say "once more: nothing may change, and nothing is left to validate"
   recap=$(_step muster apply playbooks/site.yaml --yes | tee >(cat >&2))
   if [[ $recap != *changed=0* || $recap =~ changed=[1-9] ]]; then
     die "the second apply changed something"
   fi
+  [[ $recap == *"nothing to validate"* ]] || die "the second apply validated nodes that had passed"
 
   trap - EXIT
   cat <<EOF

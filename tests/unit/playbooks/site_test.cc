@@ -1,4 +1,5 @@
 // The playbooks that are shipped, compiled for the clusters that they are for.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -130,6 +131,23 @@ TEST_F(SiteTest, EqualNodesAreOneLineWithTheirGpus) {
   EXPECT_THAT(conf, HasSubstr("\nSlurmctldHost=login1\n"));
   EXPECT_THAT(Content(plans, "/etc/slurm/gres.conf"),
               HasSubstr("\nNodeName=c[001-006] Name=gpu Type=rtx_2080_ti File=/dev/nvidia3\n"));
+}
+
+TEST_F(SiteTest, EndsWithASuiteForEveryWorker) {
+  const auto playbook = LoadPlaybook(site_, "playbooks/site.yaml");
+  ASSERT_OK(playbook);
+  for (const auto& example : std::filesystem::directory_iterator("inventory/examples")) {
+    SCOPED_TRACE(example.path());
+    UseCluster(example.path().filename());
+    const auto endings = SelectEndings(**playbook, inventory_, "", {});
+    ASSERT_OK(endings);
+    ASSERT_EQ(endings->size(), 1u);
+    EXPECT_EQ(endings->at(0).suite, "acceptance");
+    const auto workers =
+        std::count_if(inventory_.nodes().begin(), inventory_.nodes().end(),
+                      [](const Node& node) { return node.role == NodeRole::kCompute; });
+    EXPECT_EQ(endings->at(0).nodes.size(), static_cast<size_t>(workers));
+  }
 }
 
 TEST_F(SiteTest, ANodeThatHasNotEnrolledIsNotInSlurmYet) {
