@@ -1,12 +1,29 @@
 #include "controller/validation/node_pass.h"
 
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_join.h"
 #include "common/base/status.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
-#include "controller/validation/service_candidates.h"
 #include "muster/v1/facts.pb.h"
 
 namespace muster::controller::validation {
+
+void SetPassKeys(const v1::Facts& facts, NodePassRecord& pass) {
+  std::vector<std::string> gpus;
+  for (const v1::GpuFacts& gpu : facts.gpus()) gpus.push_back(gpu.uuid());
+  std::sort(gpus.begin(), gpus.end());
+  pass.gpu_uuids = absl::StrJoin(gpus, " ");
+  pass.driver_version = facts.nvidia_driver_version();
+  pass.kernel = facts.os().kernel();
+}
+
+bool HaveEqualKeys(const NodePassRecord& one, const NodePassRecord& other) {
+  return one.gpu_uuids == other.gpu_uuids && one.driver_version == other.driver_version &&
+         one.kernel == other.kernel;
+}
 
 absl::StatusOr<bool> HoldsPass(Transaction& txn, const std::string& node_uuid) {
   ASSIGN_OR_RETURN(const std::string bytes, txn.nodes().Facts(node_uuid));
@@ -17,8 +34,7 @@ absl::StatusOr<bool> HoldsPass(Transaction& txn, const std::string& node_uuid) {
   facts.ParseFromString(bytes);
   NodePassRecord now;
   SetPassKeys(facts, now);
-  return pass->gpu_uuids == now.gpu_uuids && pass->driver_version == now.driver_version &&
-         pass->kernel == now.kernel;
+  return HaveEqualKeys(*pass, now);
 }
 
 }  // namespace muster::controller::validation

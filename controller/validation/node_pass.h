@@ -1,18 +1,27 @@
-// Whether a node has passed as what it is now.
+// What a pass is bound to: a node with another GPU, driver or kernel is another machine.
 #pragma once
 
 #include <string>
 
 #include "absl/status/statusor.h"
 
-namespace muster::controller {
-class Transaction;
+namespace muster::v1 {
+class Facts;
 }
+
+namespace muster::controller {
+struct NodePassRecord;
+class Transaction;
+}  // namespace muster::controller
 
 namespace muster::controller::validation {
 
-// Of the machine with this uuid: whether its pass is of the GPUs, the driver and the kernel that
-// its newest facts tell of. NotFound: there is no such machine.
+// Sets gpu_uuids, driver_version and kernel.
+void SetPassKeys(const v1::Facts& facts, NodePassRecord& pass);
+// Whether these three are equal.
+bool HaveEqualKeys(const NodePassRecord& one, const NodePassRecord& other);
+// Whether the machine with this uuid has passed as what its newest facts say that it is. NotFound:
+// there is no such machine.
 absl::StatusOr<bool> HoldsPass(Transaction& txn, const std::string& node_uuid);
 
 }  // namespace muster::controller::validation

@@ -1,11 +1,10 @@
 #include "controller/validation/service_candidates.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_join.h"
 #include "common/base/status.h"
+#include "controller/validation/node_pass.h"
 #include "muster/v1/facts.pb.h"
 
 namespace muster::controller::validation {
@@ -16,22 +15,7 @@ void Take(ServiceEvent event, ServiceCandidate& candidate) {
   if (next.ok()) candidate.state = *next;
 }
 
-// Whether what passed is what the node is now.
-bool IsStillThat(const NodePassRecord& pass, const NodePassRecord& now) {
-  return pass.gpu_uuids == now.gpu_uuids && pass.driver_version == now.driver_version &&
-         pass.kernel == now.kernel;
-}
-
 }  // namespace
-
-void SetPassKeys(const v1::Facts& facts, NodePassRecord& pass) {
-  std::vector<std::string> gpus;
-  for (const v1::GpuFacts& gpu : facts.gpus()) gpus.push_back(gpu.uuid());
-  std::sort(gpus.begin(), gpus.end());
-  pass.gpu_uuids = absl::StrJoin(gpus, " ");
-  pass.driver_version = facts.nvidia_driver_version();
-  pass.kernel = facts.os().kernel();
-}
 
 ServiceState StoredServiceState(const NodeRecord& node, const NodeServiceRecord* service) {
   if (service != nullptr && node.state != NodeRecord::kRemoved) {
@@ -86,7 +70,7 @@ absl::StatusOr<std::map<std::string, ServiceCandidate>> ReadServiceCandidates(Tr
     }
     const absl::StatusOr<NodePassRecord> pass = txn.node_service().GetPass(node.uuid);
     if (!pass.ok() && !absl::IsNotFound(pass.status())) return pass.status();
-    if (pass.ok() && IsStillThat(*pass, now[node.name])) {
+    if (pass.ok() && HaveEqualKeys(*pass, now[node.name])) {
       Take(ServiceEvent::kPassed, candidate);
     } else if (candidate.state == ServiceState::kInService) {
       Take(ServiceEvent::kChanged, candidate);

@@ -10,14 +10,7 @@
 #include "controller/store/tables.h"
 #include "controller/validation/service_state.h"
 
-namespace muster::v1 {
-class Facts;
-}
-
 namespace muster::controller::validation {
-
-// What a pass is bound to: sets gpu_uuids, driver_version and kernel.
-void SetPassKeys(const v1::Facts& facts, NodePassRecord& pass);
 
 // The state before what has happened since is taken in. nullptr: nothing is stored of its service.
 ServiceState StoredServiceState(const NodeRecord& node, const NodeServiceRecord* service);

@@ -12,7 +12,7 @@
 #include "common/base/status.h"
 #include "controller/store/soci_store.h"
 #include "controller/store/tables.h"
-#include "controller/validation/service_candidates.h"
+#include "controller/validation/node_pass.h"
 #include "muster/v1/facts.pb.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_slurm_control.h"
