@@ -247,14 +247,11 @@ std::vector<std::string> RunningView::Lines(size_t rows, size_t columns) const {
 }
 
 int ExitCodeOf(const v1::Validation& validation) {
-  switch (OutcomeOf(validation)) {
-    case v1::OUTCOME_PASS:
-      return kExitClean;
-    case v1::OUTCOME_FAIL:
-      return kExitNotPassed;
-    default:
-      return kExitUnknown;
-  }
+  const v1::Outcome outcome = OutcomeOf(validation);
+  bool is_blamed = false;
+  for (const v1::Blame& blame : validation.blames()) is_blamed |= blame.kind() != "cannot_tell";
+  if (outcome == v1::OUTCOME_FAIL || is_blamed) return kExitNotPassed;
+  return outcome == v1::OUTCOME_PASS ? kExitClean : kExitUnknown;
 }
 
 }  // namespace muster::cli

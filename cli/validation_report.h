@@ -30,7 +30,8 @@ std::string RenderHistory(const std::string& node, const std::vector<v1::Validat
 // The worst outcome of its nodes; unknown where one is not known.
 v1::Outcome OutcomeOf(const v1::Validation& validation);
 
-// Exit codes of `muster validate`; docs/cli.md explains them.
+// Exit codes of `muster validate`; docs/cli.md explains them. What lies between nodes counts too: a
+// slow uplink is no node's fault, and somebody has to see to it.
 inline constexpr int kExitNotPassed = 1;
 inline constexpr int kExitUnknown = 2;
 int ExitCodeOf(const v1::Validation& validation);

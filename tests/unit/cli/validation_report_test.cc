@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/context.h"
 #include "common/base/proto_time.h"
 
 namespace muster::cli {
@@ -77,6 +78,17 @@ TEST(ValidationReport, TheWorstNodeDecides) {
   validation.mutable_nodes(1)->set_outcome(v1::OUTCOME_PASS);
   EXPECT_EQ(OutcomeOf(validation), v1::OUTCOME_PASS);
   EXPECT_EQ(OutcomeOf(v1::Validation()), v1::OUTCOME_UNKNOWN);
+}
+
+TEST(ValidationReport, ExitCodeCountsWhatLiesBetweenNodes) {
+  v1::Validation validation;
+  validation.add_nodes()->set_outcome(v1::OUTCOME_PASS);
+  EXPECT_EQ(ExitCodeOf(validation), kExitClean);
+  v1::Blame& blame = *validation.add_blames();
+  blame.set_kind("cannot_tell");
+  EXPECT_EQ(ExitCodeOf(validation), kExitClean);  // a hint, for no pair is known to be at fault
+  blame.set_kind("uplink");
+  EXPECT_EQ(ExitCodeOf(validation), kExitNotPassed);
 }
 
 TEST(ValidationReport, ComparesOutcomesAndValues) {
