@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -179,6 +180,11 @@ struct Controller::Modules {
             [this](const v1::CreateValidationRequest& request,
                    const RunValidationRecord& asked_by) {
               return validations.Create(request, {"controller", ""}, &asked_by).status();
+            },
+            [this](const std::vector<std::string>& nodes) {
+              std::set<std::string> busy = claims.HeldOf(nodes);
+              if (gate != nullptr) busy.merge(gate->WithJobs(nodes));
+              return busy;
             }),
         rotations(Collaborators(config, clock), *this->resources.secrets),
         agents(registry, enrollment, this->resources.ca.certificate_pem(), *this->resources.blobs,

@@ -31,6 +31,15 @@ absl::Status NodeClaims::Claim(const Holder& holder, const std::vector<std::stri
   return absl::OkStatus();
 }
 
+std::set<std::string> NodeClaims::HeldOf(const std::vector<std::string>& nodes) const {
+  absl::MutexLock lock(&mutex_);
+  std::set<std::string> held;
+  for (const std::string& node : nodes) {
+    if (holder_of_.count(node) != 0) held.insert(node);
+  }
+  return held;
+}
+
 void NodeClaims::Release(const std::string& holder_id) {
   absl::MutexLock lock(&mutex_);
   const auto found = holders_.find(holder_id);

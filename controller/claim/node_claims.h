@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ class NodeClaims {
   // All of the nodes or none. FailedPrecondition: another holder has some; the message names both,
   // and what can be done. Claiming again adds nodes.
   absl::Status Claim(const Holder& holder, const std::vector<std::string>& nodes);
+  // Those of `nodes` that somebody holds.
+  std::set<std::string> HeldOf(const std::vector<std::string>& nodes) const;
   // An unknown id is fine.
   void Release(const std::string& holder_id);
 
@@ -33,7 +36,7 @@ class NodeClaims {
     Holder holder;
     std::vector<std::string> nodes;
   };
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   std::map<std::string, Held> holders_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::string> holder_of_ ABSL_GUARDED_BY(mutex_);  // by node
 };

@@ -178,6 +178,28 @@ bool RunValidations::HaveFacts(const Ended& ended) {
   return (away == 0 && due.awaited.empty()) || clock_.Now() >= due.deadline;
 }
 
+absl::Status RunValidations::Split(const RunValidationRecord& row,
+                                   const std::vector<std::string>& nodes, bool& split) {
+  const std::set<std::string> busy = busy_(nodes);
+  std::vector<std::string> free;
+  for (const std::string& node : nodes) {
+    if (busy.count(node) == 0) free.push_back(node);
+  }
+  if (busy.empty() || free.empty()) return absl::OkStatus();
+  split = true;
+  return store_.Update([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const auto rows, txn.run_validations().List(row.run_id));
+    RunValidationRecord waits = row;
+    waits.nodes = FoldHostlist({busy.begin(), busy.end()});
+    RunValidationRecord starts = row;
+    starts.nodes = FoldHostlist(std::move(free));
+    starts.message.clear();
+    starts.position = static_cast<uint32_t>(rows.size());
+    RETURN_IF_ERROR(txn.run_validations().Put(waits));
+    return txn.run_validations().Put(starts);
+  });
+}
+
 absl::Status RunValidations::Decide(const Ended& ended, RunValidationRecord row, bool& decided) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ExpandHostlist(row.nodes));
   std::vector<std::string> passed, open;
@@ -210,6 +232,9 @@ absl::Status RunValidations::Decide(const Ended& ended, RunValidationRecord row,
     if (created.ok() || MayPass(created)) return created;
     const absl::string_view why(created.message().data(), created.message().size());
     if (absl::IsFailedPrecondition(created)) {
+      bool split = false;
+      RETURN_IF_ERROR(Split(asked, names, split));
+      if (split) return absl::OkStatus();
       {
         absl::MutexLock lock(&mutex_);
         due_[ended.run_id].next = clock_.Now() + kBusyWait;

@@ -49,7 +49,7 @@ class RunValidations {
   static constexpr absl::Duration kFactsWait = absl::Seconds(15);
   static constexpr absl::Duration kRestartWait = absl::Seconds(60);
   static constexpr absl::Duration kInterval = absl::Seconds(1);
-  // Nodes that other work holds are asked for again after it.
+  // Nodes that have other work are asked for again after it.
   static constexpr absl::Duration kBusyWait = absl::Seconds(5);
 
   // Creates a validation and stores `asked_by` as started by it, in one transaction.
@@ -57,9 +57,16 @@ class RunValidations {
   using Create = std::function<absl::Status(const v1::CreateValidationRequest& request,
                                             const RunValidationRecord& asked_by)>;
 
+  // Which of these nodes it is for whose sake Create says FailedPrecondition.
+  using Busy = std::function<std::set<std::string>(const std::vector<std::string>& nodes)>;
+
   // The references must outlive the object.
-  RunValidations(Store& store, AgentSessions& sessions, Clock& clock, Create create)
-      : store_(store), sessions_(sessions), clock_(clock), create_(std::move(create)) {}
+  RunValidations(Store& store, AgentSessions& sessions, Clock& clock, Create create, Busy busy)
+      : store_(store),
+        sessions_(sessions),
+        clock_(clock),
+        create_(std::move(create)),
+        busy_(std::move(busy)) {}
   ~RunValidations();  // stops
 
   // Takes up what an earlier process left. Call once, first.
@@ -89,6 +96,9 @@ class RunValidations {
   bool LookAt(const std::string& run_id);
   absl::Status Read(const std::string& run_id, Ended& ended);
   bool HaveFacts(const Ended& ended);
+  // The nodes of `row` that are free get a row of their own, and are not held up by a job of days.
+  absl::Status Split(const RunValidationRecord& row, const std::vector<std::string>& nodes,
+                     bool& split);
   absl::Status Decide(const Ended& ended, RunValidationRecord row, bool& decided);
   bool IsWoken() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stopping_ || woken_; }
 
@@ -96,6 +106,7 @@ class RunValidations {
   AgentSessions& sessions_;
   Clock& clock_;
   const Create create_;
+  const Busy busy_;
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool woken_ ABSL_GUARDED_BY(mutex_) = false;

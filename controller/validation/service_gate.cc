@@ -111,6 +111,14 @@ absl::Status ServiceGate::CheckIdle(const std::vector<std::string>& nodes) {
                    "test beside them with --force"));
 }
 
+std::set<std::string> ServiceGate::WithJobs(const std::vector<std::string>& nodes) {
+  std::set<std::string> busy;
+  const auto jobs = slurm_.JobsOn(nodes);
+  if (!jobs.ok()) return busy;
+  for (const auto& [node, ids] : *jobs) busy.insert(node);
+  return busy;
+}
+
 absl::Status ServiceGate::Hold(const std::string& validation_id,
                                const std::vector<std::string>& nodes, bool force) {
   // Who asks again and again until the jobs are through changes nothing by it.

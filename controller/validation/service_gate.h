@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -60,6 +61,9 @@ class ServiceGate {
                     bool force);
   // The validation is in the store, or will never be. Wakes the thread.
   void Release(const std::string& validation_id);
+
+  // Those of `nodes` that have jobs; none where Slurm cannot be asked. Blocks for Slurm.
+  std::set<std::string> WithJobs(const std::vector<std::string>& nodes);
 
   // As of the last look: "in service", "not validated", "drained by root: bad disk"; empty: Slurm
   // does not know the node, or could not be asked yet.

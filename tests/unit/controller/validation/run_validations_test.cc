@@ -2,6 +2,7 @@
 #include "controller/validation/run_validations.h"
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/hostlist.h"
 #include "common/base/status.h"
 #include "controller/inventory/inventory.h"
 #include "controller/store/soci_store.h"
@@ -51,15 +53,22 @@ class RunValidationsTest : public ::testing::Test {
   void Restart() {
     validations_ = std::make_unique<RunValidations>(
         *store_, sessions_, clock_,
-        [this](const v1::CreateValidationRequest& request, const RunValidationRecord& asked_by) {
+        [this](const v1::CreateValidationRequest& request,
+               const RunValidationRecord& asked_by) -> absl::Status {
           if (!create_error_.ok()) return create_error_;
+          ASSIGN_OR_RETURN(const auto nodes, ExpandHostlist(request.nodes()));
+          for (const std::string& node : nodes) {
+            if (busy_.count(node) == 0) continue;
+            return absl::FailedPreconditionError(absl::StrCat("a job runs on ", node));
+          }
           created_.push_back(request);
           RunValidationRecord started = asked_by;
           started.state = RunValidationRecord::kStarted;
           started.validation_id = absl::StrCat("v-", created_.size());
           return store_->Update(
               [&](Transaction& txn) { return txn.run_validations().Put(started); });
-        });
+        },
+        [this](const std::vector<std::string>&) { return busy_; });
     ASSERT_OK(validations_->Resume());
   }
 
@@ -131,6 +140,7 @@ class RunValidationsTest : public ::testing::Test {
   FakeAgentSessions sessions_;
   FakeClock clock_;
   absl::Status create_error_;
+  std::set<std::string> busy_;
   std::vector<v1::CreateValidationRequest> created_;
   std::unique_ptr<RunValidations> validations_;
 };
@@ -248,6 +258,30 @@ TEST_F(RunValidationsTest, WaitsForNodesThatOthersWorkOn) {
   ASSERT_EQ(created_.size(), 1u);
   EXPECT_EQ(created_[0].nodes(), "c002");
   EXPECT_EQ(Row("r-1").message, "");
+}
+
+TEST_F(RunValidationsTest, FreeNodesDoNotWaitForThoseWithJobs) {
+  busy_ = {"c002"};
+  EndRun("r-1");
+  validations_->OnRunEnded("r-1");
+  validations_->Look();
+  AnswerFacts();
+  validations_->Look();
+  validations_->Look();
+  ASSERT_EQ(created_.size(), 1u);
+  EXPECT_EQ(created_[0].nodes(), "c001");
+  EXPECT_EQ(Row("r-1").state, RunValidationRecord::kWaiting);
+  EXPECT_EQ(Row("r-1").nodes, "c002");
+  EXPECT_EQ(Row("r-1").message, "a job runs on c002");
+  Restart();  // both parts are remembered
+  busy_.clear();
+  for (int i = 0; i < 2; ++i) {
+    validations_->Look();
+    AnswerFacts();
+  }
+  validations_->Look();
+  ASSERT_EQ(created_.size(), 2u);
+  EXPECT_EQ(created_[1].nodes(), "c002");
 }
 
 TEST_F(RunValidationsTest, WhatCannotBeStartedIsToldAndNotTriedForever) {
