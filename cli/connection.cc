@@ -51,8 +51,20 @@ absl::StatusOr<std::string> ReadAddress(const std::string& path, absl::string_vi
 
 }  // namespace
 
-Connection::Connection(std::string address, std::shared_ptr<grpc::Channel> channel)
-    : address_(std::move(address)), channel_(std::move(channel)) {}
+Connection::Connection(std::string address, MakeChannel make_channel)
+    : address_(std::move(address)),
+      make_channel_(std::move(make_channel)),
+      channel_(make_channel_()) {}
+
+std::shared_ptr<grpc::Channel> Connection::channel() const {
+  absl::MutexLock lock(&mutex_);
+  return channel_;
+}
+
+void Connection::Renew() {
+  absl::MutexLock lock(&mutex_);
+  channel_ = make_channel_();
+}
 
 absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& directory,
                                                              absl::Time now) {
@@ -79,8 +91,12 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& 
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
   // The controller is inside the cluster: no proxy of the environment leads there.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  auto channel = grpc::CreateCustomChannel(address, grpc::SslCredentials(options), arguments);
-  return std::unique_ptr<Connection>(new Connection(std::move(address), std::move(channel)));
+  // A new channel is to make a new connection, not to find the old one in the global pool.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  MakeChannel make = [address, options, arguments] {
+    return grpc::CreateCustomChannel(address, grpc::SslCredentials(options), arguments);
+  };
+  return std::unique_ptr<Connection>(new Connection(std::move(address), std::move(make)));
 }
 
 absl::Status Connection::Convert(const grpc::Status& status) const {

@@ -1,6 +1,7 @@
 // The mutually authenticated channel to the controller.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -8,8 +9,10 @@
 #include <grpcpp/client_context.h>
 #include <grpcpp/support/status.h>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
 namespace muster::cli {
@@ -26,7 +29,10 @@ class Connection {
   static absl::StatusOr<std::unique_ptr<Connection>> Open(const std::string& directory,
                                                           absl::Time now);
 
-  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+  std::shared_ptr<grpc::Channel> channel() const;
+  // Takes a new channel for the calls from now on. For who waits for a controller that restarts: a
+  // channel that was cut off in the middle of a handshake has been seen to stay so for minutes.
+  void Renew();
   // host:port.
   const std::string& address() const { return address_; }
 
@@ -34,9 +40,14 @@ class Connection {
   absl::Status Convert(const grpc::Status& status) const;
 
  private:
-  Connection(std::string address, std::shared_ptr<grpc::Channel> channel);
+  using MakeChannel = std::function<std::shared_ptr<grpc::Channel>()>;
+
+  Connection(std::string address, MakeChannel make_channel);
+
   const std::string address_;
-  const std::shared_ptr<grpc::Channel> channel_;
+  const MakeChannel make_channel_;
+  mutable absl::Mutex mutex_;
+  std::shared_ptr<grpc::Channel> channel_ ABSL_GUARDED_BY(mutex_);
 };
 
 // One unary call with a deadline: Call(connection, stub, &Stub::ListNodes, request, &response).

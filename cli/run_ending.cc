@@ -42,13 +42,14 @@ void PrintDecisions(const v1::Run& run) {
 absl::StatusOr<v1::Run> GetDecidedRun(Context& context, Connection& connection,
                                       const std::string& run_id) {
   Clock& clock = *context.clock;
-  Stub stub(connection.channel());
   v1::GetRunRequest request;
   request.set_run_id(run_id);
   const InterruptFlag interrupt;
   absl::Time give_up = absl::InfiniteFuture();
   std::string told;
   while (true) {
+    if (give_up != absl::InfiniteFuture()) connection.Renew();
+    Stub stub(connection.channel());
     v1::GetRunResponse response;
     const absl::Status status = Call(connection, stub, &Stub::GetRun, request, &response);
     if (status.ok()) {

@@ -147,18 +147,22 @@ bool IsPassing(const grpc::Status& status) {
 absl::StatusOr<int> WatchRun(Context& context, Connection& connection, const std::string& run_id,
                              const WatchOptions& options) {
   Clock& clock = *context.clock;
-  RunStub stub(connection.channel());
+  auto stub = std::make_unique<RunStub>(connection.channel());
   v1::GetRunRequest request;
   request.set_run_id(run_id);
   v1::GetRunResponse response;
-  RETURN_IF_ERROR(Call(connection, stub, &RunStub::GetRun, request, &response));
+  RETURN_IF_ERROR(Call(connection, *stub, &RunStub::GetRun, request, &response));
 
   const InterruptFlag interrupt;
   RunView view(response.run(), clock.Now());
   Display display(context, options);
   absl::Time give_up = absl::InfiniteFuture();
   while (!view.finished()) {
-    EventStream stream(stub, run_id, view.sequence());
+    if (give_up != absl::InfiniteFuture()) {
+      connection.Renew();
+      stub = std::make_unique<RunStub>(connection.channel());
+    }
+    EventStream stream(*stub, run_id, view.sequence());
     grpc::Status status;
     while (!stream.Ended(&status) && !InterruptFlag::IsSet()) {
       for (const v1::RunEvent& event : stream.Take(clock, kRedrawInterval)) {

@@ -1,6 +1,7 @@
 #include "cli/validation_watcher.h"
 
 #include <deque>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -131,12 +132,16 @@ class Display {
 absl::StatusOr<int> WatchValidation(Context& context, Connection& connection,
                                     const std::string& validation_id) {
   Clock& clock = *context.clock;
-  Stub stub(connection.channel());
+  auto stub = std::make_unique<Stub>(connection.channel());
   const InterruptFlag interrupt;
   Display display(context);
   absl::Time give_up = absl::InfiniteFuture();
   while (true) {
-    EventStream stream(stub, validation_id);
+    if (give_up != absl::InfiniteFuture()) {
+      connection.Renew();
+      stub = std::make_unique<Stub>(connection.channel());
+    }
+    EventStream stream(*stub, validation_id);
     std::optional<grpc::Status> status;
     while (!status.has_value() && !InterruptFlag::IsSet()) {
       for (const v1::ValidationEvent& event : stream.Take(clock, kRedrawInterval)) {
