@@ -61,7 +61,8 @@ lab exec c001 test ! -e /var/tmp/job_was_here || fail "a job ran before the pass
 step "a pass lets it in"
 validate c001
 expect_equal 0 "$RC" "exit code of a pass"
-wait_for 10 "a job on c001" lab exec c001 test -e /var/tmp/job_was_here
+# Slurm looks at jobs that wait for a node once a minute.
+wait_for 90 "a job on c001" lab exec c001 test -e /var/tmp/job_was_here
 wait_for 5 "c001 in service" is_service c001 "in service"
 
 step "a new node beside it is drained before its first job"
@@ -70,7 +71,7 @@ roll_out all c002
 lab exec c002 test ! -e /var/tmp/job_was_here || fail "a job ran on the new node before its pass"
 validate c002
 expect_equal 0 "$RC" "exit code of a pass"
-wait_for 10 "a job on c002" lab exec c002 test -e /var/tmp/job_was_here
+wait_for 90 "a job on c002" lab exec c002 test -e /var/tmp/job_was_here
 lab exec login1 scancel "$jobs"
 wait_for 20 "both idle" nodes_idle c001 c002
 
@@ -93,7 +94,7 @@ wait_for 10 "both idle" nodes_idle c001 c002
 
 step "a node with a job is not validated, unless forced; meanwhile nothing else starts on it"
 job=$(submit -w c001 --wrap 'sleep 60')
-wait_for 10 "job $job runs" is_running "$job"
+wait_for 90 "job $job runs" is_running "$job"
 validate c001
 expect_equal 1 "$RC" "exit code of a refusal"
 expect_contains "$OUTPUT" "c001 (job $job)" "the refusal"
@@ -112,7 +113,7 @@ validate c001
 expect_equal 1 "$RC" "exit code of a fail"
 wait_for 10 "c001 is drained" is_drained_for c001 "muster:$ID failed"
 expect_equal "quarantined: failed $ID" "$(service_of c001)" "service of c001"
-expect_equal c002 "$(lab exec login1 srun -N1 --immediate=10 hostname)" "where srun runs"
+expect_equal c002 "$(lab exec login1 srun -N1 --immediate=60 hostname)" "where srun runs"
 expect_contains "$(muster status)" "1 quarantined" "status"
 
 step "mended: it passes and serves again"
