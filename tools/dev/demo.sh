@@ -18,6 +18,11 @@ verb_demo() {  # [--suite bookworm|trixie]
   _step muster apply playbooks/site.yaml --yes
   say "rollout and validation: $(awk -v a="$started" -v b="$EPOCHREALTIME" 'BEGIN {printf "%.1f", b - a}') s"
 
+  # Slurm hears of nodes that passed a moment after the validation, and asks them whether they live.
+  for _ in {1..30}; do
+    [[ $("$lab" exec login1 sinfo -h -o %T) != idle ]] || break
+    sleep 1
+  done
   _step exec login1 sinfo
   _step exec login1 srun -N3 hostname
 
