@@ -12,7 +12,6 @@
 #include "controller/validation/active_validation.h"
 #include "controller/validation/blame.h"
 #include "controller/validation/node_pass.h"
-#include "controller/validation/node_pass.h"
 #include "controller/validation/pair_matrix.h"
 #include "controller/validation/result_blob.h"
 #include "controller/validation/validation_engine.h"
