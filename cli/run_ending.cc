@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
 #include "cli/ending_report.h"
+#include "cli/patience.h"
 #include "cli/show.h"
 #include "cli/terminal.h"
 #include "cli/validation_report.h"
@@ -21,8 +22,6 @@ namespace {
 using Stub = v1::RunService::Stub;
 
 constexpr absl::Duration kAskInterval = absl::Milliseconds(300);
-// How long a controller may be away before the watcher gives up; it goes on without it.
-constexpr absl::Duration kPatience = absl::Minutes(2);
 
 bool IsOpen(const v1::RunValidation& validation) {
   return validation.state() == v1::RUN_VALIDATION_STATE_WAITING;
@@ -45,29 +44,28 @@ absl::StatusOr<v1::Run> GetDecidedRun(Context& context, Connection& connection,
   v1::GetRunRequest request;
   request.set_run_id(run_id);
   const InterruptFlag interrupt;
-  absl::Time give_up = absl::InfiniteFuture();
+  const auto say = [&](absl::string_view text) {
+    if (context.output == OutputFormat::kTable) std::cout << text << std::flush;
+  };
+  Patience patience(
+      clock, [&] { connection.Renew(); }, say);
   std::string told;
   while (true) {
-    if (give_up != absl::InfiniteFuture()) connection.Renew();
     Stub stub(connection.channel());
     v1::GetRunResponse response;
     const absl::Status status = Call(connection, stub, &Stub::GetRun, request, &response);
     if (status.ok()) {
-      give_up = absl::InfiniteFuture();
+      patience.OnAnswer();
       const auto& validations = response.run().validations();
       const auto open = std::find_if(validations.begin(), validations.end(), IsOpen);
       if (open == validations.end() || InterruptFlag::IsSet()) return response.run();
-      if (open->message() != told && context.output == OutputFormat::kTable) {
-        std::cout << RenderEnding(*open) << std::flush;
-      }
+      if (open->message() != told) say(RenderEnding(*open));
       told = open->message();
-    } else if (!absl::IsUnavailable(status)) {
-      return status;
+      clock.Sleep(kAskInterval);
     } else {
-      if (give_up == absl::InfiniteFuture()) give_up = clock.Now() + kPatience;
-      if (clock.Now() >= give_up || InterruptFlag::IsSet()) return status;
+      if (InterruptFlag::IsSet()) return status;
+      RETURN_IF_ERROR(patience.Await(status));
     }
-    clock.Sleep(kAskInterval);
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <deque>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -10,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "cli/connection.h"
+#include "cli/patience.h"
 #include "cli/run_report.h"
 #include "cli/terminal.h"
 #include "common/base/clock.h"
@@ -23,8 +23,6 @@ namespace {
 using RunStub = v1::RunService::Stub;
 
 constexpr absl::Duration kRedrawInterval = absl::Milliseconds(200);
-// How long a controller may be away before the watcher gives up; the run goes on without it.
-constexpr absl::Duration kPatience = absl::Minutes(2);
 
 // Reads the stream in a thread of its own, so that the screen keeps its clock and Ctrl-C works.
 class EventStream {
@@ -136,37 +134,29 @@ class Display {
   Terminal terminal_;
 };
 
-bool IsPassing(const grpc::Status& status) {
-  return status.error_code() == grpc::StatusCode::UNAVAILABLE ||
-         status.error_code() == grpc::StatusCode::CANCELLED ||
-         status.error_code() == grpc::StatusCode::UNKNOWN;
-}
-
 }  // namespace
 
 absl::StatusOr<int> WatchRun(Context& context, Connection& connection, const std::string& run_id,
                              const WatchOptions& options) {
   Clock& clock = *context.clock;
-  auto stub = std::make_unique<RunStub>(connection.channel());
+  RunStub first_stub(connection.channel());
   v1::GetRunRequest request;
   request.set_run_id(run_id);
   v1::GetRunResponse response;
-  RETURN_IF_ERROR(Call(connection, *stub, &RunStub::GetRun, request, &response));
+  RETURN_IF_ERROR(Call(connection, first_stub, &RunStub::GetRun, request, &response));
 
   const InterruptFlag interrupt;
   RunView view(response.run(), clock.Now());
   Display display(context, options);
-  absl::Time give_up = absl::InfiniteFuture();
+  Patience patience(
+      clock, [&] { connection.Renew(); }, [&](absl::string_view text) { display.Say(text); });
   while (!view.finished()) {
-    if (give_up != absl::InfiniteFuture()) {
-      connection.Renew();
-      stub = std::make_unique<RunStub>(connection.channel());
-    }
-    EventStream stream(*stub, run_id, view.sequence());
+    RunStub stub(connection.channel());
+    EventStream stream(stub, run_id, view.sequence());
     grpc::Status status;
     while (!stream.Ended(&status) && !InterruptFlag::IsSet()) {
       for (const v1::RunEvent& event : stream.Take(clock, kRedrawInterval)) {
-        give_up = absl::InfiniteFuture();
+        patience.OnAnswer();
         const bool seen = event.sequence() > 0 && event.sequence() <= view.sequence();
         view.Apply(event, clock.Now());
         if (!seen) display.Show(event, view);
@@ -179,13 +169,7 @@ absl::StatusOr<int> WatchRun(Context& context, Connection& connection, const std
       return kExitDetached;
     }
     if (view.finished()) break;
-    if (!status.ok() && !IsPassing(status)) return connection.Convert(status);
-    if (give_up == absl::InfiniteFuture()) {
-      give_up = clock.Now() + kPatience;
-      display.Say("the controller went away; waiting for it (the nodes go on)\n");
-    }
-    if (clock.Now() >= give_up) return connection.Convert(status);
-    clock.Sleep(absl::Seconds(1));
+    RETURN_IF_ERROR(patience.Await(connection.Convert(status)));
   }
   display.Finish(view);
   return RunExitCode(view, options.detailed_exit_code);

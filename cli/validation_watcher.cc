@@ -1,7 +1,6 @@
 #include "cli/validation_watcher.h"
 
 #include <deque>
-#include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "cli/connection.h"
+#include "cli/patience.h"
 #include "cli/terminal.h"
 #include "cli/validation_report.h"
 #include "common/base/clock.h"
@@ -25,8 +25,6 @@ namespace {
 using Stub = v1::ValidationService::Stub;
 
 constexpr absl::Duration kRedrawInterval = absl::Milliseconds(200);
-// How long a controller may be away before the watcher gives up; the validation goes on.
-constexpr absl::Duration kPatience = absl::Minutes(2);
 
 // Reads the stream in a thread of its own, so that the screen is drawn and Ctrl-C works.
 class EventStream {
@@ -83,12 +81,6 @@ class EventStream {
   std::thread thread_;  // last: it uses the others
 };
 
-bool IsPassing(const grpc::Status& status) {
-  return status.error_code() == grpc::StatusCode::UNAVAILABLE ||
-         status.error_code() == grpc::StatusCode::CANCELLED ||
-         status.error_code() == grpc::StatusCode::UNKNOWN;
-}
-
 // Shows what comes; keeps the end.
 class Display {
  public:
@@ -132,20 +124,17 @@ class Display {
 absl::StatusOr<int> WatchValidation(Context& context, Connection& connection,
                                     const std::string& validation_id) {
   Clock& clock = *context.clock;
-  auto stub = std::make_unique<Stub>(connection.channel());
   const InterruptFlag interrupt;
   Display display(context);
-  absl::Time give_up = absl::InfiniteFuture();
+  Patience patience(
+      clock, [&] { connection.Renew(); }, [&](absl::string_view text) { display.Say(text); });
   while (true) {
-    if (give_up != absl::InfiniteFuture()) {
-      connection.Renew();
-      stub = std::make_unique<Stub>(connection.channel());
-    }
-    EventStream stream(*stub, validation_id);
+    Stub stub(connection.channel());
+    EventStream stream(stub, validation_id);
     std::optional<grpc::Status> status;
     while (!status.has_value() && !InterruptFlag::IsSet()) {
       for (const v1::ValidationEvent& event : stream.Take(clock, kRedrawInterval)) {
-        give_up = absl::InfiniteFuture();
+        patience.OnAnswer();
         display.Apply(event);
       }
       display.Redraw();
@@ -158,13 +147,7 @@ absl::StatusOr<int> WatchValidation(Context& context, Connection& connection,
           validation_id, "\nTo stop it: muster validate cancel ", validation_id, "\n"));
       return kExitDetached;
     }
-    if (!status->ok() && !IsPassing(*status)) return connection.Convert(*status);
-    if (give_up == absl::InfiniteFuture()) {
-      give_up = clock.Now() + kPatience;
-      display.Say("the controller went away; waiting for it (the nodes go on)\n");
-    }
-    if (clock.Now() >= give_up) return connection.Convert(*status);
-    clock.Sleep(absl::Seconds(1));
+    RETURN_IF_ERROR(patience.Await(connection.Convert(*status)));
   }
   display.Finish();
   return ExitCodeOf(*display.finished());
