@@ -33,13 +33,25 @@ NodesByName ByName(std::vector<v1::SlurmNode> nodes) {
   return by_name;
 }
 
-void LeaveAlone(const std::string& node, absl::string_view why, v1::SlurmChanged& changed) {
-  v1::SlurmLeftAlone& left = *changed.add_left_alone();
-  left.set_node(node);
-  left.set_why(ValidUtf8(why, kMaxMessage));
+// False: it is as wished. The error's message says for whose sake it is left alone.
+absl::StatusOr<bool> IsToDrain(const v1::SlurmNode& node, absl::string_view expected,
+                               absl::string_view reason) {
+  if (node.is_drained() && node.reason() == reason) return false;
+  const std::string held = HeldBecause(node);
+  if (held.empty() || (!expected.empty() && node.reason() == expected)) return true;
+  return absl::FailedPreconditionError(held);
 }
 
-constexpr absl::string_view kUnknownNode = "Slurm does not know it";
+// As IsToDrain().
+absl::StatusOr<bool> IsToUndrain(const v1::SlurmNode& node, absl::string_view expected) {
+  if (!node.is_drained()) return false;
+  if (node.reason() != expected) return absl::FailedPreconditionError(HeldBecause(node));
+  // Slurm 22.05 refuses it and does it nevertheless.
+  if (absl::StartsWith(node.state(), "UNKNOWN")) {
+    return absl::FailedPreconditionError("its slurmd has not registered yet");
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -106,54 +118,39 @@ absl::StatusOr<std::vector<v1::SlurmNode>> SlurmCommands::List() {
 }
 
 absl::StatusOr<v1::SlurmChanged> SlurmCommands::Drain(const v1::DrainSlurmNodes& request) {
-  ASSIGN_OR_RETURN(std::vector<v1::SlurmNode> listed, List());
-  const NodesByName nodes = ByName(std::move(listed));
-  v1::SlurmChanged changed;
-  std::vector<std::string> names;
-  for (const v1::SlurmNodeChange& change : request.nodes()) {
-    const auto found = nodes.find(change.node());
-    if (found == nodes.end()) {
-      LeaveAlone(change.node(), kUnknownNode, changed);
-      continue;
-    }
-    const v1::SlurmNode& node = found->second;
-    if (node.is_drained() && node.reason() == request.reason()) continue;
-    const std::string held = HeldBecause(node);
-    const bool is_expected = held.empty() || (!change.expected_reason().empty() &&
-                                              node.reason() == change.expected_reason());
-    if (is_expected) {
-      names.push_back(change.node());
-    } else {
-      LeaveAlone(change.node(), held, changed);
-    }
-  }
-  RETURN_IF_ERROR(
-      Update(std::move(names), {"State=DRAIN", absl::StrCat("Reason=", request.reason())}));
-  return changed;
+  return Change(request.nodes(),
+                [&](const v1::SlurmNode& node, absl::string_view expected) {
+                  return IsToDrain(node, expected, request.reason());
+                },
+                {"State=DRAIN", absl::StrCat("Reason=", request.reason())});
 }
 
 absl::StatusOr<v1::SlurmChanged> SlurmCommands::Undrain(const v1::UndrainSlurmNodes& request) {
+  // RESUME would also bring back a node that is down for another reason.
+  return Change(request.nodes(), IsToUndrain, {"State=UNDRAIN"});
+}
+
+absl::StatusOr<v1::SlurmChanged> SlurmCommands::Change(
+    const google::protobuf::RepeatedPtrField<v1::SlurmNodeChange>& changes, const Look& look,
+    const std::vector<std::string>& settings) {
   ASSIGN_OR_RETURN(std::vector<v1::SlurmNode> listed, List());
   const NodesByName nodes = ByName(std::move(listed));
   v1::SlurmChanged changed;
   std::vector<std::string> names;
-  for (const v1::SlurmNodeChange& change : request.nodes()) {
+  for (const v1::SlurmNodeChange& change : changes) {
     const auto found = nodes.find(change.node());
-    if (found == nodes.end()) {
-      LeaveAlone(change.node(), kUnknownNode, changed);
-    } else if (!found->second.is_drained()) {
-      continue;
-    } else if (found->second.reason() != change.expected_reason()) {
-      LeaveAlone(change.node(), HeldBecause(found->second), changed);
-    } else if (absl::StartsWith(found->second.state(), "UNKNOWN")) {
-      // Slurm 22.05 refuses it and does it nevertheless.
-      LeaveAlone(change.node(), "its slurmd has not registered yet", changed);
-    } else {
+    const absl::StatusOr<bool> to_change = found == nodes.end()
+                                               ? absl::NotFoundError("Slurm does not know it")
+                                               : look(found->second, change.expected_reason());
+    if (!to_change.ok()) {
+      v1::SlurmLeftAlone& left = *changed.add_left_alone();
+      left.set_node(change.node());
+      left.set_why(ValidUtf8(to_change.status().message(), kMaxMessage));
+    } else if (*to_change) {
       names.push_back(change.node());
     }
   }
-  // RESUME would also bring back a node that is down for another reason.
-  RETURN_IF_ERROR(Update(std::move(names), {"State=UNDRAIN"}));
+  RETURN_IF_ERROR(Update(std::move(names), settings));
   return changed;
 }
 

@@ -1,11 +1,13 @@
 // Slurm by its own programs.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "muster/v1/slurm.pb.h"
 
 namespace muster::sys {
@@ -27,12 +29,19 @@ class SlurmCommands {
   v1::SlurmAnswer Answer(const v1::SlurmRequest& request);
 
  private:
+  using Look = std::function<absl::StatusOr<bool>(const v1::SlurmNode& node,
+                                                  absl::string_view expected_reason)>;
+
   absl::Status Fill(const v1::SlurmRequest& request, v1::SlurmAnswer& answer);
   // The error's code says whether Slurm is there and answers.
   absl::StatusOr<std::string> Run(std::vector<std::string> argv, size_t max_output);
   absl::StatusOr<std::vector<v1::SlurmNode>> List();
   absl::StatusOr<v1::SlurmChanged> Drain(const v1::DrainSlurmNodes& request);
   absl::StatusOr<v1::SlurmChanged> Undrain(const v1::UndrainSlurmNodes& request);
+  // `look` tells whether a node is to be changed, or by its error why it is left alone.
+  absl::StatusOr<v1::SlurmChanged> Change(
+      const google::protobuf::RepeatedPtrField<v1::SlurmNodeChange>& changes, const Look& look,
+      const std::vector<std::string>& settings);
   absl::StatusOr<v1::SlurmJobs> ListJobs(const v1::ListSlurmJobs& request);
   absl::Status Update(std::vector<std::string> nodes, const std::vector<std::string>& settings);
 
