@@ -1,53 +1,44 @@
 #include "agent/burnin/curves.h"
 
 #include <algorithm>
-#include <cmath>
-#include <iterator>
+#include <limits>
 #include <utility>
 
 namespace muster::burnin {
 namespace {
 
-// Of `group` the sample that is furthest from the point before it.
-Sample StandingOut(const std::vector<Sample>& group, double before) {
-  return *std::max_element(group.begin(), group.end(), [before](const Sample& a, const Sample& b) {
-    return std::abs(a.value - before) < std::abs(b.value - before);
-  });
-}
-
-std::vector<Sample> Halve(const std::vector<Sample>& points) {
-  std::vector<Sample> half;
-  for (size_t i = 0; i < points.size(); i += 2) {
-    const size_t end = std::min(i + 2, points.size());
-    const double before = half.empty() ? points[i].value : half.back().value;
-    half.push_back(StandingOut({points.begin() + i, points.begin() + end}, before));
+// How many points a curve may have: all of those of `sizes` that have fewer leave the others more.
+size_t FairShare(std::vector<size_t> sizes, size_t in_all) {
+  std::sort(sizes.begin(), sizes.end());
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const size_t share = in_all / (sizes.size() - i);
+    if (sizes[i] > share) return share;
+    in_all -= sizes[i];
   }
-  return half;
+  return std::numeric_limits<size_t>::max();
 }
 
 }  // namespace
 
-void Curves::Add(Sample sample) {
-  Curve& curve = curves_[{sample.subject, sample.metric, sample.variant}];
-  curve.waiting.push_back(std::move(sample));
-  if (curve.waiting.size() < curve.stride) return;
-  const double before =
-      curve.points.empty() ? curve.waiting.front().value : curve.points.back().value;
-  curve.points.push_back(StandingOut(curve.waiting, before));
-  curve.waiting.clear();
-  if (curve.points.size() < kMaxPoints) return;
-  curve.points = Halve(curve.points);
-  curve.stride *= 2;
+void Curves::Add(const Sample& sample) {
+  curves_.try_emplace({sample.subject, sample.metric, sample.variant}, kMaxStretches)
+      .first->second.Add({sample.at, sample.value});
 }
 
 std::vector<Sample> Curves::Samples() const {
-  const size_t each = kMaxPointsInAll / std::max<size_t>(curves_.size(), 1);
+  constexpr size_t kAll = std::numeric_limits<size_t>::max();
+  std::vector<size_t> sizes;
+  for (const auto& [key, readings] : curves_) sizes.push_back(readings.Points(kAll).size());
+  const size_t most = FairShare(std::move(sizes), kMaxPointsInAll);
   std::vector<Sample> all;
-  for (const auto& [key, curve] : curves_) {
-    std::vector<Sample> points = curve.points;
-    if (!curve.waiting.empty()) points.push_back(curve.waiting.back());
-    while (points.size() > std::max<size_t>(each, 1)) points = Halve(points);
-    all.insert(all.end(), points.begin(), points.end());
+  for (const auto& [key, readings] : curves_) {
+    const auto& [subject, metric, variant] = key;
+    for (const Reading& reading : readings.Points(most))
+      all.push_back({.at = reading.at,
+                     .subject = subject,
+                     .metric = metric,
+                     .variant = variant,
+                     .value = reading.value});
   }
   return all;
 }

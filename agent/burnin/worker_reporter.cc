@@ -32,8 +32,8 @@ void WorkerReporter::SetPhase(absl::string_view phase, std::optional<double> fra
 void WorkerReporter::AddSample(Sample sample) {
   if (!std::isfinite(sample.value)) return;
   absl::MutexLock lock(&mutex_);
-  if (progress_.samples.size() < kMaxWaitingSamples) progress_.samples.push_back(sample);
-  curves_.Add(std::move(sample));
+  curves_.Add(sample);
+  if (progress_.samples.size() < kMaxWaitingSamples) progress_.samples.push_back(std::move(sample));
   changed_ = true;
 }
 

@@ -1,6 +1,5 @@
 #include "agent/burnin/gpu/telemetry.h"
 
-#include <algorithm>
 #include <string>
 #include <thread>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/synchronization/mutex.h"
 #include "agent/burnin/gpu/heat_watch.h"
+#include "agent/burnin/readings.h"
 #include "common/base/clock.h"
 #include "common/checks/power_samples.h"
 
@@ -20,25 +20,17 @@ constexpr absl::Duration kInterval = absl::Milliseconds(250);
 // NVML answers within milliseconds; on a GPU that resets itself it takes seconds.
 constexpr absl::Duration kHangTimeout = absl::Seconds(10);
 
-struct Reading {
-  absl::Time at;
-  double watts = 0, mhz = 0;
-};
+// Eight minutes at kInterval one by one, a week in stretches of nine minutes.
+constexpr size_t kMaxStretches = 2048;
 
 struct Series {
   explicit Series(const Gpu& gpu) : heat(gpu.heat_limit) {}
 
-  std::vector<Reading> readings;
-  bool has_watts = false, has_mhz = false;
+  double watts_sum = 0;
+  uint64_t watts_count = 0;
+  Readings mhz{kMaxStretches};
   HeatWatch heat;
 };
-
-double Median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 }  // namespace
 
@@ -80,8 +72,7 @@ static std::optional<double> ReadOne(State& state, size_t i) {
     absl::MutexLock lock(&state.mutex);
     state.asking = gpu.uuid;
   }
-  const absl::Time now = state.clock.Now();
-  const absl::Duration at = now - state.started_at;
+  const absl::Duration at = state.clock.Now() - state.started_at;
   const HeatWatch::Reading heat = {.at = at,
                                    .celsius = Told(gpu.nvml.TemperatureCelsius()),
                                    .reasons = Told(gpu.nvml.ClockReasons())};
@@ -92,9 +83,11 @@ static std::optional<double> ReadOne(State& state, size_t i) {
     state.asking.clear();
     Series& series = state.series[i];
     series.heat.Take(heat);
-    series.has_watts |= watts.has_value();
-    series.has_mhz |= mhz.has_value();
-    series.readings.push_back({now, watts.value_or(0), mhz.value_or(0)});
+    if (watts) {
+      series.watts_sum += *watts;
+      ++series.watts_count;
+    }
+    if (mhz) series.mhz.Add({at, *mhz});
     if (state.stop) return std::nullopt;
   }
   if (heat.celsius) AddSample(state.reporter, gpu.uuid, at, "temperature_celsius", *heat.celsius);
@@ -147,13 +140,10 @@ Telemetry::~Telemetry() {
 
 double Telemetry::MedianClockMhz(const std::string& uuid, absl::Time from) const {
   absl::MutexLock lock(&state_->mutex);
-  std::vector<double> values;
-  for (size_t i = 0; i < state_->series.size(); ++i) {
-    if (state_->gpus.chosen[i].uuid != uuid || !state_->series[i].has_mhz) continue;
-    for (const Reading& reading : state_->series[i].readings)
-      if (reading.at >= from) values.push_back(reading.mhz);
-  }
-  return Median(std::move(values));
+  for (size_t i = 0; i < state_->series.size(); ++i)
+    if (state_->gpus.chosen[i].uuid == uuid)
+      return state_->series[i].mhz.Median(from - state_->started_at);
+  return 0;
 }
 
 bool Telemetry::MustEnd(size_t i) const {
@@ -169,18 +159,12 @@ bool Telemetry::IsFirstAtWork(size_t i) const {
 }
 
 static void AddSeries(const std::string& uuid, const Series& series, CheckResult& result) {
-  if (series.readings.empty()) return;
-  double watts = 0;
-  std::vector<double> clocks;
-  for (const Reading& reading : series.readings) {
-    watts += reading.watts;
-    clocks.push_back(reading.mhz);
-  }
   series.heat.AddMetrics(uuid, result);
-  if (series.has_watts)
+  if (series.watts_count > 0)
     AddMetric(result, "power_mean_watts", "", uuid,
-              watts / static_cast<double>(series.readings.size()));
-  if (series.has_mhz) AddMetric(result, "sm_clock_median_mhz", "", uuid, Median(std::move(clocks)));
+              series.watts_sum / static_cast<double>(series.watts_count));
+  if (series.mhz.count() > 0)
+    AddMetric(result, "sm_clock_median_mhz", "", uuid, series.mhz.Median());
 }
 
 void Telemetry::FinishWithoutMetrics(CheckResult& result) {

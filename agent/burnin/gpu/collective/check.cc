@@ -9,11 +9,15 @@
 #include "agent/burnin/gpu/collective/nccl.h"
 #include "agent/burnin/gpu/gpu_work.h"
 #include "agent/burnin/gpu/telemetry.h"
+#include "agent/burnin/readings.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 
 namespace muster::burnin {
 namespace {
+
+// All-reduces whose rates are kept one by one: those of a day would fill the memory.
+constexpr size_t kMaxRates = 65536;
 
 // One GPU's part.
 struct Rank {
@@ -102,17 +106,16 @@ class AllReduce {
     RETURN_IF_ERROR(Once());  // sets up the rings
     const absl::Time start = context_.clock.Now();
     const absl::Duration time = absl::Seconds(context_.parameters.Number("duration"));
-    std::vector<double> rates;
+    Readings rates(kMaxRates);
     do {
       const absl::Time from = context_.clock.Now();
       RETURN_IF_ERROR(Once());
       const double seconds = absl::ToDoubleSeconds(context_.clock.Now() - from);
-      rates.push_back(static_cast<double>(bytes()) / std::max(seconds, 1e-9) / 1e9);
+      rates.Add({from - start, static_cast<double>(bytes()) / std::max(seconds, 1e-9) / 1e9});
       context_.reporter.SetPhase(
           "all-reduce", std::min(1.0, absl::FDivDuration(context_.clock.Now() - start, time)));
     } while (context_.clock.Now() - start < time && !MustEnd());
-    std::sort(rates.begin(), rates.end());
-    const double algbw = rates[rates.size() / 2];
+    const double algbw = rates.Median();
     const auto n = static_cast<double>(ranks_.size());
     AddMetric(result_, "allreduce_algbw_gbytes_per_s", "", "", algbw);
     // What each link carries, whatever the number of GPUs: every byte is sent 2(n−1)/n times.

@@ -44,9 +44,10 @@ class Burner {
     RETURN_IF_ERROR(Prepare());
     RETURN_IF_ERROR(MakeGolden());
     RETURN_IF_ERROR(Calibrate());
-    const absl::Time end = clock_.Now() + settings_.duration;
+    start_ = clock_.Now();
+    const absl::Time end = start_ + settings_.duration;
     while (clock_.Now() < end && !observer_.stop()) RETURN_IF_ERROR(Burst());
-    if (outcome_.tflops.empty()) EmitRate();
+    if (outcome_.tflops.count() == 0) EmitRate();
     return std::move(outcome_);
   }
 
@@ -84,6 +85,7 @@ class Burner {
   CudaEvent started_, finished_;
   DeviceMemory a_, b_, golden_, results_;
   std::optional<DeviceReport> report_;
+  absl::Time start_;
   uint64_t burst_ = 1;    // products
   uint64_t next_ = 0;     // buffer, counted on and on
   double to_verify_ = 0;  // products that are due to be compared
@@ -227,7 +229,7 @@ void Burner::EmitRate() {
   const double tflops = operations / absl::ToDoubleSeconds(rate_time_) / 1e12;
   rate_products_ = 0;
   rate_time_ = absl::ZeroDuration();
-  outcome_.tflops.push_back(tflops);
+  outcome_.tflops.Add({clock_.Now() - start_, tflops});
   observer_.on_rate(tflops);
 }
 

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "agent/burnin/gpu/gemm/engine.h"
+#include "agent/burnin/readings.h"
 #include "common/base/clock.h"
 
 namespace muster::burnin {
@@ -30,10 +31,13 @@ struct BurnObserver {
 };
 
 struct BurnOutcome {
+  // More than an hour's seconds one by one.
+  static constexpr size_t kMaxRates = 4096;
+
   uint64_t size = 0;
   uint64_t buffers = 0;  // results that the memory held at a time
   uint64_t products = 0, verified = 0;
-  std::vector<double> tflops;  // of about each second
+  Readings tflops{kMaxRates};  // of about each second
   std::string digest;          // of the golden result, lower-case hex
   uint64_t mismatches = 0;     // elements that differed from the golden result
   uint64_t not_finite = 0;

@@ -66,14 +66,13 @@ absl::StatusOr<std::vector<TypeEngine>> MakeEngines(const Work& work, KernelLaun
 }
 
 void AddRates(const Work& work, const CudaContext& cuda, const Gpu& gpu, const TypeEngine& engine,
-              absl::Time from, std::vector<double> rates, CheckResult& result) {
-  if (rates.empty()) return;
-  std::sort(rates.begin(), rates.end());
+              absl::Time from, const Readings& rates, CheckResult& result) {
+  if (rates.count() == 0) return;
   const absl::string_view variant = ElementName(engine.type);
-  const double median = rates[rates.size() / 2];
-  AddMetric(result, "tflops_min", variant, gpu.uuid, rates.front());
+  const double median = rates.Median();
+  AddMetric(result, "tflops_min", variant, gpu.uuid, rates.Lowest());
   AddMetric(result, "tflops_median", variant, gpu.uuid, median);
-  AddMetric(result, "tflops_max", variant, gpu.uuid, rates.back());
+  AddMetric(result, "tflops_max", variant, gpu.uuid, rates.Highest());
   const absl::StatusOr<int> capability = cuda.driver().ComputeCapability(cuda.device());
   const absl::StatusOr<int> processors =
       cuda.driver().Attribute(cuda.device(), cuda::kMultiprocessorCount);

@@ -12,12 +12,19 @@ Sample At(int second, double value, const char* metric = "tflops") {
   return {.at = absl::Seconds(second), .subject = "GPU-1", .metric = metric, .value = value};
 }
 
+// Four curves of five minutes, four samples a second.
 TEST(Curves, ShortOnesStayAsTheyAre) {
+  const char* const metrics[] = {"clock", "power_watts", "temperature", "tflops"};
   Curves curves;
-  for (int i = 0; i < 100; ++i) curves.Add(At(i, i));
+  for (int i = 0; i < 1200; ++i)
+    for (const char* metric : metrics) curves.Add(At(i, i % 3, metric));
   const std::vector<Sample> samples = curves.Samples();
-  ASSERT_EQ(samples.size(), 100u);
-  EXPECT_EQ(samples[42].value, 42);
+  ASSERT_EQ(samples.size(), 4800u);
+  for (int i = 0; i < 4800; ++i) {
+    EXPECT_EQ(samples[i].metric, metrics[i / 1200]);
+    EXPECT_EQ(samples[i].at, absl::Seconds(i % 1200));
+    EXPECT_EQ(samples[i].value, i % 1200 % 3);
+  }
 }
 
 TEST(Curves, LongOnesAreThinnedAndKeepPeaksAndDips) {
@@ -28,15 +35,16 @@ TEST(Curves, LongOnesAreThinnedAndKeepPeaksAndDips) {
     curves.Add(At(i, 1, "power_watts"));
   }
   const std::vector<Sample> samples = curves.Samples();
-  EXPECT_LE(samples.size(), 2 * Curves::kMaxPoints + 2);
-  EXPECT_GE(samples.size(), Curves::kMaxPoints);
+  EXPECT_LE(samples.size(), Curves::kMaxPointsInAll);
+  EXPECT_GE(samples.size(), Curves::kMaxStretches / 2);
   const auto has = [&samples](double value) {
     return std::any_of(samples.begin(), samples.end(),
                        [value](const Sample& sample) { return sample.value == value; });
   };
   EXPECT_TRUE(has(97));
   EXPECT_TRUE(has(3));
-  EXPECT_GE(samples.back().at, absl::Seconds(99'000));
+  EXPECT_EQ(samples.front().at, absl::ZeroDuration());
+  EXPECT_EQ(samples.back().at, absl::Seconds(99'999));
 }
 
 // Sixteen GPUs with ten curves each once made a line that the agent refused.
@@ -54,6 +62,26 @@ TEST(Curves, ManyOfThemStillFitIntoOneLine) {
   const auto peaks = std::count_if(samples.begin(), samples.end(),
                                    [](const Sample& sample) { return sample.value == 97; });
   EXPECT_EQ(peaks, 160);
+}
+
+// What a short curve does not need is the long one's.
+TEST(Curves, ShortOnesBesideLongOnesStayAsTheyAre) {
+  Curves curves;
+  for (int i = 0; i < 1000; ++i) {
+    for (int curve = 0; curve < 10; ++curve) {
+      Sample sample = At(i, i % 7);
+      sample.variant = std::to_string(curve);
+      curves.Add(sample);
+    }
+    if (i % 4 == 0) curves.Add(At(i, 3, "tflops of a second"));
+  }
+  const std::vector<Sample> samples = curves.Samples();
+  EXPECT_LE(samples.size(), Curves::kMaxPointsInAll);
+  EXPECT_GE(samples.size(), Curves::kMaxPointsInAll - 100);
+  EXPECT_EQ(
+      std::count_if(samples.begin(), samples.end(),
+                    [](const Sample& sample) { return sample.metric == "tflops of a second"; }),
+      250);
 }
 
 TEST(Curves, AreInTheOrderOfTime) {
