@@ -22,8 +22,10 @@ std::string Fetch(const v1::AgentPackage& package) {
                       " >\"$d/sum\" && sha256sum -c --quiet \"$d/sum\" <\"$d/muster-agent.deb\"");
 }
 
+// Without a delay between tries: with it apt 2.6 may wait for ever.
 constexpr char kInstall[] =
     "DEBIAN_FRONTEND=noninteractive apt-get install -y -q -o DPkg::Lock::Timeout=300 "
+    "-o Acquire::Retries::Delay=false "
     "\"$d/muster-agent.deb\"";
 
 }  // namespace

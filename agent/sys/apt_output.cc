@@ -85,6 +85,17 @@ constexpr absl::string_view kTurns[] = {"Setting up ", "Unpacking ",     "Prepar
                                         "Removing ",   "Purging ",       "Selecting ",
                                         "Processing ", "Installing new "};
 
+// "E: Failed to fetch http://x/InRelease  503  Service Unavailable": a repository or a cache in
+// between that had a bad moment.
+bool IsServerError(absl::string_view line) {
+  if (!absl::StartsWith(line, "E: Failed to fetch ")) return false;
+  const size_t at = line.find("  5");
+  return at != absl::string_view::npos && at + 7 <= line.size() &&
+         absl::ascii_isdigit(static_cast<unsigned char>(line[at + 3])) &&
+         absl::ascii_isdigit(static_cast<unsigned char>(line[at + 4])) &&
+         line.substr(at + 5, 2) == "  ";
+}
+
 template <typename Rows>
 bool BeginsWithOne(absl::string_view line, const Rows& rows) {
   return std::any_of(std::begin(rows), std::end(rows),
@@ -186,6 +197,8 @@ AptFailure ParseAptFailure(absl::string_view output) {
   const std::vector<absl::string_view> lines = absl::StrSplit(output, '\n');
   for (size_t i = 0; i < lines.size(); ++i) {
     const absl::string_view line = lines[i];
+    if (failure.remedy == AptRemedy::kNone && IsServerError(line))
+      failure.remedy = AptRemedy::kTryAgain;
     if (failure.remedy == AptRemedy::kNone)
       for (const RemedyRow& row : kRemedies)
         if (absl::StrContains(line, row.text)) {

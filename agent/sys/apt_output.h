@@ -30,7 +30,7 @@ struct AptPolicy {
 std::map<std::string, AptPolicy> ParsePolicy(absl::string_view output);
 
 // What can be done about a failed apt-get.
-enum class AptRemedy { kNone, kUpdateLists, kFixBroken, kConfigureAll, kWaitForLock };
+enum class AptRemedy { kNone, kTryAgain, kUpdateLists, kFixBroken, kConfigureAll, kWaitForLock };
 
 struct AptFailure {
   AptRemedy remedy = AptRemedy::kNone;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "agent/sys/apt_arguments.h"
 #include "common/base/nearest_word.h"
 #include "common/base/status.h"
 
@@ -24,8 +25,8 @@ constexpr char kListsFolder[] = "/var/lib/apt/lists";
 // After a name was not found the lists are fetched again, unless that has just been done.
 constexpr absl::Duration kFreshEnough = absl::Minutes(5);
 constexpr absl::Duration kLockPoll = absl::Seconds(1);
-// Seconds that apt itself waits, for whoever takes the lock between our look and its own.
-constexpr char kAptLockTimeout[] = "120";
+// What a server that answered with an error gets, longer with each try.
+constexpr absl::Duration kServerPause = absl::Seconds(2);
 constexpr int kMaxAttempts = 4;
 
 std::string Stamp(const std::string& work_folder) { return absl::StrCat(work_folder, "/updated"); }
@@ -38,46 +39,6 @@ void Tell(const PackageObserver& observer, absl::string_view what) {
 
 // The package part of "name=version".
 std::string NameOf(const std::string& item) { return item.substr(0, item.find('=')); }
-
-// Unattended: keep changed configuration files, ask nothing, wait for the lock.
-std::vector<std::string> AptGet(const std::vector<std::string>& arguments) {
-  std::vector<std::string> argv = {"apt-get",
-                                   "--yes",
-                                   "--quiet",
-                                   "-o",
-                                   absl::StrCat("APT::Status-Fd=", sys::kStatusFd),
-                                   "-o",
-                                   "Dpkg::Options::=--force-confdef",
-                                   "-o",
-                                   "Dpkg::Options::=--force-confold",
-                                   "-o",
-                                   absl::StrCat("DPkg::Lock::Timeout=", kAptLockTimeout),
-                                   "-o",
-                                   "Dpkg::Use-Pty=0",
-                                   "-o",
-                                   "Acquire::Retries=3"};
-  argv.insert(argv.end(), arguments.begin(), arguments.end());
-  return argv;
-}
-
-std::vector<std::string> TransactionArguments(const PackageTransaction& transaction,
-                                              bool changes_held) {
-  std::vector<std::string> arguments = {"install", transaction.install_recommends
-                                                       ? "--install-recommends"
-                                                       : "--no-install-recommends"};
-  if (transaction.allow_downgrade) arguments.emplace_back("--allow-downgrades");
-  // apt-get holds on to packages that only its own resolver would change, with this option too.
-  if (changes_held) arguments.emplace_back("--allow-change-held-packages");
-  if (transaction.purge) arguments.emplace_back("--purge");
-  arguments.emplace_back("--");
-  arguments.insert(arguments.end(), transaction.install.begin(), transaction.install.end());
-  for (const std::string& name : transaction.remove) arguments.push_back(absl::StrCat(name, "-"));
-  return arguments;
-}
-
-std::vector<std::string> ConfigureAll() {
-  return {"dpkg", "--force-confdef", "--force-confold", "--configure", "-a"};
-}
 
 // A progress display that overwrites itself, in a file: what it ended with.
 absl::string_view LastDisplay(absl::string_view line) {
@@ -230,13 +191,18 @@ absl::Status AptPackageManager::RepairInterrupted(const PackageObserver& observe
   ASSIGN_OR_RETURN(const bool configured,
                    Repair(absl::StrCat("repairing an interrupted package transaction", what,
                                        " (dpkg --configure -a)"),
-                          ConfigureAll(), observer));
+                          DpkgConfigureAll(), observer));
   // What dpkg cannot finish alone, a missing dependency above all, apt-get may.
   if (!configured)
     RETURN_IF_ERROR(Repair("repairing broken dependencies (apt-get --fix-broken install)",
                            AptGet({"--fix-broken", "install"}), observer)
                         .status());
   return absl::OkStatus();
+}
+
+void AptPackageManager::PauseForServer(int attempt, const PackageObserver& observer) {
+  Tell(observer, "a package repository answered with an error; asking again in a moment");
+  clock_.Sleep(attempt * kServerPause);
 }
 
 absl::Status AptPackageManager::UpdateLists(absl::Duration max_age,
@@ -261,6 +227,10 @@ absl::Status AptPackageManager::UpdateLists(absl::Duration max_age,
       RETURN_IF_ERROR(AwaitLock(observer));
       continue;
     }
+    if (failure.remedy == AptRemedy::kTryAgain && attempt < kMaxAttempts) {
+      PauseForServer(attempt, observer);
+      continue;
+    }
     if (failure.causes.empty() || result.timed_out)
       return Annotate(sys::CheckSuccess(
                           {.argv = {"apt-get update"}, .timeout = options_.update_timeout}, result),
@@ -280,13 +250,16 @@ absl::Status AptPackageManager::Update(absl::Duration max_age, const PackageObse
 absl::StatusOr<bool> AptPackageManager::Remedy(const AptFailure& failure,
                                                const PackageObserver& observer) {
   switch (failure.remedy) {
+    case AptRemedy::kTryAgain:
+      PauseForServer(1, observer);
+      return true;
     case AptRemedy::kUpdateLists:
       if (!ListsAreOlderThan(kFreshEnough)) return false;
       RETURN_IF_ERROR(UpdateLists(kFreshEnough, observer));
       return true;
     case AptRemedy::kConfigureAll:
       return Repair("repairing an interrupted package transaction (dpkg --configure -a)",
-                    ConfigureAll(), observer);
+                    DpkgConfigureAll(), observer);
     case AptRemedy::kFixBroken:
       return Repair("repairing broken dependencies (apt-get --fix-broken install)",
                     AptGet({"--fix-broken", "install"}), observer);
@@ -339,7 +312,7 @@ absl::Status AptPackageManager::Install(const PackageTransaction& transaction,
   if (!transaction.install.empty())
     RETURN_IF_ERROR(UpdateLists(absl::InfiniteDuration(), observer));
   ASSIGN_OR_RETURN(const std::vector<std::string> held, Held(transaction));
-  const std::vector<std::string> argv = AptGet(TransactionArguments(transaction, !held.empty()));
+  const std::vector<std::string> argv = AptGetTransaction(transaction, !held.empty());
   std::set<AptRemedy> tried;
   for (int attempt = 1;; ++attempt) {
     ASSIGN_OR_RETURN(const sys::ProcessResult result,

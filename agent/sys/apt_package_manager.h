@@ -56,6 +56,7 @@ class AptPackageManager final : public PackageManager {
   absl::Status RepairInterrupted(const PackageObserver& observer);
   absl::StatusOr<bool> Repair(const std::string& name, std::vector<std::string> argv,
                               const PackageObserver& observer);
+  void PauseForServer(int attempt, const PackageObserver& observer);
   absl::Status UpdateLists(absl::Duration max_age, const PackageObserver& observer);
   absl::Status Install(const PackageTransaction& transaction, const PackageObserver& observer);
   // Holds and releases, and holds again what was held before and that apt-get released on its way.

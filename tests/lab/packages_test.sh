@@ -139,6 +139,16 @@ node test ! -e /etc/apt/sources.list.d/silent.sources || fail "the silent reposi
 tag_done no_repository
 node sh -c 'ls /etc/apt/*/local.*' 2>/dev/null && fail "the repository left files"
 
+step "a repository that answers with an error once"
+# As on a node whose administrator has not heard of what that does to apt 2.6.
+node sh -c 'echo "Acquire::Retries::Delay \"true\";" >/etc/apt/apt.conf.d/91test'
+lab exec c001 sh -c 'cat >/run/moody_server.pl' <"$source/moody_server.pl"
+node systemd-run --quiet --unit=moody perl /run/moody_server.pl
+wait_for 10 "the moody server" node perl -MIO::Socket::INET -e 'exit !IO::Socket::INET->new("127.0.0.1:8998")'
+tag_done moody
+tag_done no_moody
+node systemctl stop moody.service
+
 step "units: an instance, a timer, a mask; a service that fails, and its drop-in"
 tag_done units
 in_sync units

@@ -14,7 +14,8 @@ _missing() {  # PACKAGE…
 
 # `deps SECTION` also installs what only some verbs need: lint, fuzz.
 verb_deps() {
-  local wanted missing sudo=()
+  # Without a delay between tries: with it apt 2.6 may wait for ever.
+  local wanted missing sudo=() apt=(apt-get -qq -o Acquire::Retries::Delay=false)
   mapfile -t wanted < <(_packages build; _packages lab; [[ ! ${1:-} ]] || _packages "$1")
   mapfile -t missing < <(_missing "${wanted[@]}")
   ((${#missing[@]})) || return 0
@@ -25,7 +26,7 @@ verb_deps() {
   if [[ " ${missing[*]} " == *" apt-cacher-ng "* && -d /run/systemd/system ]]; then
     "${sudo[@]}" systemctl mask --quiet apt-cacher-ng.service
   fi
-  "${sudo[@]}" apt-get update -qq
+  "${sudo[@]}" "${apt[@]}" update
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "${missing[@]}" </dev/null
+    "${apt[@]}" install -y --no-install-recommends -o Dpkg::Use-Pty=0 "${missing[@]}" </dev/null
 }

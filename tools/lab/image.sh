@@ -41,6 +41,7 @@ _image_build() {  # SUITE TARGET
   image_sources "$1" | nice mmdebstrap --mode=root --format=directory --variant=important \
     --include="$include" --skip=cleanup/apt/lists,cleanup/reproducible \
     --aptopt="Acquire::http::Proxy \"$LAB_PROXY_URL\"" \
+    --aptopt='Acquire::Retries::Delay "false"' \
     --dpkgopt='force-unsafe-io' \
     --customize-hook="$LAB_SOURCE/image/customize.sh" \
     --customize-hook='rm -f "$1"/etc/apt/apt.conf.d/99mmdebstrap "$1"/etc/dpkg/dpkg.cfg.d/99mmdebstrap' \

@@ -24,10 +24,12 @@ Address=$address/24
 LinkLocalAddressing=no
 IPv6AcceptRA=no
 EOF
-  # Without a pipeline: apt 2.6 sometimes waits for ever when apt-cacher-ng closes a connection.
+  # apt-cacher-ng closes connections, and answers with an error when two ask for a stale list in the
+  # same second; apt 2.6 waits for ever when it means to ask again after a delay.
   cat >"$upper/etc/apt/apt.conf.d/00proxy" <<EOF
 Acquire::http::Proxy "$(lab_proxy_url)";
 Acquire::http::Pipeline-Depth "0";
+Acquire::Retries::Delay "false";
 EOF
   ssh_install_keys "$node" "$upper"
 }

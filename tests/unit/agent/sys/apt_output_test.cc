@@ -71,6 +71,12 @@ TEST(AptFailure, KnowsWhatHelps) {
        AptRemedy::kFixBroken},
       {"E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 7",
        AptRemedy::kWaitForLock},
+      {"E: Failed to fetch http://x/InRelease  500  Cache Error [IP: 10.0.0.1 3142]\n"
+       "E: Unable to fetch some archives, maybe run",
+       AptRemedy::kTryAgain},
+      {"E: Failed to fetch http://x/a%20  5 b/InRelease  404  Not Found [IP: 10.0.0.1 80]",
+       AptRemedy::kNone},
+      {"E: Failed to fetch http://x/InRelease  50", AptRemedy::kNone},
       {"E: Sub-process /usr/bin/dpkg returned an error code (1)", AptRemedy::kNone},
   };
   for (const auto& c : kCases) {

@@ -148,9 +148,10 @@ TEST_F(AptTest, AsksForNothingAndSurvivesTheAgent) {
   ASSERT_OK(apt_.Apply({.install = {"munge"}}, observer_));
   const sys::ProcessSpec& spec = processes_.specs().back();
   EXPECT_EQ(spec.environment.at("DEBIAN_FRONTEND"), "noninteractive");
-  EXPECT_THAT(processes_.commands().back(),
-              AllOf(HasSubstr("--force-confold"), HasSubstr("APT::Status-Fd=3"),
-                    HasSubstr("--no-install-recommends")));
+  EXPECT_THAT(
+      processes_.commands().back(),
+      AllOf(HasSubstr("--force-confold"), HasSubstr("APT::Status-Fd=3"),
+            HasSubstr("--no-install-recommends"), HasSubstr("Acquire::Retries::Delay=false")));
   EXPECT_EQ(spec.output_file, "/var/lib/muster/apt/output");
   EXPECT_THAT(activities_, ElementsAre(HasSubstr("fetching the lists"), "unpacking munge"))
       << "said once";
@@ -193,6 +194,24 @@ TEST_F(AptTest, WaitsForTheLockOfTheListsToo) {
   clock_.Advance(absl::Minutes(1));
   EXPECT_THAT(apt_.Update(absl::ZeroDuration(), observer_),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("held by process 7")));
+}
+
+TEST_F(AptTest, AsksAServerThatHadABadMomentAgain) {
+  const sys::ProcessResult bad =
+      Fails("E: Failed to fetch http://x/InRelease  503  Service Unavailable [IP: 10.0.0.1 80]\n");
+  ASSERT_OK(apt_.Update(absl::ZeroDuration(), observer_));
+  results_ = {bad};
+  ASSERT_OK(apt_.Apply({.install = {"munge"}}, observer_));
+  EXPECT_THAT(steps_, ElementsAre("update", "install munge", "install munge"));
+  EXPECT_THAT(activities_, Contains(HasSubstr("answered with an error")));
+
+  steps_.clear();
+  update_result_ = bad;
+  const absl::Time start = clock_.Now();
+  EXPECT_THAT(apt_.Update(absl::ZeroDuration(), observer_),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("http://x/InRelease  503")));
+  EXPECT_THAT(steps_, ElementsAre("update", "update", "update", "update"));
+  EXPECT_EQ(clock_.Now() - start, absl::Seconds(2 + 4 + 6));
 }
 
 TEST_F(AptTest, ChangesWhatIsHeldWhenItIsNamed) {

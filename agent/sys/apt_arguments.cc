@@ -1,0 +1,53 @@
+#include "agent/sys/apt_arguments.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/sys/process.h"
+
+namespace muster::agent {
+namespace {
+
+// Seconds that apt itself waits, for whoever takes the lock between our look and its own.
+constexpr char kAptLockTimeout[] = "120";
+
+}  // namespace
+
+std::vector<std::string> AptGet(const std::vector<std::string>& arguments) {
+  std::vector<std::string> argv = {"apt-get", "--yes", "--quiet"};
+  for (const std::string& option : {
+           absl::StrCat("APT::Status-Fd=", sys::kStatusFd),
+           std::string("Dpkg::Options::=--force-confdef"),
+           std::string("Dpkg::Options::=--force-confold"),
+           absl::StrCat("DPkg::Lock::Timeout=", kAptLockTimeout),
+           std::string("Dpkg::Use-Pty=0"),
+           std::string("Acquire::Retries=3"),
+           // With a delay, which is the default, apt 2.6 waits for ever once a server has answered
+           // a request for an InRelease file with an error.
+           std::string("Acquire::Retries::Delay=false"),
+       }) {
+    argv.emplace_back("-o");
+    argv.push_back(option);
+  }
+  argv.insert(argv.end(), arguments.begin(), arguments.end());
+  return argv;
+}
+
+std::vector<std::string> AptGetTransaction(const PackageTransaction& transaction,
+                                           bool changes_held) {
+  std::vector<std::string> arguments = {"install", transaction.install_recommends
+                                                       ? "--install-recommends"
+                                                       : "--no-install-recommends"};
+  if (transaction.allow_downgrade) arguments.emplace_back("--allow-downgrades");
+  // apt-get holds on to packages that only its own resolver would change, with this option too.
+  if (changes_held) arguments.emplace_back("--allow-change-held-packages");
+  if (transaction.purge) arguments.emplace_back("--purge");
+  arguments.emplace_back("--");
+  arguments.insert(arguments.end(), transaction.install.begin(), transaction.install.end());
+  for (const std::string& name : transaction.remove) arguments.push_back(absl::StrCat(name, "-"));
+  return AptGet(arguments);
+}
+
+std::vector<std::string> DpkgConfigureAll() {
+  return {"dpkg", "--force-confdef", "--force-confold", "--configure", "-a"};
+}
+
+}  // namespace muster::agent

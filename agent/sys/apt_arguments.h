@@ -1,0 +1,22 @@
+// What apt-get and dpkg are called with. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "agent/sys/package_manager.h"
+
+namespace muster::agent {
+
+// apt-get, unattended: keep changed configuration files, ask nothing, wait for the lock, ask failed
+// servers again.
+std::vector<std::string> AptGet(const std::vector<std::string>& arguments);
+
+// `changes_held`: the transaction names packages that are on hold.
+std::vector<std::string> AptGetTransaction(const PackageTransaction& transaction,
+                                           bool changes_held);
+
+// Finishes what an interrupted dpkg left unpacked.
+std::vector<std::string> DpkgConfigureAll();
+
+}  // namespace muster::agent
