@@ -10,13 +10,7 @@ source "$(dirname "$0")/fake_gpus.sh"
 readonly site=tests/testdata/lab/gate
 work=$(mktemp -d)
 
-# Leaves output and exit code in OUTPUT and RC, the validation's id in ID.
-validate() {  # NODES ARGS…
-  RC=0
-  OUTPUT=$(muster validate "$@" --suite gate --site "$site" 2>&1) || RC=$?
-  echo "$OUTPUT"
-  ID=$(sed -n 's/^\(validation \)\?\(v-[a-z0-9]*\)$/\2/p' <<<"$OUTPUT" | head -n 1)
-}
+validate() { validate_nodes gate "$site" "$@"; }  # NODES ARGS…
 
 node_field() {  # NODE FIELD: of scontrol
   lab exec login1 scontrol --oneliner show node "$1" | sed -n "s/.* $2=\([^ ]*\).*/\1/p"

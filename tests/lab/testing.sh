@@ -70,6 +70,16 @@ expect_applied() {  # RC WHAT
   expect_equal "$1" "$APPLY_RC" "$2: exit code"
 }
 
+# Shows the validation, and leaves what was said in OUTPUT, the exit code in RC and the validation's
+# id in ID.
+validate_nodes() {  # SUITE SITE NODES ARGS…
+  RC=0
+  OUTPUT=$(muster validate "${@:3}" --suite "$1" --site "$2" 2>&1) || RC=$?
+  echo "$OUTPUT"
+  # shellcheck disable=SC2034  # tests read it
+  ID=$(sed -n 's/^\(validation \)\?\(v-[a-z0-9]*\)$/\2/p' <<<"$OUTPUT" | head -n 1)
+}
+
 # A field of a node's recap, such as `changed` or `state`.
 recap() {  # RUN NODE FIELD
   muster -o json run show "$1" | read_json '

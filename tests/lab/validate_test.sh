@@ -10,13 +10,7 @@ source "$(dirname "$0")/fake_gpus.sh"
 readonly site=tests/testdata/lab/validate
 work=$(mktemp -d)
 
-# Leaves output and exit code in OUTPUT and RC, the validation's id in ID.
-validate() {  # NODES ARGS…
-  RC=0
-  OUTPUT=$(muster validate "$@" --suite lab --site "$site" 2>&1) || RC=$?
-  echo "$OUTPUT"
-  ID=$(sed -n 's/^validation \(v-[a-z0-9]*\)$/\1/p' <<<"$OUTPUT" | head -n 1)
-}
+validate() { validate_nodes lab "$site" "$@"; }  # NODES ARGS…
 
 start_cluster 2
 mkdir "$work/inventory"
