@@ -68,7 +68,7 @@ groups:
 YAML
 muster inventory apply "$work/inventory" >/dev/null
 join 'login1,c[001-004]'
-apply playbooks/site.yaml >/dev/null
+apply playbooks/site.yaml
 expect_applied 0 "rollout"
 for node in c001 c002 c003 c004; do
   install_fake_gpus "$node"

@@ -17,7 +17,7 @@ expect_no_changes() {  # WHAT
 
 start_cluster 2
 join 'login1,c[001-002]'
-apply playbooks/site.yaml >/dev/null
+apply playbooks/site.yaml
 expect_applied 0 "rollout"
 
 step "a backup while musterd runs"

@@ -38,7 +38,7 @@ run_job() {  # NODE SECONDS: its id; returns once it runs
 
 start_cluster 2
 join 'login1,c[001-002]'
-apply playbooks/site.yaml >/dev/null
+apply playbooks/site.yaml
 expect_applied 0 "rollout"
 wait_for 60 "all nodes idle" nodes_idle c001 c002
 

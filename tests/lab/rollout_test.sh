@@ -71,7 +71,7 @@ expect_equal 3 "$(recap "$APPLY_RUN" c002 changed)" "drift found on c002 (two fi
 expect_equal 1 "$(recap "$APPLY_RUN" c003 changed)" "drift found on c003"
 expect_equal 0 "$(recap "$APPLY_RUN" c001 changed)" "drift found on c001"
 expect_equal inactive "$(lab exec c003 systemctl is-active slurmd || true)" "a unit after a check"
-apply playbooks/site.yaml >/dev/null
+apply playbooks/site.yaml
 expect_applied 0 "repair"
 expect_equal active "$(lab exec c003 systemctl is-active slurmd)" "the stopped unit"
 expect_equal 644 "$(lab exec c002 stat -c %a /etc/hosts)" "the mode changed by hand"

@@ -23,7 +23,7 @@ rm -r "$small"
 join 'login1,c[001-002]'
 
 step "rollout"
-apply playbooks/site.yaml >/dev/null
+apply playbooks/site.yaml
 expect_applied 0 "rollout"
 wait_for 20 "two idle nodes" nodes_idle c001 c002
 expect_equal "c001 c002" "$(lab exec login1 srun -N2 hostname | sort | xargs)" "a job on two nodes"

@@ -41,7 +41,7 @@ EOF
 
 start_cluster 3
 join 'login1,c[001-003]'
-apply playbooks/site.yaml >/dev/null
+apply playbooks/site.yaml
 expect_applied 0 "rollout"
 wait_for 30 "all nodes idle" nodes_idle c001 c002 c003
 before=$(key_of login1)

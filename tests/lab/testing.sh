@@ -52,6 +52,16 @@ join() {  # NODES
   muster node bootstrap --ssh "$1" || fail "bootstrap of $1"
 }
 
+# Shows what a command says as it comes, so that the log of one that hangs is not empty, and leaves it
+# in SAID; returns its exit code.
+show() {  # CMD…
+  local rc=0
+  "$@" 2>&1 | tee "$_said" || rc=$?
+  SAID=$(<"$_said")
+  return "$rc"
+}
+_said=$(mktemp)
+
 # Applies without what the playbook ends with, shows the output, and leaves it in APPLY_OUTPUT, the
 # exit code in APPLY_RC and the run's id in APPLY_RUN.
 apply() {  # PLAYBOOK ARGS…
@@ -60,8 +70,8 @@ apply() {  # PLAYBOOK ARGS…
 
 apply_and_validate() {  # PLAYBOOK ARGS…
   APPLY_RC=0
-  APPLY_OUTPUT=$(muster apply --yes "$@" 2>&1) || APPLY_RC=$?
-  echo "$APPLY_OUTPUT"
+  show muster apply --yes "$@" || APPLY_RC=$?
+  APPLY_OUTPUT=$SAID
   # shellcheck disable=SC2034  # tests read it
   APPLY_RUN=$(sed -n 's/^run \(r-[^ ]*\) .*/\1/p' <<<"$APPLY_OUTPUT" | tail -n 1)
 }
@@ -74,8 +84,9 @@ expect_applied() {  # RC WHAT
 # id in ID.
 validate_nodes() {  # SUITE SITE NODES ARGS…
   RC=0
-  OUTPUT=$(muster validate "${@:3}" --suite "$1" --site "$2" 2>&1) || RC=$?
-  echo "$OUTPUT"
+  # shellcheck disable=SC2034  # tests read it
+  show muster validate "${@:3}" --suite "$1" --site "$2" || RC=$?
+  OUTPUT=$SAID
   # shellcheck disable=SC2034  # tests read it
   ID=$(sed -n 's/^\(validation \)\?\(v-[a-z0-9]*\)$/\2/p' <<<"$OUTPUT" | head -n 1)
 }
@@ -107,6 +118,7 @@ $program" "$@"
 _end_of_test() {
   local rc=$? logs
   trap - EXIT
+  rm -f "$_said"
   if ((rc != 0)); then
     logs=build/lab-logs/$(basename "$0" .sh)
     rm -rf "$logs"
