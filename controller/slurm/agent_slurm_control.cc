@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "common/base/clock.h"
 #include "common/base/id.h"
 #include "common/base/status.h"
@@ -37,8 +38,13 @@ void AddTo(google::protobuf::RepeatedPtrField<v1::SlurmNodeChange>& changes,
   }
 }
 
-void Collect(const v1::SlurmChanged& changed, LeftAlone& left) {
-  for (const v1::SlurmLeftAlone& node : changed.left_alone()) left[node.node()] = node.why();
+void Collect(const v1::SlurmChanged& changed, const std::vector<NodeChange>& asked,
+             LeftAlone& left) {
+  std::set<absl::string_view> names;
+  for (const NodeChange& change : asked) names.insert(change.node);
+  for (const v1::SlurmLeftAlone& node : changed.left_alone()) {
+    if (names.count(node.node()) > 0) left[node.node()] = node.why();
+  }
 }
 
 }  // namespace
@@ -127,7 +133,7 @@ absl::StatusOr<LeftAlone> AgentSlurmControl::Drain(const std::vector<NodeChange>
     AddTo(*request.mutable_drain()->mutable_nodes(), part);
     ASSIGN_OR_RETURN(const v1::SlurmAnswer answer,
                      Ask(std::move(request), v1::SlurmAnswer::kChanged));
-    Collect(answer.changed(), left);
+    Collect(answer.changed(), part, left);
     return absl::OkStatus();
   }));
   return left;
@@ -140,7 +146,7 @@ absl::StatusOr<LeftAlone> AgentSlurmControl::Undrain(const std::vector<NodeChang
     AddTo(*request.mutable_undrain()->mutable_nodes(), part);
     ASSIGN_OR_RETURN(const v1::SlurmAnswer answer,
                      Ask(std::move(request), v1::SlurmAnswer::kChanged));
-    Collect(answer.changed(), left);
+    Collect(answer.changed(), part, left);
     return absl::OkStatus();
   }));
   return left;

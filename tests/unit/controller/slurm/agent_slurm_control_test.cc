@@ -117,6 +117,18 @@ TEST_F(AgentSlurmControlTest, JobsOfOtherNodesAreNotTaken) {
               ElementsAre(Pair("c001", ElementsAre("12"))));
 }
 
+TEST_F(AgentSlurmControlTest, OtherNodesLeftAloneAreNotTaken) {
+  v1::SlurmAnswer& answer = Answer();
+  for (const char* name : {"c001", "c009"}) {
+    v1::SlurmLeftAlone& left = *answer.mutable_changed()->add_left_alone();
+    left.set_node(name);
+    left.set_why("drained by root: bad disk");
+  }
+  const auto left = ElementsAre(Pair("c001", "drained by root: bad disk"));
+  EXPECT_THAT(slurm_.Drain({{"c001", ""}, {"c002", ""}}, "muster:v-1 y").value(), left);
+  EXPECT_THAT(slurm_.Undrain({{"c001", "muster:v-1 y"}}).value(), left);
+}
+
 TEST_F(AgentSlurmControlTest, SaysWhichNodeDoesNotAnswerAndWhy) {
   sessions_.status = absl::UnavailableError("the node is not connected");
   EXPECT_THAT(slurm_.Nodes(),
