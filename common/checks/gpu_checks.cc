@@ -5,6 +5,8 @@ namespace {
 
 // gpu-inventory: what is there, and whether it is as it should be.
 
+constexpr absl::string_view kOnOff[] = {"on", "off"};
+
 constexpr ParameterSpec kInventoryParameters[] = {
     {.name = "gpus",
      .type = ParameterType::kWords,
@@ -51,6 +53,11 @@ constexpr ParameterSpec kInventoryParameters[] = {
      .default_text = "",
      .help = "watts that each may draw; not looked at by default",
      .max = 10000},
+    {.name = "ecc",
+     .type = ParameterType::kWord,
+     .default_text = "",
+     .help = "whether memory errors are corrected; not looked at by default",
+     .words = kOnOff},
     {.name = "answer-timeout",
      .type = ParameterType::kDuration,
      .default_text = "60s",

@@ -22,6 +22,7 @@ std::string Plain(double value) {
   if (text.back() == '.') text.pop_back();
   return text;
 }
+std::string Plain(bool value) { return value ? "on" : "off"; }
 std::string Plain(int value) { return absl::StrCat(value); }
 std::string Plain(const std::string& value) { return value; }
 std::string Plain(const std::vector<std::string>& values) { return absl::StrJoin(values, ","); }
@@ -62,6 +63,7 @@ constexpr Row kRows[] = {
     {"gpu-inventory", "nvlinks", [](const Class& c, const Found&) { return Plain(c.gpu_nvlinks); }},
     {"gpu-inventory", "power-limit",
      [](const Class& c, const Found&) { return Plain(c.gpu_power_limit_watts); }},
+    {"gpu-inventory", "ecc", [](const Class& c, const Found&) { return Plain(c.gpu_ecc); }},
     {kNicLink, kInterfaces, [](const Class& c, const Found& f) { return Plain(PortsOf(c, f)); }},
     {kNicLink, "speed",
      [](const Class& c, const Found& f) {

@@ -64,6 +64,13 @@ class VariableReader {
     *out = static_cast<int>(value);
   }
 
+  void Flag(absl::string_view name, std::optional<bool>* out) {
+    const Variable* const variable = Find(name);
+    if (variable == nullptr) return;
+    if (!variable->value->is_boolean()) return Wrong(*variable, "true or false");
+    *out = variable->value->get<bool>();
+  }
+
   // "79GiB".
   void Size(absl::string_view name, std::optional<std::string>* out) {
     const Variable* const variable = Find(name);
@@ -164,6 +171,7 @@ absl::StatusOr<HardwareClass> ReadHardwareClass(const Inventory& inventory, cons
   reader.Count("gpu_pcie_width", 1, 32, &read.gpu_pcie_width);
   reader.Count("gpu_nvlinks", 0, 64, &read.gpu_nvlinks);
   reader.Number("gpu_power_limit_watts", 10, 10'000, &read.gpu_power_limit_watts);
+  reader.Flag("gpu_ecc", &read.gpu_ecc);
   reader.Number("gpu_temperature_limit_celsius", 40, 120, &read.gpu_temperature_limit_celsius);
   reader.Number("node_power_watts", 10, 100'000, &read.node_power_watts);
   reader.Number("node_idle_watts", 1, 100'000, &read.node_idle_watts);

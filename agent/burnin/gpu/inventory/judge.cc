@@ -124,12 +124,23 @@ void JudgePcie(const GpuReading& reading, const Expectations& wanted, Judge& jud
   JudgeLink("width", reading.pcie_width, reading.max_pcie_width, wanted.pcie_width, judge);
 }
 
-void JudgeMemory(const GpuReading& reading, Judge& judge) {
-  if (judge.Has("ecc_mode", reading.ecc)) {
-    judge.Attribute("ecc", reading.ecc->current ? "on" : "off");
-    if (reading.ecc->current != reading.ecc->pending)
-      judge.Fault("ecc_pending", "changes ECC at its next reset: reset it");
+// A card that has no ECC has none that is on.
+void JudgeEccMode(const GpuReading& reading, const std::string& wanted, Judge& judge) {
+  const bool has = judge.Has("ecc_mode", reading.ecc);
+  if (!has && !absl::IsUnimplemented(reading.ecc.status())) return;
+  const std::string mode = has && reading.ecc->current ? "on" : "off";
+  if (has) judge.Attribute("ecc", mode);
+  if (has && reading.ecc->current != reading.ecc->pending) {
+    judge.Fault("ecc_pending", "changes ECC at its next reset: reset it");
+  } else if (!wanted.empty() && mode != wanted) {
+    judge.Fault("wrong_ecc", absl::StrCat("has ECC ", mode, ", not ", wanted,
+                                          has ? ": set it by nvidia-smi -e and reset the GPU"
+                                              : ": its model has none"));
   }
+}
+
+void JudgeMemory(const GpuReading& reading, const Expectations& wanted, Judge& judge) {
+  JudgeEccMode(reading, wanted.ecc, judge);
   judge.Add("ecc_corrected", "", reading.ecc_corrected);
   judge.Add("ecc_uncorrected", "", reading.ecc_uncorrected);
   if (judge.Has("ecc_uncorrected_now", reading.ecc_uncorrected_now) &&
@@ -211,6 +222,7 @@ Expectations ExpectationsOf(const checks::Parameters& parameters) {
           .power_limit = parameters.OptionalNumber("power-limit"),
           .model = parameters.Word("model"),
           .driver = parameters.Word("driver"),
+          .ecc = parameters.Word("ecc"),
           .vbios = parameters.Words("vbios")};
 }
 
@@ -219,7 +231,7 @@ void JudgeGpu(const Gpu& gpu, const GpuReading& reading, const Expectations& wan
   Judge judge(gpu, result);
   JudgeIdentity(gpu, reading, wanted, judge);
   JudgePcie(reading, wanted, judge);
-  JudgeMemory(reading, judge);
+  JudgeMemory(reading, wanted, judge);
   JudgeNvlink(reading, wanted, judge);
   JudgeThermals(reading, judge);
   judge.Finish();

@@ -16,6 +16,7 @@ namespace muster::burnin {
 struct Expectations {
   std::optional<double> count, memory_bytes, pcie_generation, pcie_width, nvlinks, power_limit;
   std::string model, driver;
+  std::string ecc;  // "on", "off"
   std::vector<std::string> vbios;
 };
 Expectations ExpectationsOf(const checks::Parameters& parameters);

@@ -99,6 +99,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Driver", "{}", {"--driver", "550.163.01"}, "wrong_driver"},
         Case{"Memory", R"({"memory_bytes":8589934592})", {"--memory", "11GiB"}, "memory_missing"},
         Case{"PowerLimit", "{}", {"--power-limit", "300"}, "wrong_power_limit"},
+        Case{"EccOff", R"({"preset":"v100","ecc":false})", {"--ecc", "on"}, "wrong_ecc"},
+        Case{"EccOn", R"({"preset":"v100"})", {"--ecc", "off"}, "wrong_ecc"},
+        Case{"NoEcc", "{}", {"--ecc", "on"}, "wrong_ecc"},
         Case{"Width", R"({"busy":{"pcie_width":8}})", {}, "pcie_degraded"},
         Case{"Generation", R"({"busy":{"pcie_generation":1}})", {}, "pcie_degraded"},
         Case{"Slot",
@@ -120,6 +123,11 @@ INSTANTIATE_TEST_SUITE_P(
              {"--answer-timeout", "1s"},
              "driver_hangs"}),
     [](const auto& info) { return std::string(info.param.name); });
+
+TEST(GpuInventory, EccAsWantedPasses) {
+  for (const auto& [gpu, ecc] : {std::pair(R"({"preset":"v100"})", "on"), std::pair("{}", "off")})
+    EXPECT_EQ(RunOn(gpu, {"--ecc", ecc}).exit_code, 0) << gpu;
+}
 
 TEST(GpuInventory, HangingGpuDoesNotKeepTheOthersFromBeingRead) {
   const Ran ran = RunOn(R"({"hang":["cuMemAlloc_v2"]},{})", {"--answer-timeout", "1s"});

@@ -38,12 +38,12 @@ TEST(ExpectedParameters, AreWhatTheInventorySays) {
                          "gpu_count: 4, gpu_model: NVIDIA H100 80GB HBM3, "
                          "gpu_vbios: [96.00.89.00.01, 96.00.99.00.01], gpu_driver: 535.261.03, "
                          "gpu_memory: 79GiB, gpu_pcie_generation: 5, gpu_pcie_width: 16, "
-                         "gpu_nvlinks: 18, gpu_power_limit_watts: 612.5"),
-              UnorderedElementsAre(Pair("count", "4"), Pair("model", "NVIDIA H100 80GB HBM3"),
-                                   Pair("vbios", "96.00.89.00.01,96.00.99.00.01"),
-                                   Pair("driver", "535.261.03"), Pair("memory", "79GiB"),
-                                   Pair("pcie-generation", "5"), Pair("pcie-width", "16"),
-                                   Pair("nvlinks", "18"), Pair("power-limit", "612.5")));
+                         "gpu_nvlinks: 18, gpu_power_limit_watts: 612.5, gpu_ecc: true"),
+              UnorderedElementsAre(
+                  Pair("count", "4"), Pair("model", "NVIDIA H100 80GB HBM3"),
+                  Pair("vbios", "96.00.89.00.01,96.00.99.00.01"), Pair("driver", "535.261.03"),
+                  Pair("memory", "79GiB"), Pair("pcie-generation", "5"), Pair("pcie-width", "16"),
+                  Pair("nvlinks", "18"), Pair("power-limit", "612.5"), Pair("ecc", "on")));
   EXPECT_THAT(Parameters("gpu-inventory", "gpu_nvlinks: 0"), ElementsAre(Pair("nvlinks", "0")));
   EXPECT_THAT(Parameters("gpu-inventory", "network_mtu: 9000"), IsEmpty());
   EXPECT_THAT(Parameters("gpu-gemm", "gpu_count: 4"), IsEmpty());
@@ -81,10 +81,11 @@ TEST(ExpectedParameters, AreTakenByTheChecks) {
   for (const char* vars :
        {"gpu_count: 0, gpu_pcie_generation: 1, gpu_pcie_width: 1, gpu_nvlinks: 0, "
         "gpu_power_limit_watts: 10, gpu_memory: 1MiB, gpu_vbios: x, gpu_driver: \"1\", "
-        "gpu_model: x, network_gbits_per_s: 0.01, network_mtu: 68, network_interfaces: e",
+        "gpu_model: x, gpu_ecc: true, network_gbits_per_s: 0.01, network_mtu: 68, "
+        "network_interfaces: e",
         "gpu_count: 1024, gpu_pcie_generation: 16, gpu_pcie_width: 32, gpu_nvlinks: 64, "
         "gpu_power_limit_watts: 10000, gpu_memory: 900TiB, gpu_vbios: [x, y], gpu_driver: z, "
-        "gpu_model: \"a, b\", network_gbits_per_s: 10000, network_mtu: 65536, "
+        "gpu_model: \"a, b\", gpu_ecc: false, network_gbits_per_s: 10000, network_mtu: 65536, "
         "network_interfaces: [abcdefghijklmno]"}) {
     size_t handed = 0;
     for (const checks::CheckSpec* check : checks::Checks()) {
@@ -92,7 +93,7 @@ TEST(ExpectedParameters, AreTakenByTheChecks) {
       handed += parameters.size();
       EXPECT_OK(checks::Parameters::Parse(*check, parameters).status()) << check->name;
     }
-    EXPECT_EQ(handed, 12u);
+    EXPECT_EQ(handed, 13u);
   }
 }
 
@@ -100,9 +101,9 @@ TEST(ExpectedParameters, WrongValuesAreNamed) {
   for (const char* vars :
        {"gpu_vbios: []", "gpu_vbios: \"a,b\"", "gpu_vbios: [a, 3]", "gpu_driver: 535",
         "gpu_memory: 79", "gpu_memory: \"79\"", "gpu_memory: 79 giga", "gpu_pcie_generation: 0",
-        "gpu_pcie_width: 64", "gpu_nvlinks: many", "gpu_power_limit_watts: 0", "network_mtu: 9",
-        "network_interfaces: [eth0/1]", "network_interfaces: \"abcdefghijklmnop\"",
-        "network_interfaces: {a: b}"}) {
+        "gpu_pcie_width: 64", "gpu_nvlinks: many", "gpu_power_limit_watts: 0", "gpu_ecc: maybe",
+        "gpu_ecc: 1", "network_mtu: 9", "network_interfaces: [eth0/1]",
+        "network_interfaces: \"abcdefghijklmnop\"", "network_interfaces: {a: b}"}) {
     EXPECT_THAT(Read(vars),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("cluster.yaml:4")))
         << vars;
