@@ -13,6 +13,7 @@
 #include "cli/hardware_report.h"
 #include "cli/show.h"
 #include "cli/verbs.h"
+#include "common/base/counted.h"
 #include "common/base/nearest_word.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
@@ -79,7 +80,8 @@ absl::StatusOr<v1::ReadHardwareResponse> ReadHardware(Context& context, const st
 absl::StatusOr<int> Lint(Context& context, const std::string& site) {
   ASSIGN_OR_RETURN(const v1::ReadHardwareResponse response, ReadHardware(context, site));
   Show(context, response, [&] {
-    std::string text = absl::StrCat(kFolder, " is good: ", response.models_size(), " models\n");
+    std::string text =
+        absl::StrCat(kFolder, " is good: ", Counted(response.models_size(), "model"), "\n");
     for (const std::string& note : response.notes()) absl::StrAppend(&text, "! ", note, "\n");
     return text;
   });

@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "cli/output.h"
 #include "cli/plain_text.h"
+#include "common/base/counted.h"
 
 namespace muster::cli {
 namespace {
@@ -79,7 +80,8 @@ std::string RenderHardwareModel(const v1::HardwareModel& model) {
                     " °C: ", model.temperature_source(), "\n");
   }
   if (model.digests() > 0) {
-    absl::StrAppend(&text, "  ", model.digests(), " results that all of them must compute\n");
+    absl::StrAppend(&text, "  ", Counted(model.digests(), "result"),
+                    " that all of them must compute\n");
   }
   Table table({"CHECK", "METRIC", "VARIANT", "LIMIT", "PEAK", "UNIT", "SOURCE"});
   for (const v1::HardwareLimit& limit : model.limits()) {
@@ -90,9 +92,9 @@ std::string RenderHardwareModel(const v1::HardwareModel& model) {
 }
 
 std::string RenderLearned(const v1::LearnHardwareResponse& response) {
-  std::string text =
-      Commented(absl::StrCat(response.results(), " good results of ", response.nodes(), " nodes\n",
-                             absl::StrJoin(response.notes(), "\n")));
+  std::string text = Commented(absl::StrCat(Counted(response.results(), "good result"), " of ",
+                                            Counted(response.nodes(), "node"), "\n",
+                                            absl::StrJoin(response.notes(), "\n")));
   for (const v1::LearnedModel& model : response.models()) {
     absl::StrAppend(
         &text, "#\n",

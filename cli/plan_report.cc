@@ -13,6 +13,7 @@
 #include "cli/ending_report.h"
 #include "cli/plain_text.h"
 #include "cli/plan_summary.h"
+#include "common/base/counted.h"
 #include "common/base/hostlist.h"
 #include "muster/v1/plan_file.pb.h"
 
@@ -54,10 +55,6 @@ std::string DeedText(const Deed& deed) {
         &text, change.diff().empty() ? Indent(ChangeText(change), 8) : Indent(change.diff(), 8));
   }
   return text;
-}
-
-std::string Count(size_t count, absl::string_view what) {
-  return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -117,7 +114,7 @@ std::string RenderPlan(const v1::PlanFile& plan) {
       unchanged = names.size();
       continue;
     }
-    absl::StrAppend(&text, nodes, "  (", Count(names.size(), "node"), ")\n");
+    absl::StrAppend(&text, nodes, "  (", Counted(names.size(), "node"), ")\n");
     const v1::PlannedPlay* play = nullptr;
     for (const size_t index : list) {
       const Deed& deed = deeds[index];
@@ -130,7 +127,7 @@ std::string RenderPlan(const v1::PlanFile& plan) {
     text += "\n";
   }
   if (unchanged > 0) {
-    absl::StrAppend(&text, FoldHostlist(groups[{}]), "  (", Count(unchanged, "node"),
+    absl::StrAppend(&text, FoldHostlist(groups[{}]), "  (", Counted(unchanged, "node"),
                     ")\n  nothing to change\n\n");
   }
   for (const v1::LeftOut& left_out : plan.left_out()) {
@@ -141,7 +138,7 @@ std::string RenderPlan(const v1::PlanFile& plan) {
   for (const v1::LeftOut& left_out : plan.left_out()) {
     out += ExpandHostlist(left_out.nodes())->size();
   }
-  absl::StrAppend(&text, Count(by_node.size() - unchanged, "node"), " to change, ", unchanged,
+  absl::StrAppend(&text, Counted(by_node.size() - unchanged, "node"), " to change, ", unchanged,
                   " as they should be", out == 0 ? "" : absl::StrCat(", ", out, " not planned"),
                   "\n", RenderSummary(plan));
   for (const v1::PlannedValidation& validation : plan.validations()) {

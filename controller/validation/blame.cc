@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/base/counted.h"
 #include "controller/validation/statistics.h"
 
 namespace muster::controller::validation {
@@ -140,9 +141,10 @@ class Solver {
       retransmits += matrix_.rates[i].retransmits;
     }
     std::string text =
-        absl::StrFormat("%d of %d measurements are slow, median %.4g Gbit/s", bad.size(),
-                        state.passed.size(), bad.empty() ? 0 : Median(bad));
-    if (retransmits > 0) absl::StrAppendFormat(&text, ", %.6g retransmits", retransmits);
+        absl::StrFormat("%d of %s %s slow, median %.4g Gbit/s", bad.size(),
+                        Counted(state.passed.size(), "measurement"), bad.size() == 1 ? "is" : "are",
+                        bad.empty() ? 0 : Median(bad));
+    if (retransmits > 0) absl::StrAppend(&text, ", ", Counted(retransmits, "retransmit"));
     return text;
   }
 
@@ -216,8 +218,8 @@ class Solver {
 
   void AddPort(const PortEvidence& port, Blame& blame) const {
     if (port.crc_errors > 0) {
-      AddEvidence(blame, absl::StrFormat("%s received %.6g frames with a wrong checksum",
-                                         port.interface, port.crc_errors));
+      AddEvidence(blame, absl::StrCat(port.interface, " received ",
+                                      Counted(port.crc_errors, "frame"), " with a wrong checksum"));
     }
     for (const std::string& sentence : port.link) AddEvidence(blame, sentence);
     for (const std::string& sentence : port.card) AddEvidence(blame, sentence);
@@ -327,10 +329,12 @@ class Solver {
     }
     std::vector<std::string> suspects = blame.names;
     suspects.insert(suspects.end(), uplinks.begin(), uplinks.end());
-    blame.message = absl::StrCat(
-        measurements.size(), " slow measurements, which do not say whether it is ",
-        absl::StrJoin(suspects, " or "), nodes.size() > blame.names.size() ? " or others" : "",
-        ": measure them with more partners");
+    blame.message = absl::StrCat(Counted(measurements.size(), "slow measurement"),
+                                 measurements.size() == 1 ? ", which does not say whether it is "
+                                                          : ", which do not say whether it is ",
+                                 absl::StrJoin(suspects, " or "),
+                                 nodes.size() > blame.names.size() ? " or others" : "",
+                                 ": measure them with more partners");
     return blame;
   }
 

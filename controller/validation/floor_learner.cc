@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/base/counted.h"
 #include "controller/validation/population.h"
 #include "controller/validation/statistics.h"
 
@@ -42,10 +43,9 @@ std::string Months(absl::Time oldest, absl::Time newest) {
 }
 
 // "24 GPUs of 6 nodes".
-std::string Counted(const std::string& kind, size_t subjects, size_t nodes) {
-  const char* const what = kind == "gpu" ? "GPU" : "port";
-  return absl::StrCat(subjects, " ", what, subjects == 1 ? "" : "s", " of ", nodes, " node",
-                      nodes == 1 ? "" : "s");
+std::string WhoWasMeasured(const std::string& kind, size_t subjects, size_t nodes) {
+  return absl::StrCat(Counted(subjects, kind == "gpu" ? "GPU" : "port"), " of ",
+                      Counted(nodes, "node"));
 }
 
 bool IsEnough(const ReachedValues& values, size_t min_subjects) {
@@ -219,7 +219,7 @@ FloorProposal ProposeFloor(const LearnedMetric& learned, const RelativeLimit& li
     proposal.median = largest.median;
     proposal.note = absl::StrCat(
         "too few of one driver, firmware and power limit: ",
-        Counted(learned.kind, proposal.subjects, proposal.nodes), "; ",
+        WhoWasMeasured(learned.kind, proposal.subjects, proposal.nodes), "; ",
         min_subjects > 0 ? absl::StrCat(min_subjects, " are needed")
                          : absl::StrCat(kMinPeers, ", or ", kMinLearnNodes, " nodes, are needed"));
     return proposal;
@@ -234,7 +234,7 @@ FloorProposal ProposeFloor(const LearnedMetric& learned, const RelativeLimit& li
     return proposal;
   }
   proposal.source = absl::StrCat(
-      "measured on ", Counted(learned.kind, proposal.subjects, proposal.nodes), ", ",
+      "measured on ", WhoWasMeasured(learned.kind, proposal.subjects, proposal.nodes), ", ",
       Months(learned.oldest, learned.newest),
       drivers.empty() ? "" : absl::StrCat(", driver ", absl::StrJoin(drivers, " and ")),
       powers.empty() ? "" : absl::StrCat(", ", absl::StrJoin(powers, " and ")), ", suite ",

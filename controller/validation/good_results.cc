@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/counted.h"
 #include "common/base/hostlist.h"
 #include "common/base/status.h"
 #include "controller/store/store.h"
@@ -122,7 +123,8 @@ absl::Status ReadGoodResults(Store& store, const Inventory& inventory, Catalog c
     notes.push_back(
         absl::StrCat("only the newest ", kMaxLearnValidations, " validations were read"));
   }
-  if (damaged > 0) notes.push_back(absl::StrCat(damaged, " results are damaged in the store"));
+  if (damaged > 0)
+    notes.push_back(absl::StrCat(CountedAre(damaged, "result"), " damaged in the store"));
   if (!other_ports.empty()) {
     notes.push_back(absl::StrCat(
         FoldHostlist({other_ports.begin(), other_ports.end()}),

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/clock.h"
+#include "common/base/counted.h"
 #include "common/base/hostlist.h"
 #include "common/base/status.h"
 #include "controller/store/tables.h"
@@ -21,7 +22,7 @@ std::string Describe(const std::map<std::string, std::vector<std::string>>& jobs
   std::vector<std::string> parts;
   for (const auto& [node, ids] : jobs) {
     if (parts.size() == kNamedNodes) {
-      parts.push_back(absl::StrCat(jobs.size() - kNamedNodes, " more nodes"));
+      parts.push_back(Counted(jobs.size() - kNamedNodes, "more node"));
       break;
     }
     parts.push_back(absl::StrCat(node, " (job ", absl::StrJoin(ids, ", "), ")"));

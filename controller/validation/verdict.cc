@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/counted.h"
 
 namespace muster::controller::validation {
 namespace {
@@ -212,7 +213,8 @@ class Judge {
     finding.set_floor(*count);
     finding.set_unit("1");
     finding.set_source("inventory, gpu_count");
-    finding.set_message(absl::StrCat(found, " GPUs were tested, the inventory expects ", *count));
+    finding.set_message(absl::StrCat(Counted(found, "GPU"), found == 1 ? " was" : " were",
+                                     " tested, the inventory expects ", *count));
     AddFinding(std::move(finding), &verdict_);
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/counted.h"
 
 namespace muster::burnin {
 namespace {
@@ -74,8 +75,8 @@ void JudgeDamage(const LinkReading& before, const LinkReading& after, CheckResul
   AddMetric(result, "rx_crc_errors", "", name, static_cast<double>(*damaged));
   if (*damaged > 0)
     AddFault(result, "crc_errors", name,
-             absl::StrCat(name, " received ", *damaged,
-                          " damaged frames during the test: look at cable and transceivers"));
+             absl::StrCat(name, " received ", Counted(*damaged, "damaged frame"),
+                          " during the test: look at cable and transceivers"));
 }
 
 }  // namespace
@@ -94,8 +95,8 @@ void JudgeLink(const LinkReading& before, const LinkReading& after,
     AddMetric(result, "carrier_changes", "", link.name, static_cast<double>(changes));
     if (changes > 0)
       AddFault(result, "link_flapped", link.name,
-               absl::StrCat("the carrier of ", link.name, " changed ", changes,
-                            " times during the test"));
+               absl::StrCat("the carrier of ", link.name, " changed ", Counted(changes, "time"),
+                            " during the test"));
   }
   JudgeDamage(before, after, result);
   for (const CounterRow& row : kCounters) {

@@ -1,6 +1,7 @@
 #include "agent/burnin/nic/link_watch.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/base/counted.h"
 
 namespace muster::burnin {
 
@@ -32,8 +33,8 @@ void LinkWatch::Report(CheckResult& result) {
   const int64_t changes = now->carrier_changes.value_or(0) - before_.carrier_changes.value_or(0);
   if (changes > 0)
     AddFault(result, "link_flapped", interface(),
-             absl::StrCat("the carrier of ", interface(), " changed ", changes,
-                          " times during the test"));
+             absl::StrCat("the carrier of ", interface(), " changed ", Counted(changes, "time"),
+                          " during the test"));
 }
 
 }  // namespace muster::burnin

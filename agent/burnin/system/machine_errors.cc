@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "agent/burnin/system/tool.h"
 #include "common/base/clock.h"
+#include "common/base/counted.h"
 #include "common/sys/file_system.h"
 
 namespace muster::burnin {
@@ -102,8 +103,8 @@ CheckResult RunMachineErrorsCheck(CheckContext& context) {
     AddMetric(result, "memory_corrected_new", "", "", after.corrected - before.corrected);
     if (after.uncorrected > 0)
       AddFault(result, "memory_uncorrected", "",
-               absl::StrCat(after.uncorrected, " uncorrectable memory errors since the boot: find ",
-                            "the module in ", kEdacFolder));
+               absl::StrCat(Counted(after.uncorrected, "uncorrectable memory error"),
+                            " since the boot: find the module in ", kEdacFolder));
   } else {
     result.tools.push_back("EDAC: no memory controller tells of errors");
   }
@@ -111,7 +112,8 @@ CheckResult RunMachineErrorsCheck(CheckContext& context) {
     AddMetric(result, "machine_checks", "", "", *after.machine_checks);
     if (*after.machine_checks > 0)
       AddFault(result, "machine_check", "",
-               absl::StrCat(*after.machine_checks, " machine check exceptions since the boot"));
+               absl::StrCat(Counted(*after.machine_checks, "machine check exception"),
+                            " since the boot"));
   }
   const auto log = RunTool(context, {"dmesg", "--notime"}, absl::Seconds(20), "util-linux");
   if (!log.ok() || !log->ok()) {
@@ -123,8 +125,9 @@ CheckResult RunMachineErrorsCheck(CheckContext& context) {
   std::vector<std::string> errors = HardwareErrors(log->out);
   AddMetric(result, "kernel_log_errors", "", "", static_cast<double>(errors.size()));
   if (errors.empty()) return result;
-  const std::string message = absl::StrCat("the kernel has told of broken hardware ", errors.size(),
-                                           " times, last: ", errors.back());
+  const std::string message =
+      absl::StrCat("the kernel has told of broken hardware ", Counted(errors.size(), "time"),
+                   ", last: ", errors.back());
   AddFault(result, "kernel_log", "", message, std::move(errors));
   return result;
 }

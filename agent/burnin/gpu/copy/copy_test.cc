@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/types/span.h"
 #include "agent/burnin/gpu/kernels/element.h"
+#include "common/base/counted.h"
 #include "common/base/status.h"
 
 namespace muster::burnin {
@@ -48,7 +49,9 @@ std::string FindDamage(const void* memory, uint64_t bytes, uint64_t seed) {
       first = absl::StrFormat("at offset %d: sent 0x%016x, received 0x%016x", i * 8, expected,
                               words[i]);
   }
-  return count == 0 ? "" : absl::StrFormat("%d words differ, the first %s", count, first);
+  return count == 0 ? ""
+                    : absl::StrCat(Counted(count, "word"),
+                                   count == 1 ? " differs, " : " differ, the first ", first);
 }
 
 // Copies again and again, at least once, until the time is over. Bytes a second, by the host's

@@ -12,6 +12,7 @@
 #include "agent/burnin/gpu/gpu_work.h"
 #include "agent/burnin/gpu/telemetry.h"
 #include "common/base/clock.h"
+#include "common/base/counted.h"
 #include "common/base/status.h"
 
 namespace muster::burnin {
@@ -97,20 +98,22 @@ void AddFindings(const Gpu& gpu, const TypeEngine& engine, uint64_t seed,
                             .value = outcome.digest});
   if (outcome.mismatches > 0)
     AddFault(result, "bit_mismatch", gpu.uuid,
-             absl::StrCat(Describe(gpu), ": ", outcome.mismatches, " elements of ",
-                          outcome.verified, " ", type, " products differ from the first one"),
+             absl::StrCat(Describe(gpu), ": ", Counted(outcome.mismatches, "element"), " of ",
+                          Counted(outcome.verified, absl::StrCat(type, " product")),
+                          outcome.mismatches == 1 ? " differs" : " differ", " from the first one"),
              outcome.mismatch_evidence);
   if (outcome.not_finite > 0)
     AddFault(result, "nan", gpu.uuid,
-             absl::StrCat(Describe(gpu), ": ", outcome.not_finite, " elements of ", type,
-                          " products are no numbers or infinite"),
+             absl::StrCat(Describe(gpu), ": ", Counted(outcome.not_finite, "element"), " of ", type,
+                          " products ", outcome.not_finite == 1 ? "is no number" : "are no numbers",
+                          " or infinite"),
              outcome.mismatch_evidence);
   if (!outcome.golden_errors.empty())
-    AddFault(
-        result, "wrong_result", gpu.uuid,
-        absl::StrCat(Describe(gpu), ": ", outcome.golden_errors.size(), " of the elements of the ",
-                     type, " product that the host checked are wrong"),
-        outcome.golden_errors);
+    AddFault(result, "wrong_result", gpu.uuid,
+             absl::StrCat(Describe(gpu), ": ", outcome.golden_errors.size(),
+                          " of the elements of the ", type, " product that the host checked ",
+                          outcome.golden_errors.size() == 1 ? "is" : "are", " wrong"),
+             outcome.golden_errors);
 }
 
 absl::Status BurnGpu(const Work& work, size_t index, const Gpu& gpu, CheckResult& result) {

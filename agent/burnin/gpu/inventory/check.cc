@@ -9,6 +9,7 @@
 #include "agent/burnin/gpu/inventory/judge.h"
 #include "agent/burnin/gpu/inventory/reading.h"
 #include "common/base/clock.h"
+#include "common/base/counted.h"
 #include "common/sys/file_system.h"
 
 namespace muster::burnin {
@@ -30,7 +31,7 @@ CheckResult RunGpuInventory(CheckContext& context) {
   AddMetric(result, "gpus", "", "", gpus->count);
   if (wanted.count.has_value() && gpus->count != *wanted.count)
     AddFault(result, "gpu_count", "",
-             absl::StrCat("the driver sees ", gpus->count, " GPUs, not ", *wanted.count,
+             absl::StrCat("the driver sees ", Counted(gpus->count, "GPU"), ", not ", *wanted.count,
                           ": look for the others in lspci and dmesg"));
   const absl::StatusOr<std::string> module = context.files.Read(kModuleVersionFile);
   JudgeDriver(gpus->driver_version, module.value_or(""), wanted, result);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "agent/burnin/gpu/clock_reasons.h"
+#include "common/base/counted.h"
 
 namespace muster::burnin {
 namespace {
@@ -145,9 +146,10 @@ void JudgeMemory(const GpuReading& reading, const Expectations& wanted, Judge& j
   judge.Add("ecc_uncorrected", "", reading.ecc_uncorrected);
   if (judge.Has("ecc_uncorrected_now", reading.ecc_uncorrected_now) &&
       *reading.ecc_uncorrected_now > 0)
-    judge.Fault("ecc_uncorrected", absl::StrCat("had ", *reading.ecc_uncorrected_now,
-                                                " uncorrectable memory errors since the driver ",
-                                                "was loaded: reset it"));
+    judge.Fault(
+        "ecc_uncorrected",
+        absl::StrCat("had ", Counted(*reading.ecc_uncorrected_now, "uncorrectable memory error"),
+                     " since the driver was loaded: reset it"));
   if (judge.Has("remapped_rows", reading.remapped)) {
     judge.Metric("remapped_rows", "corrected", reading.remapped->corrected);
     judge.Metric("remapped_rows", "uncorrected", reading.remapped->uncorrected);

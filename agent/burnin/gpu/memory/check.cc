@@ -7,6 +7,7 @@
 #include "agent/burnin/gpu/gpu_work.h"
 #include "agent/burnin/gpu/memory/memory_test.h"
 #include "agent/burnin/gpu/telemetry.h"
+#include "common/base/counted.h"
 #include "common/base/status.h"
 
 namespace muster::burnin {
@@ -24,14 +25,15 @@ void AddFindings(const Gpu& gpu, double share, const MemoryOutcome& outcome, Che
   if (outcome.bandwidth_gbytes_per_s > 0)
     AddMetric(result, "memory_gbytes_per_s", "", gpu.uuid, outcome.bandwidth_gbytes_per_s);
   if (outcome.mismatches > 0)
-    AddFault(result, "bit_mismatch", gpu.uuid,
-             absl::StrCat(Describe(gpu), ": ", outcome.mismatches,
-                          " words of its memory were not what had been written"),
-             outcome.evidence);
+    AddFault(
+        result, "bit_mismatch", gpu.uuid,
+        absl::StrCat(Describe(gpu), ": ", Counted(outcome.mismatches, "word"), " of its memory ",
+                     outcome.mismatches == 1 ? "was" : "were", " not what had been written"),
+        outcome.evidence);
   if (!outcome.checksum_errors.empty())
     AddFault(result, "checksum_mismatch", gpu.uuid,
              absl::StrCat(Describe(gpu), ": the sums of what was written and read differ ",
-                          outcome.checksum_errors.size(), " times, though no word did"),
+                          Counted(outcome.checksum_errors.size(), "time"), ", though no word did"),
              outcome.checksum_errors);
   if (tested < kEnough * share)
     AddUnknown(result, absl::StrFormat("%s: only %.0f %% of its free memory could be had",

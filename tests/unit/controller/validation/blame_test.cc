@@ -92,6 +92,22 @@ TEST(FindBlame, CountersTellTheCableFromTheCard) {
   EXPECT_THAT(FindBlame(matrix)[0].names, ElementsAre("c1", "eth0"));
 }
 
+// "1 slow measurements".
+TEST(FindBlame, OneOfAThingIsNotSeveral) {
+  PairMatrix matrix = Nodes(3);
+  matrix.rates = {{0, 1, 3, 10, /*retransmits=*/1, "eth0", "eth0"},
+                  {2, 1, kGood, 10, 0, "eth0", "eth0"},
+                  {1, 2, kGood, 10, 0, "eth0", "eth0"}};
+  matrix.nodes[0].ports.push_back({"eth0", /*crc_errors=*/1, {"the carrier changed"}, {}});
+  BlameRule rule;
+  rule.min_evidence = 1;
+  const auto blames = FindBlame(matrix, rule);
+  ASSERT_THAT(blames, SizeIs(1));
+  EXPECT_THAT(blames[0].evidence,
+              ElementsAre("sending: 1 of 1 measurement is slow, median 3 Gbit/s, 1 retransmit",
+                          "eth0 received 1 frame with a wrong checksum", "the carrier changed"));
+}
+
 TEST(FindBlame, BrokenFramesAreABrokenLinkWhateverTheRates) {
   PairMatrix matrix = Nodes(4);
   MeasurePairs(matrix, [](uint32_t, uint32_t) { return kGood; });
@@ -165,7 +181,9 @@ TEST(FindBlame, CannotTellWithoutOthersToCompareWith) {
   EXPECT_EQ(blames[0].kind, BlameKind::kCannotTell);
   EXPECT_THAT(blames[0].names, ElementsAre("c0", "c1"));
   EXPECT_THAT(blames[0].suspects, ElementsAre(0u, 1u));
-  EXPECT_THAT(blames[0].message, HasSubstr("c0 or c1: measure them with more partners"));
+  EXPECT_EQ(blames[0].message,
+            "1 slow measurement, which does not say whether it is c0 or c1: measure them with more "
+            "partners");
 
   // One pair alone among good ones.
   PairMatrix one = Nodes(6);
@@ -174,6 +192,7 @@ TEST(FindBlame, CannotTellWithoutOthersToCompareWith) {
   ASSERT_THAT(blames, SizeIs(1));
   EXPECT_EQ(blames[0].kind, BlameKind::kCannotTell);
   EXPECT_THAT(blames[0].names, ElementsAre("c0", "c5"));
+  EXPECT_THAT(blames[0].message, HasSubstr("2 slow measurements, which do not say"));
 
   // A node that is alone on its switch: itself or the uplink.
   PairMatrix alone = Nodes(5);

@@ -95,7 +95,7 @@ TEST_F(VerdictTest, MissingUnexpectedAndWrongDevices) {
   one.set_outcome(v1::OUTCOME_PASS);
   AddGpu(one, "g0", 50);
   EXPECT_EQ(Judge(one).outcome(), v1::OUTCOME_FAIL);
-  EXPECT_EQ(Judge(one).reason(), "1 GPUs were tested, the inventory expects 2");
+  EXPECT_EQ(Judge(one).reason(), "1 GPU was tested, the inventory expects 2");
   // A suite that asks for one GPU gets one.
   EXPECT_EQ(JudgeCheck(one, kGemm, expectation_, {{"gpus", "0"}}).outcome(), v1::OUTCOME_PASS);
   v1::CheckResult three = Result();
@@ -173,7 +173,7 @@ TEST_F(VerdictTest, WhatTheWorkerSaidOfDevicesIsNotSaidAgain) {
   const int without = Judge(result).findings_size();
   v1::Fault& count = *result.add_faults();
   count.set_code("gpu_count");
-  count.set_message("the driver sees 1 GPUs, not 2");
+  count.set_message("the driver sees 1 GPU, not 2");
   v1::Fault& model = *result.add_faults();
   model.set_code("wrong_model");
   model.set_subject("g0");
