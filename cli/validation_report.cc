@@ -5,11 +5,13 @@
 #include <set>
 #include <tuple>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/output.h"
 #include "cli/validation_words.h"
+#include "common/base/hostlist.h"
 #include "common/base/proto_time.h"
 
 namespace muster::cli {
@@ -59,6 +61,32 @@ const char* StateWord(v1::ValidationState state) {
     default:
       return "?";
   }
+}
+
+// Of nodes that are unknown: that this says nothing of them, and how they stand, where Slurm knows.
+std::string WhatUnknownMeans(const v1::Validation& validation) {
+  std::vector<std::string> unknown, serving, waiting;
+  for (const v1::NodeVerdict& node : validation.nodes()) {
+    if (node.outcome() != v1::OUTCOME_UNKNOWN) continue;
+    unknown.push_back(node.node());
+    if (node.service() == "in service") serving.push_back(node.node());
+    if (absl::StartsWith(node.service(), "not validated") ||
+        absl::StartsWith(node.service(), "quarantined")) {
+      waiting.push_back(node.node());
+    }
+  }
+  if (unknown.empty() || validation.state() == v1::VALIDATION_STATE_RUNNING) return "";
+  std::string text =
+      "\nUnknown is neither a pass nor a fail: it gives no pass, and takes none away.\n";
+  if (!serving.empty()) {
+    absl::StrAppend(&text, "  hold a pass of another validation, and serve: ",
+                    FoldHostlist(std::move(serving)), "\n");
+  }
+  if (!waiting.empty()) {
+    absl::StrAppend(&text, "  hold none, and do not serve until they pass: ",
+                    FoldHostlist(std::move(waiting)), "\n");
+  }
+  return text;
 }
 
 using MetricKey = std::tuple<std::string, std::string, std::string, std::string, std::string,
@@ -123,7 +151,7 @@ std::string RenderValidation(const v1::Validation& validation, absl::Time now) {
                   count(v1::OUTCOME_FAIL), count(v1::OUTCOME_UNKNOWN), count(v1::OUTCOME_SKIPPED),
                   node.service()});
   }
-  absl::StrAppend(&text, table.ToString());
+  absl::StrAppend(&text, table.ToString(), WhatUnknownMeans(validation));
   for (const v1::NodeVerdict& node : validation.nodes()) {
     for (const v1::CheckVerdict& check : node.checks()) {
       if (IsFine(check.outcome()) || check.outcome() == v1::OUTCOME_UNSPECIFIED) continue;

@@ -68,6 +68,28 @@ TEST(ValidationReport, SaysWhatFailedAgainstWhichLimit) {
             HasSubstr("link c002, eth0: all of its pairs are slow")));
 }
 
+TEST(ValidationReport, UnknownTakesNoPassAway) {
+  v1::Validation validation = Sample();
+  EXPECT_THAT(RenderValidation(validation, kNow), Not(HasSubstr("neither a pass nor a fail")));
+  for (v1::NodeVerdict& node : *validation.mutable_nodes()) node.set_outcome(v1::OUTCOME_UNKNOWN);
+  for (const char* name : {"c003", "c004", "c005"}) {
+    v1::NodeVerdict& node = *validation.add_nodes();
+    node.set_node(name);
+    node.set_outcome(v1::OUTCOME_UNKNOWN);
+  }
+  validation.mutable_nodes(1)->set_service("in service");
+  validation.mutable_nodes(2)->set_service("not validated");
+  validation.mutable_nodes(3)->set_service("quarantined: failed v-0");
+  validation.mutable_nodes(4)->set_service("drained by root: bad disk");
+  EXPECT_THAT(RenderValidation(validation, kNow),
+              HasSubstr("Unknown is neither a pass nor a fail: it gives no pass, and takes none "
+                        "away.\n"
+                        "  hold a pass of another validation, and serve: c[001-002]\n"
+                        "  hold none, and do not serve until they pass: c[003-004]\n"));
+  validation.set_state(v1::VALIDATION_STATE_RUNNING);
+  EXPECT_THAT(RenderValidation(validation, kNow), Not(HasSubstr("neither a pass nor a fail")));
+}
+
 TEST(ValidationReport, TheWorstNodeDecides) {
   v1::Validation validation = Sample();
   EXPECT_EQ(OutcomeOf(validation), v1::OUTCOME_FAIL);

@@ -177,6 +177,21 @@ TEST_F(ValidationEngineTest, AFailTakesAnEarlierPassAway) {
   }));
 }
 
+TEST_F(ValidationEngineTest, WhatIsUnknownLeavesAnEarlierPassAlone) {
+  std::vector<std::string> ids;
+  for (const v1::Outcome outcome : {v1::OUTCOME_PASS, v1::OUTCOME_UNKNOWN}) {
+    ids.push_back(Create("probe", "c001").value());
+    Report("u-c001", Only("u-c001").start_check().check_id(), outcome, "r");
+    sessions_.Take("u-c001");
+    EXPECT_EQ(OutcomeOfNode(ids.back(), "c001"), outcome);
+  }
+  ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const NodePassRecord pass, txn.node_service().GetPass("u-c001"));
+    EXPECT_EQ(pass.validation_id, ids[0]);
+    return absl::OkStatus();
+  }));
+}
+
 TEST_F(ValidationEngineTest, APassOfASuiteThatDoesNotAdmitLetsNobodyIn) {
   std::string& suite = site_["playbooks/suites/probe.yaml"];
   const std::string admitting = suite;
