@@ -69,6 +69,7 @@ std::string WhatUnknownMeans(const v1::Validation& validation) {
   for (const v1::NodeVerdict& node : validation.nodes()) {
     if (node.outcome() != v1::OUTCOME_UNKNOWN) continue;
     unknown.push_back(node.node());
+    if (validation.service_is_behind()) continue;  // how it stood before
     if (node.service() == "in service") serving.push_back(node.node());
     if (absl::StartsWith(node.service(), "not validated") ||
         absl::StartsWith(node.service(), "quarantined")) {
@@ -151,7 +152,12 @@ std::string RenderValidation(const v1::Validation& validation, absl::Time now) {
                   count(v1::OUTCOME_FAIL), count(v1::OUTCOME_UNKNOWN), count(v1::OUTCOME_SKIPPED),
                   node.service()});
   }
-  absl::StrAppend(&text, table.ToString(), WhatUnknownMeans(validation));
+  absl::StrAppend(&text, table.ToString());
+  if (validation.service_is_behind()) {
+    absl::StrAppend(&text,
+                    "\nSlurm has not been asked since the end: SLURM is how nodes stood before\n");
+  }
+  absl::StrAppend(&text, WhatUnknownMeans(validation));
   for (const v1::NodeVerdict& node : validation.nodes()) {
     for (const v1::CheckVerdict& check : node.checks()) {
       if (IsFine(check.outcome()) || check.outcome() == v1::OUTCOME_UNSPECIFIED) continue;

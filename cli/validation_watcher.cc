@@ -1,6 +1,7 @@
 #include "cli/validation_watcher.h"
 
 #include <deque>
+#include <functional>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -12,7 +13,9 @@
 #include "absl/synchronization/mutex.h"
 #include "cli/connection.h"
 #include "cli/patience.h"
+#include "cli/service_wait.h"
 #include "cli/terminal.h"
+#include "cli/validation_calls.h"
 #include "cli/validation_report.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
@@ -106,8 +109,11 @@ class Display {
   void Say(absl::string_view text) {
     if (context_.output == OutputFormat::kTable) terminal_.Print(text);
   }
-  void Finish() {
+  // `get` looks at the validation again.
+  void Finish(const std::function<absl::StatusOr<v1::Validation>()>& get) {
     if (terminal_.interactive()) terminal_.Redraw({});
+    if (context_.output != OutputFormat::kTable) return;
+    TakeServices(*context_.clock, get, InterruptFlag::IsSet, *finished_);
     Say(absl::StrCat("\n", RenderValidation(*finished_, context_.clock->Now())));
   }
   const std::optional<v1::Validation>& finished() const { return finished_; }
@@ -149,7 +155,7 @@ absl::StatusOr<int> WatchValidation(Context& context, Connection& connection,
     }
     RETURN_IF_ERROR(patience.Await(connection.Convert(*status)));
   }
-  display.Finish();
+  display.Finish([&] { return GetValidation(connection, validation_id); });
   return ExitCodeOf(*display.finished());
 }
 

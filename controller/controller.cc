@@ -287,7 +287,8 @@ struct Controller::Modules {
             },
             [this](const std::string& id) {
               if (gate != nullptr) gate->Release(id);
-            }};
+            },
+            [this](const std::string& id) { return gate != nullptr && gate->IsBehind(id); }};
   }
 
   absl::Status Listen(const Config& config) {

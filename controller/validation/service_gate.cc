@@ -99,7 +99,9 @@ void ServiceGate::OnJudged(const std::string& node_uuid, const std::string& vali
         })
         .IgnoreError();  // its pass is gone with the verdict: the node is drained all the same
   }
-  Wake();
+  absl::MutexLock lock(&mutex_);
+  judged_.insert(validation_id);
+  woken_ = true;
 }
 
 absl::Status ServiceGate::CheckIdle(const std::vector<std::string>& nodes) {
@@ -149,6 +151,11 @@ std::string ServiceGate::ServiceOf(const std::string& node) const {
   return found == services_.end() ? "" : found->second;
 }
 
+bool ServiceGate::IsBehind(const std::string& validation_id) const {
+  absl::MutexLock lock(&mutex_);
+  return judged_.count(validation_id) > 0 || looking_.count(validation_id) > 0;
+}
+
 absl::Status ServiceGate::trouble() const {
   absl::MutexLock lock(&mutex_);
   return trouble_;
@@ -156,15 +163,23 @@ absl::Status ServiceGate::trouble() const {
 
 absl::Status ServiceGate::Look() {
   absl::MutexLock one(&look_mutex_);
+  {
+    // What an earlier look could not take in stays.
+    absl::MutexLock lock(&mutex_);
+    looking_.merge(judged_);
+    judged_.clear();
+  }
   absl::Status result;
   const absl::StatusOr<std::vector<slurm::SlurmNode>> nodes = slurm_.Nodes();
   if (nodes.ok()) {
     Changes changes;
     std::map<std::string, std::string> services;
     result = Decide(*nodes, changes, services);
-    if (result.ok()) result = Tell(changes, services);
+    const bool has_decided = result.ok();
+    if (has_decided) result = Tell(changes, services);
     absl::MutexLock lock(&mutex_);
     services_ = std::move(services);
+    if (has_decided) looking_.clear();
   } else {
     result = nodes.status();
   }

@@ -68,6 +68,9 @@ class ServiceGate {
   // As of the last look: "in service", "not validated", "drained by root: bad disk"; empty: Slurm
   // does not know the node, or could not be asked yet.
   std::string ServiceOf(const std::string& node) const;
+  // The validation has ended, and no look that began after that is through: what ServiceOf() says
+  // of its nodes is older.
+  bool IsBehind(const std::string& validation_id) const;
   // What kept the last look from its work; OK: nothing.
   absl::Status trouble() const;
 
@@ -101,6 +104,9 @@ class ServiceGate {
   absl::Status trouble_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::string> services_ ABSL_GUARDED_BY(mutex_);  // by node
   std::map<std::string, std::string> held_ ABSL_GUARDED_BY(mutex_);      // node → validation
+  std::set<std::string> judged_ ABSL_GUARDED_BY(mutex_);  // validations, since a look has begun
+  std::set<std::string> looking_
+      ABSL_GUARDED_BY(mutex_);  // those that the last look begun takes in
   std::thread thread_;
 };
 

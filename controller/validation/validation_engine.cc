@@ -301,6 +301,9 @@ absl::StatusOr<v1::Validation> ValidationEngine::Get(const std::string& validati
     }));
   }
   if (with_.service_of) {
+    // Asked before: what is said not to be behind, is not.
+    validation.set_service_is_behind(with_.service_is_behind &&
+                                     with_.service_is_behind(validation_id));
     for (v1::NodeVerdict& node : *validation.mutable_nodes()) {
       node.set_service(with_.service_of(node.node()));
     }

@@ -65,6 +65,8 @@ struct ValidationCollaborators {
       hold = nullptr;
   // The validation is in the store, or will never be. May be empty.
   std::function<void(const std::string& validation_id)> release = nullptr;
+  // `service_of` does not know of the validation's end yet. May be empty.
+  std::function<bool(const std::string& validation_id)> service_is_behind = nullptr;
 };
 
 // Who asks, for the audit log.

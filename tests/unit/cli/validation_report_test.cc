@@ -90,6 +90,14 @@ TEST(ValidationReport, UnknownTakesNoPassAway) {
   EXPECT_THAT(RenderValidation(validation, kNow), Not(HasSubstr("neither a pass nor a fail")));
 }
 
+TEST(ValidationReport, SaysWhenTheColumnOfSlurmIsOld) {
+  v1::Validation validation = Sample();
+  EXPECT_THAT(RenderValidation(validation, kNow), Not(HasSubstr("since the end")));
+  validation.set_service_is_behind(true);
+  EXPECT_THAT(RenderValidation(validation, kNow),
+              HasSubstr("Slurm has not been asked since the end"));
+}
+
 TEST(ValidationReport, TheWorstNodeDecides) {
   v1::Validation validation = Sample();
   EXPECT_EQ(OutcomeOf(validation), v1::OUTCOME_FAIL);

@@ -331,6 +331,29 @@ TEST_F(ServiceGateTest, ANodeIsDrainedWhileItIsValidatedAndReleasedAfterwards) {
   EXPECT_EQ(slurm_.calls.back(), "undrain c001") << "what it passed before still holds";
 }
 
+TEST_F(ServiceGateTest, IsBehindFromTheEndOfAValidationToTheEndOfALookThatBeganLater) {
+  Pass();
+  Run("v-5");
+  ASSERT_OK(gate_.Look());
+  EXPECT_EQ(gate_.ServiceOf("c001"), "being validated: v-5");
+  // It ends while a look goes on that has read the store before or after.
+  slurm_.after_listing = [this] {
+    End("v-5");
+    gate_.OnJudged("u1", "v-5", v1::OUTCOME_PASS);
+  };
+  ASSERT_OK(gate_.Look());
+  slurm_.after_listing = nullptr;
+  EXPECT_TRUE(gate_.IsBehind("v-5"));
+  EXPECT_FALSE(gate_.IsBehind("v-2")) << "whose end the first look has seen";
+  slurm_.status = absl::UnavailableError("slurmctld is away");
+  EXPECT_FALSE(gate_.Look().ok());
+  EXPECT_TRUE(gate_.IsBehind("v-5")) << "nothing was seen";
+  slurm_.status = absl::OkStatus();
+  ASSERT_OK(gate_.Look());
+  EXPECT_FALSE(gate_.IsBehind("v-5"));
+  EXPECT_EQ(gate_.ServiceOf("c001"), "in service");
+}
+
 TEST_F(ServiceGateTest, ARestartedControllerKnowsWhatIsBeingValidated) {
   Pass();
   Run("v-5");

@@ -36,6 +36,8 @@ class ValidationManagerTest : public ValidationEngineTest {
       EXPECT_EQ(id, id_);
       calls_.push_back(Stored(id).ok() ? "release stored" : "release dropped");
     };
+    with.service_of = [](const std::string& node) { return absl::StrCat(node, " in service"); };
+    with.service_is_behind = [this](const std::string& id) { return id == behind_; };
     manager_ = std::make_unique<ValidationManager>(std::move(with));
   }
 
@@ -53,6 +55,7 @@ class ValidationManagerTest : public ValidationEngineTest {
 
   absl::Status held_;
   std::string id_;
+  std::string behind_;
   std::vector<std::string> calls_;
   std::unique_ptr<ValidationManager> manager_;
 };
@@ -80,6 +83,15 @@ TEST_F(ValidationManagerTest, HoldsNothingForAValidationThatCannotBe) {
   EXPECT_THAT(Create(/*force=*/false),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("run r-1")));
   EXPECT_THAT(calls_, IsEmpty());
+}
+
+TEST_F(ValidationManagerTest, SaysHowNodesStandInSlurmAndWhetherThatIsOld) {
+  ASSERT_OK(Create(/*force=*/false));
+  const v1::Validation now = manager_->Get(id_).value();
+  EXPECT_EQ(now.nodes(0).service(), "c001 in service");
+  EXPECT_FALSE(now.service_is_behind());
+  behind_ = id_;
+  EXPECT_TRUE(manager_->Get(id_)->service_is_behind());
 }
 
 }  // namespace
