@@ -33,6 +33,11 @@ std::string Describe(const std::map<std::string, std::vector<std::string>>& jobs
 // Whether Slurm may answer at any moment; what else is amiss, somebody has to mend.
 bool IsWorthHurry(const absl::Status& status) { return absl::IsUnavailable(status); }
 
+// Its commands are not installed, the inventory names no node for it, or that has not joined.
+bool IsNoSlurmYet(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsFailedPrecondition(status);
+}
+
 }  // namespace
 
 // What Slurm is to do with a node.
@@ -106,7 +111,14 @@ void ServiceGate::OnJudged(const std::string& node_uuid, const std::string& vali
 
 absl::Status ServiceGate::CheckIdle(const std::vector<std::string>& nodes) {
   const auto jobs = slurm_.JobsOn(nodes);
-  if (!jobs.ok() || jobs->empty()) return absl::OkStatus();
+  if (IsNoSlurmYet(jobs.status())) return absl::OkStatus();
+  if (!jobs.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("whether Slurm jobs run on ", FoldHostlist(nodes),
+                     " cannot be told: ", jobs.status().message(),
+                     "; try again when Slurm answers, or test beside whatever runs with --force"));
+  }
+  if (jobs->empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("Slurm jobs run on ", Describe(*jobs),
                    "; wait for them, drain the nodes first (scontrol update NodeName=… State=DRAIN "
@@ -130,9 +142,9 @@ absl::Status ServiceGate::Hold(const std::string& validation_id,
     absl::MutexLock lock(&mutex_);
     for (const std::string& node : nodes) held_[node] = validation_id;
   }
-  const absl::Status looked = Look();
   // The next look drains what this one could not.
-  if (force || !looked.ok()) return absl::OkStatus();
+  Look().IgnoreError();
+  if (force) return absl::OkStatus();
   // After the drains: what is not running by now cannot begin any more.
   return CheckIdle(nodes);
 }

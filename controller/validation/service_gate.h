@@ -55,8 +55,8 @@ class ServiceGate {
 
   // A validation is about to begin on these nodes: drains them, so that no job starts any more, and
   // looks for jobs that they have, before that and after it. FailedPrecondition: there are some,
-  // which the error names; not when `force`. Where Slurm cannot be asked, nothing is refused.
-  // Blocks for Slurm. The nodes are held for the validation until Release().
+  // which the error names, or Slurm does not say; not when `force`, nor where there is no Slurm
+  // yet. Blocks for Slurm. The nodes are held for the validation until Release().
   absl::Status Hold(const std::string& validation_id, const std::vector<std::string>& nodes,
                     bool force);
   // The validation is in the store, or will never be. Wakes the thread.
@@ -87,7 +87,7 @@ class ServiceGate {
   absl::Status Decide(const std::vector<slurm::SlurmNode>& nodes, Changes& changes,
                       std::map<std::string, std::string>& services)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
-  // FailedPrecondition: Slurm says that the nodes have jobs.
+  // FailedPrecondition: the nodes have jobs, or Slurm does not answer.
   absl::Status CheckIdle(const std::vector<std::string>& nodes);
   absl::Status Tell(const Changes& changes, std::map<std::string, std::string>& services);
 

@@ -24,6 +24,7 @@ namespace {
 using ::muster::testing::FakeClock;
 using ::muster::testing::FakeSlurmControl;
 using ::muster::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -396,10 +397,22 @@ TEST_F(ServiceGateTest, AJobThatSlipsInIsFoundAfterTheDrain) {
                                         "undrain c001"));
 }
 
-TEST_F(ServiceGateTest, ASlurmThatCannotBeAskedRefusesNothing) {
+// Jobs go on while slurmctld is away.
+TEST_F(ServiceGateTest, ASlurmThatDoesNotAnswerRefuses) {
   slurm_.status = absl::UnavailableError("slurmctld is away");
-  slurm_.jobs["c001"] = {"12"};
-  EXPECT_OK(gate_.Hold("v-5", {"c001"}, /*force=*/false));
+  EXPECT_THAT(
+      gate_.Hold("v-5", {"c001"}, /*force=*/false),
+      StatusIs(absl::StatusCode::kUnavailable,
+               AllOf(HasSubstr("c001 cannot be told: slurmctld is away"), HasSubstr("--force"))));
+  EXPECT_OK(gate_.Hold("v-5", {"c001"}, /*force=*/true));
+}
+
+TEST_F(ServiceGateTest, WhereThereIsNoSlurmYetNothingIsRefused) {
+  for (const absl::Status& none : {absl::NotFoundError("no program squeue"),
+                                   absl::FailedPreconditionError("login1 has not joined")}) {
+    slurm_.status = none;
+    EXPECT_OK(gate_.Hold("v-5", {"c001"}, /*force=*/false));
+  }
 }
 
 // A node is drained before its slurmd comes for the first time only if the gate hurries.
