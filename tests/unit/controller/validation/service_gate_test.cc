@@ -402,7 +402,7 @@ TEST_F(ServiceGateTest, ASlurmThatDoesNotAnswerRefuses) {
   slurm_.status = absl::UnavailableError("slurmctld is away");
   EXPECT_THAT(
       gate_.Hold("v-5", {"c001"}, /*force=*/false),
-      StatusIs(absl::StatusCode::kUnavailable,
+      StatusIs(absl::StatusCode::kFailedPrecondition,
                AllOf(HasSubstr("c001 cannot be told: slurmctld is away"), HasSubstr("--force"))));
   EXPECT_OK(gate_.Hold("v-5", {"c001"}, /*force=*/true));
 }
