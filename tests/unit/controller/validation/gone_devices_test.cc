@@ -1,0 +1,68 @@
+#include "controller/validation/gone_devices.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/controller/validation/verdict_fixture.h"
+
+namespace muster::controller::validation {
+namespace {
+
+using ::testing::HasSubstr;
+
+class GoneDevicesTest : public VerdictTest {
+ protected:
+  // g1 is missing from the result of c0.
+  void Lose() {
+    v1::CheckResult result;
+    result.set_check("gpu-gemm");
+    result.set_outcome(v1::OUTCOME_PASS);
+    AddGpu(result, "g0", 50);
+    AddNode(result);
+  }
+  void JudgeAgainst(const v1::CheckResult* earlier) {
+    JudgeGoneDevices(judged_, [&](absl::string_view node, absl::string_view check) {
+      EXPECT_EQ(node, "c0");
+      EXPECT_EQ(check, "gpu-gemm");
+      return EarlierPass{earlier, absl::FromUnixSeconds(1'795'270'295)};
+    });
+  }
+  std::vector<v1::Finding> Gone() const {
+    std::vector<v1::Finding> gone;
+    for (const v1::Finding& finding : verdicts_[0].findings()) {
+      if (finding.metric() == "device_gone") gone.push_back(finding);
+    }
+    return gone;
+  }
+};
+
+TEST_F(GoneDevicesTest, AreNamedWithSlotAndSerial) {
+  v1::CheckResult earlier = Result();
+  (*earlier.mutable_subjects(1)->mutable_attributes())["serial"] = "s1";
+  Lose();
+  JudgeAgainst(&earlier);
+  ASSERT_EQ(Gone().size(), 1u);
+  EXPECT_EQ(Gone()[0].subject(), "g1");
+  EXPECT_EQ(Gone()[0].slot(), "0000:3b:00.0");
+  EXPECT_EQ(Gone()[0].outcome(), v1::OUTCOME_FAIL);
+  EXPECT_EQ(Gone()[0].source(), "pass of 2026-11-21 14:11 UTC");
+  EXPECT_THAT(Gone()[0].message(), HasSubstr("not seen any more (serial s1)"));
+}
+
+TEST_F(GoneDevicesTest, WithoutAnEarlierPassNobodyCanTell) {
+  Lose();
+  JudgeAgainst(nullptr);
+  EXPECT_TRUE(Gone().empty());
+}
+
+// A card that was replaced is no fault: the pass is bound to the new one.
+TEST_F(GoneDevicesTest, OnlyWhereSomeAreMissing) {
+  v1::CheckResult earlier = Result();
+  earlier.mutable_subjects(1)->set_id("old");
+  AddNode(Result());
+  JudgeAgainst(&earlier);
+  EXPECT_TRUE(Gone().empty());
+}
+
+}  // namespace
+}  // namespace muster::controller::validation
