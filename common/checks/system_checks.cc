@@ -121,6 +121,10 @@ constexpr MetricSpec kMachineErrorsMetrics[] = {
     {"memory_uncorrected", "1", "", Better::kLower, "uncorrected memory errors since the boot"},
     {"machine_checks", "1", "", Better::kLower, "machine check exceptions since the boot"},
     {"kernel_log_errors", "1", "", Better::kLower, "lines of the kernel's log on broken hardware"},
+    {"kernel_log_corrected", "1", "", Better::kLower,
+     "lines of the kernel's log on errors that the hardware has corrected"},
+    {"gpu_application_errors", "1", "", Better::kNeither,
+     "errors on GPUs in the kernel's log for which a job's own program is to blame"},
 };
 
 constexpr CheckSpec kSystemChecks[] = {

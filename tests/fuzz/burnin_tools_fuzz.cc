@@ -4,6 +4,7 @@
 #include "agent/burnin/system/clock_check.h"
 #include "agent/burnin/system/disk.h"
 #include "agent/burnin/system/file_systems.h"
+#include "agent/burnin/system/kernel_log.h"
 #include "agent/burnin/system/machine_errors.h"
 #include "agent/burnin/system/stress.h"
 
@@ -15,6 +16,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)muster::burnin::StressRate(text, "cpu");
   (void)muster::burnin::StressFailures(text);
   (void)muster::burnin::CountMachineChecks(text);
-  (void)muster::burnin::HardwareErrors(text);
+  (void)muster::burnin::ReadKernelLog(text);
   return 0;
 }

@@ -7,7 +7,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "agent/burnin/system/kernel_log.h"
 #include "agent/burnin/system/tool.h"
 #include "common/base/clock.h"
 #include "common/base/counted.h"
@@ -18,22 +20,6 @@ namespace {
 
 constexpr char kEdacFolder[] = "/sys/devices/system/edac/mc";
 constexpr absl::Duration kStep = absl::Milliseconds(500);
-
-// Words of the kernel's own messages.
-constexpr absl::string_view kSigns[] = {
-    "[Hardware Error]", "Machine check", "mce: CPU",    "NVRM: Xid",
-    "NVRM: GPU at",     "EDAC MC",       "Uncorrected", "AER: Uncorrectable",
-    "I/O error",        "soft lockup",   "hard LOCKUP", "PCIe Bus Error",
-};
-// "EDAC MC0: Giving out device to module …" greets the start of a driver.
-constexpr absl::string_view kHarmless[] = {"Giving out device", "mce: CPU supports",
-                                           "Machine check events logged"};
-
-bool HasOneOf(absl::string_view line, absl::Span<const absl::string_view> words) {
-  for (const absl::string_view word : words)
-    if (absl::StrContains(line, word)) return true;
-  return false;
-}
 
 struct Counts {
   bool has_edac = false;
@@ -85,13 +71,6 @@ double CountMachineChecks(absl::string_view interrupts) {
   return 0;
 }
 
-std::vector<std::string> HardwareErrors(absl::string_view kernel_log) {
-  std::vector<std::string> errors;
-  for (const absl::string_view line : absl::StrSplit(kernel_log, '\n'))
-    if (HasOneOf(line, kSigns) && !HasOneOf(line, kHarmless)) errors.emplace_back(line);
-  return errors;
-}
-
 CheckResult RunMachineErrorsCheck(CheckContext& context) {
   CheckResult result;
   const Counts before = ReadCounts(context.files);
@@ -122,13 +101,20 @@ CheckResult RunMachineErrorsCheck(CheckContext& context) {
                                              : log.status().message()));
     return result;
   }
-  std::vector<std::string> errors = HardwareErrors(log->out);
-  AddMetric(result, "kernel_log_errors", "", "", static_cast<double>(errors.size()));
-  if (errors.empty()) return result;
+  KernelLogFindings found = ReadKernelLog(log->out);
+  AddMetric(result, "kernel_log_errors", "", "", static_cast<double>(found.broken.size()));
+  AddMetric(result, "kernel_log_corrected", "", "", static_cast<double>(found.corrected));
+  AddMetric(result, "gpu_application_errors", "", "", static_cast<double>(found.application));
+  if (!found.unlisted_xids.empty())
+    AddUnknown(result, absl::StrCat("the GPUs' driver has told of Xid ",
+                                    absl::StrJoin(found.unlisted_xids, ", "),
+                                    ", of which this version does not know whether the hardware is "
+                                    "at fault: look it up in NVIDIA's catalogue, then reboot"));
+  if (found.broken.empty()) return result;
   const std::string message =
-      absl::StrCat("the kernel has told of broken hardware ", Counted(errors.size(), "time"),
-                   ", last: ", errors.back());
-  AddFault(result, "kernel_log", "", message, std::move(errors));
+      absl::StrCat("the kernel has told of broken hardware ", Counted(found.broken.size(), "time"),
+                   ", last: ", found.broken.back());
+  AddFault(result, "kernel_log", "", message, std::move(found.broken));
   return result;
 }
 

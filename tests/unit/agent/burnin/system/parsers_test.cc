@@ -100,14 +100,5 @@ TEST(MachineErrors, MachineChecksAreAddedUpOverProcessors) {
   EXPECT_EQ(CountMachineChecks(""), 0);
 }
 
-TEST(MachineErrors, KernelsWordsOnHardwareAreFound) {
-  EXPECT_THAT(HardwareErrors("EDAC MC0: Giving out device to module skx_edac\n"
-                             "usb 1-1: new device\n"
-                             "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n"
-                             "mce: CPU supports 22 MCE banks\n"
-                             "mce: [Hardware Error]: Machine check: Processor context corrupt\n"),
-              SizeIs(2));
-}
-
 }  // namespace
 }  // namespace muster::burnin

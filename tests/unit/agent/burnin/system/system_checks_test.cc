@@ -220,6 +220,29 @@ TEST_F(SystemChecks, MemoryErrorsAndKernelLogFail) {
   EXPECT_EQ(result.metrics.at(0).value, 12);
 }
 
+TEST_F(SystemChecks, CorrectedErrorsAndBugsOfJobsPass) {
+  processes_.On("dmesg", FakeProcessRunner::Prints(
+                             "EDAC MC: Ver: 3.0.0\n"
+                             "EDAC MC0: 1 CE memory read error on CPU_SrcID#0_MC#0 (channel:1)\n"
+                             "NVRM: GPU at PCI:0000:3b:00: GPU-6a3e1f04\n"
+                             "NVRM: Xid (PCI:0000:3b:00): 31, pid=4187, name=python3, MMU Fault\n"
+                             "NVRM: Xid (PCI:0000:3b:00): 45, pid=4187, name=python3, Ch 8\n"));
+  const CheckResult result = Run("machine-errors");
+  EXPECT_EQ(result.outcome, Outcome::kPass) << result.reason;
+  std::map<std::string, double> values;
+  for (const Metric& metric : result.metrics) values[metric.name] = metric.value;
+  EXPECT_EQ(values.at("kernel_log_errors"), 0);
+  EXPECT_EQ(values.at("kernel_log_corrected"), 1);
+  EXPECT_EQ(values.at("gpu_application_errors"), 2);
+}
+
+TEST_F(SystemChecks, XidThatNobodyKnowsIsUnknown) {
+  processes_.On("dmesg", FakeProcessRunner::Prints("NVRM: Xid (PCI:0000:3b:00): 999, pid=4187\n"));
+  const CheckResult result = Run("machine-errors");
+  EXPECT_EQ(result.outcome, Outcome::kUnknown);
+  EXPECT_THAT(result.reason, HasSubstr("Xid 999"));
+}
+
 TEST_F(SystemChecks, ToolEndsWhenTheCheckIsToStop) {
   const checks::Parameters parameters =
       checks::Parameters::Parse(*checks::FindCheck("clock"), {}).value();

@@ -1,0 +1,155 @@
+#include "agent/burnin/system/kernel_log.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+
+namespace muster::burnin {
+namespace {
+
+enum class Kind { kBroken, kCorrected, kApplication };
+
+// A line that has `words` and, behind them, `then`. Both are words of the kernel's own messages: of
+// drivers/edac/edac_mc.c, drivers/firmware/efi/cper.c, drivers/edac/mce_amd.c,
+// arch/x86/kernel/cpu/mce/, drivers/pci/pcie/aer.c (both of its wordings: Corrected, Correctable),
+// block/blk-core.c, kernel/watchdog*.c and of the GPUs' driver. Greetings and details of an error,
+// which have a part of these words, match no row.
+struct MessageRow {
+  absl::string_view words;
+  absl::string_view then;
+  Kind kind;
+};
+constexpr MessageRow kMessages[] = {
+    {"EDAC MC", " CE ", Kind::kCorrected},
+    {"EDAC MC", " UE ", Kind::kBroken},
+    {"[Hardware Error]", "event severity: corrected", Kind::kCorrected},
+    {"[Hardware Error]", "event severity: recoverable", Kind::kBroken},
+    {"[Hardware Error]", "event severity: fatal", Kind::kBroken},
+    {"[Hardware Error]", "Corrected error, no action required", Kind::kCorrected},
+    // Memory that cannot be corrected any more, found before anybody read it.
+    {"[Hardware Error]", "Deferred error", Kind::kBroken},
+    {"[Hardware Error]", "Uncorrected, software", Kind::kBroken},
+    {"[Hardware Error]", "System Fatal error", Kind::kBroken},
+    {"[Hardware Error]", "Machine check: ", Kind::kBroken},
+    {"Uncorrected hardware memory error", "", Kind::kBroken},
+    {"temperature above threshold", "", Kind::kBroken},
+    {"PCIe Bus Error: severity=Correct", "", Kind::kCorrected},
+    {"PCIe Bus Error: severity=Uncorrect", "", Kind::kBroken},
+    {"AER: ", "Uncorrect", Kind::kBroken},
+    {"NVRM: ", "has fallen off the bus", Kind::kBroken},
+    {"NVRM: ", "RmInitAdapter failed", Kind::kBroken},
+    {"I/O error", "", Kind::kBroken},
+    {"soft lockup", "", Kind::kBroken},
+    {"hard LOCKUP", "", Kind::kBroken},
+};
+
+// The driver's numbers of errors, by NVIDIA's catalogue of Xids. Memory errors of a GPU are those
+// of its hardware also where only one program had to die for it.
+struct XidRow {
+  int first, last;
+  Kind kind;
+};
+constexpr XidRow kXids[] = {
+    {13, 13, Kind::kApplication},    // exception of a kernel: illegal address, instruction
+    {31, 32, Kind::kApplication},    // page fault; corrupted push buffer
+    {43, 43, Kind::kApplication},    // reset of a channel after an error of a program
+    {45, 45, Kind::kApplication},    // cleanup after a program that ended
+    {46, 46, Kind::kBroken},         // the GPU stopped
+    {48, 48, Kind::kBroken},         // uncorrectable memory error
+    {54, 54, Kind::kBroken},         // auxiliary power is not connected
+    {62, 62, Kind::kBroken},         // microcontroller halted
+    {63, 64, Kind::kBroken},         // a row or page is to be replaced; could not be
+    {74, 74, Kind::kBroken},         // NVLink
+    {79, 79, Kind::kBroken},         // fell off the bus
+    {92, 92, Kind::kBroken},         // high rate of corrected memory errors
+    {94, 95, Kind::kBroken},         // uncorrectable memory error, contained or not
+    {109, 110, Kind::kBroken},       // context switch timed out; security fault
+    {119, 120, Kind::kBroken},       // GPU's system processor: timeout, error
+    {121, 121, Kind::kCorrected},    // corrected error of the link between chips
+    {136, 136, Kind::kBroken},       // these: reset the GPU
+    {137, 137, Kind::kApplication},  // access over NVLink that is not allowed
+    {140, 140, Kind::kBroken},
+    {143, 150, Kind::kBroken},  // initialization failed; NVLink of the fifth generation
+    {154, 158, Kind::kBroken},  // asks for a reset, a reboot or support
+};
+
+// 79 of "NVRM: Xid (PCI:0000:3b:00): 79, pid=…".
+std::optional<int> XidOf(absl::string_view line) {
+  constexpr absl::string_view kXid = "NVRM: Xid (";
+  constexpr absl::string_view kEnd = "): ";
+  size_t at = line.find(kXid);
+  if (at == absl::string_view::npos) return std::nullopt;
+  at = line.find(kEnd, at + kXid.size());
+  if (at == absl::string_view::npos) return std::nullopt;
+  const absl::string_view rest = line.substr(at + kEnd.size());
+  int xid = 0;
+  if (!absl::SimpleAtoi(rest.substr(0, rest.find_first_not_of("0123456789")), &xid))
+    return std::nullopt;
+  return xid;
+}
+
+// Of "[Hardware Error]: CPU 2: Machine Check: 0 Bank 5: 8c00004000010091", which the kernel prints
+// of every error that nothing else decodes: bit 61 of the bank's status is set when the error was
+// not corrected (Intel 64 and IA-32 Architectures SDM, volume 3B, IA32_MCi_STATUS; the same of
+// AMD).
+std::optional<Kind> KindOfBank(absl::string_view line) {
+  constexpr absl::string_view kBank = " Bank ";
+  constexpr uint64_t kUncorrected = uint64_t{1} << 61;
+  if (!absl::StrContains(line, "Machine Check")) return std::nullopt;
+  size_t at = line.find(kBank);
+  if (at == absl::string_view::npos) return std::nullopt;
+  at = line.find(": ", at);
+  if (at == absl::string_view::npos) return std::nullopt;
+  uint64_t status = 0;
+  if (!absl::SimpleHexAtoi(absl::StripAsciiWhitespace(line.substr(at + 2)), &status))
+    return std::nullopt;
+  return (status & kUncorrected) != 0 ? Kind::kBroken : Kind::kCorrected;
+}
+
+bool Matches(const MessageRow& row, absl::string_view line) {
+  const size_t at = line.find(row.words);
+  return at != absl::string_view::npos &&
+         absl::StrContains(line.substr(at + row.words.size()), row.then);
+}
+
+std::optional<Kind> KindOf(absl::string_view line) {
+  if (const std::optional<Kind> kind = KindOfBank(line)) return kind;
+  const auto row =
+      std::find_if(std::begin(kMessages), std::end(kMessages),
+                   [line](const MessageRow& message) { return Matches(message, line); });
+  return row == std::end(kMessages) ? std::nullopt : std::optional<Kind>(row->kind);
+}
+
+}  // namespace
+
+KernelLogFindings ReadKernelLog(absl::string_view log) {
+  KernelLogFindings findings;
+  const auto add = [&findings](Kind kind, absl::string_view line) {
+    if (kind == Kind::kBroken) findings.broken.emplace_back(line);
+    if (kind == Kind::kCorrected) ++findings.corrected;
+    if (kind == Kind::kApplication) ++findings.application;
+  };
+  for (const absl::string_view line : absl::StrSplit(log, '\n')) {
+    if (const std::optional<int> xid = XidOf(line)) {
+      const auto row = std::find_if(
+          std::begin(kXids), std::end(kXids),
+          [xid](const XidRow& numbers) { return numbers.first <= *xid && *xid <= numbers.last; });
+      if (row != std::end(kXids)) {
+        add(row->kind, line);
+      } else {
+        findings.unlisted_xids.insert(*xid);
+      }
+    } else if (const std::optional<Kind> kind = KindOf(line)) {
+      add(*kind, line);
+    }
+  }
+  return findings;
+}
+
+}  // namespace muster::burnin
