@@ -51,7 +51,13 @@ std::string RenderEnding(const v1::RunValidation& validation) {
 
 std::string RenderEndings(const v1::Run& run) {
   std::string text;
-  for (const v1::RunValidation& validation : run.validations()) text += RenderEnding(validation);
+  bool waits = false;
+  for (const v1::RunValidation& validation : run.validations()) {
+    text += RenderEnding(validation);
+    waits |= validation.state() == v1::RUN_VALIDATION_STATE_WAITING;
+  }
+  if (waits)
+    absl::StrAppend(&text, "to take away what waits: muster validate cancel ", run.run_id(), "\n");
   return text;
 }
 

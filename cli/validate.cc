@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "cli/connection.h"
@@ -155,7 +156,11 @@ absl::StatusOr<int> Cancel(Context& context, const std::string& id) {
   request.set_validation_id(id);
   v1::CancelValidationResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &Stub::CancelValidation, request, &response));
-  std::cout << "validation " << id << " stops; what was running is unknown\n";
+  if (absl::StartsWith(id, "r-")) {
+    std::cout << "what waited after run " << id << " is not started\n";
+  } else {
+    std::cout << "validation " << id << " stops; what was running is unknown\n";
+  }
   return kExitClean;
 }
 
@@ -205,8 +210,16 @@ void AddLooks(CLI::App* validate, Context& context) {
               ASSIGN_OR_RETURN(Connection * connection, context.Connect());
               return WatchValidation(context, *connection, *id);
             });
-  SetAction(AddVerb(validate, "cancel", "Stop a validation; what runs is unknown", id), context,
-            [&context, id] { return Cancel(context, *id); });
+  CLI::App* cancel =
+      validate->add_subcommand("cancel", "Stop a validation, or what waits after a run");
+  cancel
+      ->add_option(
+          "id", *id,
+          "A validation, whose running checks are unknown then; or a run, whose suites that "
+          "wait for nodes are never started")
+      ->required()
+      ->type_name("VALIDATION|RUN");
+  SetAction(cancel, context, [&context, id] { return Cancel(context, *id); });
   auto file = std::make_shared<std::string>();
   CLI::App* report = AddVerb(validate, "report", "One validation as a page with its curves", id);
   report->add_option("file", *file, "Where to (default VALIDATION.html)")->type_name("FILE");

@@ -210,7 +210,7 @@ struct Controller::Modules {
                      BundleLoader(*this->resources.blobs)),
         people(*this->resources.store, this->resources.ca, denylist, clock),
         users(people, this->resources.ca.certificate_pem(), config.controller_address),
-        validation_service(validations, *this->resources.store),
+        validation_service(validations, run_validations, *this->resources.store),
         hardware_service(*this->resources.store, clock, checks::Checks(),
                          [this]() -> absl::StatusOr<std::shared_ptr<const Inventory>> {
                            ASSIGN_OR_RETURN(InventoryVersion latest, inventory.Latest());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status.h"
@@ -11,12 +12,16 @@
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 #include "controller/validation/result_blob.h"
+#include "controller/validation/run_validations.h"
 #include "controller/validation/validation_events.h"
 #include "controller/validation/validation_manager.h"
 #include "controller/validation/validation_records.h"
 
 namespace muster::controller {
 namespace {
+
+// Of ids of runs.
+constexpr absl::string_view kRunPrefix = "r-";
 
 absl::Status Validate(const v1::CreateValidationRequest& request) {
   if (request.suite().empty()) {
@@ -118,7 +123,11 @@ absl::Status ValidationService::Cancel(const grpc::ServerContext& context,
                                        const v1::CancelValidationRequest& request) {
   RETURN_IF_ERROR(ValidateId(request.validation_id()));
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
-  return validations_.Cancel(request.validation_id(), {caller.identity.Actor(), caller.peer});
+  const validation::ValidationActor actor = {caller.identity.Actor(), caller.peer};
+  const std::string& id = request.validation_id();
+  // What waits has no validation's id yet.
+  return absl::StartsWith(id, kRunPrefix) ? run_validations_.Cancel(id, actor)
+                                          : validations_.Cancel(id, actor);
 }
 
 absl::Status ValidationService::ListResults(const v1::ListCheckResultsRequest& request,

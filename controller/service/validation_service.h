@@ -7,8 +7,9 @@
 namespace muster::controller {
 
 namespace validation {
+class RunValidations;
 class ValidationManager;
-}
+}  // namespace validation
 class Store;
 
 // ValidationService. Thread-safe. Watchers, who stay long and may be many, hold no thread.
@@ -19,8 +20,9 @@ class ValidationService final : public v1::ValidationService::WithCallbackMethod
   static constexpr uint32_t kMaxLimit = 1000;
 
   // The references must outlive the object.
-  ValidationService(validation::ValidationManager& validations, Store& store)
-      : validations_(validations), store_(store) {}
+  ValidationService(validation::ValidationManager& validations,
+                    validation::RunValidations& run_validations, Store& store)
+      : validations_(validations), run_validations_(run_validations), store_(store) {}
 
   grpc::Status CreateValidation(grpc::ServerContext* context,
                                 const v1::CreateValidationRequest* request,
@@ -51,6 +53,7 @@ class ValidationService final : public v1::ValidationService::WithCallbackMethod
                            grpc::ServerWriter<v1::NodeCheckResult>& writer);
 
   validation::ValidationManager& validations_;
+  validation::RunValidations& run_validations_;
   Store& store_;
 };
 

@@ -11,6 +11,8 @@
 #include "controller/store/tables.h"
 #include "controller/validation/node_pass.h"
 #include "controller/validation/prepared_suite.h"
+#include "controller/validation/validation_engine.h"
+#include "controller/validation/validation_records.h"
 #include "controller/validation/validation_state.h"
 #include "muster/v1/agent_session.pb.h"
 #include "muster/v1/run.pb.h"
@@ -22,9 +24,11 @@ namespace {
 // Before the run's id in requests for facts.
 constexpr absl::string_view kRequestPrefix = "after/";
 
-// What the store says when it may take the same later.
+// What another look is for: what the store may take later, and what somebody took away while it was
+// looked at.
 bool MayPass(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
+  return absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
+         absl::IsCancelled(status);
 }
 
 }  // namespace
@@ -91,6 +95,37 @@ void RunValidations::OnFactsStored(const std::string& node_uuid, absl::string_vi
   if (found->second.awaited.empty()) woken_ = true;
 }
 
+absl::Status RunValidations::Cancel(const std::string& run_id, const ValidationActor& actor) {
+  return store_.Update([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const RunRecord run, txn.runs().Get(run_id));
+    ASSIGN_OR_RETURN(const auto rows, txn.run_validations().List(run_id));
+    bool any = false;
+    for (RunValidationRecord row : rows) {
+      if (row.state != RunValidationRecord::kWaiting) continue;
+      any = true;
+      row.state = RunValidationRecord::kNotStarted;
+      row.message = absl::StrCat("cancelled by ", actor.actor);
+      RETURN_IF_ERROR(txn.run_validations().Put(row));
+      EventRecord event;
+      event.time = clock_.Now();
+      event.actor = actor.actor;
+      event.peer = actor.peer;
+      event.action = "validation.cancel";
+      event.subject = run_id;
+      event.detail = absl::StrCat("suite ", row.suite, " on ", row.nodes, ", before it started");
+      RETURN_IF_ERROR(txn.events().Append(std::move(event)));
+    }
+    if (any) return absl::OkStatus();
+    if (run.state == RunRecord::kRunning) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "run ", run_id,
+          " goes on, and no suite waits before its end; to stop it: muster run cancel ", run_id));
+    }
+    return absl::FailedPreconditionError(absl::StrCat(
+        "no suite of run ", run_id, " waits; what became of them: muster run show ", run_id));
+  });
+}
+
 void RunValidations::Loop() {
   while (true) {
     Look();
@@ -122,6 +157,7 @@ bool RunValidations::LookAt(const std::string& run_id) {
   Ended ended;
   const absl::Status read = Read(run_id, ended);
   if (!read.ok()) return absl::IsNotFound(read);
+  if (ended.waiting.empty()) return true;
   // What a check has found is of the facts that it was made with.
   if (!ended.request.check_only() && !HaveFacts(ended)) return false;
   bool all = true;
@@ -195,7 +231,7 @@ absl::Status RunValidations::Split(const RunValidationRecord& row,
     starts.nodes = FoldHostlist(std::move(free));
     starts.message.clear();
     starts.position = static_cast<uint32_t>(rows.size());
-    RETURN_IF_ERROR(txn.run_validations().Put(waits));
+    RETURN_IF_ERROR(PutWaiting(txn, waits));
     return txn.run_validations().Put(starts);
   });
 }
@@ -247,7 +283,7 @@ absl::Status RunValidations::Decide(const Ended& ended, RunValidationRecord row,
     row.message = std::string(why);
   }
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
-    RETURN_IF_ERROR(txn.run_validations().Put(row));
+    RETURN_IF_ERROR(PutWaiting(txn, row));
     if (row.state != RunValidationRecord::kNotStarted) return absl::OkStatus();
     EventRecord event;
     event.time = clock_.Now();

@@ -32,6 +32,10 @@ struct RunValidationRecord;
 }  // namespace muster::controller
 
 namespace muster::controller::validation {
+struct ValidationActor;
+}
+
+namespace muster::controller::validation {
 
 // Whether `suite` can follow a run on `nodes`: all that CreateValidation would refuse and that does
 // not depend on the moment. InvalidArgument also for a suite that does not admit: nobody would ever
@@ -53,7 +57,7 @@ class RunValidations {
   static constexpr absl::Duration kBusyWait = absl::Seconds(5);
 
   // Creates a validation and stores `asked_by` as started by it, in one transaction.
-  // FailedPrecondition: other work holds one of the nodes.
+  // FailedPrecondition: other work holds one of the nodes. Cancelled: `asked_by` is not waiting.
   using Create = std::function<absl::Status(const v1::CreateValidationRequest& request,
                                             const RunValidationRecord& asked_by)>;
 
@@ -73,6 +77,10 @@ class RunValidations {
   absl::Status Resume();
   void Start();
   void Stop();
+
+  // Takes away all that the run ended with and that waits; it is never started. NotFound: there is
+  // no such run; FailedPrecondition: nothing of it waits.
+  absl::Status Cancel(const std::string& run_id, const ValidationActor& actor);
 
   // The run is over, and its nodes are free.
   void OnRunEnded(const std::string& run_id);

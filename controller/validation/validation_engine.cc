@@ -129,7 +129,7 @@ absl::Status ValidationEngine::StoreNew(const ActiveValidation& validation,
       started.state = RunValidationRecord::kStarted;
       started.validation_id = record.validation_id;
       started.message.clear();
-      RETURN_IF_ERROR(txn.run_validations().Put(started));
+      RETURN_IF_ERROR(PutWaiting(txn, started));
       absl::StrAppend(&event.detail, ", after run ", started.run_id);
     }
     return txn.events().Append(std::move(event));

@@ -91,7 +91,7 @@ class ValidationEngine {
   absl::StatusOr<std::unique_ptr<ActiveValidation>> Admit(
       const v1::CreateValidationRequest& request, const ValidationActor& actor);
   // Stores the validation and starts it. `asked_by`: what a run asked for, which is stored as
-  // started with the validation.
+  // started with the validation. Cancelled: nobody asks for that any more.
   absl::StatusOr<v1::Validation> Begin(std::unique_ptr<ActiveValidation> admitted,
                                        const ValidationActor& actor,
                                        const RunValidationRecord* asked_by = nullptr);

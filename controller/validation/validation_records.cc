@@ -3,9 +3,11 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/proto_time.h"
+#include "common/base/status.h"
 #include "controller/validation/active_validation.h"
 #include "controller/validation/verdict.h"
 
@@ -124,6 +126,16 @@ v1::Validation ToProto(const ActiveValidation& active) {
   }
   for (auto& [name, node] : nodes) LeaveOutPassedPairs(*node);
   return validation;
+}
+
+absl::Status PutWaiting(Transaction& txn, const RunValidationRecord& row) {
+  ASSIGN_OR_RETURN(const auto rows, txn.run_validations().List(row.run_id));
+  for (const RunValidationRecord& stored : rows) {
+    if (stored.position != row.position) continue;
+    if (stored.state == RunValidationRecord::kWaiting) return txn.run_validations().Put(row);
+  }
+  return absl::CancelledError(
+      absl::StrCat("suite ", row.suite, " after run ", row.run_id, " does not wait any more"));
 }
 
 }  // namespace muster::controller::validation

@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "controller/store/store.h"
 #include "controller/store/tables.h"
 #include "controller/validation/validation_state.h"
 #include "muster/v1/validation.pb.h"
@@ -28,12 +30,16 @@ v1::Validation ToProto(const ValidationRecord& record,
 // One that goes on, as it stands.
 v1::Validation ToProto(const ActiveValidation& validation);
 
-// Keeps kMaxPassedPairs verdicts of pairs that passed: a node of a large cluster has hundreds, which
-// would make an answer too large for a message. Their results are all kept.
+// Keeps kMaxPassedPairs verdicts of pairs that passed: a node of a large cluster has hundreds,
+// which would make an answer too large for a message. Their results are all kept.
 inline constexpr int kMaxPassedPairs = 64;
 void LeaveOutPassedPairs(v1::NodeVerdict& node);
 
 // What was said of the part: its own reason, or the verdict over its report.
 v1::CheckVerdict VerdictOf(const ActiveValidation& validation, const CheckPart& part);
+
+// Replaces the row of a suite that a run ends with. Cancelled: it does not wait any more, since
+// somebody has taken it away meanwhile.
+absl::Status PutWaiting(Transaction& txn, const RunValidationRecord& row);
 
 }  // namespace muster::controller::validation

@@ -67,6 +67,15 @@ class HandAgent {
     ADD_FAILURE() << "the stream ended";
     return {};
   }
+  // Comes through the next plan, and says nothing to what is asked afterwards.
+  void ComeThroughPlan() {
+    v1::ControllerMessage message;
+    while (stream_->Read(&message)) {
+      if (message.has_gather_facts()) SendFacts(message.gather_facts().request_id());
+      if (message.has_plan()) return EndPlan(message.plan().plan_id());
+    }
+    ADD_FAILURE() << "the stream ended";
+  }
   void Report(const std::string& check_id, const v1::CheckResult& result) {
     v1::AgentMessage message;
     message.mutable_check_report()->set_check_id(check_id);
@@ -269,6 +278,52 @@ TEST_F(ValidationFlowTest, ARunOfAPlaybookThatEndsWithASuiteIsFollowedByIt) {
   EXPECT_EQ(validation.suite(), "count");
   EXPECT_EQ(validation.nodes(), "c001");
   EXPECT_THAT(start.check_id(), ::testing::StartsWith(validation.validation_id()));
+}
+
+TEST_F(ValidationFlowTest, WhatWaitsAfterARunIsTakenAwayByTheRunsId) {
+  auto agent = std::make_unique<HandAgent>(As(Role::kNode, kUuid), std::vector<std::string>());
+  const auto runs = v1::RunService::NewStub(As(Role::kAdmin, "alice"));
+  v1::CreateRunRequest request;
+  request.set_bundle_sha256(bundle_);
+  request.set_playbook("playbooks/site.yaml");
+  v1::CreateRunResponse created;
+  {
+    grpc::ClientContext context;
+    ASSERT_TRUE(runs->CreateRun(&context, request, &created).ok());
+  }
+  const auto get = [&](v1::RunService::Stub& stub) {
+    grpc::ClientContext context;
+    v1::GetRunRequest get_run;
+    get_run.set_run_id(created.run().run_id());
+    v1::GetRunResponse got;
+    EXPECT_TRUE(stub.GetRun(&context, get_run, &got).ok());
+    return got.run();
+  };
+  agent->ComeThroughPlan();
+  // Its facts are waited for.
+  for (int i = 0; i < 500 && get(*runs).validations().empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  v1::CancelValidationRequest cancel;
+  cancel.set_validation_id(created.run().run_id());
+  v1::CancelValidationResponse response;
+  const auto cancel_as = [&](Role role) {
+    grpc::ClientContext context;
+    return v1::ValidationService::NewStub(As(role, "bob"))
+        ->CancelValidation(&context, cancel, &response)
+        .error_code();
+  };
+  EXPECT_EQ(cancel_as(Role::kViewer), grpc::StatusCode::PERMISSION_DENIED);
+  ASSERT_EQ(cancel_as(Role::kOperator), grpc::StatusCode::OK);
+  EXPECT_EQ(cancel_as(Role::kOperator), grpc::StatusCode::FAILED_PRECONDITION)
+      << "it waits no more";
+  agent.reset();
+  controller_.reset();
+  Start();
+  const v1::Run run = get(*v1::RunService::NewStub(As(Role::kAdmin, "alice")));
+  ASSERT_THAT(run.validations(), SizeIs(1));
+  EXPECT_EQ(run.validations(0).state(), v1::RUN_VALIDATION_STATE_NOT_STARTED);
+  EXPECT_EQ(run.validations(0).message(), "cancelled by operator:bob");
 }
 
 TEST_F(ValidationFlowTest, SurvivesARestartOfTheControllerWithoutStartingTheCheckAgain) {

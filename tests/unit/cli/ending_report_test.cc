@@ -52,6 +52,15 @@ TEST(RenderEnding, SaysWhatBecameOfTheSuite) {
   EXPECT_THAT(RenderEnding(not_started), Not(HasSubstr("\x1b")));
 }
 
+TEST(RenderEndings, SayHowToTakeAwayWhatWaits) {
+  v1::Run run;
+  run.set_run_id("r-1");
+  *run.add_validations() = Acceptance(v1::RUN_VALIDATION_STATE_STARTED);
+  EXPECT_THAT(RenderEndings(run), Not(HasSubstr("cancel")));
+  *run.add_validations() = Acceptance(v1::RUN_VALIDATION_STATE_WAITING);
+  EXPECT_THAT(RenderEndings(run), HasSubstr("muster validate cancel r-1\n"));
+}
+
 TEST(RenderPlan, EndsWithWhatWouldBeValidated) {
   v1::PlanFile plan;
   v1::PlannedValidation& validation = *plan.add_validations();

@@ -1,6 +1,7 @@
 // What runs end with, over a real store, with fake agents and by a fake clock.
 #include "controller/validation/run_validations.h"
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -15,6 +16,8 @@
 #include "controller/inventory/inventory.h"
 #include "controller/store/soci_store.h"
 #include "controller/store/tables.h"
+#include "controller/validation/validation_engine.h"
+#include "controller/validation/validation_records.h"
 #include "muster/v1/agent_session.pb.h"
 #include "muster/v1/facts.pb.h"
 #include "muster/v1/run.pb.h"
@@ -30,6 +33,7 @@ namespace {
 using ::muster::testing::FakeAgentSessions;
 using ::muster::testing::FakeClock;
 using ::muster::testing::StatusIs;
+using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -65,8 +69,8 @@ class RunValidationsTest : public ::testing::Test {
           RunValidationRecord started = asked_by;
           started.state = RunValidationRecord::kStarted;
           started.validation_id = absl::StrCat("v-", created_.size());
-          return store_->Update(
-              [&](Transaction& txn) { return txn.run_validations().Put(started); });
+          if (before_store_) before_store_();
+          return store_->Update([&](Transaction& txn) { return PutWaiting(txn, started); });
         },
         [this](const std::vector<std::string>&) { return busy_; });
     ASSERT_OK(validations_->Resume());
@@ -141,6 +145,7 @@ class RunValidationsTest : public ::testing::Test {
   FakeClock clock_;
   absl::Status create_error_;
   std::set<std::string> busy_;
+  std::function<void()> before_store_;  // while a validation is created
   std::vector<v1::CreateValidationRequest> created_;
   std::unique_ptr<RunValidations> validations_;
 };
@@ -282,6 +287,93 @@ TEST_F(RunValidationsTest, FreeNodesDoNotWaitForThoseWithJobs) {
   validations_->Look();
   ASSERT_EQ(created_.size(), 2u);
   EXPECT_EQ(created_[1].nodes(), "c002");
+}
+
+TEST_F(RunValidationsTest, WhatWaitsCanBeTakenAwayForGood) {
+  create_error_ = absl::FailedPreconditionError("run r-2 works on c001");
+  EndRun("r-1");
+  validations_->OnRunEnded("r-1");
+  validations_->Look();
+  AnswerFacts();
+  validations_->Look();
+  ASSERT_OK(validations_->Cancel("r-1", {"operator:alice", "peer"}));
+  EXPECT_EQ(Row("r-1").state, RunValidationRecord::kNotStarted);
+  EXPECT_EQ(Row("r-1").message, "cancelled by operator:alice");
+  EXPECT_THAT(Audit(),
+              ElementsAre("validation.cancel r-1 suite acceptance on c[001-002], before it "
+                          "started"));
+  create_error_ = absl::OkStatus();
+  for (int process = 0; process < 2; ++process) {
+    clock_.Advance(absl::Minutes(5));
+    validations_->Look();
+    AnswerFacts();
+    validations_->Look();
+    Restart();
+  }
+  EXPECT_THAT(created_, IsEmpty());
+  EXPECT_EQ(Row("r-1").message, "cancelled by operator:alice");
+  EXPECT_THAT(
+      validations_->Cancel("r-1", {"operator:alice", "peer"}),
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no suite of run r-1 waits")));
+}
+
+TEST_F(RunValidationsTest, ACancelBeforeTheFactsAreThereCountsToo) {
+  EndRun("r-1");
+  validations_->OnRunEnded("r-1");
+  validations_->Look();
+  ASSERT_OK(validations_->Cancel("r-1", {"operator:alice", "peer"}));
+  AnswerFacts();
+  validations_->Look();
+  EXPECT_THAT(created_, IsEmpty());
+}
+
+TEST_F(RunValidationsTest, ACancelLeavesWhatHasStarted) {
+  busy_ = {"c002"};
+  EndRun("r-1");
+  validations_->OnRunEnded("r-1");
+  validations_->Look();
+  AnswerFacts();
+  validations_->Look();
+  validations_->Look();
+  ASSERT_EQ(created_.size(), 1u);
+  ASSERT_OK(validations_->Cancel("r-1", {"operator:alice", "peer"}));
+  std::vector<RunValidationRecord> rows;
+  ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(rows, txn.run_validations().List("r-1"));
+    return absl::OkStatus();
+  }));
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].state, RunValidationRecord::kNotStarted);
+  EXPECT_EQ(rows[0].nodes, "c002");
+  EXPECT_EQ(rows[1].state, RunValidationRecord::kStarted);
+  EXPECT_EQ(rows[1].nodes, "c001");
+}
+
+// Slurm may be asked for a minute before a validation is stored.
+TEST_F(RunValidationsTest, ACancelWhileTheValidationIsCreatedWins) {
+  before_store_ = [this] { EXPECT_OK(validations_->Cancel("r-1", {"operator:alice", "peer"})); };
+  EndRun("r-1");
+  validations_->OnRunEnded("r-1");
+  validations_->Look();
+  AnswerFacts();
+  validations_->Look();
+  ASSERT_EQ(created_.size(), 1u) << "it was tried";
+  before_store_ = nullptr;
+  validations_->Look();
+  EXPECT_EQ(created_.size(), 1u) << "once";
+  EXPECT_EQ(Row("r-1").state, RunValidationRecord::kNotStarted);
+  EXPECT_EQ(Row("r-1").message, "cancelled by operator:alice");
+}
+
+TEST_F(RunValidationsTest, OnlyWhatAnEndedRunWaitsForCanBeTakenAway) {
+  const ValidationActor alice = {"operator:alice", "peer"};
+  EXPECT_THAT(validations_->Cancel("r-9", alice), StatusIs(absl::StatusCode::kNotFound, _));
+  RunRecord run;
+  run.run_id = "r-1";
+  run.state = RunRecord::kRunning;
+  ASSERT_OK(store_->Update([&](Transaction& txn) { return txn.runs().Put(run); }));
+  EXPECT_THAT(validations_->Cancel("r-1", alice),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("muster run cancel r-1")));
 }
 
 TEST_F(RunValidationsTest, WhatCannotBeStartedIsToldAndNotTriedForever) {

@@ -405,5 +405,27 @@ TEST_F(ValidationEngineTest, WatchersSeeVerdictsAndTheEnd) {
   EXPECT_TRUE(late->AtEnd());
 }
 
+TEST_F(ValidationEngineTest, WhatNoRunAsksForAnyMoreLeavesNothingBehind) {
+  RunRecord run;
+  run.run_id = "r-1";
+  RunValidationRecord row = {"r-1", 0, "pass", "probe", RunValidationRecord::kNotStarted};
+  ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.runs().Put(run));
+    return txn.run_validations().Put(row);
+  }));
+  v1::CreateValidationRequest request;
+  request.set_bundle_sha256("b");
+  request.set_suite("probe");
+  request.set_nodes("c001");
+  auto admitted = engine_->Admit(request, {"controller", ""});
+  ASSERT_OK(admitted.status());
+  row.state = RunValidationRecord::kWaiting;  // as it was when it was looked at
+  EXPECT_THAT(engine_->Begin(*std::move(admitted), {"controller", ""}, &row),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("after run r-1")));
+  EXPECT_THAT(Audit(), IsEmpty());
+  EXPECT_THAT(sessions_.Take("u-c001"), IsEmpty());
+  EXPECT_OK(Create("probe", "c001").status()) << "the node is free again";
+}
+
 }  // namespace
 }  // namespace muster::controller::validation
