@@ -23,6 +23,10 @@ lab exec c001 test -e /etc/kept || fail "the reboot lost a file"
 before=$(boot_id c002)
 lab power c002 cycle
 [[ $(boot_id c002) != "$before" ]] || fail "the power cycle kept the boot id"
+lab exec c002 touch /etc/kept
+lab power c002 off
+lab power c002 on
+lab exec c002 test -e /etc/kept || fail "switching it off and on lost a file"
 
 lab link c001 down
 ! lab exec login1 ping -c1 -W1 c001 >/dev/null || fail "a cut link passes packets"
