@@ -127,6 +127,20 @@ constexpr MetricSpec kMachineErrorsMetrics[] = {
      "errors on GPUs in the kernel's log for which a job's own program is to blame"},
 };
 
+// slurm-node
+
+constexpr ParameterSpec kSlurmNodeParameters[] = {
+    {.name = "wait",
+     .type = ParameterType::kDuration,
+     .default_text = "30s",
+     .help = "how long slurmd may take to register, as after a boot",
+     .min = 0,
+     .max = 3600},
+};
+constexpr MetricSpec kSlurmNodeMetrics[] = {
+    {"slurm_memory_margin_mib", "MiB", "", Better::kNeither, "memory that Slurm does not give out"},
+};
+
 constexpr CheckSpec kSystemChecks[] = {
     {.name = "cpu-stress",
      .scope = Scope::kNode,
@@ -170,6 +184,12 @@ constexpr CheckSpec kSystemChecks[] = {
      .parameters = kMachineErrorsParameters,
      .metrics = kMachineErrorsMetrics,
      .help = "memory errors, machine checks and what the kernel's log says of hardware"},
+    {.name = "slurm-node",
+     .scope = Scope::kNode,
+     .load = Load::kIdle,
+     .parameters = kSlurmNodeParameters,
+     .metrics = kSlurmNodeMetrics,
+     .help = "whether Slurm sees this node as it is and would start jobs on it"},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What stress-ng, fio, chronyc and the kernel print: any bytes end as an error or as numbers.
+// What stress-ng, fio, chronyc, Slurm and the kernel print: any bytes end as an error or as numbers.
 #include <cstdint>
 
 #include "agent/burnin/system/clock_check.h"
@@ -6,6 +6,7 @@
 #include "agent/burnin/system/file_systems.h"
 #include "agent/burnin/system/kernel_log.h"
 #include "agent/burnin/system/machine_errors.h"
+#include "agent/burnin/system/slurm_view.h"
 #include "agent/burnin/system/stress.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -17,5 +18,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)muster::burnin::StressFailures(text);
   (void)muster::burnin::CountMachineChecks(text);
   (void)muster::burnin::ReadKernelLog(text);
+  const auto machine = muster::burnin::ParseSlurmdLine(text);
+  const auto node = muster::burnin::ParseSlurmNodeLine(text);
+  if (node.ok()) {
+    (void)muster::burnin::StatesOutOfService(node->state);
+    (void)muster::burnin::CompareWithSlurm(
+        *node, machine.ok() ? machine->hardware : muster::burnin::SlurmHardware(), 1);
+  }
   return 0;
 }

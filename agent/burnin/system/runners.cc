@@ -5,6 +5,7 @@
 #include "agent/burnin/system/file_systems.h"
 #include "agent/burnin/system/machine_errors.h"
 #include "agent/burnin/system/memory_bandwidth.h"
+#include "agent/burnin/system/slurm_node.h"
 #include "agent/burnin/system/stress.h"
 
 namespace muster::burnin {
@@ -18,6 +19,7 @@ constexpr CheckRunner kSystemRunners[] = {
     {"file-systems", RunFileSystemsCheck},
     {"clock", RunClockCheck},
     {"machine-errors", RunMachineErrorsCheck},
+    {"slurm-node", RunSlurmNodeCheck},
 };
 
 }  // namespace
