@@ -3,25 +3,39 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace muster::controller::validation {
 namespace {
 
 enum class Direction { kReceive, kSend };
 
-// Of a metric that is a rate in one direction with nothing else going on; "duplex_…" is not.
-std::optional<Direction> DirectionOf(const checks::MetricSpec& metric) {
-  if (metric.unit != "Gbit/s" || metric.better != checks::Better::kHigher) return std::nullopt;
-  if (absl::StartsWith(metric.name, "receive")) return Direction::kReceive;
-  if (absl::StartsWith(metric.name, "send")) return Direction::kSend;
-  return std::nullopt;
+// Metrics that are a rate in one direction with nothing else going on, by how their names begin;
+// "duplex_…" are not.
+struct OneWay {
+  absl::string_view begins;
+  Direction direction;
+  absl::string_view measured_by;  // pairs a sender's metric with the receiver's
+};
+constexpr OneWay kOneWay[] = {
+    {"receive", Direction::kReceive, "tcp"},
+    {"send", Direction::kSend, "tcp"},
+    {"write_receive", Direction::kReceive, "rdma"},
+    {"write_send", Direction::kSend, "rdma"},
+};
+
+const OneWay* OneWayOf(const checks::MetricSpec& metric) {
+  if (metric.unit != "Gbit/s" || metric.better != checks::Better::kHigher) return nullptr;
+  for (const OneWay& way : kOneWay) {
+    if (absl::StartsWith(metric.name, way.begins)) return &way;
+  }
+  return nullptr;
 }
 
 // Of nic-link's faults: these come from cables, transceivers and switch ports, the others from the
@@ -32,6 +46,26 @@ bool SpeaksForLink(const std::string& code) {
     if (code == word) return true;
   }
   return false;
+}
+
+// Of a verdict's findings: one value of a pair, which the partner and all between the two have a
+// share in. All others are this node's own: faults that its worker saw, counters of its port,
+// values that are missing.
+bool IsOfBothSides(const v1::Finding& finding) {
+  if (!finding.has_value()) return false;
+  return finding.unit() == "Gbit/s" || finding.unit() == "µs" ||
+         finding.metric() == "retransmits" || finding.metric() == "path_mtu";
+}
+
+// Whether a fail, one of a pair, comes from values of both sides alone.
+bool FailsByBothSides(const v1::CheckVerdict& verdict) {
+  bool fails = false;
+  for (const v1::Finding& finding : verdict.findings()) {
+    if (finding.outcome() != v1::OUTCOME_FAIL) continue;
+    if (!IsOfBothSides(finding)) return false;
+    fails = true;
+  }
+  return fails;
 }
 
 double Retransmits(const v1::CheckResult& result) {
@@ -58,13 +92,13 @@ class MatrixMaker {
     AddFaults(own->second, *pair.result);
     for (const v1::Metric& metric : pair.result->metrics()) {
       const checks::MetricSpec* const spec = FindMetric(*pair.spec, metric.name());
-      const std::optional<Direction> direction =
-          spec == nullptr ? std::nullopt : DirectionOf(*spec);
-      if (!direction.has_value() || !std::isfinite(metric.value())) continue;
-      const bool receives = direction == Direction::kReceive;
+      const OneWay* const way = spec == nullptr ? nullptr : OneWayOf(*spec);
+      if (way == nullptr || !std::isfinite(metric.value())) continue;
+      const bool receives = way->direction == Direction::kReceive;
       const uint32_t from = receives ? partner->second : own->second;
       const uint32_t to = receives ? own->second : partner->second;
-      Measured& measured = rates_[{from, to, metric.name().substr(receives ? 7 : 4)}];
+      Measured& measured = rates_[{
+          from, to, absl::StrCat(way->measured_by, metric.name().substr(way->begins.size()))}];
       measured.rate.from = from;
       measured.rate.to = to;
       measured.rate.speed_gbits_per_s =
@@ -127,7 +161,7 @@ class MatrixMaker {
 
   const std::vector<MatrixNode>& nodes_;
   absl::flat_hash_map<std::string, uint32_t> places_;
-  // from, to, the rest of the metric's name ("_gbits"): one measurement told by both sides.
+  // from, to, and what was measured ("tcp_gbits"): one measurement told by both sides.
   std::map<std::tuple<uint32_t, uint32_t, std::string>, Measured> rates_;
   PairMatrix matrix_;
 };
@@ -184,7 +218,7 @@ void ApplyBlame(const PairMatrix& matrix, const std::vector<Blame>& blames,
       finding.set_message(suspect->second->message);
       AddFinding(std::move(finding), pair.verdict);
     }
-    if (pair.verdict->outcome() != v1::OUTCOME_FAIL) continue;
+    if (pair.verdict->outcome() != v1::OUTCOME_FAIL || !FailsByBothSides(*pair.verdict)) continue;
     const Blame* reason = nullptr;
     if (const auto guilty = blamed.find(partner->second); guilty != blamed.end()) {
       reason = guilty->second;

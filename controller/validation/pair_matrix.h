@@ -26,8 +26,9 @@ struct PairResult {
   const v1::CheckResult* result = nullptr;
 };
 
-// The rates of one check of pairs (those in Gbit/s whose names begin with "receive" and "send"; of
-// two that measured the same direction the receiver counts), and what `others`, results of checks
+// The rates of one check of pairs (those in Gbit/s whose names begin with "receive", "send",
+// "write_receive" and "write_send"; of two that measured the same direction the receiver counts),
+// and what `others`, results of checks
 // of the nodes by themselves, say of their ports: faults of NICs, and counts of "crc" errors.
 // Results of nodes that are not in `nodes` are left out.
 struct NodeResultRef {
@@ -44,8 +45,10 @@ struct PairVerdict {
   v1::CheckVerdict* verdict = nullptr;
 };
 
-// A pair that failed says that one of its sides is bad. Where blame knows which, the other side
-// has nothing to answer for: its verdict becomes unknown, with the reason. Who is blamed gets a
+// A pair that failed by its rates, times, retransmits or path MTU says that one of its sides, or
+// what is between them, is bad. Where blame knows which, the other side has nothing to answer for:
+// its verdict becomes unknown, with the reason. A fault that a node's worker saw on this very node,
+// a counter of its port or a missing value stays its fail, whoever is blamed. Who is blamed gets a
 // finding in one of its verdicts: a fail, whatever the floors say. Slow pairs that nobody can
 // explain are unknown if no floor fails them.
 void ApplyBlame(const PairMatrix& matrix, const std::vector<Blame>& blames,

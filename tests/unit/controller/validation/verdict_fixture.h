@@ -29,6 +29,7 @@ inline constexpr checks::MetricSpec kPairMetrics[] = {
     {"receive_gbits", "Gbit/s", "nic", checks::Better::kHigher, ""},
     {"send_gbits", "Gbit/s", "nic", checks::Better::kHigher, ""},
     {"retransmits", "1", "nic", checks::Better::kLower, ""},
+    {"port_errors", "1", "nic", checks::Better::kLower, ""},
 };
 inline constexpr checks::CheckSpec kPair = {
     "nic-pair", checks::Scope::kPair, checks::Load::kNetwork, {}, kPairMetrics, ""};

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/checks/catalog.h"
 #include "controller/validation/pair_matrix.h"
 #include "tests/unit/controller/validation/verdict_fixture.h"
 
@@ -48,6 +49,15 @@ TEST(OutcomeOf, LostPartnersSayNothingOfTheNode) {
   EXPECT_EQ(Of({pass, pass, fail}), v1::OUTCOME_FAIL);
 }
 
+constexpr char kPort[] =
+    "kind: nic\n"
+    "match: [ethernet]\n"
+    "limits:\n"
+    "  - {check: nic-pair, metric: receive_gbits, unit: Gbit/s, floor: 8, peak: 10, source: t}\n"
+    "  - {check: nic-pair, metric: send_gbits, unit: Gbit/s, floor: 8, peak: 10, source: t}\n"
+    "  - {check: nic-pair, metric: port_errors, unit: \"1\", ceiling: 0, optional: true,\n"
+    "     source: test}\n";
+
 // From results of pairs to blame, and back to the verdicts.
 class PairVerdictTest : public VerdictTest {
  protected:
@@ -63,23 +73,48 @@ class PairVerdictTest : public VerdictTest {
     AddMetric(result, "retransmits", "", "eth0", "1", 5);
     pairs_.push_back({names_.emplace_back(node), names_.emplace_back(partner), &kPair, &result});
     v1::CheckVerdict& verdict = verdicts_.emplace_back();
-    verdict.set_outcome(receive < 8 ? v1::OUTCOME_FAIL : v1::OUTCOME_PASS);
+    verdict = JudgeCheck(result, kPair, floor_, {});
     verdict.set_partner(partner);
     pair_verdicts_.push_back({pairs_.back().node, pairs_.back().partner, &verdict});
   }
+  // All pairs of a, b, c and d, of which b's are slow.
+  void PairsWithSlowB() {
+    const std::vector<std::string> names = {"a", "b", "c", "d"};
+    for (const std::string& node : names) {
+      for (const std::string& partner : names) {
+        if (node == partner) continue;
+        const bool slow = node == "b" || partner == "b";
+        Pair(node, partner, slow ? 3 : 9.4, slow ? 3.1 : 9.3);
+      }
+    }
+  }
+  static const std::vector<MatrixNode> FourNodes() {
+    return {{"a", "sw", 10}, {"b", "sw", 10}, {"c", "sw", 10}, {"d", "sw", 10}};
+  }
+  std::map<std::string, std::vector<const v1::CheckVerdict*>> ByNode() const {
+    std::map<std::string, std::vector<const v1::CheckVerdict*>> of_node;
+    for (const PairVerdict& pair : pair_verdicts_) {
+      of_node[std::string(pair.node)].push_back(pair.verdict);
+    }
+    return of_node;
+  }
+  v1::CheckVerdict& VerdictOf(absl::string_view node, absl::string_view partner) {
+    for (const PairVerdict& pair : pair_verdicts_) {
+      if (pair.node == node && pair.partner == partner) return *pair.verdict;
+    }
+    ADD_FAILURE() << node << " and " << partner << " are no pair";
+    return *pair_verdicts_.front().verdict;
+  }
+
+  const HardwareLibrary ports_ =
+      ParseHardware({{"inventory/hardware/port.yaml", kPort}}, kCatalog).value();
+  Expectation floor_{.hardware = {}, .gpu = nullptr, .nic = ports_.Find("nic", "ethernet")};
   std::vector<PairResult> pairs_;
   std::vector<PairVerdict> pair_verdicts_;
 };
 
 TEST_F(PairVerdictTest, TheOtherSideHasNothingToAnswerFor) {
-  const std::vector<std::string> names = {"a", "b", "c", "d"};
-  for (const std::string& node : names) {
-    for (const std::string& partner : names) {
-      if (node == partner) continue;
-      const bool slow = node == "b" || partner == "b";
-      Pair(node, partner, slow ? 3 : 9.4, slow ? 3.1 : 9.3);
-    }
-  }
+  PairsWithSlowB();
   Pair("a", "stranger", 1, 1);
   v1::CheckResult counters;
   v1::Subject& nic = *counters.add_subjects();
@@ -87,8 +122,7 @@ TEST_F(PairVerdictTest, TheOtherSideHasNothingToAnswerFor) {
   nic.set_kind("nic");
   AddMetric(counters, "rx_crc_errors", "", "eth0", "1", 100);
   const std::vector<NodeResultRef> others = {{"b", &counters}};
-  const PairMatrix matrix = MakePairMatrix(
-      {{"a", "sw", 10}, {"b", "sw", 10}, {"c", "sw", 10}, {"d", "sw", 10}}, pairs_, others);
+  const PairMatrix matrix = MakePairMatrix(FourNodes(), pairs_, others);
   ASSERT_THAT(matrix.rates, SizeIs(12));
   EXPECT_DOUBLE_EQ(matrix.rates[0].gbits_per_s, 3);  // a → b as b received it
   EXPECT_DOUBLE_EQ(matrix.rates[0].retransmits, 5);
@@ -98,13 +132,35 @@ TEST_F(PairVerdictTest, TheOtherSideHasNothingToAnswerFor) {
   EXPECT_EQ(blames[0].kind, BlameKind::kLink);
   EXPECT_EQ(ToProto(blames[0]).names(0), "b");
   ApplyBlame(matrix, blames, pair_verdicts_);
-  std::map<std::string, std::vector<const v1::CheckVerdict*>> of_node;
-  for (const PairVerdict& pair : pair_verdicts_) {
-    of_node[std::string(pair.node)].push_back(pair.verdict);
-  }
+  auto of_node = ByNode();
   EXPECT_EQ(OutcomeOf(of_node["b"], true), v1::OUTCOME_FAIL);
   EXPECT_EQ(OutcomeOf(of_node["c"], true), v1::OUTCOME_PASS);
   EXPECT_THAT(of_node["c"][1]->reason(), HasSubstr("not this node's fault: the link of b eth0"));
+}
+
+TEST_F(PairVerdictTest, AFaultOfItsOwnStaysANodesFaultWhoeverIsBlamed) {
+  PairsWithSlowB();
+  // What else its worker can see on c itself while b is the slow one.
+  v1::CheckResult flapped, counted, gone;
+  flapped.add_faults()->set_code("link_flapped");
+  AddMetric(flapped, "receive_gbits", "", "eth0", "Gbit/s", 3);
+  AddMetric(flapped, "send_gbits", "", "eth0", "Gbit/s", 3);
+  AddMetric(counted, "receive_gbits", "", "eth0", "Gbit/s", 3);
+  AddMetric(counted, "send_gbits", "", "eth0", "Gbit/s", 3);
+  AddMetric(counted, "port_errors", "symbol_error", "eth0", "1", 7);
+  AddMetric(gone, "receive_gbits", "", "eth0", "Gbit/s", 3);
+  for (v1::CheckResult* result : {&flapped, &counted, &gone}) {
+    result->set_outcome(v1::OUTCOME_PASS);
+    v1::Subject& nic = *result->add_subjects();
+    nic.set_id("eth0");
+    nic.set_kind("nic");
+    v1::CheckVerdict& verdict = VerdictOf("c", "b");
+    verdict = JudgeCheck(*result, kPair, floor_, {});
+    const PairMatrix matrix = MakePairMatrix(FourNodes(), pairs_, {});
+    ApplyBlame(matrix, FindBlame(matrix), pair_verdicts_);
+    EXPECT_EQ(verdict.outcome(), v1::OUTCOME_FAIL) << result->DebugString();
+    EXPECT_EQ(VerdictOf("d", "b").outcome(), v1::OUTCOME_UNKNOWN);
+  }
 }
 
 TEST_F(PairVerdictTest, SlowPairsThatNobodyExplainsAreUnknown) {
@@ -117,6 +173,24 @@ TEST_F(PairVerdictTest, SlowPairsThatNobodyExplainsAreUnknown) {
   ApplyBlame(matrix, blames, pair_verdicts_);
   EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_UNKNOWN);
   EXPECT_EQ(verdicts_[1].outcome(), v1::OUTCOME_UNKNOWN);
+}
+
+TEST_F(PairVerdictTest, RdmaIsJudgedToo) {
+  const checks::CheckSpec* const spec = checks::FindCheck("rdma-pair");
+  ASSERT_NE(spec, nullptr);
+  PairsWithSlowB();
+  for (size_t i = 0; i < pairs_.size(); ++i) {
+    pairs_[i].spec = spec;
+    v1::CheckResult& result = results_[i];
+    result.mutable_metrics(0)->set_name("write_receive_gbits");
+    result.mutable_metrics(1)->set_name("write_send_gbits");
+  }
+  const PairMatrix matrix = MakePairMatrix(FourNodes(), pairs_, {});
+  ASSERT_THAT(matrix.rates, SizeIs(12));
+  EXPECT_DOUBLE_EQ(matrix.rates[0].gbits_per_s, 3);  // one measurement, as the receiver told it
+  const std::vector<Blame> blames = FindBlame(matrix);
+  ASSERT_THAT(blames, SizeIs(1));
+  EXPECT_EQ(blames[0].names[0], "b");
 }
 
 }  // namespace
