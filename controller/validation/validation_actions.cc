@@ -22,6 +22,10 @@ namespace {
 
 // A check that its agent has not begun by then is lost; the clocks of nodes may differ.
 constexpr absl::Duration kStartWithin = absl::Minutes(5);
+// Checks of one Hello that are told to stop; an agent has far fewer at once.
+constexpr int kMaxStopsOfHello = 256;
+constexpr char kUnwanted[] =
+    "nobody waits for it any more: its validation has ended, or gave the node up for lost";
 // The parameter of checks that load GPUs.
 constexpr char kMaxTemperature[] = "max-temperature";
 
@@ -50,6 +54,20 @@ void ValidationEngine::OnConnected(const std::string& uuid, const v1::Hello& hel
   for (auto& [id, validation] : active_) {
     Append(validation->state.OnConnected(uuid, ids, with_.clock.Now()), validation->pending);
   }
+  int stops = 0;
+  for (const std::string& id : ids) {
+    if (IsWanted(uuid, id)) continue;
+    if (++stops > kMaxStopsOfHello) return;
+    // Its power is no longer counted and its node may be free.
+    StopCheck(uuid, id, kUnwanted);
+  }
+}
+
+bool ValidationEngine::IsWanted(const std::string& uuid, const std::string& check_id) {
+  const ActiveValidation* validation = FindByCheck(check_id);
+  const CheckPart* part = validation == nullptr ? nullptr : validation->state.Find(check_id);
+  return part != nullptr && part->phase != PartPhase::kEnded &&
+         validation->NodeOf(*part).uuid == uuid;
 }
 
 void ValidationEngine::OnDisconnected(const std::string& uuid) {
@@ -77,6 +95,7 @@ void ValidationEngine::OnUpdate(const std::string& uuid, const v1::CheckUpdate& 
   if (const std::optional<double> watts = validation->watts.at(node.name).Take(progress, now)) {
     Append(validation->state.OnPower(node.name, *watts, now), validation->pending);
   }
+  if (part->phase == PartPhase::kEnded) return;
   v1::ValidationEvent event;
   *event.mutable_time() = ToTimestamp(now);
   event.set_node(part->node);
@@ -92,9 +111,18 @@ void ValidationEngine::OnReport(const std::string& uuid, const v1::CheckReport& 
   ActiveValidation* validation = FindByCheck(report.check_id());
   const CheckPart* part =
       validation == nullptr ? nullptr : validation->state.Find(report.check_id());
-  if (part == nullptr || part->phase == PartPhase::kEnded ||
-      validation->NodeOf(*part).uuid != uuid) {
+  if (part == nullptr || validation->NodeOf(*part).uuid != uuid) {
     Acknowledge(uuid, report.check_id());
+    return;
+  }
+  if (part->phase == PartPhase::kEnded) {
+    // A repeat of what the store has not taken yet: the agent must keep it.
+    const std::pair<std::string, std::string> owed = {uuid, report.check_id()};
+    const auto& unsaved = validation->acknowledgements;
+    if (std::find(unsaved.begin(), unsaved.end(), owed) != unsaved.end()) return;
+    Acknowledge(uuid, report.check_id());
+    Append(validation->state.OnReport(report.check_id(), part->outcome, with_.clock.Now()),
+           validation->pending);
     return;
   }
   const SuiteCheck& check = validation->state.CheckOf(*part);
@@ -120,6 +148,9 @@ void ValidationEngine::Tick() {
   const absl::Time now = with_.clock.Now();
   for (auto& [id, validation] : active_) {
     Append(validation->state.Tick(now), validation->pending);
+  }
+  for (const auto& [check, reason] : std::exchange(unsent_stops_, {})) {
+    StopCheck(check.first, check.second, reason);
   }
   Settle();
 }
@@ -185,14 +216,8 @@ void ValidationEngine::Carry(ActiveValidation& validation, const ValidationActio
       return ConnectPeers(validation, *part);
     case ValidationAction::kVerdict:
       return PublishVerdict(validation, *part);
-    case ValidationAction::kStopCheck: {
-      v1::ControllerMessage message;
-      message.mutable_stop_check()->set_check_id(action.check_id);
-      message.mutable_stop_check()->set_reason(action.reason);
-      // Lost with the connection: the state asks again when the agent is back.
-      with_.sessions.Send(validation.NodeOf(*part).uuid, message).IgnoreError();
-      return;
-    }
+    case ValidationAction::kStopCheck:
+      return StopCheck(validation.NodeOf(*part).uuid, action.check_id, action.reason);
     case ValidationAction::kFinish:
       return;
   }
@@ -224,6 +249,16 @@ void ValidationEngine::StartCheck(ActiveValidation& validation, const CheckPart&
   }
   if (with_.sessions.Send(validation.NodeOf(part).uuid, message).ok()) return;
   Append(validation.state.OnSendFailed(part.check_id, now), validation.pending);
+}
+
+void ValidationEngine::StopCheck(const std::string& uuid, const std::string& check_id,
+                                 const std::string& reason) {
+  v1::ControllerMessage message;
+  message.mutable_stop_check()->set_check_id(check_id);
+  message.mutable_stop_check()->set_reason(reason);
+  if (with_.sessions.Send(uuid, message).ok()) return;
+  // An agent that is gone says what it runs when it is back.
+  if (with_.sessions.IsConnected(uuid)) unsent_stops_[{uuid, check_id}] = reason;
 }
 
 void ValidationEngine::ConnectPeers(ActiveValidation& validation, const CheckPart& part) {

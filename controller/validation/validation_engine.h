@@ -106,6 +106,7 @@ class ValidationEngine {
   // Sends all watchers away: the controller stops.
   void BreakWatches();
 
+  // What the agent runs and nobody wants any more is told to stop.
   void OnConnected(const std::string& uuid, const v1::Hello& hello);
   void OnDisconnected(const std::string& uuid);
   void OnUpdate(const std::string& uuid, const v1::CheckUpdate& update);
@@ -131,6 +132,8 @@ class ValidationEngine {
   absl::StatusOr<std::map<std::string, EnrolledNode>> EnrolledThen(
       const std::string& validation_id) const;
   ActiveValidation* FindByCheck(absl::string_view check_id);
+  // Whether this check is this node's, of a validation that goes on, and has not ended for it.
+  bool IsWanted(const std::string& uuid, const std::string& check_id);
   void Remove(const std::string& validation_id);
 
   // validation_actions.cc
@@ -138,6 +141,7 @@ class ValidationEngine {
   absl::Status Persist(ActiveValidation& validation);
   void Carry(ActiveValidation& validation, const ValidationAction& action);
   void StartCheck(ActiveValidation& validation, const CheckPart& part);
+  void StopCheck(const std::string& uuid, const std::string& check_id, const std::string& reason);
   void ConnectPeers(ActiveValidation& validation, const CheckPart& part);
   void PublishVerdict(ActiveValidation& validation, const CheckPart& part);
   void Acknowledge(const std::string& uuid, const std::string& check_id);
@@ -147,6 +151,8 @@ class ValidationEngine {
 
   const ValidationCollaborators with_;
   std::map<std::string, std::unique_ptr<ActiveValidation>, std::less<>> active_;
+  // Stops that a connected agent's queue had no room for, with their reasons: by uuid and check id.
+  std::map<std::pair<std::string, std::string>, std::string> unsent_stops_;
 };
 
 }  // namespace muster::controller::validation

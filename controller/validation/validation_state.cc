@@ -1,6 +1,7 @@
 #include "controller/validation/validation_state.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -80,6 +81,11 @@ ValidationActions ValidationState::OnConnected(absl::string_view uuid,
       Act(ValidationAction::kStartCheck, *part);
     }
   }
+  for (auto part = lingering_.begin(); part != lingering_.end();) {
+    const bool is_over =
+        (*part)->node == found->second && check_ids.count((*part)->info.check_id) == 0;
+    part = is_over ? lingering_.erase(part) : std::next(part);
+  }
   for (Execution* execution : std::exchange(state.parked, {})) ready_.push_back(execution);
   return Settle(now);
 }
@@ -90,6 +96,10 @@ ValidationActions ValidationState::OnDisconnected(absl::string_view uuid, absl::
   NodeState& state = node_states_[found->second];
   state.connected = false;
   state.away_deadline = now + (Runs(state) ? kLostGrace : kRestartGrace);
+  // Nobody can tell how long it would have to be waited for.
+  for (auto part = lingering_.begin(); part != lingering_.end();) {
+    part = (*part)->node == found->second ? lingering_.erase(part) : std::next(part);
+  }
   return Settle(now);
 }
 
@@ -116,6 +126,7 @@ ValidationActions ValidationState::OnUpdate(absl::string_view check_id,
 ValidationActions ValidationState::OnReport(absl::string_view check_id, PartOutcome outcome,
                                             absl::Time now) {
   Part* const part = FindPart(check_id);
+  if (part != nullptr && lingering_.erase(part) > 0) return Settle(now);
   if (part == nullptr || part->info.phase != PartPhase::kStarted) return {};
   Execution& execution = *part->execution;
   if (execution.saves_power && outcome == PartOutcome::kUnknown &&
@@ -146,14 +157,16 @@ ValidationActions ValidationState::OnPower(absl::string_view node, double watts,
 }
 
 ValidationActions ValidationState::Cancel(absl::string_view reason, absl::Time now) {
-  if (finished_) return {};
+  if (finished_ || cancelled_) return {};
   cancelled_ = true;
+  linger_until_ = now + kStopGrace;
   for (NodeState& state : node_states_) {
     const std::vector<Part*> active(state.active.begin(), state.active.end());
     for (Part* part : active) {
       part->execution->stopping = true;  // nobody is stopped twice
       if (part->info.phase == PartPhase::kStarted) {
         Act(ValidationAction::kStopCheck, *part, reason);
+        if (state.connected) lingering_.insert(part);
       }
       EndPart(*part, PartOutcome::kUnknown, reason);
     }
@@ -163,6 +176,7 @@ ValidationActions ValidationState::Cancel(absl::string_view reason, absl::Time n
 
 ValidationActions ValidationState::Tick(absl::Time now) {
   if (finished_) return {};
+  if (now >= linger_until_) lingering_.clear();
   for (size_t i = 0; i < nodes_.size(); ++i) {
     NodeState& state = node_states_[i];
     if (!state.connected && !state.away && state.away_deadline.has_value() &&
@@ -206,7 +220,7 @@ ValidationActions ValidationState::Settle(absl::Time now) {
       break;
     }
   }
-  if (!finished_ && (cancelled_ || nodes_through_ == nodes_.size())) {
+  if (!finished_ && (cancelled_ ? lingering_.empty() : nodes_through_ == nodes_.size())) {
     finished_ = true;
     actions_.push_back({ValidationAction::kFinish, "", "", ""});
   }

@@ -37,6 +37,8 @@ inline constexpr absl::Duration kRestartGrace = absl::Seconds(60);
 inline constexpr absl::Duration kLostGrace = absl::Minutes(10);
 // The agent ends a check at its time limit; its report needs some time more.
 inline constexpr absl::Duration kReportGrace = absl::Seconds(30);
+// A check that was told to stop has ended by then: its agent kills it after 25 s.
+inline constexpr absl::Duration kStopGrace = absl::Seconds(40);
 // How often a check that was stopped to save power is started again.
 inline constexpr uint32_t kMaxAttempts = 5;
 
@@ -130,6 +132,8 @@ class ValidationState {
   ValidationActions OnSendFailed(absl::string_view check_id, absl::Time now);
   // What a node draws under the load that it has now.
   ValidationActions OnPower(absl::string_view node, double watts, absl::Time now);
+  // Ends all checks for the verdict; the validation itself goes on until those of connected nodes
+  // have stopped, kStopGrace at most: a node that still burns is not free.
   ValidationActions Cancel(absl::string_view reason, absl::Time now);
   // Call about every second.
   ValidationActions Tick(absl::Time now);
@@ -261,6 +265,8 @@ class ValidationState {
   std::set<std::pair<absl::Time, Part*>> deadlines_;
   std::set<Part*> unsent_;
   std::set<Part*> changed_;
+  std::set<Part*> lingering_;  // ended by Cancel(), and maybe not on their connected nodes
+  absl::Time linger_until_ = absl::InfinitePast();
   ValidationActions actions_;
   bool cancelled_ = false;
   bool finished_ = false;

@@ -297,11 +297,22 @@ TEST_F(ValidationStateTest, Cancel) {
   BeginAll();
   EXPECT_THAT(Words(Note(state_->Cancel("cancelled by admin:alice", now_))),
               UnorderedElementsAre("stop v/0.0.0.0/c1", "verdict v/0.0.0.0/c1", "stop v/0.0.0.0/c2",
-                                   "verdict v/0.0.0.0/c2", "finish"));
+                                   "verdict v/0.0.0.0/c2"));
   EXPECT_THAT(reasons_, ElementsAre("cancelled by admin:alice", "cancelled by admin:alice"));
   EXPECT_TRUE(state_->cancelled());
-  EXPECT_THAT(Report("v/0.0.0.0/c1", PartOutcome::kPass), IsEmpty());
   EXPECT_THAT(Note(state_->Cancel("again", now_)), IsEmpty());
+  EXPECT_THAT(Report("v/0.0.0.0/c1", PartOutcome::kPass), IsEmpty());
+  EXPECT_THAT(Report("v/0.0.0.0/c1", PartOutcome::kPass), IsEmpty()) << "a repeat";
+  EXPECT_FALSE(state_->finished());
+  EXPECT_THAT(Words(Report("v/0.0.0.0/c2", PartOutcome::kPass)), ElementsAre("finish"));
+  EXPECT_EQ(state_->Find("v/0.0.0.0/c2")->outcome, PartOutcome::kUnknown);
+}
+
+TEST_F(ValidationStateTest, CancelWaitsForNoNodeThatRunsNothing) {
+  Make(MakeSuite({Stage("a", {Check(kLook)})}), Nodes(1));
+  Note(state_->Begin({}, now_));
+  EXPECT_THAT(Words(Note(state_->Cancel("enough", now_))),
+              ElementsAre("verdict v/0.0.0.0/c1", "finish"));
 }
 
 TEST_F(ValidationStateTest, RackCarriesTwoNodesAtOnce) {
