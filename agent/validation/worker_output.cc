@@ -1,5 +1,7 @@
 #include "agent/validation/worker_output.h"
 
+#include <signal.h>
+
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -9,6 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/checks/catalog.h"
 
 namespace muster::agent {
 namespace {
@@ -56,6 +59,15 @@ int ExitCodeOf(v1::Outcome outcome) {
     default:
       return 2;
   }
+}
+
+// Whether a worker that works on GPUs took no notice of its time limit, so that it had to be
+// killed. One that is only slow is asked to end and says its last word; one that memory ran out
+// for, or that a person killed, dies before.
+bool IsStuckOnGpu(absl::string_view check, const WorkerEnd& end) {
+  const checks::CheckSpec* spec = checks::FindCheck(check);
+  return spec != nullptr && spec->load == checks::Load::kGpu && end.start.ok() && end.timed_out &&
+         end.signal == SIGKILL;
 }
 
 std::string HowItEnded(const WorkerEnd& end) {
@@ -150,7 +162,18 @@ v1::CheckResult WorkerOutput::Conclude(const WorkerEnd& end) const {
       absl::StrAppend(&reason, ": ", last_error_);
     }
     // What was found broken stays so, whatever came after it.
-    if (result.outcome() != v1::OUTCOME_FAIL) unknown(reason);
+    if (result.outcome() == v1::OUTCOME_FAIL) return result;
+    unknown(reason);
+    if (broken_.empty() && IsStuckOnGpu(check_, end)) {
+      result.set_outcome(v1::OUTCOME_FAIL);
+      result.set_reason(absl::StrCat("the worker did not end within its time limit of ",
+                                     absl::FormatDuration(end.time_limit),
+                                     ", nor when it was asked to, and was killed: a call into the "
+                                     "GPU's driver may hang; look for NVRM in `journalctl -k`"));
+      v1::Fault& fault = *result.add_faults();
+      fault.set_code("driver_hangs");
+      fault.set_message(result.reason());
+    }
     return result;
   }
   const bool as_said = end.start.ok() && end.signal == 0 && !end.timed_out &&

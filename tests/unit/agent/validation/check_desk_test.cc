@@ -183,7 +183,7 @@ TEST_F(CheckDeskTest, EndsAWorkerThatHangsWithAllItsChildren) {
   desk_->Start(check);
   const int pid = AwaitPid(dir_.path() + "/pid");
   const v1::CheckReport report = AwaitReport();
-  EXPECT_EQ(report.result().outcome(), v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(report.result().outcome(), v1::OUTCOME_FAIL);
   EXPECT_THAT(report.result().reason(), HasSubstr("time limit of 300ms"));
   EXPECT_LT(::kill(pid, 0), 0);
 }

@@ -12,6 +12,8 @@ using ::muster::testing::StatusIs;
 using ::testing::HasSubstr;
 
 constexpr char kPass[] = R"({"result":{"check":"gpu-gemm","outcome":"OUTCOME_PASS"}})";
+constexpr char kStopped[] =
+    R"({"result":{"check":"gpu-gemm","outcome":"OUTCOME_UNKNOWN","reason":"stopped: interrupted"}})";
 constexpr char kFail[] =
     R"({"result":{"check":"gpu-gemm","outcome":"OUTCOME_FAIL","reason":"bits"}})";
 
@@ -23,6 +25,17 @@ TEST(WorkerOutput, PassesOnProgress) {
   ASSERT_TRUE(progress->has_value());
   EXPECT_EQ((*progress)->phase(), "fp16");
   EXPECT_EQ((*progress)->samples(0).value(), 9);
+}
+
+TEST(WorkerOutput, AGpuWorkerThatHadToBeKilledNamesItsFault) {
+  const WorkerEnd end = {.signal = 9, .timed_out = true, .time_limit = absl::Seconds(90)};
+  const v1::CheckResult result = WorkerOutput("gpu-gemm").Conclude(end);
+  ASSERT_EQ(result.faults_size(), 1);
+  EXPECT_EQ(result.faults(0).code(), "driver_hangs");
+  EXPECT_THAT(result.faults(0).message(), HasSubstr("was killed"));
+  const v1::CheckResult other = WorkerOutput("disk").Conclude(end);
+  EXPECT_EQ(other.outcome(), v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(other.faults_size(), 0);
 }
 
 struct EndCase {
@@ -64,8 +77,18 @@ INSTANTIATE_TEST_SUITE_P(
         EndCase{"Hung",
                 nullptr,
                 {.signal = 9, .timed_out = true, .time_limit = absl::Seconds(90)},
+                v1::OUTCOME_FAIL,
+                "did not end within its time limit of 1m30s"},
+        EndCase{"Slow",
+                nullptr,
+                {.signal = 15, .timed_out = true, .time_limit = absl::Seconds(90)},
                 v1::OUTCOME_UNKNOWN,
                 "time limit of 1m30s"},
+        EndCase{"SlowWithALastWord",
+                kStopped,
+                {.exit_code = 2, .timed_out = true, .time_limit = absl::Seconds(90)},
+                v1::OUTCOME_UNKNOWN,
+                "stopped: interrupted"},
         EndCase{"Stopped",
                 nullptr,
                 {.exit_code = 2, .stop_reason = "stopped by alice"},
