@@ -221,20 +221,9 @@ absl::Status ValidationEngine::Resume() {
     // One validation whose suite is lost must not keep the controller from starting.
     Remove(record.validation_id);
     ValidationRecord failed = record;
-    failed.state = ValidationRecord::kCancelled;
-    failed.finished_at = with_.clock.Now();
     failed.message =
         absl::StrCat("could not go on after a restart of the controller: ", status.message());
-    RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
-      RETURN_IF_ERROR(txn.validations().Put(failed));
-      EventRecord event;
-      event.time = *failed.finished_at;
-      event.actor = "controller";
-      event.action = "validation.finish";
-      event.subject = failed.validation_id;
-      event.detail = failed.message;
-      return txn.events().Append(std::move(event));
-    }));
+    RETURN_IF_ERROR(FinishStored(std::move(failed)));
   }
   Settle();
   return absl::OkStatus();
@@ -250,7 +239,9 @@ absl::Status ValidationEngine::ResumeOne(const ValidationRecord& record) {
       const absl::StatusOr<CheckResultRecord> result =
           txn.validation_checks().GetResult(row.check_id);
       if (!result.ok()) continue;
-      ASSIGN_OR_RETURN(results[row.check_id], UnpackResult(result->result));
+      absl::StatusOr<v1::CheckResult> unpacked = UnpackResult(result->result);
+      // Of a damaged one the outcome is stored beside it.
+      if (unpacked.ok()) results[row.check_id] = *std::move(unpacked);
     }
     return absl::OkStatus();
   }));

@@ -146,6 +146,11 @@ class ValidationEngine {
   void PublishVerdict(ActiveValidation& validation, const CheckPart& part);
   void Acknowledge(const std::string& uuid, const std::string& check_id);
 
+  // validation_salvage.cc
+  // Ends a validation that is not active by what is stored of its checks: a fail counts, all else
+  // is unknown. `record.message`: why.
+  absl::Status FinishStored(ValidationRecord record);
+
   // validation_finish.cc
   absl::Status Finish(ActiveValidation& validation);
 

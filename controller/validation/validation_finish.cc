@@ -144,7 +144,10 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
       const absl::StatusOr<CheckResultRecord> record = txn.validation_checks().GetResult(check_id);
       if (absl::IsNotFound(record.status())) continue;
       RETURN_IF_ERROR(record.status());
-      ASSIGN_OR_RETURN(check.result, UnpackResult(record->result));
+      absl::StatusOr<v1::CheckResult> result = UnpackResult(record->result);
+      // Damaged: what was said of it by itself stays.
+      if (!result.ok()) continue;
+      check.result = *std::move(result);
       check.result.clear_samples();
       check.has_result = true;
     }

@@ -92,5 +92,61 @@ TEST_F(ValidationRestartTest, AnotherMachineUnderTheNameIsNotTheOneThatIsTested)
   EXPECT_EQ(engine_->Get(id)->state(), v1::VALIDATION_STATE_RUNNING);
 }
 
+// The suite is another one now: what has been found stays found.
+TEST_F(ValidationRestartTest, WhatCannotGoOnEndsWithTheFailsThatWereStored) {
+  const std::string before = Create("probe").value();
+  Report("u-c001", Only("u-c001").start_check().check_id(), v1::OUTCOME_PASS);
+  Report("u-c002", Only("u-c002").start_check().check_id(), v1::OUTCOME_PASS);
+  const std::string id = Create("gpus").value();
+  sessions_.Take("u-c002");
+  const std::vector<v1::ControllerMessage> messages = sessions_.Take("u-c001");
+  ASSERT_FALSE(messages.empty());
+  Report("u-c001", messages.back().start_check().check_id(), v1::OUTCOME_FAIL, "bits");
+  judged_.clear();
+  site_["playbooks/suites/gpus.yaml"] += "# changed\n";
+  Open();
+  const v1::Validation done = engine_->Get(id).value();
+  EXPECT_EQ(done.state(), v1::VALIDATION_STATE_CANCELLED);
+  EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_FAIL);
+  EXPECT_EQ(OutcomeOfNode(id, "c002"), v1::OUTCOME_UNKNOWN);
+  ASSERT_THAT(done.nodes(0).checks(), SizeIs(1));
+  EXPECT_EQ(done.nodes(0).checks(0).reason(), "bits");
+  EXPECT_EQ(judged_["u-c001"], v1::OUTCOME_FAIL);
+  EXPECT_EQ(judged_["u-c002"], v1::OUTCOME_UNKNOWN);
+  ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+    EXPECT_TRUE(absl::IsNotFound(txn.node_service().GetPass("u-c001").status()));
+    EXPECT_EQ(txn.node_service().GetPass("u-c002")->validation_id, before);
+    return absl::OkStatus();
+  }));
+}
+
+TEST_F(ValidationRestartTest, AFailedPairWithoutTheOthersBlamesNobody) {
+  const std::string id = Create("link").value();
+  v1::CheckReport report;
+  report.set_check_id(Only("u-c001").start_check().check_id());
+  report.mutable_result()->set_check("link");
+  report.mutable_result()->set_outcome(v1::OUTCOME_FAIL);
+  engine_->OnReport("u-c001", report);
+  engine_->Settle();
+  site_["playbooks/suites/link.yaml"] += "# changed\n";
+  Open();
+  EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(engine_->Get(id)->nodes(0).checks(0).partner(), "c002");
+}
+
+TEST_F(ValidationRestartTest, ADamagedResultCostsNothingButItsDetails) {
+  const std::string id = Create("gpus", "c001").value();
+  const std::string first = Only("u-c001").start_check().check_id();
+  Report("u-c001", first, v1::OUTCOME_FAIL, "bits");
+  const std::string second = sessions_.Take("u-c001").back().start_check().check_id();
+  ASSERT_OK(store_->Update([&](Transaction& txn) {
+    return txn.validation_checks().PutResult({first, clock_.Now(), "damaged"});
+  }));
+  Restart(second);
+  Report("u-c001", second, v1::OUTCOME_PASS);
+  EXPECT_EQ(engine_->Get(id)->state(), v1::VALIDATION_STATE_DONE);
+  EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_FAIL);
+}
+
 }  // namespace
 }  // namespace muster::controller::validation
