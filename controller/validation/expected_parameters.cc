@@ -74,6 +74,8 @@ constexpr Row kRows[] = {
      [](const Class& c, const Found& f) {
        return PortsOf(c, f).empty() ? std::string() : Plain(c.network_mtu);
      }},
+    {"file-systems", "paths",
+     [](const Class& c, const Found&) { return Plain(c.required_mounts); }},
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "common/base/hostlist.h"
 #include "common/base/nearest_word.h"
 #include "common/base/status.h"
@@ -25,6 +26,16 @@ constexpr size_t kMaxWords = 20;
 constexpr size_t kMaxInterfaceName = 15;  // the kernel's IFNAMSIZ without its NUL
 // Less is no memory of a GPU: the unit was forgotten.
 constexpr double kLeastMemoryBytes = 1 << 20;
+
+bool IsPlainPath(const std::string& path) {
+  if (path.empty() || path.front() != '/' || path.size() > kMaxText) return false;
+  if (path.find_first_of(", \t\n") != std::string::npos) return false;
+  if (path.size() > 1 && path.back() == '/') return false;
+  for (const absl::string_view part : absl::StrSplit(path.substr(1), '/')) {
+    if (path != "/" && (part.empty() || part == "." || part == "..")) return false;
+  }
+  return true;
+}
 
 // The variables that say what hardware a node has.
 class VariableReader {
@@ -84,29 +95,25 @@ class VariableReader {
     *out = text;
   }
 
-  // One or several words without blanks and commas.
+  // One or several words without blanks, commas and slashes.
   void Words(absl::string_view name, size_t max_size, std::vector<std::string>* out) {
-    const Variable* const variable = Find(name);
-    if (variable == nullptr) return;
-    std::vector<std::string> words;
-    bool good = variable->value->is_string() ||
-                (variable->value->is_array() && variable->value->size() <= kMaxWords);
-    const auto add = [&](const auto& value) {
-      words.push_back(value.is_string() ? value.template get<std::string>() : "");
-      const std::string& word = words.back();
-      good = good && !word.empty() && word.size() <= max_size &&
-             word.find_first_of(", \t\n/") == std::string::npos;
-    };
-    if (variable->value->is_array()) {
-      for (const auto& value : *variable->value) add(value);
-    } else {
-      add(*variable->value);
-    }
-    if (!good || words.empty()) {
-      return Wrong(*variable, absl::StrCat("a word or a list of words, of up to ", max_size,
-                                           " characters without blanks, commas and slashes"));
-    }
-    *out = std::move(words);
+    List(
+        name,
+        [max_size](const std::string& word) {
+          return !word.empty() && word.size() <= max_size &&
+                 word.find_first_of(", \t\n/") == std::string::npos;
+        },
+        absl::StrCat("a word or a list of up to ", kMaxWords, " words, of up to ", max_size,
+                     " characters without blanks, commas and slashes"),
+        out);
+  }
+
+  // One or several absolute paths as the kernel lists what is mounted.
+  void Paths(absl::string_view name, std::vector<std::string>* out) {
+    List(name, IsPlainPath,
+         absl::StrCat("an absolute path or a list of up to ", kMaxWords, ", of up to ", kMaxText,
+                      " characters without blanks, commas, '..', '//' and a slash at the end"),
+         out);
   }
 
   // The one that counts; nullptr: nobody gave it.
@@ -124,6 +131,27 @@ class VariableReader {
   }
 
  private:
+  template <typename Predicate>
+  void List(absl::string_view name, const Predicate& is_good, absl::string_view expected,
+            std::vector<std::string>* out) {
+    const Variable* const variable = Find(name);
+    if (variable == nullptr) return;
+    std::vector<std::string> words;
+    bool good = variable->value->is_string() ||
+                (variable->value->is_array() && variable->value->size() <= kMaxWords);
+    const auto add = [&](const auto& value) {
+      words.push_back(value.is_string() ? value.template get<std::string>() : "");
+      good = good && is_good(words.back());
+    };
+    if (variable->value->is_array()) {
+      for (const auto& value : *variable->value) add(value);
+    } else {
+      add(*variable->value);
+    }
+    if (!good || words.empty()) return Wrong(*variable, expected);
+    *out = std::move(words);
+  }
+
   void Wrong(const Variable& variable, absl::string_view expected) {
     std::string value =
         variable.value->dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
@@ -180,6 +208,7 @@ absl::StatusOr<HardwareClass> ReadHardwareClass(const Inventory& inventory, cons
   reader.Words("network_interfaces", kMaxInterfaceName, &read.network_interfaces);
   reader.Text("node_model", &read.node_model);
   reader.Text("infiniband_rate", &read.infiniband_rate);
+  reader.Paths("required_mounts", &read.required_mounts);
   std::optional<int> ports;
   reader.Count("infiniband_ports", 0, 64, &ports);
   RETURN_IF_ERROR(reader.ToStatus());
@@ -197,6 +226,7 @@ NodeTraits TraitsOf(const HardwareClass& expected, const FoundHardware& found) {
   traits.nics = found.nics || !expected.Port().empty();
   traits.rdma = found.rdma || expected.infiniband_ports > 0;
   traits.machine = !found.container;
+  traits.mounts = !expected.required_mounts.empty();
   return traits;
 }
 

@@ -38,6 +38,7 @@ struct HardwareClass {
   std::vector<std::string> network_interfaces;  // that run at this speed; empty: not said
   std::optional<std::string> infiniband_rate;   // "FDR"
   int infiniband_ports = 0;
+  std::vector<std::string> required_mounts;  // paths where a file system is mounted
 
   // Nodes of one name are peers: "4 × NVIDIA GeForce RTX 2080 Ti, ethernet 10 Gbit/s".
   std::string Name() const;

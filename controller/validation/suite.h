@@ -15,7 +15,7 @@
 namespace muster::controller::validation {
 
 // What a node has to be for a check: all that the check names must hold.
-enum class Condition { kGpus, kSeveralGpus, kNics, kRdma, kMachine };
+enum class Condition { kGpus, kSeveralGpus, kNics, kRdma, kMachine, kMounts };
 absl::string_view ConditionName(Condition condition);
 struct ConditionWord {
   absl::string_view word;  // as in suites: "several_gpus"
@@ -29,6 +29,7 @@ struct NodeTraits {
   bool nics = false;
   bool rdma = false;
   bool machine = true;  // no container, which shares processors and memory with others
+  bool mounts = false;  // the inventory names file systems that it must have
 
   bool Has(Condition condition) const;
 };

@@ -16,7 +16,7 @@ absl::Span<const ConditionWord> ConditionWords() {
   static constexpr ConditionWord kWords[] = {
       {"gpus", Condition::kGpus},       {"several_gpus", Condition::kSeveralGpus},
       {"nics", Condition::kNics},       {"rdma", Condition::kRdma},
-      {"machine", Condition::kMachine},
+      {"machine", Condition::kMachine}, {"mounts", Condition::kMounts},
   };
   return kWords;
 }
@@ -33,6 +33,8 @@ bool NodeTraits::Has(Condition condition) const {
       return rdma;
     case Condition::kMachine:
       return machine;
+    case Condition::kMounts:
+      return mounts;
   }
   return false;
 }

@@ -62,6 +62,17 @@ TEST(ExpectedParameters, OfAPortNeedToKnowWhichItIs) {
       UnorderedElementsAre(Pair("interfaces", "eth0,eth1"), Pair("speed", "2500")));
 }
 
+TEST(ExpectedParameters, NameWhatMustBeMounted) {
+  EXPECT_THAT(Parameters("file-systems", "required_mounts: /beegfs"),
+              ElementsAre(Pair("paths", "/beegfs")));
+  EXPECT_THAT(Parameters("file-systems", "required_mounts: [/beegfs, /srv/data]"),
+              ElementsAre(Pair("paths", "/beegfs,/srv/data")));
+  EXPECT_THAT(Parameters("disk", "required_mounts: /beegfs"), IsEmpty());
+  EXPECT_THAT(WithExpectedParameters("file-systems", {{"paths", "/scratch"}},
+                                     Read("required_mounts: /beegfs").value(), {}),
+              ElementsAre(Pair("paths", "/scratch")));
+}
+
 TEST(ExpectedParameters, TheSuiteComesFirst) {
   const HardwareClass expected =
       Read("gpu_count: 4, gpu_nvlinks: 18, network_interfaces: eth0, network_mtu: 9000").value();
@@ -82,28 +93,51 @@ TEST(ExpectedParameters, AreTakenByTheChecks) {
        {"gpu_count: 0, gpu_pcie_generation: 1, gpu_pcie_width: 1, gpu_nvlinks: 0, "
         "gpu_power_limit_watts: 10, gpu_memory: 1MiB, gpu_vbios: x, gpu_driver: \"1\", "
         "gpu_model: x, gpu_ecc: true, network_gbits_per_s: 0.01, network_mtu: 68, "
-        "network_interfaces: e",
+        "network_interfaces: e, required_mounts: /",
         "gpu_count: 1024, gpu_pcie_generation: 16, gpu_pcie_width: 32, gpu_nvlinks: 64, "
         "gpu_power_limit_watts: 10000, gpu_memory: 900TiB, gpu_vbios: [x, y], gpu_driver: z, "
         "gpu_model: \"a, b\", gpu_ecc: false, network_gbits_per_s: 10000, network_mtu: 65536, "
-        "network_interfaces: [abcdefghijklmno]"}) {
+        "network_interfaces: [abcdefghijklmno], required_mounts: [/beegfs, /mnt/scratch.2]"}) {
     size_t handed = 0;
     for (const checks::CheckSpec* check : checks::Checks()) {
       const auto parameters = Parameters(std::string(check->name), vars);
       handed += parameters.size();
       EXPECT_OK(checks::Parameters::Parse(*check, parameters).status()) << check->name;
     }
-    EXPECT_EQ(handed, 13u);
+    EXPECT_EQ(handed, 14u);
   }
 }
 
 TEST(ExpectedParameters, WrongValuesAreNamed) {
-  for (const char* vars :
-       {"gpu_vbios: []", "gpu_vbios: \"a,b\"", "gpu_vbios: [a, 3]", "gpu_driver: 535",
-        "gpu_memory: 79", "gpu_memory: \"79\"", "gpu_memory: 79 giga", "gpu_pcie_generation: 0",
-        "gpu_pcie_width: 64", "gpu_nvlinks: many", "gpu_power_limit_watts: 0", "gpu_ecc: maybe",
-        "gpu_ecc: 1", "network_mtu: 9", "network_interfaces: [eth0/1]",
-        "network_interfaces: \"abcdefghijklmnop\"", "network_interfaces: {a: b}"}) {
+  for (const char* vars : {"gpu_vbios: []",
+                           "gpu_vbios: \"a,b\"",
+                           "gpu_vbios: [a, 3]",
+                           "gpu_driver: 535",
+                           "gpu_memory: 79",
+                           "gpu_memory: \"79\"",
+                           "gpu_memory: 79 giga",
+                           "gpu_pcie_generation: 0",
+                           "gpu_pcie_width: 64",
+                           "gpu_nvlinks: many",
+                           "gpu_power_limit_watts: 0",
+                           "gpu_ecc: maybe",
+                           "gpu_ecc: 1",
+                           "network_mtu: 9",
+                           "network_interfaces: [eth0/1]",
+                           "network_interfaces: \"abcdefghijklmnop\"",
+                           "network_interfaces: {a: b}",
+                           "required_mounts: beegfs",
+                           "required_mounts: /beegfs/",
+                           "required_mounts: []",
+                           "required_mounts: \"/a,/b\"",
+                           "required_mounts: [/a, /b/../c]",
+                           "required_mounts: //a",
+                           "required_mounts: \"/a b\"",
+                           "required_mounts: 3",
+                           "required_mounts: /./a",
+                           "required_mounts: /"
+                           "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                           "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"}) {
     EXPECT_THAT(Read(vars),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("cluster.yaml:4")))
         << vars;

@@ -61,6 +61,10 @@ TEST(HardwareClass, IsWhatTheVariablesSay) {
   FoundHardware container;
   container.container = true;
   EXPECT_FALSE(TraitsOf(login, container).Has(Condition::kMachine));
+  EXPECT_FALSE(TraitsOf(login, {}).Has(Condition::kMounts));
+  HardwareClass mounts = login;
+  mounts.required_mounts = {"/beegfs"};
+  EXPECT_TRUE(TraitsOf(mounts, {}).Has(Condition::kMounts));
   EXPECT_EQ(HardwareClass().Name(), "unknown");
 }
 
