@@ -16,6 +16,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "agent/validation/check_files.h"
+#include "common/checks/limits.h"
 #include "muster/v1/agent_session.pb.h"
 
 namespace muster {
@@ -37,7 +38,7 @@ class CheckDesk {
     // The worker; searched for in kStandardPath.
     std::string worker = "muster-burnin";
     std::string boot_id;
-    size_t max_running = 8;
+    size_t max_running = checks::kMaxChecksAtOnce;
     // Reports that nobody has fetched; a node with more of them takes no check.
     size_t max_reports = 64;
     // What a check that was told to stop may take to say its last word.

@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/nearest_word.h"
 #include "common/base/status.h"
+#include "common/checks/limits.h"
 #include "common/yaml/document.h"
 #include "common/yaml/map_reader.h"
 #include "controller/inventory/errors.h"
@@ -97,9 +98,32 @@ class SuiteReader {
       if (errors_.full()) break;
       if (std::optional<SuiteCheck> read = ReadCheck(check)) {
         stage.checks.push_back(*std::move(read));
+        if (stage.side_by_side) LookBesides(check, stage);
       }
     }
     return stage;
+  }
+
+  // What the agent or the worker would refuse when the stage's last check is started beside the
+  // others.
+  void LookBesides(const yaml::Node& node, const SuiteStage& stage) {
+    const auto loads_gpus = [](const SuiteCheck& check) {
+      return check.spec->load == checks::Load::kGpu;
+    };
+    const SuiteCheck& last = stage.checks.back();
+    const auto other = std::find_if(stage.checks.begin(), stage.checks.end() - 1, loads_gpus);
+    if (loads_gpus(last) && other != stage.checks.end() - 1) {
+      Wrong(node,
+            absl::StrCat("'", std::string(last.spec->name), "' loads GPUs that '",
+                         std::string(other->spec->name),
+                         "' of this stage is at work on: take one of them to another stage, or "
+                         "leave side_by_side out"));
+    }
+    if (stage.checks.size() == checks::kMaxChecksAtOnce + 1) {
+      Wrong(node, absl::StrCat("a node runs ", checks::kMaxChecksAtOnce,
+                               " checks side by side: take this one and those behind it to another "
+                               "stage, or leave side_by_side out"));
+    }
   }
 
   // "gpu-gemm" alone, or a map.

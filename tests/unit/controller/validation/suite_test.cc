@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "common/checks/limits.h"
 #include "tests/fakes/status_matchers.h"
 #include "tests/unit/controller/validation/test_catalog.h"
 
@@ -14,6 +15,7 @@ using ::muster::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::Pair;
 
 absl::StatusOr<Suite> Parse(const std::string& text) {
@@ -25,7 +27,6 @@ constexpr char kHead[] = "name: s\ndescription: d\nstages:\n";
 TEST(ParseSuite, ReadsWhatIsThere) {
   const Suite suite = Parse(absl::StrCat(kHead,
                                          "  - name: burn\n"
-                                         "    side_by_side: true\n"
                                          "    stop_on_fail: true\n"
                                          "    checks:\n"
                                          "      - gpu-gemm\n"
@@ -34,14 +35,17 @@ TEST(ParseSuite, ReadsWhatIsThere) {
                                          "        with: {types: [fp16, fp32], duration: 2m}\n"
                                          "        time_limit: 10m\n"
                                          "  - {name: net, checks: [{check: nic-pair, when: nics, "
-                                         "max_rounds: 8}]}\n"))
+                                         "max_rounds: 8}]}\n"
+                                         "  - {name: both, side_by_side: true, "
+                                         "checks: [gpu-gemm, nic-pair]}\n"))
                           .value();
   EXPECT_EQ(suite.name, "s");
   EXPECT_EQ(suite.description, "d");
   EXPECT_FALSE(suite.admits);
-  ASSERT_EQ(suite.stages.size(), 2u);
+  ASSERT_EQ(suite.stages.size(), 3u);
   const SuiteStage& burn = suite.stages[0];
-  EXPECT_TRUE(burn.side_by_side);
+  EXPECT_FALSE(burn.side_by_side);
+  EXPECT_TRUE(suite.stages[2].side_by_side);
   EXPECT_TRUE(burn.stop_on_fail);
   EXPECT_FALSE(burn.IsShared());
   ASSERT_EQ(burn.checks.size(), 2u);
@@ -132,6 +136,33 @@ TEST(ParseSuite, ErrorsNameThePlaceAndTheNearestWord) {
                        AllOf(HasSubstr("'x'"), HasSubstr("'y'"), HasSubstr("'wen'"))));
 }
 
+TEST(ParseSuite, RefusesWhatANodeWouldNotRunSideBySide) {
+  const auto stage = [](absl::string_view checks, absl::string_view side_by_side = "true") {
+    return ParseSuite("playbooks/suites/s.yaml",
+                      absl::StrCat(kHead, "  - name: a\n    side_by_side: ", side_by_side,
+                                   "\n    checks:\n", checks),
+                      checks::Checks())
+        .status();
+  };
+  const std::string two_loads =
+      "      - gpu-memory\n      - cpu-stress\n      - {check: gpu-gemm, when: gpus}\n";
+  EXPECT_THAT(stage(two_loads),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("s.yaml:9:9: 'gpu-gemm' loads GPUs that 'gpu-memory' of "
+                                       "this stage is at work on"),
+                             HasSubstr("leave side_by_side out"))));
+  EXPECT_OK(stage(two_loads, "false"));
+  EXPECT_OK(stage("      - gpu-memory\n      - cpu-stress\n      - gpu-inventory\n"));
+  std::string many;
+  for (size_t i = 0; i < checks::kMaxChecksAtOnce; ++i) many += "      - clock\n";
+  EXPECT_OK(stage(many));
+  many += "      - clock\n      - clock\n";
+  EXPECT_THAT(stage(many), StatusIs(absl::StatusCode::kInvalidArgument,
+                                    AllOf(HasSubstr("s.yaml:15:9: a node runs 8 checks"),
+                                          Not(HasSubstr("s.yaml:16")))));
+  EXPECT_OK(stage(many, "false"));
+}
+
 TEST(ParseSuite, IsBounded) {
   std::string many = kHead;
   for (size_t i = 0; i <= kMaxStages; ++i) {
@@ -149,6 +180,10 @@ TEST(Conditions, HoldAsTheirNamesSay) {
   EXPECT_TRUE((NodeTraits{0, true, false}).Has(Condition::kNics));
   EXPECT_TRUE((NodeTraits{0, false, true}).Has(Condition::kRdma));
   EXPECT_FALSE((NodeTraits{0, true, false}).Has(Condition::kRdma));
+  EXPECT_FALSE(NodeTraits().Has(Condition::kMounts));
+  NodeTraits mounts;
+  mounts.mounts = true;
+  EXPECT_TRUE(mounts.Has(Condition::kMounts));
   EXPECT_EQ(ConditionName(Condition::kSeveralGpus), "several_gpus");
 }
 
