@@ -37,6 +37,9 @@ constexpr absl::Duration kGrace = absl::Seconds(5);
 constexpr absl::Duration kLinger = absl::Milliseconds(100);
 // How often a followed file and, without pidfds, the program's end are looked at.
 constexpr absl::Duration kPollInterval = absl::Milliseconds(50);
+// What is read of a stream before the time limit and others' wishes are looked at again: all that
+// a pipe holds (pipe(7)). A program may write faster than what it writes is taken in.
+constexpr size_t kMaxTurnBytes = size_t{64} << 10;
 // Descriptors of ours stay clear of those that the child gets (0 to kStatusFd).
 constexpr int kFirstFd = 10;
 
@@ -86,14 +89,15 @@ absl::StatusOr<Stream> MakeStream(const std::string& file) {
   return stream;
 }
 
-// Reads what is there now. A pipe at its end is closed.
+// Reads what is there now, about `at_most` bytes of it. A pipe at its end is closed.
 template <typename Sink>
-void Drain(Stream& stream, Sink sink) {
+void Drain(Stream& stream, size_t at_most, Sink sink) {
   std::array<char, 16384> buffer;
-  while (stream.open) {
+  for (size_t taken = 0; stream.open && taken < at_most;) {
     const ssize_t count = ::read(stream.reader.get(), buffer.data(), buffer.size());
     if (count > 0) {
       sink(absl::string_view(buffer.data(), static_cast<size_t>(count)));
+      taken += static_cast<size_t>(count);
       continue;
     }
     if (count < 0 && errno == EINTR) continue;
@@ -101,6 +105,11 @@ void Drain(Stream& stream, Sink sink) {
     if (stream.is_file && count == 0) return;  // the writer may write more
     stream.open = false;
   }
+}
+
+size_t SizeOf(const Stream& file) {
+  struct stat info = {};
+  return ::fstat(file.reader.get(), &info) == 0 ? static_cast<size_t>(info.st_size) : 0;
 }
 
 absl::StatusOr<std::string> FindProgram(const std::string& name) {
@@ -329,21 +338,33 @@ class Follower {
     return count;
   }
 
+  // A turn of each stream.
   void DrainAll() {
-    Drain(child_.out, [this](absl::string_view text) {
+    DrainOut(kMaxTurnBytes);
+    Drain(child_.err, kMaxTurnBytes, [this](absl::string_view text) {
+      output_.Append(text);
+      err_lines_.Append(text);
+    });
+    DrainStatus(kMaxTurnBytes);
+  }
+
+  void DrainOut(size_t at_most) {
+    Drain(child_.out, at_most, [this](absl::string_view text) {
       out_.Append(text);
       output_.Append(text);
       out_lines_.Append(text);
     });
-    Drain(child_.err, [this](absl::string_view text) {
-      output_.Append(text);
-      err_lines_.Append(text);
-    });
-    Drain(child_.status, [this](absl::string_view text) { status_lines_.Append(text); });
+  }
+
+  void DrainStatus(size_t at_most) {
+    Drain(child_.status, at_most, [this](absl::string_view text) { status_lines_.Append(text); });
   }
 
   void Finish() {
     child_.input.Reset();
+    // Of a file all that it has by now, whoever goes on writing.
+    if (child_.out.is_file) DrainOut(SizeOf(child_.out));
+    if (child_.status.is_file) DrainStatus(SizeOf(child_.status));
     DrainAll();
     const absl::Time end = absl::Now() + kLinger;
     for (Stream* stream : {&child_.out, &child_.err, &child_.status}) {

@@ -83,6 +83,32 @@ TEST(Process, NamesWhatCannotBeStarted) {
   EXPECT_THAT(runner.Run({}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("program")));
 }
 
+// Every line takes longer to be taken in than to be written: there is always something to read.
+TEST(Process, OneThatWritesFasterThanItIsReadRunsOutOfTimeToo) {
+  RealProcessRunner runner;
+  ProcessSpec spec;
+  spec.argv = {"yes", std::string(1000, 'y')};
+  spec.timeout = absl::Milliseconds(200);
+  spec.on_line = [](absl::string_view) { absl::SleepFor(absl::Milliseconds(1)); };
+  const ProcessResult result = runner.Run(spec).value();
+  EXPECT_TRUE(result.timed_out);
+  EXPECT_EQ(result.signal, SIGTERM);
+}
+
+TEST(Process, AllThatWasWrittenIsRead) {
+  RealProcessRunner runner;
+  ProcessSpec spec = Shell("seq 100000; seq 100000 >&2");
+  size_t lines = 0;
+  spec.on_line = [&](absl::string_view) { ++lines; };
+  EXPECT_TRUE(runner.Run(spec)->ok());
+  EXPECT_EQ(lines, 200'000u);
+  spec.output_file = ::testing::TempDir() + "all_that_was_written";
+  lines = 0;
+  EXPECT_TRUE(runner.Run(spec)->ok());
+  EXPECT_EQ(lines, 200'000u);
+  ::unlink(spec.output_file.c_str());
+}
+
 TEST(Process, StopsTheWholeGroupAtTheTimeout) {
   RealProcessRunner runner;
   ProcessSpec spec = Shell("sleep 60 & echo $!; wait");
