@@ -13,8 +13,8 @@
 namespace muster::burnin {
 namespace {
 
-// More is no count of anything in a node.
-constexpr int64_t kMostOfAnything = int64_t{1} << 40;
+// More is no count of anything in a node; two of them can be multiplied.
+constexpr int64_t kMostOfAnything = int64_t{1} << 31;
 
 constexpr absl::string_view kOutOfService[] = {
     "DOWN", "FAIL", "FAILING", "FUTURE", "INVALID_REG", "NOT_RESPONDING", "UNKNOWN",
@@ -59,7 +59,7 @@ void AddGpus(absl::string_view entry, SlurmNodeLine& node) {
   if (parts.front() != "gpu") return;
   int64_t count = 1;
   const bool has_count = parts.size() > 1 && absl::SimpleAtoi(parts.back(), &count) && count >= 0;
-  node.gpus += has_count ? std::min(count, kMostOfAnything / 1024) : 1;
+  node.gpus += has_count ? std::min(count, kMostOfAnything) : 1;
   // "1g.5gb", "a100_3g.20gb": so many of a card's compute slices.
   for (const absl::string_view part : parts)
     for (size_t at = part.find("g."); at != absl::string_view::npos; at = part.find("g.", at + 1))

@@ -143,6 +143,17 @@ TEST_F(SlurmNode, ChoicesOfAnAdministratorAreNoFaults) {
   }
 }
 
+TEST_F(SlurmNode, NumbersBeyondAllCountsAreNone) {
+  // Multiplied with each other they would overflow.
+  constexpr absl::string_view kBeyond = "1099511627776";
+  SetNode(absl::StrReplaceAll(kNode, {{"CPUTot=32", absl::StrCat("CPUTot=", kBeyond)}}));
+  SetMachine(absl::StrReplaceAll(kMachine,
+                                 {{"ThreadsPerCore=2", absl::StrCat("ThreadsPerCore=", kBeyond)}}));
+  const CheckResult result = Run();
+  EXPECT_EQ(result.outcome, Outcome::kPass);
+  EXPECT_THAT(result.faults, IsEmpty());
+}
+
 TEST_F(SlurmNode, StatesInWhichNoJobStartsFail) {
   for (const char* state : {"DOWN+DRAIN", "DOWN*", "IDLE*+DRAIN", "IDLE+DRAIN+NOT_RESPONDING",
                             "IDLE+DRAIN+INVALID_REG", "FAIL", "UNKNOWN+DRAIN"}) {
