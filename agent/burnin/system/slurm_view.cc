@@ -56,7 +56,8 @@ absl::string_view NodeLine(absl::string_view text) {
 void AddGpus(absl::string_view entry, SlurmNodeLine& node) {
   const std::vector<absl::string_view> parts =
       absl::StrSplit(entry.substr(0, entry.find('(')), ':');
-  if (parts.front() != "gpu") return;
+  // None at all of a line without Gres: Abseil splits a view of nothing into nothing.
+  if (parts.empty() || parts.front() != "gpu") return;
   int64_t count = 1;
   const bool has_count = parts.size() > 1 && absl::SimpleAtoi(parts.back(), &count) && count >= 0;
   node.gpus += has_count ? std::min(count, kMostOfAnything) : 1;

@@ -143,6 +143,11 @@ TEST_F(SlurmNode, ChoicesOfAnAdministratorAreNoFaults) {
   }
 }
 
+TEST_F(SlurmNode, LineWithoutGresHasNoGpus) {
+  SetNode(absl::StrReplaceAll(kNode, {{"Gres=gpu:rtx_2080_ti:2(S:0-1) ", ""}}));
+  EXPECT_EQ(FaultOf(Run()), "slurm_gpus");
+}
+
 TEST_F(SlurmNode, NumbersBeyondAllCountsAreNone) {
   // Multiplied with each other they would overflow.
   constexpr absl::string_view kBeyond = "1099511627776";
