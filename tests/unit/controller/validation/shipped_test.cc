@@ -61,6 +61,7 @@ TEST(ShippedSuites, QuickTakesLessThanAMinuteOnEveryNode) {
   absl::Duration most;
   const Suite quick = Suites()["quick"];
   for (const SuiteStage& stage : quick.stages) {
+    absl::Duration longest, sum;
     for (const SuiteCheck& check : stage.checks) {
       const auto parameters = checks::Parameters::Parse(*check.spec, check.parameters);
       ASSERT_OK(parameters);
@@ -71,8 +72,11 @@ TEST(ShippedSuites, QuickTakesLessThanAMinuteOnEveryNode) {
         if (parameters->texts().count(part) == 0) continue;
         takes += directions * absl::Seconds(parameters->OptionalNumber(part).value_or(0));
       }
-      most += takes * static_cast<int64_t>(std::max<size_t>(1, check.max_rounds));
+      takes *= static_cast<int64_t>(std::max<size_t>(1, check.max_rounds));
+      longest = std::max(longest, takes);
+      sum += takes;
     }
+    most += stage.side_by_side ? longest : sum;
   }
   EXPECT_LT(most, absl::Minutes(1));
 }
