@@ -73,7 +73,7 @@ constexpr MetricSpec kInventoryMetrics[] = {
     {"pcie_width", "1", "gpu", Better::kHigher, "PCIe lanes under load"},
     {"pcie_replays", "1", "gpu", Better::kLower, "PCIe packets sent again since the driver came"},
     {"power_limit_watts", "W", "gpu", Better::kNeither, "power limit that is in force"},
-    {"temperature_celsius", "celsius", "gpu", Better::kLower, "temperature of the GPU"},
+    {"temperature_celsius", "celsius", "gpu", Better::kNeither, "temperature of the GPU"},
     {"ecc_corrected", "1", "gpu", Better::kLower, "corrected memory errors of its life"},
     {"ecc_uncorrected", "1", "gpu", Better::kLower, "uncorrected memory errors of its life"},
     {"remapped_rows", "1", "gpu", Better::kLower, "memory rows replaced, by cause"},

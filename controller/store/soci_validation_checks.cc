@@ -13,16 +13,18 @@ absl::Status SociValidationCheckTable::Put(const ValidationCheckRecord& row) {
     context_.session
         << "INSERT INTO validation_checks (check_id, validation_id, execution_id, node, members, "
            "rank, stage, stage_check, stage_name, name, phase, outcome, reason, put_back, "
-           "started_at) VALUES (:check, :id, :execution, :node, :members, :rank, :stage, :index, "
+           "started_at, parameters_digest) VALUES (:check, :id, :execution, :node, :members, "
+           ":rank, "
+           ":stage, :index, "
            ":stage_name, :name, :phase, "
-           ":outcome, :reason, :back, :started) "
+           ":outcome, :reason, :back, :started, :parameters) "
            "ON CONFLICT (check_id) DO UPDATE SET phase = excluded.phase, "
            "outcome = excluded.outcome, reason = excluded.reason, put_back = excluded.put_back, "
-           "started_at = excluded.started_at",
+           "started_at = excluded.started_at, parameters_digest = excluded.parameters_digest",
         use(row.check_id), use(row.validation_id), use(row.execution_id), use(row.node),
         use(row.members), use(row.rank), use(row.stage), use(row.stage_check), use(row.stage_name),
         use(row.name), use(row.phase), use(row.outcome), use(row.reason), use(row.put_back),
-        use(row.started_at);
+        use(row.started_at), use(row.parameters_digest);
     return absl::OkStatus();
   });
 }
@@ -38,13 +40,14 @@ absl::StatusOr<std::vector<ValidationCheckRecord>> SociValidationCheckTable::Lis
                           << "SELECT check_id, validation_id, execution_id, node, members, rank, "
                              "stage, stage_check, stage_name, name, phase, outcome, reason, "
                              "put_back, "
-                             "started_at FROM validation_checks WHERE validation_id = :id "
+                             "started_at, parameters_digest FROM validation_checks WHERE "
+                             "validation_id = :id "
                              "ORDER BY rowid",
                       into(row.check_id), into(row.validation_id), into(row.execution_id),
                       into(row.node), into(row.members), into(row.rank), into(row.stage),
                       into(row.stage_check), into(row.stage_name), into(row.name), into(row.phase),
                       into(row.outcome), into(row.reason), into(row.put_back), into(row.started_at),
-                      use(key));
+                      into(row.parameters_digest), use(key));
                  return ReadAll(statement, row);
                });
 }
@@ -82,10 +85,12 @@ absl::StatusOr<std::vector<CheckResultRecord>> SociValidationCheckTable::History
                           << "SELECT r.check_id, r.reported_at, r.result FROM validation_checks c "
                              "JOIN check_results r ON r.check_id = c.check_id "
                              "WHERE c.node = :node AND c.name = :name AND c.validation_id <> :not "
+                             "AND c.parameters_digest = :parameters "
                              "AND c.outcome = 1 "  // v1::OUTCOME_PASS
                              "ORDER BY r.reported_at DESC LIMIT :limit",
                       into(row.check_id), into(row.reported_at), into(row.result), use(query.node),
-                      use(query.name), use(query.before_validation_id), use(limit));
+                      use(query.name), use(query.before_validation_id),
+                      use(query.parameters_digest), use(limit));
                  return ReadAll(statement, row);
                });
 }
@@ -99,7 +104,8 @@ absl::StatusOr<std::vector<GoodResultRecord>> SociValidationCheckTable::ListGood
                  const int64_t count = limit;
                  soci::statement statement =
                      (context_.session.prepare
-                          << "SELECT c.rowid, c.node, c.members, c.name, r.reported_at, r.result "
+                          << "SELECT c.rowid, c.node, c.members, c.name, c.parameters_digest, "
+                             "r.reported_at, r.result "
                              "FROM validation_checks c "
                              "JOIN check_results r ON r.check_id = c.check_id "
                              "JOIN validation_nodes n ON n.validation_id = c.validation_id "
@@ -108,8 +114,8 @@ absl::StatusOr<std::vector<GoodResultRecord>> SociValidationCheckTable::ListGood
                              // v1::OUTCOME_PASS, both.
                              "AND c.outcome = 1 AND n.outcome = 1 ORDER BY c.rowid LIMIT :limit",
                       into(row.place), into(row.node), into(row.members), into(row.name),
-                      into(row.reported_at), into(row.result), use(key), use(after_place),
-                      use(count));
+                      into(row.parameters_digest), into(row.reported_at), into(row.result),
+                      use(key), use(after_place), use(count));
                  return ReadAll(statement, row);
                });
 }

@@ -72,6 +72,8 @@ struct ValidationCheckRecord {
   std::string reason;
   bool put_back = false;
   std::optional<absl::Time> started_at;
+  // See controller/validation/circumstances.h; "": stored by an earlier version.
+  std::string parameters_digest;
 };
 
 // What a check reported.
@@ -84,6 +86,7 @@ struct CheckResultRecord {
 struct CheckHistoryQuery {
   std::string node;
   std::string name;                  // of the check
+  std::string parameters_digest;     // by which it measured
   std::string before_validation_id;  // not of this one
   uint32_t limit = 20;
 };
@@ -94,6 +97,7 @@ struct GoodResultRecord {
   std::string node;
   std::string members;
   std::string name;  // of the check
+  std::string parameters_digest;
   absl::Time reported_at;
   std::string result;
 };
@@ -109,7 +113,7 @@ class ValidationCheckTable {
   virtual absl::Status PutResult(const CheckResultRecord& result) = 0;
   // NotFound: it has not reported.
   virtual absl::StatusOr<CheckResultRecord> GetResult(absl::string_view check_id) = 0;
-  // Results of checks that passed, newest first: what failed is no measure.
+  // Results of checks that passed by the same parameters, newest first: what failed is no measure.
   virtual absl::StatusOr<std::vector<CheckResultRecord>> History(
       const CheckHistoryQuery& query) = 0;
   // Those of a validation that ended, behind `after_place` (0: from the first), at most `limit`.

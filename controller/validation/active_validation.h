@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "controller/store/tables.h"
+#include "controller/validation/circumstances.h"
 #include "controller/validation/node_watts.h"
 #include "controller/validation/prepared_suite.h"
 #include "controller/validation/validation_events.h"
@@ -30,6 +31,11 @@ struct ActiveValidation {
       by_name[node.name] = &node;
       watts.emplace(node.name, NodeWatts(node.power.idle));
     }
+    for (const SuiteStage& stage : state.suite().stages) {
+      for (const SuiteCheck& check : stage.checks) {
+        parameters_digests[&check] = ParametersDigest(*check.spec, check.parameters);
+      }
+    }
   }
   ActiveValidation(const ActiveValidation&) = delete;
   ActiveValidation& operator=(const ActiveValidation&) = delete;
@@ -42,12 +48,18 @@ struct ActiveValidation {
     return partner == prepared.expectations.end() ? own : OfPair(own, partner->second);
   }
 
+  // Valid as long as the validation.
+  const std::string& ParametersDigestOf(const CheckPart& part) const {
+    return parameters_digests.at(&state.CheckOf(part));
+  }
+
   ValidationRecord record;
   v1::CreateValidationRequest request;
   PreparedSuite prepared;
   ValidationState state;
   std::map<std::string, const ValidationNode*> by_name;
   std::map<std::string, NodeWatts> watts;  // by node
+  std::map<const SuiteCheck*, std::string> parameters_digests;
   std::shared_ptr<ValidationEvents> events;
   // Of ended checks: what is said of each by itself.
   std::map<std::string, v1::CheckVerdict> verdicts;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/base/counted.h"
+#include "controller/validation/circumstances.h"
 #include "controller/validation/population.h"
 #include "controller/validation/statistics.h"
 
@@ -100,13 +101,14 @@ void FloorLearner::AddMetric(const GoodResult& good, const v1::Metric& metric,
       (!is_gpu && subject.kind() != "nic")) {
     return;
   }
-  std::string name = absl::StrCat(model, "\n", PopulationOf(subject));
+  std::string name = absl::StrCat(model, "\n", std::string(good.parameters_digest), "\n",
+                                  CircumstancesOf(*good.result, &subject));
   if (!is_gpu) absl::StrAppend(&name, "\n", AttributeOf(subject, "mtu"));
   const auto [number, added] =
       population_numbers_.try_emplace(std::move(name), static_cast<uint32_t>(populations_.size()));
   if (added) {
     populations_.push_back({subject.kind(), model, AttributeOf(subject, "driver_version"),
-                            AttributeOf(subject, "power_limit_watts")});
+                            AttributeOf(subject, "power_limit_watts"), EnginesOf(*good.result)});
   }
   const SeriesKey key{number->second, good.spec, spec, variant};
   auto found = series_.find(key);
@@ -164,6 +166,7 @@ std::vector<LearnedMetric> FloorLearner::Learned() const {
     reached.best = series.best;
     reached.driver = population.driver;
     reached.power_limit = population.power_limit;
+    reached.engines = population.engines;
     metric.populations.push_back(std::move(reached));
     metric.suites.insert(series.suites.begin(), series.suites.end());
     metric.oldest = std::min(metric.oldest, series.oldest);
@@ -176,8 +179,9 @@ std::vector<LearnedMetric> FloorLearner::Learned() const {
   for (auto& [key, metric] : learned) {
     std::sort(metric.populations.begin(), metric.populations.end(),
               [](const ReachedValues& a, const ReachedValues& b) {
-                return std::make_tuple(b.subjects.size(), a.driver, a.power_limit, a.worst) <
-                       std::make_tuple(a.subjects.size(), b.driver, b.power_limit, b.worst);
+                const size_t a_size = a.subjects.size(), b_size = b.subjects.size();
+                return std::tie(b_size, a.driver, a.power_limit, a.engines, a.worst) <
+                       std::tie(a_size, b.driver, b.power_limit, b.engines, b.worst);
               });
     all.push_back(std::move(metric));
   }
@@ -189,7 +193,7 @@ FloorProposal ProposeFloor(const LearnedMetric& learned, const RelativeLimit& li
   FloorProposal proposal;
   double floor = 0;
   size_t counted = 0;
-  std::set<std::string> drivers, powers;
+  std::set<std::string> drivers, powers, engines;
   std::set<uint32_t> subjects, nodes;  // one may have had several drivers
   for (const ReachedValues& values : learned.populations) {
     proposal.best = std::max(proposal.best, values.best);
@@ -206,6 +210,7 @@ FloorProposal ProposeFloor(const LearnedMetric& learned, const RelativeLimit& li
     subjects.insert(values.subjects.begin(), values.subjects.end());
     nodes.insert(values.nodes.begin(), values.nodes.end());
     if (!values.driver.empty()) drivers.insert(values.driver);
+    if (!values.engines.empty()) engines.insert(values.engines);
     if (!values.power_limit.empty()) powers.insert(absl::StrCat(values.power_limit, " W"));
   }
   if (counted == 0) {
@@ -218,7 +223,7 @@ FloorProposal ProposeFloor(const LearnedMetric& learned, const RelativeLimit& li
     proposal.nodes = largest.nodes.size();
     proposal.median = largest.median;
     proposal.note = absl::StrCat(
-        "too few of one driver, firmware and power limit: ",
+        "too few of one driver, firmware, power limit, engine and suite's parameters: ",
         WhoWasMeasured(learned.kind, proposal.subjects, proposal.nodes), "; ",
         min_subjects > 0 ? absl::StrCat(min_subjects, " are needed")
                          : absl::StrCat(kMinPeers, ", or ", kMinLearnNodes, " nodes, are needed"));
@@ -237,7 +242,8 @@ FloorProposal ProposeFloor(const LearnedMetric& learned, const RelativeLimit& li
       "measured on ", WhoWasMeasured(learned.kind, proposal.subjects, proposal.nodes), ", ",
       Months(learned.oldest, learned.newest),
       drivers.empty() ? "" : absl::StrCat(", driver ", absl::StrJoin(drivers, " and ")),
-      powers.empty() ? "" : absl::StrCat(", ", absl::StrJoin(powers, " and ")), ", suite ",
+      powers.empty() ? "" : absl::StrCat(", ", absl::StrJoin(powers, " and ")),
+      engines.empty() ? "" : absl::StrCat(", ", absl::StrJoin(engines, " and ")), ", suite ",
       absl::StrJoin(learned.suites, " and "), " up to ", learned.newest_validation,
       absl::StrFormat(": median %.4g, least %.4g", proposal.median, proposal.worst));
   return proposal;

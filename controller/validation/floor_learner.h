@@ -2,8 +2,8 @@
 //
 // A GPU counts once, with the least that it reached while it and its node passed: a floor is what
 // sound hardware never falls below, and a GPU that was tested every day must not outvote one that
-// was tested once. For each population (population.h), of which each has one driver and one power
-// limit,
+// was tested once. For each population, which is what was measured under the same circumstances
+// (circumstances.h): by one engine, with one driver and one power limit, by the same parameters,
 //
 //   floor = median − max(k · scaled MAD, p · median)
 //
@@ -45,6 +45,7 @@ struct GoodResult {
   absl::Time reported_at;
   const checks::CheckSpec* spec = nullptr;
   const v1::CheckResult* result = nullptr;
+  absl::string_view parameters_digest;  // see circumstances.h
 };
 
 // What one population has reached.
@@ -53,6 +54,7 @@ struct ReachedValues {
   double median = 0, mad = 0, worst = 0, best = 0;
   std::string driver;  // "535.261.03"; "": not told
   std::string power_limit;
+  std::string engines;  // that measured
 };
 
 // What all populations of a model have reached in one metric.
@@ -92,7 +94,7 @@ class FloorLearner {
     absl::Time oldest = absl::InfiniteFuture(), newest = absl::InfinitePast();
   };
   struct Population {
-    std::string kind, model, driver, power_limit;
+    std::string kind, model, driver, power_limit, engines;
   };
   // Population, check, metric, variant.
   struct SeriesKey {

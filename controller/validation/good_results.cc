@@ -114,7 +114,7 @@ absl::Status ReadGoodResults(Store& store, const Inventory& inventory, Catalog c
           continue;
         }
         learner.Add({record.node, port.name, validation.suite, validation.validation_id,
-                     record.reported_at, spec, &*result});
+                     record.reported_at, spec, &*result, record.parameters_digest});
       }
       if (page.size() < kPage) break;
     }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <list>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,7 @@
 #include "controller/store/tables.h"
 #include "controller/validation/active_validation.h"
 #include "controller/validation/blame.h"
+#include "controller/validation/circumstances.h"
 #include "controller/validation/node_pass.h"
 #include "controller/validation/pair_matrix.h"
 #include "controller/validation/result_blob.h"
@@ -33,6 +35,12 @@ struct EndedCheck {
   v1::CheckVerdict verdict;
 };
 
+// A result of an earlier validation, and the circumstances of each of its parts; "": of the node.
+struct EarlierResult {
+  v1::CheckResult result;
+  std::map<std::string, std::string> circumstances;
+};
+
 // Reads earlier results of a node when a judge asks for them, each check once.
 class History {
  public:
@@ -41,9 +49,14 @@ class History {
 
   std::vector<double> Values(const EarlierQuery& query) {
     std::vector<double> values;
-    for (const v1::CheckResult& result :
-         Results(std::string(query.node), std::string(query.check))) {
-      for (const v1::Metric& metric : result.metrics()) {
+    for (const EarlierResult& one : Results({std::string(query.node), std::string(query.check),
+                                             std::string(query.parameters_digest)})) {
+      const auto circumstances = one.circumstances.find(std::string(query.subject));
+      if (circumstances == one.circumstances.end() ||
+          circumstances->second != query.circumstances) {
+        continue;
+      }
+      for (const v1::Metric& metric : one.result.metrics()) {
         if (metric.name() == query.metric && metric.variant() == query.variant &&
             metric.subject() == query.subject) {
           values.push_back(metric.value());
@@ -54,14 +67,18 @@ class History {
   }
 
  private:
-  const std::vector<v1::CheckResult>& Results(const std::string& node, const std::string& check) {
-    const auto [found, is_new] = results_.try_emplace({node, check});
+  using Key = std::tuple<std::string, std::string, std::string>;  // node, check, parameters
+
+  const std::vector<EarlierResult>& Results(const Key& key) {
+    const auto [found, is_new] = results_.try_emplace(key);
     if (!is_new) return found->second;
     std::vector<CheckResultRecord> records;
     store_
         .View([&](Transaction& txn) -> absl::Status {
-          ASSIGN_OR_RETURN(records, txn.validation_checks().History(
-                                        {node, check, validation_id_, kHistoryResults}));
+          const auto& [node, check, parameters] = key;
+          ASSIGN_OR_RETURN(records,
+                           txn.validation_checks().History(
+                               {node, check, parameters, validation_id_, kHistoryResults}));
           return absl::OkStatus();
         })
         .IgnoreError();  // without a history it says nothing
@@ -69,14 +86,20 @@ class History {
       absl::StatusOr<v1::CheckResult> result = UnpackResult(record.result);
       if (!result.ok()) continue;
       result->clear_samples();
-      found->second.push_back(*std::move(result));
+      EarlierResult one;
+      one.circumstances[""] = CircumstancesOf(*result, nullptr);
+      for (const v1::Subject& subject : result->subjects()) {
+        one.circumstances[subject.id()] = CircumstancesOf(*result, &subject);
+      }
+      one.result = *std::move(result);
+      found->second.push_back(std::move(one));
     }
     return found->second;
   }
 
   Store& store_;
   const std::string validation_id_;
-  std::map<std::pair<std::string, std::string>, std::vector<v1::CheckResult>> results_;
+  std::map<Key, std::vector<EarlierResult>> results_;
 };
 
 // Each check between two nodes by itself: who is to blame for what is slow.
@@ -159,7 +182,8 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
     if (!check.has_result) continue;
     judged.push_back({check.part->node, validation.state.StageOf(*check.part).name,
                       validation.state.CheckOf(*check.part).spec, &check.result,
-                      &validation.prepared.expectations.at(check.part->node), &check.verdict});
+                      &validation.prepared.expectations.at(check.part->node), &check.verdict,
+                      validation.ParametersDigestOf(*check.part)});
   }
   History history(with_.store, id);
   JudgeFleet(judged, [&](const EarlierQuery& query) { return history.Values(query); });

@@ -31,6 +31,7 @@ ValidationCheckRecord ToRecord(const ActiveValidation& validation, const CheckPa
   record.reason = part.reason;
   record.put_back = part.put_back;
   if (part.started_at != absl::InfinitePast()) record.started_at = part.started_at;
+  record.parameters_digest = validation.ParametersDigestOf(part);
   return record;
 }
 

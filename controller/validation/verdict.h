@@ -59,18 +59,21 @@ struct JudgedResult {
   const v1::CheckResult* result = nullptr;
   const Expectation* expectation = nullptr;
   v1::CheckVerdict* verdict = nullptr;  // as JudgeCheck() made it; findings are added
+  absl::string_view parameters_digest;  // see circumstances.h
 };
 
-// Earlier values of one metric of one part of a node, newest first; results that passed alone.
+// Earlier values of one metric of one part of a node, newest first; results that passed alone, of
+// equal parameters and circumstances (circumstances.h).
 struct EarlierQuery {
-  absl::string_view node, check, metric, variant, subject;
+  absl::string_view node, check, metric, variant, subject, parameters_digest, circumstances;
 };
 using EarlierValues = std::function<std::vector<double>(const EarlierQuery&)>;
 
 // GPUs of one model, VBIOS, driver and power limit are one population, ports of one name and model
-// another, and so are nodes of one hardware class that names the machine or its GPUs; each needs
-// statistics.h's kMinPeers. Rates and temperatures of checks of a node are compared: a count is
-// judged by its ceiling, a pair by blame.h. `earlier` may be nullptr.
+// another, and so are nodes of one hardware class that names the machine or its GPUs, as long as
+// the same engines measured by the same parameters; each needs statistics.h's kMinPeers. Rates and
+// temperatures of checks of a node are compared: a count is judged by its ceiling, a pair by
+// blame.h. `earlier` may be nullptr.
 void JudgeFleet(absl::Span<const JudgedResult> results, const EarlierValues& earlier);
 
 // Digests of one name on GPUs of one model must be equal: to the model's golden one where its file

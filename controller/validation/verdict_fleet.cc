@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "controller/validation/circumstances.h"
 #include "controller/validation/population.h"
 #include "controller/validation/statistics.h"
 #include "controller/validation/verdict.h"
@@ -59,10 +60,19 @@ struct Value {
   checks::Better better = checks::Better::kNeither;
 };
 
-// Values of equal names may be compared.
-std::string PeersOf(const JudgedResult& result, const v1::Subject* subject) {
-  if (subject != nullptr) return PopulationOf(*subject);
-  return absl::StrCat("node\n", result.expectation->hardware.Name());
+// A part of a result, or the node.
+struct Part {
+  std::string circumstances;
+  uint32_t peers = 0;  // values of equal ones may be compared
+};
+
+Part MakePart(const JudgedResult& result, const v1::Subject* subject, Interner& texts) {
+  Part part{CircumstancesOf(*result.result, subject)};
+  part.peers =
+      texts.Of(subject != nullptr ? part.circumstances
+                                  : absl::StrCat("node\n", result.expectation->hardware.Name(),
+                                                 "\n", part.circumstances));
+  return part;
 }
 
 const HardwareModel* ModelOf(const Value& value) {
@@ -136,10 +146,15 @@ void JudgePopulation(const std::vector<Value>& values) {
   for (const Value& value : values) JudgeAgainst(value, *range, source);
 }
 
-void JudgeHistory(const Value& value, const EarlierValues& earlier) {
+void JudgeHistory(const Value& value, const std::string& circumstances,
+                  const EarlierValues& earlier) {
+  // How hot a GPU gets that began warm says what went before.
+  const bool began_warm =
+      value.subject != nullptr && !AttributeOf(*value.subject, "warm_at_start_celsius").empty();
+  if (began_warm && value.metric->unit() == "celsius") return;
   const std::vector<double> values =
       earlier({value.of->node, value.of->spec->name, value.metric->name(), value.metric->variant(),
-               value.metric->subject()});
+               value.metric->subject(), value.of->parameters_digest, circumstances});
   const HardwareModel* const model = ModelOf(value);
   const RelativeLimit limit = model == nullptr ? RelativeLimit{5, 10} : model->history;
   const OutlierRule rule = RuleOf(limit, *value.metric);
@@ -158,14 +173,15 @@ void JudgeFleet(absl::Span<const JudgedResult> results, const EarlierValues& ear
     const bool told = result.result->outcome() == v1::OUTCOME_PASS ||
                       result.result->outcome() == v1::OUTCOME_FAIL;
     if (result.spec->scope != checks::Scope::kNode || !told) continue;
-    const uint32_t check = texts.Of(absl::StrCat("check\n", result.stage, "\n", result.spec->name));
+    const uint32_t check = texts.Of(absl::StrCat("check\n", result.stage, "\n", result.spec->name,
+                                                 "\n", std::string(result.parameters_digest)));
     absl::flat_hash_map<absl::string_view, const v1::Subject*> subjects;
-    absl::flat_hash_map<const v1::Subject*, uint32_t> peers;
+    absl::flat_hash_map<const v1::Subject*, Part> parts;
     for (const v1::Subject& subject : result.result->subjects()) {
       subjects[subject.id()] = &subject;
-      peers[&subject] = texts.Of(PeersOf(result, &subject));
+      parts[&subject] = MakePart(result, &subject, texts);
     }
-    peers[nullptr] = texts.Of(PeersOf(result, nullptr));
+    parts[nullptr] = MakePart(result, nullptr, texts);
     for (const v1::Metric& metric : result.result->metrics()) {
       const checks::MetricSpec* const spec = FindMetric(*result.spec, metric.name());
       if (spec == nullptr || spec->better == checks::Better::kNeither ||
@@ -179,11 +195,11 @@ void JudgeFleet(absl::Span<const JudgedResult> results, const EarlierValues& ear
       if (value.subject == nullptr && !metric.subject().empty()) continue;
       const bool of_machine = value.subject == nullptr || value.subject->kind() == "file_system";
       if (!of_machine || result.expectation->hardware.SaysWhichMachine()) {
-        populations[{peers[value.subject], check, texts.Of(metric.name()),
+        populations[{parts[value.subject].peers, check, texts.Of(metric.name()),
                      texts.Of(metric.variant())}]
             .push_back(value);
       }
-      if (earlier != nullptr) JudgeHistory(value, earlier);
+      if (earlier != nullptr) JudgeHistory(value, parts[value.subject].circumstances, earlier);
     }
   }
   // In the order of the results, so that the same results make the same verdict.

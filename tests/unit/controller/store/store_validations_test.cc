@@ -45,6 +45,7 @@ class StoreValidations : public ::testing::Test {
     check.stage_name = "gpus";
     check.name = "gpu-gemm";
     check.phase = 1;
+    check.parameters_digest = "p";
     return check;
   }
 
@@ -105,6 +106,7 @@ TEST_F(StoreValidations, ResultsAreKeptApartAndTheFirstCounts) {
     ended.outcome = 1;
     ended.put_back = true;
     ended.started_at = kNow;
+    ended.parameters_digest = "q";
     return txn.validation_checks().Put(ended);
   }));
   ASSERT_OK(store_->View([](Transaction& txn) -> absl::Status {
@@ -116,6 +118,7 @@ TEST_F(StoreValidations, ResultsAreKeptApartAndTheFirstCounts) {
     EXPECT_EQ(checks[0].stage_name, "gpus");
     EXPECT_TRUE(checks[0].put_back);
     EXPECT_EQ(checks[0].started_at, kNow);
+    EXPECT_EQ(checks[0].parameters_digest, "q");
     EXPECT_EQ(txn.validation_checks().GetResult("v-1/a")->result, std::string("\x00r", 2));
     EXPECT_THAT(txn.validation_checks().GetResult("v-1/b"),
                 StatusIs(absl::StatusCode::kNotFound, HasSubstr("v-1/b")));
@@ -123,13 +126,14 @@ TEST_F(StoreValidations, ResultsAreKeptApartAndTheFirstCounts) {
   }));
 }
 
-TEST_F(StoreValidations, HistoryLeavesOutTheValidationItselfAndWhatFailed) {
+TEST_F(StoreValidations, HistoryLeavesOutTheValidationItselfWhatFailedAndOtherParameters) {
   ASSERT_OK(store_->Update([](Transaction& txn) -> absl::Status {
-    for (int i = 1; i <= 4; ++i) {
+    for (int i = 1; i <= 5; ++i) {
       const std::string id = "v-" + std::to_string(i);
       RETURN_IF_ERROR(txn.validations().Put(Sample(id, kNow)));
       ValidationCheckRecord check = Check(id + "/a", id);
       check.outcome = i == 4 ? 2 : 1;
+      check.parameters_digest = i == 5 ? "other" : "p";
       RETURN_IF_ERROR(txn.validation_checks().Put(check));
       RETURN_IF_ERROR(txn.validation_checks().PutResult({id + "/a", kNow + absl::Seconds(i), id}));
     }
@@ -137,12 +141,13 @@ TEST_F(StoreValidations, HistoryLeavesOutTheValidationItselfAndWhatFailed) {
   }));
   ASSERT_OK(store_->Update([](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const auto history,
-                     txn.validation_checks().History({"c001", "gpu-gemm", "v-3", 10}));
+                     txn.validation_checks().History({"c001", "gpu-gemm", "p", "v-3", 10}));
     EXPECT_THAT(history, SizeIs(2));
     EXPECT_EQ(history[0].result, "v-2");
-    EXPECT_THAT(txn.validation_checks().History({"c001", "disk", "", 10}).value(), IsEmpty());
+    EXPECT_THAT(txn.validation_checks().History({"c001", "disk", "p", "", 10}).value(), IsEmpty());
     EXPECT_EQ(txn.validation_checks().RemoveResults(kNow + absl::Seconds(2), 10).value(), 1u);
-    EXPECT_THAT(txn.validation_checks().History({"c001", "gpu-gemm", "", 10}).value(), SizeIs(2));
+    EXPECT_THAT(txn.validation_checks().History({"c001", "gpu-gemm", "p", "", 10}).value(),
+                SizeIs(2));
     return absl::OkStatus();
   }));
 }

@@ -28,6 +28,8 @@ struct Measured {
   std::string driver = "535.261.03";
   std::string power = "250";
   std::string variant = "fp16";
+  std::string engine;
+  std::string parameters_digest;
 };
 
 void Add(const Measured& measured, FloorLearner& learner, absl::Time time = kNow) {
@@ -44,8 +46,9 @@ void Add(const Measured& measured, FloorLearner& learner, absl::Time time = kNow
   metric.set_subject(measured.uuid);
   metric.set_unit("TFLOPS");
   metric.set_value(measured.tflops);
-  learner.Add(
-      {measured.node, "", "acceptance", "v-1", time, checks::FindCheck("gpu-gemm"), &result});
+  if (!measured.engine.empty()) result.add_tools(measured.engine);
+  learner.Add({measured.node, "", "acceptance", "v-1", time, checks::FindCheck("gpu-gemm"), &result,
+               measured.parameters_digest});
 }
 
 // `count` GPUs, four a node, with rates around 100 that are `step` apart.
@@ -104,13 +107,45 @@ TEST(FloorLearner, AGpuCountsOnceWithTheLeastThatItReached) {
   EXPECT_NEAR(proposal.worst, 90.1, 1e-9);
 }
 
+TEST(FloorLearner, EnginesAndParametersAreNotMixed) {
+  // Eight GPUs by cuBLAS, and the same by own kernels, or in a longer burn: a mixture would differ
+  // too much for a floor.
+  for (const bool by_engine : {true, false}) {
+    FloorLearner learner;
+    for (int i = 0; i < 16; ++i) {
+      Measured one = {absl::StrCat("GPU-", i % 8), absl::StrCat("c", i % 2), i < 8 ? 100.0 : 60.0};
+      if (by_engine) one.engine = i < 8 ? "cublas 11.11.3" : "own kernel sm_75";
+      if (!by_engine) one.parameters_digest = i < 8 ? "quick" : "long";
+      Add(one, learner);
+    }
+    ASSERT_THAT(learner.Learned(), SizeIs(1));
+    EXPECT_THAT(learner.Learned()[0].populations, SizeIs(2));
+    const FloorProposal proposal = Propose(learner);
+    EXPECT_DOUBLE_EQ(proposal.floor, 57);  // 5 % below the lower group's median
+    EXPECT_DOUBLE_EQ(proposal.median, 60);
+    EXPECT_EQ(proposal.subjects, 8u);
+    if (by_engine) {
+      EXPECT_THAT(proposal.source, HasSubstr("250 W, cublas 11.11.3 and own kernel sm_75, suite"));
+    }
+  }
+  // Four and four are no eight.
+  FloorLearner few;
+  for (int i = 0; i < 8; ++i) {
+    Measured one = {absl::StrCat("GPU-", i), absl::StrCat("c", i % 2), 100};
+    one.engine = i < 4 ? "cublas 11.11.3" : "own kernel sm_75";
+    Add(one, few);
+  }
+  EXPECT_EQ(Propose(few).floor, 0);
+}
+
 TEST(FloorLearner, TooFewSayNothing) {
   FloorLearner learner;
   AddFleet(7, 0.1, learner);
   EXPECT_EQ(Propose(learner).floor, 0);
-  EXPECT_EQ(Propose(learner).note,
-            "too few of one driver, firmware and power limit: 7 GPUs of 2 nodes; 8, or 5 nodes, "
-            "are needed");
+  EXPECT_EQ(
+      Propose(learner).note,
+      "too few of one driver, firmware, power limit, engine and suite's parameters: 7 GPUs of 2 "
+      "nodes; 8, or 5 nodes, are needed");
   EXPECT_GT(Propose(learner, 7).floor, 0);
   EXPECT_THAT(Propose(learner, 100).note, HasSubstr("100 are needed"));
   FloorLearner nodes;

@@ -38,6 +38,7 @@ struct Stored {
   std::string suite = "acceptance";
   absl::Time time = kNow;
   int copies = 1;  // checks of other GPUs of the node
+  std::string parameters_digest;
 };
 
 class GoodResultsTest : public ::testing::Test {
@@ -71,6 +72,7 @@ class GoodResultsTest : public ::testing::Test {
         check.name = pair ? "nic-pair" : "gpu-gemm";
         check.phase = 2;
         check.outcome = stored.check;
+        check.parameters_digest = stored.parameters_digest;
         RETURN_IF_ERROR(txn.validation_checks().Put(check));
         v1::CheckResult result;
         v1::Subject& subject = *result.add_subjects();
@@ -130,6 +132,16 @@ TEST_F(GoodResultsTest, AreOfTheSuiteAndTheTimeThatIsAskedFor) {
   EXPECT_DOUBLE_EQ(Least("acceptance"), 100);
   EXPECT_DOUBLE_EQ(Least("acceptance", kNow - absl::Hours(72)), 1);
   EXPECT_DOUBLE_EQ(Least("burnin"), 0);
+}
+
+TEST_F(GoodResultsTest, OfOtherParametersAreKeptApart) {
+  Put({.id = "v-1", .value = 100, .parameters_digest = "quick"});
+  Put({.id = "v-2", .value = 50, .parameters_digest = "long"});
+  Put({.id = "v-3", .value = 60, .parameters_digest = "long"});
+  FloorLearner learner;
+  ASSERT_OK(Read(learner));
+  ASSERT_THAT(learner.Learned(), SizeIs(1));
+  EXPECT_THAT(learner.Learned()[0].populations, SizeIs(2));
 }
 
 TEST_F(GoodResultsTest, BetweenTwoNodesTheSlowerPortDecides) {

@@ -27,7 +27,12 @@ namespace muster::controller::validation {
 inline constexpr checks::MetricSpec kProbeMetrics[] = {
     {"rate", "GB/s", "", checks::Better::kHigher, "of the node"}};
 inline constexpr checks::ParameterSpec kProbeParameters[] = {
-    {.name = "max-temperature", .type = checks::ParameterType::kNumber}};
+    {.name = "max-temperature", .type = checks::ParameterType::kNumber},
+    {.name = "duration",
+     .type = checks::ParameterType::kDuration,
+     .default_text = "8s",
+     .help = "of the probe",
+     .max = 86400}};
 inline constexpr checks::CheckSpec kProbe = {.name = "probe",
                                              .scope = checks::Scope::kNode,
                                              .load = checks::Load::kIdle,

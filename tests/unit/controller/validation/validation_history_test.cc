@@ -11,6 +11,7 @@ namespace muster::controller::validation {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class ValidationHistoryTest : public ValidationEngineTest {
@@ -24,19 +25,80 @@ class ValidationHistoryTest : public ValidationEngineTest {
     site_["inventory/hardware/test.yaml"] =
         "kind: gpu\nmatch: [Test GPU]\nlimits:\n"
         "  - {check: probe, metric: rate, unit: GB/s, floor: 5, peak: 20, source: test}\n";
+    site_["playbooks/suites/long.yaml"] =
+        "name: long\ndescription: d\nstages:\n"
+        "  - name: s\n    checks: [{check: probe, time_limit: 9m, with: {duration: 3m}}]\n";
   }
 
-  // What is said of the node when its next probe measures `rate`.
-  v1::CheckVerdict Judge(double rate) {
-    const std::string id = Create("probe", "c001").value();
-    Report("u-c001", Only("u-c001").start_check().check_id(), v1::OUTCOME_PASS, "", rate);
+  // How the node measures from now on.
+  struct Measures {
+    std::string suite = "probe";
+    std::string power_limit = "250";
+    std::string engine = "cublas 11.11.3";
+  };
+
+  // What is said of the node when its next probe measures `rate`, of its GPU and in all.
+  v1::CheckVerdict Judge(double rate, const Measures& measures) {
+    const std::string id = Create(measures.suite, "c001").value();
+    v1::CheckReport report;
+    report.set_check_id(Only("u-c001").start_check().check_id());
+    v1::CheckResult& result = *report.mutable_result();
+    result.set_check("probe");
+    result.set_outcome(v1::OUTCOME_PASS);
+    result.add_tools(measures.engine);
+    v1::Subject& gpu = *result.add_subjects();
+    gpu.set_id("GPU-1");
+    gpu.set_kind("gpu");
+    gpu.set_model("Test GPU");
+    (*gpu.mutable_attributes())["power_limit_watts"] = measures.power_limit;
+    for (const std::string& subject : {std::string(), gpu.id()}) {
+      v1::Metric& metric = *result.add_metrics();
+      metric.set_name("rate");
+      metric.set_unit("GB/s");
+      metric.set_subject(subject);
+      metric.set_value(rate);
+    }
+    engine_->OnReport("u-c001", report);
+    engine_->Settle();
     sessions_.Take("u-c001");
     clock_.Advance(absl::Hours(1));
     const v1::Validation done = engine_->Get(id).value();
     EXPECT_THAT(done.nodes(0).checks(), SizeIs(1));
     return done.nodes(0).checks(0);
   }
+  v1::CheckVerdict Judge(double rate) { return Judge(rate, Measures()); }
+
+  // Results under `other` circumstances begin a history of their own, in which the next is judged.
+  void ExpectHistoryOfItsOwn(const Measures& other) {
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(Judge(10).outcome(), v1::OUTCOME_PASS);
+    for (int i = 0; i < 5; ++i) {
+      const v1::CheckVerdict verdict = Judge(7, other);
+      EXPECT_EQ(verdict.outcome(), v1::OUTCOME_PASS) << i << ": " << verdict.reason();
+      // It passes without a word, as that of a new node.
+      for (const v1::Finding& finding : verdict.findings()) {
+        EXPECT_THAT(finding.source(), Not(HasSubstr("own history")));
+      }
+    }
+    const v1::CheckVerdict worse = Judge(6, other);
+    EXPECT_EQ(worse.outcome(), v1::OUTCOME_FAIL);
+    EXPECT_THAT(worse.reason(), HasSubstr("median 7"));
+    // The way back leads into the old one.
+    EXPECT_EQ(Judge(10).outcome(), v1::OUTCOME_PASS);
+    EXPECT_THAT(Judge(7).reason(), HasSubstr("median 10"));
+  }
 };
+
+TEST_F(ValidationHistoryTest, ALongBurnIsNotHeldAgainstShortOnes) {
+  ExpectHistoryOfItsOwn({.suite = "long"});
+}
+
+TEST_F(ValidationHistoryTest, ALowerPowerLimitLocksNobodyOut) {
+  ExpectHistoryOfItsOwn({.power_limit = "200"});
+}
+
+TEST_F(ValidationHistoryTest, AnotherEngineLocksNobodyOut) {
+  ExpectHistoryOfItsOwn({.engine = "own kernel sm_75"});
+}
 
 TEST_F(ValidationHistoryTest, AValueBelowItsFloorIsNoMeasureForLaterOnes) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(Judge(10).outcome(), v1::OUTCOME_PASS);

@@ -1,9 +1,14 @@
 // JudgeFleet: beside peers and own earlier results.
 
+#include <map>
+#include <string>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "controller/validation/circumstances.h"
 #include "tests/unit/controller/validation/verdict_fixture.h"
 
 namespace muster::controller::validation {
@@ -11,6 +16,8 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Property;
 
 TEST_F(VerdictTest, OutlierOfTheFleet) {
   for (int i = 0; i < 4; ++i) AddNode(Result(50 + 0.1 * i, i == 2 ? 45 : 50));
@@ -52,6 +59,52 @@ TEST_F(VerdictTest, CountsHaveNoFleetAndHotterIsWorse) {
   EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_FAIL);
   EXPECT_THAT(verdicts_[0].reason(), HasSubstr("above the usual range, which ends at 80 celsius"));
   EXPECT_EQ(verdicts_[1].outcome(), v1::OUTCOME_PASS);
+}
+
+TEST_F(VerdictTest, ResultsOfAnotherEngineOrOfOtherParametersAreNoPeers) {
+  // Two nodes without cuBLAS, which take their own kernels.
+  for (int i = 0; i < 6; ++i) {
+    v1::CheckResult result = i < 4 ? Result(50, 50) : Result(30, 30);
+    result.add_tools(i < 4 ? "cublas 11.11.3" : "own kernel sm_75");
+    AddNode(result);
+  }
+  JudgeFleet(judged_, nullptr);
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(verdicts_[i].outcome(), Judge(results_[i]).outcome()) << i;
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_THAT(verdicts_[i].findings(),
+                Not(Contains(Property(&v1::Finding::source, HasSubstr("median of")))))
+        << i;
+  }
+  // The same check twice in a stage.
+  judged_.clear();
+  for (int i = 0; i < 6; ++i) {
+    AddNode(i < 4 ? Result(50, 50) : Result(45, 45));
+    judged_.back().parameters_digest = i < 4 ? "of 8 s" : "of 3 min";
+  }
+  JudgeFleet(judged_, nullptr);
+  for (const JudgedResult& judged : judged_) {
+    EXPECT_EQ(judged.verdict->outcome(), v1::OUTCOME_PASS) << std::string(judged.node);
+  }
+  for (JudgedResult& judged : judged_) judged.parameters_digest = "of 8 s";
+  JudgeFleet(judged_, nullptr);
+  EXPECT_EQ(judged_[5].verdict->outcome(), v1::OUTCOME_FAIL);
+}
+
+TEST_F(VerdictTest, HowWarmAnIdleGpuIsIsComparedWithNothing) {
+  const checks::CheckSpec& look = *checks::FindCheck("gpu-inventory");
+  for (int i = 0; i < 9; ++i) {
+    v1::CheckResult result;
+    result.set_check("gpu-inventory");
+    result.set_outcome(v1::OUTCOME_PASS);
+    for (const char* id : {"g0", "g1"}) {
+      AddGpu(result, id, 50);
+      // Right after a job.
+      AddMetric(result, "temperature_celsius", "", id, "celsius", i == 8 ? 75 : 30);
+    }
+    AddNode(result, look);
+  }
+  JudgeFleet(judged_, [](const EarlierQuery&) { return std::vector<double>(12, 30); });
+  EXPECT_EQ(verdicts_[8].outcome(), v1::OUTCOME_PASS) << verdicts_[8].reason();
 }
 
 TEST_F(VerdictTest, PortsOfAnotherNameAreNoPeers) {
@@ -118,6 +171,40 @@ TEST_F(VerdictTest, WorseThanItWas) {
   AddNode(Result(44, 50));
   JudgeFleet({&judged_[1], 1}, [](const EarlierQuery&) { return std::vector<double>(4, 50); });
   EXPECT_EQ(verdicts_[1].outcome(), v1::OUTCOME_PASS);
+}
+
+TEST_F(VerdictTest, EarlierResultsAreAskedForByTheirCircumstances) {
+  v1::CheckResult result = Result();
+  result.add_tools("cublas 11.11.3");
+  (*result.mutable_subjects(1)->mutable_attributes())["power_limit_watts"] = "200";
+  AddNode(result);
+  judged_[0].parameters_digest = "of 8 s";
+  std::map<std::string, std::string> asked;
+  JudgeFleet(judged_, [&](const EarlierQuery& query) {
+    EXPECT_EQ(query.parameters_digest, "of 8 s");
+    asked[std::string(query.subject)] = std::string(query.circumstances);
+    return std::vector<double>();
+  });
+  EXPECT_EQ(asked["g0"], CircumstancesOf(result, &result.subjects(0)));
+  EXPECT_EQ(asked["g1"], CircumstancesOf(result, &result.subjects(1)));
+  EXPECT_NE(asked["g0"], asked["g1"]);
+}
+
+TEST_F(VerdictTest, AGpuThatBeganWarmIsNotHeldAgainstColdStarts) {
+  const auto earlier = [](const EarlierQuery& query) {
+    return std::vector<double>(12, query.metric == "temperature_celsius" ? 55 : 50);
+  };
+  for (const bool warm : {false, true}) {
+    v1::CheckResult result = Result();
+    AddMetric(result, "temperature_celsius", "", "g0", "celsius", 70);
+    if (warm) {
+      (*result.mutable_subjects(0)->mutable_attributes())["warm_at_start_celsius"] = "64";
+    }
+    AddNode(result);
+  }
+  JudgeFleet(judged_, earlier);
+  EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_FAIL);
+  EXPECT_EQ(verdicts_[1].outcome(), v1::OUTCOME_PASS) << verdicts_[1].reason();
 }
 
 }  // namespace
