@@ -2,6 +2,7 @@
 // measured.
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,8 +10,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "common/base/status.h"
+#include "controller/store/soci_store.h"
+#include "controller/store/store.h"
+#include "controller/store/tables.h"
+#include "controller/validation/earlier_results.h"
 #include "controller/validation/pair_matrix.h"
 #include "controller/validation/pair_schedule.h"
+#include "controller/validation/result_blob.h"
 #include "controller/validation/verdict.h"
 
 namespace muster::controller::validation {
@@ -18,6 +26,9 @@ namespace {
 
 constexpr int kGpus = 4;
 constexpr size_t kRounds = 16;
+constexpr int kMetricsOfGpu = 4;
+constexpr int kEarlier = 12;
+constexpr char kParameters[] = "0123456789abcdef";
 constexpr uint32_t kNodesPerSwitch = 40;
 constexpr char kModel[] = "NVIDIA GeForce RTX 2080 Ti";
 
@@ -69,7 +80,36 @@ std::vector<PairPlace> Places(uint32_t count) {
   return places;
 }
 
-void JudgeNodes(benchmark::State& state) {
+// What the nodes measured in earlier validations.
+absl::StatusOr<std::unique_ptr<Store>> StoreOf(const std::vector<v1::CheckResult>& results,
+                                               const std::vector<std::string>& names) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Store> store, OpenStore(":memory:"));
+  for (int i = 0; i < kEarlier; ++i) {
+    RETURN_IF_ERROR(store->Update([&](Transaction& txn) -> absl::Status {
+      ValidationRecord validation;
+      validation.validation_id = absl::StrCat("v-", i);
+      validation.state = ValidationRecord::kDone;
+      validation.created_at = absl::FromUnixSeconds(i);
+      RETURN_IF_ERROR(txn.validations().Put(validation));
+      for (size_t node = 0; node < names.size(); ++node) {
+        ValidationCheckRecord check;
+        check.check_id = absl::StrCat(validation.validation_id, "/", names[node]);
+        check.validation_id = validation.validation_id;
+        check.node = names[node];
+        check.name = std::string(kGemm.name);
+        check.outcome = v1::OUTCOME_PASS;
+        check.parameters_digest = kParameters;
+        RETURN_IF_ERROR(txn.validation_checks().Put(check));
+        RETURN_IF_ERROR(txn.validation_checks().PutResult(
+            {check.check_id, validation.created_at, PackResult(results[node])}));
+      }
+      return absl::OkStatus();
+    }));
+  }
+  return store;
+}
+
+void JudgeNodes(benchmark::State& state, bool with_history) {
   const auto count = static_cast<uint32_t>(state.range(0));
   const checks::CheckSpec* const catalog[] = {&kGemm};
   const auto library = ParseHardware(
@@ -89,14 +129,33 @@ void JudgeNodes(benchmark::State& state) {
     results.push_back(Result(i));
   }
   const std::vector<PairPlace> places = Places(count);
+  std::unique_ptr<Store> store;
+  if (with_history) {
+    auto filled = StoreOf(results, names);
+    if (!filled.ok()) return state.SkipWithError(std::string(filled.status().message()).c_str());
+    store = *std::move(filled);
+  }
   for (auto _ : state) {
     std::vector<v1::CheckVerdict> verdicts(count);
     std::vector<JudgedResult> judged(count);
     for (uint32_t i = 0; i < count; ++i) {
       verdicts[i] = JudgeCheck(results[i], kGemm, expectation, {});
-      judged[i] = {names[i], "burn", &kGemm, &results[i], &expectation, &verdicts[i]};
+      judged[i] = {names[i], "burn", &kGemm, &results[i], &expectation, &verdicts[i], kParameters};
     }
-    JudgeFleet(judged, nullptr);
+    if (store == nullptr) {
+      JudgeFleet(judged, nullptr);
+    } else {
+      EarlierResults earlier(*store, "v-now");
+      size_t known = 0;
+      JudgeFleet(judged, [&](const EarlierQuery& query) {
+        std::vector<double> values = earlier.Values(query);
+        known += values.size();
+        return values;
+      });
+      if (known != size_t{count} * kGpus * kMetricsOfGpu * kEarlier) {
+        state.SkipWithError("earlier results are missing");
+      }
+    }
     JudgeDigests(judged);
     const std::vector<PairRound> rounds = SchedulePairs(places, kRounds);
     if (verdicts[0].outcome() != v1::OUTCOME_PASS ||
@@ -107,7 +166,18 @@ void JudgeNodes(benchmark::State& state) {
   }
   state.SetComplexityN(count);
 }
-BENCHMARK(JudgeNodes)->Arg(100)->Arg(1000)->Arg(10000)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(JudgeNodes, beside_peers, false)
+    ->Arg(100)
+    ->Arg(1000)
+    ->Arg(10000)
+    ->Unit(benchmark::kMillisecond);
+// A fixed number of times: filling the store takes longer.
+BENCHMARK_CAPTURE(JudgeNodes, beside_peers_and_earlier, true)
+    ->Arg(100)
+    ->Arg(1000)
+    ->Arg(10000)
+    ->Iterations(3)
+    ->Unit(benchmark::kMillisecond);
 
 // Pairs of a few rounds, with one bad node in a thousand.
 void BlameNodes(benchmark::State& state) {
@@ -145,9 +215,11 @@ class FigureReporter final : public benchmark::ConsoleReporter {
       if (run.run_type != Run::RT_Iteration || run.error_occurred) continue;
       const bool judges = run.benchmark_name().find("JudgeNodes") == 0;
       const auto nodes = static_cast<int>(run.complexity_n);
-      absl::PrintF("FIGURE %s of %d nodes, CPU\t%.6g\tms\t%s\n",
+      const bool with_history = run.benchmark_name().find("earlier") != std::string::npos;
+      absl::PrintF("FIGURE %s of %d nodes%s, CPU\t%.6g\tms\t%s\n",
                    judges ? "judging and pairing the results" : "blaming by the pairs", nodes,
-                   run.GetAdjustedCPUTime(), judges && nodes == 10000 ? "<= 2000" : "");
+                   with_history ? " beside twelve earlier ones" : "", run.GetAdjustedCPUTime(),
+                   judges && nodes == 10000 ? "<= 2000" : "");
       std::fflush(stdout);
     }
   }

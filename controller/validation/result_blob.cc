@@ -10,6 +10,8 @@ namespace {
 
 // A message of an agent has 2 MiB at most.
 constexpr size_t kMaxResultBytes = size_t{2} << 20;
+// The next are four times as large each, up to that.
+constexpr size_t kFirstRoom = kMaxResultBytes / 64;
 
 template <typename Values>
 void DropWhatIsNoNumber(Values& values) {
@@ -47,12 +49,18 @@ std::string PackResult(const v1::CheckResult& result) {
 }
 
 absl::StatusOr<v1::CheckResult> UnpackResult(const std::string& blob) {
-  std::string plain(kMaxResultBytes, '\0');
-  uLongf size = plain.size();
+  // Most results are small: room for the largest would cost more than all else here.
+  std::string plain;
+  uLongf size = 0;
+  int status = Z_BUF_ERROR;
+  for (size_t room = kFirstRoom; status == Z_BUF_ERROR && room <= kMaxResultBytes; room *= 4) {
+    plain.resize(room);
+    size = plain.size();
+    status = ::uncompress(reinterpret_cast<Bytef*>(plain.data()), &size,
+                          reinterpret_cast<const Bytef*>(blob.data()), blob.size());
+  }
   v1::CheckResult result;
-  if (::uncompress(reinterpret_cast<Bytef*>(plain.data()), &size,
-                   reinterpret_cast<const Bytef*>(blob.data()), blob.size()) != Z_OK ||
-      !result.ParseFromArray(plain.data(), static_cast<int>(size))) {
+  if (status != Z_OK || !result.ParseFromArray(plain.data(), static_cast<int>(size))) {
     return absl::DataLossError("the result is damaged in the store");
   }
   return result;

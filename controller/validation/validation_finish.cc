@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <list>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,7 +11,7 @@
 #include "controller/store/tables.h"
 #include "controller/validation/active_validation.h"
 #include "controller/validation/blame.h"
-#include "controller/validation/circumstances.h"
+#include "controller/validation/earlier_results.h"
 #include "controller/validation/node_pass.h"
 #include "controller/validation/pair_matrix.h"
 #include "controller/validation/result_blob.h"
@@ -24,82 +23,12 @@
 namespace muster::controller::validation {
 namespace {
 
-// Earlier results that a value is held against, of one check of one node.
-constexpr uint32_t kHistoryResults = 12;
-
 // A check that is over, with all that is known of it.
 struct EndedCheck {
   const CheckPart* part = nullptr;
   bool has_result = false;
   v1::CheckResult result;
   v1::CheckVerdict verdict;
-};
-
-// A result of an earlier validation, and the circumstances of each of its parts; "": of the node.
-struct EarlierResult {
-  v1::CheckResult result;
-  std::map<std::string, std::string> circumstances;
-};
-
-// Reads earlier results of a node when a judge asks for them, each check once.
-class History {
- public:
-  History(Store& store, std::string validation_id)
-      : store_(store), validation_id_(std::move(validation_id)) {}
-
-  std::vector<double> Values(const EarlierQuery& query) {
-    std::vector<double> values;
-    for (const EarlierResult& one : Results({std::string(query.node), std::string(query.check),
-                                             std::string(query.parameters_digest)})) {
-      const auto circumstances = one.circumstances.find(std::string(query.subject));
-      if (circumstances == one.circumstances.end() ||
-          circumstances->second != query.circumstances) {
-        continue;
-      }
-      for (const v1::Metric& metric : one.result.metrics()) {
-        if (metric.name() == query.metric && metric.variant() == query.variant &&
-            metric.subject() == query.subject) {
-          values.push_back(metric.value());
-        }
-      }
-    }
-    return values;
-  }
-
- private:
-  using Key = std::tuple<std::string, std::string, std::string>;  // node, check, parameters
-
-  const std::vector<EarlierResult>& Results(const Key& key) {
-    const auto [found, is_new] = results_.try_emplace(key);
-    if (!is_new) return found->second;
-    std::vector<CheckResultRecord> records;
-    store_
-        .View([&](Transaction& txn) -> absl::Status {
-          const auto& [node, check, parameters] = key;
-          ASSIGN_OR_RETURN(records,
-                           txn.validation_checks().History(
-                               {node, check, parameters, validation_id_, kHistoryResults}));
-          return absl::OkStatus();
-        })
-        .IgnoreError();  // without a history it says nothing
-    for (const CheckResultRecord& record : records) {
-      absl::StatusOr<v1::CheckResult> result = UnpackResult(record.result);
-      if (!result.ok()) continue;
-      result->clear_samples();
-      EarlierResult one;
-      one.circumstances[""] = CircumstancesOf(*result, nullptr);
-      for (const v1::Subject& subject : result->subjects()) {
-        one.circumstances[subject.id()] = CircumstancesOf(*result, &subject);
-      }
-      one.result = *std::move(result);
-      found->second.push_back(std::move(one));
-    }
-    return found->second;
-  }
-
-  Store& store_;
-  const std::string validation_id_;
-  std::map<Key, std::vector<EarlierResult>> results_;
 };
 
 // Each check between two nodes by itself: who is to blame for what is slow.
@@ -185,8 +114,8 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
                       &validation.prepared.expectations.at(check.part->node), &check.verdict,
                       validation.ParametersDigestOf(*check.part)});
   }
-  History history(with_.store, id);
-  JudgeFleet(judged, [&](const EarlierQuery& query) { return history.Values(query); });
+  EarlierResults earlier(with_.store, id);
+  JudgeFleet(judged, [&](const EarlierQuery& query) { return earlier.Values(query); });
   JudgeDigests(judged);
   v1::Validation blames;
   JudgePairs(validation, ended, blames);

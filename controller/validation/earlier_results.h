@@ -1,0 +1,47 @@
+// What a node measured before, out of the store.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "controller/validation/verdict.h"
+#include "muster/v1/validation.pb.h"
+
+namespace muster::controller {
+class Store;
+}
+
+namespace muster::controller::validation {
+
+// Reads earlier results of a node when a judge asks for them. Keeps those of one check of one node,
+// as a judge asks for all of its values one after the other: those of a whole fleet would not fit
+// into memory. Blocks on the store; not thread-safe.
+class EarlierResults {
+ public:
+  // `store` outlives it. Results of `validation_id` itself do not count.
+  EarlierResults(Store& store, std::string validation_id);
+
+  // What a store that cannot be read knows is nothing.
+  std::vector<double> Values(const EarlierQuery& query);
+
+ private:
+  using Key = std::tuple<std::string, std::string, std::string>;  // node, check, parameters
+
+  // A result, and the circumstances of each of its parts; "": of the node.
+  struct Earlier {
+    v1::CheckResult result;
+    std::map<std::string, std::string> circumstances;
+  };
+
+  void Read(const Key& key);
+
+  Store& store_;
+  const std::string validation_id_;
+  std::optional<Key> key_;
+  std::vector<Earlier> results_;  // of `key_`
+};
+
+}  // namespace muster::controller::validation
