@@ -21,14 +21,9 @@ EarlierResults::EarlierResults(Store& store, std::string validation_id)
     : store_(store), validation_id_(std::move(validation_id)) {}
 
 std::vector<double> EarlierResults::Values(const EarlierQuery& query) {
-  Key key = {std::string(query.node), std::string(query.check),
-             std::string(query.parameters_digest)};
-  if (key_ != key) {
-    Read(key);
-    key_ = std::move(key);
-  }
   std::vector<double> values;
-  for (const Earlier& earlier : results_) {
+  for (const Earlier& earlier : Results({std::string(query.node), std::string(query.check),
+                                         std::string(query.parameters_digest)})) {
     const auto circumstances = earlier.circumstances.find(std::string(query.subject));
     if (circumstances == earlier.circumstances.end() ||
         circumstances->second != query.circumstances) {
@@ -42,6 +37,22 @@ std::vector<double> EarlierResults::Values(const EarlierQuery& query) {
     }
   }
   return values;
+}
+
+EarlierPass EarlierResults::Newest(const JudgedResult& judged) {
+  const std::vector<Earlier>& results =
+      Results({std::string(judged.node), std::string(judged.spec->name),
+               std::string(judged.parameters_digest)});
+  if (results.empty()) return {};
+  return {&results.front().result, results.front().reported_at};
+}
+
+const std::vector<EarlierResults::Earlier>& EarlierResults::Results(Key key) {
+  if (key_ != key) {
+    Read(key);
+    key_ = std::move(key);
+  }
+  return results_;
 }
 
 void EarlierResults::Read(const Key& key) {
@@ -64,6 +75,7 @@ void EarlierResults::Read(const Key& key) {
     for (const v1::Subject& subject : result->subjects()) {
       earlier.circumstances[subject.id()] = CircumstancesOf(*result, &subject);
     }
+    earlier.reported_at = record.reported_at;
     earlier.result = *std::move(result);
     results_.push_back(std::move(earlier));
   }

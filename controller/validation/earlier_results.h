@@ -7,6 +7,8 @@
 #include <tuple>
 #include <vector>
 
+#include "absl/time/time.h"
+#include "controller/validation/gone_devices.h"
 #include "controller/validation/verdict.h"
 #include "muster/v1/validation.pb.h"
 
@@ -26,6 +28,8 @@ class EarlierResults {
 
   // What a store that cannot be read knows is nothing.
   std::vector<double> Values(const EarlierQuery& query);
+  // Lives until the next call.
+  EarlierPass Newest(const JudgedResult& judged);
 
  private:
   using Key = std::tuple<std::string, std::string, std::string>;  // node, check, parameters
@@ -33,9 +37,12 @@ class EarlierResults {
   // A result, and the circumstances of each of its parts; "": of the node.
   struct Earlier {
     v1::CheckResult result;
+    absl::Time reported_at;
     std::map<std::string, std::string> circumstances;
   };
 
+  // Newest first.
+  const std::vector<Earlier>& Results(Key key);
   void Read(const Key& key);
 
   Store& store_;

@@ -38,7 +38,7 @@ v1::Finding Gone(const v1::Subject& device, absl::Time seen) {
 void JudgeGoneDevices(absl::Span<const JudgedResult> results, const NewestPass& newest) {
   for (const JudgedResult& judged : results) {
     if (judged.spec->scope != checks::Scope::kNode || !MissesDevices(judged)) continue;
-    const EarlierPass earlier = newest(judged.node, judged.spec->name);
+    const EarlierPass earlier = newest(judged);
     if (earlier.result == nullptr) continue;
     std::set<absl::string_view> seen;
     for (const v1::Subject& subject : judged.result->subjects()) seen.insert(subject.id());

@@ -3,7 +3,6 @@
 
 #include <functional>
 
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "controller/validation/verdict.h"
@@ -12,11 +11,11 @@ namespace muster::controller::validation {
 
 // A result that passed.
 struct EarlierPass {
-  const v1::CheckResult* result = nullptr;  // nullptr: there is none
+  const v1::CheckResult* result = nullptr;  // nullptr: there is none; lives until the next is asked
   absl::Time reported_at;
 };
-// The newest of a check on a node.
-using NewestPass = std::function<EarlierPass(absl::string_view node, absl::string_view check)>;
+// The newest of the same check on the same node.
+using NewestPass = std::function<EarlierPass(const JudgedResult& judged)>;
 
 // A check that found fewer GPUs than expected knows only how many are missing; those of the newest
 // pass that it does not see are named, with uuid, slot and serial.

@@ -116,6 +116,7 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
   }
   EarlierResults earlier(with_.store, id);
   JudgeFleet(judged, [&](const EarlierQuery& query) { return earlier.Values(query); });
+  JudgeGoneDevices(judged, [&](const JudgedResult& each) { return earlier.Newest(each); });
   JudgeDigests(judged);
   v1::Validation blames;
   JudgePairs(validation, ended, blames);

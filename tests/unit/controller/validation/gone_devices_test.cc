@@ -21,9 +21,8 @@ class GoneDevicesTest : public VerdictTest {
     AddNode(result);
   }
   void JudgeAgainst(const v1::CheckResult* earlier) {
-    JudgeGoneDevices(judged_, [&](absl::string_view node, absl::string_view check) {
-      EXPECT_EQ(node, "c0");
-      EXPECT_EQ(check, "gpu-gemm");
+    JudgeGoneDevices(judged_, [&](const JudgedResult& judged) {
+      EXPECT_EQ(judged.node, "c0");
       return EarlierPass{earlier, absl::FromUnixSeconds(1'795'270'295)};
     });
   }
