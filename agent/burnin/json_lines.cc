@@ -77,19 +77,21 @@ std::string ProgressLine(const Progress& progress) {
 
 std::string ResultLine(const FinishedCheck& finished) {
   const CheckResult& result = finished.result;
-  return Dump({{"result",
-                {{"check", finished.check},
-                 {"outcome", kOutcomes[static_cast<int>(result.outcome)]},
-                 {"reason", result.reason},
-                 {"started_at", absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", finished.started_at,
-                                                 absl::UTCTimeZone())},
-                 {"seconds", absl::ToDoubleSeconds(finished.duration)},
-                 {"subjects", List(result.subjects)},
-                 {"metrics", List(result.metrics)},
-                 {"faults", List(result.faults)},
-                 {"digests", List(result.digests)},
-                 {"samples", List(finished.samples)},
-                 {"tools", result.tools}}}});
+  Json json = {{"check", finished.check},
+               {"outcome", kOutcomes[static_cast<int>(result.outcome)]},
+               {"reason", result.reason},
+               {"started_at",
+                absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", finished.started_at, absl::UTCTimeZone())},
+               {"seconds", absl::ToDoubleSeconds(finished.duration)},
+               {"subjects", List(result.subjects)},
+               {"metrics", List(result.metrics)},
+               {"faults", List(result.faults)},
+               {"digests", List(result.digests)},
+               {"samples", List(finished.samples)},
+               {"tools", result.tools}};
+  if (result.lost_rank.has_value()) json["lost_rank"] = *result.lost_rank;
+  if (result.stopped) json["stopped"] = true;
+  return Dump({{"result", json}});
 }
 
 void JsonLines::Write(const Progress& progress) { WriteLine(ProgressLine(progress)); }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,8 @@ struct CheckResult {
   std::vector<Fault> faults;
   std::vector<Digest> digests;
   std::vector<std::string> tools;
+  std::optional<int> lost_rank;
+  bool stopped = false;
 };
 
 // A result that says no more than this.

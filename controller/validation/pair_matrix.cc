@@ -229,6 +229,7 @@ void ApplyBlame(const PairMatrix& matrix, const std::vector<Blame>& blames,
     }
     if (reason == nullptr) continue;
     pair.verdict->set_outcome(v1::OUTCOME_UNKNOWN);
+    pair.verdict->set_excused(true);
     pair.verdict->set_reason(absl::StrCat("not this node's fault: ", reason->message));
   }
 }

@@ -47,7 +47,7 @@ struct PairVerdict {
 
 // A pair that failed by its rates, times, retransmits or path MTU says that one of its sides, or
 // what is between them, is bad. Where blame knows which, the other side has nothing to answer for:
-// its verdict becomes unknown, with the reason. A fault that a node's worker saw on this very node,
+// its verdict becomes unknown and excused, with the reason. A fault that a node's worker saw on this very node,
 // a counter of its port or a missing value stays its fail, whoever is blamed. Who is blamed gets a
 // finding in one of its verdicts: a fail, whatever the floors say. Slow pairs that nobody can
 // explain are unknown if no floor fails them.

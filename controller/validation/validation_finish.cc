@@ -12,6 +12,7 @@
 #include "controller/validation/active_validation.h"
 #include "controller/validation/blame.h"
 #include "controller/validation/earlier_results.h"
+#include "controller/validation/group_loss.h"
 #include "controller/validation/node_pass.h"
 #include "controller/validation/pair_matrix.h"
 #include "controller/validation/result_blob.h"
@@ -62,6 +63,26 @@ void JudgePairs(const ActiveValidation& validation, std::list<EndedCheck>& ended
     const std::vector<Blame> found = FindBlame(matrix);
     ApplyBlame(matrix, found, verdicts);
     for (const Blame& blame : found) *blames.add_blames() = ToProto(blame);
+  }
+}
+
+// Each check of a group by itself: one that is lost says nothing of the others.
+void JudgeGroups(const ActiveValidation& validation, std::list<EndedCheck>& ended) {
+  std::map<std::string, std::vector<GroupMember>> groups;
+  for (EndedCheck& check : ended) {
+    const CheckPart& part = *check.part;
+    if (validation.state.CheckOf(part).spec->scope != checks::Scope::kGroup) continue;
+    if (part.started_at == absl::InfinitePast()) continue;  // the others did without it
+    groups[part.execution_id].push_back(
+        {part.node, part.rank, check.has_result ? &check.result : nullptr, &check.verdict});
+  }
+  for (auto& [execution, members] : groups) {
+    // Their order is that of their ranks. Since a restart of the controller the numbers may have
+    // gaps where a node was done without.
+    std::sort(members.begin(), members.end(),
+              [](const GroupMember& a, const GroupMember& b) { return a.rank < b.rank; });
+    for (uint32_t rank = 0; rank < members.size(); ++rank) members[rank].rank = rank;
+    ExcuseSurvivors(members);
   }
 }
 
@@ -120,6 +141,7 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
   JudgeDigests(judged);
   v1::Validation blames;
   JudgePairs(validation, ended, blames);
+  JudgeGroups(validation, ended);
 
   const absl::Time now = with_.clock.Now();
   const bool complete = !validation.state.cancelled();

@@ -356,28 +356,36 @@ v1::CheckVerdict VerdictWithoutResult(absl::string_view check, v1::Outcome outco
 
 v1::Outcome OutcomeOf(absl::Span<const v1::CheckVerdict* const> verdicts, bool complete) {
   struct Pairs {
-    size_t pass = 0, fail = 0, unknown = 0;
+    size_t pass = 0, fail = 0, unknown = 0, excused = 0;
   };
   v1::Outcome outcome = v1::OUTCOME_UNSPECIFIED;
   std::map<std::pair<std::string, std::string>, Pairs> pairs;
+  size_t good_pairs = 0;
+  bool excused_group = false;
   for (const v1::CheckVerdict* verdict : verdicts) {
+    const bool excused = verdict->excused() && verdict->outcome() == v1::OUTCOME_UNKNOWN;
     if (verdict->partner().empty()) {
-      outcome = Worse(outcome, verdict->outcome());
+      excused_group |= excused;
+      if (!excused) outcome = Worse(outcome, verdict->outcome());
       continue;
     }
     Pairs& of = pairs[{verdict->stage(), verdict->check()}];
     of.pass += verdict->outcome() == v1::OUTCOME_PASS;
     of.fail += verdict->outcome() == v1::OUTCOME_FAIL;
-    of.unknown +=
-        verdict->outcome() == v1::OUTCOME_UNKNOWN || verdict->outcome() == v1::OUTCOME_UNSPECIFIED;
+    of.excused += excused;
+    of.unknown += !excused && (verdict->outcome() == v1::OUTCOME_UNKNOWN ||
+                               verdict->outcome() == v1::OUTCOME_UNSPECIFIED);
+    good_pairs += verdict->outcome() == v1::OUTCOME_PASS;
   }
   for (const auto& [check, of] : pairs) {
-    const v1::Outcome together = of.fail > 0            ? v1::OUTCOME_FAIL
-                                 : of.unknown > of.pass ? v1::OUTCOME_UNKNOWN
-                                 : of.pass > 0          ? v1::OUTCOME_PASS
-                                                        : v1::OUTCOME_SKIPPED;
+    const bool unproven = of.excused > 0 && of.pass < kMinGoodPairs;
+    const v1::Outcome together = of.fail > 0                        ? v1::OUTCOME_FAIL
+                                 : unproven || of.unknown > of.pass ? v1::OUTCOME_UNKNOWN
+                                 : of.pass > 0                      ? v1::OUTCOME_PASS
+                                                                    : v1::OUTCOME_SKIPPED;
     outcome = Worse(outcome, together);
   }
+  if (excused_group && good_pairs < kMinGoodPairs) outcome = Worse(outcome, v1::OUTCOME_UNKNOWN);
   if (!complete && Badness(outcome) < Badness(v1::OUTCOME_UNKNOWN)) return v1::OUTCOME_UNKNOWN;
   return outcome;
 }

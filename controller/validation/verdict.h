@@ -6,6 +6,7 @@
 // value, the limit, and where the limit comes from.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <optional>
@@ -81,10 +82,15 @@ void JudgeFleet(absl::Span<const JudgedResult> results, const EarlierValues& ear
 // differ) nobody can say which is wrong: all are unknown.
 void JudgeDigests(absl::Span<const JudgedResult> results);
 
+// Pairs of a check that a node must have passed for its excused ones not to count. One pair drives
+// its port, both ways, as fast as the floor asks; what the others lacked is then elsewhere.
+inline constexpr size_t kMinGoodPairs = 1;
+
 // What the checks of a node say together. A skipped check says nothing. Of the pairs of a check
 // those count that say pass or fail, as a partner that is lost says nothing of this node, unless
-// more pairs are unknown than passed. `complete`: false when the validation was cancelled; then
-// nothing passes.
+// more pairs are unknown than passed. Excused verdicts count neither way on a node with enough good
+// pairs, those of a group with pairs of whichever check; otherwise they are unknown. `complete`:
+// false when the validation was cancelled; then nothing passes.
 v1::Outcome OutcomeOf(absl::Span<const v1::CheckVerdict* const> verdicts, bool complete);
 
 // Internal to the files of verdict_*.cc: adds a finding and makes it count.

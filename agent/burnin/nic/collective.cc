@@ -203,9 +203,13 @@ CheckResult Lost(const absl::Status& status, int suspect, PairSession& session,
                        : control.FindLost(suspect, absl::IsDeadlineExceeded(status));
   if (absl::IsFailedPrecondition(status)) control.SayLost(lost);
   if (lost < 0) return SessionFailure(status, "one of the ring, which cannot be told");
-  if (lost == session.rank()) return SessionFailure(status, "this rank");
-  return Unknown(absl::StrCat("partner lost: rank ", lost, " (",
-                              EndpointText(session.endpoint(lost)), "): ", status.message()));
+  CheckResult result =
+      lost == session.rank()
+          ? SessionFailure(status, "this rank")
+          : Unknown(absl::StrCat("partner lost: rank ", lost, " (",
+                                 EndpointText(session.endpoint(lost)), "): ", status.message()));
+  result.lost_rank = lost;
+  return result;
 }
 
 }  // namespace

@@ -54,9 +54,16 @@ absl::StatusOr<sys::UniqueFd> PairSession::Noted(absl::StatusOr<sys::UniqueFd> f
 }
 
 CheckResult SessionFailure(const absl::Status& status, absl::string_view partner) {
-  if (absl::IsCancelled(status)) return Unknown("stopped before the end");
-  if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status))
-    return Unknown(absl::StrCat("partner lost: ", partner, ": ", status.message()));
+  if (absl::IsCancelled(status)) {
+    CheckResult result = Unknown("stopped before the end");
+    result.stopped = true;
+    return result;
+  }
+  if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) {
+    CheckResult result = Unknown(absl::StrCat("partner lost: ", partner, ": ", status.message()));
+    result.lost_rank = -1;
+    return result;
+  }
   return Unknown(std::string(status.message()));
 }
 

@@ -46,7 +46,7 @@ class PairSession {
 };
 
 // What a check says of an error of such a session: Cancelled is "stopped", Unavailable and
-// DeadlineExceeded are "partner lost", all of them unknown.
+// DeadlineExceeded are "partner lost", of no rank, all of them unknown.
 CheckResult SessionFailure(const absl::Status& status, absl::string_view partner);
 
 }  // namespace muster::burnin

@@ -62,6 +62,8 @@ TEST(JsonLines, ResultIsAWorkerLineWithAllFields) {
       {.code = "bit_mismatch", .subject = "GPU-1", .message = "m", .evidence = {"0x10"}}};
   result.digests = {{.name = "d", .subject = "GPU-1", .value = "abcd"}};
   result.tools = {"own kernel sm_75"};
+  result.lost_rank = 3;
+  result.stopped = true;
   finished.samples = {{.at = absl::Seconds(1), .metric = "x", .value = 1}};
   const v1::CheckResult parsed = Parse(ResultLine(finished)).result();
   EXPECT_EQ(parsed.check(), "gpu-gemm");
@@ -76,6 +78,8 @@ TEST(JsonLines, ResultIsAWorkerLineWithAllFields) {
   EXPECT_EQ(parsed.digests(0).value(), "abcd");
   EXPECT_EQ(parsed.samples(0).metric(), "x");
   EXPECT_EQ(parsed.tools(0), "own kernel sm_75");
+  EXPECT_EQ(parsed.lost_rank(), 3);
+  EXPECT_TRUE(parsed.stopped());
 }
 
 TEST(JsonLines, BytesThatAreNoTextDoNotBreakALine) {

@@ -58,6 +58,30 @@ constexpr char kPort[] =
     "  - {check: nic-pair, metric: port_errors, unit: \"1\", ceiling: 0, optional: true,\n"
     "     source: test}\n";
 
+TEST(OutcomeOf, ExcusedPairsDoNotCountBesideAGoodOne) {
+  const auto pass = Verdict(v1::OUTCOME_PASS, "a"), unknown = Verdict(v1::OUTCOME_UNKNOWN, "b"),
+             fail = Verdict(v1::OUTCOME_FAIL, "c");
+  auto excused = Verdict(v1::OUTCOME_UNKNOWN, "d");
+  excused.set_excused(true);
+  EXPECT_EQ(Of({pass, excused, excused, excused}), v1::OUTCOME_PASS);
+  EXPECT_EQ(Of({excused, excused}), v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(Of({pass, excused, unknown, unknown}), v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(Of({pass, excused, fail}), v1::OUTCOME_FAIL);
+  auto of_another_check = excused;
+  of_another_check.set_check("rdma-pair");
+  EXPECT_EQ(Of({pass, of_another_check}), v1::OUTCOME_UNKNOWN);
+}
+
+TEST(OutcomeOf, AnExcusedGroupDoesNotCountBesideAGoodPair) {
+  auto group = Verdict(v1::OUTCOME_UNKNOWN);
+  group.set_check("collective");
+  const auto pair = Verdict(v1::OUTCOME_PASS, "a"), solo = Verdict(v1::OUTCOME_PASS);
+  EXPECT_EQ(Of({solo, pair, group}), v1::OUTCOME_UNKNOWN);
+  group.set_excused(true);
+  EXPECT_EQ(Of({solo, pair, group}), v1::OUTCOME_PASS);
+  EXPECT_EQ(Of({solo, group}), v1::OUTCOME_UNKNOWN);
+}
+
 // From results of pairs to blame, and back to the verdicts.
 class PairVerdictTest : public VerdictTest {
  protected:
@@ -161,6 +185,29 @@ TEST_F(PairVerdictTest, AFaultOfItsOwnStaysANodesFaultWhoeverIsBlamed) {
     EXPECT_EQ(verdict.outcome(), v1::OUTCOME_FAIL) << result->DebugString();
     EXPECT_EQ(VerdictOf("d", "b").outcome(), v1::OUTCOME_UNKNOWN);
   }
+}
+
+TEST_F(PairVerdictTest, ASlowUplinkKeepsNoNodeOutThatIsFastInsideItsSwitch) {
+  const std::vector<MatrixNode> nodes = {{"a", "s1", 10}, {"b", "s1", 10}, {"c", "s1", 10},
+                                         {"d", "s2", 10}, {"e", "s2", 10}, {"f", "s2", 10}};
+  for (const MatrixNode& node : nodes) {
+    for (const MatrixNode& partner : nodes) {
+      if (node.name == partner.name) continue;
+      const bool slow = node.switch_name != partner.switch_name;
+      Pair(node.name, partner.name, slow ? 3 : 9.4, slow ? 3.1 : 9.3);
+    }
+  }
+  const PairMatrix matrix = MakePairMatrix(nodes, pairs_, {});
+  const std::vector<Blame> blames = FindBlame(matrix);
+  ASSERT_THAT(blames, SizeIs(1));
+  EXPECT_EQ(blames[0].kind, BlameKind::kUplink);
+  ApplyBlame(matrix, blames, pair_verdicts_);
+  for (const auto& [node, checks] : ByNode()) {
+    EXPECT_EQ(OutcomeOf(checks, true), v1::OUTCOME_PASS) << node;
+  }
+  EXPECT_EQ(VerdictOf("a", "d").outcome(), v1::OUTCOME_UNKNOWN);
+  EXPECT_TRUE(VerdictOf("a", "d").excused());
+  EXPECT_FALSE(VerdictOf("a", "b").excused());
 }
 
 TEST_F(PairVerdictTest, SlowPairsThatNobodyExplainsAreUnknown) {

@@ -57,7 +57,11 @@ TEST(CollectiveTest, ARankThatLeavesIsNamedByAll) {
     const CheckResult& result = results[static_cast<size_t>(rank)];
     EXPECT_EQ(result.outcome, Outcome::kUnknown);
     EXPECT_THAT(result.reason, HasSubstr("partner lost: rank 2")) << "said rank " << rank;
+    EXPECT_EQ(result.lost_rank, 2) << "said rank " << rank;
+    EXPECT_FALSE(result.stopped);
   }
+  EXPECT_TRUE(results[2].stopped);
+  EXPECT_FALSE(results[2].lost_rank.has_value());
 }
 
 }  // namespace
