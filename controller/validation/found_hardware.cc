@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "muster/v1/controller_records.pb.h"
 #include "muster/v1/facts.pb.h"
@@ -28,6 +31,12 @@ FoundHardware FoundOn(const v1::Facts& facts) {
   }
   // Half of them would pass for all.
   if (static_cast<int>(found.gpu_power_limits.size()) < found.gpus) found.gpu_power_limits.clear();
+  std::vector<std::string> uuids;
+  for (const v1::GpuFacts& gpu : facts.gpus()) uuids.push_back(gpu.uuid());
+  std::sort(uuids.begin(), uuids.end());
+  found.gpu_uuids = absl::StrJoin(uuids, " ");
+  found.driver_version = facts.nvidia_driver_version();
+  found.kernel = facts.os().kernel();
   int cards = 0;
   for (const v1::NicFacts& nic : facts.nics()) {
     if (!nic.up() || nic.kind() == "loopback") continue;
@@ -41,6 +50,31 @@ FoundHardware FoundOn(const v1::Facts& facts) {
   return found;
 }
 
+std::string DescribeChange(const FoundHardware& then, const FoundHardware& now) {
+  if (then.gpu_uuids.empty() && then.driver_version.empty() && then.kernel.empty()) return "";
+  std::vector<std::string> changes;
+  const std::vector<std::string> before = absl::StrSplit(then.gpu_uuids, ' ', absl::SkipEmpty());
+  const std::vector<std::string> after = absl::StrSplit(now.gpu_uuids, ' ', absl::SkipEmpty());
+  const auto name = [&](const std::vector<std::string>& some,
+                        const std::vector<std::string>& others, absl::string_view what) {
+    std::vector<std::string> only;
+    std::set_difference(some.begin(), some.end(), others.begin(), others.end(),
+                        std::back_inserter(only));
+    if (!only.empty()) changes.push_back(absl::StrCat(absl::StrJoin(only, ", "), what));
+  };
+  name(before, after, " is gone");
+  name(after, before, " is new");
+  const auto compare = [&](absl::string_view what, const std::string& old_one,
+                           const std::string& new_one) {
+    if (old_one == new_one) return;
+    changes.push_back(absl::StrCat(what, " ", old_one.empty() ? "none" : old_one, " at its start, ",
+                                   new_one.empty() ? "none" : new_one, " at its end"));
+  };
+  compare("driver", then.driver_version, now.driver_version);
+  compare("kernel", then.kernel, now.kernel);
+  return absl::StrJoin(changes, "; ");
+}
+
 std::string PackFound(const FoundHardware& found) {
   v1::FoundHardware message;
   message.set_is_known(true);
@@ -50,6 +84,9 @@ std::string PackFound(const FoundHardware& found) {
   message.set_rdma(found.rdma);
   message.set_sole_port(found.sole_port);
   message.set_container(found.container);
+  message.set_gpu_uuids(found.gpu_uuids);
+  message.set_driver_version(found.driver_version);
+  message.set_kernel(found.kernel);
   return message.SerializeAsString();
 }
 
@@ -64,6 +101,9 @@ std::optional<FoundHardware> UnpackFound(const std::string& stored) {
   found.rdma = message.rdma();
   found.sole_port = message.sole_port();
   found.container = message.container();
+  found.gpu_uuids = message.gpu_uuids();
+  found.driver_version = message.driver_version();
+  found.kernel = message.kernel();
   return found;
 }
 

@@ -22,9 +22,17 @@ struct FoundHardware {
   // Of the only network card with a link, where it is an Ethernet card; "": several, or none.
   std::string sole_port;
   bool container = false;
+  // What a pass is bound to; all empty: nobody has looked.
+  std::string gpu_uuids;  // in their order, with blanks between
+  std::string driver_version;
+  std::string kernel;
 };
 
 FoundHardware FoundOn(const v1::Facts& facts);
+
+// Which GPUs, driver or kernel are others `now` than `then`, for people; "": none, or nobody had
+// looked then.
+std::string DescribeChange(const FoundHardware& then, const FoundHardware& now);
 
 // As it is stored, never "", and back. nullopt: nothing was stored, or what was is damaged.
 std::string PackFound(const FoundHardware& found);

@@ -1,23 +1,21 @@
 #include "controller/validation/node_pass.h"
 
-#include <algorithm>
-#include <vector>
-
-#include "absl/strings/str_join.h"
 #include "common/base/status.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
+#include "controller/validation/found_hardware.h"
 #include "muster/v1/facts.pb.h"
 
 namespace muster::controller::validation {
 
 void SetPassKeys(const v1::Facts& facts, NodePassRecord& pass) {
-  std::vector<std::string> gpus;
-  for (const v1::GpuFacts& gpu : facts.gpus()) gpus.push_back(gpu.uuid());
-  std::sort(gpus.begin(), gpus.end());
-  pass.gpu_uuids = absl::StrJoin(gpus, " ");
-  pass.driver_version = facts.nvidia_driver_version();
-  pass.kernel = facts.os().kernel();
+  SetPassKeys(FoundOn(facts), pass);
+}
+
+void SetPassKeys(const FoundHardware& found, NodePassRecord& pass) {
+  pass.gpu_uuids = found.gpu_uuids;
+  pass.driver_version = found.driver_version;
+  pass.kernel = found.kernel;
 }
 
 bool HaveEqualKeys(const NodePassRecord& one, const NodePassRecord& other) {

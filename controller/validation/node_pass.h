@@ -16,8 +16,11 @@ class Transaction;
 
 namespace muster::controller::validation {
 
+struct FoundHardware;
+
 // Sets gpu_uuids, driver_version and kernel.
 void SetPassKeys(const v1::Facts& facts, NodePassRecord& pass);
+void SetPassKeys(const FoundHardware& found, NodePassRecord& pass);
 // Whether these three are equal.
 bool HaveEqualKeys(const NodePassRecord& one, const NodePassRecord& other);
 // Whether the machine with this uuid has passed as what its newest facts say that it is. NotFound:

@@ -12,6 +12,8 @@
 #include "controller/validation/active_validation.h"
 #include "controller/validation/blame.h"
 #include "controller/validation/earlier_results.h"
+#include "controller/validation/found_hardware.h"
+#include \"controller/validation/gone_devices.h\"
 #include "controller/validation/group_loss.h"
 #include "controller/validation/node_pass.h"
 #include "controller/validation/pair_matrix.h"
@@ -143,6 +145,17 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
   JudgePairs(validation, ended, blames);
   JudgeGroups(validation, ended);
 
+  std::map<std::string, FoundHardware> facts;
+  RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
+    for (const ValidationNode& node : validation.state.nodes()) {
+      if (node.uuid.empty() || !txn.nodes().Get(node.uuid).ok()) continue;
+      ASSIGN_OR_RETURN(const std::string bytes, txn.nodes().Facts(node.uuid));
+      v1::Facts parsed;
+      parsed.ParseFromString(bytes);
+      facts[node.name] = FoundOn(parsed);
+    }
+    return absl::OkStatus();
+  }));
   const absl::Time now = with_.clock.Now();
   const bool complete = !validation.state.cancelled();
   const std::vector<ValidationCheckRecord> rejudged = Rejudged(validation, ended);
@@ -157,6 +170,21 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
     std::vector<const v1::CheckVerdict*> checks;
     for (const v1::CheckVerdict& check : verdict.checks()) checks.push_back(&check);
     verdict.set_outcome(OutcomeOf(checks, complete));
+    // A pass says something of what was tested.
+    const auto found = facts.find(node.name);
+    const std::string change =
+        verdict.outcome() != v1::OUTCOME_PASS || found == facts.end()
+            ? ""
+            : DescribeChange(validation.prepared.found.at(node.name), found->second);
+    if (!change.empty()) {
+      v1::CheckVerdict& same = *verdict.add_checks();
+      same = VerdictWithoutResult(
+          "same-machine", v1::OUTCOME_UNKNOWN,
+          absl::StrCat("its hardware or software changed while it was validated: ", change,
+                       "; validate it again"));
+      same.set_stage("end");
+      verdict.set_outcome(v1::OUTCOME_UNKNOWN);
+    }
     LeaveOutPassedPairs(verdict);
     ++counts[verdict.outcome()];
   }
@@ -176,12 +204,11 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
           {id, node.name, node.uuid, verdict.outcome(), verdict.SerializeAsString()}));
       if (node.uuid.empty() || !txn.nodes().Get(node.uuid).ok()) continue;
       if (verdict.outcome() == v1::OUTCOME_PASS && validation.prepared.suite.admits) {
-        ASSIGN_OR_RETURN(const std::string bytes, txn.nodes().Facts(node.uuid));
-        v1::Facts facts;
-        facts.ParseFromString(bytes);
+        const auto found = facts.find(node.name);
+        if (found == facts.end()) continue;  // enrolled again a moment ago
         NodePassRecord pass = {node.uuid, id, record.suite, record.suite_digest};
         pass.passed_at = now;
-        SetPassKeys(facts, pass);
+        SetPassKeys(found->second, pass);
         RETURN_IF_ERROR(txn.node_service().PutPass(pass));
       } else if (verdict.outcome() == v1::OUTCOME_FAIL) {
         RETURN_IF_ERROR(txn.node_service().RemovePass(node.uuid));

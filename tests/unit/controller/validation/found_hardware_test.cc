@@ -74,5 +74,17 @@ TEST(FoundHardware, ComesBackFromTheStore) {
   EXPECT_FALSE(UnpackFound("\xff damaged").has_value());
 }
 
+TEST(FoundHardware, NamesWhatChanged) {
+  FoundHardware then, now;
+  EXPECT_EQ(DescribeChange(then, now), "");
+  now.gpu_uuids = "GPU-1";
+  EXPECT_EQ(DescribeChange(then, now), "") << "nobody had looked";
+  then.kernel = now.kernel = "6.1";
+  EXPECT_EQ(DescribeChange(then, now), "GPU-1 is new");
+  now.kernel = "6.12";
+  EXPECT_EQ(DescribeChange(then, now), "GPU-1 is new; kernel 6.1 at its start, 6.12 at its end");
+  EXPECT_EQ(DescribeChange(*UnpackFound(PackFound(then)), now), DescribeChange(then, now));
+}
+
 }  // namespace
 }  // namespace muster::controller::validation

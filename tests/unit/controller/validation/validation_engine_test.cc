@@ -147,6 +147,45 @@ TEST_F(ValidationEngineTest, TakesNodesThroughTheSuiteAndRemembersWhatPassed) {
                                               "validation.create operator:alice"));
 }
 
+// What was tested is not what is there now: also after a restart of the controller.
+TEST_F(ValidationEngineTest, ANodeThatChangedWhileItWasValidatedHasNotPassed) {
+  for (const bool restarts : {false, true}) {
+    const auto put = [&](const char* gpu, const char* driver) {
+      ASSERT_OK(store_->Update([&](Transaction& txn) {
+        v1::Facts facts;
+        facts.mutable_os()->set_kernel("6.1.0");
+        facts.set_nvidia_driver_version(driver);
+        facts.add_gpus()->set_uuid("GPU-1");
+        facts.add_gpus()->set_uuid(gpu);
+        return txn.nodes().PutFacts("u-c001", facts.SerializeAsString());
+      }));
+    };
+    put("GPU-2", "550.1");
+    const std::string id = Create("probe", "c001").value();
+    const std::string check = Only("u-c001").start_check().check_id();
+    put("GPU-3", "555.2");
+    if (restarts) {
+      Open();
+      v1::Hello hello;
+      hello.add_check_ids(check);
+      engine_->OnConnected("u-c001", hello);
+    }
+    Report("u-c001", check, v1::OUTCOME_PASS);
+    sessions_.Take("u-c001");
+    EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_UNKNOWN);
+    const v1::Validation done = engine_->Get(id).value();
+    ASSERT_THAT(done.nodes(0).checks(), SizeIs(2));
+    EXPECT_THAT(
+        done.nodes(0).checks(1).reason(),
+        AllOf(HasSubstr("changed while it was validated"), HasSubstr("GPU-2 is gone"),
+              HasSubstr("GPU-3 is new"), HasSubstr("driver 550.1 at its start, 555.2 at its end")));
+    ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+      EXPECT_TRUE(absl::IsNotFound(txn.node_service().GetPass("u-c001").status()));
+      return absl::OkStatus();
+    }));
+  }
+}
+
 TEST_F(ValidationEngineTest, TellsTheWorkerWhatTheInventoryExpects) {
   inventory_ = std::make_shared<const Inventory>(
       ParseInventory({{"cluster.yaml",

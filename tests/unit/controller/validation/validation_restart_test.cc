@@ -50,8 +50,11 @@ TEST_F(ValidationRestartTest, AGpuThatFellOffMeanwhileChangesNoChecks) {
   Report("u-c001", second.check_id(), v1::OUTCOME_PASS);
   const v1::Validation done = engine_->Get(id).value();
   EXPECT_EQ(done.state(), v1::VALIDATION_STATE_DONE);
-  EXPECT_THAT(done.nodes(0).checks(), SizeIs(2));
-  EXPECT_EQ(done.nodes(0).outcome(), v1::OUTCOME_PASS);
+  ASSERT_THAT(done.nodes(0).checks(), SizeIs(3));
+  EXPECT_EQ(done.nodes(0).checks(1).outcome(), v1::OUTCOME_PASS);
+  // It is not the machine any more that passed them.
+  EXPECT_EQ(done.nodes(0).checks(2).check(), "same-machine");
+  EXPECT_EQ(done.nodes(0).outcome(), v1::OUTCOME_UNKNOWN);
 }
 
 TEST_F(ValidationRestartTest, AGpuThatCameMeanwhileChangesNoChecks) {
