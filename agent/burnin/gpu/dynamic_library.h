@@ -13,7 +13,8 @@ namespace muster::burnin {
 // the code from under.
 class DynamicLibrary {
  public:
-  // By soname, as the loader finds it. NotFound: it is not there or cannot be loaded, with why.
+  // By soname, as the loader finds it. NotFound: it is not there. FailedPrecondition: it is, and
+  // cannot be loaded, with why.
   static absl::StatusOr<DynamicLibrary> Load(const std::string& name);
 
   // nullptr: this version of the library lacks it.

@@ -154,22 +154,28 @@ class AllReduce {
   std::vector<Nccl::Part> parts_;
 };
 
+// The GPUs were there all the same, and may have had faults.
+CheckResult SkippedOf(CheckResult seen, std::string reason) {
+  CheckResult skipped = Skipped(std::move(reason));
+  skipped.subjects = std::move(seen.subjects);
+  skipped.faults = std::move(seen.faults);
+  return skipped;
+}
+
 }  // namespace
 
 CheckResult RunGpuCollective(CheckContext& context) {
   CheckResult result;
   const std::optional<GpuBench> bench = OpenBench(context, result);
   if (!bench.has_value()) return result;
-  if (bench->gpus.chosen.size() < 2) {
-    CheckResult skipped = Skipped("a collective needs two GPUs or more, and there is one");
-    skipped.subjects = std::move(result.subjects);
-    skipped.faults = std::move(result.faults);
-    return skipped;
-  }
+  if (bench->gpus.chosen.size() < 2)
+    return SkippedOf(std::move(result), "a collective needs two GPUs or more, and there is one");
   const absl::StatusOr<std::unique_ptr<Nccl>> nccl = Nccl::Load();
+  if (absl::IsNotFound(nccl.status()))
+    return SkippedOf(std::move(result),
+                     "NCCL is not installed, which this needs: install libnccl2 to have it done");
   if (!nccl.ok()) {
-    AddUnknown(result,
-               absl::StrCat("NCCL is not there: ", nccl.status().message(), "; install libnccl2"));
+    AddUnknown(result, absl::StrCat("NCCL cannot be used: ", nccl.status().message()));
     return result;
   }
   if (const absl::StatusOr<std::string> tool = (*nccl)->Tool(); tool.ok())

@@ -14,8 +14,9 @@ namespace muster::burnin {
 
 inline constexpr char kNcclLibrary[] = "libnccl.so.2";
 
-// Errors: NotFound without the library, Unimplemented where it lacks a function, otherwise
-// Internal with its words. Calls may block on a sick GPU or link. Not thread-safe.
+// Errors: NotFound without the library, FailedPrecondition where it cannot be loaded, Unimplemented
+// where it lacks a function, otherwise Internal with its words. Calls may block on a sick GPU or
+// link. Not thread-safe.
 class Nccl {
  public:
   static absl::StatusOr<std::unique_ptr<Nccl>> Load(const std::string& library = kNcclLibrary);

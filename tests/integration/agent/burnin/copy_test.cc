@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -94,6 +95,18 @@ TEST(GpuCollective, OneGpuIsSkipped) {
   const WorkerRun run = RunWorker(R"({"preset":"a100"})", kCollective);
   EXPECT_EQ(run.outcome(), "OUTCOME_SKIPPED");
   EXPECT_THAT(run.reason(), HasSubstr("two GPUs"));
+}
+
+// No role installs NCCL: a suite that asks for it all the same must not keep nodes out.
+TEST(GpuCollective, WithoutNcclIsSkipped) {
+  if (std::filesystem::exists("/usr/lib/x86_64-linux-gnu/libnccl.so.2"))
+    GTEST_SKIP() << "this machine has the package libnccl2";
+  const WorkerRun run =
+      RunWorker(FakeDriver{.nccl = false}, R"({"preset":"a100","count":2})", kCollective);
+  EXPECT_EQ(run.outcome(), "OUTCOME_SKIPPED");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.reason(), HasSubstr("libnccl2"));
+  EXPECT_EQ(run.result["subjects"].size(), 2) << run.result;
 }
 
 }  // namespace

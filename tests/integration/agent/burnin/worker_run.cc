@@ -2,15 +2,23 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/sys/process.h"
 #include "common/sys/process_control.h"
 #include "tests/fakes/nvidia_file.h"
+#include "tests/fakes/temp_dir.h"
 
 namespace muster::burnin {
+namespace {
+
+constexpr char kLoader[] = "/lib64/ld-linux-x86-64.so.2";
+
+}  // namespace
 
 double WorkerRun::Metric(const std::string& name, const std::string& variant,
                          const std::string& subject) const {
@@ -29,14 +37,27 @@ std::vector<nlohmann::json> WorkerRun::Faults(const std::string& code) const {
 
 WorkerRun RunWorker(const std::string& gpus, std::vector<std::string> arguments,
                     absl::Duration timeout) {
-  const testing::NvidiaFile file(absl::StrCat(R"({"cuda_version":12040,"gpus":[)", gpus, "]}"));
+  return RunWorker(FakeDriver(), gpus, std::move(arguments), timeout);
+}
+
+WorkerRun RunWorker(const FakeDriver& driver, const std::string& gpus,
+                    std::vector<std::string> arguments, absl::Duration timeout) {
+  const testing::NvidiaFile file(
+      absl::StrCat(R"({"cuda_version":)", driver.cuda_version, R"(,"gpus":[)", gpus, "]}"));
+  const testing::TempDir without_nccl;
+  for (const char* name : {"libcuda.so.1", "libnvidia-ml.so.1"})
+    std::filesystem::create_symlink(absl::StrCat(FAKE_NVIDIA, "/", name),
+                                    absl::StrCat(without_nccl.path(), "/", name));
   WorkerRun run;
   // With --json it ends when its input does: the control keeps that open.
   sys::ProcessControl control;
   sys::ProcessSpec spec = {
       .argv = {MUSTER_BURNIN, "--json"},
-      .environment = {{"LD_LIBRARY_PATH", FAKE_NVIDIA}, {"MUSTER_FAKE_NVIDIA", file.path()}},
+      .environment = {{"LD_LIBRARY_PATH", driver.nccl ? FAKE_NVIDIA : without_nccl.path()},
+                      {"MUSTER_FAKE_NVIDIA", file.path()}},
       .timeout = timeout};
+  // A machine that tests may have an NCCL where the loader's cache names it.
+  if (!driver.nccl) spec.argv.insert(spec.argv.begin(), {kLoader, "--inhibit-cache"});
   spec.argv.insert(spec.argv.end(), arguments.begin(), arguments.end());
   spec.control = &control;
   spec.max_line = size_t{1} << 20;

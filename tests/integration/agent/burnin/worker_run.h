@@ -27,6 +27,14 @@ struct WorkerRun {
 WorkerRun RunWorker(const std::string& gpus, std::vector<std::string> arguments,
                     absl::Duration timeout = absl::Minutes(4));
 
+// What is there for the GPUs to be driven by.
+struct FakeDriver {
+  int cuda_version = 12040;
+  bool nccl = true;
+};
+WorkerRun RunWorker(const FakeDriver& driver, const std::string& gpus,
+                    std::vector<std::string> arguments, absl::Duration timeout = absl::Minutes(4));
+
 // As the fake makes it: of the GPU with that index.
 std::string UuidOf(int gpu);
 std::string SlotOf(int gpu);

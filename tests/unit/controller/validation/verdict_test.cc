@@ -117,6 +117,26 @@ TEST_F(VerdictTest, SkippedIsNotPassed) {
   EXPECT_EQ(JudgeCheck(result, kMemory, expectation_, {}).outcome(), v1::OUTCOME_SKIPPED);
 }
 
+TEST_F(VerdictTest, SkippedWithAllGpusThereIsNoFail) {
+  v1::CheckResult result;
+  result.set_check("gpu-gemm");
+  result.set_outcome(v1::OUTCOME_SKIPPED);
+  result.set_reason("NCCL is not installed");
+  for (const char* id : {"g0", "g1"}) {
+    EXPECT_EQ(Judge(result).outcome(), v1::OUTCOME_FAIL) << "before " << id;
+    v1::Subject* subject = result.add_subjects();
+    subject->set_id(id);
+    subject->set_kind("gpu");
+  }
+  const v1::CheckVerdict skipped = Judge(result);
+  EXPECT_EQ(skipped.outcome(), v1::OUTCOME_SKIPPED);
+  v1::CheckVerdict passed;
+  passed.set_outcome(v1::OUTCOME_PASS);
+  // It neither passes a node nor blocks it.
+  EXPECT_EQ(OutcomeOf({&skipped, &passed}, true), v1::OUTCOME_PASS);
+  EXPECT_EQ(OutcomeOf({&skipped}, true), v1::OUTCOME_SKIPPED);
+}
+
 TEST_F(VerdictTest, WorkerThatCouldNotTell) {
   v1::CheckResult result;
   result.set_check("gpu-gemm");
