@@ -66,6 +66,8 @@ absl::Status TestGpu(CheckContext& context, const GpuBench& bench, const Telemet
 
 CheckResult RunGpuMemory(CheckContext& context) {
   CheckResult result;
+  if (context.parameters.Words("patterns").empty())
+    return Unknown("patterns has none in it: nothing would be tested");
   const std::optional<GpuBench> bench = OpenBench(context, result);
   if (!bench.has_value()) return result;
   Telemetry telemetry(bench->gpus, context.reporter, context.clock, context.started_at);

@@ -54,6 +54,15 @@ TEST(GpuGemm, GoodGpusPassAndAgree) {
   for (const auto& [name, values] : digests) EXPECT_EQ(values.size(), 1) << name;
 }
 
+// A driver that is too old for every kernel: nothing was measured.
+TEST(GpuGemm, GpuThatCanDoNoTypeIsUnknown) {
+  const WorkerRun run =
+      RunWorker(FakeDriver{.cuda_version = 8000}, kGood,
+                {"gpu-gemm", "--engine", "own", "--size", "128", "--duration", "1s"});
+  EXPECT_EQ(run.outcome(), "OUTCOME_UNKNOWN");
+  EXPECT_THAT(run.reason(), AllOf(HasSubstr(UuidOf(0)), HasSubstr("fp32 needs a driver for CUDA")));
+}
+
 // The same digest on another day, another one for another seed: what the fleet compares.
 TEST(GpuGemm, DigestsDependOnTheSeedAlone) {
   std::vector<std::string> values;

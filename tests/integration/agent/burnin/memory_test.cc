@@ -86,5 +86,14 @@ TEST(GpuMemory, WithoutMemoryNothingCanBeTold) {
   EXPECT_EQ(run.exit_code, 2);
 }
 
+TEST(GpuMemory, NoPatternIsUnknown) {
+  for (const char* patterns : {",", ""}) {
+    const WorkerRun run =
+        RunWorker(R"({"preset":"rtx_2080_ti"})", {"gpu-memory", "--patterns", patterns});
+    EXPECT_EQ(run.outcome(), "OUTCOME_UNKNOWN");
+    EXPECT_NE(run.reason().find("patterns"), std::string::npos) << run.reason();
+  }
+}
+
 }  // namespace
 }  // namespace muster::burnin
