@@ -50,7 +50,8 @@ void AddCheck(CLI::App& app, const CheckSpec& check, CommandLine& line) {
           ->type_name(absl::AsciiStrToUpper(checks::TypeName(spec.type)));
     }
   }
-  verb->footer(MetricHelp(check));
+  verb->footer("Durations are written 90s, 5m, 1h30m; a plain number is of seconds.\n\n" +
+               MetricHelp(check));
 }
 
 void AddGeneralOptions(CLI::App& app, CommandLine& line, std::vector<std::string>& sets) {

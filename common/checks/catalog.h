@@ -25,7 +25,7 @@ enum class Load { kIdle, kCpu, kGpu, kNetwork };
 
 enum class ParameterType {
   kNumber,    // "0.9", "8192"
-  kDuration,  // "60s", "5m": seconds as a number inside
+  kDuration,  // "60s", "5m", "60": seconds as a number inside
   kSize,      // "1GiB": bytes inside
   kWord,      // one of `words`
   kWords,     // several of `words`, or free words where there are none; commas between

@@ -33,7 +33,8 @@ struct TypeRow {
 };
 constexpr TypeRow kTypes[] = {
     {ParameterType::kNumber, "number", "a number"},
-    {ParameterType::kDuration, "duration", "a duration such as 60s or 5m"},
+    {ParameterType::kDuration, "duration",
+     "a duration such as 60s or 5m; a plain number is seconds"},
     {ParameterType::kSize, "size", "a size such as 512MiB or 1GiB"},
     {ParameterType::kWord, "word", "a word"},
     {ParameterType::kWords, "words", "words with commas between"},
@@ -84,12 +85,19 @@ absl::StatusOr<double> ParseSize(absl::string_view text) {
   return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not a size"));
 }
 
+std::string WithUnit(const ParameterSpec& spec, absl::string_view text) {
+  double seconds = 0;
+  if (spec.type != ParameterType::kDuration || !absl::SimpleAtod(text, &seconds))
+    return std::string(text);
+  return absl::FormatDuration(absl::Seconds(seconds));
+}
+
 absl::StatusOr<double> ParseNumber(const ParameterSpec& spec, absl::string_view text) {
   double value = 0;
   bool ok = false;
   if (spec.type == ParameterType::kDuration) {
     absl::Duration duration;
-    ok = absl::ParseDuration(text, &duration);
+    ok = absl::ParseDuration(WithUnit(spec, text), &duration);
     value = absl::ToDoubleSeconds(duration);
   } else if (spec.type == ParameterType::kSize) {
     const absl::StatusOr<double> size = ParseSize(text);

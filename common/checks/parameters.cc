@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/nearest_word.h"
@@ -28,12 +29,13 @@ absl::StatusOr<Parameters> Parameters::Parse(const CheckSpec& check,
   for (const ParameterSpec& spec : check.parameters) {
     const std::string name(spec.name);
     const auto found = given.find(name);
-    const std::string text = found != given.end() ? found->second : std::string(spec.default_text);
+    std::string text = found != given.end() ? found->second : std::string(spec.default_text);
     if (!text.empty()) RETURN_IF_ERROR(CheckValue(spec, text));
     if (!text.empty() && IsNumeric(spec.type)) {
       ASSIGN_OR_RETURN(parameters.numbers_[name], ParseNumber(spec, text));
+      text = WithUnit(spec, text);
     }
-    parameters.texts_[name] = text;
+    parameters.texts_[name] = std::move(text);
   }
   return parameters;
 }

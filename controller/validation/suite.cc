@@ -219,7 +219,7 @@ class SuiteReader {
         good = false;
         continue;
       }
-      std::string text = absl::StrJoin(words, ",");
+      const std::string text = absl::StrJoin(words, ",");
       const auto parsed = checks::Parameters::Parse(*check.spec, {{entry.key, text}});
       if (text.empty() || text.size() > kMaxText) {
         Wrong(entry.value, absl::StrCat("'", entry.key, "' takes 1 to ", kMaxText, " characters"));
@@ -228,8 +228,9 @@ class SuiteReader {
         Wrong(entry.value, absl::string_view(parsed.status().message().data(),
                                              parsed.status().message().size()));
         good = false;
+      } else {
+        check.parameters[entry.key] = parsed->Word(entry.key);
       }
-      check.parameters[entry.key] = std::move(text);
     }
     return good;
   }

@@ -1,3 +1,5 @@
+#include <tuple>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,6 +47,17 @@ TEST(Parameters, HaveDefaultsAndWhatIsGiven) {
   EXPECT_EQ(parameters->texts().size(), 4u);
 }
 
+TEST(Parameters, DurationWithoutUnitIsOfSeconds) {
+  for (const auto& [given, text, seconds] :
+       {std::tuple("60", "1m", 60.0), std::tuple("1.5", "1.5s", 1.5),
+        std::tuple("90s", "90s", 90.0)}) {
+    const auto parameters = Parameters::Parse(kCheck, {{"duration", given}});
+    ASSERT_OK(parameters.status());
+    EXPECT_EQ(parameters->Number("duration"), seconds);
+    EXPECT_EQ(parameters->Word("duration"), text);
+  }
+}
+
 TEST(Parameters, EmptyNumberIsNone) {
   const auto parameters = Parameters::Parse(kCheck, {});
   ASSERT_OK(parameters.status());
@@ -70,6 +83,9 @@ INSTANTIATE_TEST_SUITE_P(All, RefusedParameters,
                                            Refusal{"duration", "soon", "a duration such as 60s"},
                                            Refusal{"duration", "inf", "a duration such as 60s"},
                                            Refusal{"duration", "2h", "at most 1h"},
+                                           Refusal{"duration", "3601", "at most 1h"},
+                                           Refusal{"duration", "-60", "at least 1s"},
+                                           Refusal{"duration", "nan", "a duration such as 60s"},
                                            Refusal{"duration", "1ms", "at least 1s"},
                                            Refusal{"size", "1 parsec", "a size such as"},
                                            Refusal{"size", "-1GiB", "a size such as"},

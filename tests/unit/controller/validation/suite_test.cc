@@ -32,7 +32,7 @@ TEST(ParseSuite, ReadsWhatIsThere) {
                                          "      - gpu-gemm\n"
                                          "      - check: gpu-gemm\n"
                                          "        when: [gpus, rdma, gpus]\n"
-                                         "        with: {types: [fp16, fp32], duration: 2m}\n"
+                                         "        with: {types: [fp16, fp32], duration: 120}\n"
                                          "        time_limit: 10m\n"
                                          "  - {name: net, checks: [{check: nic-pair, when: nics, "
                                          "max_rounds: 8}]}\n"
