@@ -7,6 +7,34 @@
 #include "absl/strings/str_cat.h"
 
 namespace muster::burnin {
+namespace {
+
+// Of all faults together: a result is one line, of which the agent takes a MiB, and curves take
+// most of it (Curves::kMaxPointsInAll). The messages have the exact counts.
+constexpr size_t kMaxEvidenceInAll = 400;
+constexpr size_t kMaxEvidenceBytes = 240;  // of one text
+constexpr absl::string_view kCut = "...";
+
+// As many texts of each fault as leave all faults their share; a fault that has fewer keeps all.
+void BoundEvidence(std::vector<Fault>& faults) {
+  size_t most = CheckResult::kMaxEvidence;
+  const auto count = [&faults](size_t of_each) {
+    size_t sum = 0;
+    for (const Fault& fault : faults) sum += std::min(fault.evidence.size(), of_each);
+    return sum;
+  };
+  while (most > 0 && count(most) > kMaxEvidenceInAll) --most;
+  for (Fault& fault : faults) {
+    if (fault.evidence.size() > most) fault.evidence.resize(most);
+    for (std::string& text : fault.evidence) {
+      if (text.size() <= kMaxEvidenceBytes) continue;
+      text.resize(kMaxEvidenceBytes - kCut.size());
+      absl::StrAppend(&text, kCut);
+    }
+  }
+}
+
+}  // namespace
 
 CheckResult Unknown(std::string reason) {
   CheckResult result;
@@ -59,9 +87,7 @@ void FinishResult(const checks::CheckSpec& check, CheckResult& result) {
       result.metrics.push_back(std::move(metric));
     }
   }
-  for (Fault& fault : result.faults)
-    if (fault.evidence.size() > CheckResult::kMaxEvidence)
-      fault.evidence.resize(CheckResult::kMaxEvidence);
+  BoundEvidence(result.faults);
   if (!result.faults.empty()) {
     result.outcome = Outcome::kFail;
     const std::string unknown = std::exchange(result.reason, result.faults.front().message);

@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+#include "agent/burnin/curves.h"
+#include "common/checks/catalog.h"
 #include "muster/v1/validation.pb.h"
 
 namespace muster::burnin {
@@ -88,6 +91,50 @@ TEST(JsonLines, BytesThatAreNoTextDoNotBreakALine) {
   const std::string line = ResultLine(finished);
   EXPECT_EQ(line.find('\n'), std::string::npos);
   EXPECT_EQ(Parse(line).result().outcome(), v1::OUTCOME_UNKNOWN);
+}
+
+// Eight GPUs of which every type of number is wrong, with all the curves that there may be: a fail
+// that the agent reads, and no line that it refuses.
+TEST(JsonLines, LargestResultFitsIntoALineOfTheAgent) {
+  constexpr size_t kAgentTakes = size_t{1} << 20;
+  const char* const types[] = {"fp32", "fp64", "fp16", "bf16", "tf32", "fp8", "int8"};
+  const char* const metrics[] = {"tflops_min",       "tflops_median", "tflops_max",
+                                 "fraction_of_peak", "products",      "verified_products"};
+  FinishedCheck finished = {.check = "gpu-gemm"};
+  Curves curves;
+  const auto uuid = [](int gpu) {
+    return absl::StrCat("GPU-6a3e1f04-0f5c-9d1e-5f0a-2b7c1d9e8f1", gpu);
+  };
+  for (int gpu = 0; gpu < 8; ++gpu) {
+    for (const char* type : types) {
+      for (const char* metric : metrics)
+        AddMetric(finished.result, metric, type, uuid(gpu), 123.45678901234567);
+      for (const char* code : {"bit_mismatch", "nan", "wrong_result"})
+        AddFault(finished.result, code, uuid(gpu),
+                 absl::StrCat("GPU (", uuid(gpu), "): 18446744073709551615 elements differ"),
+                 std::vector<std::string>(256, std::string(300, 'x')));
+      for (int i = 0; i < 3000; ++i)
+        curves.Add({.at = absl::Milliseconds(1000 * i + 123),
+                    .subject = uuid(gpu),
+                    .metric = "power_watts",
+                    .variant = type,
+                    .value = 123.45678901234567 + i});
+    }
+  }
+  finished.samples = curves.Samples();
+  ASSERT_GT(finished.samples.size(), Curves::kMaxPointsInAll * 9 / 10);
+  FinishResult(*checks::FindCheck("gpu-gemm"), finished.result);
+  const std::string line = ResultLine(finished);
+  EXPECT_LT(line.size(), kAgentTakes);
+  const v1::CheckResult parsed = Parse(line).result();
+  EXPECT_EQ(parsed.outcome(), v1::OUTCOME_FAIL);
+  EXPECT_EQ(parsed.faults_size(), 8 * 7 * 3);
+  size_t evidence = 0;
+  for (const v1::Fault& fault : parsed.faults()) {
+    EXPECT_GT(fault.evidence_size(), 0);
+    evidence += fault.evidence_size();
+  }
+  EXPECT_LE(evidence, 400u);
 }
 
 }  // namespace
