@@ -13,7 +13,7 @@
 #include "controller/validation/blame.h"
 #include "controller/validation/earlier_results.h"
 #include "controller/validation/found_hardware.h"
-#include \"controller/validation/gone_devices.h\"
+#include "controller/validation/gone_devices.h"
 #include "controller/validation/group_loss.h"
 #include "controller/validation/node_pass.h"
 #include "controller/validation/pair_matrix.h"
