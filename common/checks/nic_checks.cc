@@ -76,6 +76,11 @@ constexpr MetricSpec kPairMetrics[] = {
     {"round_trips", "1", "nic", Better::kNeither, "round trips that were measured"},
     {"retransmits", "1", "nic", Better::kLower, "TCP segments sent again"},
     {"path_mtu", "bytes", "nic", Better::kHigher, "largest packet that gets to the partner"},
+    {"rx_crc_errors", "1", "nic", Better::kLower, "damaged frames received during the test"},
+    {"rx_errors", "1", "nic", Better::kLower, "errors while receiving during the test"},
+    {"tx_errors", "1", "nic", Better::kLower, "errors while sending during the test"},
+    {"rx_dropped", "1", "nic", Better::kLower, "received packets thrown away during the test"},
+    {"tx_dropped", "1", "nic", Better::kLower, "packets thrown away instead of sent meanwhile"},
 };
 
 // nic-link: whether each link is as it should be.
@@ -212,6 +217,11 @@ constexpr MetricSpec kCollectiveMetrics[] = {
      "part of the time spent computing on n nodes, without overlap"},
     {"scaling_best", "1", "nic", Better::kHigher,
      "part of the time spent computing on n nodes, with full overlap"},
+    {"rx_crc_errors", "1", "nic", Better::kLower, "damaged frames received during the test"},
+    {"rx_errors", "1", "nic", Better::kLower, "errors while receiving during the test"},
+    {"tx_errors", "1", "nic", Better::kLower, "errors while sending during the test"},
+    {"rx_dropped", "1", "nic", Better::kLower, "received packets thrown away during the test"},
+    {"tx_dropped", "1", "nic", Better::kLower, "packets thrown away instead of sent meanwhile"},
 };
 
 constexpr CheckSpec kNicChecks[] = {

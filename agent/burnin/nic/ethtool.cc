@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -101,6 +102,13 @@ std::optional<uint64_t> DamagedFrames(const std::map<std::string, uint64_t>& sta
     if (received && damaged) most = std::max(most.value_or(0), value);
   }
   return most;
+}
+
+LinkReading WithDamagedFrames(LinkState state) {
+  LinkReading reading{.state = std::move(state), .damaged_frames = std::nullopt};
+  if (const absl::StatusOr<EthtoolInfo> info = ReadEthtool(reading.state.name); info.ok())
+    reading.damaged_frames = DamagedFrames(info->statistics);
+  return reading;
 }
 
 }  // namespace muster::burnin

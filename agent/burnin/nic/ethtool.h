@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "agent/burnin/nic/link_rules.h"
 
 namespace muster::burnin {
 
@@ -25,5 +26,8 @@ absl::StatusOr<EthtoolInfo> ReadEthtool(absl::string_view interface);
 // Frames that arrived damaged, over the names that drivers have for them; nullopt: it counts none.
 // Drivers that count one thing twice ("rx_crc_errors" and "rx_crc_errors_phy") give the larger.
 std::optional<uint64_t> DamagedFrames(const std::map<std::string, uint64_t>& statistics);
+
+// A link's state and, where its driver counts them, the damaged frames of now.
+LinkReading WithDamagedFrames(LinkState state);
 
 }  // namespace muster::burnin

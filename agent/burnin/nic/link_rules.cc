@@ -98,6 +98,11 @@ void JudgeLink(const LinkReading& before, const LinkReading& after,
                absl::StrCat("the carrier of ", link.name, " changed ", Counted(changes, "time"),
                             " during the test"));
   }
+  JudgeCounters(before, after, result);
+}
+
+void JudgeCounters(const LinkReading& before, const LinkReading& after, CheckResult& result) {
+  const LinkState& link = after.state;
   JudgeDamage(before, after, result);
   for (const CounterRow& row : kCounters) {
     const std::optional<int64_t> growth = Growth(before.state, link, row.counter);

@@ -25,5 +25,7 @@ struct LinkReading {
 // Adds metrics and faults for one interface. Pure.
 void JudgeLink(const LinkReading& before, const LinkReading& after,
                const LinkExpectation& expectation, CheckResult& result);
+// The part of it that is about counters: what grew meanwhile, and a fault for damaged frames. Pure.
+void JudgeCounters(const LinkReading& before, const LinkReading& after, CheckResult& result);
 
 }  // namespace muster::burnin

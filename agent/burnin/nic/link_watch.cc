@@ -1,6 +1,7 @@
 #include "agent/burnin/nic/link_watch.h"
 
 #include "absl/strings/str_cat.h"
+#include "agent/burnin/nic/ethtool.h"
 #include "common/base/counted.h"
 
 namespace muster::burnin {
@@ -8,7 +9,7 @@ namespace muster::burnin {
 LinkWatch::LinkWatch(sys::FileSystem& files, absl::string_view address) : files_(files) {
   if (const std::string name = InterfaceOfAddress(address); !name.empty())
     if (absl::StatusOr<LinkState> state = ReadLinkState(files, name); state.ok())
-      before_ = *std::move(state);
+      before_ = WithDamagedFrames(*std::move(state));
 }
 
 absl::Status LinkWatch::Look() {
@@ -23,18 +24,20 @@ absl::Status LinkWatch::Look() {
 
 void LinkWatch::Report(CheckResult& result) {
   if (interface().empty()) return;
-  result.subjects.push_back(NicSubject(before_));
+  result.subjects.push_back(NicSubject(before_.state));
   const absl::StatusOr<LinkState> now = ReadLinkState(files_, interface());
   if (!now.ok() || IsLinkDown(files_, interface())) {
     AddFault(result, "link_down", interface(),
              absl::StrCat("the link of ", interface(), " went down during the test"));
     return;
   }
-  const int64_t changes = now->carrier_changes.value_or(0) - before_.carrier_changes.value_or(0);
+  const int64_t changes =
+      now->carrier_changes.value_or(0) - before_.state.carrier_changes.value_or(0);
   if (changes > 0)
     AddFault(result, "link_flapped", interface(),
              absl::StrCat("the carrier of ", interface(), " changed ", Counted(changes, "time"),
                           " during the test"));
+  JudgeCounters(before_, WithDamagedFrames(*now), result);
 }
 
 }  // namespace muster::burnin

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "agent/burnin/nic/link_rules.h"
 #include "agent/burnin/nic/link_state.h"
 #include "agent/burnin/nic/socket.h"
 #include "agent/burnin/result.h"
@@ -21,16 +22,17 @@ class LinkWatch {
   LinkWatch(sys::FileSystem& files, absl::string_view address);
 
   // "" : not known.
-  const std::string& interface() const { return before_.name; }
+  const std::string& interface() const { return before_.state.name; }
   // FailedPrecondition: the link has been down for kPatience.
   absl::Status Look();
   // What there is to say at the end: the subject, a fault "link_down" when it is down now,
-  // "link_flapped" when it came back.
+  // "link_flapped" when it came back; otherwise also what its counters of errors grew by, and
+  // "crc_errors" for frames that arrived damaged.
   void Report(CheckResult& result);
 
  private:
   sys::FileSystem& files_;
-  LinkState before_;
+  LinkReading before_;
   bool was_down_ = false;
   Moment down_since_ = {};
 };

@@ -32,13 +32,6 @@ std::map<std::string, LldpNeighbor> Neighbors(CheckContext& context) {
   return ParseLldpNeighbors(done->out).value_or(std::map<std::string, LldpNeighbor>());
 }
 
-LinkReading Read(const LinkState& state) {
-  LinkReading reading{.state = state};
-  if (const absl::StatusOr<EthtoolInfo> info = ReadEthtool(state.name); info.ok())
-    reading.damaged_frames = DamagedFrames(info->statistics);
-  return reading;
-}
-
 void Describe(const LinkState& state, const std::map<std::string, LldpNeighbor>& neighbors,
               CheckResult& result) {
   Subject subject = NicSubject(state);
@@ -87,7 +80,7 @@ CheckResult RunNicLink(CheckContext& context) {
     absl::StatusOr<LinkState> state = ReadLinkState(context.files, name);
     if (state.ok()) {
       // A port that nobody named and nothing is plugged into is no fault.
-      if (named || state->carrier == true) before.push_back(Read(*state));
+      if (named || state->carrier == true) before.push_back(WithDamagedFrames(*state));
     } else if (named && absl::IsNotFound(state.status())) {
       AddFault(result, "missing_device", name, std::string(state.status().message()));
     } else {
@@ -103,7 +96,7 @@ CheckResult RunNicLink(CheckContext& context) {
     Describe(reading.state, neighbors, result);
     const absl::StatusOr<LinkState> state = ReadLinkState(context.files, name);
     if (state.ok()) {
-      JudgeLink(reading, Read(*state), expectation, result);
+      JudgeLink(reading, WithDamagedFrames(*state), expectation, result);
     } else {
       AddFault(result, "missing_device", name, absl::StrCat(name, " went away during the test"));
     }
