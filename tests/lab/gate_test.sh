@@ -12,15 +12,6 @@ work=$(mktemp -d)
 
 validate() { validate_nodes gate "$site" "$@"; }  # NODES ARGS…
 
-node_field() {  # NODE FIELD: of scontrol
-  lab exec login1 scontrol --oneliner show node "$1" | sed -n "s/.* $2=\([^ ]*\).*/\1/p"
-}
-reason() {  # NODE
-  lab exec login1 scontrol --oneliner show node "$1" | sed -n 's/.* Reason=\(.*\) \[.*/\1/p'
-}
-is_drained_for() {  # NODE PART OF THE REASON
-  [[ $(node_field "$1" State) == *DRAIN* && $(reason "$1") == *"$2"* ]]
-}
 serves() { [[ $(node_field "$1" State) =~ ^(IDLE|MIXED|ALLOCATED)$ ]]; }  # NODE
 submit() { lab exec login1 sbatch --parsable --output=/dev/null "$@"; }   # ARGS…: prints the id
 is_running() { [[ $(lab exec login1 squeue -h -t R -o %i -j "$1") == "$1" ]]; }  # JOB

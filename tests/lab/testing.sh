@@ -107,6 +107,16 @@ nodes_idle() {  # NODE…
   [[ $(lab exec login1 sinfo -h -N -t idle -o %N | sort -u | xargs) == "$*" ]]
 }
 
+node_field() {  # NODE FIELD: of scontrol
+  lab exec login1 scontrol --oneliner show node "$1" | sed -n "s/.* $2=\([^ ]*\).*/\1/p"
+}
+reason() {  # NODE
+  lab exec login1 scontrol --oneliner show node "$1" | sed -n 's/.* Reason=\(.*\) \[.*/\1/p'
+}
+is_drained_for() {  # NODE PART OF THE REASON
+  [[ $(node_field "$1" State) == *DRAIN* && $(reason "$1") == *"$2"* ]]
+}
+
 read_json() {  # PROGRAM ARGS…: with standard input as `value`
   local program=$1
   shift
