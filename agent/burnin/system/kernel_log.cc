@@ -49,8 +49,9 @@ constexpr MessageRow kMessages[] = {
     {"hard LOCKUP", "", Kind::kBroken},
 };
 
-// The driver's numbers of errors, by NVIDIA's catalogue of Xids. Memory errors of a GPU are those
-// of its hardware also where only one program had to die for it.
+// The driver's numbers of errors, by NVIDIA's catalogue of Xids and what it asks to do. What memory
+// errors leave behind, a row to be replaced or a GPU to be reset, gpu-inventory reads from the GPU
+// itself, where it ends with the repair.
 struct XidRow {
   int first, last;
   Kind kind;
@@ -64,11 +65,13 @@ constexpr XidRow kXids[] = {
     {48, 48, Kind::kBroken},         // uncorrectable memory error
     {54, 54, Kind::kBroken},         // auxiliary power is not connected
     {62, 62, Kind::kBroken},         // microcontroller halted
-    {63, 64, Kind::kBroken},         // a row or page is to be replaced; could not be
+    {63, 63, Kind::kCorrected},      // a row or page is to be replaced
+    {64, 64, Kind::kBroken},         // it could not be
     {74, 74, Kind::kBroken},         // NVLink
     {79, 79, Kind::kBroken},         // fell off the bus
-    {92, 92, Kind::kBroken},         // high rate of corrected memory errors
-    {94, 95, Kind::kBroken},         // uncorrectable memory error, contained or not
+    {92, 92, Kind::kCorrected},      // high rate of corrected memory errors
+    {94, 94, Kind::kApplication},    // uncorrectable memory error of one program alone
+    {95, 95, Kind::kBroken},         // of more than that
     {109, 110, Kind::kBroken},       // context switch timed out; security fault
     {119, 120, Kind::kBroken},       // GPU's system processor: timeout, error
     {121, 121, Kind::kCorrected},    // corrected error of the link between chips
