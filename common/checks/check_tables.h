@@ -7,6 +7,8 @@
 // Rows of the metrics that every check has which watches GPUs at work.
 #define MUSTER_TELEMETRY_METRICS                                                             \
   {"temperature_max_celsius", "celsius", "gpu", Better::kLower, "hottest that the GPU was"}, \
+      {"thermal_headroom_kelvin", "K", "gpu", Better::kNeither,                              \
+       "degrees that it stayed below its limit, or below zero was above"},                   \
       {"power_mean_watts", "W", "gpu", Better::kNeither, "power that it drew"},              \
       {"sm_clock_median_mhz", "MHz", "gpu", Better::kHigher, "clock of its processors"}, {   \
     "throttle_seconds", "s", "gpu", Better::kLower,                                          \

@@ -67,6 +67,8 @@ void HeatWatch::AddFaults(const std::string& uuid, CheckResult& result) const {
 
 void HeatWatch::AddMetrics(const std::string& uuid, CheckResult& result) const {
   if (hottest_.has_value()) AddMetric(result, "temperature_max_celsius", "", uuid, *hottest_);
+  if (hottest_.has_value() && limit_.has_value())
+    AddMetric(result, "thermal_headroom_kelvin", "", uuid, limit_->celsius - *hottest_);
   for (size_t kind = 0; has_reasons_ && kind < std::size(kSlowdowns); ++kind)
     AddMetric(result, "throttle_seconds", kSlowdowns[kind].variant, uuid,
               absl::ToDoubleSeconds(slowed_[kind]));

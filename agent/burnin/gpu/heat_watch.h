@@ -43,7 +43,8 @@ class HeatWatch {
 
   // "too_hot", "thermal_throttle" and "power_brake", as far as they are so.
   void AddFaults(const std::string& uuid, CheckResult& result) const;
-  // temperature_max_celsius and throttle_seconds, as far as they were told.
+  // temperature_max_celsius, thermal_headroom_kelvin and throttle_seconds, as far as they were
+  // told.
   void AddMetrics(const std::string& uuid, CheckResult& result) const;
 
  private:

@@ -56,6 +56,7 @@ TEST(GpuMemory, GpuAboveItsLimitEndsItsTestAtOnce) {
   EXPECT_EQ(run.outcome(), "OUTCOME_FAIL");
   EXPECT_EQ(run.Faults("too_hot").size(), 1);
   EXPECT_EQ(run.Metric("temperature_max_celsius", "", UuidOf(0)), 91);
+  EXPECT_EQ(run.Metric("thermal_headroom_kelvin", "", UuidOf(0)), -2);
 }
 
 TEST(GpuMemory, ManyFlipsAreCountedButListedOnlyUpToABound) {
