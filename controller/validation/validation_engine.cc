@@ -218,6 +218,9 @@ absl::Status ValidationEngine::Resume() {
   for (const ValidationRecord& record : records) {
     const absl::Status status = ResumeOne(record);
     if (status.ok()) continue;
+    // Another process locks the store for a moment: no fault of the validation. The start is tried
+    // again.
+    if (absl::IsUnavailable(status)) return status;
     // One validation whose suite is lost must not keep the controller from starting.
     Remove(record.validation_id);
     ValidationRecord failed = record;
@@ -238,7 +241,8 @@ absl::Status ValidationEngine::ResumeOne(const ValidationRecord& record) {
       parts.push_back(ToPart(row));
       const absl::StatusOr<CheckResultRecord> result =
           txn.validation_checks().GetResult(row.check_id);
-      if (!result.ok()) continue;
+      if (absl::IsNotFound(result.status())) continue;
+      RETURN_IF_ERROR(result.status());
       absl::StatusOr<v1::CheckResult> unpacked = UnpackResult(result->result);
       // Of a damaged one the outcome is stored beside it.
       if (unpacked.ok()) results[row.check_id] = *std::move(unpacked);

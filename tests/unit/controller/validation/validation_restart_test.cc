@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/fakes/failing_store.h"
+#include "tests/fakes/status_matchers.h"
 #include "tests/unit/controller/validation/validation_engine_fixture.h"
 
 namespace muster::controller::validation {
@@ -121,6 +123,25 @@ TEST_F(ValidationRestartTest, WhatCannotGoOnEndsWithTheFailsThatWereStored) {
     EXPECT_EQ(txn.node_service().GetPass("u-c002")->validation_id, before);
     return absl::OkStatus();
   }));
+}
+
+// The file is locked by a tool for a moment: that is no reason to give a validation up.
+TEST_F(ValidationRestartTest, AValidationOutlivesAStoreThatIsLocked) {
+  auto failing = std::make_unique<testing::FailingStore>(std::move(store_));
+  testing::FailingStore& store = *failing;
+  store_ = std::move(failing);
+  Open();
+  const std::string id = Create("probe").value();
+  for (int view = 1; view <= 3; ++view) {
+    claims_ = std::make_unique<NodeClaims>();
+    engine_ = std::make_unique<ValidationEngine>(Collaborators());
+    store.Refuse(view, 1);
+    EXPECT_THAT(engine_->Resume(),
+                testing::StatusIs(absl::StatusCode::kUnavailable, ::testing::HasSubstr("locked")))
+        << view;
+  }
+  Open();
+  EXPECT_EQ(engine_->Get(id).value().state(), v1::VALIDATION_STATE_RUNNING);
 }
 
 TEST_F(ValidationRestartTest, AFailedPairWithoutTheOthersBlamesNobody) {
