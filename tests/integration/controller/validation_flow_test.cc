@@ -122,6 +122,18 @@ class HandAgent {
 
 class ValidationFlowTest : public ControllerFixture {
  protected:
+  // Its id; "" when it was refused.
+  std::string StartRun(v1::RunService::Stub& runs) {
+    v1::CreateRunRequest request;
+    request.set_bundle_sha256(bundle_);
+    request.set_playbook("playbooks/site.yaml");
+    v1::CreateRunResponse created;
+    grpc::ClientContext context;
+    const grpc::Status status = runs.CreateRun(&context, request, &created);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return created.run().run_id();
+  }
+
   void SetUp() override {
     ControllerFixture::SetUp();
     controller_.reset();
@@ -255,19 +267,12 @@ TEST_F(ValidationFlowTest, FromTheOperatorToTheNodeAndBack) {
 TEST_F(ValidationFlowTest, ARunOfAPlaybookThatEndsWithASuiteIsFollowedByIt) {
   HandAgent agent(As(Role::kNode, kUuid), {});
   const auto runs = v1::RunService::NewStub(As(Role::kAdmin, "alice"));
-  v1::CreateRunRequest request;
-  request.set_bundle_sha256(bundle_);
-  request.set_playbook("playbooks/site.yaml");
-  v1::CreateRunResponse created;
-  {
-    grpc::ClientContext context;
-    const grpc::Status status = runs->CreateRun(&context, request, &created);
-    ASSERT_TRUE(status.ok()) << status.error_message();
-  }
+  const std::string run_id = StartRun(*runs);
+  ASSERT_NE(run_id, "");
   const v1::StartCheck start = agent.Next().start_check();
   EXPECT_EQ(start.check(), "gpu-inventory");
   v1::GetRunRequest get;
-  get.set_run_id(created.run().run_id());
+  get.set_run_id(run_id);
   v1::GetRunResponse got;
   grpc::ClientContext context;
   ASSERT_TRUE(runs->GetRun(&context, get, &got).ok());
@@ -283,18 +288,12 @@ TEST_F(ValidationFlowTest, ARunOfAPlaybookThatEndsWithASuiteIsFollowedByIt) {
 TEST_F(ValidationFlowTest, WhatWaitsAfterARunIsTakenAwayByTheRunsId) {
   auto agent = std::make_unique<HandAgent>(As(Role::kNode, kUuid), std::vector<std::string>());
   const auto runs = v1::RunService::NewStub(As(Role::kAdmin, "alice"));
-  v1::CreateRunRequest request;
-  request.set_bundle_sha256(bundle_);
-  request.set_playbook("playbooks/site.yaml");
-  v1::CreateRunResponse created;
-  {
-    grpc::ClientContext context;
-    ASSERT_TRUE(runs->CreateRun(&context, request, &created).ok());
-  }
+  const std::string run_id = StartRun(*runs);
+  ASSERT_NE(run_id, "");
   const auto get = [&](v1::RunService::Stub& stub) {
     grpc::ClientContext context;
     v1::GetRunRequest get_run;
-    get_run.set_run_id(created.run().run_id());
+    get_run.set_run_id(run_id);
     v1::GetRunResponse got;
     EXPECT_TRUE(stub.GetRun(&context, get_run, &got).ok());
     return got.run();
@@ -305,7 +304,7 @@ TEST_F(ValidationFlowTest, WhatWaitsAfterARunIsTakenAwayByTheRunsId) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   v1::CancelValidationRequest cancel;
-  cancel.set_validation_id(created.run().run_id());
+  cancel.set_validation_id(run_id);
   v1::CancelValidationResponse response;
   const auto cancel_as = [&](Role role) {
     grpc::ClientContext context;

@@ -106,6 +106,17 @@ class RunValidationsTest : public ::testing::Test {
     pass.kernel = kernel;
     ASSERT_OK(store_->Update([&](Transaction& txn) { return txn.node_service().PutPass(pass); }));
   }
+  // r-1 ends while a job runs on c002: the suite starts on c001, and waits for the other.
+  void StartWithoutBusyNode() {
+    busy_ = {"c002"};
+    EndRun("r-1");
+    validations_->OnRunEnded("r-1");
+    validations_->Look();
+    AnswerFacts();
+    validations_->Look();
+    validations_->Look();
+    ASSERT_EQ(created_.size(), 1u);
+  }
   // The nodes that were asked for their facts since the last look at them answer.
   std::vector<std::string> AnswerFacts() {
     std::vector<std::string> asked;
@@ -266,14 +277,7 @@ TEST_F(RunValidationsTest, WaitsForNodesThatOthersWorkOn) {
 }
 
 TEST_F(RunValidationsTest, FreeNodesDoNotWaitForThoseWithJobs) {
-  busy_ = {"c002"};
-  EndRun("r-1");
-  validations_->OnRunEnded("r-1");
-  validations_->Look();
-  AnswerFacts();
-  validations_->Look();
-  validations_->Look();
-  ASSERT_EQ(created_.size(), 1u);
+  ASSERT_NO_FATAL_FAILURE(StartWithoutBusyNode());
   EXPECT_EQ(created_[0].nodes(), "c001");
   EXPECT_EQ(Row("r-1").state, RunValidationRecord::kWaiting);
   EXPECT_EQ(Row("r-1").nodes, "c002");
@@ -328,14 +332,7 @@ TEST_F(RunValidationsTest, ACancelBeforeTheFactsAreThereCountsToo) {
 }
 
 TEST_F(RunValidationsTest, ACancelLeavesWhatHasStarted) {
-  busy_ = {"c002"};
-  EndRun("r-1");
-  validations_->OnRunEnded("r-1");
-  validations_->Look();
-  AnswerFacts();
-  validations_->Look();
-  validations_->Look();
-  ASSERT_EQ(created_.size(), 1u);
+  ASSERT_NO_FATAL_FAILURE(StartWithoutBusyNode());
   ASSERT_OK(validations_->Cancel("r-1", {"operator:alice", "peer"}));
   std::vector<RunValidationRecord> rows;
   ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
