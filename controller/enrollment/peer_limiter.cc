@@ -22,13 +22,24 @@ bool PeerLimiter::MayTry(absl::string_view peer, absl::Time now) {
   return found == buckets_.end() || Drained(found->second, now) + 1 <= kBurst;
 }
 
+void PeerLimiter::MakeRoom(absl::Time now) {
+  if (buckets_.size() < kMaxPeers) return;
+  absl::erase_if(buckets_, [&](const auto& entry) { return Drained(entry.second, now) == 0; });
+  if (buckets_.size() < kMaxPeers) return;
+  buckets_.erase(
+      std::min_element(buckets_.begin(), buckets_.end(), [&](const auto& a, const auto& b) {
+        return Drained(a.second, now) < Drained(b.second, now);
+      }));
+}
+
 void PeerLimiter::Failed(absl::string_view peer, absl::Time now) {
   absl::MutexLock lock(&mutex_);
-  if (buckets_.size() >= kMaxPeers)
-    absl::erase_if(buckets_, [&](const auto& entry) { return Drained(entry.second, now) == 0; });
-  // Still full: thousands fail at once. Forget one rather than grow or let everybody through.
-  if (buckets_.size() >= kMaxPeers) buckets_.erase(buckets_.begin());
-  Bucket& bucket = buckets_[std::string(HostOf(peer))];
+  auto found = buckets_.find(HostOf(peer));
+  if (found == buckets_.end()) {
+    MakeRoom(now);
+    found = buckets_.try_emplace(HostOf(peer)).first;
+  }
+  Bucket& bucket = found->second;
   bucket.failures = Drained(bucket, now) + 1;
   bucket.at = now;
 }

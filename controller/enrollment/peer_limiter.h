@@ -12,7 +12,9 @@
 namespace muster::controller {
 
 // A bucket of failures for each peer: a few at once, then one every few seconds. Peers that did
-// not fail are not remembered, and the table is bounded. Thread-safe.
+// not fail are not remembered, and the table is bounded: when thousands fail at once, the peer
+// with the fewest failures is forgotten first, so that a crowd does not hide who keeps guessing.
+// Thread-safe.
 class PeerLimiter {
  public:
   static constexpr double kBurst = 10;
@@ -29,6 +31,7 @@ class PeerLimiter {
     absl::Time at;
   };
   static double Drained(const Bucket& bucket, absl::Time now);
+  void MakeRoom(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   absl::Mutex mutex_;
   absl::flat_hash_map<std::string, Bucket> buckets_ ABSL_GUARDED_BY(mutex_);

@@ -20,12 +20,12 @@ TEST(PeerLimiter, PortsDoNotCountPeersDo) {
   EXPECT_TRUE(limiter.MayTry("ipv4:10.0.0.1:99", kNow + PeerLimiter::kRefill));
 }
 
-TEST(PeerLimiter, TableIsBounded) {
+TEST(PeerLimiter, ACrowdDoesNotHideWhoKeepsGuessing) {
   PeerLimiter limiter;
-  for (size_t i = 0; i < PeerLimiter::kMaxPeers + 100; ++i) {
-    limiter.Failed(absl::StrCat("ipv4:10.", i / 65536, ".", i / 256, ".", i, ":1"), kNow);
-  }
+  const auto stranger = [](size_t i) { return absl::StrCat("ipv6:[fe80::", absl::Hex(i), "]:1"); };
+  for (size_t i = 0; i < PeerLimiter::kMaxPeers; ++i) limiter.Failed(stranger(i), kNow);
   for (int i = 0; i < PeerLimiter::kBurst; ++i) limiter.Failed("ipv6:[::1]:1", kNow);
+  for (size_t i = 0; i < 100; ++i) limiter.Failed(stranger(PeerLimiter::kMaxPeers + i), kNow);
   EXPECT_FALSE(limiter.MayTry("ipv6:[::1]:2", kNow));
 }
 
