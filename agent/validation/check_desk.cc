@@ -24,6 +24,9 @@ namespace {
 constexpr absl::Duration kLongestCheck = absl::Hours(24 * 15);
 // Where a check listens is told again until its partners are known: updates may be lost.
 constexpr absl::Duration kRepeatListening = absl::Seconds(5);
+// For a worker to end once it has said its result. A thread of it that hangs in the kernel keeps it
+// there, and the report must not wait for that.
+constexpr absl::Duration kLastSteps = absl::Seconds(5);
 constexpr int kMaxSamplesKept = 1024;
 constexpr size_t kMaxPeers = 65536;
 
@@ -153,6 +156,7 @@ void CheckDesk::Run(const std::shared_ptr<Running>& running, const v1::StartChec
   }
   if (spec.ok()) {
     spec->control = &running->control;
+    spec->unkillable_after = options_.unkillable_after;
     spec->on_line = [this, &running](absl::string_view line) { TakeLine(*running, line); };
     spec->on_error_line = [&running](absl::string_view line) { running->output.TakeError(line); };
     spec->on_started = [this, &running](int pid) {
@@ -169,6 +173,7 @@ void CheckDesk::Run(const std::shared_ptr<Running>& running, const v1::StartChec
       end.exit_code = ended->exit_code;
       end.signal = ended->signal;
       end.timed_out = ended->timed_out;
+      end.unkillable = ended->unkillable;
     } else {
       end.start = ended.status();
     }
@@ -194,6 +199,7 @@ void CheckDesk::TakeLine(Running& running, absl::string_view line) {
     running.control.Stop();
     return;
   }
+  if (running.output.has_result()) running.control.Stop(kLastSteps);
   if (!progress->has_value()) return;
   {
     absl::MutexLock lock(&mutex_);

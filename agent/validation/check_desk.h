@@ -43,6 +43,9 @@ class CheckDesk {
     size_t max_reports = 64;
     // What a check that was told to stop may take to say its last word.
     absl::Duration stop_patience = absl::Seconds(20);
+    // After SIGKILL. Long enough to take down contexts on all GPUs; a worker that is still there
+    // hangs in the kernel, and its check ends without it.
+    absl::Duration unkillable_after = absl::Seconds(10);
     // A report that was not acknowledged is sent again after this.
     absl::Duration repeat = absl::Minutes(1);
     // The plan that runs; checks wait for none, and are refused. Empty: none.

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -61,17 +62,40 @@ int ExitCodeOf(v1::Outcome outcome) {
   }
 }
 
-// Whether a worker that works on GPUs took no notice of its time limit, so that it had to be
-// killed. One that is only slow is asked to end and says its last word; one that memory ran out
-// for, or that a person killed, dies before.
-bool IsStuckOnGpu(absl::string_view check, const WorkerEnd& end) {
+bool LoadsGpus(absl::string_view check) {
   const checks::CheckSpec* spec = checks::FindCheck(check);
-  return spec != nullptr && spec->load == checks::Load::kGpu && end.start.ok() && end.timed_out &&
-         end.signal == SIGKILL;
+  return spec != nullptr && spec->load == checks::Load::kGpu;
+}
+
+bool UsesGpus(absl::string_view check) {
+  const checks::CheckSpec* spec = checks::FindCheck(check);
+  return spec != nullptr &&
+         std::any_of(spec->metrics.begin(), spec->metrics.end(),
+                     [](const checks::MetricSpec& metric) { return metric.subject == "gpu"; });
+}
+
+// Whether a worker took no notice of its time limit, so that it had to be killed. One that is only
+// slow is asked to end and says its last word; one that memory ran out for, or that a person
+// killed, dies before.
+bool HadToBeKilled(const WorkerEnd& end) {
+  return end.start.ok() && end.timed_out && end.signal == SIGKILL;
+}
+
+constexpr absl::string_view kCannotBeKilled =
+    "the worker cannot be killed: a call into the kernel does not return; look at `journalctl -k` "
+    "and at state D in `ps -eo pid,stat,wchan:32,args`; a reboot ends it";
+
+void AddDriverHangs(std::string message, v1::CheckResult& result) {
+  v1::Fault& fault = *result.add_faults();
+  fault.set_code("driver_hangs");
+  fault.set_message(message);
+  result.set_outcome(v1::OUTCOME_FAIL);
+  result.set_reason(std::move(message));
 }
 
 std::string HowItEnded(const WorkerEnd& end) {
   if (!end.start.ok()) return std::string(end.start.message());
+  if (end.unkillable) return std::string(kCannotBeKilled);
   if (end.timed_out) {
     return absl::StrCat("the worker was still running after its time limit of ",
                         absl::FormatDuration(end.time_limit), " and was killed");
@@ -152,6 +176,11 @@ v1::CheckResult WorkerOutput::Conclude(const WorkerEnd& end) const {
   v1::CheckResult result;
   if (result_.has_value()) result = *result_;
   result.set_check(check_);
+  // Nothing that it said of GPUs counts for more.
+  if (end.unkillable && UsesGpus(check_) && result.outcome() != v1::OUTCOME_FAIL) {
+    AddDriverHangs(std::string(kCannotBeKilled), result);
+    return result;
+  }
   const auto unknown = [&result](absl::string_view reason) {
     result.set_outcome(v1::OUTCOME_UNKNOWN);
     result.set_reason(std::string(reason));
@@ -164,15 +193,12 @@ v1::CheckResult WorkerOutput::Conclude(const WorkerEnd& end) const {
     // What was found broken stays so, whatever came after it.
     if (result.outcome() == v1::OUTCOME_FAIL) return result;
     unknown(reason);
-    if (broken_.empty() && IsStuckOnGpu(check_, end)) {
-      result.set_outcome(v1::OUTCOME_FAIL);
-      result.set_reason(absl::StrCat("the worker did not end within its time limit of ",
-                                     absl::FormatDuration(end.time_limit),
-                                     ", nor when it was asked to, and was killed: a call into the "
-                                     "GPU's driver may hang; look for NVRM in `journalctl -k`"));
-      v1::Fault& fault = *result.add_faults();
-      fault.set_code("driver_hangs");
-      fault.set_message(result.reason());
+    if (broken_.empty() && LoadsGpus(check_) && HadToBeKilled(end)) {
+      AddDriverHangs(absl::StrCat("the worker did not end within its time limit of ",
+                                  absl::FormatDuration(end.time_limit),
+                                  ", nor when it was asked to, and was killed: a call into the "
+                                  "GPU's driver may hang; look for NVRM in `journalctl -k`"),
+                     result);
     }
     return result;
   }

@@ -20,6 +20,8 @@ struct WorkerEnd {
   int exit_code = 0;
   int signal = 0;
   bool timed_out = false;
+  // SIGKILL did not end it; it still hangs in the kernel.
+  bool unkillable = false;
   // Why it was told to stop. Empty: it was not.
   std::string stop_reason;
   absl::Duration time_limit;
@@ -44,6 +46,8 @@ class WorkerOutput {
   absl::StatusOr<std::optional<v1::CheckProgress>> Take(absl::string_view line);
   // A line of standard error: the last one helps to explain an end without a result.
   void TakeError(absl::string_view line);
+
+  bool has_result() const { return result_.has_value(); }
 
   // What is said of the check. Only a worker that ended as its result says can have passed.
   v1::CheckResult Conclude(const WorkerEnd& end) const;

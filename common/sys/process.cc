@@ -12,15 +12,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "common/base/status.h"
 #include "common/sys/process_control.h"
@@ -234,17 +231,20 @@ class Follower {
     // The only wait against the machine's own clock: a program's runtime cannot be simulated.
     const absl::Time timeout = absl::Now() + spec_.timeout;
     absl::Time deadline = timeout;
+    absl::Time give_up = absl::InfiniteFuture();
     int wait_status = 0;
     while (!Ended(wait_status)) {
       const absl::Time now = absl::Now();
       if (spec_.control != nullptr && TakeWishes() && !ending_) {
         deadline = std::min(deadline, now + stop_after_);
       }
+      if (now >= give_up) return GiveUp();
       if (now >= deadline) {
         ::kill(-child_.pid, ending_ ? SIGKILL : SIGTERM);
         if (!ending_) (now < timeout ? result_.stopped : result_.timed_out) = true;
+        if (ending_) give_up = std::min(give_up, now + spec_.unkillable_after);
         ending_ = true;
-        deadline = now + kGrace;
+        deadline = std::min(now + kGrace, give_up);
       }
       PollOnce(deadline - now);
     }
@@ -264,6 +264,19 @@ class Follower {
       pid = ::waitpid(child_.pid, &wait_status, WNOHANG);
     } while (pid < 0 && errno == EINTR);
     return pid != 0;
+  }
+
+  // The result of a program that SIGKILL does not end.
+  ProcessResult GiveUp() {
+    // Nobody's to join: it may take until the machine's end.
+    std::thread([pid = child_.pid] {
+      while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+      }
+    }).detach();
+    Finish();
+    result_.unkillable = true;
+    result_.signal = SIGKILL;
+    return std::move(result_);
   }
 
   // Does what others want of the program by now; true when they have come to want its end.
@@ -302,6 +315,10 @@ class Follower {
         absl::ToInt64Milliseconds(std::clamp(wait, absl::Milliseconds(1), absl::Hours(1)));
     ::poll(fds.data(), fds.size(), static_cast<int>(milliseconds));
     DrainAll();
+    // Over and not to be reaped: a debugger has it. Its descriptor would end every wait at once.
+    for (const pollfd& fd : fds)
+      if (child_.pidfd.valid() && fd.fd == child_.pidfd.get() && (fd.revents & POLLIN) != 0)
+        child_.pidfd.Reset();
   }
 
   void WriteInput() {
@@ -394,16 +411,6 @@ class Follower {
   absl::Duration stop_after_;
 };
 
-// The end of a program's output, short enough for an error message.
-std::string LastLines(absl::string_view output) {
-  constexpr size_t kLines = 12, kBytes = 2000;
-  output = absl::StripTrailingAsciiWhitespace(output);
-  if (output.size() > kBytes) output.remove_prefix(output.size() - kBytes);
-  std::vector<absl::string_view> lines = absl::StrSplit(output, '\n');
-  if (lines.size() > kLines) lines.erase(lines.begin(), lines.end() - kLines);
-  return absl::StrJoin(lines, "\n");
-}
-
 }  // namespace
 
 absl::StatusOr<ProcessResult> RealProcessRunner::Run(const ProcessSpec& spec) {
@@ -413,27 +420,6 @@ absl::StatusOr<ProcessResult> RealProcessRunner::Run(const ProcessSpec& spec) {
   RETURN_IF_ERROR(Spawn(spec, child));
   if (spec.on_started) spec.on_started(child.pid);
   return Follower(spec, std::move(child)).Follow();
-}
-
-absl::Status CheckSuccess(const ProcessSpec& spec, const ProcessResult& result) {
-  if (result.ok()) return absl::OkStatus();
-  const std::string last = LastLines(result.output);
-  const std::string tail = last.empty() ? " (it printed nothing)" : absl::StrCat(": ", last);
-  const std::string& name = spec.argv.front();
-  if (result.timed_out)
-    return absl::DeadlineExceededError(
-        absl::StrCat(name, " was stopped after ", absl::FormatDuration(spec.timeout), tail));
-  if (result.signal != 0)
-    return absl::InternalError(absl::StrCat(name, " was killed by signal ", result.signal, " (",
-                                            ::strsignal(result.signal), ")", tail));
-  return absl::InternalError(
-      absl::StrCat(name, " failed with exit status ", result.exit_code, tail));
-}
-
-absl::StatusOr<ProcessResult> RunChecked(ProcessRunner& runner, const ProcessSpec& spec) {
-  ASSIGN_OR_RETURN(ProcessResult result, runner.Run(spec));
-  RETURN_IF_ERROR(CheckSuccess(spec, result));
-  return result;
 }
 
 }  // namespace muster::sys

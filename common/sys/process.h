@@ -39,6 +39,10 @@ struct ProcessSpec {
   std::function<void(int pid)> on_started = {};
   // After this the whole process group gets SIGTERM, and SIGKILL five seconds later.
   absl::Duration timeout = absl::Minutes(10);
+  // A program that the kernel holds in a call that does not return (state D) ends with that call,
+  // whatever signals it gets. So long after SIGKILL Run() gives up on it, and it is reaped when it
+  // ends. Infinite: it is waited for, as nothing may run beside what it does.
+  absl::Duration unkillable_after = absl::InfiniteDuration();
   // The program is killed, by SIGKILL, when the thread that is in Run() is gone: for programs that
   // must not go on alone when this process is killed. Its own children are its own affair.
   bool die_with_parent = false;
@@ -62,9 +66,10 @@ struct ProcessResult {
   int exit_code = 0;  // meaningful when signal is 0
   int signal = 0;     // that ended the program; 0: it exited
   bool timed_out = false;
-  bool stopped = false;  // by ProcessControl
-  std::string out;       // standard output
-  std::string output;    // standard output and error, in the order in which they came
+  bool stopped = false;     // by ProcessControl
+  bool unkillable = false;  // it has not ended (ProcessSpec::unkillable_after); signal is SIGKILL
+  std::string out;          // standard output
+  std::string output;       // standard output and error, in the order in which they came
 
   bool ok() const { return exit_code == 0 && signal == 0 && !timed_out; }
 };
@@ -73,9 +78,9 @@ struct ProcessResult {
 class ProcessRunner {
  public:
   virtual ~ProcessRunner() = default;
-  // Blocks until the program has ended; its background children are not waited for. An error
-  // means that it could not be started (NotFound: there is no such program); how it ended is in
-  // the result. The program has its own session and process group.
+  // Blocks until the program has ended or is given up; its background children are not waited for.
+  // An error means that it could not be started (NotFound: there is no such program); how it ended
+  // is in the result. The program has its own session and process group.
   virtual absl::StatusOr<ProcessResult> Run(const ProcessSpec& spec) = 0;
 };
 

@@ -14,6 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   end.exit_code = data[0] & 3;
   end.signal = (data[0] >> 2) & 15;
   end.timed_out = (data[0] >> 6) & 1;
+  end.unkillable = (data[0] >> 7) & 1;
   WorkerOutput output("gpu-gemm");
   bool broken = false;
   for (const absl::string_view line :
@@ -27,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (result.check() != "gpu-gemm") std::abort();
   if (result.outcome() == muster::v1::OUTCOME_UNSPECIFIED) std::abort();
   if (result.outcome() == muster::v1::OUTCOME_PASS &&
-      (broken || end.signal != 0 || end.exit_code != 0))
+      (broken || end.signal != 0 || end.exit_code != 0 || end.unkillable))
     std::abort();
   muster::v1::CheckResult again;
   if (!again.ParseFromString(result.SerializeAsString())) std::abort();

@@ -2,6 +2,7 @@
 #include "agent/validation/check_desk.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <fstream>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "common/sys/process.h"
 #include "tests/fakes/status_matchers.h"
 #include "tests/fakes/temp_dir.h"
+#include "tests/fakes/unreapable.h"
 
 namespace muster::agent {
 namespace {
@@ -36,12 +38,14 @@ class CheckDeskTest : public ::testing::Test {
 
   void Open() {
     desk_.reset();
-    desk_ = std::make_unique<CheckDesk>(CheckDesk::Options{.worker = worker(),
-                                                           .boot_id = boot_id_,
-                                                           .max_running = 2,
-                                                           .stop_patience = absl::Milliseconds(200),
-                                                           .active_plan = [this] { return plan_; }},
-                                        checks(), files_, processes_, clock_);
+    desk_ =
+        std::make_unique<CheckDesk>(CheckDesk::Options{.worker = worker(),
+                                                       .boot_id = boot_id_,
+                                                       .max_running = 2,
+                                                       .stop_patience = absl::Milliseconds(200),
+                                                       .unkillable_after = absl::Milliseconds(200),
+                                                       .active_plan = [this] { return plan_; }},
+                                    checks(), files_, processes_, clock_);
     ASSERT_OK(desk_->Recover());
   }
   std::string worker() const { return dir_.path() + "/worker"; }
@@ -186,6 +190,42 @@ TEST_F(CheckDeskTest, EndsAWorkerThatHangsWithAllItsChildren) {
   EXPECT_EQ(report.result().outcome(), v1::OUTCOME_FAIL);
   EXPECT_THAT(report.result().reason(), HasSubstr("time limit of 300ms"));
   EXPECT_LT(::kill(pid, 0), 0);
+}
+
+// Both as a call into a driver that never returns has them.
+TEST_F(CheckDeskTest, AWorkerThatCannotBeKilledEndsItsCheckAndNothingWaitsForIt) {
+  Script(absl::StrCat("trap '' TERM; echo $$ > ", dir_.path(), "/pid; sleep 600"));
+  v1::StartCheck check = Check();
+  *check.mutable_time_limit() = ToProtoDuration(absl::Seconds(2));
+  desk_->Start(check);
+  testing::Unreapable kernel;
+  kernel.Hold(AwaitPid(dir_.path() + "/pid"));
+  const v1::CheckResult result = AwaitReport().result();
+  EXPECT_EQ(result.outcome(), v1::OUTCOME_FAIL);
+  ASSERT_EQ(result.faults_size(), 1);
+  EXPECT_EQ(result.faults(0).code(), "driver_hangs");
+  EXPECT_THAT(result.reason(), HasSubstr("cannot be killed"));
+  // Plans are taken again, and the agent can end.
+  EXPECT_THAT(desk_->running(), IsEmpty());
+  desk_->Shutdown("the agent was stopped");
+}
+
+TEST_F(CheckDeskTest, WhatAWorkerSaidBeforeItHungInTheKernelCounts) {
+  Script(absl::StrCat("echo $$ > ", dir_.path(), "/pid; read -r go < ", dir_.path(),
+                      "/go; echo '{\"result\":{\"outcome\":\"OUTCOME_FAIL\",\"faults\":[{\"code\":"
+                      "\"file_system_hangs\"}]}}'; sleep 600"));
+  ASSERT_EQ(::mkfifo((dir_.path() + "/go").c_str(), 0600), 0);
+  v1::StartCheck check = Check();
+  check.set_check("file-systems");
+  desk_->Start(check);
+  testing::Unreapable kernel;
+  kernel.Hold(AwaitPid(dir_.path() + "/pid"));
+  std::ofstream(dir_.path() + "/go") << "go\n";
+  const v1::CheckResult result = AwaitReport().result();
+  EXPECT_EQ(result.outcome(), v1::OUTCOME_FAIL);
+  ASSERT_EQ(result.faults_size(), 1);
+  EXPECT_EQ(result.faults(0).code(), "file_system_hangs");
+  EXPECT_THAT(desk_->running(), IsEmpty());
 }
 
 TEST_F(CheckDeskTest, StopKillsAWorkerThatDoesNotListen) {

@@ -19,6 +19,7 @@
 #include "absl/time/clock.h"
 #include "common/sys/process_output.h"
 #include "tests/fakes/status_matchers.h"
+#include "tests/fakes/unreapable.h"
 
 namespace muster::sys {
 namespace {
@@ -194,6 +195,48 @@ TEST(Process, ThatDiesWithItsParentIsLikeAnyOther) {
   spec.argv = {"no-such-program"};
   EXPECT_THAT(runner.Run(spec).status(),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("no-such-program")));
+}
+
+TEST(Process, GivesUpOnOneThatCannotBeKilled) {
+  RealProcessRunner runner;
+  testing::Unreapable kernel;
+  int child = 0;
+  ProcessSpec spec = Shell("trap '' TERM; echo said; sleep 60");
+  spec.timeout = absl::Milliseconds(300);
+  spec.unkillable_after = absl::Milliseconds(500);
+  spec.on_started = [&](int pid) { kernel.Hold(child = pid); };
+  const absl::Time start = absl::Now();
+  const ProcessResult result = runner.Run(spec).value();
+  EXPECT_LT(absl::Now() - start, absl::Seconds(30));
+  EXPECT_TRUE(result.unkillable);
+  EXPECT_TRUE(result.timed_out);
+  EXPECT_EQ(result.signal, SIGKILL);
+  EXPECT_FALSE(result.ok());
+  EXPECT_EQ(result.out, "said\n");
+  EXPECT_EQ(StateOf(child), "Z");
+  // No zombie is left once the kernel lets go.
+  kernel.Release();
+  for (int tries = 0; tries < 1000 && !StateOf(child).empty(); ++tries)
+    absl::SleepFor(absl::Milliseconds(10));
+  EXPECT_EQ(StateOf(child), "");
+}
+
+TEST(Process, OneThatMustBeWaitedForIsNotGivenUp) {
+  RealProcessRunner runner;
+  testing::Unreapable kernel;
+  ProcessSpec spec = Shell("trap '' TERM; sleep 60");
+  spec.timeout = absl::Milliseconds(100);
+  spec.on_started = [&](int pid) { kernel.Hold(pid); };
+  const absl::Time start = absl::Now();
+  std::thread driver([&] {
+    absl::SleepFor(absl::Seconds(8));
+    kernel.Release();
+  });
+  const ProcessResult result = runner.Run(spec).value();
+  driver.join();
+  EXPECT_GE(absl::Now() - start, absl::Seconds(8));
+  EXPECT_FALSE(result.unkillable);
+  EXPECT_EQ(result.signal, SIGKILL);
 }
 
 TEST(Process, DoesNotWaitForADaemonThatKeepsThePipe) {
