@@ -1,6 +1,7 @@
 #include "controller/validation/node_watts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/checks/power_samples.h"
 
@@ -34,7 +35,7 @@ std::optional<double> NodeWatts::Take(const v1::CheckProgress& progress, absl::T
   }
   if (const auto meter = newest.find(checks::kPowerOfNode); meter != newest.end()) {
     meter_at_ = now;
-    return meter->second;
+    return BorneOut({meter->second, now + kMeterLasts}, now);
   }
   if (!is_new || now < meter_at_ + kMeterLasts) return std::nullopt;
   double rest = idle_watts_;
@@ -43,7 +44,13 @@ std::optional<double> NodeWatts::Take(const v1::CheckProgress& progress, absl::T
     rest -= sensor.lowest;
     measured += now < sensor.at + kSensorLasts ? sensor.watts : sensor.lowest;
   }
-  return std::max(0.0, rest) + measured;
+  return BorneOut({std::max(0.0, rest) + measured, now + kSensorLasts}, now);
+}
+
+std::optional<double> NodeWatts::BorneOut(const Draw& draw, absl::Time now) {
+  const Draw before = std::exchange(before_, draw);
+  if (now > before.until) return std::nullopt;
+  return std::min(before.watts, draw.watts);
 }
 
 }  // namespace muster::controller::validation
