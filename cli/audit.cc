@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
+#include "cli/output.h"
 #include "cli/show.h"
 #include "cli/verbs.h"
 #include "common/base/proto_time.h"

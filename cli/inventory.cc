@@ -1,6 +1,7 @@
 // muster inventory: what should exist.
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/connection.h"
+#include "cli/output.h"
 #include "cli/show.h"
 #include "cli/verbs.h"
 #include "common/base/clock.h"

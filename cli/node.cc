@@ -1,19 +1,23 @@
 // muster node: the machines of the cluster.
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/bootstrap.h"
 #include "cli/connection.h"
+#include "cli/output.h"
 #include "cli/show.h"
 #include "cli/verbs.h"
 #include "common/base/clock.h"
 #include "common/base/hostlist.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
+#include "common/value/proto_value.h"
 #include "muster/v1/node.grpc.pb.h"
 
 namespace muster::cli {

@@ -1,9 +1,11 @@
 // muster plan: what an apply would change, to look at or to keep and apply later.
 #include <CLI/CLI.hpp>
+#include <iostream>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
+#include "cli/output.h"
 #include "cli/plan_check.h"
 #include "cli/plan_report.h"
 #include "cli/show.h"

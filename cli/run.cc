@@ -1,11 +1,13 @@
 // muster run: runs that were, and the one that is.
 #include <CLI/CLI.hpp>
+#include <iostream>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
 #include "cli/ending_report.h"
 #include "cli/failure_report.h"
+#include "cli/output.h"
 #include "cli/run_ending.h"
 #include "cli/run_report.h"
 #include "cli/show.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +15,7 @@
 #include "cli/validation_watcher.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
+#include "common/value/proto_value.h"
 #include "muster/v1/run.grpc.pb.h"
 
 namespace muster::cli {

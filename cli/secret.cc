@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
+#include "cli/output.h"
 #include "cli/secret_rotate.h"
 #include "cli/show.h"
 #include "cli/verbs.h"

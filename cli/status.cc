@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/connection.h"
+#include "cli/output.h"
 #include "cli/show.h"
 #include "cli/verbs.h"
 #include "common/base/clock.h"

@@ -1,10 +1,12 @@
 // muster token: one-use invitations for machines.
 #include <CLI/CLI.hpp>
+#include <iostream>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
 #include "cli/join_script.h"
+#include "cli/output.h"
 #include "cli/show.h"
 #include "cli/token.h"
 #include "cli/verbs.h"

@@ -1,11 +1,13 @@
 // muster user: certificates for people.
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
+#include "cli/output.h"
 #include "cli/show.h"
 #include "cli/verbs.h"
 #include "common/base/clock.h"

@@ -1,5 +1,6 @@
 // muster validate: suites of checks over nodes.
 #include <CLI/CLI.hpp>
+#include <iostream>
 #include <memory>
 #include <set>
 #include <string>
@@ -9,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "cli/connection.h"
+#include "cli/output.h"
 #include "cli/show.h"
 #include "cli/site_bundle.h"
 #include "cli/suite_texts.h"

@@ -1,0 +1,21 @@
+#include "cli/show.h"
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cli/output.h"
+#include "common/value/proto_value.h"
+#include "google/protobuf/message.h"
+
+namespace muster::cli {
+
+void Show(const Context& context, const google::protobuf::Message& message,
+          const std::function<std::string()>& table) {
+  if (context.output == OutputFormat::kTable) {
+    std::cout << table();
+  } else {
+    std::cout << Format(ProtoToValue(message), context.output);
+  }
+}
+
+}  // namespace muster::cli
