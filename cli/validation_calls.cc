@@ -19,10 +19,9 @@ absl::StatusOr<v1::Validation> GetValidation(Connection& connection, const std::
   return std::move(*response.mutable_validation());
 }
 
-absl::StatusOr<std::vector<v1::NodeCheckResult>> GetCheckResults(Connection& connection,
-                                                                 const std::string& id,
-                                                                 const std::string& node,
-                                                                 bool with_samples) {
+absl::Status ForEachCheckResult(Connection& connection, const std::string& id,
+                                const std::string& node, bool with_samples,
+                                const std::function<void(v1::NodeCheckResult&)>& take) {
   Stub stub(connection.channel());
   v1::ListCheckResultsRequest request;
   request.set_validation_id(id);
@@ -30,10 +29,19 @@ absl::StatusOr<std::vector<v1::NodeCheckResult>> GetCheckResults(Connection& con
   request.set_with_samples(with_samples);
   grpc::ClientContext call;
   const auto reader = stub.ListCheckResults(&call, request);
-  std::vector<v1::NodeCheckResult> results;
   v1::NodeCheckResult result;
-  while (reader->Read(&result)) results.push_back(std::move(result));
-  RETURN_IF_ERROR(connection.Convert(reader->Finish()));
+  while (reader->Read(&result)) take(result);
+  return connection.Convert(reader->Finish());
+}
+
+absl::StatusOr<std::vector<v1::NodeCheckResult>> GetCheckResults(Connection& connection,
+                                                                 const std::string& id,
+                                                                 const std::string& node,
+                                                                 bool with_samples) {
+  std::vector<v1::NodeCheckResult> results;
+  RETURN_IF_ERROR(ForEachCheckResult(
+      connection, id, node, with_samples,
+      [&](v1::NodeCheckResult& result) { results.push_back(std::move(result)); }));
   return results;
 }
 

@@ -1,9 +1,11 @@
 // What several verbs ask of validations.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace muster::v1 {
@@ -16,7 +18,11 @@ namespace muster::cli {
 class Connection;
 
 absl::StatusOr<v1::Validation> GetValidation(Connection& connection, const std::string& id);
-// Of one node; "": of all.
+// Hands each result of one node, or of all for "", to `take` as it comes.
+absl::Status ForEachCheckResult(Connection& connection, const std::string& id,
+                                const std::string& node, bool with_samples,
+                                const std::function<void(v1::NodeCheckResult&)>& take);
+// All of them at once.
 absl::StatusOr<std::vector<v1::NodeCheckResult>> GetCheckResults(Connection& connection,
                                                                  const std::string& id,
                                                                  const std::string& node,

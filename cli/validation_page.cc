@@ -9,7 +9,6 @@
 #include "absl/strings/str_join.h"
 #include "cli/output.h"
 #include "cli/page/html.h"
-#include "cli/validation_plots.h"
 #include "cli/validation_words.h"
 #include "common/base/proto_time.h"
 #include "muster/v1/validation.pb.h"
@@ -131,19 +130,38 @@ std::vector<std::string> NodesWithCurves(const v1::Validation& validation) {
   return names;
 }
 
-std::string Curves(const v1::Validation& validation,
-                   const std::vector<v1::NodeCheckResult>& results) {
+std::string Section(absl::string_view heading, absl::string_view plots) {
+  if (plots.empty()) return "";
+  return absl::StrCat(Heading(heading), "<div class=\"plots\">\n", plots, "</div>\n");
+}
+
+}  // namespace
+
+ValidationPage::ValidationPage(const v1::Validation& validation)
+    : validation_(validation), nodes_with_curves_(NodesWithCurves(validation)), pairs_(validation) {
+  for (const std::string& name : nodes_with_curves_) curves_[name];
+}
+
+void ValidationPage::Take(const v1::NodeCheckResult& result) {
+  fleet_.Take(result);
+  pairs_.Take(result);
+}
+
+void ValidationPage::TakeCurves(const v1::NodeCheckResult& result) {
+  const auto curves = curves_.find(result.node());
+  if (curves != curves_.end()) absl::StrAppend(&curves->second, DrawCurves(result));
+}
+
+std::string ValidationPage::Curves() const {
   std::string out;
-  for (const std::string& name : NodesWithCurves(validation)) {
-    std::string plots;
-    for (const v1::NodeCheckResult& result : results)
-      if (result.node() == name) absl::StrAppend(&plots, DrawCurves(result));
+  for (const std::string& name : nodes_with_curves_) {
+    const std::string& plots = curves_.at(name);
     if (!plots.empty())
       absl::StrAppend(&out, "<h3>", HtmlText(name), "</h3>\n<div class=\"plots\">\n", plots,
                       "</div>\n");
   }
   if (out.empty()) return "";
-  const size_t nodes = static_cast<size_t>(validation.nodes_size());
+  const size_t nodes = static_cast<size_t>(validation_.nodes_size());
   return absl::StrCat(Heading("Over time"),
                       nodes > kMaxNodesWithCurves
                           ? Paragraph(absl::StrCat("Curves of ", kMaxNodesWithCurves, " of ", nodes,
@@ -153,22 +171,23 @@ std::string Curves(const v1::Validation& validation,
                       out);
 }
 
-std::string Section(absl::string_view heading, absl::string_view plots) {
-  if (plots.empty()) return "";
-  return absl::StrCat(Heading(heading), "<div class=\"plots\">\n", plots, "</div>\n");
+std::string ValidationPage::Render(absl::TimeZone zone) const {
+  return HtmlPage(
+      absl::StrCat("Validation ", validation_.validation_id(), ": ", validation_.suite()),
+      absl::StrCat(Summary(validation_, zone), Blames(validation_), Nodes(validation_),
+                   Findings(validation_), Section("The fleet", fleet_.Draw(validation_)),
+                   Section("The network", pairs_.Draw()), Curves()));
 }
-
-}  // namespace
 
 std::string RenderValidationPage(const v1::Validation& validation,
                                  const std::vector<v1::NodeCheckResult>& results,
                                  absl::TimeZone zone) {
-  return HtmlPage(
-      absl::StrCat("Validation ", validation.validation_id(), ": ", validation.suite()),
-      absl::StrCat(Summary(validation, zone), Blames(validation), Nodes(validation),
-                   Findings(validation), Section("The fleet", DrawFleet(validation, results)),
-                   Section("The network", DrawPairs(validation, results)),
-                   Curves(validation, results)));
+  ValidationPage page(validation);
+  for (const v1::NodeCheckResult& result : results) {
+    page.Take(result);
+    page.TakeCurves(result);
+  }
+  return page.Render(zone);
 }
 
 }  // namespace muster::cli

@@ -25,8 +25,6 @@ std::string SeriesName(const v1::CheckResult& result, const v1::Sample& sample) 
   return name.empty() ? sample.variant() : absl::StrCat(name, " ", sample.variant());
 }
 
-using MetricKey = std::tuple<std::string, std::string, std::string>;  // check, metric, variant
-
 }  // namespace
 
 std::string DrawCurves(const v1::NodeCheckResult& result) {
@@ -48,17 +46,17 @@ std::string DrawCurves(const v1::NodeCheckResult& result) {
   return out;
 }
 
-std::string DrawFleet(const v1::Validation& validation,
-                      const std::vector<v1::NodeCheckResult>& results) {
-  std::map<MetricKey, Histogram> histograms;
-  for (const v1::NodeCheckResult& result : results) {
-    if (!result.partner().empty()) continue;
-    for (const v1::Metric& metric : result.result().metrics()) {
-      Histogram& each = histograms[{result.result().check(), metric.name(), metric.variant()}];
-      each.unit = metric.unit();
-      each.values.push_back(metric.value());
-    }
+void FleetPlots::Take(const v1::NodeCheckResult& result) {
+  if (!result.partner().empty()) return;
+  for (const v1::Metric& metric : result.result().metrics()) {
+    Histogram& each = histograms_[{result.result().check(), metric.name(), metric.variant()}];
+    each.unit = metric.unit();
+    each.values.push_back(metric.value());
   }
+}
+
+std::string FleetPlots::Draw(const v1::Validation& validation) const {
+  std::map<PlottedMetric, Histogram> histograms = histograms_;
   for (const v1::NodeVerdict& node : validation.nodes())
     for (const v1::CheckVerdict& check : node.checks())
       for (const v1::Finding& finding : check.findings()) {
@@ -82,34 +80,32 @@ std::string DrawFleet(const v1::Validation& validation,
   return out;
 }
 
-std::string DrawPairs(const v1::Validation& validation,
-                      const std::vector<v1::NodeCheckResult>& results) {
-  std::vector<std::string> names;
-  std::map<std::string, size_t> place;
+PairPlots::PairPlots(const v1::Validation& validation) {
   for (const v1::NodeVerdict& node : validation.nodes()) {
-    place[node.node()] = names.size();
-    names.push_back(node.node());
+    places_[node.node()] = names_.size();
+    names_.push_back(node.node());
   }
-  std::map<MetricKey, HeatMap> maps;
-  for (const v1::NodeCheckResult& result : results) {
-    const auto from = place.find(result.node()), to = place.find(result.partner());
-    if (from == place.end() || to == place.end()) continue;
-    for (const v1::Metric& metric : result.result().metrics()) {
-      HeatMap& map = maps[{result.result().check(), metric.name(), metric.variant()}];
-      if (map.values.empty()) {
-        map.names = names;
-        map.unit = metric.unit();
-        map.values.resize(names.size() * names.size());
-      }
-      map.values[from->second * names.size() + to->second] = metric.value();
+}
+
+void PairPlots::Take(const v1::NodeCheckResult& result) {
+  const auto from = places_.find(result.node()), to = places_.find(result.partner());
+  if (from == places_.end() || to == places_.end()) return;
+  for (const v1::Metric& metric : result.result().metrics()) {
+    const PlottedMetric key = {result.result().check(), metric.name(), metric.variant()};
+    auto map = maps_.find(key);
+    if (map == maps_.end()) {
+      const std::string title =
+          absl::StrCat(result.result().check(), ": ", MetricWords(metric.name(), metric.variant()),
+                       ", ", metric.unit());
+      map = maps_.emplace(key, HeatMap(title, metric.unit(), names_)).first;
     }
+    map->second.Take(from->second, to->second, metric.value());
   }
+}
+
+std::string PairPlots::Draw() const {
   std::string out;
-  for (auto& [key, map] : maps) {
-    const auto& [check, metric, variant] = key;
-    map.title = absl::StrCat(check, ": ", MetricWords(metric, variant), ", ", map.unit);
-    absl::StrAppend(&out, DrawHeatMap(map));
-  }
+  for (const auto& [key, map] : maps_) absl::StrAppend(&out, map.Draw());
   return out;
 }
 

@@ -1,7 +1,10 @@
 // The pictures of a validation's page, chosen from what its checks measured.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "cli/page/plot.h"
@@ -13,17 +16,34 @@ class Validation;
 
 namespace muster::cli {
 
+using PlottedMetric = std::tuple<std::string, std::string, std::string>;  // check, metric, variant
+
 // Rate, temperature, power and the like over the time of one check, a picture for each metric and
 // a line for each part. "" without samples.
 std::string DrawCurves(const v1::NodeCheckResult& result);
 
 // For each metric of a node's parts of which there are at least five values: how they lie, and
 // where those that failed do.
-std::string DrawFleet(const v1::Validation& validation,
-                      const std::vector<v1::NodeCheckResult>& results);
+class FleetPlots {
+ public:
+  void Take(const v1::NodeCheckResult& result);
+  std::string Draw(const v1::Validation& validation) const;
+
+ private:
+  std::map<PlottedMetric, Histogram> histograms_;
+};
 
 // For each metric measured between two nodes: a heat map of the pairs.
-std::string DrawPairs(const v1::Validation& validation,
-                      const std::vector<v1::NodeCheckResult>& results);
+class PairPlots {
+ public:
+  explicit PairPlots(const v1::Validation& validation);
+  void Take(const v1::NodeCheckResult& result);
+  std::string Draw() const;
+
+ private:
+  std::vector<std::string> names_;
+  std::map<std::string, size_t> places_;  // in names_
+  std::map<PlottedMetric, HeatMap> maps_;
+};
 
 }  // namespace muster::cli

@@ -1,6 +1,7 @@
 // Pictures of measurements as SVG that stands inside a page (cli/page/html.h has its colours).
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,17 +26,31 @@ struct LinePlot {
 // so that a spike of one sample is seen.
 std::string DrawLinePlot(const LinePlot& plot);
 
-// A value for each pair, row by row; the diagonal stays empty.
-struct HeatMap {
-  std::string title;
-  std::string unit;
-  std::vector<std::string> names;
-  std::vector<std::optional<double>> values;  // names.size()² of them
-};
-// "" without values. Above kMaxHeatMapCells names a side, neighbours share a cell, which shows the
-// lowest value of them.
+// Values of pairs, from row to column; the diagonal stays empty. Above kMaxHeatMapCells names a
+// side, neighbours share a cell, which shows the lowest value of them; so no map is bigger than
+// that many cells squared.
 inline constexpr size_t kMaxHeatMapCells = 128;
-std::string DrawHeatMap(const HeatMap& map);
+class HeatMap {
+ public:
+  HeatMap(std::string title, std::string unit, const std::vector<std::string>& names);
+  // REQUIRES: `row` and `column` are places in `names`.
+  void Take(size_t row, size_t column, double value);
+  // "" without values.
+  std::string Draw() const;
+
+ private:
+  // Names that share a row, and the column of the same number.
+  struct Block {
+    std::string label;
+    size_t names = 0;
+  };
+
+  std::string title_;
+  std::string unit_;
+  size_t names_each_;  // of a block; the last may have fewer
+  std::vector<Block> blocks_;
+  std::vector<std::optional<double>> cells_;  // blocks_.size()² of them, row by row
+};
 
 // How often which value came.
 struct Histogram {

@@ -78,33 +78,44 @@ TEST(LinePlotTest, OneValueIsALineInTheMiddle) {
 }
 
 TEST(HeatMapTest, DrawsEachPairOnceAndNotTheDiagonal) {
-  HeatMap map{"pairs", "Gbit/s", {"c1", "c2", "c3"}, {}};
-  map.values.resize(9);
-  map.values[1] = 9.4;
-  map.values[3] = 4.7;
-  const std::string svg = DrawHeatMap(map);
+  HeatMap map("pairs", "Gbit/s", {"c1", "c2", "c3"});
+  map.Take(0, 1, 9.4);
+  map.Take(1, 0, 4.7);
+  map.Take(1, 1, 3.3);
+  const std::string svg = map.Draw();
   EXPECT_THAT(svg, HasSubstr("c1 → c2: 9.4 Gbit/s"));
   EXPECT_THAT(svg, HasSubstr("c2 → c1: 4.7 Gbit/s"));
+  EXPECT_THAT(svg, Not(HasSubstr("3.3")));
   EXPECT_EQ(Count(svg, "not measured"), 4u);
 }
 
+TEST(HeatMapTest, WithoutValuesThereIsNone) {
+  HeatMap map("pairs", "Gbit/s", {"c1", "c2"});
+  map.Take(0, 1, std::nan(""));
+  EXPECT_EQ(map.Draw(), "");
+  EXPECT_EQ(HeatMap("pairs", "Gbit/s", {}).Draw(), "");
+}
+
 TEST(HeatMapTest, PairsThatHardlyDifferLookAlike) {
-  HeatMap map{"pairs", "Gbit/s", {"c1", "c2"}, {std::nullopt, 9.41, 9.40, std::nullopt}};
-  const std::string svg = DrawHeatMap(map);
-  EXPECT_THAT(svg, Not(HasSubstr("fill=\"#440154\"><title>")));  // the darkest
-  map.values[2] = 4.0;
-  EXPECT_THAT(DrawHeatMap(map), HasSubstr("fill=\"#440154\"><title>"));
+  HeatMap map("pairs", "Gbit/s", {"c1", "c2"});
+  map.Take(0, 1, 9.41);
+  map.Take(1, 0, 9.40);
+  EXPECT_THAT(map.Draw(), Not(HasSubstr("fill=\"#440154\"><title>")));  // the darkest
+  map.Take(1, 0, 4.0);
+  EXPECT_THAT(map.Draw(), HasSubstr("fill=\"#440154\"><title>"));
 }
 
 TEST(HeatMapTest, ManyNodesShareCellsThatShowTheWorst) {
-  HeatMap map{"pairs", "Gbit/s", {}, {}};
-  constexpr size_t kNodes = 1000;
-  for (size_t n = 0; n < kNodes; ++n) map.names.push_back(absl::StrCat("c", n));
-  map.values.assign(kNodes * kNodes, 9.4);
-  map.values[500 * kNodes + 20] = 1.0;
-  const std::string svg = DrawHeatMap(map);
+  std::vector<std::string> names;
+  for (int n = 0; n < 1000; ++n) names.push_back(absl::StrCat("c", n));
+  HeatMap map("pairs", "Gbit/s", names);
+  map.Take(500, 20, 1.0);
+  map.Take(501, 21, 9.4);  // 8 names a cell
+  map.Take(999, 0, 9.4);
+  const std::string svg = map.Draw();
   EXPECT_LT(svg.size(), 4u << 20);
-  EXPECT_THAT(svg, HasSubstr(": 1 Gbit/s"));
+  EXPECT_EQ(Count(svg, "c496–c503 → c16–c23: 1 Gbit/s"), 1u);
+  EXPECT_EQ(Count(svg, "c992–c999 → c0–c7: 9.4 Gbit/s"), 1u);
 }
 
 TEST(HistogramTest, CountsEveryValueOnce) {

@@ -1,5 +1,10 @@
 #include "cli/validation_page.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
@@ -89,6 +94,59 @@ TEST(ValidationPageTest, CurvesOfABigClusterAreThoseOfTheNodesThatDidNotPass) {
   EXPECT_THAT(page, HasSubstr("<h3>c99</h3>"));
   EXPECT_THAT(page, HasSubstr("Curves of 32 of 100 nodes"));
 }
+
+#ifndef MUSTER_SANITIZED  // sanitizers keep what is freed
+// The process gets so many bytes more and no others.
+class MemoryLimit {
+ public:
+  explicit MemoryLimit(rlim_t more) {
+    ::getrlimit(RLIMIT_AS, &before_);
+    std::ifstream statm("/proc/self/statm");
+    rlim_t pages = 0;
+    statm >> pages;
+    rlimit limit = before_;
+    limit.rlim_cur = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + more;
+    ::setrlimit(RLIMIT_AS, &limit);
+  }
+  ~MemoryLimit() { ::setrlimit(RLIMIT_AS, &before_); }
+
+ private:
+  rlimit before_ = {};
+};
+
+TEST(ValidationPageTest, TenThousandNodesFitIntoMemory) {
+  constexpr int kNodes = 10'000;
+  constexpr int kRounds = 4;
+  v1::Validation validation;
+  for (int n = 0; n < kNodes; ++n) {
+    v1::NodeVerdict& node = *validation.add_nodes();
+    node.set_node(absl::StrCat("c", n));
+    node.set_outcome(v1::OUTCOME_PASS);
+  }
+  // A matrix of doubles of 10,000 × 10,000 would be 800 MB.
+  const MemoryLimit limit(256 << 20);
+  ValidationPage page(validation);
+  for (int n = 0; n < kNodes; ++n) {
+    for (int round = 0; round < kRounds; ++round) {
+      v1::NodeCheckResult pair;
+      pair.set_node(absl::StrCat("c", n));
+      pair.set_partner(absl::StrCat("c", (n + 1 + round * 2'000) % kNodes));
+      pair.mutable_result()->set_check("nic-pair");
+      for (const char* name : {"receive_gbits", "send_gbits", "round_trip_p50"}) {
+        v1::Metric& metric = *pair.mutable_result()->add_metrics();
+        metric.set_name(name);
+        metric.set_value(n == 4'242 && round == 0 ? 1 : 9.4);
+        metric.set_unit("Gbit/s");
+      }
+      page.Take(pair);
+    }
+  }
+  const std::string text = page.Render(absl::UTCTimeZone());
+  // 79 names a cell; 4242 + 1 is in the same.
+  EXPECT_THAT(text, HasSubstr("c4187–c4265 → c4187–c4265: 1 Gbit/s"));
+  EXPECT_LT(text.size(), 16u << 20);
+}
+#endif
 
 }  // namespace
 }  // namespace muster::cli
