@@ -49,6 +49,7 @@ class Solver {
     Measure();
     Suspect();
     BlameParts();
+    BreakTies();
     std::vector<Blame> blames = Merge();
     AddCounters(blames);
     AddUnexplained(blames);
@@ -70,7 +71,7 @@ class Solver {
     parts_of_.resize(matrix_.rates.size());
     for (size_t i = 0; i < matrix_.rates.size(); ++i) {
       const DirectedRate& rate = matrix_.rates[i];
-      bad_[i] = rate.gbits_per_s <= 0 ||
+      bad_[i] = rate.gbits_per_s <= 0 || !rate.limit.empty() ||
                 rate.gbits_per_s < rule_.good_share * usual[rate.speed_gbits_per_s];
       Pass(i, {Part::kOut, rate.from_interface, "", rate.from});
       Pass(i, {Part::kIn, rate.to_interface, "", rate.to});
@@ -125,6 +126,32 @@ class Solver {
     }
   }
 
+  bool IsExplained(size_t measurement) const {
+    const std::vector<Entry*>& parts = parts_of_[measurement];
+    return std::any_of(parts.begin(), parts.end(),
+                       [](const Entry* entry) { return entry->second.blamed; });
+  }
+
+  // What the rates leave open between two nodes, the faults of their ports may tell.
+  void BreakTies() {
+    std::vector<Entry*> guilty;
+    for (size_t i = 0; i < matrix_.rates.size(); ++i) {
+      if (!bad_[i] || IsExplained(i)) continue;
+      const DirectedRate& rate = matrix_.rates[i];
+      const bool sender = HasFault(PortOf(rate.from, rate.from_interface));
+      const bool receiver = HasFault(PortOf(rate.to, rate.to_interface));
+      if (sender == receiver) continue;
+      for (Entry* const entry : parts_of_[i]) {
+        if (entry->first.kind == (sender ? Part::kOut : Part::kIn)) guilty.push_back(entry);
+      }
+    }
+    for (Entry* const entry : guilty) entry->second.blamed = true;
+  }
+
+  bool HasFault(const PortEvidence* port) const {
+    return port != nullptr && (LinkErrs(port) || !port->card.empty());
+  }
+
   const PortEvidence* PortOf(uint32_t node, const std::string& interface) const {
     for (const PortEvidence& port : matrix_.nodes[node].ports) {
       if (port.interface == interface) return &port;
@@ -145,6 +172,13 @@ class Solver {
                         Counted(state.passed.size(), "measurement"), bad.size() == 1 ? "is" : "are",
                         bad.empty() ? 0 : Median(bad));
     if (retransmits > 0) absl::StrAppend(&text, ", ", Counted(retransmits, "retransmit"));
+    for (const size_t i : state.passed) {
+      const DirectedRate& rate = matrix_.rates[i];
+      if (rate.limit.empty()) continue;
+      absl::StrAppend(&text, "; from ", matrix_.nodes[rate.from].name, " to ",
+                      matrix_.nodes[rate.to].name, " ", rate.limit);
+      break;
+    }
     return text;
   }
 
@@ -236,9 +270,11 @@ class Solver {
     blame.names = {name};
     if (LinkErrs(port)) {
       blame.kind = BlameKind::kLink;
-      blame.message = absl::StrCat("the link of ", where,
-                                   " loses or breaks frames: change the cable or the transceiver, "
-                                   "then the switch port");
+      blame.message =
+          absl::StrCat("the link of ", where,
+                       port->crc_errors >= rule_.min_crc_errors ? " loses or breaks frames"
+                                                                : " is not as it should be",
+                       ": change the cable or the transceiver, then the switch port");
     } else if (port != nullptr && !port->card.empty()) {
       blame.kind = BlameKind::kNic;
       blame.message = absl::StrCat("the card of ", where, " is slower than it should be");
@@ -295,9 +331,7 @@ class Solver {
     };
     std::vector<size_t> unexplained;
     for (size_t i = 0; i < matrix_.rates.size(); ++i) {
-      const bool explained = std::any_of(parts_of_[i].begin(), parts_of_[i].end(),
-                                         [](const Entry* entry) { return entry->second.blamed; });
-      if (!bad_[i] || explained) continue;
+      if (!bad_[i] || IsExplained(i)) continue;
       unexplained.push_back(i);
       group[root(matrix_.rates[i].from)] = root(matrix_.rates[i].to);
     }
@@ -309,10 +343,12 @@ class Solver {
   Blame Unexplained(const std::vector<size_t>& measurements) const {
     Blame blame;
     std::set<uint32_t> nodes;
+    std::set<std::pair<uint32_t, uint32_t>> pairs;
     std::set<std::string> uplinks;
     for (const size_t i : measurements) {
       const DirectedRate& rate = matrix_.rates[i];
       nodes.insert({rate.from, rate.to});
+      pairs.insert(std::minmax(rate.from, rate.to));
       for (const Entry* entry : parts_of_[i]) {
         const auto& [part, state] = *entry;
         if (part.kind == Part::kUplink && state.suspected) {
@@ -320,22 +356,38 @@ class Solver {
         }
       }
       AddEvidence(blame,
-                  absl::StrFormat("from %s to %s: %.4g Gbit/s", matrix_.nodes[rate.from].name,
-                                  matrix_.nodes[rate.to].name, rate.gbits_per_s));
+                  absl::StrFormat("from %s to %s: %.4g Gbit/s%s%s", matrix_.nodes[rate.from].name,
+                                  matrix_.nodes[rate.to].name, rate.gbits_per_s,
+                                  rate.limit.empty() ? "" : "; ", rate.limit));
     }
     blame.suspects.assign(nodes.begin(), nodes.end());
+    blame.pairs.assign(pairs.begin(), pairs.end());
+    blame.remedy = RemedyOf(measurements.size(), nodes);
     for (const uint32_t node : nodes) {
       if (blame.names.size() < kMaxNames) blame.names.push_back(matrix_.nodes[node].name);
     }
     std::vector<std::string> suspects = blame.names;
     suspects.insert(suspects.end(), uplinks.begin(), uplinks.end());
-    blame.message = absl::StrCat(Counted(measurements.size(), "slow measurement"),
-                                 measurements.size() == 1 ? ", which does not say whether it is "
-                                                          : ", which do not say whether it is ",
-                                 absl::StrJoin(suspects, " or "),
-                                 nodes.size() > blame.names.size() ? " or others" : "",
-                                 ": measure them with more partners");
+    blame.message =
+        absl::StrCat(Counted(measurements.size(), "slow measurement"),
+                     measurements.size() == 1 ? ", which does not say whether it is "
+                                              : ", which do not say whether it is ",
+                     absl::StrJoin(suspects, " or "),
+                     nodes.size() > blame.names.size() ? " or others" : "", ": ", blame.remedy);
     return blame;
+  }
+
+  const char* RemedyOf(size_t measurements, const std::set<uint32_t>& nodes) const {
+    if (nodes.size() <= 2) {
+      const bool have_others = std::any_of(
+          matrix_.rates.begin(), matrix_.rates.end(),
+          [&](const DirectedRate& rate) { return nodes.count(rate.from) != nodes.count(rate.to); });
+      return have_others ? "measure the two again, and look at what only they share on their way"
+                         : "validate each with a third node";
+    }
+    if (measurements < matrix_.rates.size()) return "measure them with more partners";
+    return "no pair at all is good, so look at what they have in common, such as their switch and "
+           "its settings, and whether the limit is right";
   }
 
   const PairMatrix& matrix_;

@@ -3,12 +3,14 @@
 // Every measurement of one direction passes three parts: the sender's port on its way out, the
 // receiver's port on its way in, and between two switches the uplink in that direction. A part is
 // suspected when most of what passed it is bad, and blamed when enough of that cannot be explained
-// by another part that is as suspicious. What stays unexplained is said to be so: `cannot_tell`.
+// by another part that is as suspicious. Of two nodes that are as suspicious, the one whose port
+// shows faults is. What stays unexplained is said to be so: `cannot_tell`.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "muster/v1/validation.pb.h"
@@ -44,6 +46,8 @@ struct DirectedRate {
   // Interfaces that were used; may be empty.
   std::string from_interface;
   std::string to_interface;
+  // A limit of the pair that is broken, as a sentence: it is bad then, however fast others are.
+  std::string limit = "";
 };
 
 // What was measured; pairs may be missing.
@@ -53,7 +57,8 @@ struct PairMatrix {
 };
 
 struct BlameRule {
-  // A rate below this share of what a good pair reaches is bad: of the 75th percentile, because
+  // A rate below this share of what a good pair reaches is bad, and so is one that breaks a limit:
+  // where all are slow, nobody shows what is good. Of the 75th percentile, because
   // where most pairs are slow, their median is no measure. Random differences of 5 % stay above it.
   double good_share = 0.85;
   // A part is suspected when this share of what passed it is bad.
@@ -73,6 +78,9 @@ struct Blame {
   std::vector<std::string> names;
   std::vector<uint32_t> nodes;     // that are at fault, by place; none of uplinks and kCannotTell
   std::vector<uint32_t> suspects;  // of kCannotTell: nodes whose slow pairs nobody explains
+  // Of kCannotTell: those pairs, the smaller place first, and what would tell.
+  std::vector<std::pair<uint32_t, uint32_t>> pairs;
+  std::string remedy;
   std::string message;
   std::vector<std::string> evidence;
 };

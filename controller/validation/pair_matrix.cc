@@ -68,6 +68,25 @@ bool FailsByBothSides(const v1::CheckVerdict& verdict) {
   return fails;
 }
 
+// What a verdict that fails by values of both sides says of a direction: `metric` is its rate
+// there.
+std::string LimitOf(const v1::CheckVerdict& verdict, const v1::Metric& metric) {
+  for (const v1::Finding& finding : verdict.findings()) {
+    if (finding.outcome() != v1::OUTCOME_FAIL || !IsOfBothSides(finding)) continue;
+    const bool is_this = finding.metric() == metric.name() &&
+                         finding.variant() == metric.variant() &&
+                         finding.subject() == metric.subject();
+    // The other direction has a metric of its own.
+    const bool is_one_way =
+        finding.unit() == "Gbit/s" &&
+        std::any_of(std::begin(kOneWay), std::end(kOneWay), [&](const OneWay& way) {
+          return absl::StartsWith(finding.metric(), way.begins);
+        });
+    if (is_this || !is_one_way) return finding.message();
+  }
+  return "";
+}
+
 double Retransmits(const v1::CheckResult& result) {
   double sum = 0;
   for (const v1::Metric& metric : result.metrics()) {
@@ -106,6 +125,10 @@ class MatrixMaker {
       (receives ? measured.rate.to_interface : measured.rate.from_interface) = metric.subject();
       if (receives || !measured.by_receiver) measured.rate.gbits_per_s = metric.value();
       measured.by_receiver = measured.by_receiver || receives;
+      if (pair.verdict != nullptr && measured.rate.limit.empty() &&
+          pair.verdict->outcome() == v1::OUTCOME_FAIL) {
+        measured.rate.limit = LimitOf(*pair.verdict, metric);
+      }
       // The side that sends counts them.
       if (!receives) measured.rate.retransmits = Retransmits(*pair.result);
     }
@@ -181,11 +204,11 @@ void ApplyBlame(const PairMatrix& matrix, const std::vector<Blame>& blames,
   absl::flat_hash_map<std::string, uint32_t> places;
   for (uint32_t i = 0; i < matrix.nodes.size(); ++i) places[matrix.nodes[i].name] = i;
   std::map<uint32_t, const Blame*> blamed;
-  std::map<uint32_t, const Blame*> suspects;
+  std::map<std::pair<uint32_t, uint32_t>, const Blame*> unexplained;
   std::map<std::pair<std::string, std::string>, const Blame*> uplinks;
   for (const Blame& blame : blames) {
     for (const uint32_t node : blame.nodes) blamed.emplace(node, &blame);
-    for (const uint32_t node : blame.suspects) suspects.emplace(node, &blame);
+    for (const auto& pair : blame.pairs) unexplained[pair] = &blame;
     if (blame.kind == BlameKind::kUplink) uplinks[{blame.names[0], blame.names[1]}] = &blame;
   }
   std::set<uint32_t> told;
@@ -207,15 +230,13 @@ void ApplyBlame(const PairMatrix& matrix, const std::vector<Blame>& blames,
       tell(own->second, *guilty->second, pair.verdict);
       continue;
     }
-    const auto suspect = suspects.find(own->second);
-    const auto other = suspects.find(partner->second);
-    if (pair.verdict->outcome() == v1::OUTCOME_PASS && suspect != suspects.end() &&
-        other != suspects.end() && suspect->second == other->second) {
+    const auto open = unexplained.find(std::minmax(own->second, partner->second));
+    if (pair.verdict->outcome() == v1::OUTCOME_PASS && open != unexplained.end()) {
       v1::Finding finding;
       finding.set_outcome(v1::OUTCOME_UNKNOWN);
       finding.set_metric("blamed");
       finding.set_source("pairs with other nodes");
-      finding.set_message(suspect->second->message);
+      finding.set_message(open->second->message);
       AddFinding(std::move(finding), pair.verdict);
     }
     if (pair.verdict->outcome() != v1::OUTCOME_FAIL || !FailsByBothSides(*pair.verdict)) continue;
@@ -227,7 +248,14 @@ void ApplyBlame(const PairMatrix& matrix, const std::vector<Blame>& blames,
                                                    matrix.nodes[partner->second].switch_name));
       if (uplink != uplinks.end()) reason = uplink->second;
     }
-    if (reason == nullptr) continue;
+    if (reason == nullptr) {
+      pair.verdict->set_outcome(v1::OUTCOME_UNKNOWN);
+      pair.verdict->set_reason(absl::StrCat(
+          "cannot tell whether ", std::string(pair.node), ", ", std::string(pair.partner),
+          " or what is between them is at fault: ", pair.verdict->reason(), "; ",
+          open != unexplained.end() ? open->second->remedy : "validate each with a third node"));
+      continue;
+    }
     pair.verdict->set_outcome(v1::OUTCOME_UNKNOWN);
     pair.verdict->set_excused(true);
     pair.verdict->set_reason(absl::StrCat("not this node's fault: ", reason->message));

@@ -24,12 +24,15 @@ struct PairResult {
   absl::string_view partner;
   const checks::CheckSpec* spec = nullptr;
   const v1::CheckResult* result = nullptr;
+  const v1::CheckVerdict* verdict = nullptr;  // by itself; nullptr: no limit is known
 };
 
 // The rates of one check of pairs (those in Gbit/s whose names begin with "receive", "send",
 // "write_receive" and "write_send"; of two that measured the same direction the receiver counts),
 // and what `others`, results of checks
 // of the nodes by themselves, say of their ports: faults of NICs, and counts of "crc" errors.
+// A verdict that fails by a rate of one direction makes this one bad, and both where it fails by
+// another value that both sides share in.
 // Results of nodes that are not in `nodes` are left out.
 struct NodeResultRef {
   absl::string_view node;
@@ -47,10 +50,10 @@ struct PairVerdict {
 
 // A pair that failed by its rates, times, retransmits or path MTU says that one of its sides, or
 // what is between them, is bad. Where blame knows which, the other side has nothing to answer for:
-// its verdict becomes unknown and excused, with the reason. A fault that a node's worker saw on this very node,
-// a counter of its port or a missing value stays its fail, whoever is blamed. Who is blamed gets a
-// finding in one of its verdicts: a fail, whatever the floors say. Slow pairs that nobody can
-// explain are unknown if no floor fails them.
+// its verdict becomes unknown and excused, with the reason. A fault that a node's worker saw on
+// this very node, a counter of its port or a missing value stays its fail, whoever is blamed. Who
+// is blamed gets a finding in one of its verdicts: a fail, whatever the floors say. Where nobody
+// can tell which of the two it is, both sides are unknown, with the remedy.
 void ApplyBlame(const PairMatrix& matrix, const std::vector<Blame>& blames,
                 absl::Span<const PairVerdict> verdicts);
 

@@ -42,22 +42,25 @@ void JudgePairs(const ActiveValidation& validation, std::list<EndedCheck>& ended
     const HardwareClass& hardware = validation.prepared.expectations.at(node.name).hardware;
     nodes.push_back({node.name, node.switch_name, hardware.network_gbits_per_s.value_or(0)});
   }
-  std::map<const checks::CheckSpec*, std::vector<EndedCheck*>> pairs;
+  // By stage and place in it: a suite may have one check twice, with other parameters.
+  std::map<std::pair<size_t, size_t>, std::vector<EndedCheck*>> pairs;
   std::vector<NodeResultRef> others;
   for (EndedCheck& check : ended) {
     const checks::CheckSpec* spec = validation.state.CheckOf(*check.part).spec;
     if (spec->scope == checks::Scope::kPair) {
-      pairs[spec].push_back(&check);
+      pairs[{check.part->stage, check.part->check}].push_back(&check);
     } else if (check.has_result) {
       others.push_back({check.part->node, &check.result});
     }
   }
-  for (auto& [spec, sides] : pairs) {
+  for (auto& [place, sides] : pairs) {
+    const checks::CheckSpec* spec = validation.state.CheckOf(*sides[0]->part).spec;
     std::vector<PairResult> results;
     std::vector<PairVerdict> verdicts;
     for (EndedCheck* side : sides) {
       if (side->has_result) {
-        results.push_back({side->part->node, side->part->Partner(), spec, &side->result});
+        results.push_back(
+            {side->part->node, side->part->Partner(), spec, &side->result, &side->verdict});
       }
       verdicts.push_back({side->part->node, side->part->Partner(), &side->verdict});
     }

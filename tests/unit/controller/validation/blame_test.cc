@@ -182,8 +182,9 @@ TEST(FindBlame, CannotTellWithoutOthersToCompareWith) {
   EXPECT_THAT(blames[0].names, ElementsAre("c0", "c1"));
   EXPECT_THAT(blames[0].suspects, ElementsAre(0u, 1u));
   EXPECT_EQ(blames[0].message,
-            "1 slow measurement, which does not say whether it is c0 or c1: measure them with more "
-            "partners");
+            "1 slow measurement, which does not say whether it is c0 or c1: validate each with a "
+            "third node");
+  EXPECT_THAT(blames[0].pairs, ElementsAre(std::make_pair(0u, 1u)));
 
   // One pair alone among good ones.
   PairMatrix one = Nodes(6);
@@ -193,6 +194,7 @@ TEST(FindBlame, CannotTellWithoutOthersToCompareWith) {
   EXPECT_EQ(blames[0].kind, BlameKind::kCannotTell);
   EXPECT_THAT(blames[0].names, ElementsAre("c0", "c5"));
   EXPECT_THAT(blames[0].message, HasSubstr("2 slow measurements, which do not say"));
+  EXPECT_THAT(blames[0].message, HasSubstr("look at what only they share"));
 
   // A node that is alone on its switch: itself or the uplink.
   PairMatrix alone = Nodes(5);
@@ -202,6 +204,50 @@ TEST(FindBlame, CannotTellWithoutOthersToCompareWith) {
   ASSERT_THAT(blames, SizeIs(1));
   EXPECT_EQ(blames[0].kind, BlameKind::kCannotTell);
   EXPECT_THAT(blames[0].message, HasSubstr("the uplink from other to sw0"));
+}
+
+// Equally slow both ways, so that no rate shows what is good.
+TEST(FindBlame, TwoNodesBelowTheirFloorAreTold) {
+  PairMatrix two = Nodes(2);
+  two.rates = {{0, 1, 0.09, 10, 0, "eth0", "eth0", "below 8"},
+               {1, 0, 0.09, 10, 0, "eth0", "eth0", "below 8"}};
+  auto blames = FindBlame(two);
+  ASSERT_THAT(blames, SizeIs(1));
+  EXPECT_EQ(blames[0].kind, BlameKind::kCannotTell);
+  EXPECT_THAT(blames[0].evidence, Contains("from c0 to c1: 0.09 Gbit/s; below 8"));
+  // A fault of one port tells the two apart, as long as the other has none.
+  two.nodes[1].ports.push_back({"eth0", 0, {"eth0 runs at 100 Mbit/s"}, {}});
+  blames = FindBlame(two);
+  ASSERT_THAT(blames, SizeIs(1));
+  EXPECT_EQ(blames[0].kind, BlameKind::kLink);
+  EXPECT_THAT(blames[0].nodes, ElementsAre(1u));
+  EXPECT_THAT(blames[0].message, HasSubstr("the link of c1 eth0 is not as it should be"));
+  EXPECT_THAT(blames[0].evidence, Contains("eth0 runs at 100 Mbit/s"));
+  two.nodes[0].ports.push_back({"eth0", 0, {"eth0 runs at 100 Mbit/s"}, {}});
+  EXPECT_EQ(FindBlame(two)[0].kind, BlameKind::kCannotTell);
+}
+
+// Most pairs are below their floor, so that the usual rate is no measure.
+TEST(FindBlame, SlowNodesThatAreTheMajority) {
+  PairMatrix matrix = Nodes(4);
+  MeasurePairs(matrix, [](uint32_t a, uint32_t b) { return a < 2 || b < 2 ? 3 : kGood; });
+  for (DirectedRate& rate : matrix.rates) {
+    if (rate.gbits_per_s < 8) rate.limit = "below 8";
+  }
+  const auto blames = FindBlame(matrix);
+  ASSERT_THAT(blames, SizeIs(2));
+  EXPECT_THAT(blames[0].names, ElementsAre("c0"));
+  EXPECT_THAT(blames[1].names, ElementsAre("c1"));
+}
+
+TEST(FindBlame, NoGoodPairAtAll) {
+  PairMatrix matrix = Nodes(4);
+  MeasurePairs(matrix, [](uint32_t, uint32_t) { return 0.94; });
+  for (DirectedRate& rate : matrix.rates) rate.limit = "below 8";
+  const auto blames = FindBlame(matrix);
+  ASSERT_THAT(blames, SizeIs(1));
+  EXPECT_EQ(blames[0].kind, BlameKind::kCannotTell);
+  EXPECT_THAT(blames[0].message, HasSubstr("no pair at all is good"));
 }
 
 TEST(FindBlame, MissingPairs) {

@@ -41,7 +41,8 @@ inline constexpr checks::CheckSpec kProbe = {.name = "probe",
 inline constexpr checks::CheckSpec kBurn = {
     .name = "burn", .scope = checks::Scope::kNode, .load = checks::Load::kGpu};
 inline constexpr checks::MetricSpec kLinkMetrics[] = {
-    {"gbits", "Gbit/s", "nic", checks::Better::kHigher, "payload"}};
+    {"gbits", "Gbit/s", "nic", checks::Better::kHigher, "payload"},
+    {"receive_gbits", "Gbit/s", "nic", checks::Better::kHigher, "payload from the partner"}};
 inline constexpr checks::CheckSpec kLink = {.name = "link",
                                             .scope = checks::Scope::kPair,
                                             .load = checks::Load::kNetwork,

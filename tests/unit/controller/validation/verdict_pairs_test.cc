@@ -10,6 +10,7 @@
 namespace muster::controller::validation {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -95,8 +96,9 @@ class PairVerdictTest : public VerdictTest {
     AddMetric(result, "receive_gbits", "", "eth0", "Gbit/s", receive);
     AddMetric(result, "send_gbits", "", "eth0", "Gbit/s", send);
     AddMetric(result, "retransmits", "", "eth0", "1", 5);
-    pairs_.push_back({names_.emplace_back(node), names_.emplace_back(partner), &kPair, &result});
     v1::CheckVerdict& verdict = verdicts_.emplace_back();
+    pairs_.push_back(
+        {names_.emplace_back(node), names_.emplace_back(partner), &kPair, &result, &verdict});
     verdict = JudgeCheck(result, kPair, floor_, {});
     verdict.set_partner(partner);
     pair_verdicts_.push_back({pairs_.back().node, pairs_.back().partner, &verdict});
@@ -220,6 +222,101 @@ TEST_F(PairVerdictTest, SlowPairsThatNobodyExplainsAreUnknown) {
   ApplyBlame(matrix, blames, pair_verdicts_);
   EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_UNKNOWN);
   EXPECT_EQ(verdicts_[1].outcome(), v1::OUTCOME_UNKNOWN);
+}
+
+TEST_F(PairVerdictTest, OfTwoNodesBelowTheFloorNobodyFails) {
+  Pair("a", "b", 0.09, 0.09);
+  Pair("b", "a", 0.09, 0.09);
+  const std::vector<MatrixNode> nodes = {{"a", "", 10}, {"b", "", 10}};
+  PairMatrix matrix = MakePairMatrix(nodes, pairs_, {});
+  std::vector<Blame> blames = FindBlame(matrix);
+  ASSERT_THAT(blames, SizeIs(1));
+  EXPECT_EQ(blames[0].kind, BlameKind::kCannotTell);
+  ApplyBlame(matrix, blames, pair_verdicts_);
+  for (const auto& [node, checks] : ByNode()) {
+    EXPECT_EQ(OutcomeOf(checks, true), v1::OUTCOME_UNKNOWN) << node;
+    EXPECT_THAT(checks[0]->reason(), HasSubstr("below the floor of 8 Gbit/s; validate each with a "
+                                               "third node"));
+    EXPECT_THAT(checks[0]->reason(), HasSubstr("cannot tell whether "));
+  }
+}
+
+TEST_F(PairVerdictTest, AWrongSpeedTellsWhichOfTwoNodesItIs) {
+  Pair("a", "b", 0.09, 0.09);
+  Pair("b", "a", 0.09, 0.09);
+  v1::CheckResult link;
+  v1::Subject& nic = *link.add_subjects();
+  nic.set_id("eth0");
+  nic.set_kind("nic");
+  v1::Fault& fault = *link.add_faults();
+  fault.set_code("wrong_speed");
+  fault.set_subject("eth0");
+  fault.set_message("eth0 runs at 100 Mbit/s");
+  const std::vector<NodeResultRef> others = {{"b", &link}};
+  const PairMatrix matrix = MakePairMatrix({{"a", "", 10}, {"b", "", 10}}, pairs_, others);
+  ApplyBlame(matrix, FindBlame(matrix), pair_verdicts_);
+  EXPECT_EQ(VerdictOf("a", "b").outcome(), v1::OUTCOME_UNKNOWN);
+  EXPECT_THAT(VerdictOf("a", "b").reason(), HasSubstr("not this node's fault: the link of b eth0"));
+  EXPECT_EQ(VerdictOf("b", "a").outcome(), v1::OUTCOME_FAIL);
+}
+
+TEST_F(PairVerdictTest, OneSlowPairAmongGoodOnesKeepsNobodyOut) {
+  const std::vector<std::string> names = {"a", "b", "c", "d"};
+  for (const std::string& node : names) {
+    for (const std::string& partner : names) {
+      const bool slow = node < "c" && partner < "c";
+      if (node != partner) Pair(node, partner, slow ? 3 : 9.4, slow ? 3.1 : 9.3);
+    }
+  }
+  const PairMatrix matrix = MakePairMatrix(FourNodes(), pairs_, {});
+  ApplyBlame(matrix, FindBlame(matrix), pair_verdicts_);
+  EXPECT_EQ(VerdictOf("a", "b").outcome(), v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(VerdictOf("b", "a").outcome(), v1::OUTCOME_UNKNOWN);
+  EXPECT_THAT(VerdictOf("a", "b").reason(), HasSubstr("look at what only they share"));
+  for (const auto& [node, checks] : ByNode()) {
+    EXPECT_EQ(OutcomeOf(checks, true), v1::OUTCOME_PASS) << node;
+  }
+}
+
+// Its rates are as good as all others: only its times accuse it, and its partners as well.
+TEST_F(PairVerdictTest, ANodeWhoseTimesAreLongWithAllPartnersIsBlamed) {
+  constexpr char kTimes[] =
+      "kind: nic\n"
+      "match: [ethernet]\n"
+      "limits:\n"
+      "  - {check: nic-pair, metric: round_trip_p99, unit: µs, ceiling: 500, source: test}\n";
+  static constexpr checks::MetricSpec kTimed[] = {
+      kPairMetrics[0],
+      kPairMetrics[1],
+      {"round_trip_p99", "µs", "nic", checks::Better::kLower, ""}};
+  static constexpr checks::CheckSpec kTimedPair = {
+      "nic-pair", checks::Scope::kPair, checks::Load::kNetwork, {}, kTimed, ""};
+  static const checks::CheckSpec* const kTimedCatalog[] = {&kTimedPair};
+  const HardwareLibrary ports =
+      ParseHardware({{"inventory/hardware/port.yaml", kTimes}}, kTimedCatalog).value();
+  const Expectation expectation{
+      .hardware = {}, .gpu = nullptr, .nic = ports.Find("nic", "ethernet")};
+  const std::vector<std::string> names = {"a", "b", "c", "d"};
+  for (const std::string& node : names) {
+    for (const std::string& partner : names) {
+      if (node == partner) continue;
+      Pair(node, partner, 9.4, 9.4);
+      AddMetric(results_.back(), "round_trip_p99", "", "eth0", "µs",
+                node == "b" || partner == "b" ? 900 : 90);
+      verdicts_.back() = JudgeCheck(results_.back(), kTimedPair, expectation, {});
+      verdicts_.back().set_partner(partner);
+      pairs_.back().spec = &kTimedPair;
+    }
+  }
+  const PairMatrix matrix = MakePairMatrix(FourNodes(), pairs_, {});
+  const std::vector<Blame> blames = FindBlame(matrix);
+  ASSERT_THAT(blames, SizeIs(1));
+  EXPECT_THAT(blames[0].nodes, ElementsAre(1u));
+  EXPECT_THAT(blames[0].evidence[0], HasSubstr("round_trip_p99 is 900 µs, above the ceiling of"));
+  ApplyBlame(matrix, blames, pair_verdicts_);
+  for (const auto& [node, checks] : ByNode()) {
+    EXPECT_EQ(OutcomeOf(checks, true), node == "b" ? v1::OUTCOME_FAIL : v1::OUTCOME_PASS) << node;
+  }
 }
 
 TEST_F(PairVerdictTest, RdmaIsJudgedToo) {
