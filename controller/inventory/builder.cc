@@ -1,6 +1,7 @@
 #include "controller/inventory/builder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -274,6 +275,7 @@ void InventoryBuilder::ReadRack(const yaml::Document& document, const yaml::Entr
     errors_.Check(name->origin, CheckName("switch", name->text));
     rack.switch_name = name->text;
   }
+  ReadUplink(document, entry, reader, &rack);
   ListSource source{origin, ReadReferences(document, reader, "nodes")};
   errors_.Add(reader.Finish());
   if (!errors_.Check(origin, CheckName("rack", rack.name))) return;
@@ -284,6 +286,29 @@ void InventoryBuilder::ReadRack(const yaml::Document& document, const yaml::Entr
   }
   inventory_.racks_.push_back(std::move(rack));
   rack_sources_.push_back(std::move(source));
+}
+
+void InventoryBuilder::ReadUplink(const yaml::Document& document, const yaml::Entry& entry,
+                                  yaml::MapReader& reader, Rack* rack) {
+  constexpr char kKey[] = "uplink_gbits_per_s";
+  const yaml::Node* const written = entry.value.Find(kKey);
+  if (!errors_.Add(reader.Optional(kKey, &rack->uplink_gbits_per_s)) || written == nullptr) return;
+  const Origin origin{&document, written->mark()};
+  const double capacity = rack->uplink_gbits_per_s;
+  if (!(capacity > 0) || !std::isfinite(capacity)) {
+    errors_.Add(origin, "an uplink must carry more than 0 Gbit/s");
+  } else if (rack->switch_name.empty()) {
+    errors_.Add(origin, "an uplink needs the 'switch' that it belongs to");
+  }
+  for (const Rack& other : inventory_.racks_) {
+    if (other.switch_name != rack->switch_name || other.uplink_gbits_per_s <= 0 ||
+        other.uplink_gbits_per_s == capacity) {
+      continue;
+    }
+    errors_.Add(origin, absl::StrCat("the uplink of switch ", rack->switch_name, " carries ",
+                                     other.uplink_gbits_per_s, " Gbit/s by rack ", other.name,
+                                     " (", other.place.ToString(), ")"));
+  }
 }
 
 void InventoryBuilder::ReadGroup(const yaml::Document& document, const yaml::Entry& entry) {

@@ -58,6 +58,8 @@ class InventoryBuilder {
                 std::string* out);
   void ReadNodes(const yaml::Document& document, const yaml::Entry& entry);
   void ReadRack(const yaml::Document& document, const yaml::Entry& entry);
+  void ReadUplink(const yaml::Document& document, const yaml::Entry& entry, yaml::MapReader& reader,
+                  Rack* rack);
   void ReadGroup(const yaml::Document& document, const yaml::Entry& entry);
   void ReadPartition(const yaml::Document& document, const yaml::Entry& entry);
   void ReadVars(const yaml::Document& document, const yaml::Node& node, VariableLevel level,

@@ -45,6 +45,7 @@ ordered_json RackToValue(const Rack& rack) {
   ordered_json object = ordered_json::object();
   if (rack.power_limit_watts > 0) Append(&object, "power_limit_watts", rack.power_limit_watts);
   AppendUnlessEmpty(&object, "switch", rack.switch_name);
+  if (rack.uplink_gbits_per_s > 0) Append(&object, "uplink_gbits_per_s", rack.uplink_gbits_per_s);
   Append(&object, "nodes", FoldHostlist(rack.nodes));
   return object;
 }

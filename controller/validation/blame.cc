@@ -4,13 +4,13 @@
 #include <iterator>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/base/counted.h"
+#include "controller/validation/blame_parts.h"
 #include "controller/validation/statistics.h"
 
 namespace muster::controller::validation {
@@ -19,37 +19,13 @@ namespace {
 constexpr size_t kMaxEvidence = 20;  // sentences of one blame
 constexpr size_t kMaxNames = 32;
 
-// One direction through one part of the network.
-struct Part {
-  enum Kind { kOut, kIn, kUplink } kind;
-  std::string first;   // interface of the node; switch that is left
-  std::string second;  // switch that is entered
-  uint32_t node = 0;
-
-  friend bool operator<(const Part& a, const Part& b) {
-    return std::tie(a.kind, a.node, a.first, a.second) <
-           std::tie(b.kind, b.node, b.first, b.second);
-  }
-};
-
-struct PartState {
-  std::vector<size_t> passed;  // measurements
-  size_t bad = 0;
-  bool suspected = false;
-  bool blamed = false;
-
-  double BadShare() const { return static_cast<double>(bad) / static_cast<double>(passed.size()); }
-};
-
-class Solver {
+// Tells what the parts of a matrix come to; used once.
+class BlameTeller {
  public:
-  Solver(const PairMatrix& matrix, const BlameRule& rule) : matrix_(matrix), rule_(rule) {}
+  BlameTeller(const PairMatrix& matrix, const BlameRule& rule)
+      : matrix_(matrix), rule_(rule), parts_(matrix, rule) {}
 
-  std::vector<Blame> Solve() {
-    Measure();
-    Suspect();
-    BlameParts();
-    BreakTies();
+  std::vector<Blame> Tell() {
     std::vector<Blame> blames = Merge();
     AddCounters(blames);
     AddUnexplained(blames);
@@ -57,113 +33,14 @@ class Solver {
   }
 
  private:
-  using Entry = std::pair<const Part, PartState>;
-
-  // Which measurements are bad, and what they passed.
-  void Measure() {
-    std::map<double, std::vector<double>> rates;  // by speed
-    for (const DirectedRate& rate : matrix_.rates) {
-      rates[rate.speed_gbits_per_s].push_back(rate.gbits_per_s);
-    }
-    std::map<double, double> usual;
-    for (const auto& [speed, of_speed] : rates) usual[speed] = Percentile(of_speed, 0.75);
-    bad_.resize(matrix_.rates.size());
-    parts_of_.resize(matrix_.rates.size());
-    for (size_t i = 0; i < matrix_.rates.size(); ++i) {
-      const DirectedRate& rate = matrix_.rates[i];
-      bad_[i] = rate.gbits_per_s <= 0 || !rate.limit.empty() ||
-                rate.gbits_per_s < rule_.good_share * usual[rate.speed_gbits_per_s];
-      Pass(i, {Part::kOut, rate.from_interface, "", rate.from});
-      Pass(i, {Part::kIn, rate.to_interface, "", rate.to});
-      const std::string& a = matrix_.nodes[rate.from].switch_name;
-      const std::string& b = matrix_.nodes[rate.to].switch_name;
-      if (!a.empty() && !b.empty() && a != b) Pass(i, {Part::kUplink, a, b, 0});
-    }
-  }
-
-  void Pass(size_t measurement, const Part& part) {
-    Entry& entry = *parts_.try_emplace(part).first;
-    entry.second.passed.push_back(measurement);
-    entry.second.bad += bad_[measurement];
-    parts_of_[measurement].push_back(&entry);
-  }
-
-  void Suspect() {
-    for (auto& [part, state] : parts_) {
-      state.suspected = state.bad > 0 && state.BadShare() >= rule_.suspect_share;
-    }
-  }
-
-  // What a bad measurement says: who was at the other end of the part.
-  std::pair<uint32_t, uint32_t> PartnersOf(const Part& part, size_t measurement) const {
-    const DirectedRate& rate = matrix_.rates[measurement];
-    if (part.kind == Part::kOut) return {rate.to, 0};
-    if (part.kind == Part::kIn) return {rate.from, 0};
-    return {rate.from, rate.to};
-  }
-
-  // Bad measurements, by partner, that no part explains that is as suspicious as this one.
-  size_t OwnEvidence(const Entry& entry) const {
-    // Named anew, as clang 14 lets no lambda see a structured binding.
-    const Part& part = entry.first;
-    const PartState& state = entry.second;
-    std::set<std::pair<uint32_t, uint32_t>> partners;
-    for (const size_t i : state.passed) {
-      if (!bad_[i]) continue;
-      const bool explained_elsewhere =
-          std::any_of(parts_of_[i].begin(), parts_of_[i].end(), [&](const Entry* other) {
-            return other != &entry && other->second.suspected &&
-                   other->second.BadShare() >= state.BadShare();
-          });
-      if (!explained_elsewhere) partners.insert(PartnersOf(part, i));
-    }
-    return partners.size();
-  }
-
-  void BlameParts() {
-    for (Entry& entry : parts_) {
-      if (entry.second.suspected) entry.second.blamed = OwnEvidence(entry) >= rule_.min_evidence;
-    }
-  }
-
-  bool IsExplained(size_t measurement) const {
-    const std::vector<Entry*>& parts = parts_of_[measurement];
-    return std::any_of(parts.begin(), parts.end(),
-                       [](const Entry* entry) { return entry->second.blamed; });
-  }
-
-  // What the rates leave open between two nodes, the faults of their ports may tell.
-  void BreakTies() {
-    std::vector<Entry*> guilty;
-    for (size_t i = 0; i < matrix_.rates.size(); ++i) {
-      if (!bad_[i] || IsExplained(i)) continue;
-      const DirectedRate& rate = matrix_.rates[i];
-      const bool sender = HasFault(PortOf(rate.from, rate.from_interface));
-      const bool receiver = HasFault(PortOf(rate.to, rate.to_interface));
-      if (sender == receiver) continue;
-      for (Entry* const entry : parts_of_[i]) {
-        if (entry->first.kind == (sender ? Part::kOut : Part::kIn)) guilty.push_back(entry);
-      }
-    }
-    for (Entry* const entry : guilty) entry->second.blamed = true;
-  }
-
-  bool HasFault(const PortEvidence* port) const {
-    return port != nullptr && (LinkErrs(port) || !port->card.empty());
-  }
-
-  const PortEvidence* PortOf(uint32_t node, const std::string& interface) const {
-    for (const PortEvidence& port : matrix_.nodes[node].ports) {
-      if (port.interface == interface) return &port;
-    }
-    return nullptr;
-  }
+  using Part = NetworkPart;
+  using Entry = NetworkParts::Entry;
 
   std::string Rates(const PartState& state) const {
     std::vector<double> bad;
     double retransmits = 0;
     for (const size_t i : state.passed) {
-      if (!bad_[i]) continue;
+      if (!parts_.IsBad(i)) continue;
       bad.push_back(matrix_.rates[i].gbits_per_s);
       retransmits += matrix_.rates[i].retransmits;
     }
@@ -189,7 +66,7 @@ class Solver {
     };
     std::map<uint32_t, std::map<std::string, Port>> ports;
     std::map<std::pair<std::string, std::string>, std::vector<const Entry*>> uplinks;
-    for (const Entry& entry : parts_) {
+    for (const Entry& entry : parts_.all()) {
       const auto& [part, state] = entry;
       if (!state.blamed) continue;
       if (part.kind == Part::kUplink) {
@@ -202,7 +79,8 @@ class Solver {
     std::vector<Blame> blames;
     for (const auto& [node, of_node] : ports) {
       size_t all = 0;  // interfaces of the node that were measured
-      for (const auto& [part, state] : parts_) all += part.kind == Part::kOut && part.node == node;
+      for (const auto& [part, state] : parts_.all())
+        all += part.kind == Part::kOut && part.node == node;
       if (of_node.size() > 1 && of_node.size() >= all) {
         Blame& blame = blames.emplace_back();
         blame.kind = BlameKind::kNode;
@@ -229,12 +107,32 @@ class Solver {
               : absl::StrCat("the way from ", entries[0]->first.first, " to ",
                              entries[0]->first.second,
                              " is slow, back and inside them it is not: look at the uplinks");
+      absl::StrAppend(&blame.message, RemedyOfUplink(entries));
       for (const Entry* entry : entries) {
         AddEvidence(blame, absl::StrCat("from ", entry->first.first, " to ", entry->first.second,
                                         ": ", Rates(entry->second)));
       }
     }
     return blames;
+  }
+
+  // An uplink that many pairs cross at once is slow for each: who says what it carries is told when
+  // it carries less.
+  std::string RemedyOfUplink(const std::vector<const Entry*>& entries) const {
+    double share = 0;
+    for (const Entry* entry : entries) {
+      for (const size_t i : entry->second.passed) {
+        share = std::max(share, matrix_.rates[i].uplink_share_gbits_per_s);
+      }
+    }
+    if (share > 0) {
+      return absl::StrFormat(
+          " (a pair's share of what they carry by the inventory's uplink_gbits_per_s is up to %.4g "
+          "Gbit/s)",
+          share);
+    }
+    return "; if they are meant to carry less than all nodes of a switch at once, write "
+           "uplink_gbits_per_s of their racks into the inventory";
   }
 
   void AddEvidence(Blame& blame, std::string sentence) const {
@@ -244,10 +142,6 @@ class Solver {
   void AddRates(const PartState* out, const PartState* in, Blame& blame) const {
     if (out != nullptr) AddEvidence(blame, absl::StrCat("sending: ", Rates(*out)));
     if (in != nullptr) AddEvidence(blame, absl::StrCat("receiving: ", Rates(*in)));
-  }
-
-  bool LinkErrs(const PortEvidence* port) const {
-    return port != nullptr && (port->crc_errors >= rule_.min_crc_errors || !port->link.empty());
   }
 
   void AddPort(const PortEvidence& port, Blame& blame) const {
@@ -264,11 +158,11 @@ class Solver {
                const PartState* in, bool other_interfaces_are_good) const {
     Blame blame;
     const std::string& name = matrix_.nodes[node].name;
-    const PortEvidence* const port = PortOf(node, interface);
+    const PortEvidence* const port = parts_.PortOf(node, interface);
     const std::string where = absl::StrCat(name, interface.empty() ? "" : " ", interface);
     blame.nodes = {node};
     blame.names = {name};
-    if (LinkErrs(port)) {
+    if (parts_.LinkErrs(port)) {
       blame.kind = BlameKind::kLink;
       blame.message =
           absl::StrCat("the link of ", where,
@@ -331,7 +225,7 @@ class Solver {
     };
     std::vector<size_t> unexplained;
     for (size_t i = 0; i < matrix_.rates.size(); ++i) {
-      if (!bad_[i] || IsExplained(i)) continue;
+      if (!parts_.IsBad(i) || parts_.IsExplained(i)) continue;
       unexplained.push_back(i);
       group[root(matrix_.rates[i].from)] = root(matrix_.rates[i].to);
     }
@@ -349,7 +243,7 @@ class Solver {
       const DirectedRate& rate = matrix_.rates[i];
       nodes.insert({rate.from, rate.to});
       pairs.insert(std::minmax(rate.from, rate.to));
-      for (const Entry* entry : parts_of_[i]) {
+      for (const Entry* entry : parts_.PassedBy(i)) {
         const auto& [part, state] = *entry;
         if (part.kind == Part::kUplink && state.suspected) {
           uplinks.insert(absl::StrCat("the uplink from ", part.first, " to ", part.second));
@@ -392,17 +286,23 @@ class Solver {
 
   const PairMatrix& matrix_;
   const BlameRule& rule_;
-  std::vector<bool> bad_;
-  std::map<Part, PartState> parts_;
-  std::vector<std::vector<Entry*>> parts_of_;  // of each measurement
+  const NetworkParts parts_;
 };
 
 constexpr const char* kKindNames[] = {"node", "nic", "link", "uplink", "cannot_tell"};
 
 }  // namespace
 
+bool IsFairUplinkShare(const DirectedRate& rate, const BlameRule& rule) {
+  const double share = rate.uplink_share_gbits_per_s;
+  if (share <= 0) return false;
+  // A share of more than the ports' speed holds nobody back.
+  if (rate.speed_gbits_per_s > 0 && share >= rate.speed_gbits_per_s) return false;
+  return rate.gbits_per_s >= rule.good_share * share;
+}
+
 std::vector<Blame> FindBlame(const PairMatrix& matrix, const BlameRule& rule) {
-  return Solver(matrix, rule).Solve();
+  return BlameTeller(matrix, rule).Tell();
 }
 
 v1::Blame ToProto(const Blame& blame) {

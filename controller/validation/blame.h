@@ -48,6 +48,9 @@ struct DirectedRate {
   std::string to_interface;
   // A limit of the pair that is broken, as a sentence: it is bad then, however fast others are.
   std::string limit = "";
+  // What its uplinks leave it when all pairs of its round that cross them do so at once, each its
+  // equal share; 0: not known, or it crosses none.
+  double uplink_share_gbits_per_s = 0;
 };
 
 // What was measured; pairs may be missing.
@@ -84,6 +87,10 @@ struct Blame {
   std::string message;
   std::vector<std::string> evidence;
 };
+
+// Whether it is as slow as its uplinks' capacity makes it, and no slower: that is no fault,
+// whatever floors the ports have.
+bool IsFairUplinkShare(const DirectedRate& rate, const BlameRule& rule = {});
 
 // In the order of how much each explains; what cannot be told last.
 std::vector<Blame> FindBlame(const PairMatrix& matrix, const BlameRule& rule = {});

@@ -4,11 +4,13 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 
 namespace muster::controller::validation {
@@ -108,6 +110,8 @@ class MatrixMaker {
     const auto own = places_.find(pair.node);
     const auto partner = places_.find(pair.partner);
     if (own == places_.end() || partner == places_.end()) return;
+    const uint32_t round = CountCrossing(pair.round, own->second, partner->second);
+    if (pair.result == nullptr) return;
     AddFaults(own->second, *pair.result);
     for (const v1::Metric& metric : pair.result->metrics()) {
       const checks::MetricSpec* const spec = FindMetric(*pair.spec, metric.name());
@@ -120,6 +124,7 @@ class MatrixMaker {
           from, to, absl::StrCat(way->measured_by, metric.name().substr(way->begins.size()))}];
       measured.rate.from = from;
       measured.rate.to = to;
+      measured.round = round;
       measured.rate.speed_gbits_per_s =
           std::min(nodes_[from].speed_gbits_per_s, nodes_[to].speed_gbits_per_s);
       (receives ? measured.rate.to_interface : measured.rate.from_interface) = metric.subject();
@@ -162,7 +167,10 @@ class MatrixMaker {
   }
 
   PairMatrix Take() {
-    for (auto& [key, measured] : rates_) matrix_.rates.push_back(std::move(measured.rate));
+    for (auto& [key, measured] : rates_) {
+      measured.rate.uplink_share_gbits_per_s = UplinkShare(measured);
+      matrix_.rates.push_back(std::move(measured.rate));
+    }
     return std::move(matrix_);
   }
 
@@ -170,7 +178,39 @@ class MatrixMaker {
   struct Measured {
     DirectedRate rate;
     bool by_receiver = false;
+    uint32_t round = 0;
   };
+
+  bool Crosses(uint32_t a, uint32_t b) const {
+    const std::string &from = nodes_[a].switch_name, &to = nodes_[b].switch_name;
+    return !from.empty() && !to.empty() && from != to;
+  }
+
+  // The number of the round. Both sides of a pair tell of it.
+  uint32_t CountCrossing(absl::string_view name, uint32_t a, uint32_t b) {
+    const uint32_t round =
+        rounds_.try_emplace(std::string(name), static_cast<uint32_t>(rounds_.size())).first->second;
+    if (!Crosses(a, b) || !crossing_.insert({round, std::min(a, b), std::max(a, b)}).second) {
+      return round;
+    }
+    for (const uint32_t node : {a, b}) ++loads_[{round, nodes_[node].switch_name}];
+    return round;
+  }
+
+  // The least that the uplinks at both ends leave to one of the pairs that load them.
+  double UplinkShare(const Measured& measured) const {
+    const DirectedRate& rate = measured.rate;
+    if (!Crosses(rate.from, rate.to)) return 0;
+    double share = 0;
+    for (const uint32_t node : {rate.from, rate.to}) {
+      const double capacity = nodes_[node].uplink_gbits_per_s;
+      if (capacity <= 0) continue;
+      const auto load = loads_.find({measured.round, nodes_[node].switch_name});
+      const double here = capacity / static_cast<double>(load->second);
+      share = share > 0 ? std::min(share, here) : here;
+    }
+    return share;
+  }
 
   PortEvidence& PortOf(uint32_t node, const std::string& interface) {
     std::vector<PortEvidence>& ports = matrix_.nodes[node].ports;
@@ -186,6 +226,9 @@ class MatrixMaker {
   absl::flat_hash_map<std::string, uint32_t> places_;
   // from, to, and what was measured ("tcp_gbits"): one measurement told by both sides.
   std::map<std::tuple<uint32_t, uint32_t, std::string>, Measured> rates_;
+  absl::flat_hash_map<std::string, uint32_t> rounds_;
+  std::set<std::tuple<uint32_t, uint32_t, uint32_t>> crossing_;  // round and nodes
+  std::map<std::pair<uint32_t, std::string>, size_t> loads_;     // pairs, by round and switch
   PairMatrix matrix_;
 };
 
@@ -210,6 +253,13 @@ void ApplyBlame(const PairMatrix& matrix, const std::vector<Blame>& blames,
     for (const uint32_t node : blame.nodes) blamed.emplace(node, &blame);
     for (const auto& pair : blame.pairs) unexplained[pair] = &blame;
     if (blame.kind == BlameKind::kUplink) uplinks[{blame.names[0], blame.names[1]}] = &blame;
+  }
+  // Pairs that cross an uplink, and are no slower than its capacity makes them.
+  std::map<std::pair<uint32_t, uint32_t>, double> fair_shares;
+  for (const DirectedRate& rate : matrix.rates) {
+    double& share = fair_shares.try_emplace(std::minmax(rate.from, rate.to), -1).first->second;
+    if (!IsFairUplinkShare(rate)) share = 0;
+    if (share != 0) share = rate.uplink_share_gbits_per_s;
   }
   std::set<uint32_t> told;
   const auto tell = [&](uint32_t node, const Blame& blame, v1::CheckVerdict* verdict) {
@@ -247,6 +297,16 @@ void ApplyBlame(const PairMatrix& matrix, const std::vector<Blame>& blames,
       const auto uplink = uplinks.find(std::minmax(matrix.nodes[own->second].switch_name,
                                                    matrix.nodes[partner->second].switch_name));
       if (uplink != uplinks.end()) reason = uplink->second;
+    }
+    const auto share = fair_shares.find(std::minmax(own->second, partner->second));
+    if (reason == nullptr && share != fair_shares.end() && share->second > 0) {
+      pair.verdict->set_outcome(v1::OUTCOME_UNKNOWN);
+      pair.verdict->set_excused(true);
+      pair.verdict->set_reason(absl::StrFormat(
+          "not this node's fault: the uplink leaves a pair %.4g Gbit/s when all of its round cross "
+          "it at once: %s",
+          share->second, pair.verdict->reason()));
+      continue;
     }
     if (reason == nullptr) {
       pair.verdict->set_outcome(v1::OUTCOME_UNKNOWN);

@@ -16,6 +16,8 @@ struct MatrixNode {
   std::string name;
   std::string switch_name;
   double speed_gbits_per_s = 0;  // 0: not known
+  // What the uplinks of its switch carry together, one way; 0: not known.
+  double uplink_gbits_per_s = 0;
 };
 
 // One side of a pair.
@@ -23,8 +25,9 @@ struct PairResult {
   absl::string_view node;
   absl::string_view partner;
   const checks::CheckSpec* spec = nullptr;
-  const v1::CheckResult* result = nullptr;
+  const v1::CheckResult* result = nullptr;    // nullptr: none came
   const v1::CheckVerdict* verdict = nullptr;  // by itself; nullptr: no limit is known
+  absl::string_view round;                    // equal ones were measured at the same time
 };
 
 // The rates of one check of pairs (those in Gbit/s whose names begin with "receive", "send",
@@ -53,7 +56,8 @@ struct PairVerdict {
 // its verdict becomes unknown and excused, with the reason. A fault that a node's worker saw on
 // this very node, a counter of its port or a missing value stays its fail, whoever is blamed. Who
 // is blamed gets a finding in one of its verdicts: a fail, whatever the floors say. Where nobody
-// can tell which of the two it is, both sides are unknown, with the remedy.
+// can tell which of the two it is, both sides are unknown, with the remedy. What is as slow as the
+// capacity of an uplink makes it is unknown and excused.
 void ApplyBlame(const PairMatrix& matrix, const std::vector<Blame>& blames,
                 absl::Span<const PairVerdict> verdicts);
 

@@ -34,13 +34,25 @@ struct EndedCheck {
   v1::CheckVerdict verdict;
 };
 
+// What the ids of all pairs of a round have in common.
+absl::string_view RoundOf(const CheckPart& part) {
+  const absl::string_view id = part.execution_id;
+  return id.substr(0, id.rfind('/'));
+}
+
 // Each check between two nodes by itself: who is to blame for what is slow.
 void JudgePairs(const ActiveValidation& validation, std::list<EndedCheck>& ended,
                 v1::Validation& blames) {
+  std::map<std::string, double> uplinks;  // by switch
+  for (const Rack& rack : validation.prepared.inventory->racks()) {
+    if (rack.uplink_gbits_per_s > 0) uplinks[rack.switch_name] = rack.uplink_gbits_per_s;
+  }
   std::vector<MatrixNode> nodes;
   for (const ValidationNode& node : validation.state.nodes()) {
     const HardwareClass& hardware = validation.prepared.expectations.at(node.name).hardware;
-    nodes.push_back({node.name, node.switch_name, hardware.network_gbits_per_s.value_or(0)});
+    const auto uplink = uplinks.find(node.switch_name);
+    nodes.push_back({node.name, node.switch_name, hardware.network_gbits_per_s.value_or(0),
+                     uplink == uplinks.end() ? 0 : uplink->second});
   }
   // By stage and place in it: a suite may have one check twice, with other parameters.
   std::map<std::pair<size_t, size_t>, std::vector<EndedCheck*>> pairs;
@@ -58,10 +70,9 @@ void JudgePairs(const ActiveValidation& validation, std::list<EndedCheck>& ended
     std::vector<PairResult> results;
     std::vector<PairVerdict> verdicts;
     for (EndedCheck* side : sides) {
-      if (side->has_result) {
-        results.push_back(
-            {side->part->node, side->part->Partner(), spec, &side->result, &side->verdict});
-      }
+      results.push_back({side->part->node, side->part->Partner(), spec,
+                         side->has_result ? &side->result : nullptr, &side->verdict,
+                         RoundOf(*side->part)});
       verdicts.push_back({side->part->node, side->part->Partner(), &side->verdict});
     }
     const PairMatrix matrix = MakePairMatrix(nodes, results, others);

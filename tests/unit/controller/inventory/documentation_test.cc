@@ -27,7 +27,7 @@ TEST(InventoryDocumentationTest, TheExampleIsAnInventory) {
   // What the page's tables and paragraphs name as keys.
   for (const char* key : {"cluster", "domain", "nodes", "racks", "groups", "partitions", "vars",
                           "role", "address", "bmc_address", "mac", "rack", "power_limit_watts",
-                          "switch", "default", "max_time", "state"}) {
+                          "switch", "uplink_gbits_per_s", "default", "max_time", "state"}) {
     EXPECT_THAT(example, ::testing::ContainsRegex(absl::StrCat("(^|[^a-z_])", key, ":"))) << key;
     EXPECT_THAT(page.substr(page.find("```", begin + 3)), ::testing::HasSubstr(key)) << key;
   }

@@ -31,6 +31,13 @@ TEST(InventoryErrors, NamePlaceAndRemedy) {
       {"racks: {r1: {power_limit_wats: 1}}", "f:3:14: unknown key 'power_limit_wats' in the rack"},
       {"racks: {r1: {power_limit_watts: 0}}", "f:3:33: a power limit must be more than 0 W"},
       {"racks: {r1: {power_limit_watts: 6kW}}", "f:3:33: expected a whole number, not '6kW'"},
+      {"racks: {r1: {switch: s, uplink_gbits_per_s: 0}}",
+       "f:3:45: an uplink must carry more than 0 Gbit/s"},
+      {"racks: {r1: {uplink_gbits_per_s: 40}}",
+       "f:3:34: an uplink needs the 'switch' that it belongs to"},
+      {"racks:\n  r1: {switch: s, uplink_gbits_per_s: 40}\n"
+       "  r2: {switch: s, uplink_gbits_per_s: 10}",
+       "f:5:39: the uplink of switch s carries 40 Gbit/s by rack r1 (f:4"},
       {"racks: {r1: {nodes: c7}}", "f:3:21: unknown node c7 (did you mean 'c1'?)"},
       {"racks: {r1: {nodes: login}}", "f:3:21: 'login' is a group; write nodes here"},
       {"racks: {r1: {nodes: \"c[2-1]\"}}", "f:3:24: range 2-1 runs backwards"},

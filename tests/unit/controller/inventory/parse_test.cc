@@ -28,7 +28,7 @@ constexpr char kSmall[] = R"(
 cluster: hpc1
 domain: hpc1.example
 racks:
-  r1: {power_limit_watts: 6000, switch: sw1, nodes: "c[001-002]"}
+  r1: {power_limit_watts: 6000, switch: sw1, uplink_gbits_per_s: 2.5, nodes: "c[001-002]"}
 groups:
   gpu: {nodes: "c[001-003]", groups: [big], vars: {driver: "535", gpus: 4}}
   big: {nodes: c003, vars: {gpus: 8}}
@@ -91,6 +91,7 @@ TEST(ParseInventory, RacksAndPartitions) {
   const Rack& rack = *inventory->FindRack("r1");
   EXPECT_EQ(rack.power_limit_watts, 6000);
   EXPECT_EQ(rack.switch_name, "sw1");
+  EXPECT_EQ(rack.uplink_gbits_per_s, 2.5);
   EXPECT_THAT(rack.nodes, ElementsAre("c001", "c002", "s1"));
   const Partition& partition = *inventory->FindPartition("gpu");
   EXPECT_THAT(partition.nodes, ElementsAre("c001", "c002", "c003"));

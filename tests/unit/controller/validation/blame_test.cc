@@ -162,6 +162,41 @@ TEST(FindBlame, SlowUplink) {
   EXPECT_THAT(blames[0].message, HasSubstr("from small to large is slow, back"));
 }
 
+// Four nodes of 10 Gbit/s a switch, behind 10 Gbit/s.
+TEST(FindBlame, AnOversubscribedUplinkIsNotSlow) {
+  PairMatrix matrix = Nodes(8, 2);
+  MeasurePairs(matrix, [](uint32_t a, uint32_t b) { return (a < 4) != (b < 4) ? 2.3 : kGood; });
+  auto blames = FindBlame(matrix);
+  ASSERT_THAT(blames, SizeIs(1));
+  EXPECT_EQ(blames[0].kind, BlameKind::kUplink);
+  EXPECT_THAT(blames[0].message, HasSubstr("write uplink_gbits_per_s of their racks into the inv"));
+  for (DirectedRate& rate : matrix.rates) {
+    if ((rate.from < 4) == (rate.to < 4)) continue;
+    rate.uplink_share_gbits_per_s = 2.5;
+    rate.limit = "below the floor of 8";
+  }
+  EXPECT_THAT(FindBlame(matrix), IsEmpty());
+  // Half of that is too little even so.
+  for (DirectedRate& rate : matrix.rates) {
+    if ((rate.from < 4) != (rate.to < 4)) rate.gbits_per_s = 1.2;
+  }
+  blames = FindBlame(matrix);
+  ASSERT_THAT(blames, SizeIs(1));
+  EXPECT_EQ(blames[0].kind, BlameKind::kUplink);
+  EXPECT_THAT(blames[0].message, HasSubstr("is up to 2.5 Gbit/s"));
+}
+
+TEST(FindBlame, AWideUplinkExcusesNobody) {
+  PairMatrix matrix = Nodes(8, 2);
+  MeasurePairs(matrix, [](uint32_t a, uint32_t b) { return a == 1 || b == 1 ? 3 : kGood; });
+  for (DirectedRate& rate : matrix.rates) {
+    if ((rate.from < 4) != (rate.to < 4)) rate.uplink_share_gbits_per_s = 25;
+  }
+  const auto blames = FindBlame(matrix);
+  ASSERT_THAT(blames, SizeIs(1));
+  EXPECT_THAT(blames[0].names, ElementsAre("c1"));
+}
+
 TEST(FindBlame, TwoBadNodes) {
   PairMatrix matrix = Nodes(8);
   MeasurePairs(matrix, [](uint32_t a, uint32_t b) {

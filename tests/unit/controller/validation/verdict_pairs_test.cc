@@ -212,6 +212,43 @@ TEST_F(PairVerdictTest, ASlowUplinkKeepsNoNodeOutThatIsFastInsideItsSwitch) {
   EXPECT_FALSE(VerdictOf("a", "b").excused());
 }
 
+// Two nodes a switch and 5 Gbit/s between the switches: two pairs share them in one round, one
+// alone has them in another.
+TEST_F(PairVerdictTest, ANodeIsNotHeldAgainstWhatTheUplinkDoesNotCarry) {
+  const std::vector<MatrixNode> nodes = {
+      {"a", "s1", 10, 5}, {"b", "s1", 10, 5}, {"c", "s2", 10, 5}, {"d", "s2", 10, 5}};
+  const auto add = [&](const char* node, const char* partner, double rate, const char* round) {
+    Pair(node, partner, rate, rate);
+    pairs_.back().round = round;
+    Pair(partner, node, rate, rate);
+    pairs_.back().round = round;
+  };
+  add("a", "b", 9.4, "0");
+  add("c", "d", 9.4, "0");
+  add("a", "c", 2.35, "1");
+  add("b", "d", 2.35, "1");
+  add("a", "d", 4.7, "2");
+  const PairMatrix matrix = MakePairMatrix(nodes, pairs_, {});
+  std::map<std::string, double> shares;
+  for (const DirectedRate& rate : matrix.rates) {
+    shares[matrix.nodes[rate.from].name + matrix.nodes[rate.to].name] =
+        rate.uplink_share_gbits_per_s;
+  }
+  EXPECT_EQ(shares["ab"], 0);
+  EXPECT_EQ(shares["ac"], 2.5);
+  EXPECT_EQ(shares["db"], 2.5);
+  EXPECT_EQ(shares["ad"], 5);
+  const std::vector<Blame> blames = FindBlame(matrix);
+  EXPECT_THAT(blames, SizeIs(0)) << blames[0].message;
+  ApplyBlame(matrix, blames, pair_verdicts_);
+  EXPECT_EQ(VerdictOf("a", "c").outcome(), v1::OUTCOME_UNKNOWN);
+  EXPECT_TRUE(VerdictOf("a", "c").excused());
+  EXPECT_THAT(VerdictOf("a", "c").reason(), HasSubstr("the uplink leaves a pair 2.5 Gbit/s"));
+  for (const auto& [node, checks] : ByNode()) {
+    EXPECT_EQ(OutcomeOf(checks, true), v1::OUTCOME_PASS) << node;
+  }
+}
+
 TEST_F(PairVerdictTest, SlowPairsThatNobodyExplainsAreUnknown) {
   Pair("a", "b", 9.4, 8.5);
   Pair("b", "a", 8.5, 9.4);
