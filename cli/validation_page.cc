@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/output.h"
 #include "cli/page/html.h"
@@ -57,6 +58,33 @@ std::string Blames(const v1::Validation& validation) {
       absl::StrAppend(&out, "<pre>", HtmlText(absl::StrJoin(blame.evidence(), "\n")), "</pre>\n");
   }
   return out;
+}
+
+// What a ring reached beside what its pairs promise.
+std::string Rings(const v1::Validation& validation) {
+  std::string out;
+  for (const v1::RingOutlook& ring : validation.rings()) {
+    const auto milliseconds = [](double value) {
+      return HtmlCell{absl::StrCat(PlotNumber(value), " ms"), "number"};
+    };
+    const auto percent = [](double worst, double best) {
+      return HtmlCell{absl::StrFormat("%.1f %% to %.1f %%", 100 * worst, 100 * best), "number"};
+    };
+    std::vector<std::vector<HtmlCell>> rows;
+    for (const v1::RingForecast& forecast : ring.forecasts()) {
+      rows.push_back({{absl::StrCat(forecast.nodes()), "number"},
+                      milliseconds(forecast.ring_ms()),
+                      milliseconds(forecast.pairs_ms()),
+                      percent(forecast.ring_worst(), forecast.ring_best()),
+                      percent(forecast.pairs_worst(), forecast.pairs_best())});
+    }
+    absl::StrAppend(&out,
+                    Paragraph(absl::StrCat(ring.stage(), ", ", ring.check(), ": ", ring.message())),
+                    HtmlTable({"nodes", "all-reduce by the ring", "by the slowest pair",
+                               "part spent computing by the ring", "by the slowest pair"},
+                              rows));
+  }
+  return out.empty() ? "" : absl::StrCat(Heading("The ring beside its pairs"), out);
 }
 
 std::string CheckName(const v1::CheckVerdict& check) {
@@ -176,7 +204,7 @@ std::string ValidationPage::Render(absl::TimeZone zone) const {
       absl::StrCat("Validation ", validation_.validation_id(), ": ", validation_.suite()),
       absl::StrCat(Summary(validation_, zone), Blames(validation_), Nodes(validation_),
                    Findings(validation_), Section("The fleet", fleet_.Draw(validation_)),
-                   Section("The network", pairs_.Draw()), Curves()));
+                   Section("The network", pairs_.Draw()), Rings(validation_), Curves()));
 }
 
 std::string RenderValidationPage(const v1::Validation& validation,

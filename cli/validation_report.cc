@@ -90,6 +90,25 @@ std::string WhatUnknownMeans(const v1::Validation& validation) {
   return text;
 }
 
+// Both bounds of the part of a step that is spent computing: "54.0 % to 100.0 %".
+std::string ComputingPart(double worst, double best) {
+  return absl::StrFormat("%.1f %% to %.1f %%", 100 * worst, 100 * best);
+}
+
+std::string RenderRing(const v1::RingOutlook& ring) {
+  std::string text =
+      absl::StrCat("The ring (", ring.stage(), ", ", ring.check(), "): ", ring.message(), "\n");
+  Table table(
+      {"NODES", "ALL-REDUCE BY RING", "BY SLOWEST PAIR", "COMPUTING BY RING", "BY SLOWEST PAIR"});
+  for (const v1::RingForecast& forecast : ring.forecasts()) {
+    table.AddRow({absl::StrCat(forecast.nodes()), absl::StrCat(Number(forecast.ring_ms()), " ms"),
+                  absl::StrCat(Number(forecast.pairs_ms()), " ms"),
+                  ComputingPart(forecast.ring_worst(), forecast.ring_best()),
+                  ComputingPart(forecast.pairs_worst(), forecast.pairs_best())});
+  }
+  return absl::StrCat(text, table.ToString());
+}
+
 using MetricKey = std::tuple<std::string, std::string, std::string, std::string, std::string,
                              std::string>;  // node, check, partner, metric, variant, subject
 
@@ -181,6 +200,9 @@ std::string RenderValidation(const v1::Validation& validation, absl::Time now) {
     for (const std::string& evidence : blame.evidence()) {
       absl::StrAppend(&text, "    ", evidence, "\n");
     }
+  }
+  for (const v1::RingOutlook& ring : validation.rings()) {
+    absl::StrAppend(&text, "\n", RenderRing(ring));
   }
   return text;
 }

@@ -234,6 +234,13 @@ class MatrixMaker {
 
 }  // namespace
 
+bool MeasuresTcp(const checks::CheckSpec& spec) {
+  return std::any_of(spec.metrics.begin(), spec.metrics.end(), [](const auto& metric) {
+    const OneWay* const way = OneWayOf(metric);
+    return way != nullptr && way->measured_by == "tcp";
+  });
+}
+
 PairMatrix MakePairMatrix(const std::vector<MatrixNode>& nodes, absl::Span<const PairResult> pairs,
                           absl::Span<const NodeResultRef> others) {
   MatrixMaker maker(nodes);

@@ -30,6 +30,9 @@ struct PairResult {
   absl::string_view round;                    // equal ones were measured at the same time
 };
 
+// Whether a check of pairs measures TCP, as what runs over it does.
+bool MeasuresTcp(const checks::CheckSpec& spec);
+
 // The rates of one check of pairs (those in Gbit/s whose names begin with "receive", "send",
 // "write_receive" and "write_send"; of two that measured the same direction the receiver counts),
 // and what `others`, results of checks

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <list>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -18,6 +19,7 @@
 #include "controller/validation/node_pass.h"
 #include "controller/validation/pair_matrix.h"
 #include "controller/validation/result_blob.h"
+#include "controller/validation/ring_outlook.h"
 #include "controller/validation/validation_engine.h"
 #include "controller/validation/validation_records.h"
 #include "controller/validation/verdict.h"
@@ -40,9 +42,14 @@ absl::string_view RoundOf(const CheckPart& part) {
   return id.substr(0, id.rfind('/'));
 }
 
-// Each check between two nodes by itself: who is to blame for what is slow.
-void JudgePairs(const ActiveValidation& validation, std::list<EndedCheck>& ended,
-                v1::Validation& blames) {
+// Place of a check in its suite: stage, and check of it.
+using CheckPlace = std::pair<size_t, size_t>;
+CheckPlace PlaceOf(const CheckPart& part) { return {part.stage, part.check}; }
+
+// Each check between two nodes by itself: who is to blame for what is slow. Returns what was
+// measured.
+std::map<CheckPlace, PairMatrix> JudgePairs(const ActiveValidation& validation,
+                                            std::list<EndedCheck>& ended, v1::Validation& blames) {
   std::map<std::string, double> uplinks;  // by switch
   for (const Rack& rack : validation.prepared.inventory->racks()) {
     if (rack.uplink_gbits_per_s > 0) uplinks[rack.switch_name] = rack.uplink_gbits_per_s;
@@ -55,16 +62,17 @@ void JudgePairs(const ActiveValidation& validation, std::list<EndedCheck>& ended
                      uplink == uplinks.end() ? 0 : uplink->second});
   }
   // By stage and place in it: a suite may have one check twice, with other parameters.
-  std::map<std::pair<size_t, size_t>, std::vector<EndedCheck*>> pairs;
+  std::map<CheckPlace, std::vector<EndedCheck*>> pairs;
   std::vector<NodeResultRef> others;
   for (EndedCheck& check : ended) {
     const checks::CheckSpec* spec = validation.state.CheckOf(*check.part).spec;
     if (spec->scope == checks::Scope::kPair) {
-      pairs[{check.part->stage, check.part->check}].push_back(&check);
+      pairs[PlaceOf(*check.part)].push_back(&check);
     } else if (check.has_result) {
       others.push_back({check.part->node, &check.result});
     }
   }
+  std::map<CheckPlace, PairMatrix> matrices;
   for (auto& [place, sides] : pairs) {
     const checks::CheckSpec* spec = validation.state.CheckOf(*sides[0]->part).spec;
     std::vector<PairResult> results;
@@ -75,10 +83,35 @@ void JudgePairs(const ActiveValidation& validation, std::list<EndedCheck>& ended
                          RoundOf(*side->part)});
       verdicts.push_back({side->part->node, side->part->Partner(), &side->verdict});
     }
-    const PairMatrix matrix = MakePairMatrix(nodes, results, others);
+    const PairMatrix& matrix = matrices[place] = MakePairMatrix(nodes, results, others);
     const std::vector<Blame> found = FindBlame(matrix);
     ApplyBlame(matrix, found, verdicts);
     for (const Blame& blame : found) *blames.add_blames() = ToProto(blame);
+  }
+  return matrices;
+}
+
+// Each ring beside the pairs that were measured by TCP before it.
+void CompareRings(const ActiveValidation& validation, const std::list<EndedCheck>& ended,
+                  const std::map<CheckPlace, PairMatrix>& matrices, v1::Validation& told) {
+  std::set<std::string> seen;  // one rank tells of all
+  for (const EndedCheck& check : ended) {
+    const SuiteCheck& of_suite = validation.state.CheckOf(*check.part);
+    if (of_suite.spec->scope != checks::Scope::kGroup || !check.has_result) continue;
+    std::vector<const PairMatrix*> before;
+    for (const auto& [place, matrix] : matrices) {
+      const checks::CheckSpec& pair =
+          *validation.state.suite().stages[place.first].checks[place.second].spec;
+      if (place < PlaceOf(*check.part) && MeasuresTcp(pair)) before.push_back(&matrix);
+    }
+    if (seen.count(check.part->execution_id) > 0) continue;
+    auto outlook =
+        CompareWithPairs({validation.state.StageOf(*check.part).name, of_suite.spec,
+                          &of_suite.parameters, &check.result, check.part->members.get()},
+                         before);
+    if (!outlook.has_value()) continue;
+    seen.insert(check.part->execution_id);
+    *told.add_rings() = *std::move(outlook);
   }
 }
 
@@ -156,7 +189,8 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
   JudgeGoneDevices(judged, [&](const JudgedResult& each) { return earlier.Newest(each); });
   JudgeDigests(judged);
   v1::Validation blames;
-  JudgePairs(validation, ended, blames);
+  const auto matrices = JudgePairs(validation, ended, blames);
+  CompareRings(validation, ended, matrices, blames);
   JudgeGroups(validation, ended);
 
   std::map<std::string, FoundHardware> facts;

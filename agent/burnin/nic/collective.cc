@@ -15,9 +15,9 @@
 #include "agent/burnin/nic/ring.h"
 #include "agent/burnin/nic/ring_channel.h"
 #include "agent/burnin/nic/ring_control.h"
-#include "agent/burnin/nic/scaling.h"
 #include "agent/burnin/nic/statistics.h"
 #include "common/base/status.h"
+#include "common/checks/scaling.h"
 
 namespace muster::burnin {
 namespace {
@@ -96,8 +96,8 @@ class Collective {
         {.at = absl::Seconds(SecondsBetween(start_, Monotonic::now())),
          .subject = link_.interface(),
          .metric = "busbw",
-         .value = BusBandwidth(static_cast<double>(data.size() * sizeof(float)), seconds,
-                               session_.ranks()) /
+         .value = checks::BusBandwidth(static_cast<double>(data.size() * sizeof(float)), seconds,
+                                       session_.ranks()) /
                   1e9});
     return seconds;
   }
@@ -161,22 +161,22 @@ class Collective {
     AddMetric(result_, "ranks", "", "", ranks);
     AddMetric(result_, "all_reduce_ms", "", nic, median_s * 1e3);
     AddMetric(result_, "all_reduce_max_ms", "", nic, slowest_s * 1e3);
-    AddMetric(result_, "algbw", "", nic, AlgorithmBandwidth(bytes, median_s) / 1e9);
-    AddMetric(result_, "busbw", "", nic, BusBandwidth(bytes, median_s, ranks) / 1e9);
-    AddMetric(result_, "busbw_min", "", nic, BusBandwidth(bytes, slowest_s, ranks) / 1e9);
+    AddMetric(result_, "algbw", "", nic, checks::AlgorithmBandwidth(bytes, median_s) / 1e9);
+    AddMetric(result_, "busbw", "", nic, checks::BusBandwidth(bytes, median_s, ranks) / 1e9);
+    AddMetric(result_, "busbw_min", "", nic, checks::BusBandwidth(bytes, slowest_s, ranks) / 1e9);
     AddMetric(result_, "hop_latency", "", nic, hop_s * 1e6);
-    const RingModel model = FitRing(median_s, bytes, ranks, hop_s);
+    const checks::RingModel model = checks::FitRing(median_s, bytes, ranks, hop_s);
     const double compute_s = context_.parameters.Number("compute-time");
     for (int nodes = 1; nodes <= ranks; ++nodes) {
       const bool power = (nodes & (nodes - 1)) == 0;
       if (nodes > kEveryUpTo && !power && nodes != ranks) continue;
-      const double reduce_s = RingSeconds(model, bytes, nodes);
+      const double reduce_s = checks::RingSeconds(model, bytes, nodes);
       const std::string variant = absl::StrCat("n=", nodes);
       AddMetric(result_, "predicted_ms", variant, nic, reduce_s * 1e3);
       AddMetric(result_, "scaling_worst", variant, nic,
-                ScalingEfficiency(compute_s, reduce_s, /*overlapped=*/false));
+                checks::ScalingEfficiency(compute_s, reduce_s, /*overlapped=*/false));
       AddMetric(result_, "scaling_best", variant, nic,
-                ScalingEfficiency(compute_s, reduce_s, /*overlapped=*/true));
+                checks::ScalingEfficiency(compute_s, reduce_s, /*overlapped=*/true));
     }
   }
 

@@ -70,6 +70,23 @@ TEST(ValidationPageTest, SaysWhatFailedAgainstWhichLimit) {
     EXPECT_THAT(page, HasSubstr(text));
 }
 
+TEST(ValidationPageTest, SetsTheRingBesideItsPairs) {
+  v1::Validation validation = TwoNodes();
+  EXPECT_THAT(RenderValidationPage(validation, {}, absl::UTCTimeZone()),
+              Not(HasSubstr("The ring beside its pairs")));
+  v1::RingOutlook& ring = *validation.add_rings();
+  ring.set_check("collective");
+  ring.set_message("86 % of the slowest pair, from <c003>");
+  v1::RingForecast& forecast = *ring.add_forecasts();
+  forecast.set_nodes(4);
+  forecast.set_ring_ms(170.5);
+  forecast.set_pairs_best(0.95);
+  const std::string page = RenderValidationPage(validation, {}, absl::UTCTimeZone());
+  for (const char* text : {"The ring beside its pairs", "86 % of the slowest pair, from &lt;c003",
+                           "170.5 ms", "0.0 % to 95.0 %"})
+    EXPECT_THAT(page, HasSubstr(text));
+}
+
 TEST(ValidationPageTest, TextOfNodesStaysText) {
   v1::Validation validation = TwoNodes();
   validation.mutable_nodes(1)->mutable_checks(0)->set_reason("<script>alert(1)</script>");

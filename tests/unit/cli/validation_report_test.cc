@@ -10,6 +10,7 @@ namespace muster::cli {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -66,6 +67,26 @@ TEST(ValidationReport, SaysWhatFailedAgainstWhichLimit) {
             HasSubstr("in service"), HasSubstr("GPU-7 is slow"), HasSubstr("GPU-7 in 0000:41:00.0"),
             HasSubstr("61.25 TFLOPS, limit 90"), HasSubstr("(inventory/hardware/x.yaml:7)"),
             HasSubstr("link c002, eth0: all of its pairs are slow")));
+}
+
+TEST(ValidationReport, SetsTheRingBesideItsPairs) {
+  v1::Validation validation = Sample();
+  EXPECT_THAT(RenderValidation(validation, kNow), Not(HasSubstr("The ring")));
+  v1::RingOutlook& ring = *validation.add_rings();
+  ring.set_stage("network");
+  ring.set_check("collective");
+  ring.set_message("86 % of the slowest pair");
+  v1::RingForecast& forecast = *ring.add_forecasts();
+  forecast.set_nodes(4);
+  forecast.set_ring_ms(170.5);
+  forecast.set_pairs_ms(153.25);
+  forecast.set_ring_worst(0.54);
+  forecast.set_ring_best(1);
+  forecast.set_pairs_worst(0.566);
+  forecast.set_pairs_best(0.95);
+  EXPECT_THAT(RenderValidation(validation, kNow),
+              AllOf(HasSubstr("The ring (network, collective): 86 % of the slowest pair\n"),
+                    ContainsRegex("4 +170.5 ms +153.25 ms +54.0 % to 100.0 % +56.6 % to 95.0 %")));
 }
 
 TEST(ValidationReport, UnknownTakesNoPassAway) {

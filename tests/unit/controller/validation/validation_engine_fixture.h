@@ -54,7 +54,9 @@ inline constexpr checks::CheckSpec kLook = {.name = "gpu-inventory",
                                             .scope = checks::Scope::kNode,
                                             .load = checks::Load::kIdle,
                                             .parameters = kLookParameters};
-inline constexpr const checks::CheckSpec* kCatalog[] = {&kProbe, &kBurn, &kLink, &kLook};
+inline constexpr checks::CheckSpec kRing = {
+    .name = "ring", .scope = checks::Scope::kGroup, .load = checks::Load::kNetwork};
+inline constexpr const checks::CheckSpec* kCatalog[] = {&kProbe, &kBurn, &kLink, &kLook, &kRing};
 
 inline constexpr char kInventory[] =
     "cluster: test\n"

@@ -37,7 +37,53 @@ class ValidationPairsTest : public ValidationEngineTest {
     metric.set_value(gbits);
     engine_->OnReport(uuid, report);
   }
+  // A ring of the two, by what its links carried.
+  void ReportRing(const std::string& uuid) {
+    const std::vector<v1::ControllerMessage> messages = sessions_.Take(uuid);
+    ASSERT_FALSE(messages.empty()) << uuid;
+    v1::CheckReport report;
+    report.set_check_id(messages.back().start_check().check_id());
+    v1::CheckResult& result = *report.mutable_result();
+    result.set_check("ring");
+    result.set_outcome(v1::OUTCOME_PASS);
+    for (const auto& [name, value] :
+         {std::pair("ranks", 2.0), std::pair("all_reduce_ms", 100.0), std::pair("algbw", 0.8),
+          std::pair("busbw", 0.8), std::pair("hop_latency", 10.0)}) {
+      v1::Metric& metric = *result.add_metrics();
+      metric.set_name(name);
+      metric.set_value(value);
+    }
+    engine_->OnReport(uuid, report);
+  }
 };
+
+// By pairs that were measured before it; those of a later check, or none, are no measure.
+TEST_F(ValidationPairsTest, ARingIsSetBesideThePairsBeforeIt) {
+  site_["playbooks/suites/ring.yaml"] =
+      "name: ring\ndescription: d\nstages:\n"
+      "  - {name: pairs, checks: [{check: link, time_limit: 60s}]}\n"
+      "  - {name: all, checks: [{check: ring, time_limit: 60s}]}\n"
+      "  - {name: again, checks: [{check: link, time_limit: 60s}]}\n"
+      "  - {name: last, checks: [{check: ring, time_limit: 60s}]}\n";
+  const std::string id = Create("ring").value();
+  for (const double slowest : {8.0, 9.0}) {
+    ReportPair("u-c001", 9.4);
+    ReportPair("u-c002", slowest);
+    engine_->Settle();
+    ReportRing("u-c001");
+    ReportRing("u-c002");
+    engine_->Settle();
+  }
+  const v1::Validation done = engine_->Get(id).value();
+  ASSERT_EQ(done.state(), v1::VALIDATION_STATE_DONE);
+  ASSERT_THAT(done.rings(), SizeIs(2));
+  EXPECT_EQ(done.rings(0).stage(), "all");
+  EXPECT_EQ(done.rings(0).slowest_pair_gbits_per_s(), 8);
+  EXPECT_EQ(done.rings(0).slowest_from(), "c001");
+  EXPECT_NEAR(done.rings(0).link_gbits_per_s(), 6.4, 1e-9);
+  EXPECT_EQ(done.rings(1).stage(), "last");
+  EXPECT_EQ(done.rings(1).slowest_pair_gbits_per_s(), 9);
+}
 
 // A rate of one of them is no measure for the other, and does not take its place.
 TEST_F(ValidationPairsTest, OneCheckTwiceInASuiteIsJudgedTwice) {

@@ -1,8 +1,8 @@
-#include "agent/burnin/nic/scaling.h"
+#include "common/checks/scaling.h"
 
 #include <algorithm>
 
-namespace muster::burnin {
+namespace muster::checks {
 namespace {
 
 // The part of the data that each rank sends.
@@ -31,4 +31,4 @@ double ScalingEfficiency(double compute_s, double reduce_s, bool overlapped) {
   return compute_s / (overlapped ? std::max(compute_s, reduce_s) : compute_s + reduce_s);
 }
 
-}  // namespace muster::burnin
+}  // namespace muster::checks

@@ -6,7 +6,7 @@
 // communication operations in MPICH", IJHPCA 19 (2005).
 #pragma once
 
-namespace muster::burnin {
+namespace muster::checks {
 
 struct RingModel {
   double latency_s = 0;         // α: of one step
@@ -31,4 +31,4 @@ double BusBandwidth(double bytes, double seconds, int nodes);
 // worst).
 double ScalingEfficiency(double compute_s, double reduce_s, bool overlapped);
 
-}  // namespace muster::burnin
+}  // namespace muster::checks
