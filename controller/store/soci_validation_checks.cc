@@ -78,7 +78,7 @@ absl::StatusOr<std::vector<CheckResultRecord>> SociValidationCheckTable::History
   return Guard(context_.path, "check_results.History",
                [&]() -> absl::StatusOr<std::vector<CheckResultRecord>> {
                  CheckResultRecord row;
-                 const int64_t limit = query.limit;
+                 const int64_t limit = query.limit, skip = query.skip;
                  soci::statement statement =
                      (context_.session.prepare
                           << "SELECT r.check_id, r.reported_at, r.result FROM validation_checks c "
@@ -86,10 +86,11 @@ absl::StatusOr<std::vector<CheckResultRecord>> SociValidationCheckTable::History
                              "WHERE c.node = :node AND c.name = :name AND c.validation_id <> :not "
                              "AND c.parameters_digest = :parameters "
                              "AND c.outcome = 1 "  // v1::OUTCOME_PASS
-                             "ORDER BY r.reported_at DESC LIMIT :limit",
+                             "ORDER BY r.reported_at "
+                          << (query.oldest_first ? "ASC" : "DESC") << " LIMIT :limit OFFSET :skip",
                       into(row.check_id), into(row.reported_at), into(row.result), use(query.node),
                       use(query.name), use(query.before_validation_id),
-                      use(query.parameters_digest), use(limit));
+                      use(query.parameters_digest), use(limit), use(skip));
                  return ReadAll(statement, row);
                });
 }

@@ -89,6 +89,8 @@ struct CheckHistoryQuery {
   std::string parameters_digest;     // by which it measured
   std::string before_validation_id;  // not of this one
   uint32_t limit = 20;
+  uint32_t skip = 0;  // so many before those
+  bool oldest_first = false;
 };
 
 // A result of a check that passed, on a node that passed.
@@ -113,7 +115,8 @@ class ValidationCheckTable {
   virtual absl::Status PutResult(const CheckResultRecord& result) = 0;
   // NotFound: it has not reported.
   virtual absl::StatusOr<CheckResultRecord> GetResult(absl::string_view check_id) = 0;
-  // Results of checks that passed by the same parameters, newest first: what failed is no measure.
+  // Results of checks that passed by the same parameters, newest first unless the query says
+  // otherwise: what failed is no measure.
   virtual absl::StatusOr<std::vector<CheckResultRecord>> History(
       const CheckHistoryQuery& query) = 0;
   // Those of a validation that ended, behind `after_place` (0: from the first), at most `limit`.

@@ -14,6 +14,21 @@ namespace {
 
 // That a value is held against, of one check of one node.
 constexpr uint32_t kHistoryResults = 12;
+// That stand for how the node was at first: as many as make a history.
+constexpr uint32_t kFirstResults = 5;
+
+// How a window is asked for.
+struct WindowQuery {
+  uint32_t limit;
+  uint32_t skip;
+  bool oldest_first;
+};
+constexpr WindowQuery kWindowQueries[] = {
+    {kHistoryResults, 0, false},
+    {kFirstResults, 0, true},
+    {kFirstResults, 60 - kFirstResults, false},
+    {kFirstResults, 30 - kFirstResults, false},
+};
 
 }  // namespace
 
@@ -21,9 +36,20 @@ EarlierResults::EarlierResults(Store& store, std::string validation_id)
     : store_(store), validation_id_(std::move(validation_id)) {}
 
 std::vector<double> EarlierResults::Values(const EarlierQuery& query) {
+  const Key key = {std::string(query.node), std::string(query.check),
+                   std::string(query.parameters_digest)};
+  if (!query.first) return ValuesOf(Results(key, kNewest), query);
+  for (const Window window : {kOldest, kLongAgo, kSomeTimeAgo}) {
+    std::vector<double> values = ValuesOf(Results(key, window), query);
+    if (values.size() >= kFirstResults) return values;
+  }
+  return {};
+}
+
+std::vector<double> EarlierResults::ValuesOf(const std::vector<Earlier>& results,
+                                             const EarlierQuery& query) {
   std::vector<double> values;
-  for (const Earlier& earlier : Results({std::string(query.node), std::string(query.check),
-                                         std::string(query.parameters_digest)})) {
+  for (const Earlier& earlier : results) {
     const auto circumstances = earlier.circumstances.find(std::string(query.subject));
     if (circumstances == earlier.circumstances.end() ||
         circumstances->second != query.circumstances) {
@@ -42,23 +68,32 @@ std::vector<double> EarlierResults::Values(const EarlierQuery& query) {
 EarlierPass EarlierResults::Newest(const JudgedResult& judged) {
   const std::vector<Earlier>& results =
       Results({std::string(judged.node), std::string(judged.spec->name),
-               std::string(judged.parameters_digest)});
+               std::string(judged.parameters_digest)},
+              kNewest);
   if (results.empty()) return {};
   return {&results.front().result, results.front().reported_at};
 }
 
-const std::vector<EarlierResults::Earlier>& EarlierResults::Results(Key key) {
+const std::vector<EarlierResults::Earlier>& EarlierResults::Results(const Key& key, Window window) {
   if (key_ != key) {
-    Read(key);
-    key_ = std::move(key);
+    for (std::optional<std::vector<Earlier>>& results : results_) results.reset();
+    key_ = key;
   }
-  return results_;
+  std::optional<std::vector<Earlier>>& results = results_[window];
+  if (!results.has_value()) results = Read(key, window);
+  return *results;
 }
 
-void EarlierResults::Read(const Key& key) {
-  results_.clear();
+std::vector<EarlierResults::Earlier> EarlierResults::Read(const Key& key, Window window) {
   const auto& [node, check, parameters] = key;
-  CheckHistoryQuery query = {node, check, parameters, validation_id_, kHistoryResults};
+  const WindowQuery& of_window = kWindowQueries[window];
+  const CheckHistoryQuery query = {node,
+                                   check,
+                                   parameters,
+                                   validation_id_,
+                                   of_window.limit,
+                                   of_window.skip,
+                                   of_window.oldest_first};
   std::vector<CheckResultRecord> records;
   store_
       .View([&](Transaction& txn) -> absl::Status {
@@ -66,6 +101,7 @@ void EarlierResults::Read(const Key& key) {
         return absl::OkStatus();
       })
       .IgnoreError();  // without a history it says nothing
+  std::vector<Earlier> results;
   for (const CheckResultRecord& record : records) {
     absl::StatusOr<v1::CheckResult> result = UnpackResult(record.result);
     if (!result.ok()) continue;
@@ -77,8 +113,9 @@ void EarlierResults::Read(const Key& key) {
     }
     earlier.reported_at = record.reported_at;
     earlier.result = *std::move(result);
-    results_.push_back(std::move(earlier));
+    results.push_back(std::move(earlier));
   }
+  return results;
 }
 
 }  // namespace muster::controller::validation

@@ -26,7 +26,8 @@ class EarlierResults {
   // `store` outlives it. Results of `validation_id` itself do not count.
   EarlierResults(Store& store, std::string validation_id);
 
-  // What a store that cannot be read knows is nothing.
+  // What a store that cannot be read knows is nothing. Of the first ones there are five: the oldest
+  // that are stored, or where these are of other circumstances, those of 60 or of 30 results ago.
   std::vector<double> Values(const EarlierQuery& query);
   // Lives until the next call.
   EarlierPass Newest(const JudgedResult& judged);
@@ -41,14 +42,18 @@ class EarlierResults {
     std::map<std::string, std::string> circumstances;
   };
 
-  // Newest first.
-  const std::vector<Earlier>& Results(Key key);
-  void Read(const Key& key);
+  // Places in a node's history; each is read when it is asked for.
+  enum Window { kNewest, kOldest, kLongAgo, kSomeTimeAgo, kWindows };
+
+  const std::vector<Earlier>& Results(const Key& key, Window window);
+  std::vector<Earlier> Read(const Key& key, Window window);
+  static std::vector<double> ValuesOf(const std::vector<Earlier>& results,
+                                      const EarlierQuery& query);
 
   Store& store_;
   const std::string validation_id_;
   std::optional<Key> key_;
-  std::vector<Earlier> results_;  // of `key_`
+  std::optional<std::vector<Earlier>> results_[kWindows];  // of `key_`
 };
 
 }  // namespace muster::controller::validation

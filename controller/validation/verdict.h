@@ -67,6 +67,9 @@ struct JudgedResult {
 // equal parameters and circumstances (circumstances.h).
 struct EarlierQuery {
   absl::string_view node, check, metric, variant, subject, parameters_digest, circumstances;
+  // The first ones instead, with which the node began: who loses a little each time is always near
+  // to what it was last.
+  bool first = false;
 };
 using EarlierValues = std::function<std::vector<double>(const EarlierQuery&)>;
 

@@ -92,12 +92,13 @@ OutlierRule RuleOf(const RelativeLimit& limit, const v1::Metric& metric) {
   return rule;
 }
 
-// Adds a finding when the value is worse than the range, which is described by `source`.
-void JudgeAgainst(const Value& value, const UsualRange& range, const std::string& source) {
+// Adds a finding, and says so, when the value is worse than the range, which is described by
+// `source`.
+bool JudgeAgainst(const Value& value, const UsualRange& range, const std::string& source) {
   const double measured = value.metric->value();
   const bool low = value.better == checks::Better::kHigher && measured < range.lower;
   const bool high = value.better == checks::Better::kLower && measured > range.upper;
-  if (!low && !high) return;
+  if (!low && !high) return false;
   v1::Finding finding;
   finding.set_outcome(v1::OUTCOME_FAIL);
   finding.set_metric(value.metric->name());
@@ -114,6 +115,14 @@ void JudgeAgainst(const Value& value, const UsualRange& range, const std::string
       measured, value.metric->unit(), low ? "below" : "above", finding.floor(),
       value.metric->unit(), range.median));
   AddFinding(std::move(finding), value.of->verdict);
+  return true;
+}
+
+// Whether it stays what it was for years. How hot a part gets follows the seasons, and a file
+// system slows down as it fills.
+bool IsLasting(const Value& value) {
+  return value.metric->unit() != "celsius" &&
+         (value.subject == nullptr || value.subject->kind() != "file_system");
 }
 
 std::string Source(absl::string_view what, const RelativeLimit& limit, const OutlierRule& rule) {
@@ -152,16 +161,30 @@ void JudgeHistory(const Value& value, const std::string& circumstances,
   const bool began_warm =
       value.subject != nullptr && !AttributeOf(*value.subject, "warm_at_start_celsius").empty();
   if (began_warm && value.metric->unit() == "celsius") return;
-  const std::vector<double> values =
-      earlier({value.of->node, value.of->spec->name, value.metric->name(), value.metric->variant(),
-               value.metric->subject(), value.of->parameters_digest, circumstances});
+  EarlierQuery query = {value.of->node,
+                        value.of->spec->name,
+                        value.metric->name(),
+                        value.metric->variant(),
+                        value.metric->subject(),
+                        value.of->parameters_digest,
+                        circumstances};
+  const std::vector<double> values = earlier(query);
   const HardwareModel* const model = ModelOf(value);
   const RelativeLimit limit = model == nullptr ? RelativeLimit{5, 10} : model->history;
   const OutlierRule rule = RuleOf(limit, *value.metric);
   const std::optional<UsualRange> range = FindUsualRange(values, rule, kMinEarlier);
   if (!range.has_value()) return;
-  JudgeAgainst(value, *range,
-               Source(absl::StrCat("own history, ", range->values, " results"), limit, rule));
+  if (JudgeAgainst(value, *range,
+                   Source(absl::StrCat("own history, ", range->values, " results"), limit, rule))) {
+    return;
+  }
+  if (range->values == kMinEarlier || !IsLasting(value)) return;
+  query.first = true;
+  const std::optional<UsualRange> at_first = FindUsualRange(earlier(query), rule, kMinEarlier);
+  if (!at_first.has_value()) return;
+  JudgeAgainst(
+      value, *at_first,
+      Source(absl::StrCat("own history, the first ", at_first->values, " results"), limit, rule));
 }
 
 }  // namespace

@@ -145,6 +145,10 @@ TEST_F(StoreValidations, HistoryLeavesOutTheValidationItselfWhatFailedAndOtherPa
     EXPECT_THAT(history, SizeIs(2));
     EXPECT_EQ(history[0].result, "v-2");
     EXPECT_THAT(txn.validation_checks().History({"c001", "disk", "p", "", 10}).value(), IsEmpty());
+    CheckHistoryQuery oldest = {"c001", "gpu-gemm", "p", "v-3", 1, 0, true};
+    EXPECT_EQ(txn.validation_checks().History(oldest).value().at(0).result, "v-1");
+    oldest.skip = 1;
+    EXPECT_EQ(txn.validation_checks().History(oldest).value().at(0).result, "v-2");
     EXPECT_EQ(txn.validation_checks().RemoveResults(kNow + absl::Seconds(2), 10).value(), 1u);
     EXPECT_THAT(txn.validation_checks().History({"c001", "gpu-gemm", "p", "", 10}).value(),
                 SizeIs(2));

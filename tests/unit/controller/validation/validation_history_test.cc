@@ -100,6 +100,39 @@ TEST_F(ValidationHistoryTest, AnotherEngineLocksNobodyOut) {
   ExpectHistoryOfItsOwn({.engine = "own kernel sm_75"});
 }
 
+// Each time it loses 2 %: of its newest results it is never far.
+TEST_F(ValidationHistoryTest, ASlowDeclineIsHeldAgainstTheFirstResults) {
+  double rate = 10;
+  v1::CheckVerdict verdict;
+  int passes = 0;
+  for (; passes < 40; ++passes, rate *= 0.98) {
+    verdict = Judge(rate);
+    if (verdict.outcome() == v1::OUTCOME_FAIL) break;
+  }
+  EXPECT_THAT(verdict.reason(), HasSubstr("below the usual range"));
+  ASSERT_GT(verdict.findings_size(), 0);
+  EXPECT_EQ(verdict.findings(verdict.findings_size() - 1).source(),
+            "own history, the first 5 results, ± 5 MAD, at least 10 %");
+  // 5 MAD of five values that are 2 % apart are 15 %, from the third on.
+  EXPECT_GE(passes, 7);
+  EXPECT_LE(passes, 12);
+}
+
+// The oldest that are stored are of another driver; so are, for some time, those of 30 results ago.
+TEST_F(ValidationHistoryTest, AfterAChangeTheFirstResultsAreThoseOfLongAgo) {
+  for (int i = 0; i < 6; ++i) Judge(12);
+  const Measures now = {.engine = "own kernel sm_75"};
+  for (int i = 0; i < 30; ++i) EXPECT_EQ(Judge(10, now).outcome(), v1::OUTCOME_PASS);
+  double rate = 10;
+  int passes = 0;
+  while (passes < 40 && Judge(rate, now).outcome() == v1::OUTCOME_PASS) {
+    rate *= 0.99;
+    ++passes;
+  }
+  EXPECT_GE(passes, 10);
+  EXPECT_LE(passes, 12);
+}
+
 TEST_F(ValidationHistoryTest, AValueBelowItsFloorIsNoMeasureForLaterOnes) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(Judge(10).outcome(), v1::OUTCOME_PASS);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(Judge(1).outcome(), v1::OUTCOME_FAIL);
