@@ -306,8 +306,8 @@ void InventoryBuilder::ReadUplink(const yaml::Document& document, const yaml::En
       continue;
     }
     errors_.Add(origin, absl::StrCat("the uplink of switch ", rack->switch_name, " carries ",
-                                     other.uplink_gbits_per_s, " Gbit/s by rack ", other.name,
-                                     " (", other.place.ToString(), ")"));
+                                     other.uplink_gbits_per_s, " Gbit/s by rack ", other.name, " (",
+                                     other.place.ToString(), ")"));
   }
 }
 

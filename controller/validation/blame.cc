@@ -256,7 +256,7 @@ class BlameTeller {
     }
     blame.suspects.assign(nodes.begin(), nodes.end());
     blame.pairs.assign(pairs.begin(), pairs.end());
-    blame.remedy = RemedyOf(measurements.size(), nodes);
+    blame.remedy = RemedyOf(measurements.size(), blame.suspects);
     for (const uint32_t node : nodes) {
       if (blame.names.size() < kMaxNames) blame.names.push_back(matrix_.nodes[node].name);
     }
@@ -271,13 +271,28 @@ class BlameTeller {
     return blame;
   }
 
-  const char* RemedyOf(size_t measurements, const std::set<uint32_t>& nodes) const {
-    if (nodes.size() <= 2) {
-      const bool have_others = std::any_of(
-          matrix_.rates.begin(), matrix_.rates.end(),
-          [&](const DirectedRate& rate) { return nodes.count(rate.from) != nodes.count(rate.to); });
-      return have_others ? "measure the two again, and look at what only they share on their way"
-                         : "validate each with a third node";
+  // Whether a node was measured with several others.
+  std::vector<bool> WithSeveralPartners() const {
+    constexpr uint32_t kNobody = ~uint32_t{0};
+    std::vector<uint32_t> first(matrix_.nodes.size(), kNobody);
+    std::vector<bool> several(matrix_.nodes.size());
+    const auto meet = [&](uint32_t node, uint32_t partner) {
+      if (first[node] == kNobody) first[node] = partner;
+      if (first[node] != partner) several[node] = true;
+    };
+    for (const DirectedRate& rate : matrix_.rates) {
+      meet(rate.from, rate.to);
+      meet(rate.to, rate.from);
+    }
+    return several;
+  }
+
+  const char* RemedyOf(size_t measurements, const std::vector<uint32_t>& suspects) const {
+    if (suspects.size() <= 2) {
+      return std::all_of(suspects.begin(), suspects.end(),
+                         [&](uint32_t node) { return with_several_partners_[node]; })
+                 ? "measure the two again, and look at what only they share on their way"
+                 : "validate each with a third node";
     }
     if (measurements < matrix_.rates.size()) return "measure them with more partners";
     return "no pair at all is good, so look at what they have in common, such as their switch and "
@@ -287,6 +302,7 @@ class BlameTeller {
   const PairMatrix& matrix_;
   const BlameRule& rule_;
   const NetworkParts parts_;
+  const std::vector<bool> with_several_partners_ = WithSeveralPartners();
 };
 
 constexpr const char* kKindNames[] = {"node", "nic", "link", "uplink", "cannot_tell"};

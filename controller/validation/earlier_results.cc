@@ -30,6 +30,15 @@ constexpr WindowQuery kWindowQueries[] = {
     {kFirstResults, 30 - kFirstResults, false},
 };
 
+// "": the result has no such part.
+std::string CircumstancesIn(const v1::CheckResult& result, absl::string_view subject) {
+  if (subject.empty()) return CircumstancesOf(result, nullptr);
+  for (const v1::Subject& part : result.subjects()) {
+    if (part.id() == subject) return CircumstancesOf(result, &part);
+  }
+  return "";
+}
+
 }  // namespace
 
 EarlierResults::EarlierResults(Store& store, std::string validation_id)
@@ -46,20 +55,24 @@ std::vector<double> EarlierResults::Values(const EarlierQuery& query) {
   return {};
 }
 
-std::vector<double> EarlierResults::ValuesOf(const std::vector<Earlier>& results,
+std::vector<double> EarlierResults::ValuesOf(std::vector<Earlier>& results,
                                              const EarlierQuery& query) {
   std::vector<double> values;
-  for (const Earlier& earlier : results) {
-    const auto circumstances = earlier.circumstances.find(std::string(query.subject));
-    if (circumstances == earlier.circumstances.end() ||
-        circumstances->second != query.circumstances) {
-      continue;
-    }
-    for (const v1::Metric& metric : earlier.result.metrics()) {
-      if (metric.name() == query.metric && metric.variant() == query.variant &&
-          metric.subject() == query.subject) {
-        values.push_back(metric.value());
+  for (Earlier& earlier : results) {
+    const auto [circumstances, is_new] = earlier.circumstances.try_emplace(query.subject);
+    if (is_new) circumstances->second = CircumstancesIn(earlier.result, query.subject);
+    if (circumstances->second != query.circumstances) continue;
+    const auto& metrics = earlier.result.metrics();
+    for (int i = 0; i < metrics.size(); ++i) {
+      const int at = (earlier.next_metric + i) % metrics.size();
+      const v1::Metric& metric = metrics[at];
+      if (metric.name() != query.metric || metric.variant() != query.variant ||
+          metric.subject() != query.subject) {
+        continue;
       }
+      values.push_back(metric.value());
+      earlier.next_metric = at + 1;
+      break;
     }
   }
   return values;
@@ -74,7 +87,7 @@ EarlierPass EarlierResults::Newest(const JudgedResult& judged) {
   return {&results.front().result, results.front().reported_at};
 }
 
-const std::vector<EarlierResults::Earlier>& EarlierResults::Results(const Key& key, Window window) {
+std::vector<EarlierResults::Earlier>& EarlierResults::Results(const Key& key, Window window) {
   if (key_ != key) {
     for (std::optional<std::vector<Earlier>>& results : results_) results.reset();
     key_ = key;
@@ -107,10 +120,6 @@ std::vector<EarlierResults::Earlier> EarlierResults::Read(const Key& key, Window
     if (!result.ok()) continue;
     result->clear_samples();
     Earlier earlier;
-    earlier.circumstances[""] = CircumstancesOf(*result, nullptr);
-    for (const v1::Subject& subject : result->subjects()) {
-      earlier.circumstances[subject.id()] = CircumstancesOf(*result, &subject);
-    }
     earlier.reported_at = record.reported_at;
     earlier.result = *std::move(result);
     results.push_back(std::move(earlier));

@@ -1,12 +1,12 @@
 // What a node measured before, out of the store.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
 #include "controller/validation/gone_devices.h"
 #include "controller/validation/verdict.h"
@@ -35,20 +35,21 @@ class EarlierResults {
  private:
   using Key = std::tuple<std::string, std::string, std::string>;  // node, check, parameters
 
-  // A result, and the circumstances of each of its parts; "": of the node.
+  // A result, and the circumstances of each of its parts that was asked for; "": of the node.
   struct Earlier {
     v1::CheckResult result;
     absl::Time reported_at;
-    std::map<std::string, std::string> circumstances;
+    absl::flat_hash_map<std::string, std::string> circumstances;
+    // Where the last metric was found: they are asked for in the order in which results have them.
+    int next_metric = 0;
   };
 
   // Places in a node's history; each is read when it is asked for.
   enum Window { kNewest, kOldest, kLongAgo, kSomeTimeAgo, kWindows };
 
-  const std::vector<Earlier>& Results(const Key& key, Window window);
+  std::vector<Earlier>& Results(const Key& key, Window window);
   std::vector<Earlier> Read(const Key& key, Window window);
-  static std::vector<double> ValuesOf(const std::vector<Earlier>& results,
-                                      const EarlierQuery& query);
+  static std::vector<double> ValuesOf(std::vector<Earlier>& results, const EarlierQuery& query);
 
   Store& store_;
   const std::string validation_id_;
