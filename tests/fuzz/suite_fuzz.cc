@@ -3,8 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <map>
+#include <set>
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "controller/validation/hardware.h"
 #include "controller/validation/suite.h"
@@ -16,18 +20,35 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto suite = ParseSuite("playbooks/suites/s.yaml", text, muster::checks::Checks());
   if (!suite.ok() && suite.status().message().empty()) std::abort();
   if (suite.ok()) {
-    ValidationNode node;
-    node.name = "c1";
-    node.uuid = "u1";
-    node.traits = {2, true, true};
+    // As few as have rounds of pairs in which one of them rests. One lacks what others have.
+    std::vector<ValidationNode> nodes(3);
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      nodes[i].name = absl::StrCat("c", i);
+      nodes[i].uuid = absl::StrCat("u", i);
+      nodes[i].traits.gpus = 2;
+      nodes[i].traits.nics = true;
+      nodes[i].traits.rdma = i > 0;
+      nodes[i].traits.mounts = true;
+    }
     (void)ValidationState::CheckSize(*suite, 100, 0);
-    ValidationState state("v", *suite, {node}, 0, {});
-    state.Begin({"u1"}, absl::UnixEpoch());
-    // Each check ends, so the validation does.
-    for (int i = 0; i < 5000 && !state.finished(); ++i) {
+    size_t checks = 0;
+    for (const SuiteStage& stage : suite->stages) checks += stage.checks.size();
+    ValidationState state("v", *suite, nodes, 0, {});
+    state.Begin({"u0", "u1", "u2"}, absl::UnixEpoch());
+    // Each check ends, so the validation does: of three rounds with a pair each.
+    std::set<std::string> started;
+    for (size_t i = 0; i <= checks * 3 * 2 && !state.finished(); ++i) {
       const auto running = state.Running();
       if (running.empty()) std::abort();
-      state.OnReport(std::string(running[0]->check_id), PartOutcome::kPass, absl::UnixEpoch());
+      std::map<std::string, size_t> at_work;  // by node: side by side, but in one pair at a time
+      for (const CheckPart* part : running) {
+        if (!part->Partner().empty() && ++at_work[absl::StrCat(part->check, part->node)] > 1) {
+          std::abort();
+        }
+      }
+      const std::string id = running[0]->check_id;
+      if (!started.insert(id).second) std::abort();
+      state.OnReport(id, PartOutcome::kPass, absl::UnixEpoch());
     }
     if (!state.finished()) std::abort();
   }

@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (result.check() != "gpu-gemm") std::abort();
   if (result.outcome() == muster::v1::OUTCOME_UNSPECIFIED) std::abort();
   if (result.outcome() == muster::v1::OUTCOME_PASS &&
-      (broken || end.signal != 0 || end.exit_code != 0 || end.unkillable))
+      (broken || end.signal != 0 || end.timed_out || end.exit_code != 0 || end.unkillable))
     std::abort();
   muster::v1::CheckResult again;
   if (!again.ParseFromString(result.SerializeAsString())) std::abort();

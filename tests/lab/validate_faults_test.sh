@@ -1,10 +1,12 @@
 #!/bin/bash
 # What breaks in the middle of a validation: a worker, an agent, a whole node, a link, the controller.
 # What was cut off is unknown, with its reason, and never a pass; what comes after it goes on, and
-# nothing is left running or listening.
+# nothing is left running or listening. And a GPU that is at work for somebody else.
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
 source "$(dirname "$0")/testing.sh"
+# shellcheck source=tests/lab/fake_gpus.sh
+source "$(dirname "$0")/fake_gpus.sh"
 
 readonly compute=(c001 c002)
 work=$(mktemp -d)
@@ -27,6 +29,17 @@ stages:
   - name: after
     checks:
       - {check: nic-link, time_limit: 60s, with: {duration: 1s}}
+YAML
+}
+
+write_gpu_suite() {
+  cat >"$work/site/playbooks/suites/gpus.yaml" <<YAML
+name: gpus
+description: A short multiplication
+stages:
+  - name: compute
+    checks:
+      - {check: gpu-gemm, time_limit: 60s, with: {duration: 1s, size: "128", types: fp32}}
 YAML
 }
 
@@ -152,5 +165,16 @@ lab exec login1 systemctl kill --signal=KILL musterd
 finish "a validation whose controller came back"
 expect_checks c00{1,2}/{before,pairs,after}/pass/^$
 expect_equal 1 "$(lab exec login1 systemctl show -P NRestarts musterd)" "starts of the controller"
+expect_nothing_left
+
+step "a GPU is at work for somebody else: it is left alone, unless that is asked for"
+write_gpu_suite
+install_fake_gpus c001
+set_gpus c001 '{"processes": [{"pid": 1, "memory_bytes": 1048576}]}'
+validate_nodes gpus "$work/site" c001
+expect_equal 2 "$RC" "exit code of a validation that could tell nothing"
+expect_contains "$OUTPUT" "GPU 2 is at work for systemd (1)" "whose GPU it is"
+validate_nodes gpus "$work/site" c001 --force
+expect_equal 0 "$RC" "exit code when it is forced"
 expect_nothing_left
 echo PASSED

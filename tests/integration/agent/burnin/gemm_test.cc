@@ -8,7 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "agent/validation/worker_output.h"
 #include "tests/fakes/nvidia_file.h"
+#include "tests/fakes/status_matchers.h"
 #include "tests/fakes/worker_process.h"
 #include "tests/integration/agent/burnin/worker_run.h"
 
@@ -16,6 +18,7 @@ namespace muster::burnin {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 
 constexpr char kGood[] = R"({"preset":"rtx_2080_ti","backing_bytes":4194304})";
@@ -207,9 +210,19 @@ TEST(GpuGemm, GpuThatFallsOffTheBusIsAtFault) {
 TEST(GpuGemm, HangingGpuCanBeKilled) {
   const absl::Time start = absl::Now();
   const WorkerRun run =
-      RunWorker(With(R"("hang":["cuLaunchKernel"])"), Gemm("fp32"), absl::Seconds(3));
+      RunWorker(With(R"("hang":["cuLaunchKernel"])"), Gemm("fp32"), absl::Seconds(5));
   EXPECT_TRUE(run.timed_out);
   EXPECT_LT(absl::Now() - start, absl::Seconds(30));
+  // It had begun, and said nothing of an end: what the agent makes of that is a fail.
+  EXPECT_TRUE(run.result.empty()) << run.result;
+  agent::WorkerOutput output("gpu-gemm");
+  for (const std::string& line : run.lines) EXPECT_OK(output.Take(line));
+  EXPECT_THAT(run.lines, Contains(HasSubstr(R"("phase":"fp32")")));
+  const v1::CheckResult result = output.Conclude(
+      {.signal = run.signal, .timed_out = run.timed_out, .time_limit = absl::Seconds(5)});
+  EXPECT_EQ(result.outcome(), v1::OUTCOME_FAIL);
+  ASSERT_EQ(result.faults_size(), 1);
+  EXPECT_EQ(result.faults(0).code(), "driver_hangs");
 }
 
 TEST(GpuGemm, BusyGpuIsUnknownUnlessForced) {

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "tests/integration/agent/burnin/worker_run.h"
@@ -85,6 +87,9 @@ TEST(GpuMemory, WithoutMemoryNothingCanBeTold) {
   const WorkerRun run = RunWorker(R"({"preset":"t4","backing_bytes":65536})", Memory("address"));
   EXPECT_EQ(run.outcome(), "OUTCOME_UNKNOWN");
   EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.reason(),
+              AllOf(HasSubstr(UuidOf(0)), HasSubstr("only 0 MiB of the GPU's memory are free")));
+  EXPECT_TRUE(std::isnan(run.Metric("memory_tested_share", "", UuidOf(0))));
 }
 
 TEST(GpuMemory, NoPatternIsUnknown) {

@@ -62,6 +62,7 @@ WorkerRun RunWorker(const FakeDriver& driver, const std::string& gpus,
   spec.control = &control;
   spec.max_line = size_t{1} << 20;
   spec.on_line = [&run](absl::string_view line) {
+    run.lines.emplace_back(line);
     const nlohmann::json json =
         nlohmann::json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
     if (json.is_object() && json.contains("result")) run.result = json["result"];
@@ -71,6 +72,7 @@ WorkerRun RunWorker(const FakeDriver& driver, const std::string& gpus,
   EXPECT_TRUE(ended.ok()) << ended.status();
   if (!ended.ok()) return run;
   run.exit_code = ended->exit_code;
+  run.signal = ended->signal;
   run.timed_out = ended->timed_out;
   if (!run.timed_out) {
     EXPECT_TRUE(run.result.is_object()) << ended->output;

@@ -11,8 +11,10 @@ namespace muster::burnin {
 
 struct WorkerRun {
   int exit_code = 0;
+  int signal = 0;
   bool timed_out = false;
-  nlohmann::json result;  // of the last line; null: there was none
+  std::vector<std::string> lines;  // all that it printed
+  nlohmann::json result;           // of the last line; null: there was none
 
   std::string outcome() const { return result.value("outcome", ""); }
   std::string reason() const { return result.value("reason", ""); }

@@ -122,11 +122,13 @@ class ValidationEngineTest : public ::testing::Test {
     ASSERT_OK(engine_->Resume());
   }
 
-  absl::StatusOr<std::string> Create(const std::string& suite, const std::string& nodes = "all") {
+  absl::StatusOr<std::string> Create(const std::string& suite, const std::string& nodes = "all",
+                                     bool force = false) {
     v1::CreateValidationRequest request;
     request.set_bundle_sha256("b");
     request.set_suite(suite);
     request.set_nodes(nodes);
+    request.set_force(force);
     const ValidationActor alice = {"operator:alice", "peer"};
     ASSIGN_OR_RETURN(std::unique_ptr<ActiveValidation> admitted, engine_->Admit(request, alice));
     ASSIGN_OR_RETURN(const v1::Validation validation, engine_->Begin(std::move(admitted), alice));

@@ -46,6 +46,28 @@ TEST_F(ValidationEngineTest, ChecksOfGpusAreToldHowHotTheyMayBecome) {
   EXPECT_EQ(Only("u-c002").start_check().parameters().at("max-temperature"), "88");
 }
 
+// A GPU that is at work for somebody else is left alone, and named, unless that was asked for.
+TEST_F(ValidationEngineTest, BusyGpuIsUnknownUnlessForced) {
+  const std::string busy = "GPU 1 is at work for python3 (4711)";
+  const std::string id = Create("probe", "c001").value();
+  const v1::StartCheck start = Only("u-c001").start_check();
+  EXPECT_FALSE(start.force());
+  Report("u-c001", start.check_id(), v1::OUTCOME_UNKNOWN, busy);
+  EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_UNKNOWN);
+  EXPECT_THAT(engine_->Get(id)->nodes(0).checks(0).reason(), HasSubstr(busy));
+  EXPECT_OK(store_->View([](Transaction& txn) -> absl::Status {
+    EXPECT_FALSE(txn.node_service().GetPass("u-c001").ok());
+    return absl::OkStatus();
+  }));
+
+  sessions_.Take("u-c001");  // that its report is stored
+  const std::string forced = Create("probe", "c001", /*force=*/true).value();
+  const v1::StartCheck again = Only("u-c001").start_check();
+  EXPECT_TRUE(again.force());
+  Report("u-c001", again.check_id(), v1::OUTCOME_PASS, "", 1);
+  EXPECT_EQ(OutcomeOfNode(forced, "c001"), v1::OUTCOME_PASS);
+}
+
 v1::CheckUpdate Draws(const std::string& check_id, const char* source, double watts) {
   v1::CheckUpdate update;
   update.set_check_id(check_id);

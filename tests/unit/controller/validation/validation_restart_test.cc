@@ -59,6 +59,17 @@ TEST_F(ValidationRestartTest, AGpuThatFellOffMeanwhileChangesNoChecks) {
   EXPECT_EQ(done.nodes(0).outcome(), v1::OUTCOME_UNKNOWN);
 }
 
+TEST_F(ValidationRestartTest, WhatIsForcedStaysForced) {
+  ASSERT_OK(Create("gpus", "c001", /*force=*/true).status());
+  const v1::StartCheck first = Only("u-c001").start_check();
+  EXPECT_TRUE(first.force());
+  Restart(first.check_id());
+  Report("u-c001", first.check_id(), v1::OUTCOME_PASS);
+  const std::vector<v1::ControllerMessage> messages = sessions_.Take("u-c001");
+  ASSERT_THAT(messages, SizeIs(2));  // the acknowledgement, and the next check
+  EXPECT_TRUE(messages[1].start_check().force());
+}
+
 TEST_F(ValidationRestartTest, AGpuThatCameMeanwhileChangesNoChecks) {
   PutFacts("u-c001", v1::Facts());
   site_["playbooks/suites/gpus.yaml"] =
