@@ -26,7 +26,7 @@ constexpr ParameterSpec kMemoryStressParameters[] = {
     {.name = "fraction",
      .type = ParameterType::kNumber,
      .default_text = "0.8",
-     .help = "part of the free memory that is tested",
+     .help = "part of the memory that is tested of what nothing uses, caches of files included",
      .min = 0.01,
      .max = 0.95},
 };

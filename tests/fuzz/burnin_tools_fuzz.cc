@@ -1,6 +1,8 @@
-// What stress-ng, fio, chronyc, Slurm and the kernel print: any bytes end as an error or as numbers.
+// What stress-ng, fio, chronyc, Slurm and the kernel print: any bytes end as an error or as
+// numbers.
 #include <cstdint>
 
+#include "absl/strings/str_split.h"
 #include "agent/burnin/system/clock_check.h"
 #include "agent/burnin/system/disk.h"
 #include "agent/burnin/system/file_systems.h"
@@ -17,7 +19,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)muster::burnin::StressRate(text, "cpu");
   (void)muster::burnin::StressFailures(text);
   (void)muster::burnin::CountMachineChecks(text);
-  (void)muster::burnin::ReadKernelLog(text);
+  (void)muster::burnin::StressOomKills(text);
+  muster::burnin::KernelLogReader log;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) log.Take(line);
   const auto machine = muster::burnin::ParseSlurmdLine(text);
   const auto node = muster::burnin::ParseSlurmNodeLine(text);
   if (node.ok()) {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "agent/burnin/system/tool.h"
+#include "agent/burnin/tool.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 

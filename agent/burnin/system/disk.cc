@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "agent/burnin/system/tool.h"
+#include "agent/burnin/tool.h"
 
 namespace muster::burnin {
 namespace {

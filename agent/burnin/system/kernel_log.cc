@@ -8,7 +8,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_split.h"
 
 namespace muster::burnin {
 namespace {
@@ -129,30 +128,48 @@ std::optional<Kind> KindOf(absl::string_view line) {
   return row == std::end(kMessages) ? std::nullopt : std::optional<Kind>(row->kind);
 }
 
+// 12.345678 of "[   12.345678] …".
+std::optional<double> TimeOf(absl::string_view line) {
+  double seconds = 0;
+  const size_t end = line.find(']');
+  if (!absl::StartsWith(line, "[") || end == absl::string_view::npos ||
+      !absl::SimpleAtod(absl::StripAsciiWhitespace(line.substr(1, end - 1)), &seconds) ||
+      !(seconds >= 0))
+    return std::nullopt;
+  return seconds;
+}
+
+void AddBroken(absl::string_view line, KernelLogFindings& findings) {
+  ++findings.broken_count;
+  if (findings.broken.size() < KernelLogFindings::kMaxLines) {
+    findings.broken.emplace_back(line);
+  } else {
+    findings.broken.back() = std::string(line);
+  }
+}
+
+void Add(Kind kind, absl::string_view line, KernelLogFindings& findings) {
+  if (kind == Kind::kBroken) AddBroken(line, findings);
+  if (kind == Kind::kCorrected) ++findings.corrected;
+  if (kind == Kind::kApplication) ++findings.application;
+}
+
 }  // namespace
 
-KernelLogFindings ReadKernelLog(absl::string_view log) {
-  KernelLogFindings findings;
-  const auto add = [&findings](Kind kind, absl::string_view line) {
-    if (kind == Kind::kBroken) findings.broken.emplace_back(line);
-    if (kind == Kind::kCorrected) ++findings.corrected;
-    if (kind == Kind::kApplication) ++findings.application;
-  };
-  for (const absl::string_view line : absl::StrSplit(log, '\n')) {
-    if (const std::optional<int> xid = XidOf(line)) {
-      const auto row = std::find_if(
-          std::begin(kXids), std::end(kXids),
-          [xid](const XidRow& numbers) { return numbers.first <= *xid && *xid <= numbers.last; });
-      if (row != std::end(kXids)) {
-        add(row->kind, line);
-      } else {
-        findings.unlisted_xids.insert(*xid);
-      }
-    } else if (const std::optional<Kind> kind = KindOf(line)) {
-      add(*kind, line);
+void KernelLogReader::Take(absl::string_view line) {
+  if (!begins_at_.has_value()) begins_at_ = TimeOf(line);
+  if (const std::optional<int> xid = XidOf(line)) {
+    const auto row = std::find_if(std::begin(kXids), std::end(kXids), [xid](const XidRow& numbers) {
+      return numbers.first <= *xid && *xid <= numbers.last;
+    });
+    if (row != std::end(kXids)) {
+      Add(row->kind, line, findings_);
+    } else {
+      findings_.unlisted_xids.insert(*xid);
     }
+  } else if (const std::optional<Kind> kind = KindOf(line)) {
+    Add(*kind, line, findings_);
   }
-  return findings;
 }
 
 }  // namespace muster::burnin

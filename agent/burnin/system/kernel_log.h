@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,12 +12,29 @@
 namespace muster::burnin {
 
 struct KernelLogFindings {
-  std::vector<std::string> broken;  // lines that tell of broken hardware
+  // A log of months is not kept: the first ones and the last.
+  static constexpr size_t kMaxLines = 100;
+
+  std::vector<std::string> broken;  // lines that tell of broken hardware, kMaxLines at most
+  size_t broken_count = 0;          // all of them
   size_t corrected = 0;             // lines on errors that the hardware has corrected itself
   size_t application = 0;           // errors on a GPU for which a job's own program is to blame
   std::set<int> unlisted_xids;      // of which this version does not know whose fault they are
 };
 
-KernelLogFindings ReadKernelLog(absl::string_view log);
+// Reads a log line by line, as dmesg and `journalctl -k -o short-monotonic` print it.
+class KernelLogReader {
+ public:
+  void Take(absl::string_view line);
+
+  const KernelLogFindings& findings() const { return findings_; }
+  // Seconds after the boot of its first line that has a time, such as "[   12.345678] "; nullopt:
+  // none has.
+  const std::optional<double>& begins_at() const { return begins_at_; }
+
+ private:
+  KernelLogFindings findings_;
+  std::optional<double> begins_at_;
+};
 
 }  // namespace muster::burnin

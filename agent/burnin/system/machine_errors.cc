@@ -7,12 +7,14 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "agent/burnin/system/kernel_log.h"
-#include "agent/burnin/system/tool.h"
+#include "agent/burnin/tool.h"
 #include "common/base/clock.h"
 #include "common/base/counted.h"
+#include "common/base/status.h"
 #include "common/sys/file_system.h"
 
 namespace muster::burnin {
@@ -20,6 +22,13 @@ namespace {
 
 constexpr char kEdacFolder[] = "/sys/devices/system/edac/mc";
 constexpr absl::Duration kStep = absl::Milliseconds(500);
+// The kernel's first line is of second 0. A log that begins later has lost what came before: its
+// buffer keeps so many bytes, and a burst of errors pushes the first ones out.
+constexpr double kFirstSecond = 1;
+// systemd's, in a container: it sees its host's buffer, whose beginning only the host's journal
+// has.
+constexpr char kContainerFile[] = "/run/systemd/container";
+constexpr absl::Duration kJournalTime = absl::Seconds(60);
 
 struct Counts {
   bool has_edac = false;
@@ -55,6 +64,48 @@ void Wait(CheckContext& context, absl::Duration duration) {
     context.reporter.SetPhase("watching error counters", absl::FDivDuration(past, duration));
     context.clock.Sleep(std::min(kStep, duration - past));
   }
+}
+
+bool IsWhole(const KernelLogReader& reader) {
+  return reader.begins_at().has_value() && *reader.begins_at() < kFirstSecond;
+}
+
+std::string LastLineOf(const sys::ProcessResult& run) {
+  const std::vector<std::string> lines = LastLines(run.output, 1);
+  return lines.empty() ? "it printed nothing" : lines.back();
+}
+
+struct KernelLog {
+  KernelLogFindings found;
+  std::string gap;  // what is not known of; empty: the log is whole
+};
+
+// The log since the boot: the kernel's buffer or, where that has lost its beginning, the journal.
+absl::StatusOr<KernelLog> ReadLog(CheckContext& context) {
+  KernelLogReader buffer;
+  const auto dmesg = RunTool(context, {"dmesg"}, absl::Seconds(20), "util-linux",
+                             {.on_line = [&buffer](absl::string_view line) { buffer.Take(line); }});
+  RETURN_IF_ERROR(dmesg.status());
+  if (!dmesg->ok()) return absl::InternalError(LastLineOf(*dmesg));
+  if (IsWhole(buffer) || context.files.Read(kContainerFile).ok())
+    return KernelLog{buffer.findings(), ""};
+  KernelLogReader journal;
+  const auto run = RunTool(
+      context,
+      {"journalctl", "--dmesg", "--boot", "--output=short-monotonic", "--no-pager", "--quiet"},
+      kJournalTime, "systemd",
+      {.on_line = [&journal](absl::string_view line) { journal.Take(line); }});
+  if (run.ok() && run->ok() && IsWhole(journal)) return KernelLog{journal.findings(), ""};
+  const std::string begins =
+      buffer.begins_at().has_value()
+          ? absl::StrFormat("begins %.0f s after the boot", *buffer.begins_at())
+          : "is empty";
+  return KernelLog{
+      buffer.findings(),
+      absl::StrCat("what the kernel told of since the boot is not known: its log ", begins,
+                   ", and the journal (journalctl -k -b) does not have the rest",
+                   run.ok() && run->ok() ? "" : ": ",
+                   run.ok() ? (run->ok() ? "" : LastLineOf(*run)) : run.status().message())};
 }
 
 }  // namespace
@@ -94,15 +145,14 @@ CheckResult RunMachineErrorsCheck(CheckContext& context) {
                absl::StrCat(Counted(*after.machine_checks, "machine check exception"),
                             " since the boot"));
   }
-  const auto log = RunTool(context, {"dmesg", "--notime"}, absl::Seconds(20), "util-linux");
-  if (!log.ok() || !log->ok()) {
-    AddUnknown(result, absl::StrCat("the kernel's log cannot be read: ",
-                                    log.ok() ? absl::StripAsciiWhitespace(log->output)
-                                             : log.status().message()));
+  absl::StatusOr<KernelLog> log = ReadLog(context);
+  if (!log.ok()) {
+    AddUnknown(result, absl::StrCat("the kernel's log cannot be read: ", log.status().message()));
     return result;
   }
-  KernelLogFindings found = ReadKernelLog(log->out);
-  AddMetric(result, "kernel_log_errors", "", "", static_cast<double>(found.broken.size()));
+  if (!log->gap.empty()) AddUnknown(result, log->gap);
+  KernelLogFindings& found = log->found;
+  AddMetric(result, "kernel_log_errors", "", "", static_cast<double>(found.broken_count));
   AddMetric(result, "kernel_log_corrected", "", "", static_cast<double>(found.corrected));
   AddMetric(result, "gpu_application_errors", "", "", static_cast<double>(found.application));
   if (!found.unlisted_xids.empty())
@@ -112,7 +162,7 @@ CheckResult RunMachineErrorsCheck(CheckContext& context) {
                                     "at fault: look it up in NVIDIA's catalogue, then reboot"));
   if (found.broken.empty()) return result;
   const std::string message =
-      absl::StrCat("the kernel has told of broken hardware ", Counted(found.broken.size(), "time"),
+      absl::StrCat("the kernel has told of broken hardware ", Counted(found.broken_count, "time"),
                    ", last: ", found.broken.back());
   AddFault(result, "kernel_log", "", message, std::move(found.broken));
   return result;

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/burnin/system/slurm_view.h"
-#include "agent/burnin/system/tool.h"
+#include "agent/burnin/tool.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/sys/file_system.h"

@@ -7,7 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "agent/burnin/system/tool.h"
+#include "agent/burnin/tool.h"
+#include "common/base/counted.h"
 
 namespace muster::burnin {
 namespace {
@@ -23,12 +24,28 @@ struct Stressor {
   std::vector<std::string> options;
 };
 
+// What 0.15 and later print of a worker that was killed, with --verbose, and of any that ended
+// before its time.
+constexpr absl::string_view kKilled = "killed by OOM killer";
+constexpr absl::string_view kEndedEarly = "finished prematurely";
+
+std::vector<std::string> LinesWith(absl::string_view output, absl::string_view words) {
+  std::vector<std::string> lines;
+  for (const absl::string_view line : absl::StrSplit(output, '\n'))
+    if (absl::StartsWith(line, "stress-ng: ") && absl::StrContains(line, words))
+      lines.emplace_back(line);
+  return lines;
+}
+
 CheckResult Run(CheckContext& context, const Stressor& stressor) {
   const absl::Duration duration = absl::Seconds(context.parameters.Number("duration"));
   std::vector<std::string> argv = {"stress-ng"};
   argv.insert(argv.end(), stressor.options.begin(), stressor.options.end());
   for (const std::string& option :
-       {std::string("--verify"), std::string("--metrics-brief"), std::string("--timeout"),
+       {std::string("--verify"), std::string("--metrics-brief"),
+        // A worker that is killed for want of memory would otherwise be started again without a
+        // word, and what it was testing is not known.
+        std::string("--oomable"), std::string("--verbose"), std::string("--timeout"),
         absl::StrCat(absl::ToInt64Seconds(duration), "s")})
     argv.push_back(option);
   context.reporter.SetPhase(absl::StrCat("stress-ng ", stressor.name), std::nullopt);
@@ -43,6 +60,13 @@ CheckResult Run(CheckContext& context, const Stressor& stressor) {
     const std::string message =
         absl::StrCat("stress-ng computed something wrong: ", failures.front());
     AddFault(result, stressor.fault, "", message, std::move(failures));
+  } else if (const size_t killed = StressOomKills(run->output); killed > 0) {
+    AddUnknown(result, absl::StrCat("memory ran out: the kernel killed ", Counted(killed, "worker"),
+                                    " of stress-ng, and what they tested is not known; what else "
+                                    "takes memory on this node?"));
+  } else if (const std::vector<std::string> early = LinesWith(run->output, kEndedEarly);
+             !early.empty()) {
+    AddUnknown(result, absl::StrCat("stress-ng did not work for all of its time: ", early.front()));
   } else if (!run->ok()) {
     AddUnknown(result, absl::StrCat("stress-ng did not end well: ",
                                     absl::StrJoin(LastLines(run->output, 3), "; ")));
@@ -74,6 +98,8 @@ std::vector<std::string> StressFailures(absl::string_view output) {
     if (absl::StartsWith(line, "stress-ng: fail:")) failures.emplace_back(line);
   return failures;
 }
+
+size_t StressOomKills(absl::string_view output) { return LinesWith(output, kKilled).size(); }
 
 CheckResult RunCpuStress(CheckContext& context) {
   return Run(context,

@@ -14,6 +14,8 @@ namespace muster::burnin {
 std::optional<double> StressRate(absl::string_view output, absl::string_view stressor);
 // Lines that say that a verification failed.
 std::vector<std::string> StressFailures(absl::string_view output);
+// Of its workers, those that the kernel killed for want of memory, as `--oomable --verbose` tells.
+size_t StressOomKills(absl::string_view output);
 
 CheckResult RunCpuStress(CheckContext& context);
 CheckResult RunMemoryStress(CheckContext& context);

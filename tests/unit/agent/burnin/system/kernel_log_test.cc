@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 
 namespace muster::burnin {
 namespace {
@@ -91,6 +92,36 @@ constexpr const char* kNothing[] = {
     "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  535.261.03  Wed Jun 11 12:00:00 UTC 2025",
     "usb 1-1: new high-speed USB device number 2 using xhci_hcd",
 };
+
+KernelLogFindings ReadKernelLog(absl::string_view log) {
+  KernelLogReader reader;
+  for (const absl::string_view line : absl::StrSplit(log, '\n')) reader.Take(line);
+  return reader.findings();
+}
+
+TEST(KernelLog, BeginsWithItsFirstLineThatHasATime) {
+  KernelLogReader reader;
+  EXPECT_EQ(reader.begins_at(), std::nullopt);
+  // The rest of a line whose beginning is cut off, and what only looks like a time.
+  for (const char* line :
+       {"0.000000] ut off", "[Hardware Error]: event severity: fatal", "[-1.0] x", "[ ] x",
+        "[    12.345678", "[   59.250000] br0: port 3", "[   60.000000] br0: port 4"})
+    reader.Take(line);
+  EXPECT_EQ(reader.begins_at(), 59.25);
+  KernelLogReader journal;
+  journal.Take("[    0.000000] c1 kernel: Linux version 6.1.0-37-amd64");
+  EXPECT_EQ(journal.begins_at(), 0);
+}
+
+TEST(KernelLog, KeepsTheFirstLinesAndTheLast) {
+  std::string log;
+  for (int i = 0; i < 5000; ++i) absl::StrAppend(&log, kBroken[0], " ", i, "\n");
+  const KernelLogFindings found = ReadKernelLog(log);
+  EXPECT_EQ(found.broken_count, 5000u);
+  ASSERT_EQ(found.broken.size(), KernelLogFindings::kMaxLines);
+  EXPECT_EQ(found.broken.front(), absl::StrCat(kBroken[0], " 0"));
+  EXPECT_EQ(found.broken.back(), absl::StrCat(kBroken[0], " 4999"));
+}
 
 TEST(KernelLog, TellsOfBrokenHardware) {
   for (const char* line : kBroken) EXPECT_THAT(ReadKernelLog(line).broken, ElementsAre(line));

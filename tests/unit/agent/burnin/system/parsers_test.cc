@@ -63,6 +63,18 @@ TEST(Stress, FailuresAreFound) {
               ElementsAre("stress-ng: fail:  [12] cpu: fft error detected"));
 }
 
+// As stress-ng 0.15.06 prints it with --oomable --verbose; it ends with status 0.
+constexpr char kKilled[] =
+    "stress-ng: debug: [11393] vm: child died: signal 9 'SIGKILL' (instance 0)\n"
+    "stress-ng: debug: [11393] vm: assuming killed by OOM killer, bailing out (instance 0)\n"
+    "stress-ng: debug: [11393] vm: exited [11393] (instance 0)\n"
+    "stress-ng: warn:  [11393] vm: WARNING: finished prematurely after just 1.10s\n";
+
+TEST(Stress, WorkersThatMemoryRanOutForAreCounted) {
+  EXPECT_EQ(StressOomKills(kStress), 0u);
+  EXPECT_EQ(StressOomKills(absl::StrCat(kKilled, kKilled)), 2u);
+}
+
 TEST(Fio, RatesOfOneDirectionAreRead) {
   const auto rates = ParseFio(
       R"(fio: a remark

@@ -7,7 +7,7 @@
 #include "agent/burnin/check.h"
 #include "agent/burnin/system/memory_bandwidth.h"
 #include "agent/burnin/system/runners.h"
-#include "agent/burnin/system/tool.h"
+#include "agent/burnin/tool.h"
 #include "common/base/clock.h"
 #include "common/checks/catalog.h"
 #include "common/sys/process.h"
@@ -152,6 +152,28 @@ TEST_F(SystemChecks, StressNgThatDiesIsUnknown) {
   EXPECT_THAT(result.reason, HasSubstr("no memory"));
 }
 
+TEST_F(SystemChecks, WorkersThatMemoryRanOutForAreNoPass) {
+  const std::string rate = "stress-ng: metrc: [1] vm 409 6.1 0.1 0.3 66.7 1007.4\n";
+  processes_.On("stress-ng",
+                FakeProcessRunner::Prints(absl::StrCat(
+                    "stress-ng: debug: [9] vm: assuming killed by OOM killer, bailing out\n"
+                    "stress-ng: warn:  [9] vm: WARNING: finished prematurely after just 1.10s\n",
+                    rate)));
+  CheckResult result = Run("memory-stress");
+  EXPECT_EQ(result.outcome, Outcome::kUnknown);
+  EXPECT_THAT(result.reason, HasSubstr("memory ran out: the kernel killed 1 worker"));
+  EXPECT_THAT(processes_.commands().back(), HasSubstr(" --oomable "));
+  processes_.On(
+      "stress-ng",
+      FakeProcessRunner::Prints(absl::StrCat(
+          "stress-ng: warn:  [9] vm: WARNING: finished prematurely after just 1.10s\n", rate)));
+  result = Run("memory-stress");
+  EXPECT_EQ(result.outcome, Outcome::kUnknown);
+  EXPECT_THAT(result.reason, HasSubstr("not work for all of its time"));
+  processes_.On("stress-ng", FakeProcessRunner::Prints(rate));
+  EXPECT_EQ(Run("memory-stress").outcome, Outcome::kPass);
+}
+
 TEST_F(SystemChecks, FioMeasuresEveryPatternAndFileSystem) {
   processes_.On("fio", FakeProcessRunner::Prints(
                            R"({"jobs":[{"error":0,"read":{"bw_bytes":5000000,"iops":7},)"
@@ -207,11 +229,16 @@ TEST_F(SystemChecks, WritableMountPassesAndIsLeftClean) {
   EXPECT_EQ(files_.log().size(), 2u);
 }
 
+// What dmesg prints of a boot, and later of a GPU.
+constexpr char kBoot[] = "[    0.000000] Linux version 6.1.0-37-amd64\n";
+constexpr char kLost[] = "[   40.250000] NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>'\n";
+constexpr char kBurst[] = "[59180.565926] br0: port 3(v3) entered blocking state\n";
+
 TEST_F(SystemChecks, MemoryErrorsAndKernelLogFail) {
   files_.AddFile("/sys/devices/system/edac/mc/mc0/ce_count", "12\n");
   files_.AddFile("/sys/devices/system/edac/mc/mc0/ue_count", "1\n");
   files_.AddFile("/proc/interrupts", " MCE: 0 0 Machine check exceptions\n");
-  processes_.On("dmesg", FakeProcessRunner::Prints("NVRM: Xid (PCI:0000:3b:00): 79, gone\n"));
+  processes_.On("dmesg", FakeProcessRunner::Prints(absl::StrCat(kBoot, kLost)));
   const CheckResult result = Run("machine-errors");
   EXPECT_EQ(result.outcome, Outcome::kFail);
   ASSERT_EQ(result.faults.size(), 2u);
@@ -222,6 +249,7 @@ TEST_F(SystemChecks, MemoryErrorsAndKernelLogFail) {
 
 TEST_F(SystemChecks, CorrectedErrorsAndBugsOfJobsPass) {
   processes_.On("dmesg", FakeProcessRunner::Prints(
+                             "[    0.000000] Linux version 6.1.0-37-amd64\n"
                              "EDAC MC: Ver: 3.0.0\n"
                              "EDAC MC0: 1 CE memory read error on CPU_SrcID#0_MC#0 (channel:1)\n"
                              "NVRM: GPU at PCI:0000:3b:00: GPU-6a3e1f04\n"
@@ -236,8 +264,50 @@ TEST_F(SystemChecks, CorrectedErrorsAndBugsOfJobsPass) {
   EXPECT_EQ(values.at("gpu_application_errors"), 2);
 }
 
+// A burst has pushed the GPU's error out of the kernel's buffer.
+TEST_F(SystemChecks, LogThatLostItsBeginningIsReadFromTheJournal) {
+  processes_.On("dmesg", FakeProcessRunner::Prints(kBurst));
+  processes_.On("journalctl --dmesg --boot --output=short-monotonic",
+                FakeProcessRunner::Prints("[    0.000000] c1 kernel: Linux version 6.1.0\n"
+                                          "[   40.250000] c1 kernel: NVRM: Xid "
+                                          "(PCI:0000:3b:00): 79, pid='<unknown>'\n"));
+  const CheckResult result = Run("machine-errors");
+  EXPECT_EQ(result.outcome, Outcome::kFail);
+  ASSERT_EQ(result.faults.size(), 1u);
+  EXPECT_EQ(result.faults[0].code, "kernel_log");
+  // Nothing is missing, so nothing is unknown.
+  EXPECT_THAT(result.reason, Not(HasSubstr("not known")));
+  processes_.On("journalctl", FakeProcessRunner::Prints(""));
+  processes_.On("journalctl --dmesg --boot --output=short-monotonic",
+                FakeProcessRunner::Prints("[    0.000000] c1 kernel: Linux version 6.1.0\n"));
+  EXPECT_EQ(Run("machine-errors").outcome, Outcome::kPass);
+}
+
+TEST_F(SystemChecks, LogWhoseBeginningNobodyHasIsUnknown) {
+  processes_.On("dmesg", FakeProcessRunner::Prints(kBurst));
+  CheckResult result = Run("machine-errors");  // no journalctl
+  EXPECT_EQ(result.outcome, Outcome::kUnknown);
+  EXPECT_THAT(result.reason, HasSubstr("begins 59181 s after the boot"));
+  EXPECT_THAT(result.reason, HasSubstr("install the package systemd"));
+  processes_.On("journalctl", FakeProcessRunner::Prints("[ 5000.000000] c1 kernel: rotated\n"));
+  EXPECT_EQ(Run("machine-errors").outcome, Outcome::kUnknown);
+  processes_.On("journalctl", FakeProcessRunner::Prints(absl::StrCat(kBoot), 1));
+  EXPECT_EQ(Run("machine-errors").outcome, Outcome::kUnknown);
+  // Somebody has cleared the buffer.
+  processes_.On("dmesg", FakeProcessRunner::Prints(""));
+  EXPECT_THAT(Run("machine-errors").reason, HasSubstr("is empty"));
+  // What is there counts all the same.
+  processes_.On("dmesg", FakeProcessRunner::Prints(absl::StrCat(kBurst, kLost)));
+  EXPECT_EQ(Run("machine-errors").outcome, Outcome::kFail);
+  // A container has no other log.
+  files_.AddFile("/run/systemd/container", "systemd-nspawn\n");
+  processes_.On("dmesg", FakeProcessRunner::Prints(kBurst));
+  EXPECT_EQ(Run("machine-errors").outcome, Outcome::kPass);
+}
+
 TEST_F(SystemChecks, XidThatNobodyKnowsIsUnknown) {
-  processes_.On("dmesg", FakeProcessRunner::Prints("NVRM: Xid (PCI:0000:3b:00): 999, pid=4187\n"));
+  processes_.On("dmesg", FakeProcessRunner::Prints(absl::StrCat(
+                             kBoot, "[   40.250000] NVRM: Xid (PCI:0000:3b:00): 999, pid=4187\n")));
   const CheckResult result = Run("machine-errors");
   EXPECT_EQ(result.outcome, Outcome::kUnknown);
   EXPECT_THAT(result.reason, HasSubstr("Xid 999"));

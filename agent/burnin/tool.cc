@@ -1,4 +1,4 @@
-#include "agent/burnin/system/tool.h"
+#include "agent/burnin/tool.h"
 
 #include <thread>
 #include <utility>
@@ -19,8 +19,11 @@ constexpr absl::Duration kLook = absl::Milliseconds(200);
 // Ends a program when its check is to end.
 class Stopper {
  public:
-  Stopper(CheckContext& context, sys::ProcessControl& control)
-      : context_(context), control_(control), thread_([this] { Watch(); }) {}
+  Stopper(CheckContext& context, sys::ProcessControl& control, std::function<bool()> must_end)
+      : context_(context),
+        control_(control),
+        must_end_(std::move(must_end)),
+        thread_([this] { Watch(); }) {}
   ~Stopper() {
     {
       absl::MutexLock lock(&mutex_);
@@ -32,13 +35,14 @@ class Stopper {
  private:
   void Watch() {
     absl::MutexLock lock(&mutex_);
-    while (!ended_ && !context_.reporter.stopping())
+    while (!ended_ && !context_.reporter.stopping() && !(must_end_ && must_end_()))
       context_.clock.AwaitUntil(mutex_, absl::Condition(&ended_), context_.clock.Now() + kLook);
     if (!ended_) control_.Stop();
   }
 
   CheckContext& context_;
   sys::ProcessControl& control_;
+  const std::function<bool()> must_end_;
   absl::Mutex mutex_;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // last: it uses the others
@@ -47,7 +51,8 @@ class Stopper {
 }  // namespace
 
 absl::StatusOr<sys::ProcessResult> RunTool(CheckContext& context, std::vector<std::string> argv,
-                                           absl::Duration timeout, const std::string& package) {
+                                           absl::Duration timeout, const std::string& package,
+                                           ToolWatch watch) {
   const std::string program = argv.front();
   sys::ProcessControl control;
   control.CloseInput();
@@ -55,8 +60,9 @@ absl::StatusOr<sys::ProcessResult> RunTool(CheckContext& context, std::vector<st
                                  .control = &control,
                                  .timeout = timeout,
                                  .die_with_parent = true,
-                                 .max_output = size_t{1} << 20};
-  const Stopper stopper(context, control);
+                                 .max_output = size_t{1} << 20,
+                                 .on_line = std::move(watch.on_line)};
+  const Stopper stopper(context, control, std::move(watch.must_end));
   absl::StatusOr<sys::ProcessResult> result = context.processes.Run(spec);
   if (absl::IsNotFound(result.status()))
     return absl::NotFoundError(

@@ -1,6 +1,7 @@
 // Programs that a check stands on and that may not be installed.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,19 @@
 
 namespace muster::burnin {
 
+struct ToolWatch {
+  // Each line of the program's output, of which the result has the end alone.
+  sys::LineCallback on_line = {};
+  // Asked several times a second by another thread: true ends the program.
+  std::function<bool()> must_end = {};
+};
+
 // Runs a program of the Debian package `package`. NotFound names the package; a program that fails
 // is no error here, it is in the result. It is ended when the check is to stop,
 // and dies with the worker.
 absl::StatusOr<sys::ProcessResult> RunTool(CheckContext& context, std::vector<std::string> argv,
-                                           absl::Duration timeout, const std::string& package);
+                                           absl::Duration timeout, const std::string& package,
+                                           ToolWatch watch = {});
 
 // The last lines of an output, as evidence.
 std::vector<std::string> LastLines(const std::string& output, size_t count);
