@@ -129,7 +129,15 @@ constexpr ParameterSpec kRdmaParameters[] = {
     {.name = "device",
      .type = ParameterType::kWord,
      .default_text = "",
-     .help = "RDMA device of each node, for instance mlx5_0; the first with a link by default"},
+     .help =
+         "RDMA device of each node, for instance mlx5_0; by default every port of InfiniBand that "
+         "is active, or of Ethernet where there is no InfiniBand"},
+    {.name = "ports",
+     .type = ParameterType::kNumber,
+     .default_text = "",
+     .help = "active ports that there must be; not looked at by default",
+     .min = 1,
+     .max = 64},
     {.name = "gid-index",
      .type = ParameterType::kNumber,
      .default_text = "",

@@ -74,6 +74,10 @@ constexpr Row kRows[] = {
      [](const Class& c, const Found& f) {
        return PortsOf(c, f).empty() ? std::string() : Plain(c.network_mtu);
      }},
+    {"rdma-pair", "ports",
+     [](const Class& c, const Found&) {
+       return c.infiniband_ports > 0 ? absl::StrCat(c.infiniband_ports) : std::string();
+     }},
     {"file-systems", "paths",
      [](const Class& c, const Found&) { return Plain(c.required_mounts); }},
 };

@@ -120,8 +120,10 @@ class MatrixMaker {
       const bool receives = way->direction == Direction::kReceive;
       const uint32_t from = receives ? partner->second : own->second;
       const uint32_t to = receives ? own->second : partner->second;
-      Measured& measured = rates_[{
-          from, to, absl::StrCat(way->measured_by, metric.name().substr(way->begins.size()))}];
+      Measured& measured =
+          rates_[{from, to,
+                  absl::StrCat(way->measured_by, metric.name().substr(way->begins.size()), " ",
+                               metric.variant())}];
       measured.rate.from = from;
       measured.rate.to = to;
       measured.round = round;
@@ -224,7 +226,8 @@ class MatrixMaker {
 
   const std::vector<MatrixNode>& nodes_;
   absl::flat_hash_map<std::string, uint32_t> places_;
-  // from, to, and what was measured ("tcp_gbits"): one measurement told by both sides.
+  // from, to, and what was measured ("tcp_gbits ", "rdma_gbits 2" of the second pair of ports): one
+  // measurement told by both sides.
   std::map<std::tuple<uint32_t, uint32_t, std::string>, Measured> rates_;
   absl::flat_hash_map<std::string, uint32_t> rounds_;
   std::set<std::tuple<uint32_t, uint32_t, uint32_t>> crossing_;  // round and nodes

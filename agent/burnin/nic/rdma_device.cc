@@ -19,12 +19,20 @@ std::string ReadText(sys::FileSystem& files, const std::string& path) {
   return text.ok() ? std::string(absl::StripAsciiWhitespace(*text)) : "";
 }
 
+std::string FolderOf(absl::string_view device, int port) {
+  return absl::StrCat(kDevices, "/", device, "/ports/", port);
+}
+
+// "4: ACTIVE"
+bool IsActiveIn(sys::FileSystem& files, const std::string& folder) {
+  return absl::StartsWith(ReadText(files, folder + "/state"), "4:");
+}
+
 RdmaPort ReadPort(sys::FileSystem& files, const std::string& device, int port) {
-  const std::string folder = absl::StrCat(kDevices, "/", device, "/ports/", port);
+  const std::string folder = FolderOf(device, port);
   RdmaPort found{.device = device,
                  .port = port,
-                 // "4: ACTIVE"
-                 .active = absl::StartsWith(ReadText(files, folder + "/state"), "4:"),
+                 .active = IsActiveIn(files, folder),
                  .rate = ReadText(files, folder + "/rate"),
                  .link_layer = ReadText(files, folder + "/link_layer")};
   for (const absl::string_view name : kErrors) {
@@ -52,18 +60,8 @@ std::vector<RdmaPort> RdmaPorts(sys::FileSystem& files) {
   return ports;
 }
 
-absl::StatusOr<RdmaPort> ChooseRdmaPort(const std::vector<RdmaPort>& ports,
-                                        absl::string_view device) {
-  bool found = false;
-  for (const RdmaPort& port : ports) {
-    if (!device.empty() && port.device != device) continue;
-    if (port.active) return port;
-    found = true;
-  }
-  if (!found) return absl::NotFoundError(absl::StrCat("there is no RDMA device ", device));
-  return absl::FailedPreconditionError(absl::StrCat(
-      device.empty() ? "no RDMA device" : device, " has ", device.empty() ? "an" : "no",
-      " active port: look at cable, switch and subnet manager"));
+bool IsActive(sys::FileSystem& files, const RdmaPort& port) {
+  return IsActiveIn(files, FolderOf(port.device, port.port));
 }
 
 }  // namespace muster::burnin

@@ -6,9 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-
 namespace muster::sys {
 class FileSystem;
 }
@@ -27,9 +24,7 @@ struct RdmaPort {
 
 // Sorted by device and port; empty where there are none.
 std::vector<RdmaPort> RdmaPorts(sys::FileSystem& files);
-// The port that is to be tested: of `device`, or of any where it is "", the first that is active.
-// NotFound: no such device. FailedPrecondition: its ports are all down.
-absl::StatusOr<RdmaPort> ChooseRdmaPort(const std::vector<RdmaPort>& ports,
-                                        absl::string_view device);
+// Whether it is active now.
+bool IsActive(sys::FileSystem& files, const RdmaPort& port);
 
 }  // namespace muster::burnin

@@ -71,8 +71,9 @@ enum class FrameType : uint8_t {
   kGo = 8,        // step of a program run on both sides, its port
   kPing = 9,      // are you alive?
   kPong = 10,     // yes
+  kPorts = 11,    // places of the ports that are to be measured
 };
-inline constexpr uint8_t kLastFrameType = 10;
+inline constexpr uint8_t kLastFrameType = 11;
 
 // One message on a connection for control.
 struct Frame {

@@ -38,15 +38,20 @@ TEST(ExpectedParameters, AreWhatTheInventorySays) {
                          "gpu_count: 4, gpu_model: NVIDIA H100 80GB HBM3, "
                          "gpu_vbios: [96.00.89.00.01, 96.00.99.00.01], gpu_driver: 535.261.03, "
                          "gpu_memory: 79GiB, gpu_pcie_generation: 5, gpu_pcie_width: 16, "
-                         "gpu_nvlinks: 18, gpu_power_limit_watts: 612.5, gpu_ecc: true"),
-              UnorderedElementsAre(
-                  Pair("count", "4"), Pair("model", "NVIDIA H100 80GB HBM3"),
-                  Pair("vbios", "96.00.89.00.01,96.00.99.00.01"), Pair("driver", "535.261.03"),
-                  Pair("memory", "79GiB"), Pair("pcie-generation", "5"), Pair("pcie-width", "16"),
-                  Pair("nvlinks", "18"), Pair("power-limit", "612.5"), Pair("ecc", "on")));
+                         "gpu_nvlinks: 18, gpu_power_limit_watts: 612.5, gpu_ecc: true, "
+                         "gpu_persistence: true"),
+              UnorderedElementsAre(Pair("count", "4"), Pair("model", "NVIDIA H100 80GB HBM3"),
+                                   Pair("vbios", "96.00.89.00.01,96.00.99.00.01"),
+                                   Pair("driver", "535.261.03"), Pair("memory", "79GiB"),
+                                   Pair("pcie-generation", "5"), Pair("pcie-width", "16"),
+                                   Pair("nvlinks", "18"), Pair("power-limit", "612.5"),
+                                   Pair("ecc", "on"), Pair("persistence", "on")));
   EXPECT_THAT(Parameters("gpu-inventory", "gpu_nvlinks: 0"), ElementsAre(Pair("nvlinks", "0")));
   EXPECT_THAT(Parameters("gpu-inventory", "network_mtu: 9000"), IsEmpty());
   EXPECT_THAT(Parameters("gpu-gemm", "gpu_count: 4"), IsEmpty());
+  EXPECT_THAT(Parameters("rdma-pair", "infiniband_rate: FDR, infiniband_ports: 2"),
+              ElementsAre(Pair("ports", "2")));
+  EXPECT_THAT(Parameters("rdma-pair", "network_gbits_per_s: 10"), IsEmpty());
 }
 
 TEST(ExpectedParameters, OfAPortNeedToKnowWhichItIs) {

@@ -1,5 +1,7 @@
 // What the checks of a node say together, pairs among them.
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -372,6 +374,26 @@ TEST_F(PairVerdictTest, RdmaIsJudgedToo) {
   const std::vector<Blame> blames = FindBlame(matrix);
   ASSERT_THAT(blames, SizeIs(1));
   EXPECT_EQ(blames[0].names[0], "b");
+}
+
+TEST_F(PairVerdictTest, AFastPortDoesNotHideASlowOne) {
+  PairsWithSlowB();
+  for (size_t i = 0; i < pairs_.size(); ++i) {
+    pairs_[i].spec = checks::FindCheck("rdma-pair");
+    v1::CheckResult& result = results_[i];
+    result.mutable_metrics(0)->set_name("write_receive_gbits");
+    result.mutable_metrics(1)->set_name("write_send_gbits");
+    for (int way : {0, 1}) {
+      v1::Metric& second = *result.add_metrics() = result.metrics(way);
+      second.set_variant("2");
+      second.set_value(9.4);
+    }
+  }
+  const PairMatrix matrix = MakePairMatrix(FourNodes(), pairs_, {});
+  ASSERT_THAT(matrix.rates, SizeIs(24));
+  const auto slow = std::count_if(matrix.rates.begin(), matrix.rates.end(),
+                                  [](const auto& rate) { return rate.gbits_per_s < 4; });
+  EXPECT_EQ(slow, 6);
 }
 
 }  // namespace
