@@ -64,6 +64,8 @@ constexpr Row kRows[] = {
     {"gpu-inventory", "power-limit",
      [](const Class& c, const Found&) { return Plain(c.gpu_power_limit_watts); }},
     {"gpu-inventory", "ecc", [](const Class& c, const Found&) { return Plain(c.gpu_ecc); }},
+    {"gpu-inventory", "persistence",
+     [](const Class& c, const Found&) { return Plain(c.gpu_persistence); }},
     {kNicLink, kInterfaces, [](const Class& c, const Found& f) { return Plain(PortsOf(c, f)); }},
     {kNicLink, "speed",
      [](const Class& c, const Found& f) {

@@ -200,6 +200,7 @@ absl::StatusOr<HardwareClass> ReadHardwareClass(const Inventory& inventory, cons
   reader.Count("gpu_nvlinks", 0, 64, &read.gpu_nvlinks);
   reader.Number("gpu_power_limit_watts", 10, 10'000, &read.gpu_power_limit_watts);
   reader.Flag("gpu_ecc", &read.gpu_ecc);
+  reader.Flag("gpu_persistence", &read.gpu_persistence);
   reader.Number("gpu_temperature_limit_celsius", 40, 120, &read.gpu_temperature_limit_celsius);
   reader.Number("node_power_watts", 10, 100'000, &read.node_power_watts);
   reader.Number("node_idle_watts", 1, 100'000, &read.node_idle_watts);

@@ -33,6 +33,7 @@ struct HardwareClass {
   std::optional<int> gpu_nvlinks;
   std::optional<double> gpu_power_limit_watts;
   std::optional<bool> gpu_ecc;
+  std::optional<bool> gpu_persistence;
   std::optional<double> network_gbits_per_s;
   std::optional<int> network_mtu;
   std::vector<std::string> network_interfaces;  // that run at this speed; empty: not said

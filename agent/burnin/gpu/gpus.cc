@@ -1,7 +1,5 @@
 #include "agent/burnin/gpu/gpus.h"
 
-#include <unistd.h>
-
 #include <optional>
 #include <utility>
 
@@ -10,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "agent/burnin/bounded.h"
 #include "agent/burnin/gpu/gpu_choice.h"
+#include "agent/burnin/gpu/other_work.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/sys/file_system.h"
@@ -23,10 +22,10 @@ constexpr absl::Duration kAnswerTimeout = absl::Seconds(60);
 struct Loaded {
   std::shared_ptr<const Nvml> nvml;
   std::string driver_version;
-  std::vector<std::optional<Gpu>> gpus;     // by index; nullopt: cannot be talked to
-  std::vector<std::string> errors;          // of those
-  std::vector<Subject> subjects;            // as gpus
-  std::vector<std::vector<unsigned>> pids;  // of other programs' work, as gpus
+  std::vector<std::optional<Gpu>> gpus;           // by index; nullopt: cannot be talked to
+  std::vector<std::string> errors;                // of those
+  std::vector<Subject> subjects;                  // as gpus
+  std::vector<absl::StatusOr<OtherWork>> others;  // as gpus
 };
 
 void AddAttribute(Subject& subject, const char* name, const absl::StatusOr<std::string>& value) {
@@ -54,16 +53,8 @@ absl::StatusOr<Gpu> LoadGpu(const Nvml& nvml, unsigned index) {
   ASSIGN_OR_RETURN(gpu.name, gpu.nvml.Name());
   ASSIGN_OR_RETURN(gpu.pci_address, gpu.nvml.PciAddress());
   gpu.heat_limit = DriverHeatLimit(gpu.nvml);
+  gpu.clock_limits = ReadClockLimits(gpu.nvml);
   return gpu;
-}
-
-std::vector<unsigned> PidsOfOthers(const NvmlDevice& device) {
-  std::vector<unsigned> pids;
-  const absl::StatusOr<std::vector<nvml::ProcessInfo>> processes = device.ComputeProcesses();
-  if (!processes.ok()) return pids;
-  for (const nvml::ProcessInfo& process : *processes)
-    if (process.pid != static_cast<unsigned>(getpid())) pids.push_back(process.pid);
-  return pids;
 }
 
 absl::StatusOr<Loaded> Load() {
@@ -75,7 +66,7 @@ absl::StatusOr<Loaded> Load() {
     absl::StatusOr<Gpu> gpu = LoadGpu(*loaded.nvml, i);
     loaded.errors.emplace_back(gpu.ok() ? "" : gpu.status().message());
     loaded.subjects.push_back(gpu.ok() ? SubjectOf(*gpu, loaded.driver_version) : Subject{});
-    loaded.pids.push_back(gpu.ok() ? PidsOfOthers(gpu->nvml) : std::vector<unsigned>{});
+    loaded.others.push_back(gpu.ok() ? ReadOtherWork(gpu->nvml) : OtherWork());
     loaded.gpus.push_back(gpu.ok() ? std::optional<Gpu>(*std::move(gpu)) : std::nullopt);
   }
   return loaded;
@@ -88,18 +79,27 @@ std::string NameOf(sys::FileSystem& files, unsigned pid) {
       ")");
 }
 
+std::string NamesOf(sys::FileSystem& files, const std::vector<unsigned>& pids) {
+  std::vector<std::string> names;
+  for (const unsigned pid : pids) names.push_back(NameOf(files, pid));
+  return absl::StrJoin(names, ", ");
+}
+
 absl::Status RefuseWhenBusy(sys::FileSystem& files, const Loaded& loaded,
                             const std::vector<unsigned>& chosen) {
   std::vector<std::string> busy;
   for (const unsigned index : chosen) {
-    std::vector<std::string> names;
-    for (const unsigned pid : loaded.pids[index]) names.push_back(NameOf(files, pid));
-    if (!names.empty())
-      busy.push_back(absl::StrCat("GPU ", index, " is at work for ", absl::StrJoin(names, ", ")));
+    const absl::StatusOr<OtherWork>& others = loaded.others[index];
+    if (!others.ok())
+      busy.push_back(absl::StrCat("whether GPU ", index, " is at work for others cannot be told (",
+                                  others.status().message(), ")"));
+    else if (!others->working.empty())
+      busy.push_back(
+          absl::StrCat("GPU ", index, " is at work for ", NamesOf(files, others->working)));
   }
   if (busy.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      absl::StrJoin(busy, "; "), ": wait until it has ended, or force the check (--force)"));
+      absl::StrJoin(busy, "; "), ": wait until that has ended, or force the check (--force)"));
 }
 
 // A sentence for a person who has just no driver on this machine.
@@ -121,6 +121,8 @@ absl::StatusOr<Gpus> Open(CheckContext& context, CheckResult& result, bool only_
   }
   if (!answer->ok()) return absl::Status(answer->status().code(), Reason(answer->status()));
   const Loaded& loaded = **answer;
+  if (loaded.gpus.empty() && only_read)
+    return Gpus{.nvml = loaded.nvml, .driver_version = loaded.driver_version};
   if (loaded.gpus.empty())
     return absl::NotFoundError("the NVIDIA driver sees no GPU: look at lspci and the kernel's log");
   std::vector<std::string> uuids;
@@ -138,7 +140,11 @@ absl::StatusOr<Gpus> Open(CheckContext& context, CheckResult& result, bool only_
       continue;
     }
     gpus.chosen.push_back(*loaded.gpus[index]);
-    result.subjects.push_back(loaded.subjects[index]);
+    Subject subject = loaded.subjects[index];
+    const absl::StatusOr<OtherWork>& others = loaded.others[index];
+    if (others.ok() && !others->displays.empty())
+      subject.attributes["displays"] = NamesOf(context.files, others->displays);
+    result.subjects.push_back(std::move(subject));
   }
   if (gpus.chosen.empty()) return absl::NotFoundError("no GPU is left to test");
   return gpus;

@@ -64,6 +64,9 @@ class NvmlDevice {
   absl::StatusOr<double> PowerLimitWatts() const;  // that is in force
   absl::StatusOr<double> ClockMhz(nvml::ClockType type) const;
   absl::StatusOr<double> MaxClockMhz(nvml::ClockType type) const;
+  // Of kClockGraphics and kClockMemory. Unimplemented: the model has none, as consumer cards.
+  absl::StatusOr<double> ApplicationClockMhz(nvml::ClockType type) const;
+  absl::StatusOr<double> DefaultApplicationClockMhz(nvml::ClockType type) const;
   absl::StatusOr<unsigned long long> ClockReasons() const;  // bits of nvml::ClockReason
 
   absl::StatusOr<unsigned> PcieGeneration() const {
@@ -100,11 +103,18 @@ class NvmlDevice {
   absl::StatusOr<unsigned long long> LinkErrors(unsigned link,
                                                 nvml::LinkErrorCounter counter) const;
   absl::StatusOr<nvml::FabricInfo> Fabric() const;
-  absl::StatusOr<std::vector<nvml::ProcessInfo>> ComputeProcesses() const;
+  absl::StatusOr<std::vector<nvml::ProcessInfo>> ComputeProcesses() const {
+    return Processes("nvmlDeviceGetComputeRunningProcesses_v3");
+  }
+  // Displays and what draws on them; may name those above again.
+  absl::StatusOr<std::vector<nvml::ProcessInfo>> GraphicsProcesses() const {
+    return Processes("nvmlDeviceGetGraphicsRunningProcesses_v3");
+  }
 
  private:
   absl::StatusOr<std::string> Text(const char* function) const;
   absl::StatusOr<unsigned> Value(const char* function) const;
+  absl::StatusOr<std::vector<nvml::ProcessInfo>> Processes(const char* function) const;
 
   const Nvml* nvml_;
   nvml::Device handle_;

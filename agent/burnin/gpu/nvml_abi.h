@@ -40,7 +40,7 @@ struct Memory {
   unsigned long long total, free, used;
 };
 
-// Of nvmlDeviceGetComputeRunningProcesses_v3.
+// Of nvmlDeviceGetComputeRunningProcesses_v3 and nvmlDeviceGetGraphicsRunningProcesses_v3.
 struct ProcessInfo {
   unsigned pid;
   unsigned long long used_gpu_memory;

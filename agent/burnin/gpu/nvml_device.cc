@@ -80,6 +80,20 @@ absl::StatusOr<double> NvmlDevice::MaxClockMhz(nvml::ClockType type) const {
   return mhz;
 }
 
+absl::StatusOr<double> NvmlDevice::ApplicationClockMhz(nvml::ClockType type) const {
+  unsigned mhz = 0;
+  RETURN_IF_ERROR(
+      nvml_->Call("nvmlDeviceGetApplicationsClock", handle_, static_cast<int>(type), &mhz));
+  return mhz;
+}
+
+absl::StatusOr<double> NvmlDevice::DefaultApplicationClockMhz(nvml::ClockType type) const {
+  unsigned mhz = 0;
+  RETURN_IF_ERROR(
+      nvml_->Call("nvmlDeviceGetDefaultApplicationsClock", handle_, static_cast<int>(type), &mhz));
+  return mhz;
+}
+
 absl::StatusOr<unsigned long long> NvmlDevice::ClockReasons() const {
   unsigned long long reasons = 0;
   // The first name came with driver 535; the second is the same under its old name.
@@ -144,11 +158,10 @@ absl::StatusOr<nvml::FabricInfo> NvmlDevice::Fabric() const {
   return info;
 }
 
-absl::StatusOr<std::vector<nvml::ProcessInfo>> NvmlDevice::ComputeProcesses() const {
+absl::StatusOr<std::vector<nvml::ProcessInfo>> NvmlDevice::Processes(const char* function) const {
   std::vector<nvml::ProcessInfo> processes(kMaxProcesses);
   unsigned count = kMaxProcesses;
-  RETURN_IF_ERROR(
-      nvml_->Call("nvmlDeviceGetComputeRunningProcesses_v3", handle_, &count, processes.data()));
+  RETURN_IF_ERROR(nvml_->Call(function, handle_, &count, processes.data()));
   processes.resize(std::min<size_t>(count, kMaxProcesses));
   return processes;
 }

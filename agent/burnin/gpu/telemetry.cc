@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/synchronization/mutex.h"
+#include "agent/burnin/gpu/clock_watch.h"
 #include "agent/burnin/gpu/heat_watch.h"
 #include "agent/burnin/readings.h"
 #include "common/base/clock.h"
@@ -24,12 +25,13 @@ constexpr absl::Duration kHangTimeout = absl::Seconds(10);
 constexpr size_t kMaxStretches = 2048;
 
 struct Series {
-  explicit Series(const Gpu& gpu) : heat(gpu.heat_limit) {}
+  explicit Series(const Gpu& gpu) : heat(gpu.heat_limit), clocks(gpu.clock_limits) {}
 
   double watts_sum = 0;
   uint64_t watts_count = 0;
   Readings mhz{kMaxStretches};
   HeatWatch heat;
+  ClockWatch clocks;
 };
 
 }  // namespace
@@ -78,11 +80,13 @@ static std::optional<double> ReadOne(State& state, size_t i) {
                                    .reasons = Told(gpu.nvml.ClockReasons())};
   const std::optional<double> watts = Told(gpu.nvml.PowerWatts());
   const std::optional<double> mhz = Told(gpu.nvml.ClockMhz(nvml::kClockSm));
+  const std::optional<double> memory_mhz = Told(gpu.nvml.ClockMhz(nvml::kClockMemory));
   {
     absl::MutexLock lock(&state.mutex);
     state.asking.clear();
     Series& series = state.series[i];
     series.heat.Take(heat);
+    series.clocks.Take({mhz, memory_mhz, heat.reasons});
     if (watts) {
       series.watts_sum += *watts;
       ++series.watts_count;
@@ -178,6 +182,12 @@ void Telemetry::FinishWithoutMetrics(CheckResult& result) {
                           " when it was asked for temperature, power and clocks"));
   for (size_t i = 0; i < state_->series.size(); ++i)
     state_->series[i].heat.AddFaults(state_->gpus.chosen[i].uuid, result);
+}
+
+void Telemetry::AddClockFaults(CheckResult& result) const {
+  absl::MutexLock lock(&state_->mutex);
+  for (size_t i = 0; i < state_->series.size(); ++i)
+    state_->series[i].clocks.AddFaults(state_->gpus.chosen[i].uuid, result);
 }
 
 void Telemetry::Finish(CheckResult& result) {

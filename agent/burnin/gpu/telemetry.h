@@ -40,6 +40,9 @@ class Telemetry {
   // Adds the metrics temperature_max_celsius, power_mean_watts, sm_clock_median_mhz and
   // throttle_seconds, too, of which the check's table must have rows (MUSTER_TELEMETRY_METRICS).
   void Finish(CheckResult& result);
+  // After that, of a check that computed all the time: "clock_low" for a GPU that did so below its
+  // clocks without a reason.
+  void AddClockFaults(CheckResult& result) const;
 
  private:
   struct State;

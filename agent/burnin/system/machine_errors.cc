@@ -100,12 +100,14 @@ absl::StatusOr<KernelLog> ReadLog(CheckContext& context) {
       buffer.begins_at().has_value()
           ? absl::StrFormat("begins %.0f s after the boot", *buffer.begins_at())
           : "is empty";
+  std::string cause;
+  if (!run.ok()) cause = absl::StrCat(" (", run.status().message(), ")");
+  if (run.ok() && !run->ok()) cause = absl::StrCat(" (", LastLineOf(*run), ")");
   return KernelLog{
       buffer.findings(),
       absl::StrCat("what the kernel told of since the boot is not known: its log ", begins,
-                   ", and the journal (journalctl -k -b) does not have the rest",
-                   run.ok() && run->ok() ? "" : ": ",
-                   run.ok() ? (run->ok() ? "" : LastLineOf(*run)) : run.status().message())};
+                   ", and the journal (journalctl -k -b) does not have the rest", cause,
+                   "; both begin anew with a reboot")};
 }
 
 }  // namespace

@@ -38,6 +38,8 @@ int Ask(const char* function, void* device, Answer answer) {
   if (std::find(gpu.not_supported.begin(), gpu.not_supported.end(), function) !=
       gpu.not_supported.end())
     return nvml::kNotSupported;
+  if (const auto error = gpu.answers.find(function); error != gpu.answers.end())
+    return error->second;
   return answer(gpu, activity);
 }
 
@@ -174,15 +176,30 @@ EXPORT int nvmlDeviceGetEnforcedPowerLimit(void* device, unsigned* milliwatts) {
                   [](const Gpu& gpu, const Condition&) { return 1000 * gpu.power_limit_watts; });
 }
 EXPORT int nvmlDeviceGetClockInfo(void* device, int type, unsigned* mhz) {
-  return AskValue(
-      "nvmlDeviceGetClockInfo", device, mhz, [type](const Gpu& gpu, const Condition& now) {
-        return type == nvml::kClockMemory ? gpu.preset->memory_clock_mhz : now.sm_clock_mhz;
-      });
+  return AskValue("nvmlDeviceGetClockInfo", device, mhz,
+                  [type](const Gpu& gpu, const Condition& now) {
+                    return type == nvml::kClockMemory ? now.memory_clock_mhz : now.sm_clock_mhz;
+                  });
 }
 EXPORT int nvmlDeviceGetMaxClockInfo(void* device, int type, unsigned* mhz) {
   return AskValue(
       "nvmlDeviceGetMaxClockInfo", device, mhz, [type](const Gpu& gpu, const Condition&) {
         return type == nvml::kClockMemory ? gpu.preset->memory_clock_mhz : gpu.preset->sm_clock_mhz;
+      });
+}
+EXPORT int nvmlDeviceGetApplicationsClock(void* device, int type, unsigned* mhz) {
+  return Ask("nvmlDeviceGetApplicationsClock", device, [&](const Gpu& gpu, const Activity&) -> int {
+    if (!gpu.preset->data_centre) return nvml::kNotSupported;
+    *mhz = type == nvml::kClockMemory ? gpu.preset->memory_clock_mhz : gpu.application_clock_mhz;
+    return nvml::kSuccess;
+  });
+}
+EXPORT int nvmlDeviceGetDefaultApplicationsClock(void* device, int type, unsigned* mhz) {
+  return Ask(
+      "nvmlDeviceGetDefaultApplicationsClock", device, [&](const Gpu& gpu, const Activity&) -> int {
+        if (!gpu.preset->data_centre) return nvml::kNotSupported;
+        *mhz = type == nvml::kClockMemory ? gpu.preset->memory_clock_mhz : gpu.preset->sm_clock_mhz;
+        return nvml::kSuccess;
       });
 }
 // The name of before 535: what drivers of both ages have.
@@ -289,18 +306,37 @@ EXPORT int nvmlDeviceGetGpuFabricInfoV(void* device, nvml::FabricInfo* info) {
   });
 }
 
+static int PutProcesses(const std::vector<FakeProcess>& all, unsigned* count,
+                        nvml::ProcessInfo* processes) {
+  const bool fits = *count >= all.size();
+  for (size_t i = 0; fits && i < all.size(); ++i)
+    processes[i] = {.pid = all[i].pid, .used_gpu_memory = all[i].memory_bytes};
+  *count = static_cast<unsigned>(all.size());
+  return fits ? nvml::kSuccess : 7;  // NVML_ERROR_INSUFFICIENT_SIZE
+}
+
+static std::vector<FakeProcess> ProcessesOf(const Gpu& gpu, bool graphics) {
+  std::vector<FakeProcess> found;
+  for (const FakeProcess& process : gpu.processes)
+    if (process.graphics == graphics) found.push_back(process);
+  return found;
+}
+
 EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count,
                                                    nvml::ProcessInfo* processes) {
   return Ask("nvmlDeviceGetComputeRunningProcesses_v3", device,
              [&](const Gpu& gpu, const Activity& activity) -> int {
-               std::vector<FakeProcess> all = gpu.processes;
+               std::vector<FakeProcess> all = ProcessesOf(gpu, false);
                if (activity.has_context)
                  all.push_back({.pid = static_cast<unsigned>(getpid()), .memory_bytes = 0});
-               const bool fits = *count >= all.size();
-               for (size_t i = 0; fits && i < all.size(); ++i)
-                 processes[i] = {.pid = all[i].pid, .used_gpu_memory = all[i].memory_bytes};
-               *count = static_cast<unsigned>(all.size());
-               return fits ? nvml::kSuccess : 7;  // NVML_ERROR_INSUFFICIENT_SIZE
+               return PutProcesses(all, count, processes);
+             });
+}
+EXPORT int nvmlDeviceGetGraphicsRunningProcesses_v3(void* device, unsigned* count,
+                                                    nvml::ProcessInfo* processes) {
+  return Ask("nvmlDeviceGetGraphicsRunningProcesses_v3", device,
+             [&](const Gpu& gpu, const Activity&) -> int {
+               return PutProcesses(ProcessesOf(gpu, true), count, processes);
              });
 }
 

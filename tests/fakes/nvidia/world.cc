@@ -31,6 +31,7 @@ void TakeCondition(const Json& gpu, const char* key, Condition& condition) {
   Take(*found, "temperature", condition.temperature);
   Take(*found, "power_watts", condition.power_watts);
   Take(*found, "sm_clock_mhz", condition.sm_clock_mhz);
+  Take(*found, "memory_clock_mhz", condition.memory_clock_mhz);
   Take(*found, "clock_reasons", condition.clock_reasons);
   Take(*found, "pcie_generation", condition.pcie_generation);
   Take(*found, "pcie_width", condition.pcie_width);
@@ -75,6 +76,8 @@ Gpu FromPreset(const Preset& preset, unsigned index) {
               .sm_clock_mhz = preset.sm_clock_mhz * 9 / 10,
               .clock_reasons = 4,
               .pcie_generation = preset.pcie_generation};
+  gpu.idle.memory_clock_mhz = gpu.busy.memory_clock_mhz = preset.memory_clock_mhz;
+  gpu.application_clock_mhz = preset.sm_clock_mhz;
   gpu.ecc = preset.data_centre;
   gpu.nvlinks = preset.nvlinks;
   gpu.nvlinks_up = preset.data_centre ? preset.nvlinks : 0;
@@ -103,6 +106,7 @@ Gpu ParseGpu(const Json& json, unsigned index) {
   Take(json, "max_pcie_generation", gpu.max_pcie_generation);
   Take(json, "max_pcie_width", gpu.max_pcie_width);
   Take(json, "card_max_pcie_generation", gpu.card_max_pcie_generation);
+  Take(json, "application_clock_mhz", gpu.application_clock_mhz);
   Take(json, "pcie_replays", gpu.pcie_replays);
   Take(json, "persistence", gpu.persistence);
   Take(json, "ecc", gpu.ecc);
@@ -119,6 +123,7 @@ Gpu ParseGpu(const Json& json, unsigned index) {
   Take(json, "nvlink_errors", gpu.nvlink_errors);
   Take(json, "fabric_state", gpu.fabric_state);
   Take(json, "not_supported", gpu.not_supported);
+  Take(json, "answers", gpu.answers);
   Take(json, "hang", gpu.hang);
   Take(json, "lost_after_s", gpu.lost_after_s);
   Take(json, "launch_error", gpu.launch_error);
@@ -127,8 +132,9 @@ Gpu ParseGpu(const Json& json, unsigned index) {
   Take(json, "copy_gbytes_per_s", gpu.copy_gbytes_per_s);
   TakeFlips(json, gpu.flips);
   for (const Json& process : json.value("processes", Json::array()))
-    gpu.processes.push_back(
-        {.pid = process.value("pid", 1u), .memory_bytes = process.value("memory_bytes", 0ull)});
+    gpu.processes.push_back({.pid = process.value("pid", 1u),
+                             .memory_bytes = process.value("memory_bytes", 0ull),
+                             .graphics = process.value("graphics", false)});
   return gpu;
 }
 

@@ -18,7 +18,7 @@ namespace muster::fake_nvidia {
 struct Condition {
   unsigned temperature = 0;
   double power_watts = 0;
-  unsigned sm_clock_mhz = 0;
+  unsigned sm_clock_mhz = 0, memory_clock_mhz = 0;
   unsigned long long clock_reasons = 0;
   unsigned pcie_generation = 0, pcie_width = 16;
 };
@@ -26,6 +26,7 @@ struct Condition {
 struct FakeProcess {
   unsigned pid = 0;
   unsigned long long memory_bytes = 0;
+  bool graphics = false;
 };
 
 // Bits that turn over by themselves.
@@ -46,6 +47,7 @@ struct Gpu {
   Condition idle, busy;
   unsigned max_temperature = 0, slowdown_temperature = 0;  // thresholds; 0: not supported
   unsigned max_pcie_generation = 0, max_pcie_width = 16, card_max_pcie_generation = 0;
+  unsigned application_clock_mhz = 0;  // of data centres' cards; the default is the preset's clock
   unsigned pcie_replays = 0;
   bool persistence = true;
   bool ecc = false;  // supported and on
@@ -58,6 +60,7 @@ struct Gpu {
   unsigned fabric_state = 0;
   std::vector<FakeProcess> processes;
   std::vector<std::string> not_supported;  // functions that answer so
+  std::map<std::string, int> answers;      // functions that answer this error
   std::vector<std::string> hang;           // functions that do not return while they stand here
   double lost_after_s = -1;                // 0: at once; negative: never
   int launch_error = 0;

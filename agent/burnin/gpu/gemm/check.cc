@@ -195,6 +195,7 @@ CheckResult RunGpuGemm(CheckContext& context) {
       },
       result);
   telemetry.Finish(result);
+  telemetry.AddClockFaults(result);
   CompareDigests(result);
   return result;
 }

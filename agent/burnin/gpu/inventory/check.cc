@@ -1,8 +1,11 @@
 #include "agent/burnin/gpu/inventory/check.h"
 
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/burnin/bounded.h"
 #include "agent/burnin/gpu/gpus.h"
@@ -16,6 +19,33 @@ namespace muster::burnin {
 namespace {
 
 constexpr char kModuleVersionFile[] = "/proc/driver/nvidia/version";
+constexpr char kPciDevices[] = "/sys/bus/pci/devices";
+
+// What the machine's own bus has of NVIDIA's display controllers, whatever the driver says;
+// nullopt: there is no such bus.
+std::optional<unsigned> GpusOnBus(sys::FileSystem& files) {
+  const absl::StatusOr<std::vector<std::string>> devices = files.List(kPciDevices);
+  if (!devices.ok()) return std::nullopt;
+  unsigned count = 0;
+  for (const std::string& device : *devices) {
+    const std::string folder = absl::StrCat(kPciDevices, "/", device);
+    const absl::StatusOr<std::string> vendor = files.Read(folder + "/vendor");
+    const absl::StatusOr<std::string> kind = files.Read(folder + "/class");
+    if (vendor.ok() && kind.ok() && absl::StartsWith(*vendor, "0x10de") &&
+        absl::StartsWith(*kind, "0x03"))
+      ++count;
+  }
+  return count;
+}
+
+// "the driver sees", "the PCI bus has".
+void JudgeCount(absl::string_view who, unsigned count, const Expectations& wanted,
+                CheckResult& result) {
+  if (!wanted.count.has_value() || count == *wanted.count) return;
+  AddFault(result, "gpu_count", "",
+           absl::StrCat(who, " ", Counted(count, "GPU"), ", not ", *wanted.count,
+                        count < *wanted.count ? ": look for the others in lspci and dmesg" : ""));
+}
 
 }  // namespace
 
@@ -25,14 +55,17 @@ CheckResult RunGpuInventory(CheckContext& context) {
   const Expectations wanted = ExpectationsOf(context.parameters);
   absl::StatusOr<Gpus> gpus = OpenGpusToRead(context, result);
   if (!gpus.ok()) {
+    // Nor is there a driver on a node whose last GPU fell off the bus before the boot.
+    const std::optional<unsigned> there = GpusOnBus(context.files);
+    if (there.has_value() && *there < wanted.count.value_or(0))
+      JudgeCount("the PCI bus has", *there, wanted, result);
     AddUnknown(result, gpus.status().message());
     return result;
   }
   AddMetric(result, "gpus", "", "", gpus->count);
-  if (wanted.count.has_value() && gpus->count != *wanted.count)
-    AddFault(result, "gpu_count", "",
-             absl::StrCat("the driver sees ", Counted(gpus->count, "GPU"), ", not ", *wanted.count,
-                          ": look for the others in lspci and dmesg"));
+  JudgeCount("the driver sees", gpus->count, wanted, result);
+  if (gpus->count == 0 && result.faults.empty())
+    AddUnknown(result, "the NVIDIA driver sees no GPU: look at lspci and the kernel's log");
   const absl::StatusOr<std::string> module = context.files.Read(kModuleVersionFile);
   JudgeDriver(gpus->driver_version, module.value_or(""), wanted, result);
   for (size_t i = 0; i < gpus->chosen.size() && !context.reporter.stopping(); ++i) {

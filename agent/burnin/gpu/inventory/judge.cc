@@ -86,8 +86,14 @@ void JudgeIdentity(const Gpu& gpu, const GpuReading& reading, const Expectations
       *reading.power_limit_watts != *wanted.power_limit)
     judge.Fault("wrong_power_limit", absl::StrCat("may draw ", *reading.power_limit_watts,
                                                   " W, not ", *wanted.power_limit));
-  if (judge.Has("persistence_mode", reading.persistence))
-    judge.Attribute("persistence_mode", *reading.persistence ? "on" : "off");
+  if (judge.Has("persistence_mode", reading.persistence)) {
+    const std::string mode = *reading.persistence ? "on" : "off";
+    judge.Attribute("persistence_mode", mode);
+    if (!wanted.persistence.empty() && mode != wanted.persistence)
+      judge.Fault("wrong_persistence",
+                  absl::StrCat("has persistence mode ", mode, ", not ", wanted.persistence,
+                               ": is the service nvidia-persistenced running?"));
+  }
 }
 
 // The faults of one number of the link; nothing is known of a link without load.
@@ -191,6 +197,21 @@ void JudgeNvlink(const GpuReading& reading, const Expectations& wanted, Judge& j
                 "(nvidia-fabricmanager) running?");
 }
 
+// How fast a GPU runs under load is gpu-gemm's to judge; what it may, shows at rest, too.
+void JudgeClocks(const GpuReading& reading, Judge& judge) {
+  judge.Add("sm_clock_mhz", "", reading.sm_mhz);
+  judge.Add("memory_clock_mhz", "", reading.memory_mhz);
+  judge.Add("sm_clock_max_mhz", "", reading.max_sm_mhz);
+  judge.Add("memory_clock_max_mhz", "", reading.max_memory_mhz);
+  if (!judge.Has("application_clock_mhz", reading.application_mhz)) return;
+  judge.Attribute("application_clock_mhz", absl::StrCat(*reading.application_mhz));
+  if (judge.Has("default_application_clock_mhz", reading.default_application_mhz) &&
+      *reading.application_mhz < ClockWatch::kLowestShare * *reading.default_application_mhz)
+    judge.Fault("clock_low", absl::StrCat("is told to compute at ", *reading.application_mhz,
+                                          " MHz, of ", *reading.default_application_mhz,
+                                          " by default: nvidia-smi -rac resets it"));
+}
+
 void JudgeThermals(const GpuReading& reading, Judge& judge) {
   judge.Add("temperature_celsius", "", reading.temperature_celsius);
   if (!judge.Has("clock_reasons", reading.clock_reasons)) return;
@@ -225,6 +246,7 @@ Expectations ExpectationsOf(const checks::Parameters& parameters) {
           .model = parameters.Word("model"),
           .driver = parameters.Word("driver"),
           .ecc = parameters.Word("ecc"),
+          .persistence = parameters.Word("persistence"),
           .vbios = parameters.Words("vbios")};
 }
 
@@ -235,6 +257,7 @@ void JudgeGpu(const Gpu& gpu, const GpuReading& reading, const Expectations& wan
   JudgePcie(reading, wanted, judge);
   JudgeMemory(reading, wanted, judge);
   JudgeNvlink(reading, wanted, judge);
+  JudgeClocks(reading, judge);
   JudgeThermals(reading, judge);
   judge.Finish();
 }

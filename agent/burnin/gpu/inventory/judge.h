@@ -16,7 +16,7 @@ namespace muster::burnin {
 struct Expectations {
   std::optional<double> count, memory_bytes, pcie_generation, pcie_width, nvlinks, power_limit;
   std::string model, driver;
-  std::string ecc;  // "on", "off"
+  std::string ecc, persistence;  // "on", "off"
   std::vector<std::string> vbios;
 };
 Expectations ExpectationsOf(const checks::Parameters& parameters);

@@ -65,7 +65,13 @@ GpuReading ReadGpu(const Gpu& gpu) {
     reading.pcie_width = device.PcieWidth();
     reading.clock_reasons = device.ClockReasons();
     reading.temperature_celsius = device.TemperatureCelsius();
+    reading.sm_mhz = device.ClockMhz(nvml::kClockSm);
+    reading.memory_mhz = device.ClockMhz(nvml::kClockMemory);
   });
+  reading.max_sm_mhz = device.MaxClockMhz(nvml::kClockSm);
+  reading.max_memory_mhz = device.MaxClockMhz(nvml::kClockMemory);
+  reading.application_mhz = device.ApplicationClockMhz(nvml::kClockGraphics);
+  reading.default_application_mhz = device.DefaultApplicationClockMhz(nvml::kClockGraphics);
   reading.max_pcie_generation = device.MaxPcieGeneration();
   reading.max_pcie_width = device.MaxPcieWidth();
   reading.card_pcie_generation = device.CardMaxPcieGeneration();

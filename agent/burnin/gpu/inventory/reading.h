@@ -17,6 +17,9 @@ struct GpuReading {
   absl::StatusOr<double> memory_bytes, power_limit_watts, temperature_celsius;
   absl::StatusOr<bool> persistence;
   absl::StatusOr<unsigned long long> clock_reasons;
+  absl::StatusOr<double> sm_mhz, memory_mhz, max_sm_mhz, max_memory_mhz;
+  // Of what `nvidia-smi -ac` sets.
+  absl::StatusOr<double> application_mhz, default_application_mhz;
 
   absl::Status load;  // that there was load when the two were read
   absl::StatusOr<unsigned> pcie_generation, pcie_width;

@@ -57,6 +57,19 @@ TEST(GpuGemm, GoodGpusPassAndAgree) {
   for (const auto& [name, values] : digests) EXPECT_EQ(values.size(), 1) << name;
 }
 
+// As `nvidia-smi -lgc 300` has it: every bit is right, and nothing says why it is slow.
+TEST(GpuGemm, LockedClocksAreAFault) {
+  const std::string low = R"({"sm_clock_mhz":300,"clock_reasons":0})";
+  const WorkerRun run =
+      RunWorker(absl::StrCat(kGood, ",", With(absl::StrCat("\"idle\":", low, ",\"busy\":", low))),
+                Gemm("int8", "4s"));
+  EXPECT_EQ(run.outcome(), "OUTCOME_FAIL");
+  const auto faults = run.Faults("clock_low");
+  ASSERT_EQ(faults.size(), 1);
+  EXPECT_EQ(faults[0]["subject"], UuidOf(1));
+  EXPECT_THAT(run.reason(), HasSubstr("SM clock was 300 MHz under load, of 2100"));
+}
+
 // A driver that is too old for every kernel: nothing was measured.
 TEST(GpuGemm, GpuThatCanDoNoTypeIsUnknown) {
   const WorkerRun run =

@@ -99,6 +99,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Driver", "{}", {"--driver", "550.163.01"}, "wrong_driver"},
         Case{"Memory", R"({"memory_bytes":8589934592})", {"--memory", "11GiB"}, "memory_missing"},
         Case{"PowerLimit", "{}", {"--power-limit", "300"}, "wrong_power_limit"},
+        Case{"Persistence",
+             R"({"persistence":false})",
+             {"--persistence", "on"},
+             "wrong_persistence"},
+        Case{"ApplicationClocks",
+             R"({"preset":"v100","application_clock_mhz":600})",
+             {},
+             "clock_low"},
         Case{"EccOff", R"({"preset":"v100","ecc":false})", {"--ecc", "on"}, "wrong_ecc"},
         Case{"EccOn", R"({"preset":"v100"})", {"--ecc", "off"}, "wrong_ecc"},
         Case{"NoEcc", "{}", {"--ecc", "on"}, "wrong_ecc"},
@@ -123,6 +131,19 @@ INSTANTIATE_TEST_SUITE_P(
              {"--answer-timeout", "1s"},
              "driver_hangs"}),
     [](const auto& info) { return std::string(info.param.name); });
+
+// The only GPU has fallen off the bus: NVML then tells of none.
+TEST(GpuInventory, AllGpusGoneIsAFault) {
+  const Ran ran = RunOn("", {"--count", "1"});
+  EXPECT_EQ(ran.exit_code, 1);
+  EXPECT_EQ(ran.result.outcome(), v1::OUTCOME_FAIL);
+  EXPECT_THAT(ran.result.faults(), Contains(Property(&v1::Fault::code, "gpu_count")));
+  EXPECT_THAT(ran.result.reason(), HasSubstr("0 GPUs, not 1"));
+  // Nobody said that there must be one.
+  const Ran unasked = RunOn("");
+  EXPECT_EQ(unasked.exit_code, 2);
+  EXPECT_THAT(unasked.result.reason(), HasSubstr("sees no GPU"));
+}
 
 TEST(GpuInventory, EccAsWantedPasses) {
   for (const auto& [gpu, ecc] : {std::pair(R"({"preset":"v100"})", "on"), std::pair("{}", "off")})

@@ -97,11 +97,13 @@ TEST(ExpectedParameters, AreTakenByTheChecks) {
   for (const char* vars :
        {"gpu_count: 0, gpu_pcie_generation: 1, gpu_pcie_width: 1, gpu_nvlinks: 0, "
         "gpu_power_limit_watts: 10, gpu_memory: 1MiB, gpu_vbios: x, gpu_driver: \"1\", "
-        "gpu_model: x, gpu_ecc: true, network_gbits_per_s: 0.01, network_mtu: 68, "
+        "gpu_model: x, gpu_ecc: true, gpu_persistence: true, network_gbits_per_s: 0.01, "
+        "network_mtu: 68, "
         "network_interfaces: e, required_mounts: /",
         "gpu_count: 1024, gpu_pcie_generation: 16, gpu_pcie_width: 32, gpu_nvlinks: 64, "
         "gpu_power_limit_watts: 10000, gpu_memory: 900TiB, gpu_vbios: [x, y], gpu_driver: z, "
-        "gpu_model: \"a, b\", gpu_ecc: false, network_gbits_per_s: 10000, network_mtu: 65536, "
+        "gpu_model: \"a, b\", gpu_ecc: false, gpu_persistence: false, network_gbits_per_s: 10000, "
+        "network_mtu: 65536, "
         "network_interfaces: [abcdefghijklmno], required_mounts: [/beegfs, /mnt/scratch.2]"}) {
     size_t handed = 0;
     for (const checks::CheckSpec* check : checks::Checks()) {
@@ -109,7 +111,7 @@ TEST(ExpectedParameters, AreTakenByTheChecks) {
       handed += parameters.size();
       EXPECT_OK(checks::Parameters::Parse(*check, parameters).status()) << check->name;
     }
-    EXPECT_EQ(handed, 14u);
+    EXPECT_EQ(handed, 15u);
   }
 }
 
@@ -127,6 +129,7 @@ TEST(ExpectedParameters, WrongValuesAreNamed) {
                            "gpu_power_limit_watts: 0",
                            "gpu_ecc: maybe",
                            "gpu_ecc: 1",
+                           "gpu_persistence: always",
                            "network_mtu: 9",
                            "network_interfaces: [eth0/1]",
                            "network_interfaces: \"abcdefghijklmnop\"",

@@ -20,6 +20,14 @@ class GoneDevicesTest : public VerdictTest {
     AddGpu(result, "g0", 50);
     AddNode(result);
   }
+  // Both, as the worker itself found it.
+  void LoseAll(const char* code) {
+    v1::CheckResult result;
+    result.set_check("gpu-gemm");
+    result.set_outcome(v1::OUTCOME_FAIL);
+    result.add_faults()->set_code(code);
+    AddNode(result);
+  }
   void JudgeAgainst(const v1::CheckResult* earlier) {
     JudgeGoneDevices(judged_, [&](const JudgedResult& judged) {
       EXPECT_EQ(judged.node, "c0");
@@ -46,6 +54,24 @@ TEST_F(GoneDevicesTest, AreNamedWithSlotAndSerial) {
   EXPECT_EQ(Gone()[0].outcome(), v1::OUTCOME_FAIL);
   EXPECT_EQ(Gone()[0].source(), "pass of 2026-11-21 14:11 UTC");
   EXPECT_THAT(Gone()[0].message(), HasSubstr("not seen any more (serial s1)"));
+}
+
+// As gpu-inventory tells of a node whose GPUs are all gone: nothing is there to be named.
+TEST_F(GoneDevicesTest, AllOfThemAreNamed) {
+  LoseAll("gpu_count");
+  const v1::CheckResult earlier = Result();
+  JudgeAgainst(&earlier);
+  ASSERT_EQ(Gone().size(), 2u);
+  EXPECT_EQ(Gone()[0].subject(), "g0");
+  EXPECT_EQ(Gone()[1].subject(), "g1");
+  EXPECT_EQ(Gone()[1].slot(), "0000:3b:00.0");
+}
+
+TEST_F(GoneDevicesTest, ThoseThatDoNotTellTheirUuidAreNamed) {
+  LoseAll("gpu_lost");
+  const v1::CheckResult earlier = Result();
+  JudgeAgainst(&earlier);
+  EXPECT_EQ(Gone().size(), 2u);
 }
 
 TEST_F(GoneDevicesTest, WithoutAnEarlierPassNobodyCanTell) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "agent/burnin/gpu/gpu_choice.h"
 #include "common/base/clock.h"
 #include "tests/fakes/fake_file_system.h"
@@ -76,6 +77,37 @@ TEST_F(OpenGpusTest, RefusesGpusAtWorkForOthersAndNamesThem) {
                                                   "of another namespace (4712)")));
   EXPECT_OK(Open(/*force=*/true).status());
   EXPECT_OK(Open(false, "0").status());
+}
+
+TEST_F(OpenGpusTest, WhatDrawsWithMuchMemoryIsWorkAndADisplayIsNamed) {
+  files_.AddFile("/proc/812/comm", "Xorg\n");
+  {
+    const NvidiaFile rests(
+        R"({"gpus":[{"processes":[{"pid":812,"memory_bytes":209715200,"graphics":true}]}]})");
+    EXPECT_OK(Open().status());
+    ASSERT_THAT(result_.subjects, SizeIs(1));
+    EXPECT_EQ(result_.subjects[0].attributes.at("displays"), "Xorg (812)");
+  }
+  const NvidiaFile draws(
+      R"({"gpus":[{"processes":[{"pid":812,"memory_bytes":2097152000,"graphics":true}]}]})");
+  EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                        HasSubstr("GPU 0 is at work for Xorg (812)")));
+}
+
+TEST_F(OpenGpusTest, WhoWorksThereMustBeKnown) {
+  for (const char* function :
+       {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetGraphicsRunningProcesses_v3"}) {
+    SCOPED_TRACE(function);
+    const NvidiaFile broken(absl::StrCat(R"({"gpus":[{},{"answers":{")", function, R"(":999}}]})"));
+    EXPECT_THAT(Open().status(),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         HasSubstr("whether GPU 1 is at work for others cannot be told")));
+    EXPECT_OK(Open(false, "0").status());
+    EXPECT_OK(Open(/*force=*/true).status());
+    // Consumer cards of some drivers do not tell.
+    const NvidiaFile untold(absl::StrCat(R"({"gpus":[{"not_supported":[")", function, R"("]}]})"));
+    EXPECT_OK(Open().status());
+  }
 }
 
 TEST_F(OpenGpusTest, LostGpuIsAFaultAndTheOthersAreTested) {
