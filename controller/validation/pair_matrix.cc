@@ -103,6 +103,7 @@ class MatrixMaker {
     for (uint32_t i = 0; i < nodes.size(); ++i) {
       places_[nodes[i].name] = i;
       matrix_.nodes.push_back({nodes[i].name, nodes[i].switch_name, {}});
+      knows_uplinks_ = knows_uplinks_ || nodes[i].uplink_gbits_per_s > 0;
     }
   }
 
@@ -188,8 +189,10 @@ class MatrixMaker {
     return !from.empty() && !to.empty() && from != to;
   }
 
-  // The number of the round. Both sides of a pair tell of it.
+  // The number of the round. Both sides of a pair tell of it. Where nobody knows an uplink, there
+  // is nothing to count for.
   uint32_t CountCrossing(absl::string_view name, uint32_t a, uint32_t b) {
+    if (!knows_uplinks_) return 0;
     const uint32_t round =
         rounds_.try_emplace(std::string(name), static_cast<uint32_t>(rounds_.size())).first->second;
     if (!Crosses(a, b) || !crossing_.insert({round, std::min(a, b), std::max(a, b)}).second) {
@@ -225,6 +228,7 @@ class MatrixMaker {
   }
 
   const std::vector<MatrixNode>& nodes_;
+  bool knows_uplinks_ = false;
   absl::flat_hash_map<std::string, uint32_t> places_;
   // from, to, and what was measured ("tcp_gbits ", "rdma_gbits 2" of the second pair of ports): one
   // measurement told by both sides.

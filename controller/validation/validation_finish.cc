@@ -47,7 +47,7 @@ using CheckPlace = std::pair<size_t, size_t>;
 CheckPlace PlaceOf(const CheckPart& part) { return {part.stage, part.check}; }
 
 // Each check between two nodes by itself: who is to blame for what is slow. Returns what was
-// measured.
+// measured by TCP.
 std::map<CheckPlace, PairMatrix> JudgePairs(const ActiveValidation& validation,
                                             std::list<EndedCheck>& ended, v1::Validation& blames) {
   std::map<std::string, double> uplinks;  // by switch
@@ -83,10 +83,11 @@ std::map<CheckPlace, PairMatrix> JudgePairs(const ActiveValidation& validation,
                          RoundOf(*side->part)});
       verdicts.push_back({side->part->node, side->part->Partner(), &side->verdict});
     }
-    const PairMatrix& matrix = matrices[place] = MakePairMatrix(nodes, results, others);
+    PairMatrix matrix = MakePairMatrix(nodes, results, others);
     const std::vector<Blame> found = FindBlame(matrix);
     ApplyBlame(matrix, found, verdicts);
     for (const Blame& blame : found) *blames.add_blames() = ToProto(blame);
+    if (MeasuresTcp(*spec)) matrices[place] = std::move(matrix);
   }
   return matrices;
 }
@@ -98,13 +99,11 @@ void CompareRings(const ActiveValidation& validation, const std::list<EndedCheck
   for (const EndedCheck& check : ended) {
     const SuiteCheck& of_suite = validation.state.CheckOf(*check.part);
     if (of_suite.spec->scope != checks::Scope::kGroup || !check.has_result) continue;
+    if (seen.count(check.part->execution_id) > 0) continue;
     std::vector<const PairMatrix*> before;
     for (const auto& [place, matrix] : matrices) {
-      const checks::CheckSpec& pair =
-          *validation.state.suite().stages[place.first].checks[place.second].spec;
-      if (place < PlaceOf(*check.part) && MeasuresTcp(pair)) before.push_back(&matrix);
+      if (place < PlaceOf(*check.part)) before.push_back(&matrix);
     }
-    if (seen.count(check.part->execution_id) > 0) continue;
     auto outlook =
         CompareWithPairs({validation.state.StageOf(*check.part).name, of_suite.spec,
                           &of_suite.parameters, &check.result, check.part->members.get()},
