@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <utility>
 
+#include <google/protobuf/arena.h>
+
 #include "common/base/status.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
@@ -16,6 +18,9 @@ namespace {
 constexpr uint32_t kHistoryResults = 12;
 // That stand for how the node was at first: as many as make a history.
 constexpr uint32_t kFirstResults = 5;
+
+// All results of one check of one node, mostly; more are taken when they are needed.
+constexpr size_t kBlockBytes = size_t{256} << 10;
 
 // How a window is asked for.
 struct WindowQuery {
@@ -42,7 +47,14 @@ std::string CircumstancesIn(const v1::CheckResult& result, absl::string_view sub
 }  // namespace
 
 EarlierResults::EarlierResults(Store& store, std::string validation_id)
-    : store_(store), validation_id_(std::move(validation_id)) {}
+    : store_(store), validation_id_(std::move(validation_id)), block_(kBlockBytes) {
+  google::protobuf::ArenaOptions options;
+  options.initial_block = block_.data();
+  options.initial_block_size = block_.size();
+  arena_ = std::make_unique<google::protobuf::Arena>(options);
+}
+
+EarlierResults::~EarlierResults() = default;
 
 std::vector<double> EarlierResults::Values(const EarlierQuery& query) {
   const Key key = {std::string(query.node), std::string(query.check),
@@ -60,9 +72,9 @@ std::vector<double> EarlierResults::ValuesOf(std::vector<Earlier>& results,
   std::vector<double> values;
   for (Earlier& earlier : results) {
     const auto [circumstances, is_new] = earlier.circumstances.try_emplace(query.subject);
-    if (is_new) circumstances->second = CircumstancesIn(earlier.result, query.subject);
+    if (is_new) circumstances->second = CircumstancesIn(*earlier.result, query.subject);
     if (circumstances->second != query.circumstances) continue;
-    const auto& metrics = earlier.result.metrics();
+    const auto& metrics = earlier.result->metrics();
     for (int i = 0; i < metrics.size(); ++i) {
       const int at = (earlier.next_metric + i) % metrics.size();
       const v1::Metric& metric = metrics[at];
@@ -84,12 +96,13 @@ EarlierPass EarlierResults::Newest(const JudgedResult& judged) {
                std::string(judged.parameters_digest)},
               kNewest);
   if (results.empty()) return {};
-  return {&results.front().result, results.front().reported_at};
+  return {results.front().result, results.front().reported_at};
 }
 
 std::vector<EarlierResults::Earlier>& EarlierResults::Results(const Key& key, Window window) {
   if (key_ != key) {
     for (std::optional<std::vector<Earlier>>& results : results_) results.reset();
+    arena_->Reset();
     key_ = key;
   }
   std::optional<std::vector<Earlier>>& results = results_[window];
@@ -116,12 +129,12 @@ std::vector<EarlierResults::Earlier> EarlierResults::Read(const Key& key, Window
       .IgnoreError();  // without a history it says nothing
   std::vector<Earlier> results;
   for (const CheckResultRecord& record : records) {
-    absl::StatusOr<v1::CheckResult> result = UnpackResult(record.result);
-    if (!result.ok()) continue;
+    auto* const result = google::protobuf::Arena::CreateMessage<v1::CheckResult>(arena_.get());
+    if (!unpacker_.Unpack(record.result, result).ok()) continue;
     result->clear_samples();
     Earlier earlier;
     earlier.reported_at = record.reported_at;
-    earlier.result = *std::move(result);
+    earlier.result = result;
     results.push_back(std::move(earlier));
   }
   return results;

@@ -1,6 +1,7 @@
 // What a node measured before, out of the store.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -9,8 +10,13 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
 #include "controller/validation/gone_devices.h"
+#include "controller/validation/result_blob.h"
 #include "controller/validation/verdict.h"
 #include "muster/v1/validation.pb.h"
+
+namespace google::protobuf {
+class Arena;
+}
 
 namespace muster::controller {
 class Store;
@@ -25,6 +31,7 @@ class EarlierResults {
  public:
   // `store` outlives it. Results of `validation_id` itself do not count.
   EarlierResults(Store& store, std::string validation_id);
+  ~EarlierResults();
 
   // What a store that cannot be read knows is nothing. Of the first ones there are five: the oldest
   // that are stored, or where these are of other circumstances, those of 60 or of 30 results ago.
@@ -37,7 +44,7 @@ class EarlierResults {
 
   // A result, and the circumstances of each of its parts that was asked for; "": of the node.
   struct Earlier {
-    v1::CheckResult result;
+    v1::CheckResult* result = nullptr;  // in arena_
     absl::Time reported_at;
     absl::flat_hash_map<std::string, std::string> circumstances;
     // Where the last metric was found: they are asked for in the order in which results have them.
@@ -55,6 +62,11 @@ class EarlierResults {
   const std::string validation_id_;
   std::optional<Key> key_;
   std::optional<std::vector<Earlier>> results_[kWindows];  // of `key_`
+  // Of results_. A fleet's results are hundreds of thousands of small pieces one after the other:
+  // the arena takes them from one block, again and again.
+  ResultUnpacker unpacker_;
+  std::vector<char> block_;
+  std::unique_ptr<google::protobuf::Arena> arena_;
 };
 
 }  // namespace muster::controller::validation
