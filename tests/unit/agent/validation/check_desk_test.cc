@@ -210,6 +210,17 @@ TEST_F(CheckDeskTest, AWorkerThatCannotBeKilledEndsItsCheckAndNothingWaitsForIt)
   desk_->Shutdown("the agent was stopped");
 }
 
+TEST_F(CheckDeskTest, TheAgentEndsWithoutAWorkerThatCannotBeKilled) {
+  Script(absl::StrCat("trap '' TERM; echo $$ > ", dir_.path(), "/pid; sleep 600"));
+  desk_->Start(Check());
+  testing::Unreapable kernel;
+  kernel.Hold(AwaitPid(dir_.path() + "/pid"));
+  const absl::Time start = absl::Now();
+  desk_->Shutdown("the agent was stopped");
+  EXPECT_LT(absl::Now() - start, absl::Seconds(20));
+  EXPECT_EQ(AwaitReport().result().faults(0).code(), "driver_hangs");
+}
+
 TEST_F(CheckDeskTest, WhatAWorkerSaidBeforeItHungInTheKernelCounts) {
   Script(absl::StrCat("echo $$ > ", dir_.path(), "/pid; read -r go < ", dir_.path(),
                       "/go; echo '{\"result\":{\"outcome\":\"OUTCOME_FAIL\",\"faults\":[{\"code\":"
