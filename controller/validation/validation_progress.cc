@@ -276,8 +276,7 @@ ValidationState::Execution& ValidationState::MakeExecution(size_t stage, size_t 
     ++execution.open;
     if (part.info.phase != PartPhase::kStarted) continue;
     execution.started = true;
-    part.deadline = part.info.started_at + CheckAt(execution).time_limit + kReportGrace;
-    deadlines_.emplace(part.deadline, &part);
+    SetDeadline(part, part.info.started_at + CheckAt(execution).time_limit + kReportGrace);
   }
   if (execution.started) budget_.Resume(execution.id, PowerOf(execution));
   return execution;

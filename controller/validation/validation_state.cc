@@ -71,6 +71,8 @@ ValidationActions ValidationState::OnConnected(absl::string_view uuid,
   const std::vector<Part*> active(state.active.begin(), state.active.end());
   for (Part* part : active) {
     if (part->info.phase != PartPhase::kStarted) continue;
+    // What it reports of the time without it is on its way.
+    SetDeadline(*part, std::max(part->deadline, now + kReportGrace));
     if (check_ids.count(part->info.check_id) > 0) {
       part->known = true;
       // It may have been told of its peers just when it was lost; twice is once.
@@ -78,6 +80,10 @@ ValidationActions ValidationState::OnConnected(absl::string_view uuid,
     } else if (part->known) {
       EndPart(*part, PartOutcome::kUnknown, kForgotten);
     } else {
+      // It begins now, with all of its time.
+      part->info.started_at = now;
+      changed_.insert(part);
+      SetDeadline(*part, now + CheckAt(*part->execution).time_limit + kReportGrace);
       Act(ValidationAction::kStartCheck, *part);
     }
   }
@@ -96,6 +102,8 @@ ValidationActions ValidationState::OnDisconnected(absl::string_view uuid, absl::
   NodeState& state = node_states_[found->second];
   state.connected = false;
   state.away_deadline = now + (Runs(state) ? kLostGrace : kRestartGrace);
+  // A node that cannot report is late only when it is back.
+  for (Part* part : state.active) deadlines_.erase({part->deadline, part});
   // Nobody can tell how long it would have to be waited for.
   for (auto part = lingering_.begin(); part != lingering_.end();) {
     part = (*part)->node == found->second ? lingering_.erase(part) : std::next(part);
@@ -284,8 +292,7 @@ void ValidationState::Start(Execution& execution, absl::Time now) {
     part->info.rank = rank++;
     part->info.phase = PartPhase::kStarted;
     part->info.started_at = now;
-    part->deadline = deadline;
-    deadlines_.emplace(deadline, part);
+    SetDeadline(*part, deadline);
     changed_.insert(part);
     Act(ValidationAction::kStartCheck, *part);
   }
@@ -294,6 +301,12 @@ void ValidationState::Start(Execution& execution, absl::Time now) {
       std::remove_if(execution.parts.begin(), execution.parts.end(),
                      [](const Part* part) { return part->info.phase == PartPhase::kEnded; }),
       execution.parts.end());
+}
+
+void ValidationState::SetDeadline(Part& part, absl::Time deadline) {
+  deadlines_.erase({part.deadline, &part});
+  part.deadline = deadline;
+  if (node_states_[part.node].connected) deadlines_.emplace(deadline, &part);
 }
 
 void ValidationState::EndPart(Part& part, PartOutcome outcome, absl::string_view reason) {

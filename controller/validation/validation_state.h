@@ -35,7 +35,8 @@ inline constexpr absl::Duration kRestartGrace = absl::Seconds(60);
 // A node that is lost while its check runs may come back for so long. Longer than it takes to boot
 // most servers, so that the verdict can say that it restarted.
 inline constexpr absl::Duration kLostGrace = absl::Minutes(10);
-// The agent ends a check at its time limit; its report needs some time more.
+// The agent ends a check at its time limit; its report needs some time more, also when the node or
+// the controller comes back after that limit.
 inline constexpr absl::Duration kReportGrace = absl::Seconds(30);
 // A check that was told to stop has ended by then: its agent kills it after 25 s.
 inline constexpr absl::Duration kStopGrace = absl::Seconds(40);
@@ -229,6 +230,8 @@ class ValidationState {
   // validation_state.cc: carrying the checks out.
   void TryStart(Execution& execution, absl::Time now);
   void Start(Execution& execution, absl::Time now);
+  // It counts while the node is connected.
+  void SetDeadline(Part& part, absl::Time deadline);
   void EndPart(Part& part, PartOutcome outcome, absl::string_view reason);
   void EndExecution(Execution& execution);
   void Stop(Execution& execution, absl::string_view reason);
@@ -262,7 +265,7 @@ class ValidationState {
   std::deque<Execution*> ended_;
   // Executions that wait for power, by the rack of their first node.
   std::map<std::string, std::deque<Execution*>> powerless_;
-  std::set<std::pair<absl::Time, Part*>> deadlines_;
+  std::set<std::pair<absl::Time, Part*>> deadlines_;  // of parts that run on connected nodes
   std::set<Part*> unsent_;
   std::set<Part*> changed_;
   std::set<Part*> lingering_;  // ended by Cancel(), and maybe not on their connected nodes

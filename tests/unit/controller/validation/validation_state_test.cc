@@ -284,6 +284,55 @@ TEST_F(ValidationStateTest, NoReportInTime) {
   EXPECT_THAT(verdicts_, ElementsAre("c1 look unknown"));
 }
 
+// Its report lies on the node: a link that was down past the time limit costs nothing.
+TEST_F(ValidationStateTest, ReportAfterALossThatOutlastsTheTimeLimit) {
+  Make(MakeSuite({Stage("a", {Check(kLook)})}), Nodes(1));
+  BeginAll();
+  state_->OnUpdate("v/0.0.0.0/c1", std::nullopt, now_);
+  Note(state_->OnDisconnected("uc1", now_));
+  EXPECT_THAT(Later(absl::Minutes(4)), IsEmpty());
+  EXPECT_THAT(Note(state_->OnConnected("uc1", {"v/0.0.0.0/c1"}, now_)), IsEmpty());
+  EXPECT_THAT(Later(kReportGrace - absl::Seconds(1)), IsEmpty());
+  EXPECT_THAT(Words(Report("v/0.0.0.0/c1", PartOutcome::kPass)),
+              ElementsAre("verdict v/0.0.0.0/c1", "finish"));
+  EXPECT_THAT(verdicts_, ElementsAre("c1 look pass"));
+}
+
+TEST_F(ValidationStateTest, NoReportAlthoughItIsBack) {
+  Make(MakeSuite({Stage("a", {Check(kLook)})}), Nodes(1));
+  BeginAll();
+  state_->OnUpdate("v/0.0.0.0/c1", std::nullopt, now_);
+  Note(state_->OnDisconnected("uc1", now_));
+  Later(absl::Minutes(4));
+  Note(state_->OnConnected("uc1", {"v/0.0.0.0/c1"}, now_));
+  EXPECT_THAT(Words(Later(kReportGrace)),
+              ElementsAre("stop v/0.0.0.0/c1", "verdict v/0.0.0.0/c1", "finish"));
+  EXPECT_THAT(verdicts_, ElementsAre("c1 look unknown"));
+}
+
+// A loss never shortens what is left of the time limit.
+TEST_F(ValidationStateTest, ShortLossLeavesTheTimeLimitAlone) {
+  Make(MakeSuite({Stage("a", {Check(kLook)})}), Nodes(1));
+  BeginAll();
+  state_->OnUpdate("v/0.0.0.0/c1", std::nullopt, now_);
+  Note(state_->OnDisconnected("uc1", now_));
+  Later(absl::Seconds(5));
+  Note(state_->OnConnected("uc1", {"v/0.0.0.0/c1"}, now_));
+  EXPECT_THAT(Later(absl::Minutes(1) + kReportGrace - absl::Seconds(6)), IsEmpty());
+  EXPECT_THAT(Words(Later(absl::Seconds(1))).back(), "finish");
+}
+
+TEST_F(ValidationStateTest, StartThatWasLostWithTheLinkHasAllOfItsTime) {
+  Make(MakeSuite({Stage("a", {Check(kLook)})}), Nodes(1));
+  BeginAll();
+  Note(state_->OnDisconnected("uc1", now_));
+  Later(absl::Minutes(4));
+  EXPECT_THAT(Words(Note(state_->OnConnected("uc1", {}, now_))), ElementsAre("start v/0.0.0.0/c1"));
+  EXPECT_EQ(stored_.at("v/0.0.0.0/c1").started_at, now_);
+  EXPECT_THAT(Later(absl::Minutes(1) + kReportGrace - absl::Seconds(1)), IsEmpty());
+  EXPECT_THAT(Words(Later(absl::Seconds(1))).back(), "finish");
+}
+
 TEST_F(ValidationStateTest, CouldNotBeSent) {
   Make(MakeSuite({Stage("a", {Check(kLook)})}), Nodes(1));
   BeginAll();
@@ -391,6 +440,25 @@ TEST_F(ValidationStateTest, RestartGoesOnWhereItWas) {
             2);
   PassAll();
   EXPECT_TRUE(state_->finished());
+}
+
+// The controller was away for longer than the check takes; agents come back one after the other.
+TEST_F(ValidationStateTest, ReportAfterAnOutageThatOutlastsTheTimeLimit) {
+  const Suite suite = MakeSuite({Stage("a", {Check(kLook)})});
+  Make(suite, Nodes(2));
+  BeginAll();
+  now_ += absl::Minutes(20);
+  Make(suite, Nodes(2), {}, Stored());
+  EXPECT_THAT(Note(state_->Begin({}, now_)), IsEmpty());
+  EXPECT_THAT(Later(absl::Seconds(1)), IsEmpty());
+  EXPECT_THAT(Note(state_->OnConnected("uc1", {"v/0.0.0.0/c1"}, now_)), IsEmpty());
+  EXPECT_THAT(Later(absl::Seconds(1)), IsEmpty());
+  Report("v/0.0.0.0/c1", PartOutcome::kPass);
+  EXPECT_THAT(Later(kLostGrace - absl::Seconds(3)), IsEmpty());
+  EXPECT_THAT(verdicts_, ElementsAre("c1 look pass"));
+  // Who does not come in the time that a lost node has is given up.
+  EXPECT_THAT(Words(Later(absl::Seconds(1))), ElementsAre("verdict v/0.0.0.0/c2", "finish"));
+  EXPECT_THAT(reasons_.back(), HasSubstr("lost while it ran"));
 }
 
 TEST_F(ValidationStateTest, TooManyPairsAreRefused) {
