@@ -157,10 +157,11 @@ class MatrixMaker {
       }
     }
     for (const v1::Metric& metric : result.metrics()) {
-      if (ports.count(metric.subject()) == 0 || metric.unit() != "1") continue;
+      if (!(metric.value() > 0) || metric.unit() != "1") continue;  // most are not counts, or 0
       const bool crc =
           absl::StrContains(metric.name(), "crc") || absl::StrContains(metric.variant(), "crc");
-      if (crc && metric.value() > 0) PortOf(node, metric.subject()).crc_errors += metric.value();
+      if (!crc || ports.count(metric.subject()) == 0) continue;
+      PortOf(node, metric.subject()).crc_errors += metric.value();
     }
   }
 

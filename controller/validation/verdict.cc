@@ -36,6 +36,12 @@ class Judge {
         const Expectation& expectation, const std::map<std::string, std::string>& parameters)
       : result_(result), spec_(spec), expectation_(expectation), parameters_(parameters) {
     for (const v1::Subject& subject : result.subjects()) subjects_[subject.id()] = &subject;
+    for (const HardwareModel* model : {expectation.gpu, expectation.nic}) {
+      if (model == nullptr) continue;
+      for (const HardwareLimit& limit : model->limits) {
+        if (limit.check == spec.name) limits_.push_back(&limit);
+      }
+    }
   }
 
   v1::CheckVerdict Run() {
@@ -57,8 +63,9 @@ class Judge {
     // What a worker that broke off did not measure, nothing is wrong with.
     if (outcome != v1::OUTCOME_UNKNOWN) {
       JudgeDevices();
-      if (expectation_.gpu != nullptr) JudgeMissing(*expectation_.gpu);
-      if (expectation_.nic != nullptr) JudgeMissing(*expectation_.nic);
+      for (const HardwareLimit* limit : limits_) {
+        if (!limit->optional) JudgeMissing(*limit);
+      }
     }
     if (expectation_.gpu != nullptr) JudgeGolden(*expectation_.gpu);
     return std::move(verdict_);
@@ -124,10 +131,8 @@ class Judge {
   }
 
   void JudgeMetric(const v1::Metric& metric) {
-    const auto spec =
-        std::find_if(spec_.metrics.begin(), spec_.metrics.end(),
-                     [&](const checks::MetricSpec& row) { return row.name == metric.name(); });
-    if (spec != spec_.metrics.end() && metric.unit() != spec->unit) {
+    const checks::MetricSpec* const spec = FindMetric(spec_, metric.name());
+    if (spec != nullptr && metric.unit() != spec->unit) {
       v1::Finding finding =
           Make(v1::OUTCOME_UNKNOWN, metric.name(), metric.variant(), metric.subject());
       finding.set_unit(metric.unit());
@@ -147,11 +152,9 @@ class Judge {
       AddFinding(std::move(finding), &verdict_);
       return;
     }
-    for (const HardwareModel* model : {expectation_.gpu, expectation_.nic}) {
-      if (model == nullptr) continue;
-      for (const HardwareLimit& limit : model->limits) {
-        if (Concerns(limit, metric)) JudgeLimit(metric, limit.floor, limit.ceiling, limit.source);
-      }
+    for (const HardwareLimit* limit : limits_) {
+      if (!Concerns(*limit, metric)) continue;
+      JudgeLimit(metric, limit->floor, limit->ceiling, limit->source);
     }
     const v1::Subject* const subject = Find(metric.subject());
     // Memory chips may be hotter than the GPU.
@@ -162,7 +165,7 @@ class Judge {
   }
 
   bool Concerns(const HardwareLimit& limit, const v1::Metric& metric) const {
-    return limit.check == spec_.name && limit.metric == metric.name() &&
+    return limit.metric == metric.name() &&
            (limit.variant.empty() || limit.variant == metric.variant());
   }
 
@@ -227,20 +230,15 @@ class Judge {
     AddFinding(std::move(finding), &verdict_);
   }
 
-  void JudgeMissing(const HardwareModel& model) {
-    for (const HardwareLimit& limit : model.limits) {
-      if (limit.check != spec_.name || limit.optional) continue;
-      const auto spec =
-          std::find_if(spec_.metrics.begin(), spec_.metrics.end(),
-                       [&](const checks::MetricSpec& row) { return row.name == limit.metric; });
-      if (spec == spec_.metrics.end()) continue;
-      if (spec->subject.empty()) {
-        JudgeMissing(limit, "");
-        continue;
-      }
-      for (const v1::Subject& subject : result_.subjects()) {
-        if (subject.kind() == spec->subject) JudgeMissing(limit, subject.id());
-      }
+  void JudgeMissing(const HardwareLimit& limit) {
+    const checks::MetricSpec* const spec = FindMetric(spec_, limit.metric);
+    if (spec == nullptr) return;
+    if (spec->subject.empty()) {
+      JudgeMissing(limit, "");
+      return;
+    }
+    for (const v1::Subject& subject : result_.subjects()) {
+      if (subject.kind() == spec->subject) JudgeMissing(limit, subject.id());
     }
   }
 
@@ -277,6 +275,7 @@ class Judge {
   const checks::CheckSpec& spec_;
   const Expectation& expectation_;
   const std::map<std::string, std::string>& parameters_;
+  std::vector<const HardwareLimit*> limits_;  // of the check, by the files of GPU and port
   std::map<std::string, const v1::Subject*> subjects_;
   v1::CheckVerdict verdict_;
 };
