@@ -1,6 +1,9 @@
-// Deciding about ten thousand nodes: who is paired with whom, and what is said of what they
-// measured.
+// Deciding about a whole cluster: who is paired with whom, and what is said of what its nodes
+// measured in the suite acceptance, part by part.
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -8,81 +11,199 @@
 
 #include <benchmark/benchmark.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "bench/validation_fleet.h"
 #include "common/base/status.h"
 #include "controller/store/soci_store.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
+#include "controller/validation/blame.h"
 #include "controller/validation/earlier_results.h"
-#include "controller/validation/pair_matrix.h"
-#include "controller/validation/pair_schedule.h"
 #include "controller/validation/result_blob.h"
-#include "controller/validation/verdict.h"
 
 namespace muster::controller::validation {
 namespace {
 
-constexpr int kGpus = 4;
-constexpr size_t kRounds = 16;
-constexpr int kMetricsOfGpu = 4;
+constexpr uint32_t kCounts[] = {100, 1000, 10000};
+// A store of more does not fit into the time and memory of a benchmark.
+constexpr uint32_t kMostWithEarlier = 1000;
 constexpr int kEarlier = 12;
-constexpr char kParameters[] = "0123456789abcdef";
-constexpr uint32_t kNodesPerSwitch = 40;
-constexpr char kModel[] = "NVIDIA GeForce RTX 2080 Ti";
+constexpr size_t kLeastEarlier = 5;  // that a value is held against
+constexpr double kTargetMs = 2000;
 
-constexpr checks::MetricSpec kMetrics[] = {
-    {"tflops_median", "TFLOPS", "gpu", checks::Better::kHigher, ""},
-    {"temperature_celsius", "celsius", "gpu", checks::Better::kLower, ""},
+// A cluster whose results were judged by themselves, as they are when they come.
+struct Judged {
+  std::unique_ptr<Fleet> fleet;
+  std::vector<v1::CheckVerdict> verdicts;  // of the rows
+  std::vector<JudgedResult> nodes;         // checks of nodes
+  std::vector<PairResult> pairs;
+  std::vector<size_t> pair_rows;
+  std::vector<NodeResultRef> others;
 };
-constexpr checks::CheckSpec kGemm = {
-    "gpu-gemm", checks::Scope::kNode, checks::Load::kGpu, {}, kMetrics, ""};
 
-void AddMetric(v1::CheckResult& result, const char* name, const char* variant,
-               const std::string& subject, const char* unit, double value) {
-  v1::Metric& metric = *result.add_metrics();
-  metric.set_name(name);
-  metric.set_variant(variant);
-  metric.set_subject(subject);
-  metric.set_unit(unit);
-  metric.set_value(value);
-}
-
-// As a node of four GPUs reports: three data types, a temperature and a digest each.
-v1::CheckResult Result(uint32_t node) {
-  v1::CheckResult result;
-  result.set_check("gpu-gemm");
-  result.set_outcome(v1::OUTCOME_PASS);
-  for (int i = 0; i < kGpus; ++i) {
-    v1::Subject& gpu = *result.add_subjects();
-    gpu.set_id(absl::StrFormat("GPU-%08x-%d", node, i));
-    gpu.set_kind("gpu");
-    gpu.set_model(kModel);
-    (*gpu.mutable_attributes())["vbios_version"] = "90.02.0b.00.c7";
-    (*gpu.mutable_attributes())["driver_version"] = "535.247.01";
-    const double noise = 1 + 0.001 * ((node * 7 + i * 13) % 31);
-    for (const char* type : {"fp16", "fp32", "int8"}) {
-      AddMetric(result, "tflops_median", type, gpu.id(), "TFLOPS", 45 * noise);
-    }
-    AddMetric(result, "temperature_celsius", "", gpu.id(), "celsius", 70 + i);
-    v1::Digest& digest = *result.add_digests();
-    digest.set_name("gemm fp16 8192 seed 1");
-    digest.set_subject(gpu.id());
-    digest.set_value("0123456789abcdef");
+void JudgeRows(const Fleet& fleet, std::vector<v1::CheckVerdict>& verdicts) {
+  verdicts.resize(fleet.rows.size());
+  for (size_t i = 0; i < verdicts.size(); ++i) {
+    const FleetRow& row = fleet.rows[i];
+    verdicts[i] =
+        JudgeCheck(row.result, *row.check->spec, fleet.expectation, row.check->parameters);
+    verdicts[i].set_stage(row.stage->name);
+    if (row.partner.has_value()) verdicts[i].set_partner(fleet.nodes[*row.partner].name);
   }
-  return result;
 }
 
-std::vector<PairPlace> Places(uint32_t count) {
-  std::vector<PairPlace> places;
-  for (uint32_t i = 0; i < count; ++i) places.push_back({i / kNodesPerSwitch, i / 10});
-  return places;
+absl::StatusOr<std::unique_ptr<Judged>> MakeJudged(uint32_t count) {
+  auto judged = std::make_unique<Judged>();
+  ASSIGN_OR_RETURN(judged->fleet, MakeFleet(count));
+  const Fleet& fleet = *judged->fleet;
+  JudgeRows(fleet, judged->verdicts);
+  for (size_t i = 0; i < fleet.rows.size(); ++i) {
+    const FleetRow& row = fleet.rows[i];
+    const std::string& node = fleet.nodes[row.node].name;
+    if (row.partner.has_value()) {
+      judged->pairs.push_back({node, fleet.nodes[*row.partner].name, row.check->spec, &row.result,
+                               &judged->verdicts[i], row.round});
+      judged->pair_rows.push_back(i);
+    } else {
+      judged->others.push_back({node, &row.result});
+      judged->nodes.push_back({node, row.stage->name, row.check->spec, &row.result,
+                               &fleet.expectation, &judged->verdicts[i], row.parameters_digest});
+    }
+  }
+  return judged;
 }
 
-// What the nodes measured in earlier validations.
-absl::StatusOr<std::unique_ptr<Store>> StoreOf(const std::vector<v1::CheckResult>& results,
-                                               const std::vector<std::string>& names) {
+// One cluster at a time: the biggest takes gigabytes.
+class Clusters {
+ public:
+  Judged& Of(uint32_t count) {
+    if (count_ == count) return *judged_;
+    judged_.reset();
+    absl::StatusOr<std::unique_ptr<Judged>> made = MakeJudged(count);
+    if (!made.ok()) {
+      std::fprintf(stderr, "%s\n", std::string(made.status().message()).c_str());
+      std::exit(1);
+    }
+    judged_ = *std::move(made);
+    count_ = count;
+    size_t values = 0;
+    for (const FleetRow& row : judged_->fleet->rows) values += row.result.metrics_size();
+    absl::PrintF("%d nodes: %d results, %d values\n", count, judged_->fleet->rows.size(), values);
+    return *judged_;
+  }
+
+ private:
+  uint32_t count_ = 0;
+  std::unique_ptr<Judged> judged_;
+};
+
+void Schedule(benchmark::State& state, Judged& judged) {
+  const Fleet& fleet = *judged.fleet;
+  for (auto _ : state) {
+    const std::vector<PairRound> rounds = SchedulePairs(fleet.places, fleet.rounds);
+    if (rounds.size() != std::min(fleet.rounds, FullRounds(fleet.places.size()))) {
+      state.SkipWithError("rounds are missing");
+    }
+  }
+}
+
+void ByThemselves(benchmark::State& state, Judged& judged) {
+  std::vector<v1::CheckVerdict> verdicts;
+  for (auto _ : state) {
+    state.PauseTiming();
+    verdicts.clear();
+    state.ResumeTiming();
+    JudgeRows(*judged.fleet, verdicts);
+    state.PauseTiming();
+    size_t failed = 0;
+    for (const v1::CheckVerdict& verdict : verdicts) {
+      const bool good = verdict.outcome() == v1::OUTCOME_PASS;
+      failed += !good;
+      if (!good && verdict.check() != "nic-pair") {
+        state.SkipWithError(absl::StrCat(verdict.check(), ": ", verdict.reason()).c_str());
+        return;
+      }
+    }
+    if (failed == 0) state.SkipWithError("slow pairs pass");
+    state.ResumeTiming();
+  }
+}
+
+void BesidePeers(benchmark::State& state, Judged& judged) {
+  for (auto _ : state) {
+    JudgeFleet(judged.nodes, nullptr);
+    JudgeDigests(judged.nodes);
+  }
+  for (const JudgedResult& each : judged.nodes) {
+    if (each.verdict->outcome() == v1::OUTCOME_PASS) continue;
+    state.SkipWithError(each.verdict->reason().c_str());
+    return;
+  }
+}
+
+void Matrix(benchmark::State& state, Judged& judged) {
+  for (auto _ : state) {
+    const PairMatrix matrix = MakePairMatrix(judged.fleet->nodes, judged.pairs, judged.others);
+    // Each pair is told by two, in both directions.
+    if (matrix.rates.size() != judged.pairs.size()) state.SkipWithError("rates are missing");
+  }
+}
+
+// One node in a thousand is to blame, and who was paired with it is excused.
+void BlameAndExcuse(benchmark::State& state, Judged& judged) {
+  const PairMatrix matrix = MakePairMatrix(judged.fleet->nodes, judged.pairs, judged.others);
+  const std::vector<v1::CheckVerdict> by_themselves = judged.verdicts;
+  size_t slow = 0;
+  for (uint32_t node = 0; node < judged.fleet->nodes.size(); ++node) slow += IsSlow(node);
+  for (auto _ : state) {
+    state.PauseTiming();
+    std::vector<PairVerdict> verdicts;
+    for (size_t i = 0; i < judged.pairs.size(); ++i) {
+      v1::CheckVerdict& verdict = judged.verdicts[judged.pair_rows[i]];
+      verdict = by_themselves[judged.pair_rows[i]];
+      verdicts.push_back({judged.pairs[i].node, judged.pairs[i].partner, &verdict});
+    }
+    state.ResumeTiming();
+    const std::vector<Blame> blames = FindBlame(matrix);
+    ApplyBlame(matrix, blames, verdicts);
+    if (blames.size() != slow) state.SkipWithError("others are blamed");
+  }
+}
+
+// After BlameAndExcuse().
+void Outcomes(benchmark::State& state, Judged& judged) {
+  for (auto _ : state) {
+    const Fleet& fleet = *judged.fleet;
+    std::vector<std::vector<const v1::CheckVerdict*>> of_nodes(fleet.nodes.size());
+    for (size_t i = 0; i < fleet.rows.size(); ++i) {
+      of_nodes[fleet.rows[i].node].push_back(&judged.verdicts[i]);
+    }
+    for (uint32_t node = 0; node < of_nodes.size(); ++node) {
+      const v1::Outcome want = IsSlow(node) ? v1::OUTCOME_FAIL : v1::OUTCOME_PASS;
+      if (OutcomeOf(of_nodes[node], /*complete=*/true) != want) {
+        state.SkipWithError(absl::StrCat(fleet.nodes[node].name, " is misjudged").c_str());
+        return;
+      }
+    }
+  }
+}
+
+// What the end of a validation takes out of the store before it can judge.
+void ReadBack(benchmark::State& state, Judged& judged) {
+  std::vector<std::string> packed;
+  for (const FleetRow& row : judged.fleet->rows) packed.push_back(PackResult(row.result));
+  for (auto _ : state) {
+    for (const std::string& blob : packed) {
+      if (!UnpackResult(blob).ok()) state.SkipWithError("a result is damaged");
+    }
+  }
+}
+
+// What the nodes measured in twelve earlier validations.
+absl::StatusOr<std::unique_ptr<Store>> EarlierStore(const Fleet& fleet) {
   ASSIGN_OR_RETURN(std::unique_ptr<Store> store, OpenStore(":memory:"));
   for (int i = 0; i < kEarlier; ++i) {
     RETURN_IF_ERROR(store->Update([&](Transaction& txn) -> absl::Status {
@@ -91,17 +212,19 @@ absl::StatusOr<std::unique_ptr<Store>> StoreOf(const std::vector<v1::CheckResult
       validation.state = ValidationRecord::kDone;
       validation.created_at = absl::FromUnixSeconds(i);
       RETURN_IF_ERROR(txn.validations().Put(validation));
-      for (size_t node = 0; node < names.size(); ++node) {
+      for (size_t n = 0; n < fleet.rows.size(); ++n) {
+        const FleetRow& row = fleet.rows[n];
+        if (row.partner.has_value()) continue;  // pairs are held against no earlier ones
         ValidationCheckRecord check;
-        check.check_id = absl::StrCat(validation.validation_id, "/", names[node]);
+        check.check_id = absl::StrCat(validation.validation_id, "/", n);
         check.validation_id = validation.validation_id;
-        check.node = names[node];
-        check.name = std::string(kGemm.name);
+        check.node = fleet.nodes[row.node].name;
+        check.name = std::string(row.check->spec->name);
         check.outcome = v1::OUTCOME_PASS;
-        check.parameters_digest = kParameters;
+        check.parameters_digest = row.parameters_digest;
         RETURN_IF_ERROR(txn.validation_checks().Put(check));
         RETURN_IF_ERROR(txn.validation_checks().PutResult(
-            {check.check_id, validation.created_at, PackResult(results[node])}));
+            {check.check_id, validation.created_at, PackResult(row.result)}));
       }
       return absl::OkStatus();
     }));
@@ -109,99 +232,39 @@ absl::StatusOr<std::unique_ptr<Store>> StoreOf(const std::vector<v1::CheckResult
   return store;
 }
 
-void JudgeNodes(benchmark::State& state, bool with_history) {
-  const auto count = static_cast<uint32_t>(state.range(0));
-  const checks::CheckSpec* const catalog[] = {&kGemm};
-  const auto library = ParseHardware(
-      {{"h.yaml", absl::StrCat("kind: gpu\nmatch: [", kModel,
-                               "]\nlimits: [{check: gpu-gemm, metric: tflops_median, unit: TFLOPS, "
-                               "floor: 40, peak: 250, source: s}]\n")}},
-      catalog);
-  if (!library.ok()) return state.SkipWithError(std::string(library.status().message()).c_str());
-  HardwareClass hardware;
-  hardware.gpu_model = kModel;
-  hardware.gpu_count = kGpus;
-  const Expectation expectation = MakeExpectation(hardware, *library);
-  std::vector<std::string> names;
-  std::vector<v1::CheckResult> results;
-  for (uint32_t i = 0; i < count; ++i) {
-    names.push_back(absl::StrCat("c", i));
-    results.push_back(Result(i));
-  }
-  const std::vector<PairPlace> places = Places(count);
-  std::unique_ptr<Store> store;
-  if (with_history) {
-    auto filled = StoreOf(results, names);
-    if (!filled.ok()) return state.SkipWithError(std::string(filled.status().message()).c_str());
-    store = *std::move(filled);
-  }
+void BesideEarlier(benchmark::State& state, Judged& judged) {
+  const auto store = EarlierStore(*judged.fleet);
+  if (!store.ok()) return state.SkipWithError(std::string(store.status().message()).c_str());
   for (auto _ : state) {
-    std::vector<v1::CheckVerdict> verdicts(count);
-    std::vector<JudgedResult> judged(count);
-    for (uint32_t i = 0; i < count; ++i) {
-      verdicts[i] = JudgeCheck(results[i], kGemm, expectation, {});
-      judged[i] = {names[i], "burn", &kGemm, &results[i], &expectation, &verdicts[i], kParameters};
-    }
-    if (store == nullptr) {
-      JudgeFleet(judged, nullptr);
-    } else {
-      EarlierResults earlier(*store, "v-now");
-      size_t known = 0;
-      JudgeFleet(judged, [&](const EarlierQuery& query) {
-        std::vector<double> values = earlier.Values(query);
-        if (!query.first) known += values.size();
-        return values;
-      });
-      if (known != size_t{count} * kGpus * kMetricsOfGpu * kEarlier) {
-        state.SkipWithError("earlier results are missing");
-      }
-    }
-    JudgeDigests(judged);
-    const std::vector<PairRound> rounds = SchedulePairs(places, kRounds);
-    if (verdicts[0].outcome() != v1::OUTCOME_PASS ||
-        rounds.size() != std::min(kRounds, FullRounds(count))) {
-      state.SkipWithError("nodes are not judged as they should be");
-    }
-    benchmark::DoNotOptimize(verdicts);
+    EarlierResults earlier(**store, "v-now");
+    size_t asked = 0;
+    bool missing = false;
+    JudgeFleet(judged.nodes, [&](const EarlierQuery& query) {
+      std::vector<double> values = earlier.Values(query);
+      ++asked;
+      missing = missing || values.size() < kLeastEarlier;
+      return values;
+    });
+    if (asked == 0 || missing) state.SkipWithError("earlier results are missing");
   }
-  state.SetComplexityN(count);
 }
-BENCHMARK_CAPTURE(JudgeNodes, beside_peers, false)
-    ->Arg(100)
-    ->Arg(1000)
-    ->Arg(10000)
-    ->Unit(benchmark::kMillisecond);
-// A fixed number of times: filling the store takes longer.
-BENCHMARK_CAPTURE(JudgeNodes, beside_peers_and_earlier, true)
-    ->Arg(100)
-    ->Arg(1000)
-    ->Arg(10000)
-    ->Iterations(3)
-    ->Unit(benchmark::kMillisecond);
 
-// Pairs of a few rounds, with one bad node in a thousand.
-void BlameNodes(benchmark::State& state) {
-  const auto count = static_cast<uint32_t>(state.range(0));
-  PairMatrix matrix;
-  const std::vector<PairPlace> places = Places(count);
-  for (uint32_t i = 0; i < count; ++i) {
-    matrix.nodes.push_back({absl::StrCat("c", i), absl::StrCat("s", places[i].switch_id), {}});
-  }
-  for (const PairRound& round : SchedulePairs(places, kRounds)) {
-    for (const NodePair& pair : round) {
-      const bool slow = pair.first % 1000 == 7 || pair.second % 1000 == 7;
-      matrix.rates.push_back({pair.first, pair.second, slow ? 3.0 : 9.4, 10, 0, "eth0", "eth0"});
-      matrix.rates.push_back({pair.second, pair.first, slow ? 3.0 : 9.4, 10, 0, "eth0", "eth0"});
-    }
-  }
-  for (auto _ : state) {
-    const std::vector<Blame> blames = FindBlame(matrix);
-    if (blames.size() != (count + 992) / 1000) state.SkipWithError("others are blamed");
-    benchmark::DoNotOptimize(blames);
-  }
-  state.SetComplexityN(count);
-}
-BENCHMARK(BlameNodes)->Arg(100)->Arg(1000)->Arg(10000)->Unit(benchmark::kMillisecond);
+struct PartRow {
+  const char* name;  // "beside peers"
+  void (*run)(benchmark::State&, Judged&);
+  // One of those that the target is for: the schedule, and the verdicts by results that are there.
+  bool counts;
+};
+constexpr PartRow kParts[] = {
+    {"choosing the pairs", Schedule, true},
+    {"results by themselves", ByThemselves, true},
+    {"results beside their peers", BesidePeers, true},
+    {"rates of the pairs", Matrix, true},
+    {"blame and excuses", BlameAndExcuse, true},
+    {"outcomes of the nodes", Outcomes, true},
+    {"reading the results", ReadBack, false},
+    {"results beside twelve earlier ones", BesideEarlier, false},
+};
 
 // Says what docs/benchmarks.md and ./dev bench tell of, in lines that both can read.
 class FigureReporter final : public benchmark::ConsoleReporter {
@@ -212,25 +275,67 @@ class FigureReporter final : public benchmark::ConsoleReporter {
   void ReportRuns(const std::vector<Run>& runs) override {
     ConsoleReporter::ReportRuns(runs);
     for (const Run& run : runs) {
-      if (run.run_type != Run::RT_Iteration || run.error_occurred) continue;
-      const bool judges = run.benchmark_name().find("JudgeNodes") == 0;
-      const auto nodes = static_cast<int>(run.complexity_n);
-      const bool with_history = run.benchmark_name().find("earlier") != std::string::npos;
-      absl::PrintF("FIGURE %s of %d nodes%s, CPU\t%.6g\tms\t%s\n",
-                   judges ? "judging and pairing the results" : "blaming by the pairs", nodes,
-                   with_history ? " beside twelve earlier ones" : "", run.GetAdjustedCPUTime(),
-                   judges && nodes == 10000 ? "<= 2000" : "");
-      std::fflush(stdout);
+      if (run.run_type != Run::RT_Iteration) continue;
+      failed_ = failed_ || run.error_occurred;
+      if (run.error_occurred) continue;
+      const std::string name = run.benchmark_name();
+      const double ms = run.GetAdjustedCPUTime();
+      Say(name.substr(0, name.find('/')), ms, "");
+      for (const PartRow& part : kParts) {
+        for (const uint32_t count : kCounts) {
+          if (!absl::StartsWith(name, NameOf(part, count))) continue;
+          sums_[count] += part.counts ? ms : 0;
+          seen_[count] += part.counts;
+        }
+      }
     }
   }
+  void Finalize() override {
+    const auto parts = std::count_if(std::begin(kParts), std::end(kParts),
+                                     [](const PartRow& part) { return part.counts; });
+    for (const auto& [count, sum] : sums_) {
+      if (seen_[count] != parts) continue;
+      Say(absl::StrCat("pairing and judging ", count, " nodes"), sum,
+          count == kCounts[std::size(kCounts) - 1] ? absl::StrCat("<= ", kTargetMs) : "");
+    }
+  }
+  bool failed() const { return failed_; }
+
+  static std::string NameOf(const PartRow& part, uint32_t count) {
+    return absl::StrCat(part.name, " of ", count, " nodes");
+  }
+
+ private:
+  static void Say(const std::string& what, double ms, const std::string& target) {
+    absl::PrintF("FIGURE %s, CPU\t%.6g\tms\t%s\n", what, ms, target);
+    std::fflush(stdout);
+  }
+
+  std::map<uint32_t, double> sums_;
+  std::map<uint32_t, int64_t> seen_;
+  bool failed_ = false;
 };
 
 }  // namespace
 }  // namespace muster::controller::validation
 
 int main(int argc, char** argv) {
+  using namespace muster::controller::validation;
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  muster::controller::validation::FigureReporter reporter;
-  return benchmark::RunSpecifiedBenchmarks(&reporter) == 0 ? 1 : 0;
+  Clusters clusters;
+  for (const uint32_t count : kCounts) {
+    for (const PartRow& part : kParts) {
+      if (part.run == BesideEarlier && count > kMostWithEarlier) continue;
+      // A fixed number of times: making a cluster takes longer.
+      benchmark::RegisterBenchmark(FigureReporter::NameOf(part, count).c_str(),
+                                   [&clusters, &part, count](benchmark::State& state) {
+                                     part.run(state, clusters.Of(count));
+                                   })
+          ->Iterations(3)
+          ->Unit(benchmark::kMillisecond);
+    }
+  }
+  FigureReporter reporter;
+  return benchmark::RunSpecifiedBenchmarks(&reporter) == 0 || reporter.failed() ? 1 : 0;
 }

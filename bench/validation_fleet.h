@@ -1,0 +1,55 @@
+// What a cluster measured in the suite acceptance, made up: for bench/validation_bench.cc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "controller/validation/hardware.h"
+#include "controller/validation/pair_matrix.h"
+#include "controller/validation/pair_schedule.h"
+#include "controller/validation/suite.h"
+#include "controller/validation/verdict.h"
+#include "muster/v1/validation.pb.h"
+
+namespace muster::controller::validation {
+
+// One check on one node, or its side of a pair.
+struct FleetRow {
+  uint32_t node = 0;
+  std::optional<uint32_t> partner;
+  std::string round;  // of pairs that were measured at the same time
+  const SuiteStage* stage = nullptr;
+  const SuiteCheck* check = nullptr;
+  std::string parameters_digest;
+  v1::CheckResult result;
+};
+
+// Nodes of four GPUs and a port of 10 Gbit/s, 40 at a switch, that all passed the suite of the
+// checkout by its hardware files; but the pairs of one node in a thousand were slow. Rows refer to
+// the suite and the expectation to the library: it stays where it is.
+struct Fleet {
+  Fleet() = default;
+  Fleet(const Fleet&) = delete;
+  Fleet& operator=(const Fleet&) = delete;
+
+  Suite suite;
+  HardwareLibrary library;
+  Expectation expectation;
+  std::vector<MatrixNode> nodes;
+  std::vector<PairPlace> places;
+  size_t rounds = 0;  // of pairs, as the suite has it
+  std::deque<FleetRow> rows;
+};
+
+bool IsSlow(uint32_t node);
+
+// Reads playbooks/suites/acceptance.yaml and inventory/hardware below the working directory.
+absl::StatusOr<std::unique_ptr<Fleet>> MakeFleet(uint32_t nodes);
+
+}  // namespace muster::controller::validation
