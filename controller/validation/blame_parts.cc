@@ -17,23 +17,39 @@ NetworkParts::NetworkParts(const PairMatrix& matrix, const BlameRule& rule)
 
 // Which measurements are bad, and what they passed.
 void NetworkParts::Measure() {
-  std::map<double, std::vector<double>> rates;  // by speed
-  for (const DirectedRate& rate : matrix_.rates) {
-    rates[rate.speed_gbits_per_s].push_back(rate.gbits_per_s);
-  }
-  std::map<double, double> usual;
-  for (const auto& [speed, of_speed] : rates) usual[speed] = Percentile(of_speed, 0.75);
+  std::map<double, double> usual = UsualRates();
   bad_.resize(matrix_.rates.size());
   parts_of_.resize(matrix_.rates.size());
   for (size_t i = 0; i < matrix_.rates.size(); ++i) {
     const DirectedRate& rate = matrix_.rates[i];
     bad_[i] = IsBadRate(rate, usual[rate.speed_gbits_per_s]);
-    Pass(i, {NetworkPart::kOut, rate.from_interface, "", rate.from});
-    Pass(i, {NetworkPart::kIn, rate.to_interface, "", rate.to});
+    // What an uplink held back says of the ports neither that they are good nor that they are not.
+    if (!IsFairUplinkShare(rate, rule_)) {
+      Pass(i, {NetworkPart::kOut, rate.from_interface, "", rate.from});
+      Pass(i, {NetworkPart::kIn, rate.to_interface, "", rate.to});
+    }
     const std::string& a = matrix_.nodes[rate.from].switch_name;
     const std::string& b = matrix_.nodes[rate.to].switch_name;
     if (!a.empty() && !b.empty() && a != b) Pass(i, {NetworkPart::kUplink, a, b, 0});
   }
+}
+
+// What good pairs reach, by the speed of their ports: those that no uplink holds back, as far as
+// there are any.
+std::map<double, double> NetworkParts::UsualRates() const {
+  std::map<double, std::vector<double>> free, all;
+  for (const DirectedRate& rate : matrix_.rates) {
+    all[rate.speed_gbits_per_s].push_back(rate.gbits_per_s);
+    if (!IsFairUplinkShare(rate, rule_)) {
+      free[rate.speed_gbits_per_s].push_back(rate.gbits_per_s);
+    }
+  }
+  std::map<double, double> usual;
+  for (const auto& [speed, rates] : all) {
+    const auto found = free.find(speed);
+    usual[speed] = Percentile(found == free.end() ? rates : found->second, 0.75);
+  }
+  return usual;
 }
 
 bool NetworkParts::IsBadRate(const DirectedRate& rate, double usual) const {

@@ -56,6 +56,7 @@ class NetworkParts {
 
  private:
   void Measure();
+  std::map<double, double> UsualRates() const;
   bool IsBadRate(const DirectedRate& rate, double usual) const;
   void Pass(size_t measurement, const NetworkPart& part);
   void Suspect();

@@ -40,6 +40,9 @@ validation = json.load(open(sys.argv[1]))
 blames = [[blame["kind"], *blame["names"]] for blame in validation.get("blames", [])]
 want = [] if sys.argv[2] == "none" else [sys.argv[2].split(",")]
 assert blames == want, f"blamed: {blames}, want {want}: {validation.get('blames')}"
+# The ring is set beside the pairs that were measured before it.
+rings = validation.get("rings", [])
+assert len(rings) == 1 and rings[0]["nodes"] == 4 and rings[0]["pair_rates"] == 12, f"rings: {rings}"
 outcomes = {node["node"]: node["outcome"] for node in validation["nodes"]}
 want = dict(pair.split("=") for pair in sys.argv[3:])
 assert outcomes == want, f"outcomes: {outcomes}, want {want}"
@@ -53,6 +56,8 @@ for node in "${nodes[@]}"; do lab link "$node" "$whole"; done
 
 validate "all links are equally fast: nobody is blamed"
 expect_blame 0 none c001=pass c002=pass c003=pass c004=pass
+grep -q "^The ring (.*, collective): each link of the ring over 4 nodes carries" "$work/output" ||
+  fail "the output does not set the ring beside its pairs"
 
 lab link c003 "$slow"
 validate "one link is slow: its node is blamed, and no other fails"

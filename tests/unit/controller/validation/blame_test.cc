@@ -186,6 +186,22 @@ TEST(FindBlame, AnOversubscribedUplinkIsNotSlow) {
   EXPECT_THAT(blames[0].message, HasSubstr("is up to 2.5 Gbit/s"));
 }
 
+// Most pairs cross the uplinks and say nothing of the ports.
+TEST(FindBlame, ASlowNodeInsideAnOversubscribedNetwork) {
+  PairMatrix matrix = Nodes(32, 8);
+  const auto crosses = [](uint32_t a, uint32_t b) { return a / 4 != b / 4; };
+  MeasurePairs(matrix, [&](uint32_t a, uint32_t b) {
+    return crosses(a, b) ? 2.3 : a == 5 || b == 5 ? 3 : kGood;
+  });
+  for (DirectedRate& rate : matrix.rates) {
+    if (crosses(rate.from, rate.to)) rate.uplink_share_gbits_per_s = 2.5;
+  }
+  const auto blames = FindBlame(matrix);
+  ASSERT_THAT(blames, SizeIs(1));
+  EXPECT_THAT(blames[0].names, ElementsAre("c5"));
+  EXPECT_EQ(blames[0].kind, BlameKind::kNode);
+}
+
 TEST(FindBlame, AWideUplinkExcusesNobody) {
   PairMatrix matrix = Nodes(8, 2);
   MeasurePairs(matrix, [](uint32_t a, uint32_t b) { return a == 1 || b == 1 ? 3 : kGood; });
