@@ -1,8 +1,10 @@
 #include "cli/validation_calls.h"
 
+#include <iostream>
 #include <utility>
 
 #include "cli/connection.h"
+#include "cli/validation_report.h"
 #include "common/base/status.h"
 #include "muster/v1/validation.grpc.pb.h"
 
@@ -30,7 +32,14 @@ absl::Status ForEachCheckResult(Connection& connection, const std::string& id,
   grpc::ClientContext call;
   const auto reader = stub.ListCheckResults(&call, request);
   v1::NodeCheckResult result;
-  while (reader->Read(&result)) take(result);
+  while (reader->Read(&result)) {
+    const std::string damage = DescribeDamage(id, result);
+    if (damage.empty()) {
+      take(result);
+    } else {
+      std::cerr << "muster: " << damage << "\n";
+    }
+  }
   return connection.Convert(reader->Finish());
 }
 

@@ -18,7 +18,8 @@ namespace muster::cli {
 class Connection;
 
 absl::StatusOr<v1::Validation> GetValidation(Connection& connection, const std::string& id);
-// Hands each result of one node, or of all for "", to `take` as it comes.
+// Hands each result of one node, or of all for "", to `take` as it comes. What is damaged in
+// the store is left out, and named on standard error.
 absl::Status ForEachCheckResult(Connection& connection, const std::string& id,
                                 const std::string& node, bool with_samples,
                                 const std::function<void(v1::NodeCheckResult&)>& take);

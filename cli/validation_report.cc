@@ -254,6 +254,16 @@ std::string RenderComparison(const v1::Validation& a, const v1::Validation& b,
   return text;
 }
 
+std::string DescribeDamage(const std::string& validation_id, const v1::NodeCheckResult& result) {
+  if (result.result().outcome() != v1::OUTCOME_UNSPECIFIED) return "";
+  return absl::StrCat(
+      "what ", result.result().check(),
+      result.partner().empty() ? "" : absl::StrCat(" with ", result.partner()), " measured on ",
+      result.node(), " in stage '", result.stage(), "' of ", validation_id,
+      " is damaged in the controller's store and left out; its verdict stands. Look for errors of "
+      "the controller's disk: `journalctl -k`");
+}
+
 std::string RenderHistory(const std::string& node, const std::vector<v1::Validation>& validations,
                           absl::Time now) {
   Table table({"NODE", "VALIDATION", "SUITE", "WHEN", "OUTCOME", "NOT FINE"});

@@ -23,6 +23,9 @@ std::string RenderComparison(const v1::Validation& a, const v1::Validation& b,
                              const std::vector<v1::NodeCheckResult>& results_a,
                              const std::vector<v1::NodeCheckResult>& results_b);
 
+// "" when the result is whole.
+std::string DescribeDamage(const std::string& validation_id, const v1::NodeCheckResult& result);
+
 // One row for each validation that a node took part in.
 std::string RenderHistory(const std::string& node, const std::vector<v1::Validation>& validations,
                           absl::Time now);

@@ -1,6 +1,7 @@
 #include "controller/service/validation_service.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -155,7 +156,13 @@ absl::Status ValidationService::ListResults(const v1::ListCheckResultsRequest& r
     for (const absl::string_view member : absl::StrSplit(check.members, ' ', absl::SkipEmpty())) {
       if (member != check.node) result.set_partner(std::string(member));
     }
-    ASSIGN_OR_RETURN(*result.mutable_result(), validation::UnpackResult(record->result));
+    absl::StatusOr<v1::CheckResult> unpacked = validation::UnpackResult(record->result);
+    if (unpacked.ok()) {
+      *result.mutable_result() = *std::move(unpacked);
+    } else {
+      // The others are none the worse for it.
+      result.mutable_result()->set_check(check.name);
+    }
     result.set_stage(check.stage_name);
     if (!request.with_samples()) result.mutable_result()->clear_samples();
     if (!writer.Write(result)) return absl::CancelledError("the reader left");

@@ -89,4 +89,8 @@ absl::StatusOr<v1::CheckResult> UnpackResult(const std::string& blob) {
   return result;
 }
 
+void DropSamples(v1::CheckResult& result) {
+  google::protobuf::RepeatedPtrField<v1::Sample>().Swap(result.mutable_samples());
+}
+
 }  // namespace muster::controller::validation

@@ -23,6 +23,9 @@ std::string PackResult(const v1::CheckResult& result);
 // DataLoss: it is damaged, or larger than any result that an agent could send.
 absl::StatusOr<v1::CheckResult> UnpackResult(const std::string& blob);
 
+// Gives their memory back, too: clear_samples() keeps it for the next ones.
+void DropSamples(v1::CheckResult& result);
+
 // Unpacks many results, one after the other, with the memory of the first.
 class ResultUnpacker {
  public:

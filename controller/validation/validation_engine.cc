@@ -218,11 +218,11 @@ absl::Status ValidationEngine::Resume() {
   for (const ValidationRecord& record : records) {
     const absl::Status status = ResumeOne(record);
     if (status.ok()) continue;
+    Remove(record.validation_id);
     // Another process locks the store for a moment: no fault of the validation. The start is tried
     // again.
     if (absl::IsUnavailable(status)) return status;
     // One validation whose suite is lost must not keep the controller from starting.
-    Remove(record.validation_id);
     ValidationRecord failed = record;
     failed.message =
         absl::StrCat("could not go on after a restart of the controller: ", status.message());
@@ -234,19 +234,9 @@ absl::Status ValidationEngine::Resume() {
 
 absl::Status ValidationEngine::ResumeOne(const ValidationRecord& record) {
   std::vector<CheckPart> parts;
-  std::map<std::string, v1::CheckResult> results;
   RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const auto rows, txn.validation_checks().List(record.validation_id));
-    for (const ValidationCheckRecord& row : rows) {
-      parts.push_back(ToPart(row));
-      const absl::StatusOr<CheckResultRecord> result =
-          txn.validation_checks().GetResult(row.check_id);
-      if (absl::IsNotFound(result.status())) continue;
-      RETURN_IF_ERROR(result.status());
-      absl::StatusOr<v1::CheckResult> unpacked = UnpackResult(result->result);
-      // Of a damaged one the outcome is stored beside it.
-      if (unpacked.ok()) results[row.check_id] = *std::move(unpacked);
-    }
+    for (const ValidationCheckRecord& row : rows) parts.push_back(ToPart(row));
     return absl::OkStatus();
   }));
   ASSIGN_OR_RETURN(std::shared_ptr<const Inventory> inventory,
@@ -263,24 +253,38 @@ absl::Status ValidationEngine::ResumeOne(const ValidationRecord& record) {
   active_[record.validation_id] = std::move(prepared);
   // Agents find the controller again one after the other.
   validation.pending = validation.state.Begin({}, with_.clock.Now());
-  for (const CheckPart& part : stored) {
-    if (part.phase != PartPhase::kEnded || part.put_back) continue;
-    const CheckPart* now = validation.state.Find(part.check_id);
-    if (now == nullptr) continue;
-    const checks::CheckSpec& spec = *validation.state.CheckOf(*now).spec;
-    const auto result = results.find(part.check_id);
-    validation.verdicts[part.check_id] =
-        result == results.end()
-            ? VerdictWithoutResult(spec.name, ToOutcome(part.outcome), part.reason)
-            : JudgeCheck(result->second, spec, validation.ExpectationOf(*now),
-                         validation.state.CheckOf(*now).parameters);
-  }
+  RETURN_IF_ERROR(JudgeStored(validation, stored));
   if (absl::StartsWith(record.message, "stopped by ")) {
     for (ValidationAction& action : validation.state.Cancel(record.message, with_.clock.Now())) {
       validation.pending.push_back(std::move(action));
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status ValidationEngine::JudgeStored(ActiveValidation& validation,
+                                           const std::vector<CheckPart>& stored) {
+  return with_.store.View([&](Transaction& txn) -> absl::Status {
+    for (const CheckPart& part : stored) {
+      if (part.phase != PartPhase::kEnded || part.put_back) continue;
+      const CheckPart* now = validation.state.Find(part.check_id);
+      if (now == nullptr) continue;
+      const checks::CheckSpec& spec = *validation.state.CheckOf(*now).spec;
+      v1::CheckVerdict& verdict = validation.verdicts[part.check_id];
+      verdict = VerdictWithoutResult(spec.name, ToOutcome(part.outcome), part.reason);
+      const absl::StatusOr<CheckResultRecord> record =
+          txn.validation_checks().GetResult(part.check_id);
+      if (absl::IsNotFound(record.status())) continue;
+      RETURN_IF_ERROR(record.status());
+      // One at a time: with its curves it may have megabytes, and a validation has thousands.
+      const absl::StatusOr<v1::CheckResult> result = UnpackResult(record->result);
+      // Of a damaged one the outcome is stored beside it.
+      if (!result.ok()) continue;
+      verdict = JudgeCheck(*result, spec, validation.ExpectationOf(*now),
+                           validation.state.CheckOf(*now).parameters);
+    }
+    return absl::OkStatus();
+  });
 }
 
 absl::StatusOr<v1::Validation> ValidationEngine::Get(const std::string& validation_id) const {

@@ -123,6 +123,8 @@ class ValidationEngine {
       const ValidationRecord& record, std::shared_ptr<const Inventory> inventory,
       const std::map<std::string, EnrolledNode>& enrolled, std::vector<CheckPart> stored);
   absl::Status ResumeOne(const ValidationRecord& record);
+  // Says again what was said of the checks that had ended before a restart.
+  absl::Status JudgeStored(ActiveValidation& validation, const std::vector<CheckPart>& stored);
   absl::Status ClaimNodes(const ActiveValidation& validation);
   absl::Status StoreNew(const ActiveValidation& validation, const ValidationActor& actor,
                         const RunValidationRecord* asked_by);

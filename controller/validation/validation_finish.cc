@@ -169,7 +169,7 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
       // Damaged: what was said of it by itself stays.
       if (!result.ok()) continue;
       check.result = *std::move(result);
-      check.result.clear_samples();
+      DropSamples(check.result);
       check.has_result = true;
     }
     return absl::OkStatus();

@@ -29,7 +29,8 @@ ValidationCheckRecord ToRecord(const ActiveValidation& validation, const CheckPa
   record.phase = static_cast<int>(part.phase);
   record.outcome = static_cast<int>(part.outcome);
   record.reason = part.reason;
-  record.put_back = part.put_back;
+  // While it runs: that it will be, should it not come to an end of its own.
+  record.put_back = part.put_back || (part.phase == PartPhase::kStarted && part.saves_power);
   if (part.started_at != absl::InfinitePast()) record.started_at = part.started_at;
   record.parameters_digest = validation.ParametersDigestOf(part);
   return record;
@@ -47,7 +48,7 @@ CheckPart ToPart(const ValidationCheckRecord& record) {
   part.phase = static_cast<PartPhase>(record.phase);
   part.outcome = static_cast<PartOutcome>(record.outcome);
   part.reason = record.reason;
-  part.put_back = record.put_back;
+  (part.phase == PartPhase::kEnded ? part.put_back : part.saves_power) = record.put_back;
   part.started_at = record.started_at.value_or(absl::InfinitePast());
   return part;
 }

@@ -137,7 +137,7 @@ ValidationActions ValidationState::OnReport(absl::string_view check_id, PartOutc
   if (part != nullptr && lingering_.erase(part) > 0) return Settle(now);
   if (part == nullptr || part->info.phase != PartPhase::kStarted) return {};
   Execution& execution = *part->execution;
-  if (execution.saves_power && outcome == PartOutcome::kUnknown &&
+  if (part->info.saves_power && outcome == PartOutcome::kUnknown &&
       execution.attempt + 1 < kMaxAttempts) {
     part->info.put_back = true;
   }
@@ -156,7 +156,10 @@ ValidationActions ValidationState::OnPower(absl::string_view node, double watts,
   for (const std::string& id : budget_.Measured(node, watts)) {
     const auto found = executions_.find(id);
     if (found == executions_.end() || found->second.stopping) continue;
-    found->second.saves_power = true;
+    for (Part* part : found->second.parts) {
+      part->info.saves_power = true;
+      changed_.insert(part);
+    }
     Stop(found->second, absl::StrCat("rack ", nodes_[found->second.parts[0]->node].rack,
                                      " draws more than predicted: ", node, " ",
                                      static_cast<int64_t>(watts), " W"));

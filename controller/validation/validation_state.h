@@ -78,6 +78,8 @@ struct CheckPart {
   PartPhase phase = PartPhase::kWaiting;
   PartOutcome outcome = PartOutcome::kNone;
   std::string reason;  // why the validation itself says unknown or skipped; empty: a report says
+  // It is being stopped to save power: what it does not come to know then is no verdict.
+  bool saves_power = false;
   // Stopped to save power and to be started again: not a verdict.
   bool put_back = false;
   absl::Time started_at = absl::InfinitePast();
@@ -110,9 +112,9 @@ class ValidationState {
   static std::string CheckSize(const Suite& suite, size_t nodes, size_t max_rounds);
 
   // `stored`: what was stored before a restart, none at first; check_id, phase, outcome, reason,
-  // put_back and started_at count. `max_rounds` above 0 lowers the suite's. `racks` have in
-  // others_watts what nodes draw that are not among `nodes`. REQUIRES: CheckSize() is content, and
-  // no two nodes have one name or uuid.
+  // saves_power, put_back and started_at count. `max_rounds` above 0 lowers the suite's. `racks`
+  // have in others_watts what nodes draw that are not among `nodes`. REQUIRES: CheckSize() is
+  // content, and no two nodes have one name or uuid.
   ValidationState(std::string validation_id, Suite suite, std::vector<ValidationNode> nodes,
                   size_t max_rounds, std::vector<RackPower> racks,
                   std::vector<CheckPart> stored = {});
@@ -181,7 +183,6 @@ class ValidationState {
     bool started = false;
     bool met = false;  // all sides were told of each other
     bool stopping = false;
-    bool saves_power = false;  // it is being stopped for that
   };
 
   // The checks of a stage that follow each other: all of them, or one where they run side by side.

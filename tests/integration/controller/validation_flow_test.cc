@@ -1,6 +1,8 @@
 // A validation over the wire: an operator starts it, an agent carries it out, viewers look.
 #include <atomic>
 #include <chrono>
+#include <map>
+#include <string>
 #include <thread>
 
 #include <grpcpp/grpcpp.h>
@@ -9,6 +11,7 @@
 #include "common/base/status.h"
 #include "common/sys/archive.h"
 #include "controller/artifact/blob_store.h"
+#include "controller/validation/result_blob.h"
 #include "muster/v1/agent_session.grpc.pb.h"
 #include "muster/v1/run.grpc.pb.h"
 #include "muster/v1/validation.grpc.pb.h"
@@ -348,6 +351,49 @@ TEST_F(ValidationFlowTest, SurvivesARestartOfTheControllerWithoutStartingTheChec
   }
   EXPECT_EQ(event.finished().state(), v1::VALIDATION_STATE_DONE);
   EXPECT_TRUE(events->Finish().ok());
+}
+
+// One record of a hundred went bad on the disk: the others are shown as ever.
+TEST_F(ValidationFlowTest, ADamagedResultIsToldWithoutTheOthersBeingLost) {
+  controller_.reset();
+  {
+    const std::unique_ptr<Store> store = OpenStore(config_.state_directory + "/muster.db").value();
+    ASSERT_OK(store->Update([&](Transaction& txn) -> absl::Status {
+      ValidationRecord validation;
+      validation.validation_id = "v-1";
+      validation.suite = "count";
+      validation.state = ValidationRecord::kDone;
+      RETURN_IF_ERROR(txn.validations().Put(validation));
+      for (const char* check : {"cpu-stress", "gpu-inventory"}) {
+        ValidationCheckRecord record;
+        record.check_id = absl::StrCat("v-1/", check);
+        record.validation_id = "v-1";
+        record.node = "c001";
+        record.stage_name = "first";
+        record.name = check;
+        RETURN_IF_ERROR(txn.validation_checks().Put(record));
+      }
+      RETURN_IF_ERROR(
+          txn.validation_checks().PutResult({"v-1/cpu-stress", absl::Now(), "damaged"}));
+      return txn.validation_checks().PutResult(
+          {"v-1/gpu-inventory", absl::Now(), validation::PackResult(NoGpus())});
+    }));
+  }
+  Start();
+  grpc::ClientContext context;
+  v1::ListCheckResultsRequest request;
+  request.set_validation_id("v-1");
+  const auto stub = v1::ValidationService::NewStub(As(Role::kViewer, "eve"));
+  const auto reader = stub->ListCheckResults(&context, request);
+  std::map<std::string, v1::NodeCheckResult> results;
+  v1::NodeCheckResult result;
+  while (reader->Read(&result)) results[result.result().check()] = result;
+  EXPECT_TRUE(reader->Finish().ok());
+  ASSERT_THAT(results, SizeIs(2));
+  EXPECT_EQ(results["cpu-stress"].node(), "c001");
+  EXPECT_EQ(results["cpu-stress"].stage(), "first");
+  EXPECT_EQ(results["cpu-stress"].result().outcome(), v1::OUTCOME_UNSPECIFIED);
+  EXPECT_EQ(results["gpu-inventory"].result().reason(), "no GPUs");
 }
 
 TEST_F(ValidationFlowTest, CancellingStopsTheCheckOnTheNode) {

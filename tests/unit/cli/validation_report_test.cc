@@ -165,6 +165,19 @@ TEST(ValidationReport, ComparesOutcomesAndValues) {
               AllOf(HasSubstr("no outcome differs"), HasSubstr("no value moved")));
 }
 
+TEST(ValidationReport, ADamagedResultIsNamed) {
+  v1::NodeCheckResult result;
+  result.set_node("c001");
+  result.set_stage("burn");
+  result.mutable_result()->set_check("gpu-gemm");
+  EXPECT_THAT(DescribeDamage("v-1", result),
+              HasSubstr("what gpu-gemm measured on c001 in stage 'burn' of v-1 is damaged"));
+  result.set_partner("c002");
+  EXPECT_THAT(DescribeDamage("v-1", result), HasSubstr("gpu-gemm with c002 measured on c001"));
+  result.mutable_result()->set_outcome(v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(DescribeDamage("v-1", result), "");
+}
+
 TEST(ValidationReport, HistoryNamesWhatWasNotFine) {
   EXPECT_THAT(RenderHistory("c002", {Sample()}, kNow),
               AllOf(HasSubstr("v-1"), HasSubstr("fail"), HasSubstr("gpu-gemm")));

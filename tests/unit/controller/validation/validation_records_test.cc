@@ -44,6 +44,17 @@ TEST(ResultBlob, ComesBackAsItWas) {
   EXPECT_THAT(UnpackResult(""), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("damaged")));
 }
 
+TEST(ResultBlob, DroppedSamplesTakeNoMemory) {
+  v1::CheckResult result;
+  result.set_check("gpu-gemm");
+  const size_t bare = result.SpaceUsedLong();
+  for (int i = 0; i < 5000; ++i) result.add_samples()->set_metric("power_watts");
+  DropSamples(result);
+  EXPECT_EQ(result.samples_size(), 0);
+  EXPECT_EQ(result.SpaceUsedLong(), bare);
+  EXPECT_EQ(result.check(), "gpu-gemm");
+}
+
 TEST(ResultBlob, WhatAnAgentMadeUpIsNotJudged) {
   v1::CheckResult sent;
   sent.set_outcome(static_cast<v1::Outcome>(99));
