@@ -162,6 +162,7 @@ struct Controller::Modules {
               [this](const std::string& uuid, const std::string& request_id) {
                 runs.FactsStored(uuid, request_id);
                 run_validations.OnFactsStored(uuid, request_id);
+                validations.OnFactsStored(uuid, request_id);
               }),
         listeners({&session_log, &facts, &slurm, &runs, &validations}),
         registry(*this->resources.store, clock, listeners),

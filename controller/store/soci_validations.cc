@@ -86,7 +86,8 @@ absl::Status SociValidationTable::PutNode(const ValidationNodeRecord& row) {
                         "CAST(:verdict AS BLOB), CAST(:found AS BLOB)) "
                         "ON CONFLICT (validation_id, node) DO UPDATE SET "
                         "node_uuid = excluded.node_uuid, outcome = excluded.outcome, "
-                        "verdict = excluded.verdict",
+                        "verdict = excluded.verdict, found = CASE WHEN length(excluded.found) > 0 "
+                        "THEN excluded.found ELSE found END",
         use(row.validation_id), use(row.node), use(row.node_uuid), use(row.outcome),
         use(row.verdict), use(row.found);
     return absl::OkStatus();

@@ -36,7 +36,7 @@ struct ValidationNodeRecord {
   std::string node_uuid;
   int outcome = 0;      // v1::Outcome
   std::string verdict;  // a serialized v1::NodeVerdict; "": none yet
-  std::string found;    // a serialized v1::FoundHardware; the first one stays. "": earlier version
+  std::string found;    // a serialized v1::FoundHardware; putting "" keeps it. "": earlier version
 };
 
 class ValidationTable {

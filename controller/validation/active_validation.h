@@ -3,11 +3,13 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "controller/store/tables.h"
+#include "controller/validation/asked_facts.h"
 #include "controller/validation/circumstances.h"
 #include "controller/validation/node_watts.h"
 #include "controller/validation/prepared_suite.h"
@@ -67,7 +69,11 @@ struct ActiveValidation {
   ValidationActions pending;
   std::vector<CheckResultRecord> results;
   std::vector<std::pair<std::string, std::string>> acknowledgements;  // node uuid, check id
+  // All checks have ended.
   bool finish_pending = false;
+  AskedFacts start_facts, final_facts;
+  // Have answered at the start, which the store does not have yet.
+  std::set<std::string> told_at_start;
 };
 
 }  // namespace muster::controller::validation

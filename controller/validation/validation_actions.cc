@@ -53,6 +53,8 @@ void ValidationEngine::OnConnected(const std::string& uuid, const v1::Hello& hel
   const std::set<std::string> ids(hello.check_ids().begin(), hello.check_ids().end());
   for (auto& [id, validation] : active_) {
     Append(validation->state.OnConnected(uuid, ids, with_.clock.Now()), validation->pending);
+    validation->start_facts.OnLost(uuid);
+    validation->final_facts.OnLost(uuid);
   }
   int stops = 0;
   for (const std::string& id : ids) {
@@ -75,6 +77,8 @@ void ValidationEngine::OnDisconnected(const std::string& uuid) {
   if (with_.sessions.IsConnected(uuid)) return;
   for (auto& [id, validation] : active_) {
     Append(validation->state.OnDisconnected(uuid, with_.clock.Now()), validation->pending);
+    validation->start_facts.OnLost(uuid);
+    validation->final_facts.OnLost(uuid);
   }
 }
 
@@ -165,7 +169,9 @@ void ValidationEngine::Settle() {
 }
 
 void ValidationEngine::Perform(ActiveValidation& validation) {
+  AskFacts(validation, /*at_end=*/false);
   // Stored first, then acted on. What fails stays for the next Tick().
+  if (!StoreStart(validation).ok()) return;
   while (true) {
     if (!Persist(validation).ok()) return;
     for (const auto& [uuid, check_id] : std::exchange(validation.acknowledgements, {})) {
@@ -176,7 +182,8 @@ void ValidationEngine::Perform(ActiveValidation& validation) {
       Carry(validation, action);
     }
   }
-  if (validation.finish_pending && validation.record.state == ValidationRecord::kRunning) {
+  if (validation.finish_pending && validation.record.state == ValidationRecord::kRunning &&
+      HaveFinalFacts(validation)) {
     // What fails here is tried again, too.
     Finish(validation).IgnoreError();
   }

@@ -167,11 +167,14 @@ absl::StatusOr<v1::Validation> ValidationEngine::Begin(std::unique_ptr<ActiveVal
   }
   ActiveValidation& validation = *admitted;
   active_[validation.record.validation_id] = std::move(admitted);
-  std::set<std::string> connected;
+  std::set<std::string> uuids, connected;
   for (const ValidationNode& node : validation.state.nodes()) {
-    if (!node.uuid.empty() && with_.sessions.IsConnected(node.uuid)) connected.insert(node.uuid);
+    if (node.uuid.empty()) continue;
+    uuids.insert(node.uuid);
+    if (with_.sessions.IsConnected(node.uuid)) connected.insert(node.uuid);
   }
   const v1::Validation answer = ToProto(validation);
+  validation.start_facts.Begin(std::move(uuids), with_.clock.Now());
   validation.pending = validation.state.Begin(connected, with_.clock.Now());
   Settle();
   return answer;
@@ -188,6 +191,11 @@ absl::Status ValidationEngine::Cancel(const std::string& validation_id,
   }
   ActiveValidation& validation = *found->second;
   if (validation.state.cancelled()) return absl::OkStatus();
+  if (validation.state.finished()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("all checks of validation ", validation_id,
+                     " have ended; its nodes say what they are, which takes a minute at most"));
+  }
   ValidationRecord record = validation.record;
   record.message = absl::StrCat("stopped by ", actor.actor);
   RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {

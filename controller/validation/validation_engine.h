@@ -112,6 +112,8 @@ class ValidationEngine {
   void OnUpdate(const std::string& uuid, const v1::CheckUpdate& update);
   // Acknowledged once it is stored, or at once when nobody wants it.
   void OnReport(const std::string& uuid, const v1::CheckReport& report);
+  // The facts that the node was asked for are in the store.
+  void OnFactsStored(const std::string& uuid, absl::string_view request_id);
   // Stores and acts on what the calls since the last Settle() led to, together. Call after a batch
   // of them.
   void Settle();
@@ -155,6 +157,14 @@ class ValidationEngine {
 
   // validation_finish.cc
   absl::Status Finish(ActiveValidation& validation);
+
+  // validation_facts.cc
+  // Asks those who were not asked yet.
+  void AskFacts(ActiveValidation& validation, bool at_end);
+  // Keeps what nodes said that they are at the start.
+  absl::Status StoreStart(ActiveValidation& validation);
+  // Asks nodes what they are now. True: Finish() need not wait any more.
+  bool HaveFinalFacts(ActiveValidation& validation);
 
   const ValidationCollaborators with_;
   std::map<std::string, std::unique_ptr<ActiveValidation>, std::less<>> active_;

@@ -148,6 +148,18 @@ std::vector<ValidationCheckRecord> Rejudged(const ActiveValidation& validation,
   return rejudged;
 }
 
+// Why a node that has passed may not be the one that was tested; "": it is.
+std::string WhyNotTheSame(const FoundHardware& before, const FoundHardware* now) {
+  if (now == nullptr) {
+    return "it did not say what it is when its checks had ended: look at the agent (`systemctl "
+           "status muster-agent` on the node), and validate it again";
+  }
+  const std::string change = DescribeChange(before, *now);
+  if (change.empty()) return "";
+  return absl::StrCat("its hardware or software changed while it was validated: ", change,
+                      "; validate it again");
+}
+
 }  // namespace
 
 absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
@@ -195,7 +207,9 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
   std::map<std::string, FoundHardware> facts;
   RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
     for (const ValidationNode& node : validation.state.nodes()) {
-      if (node.uuid.empty() || !txn.nodes().Get(node.uuid).ok()) continue;
+      if (!validation.final_facts.HaveAnswer(node.uuid) || !txn.nodes().Get(node.uuid).ok()) {
+        continue;
+      }
       ASSIGN_OR_RETURN(const std::string bytes, txn.nodes().Facts(node.uuid));
       v1::Facts parsed;
       parsed.ParseFromString(bytes);
@@ -219,16 +233,14 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
     verdict.set_outcome(OutcomeOf(checks, complete));
     // A pass says something of what was tested.
     const auto found = facts.find(node.name);
-    const std::string change =
-        verdict.outcome() != v1::OUTCOME_PASS || found == facts.end()
+    const std::string why_not =
+        verdict.outcome() != v1::OUTCOME_PASS
             ? ""
-            : DescribeChange(validation.prepared.found.at(node.name), found->second);
-    if (!change.empty()) {
+            : WhyNotTheSame(validation.prepared.found.at(node.name),
+                            found == facts.end() ? nullptr : &found->second);
+    if (!why_not.empty()) {
       v1::CheckVerdict& same = *verdict.add_checks();
-      same = VerdictWithoutResult(
-          "same-machine", v1::OUTCOME_UNKNOWN,
-          absl::StrCat("its hardware or software changed while it was validated: ", change,
-                       "; validate it again"));
+      same = VerdictWithoutResult("same-machine", v1::OUTCOME_UNKNOWN, why_not);
       same.set_stage("end");
       verdict.set_outcome(v1::OUTCOME_UNKNOWN);
     }

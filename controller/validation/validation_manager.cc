@@ -152,4 +152,11 @@ void ValidationManager::OnCheckReport(absl::string_view node_uuid, const v1::Che
        [uuid, report](ValidationEngine& e) { e.OnReport(uuid, report); });
 }
 
+void ValidationManager::OnFactsStored(absl::string_view node_uuid, absl::string_view request_id) {
+  if (!ParseFactsRequestId(request_id).has_value()) return;
+  const std::string uuid(node_uuid), id(request_id);
+  // No more of them than were asked for.
+  Push(uuid, 0, false, [uuid, id](ValidationEngine& e) { e.OnFactsStored(uuid, id); });
+}
+
 }  // namespace muster::controller::validation

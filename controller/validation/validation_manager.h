@@ -62,6 +62,8 @@ class ValidationManager final : public AgentSessionListener {
   void OnRebootRequest(absl::string_view, const v1::RebootRequest&) override {}
   void OnCheckUpdate(absl::string_view node_uuid, const v1::CheckUpdate& update) override;
   void OnCheckReport(absl::string_view node_uuid, const v1::CheckReport& report) override;
+  // What a node was asked for with that id is in the store.
+  void OnFactsStored(absl::string_view node_uuid, absl::string_view request_id);
 
  private:
   struct Event {

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -36,6 +37,22 @@ class FakeAgentSessions final : public controller::AgentSessions {
     std::vector<v1::ControllerMessage> messages;
     messages.swap(sent_[uuid]);
     return messages;
+  }
+
+  // The ids of the requests for facts among what Take() would give, and takes these away.
+  std::vector<std::string> TakeFactsRequests(const std::string& uuid) {
+    absl::MutexLock lock(&mutex_);
+    std::vector<v1::ControllerMessage> others;
+    std::vector<std::string> ids;
+    for (v1::ControllerMessage& message : sent_[uuid]) {
+      if (message.has_gather_facts()) {
+        ids.push_back(message.gather_facts().request_id());
+      } else {
+        others.push_back(std::move(message));
+      }
+    }
+    sent_[uuid] = std::move(others);
+    return ids;
   }
 
   absl::Status Send(absl::string_view node_uuid, const v1::ControllerMessage& message) override {

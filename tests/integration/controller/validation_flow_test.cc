@@ -70,6 +70,14 @@ class HandAgent {
     ADD_FAILURE() << "the stream ended";
     return {};
   }
+  // Says what it is when it is asked the next time.
+  void AnswerWhatItIs() {
+    v1::ControllerMessage message;
+    while (stream_->Read(&message)) {
+      if (message.has_gather_facts()) return SendFacts(message.gather_facts().request_id());
+    }
+    ADD_FAILURE() << "the stream ended";
+  }
   // Comes through the next plan, and says nothing to what is asked afterwards.
   void ComeThroughPlan() {
     v1::ControllerMessage message;
@@ -175,6 +183,19 @@ class ValidationFlowTest : public ControllerFixture {
     request.set_nodes("c001");
     return v1::ValidationService::NewStub(As(role, "alice"))
         ->CreateValidation(&context, request, response);
+  }
+
+  v1::Validation WatchToTheEnd(const std::string& id) {
+    grpc::ClientContext context;
+    v1::WatchValidationRequest watch;
+    watch.set_validation_id(id);
+    const auto stub = v1::ValidationService::NewStub(As(Role::kViewer, "eve"));
+    const auto events = stub->WatchValidation(&context, watch);
+    v1::ValidationEvent event;
+    while (events->Read(&event) && !event.has_finished()) {
+    }
+    EXPECT_TRUE(events->Finish().ok());
+    return event.finished();
   }
 
   std::string bundle_;
@@ -286,6 +307,17 @@ TEST_F(ValidationFlowTest, ARunOfAPlaybookThatEndsWithASuiteIsFollowedByIt) {
   EXPECT_EQ(validation.suite(), "count");
   EXPECT_EQ(validation.nodes(), "c001");
   EXPECT_THAT(start.check_id(), ::testing::StartsWith(validation.validation_id()));
+
+  // It passes as what it says that it is in the end.
+  v1::CheckResult result = NoGpus();
+  result.set_outcome(v1::OUTCOME_PASS);
+  agent.Report(start.check_id(), result);
+  EXPECT_EQ(agent.Next().check_report_stored().check_id(), start.check_id());
+  agent.AnswerWhatItIs();
+  const v1::Validation done = WatchToTheEnd(validation.validation_id());
+  EXPECT_EQ(done.state(), v1::VALIDATION_STATE_DONE);
+  ASSERT_THAT(done.nodes(), SizeIs(1));
+  EXPECT_EQ(done.nodes(0).outcome(), v1::OUTCOME_PASS) << done.DebugString();
 }
 
 TEST_F(ValidationFlowTest, WhatWaitsAfterARunIsTakenAwayByTheRunsId) {
@@ -341,16 +373,7 @@ TEST_F(ValidationFlowTest, SurvivesARestartOfTheControllerWithoutStartingTheChec
   HandAgent agent(As(Role::kNode, kUuid), {check_id});
   agent.Report(check_id, NoGpus());
   EXPECT_EQ(agent.Next().check_report_stored().check_id(), check_id);
-  grpc::ClientContext context;
-  v1::WatchValidationRequest watch;
-  watch.set_validation_id(created.validation().validation_id());
-  const auto stub = v1::ValidationService::NewStub(As(Role::kViewer, "eve"));
-  const auto events = stub->WatchValidation(&context, watch);
-  v1::ValidationEvent event;
-  while (events->Read(&event) && !event.has_finished()) {
-  }
-  EXPECT_EQ(event.finished().state(), v1::VALIDATION_STATE_DONE);
-  EXPECT_TRUE(events->Finish().ok());
+  EXPECT_EQ(WatchToTheEnd(created.validation().validation_id()).state(), v1::VALIDATION_STATE_DONE);
 }
 
 // One record of a hundred went bad on the disk: the others are shown as ever.

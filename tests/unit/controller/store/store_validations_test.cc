@@ -56,6 +56,7 @@ TEST_F(StoreValidations, ComeBackWithTheirNodes) {
   ASSERT_OK(store_->Update([](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(txn.validations().Put(Sample("v-1", kNow)));
     RETURN_IF_ERROR(txn.validations().Put(Sample("v-2", kNow + absl::Seconds(1))));
+    RETURN_IF_ERROR(txn.validations().PutNode({"v-1", "c001", "u1", 0, "", "first"}));
     RETURN_IF_ERROR(txn.validations().PutNode({"v-1", "c001", "u1", 0, "", "found"}));
     RETURN_IF_ERROR(txn.validations().PutNode({"v-1", "c002", "u2"}));
     RETURN_IF_ERROR(txn.validations().PutNode({"v-2", "c002", "u2"}));
@@ -77,7 +78,7 @@ TEST_F(StoreValidations, ComeBackWithTheirNodes) {
     EXPECT_THAT(nodes, SizeIs(2));
     EXPECT_EQ(nodes[0].node, "c001");
     EXPECT_EQ(nodes[0].verdict.size(), 2u);
-    EXPECT_EQ(nodes[0].found, "found");  // that of the first time
+    EXPECT_EQ(nodes[0].found, "found");  // none put with the verdict
     EXPECT_EQ(nodes[1].found, "");
     ASSIGN_OR_RETURN(const auto all, txn.validations().List(10, ""));
     EXPECT_THAT(all, SizeIs(2));

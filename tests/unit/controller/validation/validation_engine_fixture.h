@@ -132,6 +132,7 @@ class ValidationEngineTest : public ::testing::Test {
     const ValidationActor alice = {"operator:alice", "peer"};
     ASSIGN_OR_RETURN(std::unique_ptr<ActiveValidation> admitted, engine_->Admit(request, alice));
     ASSIGN_OR_RETURN(const v1::Validation validation, engine_->Begin(std::move(admitted), alice));
+    SettleWithFacts();
     return validation.validation_id();
   }
   // The only message that the node was sent; fails the test otherwise.
@@ -155,6 +156,17 @@ class ValidationEngineTest : public ::testing::Test {
       metric.set_value(*rate);
     }
     engine_->OnReport(uuid, report);
+    SettleWithFacts();
+  }
+  // All connected nodes say at once that they are what the store has of them.
+  void SettleWithFacts() {
+    engine_->Settle();
+    if (!answers_facts_) return;
+    for (const controller::AgentSessionInfo& node : sessions_.List()) {
+      for (const std::string& id : sessions_.TakeFactsRequests(node.node_uuid)) {
+        engine_->OnFactsStored(node.node_uuid, id);
+      }
+    }
     engine_->Settle();
   }
   v1::Outcome OutcomeOfNode(const std::string& id, const std::string& name) {
@@ -182,6 +194,7 @@ class ValidationEngineTest : public ::testing::Test {
   std::unique_ptr<NodeClaims> claims_;
   std::map<std::string, v1::Outcome> judged_;
   std::unique_ptr<ValidationEngine> engine_;
+  bool answers_facts_ = true;
 };
 
 }  // namespace muster::controller::validation

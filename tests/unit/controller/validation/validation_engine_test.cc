@@ -102,7 +102,7 @@ TEST_F(ValidationEngineTest, NodeThatDrawsMoreThanPredictedStopsTheNewestCheckOf
   engine_->OnUpdate("u-c001", Draws(older, checks::kPowerOfGpus, 60));  // at rest
   for (int i = 0; i < 2; ++i) engine_->OnUpdate("u-c001", Draws(older, checks::kPowerOfGpus, 700));
   engine_->Settle();
-  EXPECT_THAT(sessions_.Take("u-c002"), IsEmpty());  // 250 - 60 + 700 + 600
+  EXPECT_THAT(sessions_.Take("u-c002"), IsEmpty());                         // 250 - 60 + 700 + 600
   engine_->OnUpdate("u-c001", Draws(older, checks::kPowerOfNode, 65'000));  // a wrong reading
   engine_->OnUpdate("u-c001", Draws(older, checks::kPowerOfNode, 901));
   engine_->Settle();
@@ -353,7 +353,7 @@ TEST_F(ValidationEngineTest, BringsTheSidesOfAPairTogether) {
     report.mutable_result()->set_outcome(v1::OUTCOME_PASS);
     engine_->OnReport(uuid, report);
   }
-  engine_->Settle();
+  SettleWithFacts();
   const v1::Validation done = engine_->Get(id).value();
   EXPECT_EQ(done.state(), v1::VALIDATION_STATE_DONE);
   EXPECT_EQ(done.nodes(0).checks(0).partner(), "c002");
@@ -389,7 +389,7 @@ TEST_F(ValidationEngineTest, AFastNodeNeedNotBeFasterThanItsPartner) {
     metric.set_value(0.94);
     engine_->OnReport(uuid, report);
   }
-  engine_->Settle();
+  SettleWithFacts();
   EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_PASS);
   const v1::Validation done = engine_->Get(id).value();
   ASSERT_THAT(done.nodes(0).checks(0).findings(), SizeIs(1));
@@ -440,6 +440,7 @@ TEST_F(ValidationEngineTest, ANodeThatNeverComesIsUnknown) {
   for (int i = 0; i < 120; ++i) {
     clock_.Advance(absl::Seconds(1));
     engine_->Tick();
+    SettleWithFacts();
   }
   EXPECT_EQ(engine_->Get(id)->state(), v1::VALIDATION_STATE_DONE);
   EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_PASS);

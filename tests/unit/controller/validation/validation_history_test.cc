@@ -59,7 +59,7 @@ class ValidationHistoryTest : public ValidationEngineTest {
       metric.set_value(rate);
     }
     engine_->OnReport("u-c001", report);
-    engine_->Settle();
+    SettleWithFacts();
     sessions_.Take("u-c001");
     clock_.Advance(absl::Hours(1));
     const v1::Validation done = engine_->Get(id).value();

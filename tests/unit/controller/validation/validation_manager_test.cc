@@ -63,6 +63,7 @@ class ValidationManagerTest : public ValidationEngineTest {
 TEST_F(ValidationManagerTest, HoldsTheNodesBeforeItStoresAndStarts) {
   ASSERT_OK(Create(/*force=*/true));
   EXPECT_THAT(calls_, ElementsAre("hold c001 by force", "release stored"));
+  EXPECT_THAT(sessions_.TakeFactsRequests("u-c001"), ::testing::SizeIs(1));
   EXPECT_TRUE(Only("u-c001").has_start_check());
 }
 

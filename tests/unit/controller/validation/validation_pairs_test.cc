@@ -69,10 +69,10 @@ TEST_F(ValidationPairsTest, ARingIsSetBesideThePairsBeforeIt) {
   for (const double slowest : {8.0, 9.0}) {
     ReportPair("u-c001", 9.4);
     ReportPair("u-c002", slowest);
-    engine_->Settle();
+    SettleWithFacts();
     ReportRing("u-c001");
     ReportRing("u-c002");
-    engine_->Settle();
+    SettleWithFacts();
   }
   const v1::Validation done = engine_->Get(id).value();
   ASSERT_EQ(done.state(), v1::VALIDATION_STATE_DONE);
@@ -94,10 +94,10 @@ TEST_F(ValidationPairsTest, OneCheckTwiceInASuiteIsJudgedTwice) {
   const std::string id = Create("twice").value();
   ReportPair("u-c001", 9.4);
   ReportPair("u-c002", 3);
-  engine_->Settle();
+  SettleWithFacts();
   ReportPair("u-c001", 9.4);
   ReportPair("u-c002", 9.4);
-  engine_->Settle();
+  SettleWithFacts();
   const v1::Validation done = engine_->Get(id).value();
   ASSERT_EQ(done.state(), v1::VALIDATION_STATE_DONE);
   ASSERT_THAT(done.blames(), SizeIs(1));
@@ -119,7 +119,7 @@ TEST_F(ValidationPairsTest, OfTwoNodesBelowTheFloorNeitherFails) {
   const std::string id = Create("link").value();
   ReportPair("u-c001", 0.09);
   ReportPair("u-c002", 0.09);
-  engine_->Settle();
+  SettleWithFacts();
   const v1::Validation done = engine_->Get(id).value();
   ASSERT_THAT(done.nodes(), SizeIs(2));
   for (const v1::NodeVerdict& node : done.nodes()) {

@@ -166,7 +166,7 @@ TEST_F(ValidationRestartTest, AFailedPairWithoutTheOthersBlamesNobody) {
   report.mutable_result()->set_check("link");
   report.mutable_result()->set_outcome(v1::OUTCOME_FAIL);
   engine_->OnReport("u-c001", report);
-  engine_->Settle();
+  SettleWithFacts();
   site_["playbooks/suites/link.yaml"] += "# changed\n";
   Open();
   EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_UNKNOWN);
@@ -251,7 +251,7 @@ TEST_F(ValidationRestartTest, MemoryDoesNotGrowWithTheCurvesOfAllNodes) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "AddressSanitizer keeps what was given back";
 #endif
-  constexpr int kNodes = 40;  // of 5 MiB each
+  constexpr int kNodes = 24;  // of 5 MiB each
   const auto largest_mib = [] {
     rusage usage = {};
     getrusage(RUSAGE_SELF, &usage);
@@ -284,7 +284,7 @@ TEST_F(ValidationRestartTest, MemoryDoesNotGrowWithTheCurvesOfAllNodes) {
     const std::string uuid = absl::StrCat("u-c", 100 + i);
     report.set_check_id(absl::StrCat(id, "/0.0.0.0/c", 100 + i));
     engine_->OnReport(uuid, report);
-    engine_->Settle();
+    SettleWithFacts();
   };
   for (int i = 1; i < kNodes; ++i) tell(i);
   const long before = largest_mib();
