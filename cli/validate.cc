@@ -68,7 +68,9 @@ absl::StatusOr<int> Start(Context& context, const StartOptions& options) {
     std::cout << id << "\n";
     return kExitClean;
   }
-  if (context.output == OutputFormat::kTable) std::cout << "validation " << id << std::endl;
+  if (context.output == OutputFormat::kTable) {
+    std::cout << "validation " << id << "\n" << RenderWitness(response.validation()) << std::flush;
+  }
   return WatchValidation(context, *connection, id);
 }
 
@@ -105,6 +107,7 @@ absl::StatusOr<int> List(Context& context, uint32_t limit) {
       int passed = 0, failed = 0;
       std::vector<std::string> names;
       for (const v1::NodeVerdict& node : validation.nodes()) {
+        if (node.is_witness()) continue;
         names.push_back(node.node());
         passed += node.outcome() == v1::OUTCOME_PASS;
         failed += node.outcome() == v1::OUTCOME_FAIL;

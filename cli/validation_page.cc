@@ -31,7 +31,8 @@ HtmlCell OutcomeCell(v1::Outcome outcome) {
 
 std::string Summary(const v1::Validation& validation, absl::TimeZone zone) {
   std::map<v1::Outcome, int> counts;
-  for (const v1::NodeVerdict& node : validation.nodes()) ++counts[node.outcome()];
+  for (const v1::NodeVerdict& node : validation.nodes())
+    if (!node.is_witness()) ++counts[node.outcome()];
   std::vector<std::string> words;
   for (const auto& [outcome, count] : counts)
     words.push_back(absl::StrCat(count, " ", OutcomeWord(outcome)));
@@ -96,11 +97,14 @@ std::string Nodes(const v1::Validation& validation) {
   std::vector<std::vector<HtmlCell>> rows;
   for (const v1::NodeVerdict& node : validation.nodes()) {
     std::vector<std::string> reasons;
+    if (node.is_witness())
+      reasons.push_back("not under test: borrowed as a partner for the checks between nodes");
     for (const v1::CheckVerdict& check : node.checks())
       if (!IsFine(check.outcome()))
         reasons.push_back(absl::StrCat(CheckName(check), ": ", check.reason()));
     rows.push_back({{node.node()},
-                    OutcomeCell(node.outcome()),
+                    node.is_witness() ? HtmlCell{std::string(OutcomeWord(node)), "quiet"}
+                                      : OutcomeCell(node.outcome()),
                     {node.service()},
                     {absl::StrJoin(reasons, "; ")}});
   }
@@ -153,7 +157,8 @@ std::vector<std::string> NodesWithCurves(const v1::Validation& validation) {
   std::vector<std::string> names;
   for (const bool fine : {false, true})
     for (const v1::NodeVerdict& node : validation.nodes())
-      if (IsFine(node.outcome()) == fine && names.size() < kMaxNodesWithCurves)
+      if ((node.is_witness() || IsFine(node.outcome())) == fine &&
+          names.size() < kMaxNodesWithCurves)
         names.push_back(node.node());
   return names;
 }

@@ -129,7 +129,7 @@ using CheckKey = std::tuple<std::string, std::string, std::string, std::string>;
 std::map<CheckKey, v1::Outcome> OutcomesOf(const v1::Validation& validation) {
   std::map<CheckKey, v1::Outcome> outcomes;
   for (const v1::NodeVerdict& node : validation.nodes()) {
-    outcomes[{node.node(), "", "", ""}] = node.outcome();
+    if (!node.is_witness()) outcomes[{node.node(), "", "", ""}] = node.outcome();
     for (const v1::CheckVerdict& check : node.checks()) {
       outcomes[{node.node(), check.stage(), check.check(), check.partner()}] = check.outcome();
     }
@@ -142,6 +142,7 @@ std::map<CheckKey, v1::Outcome> OutcomesOf(const v1::Validation& validation) {
 v1::Outcome OutcomeOf(const v1::Validation& validation) {
   v1::Outcome worst = v1::OUTCOME_PASS;
   for (const v1::NodeVerdict& node : validation.nodes()) {
+    if (node.is_witness()) continue;
     if (node.outcome() == v1::OUTCOME_FAIL) return v1::OUTCOME_FAIL;
     if (node.outcome() != v1::OUTCOME_PASS) worst = v1::OUTCOME_UNKNOWN;
   }
@@ -153,6 +154,18 @@ std::string RenderVerdictLine(const std::string& node, const v1::CheckVerdict& v
                                      CheckWords(verdict), OutcomeWord(verdict.outcome()));
   if (!verdict.reason().empty()) absl::StrAppend(&line, ": ", verdict.reason());
   return line + "\n";
+}
+
+std::string RenderWitness(const v1::Validation& validation) {
+  std::string text;
+  for (const v1::NodeVerdict& node : validation.nodes()) {
+    if (!node.is_witness()) continue;
+    absl::StrAppend(
+        &text, node.node(), validation.state() == v1::VALIDATION_STATE_RUNNING ? " is" : " was",
+        " borrowed as a witness: a partner for the checks between nodes, not under test "
+        "itself\n");
+  }
+  return text;
 }
 
 std::string RenderValidation(const v1::Validation& validation, absl::Time now) {
@@ -167,7 +180,7 @@ std::string RenderValidation(const v1::Validation& validation, absl::Time now) {
       if (check.outcome() >= 0 && check.outcome() < 5) ++counts[check.outcome()];
     }
     const auto count = [&](v1::Outcome outcome) { return absl::StrCat(counts[outcome]); };
-    table.AddRow({node.node(), std::string(OutcomeWord(node.outcome())), count(v1::OUTCOME_PASS),
+    table.AddRow({node.node(), std::string(OutcomeWord(node)), count(v1::OUTCOME_PASS),
                   count(v1::OUTCOME_FAIL), count(v1::OUTCOME_UNKNOWN), count(v1::OUTCOME_SKIPPED),
                   node.service()});
   }
@@ -176,7 +189,8 @@ std::string RenderValidation(const v1::Validation& validation, absl::Time now) {
     absl::StrAppend(&text,
                     "\nSlurm has not been asked since the end: SLURM is how nodes stood before\n");
   }
-  absl::StrAppend(&text, WhatUnknownMeans(validation));
+  const std::string witness = RenderWitness(validation);
+  absl::StrAppend(&text, WhatUnknownMeans(validation), witness.empty() ? "" : "\n", witness);
   for (const v1::NodeVerdict& node : validation.nodes()) {
     for (const v1::CheckVerdict& check : node.checks()) {
       if (IsFine(check.outcome()) || check.outcome() == v1::OUTCOME_UNSPECIFIED) continue;
@@ -276,7 +290,7 @@ std::string RenderHistory(const std::string& node, const std::vector<v1::Validat
       }
       table.AddRow({node, validation.validation_id(), validation.suite(),
                     HumanTime(ToTime(validation.created_at()), now),
-                    std::string(OutcomeWord(verdict.outcome())), absl::StrJoin(bad, ", ")});
+                    std::string(OutcomeWord(verdict)), absl::StrJoin(bad, ", ")});
     }
   }
   return table.ToString();

@@ -15,6 +15,8 @@ std::string RenderVerdictLine(const std::string& node, const v1::CheckVerdict& v
 
 // Nodes with what is said of them, then everything that is not fine, each with value, limit and
 // where the limit comes from, then who is to blame for the network.
+// Who was borrowed, and what that means; "": nobody.
+std::string RenderWitness(const v1::Validation& validation);
 std::string RenderValidation(const v1::Validation& validation, absl::Time now);
 
 // What differs between two validations: nodes and checks whose outcome changed, and values of the

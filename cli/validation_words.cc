@@ -20,6 +20,10 @@ absl::string_view OutcomeWord(v1::Outcome outcome) {
   }
 }
 
+absl::string_view OutcomeWord(const v1::NodeVerdict& node) {
+  return node.is_witness() ? "witness" : OutcomeWord(node.outcome());
+}
+
 bool IsFine(v1::Outcome outcome) {
   return outcome == v1::OUTCOME_PASS || outcome == v1::OUTCOME_SKIPPED;
 }

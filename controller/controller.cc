@@ -289,7 +289,11 @@ struct Controller::Modules {
             [this](const std::string& id) {
               if (gate != nullptr) gate->Release(id);
             },
-            [this](const std::string& id) { return gate != nullptr && gate->IsBehind(id); }};
+            [this](const std::string& id) { return gate != nullptr && gate->IsBehind(id); },
+            [this](const std::vector<std::string>& names) {
+              return gate == nullptr ? validation::NodesWithoutJobs(slurm, names)
+                                     : gate->IdleInService(names);
+            }};
   }
 
   absl::Status Listen(const Config& config) {

@@ -1,5 +1,6 @@
 #include "controller/claim/node_claims.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -46,6 +47,17 @@ void NodeClaims::Release(const std::string& holder_id) {
   if (found == holders_.end()) return;
   for (const std::string& node : found->second.nodes) holder_of_.erase(node);
   holders_.erase(found);
+}
+
+void NodeClaims::ReleaseNode(const std::string& holder_id, const std::string& node) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = holders_.find(holder_id);
+  if (found == holders_.end()) return;
+  std::vector<std::string>& nodes = found->second.nodes;
+  const auto held = std::find(nodes.begin(), nodes.end(), node);
+  if (held == nodes.end()) return;
+  nodes.erase(held);
+  holder_of_.erase(node);
 }
 
 }  // namespace muster::controller

@@ -30,6 +30,8 @@ class NodeClaims {
   std::set<std::string> HeldOf(const std::vector<std::string>& nodes) const;
   // An unknown id is fine.
   void Release(const std::string& holder_id);
+  // Only this one of its nodes, if it has it.
+  void ReleaseNode(const std::string& holder_id, const std::string& node);
 
  private:
   struct Held {

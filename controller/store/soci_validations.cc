@@ -82,32 +82,33 @@ absl::StatusOr<std::vector<ValidationRecord>> SociValidationTable::ListRunning()
 absl::Status SociValidationTable::PutNode(const ValidationNodeRecord& row) {
   return Guard(context_.path, "validations.PutNode", [&]() -> absl::Status {
     context_.session << "INSERT INTO validation_nodes (validation_id, node, node_uuid, outcome, "
-                        "verdict, found) VALUES (:id, :node, :uuid, :outcome, "
-                        "CAST(:verdict AS BLOB), CAST(:found AS BLOB)) "
+                        "verdict, found, is_witness) VALUES (:id, :node, :uuid, :outcome, "
+                        "CAST(:verdict AS BLOB), CAST(:found AS BLOB), :witness) "
                         "ON CONFLICT (validation_id, node) DO UPDATE SET "
                         "node_uuid = excluded.node_uuid, outcome = excluded.outcome, "
                         "verdict = excluded.verdict, found = CASE WHEN length(excluded.found) > 0 "
                         "THEN excluded.found ELSE found END",
         use(row.validation_id), use(row.node), use(row.node_uuid), use(row.outcome),
-        use(row.verdict), use(row.found);
+        use(row.verdict), use(row.found), use(row.is_witness);
     return absl::OkStatus();
   });
 }
 
 absl::StatusOr<std::vector<ValidationNodeRecord>> SociValidationTable::ListNodes(
     absl::string_view validation_id) {
-  return Guard(context_.path, "validations.ListNodes",
-               [&]() -> absl::StatusOr<std::vector<ValidationNodeRecord>> {
-                 ValidationNodeRecord row;
-                 const std::string key(validation_id);
-                 soci::statement statement =
-                     (context_.session.prepare
-                          << "SELECT validation_id, node, node_uuid, outcome, verdict, found FROM "
-                             "validation_nodes WHERE validation_id = :id ORDER BY rowid",
-                      into(row.validation_id), into(row.node), into(row.node_uuid),
-                      into(row.outcome), into(row.verdict), into(row.found), use(key));
-                 return ReadAll(statement, row);
-               });
+  return Guard(
+      context_.path, "validations.ListNodes",
+      [&]() -> absl::StatusOr<std::vector<ValidationNodeRecord>> {
+        ValidationNodeRecord row;
+        const std::string key(validation_id);
+        soci::statement statement =
+            (context_.session.prepare
+                 << "SELECT validation_id, node, node_uuid, outcome, verdict, found, "
+                    "is_witness FROM validation_nodes WHERE validation_id = :id ORDER BY rowid",
+             into(row.validation_id), into(row.node), into(row.node_uuid), into(row.outcome),
+             into(row.verdict), into(row.found), into(row.is_witness), use(key));
+        return ReadAll(statement, row);
+      });
 }
 
 }  // namespace muster::controller

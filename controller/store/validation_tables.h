@@ -37,6 +37,7 @@ struct ValidationNodeRecord {
   int outcome = 0;      // v1::Outcome
   std::string verdict;  // a serialized v1::NodeVerdict; "": none yet
   std::string found;    // a serialized v1::FoundHardware; putting "" keeps it. "": earlier version
+  bool is_witness = false;  // borrowed for checks between nodes; the first one stays
 };
 
 class ValidationTable {

@@ -11,6 +11,7 @@
 #include "common/base/nearest_word.h"
 #include "common/base/status.h"
 #include "controller/validation/hardware_class.h"
+#include "controller/validation/witness.h"
 
 namespace muster::controller::validation {
 namespace {
@@ -29,6 +30,39 @@ absl::Status NoSuchSuite(const std::map<std::string, std::string>& site, absl::s
   }
   return absl::NotFoundError(
       absl::StrCat("there is no suite '", name, "' in ", kSuiteFolder, DidYouMean(name, names)));
+}
+
+// `found` becomes what was found on it.
+ValidationNode MakeNode(const Inventory& inventory, const Node& node, const HardwareClass& expected,
+                        const std::map<std::string, EnrolledNode>& enrolled, FoundHardware& found) {
+  ValidationNode made;
+  made.name = node.name;
+  made.rack = node.rack;
+  if (const Rack* rack = inventory.FindRack(node.rack)) made.switch_name = rack->switch_name;
+  if (const auto it = enrolled.find(node.name); it != enrolled.end()) {
+    made.uuid = it->second.uuid;
+    found = it->second.found;
+  }
+  made.traits = TraitsOf(expected, found);
+  return made;
+}
+
+// Those that are not under test. One whose variables are wrong is nobody's partner: that is told
+// when it is validated itself.
+std::vector<ValidationNode> OtherComputeNodes(const Inventory& inventory,
+                                              const PreparedSuite& prepared,
+                                              const std::map<std::string, EnrolledNode>& enrolled) {
+  std::vector<ValidationNode> others;
+  for (const Node& node : inventory.nodes()) {
+    if (node.role != NodeRole::kCompute || prepared.expectations.count(node.name) > 0) continue;
+    const absl::StatusOr<HardwareClass> expected = ReadHardwareClass(inventory, node);
+    if (!expected.ok()) continue;
+    FoundHardware found;
+    others.push_back(MakeNode(inventory, node, *expected, enrolled, found));
+    // Nobody has looked, but without a network it could never join.
+    if (others.back().uuid.empty()) others.back().traits.nics = true;
+  }
+  return others;
 }
 
 }  // namespace
@@ -60,22 +94,25 @@ absl::StatusOr<PreparedSuite> PrepareSuite(const std::map<std::string, std::stri
     return absl::InvalidArgumentError(absl::StrCat("'", node_selector, "' names no node"));
   }
   std::vector<std::string> names;
-  for (const Node* node : selected) {
-    names.push_back(node->name);
+  const auto add = [&](const Node& node) -> absl::Status {
+    names.push_back(node.name);
+    ASSIGN_OR_RETURN(HardwareClass expected, ReadHardwareClass(*inventory, node));
+    FoundHardware& found = prepared.found[node.name];
     ValidationNode& made = prepared.nodes.emplace_back();
-    made.name = node->name;
-    made.rack = node->rack;
-    if (const Rack* rack = inventory->FindRack(node->rack)) made.switch_name = rack->switch_name;
-    ASSIGN_OR_RETURN(HardwareClass expected, ReadHardwareClass(*inventory, *node));
-    FoundHardware found;
-    if (const auto it = enrolled.find(node->name); it != enrolled.end()) {
-      made.uuid = it->second.uuid;
-      found = it->second.found;
-    }
-    made.traits = TraitsOf(expected, found);
+    made = MakeNode(*inventory, node, expected, enrolled, found);
     made.power = PowerOf(expected, found, *prepared.hardware);
-    prepared.found[node->name] = found;
-    prepared.expectations[node->name] = MakeExpectation(std::move(expected), *prepared.hardware);
+    prepared.expectations[node.name] = MakeExpectation(std::move(expected), *prepared.hardware);
+    return absl::OkStatus();
+  };
+  for (const Node* node : selected) RETURN_IF_ERROR(add(*node));
+  if (IsAnyAlone(prepared.nodes, prepared.suite)) {
+    prepared.witnesses = FindWitnesses(
+        prepared.nodes, OtherComputeNodes(*inventory, prepared, enrolled), prepared.suite);
+  }
+  for (const ValidationNode& witness : prepared.witnesses) {
+    if (!enrolled.at(witness.name).is_witness) continue;
+    RETURN_IF_ERROR(add(*inventory->FindNode(witness.name)));
+    prepared.nodes.back().is_witness = true;
   }
   std::map<std::string, FoundHardware> found;
   for (const auto& [name, node] : enrolled) found[name] = node.found;

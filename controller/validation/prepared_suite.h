@@ -22,6 +22,7 @@ namespace muster::controller::validation {
 struct EnrolledNode {
   std::string uuid;
   FoundHardware found;
+  bool is_witness = false;  // borrowed for this validation
 };
 
 struct PreparedSuite {
@@ -30,7 +31,9 @@ struct PreparedSuite {
   std::string digest;
   std::shared_ptr<const Inventory> inventory;
   std::shared_ptr<const HardwareLibrary> hardware;  // that `expectations` point into
-  std::vector<ValidationNode> nodes;
+  std::vector<ValidationNode> nodes;                // a witness last
+  // Who could be borrowed, best first, as FindWitnesses() says.
+  std::vector<ValidationNode> witnesses;
   std::vector<RackPower> racks;
   std::map<std::string, Expectation> expectations;  // by node
   std::map<std::string, FoundHardware> found;       // by node

@@ -34,6 +34,14 @@ ServiceState StoredServiceState(const NodeRecord& node, const NodeServiceRecord*
   return ServiceState::kKnown;
 }
 
+bool IsIdleInService(const ServiceCandidate& candidate, const slurm::SlurmNode& node) {
+  if (candidate.state != ServiceState::kInService || !candidate.testing.empty()) return false;
+  const bool is_ours = slurm::OwnerOf(node.reason).has_value();
+  if (node.is_drained || node.is_held) return is_ours && node.state == "IDLE+DRAIN";
+  // Others have a word beside it: what is planned for or reserved is somebody's.
+  return node.takes_jobs && node.state == "IDLE";
+}
+
 absl::StatusOr<std::map<std::string, ServiceCandidate>> ReadServiceCandidates(Transaction& txn) {
   std::map<std::string, NodeServiceRecord> services;  // by uuid
   ASSIGN_OR_RETURN(auto rows, txn.node_service().ListServices());

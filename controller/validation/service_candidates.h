@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "controller/slurm/slurm_control.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 #include "controller/validation/service_state.h"
@@ -25,6 +26,10 @@ struct ServiceCandidate {
   std::string failed;   // the validation that put it into quarantine
   std::string testing;  // the validation that runs on it
 };
+
+// Whether jobs could start on the node, and none has. What drain of ours it has yet is about to be
+// taken away.
+bool IsIdleInService(const ServiceCandidate& candidate, const slurm::SlurmNode& node);
 
 // By name.
 absl::StatusOr<std::map<std::string, ServiceCandidate>> ReadServiceCandidates(Transaction& txn);

@@ -40,6 +40,17 @@ bool IsNoSlurmYet(const absl::Status& status) {
 
 }  // namespace
 
+std::set<std::string> NodesWithoutJobs(slurm::SlurmControl& slurm,
+                                       const std::vector<std::string>& nodes) {
+  const auto jobs = slurm.JobsOn(nodes);
+  std::set<std::string> idle;
+  if (!jobs.ok() && !IsNoSlurmYet(jobs.status())) return idle;
+  for (const std::string& node : nodes) {
+    if (!jobs.ok() || jobs->count(node) == 0) idle.insert(node);
+  }
+  return idle;
+}
+
 // What Slurm is to do with a node.
 struct ServiceGate::Change {
   slurm::NodeChange node;
@@ -126,6 +137,25 @@ absl::Status ServiceGate::CheckIdle(const std::vector<std::string>& nodes) {
                    "test beside them with --force"));
 }
 
+std::set<std::string> ServiceGate::IdleInService(const std::vector<std::string>& nodes) {
+  const auto known = slurm_.Nodes();
+  if (IsNoSlurmYet(known.status())) return {nodes.begin(), nodes.end()};
+  std::map<std::string, ServiceCandidate> candidates;
+  const absl::Status read = store_.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(candidates, ReadServiceCandidates(txn));
+    return absl::OkStatus();
+  });
+  std::set<std::string> idle;
+  if (!known.ok() || !read.ok()) return idle;
+  const std::set<std::string> wanted(nodes.begin(), nodes.end());
+  for (const slurm::SlurmNode& node : *known) {
+    const auto found = candidates.find(node.name);
+    if (wanted.count(node.name) == 0 || found == candidates.end()) continue;
+    if (IsIdleInService(found->second, node)) idle.insert(node.name);
+  }
+  return idle;
+}
+
 std::set<std::string> ServiceGate::WithJobs(const std::vector<std::string>& nodes) {
   std::set<std::string> busy;
   const auto jobs = slurm_.JobsOn(nodes);
@@ -146,7 +176,18 @@ absl::Status ServiceGate::Hold(const std::string& validation_id,
   Look().IgnoreError();
   if (force) return absl::OkStatus();
   // After the drains: what is not running by now cannot begin any more.
-  return CheckIdle(nodes);
+  absl::Status idle = CheckIdle(nodes);
+  if (!idle.ok()) Forget(validation_id, nodes);
+  return idle;
+}
+
+void ServiceGate::Forget(const std::string& validation_id, const std::vector<std::string>& nodes) {
+  absl::MutexLock lock(&mutex_);
+  for (const std::string& node : nodes) {
+    const auto held = held_.find(node);
+    if (held != held_.end() && held->second == validation_id) held_.erase(held);
+  }
+  woken_ = true;
 }
 
 void ServiceGate::Release(const std::string& validation_id) {

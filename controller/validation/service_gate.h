@@ -25,6 +25,11 @@ class Clock;
 
 namespace muster::controller::validation {
 
+// Those of `nodes` that have no jobs, without a gate: all where there is no Slurm, none where it
+// cannot be asked. Blocks for Slurm.
+std::set<std::string> NodesWithoutJobs(slurm::SlurmControl& slurm,
+                                       const std::vector<std::string>& nodes);
+
 // Looks at Slurm and the store about every half minute and whenever it is woken, and has Slurm do
 // what follows from both: whatever was missed is made up for by the next look. Each change is
 // stored and in the audit log. Thread-safe.
@@ -56,12 +61,16 @@ class ServiceGate {
   // A validation is about to begin on these nodes: drains them, so that no job starts any more, and
   // looks for jobs that they have, before that and after it. FailedPrecondition: there are some,
   // which the error names, or Slurm does not say; not when `force`, nor where there is no Slurm
-  // yet. Blocks for Slurm. The nodes are held for the validation until Release().
+  // yet. Blocks for Slurm. The nodes are held for the validation until Release(); after an error
+  // they are not.
   absl::Status Hold(const std::string& validation_id, const std::vector<std::string>& nodes,
                     bool force);
   // The validation is in the store, or will never be. Wakes the thread.
   void Release(const std::string& validation_id);
 
+  // Those of `nodes` that are in service and idle, and that no validation has; all where there is
+  // no Slurm yet, none where it cannot be asked. Blocks for Slurm.
+  std::set<std::string> IdleInService(const std::vector<std::string>& nodes);
   // Those of `nodes` that have jobs; none where Slurm cannot be asked. Blocks for Slurm.
   std::set<std::string> WithJobs(const std::vector<std::string>& nodes);
 
@@ -89,6 +98,8 @@ class ServiceGate {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   // FailedPrecondition: the nodes have jobs, or Slurm does not answer.
   absl::Status CheckIdle(const std::vector<std::string>& nodes);
+  // Holds these no more for the validation. Wakes the thread.
+  void Forget(const std::string& validation_id, const std::vector<std::string>& nodes);
   absl::Status Tell(const Changes& changes, std::map<std::string, std::string>& services);
 
   Store& store_;

@@ -40,6 +40,9 @@ struct SuiteCheck {
   std::vector<Condition> when;
   absl::Duration time_limit;
   size_t max_rounds = 0;  // of pairs; 0: all
+  // Of a check between nodes that one node of a validation is alone with: somebody of the inventory
+  // could be its partner. See FindWitnesses().
+  bool has_others = false;
 };
 
 struct SuiteStage {

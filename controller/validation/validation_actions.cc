@@ -246,7 +246,7 @@ void ValidationEngine::StartCheck(ActiveValidation& validation, const CheckPart&
   LimitTemperature(*check.spec, validation.ExpectationOf(part), *start.mutable_parameters());
   *start.mutable_time_limit() = ToProtoDuration(check.time_limit);
   *start.mutable_expires_at() = ToTimestamp(now + kStartWithin);
-  start.set_force(validation.request.force());
+  start.set_force(validation.request.force() && !validation.NodeOf(part).is_witness);
   if (part.members->size() > 1) {
     start.set_rank(part.rank);
     start.set_ranks(static_cast<uint32_t>(part.members->size()));

@@ -63,6 +63,7 @@ absl::StatusOr<std::map<std::string, EnrolledNode>> ValidationEngine::EnrolledTh
   for (const ValidationNodeRecord& row : rows) {
     EnrolledNode& node = enrolled[row.node];
     node.uuid = row.node_uuid;
+    node.is_witness = row.is_witness;
     // A validation that an earlier version has created has nothing stored.
     if (std::optional<FoundHardware> found = UnpackFound(row.found)) {
       node.found = *std::move(found);
@@ -90,9 +91,13 @@ absl::StatusOr<std::unique_ptr<ActiveValidation>> ValidationEngine::Prepare(
 }
 
 absl::Status ValidationEngine::ClaimNodes(const ActiveValidation& validation) {
-  const ValidationRecord& record = validation.record;
   std::vector<std::string> names;
   for (const ValidationNode& node : validation.state.nodes()) names.push_back(node.name);
+  return Claim(validation.record, names);
+}
+
+absl::Status ValidationEngine::Claim(const ValidationRecord& record,
+                                     const std::vector<std::string>& nodes) {
   return with_.claims.Claim(
       {record.validation_id,
        absl::StrCat("validation ", record.validation_id, " of ", record.created_by, " (suite ",
@@ -100,7 +105,7 @@ absl::Status ValidationEngine::ClaimNodes(const ActiveValidation& validation) {
        absl::StrCat("wait for it (muster validate watch ", record.validation_id,
                     "), cancel it (muster validate cancel ", record.validation_id, ")"),
        record.created_at},
-      names);
+      nodes);
 }
 
 absl::Status ValidationEngine::StoreNew(const ActiveValidation& validation,
@@ -110,11 +115,16 @@ absl::Status ValidationEngine::StoreNew(const ActiveValidation& validation,
   return with_.store.Update([&](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(txn.validations().Put(record));
     std::vector<std::string> names;
+    std::string witness;
     for (const ValidationNode& node : validation.state.nodes()) {
-      names.push_back(node.name);
-      RETURN_IF_ERROR(
-          txn.validations().PutNode({record.validation_id, node.name, node.uuid, 0, "",
-                                     PackFound(validation.prepared.found.at(node.name))}));
+      if (node.is_witness) {
+        witness = absl::StrCat(", ", node.name, " as a witness");
+      } else {
+        names.push_back(node.name);
+      }
+      RETURN_IF_ERROR(txn.validations().PutNode({record.validation_id, node.name, node.uuid, 0, "",
+                                                 PackFound(validation.prepared.found.at(node.name)),
+                                                 node.is_witness}));
     }
     EventRecord event;
     event.time = record.created_at;
@@ -123,7 +133,7 @@ absl::Status ValidationEngine::StoreNew(const ActiveValidation& validation,
     event.action = "validation.create";
     event.subject = record.validation_id;
     event.detail = absl::StrCat("suite ", record.suite, " on ", FoldHostlist(std::move(names)),
-                                validation.request.force() ? " (force)" : "");
+                                witness, validation.request.force() ? " (force)" : "");
     if (asked_by != nullptr) {
       RunValidationRecord started = *asked_by;
       started.state = RunValidationRecord::kStarted;

@@ -67,6 +67,10 @@ struct ValidationCollaborators {
   std::function<void(const std::string& validation_id)> release = nullptr;
   // `service_of` does not know of the validation's end yet. May be empty.
   std::function<bool(const std::string& validation_id)> service_is_behind = nullptr;
+  // Those of the nodes that could be borrowed without taking anything from anybody; may block for
+  // Slurm. Empty: all.
+  std::function<std::set<std::string>(const std::vector<std::string>& nodes)> idle_in_service =
+      nullptr;
 };
 
 // Who asks, for the audit log.
@@ -96,6 +100,14 @@ class ValidationEngine {
                                        const ValidationActor& actor,
                                        const RunValidationRecord* asked_by = nullptr);
   void Drop(std::unique_ptr<ActiveValidation> admitted);
+  // Between Admit() and Begin(): who could be borrowed as a witness, best first: connected, and
+  // nobody works on it.
+  std::vector<std::string> WitnessesFor(const ActiveValidation& admitted) const;
+  // Claims one of them, and gives it back. FailedPrecondition: other work has it by now.
+  absl::Status ClaimWitness(const ActiveValidation& admitted, const std::string& node);
+  void ReleaseWitness(const ActiveValidation& admitted, const std::string& node);
+  // Has the validation made with the node that was claimed. On an error it stays as it was.
+  absl::Status AddWitness(const std::string& node, std::unique_ptr<ActiveValidation>& admitted);
   // FailedPrecondition: it has ended already.
   absl::Status Cancel(const std::string& validation_id, const ValidationActor& actor);
   // As it stands. Of one that has ended, from the store. NotFound: there is none.
@@ -128,6 +140,7 @@ class ValidationEngine {
   // Says again what was said of the checks that had ended before a restart.
   absl::Status JudgeStored(ActiveValidation& validation, const std::vector<CheckPart>& stored);
   absl::Status ClaimNodes(const ActiveValidation& validation);
+  absl::Status Claim(const ValidationRecord& record, const std::vector<std::string>& nodes);
   absl::Status StoreNew(const ActiveValidation& validation, const ValidationActor& actor,
                         const RunValidationRecord* asked_by);
   // As nodes are now.
@@ -149,6 +162,8 @@ class ValidationEngine {
   void ConnectPeers(ActiveValidation& validation, const CheckPart& part);
   void PublishVerdict(ActiveValidation& validation, const CheckPart& part);
   void Acknowledge(const std::string& uuid, const std::string& check_id);
+
+  // validation_witness.cc has WitnessesFor() and what follows it.
 
   // validation_salvage.cc
   // Ends a validation that is not active by what is stored of its checks: a fail counts, all else

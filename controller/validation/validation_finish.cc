@@ -134,6 +134,24 @@ void JudgeGroups(const ActiveValidation& validation, std::list<EndedCheck>& ende
   }
 }
 
+// Who was excused because of the witness can do nothing about it: what has to be done is said.
+void NameWitness(const ActiveValidation& validation, std::list<EndedCheck>& ended) {
+  for (const ValidationNode& node : validation.state.nodes()) {
+    if (!node.is_witness) continue;
+    for (EndedCheck& check : ended) {
+      const std::vector<std::string>& members = *check.part->members;
+      if (!check.verdict.excused() || check.part->node == node.name ||
+          std::find(members.begin(), members.end(), node.name) == members.end()) {
+        continue;
+      }
+      check.verdict.set_reason(absl::StrCat(
+          check.verdict.reason(), "; ", node.name,
+          " was borrowed as its witness and keeps its pass; to test it: muster validate ",
+          node.name, " --suite ", validation.record.suite));
+    }
+  }
+}
+
 // Checks that are something else beside the others than they were by themselves: what failed
 // there is no measure for later ones.
 std::vector<ValidationCheckRecord> Rejudged(const ActiveValidation& validation,
@@ -203,6 +221,7 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
   const auto matrices = JudgePairs(validation, ended, blames);
   CompareRings(validation, ended, matrices, blames);
   JudgeGroups(validation, ended);
+  NameWitness(validation, ended);
 
   std::map<std::string, FoundHardware> facts;
   RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
@@ -225,9 +244,16 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
     *nodes[check.part->node].add_checks() = std::move(check.verdict);
   }
   std::map<v1::Outcome, int> counts;
+  int tested = 0;
   for (const ValidationNode& node : validation.state.nodes()) {
     v1::NodeVerdict& verdict = nodes[node.name];
     verdict.set_node(node.name);
+    if (node.is_witness) {
+      verdict.set_is_witness(true);
+      LeaveOutPassedPairs(verdict);
+      continue;
+    }
+    ++tested;
     std::vector<const v1::CheckVerdict*> checks;
     for (const v1::CheckVerdict& check : verdict.checks()) checks.push_back(&check);
     verdict.set_outcome(OutcomeOf(checks, complete));
@@ -261,7 +287,7 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
       const v1::NodeVerdict& verdict = nodes.at(node.name);
       RETURN_IF_ERROR(txn.validations().PutNode(
           {id, node.name, node.uuid, verdict.outcome(), verdict.SerializeAsString()}));
-      if (node.uuid.empty() || !txn.nodes().Get(node.uuid).ok()) continue;
+      if (node.is_witness || node.uuid.empty() || !txn.nodes().Get(node.uuid).ok()) continue;
       if (verdict.outcome() == v1::OUTCOME_PASS && validation.prepared.suite.admits) {
         const auto found = facts.find(node.name);
         if (found == facts.end()) continue;  // enrolled again a moment ago
@@ -278,11 +304,10 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
     event.actor = "controller";
     event.action = "validation.finish";
     event.subject = id;
-    event.detail = absl::StrCat(
-        complete ? "" : record.message + "; ", counts[v1::OUTCOME_PASS], " passed, ",
-        counts[v1::OUTCOME_FAIL], " failed, ",
-        validation.state.nodes().size() - counts[v1::OUTCOME_PASS] - counts[v1::OUTCOME_FAIL],
-        " unknown");
+    event.detail =
+        absl::StrCat(complete ? "" : record.message + "; ", counts[v1::OUTCOME_PASS], " passed, ",
+                     counts[v1::OUTCOME_FAIL], " failed, ",
+                     tested - counts[v1::OUTCOME_PASS] - counts[v1::OUTCOME_FAIL], " unknown");
     return txn.events().Append(std::move(event));
   }));
   validation.record = record;
@@ -292,7 +317,7 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
   v1::Validation& finished = *event.mutable_finished();
   finished = ToProto(record);
   for (const ValidationNode& node : validation.state.nodes()) {
-    if (with_.on_judged && !node.uuid.empty()) {
+    if (with_.on_judged && !node.uuid.empty() && !node.is_witness) {
       with_.on_judged(node.uuid, id, nodes.at(node.name).outcome());
     }
     *finished.add_nodes() = std::move(nodes.at(node.name));

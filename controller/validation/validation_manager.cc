@@ -1,5 +1,6 @@
 #include "controller/validation/validation_manager.h"
 
+#include <set>
 #include <utility>
 
 #include "common/base/clock.h"
@@ -11,6 +12,8 @@ namespace muster::controller::validation {
 namespace {
 
 constexpr absl::Duration kTick = absl::Seconds(1);
+// Nodes that get a job just when they are asked for: each costs two questions to Slurm.
+constexpr int kMaxWitnessTries = 3;
 
 }  // namespace
 
@@ -91,6 +94,7 @@ absl::StatusOr<v1::Validation> ValidationManager::Create(const v1::CreateValidat
     for (const ValidationNode& node : admitted->state.nodes()) nodes.push_back(node.name);
     held = with_.hold(id, nodes, request.force());
   }
+  if (held.ok()) BorrowWitness(admitted);
   absl::StatusOr<v1::Validation> begun;
   {
     absl::MutexLock lock(&engine_mutex_);
@@ -103,6 +107,33 @@ absl::StatusOr<v1::Validation> ValidationManager::Create(const v1::CreateValidat
   }
   if (with_.release) with_.release(id);
   return begun;
+}
+
+void ValidationManager::BorrowWitness(std::unique_ptr<ActiveValidation>& admitted) {
+  std::vector<std::string> nodes;
+  {
+    absl::MutexLock lock(&engine_mutex_);
+    nodes = engine_.WitnessesFor(*admitted);
+  }
+  if (nodes.empty()) return;
+  std::set<std::string> idle(nodes.begin(), nodes.end());
+  if (with_.idle_in_service) idle = with_.idle_in_service(nodes);
+  int tries = 0;
+  for (const std::string& node : nodes) {
+    if (idle.count(node) == 0) continue;
+    if (++tries > kMaxWitnessTries) return;
+    {
+      absl::MutexLock lock(&engine_mutex_);
+      if (!engine_.ClaimWitness(*admitted, node).ok()) continue;
+    }
+    // Never by force: a witness's job goes before somebody else's validation.
+    absl::Status status;
+    if (with_.hold) status = with_.hold(admitted->record.validation_id, {node}, /*force=*/false);
+    absl::MutexLock lock(&engine_mutex_);
+    if (status.ok()) status = engine_.AddWitness(node, admitted);
+    if (status.ok()) return;
+    engine_.ReleaseWitness(*admitted, node);
+  }
 }
 
 absl::Status ValidationManager::Cancel(const std::string& validation_id,

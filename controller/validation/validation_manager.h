@@ -75,6 +75,8 @@ class ValidationManager final : public AgentSessionListener {
     size_t events = 0;
     size_t bytes = 0;
   };
+  // Has the validation made with a witness, where it needs one that can be had.
+  void BorrowWitness(std::unique_ptr<ActiveValidation>& admitted);
   void Push(std::string node, size_t bytes, bool may_be_lost,
             std::function<void(ValidationEngine&)> handle);
   void Loop();

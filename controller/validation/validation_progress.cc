@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "controller/validation/validation_state.h"
+#include "controller/validation/witness.h"
 
 namespace muster::controller::validation {
 namespace {
@@ -46,8 +47,7 @@ bool ValidationState::IsOut(size_t node, size_t stage) const {
 }
 
 bool ValidationState::Applies(const SuiteCheck& check, size_t node) const {
-  return std::all_of(check.when.begin(), check.when.end(),
-                     [&](Condition condition) { return nodes_[node].traits.Has(condition); });
+  return HasWhatItTakes(check, nodes_[node]);
 }
 
 // A node comes to its stage. It goes in when it need not wait for the others.
@@ -63,6 +63,7 @@ void ValidationState::EnterStage(size_t node) {
     if (arrived_[stage] == nodes_.size()) EnterSharedStage();
     return;
   }
+  if (nodes_[node].is_witness) return LeaveStage(node);
   state.tracks = TracksOf(suite_.stages[stage]);
   for (size_t track = 0; track < state.tracks.size(); ++track) StepNode(node, track);
 }
@@ -117,12 +118,19 @@ void ValidationState::StepLane(size_t track_index) {
   Lane& lane = lanes_[track_index];
   lane = {};
   for (size_t node = 0; node < nodes_.size(); ++node) {
+    if (nodes_[node].is_witness) continue;
     if (!IsOut(node, stage) && Applies(check, node)) {
       lane.members.push_back(node);
     } else {
       AddSolo(stage, track.check, node);
       ++lane.open;
     }
+  }
+  AddWitness(check, lane.members);
+  if (check.spec->scope != checks::Scope::kNode && lane.members.size() == 1) {
+    AddSolo(stage, track.check, lane.members[0]);
+    ++lane.open;
+    lane.members.clear();
   }
   switch (check.spec->scope) {
     case checks::Scope::kNode:
@@ -145,10 +153,6 @@ void ValidationState::StepLane(size_t track_index) {
       size_t rounds = check.max_rounds;
       if (max_rounds_ > 0) rounds = rounds == 0 ? max_rounds_ : std::min(rounds, max_rounds_);
       lane.rounds = SchedulePairs(places, rounds);
-      if (lane.members.size() == 1) {
-        AddSolo(stage, track.check, lane.members[0]);
-        ++lane.open;
-      }
       // Its first round, together with those that take no part.
       if (!lane.rounds.empty()) StartRound(track_index);
       break;
@@ -157,6 +161,19 @@ void ValidationState::StepLane(size_t track_index) {
   if (lane.open == 0) {
     ++shared_tracks_[track_index].check;
     StepLane(track_index);
+  }
+}
+
+// Nothing that changes while a validation goes on counts here, but who failed before: after a
+// restart the members are the same again.
+void ValidationState::AddWitness(const SuiteCheck& check, std::vector<size_t>& members) const {
+  if (check.spec->scope == checks::Scope::kNode) return;
+  const auto is_enrolled = [&](size_t node) { return !nodes_[node].uuid.empty(); };
+  if (std::count_if(members.begin(), members.end(), is_enrolled) != 1) return;
+  for (size_t node = 0; node < nodes_.size(); ++node) {
+    if (!nodes_[node].is_witness || !Applies(check, node)) continue;
+    members.push_back(node);
+    return;
   }
 }
 
@@ -213,7 +230,29 @@ void ValidationState::AddSolo(size_t stage, size_t check, size_t node) {
                          : absl::StrCat("the node has no ", absl::StrJoin(missing, ", "),
                                         ", and its inventory expects none"));
   } else {
-    EndPart(*execution.parts[0], PartOutcome::kSkipped, "there is no other node to pair it with");
+    EndAlone(*execution.parts[0], wanted);
+  }
+}
+
+// A check between nodes without a second one. What others could have measured is not known of a
+// node that the suite lets into service.
+void ValidationState::EndAlone(Part& part, const SuiteCheck& check) {
+  const PartOutcome outcome = suite_.admits ? PartOutcome::kUnknown : PartOutcome::kSkipped;
+  size_t able = 0;
+  for (size_t node = 0; node < nodes_.size(); ++node) {
+    able += !nodes_[node].is_witness && Applies(check, node);
+  }
+  if (able > 1) {
+    EndPart(part, outcome,
+            "not measured: the nodes that it was validated with failed before this; validate it "
+            "again");
+  } else if (check.has_others) {
+    EndPart(part, outcome,
+            absl::StrCat("no idle node in service to measure it with; validate it again when one "
+                         "is idle, or together with another: muster validate ",
+                         part.info.node, ",ANOTHER --suite ", suite_.name));
+  } else {
+    EndPart(part, PartOutcome::kSkipped, "there is no other node to measure it with");
   }
 }
 

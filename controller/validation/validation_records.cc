@@ -80,6 +80,7 @@ v1::Validation ToProto(const ValidationRecord& record,
     node.ParseFromString(row.verdict);
     node.set_node(row.node);
     node.set_outcome(static_cast<v1::Outcome>(row.outcome));
+    node.set_is_witness(row.is_witness);
     if (!with_checks) node.clear_checks();
   }
   return validation;
@@ -119,6 +120,7 @@ v1::Validation ToProto(const ActiveValidation& active) {
   for (const ValidationNode& node : active.state.nodes()) {
     v1::NodeVerdict& verdict = *validation.add_nodes();
     verdict.set_node(node.name);
+    verdict.set_is_witness(node.is_witness);
     nodes[node.name] = &verdict;
   }
   for (const auto& [check_id, judged] : active.verdicts) {

@@ -71,18 +71,22 @@ absl::Status ValidationEngine::FinishStored(ValidationRecord record) {
       if (row.phase != static_cast<int>(PartPhase::kEnded) || row.put_back) continue;
       ASSIGN_OR_RETURN(*verdicts[row.node].add_checks(), StoredVerdict(txn, row, with_.catalog));
     }
-    int failed = 0;
+    int failed = 0, unknown = 0;
     for (ValidationNodeRecord& node : nodes) {
       v1::NodeVerdict& verdict = verdicts[node.node];
       verdict.set_node(node.node);
+      verdict.set_is_witness(node.is_witness);
       std::vector<const v1::CheckVerdict*> checks;
       for (const v1::CheckVerdict& check : verdict.checks()) checks.push_back(&check);
-      verdict.set_outcome(OutcomeOf(checks, /*complete=*/false));
+      if (!node.is_witness) verdict.set_outcome(OutcomeOf(checks, /*complete=*/false));
       LeaveOutPassedPairs(verdict);
       node.outcome = verdict.outcome();
       node.verdict = verdict.SerializeAsString();
       RETURN_IF_ERROR(txn.validations().PutNode(node));
-      if (node.outcome != v1::OUTCOME_FAIL) continue;
+      if (node.outcome != v1::OUTCOME_FAIL) {
+        if (!node.is_witness) ++unknown;
+        continue;
+      }
       ++failed;
       if (node.node_uuid.empty() || !txn.nodes().Get(node.node_uuid).ok()) continue;
       RETURN_IF_ERROR(txn.node_service().RemovePass(node.node_uuid));
@@ -93,12 +97,11 @@ absl::Status ValidationEngine::FinishStored(ValidationRecord record) {
     event.actor = "controller";
     event.action = "validation.finish";
     event.subject = record.validation_id;
-    event.detail = absl::StrCat(record.message, "; ", failed, " failed, ",
-                                nodes.size() - static_cast<size_t>(failed), " unknown");
+    event.detail = absl::StrCat(record.message, "; ", failed, " failed, ", unknown, " unknown");
     return txn.events().Append(std::move(event));
   }));
   for (const ValidationNodeRecord& node : nodes) {
-    if (!with_.on_judged || node.node_uuid.empty()) continue;
+    if (!with_.on_judged || node.node_uuid.empty() || node.is_witness) continue;
     with_.on_judged(node.node_uuid, record.validation_id, static_cast<v1::Outcome>(node.outcome));
   }
   return absl::OkStatus();

@@ -246,7 +246,8 @@ void ValidationState::TryStart(Execution& execution, absl::Time now) {
     if (node_states_[part->node].away) away.push_back(part->info.node);
   }
   if (!away.empty()) {
-    // A group does without them; the other side of a pair has nobody left.
+    // A group of two or more does without them; the other side of a pair has nobody left.
+    const bool go_on = group && away.size() + 1 < execution.parts.size();
     for (Part* part : execution.parts) {
       if (part->info.phase == PartPhase::kEnded) continue;
       if (node_states_[part->node].away) {
@@ -255,7 +256,7 @@ void ValidationState::TryStart(Execution& execution, absl::Time now) {
                                                                "`muster node bootstrap --ssh ",
                                                                part->info.node, "`")
                                                 : std::string(kNotConnected));
-      } else if (!group) {
+      } else if (!go_on) {
         EndPart(*part, PartOutcome::kUnknown,
                 absl::StrCat("its partner ", absl::StrJoin(away, ", "), " is not connected"));
       }

@@ -53,6 +53,8 @@ struct ValidationNode {
   std::string switch_name;
   NodeTraits traits;
   NodePower power;
+  // Not under test: it takes part in the checks between nodes that one node would be alone with.
+  bool is_witness = false;
 };
 
 struct PeerEndpoint {
@@ -220,9 +222,11 @@ class ValidationState {
   void StartRound(size_t track);
   void OnExecutionEnded(Execution& execution);
   bool IsOut(size_t node, size_t stage) const;
+  void AddWitness(const SuiteCheck& check, std::vector<size_t>& members) const;
   bool Applies(const SuiteCheck& check, size_t node) const;
   size_t TrackOf(const Execution& execution) const;
   void AddSolo(size_t stage, size_t check, size_t node);
+  void EndAlone(Part& part, const SuiteCheck& check);
   void AddExecution(size_t stage, size_t check, absl::string_view round,
                     const std::vector<size_t>& members);
   Execution& MakeExecution(size_t stage, size_t check, absl::string_view round, uint32_t attempt,

@@ -60,6 +60,35 @@ wait_for 90 "a job on c002" lab exec c002 test -e /var/tmp/job_was_here
 lab exec login1 scancel "$jobs"
 wait_for 20 "both idle" nodes_idle c001 c002
 
+step "a node that is validated alone is measured with an idle one, which serves again afterwards"
+# Equally fast both ways, as what this host makes of links says nothing of nodes.
+for node in c001 c002; do lab link "$node" rate=400mbit; done
+validate_nodes pair "$site" c001 --detach
+expect_equal 0 "$RC" "exit code of a validation that begins"
+is_drained_for c002 "muster:$ID being validated" || fail "the witness serves meanwhile: $(reason c002)"
+muster validate watch "$ID"
+muster -o json validate show "$ID" | read_json '
+of = {node["node"]: node for node in value["nodes"]}
+assert set(of) == {"c001", "c002"}, of
+assert of["c001"]["outcome"] == "pass" and not of["c001"].get("is_witness"), of
+assert of["c002"]["is_witness"] and of["c002"].get("outcome") != "pass", of
+checks = {name: [(c["check"], c.get("partner", ""), c["outcome"]) for c in of[name]["checks"]] for name in of}
+assert ("nic-pair", "c002", "pass") in checks["c001"], checks
+assert checks["c002"] == [("nic-pair", "c001", "pass")], checks'
+expect_contains "$(muster validate show "$ID")" "c002 was borrowed as a witness" "what is shown"
+wait_for 20 "both serve" nodes_idle c001 c002
+is_service c002 "in service" || fail "c002 lost its pass: $(service_of c002)"
+
+step "without an idle node its network stays unknown, and it says what to do"
+job=$(submit -w c002 --wrap 'sleep 60')
+wait_for 90 "job $job runs" is_running "$job"
+validate_nodes pair "$site" c001
+expect_equal 2 "$RC" "exit code of an unknown"
+expect_contains "$OUTPUT" "muster validate c001,ANOTHER --suite pair" "the remedy"
+is_running "$job" || fail "the job of the node that could have been the witness is gone"
+lab exec login1 scancel "$job"
+wait_for 20 "both idle" nodes_idle c001 c002
+
 # Only now: Slurm would miss the device files of cards that it is told of.
 step "other hardware than what passed needs a pass of its own"
 mkdir "$work/inventory"

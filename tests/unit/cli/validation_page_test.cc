@@ -87,6 +87,16 @@ TEST(ValidationPageTest, SetsTheRingBesideItsPairs) {
     EXPECT_THAT(page, HasSubstr(text));
 }
 
+TEST(ValidationPageTest, AWitnessIsNamedAndNotCounted) {
+  v1::Validation validation = TwoNodes();
+  v1::NodeVerdict& witness = *validation.add_nodes();
+  witness.set_node("c003");
+  witness.set_is_witness(true);
+  const std::string page = RenderValidationPage(validation, {}, absl::UTCTimeZone());
+  EXPECT_THAT(page, HasSubstr("Suite acceptance: 1 pass, 1 fail<"));
+  EXPECT_THAT(page, HasSubstr("not under test: borrowed as a partner"));
+}
+
 TEST(ValidationPageTest, TextOfNodesStaysText) {
   v1::Validation validation = TwoNodes();
   validation.mutable_nodes(1)->mutable_checks(0)->set_reason("<script>alert(1)</script>");

@@ -131,6 +131,29 @@ TEST(ValidationReport, TheWorstNodeDecides) {
   EXPECT_EQ(OutcomeOf(v1::Validation()), v1::OUTCOME_UNKNOWN);
 }
 
+// Neither its part in the validation nor what was seen of it decides anything.
+TEST(ValidationReport, AWitnessIsNamedAndNotCounted) {
+  v1::Validation validation;
+  validation.set_state(v1::VALIDATION_STATE_DONE);
+  v1::NodeVerdict& tested = *validation.add_nodes();
+  tested.set_node("c001");
+  tested.set_outcome(v1::OUTCOME_PASS);
+  EXPECT_EQ(RenderWitness(validation), "");
+  v1::NodeVerdict& witness = *validation.add_nodes();
+  witness.set_node("c002");
+  witness.set_is_witness(true);
+  v1::CheckVerdict& check = *witness.add_checks();
+  check.set_check("nic-pair");
+  check.set_partner("c001");
+  check.set_outcome(v1::OUTCOME_FAIL);
+  EXPECT_EQ(OutcomeOf(validation), v1::OUTCOME_PASS);
+  EXPECT_EQ(ExitCodeOf(validation), kExitClean);
+  const std::string text = RenderValidation(validation, kNow);
+  EXPECT_THAT(text, AllOf(HasSubstr("c002 was borrowed as a witness"), HasSubstr("nic-pair c001")));
+  EXPECT_THAT(RenderHistory("c002", {validation}, kNow), HasSubstr("witness"));
+  EXPECT_THAT(RenderComparison(validation, validation, {}, {}), HasSubstr("no outcome differs"));
+}
+
 TEST(ValidationReport, ExitCodeCountsWhatLiesBetweenNodes) {
   v1::Validation validation;
   validation.add_nodes()->set_outcome(v1::OUTCOME_PASS);

@@ -35,5 +35,18 @@ TEST(NodeClaims, AreGivenBack) {
   EXPECT_OK(claims.Claim(Holder("v-2"), {"c001", "c002"}));
 }
 
+TEST(NodeClaims, OneNodeIsGivenBackByWhoHasItAlone) {
+  NodeClaims claims;
+  ASSERT_OK(claims.Claim(Holder("v-1"), {"c001", "c002"}));
+  claims.ReleaseNode("v-9", "c002");
+  EXPECT_FALSE(claims.Claim(Holder("v-2"), {"c002"}).ok());
+  claims.ReleaseNode("v-1", "c002");
+  ASSERT_OK(claims.Claim(Holder("v-2"), {"c002"}));
+  claims.ReleaseNode("v-1", "c002");
+  claims.Release("v-1");
+  EXPECT_FALSE(claims.Claim(Holder("v-3"), {"c002"}).ok()) << "it is another's by now";
+  EXPECT_OK(claims.Claim(Holder("v-3"), {"c001"}));
+}
+
 }  // namespace
 }  // namespace muster::controller

@@ -58,6 +58,7 @@ TEST_F(StoreValidations, ComeBackWithTheirNodes) {
     RETURN_IF_ERROR(txn.validations().Put(Sample("v-2", kNow + absl::Seconds(1))));
     RETURN_IF_ERROR(txn.validations().PutNode({"v-1", "c001", "u1", 0, "", "first"}));
     RETURN_IF_ERROR(txn.validations().PutNode({"v-1", "c001", "u1", 0, "", "found"}));
+    RETURN_IF_ERROR(txn.validations().PutNode({"v-1", "c002", "u2", 0, "", "", true}));
     RETURN_IF_ERROR(txn.validations().PutNode({"v-1", "c002", "u2"}));
     RETURN_IF_ERROR(txn.validations().PutNode({"v-2", "c002", "u2"}));
     RETURN_IF_ERROR(txn.validations().PutNode({"v-1", "c001", "u1", 2, std::string("\x00v", 2)}));
@@ -80,6 +81,8 @@ TEST_F(StoreValidations, ComeBackWithTheirNodes) {
     EXPECT_EQ(nodes[0].verdict.size(), 2u);
     EXPECT_EQ(nodes[0].found, "found");  // none put with the verdict
     EXPECT_EQ(nodes[1].found, "");
+    EXPECT_FALSE(nodes[0].is_witness);
+    EXPECT_TRUE(nodes[1].is_witness) << "also when it is put again without";
     ASSIGN_OR_RETURN(const auto all, txn.validations().List(10, ""));
     EXPECT_THAT(all, SizeIs(2));
     EXPECT_EQ(all[0].validation_id, "v-2");

@@ -317,6 +317,53 @@ TEST_F(ServiceGateTest, AChangeThatSlurmRefusesIsInTheAuditLogOnce) {
   EXPECT_EQ(Events("slurm.drain"), 1);
 }
 
+TEST_F(ServiceGateTest, OnlyWhoServesAndIdlesMayBeBorrowed) {
+  const std::vector<std::string> all = {"c001", "x999"};
+  ASSERT_OK(gate_.Look());
+  EXPECT_THAT(gate_.IdleInService(all), IsEmpty()) << "has not passed";
+  Pass();
+  EXPECT_THAT(gate_.IdleInService(all), ElementsAre("c001")) << "about to be let in";
+  ASSERT_OK(gate_.Look());
+  EXPECT_THAT(gate_.IdleInService(all), ElementsAre("c001"));
+  EXPECT_THAT(gate_.IdleInService({"x999"}), IsEmpty());
+  for (const char* state : {"ALLOCATED", "MIXED", "IDLE+PLANNED", "IDLE+RESERVED"}) {
+    slurm_.nodes["c001"].state = state;
+    EXPECT_THAT(gate_.IdleInService(all), IsEmpty()) << state;
+  }
+  slurm_.DrainBy("root", "c001", "bad disk");
+  EXPECT_THAT(gate_.IdleInService(all), IsEmpty());
+  slurm_.Add("c001");
+  Run("v-5");
+  EXPECT_THAT(gate_.IdleInService(all), IsEmpty()) << "another validation has it";
+  End("v-5");
+  slurm_.status = absl::UnavailableError("slurmctld does not answer");
+  EXPECT_THAT(gate_.IdleInService(all), IsEmpty());
+  slurm_.status = absl::NotFoundError("Slurm is not installed");
+  EXPECT_THAT(gate_.IdleInService(all), ElementsAre("c001", "x999"));
+}
+
+TEST_F(ServiceGateTest, WithoutAGateWhoHasNoJobMayBeBorrowed) {
+  slurm_.jobs["c001"] = {"12"};
+  const std::vector<std::string> all = {"c001", "x999"};
+  EXPECT_THAT(NodesWithoutJobs(slurm_, all), ElementsAre("x999"));
+  slurm_.status = absl::UnavailableError("slurmctld does not answer");
+  EXPECT_THAT(NodesWithoutJobs(slurm_, all), IsEmpty());
+  slurm_.status = absl::NotFoundError("Slurm is not installed");
+  EXPECT_THAT(NodesWithoutJobs(slurm_, all), ElementsAre("c001", "x999"));
+}
+
+TEST_F(ServiceGateTest, ANodeThatCannotBeHeldServesAgain) {
+  Pass();
+  ASSERT_OK(gate_.Look());
+  slurm_.after_listing = [this] { slurm_.jobs["c001"] = {"12"}; };  // between the two questions
+  EXPECT_THAT(gate_.Hold("v-5", {"c001"}, /*force=*/false),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("job 12")));
+  slurm_.after_listing = nullptr;
+  ASSERT_OK(gate_.Look());
+  EXPECT_EQ(slurm_.calls.back(), "undrain c001");
+  EXPECT_EQ(gate_.ServiceOf("c001"), "in service");
+}
+
 TEST_F(ServiceGateTest, ANodeIsDrainedWhileItIsValidatedAndReleasedAfterwards) {
   Pass();
   ASSERT_OK(gate_.Hold("v-5", {"c001"}, /*force=*/false));
