@@ -314,7 +314,9 @@ bool IsFairUplinkShare(const DirectedRate& rate, const BlameRule& rule) {
   if (share <= 0) return false;
   // A share of more than the ports' speed holds nobody back.
   if (rate.speed_gbits_per_s > 0 && share >= rate.speed_gbits_per_s) return false;
-  return rate.gbits_per_s >= rule.good_share * share;
+  const double mean =
+      rate.uplink_mean_gbits_per_s > 0 ? rate.uplink_mean_gbits_per_s : rate.gbits_per_s;
+  return mean >= rule.good_share * share && rate.gbits_per_s >= rule.least_of_share * share;
 }
 
 std::vector<Blame> FindBlame(const PairMatrix& matrix, const BlameRule& rule) {

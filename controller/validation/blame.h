@@ -51,6 +51,9 @@ struct DirectedRate {
   // What its uplinks leave it when all pairs of its round that cross them do so at once, each its
   // equal share; 0: not known, or it crosses none.
   double uplink_share_gbits_per_s = 0;
+  // What these pairs got there on average: connections do not share an uplink equally. 0: as much
+  // as this one.
+  double uplink_mean_gbits_per_s = 0;
 };
 
 // What was measured; pairs may be missing.
@@ -64,6 +67,8 @@ struct BlameRule {
   // where all are slow, nobody shows what is good. Of the 75th percentile, because
   // where most pairs are slow, their median is no measure. Random differences of 5 % stay above it.
   double good_share = 0.85;
+  // What a pair gets of an uplink that is full is no less than this part of its equal share.
+  double least_of_share = 0.5;
   // A part is suspected when this share of what passed it is bad.
   double suspect_share = 0.75;
   // Bad measurements with different partners that only this part explains.
@@ -88,8 +93,8 @@ struct Blame {
   std::vector<std::string> evidence;
 };
 
-// Whether it is as slow as its uplinks' capacity makes it, and no slower: that is no fault,
-// whatever floors the ports have.
+// Whether it is as slow as its uplinks' capacity makes it, and no slower: the pairs together fill
+// the uplink, and it had its part of that. That is no fault, whatever floors the ports have.
 bool IsFairUplinkShare(const DirectedRate& rate, const BlameRule& rule = {});
 
 // In the order of how much each explains; what cannot be told last.

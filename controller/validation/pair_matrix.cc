@@ -171,10 +171,8 @@ class MatrixMaker {
   }
 
   PairMatrix Take() {
-    for (auto& [key, measured] : rates_) {
-      measured.rate.uplink_share_gbits_per_s = UplinkShare(measured);
-      matrix_.rates.push_back(std::move(measured.rate));
-    }
+    if (knows_uplinks_) ShareUplinks();
+    for (auto& [key, measured] : rates_) matrix_.rates.push_back(std::move(measured.rate));
     return std::move(matrix_);
   }
 
@@ -203,19 +201,44 @@ class MatrixMaker {
     return round;
   }
 
-  // The least that the uplinks at both ends leave to one of the pairs that load them.
-  double UplinkShare(const Measured& measured) const {
-    const DirectedRate& rate = measured.rate;
-    if (!Crosses(rate.from, rate.to)) return 0;
-    double share = 0;
-    for (const uint32_t node : {rate.from, rate.to}) {
-      const double capacity = nodes_[node].uplink_gbits_per_s;
-      if (capacity <= 0) continue;
-      const auto load = loads_.find({measured.round, nodes_[node].switch_name});
-      const double here = capacity / static_cast<double>(load->second);
-      share = share > 0 ? std::min(share, here) : here;
+  // What passed the uplinks of a switch one way in a round, of one kind of measurement.
+  struct Traffic {
+    double gbits_per_s = 0;
+    size_t rates = 0;
+
+    double Mean() const { return gbits_per_s / static_cast<double>(rates); }
+  };
+
+  // The least that the uplinks at both ends leave to each of the pairs that load them, and what
+  // these got there.
+  void ShareUplinks() {
+    using Key = std::tuple<uint32_t, absl::string_view, bool, absl::string_view>;
+    std::map<Key, Traffic> traffic;  // by round, switch, whether it leaves it, what was measured
+    for (const auto& [key, measured] : rates_) {
+      const auto& [from, to, what] = key;
+      if (!Crosses(from, to)) continue;
+      for (const bool leaves : {true, false}) {
+        Traffic& here =
+            traffic[{measured.round, nodes_[leaves ? from : to].switch_name, leaves, what}];
+        here.gbits_per_s += measured.rate.gbits_per_s;
+        ++here.rates;
+      }
     }
-    return share;
+    for (auto& [key, measured] : rates_) {
+      const auto& [from, to, what] = key;
+      if (!Crosses(from, to)) continue;
+      for (const bool leaves : {true, false}) {
+        const MatrixNode& node = nodes_[leaves ? from : to];
+        if (node.uplink_gbits_per_s <= 0) continue;
+        const double share = node.uplink_gbits_per_s /
+                             static_cast<double>(loads_.at({measured.round, node.switch_name}));
+        double& least = measured.rate.uplink_share_gbits_per_s;
+        if (least > 0 && least <= share) continue;
+        least = share;
+        measured.rate.uplink_mean_gbits_per_s =
+            traffic.at({measured.round, node.switch_name, leaves, what}).Mean();
+      }
+    }
   }
 
   PortEvidence& PortOf(uint32_t node, const std::string& interface) {

@@ -186,6 +186,28 @@ TEST(FindBlame, AnOversubscribedUplinkIsNotSlow) {
   EXPECT_THAT(blames[0].message, HasSubstr("is up to 2.5 Gbit/s"));
 }
 
+// Connections do not share an uplink equally, as long as it is full.
+TEST(FindBlame, AnUnequalShareOfAFullUplinkIsNotSlow) {
+  PairMatrix matrix = Nodes(8, 2);
+  const auto crosses = [](uint32_t a, uint32_t b) { return (a < 4) != (b < 4); };
+  MeasurePairs(matrix, [&](uint32_t a, uint32_t b) {
+    return !crosses(a, b) ? kGood : (a + b) % 2 == 0 ? 1.6 : 3.1;
+  });
+  for (DirectedRate& rate : matrix.rates) {
+    if (!crosses(rate.from, rate.to)) continue;
+    rate.uplink_share_gbits_per_s = 2.5;
+    rate.uplink_mean_gbits_per_s = 2.35;
+  }
+  EXPECT_THAT(FindBlame(matrix), IsEmpty());
+  // Beside an uplink that others fill, one that gets next to nothing is slow by itself.
+  for (DirectedRate& rate : matrix.rates) {
+    if (rate.from == 1 || rate.to == 1) rate.gbits_per_s = 0.5;
+  }
+  const auto blames = FindBlame(matrix);
+  ASSERT_THAT(blames, SizeIs(1));
+  EXPECT_THAT(blames[0].names, ElementsAre("c1"));
+}
+
 // Most pairs cross the uplinks and say nothing of the ports.
 TEST(FindBlame, ASlowNodeInsideAnOversubscribedNetwork) {
   PairMatrix matrix = Nodes(32, 8);

@@ -227,19 +227,22 @@ TEST_F(PairVerdictTest, ANodeIsNotHeldAgainstWhatTheUplinkDoesNotCarry) {
   };
   add("a", "b", 9.4, "0");
   add("c", "d", 9.4, "0");
-  add("a", "c", 2.35, "1");
-  add("b", "d", 2.35, "1");
+  add("a", "c", 1.7, "1");
+  add("b", "d", 3.0, "1");
   add("a", "d", 4.7, "2");
   const PairMatrix matrix = MakePairMatrix(nodes, pairs_, {});
-  std::map<std::string, double> shares;
+  std::map<std::string, double> shares, means;
   for (const DirectedRate& rate : matrix.rates) {
-    shares[matrix.nodes[rate.from].name + matrix.nodes[rate.to].name] =
-        rate.uplink_share_gbits_per_s;
+    const std::string names = matrix.nodes[rate.from].name + matrix.nodes[rate.to].name;
+    shares[names] = rate.uplink_share_gbits_per_s;
+    means[names] = rate.uplink_mean_gbits_per_s;
   }
   EXPECT_EQ(shares["ab"], 0);
   EXPECT_EQ(shares["ac"], 2.5);
   EXPECT_EQ(shares["db"], 2.5);
   EXPECT_EQ(shares["ad"], 5);
+  EXPECT_DOUBLE_EQ(means["ac"], 2.35);
+  EXPECT_DOUBLE_EQ(means["ad"], 4.7);
   const std::vector<Blame> blames = FindBlame(matrix);
   EXPECT_THAT(blames, SizeIs(0)) << blames[0].message;
   ApplyBlame(matrix, blames, pair_verdicts_);
