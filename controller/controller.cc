@@ -60,6 +60,7 @@
 #include "controller/store/store.h"
 #include "controller/validation/run_validations.h"
 #include "controller/validation/service_gate.h"
+#include "controller/validation/slurm_jobs.h"
 #include "controller/validation/validation_manager.h"
 
 namespace muster::controller {
@@ -184,7 +185,7 @@ struct Controller::Modules {
             },
             [this](const std::vector<std::string>& nodes) {
               std::set<std::string> busy = claims.HeldOf(nodes);
-              if (gate != nullptr) busy.merge(gate->WithJobs(nodes));
+              busy.merge(validation::NodesWithJobs(slurm, nodes));
               return busy;
             }),
         rotations(Collaborators(config, clock), *this->resources.secrets),
@@ -265,6 +266,12 @@ struct Controller::Modules {
     return place;
   }
 
+  // Without a gate nobody has to have Slurm: who is not there has no say.
+  bool CanAskSlurm() {
+    const absl::StatusOr<slurm::SlurmctldPlace> place = FindSlurmctld();
+    return place.ok() && registry.IsConnected(place->uuid);
+  }
+
   validation::ValidationCollaborators ValidationMeans(Clock& clock) {
     return {*resources.store,
             registry,
@@ -284,7 +291,9 @@ struct Controller::Modules {
               return gate == nullptr ? std::string() : gate->ServiceOf(node);
             },
             [this](const std::string& id, const std::vector<std::string>& names, bool force) {
-              return gate == nullptr ? absl::OkStatus() : gate->Hold(id, names, force);
+              if (gate != nullptr) return gate->Hold(id, names, force);
+              return force || !CanAskSlurm() ? absl::OkStatus()
+                                             : validation::CheckIdle(slurm, names);
             },
             [this](const std::string& id) {
               if (gate != nullptr) gate->Release(id);

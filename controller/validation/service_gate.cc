@@ -4,39 +4,18 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/base/clock.h"
-#include "common/base/counted.h"
 #include "common/base/hostlist.h"
 #include "common/base/status.h"
 #include "controller/store/tables.h"
 #include "controller/validation/service_candidates.h"
+#include "controller/validation/slurm_jobs.h"
 
 namespace muster::controller::validation {
 namespace {
 
-// Nodes with jobs that a refusal names.
-constexpr size_t kNamedNodes = 8;
-
-std::string Describe(const std::map<std::string, std::vector<std::string>>& jobs) {
-  std::vector<std::string> parts;
-  for (const auto& [node, ids] : jobs) {
-    if (parts.size() == kNamedNodes) {
-      parts.push_back(Counted(jobs.size() - kNamedNodes, "more node"));
-      break;
-    }
-    parts.push_back(absl::StrCat(node, " (job ", absl::StrJoin(ids, ", "), ")"));
-  }
-  return absl::StrJoin(parts, ", ");
-}
-
 // Whether Slurm may answer at any moment; what else is amiss, somebody has to mend.
 bool IsWorthHurry(const absl::Status& status) { return absl::IsUnavailable(status); }
-
-// Its commands are not installed, the inventory names no node for it, or that has not joined.
-bool IsNoSlurmYet(const absl::Status& status) {
-  return absl::IsNotFound(status) || absl::IsFailedPrecondition(status);
-}
 
 }  // namespace
 
@@ -120,23 +99,6 @@ void ServiceGate::OnJudged(const std::string& node_uuid, const std::string& vali
   woken_ = true;
 }
 
-absl::Status ServiceGate::CheckIdle(const std::vector<std::string>& nodes) {
-  const auto jobs = slurm_.JobsOn(nodes);
-  if (IsNoSlurmYet(jobs.status())) return absl::OkStatus();
-  if (!jobs.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("whether Slurm jobs run on ", FoldHostlist(nodes),
-                     " cannot be told: ", jobs.status().message(),
-                     "; try again when Slurm answers, or test beside whatever runs with --force"));
-  }
-  if (jobs->empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("Slurm jobs run on ", Describe(*jobs),
-                   "; wait for them, drain the nodes first (scontrol update NodeName=… State=DRAIN "
-                   "Reason=…), or "
-                   "test beside them with --force"));
-}
-
 std::set<std::string> ServiceGate::IdleInService(const std::vector<std::string>& nodes) {
   const auto known = slurm_.Nodes();
   if (IsNoSlurmYet(known.status())) return {nodes.begin(), nodes.end()};
@@ -156,18 +118,10 @@ std::set<std::string> ServiceGate::IdleInService(const std::vector<std::string>&
   return idle;
 }
 
-std::set<std::string> ServiceGate::WithJobs(const std::vector<std::string>& nodes) {
-  std::set<std::string> busy;
-  const auto jobs = slurm_.JobsOn(nodes);
-  if (!jobs.ok()) return busy;
-  for (const auto& [node, ids] : *jobs) busy.insert(node);
-  return busy;
-}
-
 absl::Status ServiceGate::Hold(const std::string& validation_id,
                                const std::vector<std::string>& nodes, bool force) {
   // Who asks again and again until the jobs are through changes nothing by it.
-  if (!force) RETURN_IF_ERROR(CheckIdle(nodes));
+  if (!force) RETURN_IF_ERROR(CheckIdle(slurm_, nodes));
   {
     absl::MutexLock lock(&mutex_);
     for (const std::string& node : nodes) held_[node] = validation_id;
@@ -176,7 +130,7 @@ absl::Status ServiceGate::Hold(const std::string& validation_id,
   Look().IgnoreError();
   if (force) return absl::OkStatus();
   // After the drains: what is not running by now cannot begin any more.
-  absl::Status idle = CheckIdle(nodes);
+  absl::Status idle = CheckIdle(slurm_, nodes);
   if (!idle.ok()) Forget(validation_id, nodes);
   return idle;
 }

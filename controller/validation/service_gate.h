@@ -71,8 +71,6 @@ class ServiceGate {
   // Those of `nodes` that are in service and idle, and that no validation has; all where there is
   // no Slurm yet, none where it cannot be asked. Blocks for Slurm.
   std::set<std::string> IdleInService(const std::vector<std::string>& nodes);
-  // Those of `nodes` that have jobs; none where Slurm cannot be asked. Blocks for Slurm.
-  std::set<std::string> WithJobs(const std::vector<std::string>& nodes);
 
   // As of the last look: "in service", "not validated", "drained by root: bad disk"; empty: Slurm
   // does not know the node, or could not be asked yet.
@@ -96,8 +94,6 @@ class ServiceGate {
   absl::Status Decide(const std::vector<slurm::SlurmNode>& nodes, Changes& changes,
                       std::map<std::string, std::string>& services)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
-  // FailedPrecondition: the nodes have jobs, or Slurm does not answer.
-  absl::Status CheckIdle(const std::vector<std::string>& nodes);
   // Holds these no more for the validation. Wakes the thread.
   void Forget(const std::string& validation_id, const std::vector<std::string>& nodes);
   absl::Status Tell(const Changes& changes, std::map<std::string, std::string>& services);

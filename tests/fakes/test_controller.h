@@ -81,7 +81,7 @@ class ControllerFixture : public ::testing::Test {
   }
 
   // While the controller does not run: the store is held by one process.
-  void StoreInventory(const std::string& yaml) {
+  void StoreInventory(const std::string& yaml, uint64_t revision = 1) {
     std::filesystem::create_directories(config_.state_directory);
     const std::unique_ptr<Store> store = OpenStore(config_.state_directory + "/muster.db").value();
     v1::ApplyInventoryRequest request;
@@ -89,7 +89,7 @@ class ControllerFixture : public ::testing::Test {
     file.set_path("cluster.yaml");
     file.set_content(yaml);
     ASSERT_OK(store->Update([&](Transaction& txn) {
-      return txn.inventory().Insert({1, absl::Now(), "test", request.SerializeAsString()});
+      return txn.inventory().Insert({revision, absl::Now(), "test", request.SerializeAsString()});
     }));
   }
 

@@ -13,6 +13,7 @@
 #include "controller/artifact/blob_store.h"
 #include "controller/validation/result_blob.h"
 #include "muster/v1/agent_session.grpc.pb.h"
+#include "muster/v1/node.grpc.pb.h"
 #include "muster/v1/run.grpc.pb.h"
 #include "muster/v1/validation.grpc.pb.h"
 #include "tests/fakes/test_controller.h"
@@ -20,6 +21,7 @@
 namespace muster::controller {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -86,6 +88,26 @@ class HandAgent {
       if (message.has_plan()) return EndPlan(message.plan().plan_id());
     }
     ADD_FAILURE() << "the stream ended";
+  }
+  // Waits until it is asked for Slurm's jobs, and answers that this one runs on c001, or none where
+  // it is "". False: a check began unasked.
+  bool AnswerOfJobs(const std::string& job) {
+    v1::ControllerMessage message;
+    while (stream_->Read(&message)) {
+      if (message.has_start_check()) return false;
+      if (!message.slurm_request().has_list_jobs()) continue;
+      v1::AgentMessage answer;
+      answer.mutable_slurm_answer()->set_request_id(message.slurm_request().request_id());
+      v1::SlurmJobs& jobs = *answer.mutable_slurm_answer()->mutable_jobs();
+      if (!job.empty()) {
+        v1::SlurmNodeJobs& node = *jobs.add_nodes();
+        node.set_node("c001");
+        node.add_job_ids(job);
+      }
+      Write(answer);
+      return true;
+    }
+    return false;
   }
   void Report(const std::string& check_id, const v1::CheckResult& result) {
     v1::AgentMessage message;
@@ -175,12 +197,21 @@ class ValidationFlowTest : public ControllerFixture {
   std::shared_ptr<grpc::Channel> As(Role role, const std::string& name) {
     return Connect(controller_->port(), Issue(role, name));
   }
-  grpc::Status Create(Role role, v1::CreateValidationResponse* response) {
+  bool IsConnected() {
+    grpc::ClientContext context;
+    v1::ListNodesResponse nodes;
+    EXPECT_TRUE(v1::NodeService::NewStub(As(Role::kViewer, "eve"))
+                    ->ListNodes(&context, v1::ListNodesRequest(), &nodes)
+                    .ok());
+    return nodes.nodes_size() > 0 && nodes.nodes(0).connected();
+  }
+  grpc::Status Create(Role role, v1::CreateValidationResponse* response, bool force = false) {
     grpc::ClientContext context;
     v1::CreateValidationRequest request;
     request.set_bundle_sha256(bundle_);
     request.set_suite("count");
     request.set_nodes("c001");
+    request.set_force(force);
     return v1::ValidationService::NewStub(As(role, "alice"))
         ->CreateValidation(&context, request, response);
   }
@@ -358,6 +389,44 @@ TEST_F(ValidationFlowTest, WhatWaitsAfterARunIsTakenAwayByTheRunsId) {
   ASSERT_THAT(run.validations(), SizeIs(1));
   EXPECT_EQ(run.validations(0).state(), v1::RUN_VALIDATION_STATE_NOT_STARTED);
   EXPECT_EQ(run.validations(0).message(), "cancelled by operator:bob");
+}
+
+// Nothing is drained then, but nobody's job is disturbed either.
+TEST_F(ValidationFlowTest, NodesWithJobsAreRefusedAlsoWithTheGateOff) {
+  controller_.reset();
+  config_.slurm_gate = "off";
+  StoreInventory("cluster: test\nnodes:\n  c001: {role: login}\n", 2);
+  Start();
+  HandAgent agent(As(Role::kNode, kUuid), {});
+  for (int i = 0; i < 500 && !IsConnected(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  v1::CreateValidationResponse created;
+  const auto create = [&](const std::string& job) {
+    bool asked = false;
+    std::thread answers([&] { asked = agent.AnswerOfJobs(job); });
+    const grpc::Status status = Create(Role::kOperator, &created);
+    answers.join();
+    EXPECT_TRUE(asked);
+    return status;
+  };
+  const grpc::Status refused = create("4711");
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(refused.error_message(),
+              AllOf(HasSubstr("Slurm jobs run on c001 (job 4711)"), HasSubstr("--force")));
+  const grpc::Status idle = create("");
+  ASSERT_TRUE(idle.ok()) << idle.error_message();
+  const std::string check_id = agent.Next().start_check().check_id();
+  agent.Report(check_id, NoGpus());
+  EXPECT_EQ(agent.Next().check_report_stored().check_id(), check_id);
+  grpc::Status forced;
+  for (int i = 0; i < 100; ++i) {  // until the first one has given the node back
+    forced = Create(Role::kOperator, &created, /*force=*/true);
+    if (forced.ok()) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  ASSERT_TRUE(forced.ok()) << forced.error_message();
+  EXPECT_TRUE(agent.Next().has_start_check());
 }
 
 TEST_F(ValidationFlowTest, SurvivesARestartOfTheControllerWithoutStartingTheCheckAgain) {
