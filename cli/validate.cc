@@ -39,7 +39,7 @@ constexpr char kEarlierText[] =
 
 struct StartOptions {
   std::string nodes, suite, site = ".";
-  bool force = false, detach = false;
+  bool force = false, detach = false, watch = false;
   uint32_t max_rounds = 0;
 };
 
@@ -278,7 +278,12 @@ void AddValidate(CLI::App& app, Context& context) {
       ->add_option("--max-rounds", options->max_rounds,
                    "Rounds of pairs at most (default: as the suite says)")
       ->type_name("COUNT");
-  validate->add_flag("-d,--detach", options->detach, "Print the validation's id and do not wait");
+  CLI::Option* detach = validate->add_flag("-d,--detach", options->detach,
+                                           "Print the validation's id and do not wait");
+  validate
+      ->add_flag("-w,--watch", options->watch,
+                 "Follow it to its end: what is done without --detach")
+      ->excludes(detach);
   validate->footer(
       "Ctrl-C leaves the validation going on; `muster validate watch` comes back to it.\n"
       "Exit codes: 0 all nodes passed, 1 a node failed or the call did, 2 not all are known,\n"

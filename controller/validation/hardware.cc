@@ -119,14 +119,14 @@ class ModelReader {
     yaml::MapReader reader(document_, node, "limit");
     const bool has_check = errors_.Add(reader.Required("check", &limit.check));
     const bool has_metric = errors_.Add(reader.Required("metric", &limit.metric));
-    const bool has_unit = errors_.Add(reader.Required("unit", &limit.unit));
+    const bool unit_is_text = errors_.Add(reader.Optional("unit", &limit.unit));
     errors_.Add(reader.Optional("variant", &limit.variant));
     limit.floor = ReadNumber(reader, "floor");
     limit.ceiling = ReadNumber(reader, "ceiling");
     limit.peak = ReadNumber(reader, "peak");
     errors_.Add(reader.Optional("optional", &limit.optional));
     errors_.Add(reader.Optional("source", &source));
-    if (!errors_.Add(reader.Finish()) || !has_check || !has_metric || !has_unit) return;
+    if (!errors_.Add(reader.Finish()) || !has_check || !has_metric || !unit_is_text) return;
     if (source.empty() && (limit.floor || limit.ceiling || limit.peak)) {
       return Wrong(node, "the limit lacks 'source': who says so, or when it was measured on what");
     }
@@ -141,6 +141,11 @@ class ModelReader {
       return Wrong(*node.Find("metric"),
                    absl::StrCat("'", limit.check, "' measures no '", limit.metric, "'",
                                 NearestOrKnown(limit.metric, MetricNamesOf(*check))));
+    }
+    if (limit.unit.empty()) {
+      return Wrong(node, absl::StrCat("the limit lacks 'unit': '", limit.metric, "' is in ",
+                                      std::string(metric->unit), "; write unit: \"",
+                                      std::string(metric->unit), "\" when the values are"));
     }
     if (const std::string wrong = LintLimit(limit, *metric); !wrong.empty()) {
       return Wrong(node, wrong);

@@ -122,6 +122,18 @@ TEST_F(HardwareFlowTest, FilesAreReadAndTheirErrorsComeBack) {
       read("inventory/hardware/l4.yaml", "kind: gpu\nmatch: [x]\nlimit: []\n");
   EXPECT_EQ(wrong.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(wrong.error_message(), HasSubstr("l4.yaml:3:1: unknown key 'limit'"));
+  const auto read_limit = [&](const std::string& limit) {
+    return read("inventory/hardware/l4.yaml",
+                absl::StrCat("kind: gpu\nmatch: [x]\nlimits:\n  - {", limit, "}\n"))
+        .error_message();
+  };
+  EXPECT_THAT(read_limit("check: gpu-memory, metric: memory_gbytes_per_s, floor: 3, peak: 4, "
+                         "source: s"),
+              HasSubstr("inventory/hardware/l4.yaml:4:5: the limit lacks 'unit': "
+                        "'memory_gbytes_per_s' is in GB/s; write unit: \"GB/s\""));
+  EXPECT_THAT(read_limit("check: gpu-memroy, metric: x, unit: y"),
+              HasSubstr("inventory/hardware/l4.yaml:4:13: no check 'gpu-memroy' (did you mean "
+                        "'gpu-memory'?)"));
   for (const char* path : {"l4.yaml", "inventory/hardware/../x.yaml", "inventory/hardware/x",
                            "inventory/hardware/.yaml", "inventory/hardware/a\nb.yaml"}) {
     EXPECT_EQ(read(path, kFile).error_code(), grpc::StatusCode::INVALID_ARGUMENT) << path;

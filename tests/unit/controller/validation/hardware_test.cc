@@ -85,9 +85,13 @@ TEST(ParseHardware, FindsWhatCannotBeMeant) {
       {Limit("unit: TFLOPS, floor: nan, peak: 3, source: s"), "are 0 or above"},
       {Limit("unit: TFLOPS, ceiling: 30, source: s"), "can have a floor, no ceiling"},
       {Limit("unit: TFLOPS, flor: 30, source: s"), "unknown key 'flor'"},
-      {Limit("floor: 30, peak: 65, source: s"), "lacks 'unit'"},
+      {Limit("floor: 30, peak: 65, source: s"),
+       "inventory/hardware/t4.yaml:4:5: the limit lacks 'unit': 'tflops_median' is in TFLOPS; "
+       "write "
+       "unit: \"TFLOPS\" when the values are"},
+      {Limit("unit: [TFLOPS], floor: 30, peak: 65, source: s"), "t4.yaml:4:"},
       {absl::StrCat(kHead, "limits: [{check: gpu-gem, metric: x, unit: y}]\n"),
-       "no check 'gpu-gem' (did you mean 'gpu-gemm'?)"},
+       "inventory/hardware/t4.yaml:3:18: no check 'gpu-gem' (did you mean 'gpu-gemm'?)"},
       {absl::StrCat(kHead, "limits: [{check: gpu-gemm, metric: tflops_medain, unit: y}]\n"),
        "'gpu-gemm' measures no 'tflops_medain' (did you mean 'tflops_median'?)"},
       {absl::StrCat(kHead,
