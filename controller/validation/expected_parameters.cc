@@ -35,8 +35,9 @@ std::string Plain(const std::optional<T>& value) {
 // Which ports nic-link is to look at; empty: all that have a link, of whatever speed.
 std::vector<std::string> PortsOf(const HardwareClass& expected, const FoundHardware& found) {
   if (!expected.network_interfaces.empty()) return expected.network_interfaces;
-  const bool says_more =
-      expected.network_gbits_per_s.has_value() || expected.network_mtu.has_value();
+  const bool says_more = expected.network_gbits_per_s.has_value() ||
+                         expected.network_mtu.has_value() || expected.network_driver.has_value() ||
+                         !expected.network_firmware.empty() || !expected.network_switches.empty();
   if (found.sole_port.empty() || !says_more) return {};
   return {found.sole_port};
 }
@@ -80,6 +81,19 @@ constexpr Row kRows[] = {
      [](const Class& c, const Found&) {
        return c.infiniband_ports > 0 ? absl::StrCat(c.infiniband_ports) : std::string();
      }},
+    {kNicLink, "driver",
+     [](const Class& c, const Found& f) {
+       return PortsOf(c, f).empty() ? std::string() : Plain(c.network_driver);
+     }},
+    {kNicLink, "firmware",
+     [](const Class& c, const Found& f) {
+       return PortsOf(c, f).empty() ? std::string() : Plain(c.network_firmware);
+     }},
+    {kNicLink, "neighbors",
+     [](const Class& c, const Found& f) {
+       return PortsOf(c, f).empty() ? std::string() : Plain(c.network_switches);
+     }},
+    {"disk", "paths", [](const Class& c, const Found&) { return Plain(c.disk_paths); }},
     {"file-systems", "paths",
      [](const Class& c, const Found&) { return Plain(c.required_mounts); }},
 };

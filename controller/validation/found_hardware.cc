@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -19,6 +20,12 @@ constexpr absl::string_view kContainers[] = {
     "rkt",    "wsl", "proot",       "pouch",          "container-other",
 };
 
+// PCI's numbers: NVIDIA, and the base class of display controllers (PCI Code and ID Assignment
+// Specification). NVSwitches and the cards' sound are of other classes.
+bool IsGpuCard(const v1::PciDeviceFacts& device) {
+  return device.vendor_id() == "10de" && absl::StartsWith(device.class_code(), "03");
+}
+
 }  // namespace
 
 FoundHardware FoundOn(const v1::Facts& facts) {
@@ -26,6 +33,10 @@ FoundHardware FoundOn(const v1::Facts& facts) {
   found.container = std::find(std::begin(kContainers), std::end(kContainers),
                               facts.os().virtualization()) != std::end(kContainers);
   found.gpus = facts.gpus_size();
+  if (!found.container) {
+    found.gpu_cards = static_cast<int>(
+        std::count_if(facts.pci_devices().begin(), facts.pci_devices().end(), IsGpuCard));
+  }
   for (const v1::GpuFacts& gpu : facts.gpus()) {
     if (gpu.power_limit_watts() > 0) found.gpu_power_limits.push_back(gpu.power_limit_watts());
   }
@@ -87,6 +98,7 @@ std::string PackFound(const FoundHardware& found) {
   message.set_gpu_uuids(found.gpu_uuids);
   message.set_driver_version(found.driver_version);
   message.set_kernel(found.kernel);
+  message.set_gpu_cards(static_cast<uint32_t>(found.gpu_cards));
   return message.SerializeAsString();
 }
 
@@ -104,6 +116,7 @@ std::optional<FoundHardware> UnpackFound(const std::string& stored) {
   found.gpu_uuids = message.gpu_uuids();
   found.driver_version = message.driver_version();
   found.kernel = message.kernel();
+  found.gpu_cards = static_cast<int>(message.gpu_cards());
   return found;
 }
 

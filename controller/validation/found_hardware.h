@@ -26,6 +26,9 @@ struct FoundHardware {
   std::string gpu_uuids;  // in their order, with blanks between
   std::string driver_version;
   std::string kernel;
+  // NVIDIA's graphics cards on the PCI bus, whether or not a driver knows them. None in containers,
+  // which see the cards of their host.
+  int gpu_cards = 0;
 };
 
 FoundHardware FoundOn(const v1::Facts& facts);

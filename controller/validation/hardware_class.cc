@@ -108,6 +108,19 @@ class VariableReader {
         out);
   }
 
+  // One or several texts, whose blanks are inside.
+  void Texts(absl::string_view name, std::vector<std::string>* out) {
+    List(
+        name,
+        [](const std::string& text) {
+          return !text.empty() && text.size() <= kMaxText && text.front() != ' ' &&
+                 text.back() != ' ' && text.find_first_of(",\t\n") == std::string::npos;
+        },
+        absl::StrCat("a text or a list of up to ", kMaxWords, " texts, of up to ", kMaxText,
+                     " characters without commas and without blanks at their ends"),
+        out);
+  }
+
   // One or several absolute paths as the kernel lists what is mounted.
   void Paths(absl::string_view name, std::vector<std::string>* out) {
     List(name, IsPlainPath,
@@ -207,12 +220,20 @@ absl::StatusOr<HardwareClass> ReadHardwareClass(const Inventory& inventory, cons
   reader.Number("network_gbits_per_s", 0.01, 10'000, &read.network_gbits_per_s);
   reader.Count("network_mtu", 68, 65'536, &read.network_mtu);
   reader.Words("network_interfaces", kMaxInterfaceName, &read.network_interfaces);
+  reader.Text("network_driver", &read.network_driver);
+  reader.Texts("network_firmware", &read.network_firmware);
+  reader.Words("network_switches", kMaxText, &read.network_switches);
   reader.Text("node_model", &read.node_model);
   reader.Text("infiniband_rate", &read.infiniband_rate);
   reader.Paths("required_mounts", &read.required_mounts);
+  reader.Paths("disk_paths", &read.disk_paths);
   std::optional<int> ports;
   reader.Count("infiniband_ports", 0, 64, &ports);
   RETURN_IF_ERROR(reader.ToStatus());
+  if (const Rack* rack = inventory.FindRack(node.rack);
+      read.network_switches.empty() && rack != nullptr && !rack->switch_name.empty()) {
+    read.network_switches = {rack->switch_name};
+  }
   read.infiniband_ports = ports.value_or(read.infiniband_rate.has_value() ? 1 : 0);
   if (const Variable* limit = reader.Find("gpu_temperature_limit_celsius"); limit != nullptr) {
     read.gpu_temperature_source = absl::StrCat(limit->place.ToString(), ", ", limit->name);
@@ -222,12 +243,16 @@ absl::StatusOr<HardwareClass> ReadHardwareClass(const Inventory& inventory, cons
 
 NodeTraits TraitsOf(const HardwareClass& expected, const FoundHardware& found) {
   NodeTraits traits;
-  const int wanted = expected.gpu_count.value_or(expected.gpu_model.has_value() ? 1 : 0);
+  // A card without a driver is a GPU that does not work, unless the inventory says how many there
+  // are: 0 is for cards that nobody is to use.
+  const int wanted = expected.gpu_count.value_or(
+      std::max(found.gpu_cards, expected.gpu_model.has_value() ? 1 : 0));
   traits.gpus = std::max(wanted, found.gpus);
   traits.nics = found.nics || !expected.Port().empty();
   traits.rdma = found.rdma || expected.infiniband_ports > 0;
   traits.machine = !found.container;
   traits.mounts = !expected.required_mounts.empty();
+  traits.disks = !expected.disk_paths.empty();
   return traits;
 }
 

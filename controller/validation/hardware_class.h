@@ -37,9 +37,14 @@ struct HardwareClass {
   std::optional<double> network_gbits_per_s;
   std::optional<int> network_mtu;
   std::vector<std::string> network_interfaces;  // that run at this speed; empty: not said
-  std::optional<std::string> infiniband_rate;   // "FDR"
+  std::optional<std::string> network_driver;    // of these; "mlx5_core"
+  std::vector<std::string> network_firmware;    // one of them
+  // That these are cabled to: as written, else that of the rack.
+  std::vector<std::string> network_switches;
+  std::optional<std::string> infiniband_rate;  // "FDR"
   int infiniband_ports = 0;
   std::vector<std::string> required_mounts;  // paths where a file system is mounted
+  std::vector<std::string> disk_paths;       // folders on disks that are to be measured
 
   // Nodes of one name are peers: "4 × NVIDIA GeForce RTX 2080 Ti, ethernet 10 Gbit/s".
   std::string Name() const;

@@ -15,11 +15,13 @@
 namespace muster::controller::validation {
 
 // What a node has to be for a check: all that the check names must hold.
-enum class Condition { kGpus, kSeveralGpus, kNics, kRdma, kMachine, kMounts };
+enum class Condition { kGpus, kSeveralGpus, kNics, kRdma, kMachine, kMounts, kDisks };
 absl::string_view ConditionName(Condition condition);
+absl::string_view MissingName(Condition condition);
 struct ConditionWord {
   absl::string_view word;  // as in suites: "several_gpus"
   Condition condition;
+  absl::string_view missing;  // what a node has not of which it does not hold: "required_mounts"
 };
 absl::Span<const ConditionWord> ConditionWords();
 
@@ -30,6 +32,7 @@ struct NodeTraits {
   bool rdma = false;
   bool machine = true;  // no container, which shares processors and memory with others
   bool mounts = false;  // the inventory names file systems that it must have
+  bool disks = false;   // the inventory names folders on its disks
 
   bool Has(Condition condition) const;
 };

@@ -1,25 +1,35 @@
 // What stages and checks of a suite ask of nodes.
 #include <algorithm>
+#include <iterator>
 
 #include "controller/validation/suite.h"
 
 namespace muster::controller::validation {
 
-absl::string_view ConditionName(Condition condition) {
-  for (const ConditionWord& row : ConditionWords()) {
-    if (row.condition == condition) return row.word;
-  }
-  return "?";
+namespace {
+
+constexpr ConditionWord kWords[] = {
+    {"gpus", Condition::kGpus, "gpus"},
+    {"several_gpus", Condition::kSeveralGpus, "several_gpus"},
+    {"nics", Condition::kNics, "nics"},
+    {"rdma", Condition::kRdma, "rdma"},
+    {"machine", Condition::kMachine, "machine"},
+    {"mounts", Condition::kMounts, "required_mounts"},
+    {"disks", Condition::kDisks, "disk_paths"},
+};
+
+const ConditionWord& WordOf(Condition condition) {
+  return *std::find_if(std::begin(kWords), std::end(kWords),
+                       [&](const ConditionWord& row) { return row.condition == condition; });
 }
 
-absl::Span<const ConditionWord> ConditionWords() {
-  static constexpr ConditionWord kWords[] = {
-      {"gpus", Condition::kGpus},       {"several_gpus", Condition::kSeveralGpus},
-      {"nics", Condition::kNics},       {"rdma", Condition::kRdma},
-      {"machine", Condition::kMachine}, {"mounts", Condition::kMounts},
-  };
-  return kWords;
-}
+}  // namespace
+
+absl::string_view ConditionName(Condition condition) { return WordOf(condition).word; }
+
+absl::string_view MissingName(Condition condition) { return WordOf(condition).missing; }
+
+absl::Span<const ConditionWord> ConditionWords() { return kWords; }
 
 bool NodeTraits::Has(Condition condition) const {
   switch (condition) {
@@ -35,6 +45,8 @@ bool NodeTraits::Has(Condition condition) const {
       return machine;
     case Condition::kMounts:
       return mounts;
+    case Condition::kDisks:
+      return disks;
   }
   return false;
 }

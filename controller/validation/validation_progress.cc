@@ -221,7 +221,7 @@ void ValidationState::AddSolo(size_t stage, size_t check, size_t node) {
     std::vector<std::string> missing;
     for (const Condition condition : wanted.when) {
       if (!nodes_[node].traits.Has(condition)) {
-        missing.emplace_back(ConditionName(condition));
+        missing.emplace_back(MissingName(condition));
       }
     }
     const bool is_container = missing == std::vector<std::string>{"machine"};

@@ -9,7 +9,9 @@
 #include "agent/burnin/bounded.h"
 #include "agent/burnin/gpu/gpu_choice.h"
 #include "agent/burnin/gpu/other_work.h"
+#include "agent/burnin/gpu/pci_slots.h"
 #include "common/base/clock.h"
+#include "common/base/counted.h"
 #include "common/base/status.h"
 #include "common/sys/file_system.h"
 
@@ -103,7 +105,12 @@ absl::Status RefuseWhenBusy(sys::FileSystem& files, const Loaded& loaded,
 }
 
 // A sentence for a person who has just no driver on this machine.
-std::string Reason(const absl::Status& status) {
+std::string Reason(const absl::Status& status, sys::FileSystem& files) {
+  if (const auto slots = GpuSlots(files); slots.ok() && !slots->empty())
+    return absl::StrCat("no working driver for ", Counted(slots->size(), "NVIDIA card"), " at ",
+                        absl::StrJoin(*slots, ", "), ": ", status.message(),
+                        "; install the driver, or reboot after its installation; for cards that ",
+                        "are not to be used write gpu_count: 0 into the inventory");
   if (absl::IsNotFound(status))
     return absl::StrCat("there is no NVIDIA driver to ask: ", status.message(),
                         "; install the driver (package libnvidia-ml1)");
@@ -119,12 +126,12 @@ absl::StatusOr<Gpus> Open(CheckContext& context, CheckResult& result, bool only_
                           absl::FormatDuration(kAnswerTimeout)));
     return absl::DeadlineExceededError("the NVIDIA driver does not answer");
   }
-  if (!answer->ok()) return absl::Status(answer->status().code(), Reason(answer->status()));
+  if (!answer->ok())
+    return absl::Status(answer->status().code(), Reason(answer->status(), context.files));
   const Loaded& loaded = **answer;
   if (loaded.gpus.empty() && only_read)
     return Gpus{.nvml = loaded.nvml, .driver_version = loaded.driver_version};
-  if (loaded.gpus.empty())
-    return absl::NotFoundError("the NVIDIA driver sees no GPU: look at lspci and the kernel's log");
+  if (loaded.gpus.empty()) return absl::NotFoundError(SeesNoGpu(context.files));
   std::vector<std::string> uuids;
   for (const std::optional<Gpu>& gpu : loaded.gpus) uuids.push_back(gpu ? gpu->uuid : "");
   ASSIGN_OR_RETURN(const std::vector<unsigned> chosen,

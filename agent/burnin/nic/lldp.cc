@@ -10,6 +10,8 @@ using Json = nlohmann::json;
 
 // A name that is longer than this is nobody's.
 constexpr size_t kMaxName = 256;
+// Of neighbours of one interface: more are no switch.
+constexpr size_t kMaxNames = 8;
 
 // The entries of a list, or the one that stands for it.
 std::vector<const Json*> Entries(const Json& value) {
@@ -29,14 +31,17 @@ const Json* Find(const Json* object, const char* key) {
   return it->is_array() ? (it->empty() ? nullptr : &it->front()) : &*it;
 }
 
+std::string Printable(std::string word) {
+  for (char& c : word)
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
+  return word.substr(0, kMaxName);
+}
+
 // A word itself, or the "value" of an object.
 std::string Word(const Json* value) {
   if (value != nullptr && value->is_object()) value = Find(value, "value");
   if (value == nullptr || !value->is_string()) return "";
-  std::string word = value->get<std::string>();
-  for (char& c : word)
-    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
-  return word.substr(0, kMaxName);
+  return Printable(value->get<std::string>());
 }
 
 std::string Either(std::string first, const Json* second) {
@@ -46,10 +51,12 @@ std::string Either(std::string first, const Json* second) {
 LldpNeighbor Neighbor(const Json& entry) {
   LldpNeighbor neighbor;
   const Json* chassis = Find(&entry, "chassis");
-  neighbor.system = Either(Word(Find(chassis, "name")), Find(chassis, "id"));
+  std::string name = Word(Find(chassis, "name"));
+  neighbor.system = Either(name, Find(chassis, "id"));
   // `-f json` has {"chassis": {"switch1": {"id": …}}}.
   if (neighbor.system.empty() && chassis != nullptr && chassis->is_object() && chassis->size() == 1)
-    neighbor.system = chassis->begin().key().substr(0, kMaxName);
+    neighbor.system = name = Printable(chassis->begin().key());
+  if (!name.empty()) neighbor.names.push_back(std::move(name));
   const Json* port = Find(&entry, "port");
   const Json* id = Find(port, "id");
   const std::string type = Word(Find(id, "type"));
@@ -62,8 +69,10 @@ LldpNeighbor Neighbor(const Json& entry) {
 void Add(const std::string& name, const Json& entry,
          std::map<std::string, LldpNeighbor>& neighbors) {
   LldpNeighbor neighbor = Neighbor(entry);
-  if (!name.empty() && !(neighbor.system.empty() && neighbor.port.empty()))
-    neighbors.emplace(name, std::move(neighbor));
+  if (name.empty() || (neighbor.system.empty() && neighbor.port.empty())) return;
+  const auto [first, is_new] = neighbors.try_emplace(name, neighbor);
+  if (is_new || neighbor.names.empty() || first->second.names.size() >= kMaxNames) return;
+  first->second.names.push_back(std::move(neighbor.names.front()));
 }
 
 }  // namespace

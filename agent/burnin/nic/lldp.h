@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -13,11 +14,13 @@ namespace muster::burnin {
 struct LldpNeighbor {
   std::string system;  // its name, otherwise its chassis' id
   std::string port;    // its id, otherwise its description
+  // Of all that are there, such as machines behind a bridge; a chassis' id is no name.
+  std::vector<std::string> names;
 };
 
-// Interface → its first neighbour, from `lldpcli -f json0 show neighbors`; also from `-f json`,
-// which writes a single entry without its list. InvalidArgument: no JSON. What is not understood is
-// left out: the text comes from the network.
+// Interface → its first neighbour, and the names of all, from `lldpcli -f json0 show neighbors`;
+// also from `-f json`, which writes a single entry without its list. InvalidArgument: no JSON. What
+// is not understood is left out: the text comes from the network.
 absl::StatusOr<std::map<std::string, LldpNeighbor>> ParseLldpNeighbors(absl::string_view json);
 
 }  // namespace muster::burnin

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/burnin/nic/ethtool.h"
+#include "agent/burnin/nic/link_identity.h"
 #include "agent/burnin/nic/link_rules.h"
 #include "agent/burnin/nic/link_state.h"
 #include "agent/burnin/nic/lldp.h"
@@ -22,7 +23,7 @@ namespace {
 constexpr absl::Duration kLook = absl::Milliseconds(200);
 constexpr absl::Duration kLldpTime = absl::Seconds(10);
 
-// Empty where lldpd does not run: neighbours are told, never judged.
+// Empty where lldpd does not run.
 std::map<std::string, LldpNeighbor> Neighbors(CheckContext& context) {
   const absl::StatusOr<sys::ProcessResult> done =
       context.processes.Run({.argv = {"lldpcli", "-f", "json0", "show", "neighbors"},
@@ -32,19 +33,24 @@ std::map<std::string, LldpNeighbor> Neighbors(CheckContext& context) {
   return ParseLldpNeighbors(done->out).value_or(std::map<std::string, LldpNeighbor>());
 }
 
-void Describe(const LinkState& state, const std::map<std::string, LldpNeighbor>& neighbors,
-              CheckResult& result) {
+// Adds the port as a subject.
+LinkIdentity Describe(const LinkState& state, const std::map<std::string, LldpNeighbor>& neighbors,
+                      CheckResult& result) {
   Subject subject = NicSubject(state);
+  LinkIdentity identity{.name = state.name};
   if (const absl::StatusOr<EthtoolInfo> info = ReadEthtool(state.name); info.ok()) {
     if (subject.model.empty()) subject.model = info->driver;
     subject.attributes["driver_version"] = info->driver_version;
-    subject.attributes["firmware_version"] = info->firmware;
+    subject.attributes["firmware_version"] = identity.firmware = info->firmware;
   }
   if (const auto it = neighbors.find(state.name); it != neighbors.end()) {
     subject.attributes["neighbor"] = it->second.system;
     subject.attributes["neighbor_port"] = it->second.port;
+    identity.neighbors = it->second.names;
   }
+  identity.driver = subject.model;
   result.subjects.push_back(std::move(subject));
+  return identity;
 }
 
 // True: it is as long as it should be.
@@ -74,6 +80,9 @@ CheckResult RunNicLink(CheckContext& context) {
   const LinkExpectation expectation{.speed_mbits = context.parameters.OptionalNumber("speed"),
                                     .mtu = context.parameters.OptionalNumber("mtu"),
                                     .must_be_up = named};
+  const IdentityExpectation expected_identity{.driver = context.parameters.Word("driver"),
+                                              .firmware = context.parameters.Words("firmware"),
+                                              .neighbors = context.parameters.Words("neighbors")};
   CheckResult result;
   std::vector<LinkReading> before;
   for (const std::string& name : names) {
@@ -93,7 +102,7 @@ CheckResult RunNicLink(CheckContext& context) {
     return Unknown("stopped before the end");
   for (const LinkReading& reading : before) {
     const std::string& name = reading.state.name;
-    Describe(reading.state, neighbors, result);
+    JudgeIdentity(Describe(reading.state, neighbors, result), expected_identity, result);
     const absl::StatusOr<LinkState> state = ReadLinkState(context.files, name);
     if (state.ok()) {
       JudgeLink(reading, WithDamagedFrames(*state), expectation, result);

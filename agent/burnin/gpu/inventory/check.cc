@@ -5,12 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/burnin/bounded.h"
 #include "agent/burnin/gpu/gpus.h"
 #include "agent/burnin/gpu/inventory/judge.h"
 #include "agent/burnin/gpu/inventory/reading.h"
+#include "agent/burnin/gpu/pci_slots.h"
 #include "common/base/clock.h"
 #include "common/base/counted.h"
 #include "common/sys/file_system.h"
@@ -19,24 +19,6 @@ namespace muster::burnin {
 namespace {
 
 constexpr char kModuleVersionFile[] = "/proc/driver/nvidia/version";
-constexpr char kPciDevices[] = "/sys/bus/pci/devices";
-
-// What the machine's own bus has of NVIDIA's display controllers, whatever the driver says;
-// nullopt: there is no such bus.
-std::optional<unsigned> GpusOnBus(sys::FileSystem& files) {
-  const absl::StatusOr<std::vector<std::string>> devices = files.List(kPciDevices);
-  if (!devices.ok()) return std::nullopt;
-  unsigned count = 0;
-  for (const std::string& device : *devices) {
-    const std::string folder = absl::StrCat(kPciDevices, "/", device);
-    const absl::StatusOr<std::string> vendor = files.Read(folder + "/vendor");
-    const absl::StatusOr<std::string> kind = files.Read(folder + "/class");
-    if (vendor.ok() && kind.ok() && absl::StartsWith(*vendor, "0x10de") &&
-        absl::StartsWith(*kind, "0x03"))
-      ++count;
-  }
-  return count;
-}
 
 // "the driver sees", "the PCI bus has".
 void JudgeCount(absl::string_view who, unsigned count, const Expectations& wanted,
@@ -56,16 +38,15 @@ CheckResult RunGpuInventory(CheckContext& context) {
   absl::StatusOr<Gpus> gpus = OpenGpusToRead(context, result);
   if (!gpus.ok()) {
     // Nor is there a driver on a node whose last GPU fell off the bus before the boot.
-    const std::optional<unsigned> there = GpusOnBus(context.files);
-    if (there.has_value() && *there < wanted.count.value_or(0))
-      JudgeCount("the PCI bus has", *there, wanted, result);
+    const absl::StatusOr<std::vector<std::string>> there = GpuSlots(context.files);
+    if (there.ok() && static_cast<double>(there->size()) < wanted.count.value_or(0))
+      JudgeCount("the PCI bus has", static_cast<unsigned>(there->size()), wanted, result);
     AddUnknown(result, gpus.status().message());
     return result;
   }
   AddMetric(result, "gpus", "", "", gpus->count);
   JudgeCount("the driver sees", gpus->count, wanted, result);
-  if (gpus->count == 0 && result.faults.empty())
-    AddUnknown(result, "the NVIDIA driver sees no GPU: look at lspci and the kernel's log");
+  if (gpus->count == 0 && result.faults.empty()) AddUnknown(result, SeesNoGpu(context.files));
   const absl::StatusOr<std::string> module = context.files.Read(kModuleVersionFile);
   JudgeDriver(gpus->driver_version, module.value_or(""), wanted, result);
   for (size_t i = 0; i < gpus->chosen.size() && !context.reporter.stopping(); ++i) {

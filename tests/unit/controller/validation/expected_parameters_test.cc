@@ -67,6 +67,44 @@ TEST(ExpectedParameters, OfAPortNeedToKnowWhichItIs) {
       UnorderedElementsAre(Pair("interfaces", "eth0,eth1"), Pair("speed", "2500")));
 }
 
+TEST(ExpectedParameters, OfAPortAreItsCardAndItsSwitchToo) {
+  FoundHardware sole;
+  sole.sole_port = "eno1";
+  const char* vars =
+      "network_driver: mlx5_core, network_switches: [leaf1, leaf2], "
+      "network_firmware: [16.35.2000, \"9.20 0x8000d95e 22.0.9\"]";
+  EXPECT_THAT(Parameters("nic-link", vars), IsEmpty());
+  EXPECT_THAT(Parameters("nic-link", vars, sole),
+              UnorderedElementsAre(Pair("interfaces", "eno1"), Pair("driver", "mlx5_core"),
+                                   Pair("firmware", "16.35.2000,9.20 0x8000d95e 22.0.9"),
+                                   Pair("neighbors", "leaf1,leaf2")));
+}
+
+TEST(ExpectedParameters, TheSwitchIsThatOfTheRackUnlessTheNodeSaysAnother) {
+  const Inventory inventory =
+      ParseInventory({{"cluster.yaml",
+                       "cluster: x\nracks: {r1: {switch: leaf1}, r2: {}}\n"
+                       "vars: {network_interfaces: eth0}\nnodes:\n"
+                       "  c1: {role: compute, rack: r1}\n"
+                       "  c2: {role: compute, rack: r2}\n"
+                       "  c3: {role: compute, rack: r1, vars: {network_switches: leaf3}}\n"}})
+          .value();
+  const auto of = [&](const char* node) {
+    return WithExpectedParameters(
+        "nic-link", {}, ReadHardwareClass(inventory, *inventory.FindNode(node)).value(), {});
+  };
+  EXPECT_THAT(of("c1"),
+              UnorderedElementsAre(Pair("interfaces", "eth0"), Pair("neighbors", "leaf1")));
+  EXPECT_THAT(of("c2"), ElementsAre(Pair("interfaces", "eth0")));
+  EXPECT_THAT(of("c3"),
+              UnorderedElementsAre(Pair("interfaces", "eth0"), Pair("neighbors", "leaf3")));
+}
+
+TEST(ExpectedParameters, NameTheFoldersOnDisks) {
+  EXPECT_THAT(Parameters("disk", "disk_paths: [/scratch, /var/tmp]"),
+              ElementsAre(Pair("paths", "/scratch,/var/tmp")));
+}
+
 TEST(ExpectedParameters, NameWhatMustBeMounted) {
   EXPECT_THAT(Parameters("file-systems", "required_mounts: /beegfs"),
               ElementsAre(Pair("paths", "/beegfs")));
@@ -99,19 +137,22 @@ TEST(ExpectedParameters, AreTakenByTheChecks) {
         "gpu_power_limit_watts: 10, gpu_memory: 1MiB, gpu_vbios: x, gpu_driver: \"1\", "
         "gpu_model: x, gpu_ecc: true, gpu_persistence: true, network_gbits_per_s: 0.01, "
         "network_mtu: 68, "
-        "network_interfaces: e, required_mounts: /",
+        "network_interfaces: e, required_mounts: /, network_driver: x, network_firmware: \"1\", "
+        "network_switches: s, disk_paths: /tmp",
         "gpu_count: 1024, gpu_pcie_generation: 16, gpu_pcie_width: 32, gpu_nvlinks: 64, "
         "gpu_power_limit_watts: 10000, gpu_memory: 900TiB, gpu_vbios: [x, y], gpu_driver: z, "
         "gpu_model: \"a, b\", gpu_ecc: false, gpu_persistence: false, network_gbits_per_s: 10000, "
         "network_mtu: 65536, "
-        "network_interfaces: [abcdefghijklmno], required_mounts: [/beegfs, /mnt/scratch.2]"}) {
+        "network_interfaces: [abcdefghijklmno], required_mounts: [/beegfs, /mnt/scratch.2], "
+        "network_driver: \"a, b\", network_firmware: [a b, c], network_switches: [s, t.u], "
+        "disk_paths: [/a, /b]"}) {
     size_t handed = 0;
     for (const checks::CheckSpec* check : checks::Checks()) {
       const auto parameters = Parameters(std::string(check->name), vars);
       handed += parameters.size();
       EXPECT_OK(checks::Parameters::Parse(*check, parameters).status()) << check->name;
     }
-    EXPECT_EQ(handed, 15u);
+    EXPECT_EQ(handed, 19u);
   }
 }
 
@@ -134,6 +175,11 @@ TEST(ExpectedParameters, WrongValuesAreNamed) {
                            "network_interfaces: [eth0/1]",
                            "network_interfaces: \"abcdefghijklmnop\"",
                            "network_interfaces: {a: b}",
+                           "network_driver: 3",
+                           "network_firmware: \"a,b\"",
+                           "network_firmware: \" a\"",
+                           "network_switches: a b",
+                           "disk_paths: scratch",
                            "required_mounts: beegfs",
                            "required_mounts: /beegfs/",
                            "required_mounts: []",

@@ -54,6 +54,25 @@ TEST(FoundHardware, KnowsContainersByWhatTheyRunIn) {
   }
 }
 
+TEST(FoundHardware, CardsThatNoDriverKnowsAreFoundToo) {
+  v1::Facts facts;
+  const auto add = [&](const char* vendor, const char* kind) {
+    v1::PciDeviceFacts& device = *facts.add_pci_devices();
+    device.set_vendor_id(vendor);
+    device.set_class_code(kind);
+  };
+  add("10de", "030200");
+  add("10de", "030000");
+  add("10de", "040300");  // a card's sound
+  add("10de", "068000");  // an NVSwitch
+  add("15b3", "020700");
+  EXPECT_EQ(FoundOn(facts).gpu_cards, 2);
+  EXPECT_EQ(UnpackFound(PackFound(FoundOn(facts)))->gpu_cards, 2);
+  // The kernel shows containers what the host has.
+  facts.mutable_os()->set_virtualization("systemd-nspawn");
+  EXPECT_EQ(FoundOn(facts).gpu_cards, 0);
+}
+
 TEST(FoundHardware, ComesBackFromTheStore) {
   FoundHardware found;
   found.container = true;

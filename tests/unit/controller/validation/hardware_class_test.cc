@@ -65,7 +65,30 @@ TEST(HardwareClass, IsWhatTheVariablesSay) {
   HardwareClass mounts = login;
   mounts.required_mounts = {"/beegfs"};
   EXPECT_TRUE(TraitsOf(mounts, {}).Has(Condition::kMounts));
+  EXPECT_FALSE(TraitsOf(mounts, {}).Has(Condition::kDisks));
+  HardwareClass disks = login;
+  disks.disk_paths = {"/scratch"};
+  EXPECT_TRUE(TraitsOf(disks, {}).Has(Condition::kDisks));
   EXPECT_EQ(HardwareClass().Name(), "unknown");
+}
+
+// A GPU server whose driver is missing is no CPU node.
+TEST(HardwareClass, CardsWithoutADriverAreGpusUnlessTheInventorySaysHowMany) {
+  FoundHardware found;
+  found.gpu_cards = 2;
+  HardwareClass expected;
+  EXPECT_TRUE(TraitsOf(expected, found).Has(Condition::kGpus));
+  EXPECT_TRUE(TraitsOf(expected, found).Has(Condition::kSeveralGpus));
+  expected.gpu_model = "NVIDIA H200";
+  EXPECT_EQ(TraitsOf(expected, found).gpus, 2);
+  expected.gpu_count = 1;
+  EXPECT_EQ(TraitsOf(expected, found).gpus, 1);
+  expected = {};
+  expected.gpu_count = 0;
+  EXPECT_FALSE(TraitsOf(expected, found).Has(Condition::kGpus));
+  // What the driver has, it has whatever the inventory says.
+  found.gpus = 1;
+  EXPECT_TRUE(TraitsOf(expected, found).Has(Condition::kGpus));
 }
 
 TEST(HardwareClass, ErrorsNameTheVariable) {

@@ -57,6 +57,20 @@ TEST(ShippedSuites, AdmitByThoseThatTestTheWholeNode) {
   }
 }
 
+TEST(ShippedSuites, DisksAreMeasuredBeforeService) {
+  for (const auto& [name, suite] : Suites()) {
+    bool measures = false;
+    for (const SuiteStage& stage : suite.stages) {
+      for (const SuiteCheck& check : stage.checks) {
+        if (check.spec->name != "disk") continue;
+        measures = true;
+        EXPECT_THAT(check.when, ::testing::ElementsAre(Condition::kDisks)) << name;
+      }
+    }
+    EXPECT_EQ(measures, suite.admits) << name;
+  }
+}
+
 TEST(ShippedSuites, QuickTakesLessThanAMinuteOnEveryNode) {
   absl::Duration most;
   const Suite quick = Suites()["quick"];

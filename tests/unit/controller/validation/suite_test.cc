@@ -185,6 +185,10 @@ TEST(Conditions, HoldAsTheirNamesSay) {
   mounts.mounts = true;
   EXPECT_TRUE(mounts.Has(Condition::kMounts));
   EXPECT_EQ(ConditionName(Condition::kSeveralGpus), "several_gpus");
+  EXPECT_EQ(MissingName(Condition::kSeveralGpus), "several_gpus");
+  EXPECT_FALSE(mounts.Has(Condition::kDisks));
+  EXPECT_EQ(ConditionName(Condition::kDisks), "disks");
+  EXPECT_EQ(MissingName(Condition::kDisks), "disk_paths");
 }
 
 }  // namespace

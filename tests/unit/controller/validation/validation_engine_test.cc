@@ -68,6 +68,32 @@ TEST_F(ValidationEngineTest, BusyGpuIsUnknownUnlessForced) {
   EXPECT_EQ(OutcomeOfNode(forced, "c001"), v1::OUTCOME_PASS);
 }
 
+// Not as a node without GPUs, whose checks of GPUs are skipped.
+TEST_F(ValidationEngineTest, ACardWithoutADriverKeepsTheNodeOut) {
+  ASSERT_OK(store_->Update([](Transaction& txn) {
+    v1::Facts facts;
+    v1::PciDeviceFacts& card = *facts.add_pci_devices();
+    card.set_vendor_id("10de");
+    card.set_class_code("030200");
+    return txn.nodes().PutFacts("u-c001", facts.SerializeAsString());
+  }));
+  site_["playbooks/suites/look.yaml"] =
+      "name: look\ndescription: d\nadmits: true\nstages:\n"
+      "  - {name: first, checks: [{check: gpu-inventory, when: gpus, time_limit: 60s}]}\n";
+  ASSERT_OK(Create("look", "c001").status());
+  const v1::ControllerMessage start = Only("u-c001");
+  ASSERT_EQ(start.start_check().check(), "gpu-inventory");
+  Report("u-c001", start.start_check().check_id(), v1::OUTCOME_UNKNOWN, "no working driver");
+  EXPECT_EQ(judged_["u-c001"], v1::OUTCOME_UNKNOWN);
+  sessions_.Take("u-c001");  // that its report is stored
+  // Of cards that nobody is to use nothing is asked.
+  inventory_ = std::make_shared<const Inventory>(
+      ParseInventory({{"cluster.yaml", absl::StrCat(kInventory, "vars: {gpu_count: 0}\n")}})
+          .value());
+  EXPECT_OK(Create("look", "c001").status());
+  EXPECT_THAT(sessions_.Take("u-c001"), IsEmpty());
+}
+
 v1::CheckUpdate Draws(const std::string& check_id, const char* source, double watts) {
   v1::CheckUpdate update;
   update.set_check_id(check_id);

@@ -19,6 +19,7 @@ namespace {
 
 using ::muster::testing::NvidiaFile;
 using ::muster::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
@@ -126,6 +127,27 @@ TEST_F(OpenGpusTest, NoGpuAndNoDriverAreSaid) {
   const NvidiaFile unloaded(R"({"nvml_init":9})");
   EXPECT_THAT(Open().status(),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("Driver Not Loaded")));
+}
+
+TEST_F(OpenGpusTest, CardsThatNoDriverDrivesAreNamedBySlot) {
+  const auto add = [&](const std::string& slot, const char* vendor, const char* kind) {
+    files_.AddFile("/sys/bus/pci/devices/" + slot + "/vendor", vendor);
+    files_.AddFile("/sys/bus/pci/devices/" + slot + "/class", kind);
+  };
+  add("0000:3d:00.0", "0x10de\n", "0x030200\n");
+  add("0000:3b:00.0", "0x10de\n", "0x030000\n");
+  add("0000:3b:00.1", "0x10de\n", "0x040300\n");  // its sound
+  add("0000:03:00.0", "0x1a03\n", "0x030000\n");  // the board's own
+  const NvidiaFile unloaded(R"({"nvml_init":9})");
+  EXPECT_THAT(Open().status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("no working driver for 2 NVIDIA cards at 0000:3b:00.0, "
+                                       "0000:3d:00.0: nvmlInit_v2: Driver Not Loaded"),
+                             HasSubstr("install the driver"), HasSubstr("gpu_count: 0"))));
+  const NvidiaFile none(R"({"gpus":[]})");
+  EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kNotFound,
+                                        HasSubstr("though there are cards at 0000:3b:00.0, "
+                                                  "0000:3d:00.0")));
 }
 
 }  // namespace

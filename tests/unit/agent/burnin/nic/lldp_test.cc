@@ -1,9 +1,13 @@
 #include "agent/burnin/nic/lldp.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace muster::burnin {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 TEST(LldpTest, ReadsTheFormThatIsAlwaysLists) {
   const auto neighbors = ParseLldpNeighbors(R"({"lldp": [{"interface": [
@@ -19,7 +23,9 @@ TEST(LldpTest, ReadsTheFormThatIsAlwaysLists) {
   ASSERT_EQ(neighbors->size(), 2u);
   EXPECT_EQ(neighbors->at("eth0").system, "leaf1");
   EXPECT_EQ(neighbors->at("eth0").port, "Ethernet4");
+  EXPECT_THAT(neighbors->at("eth0").names, ElementsAre("leaf1"));
   EXPECT_EQ(neighbors->at("eth1").system, "00:11:22:33:44:66") << "for want of a name";
+  EXPECT_THAT(neighbors->at("eth1").names, IsEmpty());
   EXPECT_EQ(neighbors->at("eth1").port, "port 7");
 }
 
@@ -31,6 +37,16 @@ TEST(LldpTest, ReadsTheFormWhoseKeysAreNames) {
   ASSERT_EQ(neighbors->size(), 1u);
   EXPECT_EQ(neighbors->at("eth0").system, "leaf1");
   EXPECT_EQ(neighbors->at("eth0").port, "Ethernet4");
+}
+
+TEST(LldpTest, KnowsAllWhoAreOnOneInterface) {
+  const auto neighbors = ParseLldpNeighbors(R"({"lldp": [{"interface": [
+      {"name": "eth0", "chassis": [{"name": [{"value": "phone"}]}]},
+      {"name": "eth0", "chassis": [{"id": [{"type": "mac", "value": "00:11:22:33:44:66"}]}]},
+      {"name": "eth0", "chassis": [{"name": [{"value": "leaf1"}]}]}]}]})");
+  ASSERT_TRUE(neighbors.ok()) << neighbors.status();
+  EXPECT_EQ(neighbors->at("eth0").system, "phone");
+  EXPECT_THAT(neighbors->at("eth0").names, ElementsAre("phone", "leaf1"));
 }
 
 // As lldpd 1.0.16 tells of another lldpd: its id of a port is an address.

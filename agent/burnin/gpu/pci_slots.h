@@ -1,0 +1,22 @@
+// Where the kernel sees graphics cards, whether or not a driver knows them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace muster::sys {
+class FileSystem;
+}
+
+namespace muster::burnin {
+
+// Addresses of NVIDIA's display controllers on the PCI bus, sorted: "0000:3b:00.0". An error: the
+// machine has no such bus.
+absl::StatusOr<std::vector<std::string>> GpuSlots(sys::FileSystem& files);
+
+// Why there is nothing to test, where the driver answers and has no GPU; names the slots.
+std::string SeesNoGpu(sys::FileSystem& files);
+
+}  // namespace muster::burnin
