@@ -42,6 +42,9 @@ function(muster_test name)
   target_link_libraries(${name} PRIVATE muster_compile_options ${arg_DEPS} GTest::gmock GTest::gtest_main)
   # What is tested is optimised as it ships; optimising the tests themselves takes as long again.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
+  if(MUSTER_PRECOMPILED_HEADERS)
+    target_precompile_headers(${name} REUSE_FROM muster_test_headers)
+  endif()
   if(MUSTER_SANITIZE)  # no $<BOOL:…>: a list of sanitizers has a comma, which parts its arguments
     target_compile_definitions(${name} PRIVATE MUSTER_SANITIZED)
   endif()
