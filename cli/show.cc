@@ -18,4 +18,10 @@ void Show(const Context& context, const google::protobuf::Message& message,
   }
 }
 
+std::string JsonLine(const google::protobuf::Message& message) {
+  return ProtoToValue(message).dump(-1, ' ', false,
+                                    nlohmann::ordered_json::error_handler_t::replace) +
+         "\n";
+}
+
 }  // namespace muster::cli

@@ -15,4 +15,7 @@ namespace muster::cli {
 void Show(const Context& context, const google::protobuf::Message& message,
           const std::function<std::string()>& table);
 
+// The message as one line of JSON, for who reads a stream of them.
+std::string JsonLine(const google::protobuf::Message& message);
+
 }  // namespace muster::cli
