@@ -301,7 +301,7 @@ struct Controller::Modules {
             [this](const std::string& id) { return gate != nullptr && gate->IsBehind(id); },
             [this](const std::vector<std::string>& names) {
               return gate == nullptr ? validation::NodesWithoutJobs(slurm, names)
-                                     : gate->IdleInService(names);
+                                     : gate->WhomToBorrow(names);
             }};
   }
 

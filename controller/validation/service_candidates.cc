@@ -34,12 +34,21 @@ ServiceState StoredServiceState(const NodeRecord& node, const NodeServiceRecord*
   return ServiceState::kKnown;
 }
 
-bool IsIdleInService(const ServiceCandidate& candidate, const slurm::SlurmNode& node) {
-  if (candidate.state != ServiceState::kInService || !candidate.testing.empty()) return false;
-  const bool is_ours = slurm::OwnerOf(node.reason).has_value();
-  if (node.is_drained || node.is_held) return is_ours && node.state == "IDLE+DRAIN";
+Borrowable BorrowableOf(const ServiceCandidate& candidate, const slurm::SlurmNode& node) {
+  if (!candidate.testing.empty()) return Borrowable::kNo;
+  const bool serves = candidate.state == ServiceState::kInService;
+  if (node.is_drained || node.is_held) {
+    const bool is_ours = slurm::OwnerOf(node.reason).has_value();
+    if (!is_ours || node.state != "IDLE+DRAIN") return Borrowable::kNo;
+    if (serves) return Borrowable::kInService;
+    return candidate.state == ServiceState::kConfigured ||
+                   candidate.state == ServiceState::kQuarantined
+               ? Borrowable::kOutOfService
+               : Borrowable::kNo;
+  }
   // Others have a word beside it: what is planned for or reserved is somebody's.
-  return node.takes_jobs && node.state == "IDLE";
+  return serves && node.takes_jobs && node.state == "IDLE" ? Borrowable::kInService
+                                                           : Borrowable::kNo;
 }
 
 absl::StatusOr<std::map<std::string, ServiceCandidate>> ReadServiceCandidates(Transaction& txn) {

@@ -27,9 +27,14 @@ struct ServiceCandidate {
   std::string testing;  // the validation that runs on it
 };
 
-// Whether jobs could start on the node, and none has. What drain of ours it has yet is about to be
-// taken away.
-bool IsIdleInService(const ServiceCandidate& candidate, const slurm::SlurmNode& node);
+// Whom a validation of another node may borrow without taking anything from anybody.
+enum class Borrowable {
+  kNo,
+  kOutOfService,  // not validated or in quarantine: drained by us, without jobs
+  // Jobs could start on it, and none has. What drain of ours it has yet is about to be taken away.
+  kInService,
+};
+Borrowable BorrowableOf(const ServiceCandidate& candidate, const slurm::SlurmNode& node);
 
 // By name.
 absl::StatusOr<std::map<std::string, ServiceCandidate>> ReadServiceCandidates(Transaction& txn);

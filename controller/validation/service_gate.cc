@@ -19,17 +19,6 @@ bool IsWorthHurry(const absl::Status& status) { return absl::IsUnavailable(statu
 
 }  // namespace
 
-std::set<std::string> NodesWithoutJobs(slurm::SlurmControl& slurm,
-                                       const std::vector<std::string>& nodes) {
-  const auto jobs = slurm.JobsOn(nodes);
-  std::set<std::string> idle;
-  if (!jobs.ok() && !IsNoSlurmYet(jobs.status())) return idle;
-  for (const std::string& node : nodes) {
-    if (!jobs.ok() || jobs->count(node) == 0) idle.insert(node);
-  }
-  return idle;
-}
-
 // What Slurm is to do with a node.
 struct ServiceGate::Change {
   slurm::NodeChange node;
@@ -99,23 +88,27 @@ void ServiceGate::OnJudged(const std::string& node_uuid, const std::string& vali
   woken_ = true;
 }
 
-std::set<std::string> ServiceGate::IdleInService(const std::vector<std::string>& nodes) {
+std::vector<std::string> ServiceGate::WhomToBorrow(const std::vector<std::string>& nodes) {
   const auto known = slurm_.Nodes();
-  if (IsNoSlurmYet(known.status())) return {nodes.begin(), nodes.end()};
+  if (IsNoSlurmYet(known.status())) return nodes;
   std::map<std::string, ServiceCandidate> candidates;
   const absl::Status read = store_.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(candidates, ReadServiceCandidates(txn));
     return absl::OkStatus();
   });
-  std::set<std::string> idle;
-  if (!known.ok() || !read.ok()) return idle;
-  const std::set<std::string> wanted(nodes.begin(), nodes.end());
-  for (const slurm::SlurmNode& node : *known) {
-    const auto found = candidates.find(node.name);
-    if (wanted.count(node.name) == 0 || found == candidates.end()) continue;
-    if (IsIdleInService(found->second, node)) idle.insert(node.name);
+  if (!known.ok() || !read.ok()) return {};
+  std::map<std::string, const slurm::SlurmNode*> in_slurm;
+  for (const slurm::SlurmNode& node : *known) in_slurm[node.name] = &node;
+  std::vector<std::string> borrowable;
+  for (const auto wanted : {Borrowable::kInService, Borrowable::kOutOfService}) {
+    for (const std::string& name : nodes) {
+      const auto node = in_slurm.find(name);
+      const auto candidate = candidates.find(name);
+      if (node == in_slurm.end() || candidate == candidates.end()) continue;
+      if (BorrowableOf(candidate->second, *node->second) == wanted) borrowable.push_back(name);
+    }
   }
-  return idle;
+  return borrowable;
 }
 
 absl::Status ServiceGate::Hold(const std::string& validation_id,

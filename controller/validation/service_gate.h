@@ -25,11 +25,6 @@ class Clock;
 
 namespace muster::controller::validation {
 
-// Those of `nodes` that have no jobs, without a gate: all where there is no Slurm, none where it
-// cannot be asked. Blocks for Slurm.
-std::set<std::string> NodesWithoutJobs(slurm::SlurmControl& slurm,
-                                       const std::vector<std::string>& nodes);
-
 // Looks at Slurm and the store about every half minute and whenever it is woken, and has Slurm do
 // what follows from both: whatever was missed is made up for by the next look. Each change is
 // stored and in the audit log. Thread-safe.
@@ -68,9 +63,10 @@ class ServiceGate {
   // The validation is in the store, or will never be. Wakes the thread.
   void Release(const std::string& validation_id);
 
-  // Those of `nodes` that are in service and idle, and that no validation has; all where there is
-  // no Slurm yet, none where it cannot be asked. Blocks for Slurm.
-  std::set<std::string> IdleInService(const std::vector<std::string>& nodes);
+  // Those of `nodes` that are idle and that no validation has, as they come: first the ones in
+  // service, then the ones that we keep out of it. All where there is no Slurm yet, none where it
+  // cannot be asked. Blocks for Slurm.
+  std::vector<std::string> WhomToBorrow(const std::vector<std::string>& nodes);
 
   // As of the last look: "in service", "not validated", "drained by root: bad disk"; empty: Slurm
   // does not know the node, or could not be asked yet.

@@ -57,4 +57,15 @@ std::set<std::string> NodesWithJobs(slurm::SlurmControl& slurm,
   return busy;
 }
 
+std::vector<std::string> NodesWithoutJobs(slurm::SlurmControl& slurm,
+                                          const std::vector<std::string>& nodes) {
+  const auto jobs = slurm.JobsOn(nodes);
+  std::vector<std::string> idle;
+  if (!jobs.ok() && !IsNoSlurmYet(jobs.status())) return idle;
+  for (const std::string& node : nodes) {
+    if (!jobs.ok() || jobs->count(node) == 0) idle.push_back(node);
+  }
+  return idle;
+}
+
 }  // namespace muster::controller::validation

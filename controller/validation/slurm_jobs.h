@@ -22,4 +22,9 @@ absl::Status CheckIdle(slurm::SlurmControl& slurm, const std::vector<std::string
 std::set<std::string> NodesWithJobs(slurm::SlurmControl& slurm,
                                     const std::vector<std::string>& nodes);
 
+// Those that have none, as they come: all where there is no Slurm yet, nobody where it cannot be
+// asked. Blocks for Slurm.
+std::vector<std::string> NodesWithoutJobs(slurm::SlurmControl& slurm,
+                                          const std::vector<std::string>& nodes);
+
 }  // namespace muster::controller::validation

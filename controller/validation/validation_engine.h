@@ -67,9 +67,9 @@ struct ValidationCollaborators {
   std::function<void(const std::string& validation_id)> release = nullptr;
   // `service_of` does not know of the validation's end yet. May be empty.
   std::function<bool(const std::string& validation_id)> service_is_behind = nullptr;
-  // Those of the nodes that could be borrowed without taking anything from anybody; may block for
-  // Slurm. Empty: all.
-  std::function<std::set<std::string>(const std::vector<std::string>& nodes)> idle_in_service =
+  // Those of the nodes that could be borrowed without taking anything from anybody, the best first
+  // and otherwise as they come; may block for Slurm. Empty: all.
+  std::function<std::vector<std::string>(const std::vector<std::string>& nodes)> whom_to_borrow =
       nullptr;
 };
 

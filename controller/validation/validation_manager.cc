@@ -1,6 +1,5 @@
 #include "controller/validation/validation_manager.h"
 
-#include <set>
 #include <utility>
 
 #include "common/base/clock.h"
@@ -116,11 +115,9 @@ void ValidationManager::BorrowWitness(std::unique_ptr<ActiveValidation>& admitte
     nodes = engine_.WitnessesFor(*admitted);
   }
   if (nodes.empty()) return;
-  std::set<std::string> idle(nodes.begin(), nodes.end());
-  if (with_.idle_in_service) idle = with_.idle_in_service(nodes);
+  if (with_.whom_to_borrow) nodes = with_.whom_to_borrow(nodes);
   int tries = 0;
   for (const std::string& node : nodes) {
-    if (idle.count(node) == 0) continue;
     if (++tries > kMaxWitnessTries) return;
     {
       absl::MutexLock lock(&engine_mutex_);

@@ -248,8 +248,8 @@ void ValidationState::EndAlone(Part& part, const SuiteCheck& check) {
             "again");
   } else if (check.has_others) {
     EndPart(part, outcome,
-            absl::StrCat("no idle node in service to measure it with; validate it again when one "
-                         "is idle, or together with another: muster validate ",
+            absl::StrCat("no idle node to measure it with; validate it again when there is "
+                         "one, or together with another: muster validate ",
                          part.info.node, ",ANOTHER --suite ", suite_.name));
   } else {
     EndPart(part, PartOutcome::kSkipped, "there is no other node to measure it with");

@@ -13,6 +13,7 @@
 #include "controller/store/soci_store.h"
 #include "controller/store/tables.h"
 #include "controller/validation/node_pass.h"
+#include "controller/validation/slurm_jobs.h"
 #include "muster/v1/facts.pb.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_slurm_control.h"
@@ -317,29 +318,32 @@ TEST_F(ServiceGateTest, AChangeThatSlurmRefusesIsInTheAuditLogOnce) {
   EXPECT_EQ(Events("slurm.drain"), 1);
 }
 
-TEST_F(ServiceGateTest, OnlyWhoServesAndIdlesMayBeBorrowed) {
+TEST_F(ServiceGateTest, OnlyWhoIdlesMayBeBorrowed) {
   const std::vector<std::string> all = {"c001", "x999"};
   ASSERT_OK(gate_.Look());
-  EXPECT_THAT(gate_.IdleInService(all), IsEmpty()) << "has not passed";
+  EXPECT_THAT(gate_.WhomToBorrow(all), ElementsAre("c001")) << "drained by us, without jobs";
+  slurm_.nodes["c001"].state = "MIXED+DRAIN";
+  EXPECT_THAT(gate_.WhomToBorrow(all), IsEmpty()) << "a job was there before the drain";
+  slurm_.nodes["c001"].state = "IDLE+DRAIN";
   Pass();
-  EXPECT_THAT(gate_.IdleInService(all), ElementsAre("c001")) << "about to be let in";
+  EXPECT_THAT(gate_.WhomToBorrow(all), ElementsAre("c001")) << "about to be let in";
   ASSERT_OK(gate_.Look());
-  EXPECT_THAT(gate_.IdleInService(all), ElementsAre("c001"));
-  EXPECT_THAT(gate_.IdleInService({"x999"}), IsEmpty());
+  EXPECT_THAT(gate_.WhomToBorrow(all), ElementsAre("c001"));
+  EXPECT_THAT(gate_.WhomToBorrow({"x999"}), IsEmpty());
   for (const char* state : {"ALLOCATED", "MIXED", "IDLE+PLANNED", "IDLE+RESERVED"}) {
     slurm_.nodes["c001"].state = state;
-    EXPECT_THAT(gate_.IdleInService(all), IsEmpty()) << state;
+    EXPECT_THAT(gate_.WhomToBorrow(all), IsEmpty()) << state;
   }
   slurm_.DrainBy("root", "c001", "bad disk");
-  EXPECT_THAT(gate_.IdleInService(all), IsEmpty());
+  EXPECT_THAT(gate_.WhomToBorrow(all), IsEmpty());
   slurm_.Add("c001");
   Run("v-5");
-  EXPECT_THAT(gate_.IdleInService(all), IsEmpty()) << "another validation has it";
+  EXPECT_THAT(gate_.WhomToBorrow(all), IsEmpty()) << "another validation has it";
   End("v-5");
   slurm_.status = absl::UnavailableError("slurmctld does not answer");
-  EXPECT_THAT(gate_.IdleInService(all), IsEmpty());
+  EXPECT_THAT(gate_.WhomToBorrow(all), IsEmpty());
   slurm_.status = absl::NotFoundError("Slurm is not installed");
-  EXPECT_THAT(gate_.IdleInService(all), ElementsAre("c001", "x999"));
+  EXPECT_THAT(gate_.WhomToBorrow(all), ElementsAre("c001", "x999"));
 }
 
 TEST_F(ServiceGateTest, WithoutAGateWhoHasNoJobMayBeBorrowed) {

@@ -58,9 +58,12 @@ class ValidationWitnessTest : public ValidationEngineTest {
       return with_job_.count(nodes[0]) == 0 ? absl::OkStatus()
                                             : absl::FailedPreconditionError("Slurm jobs run");
     };
-    with.idle_in_service = [this](const std::vector<std::string>& nodes) {
+    with.whom_to_borrow = [this](const std::vector<std::string>& nodes) {
       calls_.push_back(absl::StrCat("ask ", absl::StrJoin(nodes, ",")));
-      return idle_;
+      std::vector<std::string> idle;
+      std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(idle),
+                   [this](const std::string& node) { return idle_.count(node) > 0; });
+      return idle;
     };
     manager_ = std::make_unique<ValidationManager>(std::move(with));
   }

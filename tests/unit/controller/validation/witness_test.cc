@@ -190,7 +190,7 @@ TEST_F(WitnessStateTest, WithoutOneANodeIsNotLetInUnmeasured) {
   Report(PartOutcome::kPass);
   EXPECT_TRUE(state_->finished());
   for (const char* check : {"a tcp", "a ring"}) {
-    EXPECT_THAT(verdicts_[check], AllOf(HasSubstr("unknown no idle node in service"),
+    EXPECT_THAT(verdicts_[check], AllOf(HasSubstr("unknown no idle node to measure"),
                                         HasSubstr("muster validate a,ANOTHER --suite s")))
         << check;
   }
