@@ -1,8 +1,7 @@
 #!/bin/bash
 # The shipped suite `acceptance` on four nodes in two racks, each of which carries one node at full load
 # beside one that rests: all pass and come into service, and at no moment do more than two work, or a
-# rack draw more than it may, by what was recorded. Then the checks whose programs the suite does not
-# ask for: fio and lldpd.
+# rack draw more than it may, by what was recorded. fio and lldpd are there, too.
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
 source "$(dirname "$0")/testing.sh"
@@ -23,18 +22,12 @@ make_site() {
       -e '/check: cpu-stress/s/duration: 30s/duration: 3s/' \
       -e '/check: memory-stress/s/when: machine, with: {duration: 2m}/with: {duration: 3s, fraction: "0.01"}/' \
       -e '/check: memory-bandwidth/s/when: machine/with: {duration: 1s, size: 64MiB}/' \
+      -e '/check: disk/s/duration: 5s/duration: 1s, size: 8MiB/' \
       -e '/check: nic-pair/s/}$/, with: {duration: 1s, warmup: 200ms, latency-duration: 200ms}}/' \
     playbooks/suites/acceptance.yaml >"$work/site/playbooks/suites/acceptance.yaml"
-  expect_equal 8 "$(grep -c 'with: {' "$work/site/playbooks/suites/acceptance.yaml")" "shortened checks"
+  expect_equal 9 "$(grep -c 'with: {' "$work/site/playbooks/suites/acceptance.yaml")" "shortened checks"
   # What it only looks at, side by side.
   sed '/- name: compute/,$d' playbooks/suites/quick.yaml >"$work/site/playbooks/suites/quick.yaml"
-  cat >"$work/site/playbooks/suites/disks.yaml" <<'YAML'
-name: disks
-description: fio on a folder
-stages:
-  - name: disks
-    checks: [{check: disk, with: {paths: /var/tmp, duration: 1s, size: 8MiB}}]
-YAML
 }
 
 # Leaves the validation's id in ID, and what its checks measured on NODES in $work/NODE/results.json.
@@ -68,6 +61,7 @@ groups:
       node_idle_watts: $idle_watts
       check_packages: [stress-ng, fio, lldpd]
       required_mounts: /run
+      disk_paths: /var/tmp
 YAML
 muster inventory apply "$work/inventory" >/dev/null
 join 'login1,c[001-004]'
@@ -100,8 +94,11 @@ for node in c001 c002 c003 c004; do
 done
 python3 - "$work" <<'PY'
 import json, sys
-[link] = [entry["result"] for entry in json.load(open(f"{sys.argv[1]}/c001/results.json"))
-          if entry["result"]["check"] == "nic-link"]
+results = [entry["result"] for entry in json.load(open(f"{sys.argv[1]}/c001/results.json"))]
+[disk] = [result for result in results if result["check"] == "disk"]
+metrics = {(m["name"], m["variant"]): m["value"] for m in disk["metrics"]}
+assert len(metrics) == 12 and all(value > 0 for value in metrics.values()), metrics
+[link] = [result for result in results if result["check"] == "nic-link"]
 [host0] = link["subjects"]
 assert host0["id"] == "host0" and host0["attributes"]["neighbor"] in ("c002", "c003", "c004"), host0
 assert host0["attributes"]["neighbor_port"] == "host0", host0
@@ -115,7 +112,7 @@ racks = [["c001", "c002"], ["c003", "c004"]]
 card = 250   # watts that a card may draw; the rest of a node at full load is its processors
 of_cards = {"gpu-memory", "gpu-copy", "gpu-gemm"}
 of_others = {"cpu-stress", "memory-stress", "memory-bandwidth", "nic-pair"}
-at_rest = {"gpu-inventory", "nic-link", "machine-errors", "clock", "file-systems", "slurm-node"}
+at_rest = {"gpu-inventory", "nic-link", "machine-errors", "clock", "file-systems", "slurm-node", "disk"}
 loads = []   # (node, whether of its card, from, to, [(moment, watts of the card)])
 names = set()
 for node in sum(racks, []):
@@ -155,15 +152,6 @@ assert most == 2, f"{most} nodes worked at once, want 2: the limits allow it"
 assert peak > rack_watts / 2, f"a rack drew {peak} W at most: the samples show no load"
 print(f"two nodes at once, a rack drew {peak:.0f} W of {rack_watts:.0f}")
 PY
-step "a disk, by fio"
-validate c001 disks
-python3 - "$work" <<'PY'
-import json, sys
-[disk] = json.load(open(f"{sys.argv[1]}/c001/results.json"))
-metrics = {(m["name"], m["variant"]): m["value"] for m in disk["result"]["metrics"]}
-assert len(metrics) == 12 and all(value > 0 for value in metrics.values()), metrics
-PY
-
 step "what quick looks at, side by side"
 validate c001 quick
 python3 - "$work" <<'PY'
