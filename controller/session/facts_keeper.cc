@@ -106,7 +106,7 @@ void FactsKeeper::Write(const NewsByNode& news) {
       }
     }
   }
-  if (!on_stored_) return;
+  if (!on_stored_ || !stored.ok()) return;
   for (const auto& [uuid, each] : news) {
     for (const std::string& id : each.request_ids) {
       if (!id.empty()) on_stored_(uuid, id);
