@@ -10,7 +10,9 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/status.h"
+#include "common/checks/power_samples.h"
 #include "controller/claim/node_claims.h"
 #include "controller/store/soci_store.h"
 #include "controller/store/tables.h"
@@ -63,6 +65,17 @@ inline constexpr char kInventory[] =
     "nodes:\n"
     "  c001: {role: compute, address: 10.0.0.1}\n"
     "  c002: {role: compute, address: 10.0.0.2}\n";
+
+inline v1::CheckUpdate Draws(const std::string& check_id, const char* source, double watts) {
+  v1::CheckUpdate update;
+  update.set_check_id(check_id);
+  v1::Sample& sample = *update.mutable_progress()->add_samples();
+  sample.set_metric(checks::kPowerMetric);
+  sample.set_variant(source);
+  sample.set_value(watts);
+  sample.set_at_s(30);
+  return update;
+}
 
 // Two nodes with two GPUs each, and suites of one check.
 class ValidationEngineTest : public ::testing::Test {
@@ -134,6 +147,16 @@ class ValidationEngineTest : public ::testing::Test {
     ASSIGN_OR_RETURN(const v1::Validation validation, engine_->Begin(std::move(admitted), alice));
     SettleWithFacts();
     return validation.validation_id();
+  }
+  // Both nodes, which draw 600 W at work, in one rack; and the suite burn.
+  void PutIntoRack(int limit_watts) {
+    inventory_ = std::make_shared<const Inventory>(
+        ParseInventory({{"cluster.yaml",
+                         absl::StrCat(kInventory, "racks:\n  r1: {power_limit_watts: ", limit_watts,
+                                      ", nodes: 'c[001-002]'}\n")}})
+            .value());
+    site_["playbooks/suites/burn.yaml"] =
+        "name: burn\ndescription: d\nstages:\n  - {name: first, checks: [burn]}\n";
   }
   // The only message that the node was sent; fails the test otherwise.
   v1::ControllerMessage Only(const std::string& uuid) {

@@ -94,30 +94,8 @@ TEST_F(ValidationEngineTest, ACardWithoutADriverKeepsTheNodeOut) {
   EXPECT_THAT(sessions_.Take("u-c001"), IsEmpty());
 }
 
-v1::CheckUpdate Draws(const std::string& check_id, const char* source, double watts) {
-  v1::CheckUpdate update;
-  update.set_check_id(check_id);
-  v1::Sample& sample = *update.mutable_progress()->add_samples();
-  sample.set_metric(checks::kPowerMetric);
-  sample.set_variant(source);
-  sample.set_value(watts);
-  sample.set_at_s(30);
-  return update;
-}
-
-// Two nodes of 600 W where 1.5 kW are to be had.
 TEST_F(ValidationEngineTest, NodeThatDrawsMoreThanPredictedStopsTheNewestCheckOfItsRack) {
-  inventory_ = std::make_shared<const Inventory>(
-      ParseInventory({{"cluster.yaml",
-                       "cluster: test\n"
-                       "nodes:\n"
-                       "  c001: {role: compute, address: 10.0.0.1}\n"
-                       "  c002: {role: compute, address: 10.0.0.2}\n"
-                       "racks:\n"
-                       "  r1: {power_limit_watts: 1500, nodes: 'c[001-002]'}\n"}})
-          .value());
-  site_["playbooks/suites/burn.yaml"] =
-      "name: burn\ndescription: d\nstages:\n  - {name: first, checks: [burn]}\n";
+  PutIntoRack(1500);
   ASSERT_OK(Create("burn").status());
   const std::string older = Only("u-c001").start_check().check_id();
   EXPECT_THAT(sessions_.Take("u-c002"), IsEmpty());

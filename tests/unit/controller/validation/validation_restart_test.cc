@@ -206,30 +206,16 @@ TEST_F(ValidationRestartTest, AReportThatWaitedOnTheNodeCounts) {
 
 // It was stopped for the sake of its rack, which is no verdict, whoever hears of its end.
 TEST_F(ValidationRestartTest, ACheckThatWasStoppedToSavePowerIsStartedAgain) {
-  inventory_ = std::make_shared<const Inventory>(
-      ParseInventory({{"cluster.yaml",
-                       "cluster: test\n"
-                       "nodes:\n"
-                       "  c001: {role: compute, address: 10.0.0.1}\n"
-                       "  c002: {role: compute, address: 10.0.0.2}\n"
-                       "racks:\n"
-                       "  r1: {power_limit_watts: 1500, nodes: 'c[001-002]'}\n"}})
-          .value());
-  site_["playbooks/suites/burn.yaml"] =
-      "name: burn\ndescription: d\nstages:\n  - {name: first, checks: [burn]}\n";
+  PutIntoRack(1500);
   const std::string id = Create("burn").value();
   const std::string older = Only("u-c001").start_check().check_id();
   clock_.Advance(absl::Seconds(6));
   engine_->Tick();
   const std::string newer = Only("u-c002").start_check().check_id();
-  v1::CheckUpdate update;
-  update.set_check_id(older);
-  v1::Sample& sample = *update.mutable_progress()->add_samples();
-  sample.set_metric(checks::kPowerMetric);
-  sample.set_variant(checks::kPowerOfNode);
-  sample.set_value(1000);
-  sample.set_at_s(30);
-  for (int i = 0; i < 3; ++i) engine_->OnUpdate("u-c001", update);  // one would be an error of it
+  // One reading alone would be an error of its sensor.
+  for (int i = 0; i < 2; ++i) {
+    engine_->OnUpdate("u-c001", Draws(older, checks::kPowerOfNode, 1000));
+  }
   engine_->Settle();
   ASSERT_EQ(Only("u-c002").stop_check().check_id(), newer);
   Restart(older);

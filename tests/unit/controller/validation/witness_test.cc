@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "tests/unit/controller/validation/validation_state_fixture.h"
 
 namespace muster::controller::validation {
 namespace {
@@ -21,19 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr checks::CheckSpec kLook = {"look", checks::Scope::kNode, checks::Load::kIdle, {}, {}, ""};
-constexpr checks::CheckSpec kTcp = {"tcp", checks::Scope::kPair, checks::Load::kIdle, {}, {}, ""};
 constexpr checks::CheckSpec kRdma = {"rdma", checks::Scope::kPair, checks::Load::kIdle, {}, {}, ""};
-constexpr checks::CheckSpec kRing = {"ring", checks::Scope::kGroup, checks::Load::kIdle, {}, {},
-                                     ""};
-
-SuiteCheck Check(const checks::CheckSpec& spec, std::vector<Condition> when = {}) {
-  SuiteCheck check;
-  check.spec = &spec;
-  check.when = std::move(when);
-  check.time_limit = absl::Minutes(1);
-  return check;
-}
 
 // Looks at each node, then at what is between them; RDMA where there is some.
 Suite TestSuite() {
@@ -43,9 +32,9 @@ Suite TestSuite() {
   SuiteStage look, net;
   look.name = "look";
   look.stop_on_fail = true;
-  look.checks = {Check(kLook)};
+  look.checks = {Check(kPlainLook)};
   net.name = "net";
-  net.checks = {Check(kTcp), Check(kRdma, {Condition::kRdma}), Check(kRing)};
+  net.checks = {Check(kPlainTcp), Check(kRdma, {Condition::kRdma}), Check(kPlainRing)};
   suite.stages = {look, net};
   return suite;
 }
@@ -222,7 +211,7 @@ TEST_F(WitnessStateTest, WhoIsLeftByOthersThatFailedIsNotLetInUnmeasured) {
 TEST_F(WitnessStateTest, AGroupOfWhichOneIsLeftMeasuresNothing) {
   Suite suite = TestSuite();
   suite.stages.erase(suite.stages.begin());
-  suite.stages[0].checks = {Check(kRing)};
+  suite.stages[0].checks = {Check(kPlainRing)};
   ValidationNode absent = Node("b");
   absent.uuid.clear();
   Begin(suite, {Node("a"), absent});
