@@ -1,18 +1,8 @@
-# Fake GPUs on nodes of a lab, below the driver's interface. Sourced after testing.sh; $work is the
-# test's own folder.
+# Faults of the three stand-in GPUs that a node of `lab up --gpus 3` has. Sourced after testing.sh;
+# $work is the test's own folder.
 # shellcheck shell=bash disable=SC2154
 
 put() { lab exec "$1" sh -c "cat >$2.new && mv $2.new $2" <"$3"; }  # NODE PATH FILE
-
-# The driver's libraries, and three whole cards.
-install_fake_gpus() {  # NODE
-  local library
-  for library in libcuda.so.1 libnvidia-ml.so.1; do
-    put "$1" "/usr/lib/x86_64-linux-gnu/$library" "build/release/fakes/nvidia/$library"
-  done
-  lab exec "$1" ldconfig
-  set_gpus "$1"
-}
 
 # Fewer than the eight that are compared with each other: how fast a host plays a GPU says nothing.
 # Three cards, the last of which has `FIELDS` (JSON), whole when that is empty.

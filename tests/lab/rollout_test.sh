@@ -1,6 +1,7 @@
 #!/bin/bash
-# The main path on Debian 12: a check changes nothing, a rollout makes a cluster
-# that runs a job, a second one changes nothing, drift is found and mended.
+# The main path on Debian 12, on nodes that have GPUs from the start: a check changes nothing, a rollout
+# makes a cluster that runs jobs, a second one changes nothing, a slurm.conf that Slurm would refuse
+# stays out, drift is found and mended.
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
 source "$(dirname "$0")/testing.sh"
@@ -16,7 +17,7 @@ fingerprint() {  # NODE
     systemctl list-unit-files --no-legend'
 }
 
-start_cluster 3
+start_cluster 3 bookworm --gpus 2
 join 'login1,c[001-003]'
 
 step "check mode on a fresh cluster"
@@ -59,6 +60,12 @@ expect_applied 0 "second apply"
 for node in "${nodes[@]}"; do
   expect_equal 0 "$(recap "$APPLY_RUN" "$node" changed)" "changes of a second apply on $node"
 done
+
+step "GPUs that were there before the first apply serve, also after a restart of slurmctld"
+expect_gpus_serve c001 c002 c003
+
+step "a slurm.conf that slurmctld would refuse"
+expect_bad_slurm_conf_refused
 
 step "drift"
 lab exec c002 sh -c 'echo "# by hand" >>/etc/default/slurmd; chmod 600 /etc/hosts'

@@ -14,7 +14,7 @@ job_state() {  # JOB
 }
 job_runs() { [[ $(job_state "$1") == RUNNING ]]; }
 
-start_cluster 3 trixie
+start_cluster 3 trixie --gpus 2
 # Two of the three for now.
 small=$(mktemp -d)
 grep -v c003 "$(lab_folder)/inventory/cluster.yaml" >"$small/cluster.yaml"
@@ -30,6 +30,12 @@ expect_equal "c001 c002" "$(lab exec login1 srun -N2 hostname | sort | xargs)" "
 expect_contains "$(lab exec login1 sinfo --version)" "24.11" "the version of Slurm"
 apply playbooks/site.yaml --detailed-exitcode >/dev/null
 expect_applied 0 "second apply"
+
+step "GPUs that were there before the first apply serve, also after a restart of slurmctld"
+expect_gpus_serve c001 c002
+
+step "a slurm.conf that slurmctld would refuse"
+expect_bad_slurm_conf_refused
 
 step "a third node, under a running job"
 job=$(lab exec login1 sbatch --parsable -w c001 -o /dev/null --chdir / --wrap 'sleep 600')

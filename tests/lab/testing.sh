@@ -107,6 +107,31 @@ nodes_idle() {  # NODE…
   [[ $(lab exec login1 sinfo -h -N -t idle -o %N | sort -u | xargs) == "$*" ]]
 }
 
+# slurmctld comes up again with what the rollout wrote, and a job that asks for two GPUs of a node gets
+# two devices there.
+expect_gpus_serve() {  # NODE…: all that are idle
+  local seen
+  # shellcheck disable=SC2016
+  local look='for gpu in $(echo "$CUDA_VISIBLE_DEVICES" | tr , " "); do test -c "/dev/nvidia$gpu" && echo "$gpu"; done'
+  lab exec login1 systemctl restart slurmctld
+  wait_for 30 "$* idle after a restart of slurmctld" nodes_idle "$@"
+  seen=$(lab exec login1 srun --immediate=60 -w "$1" --gres=gpu:2 sh -c "$look" | sort -u | xargs)
+  expect_equal "0 1" "$seen" "devices of a job with --gres=gpu:2"
+}
+
+# A slurm.conf by which slurmctld would not start is refused before it takes the place of the old one.
+expect_bad_slurm_conf_refused() {
+  local before
+  before=$(lab exec login1 sha256sum /etc/slurm/slurm.conf)
+  apply playbooks/site.yaml --limit login1 -e 'slurm_extra_config=["AccountingStorageTRES=gres/gpu"]'
+  expect_applied 3 "a slurm.conf that slurmctld refuses"
+  expect_contains "$APPLY_OUTPUT" "slurmdbd is required to run with TRES gres/gpu" "slurmctld's own words"
+  expect_equal "$before" "$(lab exec login1 sha256sum /etc/slurm/slurm.conf)" "the old slurm.conf"
+  expect_equal active "$(lab exec login1 systemctl is-active slurmctld)" "slurmctld meanwhile"
+  apply playbooks/site.yaml --detailed-exitcode
+  expect_applied 0 "an apply after a refused slurm.conf"
+}
+
 node_field() {  # NODE FIELD: of scontrol
   lab exec login1 scontrol --oneliner show node "$1" | sed -n "s/.* $2=\([^ ]*\).*/\1/p"
 }

@@ -93,7 +93,7 @@ expect_nothing_left() {
   for node in "${compute[@]}"; do wait_for 60 "$node: nothing is left" is_clean "$node"; done
 }
 
-start_cluster 2
+start_cluster 2 bookworm --gpus 3
 join 'c[001-002]'
 # Slow enough to leave this host its processors.
 for node in "${compute[@]}"; do lab link "$node" rate=100mbit; done
@@ -169,7 +169,6 @@ expect_nothing_left
 
 step "a GPU is at work for somebody else: it is left alone, unless that is asked for"
 write_gpu_suite
-install_fake_gpus c001
 set_gpus c001 '{"processes": [{"pid": 1, "memory_bytes": 1048576}]}'
 validate_nodes gpus "$work/site" c001
 expect_equal 2 "$RC" "exit code of a validation that could tell nothing"

@@ -12,7 +12,7 @@ work=$(mktemp -d)
 
 validate() { validate_nodes lab "$site" "$@"; }  # NODES ARGS…
 
-GATE=on start_cluster 2
+GATE=on start_cluster 2 bookworm --gpus 3
 mkdir "$work/inventory"
 cp "$(lab_folder)"/inventory/* "$work/inventory/"
 cat >"$work/inventory/gpus.yaml" <<'YAML'
@@ -23,9 +23,6 @@ muster inventory apply "$work/inventory" >/dev/null
 join 'login1,c[001-002]'
 apply playbooks/site.yaml
 expect_applied 0 "rollout"
-for node in c001 c002; do
-  install_fake_gpus "$node"
-done
 # Equally fast both ways, as what this host makes of links says nothing of nodes.
 for node in c001 c002; do lab link "$node" rate=400mbit; done
 

@@ -127,10 +127,24 @@ TEST_F(SiteTest, EqualNodesAreOneLineWithTheirGpus) {
                               "MaxTime=3-00:00:00 State=UP\n"));
   EXPECT_THAT(conf, HasSubstr("\nPartitionName=teaching Nodes=c[001-002] Default=NO "));
   EXPECT_THAT(conf, HasSubstr("\nGresTypes=gpu\n"));
+  // Without slurmdbd slurmctld ends with "slurmdbd is required to run with TRES gres/gpu".
+  EXPECT_THAT(conf, Not(HasSubstr("AccountingStorage")));
   EXPECT_THAT(conf, HasSubstr("\nProctrackType=proctrack/cgroup\n"));
   EXPECT_THAT(conf, HasSubstr("\nSlurmctldHost=login1\n"));
   EXPECT_THAT(Content(plans, "/etc/slurm/gres.conf"),
               HasSubstr("\nNodeName=c[001-006] Name=gpu Type=rtx_2080_ti File=/dev/nvidia3\n"));
+}
+
+TEST_F(SiteTest, SlurmAccountsForGpusOnlyWithSlurmdbd) {
+  UseCluster("university-2080ti");
+  GiveFacts("12", "none", 4);
+  options_.extra_vars["slurm_accounting_host"] = "login1";
+  EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
+              HasSubstr("\nAccountingStorageType=accounting_storage/slurmdbd\n"
+                        "AccountingStorageHost=login1\nAccountingStorageTRES=gres/gpu\n"));
+  GiveFacts("12", "none", 0);
+  EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
+              AllOf(HasSubstr("\nAccountingStorageHost=login1\n"), Not(HasSubstr("TRES"))));
 }
 
 TEST_F(SiteTest, EndsWithASuiteForEveryWorker) {

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 verb_up() {
-  local login=1 compute=3 switches=1 suite=bookworm bare= gate=on
+  local login=1 compute=3 switches=1 suite=bookworm bare= gate=on gpus=0
   while (($#)); do
     case $1 in
       --login)   login=${2?--login N}; shift 2 ;;
@@ -9,6 +9,7 @@ verb_up() {
       --suite)   suite=${2?--suite NAME}; shift 2 ;;
       --bare)    bare=yes; shift ;;
       --gate)    gate=${2?--gate on or off}; shift 2 ;;
+      --gpus)    gpus=${2?--gpus N}; shift 2 ;;
       *) die "up: unknown argument '$1'" ;;
     esac
   done
@@ -17,6 +18,7 @@ verb_up() {
   ((compute <= LAB_MAX_COMPUTE)) || die "--compute: at most $LAB_MAX_COMPUTE"
   [[ $switches =~ ^[12]$ ]] || die "--switches: 1 or 2"
   [[ $gate == on || $gate == off ]] || die "--gate: on or off"
+  [[ $gpus =~ ^[0-8]$ ]] || die "--gpus: 0 to 8"
   image_check_suite "$suite"
   ((EUID == 0)) || die "needs root: it makes namespaces, mounts and cgroups"
   lab_claim
@@ -46,6 +48,9 @@ verb_up() {
     node_start "$node"
   done
   for node in "${nodes[@]}"; do node_wait "$node" 180; done
+  if ((gpus)); then
+    for node in "${nodes[@]}"; do [[ $node == login* ]] || gpus_install "$node" "$gpus"; done
+  fi
   inventory_write >/dev/null
   say "nodes up in $(seconds_since "$start") s"
   [[ $bare ]] || controller_install "$gate"
