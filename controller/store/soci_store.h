@@ -16,7 +16,8 @@ namespace muster::controller {
 // Errors, each with its remedy: FailedPrecondition (another process holds it; it was written by
 // a newer musterd), DataLoss (the file is damaged), ResourceExhausted (disk full), NotFound or
 // PermissionDenied (the folder).
-// Inside View and Update the store must not be called again.
+// Inside View and Update the store must not be called again. Views keep one of few connections
+// each: what takes long is done with what they have read, afterwards.
 absl::StatusOr<std::unique_ptr<Store>> OpenStore(const std::string& path);
 
 }  // namespace muster::controller
