@@ -14,6 +14,7 @@
 #include "controller/inventory/inventory.h"
 #include "controller/playbook/compiler.h"
 #include "controller/playbook/model.h"
+#include "controller/playbook/owners.h"
 #include "controller/playbook/plan_builder.h"
 #include "controller/playbook/scopes.h"
 #include "muster/v1/plan.pb.h"
@@ -176,6 +177,8 @@ void CompilePlayInBatches(const Playbook& playbook, size_t play_index, const Inv
   playbook::PlayScope shared(inventory, std::move(facts), options.extra_vars, secrets);
   const std::vector<ChosenRole> roles = Choose(play, options.tags);
   playbook::ContentCache cache;
+  RunOwners of_this_play;
+  RunOwners& owners = options.owners == nullptr ? of_this_play : *options.owners;
   const auto compile = [&](const std::string& name) {
     NodePlan out;
     out.node = name;
@@ -196,6 +199,7 @@ void CompilePlayInBatches(const Playbook& playbook, size_t play_index, const Inv
     playbook::PlanBuilder builder(scope, cache, &out);
     for (const ChosenRole& role : roles) builder.AddRole(role);
     out.error = builder.status();
+    if (out.error.ok()) out.error = owners.Take(*out.plan);
     if (!out.error.ok()) {
       out.plan.reset();
       out.blobs.clear();

@@ -47,12 +47,16 @@ class SecretSource {
   virtual absl::StatusOr<std::string> GetNext(absl::string_view name) = 0;
 };
 
+class RunOwners;
+
 struct CompileOptions {
   std::string limit;              // node selector; empty: all
   std::vector<std::string> tags;  // empty: all
   bool check_only = false;
   bool want_diff = false;
   std::map<std::string, nlohmann::ordered_json> extra_vars;  // -e
+  // What earlier plays of the run want of the nodes. nullptr: each play stands for itself.
+  std::shared_ptr<RunOwners> owners = nullptr;
 };
 
 // sha256 → content. What is the same on many nodes is one string for all of them.

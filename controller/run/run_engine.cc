@@ -13,6 +13,7 @@
 #include "common/value/plan_file.h"
 #include "controller/claim/node_claims.h"
 #include "controller/run/active_run.h"
+#include "controller/playbook/owners.h"
 #include "controller/run/plan_finish.h"
 #include "controller/run/run_history.h"
 #include "controller/run/run_records.h"
@@ -167,6 +168,7 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record, 
   run->inventory = std::move(inventory);
   run->playbook = std::move(playbook);
   run->held = std::move(held);
+  if (plays > 1) run->options.owners = std::make_shared<RunOwners>();
   run->endings = std::move(endings);
   return run;
 }

@@ -29,7 +29,7 @@ TEST_F(SetsTest, EntriesHoldTemplatesAndSecrets) {
   SetTasks(
       "- name: a\n  loop: [x]\n  files_in:\n    path: /d\n    files:\n"
       "      - {name: \"{{ item }}.conf\", template: t.j2}\n"
-      "- name: b\n  files_in:\n    path: /d\n    files:\n"
+      "- name: b\n  files_in:\n    path: /e\n    files:\n"
       "      - {name: s, content: \"{{ secret('s') }}\"}\n");
   const v1::Plan plan = Compile();
   const v1::Step& open = plan.roles(0).steps(0);
