@@ -65,7 +65,7 @@ MAY_INCLUDE = {
 
 # Of these folders the others see interface headers only.
 INTERFACES = {
-    "controller/store": {"store.h", "tables.h"},
+    "controller/store": {"store.h", "stored_facts.h", "tables.h"},
     "controller/session": {"agent_sessions.h"},
 }
 # Who makes the implementations and hands them out.

@@ -12,11 +12,10 @@
 #include "absl/strings/str_split.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
-#include "common/value/proto_value.h"
 #include "controller/run/plan_finish.h"
+#include "controller/run/values_of_facts.h"
 #include "controller/store/tables.h"
 #include "muster/v1/agent_session.pb.h"
-#include "muster/v1/facts.pb.h"
 
 namespace muster::controller {
 namespace {
@@ -29,22 +28,6 @@ absl::Status FirstLines(const absl::Status& error) {
       absl::StrSplit(std::string(error.message()), absl::MaxSplits('\n', kMaxErrorLines));
   const size_t count = std::min(lines.size(), kMaxErrorLines);
   return absl::Status(error.code(), absl::StrJoin(lines.begin(), lines.begin() + count, "\n"));
-}
-
-absl::StatusOr<FactsByNode> ReadFacts(Store& store) {
-  std::vector<std::pair<std::string, std::string>> stored;
-  RETURN_IF_ERROR(store.View([&](Transaction& txn) {
-    return txn.nodes().ForEachFacts([&](const std::string& name, const std::string& facts) {
-      stored.emplace_back(name, facts);
-    });
-  }));
-  FactsByNode facts;
-  v1::Facts parsed;
-  for (auto& [name, text] : stored) {
-    if (parsed.ParseFromString(text)) facts[name] = ProtoToValue(parsed);
-    std::string().swap(text);
-  }
-  return facts;
 }
 
 class Compilation {
@@ -149,7 +132,7 @@ class Compilation {
 
 void CompilePlans(const RunCollaborators& with, const PlayWork& work,
                   absl::FunctionRef<bool(PlanBatch)> take) {
-  absl::StatusOr<FactsByNode> facts = ReadFacts(with.store);
+  absl::StatusOr<FactsByNode> facts = ReadAllFacts(with.store);
   if (!facts.ok()) {
     take({work.run_id, work.play, facts.status(), {}});
     return;

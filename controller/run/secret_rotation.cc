@@ -10,11 +10,10 @@
 #include "common/base/hostlist.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
-#include "common/value/proto_value.h"
 #include "controller/run/play_compilation.h"
 #include "controller/run/run_records.h"
+#include "controller/run/values_of_facts.h"
 #include "controller/store/tables.h"
-#include "muster/v1/facts.pb.h"
 #include "muster/v1/plan.pb.h"
 #include "muster/v1/run.pb.h"
 #include "muster/v1/secret.pb.h"
@@ -73,23 +72,12 @@ v1::SecretRotation ToProto(const RotationRecord& rotation) {
   return out;
 }
 
-absl::StatusOr<FactsByNode> SecretRotations::Facts() {
-  FactsByNode facts;
-  RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
-    return txn.nodes().ForEachFacts([&](const std::string& name, const std::string& text) {
-      v1::Facts parsed;
-      if (parsed.ParseFromString(text)) facts[name] = ProtoToValue(parsed);
-    });
-  }));
-  return facts;
-}
-
 absl::StatusOr<SecretRotations::Users> SecretRotations::FindUsers(
     const v1::RotateSecretRequest& request, const std::string& playbook) {
   Users found;
   ASSIGN_OR_RETURN(const FileTree site, with_.load_bundle(request.bundle_sha256()));
   ASSIGN_OR_RETURN(const InventoryVersion inventory, with_.inventory.Latest());
-  ASSIGN_OR_RETURN(const FactsByNode facts, Facts());
+  ASSIGN_OR_RETURN(const FactsByNode facts, ReadAllFacts(with_.store));
   ASSIGN_OR_RETURN(const std::shared_ptr<const Playbook> loaded,
                    with_.compiler.Load(site, request.site_playbook()));
   NamesOnly names;

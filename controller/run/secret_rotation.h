@@ -57,7 +57,6 @@ class SecretRotations {
   absl::StatusOr<Users> FindUsers(const v1::RotateSecretRequest& request,
                                   const std::string& playbook);
   absl::Status Sort(const std::vector<std::string>& users, Users& found);
-  absl::StatusOr<FactsByNode> Facts();
   absl::StatusOr<uint32_t> VersionOf(const std::string& name);
 
   const RunCollaborators with_;

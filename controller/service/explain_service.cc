@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
-#include "common/value/proto_value.h"
 #include "controller/run/run_records.h"
+#include "controller/run/values_of_facts.h"
 #include "controller/secret/secret_store.h"
 #include "controller/session/caller.h"
 #include "controller/store/store.h"
@@ -62,12 +62,7 @@ absl::StatusOr<InventoryVersion> ExplainService::Prepare(FactsByNode& facts,
                                                          std::set<std::string>& secrets) {
   ASSIGN_OR_RETURN(const std::vector<SecretInfo> infos, secrets_.List());
   for (const SecretInfo& info : infos) secrets.insert(info.name);
-  RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
-    return txn.nodes().ForEachFacts([&](const std::string& name, const std::string& text) {
-      v1::Facts parsed;
-      if (parsed.ParseFromString(text)) facts[name] = ProtoToValue(parsed);
-    });
-  }));
+  ASSIGN_OR_RETURN(facts, ReadAllFacts(store_));
   return inventory_.Latest();
 }
 

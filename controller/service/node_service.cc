@@ -1,5 +1,6 @@
 #include "controller/service/node_service.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
@@ -87,10 +88,14 @@ absl::Status NodeService::ListNodes(const v1::ListNodesRequest& request,
     for (const Node* node : nodes) selected.insert(node->name);
   }
   ASSIGN_OR_RETURN(std::vector<v1::Node> nodes, AllNodes(current));
-  for (v1::Node& node : nodes) {
-    if (request.selector().empty() || selected.contains(node.name()))
-      *response.add_nodes() = std::move(node);
+  if (!request.selector().empty()) {
+    nodes.erase(
+        std::remove_if(nodes.begin(), nodes.end(),
+                       [&](const v1::Node& node) { return !selected.contains(node.name()); }),
+        nodes.end());
   }
+  RETURN_IF_ERROR(AddDetails(store_, nodes));
+  for (v1::Node& node : nodes) *response.add_nodes() = std::move(node);
   return absl::OkStatus();
 }
 
@@ -110,7 +115,9 @@ absl::Status NodeService::GetNode(const v1::GetNodeRequest& request,
   std::vector<std::string> names;
   for (v1::Node& node : nodes) {
     if (node.name() == request.name()) {
-      *response.mutable_node() = std::move(node);
+      std::vector<v1::Node> found = {std::move(node)};
+      RETURN_IF_ERROR(AddDetails(store_, found));
+      *response.mutable_node() = std::move(found[0]);
       return absl::OkStatus();
     }
     names.push_back(node.name());

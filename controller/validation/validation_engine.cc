@@ -14,6 +14,7 @@
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "controller/claim/node_claims.h"
+#include "controller/store/stored_facts.h"
 #include "controller/store/tables.h"
 #include "controller/validation/active_validation.h"
 #include "controller/validation/result_blob.h"
@@ -40,13 +41,14 @@ absl::StatusOr<std::map<std::string, EnrolledNode>> ValidationEngine::Enrolled()
       if (node.state != NodeRecord::kEnrolled && node.state != NodeRecord::kConfigured) continue;
       enrolled[node.name].uuid = node.uuid;
     }
-    return txn.nodes().ForEachFacts([&](const std::string& name, const std::string& facts) {
-      const auto found = enrolled.find(name);
-      v1::Facts parsed;
-      if (found != enrolled.end() && parsed.ParseFromString(facts)) {
-        found->second.found = FoundOn(parsed);
-      }
-    });
+    return absl::OkStatus();
+  }));
+  v1::Facts parsed;
+  RETURN_IF_ERROR(ForEachFacts(with_.store, [&](const std::string& name, const std::string& facts) {
+    const auto found = enrolled.find(name);
+    if (found != enrolled.end() && parsed.ParseFromString(facts)) {
+      found->second.found = FoundOn(parsed);
+    }
   }));
   return enrolled;
 }

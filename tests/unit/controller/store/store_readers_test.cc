@@ -13,12 +13,14 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "common/base/status.h"
 #include "controller/store/soci_connection.h"
 #include "controller/store/soci_readers.h"
 #include "controller/store/soci_store.h"
+#include "controller/store/stored_facts.h"
 #include "controller/store/tables.h"
 #include "tests/fakes/status_matchers.h"
 
@@ -135,6 +137,32 @@ TEST_F(StoreReadersTest, ViewCannotWrite) {
       store_->View([](Transaction& txn) { return txn.nodes().Put({.uuid = "u1", .name = "c1"}); })
           .ok());
   EXPECT_EQ(CountNodes(*store_), 0u);
+}
+
+// Thousands of facts take seconds to parse: whoever does it must keep nobody out of the store, not
+// even out of one that has a single connection.
+TEST_F(StoreReadersTest, FactsOfAllNodesAreHandledOutsideOfTransactions) {
+  constexpr int kNodes = 150;  // some pages
+  for (const auto& in_memory : {true, false}) {
+    const std::unique_ptr<Store> other = in_memory ? *OpenStore(":memory:") : nullptr;
+    Store& store = in_memory ? *other : *store_;
+    ASSERT_OK(store.Update([](Transaction& txn) -> absl::Status {
+      for (int i = 0; i < kNodes; ++i) {
+        const std::string name = absl::StrFormat("c%03d", i);
+        RETURN_IF_ERROR(txn.nodes().Put({.uuid = name, .name = name}));
+        if (i % 10 != 0) RETURN_IF_ERROR(txn.nodes().PutFacts(name, "facts of " + name));
+      }
+      return absl::OkStatus();
+    }));
+    std::vector<std::string> seen;
+    EXPECT_OK(ForEachFacts(store, [&](const std::string& name, const std::string& facts) {
+      seen.push_back(name);
+      EXPECT_EQ(facts, "facts of " + name);
+      EXPECT_OK(store.Update([&](Transaction& txn) { return txn.nodes().PutFacts(name, "new"); }));
+    }));
+    EXPECT_EQ(seen.size(), static_cast<size_t>(kNodes - kNodes / 10));
+    EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+  }
 }
 
 // SQLite starts its log over only when nobody reads: readers that take turns would let it grow.

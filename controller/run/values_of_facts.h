@@ -1,0 +1,14 @@
+// The facts of all nodes as templates see them.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "controller/playbook/compiler.h"
+
+namespace muster::controller {
+
+class Store;
+
+// Makes the values outside of any transaction. Leaves out what cannot be parsed.
+absl::StatusOr<FactsByNode> ReadAllFacts(Store& store);
+
+}  // namespace muster::controller
