@@ -3,15 +3,11 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/plain_text.h"
 
 namespace muster::cli {
 
-std::string Tame(absl::string_view text) {
-  std::string tame(text);
-  for (char& c : tame)
-    if (absl::ascii_iscntrl(static_cast<unsigned char>(c)) && c != '\n' && c != '\t') c = ' ';
-  return tame;
-}
+std::string Tame(absl::string_view text) { return PlainText(text, Lines::kMany); }
 
 std::string Indent(absl::string_view text, size_t columns) {
   std::string out;

@@ -7,7 +7,8 @@
 
 namespace muster::cli {
 
-// What a node printed must not steer the terminal: control characters become spaces.
+// What a node printed must not steer the terminal. The controller cleans what agents say; this is
+// for what it stored before it did.
 std::string Tame(absl::string_view text);
 
 // Each line tamed, behind `columns` blanks and with an end.

@@ -7,6 +7,8 @@
 #include <spdlog/sinks/systemd_sink.h>
 #include <spdlog/spdlog.h>
 
+#include "common/base/plain_text.h"
+
 namespace muster::controller {
 namespace {
 
@@ -16,7 +18,10 @@ std::shared_ptr<spdlog::logger>& Logger() {
 }
 
 void Log(spdlog::level::level_enum level, absl::string_view line) {
-  if (Logger() != nullptr) Logger()->log(level, spdlog::string_view_t(line.data(), line.size()));
+  if (Logger() == nullptr) return;
+  // One line, whatever a node or a stranger put into it.
+  const std::string plain = PlainText(line, Lines::kOne);
+  Logger()->log(level, spdlog::string_view_t(plain.data(), plain.size()));
 }
 
 }  // namespace

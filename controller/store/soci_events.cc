@@ -1,5 +1,7 @@
 #include <limits>
+#include <string>
 
+#include "common/base/plain_text.h"
 #include "controller/store/event_chain.h"
 #include "controller/store/soci_guard.h"
 #include "controller/store/soci_tables.h"
@@ -10,6 +12,9 @@ namespace {
 
 using soci::into;
 using soci::use;
+
+// The log never shrinks, and whoever reads it does so on a terminal: an entry is short lines.
+constexpr size_t kMaxEventText = size_t{64} << 10;
 
 soci::details::prepare_temp_type Select(soci::session& session, const char* where,
                                         EventRecord& event) {
@@ -28,6 +33,10 @@ absl::Status SociEventTable::Append(EventRecord event) {
     soci::statement newest = Select(context_.session, "ORDER BY sequence DESC LIMIT 1", last);
     if (!ReadOne(newest)) last = EventRecord();
     event.sequence = last.sequence + 1;
+    for (std::string* text : {&event.actor, &event.peer, &event.action, &event.subject,
+                              &event.detail}) {
+      *text = PlainText(*text, Lines::kOne, kMaxEventText);
+    }
     event.hash = ChainHash(last.hash, event);
     context_.session << "INSERT INTO events (sequence, time, actor, peer, action, subject, "
                         "detail, hash) VALUES (:sequence, :time, :actor, :peer, :action, "

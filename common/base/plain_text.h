@@ -1,0 +1,27 @@
+// Text from elsewhere, fit to be shown: on a terminal, in a log, on a page.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace muster {
+
+enum class Lines {
+  kOne,
+  kMany,  // newlines and tabs are a part of the text
+};
+
+// Whether the text is UTF-8 without control characters. As those count C0, DEL and C1, but also
+// what turns the direction of text or ends a line in Unicode: U+2028 to U+202E, U+2066 to U+2069.
+bool IsPlain(absl::string_view text, Lines lines);
+
+// `text` without what IsPlain() refuses, of at most `limit` bytes; an end that is missing is "…".
+// Control characters become blanks; sequences that colour a terminal go as a whole; in texts of
+// many lines a carriage return ends one; what is not UTF-8 becomes U+FFFD.
+// REQUIRES: limit is at least 8.
+std::string PlainText(absl::string_view text, Lines lines,
+                      size_t limit = std::string::npos);
+
+}  // namespace muster
