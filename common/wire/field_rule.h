@@ -1,0 +1,63 @@
+// What a field of a message from a node may hold.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace muster::wire {
+
+// What a text is made of. All but the first three are letters and digits of ASCII with some marks;
+// see kAlphabets in message_rules.cc.
+enum class Letters {
+  kBytes,  // no text
+  kText,   // UTF-8, with newlines and tabs, but no other control characters
+  kLine,   // without those, too
+  kId,     // of the controller's making, or a UUID
+  kWord,   // a version, an architecture, a module of the kernel
+  kName,   // a device or an interface, as the kernel names it
+  kHost,
+  kAddress,  // of IP, with or without prefix length
+  kColons,   // MAC and PCI addresses
+  kType,     // of a gres in Slurm
+  kDevice,   // a path below /dev
+};
+
+// A row of the table. A text that is empty is unknown, and allowed where it is not required; so is
+// every message that is absent.
+struct FieldRule {
+  absl::string_view field;  // "GpuFacts.slurm_type", in muster.v1
+  Letters letters = Letters::kBytes;
+  size_t max_bytes = 0;  // of a text
+  // Of a number.
+  double least = std::numeric_limits<double>::lowest();
+  double most = std::numeric_limits<double>::max();
+  size_t max_elements = 0;  // of a list; 0: it is none
+  bool is_required = false;  // a text that may not be empty
+};
+
+// The words of which the tables are made. Elements of a list of texts may never be empty.
+constexpr FieldRule Any(absl::string_view field) { return {.field = field}; }
+constexpr FieldRule Text(absl::string_view field, Letters letters, size_t max_bytes) {
+  return {.field = field, .letters = letters, .max_bytes = max_bytes};
+}
+constexpr FieldRule Required(FieldRule rule) {
+  rule.is_required = true;
+  return rule;
+}
+constexpr FieldRule Number(absl::string_view field, double least, double most) {
+  return {.field = field, .least = least, .most = most};
+}
+constexpr FieldRule List(size_t max_elements, FieldRule rule) {
+  rule.max_elements = max_elements;
+  return rule;
+}
+
+// Of facts: every field has a row.
+absl::Span<const FieldRule> FactsRules();
+// Of all else that agents say on their stream: every text and every list has a row.
+absl::Span<const FieldRule> NodeRules();
+
+}  // namespace muster::wire
