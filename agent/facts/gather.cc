@@ -1,5 +1,7 @@
 #include "agent/facts/gather.h"
 
+#include <map>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -8,6 +10,7 @@
 #include "absl/synchronization/mutex.h"
 #include "common/base/clock.h"
 #include "common/base/proto_time.h"
+#include "common/wire/message_rules.h"
 #include "google/protobuf/timestamp.pb.h"
 #include "muster/v1/facts.pb.h"
 
@@ -28,6 +31,19 @@ FactsGatherer::FactsGatherer(ProbeContext context, std::vector<Probe> probes, Cl
 }
 
 FactsGatherer::~FactsGatherer() = default;
+
+// A disk with an odd model, or a mount point that a user named, must not cost the node all of them.
+void FitFacts(v1::Facts& facts) {
+  std::map<std::string, std::string> left_out;  // the first of each field
+  wire::Fit(facts, [&](absl::string_view field, absl::string_view what) {
+    left_out.try_emplace(std::string(field), what);
+  });
+  for (const auto& [field, what] : left_out) {
+    v1::UnknownFact& unknown = *facts.add_unknown();
+    unknown.set_probe(field);
+    unknown.set_reason(absl::StrCat("left out: ", what));
+  }
+}
 
 v1::Facts FactsGatherer::Gather() {
   const absl::Time deadline = clock_.Now() + timeout_;
@@ -68,6 +84,7 @@ v1::Facts FactsGatherer::Gather() {
                                 : absl::StrCat("no answer in ", absl::FormatDuration(timeout_)));
   }
   *result.mutable_gathered_at() = ToTimestamp(clock_.Now());
+  FitFacts(result);
   return result;
 }
 

@@ -17,6 +17,10 @@ namespace muster::agent {
 // How long a probe may take before it is reported as unknown.
 inline constexpr absl::Duration kProbeTimeout = absl::Seconds(5);
 
+// Makes facts keep the rules that the controller holds them to (common/wire): free texts are
+// cleaned, what breaks a rule all the same is left out, and `unknown` says so.
+void FitFacts(v1::Facts& facts);
+
 // Gathers facts. Thread-safe.
 class FactsGatherer {
  public:

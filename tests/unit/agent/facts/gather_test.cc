@@ -7,7 +7,9 @@
 
 #include "absl/synchronization/notification.h"
 #include "common/base/clock.h"
+#include "common/wire/message_rules.h"
 #include "muster/v1/facts.pb.h"
+#include "tests/fakes/status_matchers.h"
 
 namespace muster::agent {
 namespace {
@@ -52,6 +54,28 @@ TEST(Gather, FailedAndHungProbesAreUnknownAndDelayNobody) {
   for (int i = 0; i < 100 && facts.unknown_size() == 2; ++i) facts = gatherer.Gather();
   EXPECT_EQ(facts.unknown_size(), 1);
   EXPECT_GT(hung_probe_starts, 1);
+}
+
+// A user of the node can name a mount point, and a disk's maker a model.
+TEST(Gather, OddValuesCostThemselvesAlone) {
+  v1::Facts facts;
+  facts.mutable_os()->set_kernel("6.1.0");
+  v1::MountFacts& mount = *facts.add_mounts();
+  mount.set_target("/home/eve/x\nProlog=/tmp/evil");
+  mount.set_type("fuse.sshfs");
+  facts.add_disks()->set_model("ODD \x01\xff DISK");
+  facts.add_nics()->set_name("odd name");
+  facts.mutable_nics(0)->set_mac("00:11:22:33:44:55");
+  FitFacts(facts);
+  EXPECT_OK(wire::Check(facts));
+  EXPECT_EQ(facts.mounts(0).target(), "/home/eve/x Prolog=/tmp/evil");
+  EXPECT_EQ(facts.disks(0).model(), "ODD  \xef\xbf\xbd DISK");
+  EXPECT_EQ(facts.nics(0).name(), "");
+  EXPECT_EQ(facts.nics(0).mac(), "00:11:22:33:44:55");
+  ASSERT_EQ(facts.unknown_size(), 1);
+  EXPECT_EQ(facts.unknown(0).probe(), "nics");
+  EXPECT_EQ(facts.unknown(0).reason(),
+            "left out: name: not only letters, digits and '._-+:@!'");
 }
 
 TEST(Gather, EveryProbeHasAFieldsName) {
