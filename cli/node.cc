@@ -65,7 +65,7 @@ absl::StatusOr<int> List(Context& context, const std::string& selector) {
     for (const v1::Node& node : response.nodes())
       table.AddRow({node.name(), node.role(), StateWord(node.state()), node.service(),
                     Connected(node, context.clock->Now()), node.rack(), node.last_run_result(),
-                    node.summary()});
+                    node.facts_refused().empty() ? node.summary() : "facts refused"});
     return table.ToString();
   });
   return kExitClean;
@@ -100,6 +100,9 @@ absl::StatusOr<int> ShowNode(Context& context, const std::string& name) {
       line("certificate",
            absl::StrCat("expires ", HumanTime(ToTime(node.certificate_expires_at()), now)));
     line("hardware", node.summary());
+    if (!node.facts_refused().empty())
+      line("distrusted", absl::StrCat(HumanTime(ToTime(node.facts_refused_at()), now), ": ",
+                                      node.facts_refused()));
     line("last run", node.last_run_id().empty()
                          ? ""
                          : absl::StrCat(node.last_run_id(), ": ", node.last_run_result()));

@@ -45,6 +45,8 @@ std::string Render(const Context& context, const Connection& connection,
   if (status.nodes_away_size() > 0)
     absl::StrAppend(&text, "away        ",
                     FoldHostlist({status.nodes_away().begin(), status.nodes_away().end()}), "\n");
+  for (const std::string& refused : status.facts_refused())
+    absl::StrAppend(&text, "distrusted  ", refused, "\n");
   absl::StrAppend(&text, "inventory   ",
                   status.has_inventory_revision()
                       ? absl::StrCat("revision ", status.inventory_revision())

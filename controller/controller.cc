@@ -160,7 +160,10 @@ struct Controller::Modules {
                                               "this node was removed from the cluster: ", reason)));
                     }}),
         facts(*this->resources.store, clock,
-              [this](const std::string& uuid, const std::string& request_id) {
+              [this](const std::string& uuid, const std::string& request_id,
+                     const absl::Status& refused) {
+                // A validation waits for facts until its time is over, and says then what is missing.
+                if (!refused.ok()) return runs.FactsRefused(uuid, request_id, refused);
                 runs.FactsStored(uuid, request_id);
                 run_validations.OnFactsStored(uuid, request_id);
                 validations.OnFactsStored(uuid, request_id);

@@ -14,6 +14,11 @@ void SessionLog::OnDisconnected(absl::string_view node_uuid) {
   LogWarning(absl::StrCat("node ", node_uuid, " is gone"));
 }
 
+void SessionLog::OnFactsRefused(absl::string_view node_uuid, absl::string_view,
+                                const absl::Status& why) {
+  LogWarning(absl::StrCat("node ", node_uuid, ": ", why.message()));
+}
+
 void SessionLog::OnMisbehaved(absl::string_view node_uuid, absl::string_view why) {
   LogWarning(absl::StrCat("node ", node_uuid, " is cut off: ", why));
 }

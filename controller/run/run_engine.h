@@ -81,7 +81,8 @@ class RunEngine {
   void OnConnected(const std::string& uuid, const v1::Hello& hello);
   void OnDisconnected(const std::string& uuid);
   // Facts that were asked for with `request_id` are in the store; a run may have waited for them.
-  void OnFacts(const std::string& uuid, const std::string& request_id);
+  void OnFacts(const std::string& uuid, const std::string& request_id,
+               const absl::Status& refused = absl::OkStatus());
   void OnPlanReceipt(const std::string& uuid, const v1::PlanReceipt& receipt);
   // Stored together, and acknowledged when they are. Those of one node in their order.
   void OnReports(std::vector<NodeReport> reports);

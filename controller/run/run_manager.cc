@@ -232,6 +232,13 @@ void RunManager::FactsStored(const std::string& node_uuid, const std::string& re
   Push({{}, "", [node_uuid, request_id](RunEngine& e) { e.OnFacts(node_uuid, request_id); }});
 }
 
+void RunManager::FactsRefused(const std::string& node_uuid, const std::string& request_id,
+                              const absl::Status& why) {
+  Push({{}, "", [node_uuid, request_id, why](RunEngine& e) {
+          e.OnFacts(node_uuid, request_id, why);
+        }});
+}
+
 void RunManager::OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) {
   std::string uuid(node_uuid);
   PushOf(node_uuid, receipt.SpaceUsedLong(),

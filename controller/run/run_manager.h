@@ -58,6 +58,9 @@ class RunManager final : public AgentSessionListener {
   // What a run waits for is that the facts are in the store: FactsStored().
   void OnFacts(absl::string_view, const v1::FactsReport&) override {}
   void FactsStored(const std::string& node_uuid, const std::string& request_id);
+  // Or that they never will be.
+  void FactsRefused(const std::string& node_uuid, const std::string& request_id,
+                    const absl::Status& why);
   void OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) override;
   void OnReport(absl::string_view node_uuid, const v1::Report& report) override;
   void OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) override;

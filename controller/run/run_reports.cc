@@ -158,13 +158,15 @@ void RunEngine::OnDisconnected(const std::string& uuid) {
   RemoveFinished();
 }
 
-void RunEngine::OnFacts(const std::string& uuid, const std::string& request_id) {
+void RunEngine::OnFacts(const std::string& uuid, const std::string& request_id,
+                        const absl::Status& refused) {
   std::string run_id;
   uint32_t play = 0;
   if (!ParsePlanId(request_id, run_id, play)) return;
   ActiveRun* run = Find(run_id);
   if (run == nullptr || run->state.play() != play) return;
-  Perform(*run, run->state.OnFacts(uuid));
+  Perform(*run, refused.ok() ? run->state.OnFacts(uuid)
+                             : run->state.OnFactsRefused(uuid, refused.message()));
   RemoveFinished();
 }
 

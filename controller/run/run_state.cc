@@ -171,6 +171,15 @@ RunActions RunState::OnFacts(absl::string_view uuid) {
   return actions;
 }
 
+RunActions RunState::OnFactsRefused(absl::string_view uuid, absl::string_view why) {
+  RunActions actions;
+  if (facts_awaited_.erase(std::string(uuid)) == 0) return actions;
+  if (RunNode* node = Mutable(uuid); node != nullptr && IsOpenMember(*node))
+    Leave(*node, NodePhase::kFailed, why, actions);
+  MaybeCompile(actions);
+  return actions;
+}
+
 void RunState::MaybeCompile(RunActions& actions) {
   if (stage_ != Stage::kGathering || !facts_awaited_.empty()) return;
   stage_ = Stage::kRunning;

@@ -122,6 +122,8 @@ class RunState {
   // Facts were asked of these nodes (uuids, not only of the run's).
   RunActions FactsAsked(std::set<std::string> uuids, absl::Time now);
   RunActions OnFacts(absl::string_view uuid);
+  // What the node said of itself is refused: it fails, and the others go on with what is known.
+  RunActions OnFactsRefused(absl::string_view uuid, absl::string_view why);
   // `names` are compiled: those in `errors` have no plan, the others do. Called until all
   // PlanTargets() are.
   RunActions Compiled(const std::vector<std::string>& names,

@@ -172,6 +172,12 @@ absl::StatusOr<std::vector<v1::Node>> ListAllNodes(Store& store, const AgentSess
       const bool is_listed = inventory != nullptr && inventory->FindNode(name) != nullptr;
       if (!is_listed && record.state != NodeRecord::kRemoved) add(name, nullptr, &record);
     }
+    for (v1::Node& node : nodes) {
+      if (node.uuid().empty()) continue;
+      ASSIGN_OR_RETURN(const FactsRefusal refusal, txn.nodes().FactsRefused(node.uuid()));
+      node.set_facts_refused(refusal.why);
+      if (refusal.at.has_value()) *node.mutable_facts_refused_at() = ToTimestamp(*refusal.at);
+    }
     return absl::OkStatus();
   }));
   return nodes;

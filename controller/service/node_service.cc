@@ -24,7 +24,8 @@
 namespace muster::controller {
 namespace {
 
-constexpr int kMaxNamedAway = 20;
+// Of a kind, in the status.
+constexpr int kMaxNamed = 20;
 
 }  // namespace
 
@@ -199,8 +200,10 @@ absl::Status NodeService::GetStatus(v1::GetStatusResponse& response) {
     const bool is_enrolled = node.state() != v1::NODE_STATE_KNOWN &&
                              node.state() != v1::NODE_STATE_PENDING &&
                              node.state() != v1::NODE_STATE_REMOVED;
-    if (is_enrolled && !node.connected() && response.nodes_away_size() < kMaxNamedAway)
+    if (is_enrolled && !node.connected() && response.nodes_away_size() < kMaxNamed)
       response.add_nodes_away(node.name());
+    if (!node.facts_refused().empty() && response.facts_refused_size() < kMaxNamed)
+      response.add_facts_refused(absl::StrCat(node.name(), ": ", node.facts_refused()));
   }
   response.set_nodes_connected(connected);
   response.set_nodes_pending(pending);

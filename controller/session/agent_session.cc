@@ -4,67 +4,20 @@
 #include <utility>
 
 #include <grpcpp/server_context.h>
-#include <grpcpp/support/proto_buffer_reader.h>
 #include <grpcpp/support/slice.h>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "controller/session/caller.h"
+#include "controller/session/intake.h"
 #include "controller/session/session_registry.h"
 
 namespace muster::controller {
 namespace {
 
-constexpr size_t kMaxHelloField = 128;
-constexpr size_t kMaxRequestId = 256;
-// Of each field of a question for a reboot; they go to the store and to the audit log.
-constexpr size_t kMaxRebootField = 1024;
-// A line of what goes on, which every watcher gets.
-constexpr size_t kMaxProgressBytes = 64 * 1024;
-constexpr int kMaxRunningJobs = 10'000;
-// Of an answer about Slurm: texts, and nodes of each list.
-constexpr size_t kMaxSlurmText = 1100;
-constexpr int kMaxSlurmNodes = 4000;
-// More than an agent keeps: those that run, and reports that wait for the controller.
-constexpr int kMaxChecks = 256;
-constexpr size_t kMaxCheckId = 256;
 // Beyond it nothing is left to number plans with.
 constexpr uint64_t kMaxSequence = uint64_t{1} << 62;
-
-absl::Status CheckRebootRequest(const v1::RebootRequest& request) {
-  const auto is_short = [](const std::string& text) { return text.size() <= kMaxRebootField; };
-  if (is_short(request.plan_id()) && is_short(request.step_id()) && is_short(request.boot_id()) &&
-      is_short(request.request_id()) && request.running_jobs_size() <= kMaxRunningJobs &&
-      std::all_of(request.running_jobs().begin(), request.running_jobs().end(), is_short)) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError("a question for a reboot that no agent asks");
-}
-
-// More than an agent says; see muster/v1/slurm.proto.
-absl::Status CheckSlurmAnswer(const v1::SlurmAnswer& answer) {
-  const auto is_short = [](const std::string& text) { return text.size() <= kMaxSlurmText; };
-  bool is_good = answer.request_id().size() <= kMaxRequestId && is_short(answer.message()) &&
-                 answer.nodes().nodes_size() <= kMaxSlurmNodes &&
-                 answer.changed().left_alone_size() <= kMaxSlurmNodes &&
-                 answer.jobs().nodes_size() <= kMaxSlurmNodes;
-  for (const v1::SlurmNode& node : answer.nodes().nodes()) {
-    is_good = is_good && is_short(node.name()) && is_short(node.state()) &&
-              is_short(node.reason()) && is_short(node.reason_user());
-  }
-  for (const v1::SlurmLeftAlone& node : answer.changed().left_alone()) {
-    is_good = is_good && is_short(node.node()) && is_short(node.why());
-  }
-  int jobs = 0;
-  for (const v1::SlurmNodeJobs& node : answer.jobs().nodes()) {
-    jobs += node.job_ids_size();
-    is_good = is_good && is_short(node.node()) && jobs <= kMaxRunningJobs &&
-              std::all_of(node.job_ids().begin(), node.job_ids().end(), is_short);
-  }
-  if (is_good) return absl::OkStatus();
-  return absl::InvalidArgumentError("an answer about Slurm that no agent gives");
-}
 
 class Refusal final : public AgentSession::Reactor {
  public:
@@ -203,13 +156,7 @@ absl::Status AgentSession::TakeCredit() {
   absl::MutexLock lock(&mutex_);
   if (incoming_.has_facts()) {
     if (facts_awaited_ == 0) return absl::InvalidArgumentError("facts that nobody asked for");
-    if (incoming_.facts().request_id().size() > kMaxRequestId)
-      return absl::InvalidArgumentError("facts for a request that cannot have been made");
     --facts_awaited_;
-  }
-  if (incoming_.check_update().check_id().size() > kMaxCheckId ||
-      incoming_.check_report().check_id().size() > kMaxCheckId) {
-    return absl::InvalidArgumentError("a check that cannot have been started");
   }
   if (incoming_.has_plan_receipt()) {
     if (receipts_awaited_ == 0)
@@ -219,17 +166,13 @@ absl::Status AgentSession::TakeCredit() {
   if (incoming_.has_slurm_answer()) {
     if (slurm_answers_awaited_ == 0)
       return absl::InvalidArgumentError("an answer about Slurm that nobody asked for");
-    RETURN_IF_ERROR(CheckSlurmAnswer(incoming_.slurm_answer()));
     --slurm_answers_awaited_;
   }
-  if (incoming_.has_progress() && incoming_.progress().ByteSizeLong() > kMaxProgressBytes)
-    return absl::InvalidArgumentError("progress beyond all measure");
-  if (incoming_.has_reboot_request()) return CheckRebootRequest(incoming_.reboot_request());
   return absl::OkStatus();
 }
 
 absl::Status AgentSession::Take() {
-  absl::Status handled = Parse();
+  absl::Status handled = ReadAgentMessage(received_, incoming_);
   received_.Clear();
   if (handled.ok()) handled = Handle();
   // Clear() alone keeps the parts of a large message, facts above all, for the next one: a fifth of
@@ -247,17 +190,6 @@ absl::Status AgentSession::TakeLarge() {
   return Take();
 }
 
-absl::Status AgentSession::Parse() {
-  if (const size_t bytes = received_.Length(); bytes > kMaxMessageBytes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("a message of ", bytes, " bytes; at most ", kMaxMessageBytes));
-  }
-  grpc::ProtoBufferReader reader(&received_);
-  if (!reader.status().ok() || !incoming_.ParseFromZeroCopyStream(&reader))
-    return absl::InvalidArgumentError("what came is no message of this protocol");
-  return absl::OkStatus();
-}
-
 absl::Status AgentSession::Handle() {
   if (has_greeted_.load()) {
     if (incoming_.has_hello()) return absl::InvalidArgumentError("a second Hello");
@@ -267,17 +199,8 @@ absl::Status AgentSession::Handle() {
   }
   if (!incoming_.has_hello()) return absl::InvalidArgumentError("the first message must be Hello");
   const v1::Hello& hello = incoming_.hello();
-  if (hello.agent_version().size() > kMaxHelloField || hello.boot_id().size() > kMaxHelloField ||
-      hello.active_plan_id().size() > kMaxHelloField || hello.boot_id().empty()) {
-    return absl::InvalidArgumentError("Hello needs a boot_id and fields of at most 128 bytes");
-  }
   if (hello.last_sequence() > kMaxSequence)
     return absl::InvalidArgumentError("Hello names a sequence that no controller has reached");
-  if (hello.check_ids_size() > kMaxChecks ||
-      std::any_of(hello.check_ids().begin(), hello.check_ids().end(),
-                  [](const std::string& id) { return id.size() > kMaxCheckId; })) {
-    return absl::InvalidArgumentError("Hello names checks that no controller has started");
-  }
   agent_version_ = hello.agent_version();
   boot_id_ = hello.boot_id();
   has_greeted_.store(true);

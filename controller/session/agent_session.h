@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "controller/session/intake.h"
 #include "muster/v1/agent_session.pb.h"
 
 namespace muster::controller {
@@ -35,8 +36,9 @@ class AgentSession final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
   static constexpr size_t kMaxQueuedBytes = 8 * 1024 * 1024;
   // What one node may say. An honest agent waits for the receipt of 128 reports and merges
   // progress, so it stays far below.
-  static constexpr size_t kMaxMessageBytes = 2 * 1024 * 1024;
-  // Parsed, two bytes can be a hundred: messages above this are taken one at a time, of all nodes.
+  static constexpr size_t kMaxMessageBytes = kMaxAgentMessageBytes;
+  // Parsed, two bytes can be a hundred (see intake.h for how much of that is taken): messages above
+  // this are taken one at a time, of all nodes.
   static constexpr size_t kLargeMessageBytes = 64 * 1024;
   static constexpr uint32_t kMessagesPerSecond = 5000;
   static constexpr size_t kBytesPerSecond = 8 * 1024 * 1024;
@@ -84,8 +86,6 @@ class AgentSession final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
   // Parses and handles what has come, and lets go of it.
   absl::Status Take();
   absl::Status TakeLarge();
-  // What has come, as a message in `incoming_`.
-  absl::Status Parse();
   absl::Status Handle();
   // Whether the node was asked for what it says.
   absl::Status TakeCredit();

@@ -31,7 +31,11 @@ class AgentSessionListener {
   virtual void OnConnected(absl::string_view node_uuid, const v1::Hello& hello) = 0;
   // The stream broke, or nothing came for 13 seconds.
   virtual void OnDisconnected(absl::string_view node_uuid) = 0;
+  // Facts that keep the rules of common/wire.
   virtual void OnFacts(absl::string_view node_uuid, const v1::FactsReport& report) = 0;
+  // The facts of that request broke a rule, which `why` names with the field; nobody sees them.
+  virtual void OnFactsRefused(absl::string_view node_uuid, absl::string_view request_id,
+                              const absl::Status& why) {}
   virtual void OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) = 0;
   virtual void OnReport(absl::string_view node_uuid, const v1::Report& report) = 0;
   virtual void OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) = 0;

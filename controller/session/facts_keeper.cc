@@ -6,6 +6,9 @@
 #include "common/base/clock.h"
 #include "common/base/id.h"
 #include "common/base/status.h"
+#include "controller/enrollment/audit.h"
+#include "controller/enrollment/enrollment.h"
+#include "controller/session/intake.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 #include "muster/v1/agent_session.pb.h"
@@ -18,8 +21,10 @@ constexpr size_t kMaxRequests = 16;
 
 }  // namespace
 
-FactsKeeper::FactsKeeper(Store& store, Clock& clock, OnStored on_stored)
-    : store_(store), clock_(clock), on_stored_(std::move(on_stored)) {
+FactsKeeper::FactsKeeper(Store& store, Clock& clock, OnAnswered on_answered)
+    : store_(store), clock_(clock), on_answered_(std::move(on_answered)) {
+  // Where the store cannot be read now, nothing is compiled from it either.
+  RefuseBadFacts().IgnoreError();
   thread_ = std::thread([this] { Loop(); });
 }
 
@@ -83,13 +88,53 @@ void FactsKeeper::OnFacts(absl::string_view node_uuid, const v1::FactsReport& re
   if (is_stopping_) return;
   News& news = news_[std::string(node_uuid)];
   news.facts = std::move(facts);
-  if (news.request_ids.size() < kMaxRequests) news.request_ids.push_back(report.request_id());
+  news.refused = absl::OkStatus();
+  if (news.answers.size() < kMaxRequests) news.answers.push_back({report.request_id(), {}});
+}
+
+void FactsKeeper::OnFactsRefused(absl::string_view node_uuid, absl::string_view request_id,
+                                 const absl::Status& why) {
+  absl::MutexLock lock(&mutex_);
+  if (is_stopping_) return;
+  News& news = news_[std::string(node_uuid)];
+  news.refused = why;
+  if (news.answers.size() < kMaxRequests) news.answers.push_back({std::string(request_id), why});
+}
+
+absl::Status FactsKeeper::RefuseBadFacts() {
+  return store_.Update([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::vector<NodeRecord> nodes, txn.nodes().List());
+    for (const NodeRecord& node : nodes) {
+      ASSIGN_OR_RETURN(const std::string stored, txn.nodes().Facts(node.uuid));
+      v1::Facts facts;
+      if (stored.empty() || !facts.ParseFromString(stored)) continue;
+      const absl::Status good = CheckFacts(facts);
+      if (good.ok()) continue;
+      RETURN_IF_ERROR(txn.nodes().PutFacts(node.uuid, ""));
+      RETURN_IF_ERROR(WriteRefusal(txn, node.uuid, good));
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::Status FactsKeeper::WriteRefusal(Transaction& txn, const std::string& uuid,
+                                       const absl::Status& why) {
+  const absl::Time now = clock_.Now();
+  ASSIGN_OR_RETURN(const NodeRecord node, txn.nodes().Get(uuid));
+  RETURN_IF_ERROR(txn.nodes().PutFactsRefusal(uuid, {std::string(why.message()), now}));
+  const auto [last, is_first] = audited_.try_emplace(uuid, now);
+  if (!is_first && now - last->second < kAuditInterval) return absl::OkStatus();
+  last->second = now;
+  return Audit(txn, now, {absl::StrCat("node:", uuid), ""}, "node.facts_refused", node.name,
+               why.message());
 }
 
 void FactsKeeper::Write(const NewsByNode& news) {
   const absl::Status stored = store_.Update([&](Transaction& txn) -> absl::Status {
     for (const auto& [uuid, each] : news) {
-      const absl::Status put = txn.nodes().PutFacts(uuid, each.facts);
+      absl::Status put;
+      if (each.facts.has_value()) put = txn.nodes().PutFacts(uuid, *each.facts);
+      if (put.ok() && !each.refused.ok()) put = WriteRefusal(txn, uuid, each.refused);
       // A machine that is not enrolled any more must not cost the others their facts.
       if (!absl::IsNotFound(put)) RETURN_IF_ERROR(put);
     }
@@ -98,18 +143,18 @@ void FactsKeeper::Write(const NewsByNode& news) {
   {
     absl::MutexLock lock(&mutex_);
     for (const auto& [uuid, each] : news) {
-      for (const std::string& id : each.request_ids) {
-        const auto found = waiting_.find(id);
+      for (const Answer& answer : each.answers) {
+        const auto found = waiting_.find(answer.request_id);
         if (found == waiting_.end() || found->second->node_uuid != uuid) continue;
-        found->second->outcome = stored;
+        found->second->outcome = stored.ok() ? answer.refused : stored;
         found->second->is_answered = true;
       }
     }
   }
-  if (!on_stored_ || !stored.ok()) return;
+  if (!on_answered_ || !stored.ok()) return;
   for (const auto& [uuid, each] : news) {
-    for (const std::string& id : each.request_ids) {
-      if (!id.empty()) on_stored_(uuid, id);
+    for (const Answer& answer : each.answers) {
+      if (!answer.request_id.empty()) on_answered_(uuid, answer.request_id, answer.refused);
     }
   }
 }

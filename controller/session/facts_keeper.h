@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,30 +21,37 @@ class Clock;
 namespace muster::controller {
 
 class Store;
+class Transaction;
 
 // Stores what agents report of their machines, and asks them for news. Thousands report at once:
 // what has come while one transaction was written goes into the next one together. Thread-safe.
 class FactsKeeper final : public AgentSessionListener {
  public:
-  // Told, in the keeper's thread, that the facts that came with that request id are in the store.
-  using OnStored = std::function<void(const std::string& node_uuid, const std::string& request_id)>;
+  // Who asked is told, in the keeper's thread, when the facts that came with that request id are in
+  // the store, or refused: `why` names the field that breaks its rule.
+  using OnAnswered = std::function<void(const std::string& node_uuid,
+                                        const std::string& request_id, const absl::Status& why)>;
+  // A node whose facts are refused is in the audit log once in this time.
+  static constexpr absl::Duration kAuditInterval = absl::Hours(1);
 
   // The references must outlive the object. Starts its thread.
-  FactsKeeper(Store& store, Clock& clock, OnStored on_stored = nullptr);
+  FactsKeeper(Store& store, Clock& clock, OnAnswered on_answered = nullptr);
   ~FactsKeeper() override;  // stops
 
   // Writes what has come and ends the thread; nothing is taken any more.
   void Stop();
 
   // Asks the node to gather its facts and waits until they are in the store, at most `timeout`.
-  // Unavailable: not connected, or it left meanwhile. DeadlineExceeded: no answer. Must not be
-  // called from a listener.
+  // Unavailable: not connected, or it left meanwhile. DeadlineExceeded: no answer.
+  // FailedPrecondition: what it sent is refused. Must not be called from a listener.
   absl::Status Refresh(AgentSessions& sessions, absl::string_view node_uuid,
                        absl::Duration timeout);
 
   void OnConnected(absl::string_view, const v1::Hello&) override {}
   void OnDisconnected(absl::string_view node_uuid) override;
   void OnFacts(absl::string_view node_uuid, const v1::FactsReport& report) override;
+  void OnFactsRefused(absl::string_view node_uuid, absl::string_view request_id,
+                      const absl::Status& why) override;
   void OnPlanReceipt(absl::string_view, const v1::PlanReceipt&) override {}
   void OnReport(absl::string_view, const v1::Report&) override {}
   void OnProgress(absl::string_view, const v1::StepProgress&) override {}
@@ -55,22 +63,33 @@ class FactsKeeper final : public AgentSessionListener {
     bool is_answered = false;
     absl::Status outcome;
   };
+  // What became of a request, if the store takes it.
+  struct Answer {
+    std::string request_id;
+    absl::Status refused;
+  };
   // What one node reported since the last transaction.
   struct News {
-    std::string facts;  // the newest
-    std::vector<std::string> request_ids;
+    std::optional<std::string> facts;  // the newest good ones
+    absl::Status refused;              // of the newest report
+    std::vector<Answer> answers;
   };
   using NewsByNode = absl::flat_hash_map<std::string, News>;
 
   void Loop();
   void Write(const NewsByNode& news);
+  // What an earlier version stored must keep today's rules, too.
+  absl::Status RefuseBadFacts();
+  absl::Status WriteRefusal(Transaction& txn, const std::string& uuid, const absl::Status& why);
   bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return is_stopping_ || !news_.empty();
   }
 
   Store& store_;
   Clock& clock_;
-  const OnStored on_stored_;
+  const OnAnswered on_answered_;
+  // When a node's refusal was last entered into the audit log; the keeper's thread alone.
+  absl::flat_hash_map<std::string, absl::Time> audited_;
   absl::Mutex mutex_;
   // By request id; owned by the waiting callers of Refresh().
   absl::flat_hash_map<std::string, Waiting*> waiting_ ABSL_GUARDED_BY(mutex_);

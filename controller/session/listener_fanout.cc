@@ -14,6 +14,12 @@ void ListenerFanout::OnFacts(absl::string_view node_uuid, const v1::FactsReport&
   for (AgentSessionListener* listener : listeners_) listener->OnFacts(node_uuid, report);
 }
 
+void ListenerFanout::OnFactsRefused(absl::string_view node_uuid, absl::string_view request_id,
+                                    const absl::Status& why) {
+  for (AgentSessionListener* listener : listeners_)
+    listener->OnFactsRefused(node_uuid, request_id, why);
+}
+
 void ListenerFanout::OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) {
   for (AgentSessionListener* listener : listeners_) listener->OnPlanReceipt(node_uuid, receipt);
 }

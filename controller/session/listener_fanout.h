@@ -18,6 +18,8 @@ class ListenerFanout final : public AgentSessionListener {
   void OnConnected(absl::string_view node_uuid, const v1::Hello& hello) override;
   void OnDisconnected(absl::string_view node_uuid) override;
   void OnFacts(absl::string_view node_uuid, const v1::FactsReport& report) override;
+  void OnFactsRefused(absl::string_view node_uuid, absl::string_view request_id,
+                      const absl::Status& why) override;
   void OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) override;
   void OnReport(absl::string_view node_uuid, const v1::Report& report) override;
   void OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) override;

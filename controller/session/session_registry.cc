@@ -13,6 +13,7 @@
 #include "controller/enrollment/audit.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/session/agent_session.h"
+#include "controller/session/intake.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 #include "muster/v1/agent_session.pb.h"
@@ -280,6 +281,8 @@ void SessionRegistry::Deliver(const AgentSession& session, const v1::AgentMessag
   }
   switch (message.message_case()) {
     case v1::AgentMessage::kFacts:
+      if (const absl::Status good = CheckFacts(message.facts().facts()); !good.ok())
+        return listener_.OnFactsRefused(uuid, message.facts().request_id(), good);
       return listener_.OnFacts(uuid, message.facts());
     case v1::AgentMessage::kPlanReceipt:
       return listener_.OnPlanReceipt(uuid, message.plan_receipt());

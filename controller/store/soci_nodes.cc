@@ -110,10 +110,34 @@ absl::Status SociNodeTable::PutFacts(absl::string_view uuid, const std::string& 
       return (context_.session.prepare
                   << "INSERT INTO node_facts (node_uuid, facts) VALUES (:uuid, "
                      "CAST(:facts AS BLOB)) ON CONFLICT (node_uuid) DO UPDATE SET "
-                     "facts = excluded.facts",
+                     "facts = excluded.facts, refused = '', refused_at = NULL",
               use(put.values.uuid), use(put.values.facts));
     });
     return absl::OkStatus();
+  });
+}
+
+absl::Status SociNodeTable::PutFactsRefusal(absl::string_view uuid, const FactsRefusal& refusal) {
+  RETURN_IF_ERROR(Get(uuid).status());
+  return Guard(context_.path, "nodes.PutFactsRefusal", [&]() -> absl::Status {
+    const std::string key(uuid);
+    context_.session << "INSERT INTO node_facts (node_uuid, facts, refused, refused_at) VALUES "
+                        "(:uuid, x'', :refused, :at) ON CONFLICT (node_uuid) DO UPDATE SET "
+                        "refused = excluded.refused, refused_at = excluded.refused_at",
+        use(key), use(refusal.why), use(refusal.at);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<FactsRefusal> SociNodeTable::FactsRefused(absl::string_view uuid) {
+  return Guard(context_.path, "nodes.FactsRefused", [&]() -> absl::StatusOr<FactsRefusal> {
+    const std::string key(uuid);
+    FactsRefusal refusal;
+    soci::statement statement =
+        (context_.session.prepare
+             << "SELECT refused, refused_at FROM node_facts WHERE node_uuid = :uuid",
+         into(refusal.why), into(refusal.at), use(key));
+    return ReadOne(statement) ? refusal : FactsRefusal();
   });
 }
 
@@ -123,7 +147,8 @@ absl::Status SociNodeTable::ForEachFacts(
     std::string name, facts;
     soci::statement statement =
         (context_.session.prepare << "SELECT name, facts FROM nodes JOIN node_facts "
-                                     "ON node_uuid = uuid WHERE state <> 4 ORDER BY name",
+                                     "ON node_uuid = uuid WHERE state <> 4 AND length(facts) > 0 "
+                                     "ORDER BY name",
          into(name), into(facts));
     statement.execute(false);
     while (statement.fetch()) fn(name, facts);

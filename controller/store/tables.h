@@ -33,6 +33,12 @@ struct NodeRecord {
   std::string last_run_result;  // ok, changed, failed, unreachable, cancelled
 };
 
+// A node's newest report of facts, where that broke the rules.
+struct FactsRefusal {
+  std::string why;  // empty: it did not
+  std::optional<absl::Time> at;
+};
+
 class NodeTable {
  public:
   virtual ~NodeTable() = default;
@@ -45,8 +51,11 @@ class NodeTable {
 
   // The last facts that the node reported, a serialized v1::Facts; "": none yet.
   virtual absl::StatusOr<std::string> Facts(absl::string_view uuid) = 0;
-  // NotFound: no such node.
+  // Ends a refusal. NotFound: no such node.
   virtual absl::Status PutFacts(absl::string_view uuid, const std::string& facts) = 0;
+  // The facts stay those of the last good report. NotFound: no such node.
+  virtual absl::Status PutFactsRefusal(absl::string_view uuid, const FactsRefusal& refusal) = 0;
+  virtual absl::StatusOr<FactsRefusal> FactsRefused(absl::string_view uuid) = 0;
   // Calls `fn` with the name and the facts of each node that has reported any and is not removed.
   virtual absl::Status ForEachFacts(
       absl::FunctionRef<void(const std::string& name, const std::string& facts)> fn) = 0;

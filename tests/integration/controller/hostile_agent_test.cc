@@ -19,6 +19,7 @@ namespace muster::controller {
 namespace {
 
 using ::muster::testing::RawStream;
+using ::muster::testing::StatusIs;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -133,7 +134,7 @@ TEST_F(HostileAgentTest, FieldsBeyondMeasureCutOff) {
   messages[2].mutable_hello()->set_last_sequence(~uint64_t{0});
   messages[3].mutable_facts()->set_request_id(much);
   messages[4].mutable_reboot_request()->set_request_id(much);
-  messages[5].mutable_reboot_request()->add_running_jobs(much);
+  messages[5].mutable_reboot_request()->set_plan_id(much);
   for (const v1::AgentMessage& message : messages) {
     SCOPED_TRACE(message.message_case());
     const auto agent = message.has_hello() ? Open() : Connected();
@@ -166,14 +167,18 @@ TEST_F(HostileAgentTest, AnswersAboutSlurmThatNobodyAskedForCutOff) {
 
 TEST_F(HostileAgentTest, AnswersAboutSlurmBeyondMeasureCutOff) {
   const std::string much(5000, 'x');
-  v1::SlurmAnswer answers[6];
+  v1::SlurmAnswer answers[4];
   answers[0].set_request_id(much);
-  answers[1].set_message(much);
-  answers[2].mutable_nodes()->add_nodes()->set_reason(much);
-  for (int i = 0; i < 5000; ++i) answers[3].mutable_nodes()->add_nodes();
-  answers[4].mutable_changed()->add_left_alone()->set_why(much);
-  v1::SlurmNodeJobs& jobs = *answers[5].mutable_jobs()->add_nodes();
+  answers[1].mutable_nodes()->add_nodes()->set_name("c001 Reason=x");
+  for (int i = 0; i < 5000; ++i) answers[2].mutable_nodes()->add_nodes();
+  v1::SlurmNodeJobs& jobs = *answers[3].mutable_jobs()->add_nodes();
   for (int i = 0; i < 20'000; ++i) jobs.add_job_ids("1");
+  const char* const kBreaches[] = {
+      "slurm_answer.request_id: 5000 bytes; at most 256",
+      "slurm_answer.nodes.nodes[0].name: not only letters, digits and '._-'",
+      "slurm_answer.nodes.nodes: 5000 elements; at most 4000",
+      "slurm_answer.jobs.nodes[0].job_ids: 20000 elements; at most 10000",
+  };
   for (const v1::SlurmAnswer& answer : answers) {
     SCOPED_TRACE(&answer - answers);
     const auto agent = Connected();
@@ -185,8 +190,58 @@ TEST_F(HostileAgentTest, AnswersAboutSlurmBeyondMeasureCutOff) {
     agent->stream->Write(message);
     const grpc::Status status = agent->End();
     EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
-    EXPECT_EQ(status.error_message(), "an answer about Slurm that no agent gives");
+    EXPECT_EQ(status.error_message(), kBreaches[&answer - answers]);
   }
+}
+
+// 2 MiB of them took the controller to 1.65 GB at the next compile.
+TEST_F(HostileAgentTest, FactsOfEmptyElementsCutOff) {
+  v1::AgentMessage message;
+  v1::Facts& facts = *message.mutable_facts()->mutable_facts();
+  for (int i = 0; i < 1'000'000; ++i) facts.add_mounts();
+  const auto agent = Connected();
+  agent->stream->Write(message);
+  const grpc::Status status = agent->End();
+  EXPECT_EQ(status.error_code(), grpc::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(status.error_message(), "a message that would take too much memory when parsed");
+  EXPECT_EQ(CutOffs("c001"), 1);
+}
+
+// Not the session, but the facts, all of them; who asked is told why.
+TEST_F(HostileAgentTest, FactsThatBreakARuleAreRefusedWhole) {
+  const auto agent = Connected();
+  v1::AgentMessage good;
+  good.mutable_facts()->mutable_facts()->mutable_os()->set_kernel("6.1.0-40-amd64");
+  agent->stream->Write(good);
+  EXPECT_THAT(listener_.Await(2), ElementsAre("connected b1", "facts "));
+  absl::Status refreshed;
+  std::thread asking(
+      [&] { refreshed = facts_->Refresh(*registry_, machine_.node_uuid, absl::Seconds(20)); });
+  v1::ControllerMessage question;
+  ASSERT_TRUE(agent->stream->Read(&question));
+  v1::AgentMessage bad;
+  bad.mutable_facts()->set_request_id(question.gather_facts().request_id());
+  v1::Facts& facts = *bad.mutable_facts()->mutable_facts();
+  facts.mutable_os()->set_kernel("6.6.6");
+  facts.add_gpus()->set_slurm_type("h100\nHealthCheckProgram=/tmp/evil");
+  agent->stream->Write(bad);
+  asking.join();
+  EXPECT_THAT(refreshed, StatusIs(absl::StatusCode::kFailedPrecondition,
+                                  "the facts that the node sent are refused: gpus[0].slurm_type: "
+                                  "not only letters, digits and '_.-'"));
+  agent->Report(1);
+  EXPECT_THAT(listener_.Await(3), ElementsAre("connected b1", "facts ", "report 1"));
+  std::string stored;
+  FactsRefusal refusal;
+  EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(stored, txn.nodes().Facts(machine_.node_uuid));
+    ASSIGN_OR_RETURN(refusal, txn.nodes().FactsRefused(machine_.node_uuid));
+    return absl::OkStatus();
+  }));
+  EXPECT_EQ(stored, good.facts().facts().SerializeAsString());
+  EXPECT_THAT(refusal.why, HasSubstr("gpus[0].slurm_type"));
+  EXPECT_EQ(LastEvent().action, "node.facts_refused");
+  EXPECT_EQ(LastEvent().subject, "c001");
 }
 
 TEST_F(HostileAgentTest, StreamsOfOneNodeAreCounted) {

@@ -27,12 +27,12 @@ constexpr size_t kHostile = 2;  // nodes; the third is honest
 // A change that says nothing is two bytes of a report, and an object of four strings that are
 // empty, its place in the list and the allocator's own word in memory.
 constexpr size_t kBytesPerChange = sizeof(v1::Change) + 2 * sizeof(void*) + 16;
-constexpr size_t kWireBytesPerChange = 2;
+// As many as pass.
+constexpr size_t kChanges = std::min<size_t>(100'000, kMaxExpandedBytes / kBytesPerChange);
 
 // One large message at a time is parsed, and copied for the queue. What that took stays in the heap
 // of the thread that did it, and musterd has four (KeepMemoryTogether).
-constexpr size_t kLargeMessages =
-    4 * 2 * AgentSession::kMaxMessageBytes / kWireBytesPerChange * kBytesPerChange;
+constexpr size_t kLargeMessages = size_t{4} * 2 * kMaxExpandedBytes;
 // Each node: its share of the queue; for each of its streams, and for each that has just been cut
 // off and not yet gone, one message on the way at either end, for both are in this process; its
 // newest facts, in the keeper and on the way to the store.
@@ -54,8 +54,7 @@ v1::AgentMessage Bloated() {
   v1::AgentMessage message;
   v1::StepResult& step = *message.mutable_report()->mutable_step();
   message.mutable_report()->set_report_sequence(1);
-  for (size_t i = 0; i < AgentSession::kMaxMessageBytes / kWireBytesPerChange - 100; ++i)
-    step.add_changes();
+  for (size_t i = 0; i < kChanges; ++i) step.add_changes();
   return message;
 }
 

@@ -77,6 +77,19 @@ TEST_F(RunStateTest, PlaysAreBarriers) {
   EXPECT_TRUE(state_.finished());
 }
 
+// Who says of itself what nobody may, and who is no part of the run.
+TEST_F(RunStateTest, RefusedFactsFailTheirNodeAndDelayNobody) {
+  state_.StartPlay(0, Links({"a", "b", "c"}), false, now_);
+  state_.FactsAsked({"ua", "ub", "uc"}, now_);
+  EXPECT_THAT(Words(state_.OnFactsRefused("ua", "the field")), ElementsAre("finished a"));
+  EXPECT_THAT(Words(state_.OnFactsRefused("ua", "again")), IsEmpty());
+  EXPECT_EQ(Phase("a"), NodePhase::kFailed);
+  EXPECT_EQ(state_.FindByName("a")->message, "the field");
+  EXPECT_THAT(Words(state_.OnFactsRefused("uc", "not of this play")), IsEmpty());
+  EXPECT_THAT(Words(state_.OnFacts("ub")), ElementsAre("compile"));
+  EXPECT_THAT(state_.PlanTargets(), ElementsAre("b"));
+}
+
 TEST_F(RunStateTest, NodeThatFailedTakesNoPartInLaterPlays) {
   Begin(0, {"a", "b", "c"});
   Outcome("a", false);

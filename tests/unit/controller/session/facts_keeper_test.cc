@@ -1,5 +1,6 @@
 #include "controller/session/facts_keeper.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/base/status.h"
 #include "controller/store/soci_store.h"
 #include "controller/store/tables.h"
 #include "muster/v1/agent_session.pb.h"
@@ -18,6 +20,7 @@ namespace muster::controller {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 class FactsKeeperTest : public ::testing::Test {
@@ -34,8 +37,9 @@ class FactsKeeperTest : public ::testing::Test {
   // The requests whose facts are said to be in the store.
   std::vector<std::string> Keep(const std::string& request_id) {
     std::vector<std::string> told;
-    FactsKeeper keeper(store_, clock_, [&](const std::string& uuid, const std::string& id) {
-      told.push_back(uuid + " " + id);
+    FactsKeeper keeper(store_, clock_, [&](const std::string& uuid, const std::string& id,
+                                           const absl::Status& refused) {
+      told.push_back(uuid + " " + id + (refused.ok() ? "" : " refused"));
     });
     v1::FactsReport report;
     report.set_request_id(request_id);
@@ -43,6 +47,46 @@ class FactsKeeperTest : public ::testing::Test {
     keeper.OnFacts("u1", report);
     keeper.Stop();
     return told;
+  }
+
+  // A keeper that hears of refusals.
+  void Refuse(int times, absl::Duration apart = absl::ZeroDuration()) {
+    FactsKeeper keeper(store_, clock_);
+    for (int i = 0; i < times; ++i) {
+      keeper.OnFactsRefused("u1", "r1", absl::FailedPreconditionError("refused: gpus[0].uuid"));
+      clock_.Advance(apart);
+    }
+    keeper.Stop();
+  }
+
+  FactsRefusal Refusal() {
+    FactsRefusal refusal;
+    EXPECT_OK(store_.View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(refusal, txn.nodes().FactsRefused("u1"));
+      return absl::OkStatus();
+    }));
+    return refusal;
+  }
+
+  std::string StoredKernel() {
+    v1::Facts facts;
+    EXPECT_OK(store_.View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(const std::string bytes, txn.nodes().Facts("u1"));
+      facts.ParseFromString(bytes);
+      return absl::OkStatus();
+    }));
+    return facts.os().kernel();
+  }
+
+  int Audited() {
+    int count = 0;
+    EXPECT_OK(store_.View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(const std::vector<EventRecord> events, txn.events().List(100, 0));
+      for (const EventRecord& event : events)
+        count += event.action == "node.facts_refused" && event.subject == "c001";
+      return absl::OkStatus();
+    }));
+    return count;
   }
 
   muster::testing::FailingStore store_;
@@ -58,6 +102,47 @@ TEST_F(FactsKeeperTest, WhoAskedIsToldWhenTheyAreInTheStore) {
 TEST_F(FactsKeeperTest, NobodyIsToldOfWhatTheStoreRefused) {
   store_.refuse = true;
   EXPECT_THAT(Keep("r1"), IsEmpty());
+}
+
+TEST_F(FactsKeeperTest, RefusedFactsLeaveTheLastGoodOnesAndAreShownUntilTheNext) {
+  Keep("r1");
+  EXPECT_EQ(Refusal().why, "");
+  Refuse(1);
+  EXPECT_EQ(Refusal().why, "refused: gpus[0].uuid");
+  EXPECT_EQ(Refusal().at, clock_.Now());
+  EXPECT_EQ(StoredKernel(), "6.1.0");
+  Keep("r2");
+  EXPECT_EQ(Refusal().why, "");
+  EXPECT_EQ(Refusal().at, std::nullopt);
+}
+
+TEST_F(FactsKeeperTest, ANodeWithoutAnyGoodFactsHasNone) {
+  Refuse(1);
+  EXPECT_EQ(Refusal().why, "refused: gpus[0].uuid");
+  int nodes = 0;
+  EXPECT_OK(store_.View([&](Transaction& txn) {
+    return txn.nodes().ForEachFacts([&](const std::string&, const std::string&) { ++nodes; });
+  }));
+  EXPECT_EQ(nodes, 0);
+}
+
+// The audit log never shrinks.
+TEST_F(FactsKeeperTest, RefusalsAreAuditedOnceAnHour) {
+  Refuse(5);
+  EXPECT_EQ(Audited(), 1);
+}
+
+TEST_F(FactsKeeperTest, WhatAnEarlierVersionStoredMustKeepTheRulesToo) {
+  v1::Facts facts;
+  facts.mutable_os()->set_kernel("6.1.0");
+  facts.add_gpus()->set_slurm_type("a100\nProlog=/tmp/x");
+  EXPECT_OK(store_.Update([&](Transaction& txn) {
+    return txn.nodes().PutFacts("u1", facts.SerializeAsString());
+  }));
+  FactsKeeper keeper(store_, clock_);
+  EXPECT_EQ(StoredKernel(), "");
+  EXPECT_THAT(Refusal().why, HasSubstr("gpus[0].slurm_type: not only letters, digits and '_.-'"));
+  EXPECT_EQ(Audited(), 1);
 }
 
 }  // namespace
