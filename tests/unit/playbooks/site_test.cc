@@ -178,6 +178,24 @@ TEST_F(SiteTest, ANodeThatHasNotEnrolledIsNotInSlurmYet) {
   EXPECT_THAT(conf, HasSubstr("PartitionName=teaching Nodes=c001 "));
 }
 
+// A probe that failed, or a node that does not say: the others have their slurm.conf all the same.
+TEST_F(SiteTest, ANodeThatDoesNotSayWhatItIsIsNotInSlurmYet) {
+  UseCluster("university-2080ti");
+  for (const char* unknown : {"cpu", "memory", "cgroup", "os"}) {
+    GiveFacts("12", "none", 4);
+    facts_["c002"][unknown] = nullptr;
+    const auto playbook = LoadPlaybook(site_, "playbooks/site.yaml");
+    ASSERT_OK(playbook);
+    const auto plans =
+        CompilePlay(**playbook, 0, inventory_, facts_, {"login1"}, options_, secrets_);
+    ASSERT_EQ(plans.size(), 1u);
+    ASSERT_OK(plans[0].error) << unknown;
+    const std::string conf = Content({*plans[0].plan}, "/etc/slurm/slurm.conf");
+    const bool is_needed = std::string(unknown) == "cpu" || std::string(unknown) == "memory";
+    EXPECT_THAT(conf, HasSubstr(is_needed ? "NodeName=c[001,003-006] " : "NodeName=c[001-006] "));
+  }
+}
+
 TEST_F(SiteTest, WithoutControlGroupsSlurmTracksProcessesOtherwise) {
   UseCluster("university-2080ti");
   GiveFacts("12", "systemd-nspawn", 0);
@@ -185,6 +203,10 @@ TEST_F(SiteTest, WithoutControlGroupsSlurmTracksProcessesOtherwise) {
   const std::string conf = Content(plans, "/etc/slurm/slurm.conf");
   EXPECT_THAT(conf, HasSubstr("\nProctrackType=proctrack/linuxproc\n"));
   EXPECT_THAT(conf, Not(HasSubstr("Gres")));
+  // Who knows that all have them does not have to believe a worker that says otherwise.
+  options_.extra_vars["slurm_cgroups"] = true;
+  EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
+              HasSubstr("\nProctrackType=proctrack/cgroup\n"));
   // Nor is a container's clock its own.
   EXPECT_EQ(CountSteps(plans, "time", "chrony leaves the clock alone", /*skipped=*/false), 7);
   EXPECT_EQ(CountSteps(plans, "time", "chrony may set the clock", /*skipped=*/true), 7);
