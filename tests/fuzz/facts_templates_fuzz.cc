@@ -1,0 +1,168 @@
+// Facts of one node, through the templates of all roles that are shipped: whatever a report that
+// keeps the rules says, every file of every plan holds only lines that this program knows, and no
+// other node is left without its plan.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <google/protobuf/stubs/logging.h>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/value/proto_value.h"
+#include "common/wire/message_rules.h"
+#include "controller/inventory/inventory.h"
+#include "controller/playbook/compiler.h"
+#include "muster/v1/facts.pb.h"
+#include "muster/v1/plan.pb.h"
+#include "tests/fakes/fake_secret_source.h"
+
+namespace muster::controller {
+namespace {
+
+constexpr char kHostile[] = "c002";
+
+v1::Facts HonestFacts(int gpus, bool cgroups) {
+  v1::Facts facts;
+  facts.mutable_os()->set_version_id("12");
+  facts.mutable_os()->set_virtualization("none");
+  facts.mutable_cpu()->set_cpus(64);
+  facts.mutable_cpu()->set_boards(1);
+  facts.mutable_cpu()->set_sockets(2);
+  facts.mutable_cpu()->set_cores_per_socket(16);
+  facts.mutable_cpu()->set_threads_per_core(2);
+  facts.mutable_memory()->set_total_mib(192000);
+  facts.mutable_cgroup()->set_usable_by_slurm(cgroups);
+  for (int i = 0; i < gpus; ++i) {
+    v1::GpuFacts& gpu = *facts.add_gpus();
+    gpu.set_slurm_type("h100");
+    gpu.set_device_path(absl::StrCat("/dev/nvidia", i));
+  }
+  return facts;
+}
+
+// By path: the lines of the files.
+using Lines = std::map<std::string, std::set<std::string>>;
+
+[[noreturn]] void Fail(const std::string& what) {
+  std::fprintf(stderr, "%s\n", what.c_str());
+  std::abort();
+}
+
+class Site {
+ public:
+  Site() {
+    const std::filesystem::path folder = MUSTER_PLAYBOOKS;
+    FileTree files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+      if (!entry.is_regular_file()) continue;
+      std::ifstream in(entry.path(), std::ios::binary);
+      files["playbooks/" + entry.path().lexically_relative(folder).string()] =
+          std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    }
+    playbook_ = LoadPlaybook(files, "playbooks/site.yaml").value();
+    inventory_ = ParseInventory({{"cluster.yaml",
+                                  "cluster: test\nnodes:\n  login1: {role: login, address: "
+                                  "10.0.0.1}\n  \"c[001-002]\": {role: compute}\n"}})
+                     .value();
+    for (const int gpus : {0, 2}) {
+      for (const bool cgroups : {false, true}) {
+        for (const auto& [path, lines] : Compile(HonestFacts(gpus, cgroups))) {
+          known_[path].insert(lines.begin(), lines.end());
+        }
+      }
+    }
+    if (known_.count("/etc/slurm/slurm.conf") == 0) Fail("the site has no slurm.conf");
+  }
+
+  void Try(const v1::Facts& facts) const {
+    for (const auto& [path, lines] : Compile(facts)) {
+      const auto known = known_.find(path);
+      for (const std::string& line : lines) {
+        if (known != known_.end() && known->second.count(line) > 0) continue;
+        if (!IsAllowed(path, line)) Fail(absl::StrCat(path, " got the line: ", line));
+      }
+    }
+  }
+
+ private:
+  // What facts may change.
+  static bool IsAllowed(const std::string& path, const std::string& line) {
+    static const std::regex kNode(
+        "NodeName=(c\\[001-002\\]|c00[12]) CPUs=[0-9]+ Boards=[0-9]+ Sockets=[0-9]+ "
+        "CoresPerSocket=[0-9]+ ThreadsPerCore=[0-9]+ RealMemory=[0-9]+"
+        "( Gres=gpu:[A-Za-z0-9_.-]+:[0-9]+(,gpu:[A-Za-z0-9_.-]+:[0-9]+)*)? State=UNKNOWN");
+    static const std::regex kPartition(
+        "PartitionName=batch Nodes=(c\\[001-002\\]|c00[12]) Default=YES MaxTime=7-00:00:00 "
+        "State=UP");
+    static const std::regex kGpu(
+        "NodeName=(c\\[001-002\\]|c00[12]) Name=gpu Type=[A-Za-z0-9_.-]+ "
+        "File=/dev/[A-Za-z0-9_./-]+");
+    if (path == "/etc/slurm/slurm.conf")
+      return std::regex_match(line, kNode) || std::regex_match(line, kPartition);
+    return path == "/etc/slurm/gres.conf" && std::regex_match(line, kGpu);
+  }
+
+  Lines Compile(const v1::Facts& hostile) const {
+    const FactsByNode facts = {{"login1", ProtoToValue(HonestFacts(0, true))},
+                               {"c001", ProtoToValue(HonestFacts(2, true))},
+                               {kHostile, ProtoToValue(hostile)}};
+    testing::FakeSecretSource secrets;
+    Lines lines;
+    for (size_t play = 0; play < PlayNames(*playbook_).size(); ++play) {
+      const auto nodes = SelectPlayNodes(*playbook_, play, inventory_, "");
+      if (!nodes.ok()) Fail(std::string(nodes.status().message()));
+      for (const NodePlan& plan :
+           CompilePlay(*playbook_, play, inventory_, facts, *nodes, {}, secrets)) {
+        if (plan.plan != nullptr) {
+          AddLines(*plan.plan, lines);
+        } else if (plan.node != kHostile) {
+          Fail(absl::StrCat(plan.node, " has no plan: ", std::string(plan.error.message())));
+        }
+      }
+    }
+    return lines;
+  }
+
+  static void AddLines(const v1::Plan& plan, Lines& lines) {
+    for (const v1::RolePlan& role : plan.roles()) {
+      for (const v1::Step& step : role.steps()) {
+        if (!step.has_file()) continue;
+        const std::vector<std::string> all = absl::StrSplit(step.file().content(), '\n');
+        lines[step.file().path()].insert(all.begin(), all.end());
+      }
+    }
+  }
+
+  std::shared_ptr<const Playbook> playbook_;
+  Inventory inventory_;
+  Lines known_;
+};
+
+}  // namespace
+}  // namespace muster::controller
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const google::protobuf::LogSilencer silencer;
+  static const auto& site = *new muster::controller::Site();
+  muster::v1::Facts facts;
+  if (!facts.ParseFromArray(data, static_cast<int>(size))) return 0;
+  // What breaks a rule never comes so far. What an agent makes of it does.
+  if (!muster::wire::Check(facts).ok()) {
+    muster::wire::Fit(facts, [](absl::string_view, absl::string_view) {});
+    if (!muster::wire::Check(facts).ok()) muster::controller::Fail("Fit() left a breach");
+  }
+  site.Try(facts);
+  return 0;
+}
