@@ -190,7 +190,7 @@ void AddHardware(CLI::App& app, Context& context) {
       ->type_name("TIME");
   learn
       ->add_option("--min-results", options->min_results,
-                   "GPUs or ports that must have been measured (default: 8, or 5 nodes)")
+                   "GPUs or ports that must have been measured (default: 8 of 3 nodes, or 5 nodes)")
       ->type_name("COUNT");
   AddSite(learn, options->site);
   learn->footer(

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -51,7 +53,36 @@ std::string WhoWasMeasured(const std::string& kind, size_t subjects, size_t node
 
 bool IsEnough(const ReachedValues& values, size_t min_subjects) {
   if (min_subjects > 0) return values.subjects.size() >= min_subjects;
-  return values.subjects.size() >= kMinPeers || values.nodes.size() >= kMinLearnNodes;
+  return (values.subjects.size() >= kMinPeers && values.nodes.size() >= kMinNodesOfPeers) ||
+         values.nodes.size() >= kMinLearnNodes;
+}
+
+// The least that some node reached, and the least of all others.
+struct LeastOfNodes {
+  std::string node;
+  double least = std::numeric_limits<double>::infinity();
+  double of_others = std::numeric_limits<double>::infinity();
+};
+
+LeastOfNodes LeastOf(const LearnedMetric& learned) {
+  std::map<std::string, double> by_node;
+  for (const ReachedValues& values : learned.populations) {
+    for (const auto& [node, least] : values.least_of_node) {
+      double& known = by_node.try_emplace(node, least).first->second;
+      known = std::min(known, least);
+    }
+  }
+  LeastOfNodes found;
+  for (const auto& [node, least] : by_node) {
+    if (least < found.least) {
+      found.of_others = found.least;
+      found.least = least;
+      found.node = node;
+    } else {
+      found.of_others = std::min(found.of_others, least);
+    }
+  }
+  return found;
 }
 
 }  // namespace
@@ -62,8 +93,10 @@ bool FloorLearner::SeriesKey::operator<(const SeriesKey& other) const {
 }
 
 uint32_t FloorLearner::SubjectNumber(const GoodResult& good, const v1::Subject& subject) {
-  const uint32_t node =
-      nodes_.emplace(std::string(good.node), static_cast<uint32_t>(nodes_.size())).first->second;
+  const auto [known, is_new] = node_numbers_.try_emplace(
+      std::string(good.node), static_cast<uint32_t>(node_numbers_.size()));
+  if (is_new) node_names_.push_back(known->first);
+  const uint32_t node = known->second;
   // A GPU is known by its uuid wherever it is; a port is the node's.
   const std::string name = subject.kind() == "gpu"
                                ? subject.id()
@@ -154,15 +187,25 @@ std::vector<LearnedMetric> FloorLearner::Learned() const {
       metric.newest = absl::InfinitePast();
     }
     ReachedValues reached;
-    std::vector<double> values;
+    std::map<uint32_t, std::vector<double>> by_node;
     for (const auto& [subject, value] : series.least) {
-      values.push_back(value);
+      const uint32_t node = node_of_subject_[subject];
+      by_node[node].push_back(value);
       reached.subjects.insert(subject);
-      reached.nodes.insert(node_of_subject_[subject]);
+      reached.nodes.insert(node);
     }
+    std::vector<std::vector<double>> tellers;
+    for (auto& [node, values] : by_node) {
+      reached.least_of_node[node_names_[node]] = *std::min_element(values.begin(), values.end());
+      tellers.push_back(std::move(values));
+    }
+    const std::vector<double> values = FairShares(std::move(tellers), kMinNodesOfPeers);
     reached.median = Median(values);
     reached.mad = ScaledMad(values, reached.median);
-    reached.worst = *std::min_element(values.begin(), values.end());
+    reached.worst = std::min_element(reached.least_of_node.begin(), reached.least_of_node.end(),
+                                     [](const auto& a, const auto& b) {
+                                       return a.second < b.second;
+                                     })->second;
     reached.best = series.best;
     reached.driver = population.driver;
     reached.power_limit = population.power_limit;
@@ -226,12 +269,14 @@ FloorProposal ProposeFloor(const LearnedMetric& learned, const RelativeLimit& li
         "too few of one driver, firmware, power limit, engine and suite's parameters: ",
         WhoWasMeasured(learned.kind, proposal.subjects, proposal.nodes), "; ",
         min_subjects > 0 ? absl::StrCat(min_subjects, " are needed")
-                         : absl::StrCat(kMinPeers, ", or ", kMinLearnNodes, " nodes, are needed"));
+                         : absl::StrCat(kMinPeers, " of ", kMinNodesOfPeers, " nodes, or ",
+                                        kMinLearnNodes, " nodes, are needed"));
     return proposal;
   }
   proposal.subjects = subjects.size();
   proposal.nodes = nodes.size();
-  proposal.floor = RoundDown(std::min(floor, proposal.worst * (1 - kLearnMargin)));
+  const LeastOfNodes least = LeastOf(learned);
+  proposal.floor = RoundDown(std::min(floor, least.of_others * (1 - kLearnMargin)));
   if (!(proposal.floor > 0)) {
     proposal.note =
         absl::StrFormat("the values differ too much for a floor: median %.4g, least %.4g",
@@ -245,7 +290,8 @@ FloorProposal ProposeFloor(const LearnedMetric& learned, const RelativeLimit& li
       powers.empty() ? "" : absl::StrCat(", ", absl::StrJoin(powers, " and ")),
       engines.empty() ? "" : absl::StrCat(", ", absl::StrJoin(engines, " and ")), ", suite ",
       absl::StrJoin(learned.suites, " and "), " up to ", learned.newest_validation,
-      absl::StrFormat(": median %.4g, least %.4g", proposal.median, proposal.worst));
+      absl::StrFormat(": median %.4g, least %.4g", proposal.median, proposal.worst),
+      least.least < proposal.floor ? absl::StrCat(", which ", least.node, " alone reached") : "");
   return proposal;
 }
 

@@ -10,6 +10,9 @@
 // with k and p of the model's file, those by which the fleet judges it: at k = 5 one of 3.5 million
 // normally distributed values falls below (Φ(−5) = 2.9e-7). A model has the lowest floor of its
 // populations, never above the least good value of any of them less kMargin.
+//
+// No node moves a floor alone: a population is of several nodes, none of them tells more of it than
+// all others together, and what only one node reached holds no floor down.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +37,8 @@ namespace muster::controller::validation {
 inline constexpr double kLearnMargin = 0.02;
 // Fewer say too little about what is usual: kMinPeers, or ports of this many nodes.
 inline constexpr size_t kMinLearnNodes = 5;
+// And of those kMinPeers: with fewer one node would be half of them.
+inline constexpr size_t kMinNodesOfPeers = 3;
 
 // A result of a check that passed, on a node that passed.
 struct GoodResult {
@@ -50,7 +55,8 @@ struct GoodResult {
 
 // What one population has reached.
 struct ReachedValues {
-  std::set<uint32_t> subjects, nodes;  // a number for each
+  std::set<uint32_t> subjects, nodes;           // a number for each
+  std::map<std::string, double> least_of_node;  // by its name
   double median = 0, mad = 0, worst = 0, best = 0;
   std::string driver;  // "535.261.03"; "": not told
   std::string power_limit;
@@ -79,7 +85,7 @@ class FloorLearner {
   void Add(const GoodResult& good);
 
   uint64_t results() const { return results_; }
-  size_t nodes() const { return nodes_.size(); }
+  size_t nodes() const { return node_numbers_.size(); }
   // Whether something was left out to stay within the bounds.
   bool full() const { return full_; }
   // In the order of model, check and metric; the same results in any order lead to the same.
@@ -112,7 +118,8 @@ class FloorLearner {
 
   uint64_t results_ = 0;
   bool full_ = false;
-  std::map<std::string, uint32_t, std::less<>> nodes_;
+  std::map<std::string, uint32_t, std::less<>> node_numbers_;
+  std::vector<std::string> node_names_;
   absl::flat_hash_map<std::string, uint32_t> subjects_;
   std::vector<uint32_t> node_of_subject_;
   std::map<std::string, uint32_t> population_numbers_;
@@ -128,7 +135,8 @@ struct FloorProposal {
   std::string note;                        // why there is no floor
   std::string source;  // "measured on 24 GPUs of 6 nodes, 2026-11, driver 535…"
 };
-// `min_subjects` 0: kMinPeers subjects, or kMinLearnNodes nodes. Pure.
+// `min_subjects` 0: kMinPeers subjects of kMinNodesOfPeers nodes, or kMinLearnNodes nodes; else as
+// many subjects, of however many nodes. Pure.
 FloorProposal ProposeFloor(const LearnedMetric& learned, const RelativeLimit& limit,
                            size_t min_subjects);
 

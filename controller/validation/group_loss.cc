@@ -1,5 +1,6 @@
 #include "controller/validation/group_loss.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -7,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -31,6 +33,13 @@ std::optional<uint32_t> NamedBy(const GroupMember& member) {
 
 bool WasStopped(const GroupMember& member) {
   return member.result != nullptr && member.result->stopped();
+}
+
+// Of a finding of a group check: something that passed all members, or was timed around the ring.
+bool IsOfTheRing(const v1::Finding& finding) {
+  if (finding.metric() == "wrong_sum" || absl::StartsWith(finding.metric(), "scaling_")) return true;
+  return finding.has_value() &&
+         (finding.unit() == "GB/s" || finding.unit() == "ms" || finding.unit() == "µs");
 }
 
 // Neither lost another nor was stopped: it crashed, was cut off, or its own link was down.
@@ -77,6 +86,24 @@ void ExcuseSurvivors(absl::Span<const GroupMember> members) {
     member.verdict->set_reason(absl::StrCat("not this node's fault: the check lost ",
                                             absl::StrJoin(names, ", "), " (",
                                             member.verdict->reason(), ")"));
+  }
+}
+
+void SuspectRing(absl::Span<const GroupMember> members) {
+  for (const GroupMember& member : members) {
+    const auto is_own = [](const v1::Finding& finding) {
+      return finding.outcome() == v1::OUTCOME_FAIL && !IsOfTheRing(finding);
+    };
+    v1::CheckVerdict& verdict = *member.verdict;
+    const auto& findings = verdict.findings();
+    if (verdict.outcome() != v1::OUTCOME_FAIL || findings.empty() ||
+        std::any_of(findings.begin(), findings.end(), is_own)) {
+      continue;
+    }
+    verdict.set_outcome(v1::OUTCOME_UNKNOWN);
+    verdict.set_reason(absl::StrCat("cannot tell which of ", members.size(),
+                                    " nodes, or what is between them, is at fault: ",
+                                    verdict.reason(), "; measure them in pairs"));
   }
 }
 

@@ -1,4 +1,5 @@
-// Who was lost in a check of a group, and who only lost somebody. Pure.
+// Who was lost in a check of a group, and who only lost somebody; and what none of them did alone.
+// Pure.
 #pragma once
 
 #include <cstdint>
@@ -22,5 +23,10 @@ struct GroupMember {
 // verdicts that are unknown because their nodes lost another or were stopped then are excused, with
 // the reason. All others stay as they are.
 void ExcuseSurvivors(absl::Span<const GroupMember> members);
+
+// A wrong sum, or a ring that is slow, is told by each member, and one of them is enough to make it:
+// who fails by that alone is unknown, with what tells the nodes apart. Faults of a node's own, such
+// as frames that its port breaks, stay its fail.
+void SuspectRing(absl::Span<const GroupMember> members);
 
 }  // namespace muster::controller::validation

@@ -28,6 +28,35 @@ double Percentile(std::vector<double> values, double share) {
   return *below + part * (*std::min_element(below + 1, values.end()) - *below);
 }
 
+std::vector<double> FairShares(std::vector<std::vector<double>> by_teller, size_t least_tellers) {
+  size_t most = 0;
+  for (const std::vector<double>& values : by_teller) most = std::max(most, values.size());
+  if (by_teller.size() >= least_tellers) {
+    // The highest number that, as a bound for each, is no more than the share of what is left. One
+    // of each is a share; what is too much stays so for every higher number.
+    const auto is_fair = [&](size_t bound) {
+      size_t all = 0;
+      for (const std::vector<double>& values : by_teller) all += std::min(values.size(), bound);
+      return all >= bound * least_tellers;
+    };
+    size_t fair = std::min<size_t>(1, most), unfair = most + 1;
+    while (fair + 1 < unfair) {
+      const size_t middle = fair + (unfair - fair) / 2;
+      (is_fair(middle) ? fair : unfair) = middle;
+    }
+    most = fair;
+  }
+  std::vector<double> shares;
+  for (std::vector<double>& values : by_teller) {
+    const size_t count = std::min(values.size(), most);
+    if (count < values.size()) std::sort(values.begin(), values.end());
+    // From the middle of each of so many equal parts.
+    for (size_t i = 0; i < count; ++i)
+      shares.push_back(values[(2 * i + 1) * values.size() / (2 * count)]);
+  }
+  return shares;
+}
+
 std::optional<UsualRange> FindUsualRange(const std::vector<double>& values, const OutlierRule& rule,
                                          size_t min_values) {
   if (values.empty() || values.size() < min_values) return std::nullopt;

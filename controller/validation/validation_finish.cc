@@ -130,6 +130,7 @@ void JudgeGroups(const ActiveValidation& validation, std::list<EndedCheck>& ende
     std::sort(members.begin(), members.end(),
               [](const GroupMember& a, const GroupMember& b) { return a.rank < b.rank; });
     for (uint32_t rank = 0; rank < members.size(); ++rank) members[rank].rank = rank;
+    SuspectRing(members);
     ExcuseSurvivors(members);
   }
 }

@@ -41,11 +41,20 @@ void Add(const Computed& computed, v1::Outcome outcome, const std::string& sourc
 // All of one name on one model.
 void JudgeEqual(const std::vector<Computed>& all) {
   std::map<std::string, size_t> count;
-  for (const Computed& computed : all) ++count[computed.digest->value()];
+  std::map<absl::string_view, std::vector<const std::string*>> by_node;
+  for (const Computed& computed : all) {
+    ++count[computed.digest->value()];
+    by_node[computed.of->node].push_back(&computed.digest->value());
+  }
   if (count.size() < 2) return;
+  // A node has one voice, however many GPUs it says that it has.
+  std::map<absl::string_view, double> voices;
+  for (const auto& [node, values] : by_node) {
+    for (const std::string* value : values) voices[*value] += 1.0 / values.size();
+  }
   const std::string* usual = nullptr;
   for (const auto& [value, times] : count) {
-    if (2 * times > all.size()) usual = &value;
+    if (2 * voices.at(value) > static_cast<double>(by_node.size()) + 1e-9) usual = &value;
   }
   const std::string source = absl::StrCat("digests of ", all.size(), " GPUs");
   for (const Computed& computed : all) {

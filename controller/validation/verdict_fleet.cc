@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -132,10 +133,15 @@ std::string Source(absl::string_view what, const RelativeLimit& limit, const Out
   return absl::StrFormat("%s, ± %.3g MAD, at least %s", std::string(what), limit.deviations, least);
 }
 
-void JudgePopulation(const std::vector<Value>& values) {
+std::vector<double> NumbersOf(const std::vector<Value>& values) {
   std::vector<double> numbers;
   numbers.reserve(values.size());
   for (const Value& value : values) numbers.push_back(value.metric->value());
+  return numbers;
+}
+
+// Holds the values against what is usual among `peers`.
+void JudgeAmong(const std::vector<double>& peers, const std::vector<Value>& values) {
   // Peers are of one model, but only what the inventory expects leads to its file.
   RelativeLimit limit;
   for (const Value& value : values) {
@@ -145,7 +151,7 @@ void JudgePopulation(const std::vector<Value>& values) {
     }
   }
   const OutlierRule rule = RuleOf(limit, *values[0].metric);
-  const std::optional<UsualRange> range = FindUsualRange(numbers, rule);
+  const std::optional<UsualRange> range = FindUsualRange(peers, rule);
   if (!range.has_value()) return;
   const char* const what = values[0].subject == nullptr         ? "nodes"
                            : values[0].subject->kind() == "gpu" ? "GPUs"
@@ -153,6 +159,18 @@ void JudgePopulation(const std::vector<Value>& values) {
   const std::string source =
       Source(absl::StrCat("median of ", range->values, " ", what), limit, rule);
   for (const Value& value : values) JudgeAgainst(value, *range, source);
+}
+
+// A node tells of as many parts as it says that it has. That gives it no more say over the parts of
+// others: where the rest are too few for a fleet, those of a node are held against each other.
+void JudgePopulation(const std::vector<Value>& values) {
+  std::map<absl::string_view, std::vector<Value>> by_node;
+  for (const Value& value : values) by_node[value.of->node].push_back(value);
+  std::vector<std::vector<double>> tellers;
+  for (const auto& [node, of_node] : by_node) tellers.push_back(NumbersOf(of_node));
+  const std::vector<double> peers = FairShares(std::move(tellers), 2);
+  if (peers.size() >= kMinPeers) return JudgeAmong(peers, values);
+  for (const auto& [node, of_node] : by_node) JudgeAmong(NumbersOf(of_node), of_node);
 }
 
 void JudgeHistory(const Value& value, const std::string& circumstances,

@@ -51,11 +51,11 @@ void Add(const Measured& measured, FloorLearner& learner, absl::Time time = kNow
                measured.parameters_digest});
 }
 
-// `count` GPUs, four a node, with rates around 100 that are `step` apart.
+// `count` GPUs, three a node, with rates around 100 that are `step` apart.
 void AddFleet(int count, double step, FloorLearner& learner, const std::string& driver = "535",
               const std::string& power = "250", double middle = 100) {
   for (int i = 0; i < count; ++i) {
-    Add({absl::StrCat("GPU-", driver, power, i), absl::StrCat("c", i / 4),
+    Add({absl::StrCat("GPU-", driver, power, i), absl::StrCat("c", i / 3),
          middle + step * (i - (count - 1) / 2.0), driver, power},
         learner);
   }
@@ -76,9 +76,9 @@ TEST(FloorLearner, IsFiveDeviationsBelowTheMedian) {
   EXPECT_DOUBLE_EQ(proposal.floor, 55.5);
   EXPECT_DOUBLE_EQ(proposal.worst, 88.5);
   EXPECT_EQ(proposal.subjects, 24u);
-  EXPECT_EQ(proposal.nodes, 6u);
+  EXPECT_EQ(proposal.nodes, 8u);
   EXPECT_EQ(proposal.source,
-            "measured on 24 GPUs of 6 nodes, 2026-11, driver 535, 250 W, suite acceptance up to "
+            "measured on 24 GPUs of 8 nodes, 2026-11, driver 535, 250 W, suite acceptance up to "
             "v-1: median 100, least 88.5");
 }
 
@@ -90,11 +90,40 @@ TEST(FloorLearner, EqualGpusLeaveRoomToo) {
 
 TEST(FloorLearner, IsNeverAboveTheWorstGoodValueLessTheMargin) {
   FloorLearner learner;
-  AddFleet(23, 0.001, learner);
-  Add({"GPU-slow", "c9", 90, "535", "250"}, learner);
+  AddFleet(22, 0.001, learner);
+  Add({"GPU-slow1", "c9", 90, "535", "250"}, learner);
+  Add({"GPU-slow2", "c10", 90, "535", "250"}, learner);
   const FloorProposal proposal = Propose(learner);
   EXPECT_DOUBLE_EQ(proposal.worst, 90);
   EXPECT_DOUBLE_EQ(proposal.floor, 88.2);
+}
+
+// A node that lies, whichever way.
+TEST(FloorLearner, NoNodeMovesAFloorAlone) {
+  for (const double lie : {1.0, 50.0, 94.0, 110.0, 1e6}) {
+    for (const int parts : {1, 8, 1000}) {
+      FloorLearner learner;
+      AddFleet(24, 0.001, learner);
+      for (int i = 0; i < parts; ++i)
+        Add({absl::StrCat("GPU-lie", i), "liar", lie, "535", "250"}, learner);
+      const FloorProposal proposal = Propose(learner);
+      EXPECT_NEAR(proposal.floor, 95, 0.1) << lie << " by " << parts;
+      if (lie < 95) {
+        EXPECT_THAT(proposal.source, HasSubstr(", which liar alone reached"));
+      }
+    }
+  }
+  // Nor by circumstances that it shares with nobody.
+  FloorLearner learner;
+  AddFleet(24, 0.001, learner);
+  for (int i = 0; i < 100; ++i)
+    Add({absl::StrCat("GPU-lie", i), "liar", 10, "666", "250"}, learner);
+  EXPECT_DOUBLE_EQ(Propose(learner).floor, 95);
+  // And alone it makes none.
+  FloorLearner alone;
+  for (int i = 0; i < 100; ++i) Add({absl::StrCat("GPU-lie", i), "liar", 10}, alone);
+  EXPECT_EQ(Propose(alone).floor, 0);
+  EXPECT_THAT(Propose(alone).note, HasSubstr("100 GPUs of 1 node; 8 of 3 nodes, or 5 nodes"));
 }
 
 TEST(FloorLearner, AGpuCountsOnceWithTheLeastThatItReached) {
@@ -113,7 +142,7 @@ TEST(FloorLearner, EnginesAndParametersAreNotMixed) {
   for (const bool by_engine : {true, false}) {
     FloorLearner learner;
     for (int i = 0; i < 16; ++i) {
-      Measured one = {absl::StrCat("GPU-", i % 8), absl::StrCat("c", i % 2), i < 8 ? 100.0 : 60.0};
+      Measured one = {absl::StrCat("GPU-", i % 8), absl::StrCat("c", i % 8 % 4), i < 8 ? 100.0 : 60.0};
       if (by_engine) one.engine = i < 8 ? "cublas 11.11.3" : "own kernel sm_75";
       if (!by_engine) one.parameters_digest = i < 8 ? "quick" : "long";
       Add(one, learner);
@@ -144,8 +173,8 @@ TEST(FloorLearner, TooFewSayNothing) {
   EXPECT_EQ(Propose(learner).floor, 0);
   EXPECT_EQ(
       Propose(learner).note,
-      "too few of one driver, firmware, power limit, engine and suite's parameters: 7 GPUs of 2 "
-      "nodes; 8, or 5 nodes, are needed");
+      "too few of one driver, firmware, power limit, engine and suite's parameters: 7 GPUs of 3 "
+      "nodes; 8 of 3 nodes, or 5 nodes, are needed");
   EXPECT_GT(Propose(learner, 7).floor, 0);
   EXPECT_THAT(Propose(learner, 100).note, HasSubstr("100 are needed"));
   FloorLearner nodes;
@@ -165,7 +194,7 @@ TEST(FloorLearner, DriversAndPowerLimitsAreNotMixed) {
   // That of the slowest: all three have to reach it. Mixed, they would have spread too far.
   EXPECT_DOUBLE_EQ(proposal.floor, 76);
   EXPECT_EQ(proposal.subjects, 24u);
-  EXPECT_EQ(proposal.nodes, 2u);
+  EXPECT_EQ(proposal.nodes, 3u);
   EXPECT_THAT(proposal.source,
               AllOf(HasSubstr("driver 535 and 550"), HasSubstr("200 W and 250 W")));
 }
@@ -174,7 +203,9 @@ TEST(FloorLearner, AFewOthersLowerTheFloorAndNeverRaiseIt) {
   FloorLearner learner;
   AddFleet(8, 0.1, learner, "535", "250", 100);
   AddFleet(2, 0.1, learner, "535", "150", 60);
-  EXPECT_DOUBLE_EQ(Propose(learner).floor, 58.7);  // 2 % below 59.95
+  EXPECT_DOUBLE_EQ(Propose(learner).floor, 95);  // of one node
+  AddFleet(4, 0.1, learner, "535", "150", 60);
+  EXPECT_DOUBLE_EQ(Propose(learner).floor, 58.9);  // 2 % below what the second of two reached
 }
 
 TEST(FloorLearner, OneGpuWithTwoDriversIsOneGpu) {
@@ -190,8 +221,8 @@ TEST(FloorLearner, OneGpuWithTwoDriversIsOneGpu) {
 
 TEST(FloorLearner, TheOrderOfResultsDoesNotMatter) {
   FloorLearner forward, backward;
-  for (int i = 0; i < 40; ++i) Add({absl::StrCat("G", i % 20), "c1", 90.0 + i % 7}, forward);
-  for (int i = 39; i >= 0; --i) Add({absl::StrCat("G", i % 20), "c1", 90.0 + i % 7}, backward);
+  for (int i = 0; i < 40; ++i) Add({absl::StrCat("G", i % 20), absl::StrCat("c", i % 4), 90.0 + i % 7}, forward);
+  for (int i = 39; i >= 0; --i) Add({absl::StrCat("G", i % 20), absl::StrCat("c", i % 4), 90.0 + i % 7}, backward);
   EXPECT_EQ(Propose(forward).floor, Propose(backward).floor);
   EXPECT_EQ(Propose(forward).source, Propose(backward).source);
 }

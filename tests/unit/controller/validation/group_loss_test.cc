@@ -118,5 +118,31 @@ TEST_F(GroupLossTest, FailsAndPassesStay) {
   EXPECT_EQ(verdicts_[2].outcome(), v1::OUTCOME_PASS);
 }
 
+// One member that changes what passes it, or that is slow, is seen by all.
+TEST_F(GroupLossTest, WhatOneMemberCanDoToTheRingPutsNoOtherOutOfService) {
+  for (const char* metric : {"wrong_sum", "busbw", "all_reduce_ms", "scaling_worst"}) {
+    verdicts_.clear();
+    results_.clear();
+    members_.clear();
+    for (int i = 0; i < 3; ++i) {
+      Add(v1::OUTCOME_FAIL);
+      verdicts_.back().set_reason("the reason");
+      v1::Finding& finding = *verdicts_.back().add_findings();
+      finding.set_outcome(v1::OUTCOME_FAIL);
+      finding.set_metric(metric);
+      if (finding.metric() == "busbw") finding.set_unit("GB/s");
+      if (finding.metric() == "all_reduce_ms") finding.set_unit("ms");
+      if (finding.metric() != "wrong_sum") finding.set_value(1);
+    }
+    v1::Finding& own = *verdicts_[2].add_findings();
+    own.set_outcome(v1::OUTCOME_FAIL);
+    own.set_metric("crc_errors");
+    SuspectRing(members_);
+    EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_UNKNOWN) << metric;
+    EXPECT_THAT(verdicts_[1].reason(), HasSubstr("cannot tell which of 3 nodes"));
+    EXPECT_EQ(verdicts_[2].outcome(), v1::OUTCOME_FAIL) << metric;
+  }
+}
+
 }  // namespace
 }  // namespace muster::controller::validation

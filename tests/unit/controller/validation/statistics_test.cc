@@ -3,10 +3,13 @@
 #include <cmath>
 #include <random>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace muster::controller::validation {
 namespace {
+
+using ::testing::ElementsAre;
 
 TEST(Median, OddAndEven) {
   EXPECT_DOUBLE_EQ(Median({3}), 3);
@@ -32,6 +35,28 @@ TEST(Percentile, InterpolatesBetweenRanks) {
   EXPECT_DOUBLE_EQ(Percentile(values, 0.9), 37);
   EXPECT_DOUBLE_EQ(Percentile(values, 7), 40);
   EXPECT_DOUBLE_EQ(Percentile({5}, 0.3), 5);
+}
+
+TEST(FairShares, NobodyTellsMoreThanItsShare) {
+  const auto sizes = [](const std::vector<size_t>& told, size_t least) {
+    std::vector<std::vector<double>> by_teller;
+    for (size_t i = 0; i < told.size(); ++i)
+      by_teller.emplace_back(told[i], static_cast<double>(i));
+    std::vector<size_t> counts(told.size());
+    for (const double value : FairShares(by_teller, least)) ++counts[static_cast<size_t>(value)];
+    return counts;
+  };
+  EXPECT_THAT(sizes({4, 4, 4}, 3), ElementsAre(4, 4, 4));
+  EXPECT_THAT(sizes({4, 4, 4, 1000}, 3), ElementsAre(4, 4, 4, 6));
+  EXPECT_THAT(sizes({1, 1, 1000}, 3), ElementsAre(1, 1, 1));
+  EXPECT_THAT(sizes({1, 8, 1000}, 3), ElementsAre(1, 1, 1));
+  EXPECT_THAT(sizes({4, 1000}, 2), ElementsAre(4, 4));
+  EXPECT_THAT(sizes({4, 4, 1000}, 2), ElementsAre(4, 4, 8));
+  EXPECT_THAT(sizes({1000}, 2), ElementsAre(1000));  // about itself
+  EXPECT_THAT(sizes({4, 1000}, 3), ElementsAre(4, 1000));
+  EXPECT_TRUE(FairShares({}, 2).empty());
+  // What counts is spread over what was told.
+  EXPECT_THAT(FairShares({{0, 0}, {9, 1, 5, 3, 7, 11}}, 2), ElementsAre(0, 0, 3, 9));
 }
 
 TEST(FindUsualRange, NeedsPeers) {

@@ -32,6 +32,32 @@ TEST_F(VerdictTest, MinorityComputesWrongly) {
               HasSubstr("'gemm fp16' has digest bbbb, 3 of 4 equal GPUs have aaaa"));
 }
 
+// However many GPUs a node says that it has, its word is one.
+TEST_F(VerdictTest, ManyGpusOfOneNodeAreNoMajority) {
+  for (int i = 0; i < 3; ++i) {
+    v1::CheckResult result = Result();
+    for (int gpu = 0; gpu < (i == 2 ? 100 : 2); ++gpu)
+      AddDigest(result, "gemm fp16", absl::StrCat("g", gpu % 2), i == 2 ? "bbbb" : "aaaa");
+    AddNode(result);
+  }
+  JudgeDigests(judged_);
+  EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_PASS);
+  EXPECT_EQ(verdicts_[1].outcome(), v1::OUTCOME_PASS);
+  EXPECT_EQ(verdicts_[2].outcome(), v1::OUTCOME_FAIL);
+}
+
+TEST_F(VerdictTest, OfTwoNodesThatDifferNobodyKnowsWhichIsWrong) {
+  for (int i = 0; i < 2; ++i) {
+    v1::CheckResult result = Result();
+    for (int gpu = 0; gpu < (i == 1 ? 100 : 2); ++gpu)
+      AddDigest(result, "gemm fp16", absl::StrCat("g", gpu % 2), i == 1 ? "bbbb" : "aaaa");
+    AddNode(result);
+  }
+  JudgeDigests(judged_);
+  EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(verdicts_[1].outcome(), v1::OUTCOME_UNKNOWN);
+}
+
 TEST_F(VerdictTest, OfTwoThatDifferNobodyKnowsWhichIsWrong) {
   v1::CheckResult result = Result();
   AddDigest(result, "gemm fp16", "g0", "aaaa");

@@ -46,6 +46,40 @@ TEST_F(VerdictTest, SevenAreNoFleetAndOthersAreNoPeers) {
   EXPECT_EQ(verdicts_[3].outcome(), v1::OUTCOME_PASS);
 }
 
+// A node that says that it has a thousand GPUs, all of them twice as fast, or half.
+TEST_F(VerdictTest, ManyGpusOfOneNodePutNoOtherNodeOutOfService) {
+  for (const double lie : {100.0, 45.0, 53.0}) {
+    for (const int honest : {1, 2, 4, 8}) {
+      judged_.clear();
+      verdicts_.clear();
+      results_.clear();
+      for (int i = 0; i < honest; ++i) AddNode(Result(50.1 - 0.1 * i, 49.9 + 0.1 * i));
+      v1::CheckResult liar;
+      liar.set_check("gpu-gemm");
+      liar.set_outcome(v1::OUTCOME_PASS);
+      for (int gpu = 0; gpu < 1000; ++gpu) AddGpu(liar, absl::StrCat("lie", gpu), lie);
+      AddNode(liar);
+      JudgeFleet(judged_, nullptr);
+      for (int i = 0; i < honest; ++i)
+        EXPECT_EQ(verdicts_[i].outcome(), v1::OUTCOME_PASS) << lie << ", " << honest << " honest";
+    }
+  }
+}
+
+// What it says of itself still counts for itself.
+TEST_F(VerdictTest, ANodeWithoutEnoughPeersIsHeldAgainstItsOwnParts) {
+  AddNode(Result());
+  v1::CheckResult many;
+  many.set_check("gpu-gemm");
+  many.set_outcome(v1::OUTCOME_PASS);
+  for (int gpu = 0; gpu < 8; ++gpu) AddGpu(many, absl::StrCat("m", gpu), gpu == 3 ? 41 : 50);
+  AddNode(many);
+  JudgeFleet(judged_, nullptr);
+  EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_PASS);
+  EXPECT_THAT(verdicts_[1].findings(),
+              Contains(Property(&v1::Finding::source, HasSubstr("median of 8 GPUs"))));
+}
+
 TEST_F(VerdictTest, CountsHaveNoFleetAndHotterIsWorse) {
   for (int i = 0; i < 4; ++i) {
     v1::CheckResult result = Result();
