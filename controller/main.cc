@@ -89,7 +89,10 @@ int main(int argc, char** argv) {
     if (absl::IsInvalidArgument(done)) std::fputs(muster::controller::kBackupUsage, stderr);
     return 1;
   }
-  muster::controller::RequireTls13();
+  if (const absl::Status hardened = muster::controller::HardenTls(); !hardened.ok()) {
+    std::fprintf(stderr, "musterd: %s\n", std::string(hardened.message()).c_str());
+    return 1;
+  }
   const absl::StatusOr<Flags> flags =
       muster::controller::ParseFlags(absl::MakeSpan(argv + 1, static_cast<size_t>(argc - 1)));
   if (!flags.ok()) {

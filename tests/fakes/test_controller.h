@@ -35,7 +35,7 @@ struct ClientIdentity {
 
 class ControllerFixture : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() { RequireTls13(); }
+  static void SetUpTestSuite() { ASSERT_OK(HardenTls()); }
 
   void SetUp() override {
     folder_ = std::filesystem::path(::testing::TempDir()) / NewShortId("controller");

@@ -22,7 +22,7 @@ constexpr absl::Duration kPatience = absl::Seconds(30);
 
 class HalfOpenTest : public EnrolledControllerFixture {
  protected:
-  static void SetUpTestSuite() { RequireTls13(); }
+  static void SetUpTestSuite() { ASSERT_OK(HardenTls()); }
 
   // How far a connection goes.
   struct Way {

@@ -61,7 +61,7 @@ v1::AgentMessage Bloated() {
 class HostileLoadTest : public EnrolledControllerFixture {
  protected:
   static void SetUpTestSuite() {
-    RequireTls13();
+    ASSERT_OK(HardenTls());
     KeepMemoryTogether();
   }
 };
