@@ -52,6 +52,7 @@
 #include "controller/session/agent_session_service.h"
 #include "controller/session/facts_keeper.h"
 #include "controller/session/listener_fanout.h"
+#include "controller/session/open_calls.h"
 #include "controller/session/session_registry.h"
 #include "controller/session_log.h"
 #include "controller/slurm/agent_slurm_control.h"
@@ -192,7 +193,8 @@ struct Controller::Modules {
               return busy;
             }),
         rotations(Collaborators(config, clock), *this->resources.secrets),
-        agents(registry, enrollment, this->resources.ca.certificate_pem(), *this->resources.blobs,
+        open_calls(denylist, clock),
+        agents(registry, open_calls, enrollment, this->resources.ca.certificate_pem(), *this->resources.blobs,
                [this](absl::string_view node_uuid, absl::string_view sha256) {
                  return runs.MayFetchBlob(node_uuid, sha256);
                }),
@@ -206,16 +208,17 @@ struct Controller::Modules {
              }}),
         nodes(*this->resources.store, inventory, enrollment, registry, facts, SlurmService(),
               {config.cluster, this->resources.ca.pin(), kVersion, clock.Now()}),
-        artifacts(*this->resources.store, *this->resources.blobs, clock),
+        artifacts(*this->resources.store, *this->resources.blobs, clock, open_calls),
         events(*this->resources.store),
         secrets(*this->resources.secrets, rotations),
         inventories(*this->resources.store, clock),
-        run_service(runs, *this->resources.store),
+        run_service(runs, *this->resources.store, open_calls),
         explanations(*this->resources.store, inventory, *this->resources.secrets,
                      BundleLoader(*this->resources.blobs)),
-        people(*this->resources.store, this->resources.ca, denylist, clock),
+        people(*this->resources.store, this->resources.ca, denylist, clock,
+               [this] { open_calls.Sweep(); }),
         users(people, this->resources.ca.certificate_pem(), config.controller_address),
-        validation_service(validations, run_validations, *this->resources.store),
+        validation_service(validations, run_validations, *this->resources.store, open_calls),
         hardware_service(*this->resources.store, clock, checks::Checks(),
                          [this]() -> absl::StatusOr<std::shared_ptr<const Inventory>> {
                            ASSIGN_OR_RETURN(InventoryVersion latest, inventory.Latest());
@@ -313,7 +316,8 @@ struct Controller::Modules {
     SetCommonOptions(main);
     main.SetMaxReceiveMessageSize(kMaxMessageBytes);
     main.SetResourceQuota(grpc::ResourceQuota("main").Resize(kMemoryBytes).SetMaxThreads(kThreads));
-    main.AddListeningPort(config.listen, MutualTlsCredentials(resources.tls, denylist), &port);
+    main.AddListeningPort(config.listen, MutualTlsCredentials(resources.tls, denylist, *clock),
+                          &port);
     for (grpc::Service* service : std::initializer_list<grpc::Service*>{
              &agents, &tokens, &nodes, &artifacts, &events, &secrets, &inventories, &run_service,
              &explanations, &users, &validation_service, &hardware_service}) {
@@ -351,6 +355,7 @@ struct Controller::Modules {
     if (enrollment_server != nullptr) enrollment_server->Shutdown(deadline);
     if (server != nullptr) server->Shutdown(deadline);
     registry.Stop();
+    open_calls.Stop();
     facts.Stop();
     housekeeper.Stop();
     if (gate != nullptr) gate->Stop();
@@ -375,6 +380,7 @@ struct Controller::Modules {
   validation::ValidationManager validations;
   validation::RunValidations run_validations;
   SecretRotations rotations;
+  OpenCalls open_calls;
   AgentSessionService agents;
   EnrollmentService enrollments;
   TokenService tokens;
@@ -406,7 +412,7 @@ absl::StatusOr<std::unique_ptr<Controller>> Controller::Start(const Config& conf
   ASSIGN_OR_RETURN(Resources resources, Open(config, clock, files));
   auto modules = std::make_unique<Modules>(config, std::move(resources), clock);
   modules->clock = &clock;
-  RETURN_IF_ERROR(modules->denylist.Load(*modules->resources.store, clock.Now()));
+  RETURN_IF_ERROR(modules->denylist.Load(*modules->resources.store));
   std::unique_ptr<Controller> controller(new Controller(std::move(modules)));
   Modules& all = *controller->modules_;
   ASSIGN_OR_RETURN(all.packages,
@@ -417,6 +423,7 @@ absl::StatusOr<std::unique_ptr<Controller>> Controller::Start(const Config& conf
   all.run_validations.Start();
   if (all.gate != nullptr) all.gate->Start();
   all.registry.Start();
+  all.open_calls.Start();
   all.housekeeper.Start();
   RETURN_IF_ERROR(all.Listen(config));
   return controller;

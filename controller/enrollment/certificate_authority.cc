@@ -42,7 +42,8 @@ absl::StatusOr<CertificateAuthority> CertificateAuthority::Load(const std::strin
 absl::StatusOr<CertificateAuthority> CertificateAuthority::Create(pki::Authority authority) {
   RETURN_IF_ERROR(pki::CheckAuthority(authority));
   ASSIGN_OR_RETURN(std::string pin, pki::Sha256Pin(authority.certificate_pem));
-  return CertificateAuthority(std::move(authority), std::move(pin));
+  ASSIGN_OR_RETURN(const pki::Certificate own, pki::ParseCertificate(authority.certificate_pem));
+  return CertificateAuthority(std::move(authority), std::move(pin), own.not_after);
 }
 
 absl::StatusOr<IssuedCertificate> CertificateAuthority::IssueNode(absl::string_view csr_pem,
@@ -79,6 +80,7 @@ absl::StatusOr<IssuedCertificate> CertificateAuthority::Issue(
   issued.record.role = std::string(RoleName(role));
   issued.record.not_before = made.not_before;
   issued.record.not_after = made.not_after;
+  issued.record.authority_ends = ends_at_;
   return issued;
 }
 

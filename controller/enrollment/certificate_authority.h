@@ -44,14 +44,15 @@ class CertificateAuthority {
   const std::string& pin() const { return pin_; }
 
  private:
-  CertificateAuthority(pki::Authority authority, std::string pin)
-      : authority_(std::move(authority)), pin_(std::move(pin)) {}
+  CertificateAuthority(pki::Authority authority, std::string pin, absl::Time ends_at)
+      : authority_(std::move(authority)), pin_(std::move(pin)), ends_at_(ends_at) {}
   absl::StatusOr<IssuedCertificate> Issue(absl::string_view csr_pem, Role role,
                                           absl::string_view name, absl::string_view common_name,
                                           absl::Time now, absl::Duration lifetime) const;
 
   pki::Authority authority_;
   std::string pin_;
+  absl::Time ends_at_;
 };
 
 }  // namespace muster::controller

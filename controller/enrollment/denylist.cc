@@ -3,17 +3,18 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/status.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 
 namespace muster::controller {
 
-absl::Status Denylist::Load(Store& store, absl::Time now) {
+absl::Status Denylist::Load(Store& store) {
   absl::MutexLock loading(&loading_);
   std::vector<std::string> denied;
   RETURN_IF_ERROR(Annotate(store.View([&](Transaction& txn) -> absl::Status {
-    ASSIGN_OR_RETURN(denied, txn.certificates().ListDenied(now));
+    ASSIGN_OR_RETURN(denied, txn.certificates().ListDenied());
     return absl::OkStatus();
   }), "reading the denied certificates"));
   absl::flat_hash_set<std::string> serials(std::make_move_iterator(denied.begin()),
@@ -26,6 +27,19 @@ absl::Status Denylist::Load(Store& store, absl::Time now) {
 bool Denylist::Contains(absl::string_view serial) const {
   absl::ReaderMutexLock lock(&mutex_);
   return serials_.contains(serial);
+}
+
+absl::Status CheckStanding(const Identity& identity, const Denylist& denylist, absl::Time now) {
+  if (denylist.Contains(identity.serial)) {
+    return absl::PermissionDeniedError(
+        "this certificate is denied: it was revoked, or its node was removed or enrolled anew");
+  }
+  if (now <= identity.expires_at) return absl::OkStatus();
+  return absl::UnauthenticatedError(
+      absl::StrCat("this certificate ended at ",
+                   absl::FormatTime("%Y-%m-%d %H:%M:%SZ", identity.expires_at, absl::UTCTimeZone()),
+                   "; the controller's clock says ",
+                   absl::FormatTime("%Y-%m-%d %H:%M:%SZ", now, absl::UTCTimeZone())));
 }
 
 }  // namespace muster::controller

@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "controller/enrollment/identity.h"
 
 namespace muster::controller {
 
@@ -17,8 +18,8 @@ class Store;
 // The store's revoked certificates, in memory, since every RPC asks. Thread-safe.
 class Denylist {
  public:
-  // Takes the denied serials over from the store; what had expired by `now` is dropped.
-  absl::Status Load(Store& store, absl::Time now);
+  // Takes the denied serials over from the store.
+  absl::Status Load(Store& store);
   bool Contains(absl::string_view serial) const;
 
  private:
@@ -27,5 +28,9 @@ class Denylist {
   mutable absl::Mutex mutex_;
   absl::flat_hash_set<std::string> serials_ ABSL_GUARDED_BY(mutex_);
 };
+
+// Whether the bearer of a certificate may still speak: TLS asks once, when a connection begins.
+// Unauthenticated: the certificate is over. PermissionDenied: it is denied.
+absl::Status CheckStanding(const Identity& identity, const Denylist& denylist, absl::Time now);
 
 }  // namespace muster::controller

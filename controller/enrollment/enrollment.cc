@@ -80,7 +80,7 @@ absl::StatusOr<JoinResult> Enrollment::Join(const JoinRequest& request) {
     return absl::OkStatus();
   });
   if (!joined.ok()) return Refuse(request.peer, request.node_name, joined, now);
-  Enforce(denied, now);
+  Enforce(denied);
   return result;
 }
 

@@ -122,7 +122,7 @@ class Enrollment {
   absl::Status RemoveMachine(Transaction& txn, NodeRecord node, absl::string_view reason,
                              absl::Time now, std::vector<Denied>* denied);
   // After a transaction that denied certificates.
-  void Enforce(const std::vector<Denied>& denied, absl::Time now);
+  void Enforce(const std::vector<Denied>& denied);
   // Counts and logs a refused attempt and says to the caller only what it may know.
   absl::Status Refuse(absl::string_view peer, absl::string_view subject,
                       const absl::Status& reason, absl::Time now);

@@ -64,10 +64,10 @@ absl::Status Enrollment::RemoveMachine(Transaction& txn, NodeRecord node, absl::
   return absl::OkStatus();
 }
 
-void Enrollment::Enforce(const std::vector<Denied>& denied, absl::Time now) {
+void Enrollment::Enforce(const std::vector<Denied>& denied) {
   if (denied.empty()) return;
   // Should reading fail, the nodes' state still keeps their sessions out.
-  denylist_.Load(store_, now).IgnoreError();
+  denylist_.Load(store_).IgnoreError();
   for (const Denied& node : denied) hooks_.on_denied(node.node_uuid, node.reason);
 }
 
@@ -106,7 +106,7 @@ absl::Status Enrollment::Approve(const std::vector<std::string>& node_names, con
     }
     return absl::OkStatus();
   }));
-  Enforce(denied, now);
+  Enforce(denied);
   return absl::OkStatus();
 }
 
@@ -148,7 +148,7 @@ absl::Status Enrollment::Remove(const std::vector<std::string>& node_names,
     }
     return absl::OkStatus();
   }));
-  Enforce(denied, now);
+  Enforce(denied);
   return absl::OkStatus();
 }
 

@@ -56,7 +56,7 @@ absl::StatusOr<Identity> IdentityOf(const pki::Certificate& certificate) {
     return absl::UnauthenticatedError("the certificate's URI does not fit its role");
   if (is_node ? !IsUuid(name) : !ValidateUserName(name).ok())
     return absl::UnauthenticatedError("the certificate's URI holds no valid name");
-  return Identity{*role, std::string(name), certificate.serial};
+  return Identity{*role, std::string(name), certificate.serial, certificate.not_after};
 }
 
 std::string IdentityUri(Role role, absl::string_view name) {

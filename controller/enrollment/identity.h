@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 
 namespace muster::pki {
 struct Certificate;
@@ -23,6 +24,7 @@ struct Identity {
   Role role = Role::kViewer;
   std::string name;    // a node's uuid, or a user's name
   std::string serial;  // of the certificate, hex
+  absl::Time expires_at = absl::InfiniteFuture();  // the certificate
 
   // As it stands in the audit log: "admin:alice", "node:<uuid>".
   std::string Actor() const;

@@ -69,7 +69,8 @@ absl::StatusOr<uint32_t> Users::Revoke(absl::string_view name, const Actor& acto
     RETURN_IF_ERROR(txn.certificates().RevokeByUser(name, now));
     return Audit(txn, now, actor, "user.revoke", name, absl::StrCat(denied, " certificates"));
   }));
-  RETURN_IF_ERROR(denylist_.Load(store_, now));
+  RETURN_IF_ERROR(denylist_.Load(store_));
+  on_denied_();
   return denied;
 }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -25,9 +27,15 @@ class Store;
 // store. The certificate that `muster init` makes is not in the store: it is the way back in.
 class Users {
  public:
-  // All references must outlive the object.
-  Users(Store& store, const CertificateAuthority& ca, Denylist& denylist, Clock& clock)
-      : store_(store), ca_(ca), denylist_(denylist), clock_(clock) {}
+  // All references must outlive the object. `on_denied`: certificates were denied, what is open
+  // under them must end.
+  Users(Store& store, const CertificateAuthority& ca, Denylist& denylist, Clock& clock,
+        std::function<void()> on_denied)
+      : store_(store),
+        ca_(ca),
+        denylist_(denylist),
+        clock_(clock),
+        on_denied_(std::move(on_denied)) {}
 
   // The certificate, PEM. InvalidArgument: a bad name or CSR, a role that is no person's.
   absl::StatusOr<std::string> Create(absl::string_view name, Role role, absl::string_view csr_pem,
@@ -41,6 +49,7 @@ class Users {
   const CertificateAuthority& ca_;
   Denylist& denylist_;
   Clock& clock_;
+  const std::function<void()> on_denied_;
 };
 
 }  // namespace muster::controller

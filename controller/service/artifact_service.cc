@@ -9,6 +9,7 @@
 #include "controller/enrollment/audit.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/session/caller.h"
+#include "controller/session/open_calls.h"
 #include "controller/store/store.h"
 
 namespace muster::controller {
@@ -26,10 +27,11 @@ grpc::Status ArtifactService::UploadBundle(grpc::ServerContext* context,
   return ToGrpc(UploadBundle(*context, *reader, *response));
 }
 
-absl::Status ArtifactService::UploadBundle(const grpc::ServerContext& context,
+absl::Status ArtifactService::UploadBundle(grpc::ServerContext& context,
                                            grpc::ServerReader<v1::UploadBundleRequest>& reader,
                                            v1::UploadBundleResponse& response) {
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
+  const OpenCalls::Entry open_call = calls_.Add(caller.identity, &context);
   v1::UploadBundleRequest part;
   if (!reader.Read(&part) || !part.has_header())
     return absl::InvalidArgumentError("an upload begins with the bundle's header");

@@ -11,14 +11,15 @@ class Clock;
 namespace muster::controller {
 
 class BlobStore;
+class OpenCalls;
 class Store;
 
 // ArtifactService. Thread-safe.
 class ArtifactService final : public v1::ArtifactService::Service {
  public:
   // The references must outlive the object.
-  ArtifactService(Store& store, BlobStore& blobs, Clock& clock)
-      : store_(store), blobs_(blobs), clock_(clock) {}
+  ArtifactService(Store& store, BlobStore& blobs, Clock& clock, OpenCalls& calls)
+      : store_(store), blobs_(blobs), clock_(clock), calls_(calls) {}
 
   grpc::Status HasBundle(grpc::ServerContext* context, const v1::HasBundleRequest* request,
                          v1::HasBundleResponse* response) override;
@@ -27,13 +28,14 @@ class ArtifactService final : public v1::ArtifactService::Service {
                             v1::UploadBundleResponse* response) override;
 
  private:
-  absl::Status UploadBundle(const grpc::ServerContext& context,
+  absl::Status UploadBundle(grpc::ServerContext& context,
                             grpc::ServerReader<v1::UploadBundleRequest>& reader,
                             v1::UploadBundleResponse& response);
 
   Store& store_;
   BlobStore& blobs_;
   Clock& clock_;
+  OpenCalls& calls_;
 };
 
 }  // namespace muster::controller

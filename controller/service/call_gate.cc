@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "common/base/clock.h"
 #include "common/base/status.h"
 #include "controller/service/authorization.h"
 #include "controller/session/caller.h"
@@ -12,11 +13,9 @@ namespace muster::controller {
 namespace {
 
 absl::Status Pass(const grpc::AuthMetadataProcessor::InputMetadata& metadata,
-                  const grpc::AuthContext& context, const Denylist& denylist) {
+                  const grpc::AuthContext& context, const Denylist& denylist, absl::Time now) {
   ASSIGN_OR_RETURN(const Identity identity, IdentityOf(context));
-  if (denylist.Contains(identity.serial))
-    return absl::PermissionDeniedError(
-        "this certificate is denied: it was revoked, or its node was removed or enrolled anew");
+  RETURN_IF_ERROR(CheckStanding(identity, denylist, now));
   // gRPC hands the name of the call over with the metadata, once, as HTTP/2 has it.
   const auto [first, last] = metadata.equal_range(":path");
   if (first == last || std::next(first) != last)
@@ -28,7 +27,7 @@ absl::Status Pass(const grpc::AuthMetadataProcessor::InputMetadata& metadata,
 
 grpc::Status CallGate::Process(const InputMetadata& metadata, grpc::AuthContext* context,
                                OutputMetadata*, OutputMetadata*) {
-  return ToGrpc(Pass(metadata, *context, denylist_));
+  return ToGrpc(Pass(metadata, *context, denylist_, clock_.Now()));
 }
 
 }  // namespace muster::controller

@@ -5,14 +5,19 @@
 
 #include "controller/enrollment/denylist.h"
 
+namespace muster {
+class Clock;
+}
+
 namespace muster::controller {
 
-// Lets a call through when its certificate holds an identity, is not denied and the authorization
-// table allows the call. Quick and without I/O, so it runs on gRPC's own threads. Thread-safe.
+// Lets a call through when its certificate holds an identity, is neither over nor denied and the
+// authorization table allows the call. Quick and without I/O, so it runs on gRPC's own threads.
+// Thread-safe.
 class CallGate final : public grpc::AuthMetadataProcessor {
  public:
-  // `denylist` must outlive the object.
-  explicit CallGate(const Denylist& denylist) : denylist_(denylist) {}
+  // The references must outlive the object.
+  CallGate(const Denylist& denylist, Clock& clock) : denylist_(denylist), clock_(clock) {}
 
   bool IsBlocking() const override { return false; }
   grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* context,
@@ -20,6 +25,7 @@ class CallGate final : public grpc::AuthMetadataProcessor {
 
  private:
   const Denylist& denylist_;
+  Clock& clock_;
 };
 
 }  // namespace muster::controller

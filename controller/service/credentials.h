@@ -9,6 +9,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+namespace muster {
+class Clock;
+}
+
 namespace muster::controller {
 
 class Denylist;
@@ -37,9 +41,11 @@ absl::StatusOr<TlsIdentity> LoadTlsIdentity(const std::string& folder);
 absl::Status HardenTls();
 
 // For the main listener: a client certificate of our CA is asked for and verified in the
-// handshake, and CallGate stands before every call. `denylist` must outlive the server.
+// handshake, and CallGate stands before every call. The references but `identity` must outlive the
+// server.
 std::shared_ptr<grpc::ServerCredentials> MutualTlsCredentials(const TlsIdentity& identity,
-                                                              const Denylist& denylist);
+                                                              const Denylist& denylist,
+                                                              Clock& clock);
 
 // For the enrolment listener: the callers have no certificate yet.
 std::shared_ptr<grpc::ServerCredentials> ServerTlsCredentials(const TlsIdentity& identity);

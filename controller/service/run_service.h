@@ -6,6 +6,7 @@
 
 namespace muster::controller {
 
+class OpenCalls;
 class RunManager;
 class Store;
 
@@ -17,7 +18,8 @@ class RunService final
   static constexpr uint32_t kMaxLimit = 1000;
 
   // The references must outlive the object.
-  RunService(RunManager& runs, Store& store) : runs_(runs), store_(store) {}
+  RunService(RunManager& runs, Store& store, OpenCalls& calls)
+      : runs_(runs), store_(store), calls_(calls) {}
 
   grpc::Status CreateRun(grpc::ServerContext* context, const v1::CreateRunRequest* request,
                          v1::CreateRunResponse* response) override;
@@ -44,6 +46,7 @@ class RunService final
 
   RunManager& runs_;
   Store& store_;
+  OpenCalls& calls_;
 };
 
 }  // namespace muster::controller

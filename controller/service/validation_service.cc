@@ -10,6 +10,7 @@
 #include "common/base/status.h"
 #include "controller/service/watch_reactor.h"
 #include "controller/session/caller.h"
+#include "controller/session/open_calls.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 #include "controller/validation/result_blob.h"
@@ -76,16 +77,19 @@ grpc::Status ValidationService::CancelValidation(grpc::ServerContext* context,
   return ToGrpc(Cancel(*context, *request));
 }
 
-grpc::Status ValidationService::ListCheckResults(grpc::ServerContext*,
+grpc::Status ValidationService::ListCheckResults(grpc::ServerContext* context,
                                                  const v1::ListCheckResultsRequest* request,
                                                  grpc::ServerWriter<v1::NodeCheckResult>* writer) {
+  const absl::StatusOr<Caller> caller = CallerOf(*context);
+  if (!caller.ok()) return ToGrpc(caller.status());
+  const OpenCalls::Entry open_call = calls_.Add(caller->identity, context);
   return ToGrpc(ListResults(*request, *writer));
 }
 
 grpc::ServerWriteReactor<v1::ValidationEvent>* ValidationService::WatchValidation(
-    grpc::CallbackServerContext*, const v1::WatchValidationRequest* request) {
+    grpc::CallbackServerContext* context, const v1::WatchValidationRequest* request) {
   auto* reactor = new WatchReactor<v1::ValidationEvent, validation::ValidationWatch>(
-      "the controller stops, or this watcher did not keep up");
+      calls_, context, "the controller stops, or this watcher did not keep up");
   absl::StatusOr<std::shared_ptr<validation::ValidationWatch>> watch =
       validations_.Watch(request->validation_id(), [reactor] { reactor->OnReady(); });
   if (watch.ok()) {

@@ -10,6 +10,7 @@ namespace validation {
 class RunValidations;
 class ValidationManager;
 }  // namespace validation
+class OpenCalls;
 class Store;
 
 // ValidationService. Thread-safe. Watchers, who stay long and may be many, hold no thread.
@@ -21,8 +22,11 @@ class ValidationService final : public v1::ValidationService::WithCallbackMethod
 
   // The references must outlive the object.
   ValidationService(validation::ValidationManager& validations,
-                    validation::RunValidations& run_validations, Store& store)
-      : validations_(validations), run_validations_(run_validations), store_(store) {}
+                    validation::RunValidations& run_validations, Store& store, OpenCalls& calls)
+      : validations_(validations),
+        run_validations_(run_validations),
+        store_(store),
+        calls_(calls) {}
 
   grpc::Status CreateValidation(grpc::ServerContext* context,
                                 const v1::CreateValidationRequest* request,
@@ -55,6 +59,7 @@ class ValidationService final : public v1::ValidationService::WithCallbackMethod
   validation::ValidationManager& validations_;
   validation::RunValidations& run_validations_;
   Store& store_;
+  OpenCalls& calls_;
 };
 
 }  // namespace muster::controller

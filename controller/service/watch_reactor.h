@@ -2,25 +2,36 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <grpcpp/support/server_callback.h>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "controller/session/caller.h"
+#include "controller/session/open_calls.h"
 
 namespace muster::controller {
 
 // The reactor of a watching call: one event at a time is being written, the rest waits in the
 // watch, which bounds it. `Watch` has Next(), which gives a shared pointer to an event or nullptr,
-// AtEnd(), IsBroken() and Cancel(). Deletes itself.
+// AtEnd(), IsBroken() and Cancel(). Ends with the watcher's certificate. Deletes itself.
 template <typename Event, typename Watch>
 class WatchReactor final : public grpc::ServerWriteReactor<Event> {
  public:
   // `broken`: what the watcher is told when its watch ends before its time.
-  explicit WatchReactor(const char* broken) : broken_(broken) {}
+  WatchReactor(OpenCalls& calls, grpc::CallbackServerContext* context, const char* broken)
+      : context_(context), broken_(broken) {
+    const absl::StatusOr<Caller> caller = CallerOf(*context);
+    if (caller.ok()) {
+      open_call_ = calls.Add(caller->identity, [this](const absl::Status& why) { Cut(why); });
+    } else {
+      Fail(caller.status());
+    }
+  }
 
   // Begins to write. Call once, unless Fail() was.
   void Start(std::shared_ptr<Watch> watch) {
@@ -41,7 +52,9 @@ class WatchReactor final : public grpc::ServerWriteReactor<Event> {
   void OnWriteDone(bool ok) override {
     absl::MutexLock lock(&mutex_);
     current_.reset();
-    if (ok && !cancelled_) {
+    if (cut_.has_value()) {
+      End(*cut_);
+    } else if (ok && !cancelled_) {
       Next();
     } else {
       End(grpc::Status::CANCELLED);
@@ -63,6 +76,18 @@ class WatchReactor final : public grpc::ServerWriteReactor<Event> {
   }
 
  private:
+  // The watcher may watch no longer. Told again while an event is still being written, it breaks
+  // the call off.
+  void Cut(const absl::Status& why) {
+    absl::MutexLock lock(&mutex_);
+    if (current_ == nullptr) {
+      End(ToGrpc(why));
+    } else if (cut_.has_value()) {
+      context_->TryCancel();
+    } else {
+      cut_ = ToGrpc(why);
+    }
+  }
   void Next() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (ended_) return;
     if (watch_->IsBroken()) {
@@ -82,12 +107,15 @@ class WatchReactor final : public grpc::ServerWriteReactor<Event> {
     this->Finish(status);
   }
 
+  grpc::CallbackServerContext* const context_;  // lives until OnDone()
   const char* const broken_;
   absl::Mutex mutex_;
   std::shared_ptr<Watch> watch_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const Event> current_ ABSL_GUARDED_BY(mutex_);  // being written
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<grpc::Status> cut_ ABSL_GUARDED_BY(mutex_);  // what to end with after the event
+  OpenCalls::Entry open_call_;
 };
 
 }  // namespace muster::controller

@@ -36,12 +36,16 @@ AgentSession::AgentSession(SessionRegistry& registry, grpc::CallbackServerContex
       last_seen_(absl::ToUnixNanos(connected_at_)),
       context_(context) {}
 
-AgentSession::Reactor* AgentSession::Begin(SessionRegistry& registry,
+AgentSession::Reactor* AgentSession::Begin(SessionRegistry& registry, OpenCalls& calls,
                                            grpc::CallbackServerContext* context,
-                                           std::string node_uuid) {
-  std::shared_ptr<AgentSession> session(new AgentSession(registry, context, std::move(node_uuid)));
+                                           const Identity& node) {
+  std::shared_ptr<AgentSession> session(new AgentSession(registry, context, node.name));
   AgentSession* raw = session.get();
   raw->self_ = session;
+  raw->open_call_ = calls.Add(node, [raw](const absl::Status& why) {
+    if (raw->IsClosing()) raw->Abort();  // told before, and it takes nothing
+    raw->Close(why);
+  });
   if (const absl::Status added = registry.Add(std::move(session)); !added.ok()) {
     raw->Close(added);
     return raw;
@@ -226,6 +230,7 @@ void AgentSession::OnWriteDone(bool ok) {
 void AgentSession::OnCancel() { Close(absl::CancelledError("the agent left")); }
 
 void AgentSession::OnDone() {
+  open_call_ = {};
   registry_.Remove(*this);
   std::shared_ptr<AgentSession> last = std::move(self_);
   absl::MutexLock lock(&mutex_);

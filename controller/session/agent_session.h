@@ -16,6 +16,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "controller/session/intake.h"
+#include "controller/session/open_calls.h"
 #include "muster/v1/agent_session.pb.h"
 
 namespace muster::controller {
@@ -47,9 +48,10 @@ class AgentSession final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
   // A write that the peer does not take for so long is given up, and the session with it.
   static constexpr absl::Duration kWriteTimeout = absl::Seconds(30);
 
-  // Makes the session and begins to read. `context` lives until OnDone(), as gRPC has it.
-  static Reactor* Begin(SessionRegistry& registry, grpc::CallbackServerContext* context,
-                        std::string node_uuid);
+  // Makes the session and begins to read; it ends with the node's certificate. `context` lives
+  // until OnDone(), as gRPC has it.
+  static Reactor* Begin(SessionRegistry& registry, OpenCalls& calls,
+                        grpc::CallbackServerContext* context, const Identity& node);
   // A stream that ends at once with `status`.
   static Reactor* Refuse(const absl::Status& status);
 
@@ -121,6 +123,7 @@ class AgentSession final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
   uint32_t receipts_awaited_ ABSL_GUARDED_BY(mutex_) = 0;
   uint32_t slurm_answers_awaited_ ABSL_GUARDED_BY(mutex_) = 0;
   std::shared_ptr<AgentSession> self_;  // held while gRPC uses the object
+  OpenCalls::Entry open_call_;
 };
 
 }  // namespace muster::controller

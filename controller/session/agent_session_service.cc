@@ -9,6 +9,7 @@
 #include "controller/session/agent_session.h"
 #include "controller/session/blob_stream.h"
 #include "controller/session/caller.h"
+#include "controller/session/open_calls.h"
 #include "controller/session/session_registry.h"
 
 namespace muster::controller {
@@ -25,9 +26,11 @@ absl::StatusOr<Caller> NodeOf(const grpc::CallbackServerContext& context) {
 
 }  // namespace
 
-AgentSessionService::AgentSessionService(SessionRegistry& registry, Enrollment& enrollment,
-                                         std::string ca_pem, BlobStore& blobs, MayFetch may_fetch)
+AgentSessionService::AgentSessionService(SessionRegistry& registry, OpenCalls& calls,
+                                         Enrollment& enrollment, std::string ca_pem,
+                                         BlobStore& blobs, MayFetch may_fetch)
     : registry_(registry),
+      calls_(calls),
       enrollment_(enrollment),
       ca_pem_(std::move(ca_pem)),
       blobs_(blobs),
@@ -36,7 +39,7 @@ AgentSessionService::AgentSessionService(SessionRegistry& registry, Enrollment& 
 AgentSession::Reactor* AgentSessionService::Connect(grpc::CallbackServerContext* context) {
   const absl::StatusOr<Caller> node = NodeOf(*context);
   if (!node.ok()) return AgentSession::Refuse(node.status());
-  return AgentSession::Begin(registry_, context, node->identity.name);
+  return AgentSession::Begin(registry_, calls_, context, node->identity);
 }
 
 grpc::ServerUnaryReactor* AgentSessionService::RenewCertificate(
@@ -71,7 +74,8 @@ grpc::ServerWriteReactor<v1::FetchBlobResponse>* AgentSessionService::FetchBlob(
       return absl::ResourceExhaustedError(
           absl::StrCat("this node has ", BlobQuota::kMaxOfNode, " blobs on their way already"));
     }
-    return new BlobStream(blobs_, quota_, node.identity.name, request->sha256(), request->offset());
+    return new BlobStream(blobs_, quota_, calls_.Add(node.identity, context), node.identity.name,
+                          request->sha256(), request->offset());
   };
   const absl::StatusOr<BlobStream*> stream = begin();
   return stream.ok() ? *stream : BlobStream::Refuse(stream.status());

@@ -11,6 +11,7 @@
 namespace muster::controller {
 
 class Enrollment;
+class OpenCalls;
 class SessionRegistry;
 
 // The stream as bytes, the other calls as messages; see AgentSession.
@@ -26,8 +27,8 @@ class AgentSessionService final : public AgentCalls {
   using MayFetch = std::function<bool(absl::string_view node_uuid, absl::string_view sha256)>;
 
   // The references must outlive the object.
-  AgentSessionService(SessionRegistry& registry, Enrollment& enrollment, std::string ca_pem,
-                      BlobStore& blobs, MayFetch may_fetch);
+  AgentSessionService(SessionRegistry& registry, OpenCalls& calls, Enrollment& enrollment,
+                      std::string ca_pem, BlobStore& blobs, MayFetch may_fetch);
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Connect(
       grpc::CallbackServerContext* context) override;
@@ -39,6 +40,7 @@ class AgentSessionService final : public AgentCalls {
 
  private:
   SessionRegistry& registry_;
+  OpenCalls& calls_;
   Enrollment& enrollment_;
   const std::string ca_pem_;
   BlobStore& blobs_;

@@ -35,13 +35,14 @@ grpc::ServerWriteReactor<v1::FetchBlobResponse>* BlobStream::Refuse(const absl::
   return new Refusal(status);
 }
 
-BlobStream::BlobStream(BlobStore& blobs, BlobQuota& quota, std::string node_uuid,
-                       std::string sha256, uint64_t offset)
+BlobStream::BlobStream(BlobStore& blobs, BlobQuota& quota, OpenCalls::Entry open_call,
+                       std::string node_uuid, std::string sha256, uint64_t offset)
     : blobs_(blobs),
       quota_(quota),
       node_uuid_(std::move(node_uuid)),
       sha256_(std::move(sha256)),
-      offset_(offset) {
+      offset_(offset),
+      open_call_(std::move(open_call)) {
   Next();
 }
 

@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "controller/session/open_calls.h"
 #include "muster/v1/agent_session.pb.h"
 
 namespace muster::controller {
@@ -42,8 +43,8 @@ class BlobStream final : public grpc::ServerWriteReactor<v1::FetchBlobResponse> 
   static grpc::ServerWriteReactor<v1::FetchBlobResponse>* Refuse(const absl::Status& status);
   // One of `quota` was taken for the node; the stream gives it back. The references must outlive
   // the object.
-  BlobStream(BlobStore& blobs, BlobQuota& quota, std::string node_uuid, std::string sha256,
-             uint64_t offset);
+  BlobStream(BlobStore& blobs, BlobQuota& quota, OpenCalls::Entry open_call, std::string node_uuid,
+             std::string sha256, uint64_t offset);
 
   void OnWriteDone(bool ok) override;
   void OnDone() override;
@@ -57,6 +58,7 @@ class BlobStream final : public grpc::ServerWriteReactor<v1::FetchBlobResponse> 
   const std::string sha256_;
   uint64_t offset_;
   v1::FetchBlobResponse piece_;
+  const OpenCalls::Entry open_call_;
 };
 
 }  // namespace muster::controller

@@ -12,11 +12,11 @@ using soci::use;
 soci::details::prepare_temp_type Select(soci::session& session, const char* where,
                                         CertificateRecord& certificate) {
   return (session.prepare << "SELECT serial, COALESCE(node_uuid, ''), user, role, not_before, "
-                             "not_after, revoked_at FROM certificates "
+                             "not_after, revoked_at, authority_ends FROM certificates "
                           << where,
           into(certificate.serial), into(certificate.node_uuid), into(certificate.user),
           into(certificate.role), into(certificate.not_before), into(certificate.not_after),
-          into(certificate.revoked_at));
+          into(certificate.revoked_at), into(certificate.authority_ends));
 }
 
 }  // namespace
@@ -24,11 +24,12 @@ soci::details::prepare_temp_type Select(soci::session& session, const char* wher
 absl::Status SociCertificateTable::Insert(const CertificateRecord& certificate) {
   return Guard(context_.path, "certificates.Insert", [&]() -> absl::Status {
     context_.session << "INSERT INTO certificates (serial, node_uuid, user, role, not_before, "
-                        "not_after, revoked_at) VALUES (:serial, NULLIF(:node, ''), :user, :role, "
-                        ":not_before, :not_after, :revoked)",
+                        "not_after, revoked_at, authority_ends) VALUES (:serial, "
+                        "NULLIF(:node, ''), :user, :role, :not_before, :not_after, :revoked, "
+                        ":authority_ends)",
         use(certificate.serial), use(certificate.node_uuid), use(certificate.user),
         use(certificate.role), use(certificate.not_before), use(certificate.not_after),
-        use(certificate.revoked_at);
+        use(certificate.revoked_at), use(certificate.authority_ends);
     return absl::OkStatus();
   });
 }
@@ -88,15 +89,15 @@ absl::Status SociCertificateTable::RevokeByNode(absl::string_view uuid, absl::Ti
   });
 }
 
-absl::StatusOr<std::vector<std::string>> SociCertificateTable::ListDenied(absl::Time now) {
+absl::StatusOr<std::vector<std::string>> SociCertificateTable::ListDenied() {
   return Guard(context_.path, "certificates.ListDenied",
                [&]() -> absl::StatusOr<std::vector<std::string>> {
                  std::string serial;
                  soci::statement statement =
                      (context_.session.prepare
                           << "SELECT serial FROM certificates WHERE revoked_at IS NOT NULL "
-                             "AND not_after > :now ORDER BY serial",
-                      into(serial), use(now));
+                             "ORDER BY serial",
+                      into(serial));
                  return ReadAll(statement, serial);
                });
 }
@@ -104,7 +105,10 @@ absl::StatusOr<std::vector<std::string>> SociCertificateTable::ListDenied(absl::
 absl::StatusOr<uint64_t> SociCertificateTable::RemoveExpired(absl::Time time) {
   return Guard(context_.path, "certificates.RemoveExpired", [&]() -> absl::StatusOr<uint64_t> {
     soci::statement remove =
-        (context_.session.prepare << "DELETE FROM certificates WHERE not_after < :time", use(time));
+        (context_.session.prepare
+             << "DELETE FROM certificates WHERE not_after < :time "
+                "AND (revoked_at IS NULL OR authority_ends < :time_again)",
+         use(time), use(time));
     remove.execute(true);
     return static_cast<uint64_t>(remove.get_affected_rows());
   });

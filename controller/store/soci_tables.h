@@ -58,7 +58,7 @@ class SociCertificateTable final : public CertificateTable {
   absl::StatusOr<std::vector<CertificateRecord>> ListUsers() override;
   absl::Status RevokeByNode(absl::string_view uuid, absl::Time now) override;
   absl::Status RevokeByUser(absl::string_view user, absl::Time now) override;
-  absl::StatusOr<std::vector<std::string>> ListDenied(absl::Time now) override;
+  absl::StatusOr<std::vector<std::string>> ListDenied() override;
   absl::StatusOr<uint64_t> RemoveExpired(absl::Time time) override;
 
  private:

@@ -91,6 +91,8 @@ struct CertificateRecord {
   absl::Time not_before;
   absl::Time not_after;
   std::optional<absl::Time> revoked_at;
+  // Of the authority that signed it: denied, it stays so until then.
+  absl::Time authority_ends = absl::InfiniteFuture();
 };
 
 class CertificateTable {
@@ -103,9 +105,9 @@ class CertificateTable {
   virtual absl::StatusOr<std::vector<CertificateRecord>> ListUsers() = 0;
   virtual absl::Status RevokeByNode(absl::string_view uuid, absl::Time now) = 0;
   virtual absl::Status RevokeByUser(absl::string_view user, absl::Time now) = 0;
-  // Serials of revoked certificates that have not expired at `now`: the denylist.
-  virtual absl::StatusOr<std::vector<std::string>> ListDenied(absl::Time now) = 0;
-  // Removes those that expired before `time`; how many.
+  // Serials of revoked certificates, whether they have expired or not: the denylist.
+  virtual absl::StatusOr<std::vector<std::string>> ListDenied() = 0;
+  // Removes those that expired before `time`, revoked ones only with their authority; how many.
   virtual absl::StatusOr<uint64_t> RemoveExpired(absl::Time time) = 0;
 };
 

@@ -16,6 +16,7 @@
 #include "controller/session/agent_session_service.h"
 #include "controller/session/facts_keeper.h"
 #include "controller/session/listener_fanout.h"
+#include "controller/session/open_calls.h"
 #include "controller/session/session_registry.h"
 #include "tests/fakes/enrollment_fixture.h"
 
@@ -127,7 +128,7 @@ class SessionFixture : public EnrollmentFixture {
         std::vector<AgentSessionListener*>{facts_.get(), &listener_});
     registry_ = std::make_unique<SessionRegistry>(*store_, clock_, *listeners_);
     service_ = std::make_unique<AgentSessionService>(
-        *registry_, *enrollment_, ca_->certificate_pem(), *blobs_,
+        *registry_, calls_, *enrollment_, ca_->certificate_pem(), *blobs_,
         [this](absl::string_view uuid, absl::string_view sha256) {
           return uuid == machine_.node_uuid && sha256 == allowed_blob_;
         });
@@ -157,7 +158,8 @@ class SessionFixture : public EnrollmentFixture {
                      pki::Usage::kServer)
             .value();
     grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", MutualTlsCredentials(identity, denylist_), &port_);
+    builder.AddListeningPort("127.0.0.1:0", MutualTlsCredentials(identity, denylist_, clock_),
+                             &port_);
     builder.RegisterService(service_.get());
     server_ = builder.BuildAndStart();
     ASSERT_NE(server_, nullptr);
@@ -219,6 +221,7 @@ class SessionFixture : public EnrollmentFixture {
     return count;
   }
 
+  OpenCalls calls_{denylist_, clock_};
   std::filesystem::path folder_;
   std::unique_ptr<DiskBlobStore> blobs_;
   RecordingListener listener_;

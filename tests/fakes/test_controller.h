@@ -70,8 +70,11 @@ class ControllerFixture : public ::testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
+  // The controller's, for those who want another than the machine's.
+  virtual Clock& Time() { return clock_; }
+
   void Start() {
-    absl::StatusOr<std::unique_ptr<Controller>> started = Controller::Start(config_, clock_);
+    absl::StatusOr<std::unique_ptr<Controller>> started = Controller::Start(config_, Time());
     ASSERT_OK(started);
     controller_ = *std::move(started);
   }

@@ -387,7 +387,7 @@ TEST_F(HostileAgentTest, CloneIsRefusedAlsoAfterARestartOfTheController) {
   }
   registry_ = std::make_unique<SessionRegistry>(*store_, clock_, *listeners_);
   service_ = std::make_unique<AgentSessionService>(
-      *registry_, *enrollment_, ca_->certificate_pem(), *blobs_,
+      *registry_, calls_, *enrollment_, ca_->certificate_pem(), *blobs_,
       [](absl::string_view, absl::string_view) { return false; });
   StartServer();
   const auto clone = Open();

@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 class UsersTest : public EnrollmentFixture {
  protected:
   absl::StatusOr<std::string> Create(const std::string& name, Role role) {
-    return Users(*store_, *ca_, denylist_, clock_)
+    return Users(*store_, *ca_, denylist_, clock_, [] {})
         .Create(name, role, pki::MakeKeyAndCsr("whatever").value().csr_pem, kAdmin);
   }
 };
@@ -27,7 +27,8 @@ TEST_F(UsersTest, ACertificateStandsForThePersonAndTheRole) {
 }
 
 TEST_F(UsersTest, RevokingDeniesAllOfThePersonsCertificatesAndNobodyElses) {
-  Users users(*store_, *ca_, denylist_, clock_);
+  int cuts = 0;
+  Users users(*store_, *ca_, denylist_, clock_, [&cuts] { ++cuts; });
   const auto first = Create("bob", Role::kViewer), second = Create("bob", Role::kOperator),
              other = Create("eve", Role::kViewer);
   ASSERT_OK(first);
@@ -36,6 +37,7 @@ TEST_F(UsersTest, RevokingDeniesAllOfThePersonsCertificatesAndNobodyElses) {
   const auto denied = users.Revoke("bob", kAdmin);
   ASSERT_OK(denied);
   EXPECT_EQ(*denied, 2u);
+  EXPECT_EQ(cuts, 1);
   EXPECT_TRUE(denylist_.Contains(Serial(*first)));
   EXPECT_TRUE(denylist_.Contains(Serial(*second)));
   EXPECT_FALSE(denylist_.Contains(Serial(*other)));
@@ -52,7 +54,7 @@ TEST_F(UsersTest, RefusesBadNamesAndUnknownPeople) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 to 64")));
   EXPECT_THAT(Create("n", Role::kNode),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("viewer")));
-  EXPECT_THAT(Users(*store_, *ca_, denylist_, clock_).Revoke("nobody", kAdmin),
+  EXPECT_THAT(Users(*store_, *ca_, denylist_, clock_, [] {}).Revoke("nobody", kAdmin),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("muster user list")));
 }
 

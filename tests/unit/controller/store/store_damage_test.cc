@@ -97,7 +97,7 @@ absl::Status Use(Store& store) {
     RETURN_IF_ERROR(txn.nodes().ForEachFacts([](const std::string&, const std::string&) {}));
     RETURN_IF_ERROR(txn.runs().List(10).status());
     RETURN_IF_ERROR(txn.step_results().List("r-1", "").status());
-    return txn.certificates().ListDenied(kNow).status();
+    return txn.certificates().ListDenied().status();
   }));
   return store.Update([](Transaction& txn) -> absl::Status {
     NodeRecord node;

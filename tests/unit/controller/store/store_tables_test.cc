@@ -169,7 +169,7 @@ CertificateRecord SampleCertificate(const std::string& serial, const std::string
           .not_after = kNow + absl::Hours(24)};
 }
 
-TEST_F(StoreTablesTest, DenylistHoldsRevokedCertificatesUntilTheyExpire) {
+TEST_F(StoreTablesTest, DenylistHoldsRevokedCertificatesUntilTheirAuthorityEnds) {
   ASSERT_OK(Update([](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(txn.certificates().Insert(SampleCertificate("aa", "u1")));
     RETURN_IF_ERROR(txn.certificates().Insert(SampleCertificate("bb", "u1")));
@@ -179,13 +179,30 @@ TEST_F(StoreTablesTest, DenylistHoldsRevokedCertificatesUntilTheyExpire) {
     return txn.certificates().RevokeByNode("u1", kNow + absl::Hours(1));
   }));
   ASSERT_OK(View([](Transaction& txn) -> absl::Status {
-    EXPECT_THAT(*txn.certificates().ListDenied(kNow + absl::Hours(2)), ElementsAre("aa", "bb"));
-    EXPECT_THAT(*txn.certificates().ListDenied(kNow + absl::Hours(24)), IsEmpty());
+    EXPECT_THAT(*txn.certificates().ListDenied(), ElementsAre("aa", "bb"));
     EXPECT_EQ(txn.certificates().ListByNode("u1")->size(), 2u);
     ASSIGN_OR_RETURN(const CertificateRecord user, txn.certificates().Get("cc"));
     EXPECT_EQ(user.user, "alice");
     EXPECT_EQ(user.node_uuid, "");
     EXPECT_EQ(user.revoked_at, std::nullopt);
+    return absl::OkStatus();
+  }));
+}
+
+TEST_F(StoreTablesTest, RevokedCertificatesAreRemovedWithTheirAuthorityOnly) {
+  ASSERT_OK(Update([](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.nodes().Put(SampleNode("u1", "c001")));
+    CertificateRecord denied = SampleCertificate("aa", "u1");
+    denied.authority_ends = kNow + absl::Hours(24 * 365);
+    RETURN_IF_ERROR(txn.certificates().Insert(denied));
+    RETURN_IF_ERROR(txn.certificates().Insert(SampleCertificate("cc", "")));
+    return txn.certificates().RevokeByNode("u1", kNow + absl::Hours(1));
+  }));
+  ASSERT_OK(Update([](Transaction& txn) -> absl::Status {
+    EXPECT_EQ(*txn.certificates().RemoveExpired(kNow + absl::Hours(24 * 364)), 1u);
+    EXPECT_THAT(*txn.certificates().ListDenied(), ElementsAre("aa"));
+    EXPECT_EQ(*txn.certificates().RemoveExpired(kNow + absl::Hours(24 * 366)), 1u);
+    EXPECT_THAT(*txn.certificates().ListDenied(), IsEmpty());
     return absl::OkStatus();
   }));
 }
