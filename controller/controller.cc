@@ -44,6 +44,7 @@
 #include "controller/service/hardware_service.h"
 #include "controller/service/inventory_service.h"
 #include "controller/service/node_service.h"
+#include "controller/service/run_mandate.h"
 #include "controller/service/run_service.h"
 #include "controller/service/secret_service.h"
 #include "controller/service/token_service.h"
@@ -252,7 +253,10 @@ struct Controller::Modules {
               return validation::CheckEnding(site, ending.suite, ending.nodes, std::move(of),
                                              checks::Checks());
             },
-            [this](const std::string& run_id) { run_validations.OnRunEnded(run_id); }};
+            [this](const std::string& run_id) { run_validations.OnRunEnded(run_id); },
+            [this, &clock](const RunMandate& mandate) {
+              return CheckMandate(mandate, *resources.store, denylist, clock.Now());
+            }};
   }
 
   absl::StatusOr<slurm::SlurmctldPlace> FindSlurmctld() {

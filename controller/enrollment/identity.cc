@@ -59,6 +59,14 @@ absl::StatusOr<Identity> IdentityOf(const pki::Certificate& certificate) {
   return Identity{*role, std::string(name), certificate.serial, certificate.not_after};
 }
 
+absl::StatusOr<Identity> ParseActor(absl::string_view actor) {
+  const size_t colon = actor.find(':');
+  ASSIGN_OR_RETURN(const Role role, ParseRole(actor.substr(0, colon)));
+  if (colon == absl::string_view::npos)
+    return absl::InvalidArgumentError(absl::StrCat("'", actor, "' names nobody"));
+  return Identity{role, std::string(actor.substr(colon + 1)), ""};
+}
+
 std::string IdentityUri(Role role, absl::string_view name) {
   return absl::StrCat(role == Role::kNode ? kNodeUri : kUserUri, name);
 }

@@ -34,6 +34,9 @@ struct Identity {
 // from the subject's O (muster:<role>); both must be there once and agree. Errors: Unauthenticated.
 absl::StatusOr<Identity> IdentityOf(const pki::Certificate& certificate);
 
+// Reads back Identity::Actor(). InvalidArgument: that is nobody's who has a certificate.
+absl::StatusOr<Identity> ParseActor(absl::string_view actor);
+
 // "muster://node/<uuid>", "muster://user/<name>" and "muster:<role>": what IdentityOf() reads.
 std::string IdentityUri(Role role, absl::string_view name);
 std::string OrganizationOf(Role role);

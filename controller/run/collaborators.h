@@ -20,6 +20,7 @@
 namespace muster::controller {
 
 class NodeClaims;
+struct RunMandate;
 
 // The compiler of controller/playbook/compiler.h.
 class Compiler {
@@ -88,6 +89,9 @@ struct RunCollaborators {
   // A run with suites at its end is over and holds no node any more; run_validations says what it
   // asks for. Must return soon. Of what an earlier process has ended nobody tells. May be empty.
   std::function<void(const std::string& run_id)> on_ended = nullptr;
+  // Whether the person on whose word a run stands may still have it run, for nodes that missed it.
+  // PermissionDenied with the reason. Empty: they may.
+  std::function<absl::Status(const RunMandate& mandate)> may_catch_up = nullptr;
 };
 
 }  // namespace muster::controller

@@ -232,6 +232,7 @@ absl::StatusOr<v1::Run> RunEngine::CreateCatchingUp(const v1::CreateRunRequest& 
   record.created_at = with_.clock.Now();
   record.inventory_revision = inventory.revision;
   record.catches_up_run_id = catches_up_run_id;
+  record.mandate = actor.mandate;
   ASSIGN_OR_RETURN(std::unique_ptr<ActiveRun> prepared,
                    Prepare(std::move(record), /*is_new=*/true));
   RETURN_IF_ERROR(CheckNoOverlap(prepared->state.nodes()));

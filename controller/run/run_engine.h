@@ -17,6 +17,7 @@
 #include "controller/run/play_compilation.h"
 #include "controller/run/run_events.h"
 #include "controller/run/run_state.h"
+#include "controller/store/tables.h"
 
 namespace muster::v1 {
 class CreateRunRequest;
@@ -32,9 +33,6 @@ class StepProgress;
 namespace muster::controller {
 
 struct ActiveRun;
-struct NodeRecord;
-struct RunRecord;
-struct StepResultRecord;
 
 // What a node reported.
 struct NodeReport {
@@ -46,6 +44,7 @@ struct NodeReport {
 struct RunActor {
   std::string actor;  // "admin:alice", "controller"
   std::string peer;
+  RunMandate mandate = {};
 };
 
 // Every transition is stored before it is acted on; what the store could not keep is tried again
@@ -130,6 +129,8 @@ class RunEngine {
   void HandleBacklog();
   void ConsiderCatchUp(const std::string& uuid);
   void StartCatchUps();
+  // Why nobody is caught up with the run: said in it, and once in the audit log.
+  void RefuseCatchUp(const CatchUpBatch& batch, const absl::Status& why);
 
   // run_reboots.cc
   absl::Status ResumeReboots(ActiveRun& run, std::vector<RunNode>& nodes);

@@ -325,11 +325,10 @@ void RunEngine::StartCatchUps() {
       catch_up_.Add(batch.run_id, node, with_.clock.Now());
   };
   for (CatchUpBatch& batch : catch_up_.TakeDue(with_.clock.Now())) {
-    v1::CreateRunRequest request;
+    RunRecord missed;
     std::vector<std::string> still;
     const absl::Status read = with_.store.View([&](Transaction& txn) -> absl::Status {
-      ASSIGN_OR_RETURN(const RunRecord missed, txn.runs().Get(batch.run_id));
-      request = RequestOf(missed);
+      ASSIGN_OR_RETURN(missed, txn.runs().Get(batch.run_id));
       for (const std::string& name : batch.nodes) {
         const absl::StatusOr<NodeRecord> node = txn.nodes().GetByName(name);
         if (node.ok() && node->last_run_id == batch.run_id) still.push_back(name);
@@ -338,12 +337,19 @@ void RunEngine::StartCatchUps() {
     });
     if (MayPass(read)) wait_for_store(batch);
     if (!read.ok() || still.empty()) continue;
+    if (with_.may_catch_up) {
+      const absl::Status may = with_.may_catch_up(missed.mandate);
+      if (MayPass(may)) wait_for_store(batch);
+      if (absl::IsPermissionDenied(may)) RefuseCatchUp({batch.run_id, still}, may);
+      if (!may.ok()) continue;
+    }
     const std::string nodes = FoldHostlist(still);
+    v1::CreateRunRequest request = RequestOf(missed);
     request.set_limit(nodes);
     // What an administrator said of the jobs of that hour is not said of those of this one.
     request.set_reboot_with_jobs(false);
     const absl::Status created =
-        CreateCatchingUp(request, {"controller", ""}, batch.run_id).status();
+        CreateCatchingUp(request, {"controller", "", missed.mandate}, batch.run_id).status();
     if (MayPass(created)) wait_for_store(batch);
     if (created.ok() || MayPass(created)) continue;
     with_.store
@@ -359,6 +365,34 @@ void RunEngine::StartCatchUps() {
         })
         .IgnoreError();
   }
+}
+
+void RunEngine::RefuseCatchUp(const CatchUpBatch& batch, const absl::Status& why) {
+  const std::string words =
+      NodeMessage(absl::StrCat("back, and not caught up with this run: ",
+                               absl::string_view(why.message().data(), why.message().size())));
+  // What the store cannot keep now is said when the node is back the next time.
+  with_.store
+      .Update([&](Transaction& txn) -> absl::Status {
+        std::vector<std::string> told;
+        for (const std::string& node : batch.nodes) {
+          ASSIGN_OR_RETURN(RunNodeRecord row, txn.runs().GetNode(batch.run_id, node));
+          // A node comes and goes for as long as it likes, and the audit log never shrinks.
+          if (row.message == words) continue;
+          row.message = words;
+          RETURN_IF_ERROR(txn.runs().PutNode(row));
+          told.push_back(node);
+        }
+        if (told.empty()) return absl::OkStatus();
+        EventRecord event;
+        event.time = with_.clock.Now();
+        event.actor = "controller";
+        event.action = "run.catch_up_refused";
+        event.subject = batch.run_id;
+        event.detail = absl::StrCat(FoldHostlist(std::move(told)), ": ", words);
+        return txn.events().Append(std::move(event));
+      })
+      .IgnoreError();
 }
 
 void RunEngine::Tick() {

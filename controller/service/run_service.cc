@@ -85,7 +85,9 @@ absl::Status RunService::CreateRun(const grpc::ServerContext& context,
   RETURN_IF_ERROR(Validate(request));
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
   ASSIGN_OR_RETURN(*response.mutable_run(),
-                   runs_.Create(request, {caller.identity.Actor(), caller.peer}));
+                   runs_.Create(request, {caller.identity.Actor(), caller.peer,
+                                          {caller.identity.Actor(), caller.identity.serial,
+                                           caller.identity.expires_at}}));
   return absl::OkStatus();
 }
 

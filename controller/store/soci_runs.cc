@@ -24,11 +24,13 @@ soci::details::prepare_temp_type Select(soci::session& session, const char* wher
   RunRecord& run = row.run;
   return (session.prepare << "SELECT run_id, state, request, created_by, created_at, finished_at, "
                              "inventory_revision, current_play, plays, message, "
-                             "catches_up_run_id FROM runs "
+                             "catches_up_run_id, mandate_actor, mandate_serial, mandate_ends "
+                             "FROM runs "
                           << where,
           into(run.run_id), into(run.state), into(run.request), into(run.created_by),
           into(run.created_at), into(run.finished_at), into(run.inventory_revision),
-          into(run.current_play), into(row.plays), into(run.message), into(run.catches_up_run_id));
+          into(run.current_play), into(row.plays), into(run.message), into(run.catches_up_run_id),
+          into(run.mandate.actor), into(run.mandate.serial), into(run.mandate.certificate_ends));
 }
 
 soci::details::prepare_temp_type SelectNodes(soci::session& session, const char* where,
@@ -60,18 +62,23 @@ absl::Status SociRunTable::Put(const RunRecord& run) {
     const std::string plays = absl::StrJoin(run.plays, absl::string_view(&kPlaySeparator, 1));
     context_.session
         << "INSERT INTO runs (run_id, state, request, created_by, created_at, finished_at, "
-           "inventory_revision, current_play, plays, message, catches_up_run_id) VALUES (:id, "
+           "inventory_revision, current_play, plays, message, catches_up_run_id, mandate_actor, "
+           "mandate_serial, mandate_ends) VALUES (:id, "
            ":state, CAST(:request AS BLOB), :by, :created, :finished, :revision, :play, "
-           "CAST(:plays AS BLOB), :message, :catches_up) "
+           "CAST(:plays AS BLOB), :message, :catches_up, :mandate_actor, :mandate_serial, "
+           ":mandate_ends) "
            "ON CONFLICT (run_id) DO UPDATE SET state = excluded.state, "
            "request = excluded.request, created_by = excluded.created_by, "
            "created_at = excluded.created_at, finished_at = excluded.finished_at, "
            "inventory_revision = excluded.inventory_revision, "
            "current_play = excluded.current_play, plays = excluded.plays, "
-           "message = excluded.message, catches_up_run_id = excluded.catches_up_run_id",
+           "message = excluded.message, catches_up_run_id = excluded.catches_up_run_id, "
+           "mandate_actor = excluded.mandate_actor, mandate_serial = excluded.mandate_serial, "
+           "mandate_ends = excluded.mandate_ends",
         use(run.run_id), use(run.state), use(run.request), use(run.created_by), use(run.created_at),
         use(run.finished_at), use(run.inventory_revision), use(run.current_play), use(plays),
-        use(run.message), use(run.catches_up_run_id);
+        use(run.message), use(run.catches_up_run_id), use(run.mandate.actor),
+        use(run.mandate.serial), use(run.mandate.certificate_ends);
     return absl::OkStatus();
   });
 }

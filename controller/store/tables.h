@@ -193,6 +193,13 @@ struct RunRecord {
   std::string request;  // serialized v1::CreateRunRequest
   std::string created_by;
   absl::Time created_at;
+// On whose word a run stands.
+struct RunMandate {
+  std::string actor;   // "operator:bob"; empty: not known, of a run of an older version
+  std::string serial;  // of the certificate by which it was asked for
+  absl::Time certificate_ends = absl::UnixEpoch();
+};
+
   std::optional<absl::Time> finished_at;
   uint64_t inventory_revision = 0;
   uint32_t current_play = 0;
@@ -206,6 +213,7 @@ struct RunNodeRecord {
   std::string run_id;
   std::string node;  // name
   std::string node_uuid;
+  RunMandate mandate = {};  // of one that catches up: that of the run which was missed
   std::string state;        // waiting, running, rebooting, done, failed, unreachable, cancelled
   uint32_t play_index = 0;  // the play the state is about
   uint32_t ok = 0, changed = 0, failed = 0, skipped = 0;

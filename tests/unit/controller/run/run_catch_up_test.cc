@@ -94,6 +94,45 @@ TEST_F(RunCatchUpTest, ChecksAndCancelledRunsAreNotCaughtUp) {
   EXPECT_EQ(Runs().size(), 2u);
 }
 
+// The attack: a revoked operator's bundle waits for a node that is away, and then runs as the
+// controller's.
+TEST_F(RunCatchUpTest, NobodyIsCaughtUpWithARunWhoseCreatorMayNotRunItAnyMore) {
+  const v1::Run missed = MissedByB();
+  mandate_errors_["admin:alice"] = absl::PermissionDeniedError("alice was revoked");
+  for (int i = 0; i < 3; ++i) {
+    Connect("b");
+    Pass(absl::Seconds(8));
+    Cut("b");
+  }
+  EXPECT_EQ(Runs().size(), 1u);
+  const v1::Run told = Run(missed.run_id());
+  EXPECT_THAT(told.nodes(1).message(), ::testing::HasSubstr("alice was revoked"));
+  EXPECT_TRUE(told.nodes(1).unreachable());
+  EXPECT_EQ(EventsOf("run.catch_up_refused").size(), 1u);
+  // Once the word counts again it is made up for.
+  mandate_errors_.clear();
+  Connect("b");
+  Pass(absl::Seconds(8));
+  ASSERT_EQ(Runs().size(), 2u);
+  EXPECT_EQ(Runs()[0].created_by, "controller");
+  EXPECT_EQ(Runs()[0].mandate.actor, "admin:alice");
+}
+
+// A run that catches up may miss the node again: who asked for the first one still answers for it.
+TEST_F(RunCatchUpTest, ARunThatCatchesUpStandsOnTheSameWord) {
+  MissedByB();
+  Connect("b");
+  Pass(absl::Seconds(6));
+  ASSERT_EQ(Runs().size(), 2u);
+  Cut("b");
+  Pass(absl::Seconds(60));
+  ASSERT_NE(Runs()[0].state, RunRecord::kRunning);
+  mandate_errors_["admin:alice"] = absl::PermissionDeniedError("alice was revoked");
+  Connect("b");
+  Pass(absl::Seconds(8));
+  EXPECT_EQ(Runs().size(), 2u);
+}
+
 TEST_F(RunCatchUpTest, RestartOfTheControllerForgetsNoNode) {
   MissedByB();
   Restart();

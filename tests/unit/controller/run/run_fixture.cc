@@ -151,6 +151,10 @@ RunCollaborators RunFixture::Collaborators() {
         ended_.push_back(run_id);
         free_when_ended_ = claims_->Claim({"other", "", "", clock_.Now()}, {"a", "b", "c"}).ok();
         claims_->Release("other");
+      },
+      [this](const RunMandate& mandate) {
+        const auto error = mandate_errors_.find(mandate.actor);
+        return error == mandate_errors_.end() ? absl::OkStatus() : error->second;
       }};
 }
 
@@ -208,7 +212,8 @@ v1::Run RunFixture::MustCreate(const std::string& playbook, const std::string& l
   request.set_playbook(playbook);
   request.set_limit(limit);
   request.set_check_only(check_only);
-  absl::StatusOr<v1::Run> run = engine_->Create(request, {"admin:alice", "10.0.0.1:1"});
+  absl::StatusOr<v1::Run> run = engine_->Create(
+      request, {"admin:alice", "10.0.0.1:1", {"admin:alice", "5e", absl::InfiniteFuture()}});
   EXPECT_OK(run);
   if (!run.ok()) return {};
   AnswerFacts(run->run_id(), 0);
