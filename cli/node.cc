@@ -41,6 +41,8 @@ const char* StateWord(v1::NodeState state) {
       return "in service";
     case v1::NODE_STATE_QUARANTINED:
       return "quarantined";
+    case v1::NODE_STATE_LOCKED:
+      return "locked";
     default:
       return "?";
   }
@@ -92,6 +94,7 @@ absl::StatusOr<int> ShowNode(Context& context, const std::string& name) {
     line("rack", node.rack());
     line("address", node.address());
     line("state", StateWord(node.state()));
+    line("locked", node.locked_because());
     line("in Slurm", node.service());
     line("connected", Connected(node, now));
     line("from", HumanPeer(node.peer()));

@@ -47,6 +47,10 @@ std::string Render(const Context& context, const Connection& connection,
                     FoldHostlist({status.nodes_away().begin(), status.nodes_away().end()}), "\n");
   for (const std::string& refused : status.facts_refused())
     absl::StrAppend(&text, "distrusted  ", refused, "\n");
+  if (status.nodes_locked_size() > 0)
+    absl::StrAppend(&text, "locked      ",
+                    FoldHostlist({status.nodes_locked().begin(), status.nodes_locked().end()}),
+                    ": the key was copied (muster node show, muster audit list)\n");
   absl::StrAppend(&text, "inventory   ",
                   status.has_inventory_revision()
                       ? absl::StrCat("revision ", status.inventory_revision())

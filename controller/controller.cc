@@ -156,10 +156,8 @@ struct Controller::Modules {
         inventory(*this->resources.store),
         enrollment(*this->resources.store, this->resources.ca, denylist, clock,
                    {[this](absl::string_view name) { return inventory.Knows(name); },
-                    [this](absl::string_view uuid, absl::string_view reason) {
-                      registry.Disconnect(uuid,
-                                          absl::PermissionDeniedError(absl::StrCat(
-                                              "this node was removed from the cluster: ", reason)));
+                    [this](absl::string_view uuid, absl::string_view words) {
+                      registry.Disconnect(uuid, absl::PermissionDeniedError(words));
                     }}),
         facts(*this->resources.store, clock,
               [this](const std::string& uuid, const std::string& request_id,
@@ -195,7 +193,8 @@ struct Controller::Modules {
             }),
         rotations(Collaborators(config, clock), *this->resources.secrets),
         open_calls(denylist, clock),
-        agents(registry, open_calls, enrollment, this->resources.ca.certificate_pem(), *this->resources.blobs,
+        agents(registry, open_calls, enrollment, this->resources.ca.certificate_pem(),
+               *this->resources.blobs,
                [this](absl::string_view node_uuid, absl::string_view sha256) {
                  return runs.MayFetchBlob(node_uuid, sha256);
                }),

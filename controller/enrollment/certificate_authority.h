@@ -42,6 +42,7 @@ class CertificateAuthority {
   const std::string& certificate_pem() const { return authority_.certificate_pem; }
   // "sha256:<hex>" of the CA's certificate, by which the join command knows it.
   const std::string& pin() const { return pin_; }
+  absl::Time ends_at() const { return ends_at_; }
 
  private:
   CertificateAuthority(pki::Authority authority, std::string pin, absl::Time ends_at)

@@ -162,8 +162,8 @@ absl::StatusOr<JoinResult> Enrollment::GetJoin(absl::string_view enrollment_id,
       return absl::PermissionDeniedError("the token of another enrolment");
     if (!enrollment->certificate_pem.empty()) {
       const absl::StatusOr<NodeRecord> node = txn.nodes().Get(enrollment->node_uuid);
-      if (!node.ok() || node->state == NodeRecord::kRemoved)
-        return absl::PermissionDeniedError("the machine was removed meanwhile");
+      if (!node.ok() || node->state == NodeRecord::kRemoved || !node->locked_because.empty())
+        return absl::PermissionDeniedError("the machine was removed or locked meanwhile");
       ASSIGN_OR_RETURN(const pki::Certificate issued,
                        pki::ParseCertificate(enrollment->certificate_pem));
       if (issued.not_after - now < CertificateAuthority::kNodeLifetime / 2) {

@@ -16,9 +16,13 @@
 namespace muster {
 class Clock;
 }
+namespace muster::pki {
+struct Certificate;
+}
 
 namespace muster::controller {
 
+enum class KeyUse;
 class Store;
 class Transaction;
 
@@ -66,8 +70,9 @@ class Enrollment {
   struct Hooks {
     // Whether the inventory has the name. Called outside transactions; may use the store.
     std::function<bool(absl::string_view node_name)> is_known_name;
-    // A node's certificates were denied; its session must end. Called outside transactions.
-    std::function<void(absl::string_view node_uuid, absl::string_view reason)> on_denied;
+    // A node's certificates were denied; its sessions must end with `words`. Called outside
+    // transactions.
+    std::function<void(absl::string_view node_uuid, absl::string_view words)> on_denied;
   };
 
   // All references must outlive the object.
@@ -103,17 +108,27 @@ class Enrollment {
   absl::Status Remove(const std::vector<std::string>& node_names, absl::string_view reason,
                       const Actor& actor);
 
+  // A machine shows its certificate: a session begins. PermissionDenied: it is no member any more,
+  // or shows a certificate after a later one of its node was used, which is a copied key (see
+  // key_line.h). Then the node is locked, all of its certificates are denied, and the audit log
+  // names both sides.
+  absl::Status UseKey(absl::string_view node_uuid, absl::string_view shown_pem, const Actor& actor);
+  // As UseKey(), for a call beside the session, which may still be on the old connection when the
+  // new one is used: Unavailable then, and nothing more.
+  absl::Status CheckKey(absl::string_view node_uuid, absl::string_view serial);
   // A new certificate for an enrolled node that shows `current_pem` on its connection; the CSR's
-  // key must be another. The current certificate stays valid until it expires.
+  // key must be another. The current certificate is over when the new one is used first. Errors as
+  // those of UseKey().
   absl::StatusOr<std::string> Renew(absl::string_view node_uuid, absl::string_view current_pem,
                                     absl::string_view csr_pem, const Actor& actor);
 
  private:
   struct Denied {
     std::string node_uuid;
-    std::string reason;
+    std::string words;  // for its sessions
   };
 
+  absl::StatusOr<KeyUse> Judge(absl::string_view node_uuid, absl::string_view serial);
   absl::StatusOr<JoinResult> JoinIn(Transaction& txn, const JoinRequest& request, bool known_name,
                                     absl::Time now, std::vector<Denied>* denied);
   // Makes the enrolment's machine the node of its name and signs its CSR.
@@ -121,6 +136,11 @@ class Enrollment {
                      absl::Time now, std::vector<Denied>* denied);
   absl::Status RemoveMachine(Transaction& txn, NodeRecord node, absl::string_view reason,
                              absl::Time now, std::vector<Denied>* denied);
+  // The newest generation of the node's certificates. When the key is a copy the node is locked and
+  // `denied`; the transaction is to be committed with that.
+  absl::StatusOr<uint64_t> UseKeyIn(Transaction& txn, absl::string_view node_uuid,
+                                    const pki::Certificate& shown, const Actor& actor,
+                                    absl::Time now, std::vector<Denied>* denied);
   // After a transaction that denied certificates.
   void Enforce(const std::vector<Denied>& denied);
   // Counts and logs a refused attempt and says to the caller only what it may know.

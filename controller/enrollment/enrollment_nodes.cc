@@ -1,5 +1,4 @@
-// Nodes: admitted, approved, removed, renewed.
-#include <algorithm>
+// Nodes: admitted, approved, removed.
 #include <utility>
 #include <vector>
 
@@ -7,8 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
-#include "common/pki/certificate.h"
-#include "common/pki/key.h"
 #include "controller/enrollment/audit.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/enrollment/validation.h"
@@ -16,9 +13,6 @@
 
 namespace muster::controller {
 namespace {
-
-constexpr absl::Duration kRenewalWindow = absl::Hours(1);
-constexpr int kMaxRenewals = 12;
 
 bool IsWaiting(const EnrollmentRecord& enrollment) {
   return !enrollment.rejected && enrollment.certificate_pem.empty();
@@ -60,7 +54,8 @@ absl::Status Enrollment::RemoveMachine(Transaction& txn, NodeRecord node, absl::
   node.state = NodeRecord::kRemoved;
   RETURN_IF_ERROR(txn.nodes().Put(node));
   RETURN_IF_ERROR(txn.certificates().RevokeByNode(node.uuid, now));
-  denied->push_back({node.uuid, std::string(reason)});
+  denied->push_back(
+      {node.uuid, absl::StrCat("this node was removed from the cluster: ", reason)});
   return absl::OkStatus();
 }
 
@@ -68,7 +63,7 @@ void Enrollment::Enforce(const std::vector<Denied>& denied) {
   if (denied.empty()) return;
   // Should reading fail, the nodes' state still keeps their sessions out.
   denylist_.Load(store_).IgnoreError();
-  for (const Denied& node : denied) hooks_.on_denied(node.node_uuid, node.reason);
+  for (const Denied& node : denied) hooks_.on_denied(node.node_uuid, node.words);
 }
 
 absl::StatusOr<std::vector<EnrollmentRecord>> Enrollment::ListPending() {
@@ -150,44 +145,6 @@ absl::Status Enrollment::Remove(const std::vector<std::string>& node_names,
   }));
   Enforce(denied);
   return absl::OkStatus();
-}
-
-absl::StatusOr<std::string> Enrollment::Renew(absl::string_view node_uuid,
-                                              absl::string_view current_pem,
-                                              absl::string_view csr_pem, const Actor& actor) {
-  ASSIGN_OR_RETURN(const pki::Csr csr, pki::ParseCsr(csr_pem));
-  ASSIGN_OR_RETURN(const pki::Certificate current, pki::ParseCertificate(current_pem));
-  if (csr.public_key_sha256 == current.public_key_sha256)
-    return absl::InvalidArgumentError("a renewal needs a new key; the CSR has the one in use");
-  const absl::Time now = clock_.Now();
-  std::string certificate_pem;
-  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
-    const absl::StatusOr<NodeRecord> node = txn.nodes().Get(node_uuid);
-    if (absl::IsNotFound(node.status()) ||
-        (node.ok() && node->state != NodeRecord::kEnrolled &&
-         node->state != NodeRecord::kConfigured)) {
-      return absl::PermissionDeniedError("this node is not enrolled any more");
-    }
-    RETURN_IF_ERROR(node.status());
-    ASSIGN_OR_RETURN(const std::vector<CertificateRecord> earlier,
-                     txn.certificates().ListByNode(node_uuid));
-    const auto recent = std::count_if(
-        earlier.begin(), earlier.end(), [now](const CertificateRecord& certificate) {
-          return certificate.not_before > now - kRenewalWindow;
-        });
-    // An agent renews twice a day; each certificate is a row that stays.
-    if (recent >= kMaxRenewals) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("this node got ", recent, " certificates within ",
-                       absl::FormatDuration(kRenewalWindow), "; it must wait"));
-    }
-    ASSIGN_OR_RETURN(IssuedCertificate issued, ca_.IssueNode(csr_pem, node->uuid, node->name, now));
-    RETURN_IF_ERROR(txn.certificates().Insert(issued.record));
-    certificate_pem = std::move(issued.pem);
-    return Audit(txn, now, actor, "node.renew", node->name,
-                 absl::StrCat("certificate ", issued.record.serial));
-  }));
-  return certificate_pem;
 }
 
 }  // namespace muster::controller

@@ -84,6 +84,7 @@ void FillFromRecord(const NodeRecord& record, v1::Node& out) {
   out.set_agent_version(record.agent_version);
   out.set_last_run_id(record.last_run_id);
   out.set_last_run_result(record.last_run_result);
+  out.set_locked_because(record.locked_because);
 }
 
 // InfinitePast: it has no certificate that counts.
@@ -150,6 +151,8 @@ absl::StatusOr<std::vector<v1::Node>> ListAllNodes(Store& store, const AgentSess
         const auto service = in_service.find(record->uuid);
         if (service != in_service.end() && record->state != NodeRecord::kRemoved)
           node.set_state(service->second);
+        if (!record->locked_because.empty() && record->state != NodeRecord::kRemoved)
+          node.set_state(v1::NODE_STATE_LOCKED);
         const auto session = connected.find(record->uuid);
         if (session != connected.end()) FillFromSession(session->second, node);
       }

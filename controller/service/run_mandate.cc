@@ -28,7 +28,8 @@ absl::Status CheckMandate(const RunMandate& mandate, Store& store, const Denylis
                           absl::Time now) {
   absl::StatusOr<Identity> person = ParseActor(mandate.actor);
   if (!person.ok() || mandate.serial.empty())
-    return absl::PermissionDeniedError("it is not known by which certificate the run was asked for");
+    return absl::PermissionDeniedError(
+        "it is not known by which certificate the run was asked for");
   if (denylist.Contains(mandate.serial))
     return absl::PermissionDeniedError(
         absl::StrCat("the certificate of ", mandate.actor, ", who asked for it, was revoked"));

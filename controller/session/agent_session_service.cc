@@ -39,6 +39,9 @@ AgentSessionService::AgentSessionService(SessionRegistry& registry, OpenCalls& c
 AgentSession::Reactor* AgentSessionService::Connect(grpc::CallbackServerContext* context) {
   const absl::StatusOr<Caller> node = NodeOf(*context);
   if (!node.ok()) return AgentSession::Refuse(node.status());
+  const absl::Status used =
+      enrollment_.UseKey(node->identity.name, node->certificate_pem, node->ToActor());
+  if (!used.ok()) return AgentSession::Refuse(used);
   return AgentSession::Begin(registry_, calls_, context, node->identity);
 }
 
@@ -48,6 +51,8 @@ grpc::ServerUnaryReactor* AgentSessionService::RenewCertificate(
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   const auto renew = [&]() -> absl::Status {
     ASSIGN_OR_RETURN(const Caller node, NodeOf(*context));
+    // Who waits no longer asks again: what is issued to nobody must not come after that.
+    if (context->IsCancelled()) return absl::CancelledError("the caller waits no longer");
     ASSIGN_OR_RETURN(*response->mutable_certificate_pem(),
                      enrollment_.Renew(node.identity.name, node.certificate_pem, request->csr_pem(),
                                        node.ToActor()));
@@ -70,6 +75,7 @@ grpc::ServerWriteReactor<v1::FetchBlobResponse>* AgentSessionService::FetchBlob(
       return absl::PermissionDeniedError(
           absl::StrCat("blob ", request->sha256(), " is not part of this node's current plan"));
     }
+    RETURN_IF_ERROR(enrollment_.CheckKey(node.identity.name, node.identity.serial));
     if (!quota_.Take(node.identity.name)) {
       return absl::ResourceExhaustedError(
           absl::StrCat("this node has ", BlobQuota::kMaxOfNode, " blobs on their way already"));

@@ -12,11 +12,13 @@ using soci::use;
 soci::details::prepare_temp_type Select(soci::session& session, const char* where,
                                         CertificateRecord& certificate) {
   return (session.prepare << "SELECT serial, COALESCE(node_uuid, ''), user, role, not_before, "
-                             "not_after, revoked_at, authority_ends FROM certificates "
+                             "not_after, revoked_at, authority_ends, generation, used_at, "
+                             "used_from FROM certificates "
                           << where,
           into(certificate.serial), into(certificate.node_uuid), into(certificate.user),
           into(certificate.role), into(certificate.not_before), into(certificate.not_after),
-          into(certificate.revoked_at), into(certificate.authority_ends));
+          into(certificate.revoked_at), into(certificate.authority_ends),
+          into(certificate.generation), into(certificate.used_at), into(certificate.used_from));
 }
 
 }  // namespace
@@ -24,12 +26,12 @@ soci::details::prepare_temp_type Select(soci::session& session, const char* wher
 absl::Status SociCertificateTable::Insert(const CertificateRecord& certificate) {
   return Guard(context_.path, "certificates.Insert", [&]() -> absl::Status {
     context_.session << "INSERT INTO certificates (serial, node_uuid, user, role, not_before, "
-                        "not_after, revoked_at, authority_ends) VALUES (:serial, "
+                        "not_after, revoked_at, authority_ends, generation) VALUES (:serial, "
                         "NULLIF(:node, ''), :user, :role, :not_before, :not_after, :revoked, "
-                        ":authority_ends)",
+                        ":authority_ends, :generation)",
         use(certificate.serial), use(certificate.node_uuid), use(certificate.user),
         use(certificate.role), use(certificate.not_before), use(certificate.not_after),
-        use(certificate.revoked_at), use(certificate.authority_ends);
+        use(certificate.revoked_at), use(certificate.authority_ends), use(certificate.generation);
     return absl::OkStatus();
   });
 }
@@ -67,6 +69,17 @@ absl::StatusOr<std::vector<CertificateRecord>> SociCertificateTable::ListUsers()
                      context_.session, "WHERE user <> '' ORDER BY not_before, serial", certificate);
                  return ReadAll(statement, certificate);
                });
+}
+
+absl::Status SociCertificateTable::MarkUsed(absl::string_view serial, absl::Time now,
+                                            absl::string_view from) {
+  return Guard(context_.path, "certificates.MarkUsed", [&]() -> absl::Status {
+    const std::string key(serial), peer(from);
+    context_.session << "UPDATE certificates SET used_at = :now, used_from = :peer "
+                        "WHERE serial = :serial AND used_at IS NULL",
+        use(now), use(peer), use(key);
+    return absl::OkStatus();
+  });
 }
 
 absl::Status SociCertificateTable::RevokeByUser(absl::string_view user, absl::Time now) {

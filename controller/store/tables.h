@@ -31,6 +31,7 @@ struct NodeRecord {
   uint64_t report_sequence = 0;  // of the newest report stored from the node
   std::string last_run_id;
   std::string last_run_result;  // ok, changed, failed, unreachable, cancelled
+  std::string locked_because;   // nobody gets in as this machine any more; empty: it is not so
 };
 
 // A node's newest report of facts, where that broke the rules.
@@ -93,6 +94,10 @@ struct CertificateRecord {
   std::optional<absl::Time> revoked_at;
   // Of the authority that signed it: denied, it stays so until then.
   absl::Time authority_ends = absl::InfiniteFuture();
+  // Of a node's: its place in their line, how it was first used and from where. See key_line.h.
+  uint64_t generation = 0;
+  std::optional<absl::Time> used_at;
+  std::string used_from;
 };
 
 class CertificateTable {
@@ -103,6 +108,8 @@ class CertificateTable {
   virtual absl::StatusOr<std::vector<CertificateRecord>> ListByNode(absl::string_view uuid) = 0;
   // Those of people, oldest first.
   virtual absl::StatusOr<std::vector<CertificateRecord>> ListUsers() = 0;
+  virtual absl::Status MarkUsed(absl::string_view serial, absl::Time now,
+                                absl::string_view from) = 0;
   virtual absl::Status RevokeByNode(absl::string_view uuid, absl::Time now) = 0;
   virtual absl::Status RevokeByUser(absl::string_view user, absl::Time now) = 0;
   // Serials of revoked certificates, whether they have expired or not: the denylist.
@@ -186,13 +193,6 @@ class InventoryTable {
   virtual absl::Status Insert(const InventoryRecord& record) = 0;
 };
 
-struct RunRecord {
-  enum State { kRunning = 1, kSucceeded = 2, kFailed = 3, kCancelled = 4 };
-  std::string run_id;
-  State state = kRunning;
-  std::string request;  // serialized v1::CreateRunRequest
-  std::string created_by;
-  absl::Time created_at;
 // On whose word a run stands.
 struct RunMandate {
   std::string actor;   // "operator:bob"; empty: not known, of a run of an older version
@@ -200,12 +200,20 @@ struct RunMandate {
   absl::Time certificate_ends = absl::UnixEpoch();
 };
 
+struct RunRecord {
+  enum State { kRunning = 1, kSucceeded = 2, kFailed = 3, kCancelled = 4 };
+  std::string run_id;
+  State state = kRunning;
+  std::string request;  // serialized v1::CreateRunRequest
+  std::string created_by;
+  absl::Time created_at;
   std::optional<absl::Time> finished_at;
   uint64_t inventory_revision = 0;
   uint32_t current_play = 0;
   std::vector<std::string> plays;  // names
   std::string message;
   std::string catches_up_run_id;
+  RunMandate mandate = {};  // of one that catches up: that of the run which was missed
 };
 
 // How one node fares in a run.
@@ -213,7 +221,6 @@ struct RunNodeRecord {
   std::string run_id;
   std::string node;  // name
   std::string node_uuid;
-  RunMandate mandate = {};  // of one that catches up: that of the run which was missed
   std::string state;        // waiting, running, rebooting, done, failed, unreachable, cancelled
   uint32_t play_index = 0;  // the play the state is about
   uint32_t ok = 0, changed = 0, failed = 0, skipped = 0;

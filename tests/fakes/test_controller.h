@@ -41,7 +41,7 @@ class ControllerFixture : public ::testing::Test {
     folder_ = std::filesystem::path(::testing::TempDir()) / NewShortId("controller");
     std::filesystem::create_directories(folder_ / "pki");
     std::filesystem::create_directories(folder_ / "packages");
-    authority_ = pki::MakeCa("test", absl::Hours(24), absl::Now()).value();
+    authority_ = pki::MakeCa("test", absl::Hours(24 * 3650), absl::Now()).value();
     ca_ = std::make_unique<CertificateAuthority>(CertificateAuthority::Create(authority_).value());
     const pki::KeyAndCsr key = pki::MakeKeyAndCsr("controller").value();
     const std::string certificate =

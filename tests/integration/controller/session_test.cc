@@ -81,6 +81,23 @@ TEST_F(SessionTest, RemovalCutsTheSession) {
   EXPECT_EQ(again->End().error_code(), grpc::PERMISSION_DENIED);
 }
 
+// The attack: a stream that was begun in time is kept for ever.
+TEST_F(SessionTest, SessionEndsWithItsCertificate) {
+  const auto agent = Connected();
+  clock_.Advance(absl::Hours(23));
+  calls_.Sweep();
+  EXPECT_TRUE(registry_->IsConnected(machine_.node_uuid));
+  clock_.Advance(absl::Hours(2));
+  calls_.Sweep();
+  const grpc::Status status = agent->End();
+  EXPECT_EQ(status.error_code(), grpc::UNAUTHENTICATED);
+  EXPECT_THAT(status.error_message(), HasSubstr("this certificate ended at"));
+  EXPECT_EQ(listener_.Await(2).back(), "disconnected");
+  const auto again = Open();
+  again->Hello("b1");
+  EXPECT_EQ(again->End().error_code(), grpc::UNAUTHENTICATED);
+}
+
 TEST_F(SessionTest, RefreshWaitsForTheFacts) {
   const auto agent = Connected();
   std::thread machine([&] {

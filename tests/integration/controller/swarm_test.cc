@@ -39,6 +39,7 @@ class SwarmTest : public ControllerFixture {
         RETURN_IF_ERROR(txn.nodes().Put(node));
         ASSIGN_OR_RETURN(const IssuedCertificate issued,
                          ca_->IssueNode(key.csr_pem, node.uuid, node.name, absl::Now()));
+        RETURN_IF_ERROR(txn.certificates().Insert(issued.record));
         machines_.push_back({node.uuid, node.name, issued.pem});
       }
       return absl::OkStatus();

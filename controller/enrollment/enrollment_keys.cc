@@ -1,0 +1,174 @@
+// Nodes' keys: used, renewed, and found in two places.
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "common/pki/certificate.h"
+#include "common/pki/key.h"
+#include "controller/enrollment/audit.h"
+#include "controller/enrollment/enrollment.h"
+#include "controller/enrollment/key_line.h"
+#include "controller/store/store.h"
+
+namespace muster::controller {
+namespace {
+
+constexpr absl::Duration kRenewalWindow = absl::Hours(1);
+constexpr int kMaxRenewals = 12;
+
+std::string At(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%SZ", time, absl::UTCTimeZone());
+}
+
+// gRPC's "ipv4:10.0.0.1:50416", without the kind.
+std::string AddressOf(absl::string_view peer) {
+  if (!absl::ConsumePrefix(&peer, "ipv4:")) absl::ConsumePrefix(&peer, "ipv6:");
+  return std::string(peer);
+}
+
+// Neither of the two learns from it where the other is.
+absl::Status KeyCopied() {
+  return absl::PermissionDeniedError(
+      "two machines have used this node's key, so it is locked; an administrator finds both in the "
+      "audit log and enrols the node anew");
+}
+
+absl::StatusOr<NodeRecord> MemberOf(Transaction& txn, absl::string_view uuid) {
+  absl::StatusOr<NodeRecord> node = txn.nodes().Get(uuid);
+  if (absl::IsNotFound(node.status()) ||
+      (node.ok() && node->state != NodeRecord::kEnrolled && node->state != NodeRecord::kConfigured))
+    return absl::PermissionDeniedError(
+        "this machine is not enrolled any more; make a token with `muster token create` and join");
+  RETURN_IF_ERROR(node.status());
+  if (!node->locked_because.empty()) return KeyCopied();
+  return node;
+}
+
+}  // namespace
+
+absl::StatusOr<KeyUse> Enrollment::Judge(absl::string_view node_uuid, absl::string_view serial) {
+  KeyUse use = KeyUse::kKnown;
+  RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(MemberOf(txn, node_uuid).status());
+    ASSIGN_OR_RETURN(const std::vector<CertificateRecord> line,
+                     txn.certificates().ListByNode(node_uuid));
+    use = JudgeKey(line, serial);
+    return absl::OkStatus();
+  }));
+  return use;
+}
+
+absl::Status Enrollment::CheckKey(absl::string_view node_uuid, absl::string_view serial) {
+  ASSIGN_OR_RETURN(const KeyUse use, Judge(node_uuid, serial));
+  if (use != KeyUse::kCopied) return absl::OkStatus();
+  return absl::UnavailableError("this certificate was renewed; come back with the new one");
+}
+
+absl::Status Enrollment::UseKey(absl::string_view node_uuid, absl::string_view shown_pem,
+                                const Actor& actor) {
+  ASSIGN_OR_RETURN(const pki::Certificate shown, pki::ParseCertificate(shown_pem));
+  // Nearly always there is nothing to write, and thousands come at once after a restart.
+  ASSIGN_OR_RETURN(const KeyUse use, Judge(node_uuid, shown.serial));
+  if (use == KeyUse::kKnown) return absl::OkStatus();
+  std::vector<Denied> denied;
+  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
+    return UseKeyIn(txn, node_uuid, shown, actor, clock_.Now(), &denied).status();
+  }));
+  if (denied.empty()) return absl::OkStatus();
+  Enforce(denied);
+  return KeyCopied();
+}
+
+absl::StatusOr<uint64_t> Enrollment::UseKeyIn(Transaction& txn, absl::string_view node_uuid,
+                                              const pki::Certificate& shown, const Actor& actor,
+                                              absl::Time now, std::vector<Denied>* denied) {
+  ASSIGN_OR_RETURN(NodeRecord node, MemberOf(txn, node_uuid));
+  ASSIGN_OR_RETURN(const std::vector<CertificateRecord> line,
+                   txn.certificates().ListByNode(node_uuid));
+  const uint64_t newest = NewestGeneration(line);
+  switch (JudgeKey(line, shown.serial)) {
+    case KeyUse::kKnown:
+      break;
+    case KeyUse::kFirst:
+      RETURN_IF_ERROR(txn.certificates().MarkUsed(shown.serial, now, actor.peer));
+      break;
+    case KeyUse::kForgotten: {
+      CertificateRecord record;
+      record.serial = shown.serial;
+      record.node_uuid = node.uuid;
+      record.role = std::string(RoleName(Role::kNode));
+      record.not_before = shown.not_before;
+      record.not_after = shown.not_after;
+      record.authority_ends = ca_.ends_at();
+      record.generation = newest + 1;
+      RETURN_IF_ERROR(txn.certificates().Insert(record));
+      RETURN_IF_ERROR(txn.certificates().MarkUsed(shown.serial, now, actor.peer));
+      RETURN_IF_ERROR(Audit(txn, now, actor, "node.adopt", node.name,
+                            absl::StrCat("certificate ", shown.serial,
+                                         " is of our authority and not in the store, which is "
+                                         "older than it: taken for the node's newest")));
+      return newest + 1;
+    }
+    case KeyUse::kCopied: {
+      const CertificateRecord& used = *NewestUsed(line);
+      const std::string one = AddressOf(used.used_from), other = AddressOf(actor.peer);
+      node.locked_because = absl::StrCat("its key is in two places: ", one, " (since ",
+                                         At(*used.used_at), ") and ", other, " (", At(now), ")");
+      RETURN_IF_ERROR(txn.nodes().Put(node));
+      RETURN_IF_ERROR(txn.certificates().RevokeByNode(node.uuid, now));
+      RETURN_IF_ERROR(
+          Audit(txn, now, actor, "node.key_copied", node.name,
+                absl::StrCat(other, " shows certificate ", shown.serial, ", after ", one,
+                             " used its successor ", used.serial, " at ", At(*used.used_at),
+                             "; both are denied, the node is locked")));
+      denied->push_back({node.uuid, std::string(KeyCopied().message())});
+      break;
+    }
+  }
+  return newest;
+}
+
+absl::StatusOr<std::string> Enrollment::Renew(absl::string_view node_uuid,
+                                              absl::string_view current_pem,
+                                              absl::string_view csr_pem, const Actor& actor) {
+  ASSIGN_OR_RETURN(const pki::Csr csr, pki::ParseCsr(csr_pem));
+  ASSIGN_OR_RETURN(const pki::Certificate current, pki::ParseCertificate(current_pem));
+  if (csr.public_key_sha256 == current.public_key_sha256)
+    return absl::InvalidArgumentError("a renewal needs a new key; the CSR has the one in use");
+  const absl::Time now = clock_.Now();
+  std::string certificate_pem;
+  std::vector<Denied> denied;
+  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const uint64_t newest, UseKeyIn(txn, node_uuid, current, actor, now, &denied));
+    if (!denied.empty()) return absl::OkStatus();  // committed: the lock is to last
+    ASSIGN_OR_RETURN(const NodeRecord node, txn.nodes().Get(node_uuid));
+    ASSIGN_OR_RETURN(const std::vector<CertificateRecord> earlier,
+                     txn.certificates().ListByNode(node_uuid));
+    const auto recent =
+        std::count_if(earlier.begin(), earlier.end(), [now](const CertificateRecord& certificate) {
+          return certificate.not_before > now - kRenewalWindow;
+        });
+    // An agent renews twice a day; each certificate is a row that stays.
+    if (recent >= kMaxRenewals) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("this node got ", recent, " certificates within ",
+                       absl::FormatDuration(kRenewalWindow), "; it must wait"));
+    }
+    ASSIGN_OR_RETURN(IssuedCertificate issued, ca_.IssueNode(csr_pem, node.uuid, node.name, now));
+    issued.record.generation = newest + 1;
+    RETURN_IF_ERROR(txn.certificates().Insert(issued.record));
+    certificate_pem = std::move(issued.pem);
+    return Audit(txn, now, actor, "node.renew", node.name,
+                 absl::StrCat("certificate ", issued.record.serial));
+  }));
+  if (denied.empty()) return certificate_pem;
+  Enforce(denied);
+  return KeyCopied();
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,33 @@
+#include "controller/enrollment/key_line.h"
+
+#include <algorithm>
+
+namespace muster::controller {
+
+KeyUse JudgeKey(const std::vector<CertificateRecord>& line, absl::string_view serial) {
+  const auto shown = std::find_if(line.begin(), line.end(),
+                                  [&](const auto& each) { return each.serial == serial; });
+  if (shown == line.end()) return KeyUse::kForgotten;
+  const CertificateRecord* used = NewestUsed(line);
+  if (used != nullptr && shown->generation < used->generation) return KeyUse::kCopied;
+  // Nothing comes before the one of the join, so its first use says nothing.
+  if (shown->used_at.has_value() || shown->generation == 0) return KeyUse::kKnown;
+  return KeyUse::kFirst;
+}
+
+const CertificateRecord* NewestUsed(const std::vector<CertificateRecord>& line) {
+  const CertificateRecord* newest = nullptr;
+  for (const CertificateRecord& each : line) {
+    if (!each.used_at.has_value()) continue;
+    if (newest == nullptr || newest->generation < each.generation) newest = &each;
+  }
+  return newest;
+}
+
+uint64_t NewestGeneration(const std::vector<CertificateRecord>& line) {
+  uint64_t newest = 0;
+  for (const CertificateRecord& each : line) newest = std::max(newest, each.generation);
+  return newest;
+}
+
+}  // namespace muster::controller
