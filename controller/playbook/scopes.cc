@@ -15,6 +15,19 @@ namespace {
 
 constexpr int64_t kMaxSecretBytes = 65536;
 
+// Ten million steps are a second of one processor. What all templates of a node take together: the
+// node of slurmctld renders some files that have lines for each node and each GPU of the cluster.
+constexpr size_t kStepsOfNode = 20'000'000;
+constexpr size_t kStepsOfNodePerNode = 10'000;
+// What a request may take beyond that, and for each of its nodes: their own files, some lines each,
+// are rendered anew for each; what nodes share is rendered once.
+constexpr size_t kStepsOfRequest = 40'000'000;
+constexpr size_t kStepsOfRequestPerNode = 50'000;
+
+size_t StepsOfNode(const Inventory& inventory) {
+  return kStepsOfNode + kStepsOfNodePerNode * inventory.nodes().size();
+}
+
 constexpr char kSecretUse[] =
     "use secret('name'), secret('name', bytes=32) to have it generated, or secret('name', "
     "next=true) for the value that a rotation brings";
@@ -22,8 +35,13 @@ constexpr char kSecretUse[] =
 }  // namespace
 
 PlayScope::PlayScope(const Inventory& inventory, FactsByNode facts,
-                     const std::map<std::string, Value>& extra_vars, SecretSource& secrets)
-    : inventory_(inventory), secrets_(secrets) {
+                     const std::map<std::string, Value>& extra_vars, SecretSource& secrets,
+                     size_t nodes)
+    : inventory_(inventory),
+      secrets_(secrets),
+      allowance_(StepsOfNode(inventory) + kStepsOfRequest + kStepsOfRequestPerNode * nodes,
+                 "the templates of this request") {
+  scope_.SetAllowance(&allowance_);
   for (const auto& [name, value] : extra_vars) {
     const std::string wrong = CheckVariable(name);
     if (!wrong.empty()) {
@@ -137,7 +155,12 @@ absl::StatusOr<Value> PlayScope::GetSecret(const std::vector<Value>& positional,
 }
 
 NodeScope::NodeScope(PlayScope& play, const Node& node)
-    : play_(play), node_(node), scope_(&play.scope()) {
+    : play_(play),
+      node_(node),
+      allowance_(StepsOfNode(play.inventory()), absl::StrCat("the templates of node ", node.name),
+                 &play.allowance()),
+      scope_(&play.scope()) {
+  scope_.SetAllowance(&allowance_);
   scope_.Set("node", NodeValue(node));
   if (const Value* facts = play.FindFacts(node.name)) {
     has_facts_ = true;

@@ -3,6 +3,7 @@
 //   RoleScope (item, role defaults and the five levels) → NodeScope (node, facts) → PlayScope
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,6 +23,7 @@
 #include "controller/playbook/compiler.h"
 #include "controller/playbook/model.h"
 #include "controller/playbook/value_template.h"
+#include "controller/template/allowance.h"
 #include "controller/template/scope.h"
 
 namespace muster::controller::playbook {
@@ -30,14 +32,17 @@ namespace muster::controller::playbook {
 // The large ones, but `nodes`, are made when a template first asks for them. Not thread-safe.
 class PlayScope {
  public:
-  // The references outlive the scope.
+  // The references outlive the scope, which may be used for `nodes` nodes.
   PlayScope(const Inventory& inventory, FactsByNode facts,
-            const std::map<std::string, Value>& extra_vars, SecretSource& secrets);
+            const std::map<std::string, Value>& extra_vars, SecretSource& secrets,
+            size_t nodes = 1);
 
   // What is wrong with the variables of the command line.
   const absl::Status& status() const { return status_; }
   const tmpl::Scope& scope() const { return scope_; }
   const Inventory& inventory() const { return inventory_; }
+  // What is left to the templates of all nodes together.
+  tmpl::Allowance& allowance() { return allowance_; }
   const Value* FindFacts(const std::string& node) const;
   // nullptr when `name` was not given on the command line.
   const ValueTemplate* FindExtra(absl::string_view name) const;
@@ -54,6 +59,7 @@ class PlayScope {
   const Inventory& inventory_;
   SecretSource& secrets_;
   absl::Status status_;
+  tmpl::Allowance allowance_;
   tmpl::Scope scope_;
   std::map<std::string, ValueTemplate, std::less<>> extra_;
   std::map<std::string, Value, std::less<>> shared_;
@@ -79,6 +85,7 @@ class NodeScope {
   PlayScope& play_;
   const Node& node_;
   bool has_facts_ = false;
+  tmpl::Allowance allowance_;
   tmpl::Scope scope_;
   std::map<std::string, Variable, std::less<>> variables_;
 };

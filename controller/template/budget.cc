@@ -9,6 +9,8 @@ bool Budget::Spend(size_t steps) {
     steps_ = limits_.max_steps;
     return Fail(absl::StrCat("the template takes more than ", limits_.max_steps, " steps"));
   }
+  if (allowance_ != nullptr && !allowance_->Spend(steps))
+    return Fail(allowance_->Exceeded(file_, steps_));
   steps_ += steps;
   return true;
 }

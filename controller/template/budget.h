@@ -4,6 +4,8 @@
 #include <cstddef>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "controller/template/allowance.h"
 #include "controller/template/template.h"
 
 namespace muster::tmpl {
@@ -11,11 +13,19 @@ namespace muster::tmpl {
 // Values nested deeper than this are refused, so that recursion over them is bounded.
 inline constexpr int kMaxValueDepth = 100;
 
-// Counts the steps and bytes of one rendering. The first excess sticks: work goes on with
-// harmless results until its caller looks at status(). Not thread-safe.
+// Counts the steps and bytes of one rendering, which it charges to an allowance. The first excess
+// sticks: work goes on with harmless results until its caller looks at status(). Not thread-safe.
 class Budget {
  public:
-  explicit Budget(const Limits& limits) : limits_(limits) {}
+  // `allowance` bounds this and other renderings together; may be nullptr. `file` is the
+  // template's. Both outlive the object.
+  Budget(const Limits& limits, Allowance* allowance, absl::string_view file)
+      : limits_(limits), allowance_(allowance), file_(file) {}
+  ~Budget() {
+    if (allowance_ != nullptr) allowance_->Note(file_, steps_);
+  }
+  Budget(const Budget&) = delete;
+  Budget& operator=(const Budget&) = delete;
 
   // False when the steps are used up.
   bool Spend(size_t steps);
@@ -30,6 +40,8 @@ class Budget {
   bool Fail(absl::string_view message);
 
   const Limits limits_;
+  Allowance* const allowance_;
+  const absl::string_view file_;
   size_t steps_ = 0;
   absl::Status status_;
 };

@@ -15,7 +15,10 @@ namespace muster::tmpl {
 class Evaluator {
  public:
   Evaluator(const internal::ParsedTemplate& parsed, const Scope& scope, const Limits& limits)
-      : source_(parsed.source), scope_(scope), budget_(limits), context_{budget_} {}
+      : source_(parsed.source),
+        scope_(scope),
+        budget_(limits, scope.allowance(), parsed.source.file()),
+        context_{budget_} {}
 
   // Prints `body` onto the output.
   absl::Status Run(const Body& body);

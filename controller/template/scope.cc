@@ -36,6 +36,13 @@ absl::StatusOr<std::shared_ptr<const Value>> Scope::Find(absl::string_view name)
   return std::shared_ptr<const Value>();
 }
 
+Allowance* Scope::allowance() const {
+  for (const Scope* scope = this; scope != nullptr; scope = scope->parent_) {
+    if (scope->allowance_ != nullptr) return scope->allowance_;
+  }
+  return nullptr;
+}
+
 const Scope::Function* Scope::FindFunction(absl::string_view name) const {
   for (const Scope* scope = this; scope != nullptr; scope = scope->parent_) {
     const auto found = scope->functions_.find(name);

@@ -18,6 +18,8 @@ namespace muster::tmpl {
 
 using muster::Value;
 
+class Allowance;
+
 // Variables and functions for one rendering. Names are looked up in this order: values set here,
 // the lookup callback, the parent. Cheap to make one per node over a shared parent.
 // Thread-compatible: const use from many threads is safe if the callbacks are.
@@ -40,6 +42,12 @@ class Scope {
   // `names` lists what `lookup` knows, for "did you mean".
   void SetLookup(Lookup lookup, std::function<std::vector<std::string>()> names);
 
+  // What renderings with this scope, and with those within it that have none of their own, may
+  // spend together; outlives them.
+  void SetAllowance(Allowance* allowance) { allowance_ = allowance; }
+  // nullptr: no such bound.
+  Allowance* allowance() const;
+
   absl::StatusOr<std::shared_ptr<const Value>> Find(absl::string_view name) const;
   const Function* FindFunction(absl::string_view name) const;
   // All known variables, those of the parents too.
@@ -51,6 +59,7 @@ class Scope {
   std::map<std::string, std::shared_ptr<const Value>, std::less<>> values_;
   std::map<std::string, Function, std::less<>> functions_;
   Lookup lookup_;
+  Allowance* allowance_ = nullptr;
   std::function<std::vector<std::string>()> lookup_names_;
 };
 

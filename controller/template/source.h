@@ -21,6 +21,7 @@ class Source {
   Source(absl::string_view text, SourcePosition start);
 
   const std::string& text() const { return text_; }
+  const std::string& file() const { return start_.file; }
   // The place `column_offset` bytes into line `line_index` (from 0) of the text.
   Place PlaceOf(int line_index, size_t column_offset) const;
   // "file:line:column" alone, for messages that point at a second place.

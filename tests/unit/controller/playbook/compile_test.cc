@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "common/base/digest.h"
 #include "tests/unit/controller/playbook/compile_fixture.h"
 
@@ -383,6 +385,36 @@ TEST_F(CompileTest, SelectsNodesOfThePlayUnderTheLimit) {
   EXPECT_THAT(SelectPlayNodes(**playbook, 1, inventory, "").status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("playbooks/site.yaml:2:20: "), HasSubstr("gpuu"))));
+}
+
+// Each of them would run into the limit of one rendering: together they kept a processor busy for
+// the better part of a minute, for a single node.
+TEST_F(CompileTest, ManyGreedyTemplatesOfANodeShareOneBudget) {
+  std::string tasks;
+  for (int i = 0; i < 120; ++i) {
+    absl::StrAppend(&tasks, "- {name: t", i, ", file: {path: /etc/f", i, ", template: f", i,
+                    ".j2}}\n");
+    // With its node, so that no other node shares it.
+    site[absl::StrCat("playbooks/roles/r/templates/f", i, ".j2")] =
+        "{{ node.name }}{% for a in range(4000) %}{% for b in range(4000) %}{% endfor %}{% endfor "
+        "%}";
+  }
+  SetTasks(tasks);
+  const absl::Time start = absl::Now();
+  const absl::Status error = CompileError();
+  EXPECT_THAT(error, StatusIs(absl::StatusCode::kInvalidArgument,
+                              AllOf(HasSubstr("the templates of node c001 take more than 20040000 "
+                                              "steps together"),
+                                    HasSubstr("playbooks/roles/r/templates/f"))));
+  // Six of them, not 120; this bound is for a machine that is busy with other tests.
+  EXPECT_LT(absl::Now() - start, absl::Seconds(20));
+  // A node that asks for less is compiled all the same.
+  site["playbooks/roles/r/tasks/main.yaml"] =
+      "- {name: t, when: node.name == 'c001', file: {path: /etc/f, template: f0.j2}}\n";
+  const std::vector<NodePlan> plans = CompileFor({"c001", "c002"});
+  ASSERT_EQ(plans.size(), 2u);
+  EXPECT_FALSE(plans[0].error.ok());
+  EXPECT_OK(plans[1].error);
 }
 
 }  // namespace

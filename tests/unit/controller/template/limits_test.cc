@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "controller/template/allowance.h"
 #include "controller/template/template.h"
 #include "tests/fakes/status_matchers.h"
 
@@ -13,6 +14,7 @@ namespace muster::tmpl {
 namespace {
 
 using ::muster::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
@@ -99,6 +101,44 @@ TEST(LimitsTest, WorkIsBounded) {
         StatusIs(kInvalid, AnyOf(HasSubstr("more than 200000 steps"), HasSubstr("grows beyond"),
                                  HasSubstr("64 bits"), HasSubstr("range() of more than"))));
   }
+}
+
+// A hundred templates that each stop just short of their limit take a hundred times as long.
+TEST(LimitsTest, ManyRenderingsTogetherAreBoundedAndTheGreediestFileIsNamed) {
+  Limits limits;
+  limits.max_steps = 50'000;
+  Allowance request(200'000, "the templates of this request");
+  Allowance node(100'000, "the templates of node c001", &request);
+  Scope shared, scope(&shared);
+  shared.SetAllowance(&request);
+  scope.SetAllowance(&node);
+  constexpr char kGreedy[] = "{% for a in range(9000) %}{{ a }}{% endfor %}";  // some 27,000 steps
+  EXPECT_OK(Render("{{ 1 }}", {.file = "modest.j2"}, scope, limits));
+  const size_t modest = node.spent();
+  int rendered = 0;
+  absl::Status status;
+  while (status.ok() && rendered < 100) {
+    status = Render(kGreedy, {.file = "greedy.j2"}, scope, limits).status();
+    rendered += status.ok();
+  }
+  EXPECT_GT(rendered, 1);
+  EXPECT_LT(rendered, 10);
+  EXPECT_THAT(status, StatusIs(kInvalid, AllOf(HasSubstr("the templates of node c001 take more "
+                                                         "than 100000 steps together"),
+                                               HasSubstr("are those of greedy.j2"))));
+  // From now on nothing is computed for this node, and others still have what the whole has.
+  EXPECT_THAT(Render("{{ 1 }}", {.file = "modest.j2"}, scope, limits),
+              StatusIs(kInvalid, HasSubstr("greedy.j2")));
+  EXPECT_EQ(node.spent(), 100'000u);
+  EXPECT_LE(request.spent(), 100'000u);
+  EXPECT_GT(request.spent(), modest + 27'000u);
+  Allowance other(1'000'000, "the templates of node c002", &request);
+  Scope others(&shared);
+  others.SetAllowance(&other);
+  EXPECT_OK(Render("{{ 1 }}", {.file = "modest.j2"}, others, limits));
+  while (Render(kGreedy, {.file = "greedy.j2"}, others, limits).ok()) continue;
+  EXPECT_THAT(Render("{{ 1 }}", {.file = "modest.j2"}, others, limits),
+              StatusIs(kInvalid, HasSubstr("of this request take more than 200000 steps")));
 }
 
 TEST(LimitsTest, MemoryOfDoublingListsIsBounded) {

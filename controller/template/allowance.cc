@@ -1,0 +1,26 @@
+#include "controller/template/allowance.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace muster::tmpl {
+
+void Allowance::Note(absl::string_view file, size_t steps) {
+  by_file_[file] += steps;
+  if (within_ != nullptr) within_->Note(file, steps);
+}
+
+std::string Allowance::Exceeded(absl::string_view file, size_t steps) {
+  if (left_ > 0 && within_ != nullptr) return within_->Exceeded(file, steps);
+  std::pair<absl::string_view, size_t> most = {file, steps};
+  for (const auto& [name, spent] : by_file_) {
+    const size_t all = spent + (name == file ? steps : 0);
+    // Equal ones by name, so that every run says the same.
+    if (all > most.second || (all == most.second && name < most.first)) most = {name, all};
+  }
+  return absl::StrCat(whose_, " take more than ", max_steps_, " steps together; most of them, ",
+                      most.second, ", are those of ", most.first.empty() ? "one text" : most.first);
+}
+
+}  // namespace muster::tmpl

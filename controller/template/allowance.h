@@ -1,0 +1,50 @@
+// What many renderings may spend together.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+
+namespace muster::tmpl {
+
+// The steps that are left to the templates of one request, or of a part of it. Limits bounds one
+// rendering; a hundred of them that each stop just short of their limit are what this bounds. Not
+// thread-safe.
+class Allowance {
+ public:
+  // `whose` is for the message: "the templates of node c001". What is spent is spent of `within`,
+  // too, which may be nullptr and outlives the object.
+  Allowance(size_t max_steps, std::string whose, Allowance* within = nullptr)
+      : max_steps_(max_steps), left_(max_steps), whose_(std::move(whose)), within_(within) {}
+  Allowance(const Allowance&) = delete;
+  Allowance& operator=(const Allowance&) = delete;
+
+  // False when so much is not left, here or in the whole.
+  bool Spend(size_t steps) {
+    if (steps > left_) {
+      left_ = 0;
+      return false;
+    }
+    left_ -= steps;
+    return within_ == nullptr || within_->Spend(steps);
+  }
+  // What a rendering of `file` has spent, for the message.
+  void Note(absl::string_view file, size_t steps);
+  // Why Spend() refused a rendering of `file` that has spent `steps` so far: names the file that
+  // took most.
+  std::string Exceeded(absl::string_view file, size_t steps);
+
+  size_t max_steps() const { return max_steps_; }
+  size_t spent() const { return max_steps_ - left_; }
+
+ private:
+  const size_t max_steps_;
+  size_t left_;
+  const std::string whose_;
+  Allowance* const within_;
+  absl::flat_hash_map<std::string, size_t> by_file_;
+};
+
+}  // namespace muster::tmpl
