@@ -75,7 +75,7 @@ void RunEventLog::Break() {
 }
 
 void RunEventLog::Notify() {
-  std::vector<std::shared_ptr<RunWatch>> watches;
+  std::vector<std::shared_ptr<RunLogWatch>> watches;
   {
     absl::MutexLock lock(&mutex_);
     auto gone = std::remove_if(watches_.begin(), watches_.end(),
@@ -93,8 +93,8 @@ void RunEventLog::Notify() {
 
 std::shared_ptr<RunWatch> RunEventLog::Watch(uint64_t after_sequence,
                                              std::function<void()> on_ready) {
-  std::shared_ptr<RunWatch> watch(
-      new RunWatch(shared_from_this(), after_sequence, std::move(on_ready)));
+  std::shared_ptr<RunLogWatch> watch(
+      new RunLogWatch(shared_from_this(), after_sequence, std::move(on_ready)));
   absl::MutexLock lock(&mutex_);
   watches_.push_back(watch);
   return watch;
@@ -138,7 +138,7 @@ void RunLogs::BreakAll() const {
   for (const auto& log : logs) log->Break();
 }
 
-RunEventPtr RunWatch::Next() {
+RunEventPtr RunLogWatch::Next() {
   absl::MutexLock lock(&log_->mutex_);
   // Progress that waits is older than a kept event that came after it.
   if (!progress_.empty()) {
@@ -156,18 +156,18 @@ RunEventPtr RunWatch::Next() {
   return event;
 }
 
-bool RunWatch::AtEnd() {
+bool RunLogWatch::AtEnd() {
   absl::MutexLock lock(&log_->mutex_);
   return log_->ended_ && progress_.empty() &&
          (log_->kept_.empty() || log_->kept_.back().sequence <= after_);
 }
 
-bool RunWatch::IsBroken() {
+bool RunLogWatch::IsBroken() {
   absl::MutexLock lock(&log_->mutex_);
   return log_->broken_;
 }
 
-void RunWatch::Cancel() {
+void RunLogWatch::Cancel() {
   absl::MutexLock lock(&callback_mutex_);
   on_ready_ = nullptr;
 }

@@ -20,7 +20,23 @@ namespace muster::controller {
 
 using RunEventPtr = std::shared_ptr<const v1::RunEvent>;
 
-class RunWatch;
+// One watcher's place among the events of a run. Bounded: whoever reads slowly gets events late.
+class RunWatch {
+ public:
+  // Progress that waits for one watcher; more is lost.
+  static constexpr size_t kMaxProgress = 64;
+
+  virtual ~RunWatch() = default;
+  // The next event; nullptr: none now.
+  virtual RunEventPtr Next() = 0;
+  // The run has ended and Next() has given everything.
+  virtual bool AtEnd() = 0;
+  virtual bool IsBroken() = 0;
+  // No call of on_ready begins after this; waits for one that is going on.
+  virtual void Cancel() = 0;
+};
+
+class RunLogWatch;
 
 // The events of one run in their order. Keeps the newest, at most kMaxKept of at most
 // kMaxKeptBytes; progress is passed on and not kept. Thread-safe.
@@ -52,7 +68,7 @@ class RunEventLog : public std::enable_shared_from_this<RunEventLog> {
   size_t bytes() const;
 
  private:
-  friend class RunWatch;
+  friend class RunLogWatch;
   // As it travels, which is a quarter of what it takes as an object: thousands of nodes have tens
   // of thousands of events, and few are ever watched twice.
   struct Kept {
@@ -67,7 +83,7 @@ class RunEventLog : public std::enable_shared_from_this<RunEventLog> {
   size_t kept_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;
-  std::vector<std::weak_ptr<RunWatch>> watches_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::weak_ptr<RunLogWatch>> watches_ ABSL_GUARDED_BY(mutex_);
 };
 
 // The logs of the runs that go on and of those that ended last, to be found without waiting for the
@@ -76,7 +92,7 @@ class RunLogs {
  public:
   void Add(const std::string& run_id, std::shared_ptr<RunEventLog> log);
   // The run has ended: its log is kept until kMaxEnded others have, or until later ones have
-  // kMaxEndedEvents or kMaxEndedBytes. Then it is made from the store when somebody asks.
+  // kMaxEndedEvents or kMaxEndedBytes. Then RunHistory reads it from the store when somebody asks.
   void End(const std::string& run_id);
   // nullptr: of no such run.
   std::shared_ptr<RunEventLog> Find(const std::string& run_id) const;
@@ -92,22 +108,17 @@ class RunLogs {
   std::deque<std::string> ended_ ABSL_GUARDED_BY(mutex_);
 };
 
-// One watcher's place in a log. Bounded: a slow reader gets kept events late and loses progress.
-class RunWatch {
+// A watcher's place in a log: kept events come late to a slow reader, progress is lost.
+class RunLogWatch final : public RunWatch {
  public:
-  static constexpr size_t kMaxProgress = 64;
-
-  // The next event; nullptr: none now.
-  RunEventPtr Next();
-  // The log has ended and Next() has given everything.
-  bool AtEnd();
-  bool IsBroken();
-  // No call of on_ready begins after this; waits for one that is going on.
-  void Cancel();
+  RunEventPtr Next() override;
+  bool AtEnd() override;
+  bool IsBroken() override;
+  void Cancel() override;
 
  private:
   friend class RunEventLog;
-  RunWatch(std::shared_ptr<RunEventLog> log, uint64_t after, std::function<void()> on_ready)
+  RunLogWatch(std::shared_ptr<RunEventLog> log, uint64_t after, std::function<void()> on_ready)
       : log_(std::move(log)), after_(after), on_ready_(std::move(on_ready)) {}
 
   const std::shared_ptr<RunEventLog> log_;

@@ -1,6 +1,11 @@
 #include "controller/run/run_history.h"
 
-#include "absl/strings/str_cat.h"
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "controller/run/run_records.h"
@@ -9,32 +14,22 @@
 #include "muster/v1/run.pb.h"
 
 namespace muster::controller {
+namespace {
 
-v1::RunEvent StepEvent(const StepResultRecord& result) {
-  v1::RunEvent event;
-  event.set_sequence(result.sequence);
-  *event.mutable_time() = ToTimestamp(result.time);
-  event.set_node(result.node);
-  event.mutable_step()->ParseFromString(result.result);
-  return event;
-}
-
-absl::StatusOr<std::shared_ptr<RunEventLog>> LogOfEndedRun(Store& store,
-                                                           const std::string& run_id) {
+// What became of each node, and the end.
+absl::StatusOr<std::shared_ptr<RunEventLog>> ReadTail(Store& store, const std::string& run_id) {
   RunRecord record;
   std::vector<RunNodeRecord> nodes;
-  std::vector<StepResultRecord> results;
   std::vector<RunValidationRecord> validations;
+  uint64_t last_sequence = 0;
   RETURN_IF_ERROR(store.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(record, txn.runs().Get(run_id));
     ASSIGN_OR_RETURN(nodes, txn.runs().ListNodes(run_id));
     ASSIGN_OR_RETURN(validations, txn.run_validations().List(run_id));
-    ASSIGN_OR_RETURN(results, txn.step_results().ListNewest(run_id, RunEventLog::kMaxKept,
-                                                            RunEventLog::kMaxKeptBytes));
+    ASSIGN_OR_RETURN(last_sequence, txn.step_results().LastSequence(run_id));
     return absl::OkStatus();
   }));
-  auto log = std::make_shared<RunEventLog>(results.empty() ? 0 : results.back().sequence);
-  for (const StepResultRecord& result : results) log->Append(StepEvent(result));
+  auto log = std::make_shared<RunEventLog>(last_sequence);
   for (const RunNodeRecord& node : nodes) {
     v1::RunEvent event;
     event.set_node(node.node);
@@ -47,6 +42,166 @@ absl::StatusOr<std::shared_ptr<RunEventLog>> LogOfEndedRun(Store& store,
   log->Append(std::move(end));
   log->End();
   return log;
+}
+
+}  // namespace
+
+v1::RunEvent StepEvent(const StepResultRecord& result) {
+  v1::RunEvent event;
+  event.set_sequence(result.sequence);
+  *event.mutable_time() = ToTimestamp(result.time);
+  event.set_node(result.node);
+  event.mutable_step()->ParseFromString(result.result);
+  return event;
+}
+
+struct RunHistory::Desk {
+  bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    return is_stopping || !waiting.empty();
+  }
+
+  absl::Mutex mutex;
+  std::deque<std::shared_ptr<PagedWatch>> waiting ABSL_GUARDED_BY(mutex);  // for their next page
+  bool is_stopping ABSL_GUARDED_BY(mutex) = false;
+  bool is_broken ABSL_GUARDED_BY(mutex) = false;
+};
+
+class RunHistory::PagedWatch final : public RunWatch,
+                                     public std::enable_shared_from_this<PagedWatch> {
+ public:
+  PagedWatch(std::shared_ptr<Desk> desk, std::string run_id, uint64_t after,
+             std::function<void()> on_ready)
+      : desk_(std::move(desk)),
+        run_id_(std::move(run_id)),
+        after_(after),
+        on_ready_(std::move(on_ready)) {}
+
+  RunEventPtr Next() override {
+    absl::MutexLock lock(&desk_->mutex);
+    if (!page_.empty()) {
+      RunEventPtr event = std::move(page_.front());
+      page_.pop_front();
+      return event;
+    }
+    if (tail_ != nullptr) return tail_->Next();
+    if (!is_waiting_) {
+      is_waiting_ = true;
+      desk_->waiting.push_back(shared_from_this());
+    }
+    return nullptr;
+  }
+  bool AtEnd() override {
+    absl::MutexLock lock(&desk_->mutex);
+    return page_.empty() && tail_ != nullptr && tail_->AtEnd();
+  }
+  bool IsBroken() override {
+    absl::MutexLock lock(&desk_->mutex);
+    return desk_->is_broken || has_failed_;
+  }
+  void Cancel() override {
+    absl::MutexLock lock(&callback_mutex_);
+    on_ready_ = nullptr;
+  }
+
+  // In the history's thread, outside of the desk's lock.
+  void ReadPage(Store& store, Tails& tails) {
+    std::deque<RunEventPtr> page;
+    std::shared_ptr<RunWatch> tail;
+    const absl::Status read = Read(store, tails, page, tail);
+    {
+      absl::MutexLock lock(&desk_->mutex);
+      is_waiting_ = false;
+      has_failed_ = !read.ok();
+      page_ = std::move(page);
+      tail_ = std::move(tail);
+    }
+    absl::MutexLock lock(&callback_mutex_);
+    if (on_ready_) on_ready_();
+  }
+
+ private:
+  absl::Status Read(Store& store, Tails& tails, std::deque<RunEventPtr>& page,
+                    std::shared_ptr<RunWatch>& tail) {
+    StepResultQuery query;
+    query.run_id = run_id_;
+    query.after_sequence = after_;
+    query.limit = kPageResults;
+    std::vector<StepResultRecord> results;
+    RETURN_IF_ERROR(store.View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(results, txn.step_results().List(query));
+      return absl::OkStatus();
+    }));
+    for (const StepResultRecord& result : results) {
+      page.push_back(std::make_shared<const v1::RunEvent>(StepEvent(result)));
+      after_ = result.sequence;
+    }
+    if (results.size() == kPageResults) return absl::OkStatus();
+    std::weak_ptr<RunEventLog>& known = tails[run_id_];
+    std::shared_ptr<RunEventLog> log = known.lock();
+    if (log == nullptr) {
+      ASSIGN_OR_RETURN(log, ReadTail(store, run_id_));
+      known = log;
+    }
+    tail = log->Watch(after_, [] {});  // it has ended: there will be nothing new
+    return absl::OkStatus();
+  }
+
+  const std::shared_ptr<Desk> desk_;
+  const std::string run_id_;
+  uint64_t after_;  // of the history's thread
+  bool is_waiting_ ABSL_GUARDED_BY(desk_->mutex) = false;
+  bool has_failed_ ABSL_GUARDED_BY(desk_->mutex) = false;
+  std::deque<RunEventPtr> page_ ABSL_GUARDED_BY(desk_->mutex);
+  std::shared_ptr<RunWatch> tail_ ABSL_GUARDED_BY(desk_->mutex);  // nullptr: results come before it
+  absl::Mutex callback_mutex_;
+  std::function<void()> on_ready_ ABSL_GUARDED_BY(callback_mutex_);
+};
+
+RunHistory::RunHistory(Store& store) : store_(store), desk_(std::make_shared<Desk>()) {
+  thread_ = std::thread([this] { Loop(); });
+}
+
+RunHistory::~RunHistory() { Stop(); }
+
+void RunHistory::Stop() {
+  {
+    absl::MutexLock lock(&desk_->mutex);
+    desk_->is_stopping = true;
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void RunHistory::BreakAll() {
+  absl::MutexLock lock(&desk_->mutex);
+  desk_->is_broken = true;
+}
+
+absl::StatusOr<std::shared_ptr<RunWatch>> RunHistory::Watch(const std::string& run_id,
+                                                            uint64_t after_sequence,
+                                                            std::function<void()> on_ready) {
+  RETURN_IF_ERROR(store_.View([&](Transaction& txn) { return txn.runs().Get(run_id).status(); }));
+  return std::make_shared<PagedWatch>(desk_, run_id, after_sequence, std::move(on_ready));
+}
+
+void RunHistory::Loop() {
+  Tails tails;
+  while (true) {
+    std::shared_ptr<PagedWatch> next;
+    {
+      absl::MutexLock lock(&desk_->mutex);
+      desk_->mutex.Await(absl::Condition(desk_.get(), &Desk::HasWork));
+      if (desk_->is_stopping) {
+        desk_->waiting.clear();
+        return;
+      }
+      next = std::move(desk_->waiting.front());
+      desk_->waiting.pop_front();
+    }
+    next->ReadPage(store_, tails);
+    next.reset();
+    for (auto each = tails.begin(); each != tails.end();)
+      each = each->second.expired() ? tails.erase(each) : std::next(each);
+  }
 }
 
 }  // namespace muster::controller

@@ -1,8 +1,12 @@
-// The events of a run, put together again from the store.
+// The events of runs that ended long ago, put together again from the store.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "absl/status/statusor.h"
 #include "controller/run/run_events.h"
@@ -17,7 +21,39 @@ inline constexpr char kCancelledBy[] = "cancelled by ";
 
 v1::RunEvent StepEvent(const StepResultRecord& result);
 
-// Step results, then what became of each node, then the end. NotFound: no such run.
-absl::StatusOr<std::shared_ptr<RunEventLog>> LogOfEndedRun(Store& store, const std::string& run_id);
+// Step results, then what became of each node, then the end. Watchers get the results a page at a
+// time, when they have read the one before: however long a run was, a watch keeps one page. What
+// comes behind is made once for all who watch the same run. One thread reads for all, so that
+// neither the store nor its work is waited for on gRPC's threads. Thread-safe.
+class RunHistory {
+ public:
+  // With what a program printed a result has at most 128 KiB, and some hundred bytes without.
+  static constexpr uint32_t kPageResults = 32;
+
+  // `store` must outlive the object. Starts its thread.
+  explicit RunHistory(Store& store);
+  ~RunHistory();  // stops
+
+  // Ends the thread; watchers are told nothing more.
+  void Stop();
+  // Sends all watchers away.
+  void BreakAll();
+
+  // See RunEventLog::Watch. NotFound: no such run.
+  absl::StatusOr<std::shared_ptr<RunWatch>> Watch(const std::string& run_id,
+                                                  uint64_t after_sequence,
+                                                  std::function<void()> on_ready);
+
+ private:
+  class PagedWatch;
+  struct Desk;  // where watches ask for pages
+  using Tails = std::map<std::string, std::weak_ptr<RunEventLog>>;
+
+  void Loop();
+
+  Store& store_;
+  const std::shared_ptr<Desk> desk_;
+  std::thread thread_;
+};
 
 }  // namespace muster::controller

@@ -1,6 +1,7 @@
 #include "controller/run/run_manager.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -8,7 +9,6 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status.h"
-#include "controller/run/run_history.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 #include "muster/v1/agent_session.pb.h"
@@ -34,7 +34,8 @@ RunManager::RunManager(RunCollaborators collaborators)
                 absl::MutexLock lock(&queue_mutex_);
                 plays_.push_back(std::move(work));
               }),
-      logs_(engine_.logs()) {}
+      logs_(engine_.logs()),
+      history_(with_.store) {}
 
 RunManager::~RunManager() { Stop(); }
 
@@ -44,7 +45,8 @@ absl::Status RunManager::Start() {
     RETURN_IF_ERROR(engine_.Resume());
   }
   thread_ = std::thread([this] { Loop(); });
-  compiler_ = std::thread([this] { CompileLoop(); });
+  for (const size_t most_nodes : {std::numeric_limits<size_t>::max(), kPlanBatch})
+    compilers_.emplace_back([this, most_nodes] { CompileLoop(most_nodes); });
   return absl::OkStatus();
 }
 
@@ -54,7 +56,10 @@ void RunManager::Stop() {
     stopping_ = true;
   }
   if (thread_.joinable()) thread_.join();
-  if (compiler_.joinable()) compiler_.join();
+  for (std::thread& each : compilers_) {
+    if (each.joinable()) each.join();
+  }
+  history_.Stop();
 }
 
 void RunManager::Loop() {
@@ -116,15 +121,28 @@ void RunManager::Handle(std::deque<Event> events) {
   store();
 }
 
-void RunManager::CompileLoop() {
+PlayWork RunManager::NextPlay(size_t most_nodes) {
+  const auto next = std::find_if(plays_.begin(), plays_.end(), [&](const PlayWork& work) {
+    return work.nodes.size() <= most_nodes;
+  });
+  PlayWork work = std::move(*next);
+  plays_.erase(next);
+  return work;
+}
+
+void RunManager::CompileLoop(size_t most_nodes) {
+  const auto has_work = [this, most_nodes]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return stopping_ || std::any_of(plays_.begin(), plays_.end(), [&](const PlayWork& work) {
+             return work.nodes.size() <= most_nodes;
+           });
+  };
   while (true) {
     PlayWork work;
     {
       absl::MutexLock lock(&queue_mutex_);
-      queue_mutex_.Await(absl::Condition(this, &RunManager::HasPlays));
+      queue_mutex_.Await(absl::Condition(&has_work));
       if (stopping_) return;
-      work = std::move(plays_.front());
-      plays_.pop_front();
+      work = NextPlay(most_nodes);
     }
     // The next batch is begun when the engine has taken this one.
     CompilePlans(with_, work, [this](PlanBatch batch) {
@@ -187,16 +205,15 @@ absl::StatusOr<std::shared_ptr<RunWatch>> RunManager::Watch(const std::string& r
                                                             uint64_t after_sequence,
                                                             std::function<void()> on_ready) {
   if (watches_ended_) return absl::UnavailableError("the controller stops");
-  std::shared_ptr<RunEventLog> log = logs_->Find(run_id);
-  if (log == nullptr) {
-    ASSIGN_OR_RETURN(log, LogOfEndedRun(with_.store, run_id));
-  }
+  const std::shared_ptr<RunEventLog> log = logs_->Find(run_id);
+  if (log == nullptr) return history_.Watch(run_id, after_sequence, std::move(on_ready));
   return log->Watch(after_sequence, std::move(on_ready));
 }
 
 void RunManager::EndWatches() {
   watches_ended_ = true;
   logs_->BreakAll();
+  history_.BreakAll();
 }
 
 bool RunManager::MayFetchBlob(absl::string_view uuid, absl::string_view sha256) {

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "controller/run/run_engine.h"
+#include "controller/run/run_history.h"
 #include "controller/session/agent_sessions.h"
 
 namespace muster::controller {
@@ -21,8 +22,9 @@ namespace muster::controller {
 struct RunNodeRecord;
 
 // Thread-safe. What agents say is queued and handled by one thread, reports that came together in
-// one transaction; plays are compiled by another one, without the engine. Calls of administrators
-// run in the caller's thread.
+// one transaction; plays are compiled by two others, without the engine: one takes any, the other
+// only small ones, which so never wait for a large one. Calls of administrators run in the caller's
+// thread.
 class RunManager final : public AgentSessionListener {
  public:
   // Of one node, waiting to be handled, as it lies in memory. An honest agent waits for the receipt
@@ -41,7 +43,7 @@ class RunManager final : public AgentSessionListener {
 
   absl::StatusOr<v1::Run> Create(const v1::CreateRunRequest& request, const RunActor& actor);
   absl::Status Cancel(const std::string& run_id, const RunActor& actor);
-  // See RunEventLog::Watch. The log of a run that ended long ago is put together from the store.
+  // See RunEventLog::Watch, and RunHistory for a run that ended long ago.
   // NotFound: no such run. Neither this nor MayFetchBlob() waits for the engine: both are called
   // on gRPC's few threads.
   absl::StatusOr<std::shared_ptr<RunWatch>> Watch(const std::string& run_id,
@@ -88,12 +90,12 @@ class RunManager final : public AgentSessionListener {
   void Release(const std::map<std::string, Share>& charged);
   void Loop();
   void Handle(std::deque<Event> events);
-  void CompileLoop();
+  // Compiles plays of at most `most_nodes` nodes, one after the other.
+  void CompileLoop(size_t most_nodes);
+  // Takes the next such play out of the queue. REQUIRES: there is one.
+  PlayWork NextPlay(size_t most_nodes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(queue_mutex_);
   bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(queue_mutex_) {
     return stopping_ || !queue_.empty();
-  }
-  bool HasPlays() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(queue_mutex_) {
-    return stopping_ || !plays_.empty();
   }
   bool IsStopping() {
     absl::MutexLock lock(&queue_mutex_);
@@ -109,9 +111,10 @@ class RunManager final : public AgentSessionListener {
   absl::Mutex engine_mutex_;
   RunEngine engine_ ABSL_GUARDED_BY(engine_mutex_);
   const std::shared_ptr<const RunLogs> logs_;  // the engine's
+  RunHistory history_;
   std::atomic<bool> watches_ended_ = false;
   std::thread thread_;
-  std::thread compiler_;
+  std::vector<std::thread> compilers_;
 };
 
 }  // namespace muster::controller
