@@ -37,6 +37,8 @@
 #include "controller/run/stored_inventory.h"
 #include "controller/secret/secret_store.h"
 #include "controller/service/artifact_service.h"
+#include "controller/service/call_counter.h"
+#include "controller/service/call_shares.h"
 #include "controller/service/credentials.h"
 #include "controller/service/enrollment_service.h"
 #include "controller/service/event_service.h"
@@ -153,6 +155,7 @@ absl::StatusOr<std::unique_ptr<grpc::Server>> Listen(grpc::ServerBuilder& builde
 struct Controller::Modules {
   Modules(const Config& config, Resources resources, Clock& clock)
       : resources(std::move(resources)),
+        shares(clock),
         inventory(*this->resources.store),
         enrollment(*this->resources.store, this->resources.ca, denylist, clock,
                    {[this](absl::string_view name) { return inventory.Knows(name); },
@@ -319,8 +322,11 @@ struct Controller::Modules {
     SetCommonOptions(main);
     main.SetMaxReceiveMessageSize(kMaxMessageBytes);
     main.SetResourceQuota(grpc::ResourceQuota("main").Resize(kMemoryBytes).SetMaxThreads(kThreads));
-    main.AddListeningPort(config.listen, MutualTlsCredentials(resources.tls, denylist, *clock),
-                          &port);
+    main.AddListeningPort(config.listen,
+                          MutualTlsCredentials(resources.tls, denylist, *clock, shares), &port);
+    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> counters;
+    counters.push_back(std::make_unique<CallCounterFactory>(shares));
+    main.experimental().SetInterceptorCreators(std::move(counters));
     for (grpc::Service* service : std::initializer_list<grpc::Service*>{
              &agents, &tokens, &nodes, &artifacts, &events, &secrets, &inventories, &run_service,
              &explanations, &users, &validation_service, &hardware_service}) {
@@ -369,6 +375,7 @@ struct Controller::Modules {
 
   Resources resources;
   Denylist denylist;
+  CallShares shares;
   StoredInventory inventory;
   Enrollment enrollment;
   SessionLog session_log;

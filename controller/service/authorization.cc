@@ -74,9 +74,9 @@ struct Permission {
   Role role;
 };
 constexpr Permission kPermissions[] = {
-    {Audience::kViewers, Role::kViewer},     {Audience::kViewers, Role::kOperator},
-    {Audience::kViewers, Role::kAdmin},      {Audience::kOperators, Role::kOperator},
-    {Audience::kOperators, Role::kAdmin},    {Audience::kAdmins, Role::kAdmin},
+    {Audience::kViewers, Role::kViewer},  {Audience::kViewers, Role::kOperator},
+    {Audience::kViewers, Role::kAdmin},   {Audience::kOperators, Role::kOperator},
+    {Audience::kOperators, Role::kAdmin}, {Audience::kAdmins, Role::kAdmin},
     {Audience::kNodes, Role::kNode},
 };
 
@@ -86,6 +86,12 @@ constexpr absl::string_view kWords[] = {"viewers, operators and admins", "operat
 }  // namespace
 
 absl::Span<const AuthorizationRow> AuthorizationTable() { return kTable; }
+
+bool IsForNodes(absl::string_view rpc) {
+  return std::any_of(std::begin(kTable), std::end(kTable), [&](const AuthorizationRow& each) {
+    return each.rpc == rpc && each.audience == Audience::kNodes;
+  });
+}
 
 absl::Status Authorize(absl::string_view rpc, const Identity& identity) {
   const auto row = std::find_if(std::begin(kTable), std::end(kTable),
@@ -97,9 +103,9 @@ absl::Status Authorize(absl::string_view rpc, const Identity& identity) {
         return each.audience == row->audience && each.role == identity.role;
       });
   if (is_allowed) return absl::OkStatus();
-  return absl::PermissionDeniedError(absl::StrCat(
-      identity.Actor(), " may not call ", rpc.substr(rpc.rfind('/') + 1), ": only ",
-      kWords[static_cast<size_t>(row->audience)], " may"));
+  return absl::PermissionDeniedError(
+      absl::StrCat(identity.Actor(), " may not call ", rpc.substr(rpc.rfind('/') + 1), ": only ",
+                   kWords[static_cast<size_t>(row->audience)], " may"));
 }
 
 }  // namespace muster::controller

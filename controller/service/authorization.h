@@ -19,6 +19,9 @@ struct AuthorizationRow {
 // Every RPC of muster.v1 has a row; what has none is denied.
 absl::Span<const AuthorizationRow> AuthorizationTable();
 
+// Whether the table has `rpc` for nodes.
+bool IsForNodes(absl::string_view rpc);
+
 // PermissionDenied, saying who may, unless the table lets `identity` call `rpc`. Rows for
 // strangers let nobody in here: the enrolment listener is another server.
 absl::Status Authorize(absl::string_view rpc, const Identity& identity);

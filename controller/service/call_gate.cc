@@ -13,21 +13,24 @@ namespace muster::controller {
 namespace {
 
 absl::Status Pass(const grpc::AuthMetadataProcessor::InputMetadata& metadata,
-                  const grpc::AuthContext& context, const Denylist& denylist, absl::Time now) {
+                  const grpc::AuthContext& context, const Denylist& denylist, absl::Time now,
+                  CallShares& shares) {
   ASSIGN_OR_RETURN(const Identity identity, IdentityOf(context));
   RETURN_IF_ERROR(CheckStanding(identity, denylist, now));
   // gRPC hands the name of the call over with the metadata, once, as HTTP/2 has it.
   const auto [first, last] = metadata.equal_range(":path");
   if (first == last || std::next(first) != last)
     return absl::UnauthenticatedError("the call has no name");
-  return Authorize(absl::string_view(first->second.data(), first->second.size()), identity);
+  const absl::string_view rpc(first->second.data(), first->second.size());
+  RETURN_IF_ERROR(Authorize(rpc, identity));
+  return identity.role == Role::kNode ? absl::OkStatus() : shares.Admit(identity.name, KindOf(rpc));
 }
 
 }  // namespace
 
 grpc::Status CallGate::Process(const InputMetadata& metadata, grpc::AuthContext* context,
                                OutputMetadata*, OutputMetadata*) {
-  return ToGrpc(Pass(metadata, *context, denylist_, clock_.Now()));
+  return ToGrpc(Pass(metadata, *context, denylist_, clock_.Now(), shares_));
 }
 
 }  // namespace muster::controller

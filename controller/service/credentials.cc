@@ -65,13 +65,13 @@ absl::Status HardenTls() {
 
 std::shared_ptr<grpc::ServerCredentials> MutualTlsCredentials(const TlsIdentity& identity,
                                                               const Denylist& denylist,
-                                                              Clock& clock) {
+                                                              Clock& clock, CallShares& shares) {
   grpc::SslServerCredentialsOptions options(
       GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   options.pem_root_certs = identity.ca_pem;
   options.pem_key_cert_pairs.push_back({identity.key_pem, identity.certificate_pem});
   std::shared_ptr<grpc::ServerCredentials> credentials = grpc::SslServerCredentials(options);
-  credentials->SetAuthMetadataProcessor(std::make_shared<CallGate>(denylist, clock));
+  credentials->SetAuthMetadataProcessor(std::make_shared<CallGate>(denylist, clock, shares));
   return credentials;
 }
 

@@ -15,6 +15,7 @@ class Clock;
 
 namespace muster::controller {
 
+class CallShares;
 class Denylist;
 
 // The controller's own certificate and key, and the CA whose certificates it accepts. PEM.
@@ -45,7 +46,7 @@ absl::Status HardenTls();
 // server.
 std::shared_ptr<grpc::ServerCredentials> MutualTlsCredentials(const TlsIdentity& identity,
                                                               const Denylist& denylist,
-                                                              Clock& clock);
+                                                              Clock& clock, CallShares& shares);
 
 // For the enrolment listener: the callers have no certificate yet.
 std::shared_ptr<grpc::ServerCredentials> ServerTlsCredentials(const TlsIdentity& identity);

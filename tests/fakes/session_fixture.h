@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "controller/artifact/blob_store.h"
+#include "controller/service/call_shares.h"
 #include "controller/service/credentials.h"
 #include "controller/session/agent_session_service.h"
 #include "controller/session/facts_keeper.h"
@@ -158,7 +159,8 @@ class SessionFixture : public EnrollmentFixture {
                      pki::Usage::kServer)
             .value();
     grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", MutualTlsCredentials(identity, denylist_, clock_),
+    builder.AddListeningPort("127.0.0.1:0",
+                             MutualTlsCredentials(identity, denylist_, clock_, shares_),
                              &port_);
     builder.RegisterService(service_.get());
     server_ = builder.BuildAndStart();
@@ -225,6 +227,7 @@ class SessionFixture : public EnrollmentFixture {
   std::filesystem::path folder_;
   std::unique_ptr<DiskBlobStore> blobs_;
   RecordingListener listener_;
+  CallShares shares_{clock_};
   std::unique_ptr<FactsKeeper> facts_;
   std::unique_ptr<ListenerFanout> listeners_;
   std::unique_ptr<SessionRegistry> registry_;

@@ -1,0 +1,69 @@
+// How many calls one person may have at once.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <deque>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+
+namespace muster {
+class Clock;
+}
+
+namespace muster::controller {
+
+// What a call costs as long as it goes on.
+enum class CallKind { kQuick, kHeavy, kWatch, kTransfer };
+
+// Of the call with this name, as on the wire. What has no row in the table is quick.
+CallKind KindOf(absl::string_view rpc);
+// See the table in call_shares.cc.
+size_t MostAtOnce(CallKind kind);
+
+// Counts the calls of each person, whatever certificate or connection they come by. Nodes are not
+// counted here: their sessions have bounds of their own and must never wait for people.
+//
+// A call is admitted at the gate, begins when a thread or a reactor takes it up, and ends with it.
+// One that is given up in between never begins: it counts until kBeginWithin has passed.
+// Thread-safe.
+class CallShares {
+ public:
+  static constexpr absl::Duration kBeginWithin = absl::Minutes(1);
+
+  // `clock` must outlive the object.
+  explicit CallShares(Clock& clock) : clock_(clock) {}
+
+  // ResourceExhausted, naming the limit and the remedy: the person has as many already.
+  absl::Status Admit(absl::string_view person, CallKind kind);
+  void Begin(absl::string_view person, CallKind kind);
+  // REQUIRES: it has begun.
+  void End(absl::string_view person, CallKind kind);
+
+  // Admitted, and begun and not ended.
+  size_t CountOf(absl::string_view person, CallKind kind);
+
+ private:
+  struct Share {
+    std::deque<absl::Time> admitted;  // and not begun
+    size_t begun = 0;
+  };
+  static constexpr size_t kKinds = 4;
+  using Shares = std::array<Share, kKinds>;
+
+  Share& ShareOf(absl::string_view person, CallKind kind) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Who has no calls is not remembered.
+  void Forget(absl::string_view person) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  Clock& clock_;
+  absl::Mutex mutex_;
+  absl::flat_hash_map<std::string, Shares> shares_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::controller
