@@ -50,9 +50,10 @@ grpc::Status NodeService::GetNode(grpc::ServerContext*, const v1::GetNodeRequest
   return ToGrpc(GetNode(*request, *response));
 }
 
-grpc::Status NodeService::GetNodeFacts(grpc::ServerContext*, const v1::GetNodeFactsRequest* request,
+grpc::Status NodeService::GetNodeFacts(grpc::ServerContext* context,
+                                       const v1::GetNodeFactsRequest* request,
                                        v1::GetNodeFactsResponse* response) {
-  return ToGrpc(GetNodeFacts(*request, *response));
+  return ToGrpc(GetNodeFacts(*context, *request, *response));
 }
 
 grpc::Status NodeService::ApproveNode(grpc::ServerContext* context,
@@ -127,7 +128,8 @@ absl::Status NodeService::GetNode(const v1::GetNodeRequest& request,
       absl::StrCat("there is no node '", request.name(), "'", DidYouMean(request.name(), names)));
 }
 
-absl::Status NodeService::GetNodeFacts(const v1::GetNodeFactsRequest& request,
+absl::Status NodeService::GetNodeFacts(const grpc::ServerContext& context,
+                                       const v1::GetNodeFactsRequest& request,
                                        v1::GetNodeFactsResponse& response) {
   NodeRecord record;
   std::string reported;
@@ -144,8 +146,14 @@ absl::Status NodeService::GetNodeFacts(const v1::GetNodeFactsRequest& request,
         absl::StrCat("node ", request.name(), " is not enrolled; see `muster node list`"));
   RETURN_IF_ERROR(found);
   if (request.refresh()) {
-    const absl::Status refreshed =
-        Annotate(facts_.Refresh(sessions_, record.uuid, kFactsTimeout), request.name());
+    ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
+    absl::Status refreshed =
+        facts_.Refresh(sessions_, record.uuid, caller.identity.name, kFactsTimeout);
+    if (absl::IsResourceExhausted(refreshed)) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(refreshed.message(), "; without --refresh its last facts are shown"));
+    }
+    refreshed = Annotate(refreshed, request.name());
     // To a caller Unavailable means that the controller is.
     if (absl::IsUnavailable(refreshed))
       return absl::FailedPreconditionError(

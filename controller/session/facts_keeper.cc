@@ -1,5 +1,6 @@
 #include "controller/session/facts_keeper.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -51,13 +52,28 @@ void FactsKeeper::Loop() {
   }
 }
 
+absl::Status FactsKeeper::CheckRefreshes(absl::string_view person) const {
+  const auto own = std::count_if(waiting_.begin(), waiting_.end(),
+                                 [&](const auto& each) { return each.second->person == person; });
+  if (static_cast<size_t>(own) >= kMaxRefreshesOfPerson) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(person, " waits for the facts of ", own,
+                     " nodes already, the most that one person may: wait for them to answer"));
+  }
+  if (waiting_.size() < kMaxRefreshes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      waiting_.size(), " nodes are asked for their facts already: try again in some seconds"));
+}
+
 absl::Status FactsKeeper::Refresh(AgentSessions& sessions, absl::string_view node_uuid,
-                                  absl::Duration timeout) {
+                                  absl::string_view person, absl::Duration timeout) {
   const std::string request_id = NewUuid();
   Waiting waiting;
   waiting.node_uuid = std::string(node_uuid);
+  waiting.person = std::string(person);
   {
     absl::MutexLock lock(&mutex_);
+    RETURN_IF_ERROR(CheckRefreshes(person));
     waiting_[request_id] = &waiting;
   }
   v1::ControllerMessage message;

@@ -41,11 +41,17 @@ class FactsKeeper final : public AgentSessionListener {
   // Writes what has come and ends the thread; nothing is taken any more.
   void Stop();
 
+  // Each of those who wait in Refresh() holds a thread, for as long as a node likes that does not
+  // answer: not more in all, and not more for one person.
+  static constexpr size_t kMaxRefreshes = 16;
+  static constexpr size_t kMaxRefreshesOfPerson = 2;
+
   // Asks the node to gather its facts and waits until they are in the store, at most `timeout`.
   // Unavailable: not connected, or it left meanwhile. DeadlineExceeded: no answer.
-  // FailedPrecondition: what it sent is refused. Must not be called from a listener.
+  // FailedPrecondition: what it sent is refused. ResourceExhausted: `person`, or all together, wait
+  // for too many nodes already. Must not be called from a listener.
   absl::Status Refresh(AgentSessions& sessions, absl::string_view node_uuid,
-                       absl::Duration timeout);
+                       absl::string_view person, absl::Duration timeout);
 
   void OnConnected(absl::string_view, const v1::Hello&) override {}
   void OnDisconnected(absl::string_view node_uuid) override;
@@ -60,6 +66,7 @@ class FactsKeeper final : public AgentSessionListener {
  private:
   struct Waiting {
     std::string node_uuid;
+    std::string person;
     bool is_answered = false;
     absl::Status outcome;
   };
@@ -76,6 +83,7 @@ class FactsKeeper final : public AgentSessionListener {
   };
   using NewsByNode = absl::flat_hash_map<std::string, News>;
 
+  absl::Status CheckRefreshes(absl::string_view person) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Loop();
   void Write(const NewsByNode& news);
   // What an earlier version stored must keep today's rules, too.

@@ -108,7 +108,7 @@ TEST_F(SessionTest, RefreshWaitsForTheFacts) {
     answer.mutable_facts()->mutable_facts()->mutable_os()->set_kernel("6.1.0");
     agent->stream->Write(answer);
   });
-  EXPECT_OK(facts_->Refresh(*registry_, machine_.node_uuid, absl::Seconds(10)));
+  EXPECT_OK(facts_->Refresh(*registry_, machine_.node_uuid, "alice", absl::Seconds(10)));
   machine.join();
   v1::Facts facts;
   ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
@@ -117,7 +117,7 @@ TEST_F(SessionTest, RefreshWaitsForTheFacts) {
     return absl::OkStatus();
   }));
   EXPECT_EQ(facts.os().kernel(), "6.1.0");
-  EXPECT_EQ(facts_->Refresh(*registry_, NewUuid(), absl::Seconds(1)).code(),
+  EXPECT_EQ(facts_->Refresh(*registry_, NewUuid(), "alice", absl::Seconds(1)).code(),
             absl::StatusCode::kUnavailable);
 }
 

@@ -2,23 +2,29 @@
 
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/base/clock.h"
 #include "common/base/status.h"
 #include "controller/store/soci_store.h"
 #include "controller/store/tables.h"
 #include "muster/v1/agent_session.pb.h"
 #include "tests/fakes/failing_store.h"
+#include "tests/fakes/fake_agent_sessions.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/status_matchers.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -143,6 +149,38 @@ TEST_F(FactsKeeperTest, WhatAnEarlierVersionStoredMustKeepTheRulesToo) {
   EXPECT_EQ(StoredKernel(), "");
   EXPECT_THAT(Refusal().why, HasSubstr("gpus[0].slurm_type: not only letters, digits and '_.-'"));
   EXPECT_EQ(Audited(), 1);
+}
+
+// Each who waits holds one of musterd's threads for half a minute where a node does not answer.
+TEST_F(FactsKeeperTest, OnePersonWaitsForFewNodesAtOnce) {
+  constexpr absl::Duration kLong = absl::Seconds(60);
+  RealClock clock;
+  muster::testing::FakeAgentSessions sessions;
+  sessions.Connect("u1");
+  FactsKeeper keeper(store_, clock);
+  std::vector<std::thread> waiting;
+  const auto begin = [&](const std::string& person) {
+    waiting.emplace_back([&, person] {
+      EXPECT_TRUE(absl::IsUnavailable(keeper.Refresh(sessions, "u1", person, kLong)));
+    });
+    while (sessions.TakeFactsRequests("u1").empty()) absl::SleepFor(absl::Milliseconds(1));
+  };
+  for (size_t i = 0; i < FactsKeeper::kMaxRefreshesOfPerson; ++i) begin("eve");
+  EXPECT_THAT(keeper.Refresh(sessions, "u1", "eve", kLong),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("eve waits for the facts of 2 nodes already")));
+  for (size_t i = waiting.size(); i < FactsKeeper::kMaxRefreshes; ++i)
+    begin(absl::StrCat("person", i / FactsKeeper::kMaxRefreshesOfPerson));
+  EXPECT_THAT(
+      keeper.Refresh(sessions, "u1", "vera", kLong),
+      StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("try again in some seconds")));
+  keeper.OnDisconnected("u1");
+  for (std::thread& each : waiting) each.join();
+  // Nobody waits any more: there is room again.
+  waiting.clear();
+  begin("eve");
+  keeper.OnDisconnected("u1");
+  waiting[0].join();
 }
 
 }  // namespace

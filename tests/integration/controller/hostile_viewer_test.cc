@@ -1,0 +1,229 @@
+// What one person can do to the others, with a certificate that is good for reading only: take up
+// what all share. The limits are held, and nobody else notices.
+#include <chrono>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "common/sys/archive.h"
+#include "controller/artifact/blob_store.h"
+#include "controller/service/call_shares.h"
+#include "controller/session/facts_keeper.h"
+#include "muster/v1/artifact.grpc.pb.h"
+#include "muster/v1/node.grpc.pb.h"
+#include "muster/v1/run.grpc.pb.h"
+#include "tests/fakes/enrolled_controller.h"
+
+namespace muster::controller {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::Eq;
+using ::testing::HasSubstr;
+
+constexpr absl::Duration kPatience = absl::Seconds(60);
+
+// Calls in threads of their own, and how they ended.
+class Calls {
+ public:
+  ~Calls() {
+    for (std::thread& each : threads_) each.join();
+  }
+  void Make(std::function<grpc::Status()> call) {
+    threads_.emplace_back([this, call = std::move(call)] {
+      const grpc::Status status = call();
+      absl::MutexLock lock(&mutex_);
+      ended_.push_back(status);
+    });
+  }
+  // How the first `count` ended; fewer: the others go on.
+  std::vector<grpc::Status> Await(size_t count, absl::Duration patience = kPatience) {
+    const auto enough = [this, count] { return ended_.size() >= count; };
+    absl::MutexLock lock(&mutex_);
+    mutex_.AwaitWithTimeout(absl::Condition(&enough), patience);
+    return ended_;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::vector<grpc::Status> ended_;
+  std::list<std::thread> threads_;
+};
+
+class HostileViewerTest : public EnrolledControllerFixture {
+ protected:
+  std::shared_ptr<grpc::Channel> ConnectAs(Role role, const std::string& name) {
+    return Connect(controller_->port(), Issue(role, name));
+  }
+
+  // A run that goes on until it is cancelled: the first node is there and never tells its facts.
+  std::string BeginRun() {
+    const std::string bundle =
+        sys::PackTarGz({{"site.yaml", "- {play: all, hosts: compute, roles: [r]}\n"},
+                        {"roles/r/tasks/main.yaml", "- {name: n, hostname: {name: x}}\n"}})
+            .value();
+    auto blobs = DiskBlobStore::Open(config_.state_directory + "/blobs").value();
+    v1::CreateRunRequest request;
+    request.set_bundle_sha256(blobs->Put(bundle).value());
+    request.set_playbook("site.yaml");
+    v1::CreateRunResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = v1::RunService::NewStub(ConnectAs(Role::kOperator, "oscar"))
+                                    ->CreateRun(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.run().run_id();
+  }
+  void CancelRun(const std::string& run_id) {
+    v1::CancelRunRequest request;
+    request.set_run_id(run_id);
+    v1::CancelRunResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = v1::RunService::NewStub(ConnectAs(Role::kOperator, "oscar"))
+                                    ->CancelRun(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  }
+
+  // Until the run's end.
+  static grpc::Status Watch(const std::shared_ptr<grpc::Channel>& channel,
+                            const std::string& run_id) {
+    v1::WatchRunRequest request;
+    request.set_run_id(run_id);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(2));
+    const auto events = v1::RunService::NewStub(channel)->WatchRun(&context, request);
+    v1::RunEvent event;
+    while (events->Read(&event)) continue;
+    return events->Finish();
+  }
+  static grpc::Status Refresh(const std::shared_ptr<grpc::Channel>& channel,
+                              const std::string& node) {
+    v1::GetNodeFactsRequest request;
+    request.set_name(node);
+    request.set_refresh(true);
+    v1::GetNodeFactsResponse response;
+    grpc::ClientContext context;
+    return v1::NodeService::NewStub(channel)->GetNodeFacts(&context, request, &response);
+  }
+};
+
+TEST_F(HostileViewerTest, WatchesOfOnePersonAreBoundedAcrossConnections) {
+  const std::unique_ptr<Agent> silent = Greet(nodes_[0]);
+  ASSERT_NE(silent, nullptr);
+  const std::string run_id = BeginRun();
+  const size_t most = MostAtOnce(CallKind::kWatch);
+  constexpr size_t kTooMany = 5;
+  const ClientIdentity eve = Issue(Role::kViewer, "eve");
+  Calls watches;
+  for (size_t i = 0; i < most + kTooMany; ++i) {
+    watches.Make([this, &eve, run_id] { return Watch(Connect(controller_->port(), eve), run_id); });
+  }
+  const std::vector<grpc::Status> refused = watches.Await(kTooMany);
+  ASSERT_EQ(refused.size(), kTooMany);
+  for (const grpc::Status& status : refused) {
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+    EXPECT_THAT(status.error_message(), HasSubstr("eve has 16 watches of runs and validations"));
+  }
+  EXPECT_EQ(watches.Await(kTooMany + 1, absl::Milliseconds(300)).size(), kTooMany);
+  // A second certificate of the same person has no share of its own; others have theirs.
+  EXPECT_EQ(Watch(ConnectAs(Role::kViewer, "eve"), run_id).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+  Calls of_others;
+  of_others.Make([this, run_id] { return Watch(ConnectAs(Role::kViewer, "vera"), run_id); });
+  EXPECT_TRUE(silent->Beat());
+  EXPECT_NE(Greet(nodes_[1]), nullptr) << "nodes are not people";
+  CancelRun(run_id);
+  for (const grpc::Status& status : of_others.Await(1)) EXPECT_TRUE(status.ok());
+  EXPECT_EQ(watches.Await(most + kTooMany).size(), most + kTooMany);
+  // What has ended is given back.
+  EXPECT_TRUE(Watch(ConnectAs(Role::kViewer, "eve"), run_id).ok());
+}
+
+// Each of these holds a thread, as long as its other end likes.
+TEST_F(HostileViewerTest, TransfersOfOnePersonAreBounded) {
+  struct Upload {
+    grpc::ClientContext context;
+    v1::UploadBundleResponse response;
+    std::unique_ptr<grpc::ClientWriter<v1::UploadBundleRequest>> writer;
+  };
+  const auto stub = v1::ArtifactService::NewStub(ConnectAs(Role::kOperator, "oscar"));
+  std::list<Upload> uploads;
+  const auto begin = [&](v1::ArtifactService::Stub& by) -> Upload& {
+    Upload& upload = uploads.emplace_back();
+    upload.writer = by.UploadBundle(&upload.context, &upload.response);
+    return upload;
+  };
+  std::vector<Upload*> held;
+  for (size_t i = 0; i < MostAtOnce(CallKind::kTransfer); ++i) held.push_back(&begin(*stub));
+  const grpc::Status refused = begin(*stub).writer->Finish();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("oscar has 4 transfers"));
+  const auto other = v1::ArtifactService::NewStub(ConnectAs(Role::kOperator, "olga"));
+  Upload& of_olga = begin(*other);
+  of_olga.writer->WritesDone();
+  // An upload of nothing is wrong in itself.
+  EXPECT_EQ(of_olga.writer->Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  for (Upload* upload : held) {
+    upload->context.TryCancel();
+    upload->writer->Finish();
+  }
+}
+
+TEST_F(HostileViewerTest, RefreshesOfFactsAreBoundedForOnePerson) {
+  std::unique_ptr<Agent> silent = Greet(nodes_[0]);
+  ASSERT_NE(silent, nullptr);
+  const auto eve = ConnectAs(Role::kViewer, "eve");
+  const std::string name = nodes_[0].name;
+  Calls waiting;
+  v1::ControllerMessage asked;
+  const auto begin = [&](const std::shared_ptr<grpc::Channel>& channel) {
+    waiting.Make([channel, name] { return Refresh(channel, name); });
+    return silent->stream->Read(&asked) && asked.has_gather_facts();
+  };
+  for (size_t i = 0; i < FactsKeeper::kMaxRefreshesOfPerson; ++i) ASSERT_TRUE(begin(eve));
+  const grpc::Status refused = Refresh(eve, name);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("eve waits for the facts of 2 nodes already"));
+  EXPECT_TRUE(begin(ConnectAs(Role::kViewer, "vera"))) << "others may ask";
+  silent.reset();
+  const std::vector<grpc::Status> ended = waiting.Await(FactsKeeper::kMaxRefreshesOfPerson + 1);
+  EXPECT_EQ(ended.size(), FactsKeeper::kMaxRefreshesOfPerson + 1);
+  for (const grpc::Status& status : ended)
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+}
+
+// Those beyond the share are refused by name, none hangs, and afterwards all of it is there again.
+TEST_F(HostileViewerTest, StormOfQuickCallsIsAnsweredOrRefusedAndLeavesNothingBehind) {
+  constexpr int kStorm = 300;
+  const auto eve = ConnectAs(Role::kViewer, "eve");
+  const auto list = [](const std::shared_ptr<grpc::Channel>& channel) {
+    v1::ListNodesResponse response;
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(2));
+    return v1::NodeService::NewStub(channel)->ListNodes(&context, {}, &response);
+  };
+  {
+    Calls storm;
+    for (int i = 0; i < kStorm; ++i) storm.Make([&] { return list(eve); });
+    const auto vera = ConnectAs(Role::kViewer, "vera");
+    for (int i = 0; i < 10; ++i) EXPECT_TRUE(list(vera).ok());
+    int answered = 0;
+    const std::vector<grpc::Status> ended = storm.Await(kStorm);
+    EXPECT_EQ(ended.size(), static_cast<size_t>(kStorm));
+    for (const grpc::Status& status : ended) {
+      answered += status.ok();
+      EXPECT_THAT(status.error_code(),
+                  AnyOf(Eq(grpc::StatusCode::OK), Eq(grpc::StatusCode::RESOURCE_EXHAUSTED)))
+          << status.error_message();
+      if (!status.ok()) EXPECT_THAT(status.error_message(), HasSubstr("eve has 16 calls"));
+    }
+    EXPECT_GE(answered, static_cast<int>(MostAtOnce(CallKind::kQuick)));
+  }
+  for (size_t i = 0; i < 4 * MostAtOnce(CallKind::kQuick); ++i) EXPECT_TRUE(list(eve).ok());
+}
+
+}  // namespace
+}  // namespace muster::controller
