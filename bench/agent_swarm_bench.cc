@@ -1,6 +1,7 @@
-// Thousands of agents against one musterd: memory, a run over all of them, all coming back at once.
+// Thousands of agents against one musterd: memory, a run over all of them, heartbeats while people
+// storm, all coming back at once.
 //
-//   agent_swarm_bench [--nodes N]… [--musterd PATH] [--muster PATH] [--site FOLDER]
+//   agent_swarm_bench [--nodes N]… [--viewers N] [--musterd PATH] [--muster PATH] [--site FOLDER]
 //
 // The agents are simulated, in this process; streams, certificates, musterd and muster are the real
 // ones. Listens and connects on the loopback only. Each figure is a line
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "bench/swarm_cluster.h"
+#include "bench/viewer_storm.h"
 #include "common/base/status.h"
 #include "tests/fakes/agent_swarm.h"
 
@@ -38,6 +41,7 @@ constexpr Targets kTargets[] = {
 
 struct Options {
   std::vector<size_t> nodes;
+  size_t viewers = 100;  // 0: none storm
   SwarmCluster::Programs programs;
 };
 
@@ -52,6 +56,8 @@ absl::StatusOr<Options> Parse(int argc, char** argv) {
     size_t count = 0;
     if (key == "--nodes" && absl::SimpleAtoi(value, &count) && count > 0 && count <= 20'000) {
       options.nodes.push_back(count);
+    } else if (key == "--viewers" && absl::SimpleAtoi(value, &count) && count <= 1'000) {
+      options.viewers = count;
     } else if (key == "--musterd") {
       options.programs.musterd = std::filesystem::absolute(value);
     } else if (key == "--muster") {
@@ -110,6 +116,32 @@ absl::Status MeasureRun(SwarmCluster& cluster, size_t nodes, const testing::Agen
   return absl::OkStatus();
 }
 
+constexpr absl::Duration kViewersStorm = absl::Seconds(30);
+
+absl::Status MeasureHeartbeats(SwarmCluster& cluster, size_t nodes,
+                               const testing::AgentSwarm& swarm, size_t viewers) {
+  ASSIGN_OR_RETURN(const ProcessUse before, UseOf(cluster.controller()));
+  ASSIGN_OR_RETURN(const StormFigures figures, Storm(cluster, swarm, viewers, kViewersStorm));
+  ASSIGN_OR_RETURN(const ProcessUse after, UseOf(cluster.controller()));
+  const std::string name = absl::StrCat("heartbeat_of_", viewers, "_viewers_");
+  const auto figure = [&](const char* what, double value, const char* unit, const char* target) {
+    Figure(nodes, absl::StrCat(name, what).c_str(), value, unit, target);
+  };
+  figure("p50", PercentileMs(figures.heartbeats, 0.5), "ms", "");
+  figure("p99", PercentileMs(figures.heartbeats, 0.99), "ms", viewers > 0 ? "<= 100" : "");
+  figure("max", PercentileMs(figures.heartbeats, 1), "ms", "");
+  figure("measured", static_cast<double>(figures.heartbeats.size()), "heartbeats", "");
+  figure("unseen", static_cast<double>(figures.unseen), "heartbeats", "");
+  if (viewers == 0) return absl::OkStatus();
+  const double seconds = absl::ToDoubleSeconds(kViewersStorm);
+  figure("answered", static_cast<double>(figures.answered) / seconds, "calls/s", "");
+  figure("refused", static_cast<double>(figures.refused) / seconds, "calls/s", "");
+  figure("failed", static_cast<double>(figures.failed), "calls", "= 0");
+  figure("controller_cpu", after.cpu_s - before.cpu_s, "s", "");
+  figure("peak_rss", after.peak_rss_mib, "MiB", "");
+  return absl::OkStatus();
+}
+
 absl::Status MeasureStorm(SwarmCluster& cluster, size_t nodes, const testing::AgentSwarm& swarm) {
   const uint64_t attempts = swarm.attempts();
   const absl::Time start = absl::Now();
@@ -149,6 +181,8 @@ absl::Status Measure(const Options& options, size_t nodes) {
   ASSIGN_OR_RETURN(const ProcessUse later, UseOf(cluster->controller()));
   Figure(nodes, "idle_cpu", (later.cpu_s - idle.cpu_s) * 10, "% of a core", "");
   RETURN_IF_ERROR(MeasureRun(*cluster, nodes, swarm));
+  for (const size_t viewers : std::set<size_t>{0, options.viewers})
+    RETURN_IF_ERROR(MeasureHeartbeats(*cluster, nodes, swarm, viewers));
   RETURN_IF_ERROR(MeasureStorm(*cluster, nodes, swarm));
   swarm.Stop();
   return absl::OkStatus();

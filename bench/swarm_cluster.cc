@@ -163,6 +163,7 @@ absl::Status SwarmCluster::EnrollAll(size_t nodes) {
   ca_pem_ = ca.certificate_pem();
   ASSIGN_OR_RETURN(const pki::KeyAndCsr key, pki::MakeKeyAndCsr("swarm"));
   key_pem_ = key.key_pem;
+  csr_pem_ = key.csr_pem;
   std::filesystem::create_directories(folder_ + "/state");
   ASSIGN_OR_RETURN(const std::unique_ptr<controller::Store> store,
                    controller::OpenStore(folder_ + "/state/muster.db"));
@@ -221,6 +222,15 @@ absl::Status SwarmCluster::Muster(const std::vector<std::string>& arguments) {
   return absl::InternalError(
       absl::StrCat("muster ", arguments[0],
                    " failed: ", said.substr(said.size() - std::min<size_t>(said.size(), 2000))));
+}
+
+absl::StatusOr<std::string> SwarmCluster::IssueUser(const std::string& name,
+                                                    controller::Role role) const {
+  ASSIGN_OR_RETURN(const controller::CertificateAuthority ca,
+                   controller::CertificateAuthority::Load(folder_ + "/etc/pki"));
+  ASSIGN_OR_RETURN(controller::IssuedCertificate issued,
+                   ca.IssueUser(csr_pem_, name, role, absl::Now()));
+  return std::move(issued.pem);
 }
 
 testing::AgentSwarm::Options SwarmCluster::SwarmOptions() const {

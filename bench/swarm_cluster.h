@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "controller/enrollment/identity.h"
 #include "tests/fakes/agent_swarm.h"
 
 namespace muster::bench {
@@ -49,6 +50,8 @@ class SwarmCluster {
   absl::Status Muster(const std::vector<std::string>& arguments);
 
   testing::AgentSwarm::Options SwarmOptions() const;
+  // A certificate for a person, of the key that all of the swarm has. PEM.
+  absl::StatusOr<std::string> IssueUser(const std::string& name, controller::Role role) const;
   // May be taken once.
   std::vector<testing::AgentSwarm::Machine> TakeMachines() { return std::move(machines_); }
   const std::string& folder() const { return folder_; }
@@ -66,6 +69,7 @@ class SwarmCluster {
   pid_t controller_ = -1;
   std::string ca_pem_;
   std::string key_pem_;
+  std::string csr_pem_;
   std::vector<testing::AgentSwarm::Machine> machines_;
 };
 

@@ -53,6 +53,11 @@ class SwarmAgent {
   void Connect();
   void OnTimer(uint64_t connection);
   void Cut();
+  const std::string& name() const { return name_; }
+  std::vector<absl::Time> beats() {
+    absl::MutexLock lock(&mutex_);
+    return {beats_.begin(), beats_.end()};
+  }
 
  private:
   class Stream;
@@ -88,6 +93,7 @@ class SwarmAgent {
   uint64_t sent_up_to_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t last_plan_ ABSL_GUARDED_BY(mutex_) = 0;
   std::string last_plan_id_ ABSL_GUARDED_BY(mutex_);
+  std::deque<absl::Time> beats_ ABSL_GUARDED_BY(mutex_);
 };
 
 // One connection. Deletes itself when gRPC has let go of it.
@@ -179,6 +185,8 @@ void SwarmAgent::OnTimer(uint64_t connection) {
     if (stream_ != nullptr) {
       v1::AgentMessage message;
       message.mutable_heartbeat()->set_uptime_s(60);
+      beats_.push_back(absl::Now());
+      if (beats_.size() > AgentSwarm::kKeptBeats) beats_.pop_front();
       stream_->Send(std::move(message));
       swarm_.Wake(this, connection_, heartbeat_);
       return;
@@ -348,6 +356,12 @@ uint64_t AgentSwarm::finished_plans() const {
 uint64_t AgentSwarm::sent_reports() const {
   absl::MutexLock lock(&mutex_);
   return counters_.sent_reports;
+}
+
+std::map<std::string, std::vector<absl::Time>> AgentSwarm::RecentBeats() const {
+  std::map<std::string, std::vector<absl::Time>> beats;
+  for (const auto& agent : agents_) beats[agent->name()] = agent->beats();
+  return beats;
 }
 
 uint64_t AgentSwarm::attempts() const {

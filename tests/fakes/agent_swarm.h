@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -52,6 +53,9 @@ class AgentSwarm {
   // Plans whose outcome the controller has stored, since the start.
   uint64_t finished_plans() const;
   uint64_t sent_reports() const;
+  // When each agent, by name, sent its last heartbeats, at most kKeptBeats of them, in order.
+  static constexpr size_t kKeptBeats = 16;
+  std::map<std::string, std::vector<absl::Time>> RecentBeats() const;
   // Connections that were tried.
   uint64_t attempts() const;
 
