@@ -216,7 +216,7 @@ TEST_F(HostileAgentTest, FactsThatBreakARuleAreRefusedWhole) {
   EXPECT_THAT(listener_.Await(2), ElementsAre("connected b1", "facts "));
   absl::Status refreshed;
   std::thread asking(
-      [&] { refreshed = facts_->Refresh(*registry_, machine_.node_uuid, absl::Seconds(20)); });
+      [&] { refreshed = facts_->Refresh(*registry_, machine_.node_uuid, "ann", absl::Seconds(20)); });
   v1::ControllerMessage question;
   ASSERT_TRUE(agent->stream->Read(&question));
   v1::AgentMessage bad;
