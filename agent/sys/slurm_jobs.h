@@ -17,8 +17,12 @@ namespace muster::agent {
 // "" for every other process. Pure.
 std::string JobOfCommandLine(absl::string_view command_line);
 
-// Asks /proc and not Slurm: the answer must not depend on a controller that may be away. Sorted,
-// each job once.
+// Whether a process is root's own, by its /proc/PID/status: by its real uid, which the programs
+// that anybody may start as root (setuid) leave as it was. Pure.
+bool IsRootsOwn(absl::string_view status);
+
+// Asks /proc and not Slurm: the answer must not depend on a controller that may be away. Any user
+// may give a process the name of a step daemon; only root's count. Sorted, each job once.
 absl::StatusOr<std::vector<std::string>> RunningSlurmJobs(sys::FileSystem& files);
 
 }  // namespace muster::agent

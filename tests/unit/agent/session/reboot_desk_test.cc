@@ -28,6 +28,7 @@ class RebootDeskTest : public ::testing::Test {
 
   void AddJob(const std::string& pid, const std::string& job) {
     files_.AddFile("/proc/" + pid + "/cmdline", "slurmstepd: [" + job + ".batch]");
+    files_.AddFile("/proc/" + pid + "/status", "Uid:\t0\t0\t0\t0\n");
   }
   // Lets a step ask, in a thread of its own.
   void Ask() {

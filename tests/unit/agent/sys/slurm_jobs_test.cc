@@ -1,16 +1,27 @@
 #include "agent/sys/slurm_jobs.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/sys/file_system.h"
 #include "tests/fakes/fake_file_system.h"
 #include "tests/fakes/status_matchers.h"
 
 namespace muster::agent {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr uid_t kNobody = 65534;
 
 TEST(SlurmJobsTest, TellsAJobByTheNameOfItsStepDaemon) {
   const struct {
@@ -33,22 +44,86 @@ TEST(SlurmJobsTest, TellsAJobByTheNameOfItsStepDaemon) {
   for (const auto& [command_line, job] : kCases) EXPECT_EQ(JobOfCommandLine(command_line), job);
 }
 
-TEST(SlurmJobsTest, ListsEachJobOnce) {
+TEST(SlurmJobsTest, AProcessIsRootsOwnByItsRealUid) {
+  EXPECT_TRUE(IsRootsOwn("Name:\tslurmstepd\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\n"));
+  // slurmstepd while it acts as the job's user.
+  EXPECT_TRUE(IsRootsOwn("Uid:\t0\t1001\t0\t1001\n"));
+  EXPECT_FALSE(IsRootsOwn("Uid:\t1001\t0\t0\t0\n"));
+  EXPECT_FALSE(IsRootsOwn("Uid:\t01\t0\t0\t0\n"));
+  EXPECT_FALSE(IsRootsOwn("Name:\tUid: 0\n"));
+  EXPECT_FALSE(IsRootsOwn(""));
+}
+
+class FakeProc {
+ public:
+  void Add(int pid, const std::string& command_line, uid_t uid = 0) {
+    files.AddFile(absl::StrCat("/proc/", pid, "/cmdline"), command_line);
+    files.AddFile(absl::StrCat("/proc/", pid, "/status"),
+                  absl::StrCat("Name:\tx\nUid:\t", uid, "\t0\t0\t0\n"));
+  }
   testing::FakeFileSystem files;
-  files.AddFile("/proc/1/cmdline", "/sbin/init");
-  files.AddFile("/proc/40/cmdline", std::string("slurmstepd: [8.batch]\0\0\0", 24));
-  files.AddFile("/proc/41/cmdline", "slurmstepd: [8.extern]");
-  files.AddFile("/proc/42/cmdline", "slurmstepd: [11.0]");
-  files.AddFile("/proc/43/cmdline", "slurmstepd infinity");
-  files.AddFile("/proc/self/cmdline", "slurmstepd: [1.0]");
-  files.AddDirectory("/proc/50");  // has ended
-  EXPECT_THAT(RunningSlurmJobs(files).value(), ElementsAre("11", "8"));
+};
+
+TEST(SlurmJobsTest, ListsEachJobOnce) {
+  FakeProc proc;
+  proc.Add(1, "/sbin/init");
+  proc.Add(40, std::string("slurmstepd: [8.batch]\0\0\0", 24));
+  proc.Add(41, "slurmstepd: [8.extern]");
+  proc.Add(42, "slurmstepd: [11.0]");
+  proc.Add(43, "slurmstepd infinity");
+  proc.Add(44, "slurmstepd: [12.0]", kNobody);
+  proc.files.AddFile("/proc/self/cmdline", "slurmstepd: [1.0]");
+  proc.files.AddFile("/proc/45/cmdline", "slurmstepd: [13.0]");  // has ended in between
+  proc.files.AddDirectory("/proc/50");                           // has ended
+  EXPECT_THAT(RunningSlurmJobs(proc.files).value(), ElementsAre("11", "8"));
 }
 
 TEST(SlurmJobsTest, AMachineWithoutJobsHasNone) {
-  testing::FakeFileSystem files;
-  files.AddFile("/proc/1/cmdline", "/sbin/init");
-  EXPECT_THAT(RunningSlurmJobs(files).value(), IsEmpty());
+  FakeProc proc;
+  proc.Add(1, "/sbin/init");
+  EXPECT_THAT(RunningSlurmJobs(proc.files).value(), IsEmpty());
+}
+
+// A real process by a name of its choice, as these uids; ended with the object.
+class NamedProcess {
+ public:
+  NamedProcess(const char* name, uid_t real, uid_t effective) : pid_(fork()) {
+    if (pid_ != 0) return;
+    if (setresuid(real, effective, real) != 0) _exit(1);
+    execl("/bin/sleep", name, "60", nullptr);
+    _exit(1);
+  }
+  ~NamedProcess() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  // Whether it goes by its name yet.
+  bool HasBegun() const {
+    const auto line = sys::RealFileSystem().Read(absl::StrCat("/proc/", pid_, "/cmdline"));
+    return line.ok() && !JobOfCommandLine(*line).empty();
+  }
+
+ private:
+  const pid_t pid_;
+};
+
+// Any user could keep a node from its reboots by naming a process like a job's.
+TEST(SlurmJobsTest, AUsersProcessNamedSlurmstepdIsNoJob) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to act as a user";
+  const NamedProcess user("slurmstepd: [990001.0]", kNobody, kNobody);
+  // What a program with the setuid bit of root is, started by a user.
+  const NamedProcess setuid("slurmstepd: [990002.0]", kNobody, 0);
+  const NamedProcess root("slurmstepd: [990003.0]", 0, 0);
+  for (int i = 0; i < 1000; ++i) {
+    if (user.HasBegun() && setuid.HasBegun() && root.HasBegun()) break;
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  ASSERT_TRUE(user.HasBegun() && setuid.HasBegun() && root.HasBegun());
+  sys::RealFileSystem files;
+  const std::vector<std::string> jobs = RunningSlurmJobs(files).value();
+  EXPECT_THAT(jobs, Contains("990003"));
+  EXPECT_THAT(jobs, Not(Contains("990001")));
+  EXPECT_THAT(jobs, Not(Contains("990002")));
 }
 
 }  // namespace
