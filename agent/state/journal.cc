@@ -7,11 +7,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "agent/state/journal_codec.h"
+#include "agent/state/journal_damage.h"
 #include "common/base/status.h"
 
 namespace muster::agent {
@@ -118,13 +122,13 @@ absl::Status Journal::Replay() {
     opening_note_ = absl::StrCat(path, ": ", decoded.problem, " and is dropped");
     must_rewrite = true;
   } else if (decoded.end == JournalEnd::kDamaged) {
-    const std::string aside =
-        absl::StrCat(options_.directory, "/journal.damaged-", absl::ToUnixMillis(clock_.Now()));
-    RETURN_IF_ERROR(ReplaceFile(aside, bytes).status());
-    opening_note_ = absl::StrCat(path, ": ", decoded.problem, "; the damaged journal is kept as ",
-                                 aside, " and work goes on from what precedes");
+    const std::string description = options_.directory + "/damage.txt";
+    RETURN_IF_ERROR(ReplaceFile(description, DescribeDamage(bytes, decoded)).status());
+    opening_note_ = absl::StrCat(path, ": ", decoded.problem, "; ", description,
+                                 " says more, and work goes on from what precedes");
     must_rewrite = true;
   }
+  RemoveCopies();
   if (state_.node_uuid != options_.node_uuid) return UseNewIdentity();
   // Also when the journal is whole: a disk that was restored from a snapshot has one from the
   // past, and the controller takes no report under a sequence that it has seen.
@@ -137,6 +141,18 @@ absl::Status Journal::Replay() {
   opening_note_ = absl::StrCat(path, " goes on as it is, uncompacted: ", written.message());
   unsynced_ = true;
   return SyncLocked();
+}
+
+void Journal::RemoveCopies() {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(options_.directory, error)) {
+    const std::string path = entry.path().string();
+    if (!absl::StartsWith(entry.path().filename().string(), "journal.damaged-")) continue;
+    const bool removed = ::unlink(path.c_str()) == 0;
+    absl::StrAppend(&opening_note_, opening_note_.empty() ? "" : "; ", path,
+                    removed ? ", the copy of a damaged journal with the secrets of its plans, is removed"
+                            : " holds secrets and cannot be removed: remove it by hand");
+  }
 }
 
 absl::Status Journal::UseNewIdentity() {

@@ -37,9 +37,10 @@ class Journal {
   enum class Durability { kLazy, kDurable };
 
   // Locks the journal (FailedPrecondition: another agent has it) and replays it. A torn tail is
-  // cut off; a damaged journal is copied aside and what precedes the damage is kept. Both are told
-  // by opening_note(), and so is a disk that is too full to write the journal anew: one that is
-  // whole is used as it is. Errors name the file and the remedy.
+  // cut off; of a damaged journal what precedes the damage is kept, and damage.txt describes the
+  // rest without its contents. Both are told by opening_note(), and so is a disk that is too full
+  // to write the journal anew: one that is whole is used as it is. Errors name the file and the
+  // remedy.
   static absl::StatusOr<std::unique_ptr<Journal>> Open(Options options, Clock& clock);
 
   // What the opening found amiss; empty: nothing.
@@ -79,6 +80,8 @@ class Journal {
   Journal(Options options, Clock& clock, sys::UniqueFd lock);
 
   absl::Status Replay();
+  // Earlier agents copied damaged journals aside, whole: with secrets that were to be forgotten.
+  void RemoveCopies();
   // Broken when the new file is there and may vanish by a power cut; otherwise an error leaves
   // the old one.
   absl::Status WriteNewFile(const std::vector<v1::JournalRecord>& records)

@@ -59,6 +59,10 @@ bool AllZero(absl::string_view bytes) {
 
 }  // namespace
 
+FrameHeader ReadFrameHeader(absl::string_view bytes) {
+  return {GetU32(bytes), GetU32(bytes.substr(4))};
+}
+
 std::string FrameRecord(const v1::JournalRecord& record) {
   const std::string payload = record.SerializeAsString();
   std::string frame;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,14 @@ namespace muster::agent {
 inline constexpr size_t kFrameHeaderBytes = 8;
 // A plan with everything in it stays far below; a larger length is damage.
 inline constexpr size_t kMaxRecordBytes = size_t{64} << 20;
+
+// What stands before a payload.
+struct FrameHeader {
+  size_t payload_bytes = 0;
+  uint32_t checksum = 0;
+};
+// REQUIRES: `bytes` has kFrameHeaderBytes or more.
+FrameHeader ReadFrameHeader(absl::string_view bytes);
 
 // The record as one frame.
 std::string FrameRecord(const v1::JournalRecord& record);

@@ -18,7 +18,7 @@ namespace muster::agent {
 // ├── journal/
 // │   ├── lock                   held by the one agent that runs
 // │   ├── journal                records; see journal_codec.h
-// │   └── journal.damaged-<time> a copy of a journal in which a bit had flipped
+// │   └── damage.txt             what was wrong with the last damaged journal, without its contents
 // ├── records/<resource>/<key>    what resources remember; see resource_records.h
 // ├── checks/<check id>           checks that run, and reports that are not stored; check_files.h
 // └── blobs/<sha256>             contents that plans which are not over name, fetched once;

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "agent/state/journal_codec.h"
 #include "tests/fakes/status_matchers.h"
 #include "tests/fakes/temp_dir.h"
 
@@ -18,7 +19,9 @@ namespace muster::agent {
 namespace {
 
 using ::muster::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kNode[] = "6a1f0d0e-0000-4000-8000-000000000001";
 
@@ -59,12 +62,17 @@ class JournalTest : public ::testing::Test {
   void SetBytes(const std::string& bytes) {
     std::ofstream(Path(), std::ios::binary | std::ios::trunc) << bytes;
   }
-  size_t FilesSetAside() const {
-    size_t count = 0;
+  // What all files beside the lock hold.
+  std::string OnDisk() const {
+    std::string all;
     for (const auto& entry : std::filesystem::directory_iterator(dir_.path())) {
-      count += entry.path().filename().string().rfind("journal.damaged-", 0) == 0 ? 1 : 0;
+      std::ifstream in(entry.path(), std::ios::binary);
+      all.append((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
     }
-    return count;
+    return all;
+  }
+  bool Exists(const std::string& name) const {
+    return std::filesystem::exists(dir_.path() + "/" + name);
   }
 
   muster::testing::TempDir dir_;
@@ -130,7 +138,7 @@ TEST_F(JournalTest, DropsAFinishedPlanFromTheDiskOnceItsReportsAreStored) {
   ASSERT_OK(journal->ReportsStored(last - 1));
   EXPECT_THAT(Bytes(), HasSubstr("hush-hush"));
   ASSERT_OK(journal->ReportsStored(last));
-  EXPECT_THAT(Bytes(), ::testing::Not(HasSubstr("hush-hush")));
+  EXPECT_THAT(Bytes(), Not(HasSubstr("hush-hush")));
 
   for (int round = 0; round < 2; ++round) {
     EXPECT_TRUE(journal->FindFinished("r-1/0").has_value());
@@ -195,10 +203,10 @@ TEST_F(JournalTest, CutAtAnyByteOpensAndGoesOn) {
     EXPECT_EQ(journal->opening_note(), "");
     EXPECT_EQ(journal->highest_plan_sequence(), before + 1);
   }
-  EXPECT_EQ(FilesSetAside(), 0u);
+  EXPECT_FALSE(Exists("damage.txt"));
 }
 
-TEST_F(JournalTest, SetsADamagedJournalAsideAndKeepsWhatPrecedes) {
+TEST_F(JournalTest, KeepsWhatPrecedesTheDamageAndSaysWhereItIs) {
   {
     auto journal = Open();
     ASSERT_OK(journal->AcceptPlan(MakePlan(1)));
@@ -211,9 +219,29 @@ TEST_F(JournalTest, SetsADamagedJournalAsideAndKeepsWhatPrecedes) {
   bytes[second] ^= 0x10;
   SetBytes(bytes);
   auto journal = Open();
-  EXPECT_THAT(journal->opening_note(), HasSubstr("checksum"));
+  EXPECT_THAT(journal->opening_note(), AllOf(HasSubstr("checksum"), HasSubstr("/damage.txt")));
   EXPECT_EQ(journal->highest_plan_sequence(), 1u);
-  EXPECT_EQ(FilesSetAside(), 1u);
+  EXPECT_THAT(OnDisk(), AllOf(HasSubstr(absl::StrCat("journal of ", bytes.size(), " bytes")),
+                              HasSubstr("snapshot, "), HasSubstr("plan_accepted, "),
+                              HasSubstr("does not match its checksum")));
+}
+
+TEST_F(JournalTest, ADamagedJournalLeavesNoSecretBehind) {
+  {
+    auto journal = Open();
+    ASSERT_OK(journal->AcceptPlan(MakePlan(1)));
+    ASSERT_OK(journal->AcceptPlan(MakePlan(2)));
+  }
+  std::string bytes = Bytes();
+  ASSERT_THAT(bytes, HasSubstr("hush-hush"));
+  bytes[kFrameHeaderBytes + 1] ^= 0x10;  // all plans are behind the damage
+  SetBytes(bytes);
+  // As an earlier agent left it.
+  std::ofstream(dir_.path() + "/journal.damaged-1700000000000", std::ios::binary) << bytes;
+  auto journal = Open();
+  EXPECT_THAT(journal->opening_note(), HasSubstr("journal.damaged-1700000000000"));
+  EXPECT_TRUE(Exists("damage.txt"));
+  EXPECT_THAT(OnDisk(), Not(HasSubstr("hush-hush")));
 }
 
 TEST_F(JournalTest, AnyFlippedByteIsSurvived) {
