@@ -59,6 +59,12 @@ class Command final : public Resource {
     return process;
   }
 
+  sys::ProcessSpec MainProcess() const {
+    sys::ProcessSpec process = Process(spec_.argv());
+    process.input = spec_.input();
+    return process;
+  }
+
   // What a check runs may need what an earlier step only brings, so its failures are
   // FailedPrecondition: in check mode that is no error.
   absl::StatusOr<std::vector<Change>> CheckByRunning() {
@@ -78,7 +84,7 @@ class Command final : public Resource {
   }
 
   absl::Status RunWithRetries(ApplyObserver* observer) {
-    sys::ProcessSpec process = Process(spec_.argv());
+    sys::ProcessSpec process = MainProcess();
     if (observer != nullptr)
       process.on_line = [observer](absl::string_view line) {
         observer->OnOutput(absl::StrCat(line, "\n"));

@@ -24,6 +24,8 @@ constexpr size_t kMuchInline = 1 << 20;
 constexpr size_t kMaxSharedInline = 4 << 10;
 // Secrets never become blobs, which lie in the blob store.
 constexpr size_t kMaxSecretContent = 1 << 20;
+// What a command reads from its standard input travels in the plan.
+constexpr size_t kMaxInput = 1 << 20;
 
 bool ReadsItem(const Condition& condition) { return MayRead(condition.expression, "item"); }
 
@@ -303,6 +305,12 @@ absl::Status PlanBuilder::FillResource(const Task& task, RoleScope& scope, const
     return PlaceOwnContent(sensitive, task, step->mutable_file());
   } else if (step->has_archive() && whole != nullptr) {
     return PlaceArchive(*whole, task, step->mutable_archive());
+  } else if (step->has_command()) {
+    const size_t size = step->command().input().size();
+    inline_bytes_ += size;
+    if (size > kMaxInput)
+      return task.document.Error(
+          task.node, absl::StrCat("a 'stdin' of ", size, " bytes: at most ", kMaxInput));
   } else if (step->has_files_in()) {
     for (v1::FileSetEntry& file : *step->mutable_files_in()->mutable_files()) {
       RETURN_IF_ERROR(PlaceOwnContent(sensitive, task, &file));

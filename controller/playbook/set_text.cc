@@ -32,6 +32,16 @@ bool IsUtf8(absl::string_view text) {
              .get_ref<const std::string&>() == raw;
 }
 
+// Where a secret may not stand, and where to put it instead.
+absl::Status NoSecretIn(const Param& param) {
+  const bool is_argv = param.type == ParamType::kArgv || param.type == ParamType::kValidate;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "'", param.key, "' cannot hold a secret: ",
+      is_argv ? "every user of the node can read the arguments of a program; give it to the "
+                "program by 'stdin', by 'environment', or in a file that root alone can read"
+              : "it is shown to people"));
+}
+
 absl::StatusOr<std::string> ToText(const Param& param, const Value& value, bool* sensitive) {
   if (value.is_string()) {
     const std::string& text = value.get_ref<const std::string&>();
@@ -40,10 +50,7 @@ absl::StatusOr<std::string> ToText(const Param& param, const Value& value, bool*
   }
   if (value.is_number_integer()) return absl::StrCat(value.get<int64_t>());
   if (IsSecret(value)) {
-    if (!param.takes_secret) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("'", param.key, "' cannot hold a secret: it is shown to people"));
-    }
+    if (!param.takes_secret) return NoSecretIn(param);
     std::string text = SecretBytes(value);
     if (!IsUtf8(text) || text.find('\0') != std::string::npos) {
       return Wrong(param, "text, but the secret holds other bytes");

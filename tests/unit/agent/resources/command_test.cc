@@ -9,6 +9,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 class CommandTest : public ResourceTest {};
 
@@ -83,6 +84,37 @@ TEST_F(CommandTest, PassesTheWholeSpecification) {
   EXPECT_EQ(spec.directory, "/srv");
   EXPECT_EQ(spec.environment.at("K"), "V");
   EXPECT_EQ(spec.timeout, absl::Seconds(7));
+}
+
+TEST_F(CommandTest, TheInputIsTheCommandsAlone) {
+  int runs = 0;
+  node_.processes.On("join", [&](const sys::ProcessSpec&) {
+    return sys::ProcessResult{.exit_code = ++runs < 2 ? 1 : 0};
+  });
+  node_.processes.On("is-joined", sys::ProcessResult{.exit_code = 1});
+  const auto command =
+      Make(R"(command { argv: "join" unless: "is-joined" input: "pass\000word\n" retries: 1 })");
+  EXPECT_THAT(Fields(*command), ElementsAre("command"));
+  ASSERT_OK(command->Apply(observer_));
+  ASSERT_THAT(node_.processes.commands(), ElementsAre("is-joined", "join", "join"));
+  EXPECT_EQ(node_.processes.specs()[0].input, "");
+  for (const size_t attempt : {1, 2})
+    EXPECT_EQ(node_.processes.specs()[attempt].input, std::string("pass\0word\n", 10));
+}
+
+TEST_F(CommandTest, WhatACommandIsToldStandsInNoArgument) {
+  sys::RealProcessRunner processes;
+  std::string out;
+  node_.processes.On("sh", [&](const sys::ProcessSpec& spec) {
+    const sys::ProcessResult result = processes.Run(spec).value();
+    out = result.out;
+    return result;
+  });
+  // The program shows its own command line, which any user could read.
+  ASSERT_OK(Make(R"(command { argv: ["sh", "-c", "read it; echo ${#it}; cat /proc/$$/cmdline"]
+                              always: true input: "hush-hush\n" })")
+                ->Apply(observer_));
+  EXPECT_THAT(out, AllOf(HasSubstr("9\n"), HasSubstr("read it"), Not(HasSubstr("hush-hush"))));
 }
 
 }  // namespace

@@ -277,6 +277,7 @@ TEST_F(CompileTest, SecretsMakeStepsSensitive) {
 - {name: c, file: {path: /c, template: t.j2}}
 - {name: d, file: {path: /d, content: plain}}
 - {name: e, command: {argv: [x], creates: /x, environment: {PW: "{{ secret('pw') }}"}}}
+- {name: f, command: {argv: [x], creates: /x, stdin: "{{ secret('key') }}"}}
 )y");
   site["playbooks/roles/r/templates/t.j2"] = "{{ secret('pw', bytes=4) }}";
   const v1::RolePlan role = Compile().roles(0);
@@ -284,10 +285,37 @@ TEST_F(CompileTest, SecretsMakeStepsSensitive) {
   EXPECT_EQ(role.steps(1).file().content(), "pw=xxxx");
   EXPECT_EQ(role.steps(2).file().content(), "xxxx");
   EXPECT_EQ(role.steps(4).command().environment().at("PW"), "xxxx");
+  EXPECT_EQ(role.steps(5).command().input(), std::string("\x00\xff\x80", 3));
   std::vector<bool> sensitive;
   for (const v1::Step& step : role.steps()) sensitive.push_back(step.sensitive());
-  EXPECT_THAT(sensitive, ElementsAre(true, true, true, false, true));
+  EXPECT_THAT(sensitive, ElementsAre(true, true, true, false, true, true));
   EXPECT_THAT(secrets.asked, ElementsAre("key", "pw"));
+}
+
+TEST_F(CompileTest, SecretsStayOutOfArgumentsWhichEveryUserOfANodeCanRead) {
+  secrets.secrets["s"] = "hush";
+  for (const char* params : {
+           "command: {argv: [curl, -u, \"ann:{{ secret('s') }}\"], creates: /x}",
+           "command: {argv: \"{{ ['curl', secret('s')] }}\", creates: /x}",
+           "command: {argv: [a], unless: [curl, \"{{ secret('s') | b64encode }}\"]}",
+           "loop: [\"{{ secret('s') }}\"]\n  command: {argv: [a, \"{{ item }}\"], changes: false}",
+           "file: {path: /a, content: a, validate: [check, \"{{ secret('s') }}\", \"%s\"]}",
+           "line: {path: /a, line: a, validate: [check, \"{{ secret('s') }}\", \"%s\"]}"}) {
+    SCOPED_TRACE(params);
+    SetTasks(absl::StrCat("- name: a\n  ", params, "\n"));
+    EXPECT_THAT(CompileError(),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr("main.yaml:"), HasSubstr("can read the arguments"),
+                               HasSubstr("'stdin'"), HasSubstr("'environment'"),
+                               HasSubstr("file"), Not(HasSubstr("hush")))));
+  }
+}
+
+TEST_F(CompileTest, TheInputOfACommandIsBounded) {
+  secrets.secrets["s"] = std::string((1 << 20) + 1, 'x');
+  SetTasks("- {name: a, command: {argv: [x], creates: /x, stdin: \"{{ secret('s') }}\"}}\n");
+  EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                       HasSubstr("a 'stdin' of 1048577 bytes")));
 }
 
 TEST_F(CompileTest, SecretsStayOutOfWhatPeopleSee) {

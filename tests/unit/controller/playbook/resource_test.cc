@@ -115,6 +115,8 @@ const Row kRows[] = {
      "timeout { seconds: 5400 } retries: 3 retry_delay { nanos: 500000000 } }"},
     {"CommandThatReads", "command: {argv: [scontrol, ping], changes: false}",
      "command { argv: 'scontrol' argv: 'ping' changes_nothing: true }"},
+    {"CommandThatIsTold", "command: {argv: [realm, join], creates: /x, stdin: \"{{ cluster }}\\n\"}",
+     "command { argv: 'realm' argv: 'join' creates: '/x' input: 'hpc1\\n' }"},
     {"CommandThatCreates", "command: {argv: [mkfs, /dev/x], creates: /mnt/x}",
      "command { argv: 'mkfs' argv: '/dev/x' creates: '/mnt/x' }"},
     {"Line",
