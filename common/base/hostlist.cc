@@ -126,17 +126,18 @@ class Parser {
   absl::flat_hash_set<std::string> seen_;
 };
 
-// A name cut at its last number: "c001-ib" → {"c", "001", "-ib"}.
+// A name cut before the number that it ends with: "c001" → {"c", "001"}. Slurm takes brackets at the
+// end of a name only, so that names that end otherwise have no number here: "c001-ib" → {"c001-ib",
+// ""}.
 struct Split {
-  std::string prefix, digits, suffix;
+  std::string prefix, digits;
 };
 
 Split SplitAtLastNumber(const std::string& name) {
-  size_t end = name.size();
-  while (end > 0 && !absl::ascii_isdigit(name[end - 1])) --end;
-  size_t begin = end;
-  while (begin > 0 && absl::ascii_isdigit(name[begin - 1]) && end - begin < kMaxDigits) --begin;
-  return {name.substr(0, begin), name.substr(begin, end - begin), name.substr(end)};
+  size_t begin = name.size();
+  while (begin > 0 && absl::ascii_isdigit(name[begin - 1]) && name.size() - begin < kMaxDigits)
+    --begin;
+  return {name.substr(0, begin), name.substr(begin)};
 }
 
 }  // namespace
@@ -150,16 +151,16 @@ std::string FoldHostlist(std::vector<std::string> names) {
   names.erase(std::unique(names.begin(), names.end()), names.end());
   // Names fold together when all but the number, and the number's width, are equal.
   struct Group {
-    std::string prefix, suffix;
+    std::string prefix;
     std::vector<std::string> digits;
   };
   std::vector<Group> groups;
-  std::map<std::tuple<std::string, std::string, size_t>, size_t> index;
+  std::map<std::pair<std::string, size_t>, size_t> index;
   for (const std::string& name : names) {
     Split split = SplitAtLastNumber(name);
     const auto [it, added] =
-        index.try_emplace({split.prefix, split.suffix, split.digits.size()}, groups.size());
-    if (added) groups.push_back({split.prefix, split.suffix, {}});
+        index.try_emplace({split.prefix, split.digits.size()}, groups.size());
+    if (added) groups.push_back({split.prefix, {}});
     groups[it->second].digits.push_back(std::move(split.digits));
   }
   std::vector<std::string> parts;
@@ -178,8 +179,8 @@ std::string FoldHostlist(std::vector<std::string> names) {
     }
     const std::string numbers = absl::StrJoin(ranges, ",");
     const bool single = group.digits.size() == 1;
-    parts.push_back(absl::StrCat(group.prefix, single ? numbers : absl::StrCat("[", numbers, "]"),
-                                 group.suffix));
+    parts.push_back(
+        absl::StrCat(group.prefix, single ? numbers : absl::StrCat("[", numbers, "]")));
   }
   return absl::StrJoin(parts, ",");
 }

@@ -1,4 +1,7 @@
 // Slurm's hostlist syntax: "c[001-016,020],login1", several brackets allowed ("r[1-2]n[01-08]").
+//
+// What is read is more than Slurm reads: text may follow a bracket ("c[1-2]-ib", "r[1-2]n3"). What is
+// written is always something that Slurm reads back to the same names.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +16,12 @@ namespace muster {
 // More names than this in one expression is an error, not an exhausted memory.
 inline constexpr size_t kMaxHostlistNames = 65536;
 
-// The names in the order written, duplicates kept out. InvalidArgument names the column (1-based)
+// The names in the order written, duplicates kept out (Slurm keeps them). InvalidArgument names the column (1-based)
 // and what is wrong there: "column 3: range 016-001 runs backwards".
 absl::StatusOr<std::vector<std::string>> ExpandHostlist(absl::string_view expression);
 
 // The shortest usual form: sorted, ranges folded, zero padding kept: {"c001","c002","x"} →
-// "c[001-002],x". Folds the last number of a name only.
+// "c[001-002],x". Folds the number at the end of a name only; other names stand as they are.
 std::string FoldHostlist(std::vector<std::string> names);
 
 }  // namespace muster

@@ -23,5 +23,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto again = muster::ExpandHostlist(folded);
   if (!again.ok() || std::set<std::string>(again->begin(), again->end()) != wanted) std::abort();
   if (muster::FoldHostlist(*again) != folded) std::abort();
+  // Slurm takes a bracket at the end of a name only.
+  for (size_t at = folded.find(']'); at != std::string::npos; at = folded.find(']', at + 1))
+    if (at + 1 != folded.size() && folded[at + 1] != ',') std::abort();
   return 0;
 }

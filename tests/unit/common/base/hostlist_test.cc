@@ -58,8 +58,16 @@ TEST(Hostlist, NamesThePlaceOfAnError) {
 TEST(Hostlist, Folds) {
   EXPECT_EQ(FoldHostlist({"c003", "c001", "c002", "x"}), "c[001-003],x");
   EXPECT_EQ(FoldHostlist({"c1", "c2", "c10"}), "c[1-2],c10");
-  EXPECT_EQ(FoldHostlist({"c1-ib", "c2-ib", "c4-ib"}), "c[1-2,4]-ib");
+  EXPECT_EQ(FoldHostlist({"r1n1", "r1n2", "r2n1", "r2n2"}), "r1n[1-2],r2n[1-2]");
+  EXPECT_EQ(FoldHostlist({"001", "002"}), "[001-002]");
   EXPECT_EQ(FoldHostlist({}), "");
+}
+
+// Slurm calls "c[1-2,4]-ib" and "node[1-3]a" invalid host lists.
+TEST(Hostlist, FoldsNothingWithATextBehindTheNumber) {
+  EXPECT_EQ(FoldHostlist({"c1-ib", "c2-ib", "c4-ib"}), "c1-ib,c2-ib,c4-ib");
+  EXPECT_EQ(FoldHostlist({"node1a", "node2a", "node3"}), "node1a,node2a,node3");
+  EXPECT_EQ(FoldHostlist({"c1.cluster", "c2.cluster"}), "c1.cluster,c2.cluster");
 }
 
 TEST(Hostlist, FoldingThenExpandingKeepsTheNames) {
