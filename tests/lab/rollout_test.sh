@@ -54,6 +54,9 @@ done
 step "names come from /etc/hosts, without waiting for a name server that is not there"
 wait_for 30 "an answer within 2 s" lab exec login1 timeout 2 muster status
 
+step "host lists are what Slurm reads"
+expect_slurm_reads_host_lists 2205
+
 step "nothing to do"
 apply playbooks/site.yaml --detailed-exitcode
 expect_applied 0 "second apply"

@@ -37,6 +37,9 @@ expect_gpus_serve c001 c002
 step "a slurm.conf that slurmctld would refuse"
 expect_bad_slurm_conf_refused
 
+step "host lists are what Slurm reads"
+expect_slurm_reads_host_lists 2411
+
 step "a third node, under a running job"
 job=$(lab exec login1 sbatch --parsable -w c001 -o /dev/null --chdir / --wrap 'sleep 600')
 wait_for 15 "the job runs" job_runs "$job"

@@ -142,6 +142,19 @@ is_drained_for() {  # NODE PART OF THE REASON
   [[ $(node_field "$1" State) == *DRAIN* && $(reason "$1") == *"$2"* ]]
 }
 
+# Random host lists of ours, held against Slurm's own reading of them on login1.
+expect_slurm_reads_host_lists() {  # SEED
+  local ours slurms
+  ours=$(build/release/tests/hostlist_cases "$1" 200)
+  # shellcheck disable=SC2016  # it is for the shell there
+  slurms=$(sed -n 's/^== //p' <<<"$ours" | lab exec login1 env LC_ALL=C bash -c '
+    while read -r list; do
+      echo "== $list"
+      scontrol show hostnames "$list" 2>&1 </dev/null | sort -u
+    done')
+  diff <(echo "$ours") <(echo "$slurms") || fail "Slurm reads host lists otherwise (< ours, > Slurm)"
+}
+
 read_json() {  # PROGRAM ARGS…: with standard input as `value`
   local program=$1
   shift
