@@ -2,12 +2,12 @@
 //
 // docs/operations.md says when and how; this is the file:
 //
-//   manifest.json      version, cluster, time, the digest and size of every other entry
+//   manifest.json      version, cluster, time, the digest and size of every entry behind keys.sealed
+//   keys.sealed        ca.key, controller.key, secret_key, the administrator's, and the digest of the
+//                      manifest, sealed under a passphrase; absent where the keys were left out
 //   controller.yaml    settings
 //   pki/ca.crt pki/controller.crt
 //   admin/…            the first administrator's folder, without its key
-//   keys.sealed        ca.key, controller.key, secret_key and the administrator's, sealed under a
-//                      passphrase; absent where the keys were left out
 //   store.db           the store as of one instant
 //   blobs/<sha256>     bundles and contents of plans
 #pragma once
@@ -57,8 +57,9 @@ absl::StatusOr<BackupSummary> CreateBackup(const std::string& path, const Backup
                                            Clock& clock);
 
 // Reads the whole file and proves it: digests, the store's integrity, the chain of the audit log
-// and, with the passphrase, that the authority's key fits and every secret opens. Needs room for
-// the contents in $TMPDIR. DataLoss says what is wrong.
+// and, with the passphrase, that all of it is as it was written, that the authority's key fits and
+// every secret opens. Needs room for the contents in $TMPDIR. DataLoss says what is wrong;
+// FailedPrecondition: there is a passphrase, and nothing under it.
 absl::StatusOr<BackupSummary> VerifyBackup(const std::string& path, const BackupOptions& options);
 
 // Verifies, and puts everything into its place; what was there is kept aside. FailedPrecondition:

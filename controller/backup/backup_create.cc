@@ -1,4 +1,5 @@
 #include <sys/stat.h>
+#include <unistd.h>
 #include <cstdio>
 #include <filesystem>
 #include <set>
@@ -18,6 +19,7 @@
 #include "controller/backup/backup_keys.h"
 #include "controller/backup/backup_manifest.h"
 #include "controller/backup/backup_paths.h"
+#include "controller/backup/open_folder.h"
 #include "controller/store/soci_store.h"
 #include "controller/store/store_copy.h"
 #include "controller/store/tables.h"
@@ -100,7 +102,13 @@ class Creation {
     for (const std::string& blob : contents.blobs) RETURN_IF_ERROR(TakeBlob(blob));
 
     ASSIGN_OR_RETURN(const auto archive, sys::ArchiveFileWriter::Create(path));
-    RETURN_IF_ERROR(archive->AddText("manifest.json", ManifestToJson(manifest_)));
+    const std::string manifest = ManifestToJson(manifest_);
+    RETURN_IF_ERROR(archive->AddText("manifest.json", manifest));
+    if (manifest_.has_keys) {
+      keys_[kManifestDigest] = Sha256Hex(manifest);
+      ASSIGN_OR_RETURN(const std::string sealed, SealKeys(keys_, *options_.passphrase));
+      RETURN_IF_ERROR(archive->AddText("keys.sealed", sealed));
+    }
     BackupSummary summary;
     for (const auto& [name, entry] : manifest_.entries) {
       summary.bytes += entry.size;
@@ -112,7 +120,7 @@ class Creation {
     summary.cluster = manifest_.cluster;
     summary.created_at = manifest_.created_at;
     summary.musterd_version = manifest_.musterd_version;
-    summary.has_keys = summary.keys_opened = options_.passphrase.has_value();
+    summary.has_keys = summary.keys_opened = manifest_.has_keys;
     summary.nodes = contents.nodes;
     summary.secrets = contents.secrets;
     summary.audit_entries = contents.audit_entries;
@@ -128,7 +136,7 @@ class Creation {
   }
 
   absl::Status TakeParts(const StoreContents& contents) {
-    std::map<std::string, std::string> keys;
+    manifest_.has_keys = options_.passphrase.has_value();
     for (const BackupPart& part : BackupParts(config_, options_.config_path)) {
       if (part.is_key && !options_.passphrase.has_value()) continue;
       absl::StatusOr<std::string> content = disk_.Read(part.path);
@@ -138,16 +146,12 @@ class Creation {
       }
       RETURN_IF_ERROR(content.status());
       if (part.is_key) {
-        keys[part.name] = *std::move(content);
+        keys_[part.name] = *std::move(content);
       } else {
         manifest_.entries[part.name] = {content->size(), Sha256Hex(*content)};
         texts_[part.name] = *std::move(content);
       }
     }
-    if (!options_.passphrase.has_value()) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const std::string sealed, SealKeys(keys, *options_.passphrase));
-    manifest_.entries["keys.sealed"] = {sealed.size(), Sha256Hex(sealed)};
-    texts_["keys.sealed"] = sealed;
     return absl::OkStatus();
   }
 
@@ -173,6 +177,7 @@ class Creation {
   BackupManifest manifest_;
   std::map<std::string, std::string> files_;  // entry → where it lies
   std::map<std::string, std::string> texts_;  // entry → its content
+  std::map<std::string, std::string> keys_;   // name → content
   uint64_t blobs_ = 0;
 };
 
@@ -185,14 +190,17 @@ absl::StatusOr<BackupSummary> CreateBackup(const std::string& path, const Backup
     return absl::AlreadyExistsError(
         absl::StrCat(path, " exists; a backup never replaces another: take a new name"));
   }
-  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
-  ASSIGN_OR_RETURN(const StagingFolder staging, StagingFolder::Make(folder.string()));
+  const std::filesystem::path target = std::filesystem::absolute(path);
+  ASSIGN_OR_RETURN(const StagingFolder staging, StagingFolder::Make(config.state_directory));
+  // Whoever owns the folder may swap it for another; held open, it stays the one that was meant.
+  ASSIGN_OR_RETURN(const OpenFolder folder, OpenFolder::At(target.parent_path().string()));
   // Under another name until it is whole.
-  const std::string partial = staging.path() + "/backup";
-  ASSIGN_OR_RETURN(const BackupSummary summary,
-                   Creation(options, config, staging.path(), clock).Write(partial));
-  if (std::rename(partial.c_str(), path.c_str()) != 0)
-    return ErrnoStatus(errno, absl::StrCat("writing ", path));
+  const std::string partial = absl::StrCat(".", target.filename().string(), ".partial-", getpid());
+  absl::StatusOr<BackupSummary> summary =
+      Creation(options, config, staging.path(), clock).Write(folder.PathOf(partial));
+  if (!summary.ok()) return summary.status();
+  RETURN_IF_ERROR(Annotate(folder.Rename(partial, target.filename().string()),
+                           absl::StrCat("writing ", path)));
   return summary;
 }
 

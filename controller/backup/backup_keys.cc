@@ -19,7 +19,7 @@ constexpr uint64_t kScryptP = 1;
 constexpr uint64_t kScryptMemory = 256 << 20;
 // Bound into the seal, so that no other sealed thing can be taken for it.
 constexpr char kSealName[] = "muster-backup-keys";
-constexpr uint32_t kSealVersion = 1;
+constexpr uint32_t kSealVersion = 2;
 
 absl::StatusOr<SecretBox> BoxOf(const SecretBuffer& passphrase, absl::string_view salt) {
   std::string key(kSecretKeyBytes, '\0');

@@ -11,6 +11,9 @@
 namespace muster::controller {
 
 inline constexpr size_t kMinPassphraseBytes = 12;
+// Sealed with the keys, as one of them: the digest of the manifest, and by it of all contents. Who
+// has no passphrase can change neither.
+inline constexpr char kManifestDigest[] = "manifest.sha256";
 
 // salt ‖ AES-256-GCM under scrypt(passphrase, salt) of the files, name → content.
 // InvalidArgument: the passphrase is too short.

@@ -30,6 +30,7 @@ std::string ManifestToJson(const BackupManifest& manifest) {
                      {"cluster", manifest.cluster},
                      {"created_at", manifest.created_at},
                      {"musterd", manifest.musterd_version},
+                     {"keys", manifest.has_keys},
                      {"entries", entries}};
   return json.dump(1) + "\n";
 }
@@ -39,16 +40,19 @@ absl::StatusOr<BackupManifest> ParseManifest(absl::string_view text) {
   if (!json.is_object()) return NoManifest("is no JSON");
   const auto version = json.find("muster_backup");
   if (version == json.end() || !version->is_number_integer()) return NoManifest("has no version");
-  if (version->get<int64_t>() > kBackupVersion) {
+  if (version->get<int64_t>() != kBackupVersion) {
     return absl::FailedPreconditionError(
-        absl::StrCat("a backup of format ", version->get<int64_t>(), "; this musterd reads up to ",
-                     kBackupVersion, ": restore it with a newer musterd (it was made by ",
+        absl::StrCat("a backup of format ", version->get<int64_t>(), "; this musterd reads format ",
+                     kBackupVersion, ": restore it with the musterd that made it (",
                      Text(json, "musterd"), ")"));
   }
   BackupManifest manifest;
   manifest.cluster = Text(json, "cluster");
   manifest.created_at = Text(json, "created_at");
   manifest.musterd_version = Text(json, "musterd");
+  const auto keys = json.find("keys");
+  if (keys == json.end() || !keys->is_boolean()) return NoManifest("does not say whether keys follow");
+  manifest.has_keys = keys->get<bool>();
   const auto entries = json.find("entries");
   if (entries == json.end() || !entries->is_object()) return NoManifest("has no entries");
   for (const auto& [name, value] : entries->items()) {

@@ -10,8 +10,8 @@
 
 namespace muster::controller {
 
-// Of the format. A backup of a newer one is refused.
-inline constexpr int kBackupVersion = 1;
+// Of the format. A backup of another one is refused: nothing proved what was in those of format 1.
+inline constexpr int kBackupVersion = 2;
 
 struct BackupManifest {
   struct Entry {
@@ -21,11 +21,12 @@ struct BackupManifest {
   std::string cluster;
   std::string created_at;
   std::string musterd_version;
-  std::map<std::string, Entry> entries;  // by name, without the manifest itself
+  bool has_keys = false;                 // keys.sealed follows, which holds this text's digest
+  std::map<std::string, Entry> entries;  // by name, without the manifest itself and keys.sealed
 };
 
 std::string ManifestToJson(const BackupManifest& manifest);
-// InvalidArgument: not a manifest. FailedPrecondition: of a newer format.
+// InvalidArgument: not a manifest. FailedPrecondition: of another format.
 absl::StatusOr<BackupManifest> ParseManifest(absl::string_view json);
 
 }  // namespace muster::controller

@@ -1,6 +1,8 @@
 #include "controller/backup/backup_paths.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -28,8 +30,25 @@ std::vector<BackupPart> BackupParts(const Config& config, const std::string& con
   };
 }
 
-absl::StatusOr<StagingFolder> StagingFolder::Make(const std::string& parent) {
-  std::string pattern = absl::StrCat(parent, "/.muster-backup-XXXXXX");
+std::string OwnFolderOnTheWayTo(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  fs::path own = "/";
+  for (const fs::path& part : fs::weakly_canonical(fs::absolute(path), ignored).relative_path()) {
+    const fs::path next = own / part;
+    struct stat info;
+    if (lstat(next.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) break;
+    const bool is_ours = info.st_uid == 0 || info.st_uid == geteuid();
+    const bool others_write = (info.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+    if (!is_ours || (others_write && (info.st_mode & S_ISVTX) == 0)) break;
+    own = next;
+  }
+  return own.string();
+}
+
+absl::StatusOr<StagingFolder> StagingFolder::Make(const std::string& near) {
+  const std::string parent = OwnFolderOnTheWayTo(near);
+  std::string pattern = absl::StrCat(parent, parent == "/" ? "" : "/", ".muster-backup-XXXXXX");
   if (mkdtemp(pattern.data()) == nullptr)
     return ErrnoStatus(errno, absl::StrCat("making a folder in ", parent));
   return StagingFolder(std::move(pattern));

@@ -21,10 +21,15 @@ struct BackupPart {
 // All but the store and the blobs.
 std::vector<BackupPart> BackupParts(const Config& config, const std::string& config_path);
 
-// A folder of its own below `parent`, removed with everything in it at the end.
+// The deepest folder on the way to `path`, itself included, in which nobody but root, and whoever
+// this is, can swap anything: each folder above it is root's or ours too, and nobody else may write
+// it, unless it is sticky, as /tmp is.
+std::string OwnFolderOnTheWayTo(const std::string& path);
+
+// A folder of its own in OwnFolderOnTheWayTo(`near`), removed with everything in it at the end.
 class StagingFolder {
  public:
-  static absl::StatusOr<StagingFolder> Make(const std::string& parent);
+  static absl::StatusOr<StagingFolder> Make(const std::string& near);
   ~StagingFolder();
   StagingFolder(StagingFolder&& other) noexcept : path_(std::move(other.path_)) {
     other.path_.clear();

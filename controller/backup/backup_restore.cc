@@ -1,8 +1,5 @@
 #include <pwd.h>
-#include <sys/stat.h>
 #include <unistd.h>
-#include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -12,9 +9,11 @@
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/sys/file_system.h"
+#include "controller/artifact/blob_store.h"
 #include "controller/backup/backup.h"
 #include "controller/backup/backup_contents.h"
 #include "controller/backup/backup_paths.h"
+#include "controller/backup/open_folder.h"
 #include "controller/store/lock_file.h"
 #include "controller/store/soci_store.h"
 #include "controller/store/tables.h"
@@ -26,13 +25,6 @@ namespace fs = std::filesystem;
 
 // The account that musterd runs as, made by its package.
 constexpr char kServiceUser[] = "muster";
-
-absl::Status Move(const fs::path& from, const fs::path& to) {
-  std::error_code error;
-  fs::create_directories(to.parent_path(), error);
-  if (std::rename(from.c_str(), to.c_str()) == 0) return absl::OkStatus();
-  return ErrnoStatus(errno, absl::StrCat("moving ", from.string(), " to ", to.string()));
-}
 
 absl::Status NewerStore(const std::string& path, absl::string_view why) {
   return absl::FailedPreconditionError(
@@ -114,6 +106,7 @@ absl::StatusOr<uint64_t> EndRuns(const std::string& store_path, const BackupSumm
 }
 
 // Puts files into their places, keeping aside what was there, and gives them to musterd's account.
+// That account owns some of the places: what lies there is reached by open folders alone.
 class Placement {
  public:
   explicit Placement(std::string suffix) : suffix_(std::move(suffix)) {
@@ -121,52 +114,66 @@ class Placement {
     if (const passwd* account = getpwnam(kServiceUser)) owner_ = {account->pw_uid, account->pw_gid};
   }
 
-  // `folder`/before-restore-TIME
-  fs::path AsideOf(const fs::path& folder) const { return folder / suffix_; }
-
-  absl::Status MakeFolder(const std::string& path) {
-    RETURN_IF_ERROR(disk_.MakeDirectory(path, 0700));
-    return Own(path);
+  // Made if need be: musterd's own, or root's.
+  absl::StatusOr<OpenFolder> FolderAt(const fs::path& path, bool is_service) {
+    if (fs::exists(path)) return OpenFolder::At(path.string());
+    std::error_code later;  // what cannot be made now is told by the next call
+    fs::create_directories(path.parent_path(), later);
+    RETURN_IF_ERROR(disk_.MakeDirectory(path.string(), 0700));
+    ASSIGN_OR_RETURN(OpenFolder folder, OpenFolder::At(path.string()));
+    if (is_service) RETURN_IF_ERROR(folder.Own(owner_));
+    return folder;
   }
 
-  absl::Status MoveAside(const fs::path& path) {
-    if (!fs::exists(fs::symlink_status(path))) return absl::OkStatus();
-    const fs::path aside = AsideOf(path.parent_path());
-    if (!fs::exists(aside)) RETURN_IF_ERROR(MakeFolder(aside.string()));
-    return Move(path, aside / path.filename());
+  // Into `folder`/before-restore-TIME.
+  absl::Status MoveAside(const OpenFolder& folder, const std::string& name) {
+    if (!folder.Has(name)) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const OpenFolder aside, folder.Inner(suffix_));
+    RETURN_IF_ERROR(aside.Own(owner_));
+    return folder.MoveInto(aside, name);
   }
+  const std::string& suffix() const { return suffix_; }
 
   absl::Status Write(const BackupPart& part, const std::string& content) {
-    if (!part.is_service && fs::exists(part.path)) return absl::OkStatus();
-    const fs::path folder = fs::path(part.path).parent_path();
-    if (!fs::exists(folder)) {
-      RETURN_IF_ERROR(disk_.MakeDirectory(folder.string(), 0700));
-      if (part.is_service) RETURN_IF_ERROR(Own(folder.string()));
+    const fs::path path = part.path;
+    const std::string name = path.filename().string();
+    ASSIGN_OR_RETURN(const OpenFolder folder, FolderAt(path.parent_path(), part.is_service));
+    if (!part.is_service && folder.Has(name)) return absl::OkStatus();
+    if (part.is_service) RETURN_IF_ERROR(MoveAside(folder, name));
+    return folder.PutText(name, content, part.is_key ? 0600 : 0644,
+                          part.is_service ? owner_ : std::nullopt);
+  }
+
+  absl::Status PutStore(const OpenFolder& folder, const std::string& source) {
+    return folder.PutFile("muster.db", source, 0600, owner_);
+  }
+
+  // Blobs lie under the first two digits of their digest. Each leaves `source` when it is in its
+  // place, so that the disk does not have to hold them all twice.
+  absl::Status PutBlobs(const OpenFolder& folder, const fs::path& source) {
+    ASSIGN_OR_RETURN(const OpenFolder blobs, folder.Inner("blobs"));
+    RETURN_IF_ERROR(blobs.Own(owner_));
+    if (!fs::exists(source)) return absl::OkStatus();
+    std::vector<fs::path> paths;
+    for (const auto& entry : fs::directory_iterator(source)) paths.push_back(entry.path());
+    for (const fs::path& path : paths) {
+      const std::string name = path.filename().string();
+      if (!IsSha256(name)) return absl::DataLossError(absl::StrCat("blobs/", name, " is no blob"));
+      ASSIGN_OR_RETURN(const OpenFolder place, blobs.Inner(name.substr(0, 2)));
+      RETURN_IF_ERROR(place.Own(owner_));
+      RETURN_IF_ERROR(place.PutFile(name.substr(2), path.string(), 0600, owner_));
+      fs::remove(path);
     }
-    if (part.is_service) RETURN_IF_ERROR(MoveAside(part.path));
-    sys::WriteOptions options;
-    options.mode = part.is_key ? 0600 : 0644;
-    RETURN_IF_ERROR(disk_.WriteAtomically(part.path, content, options));
-    return part.is_service ? Own(part.path) : absl::OkStatus();
-  }
-
-  absl::Status Own(const std::string& path) {
-    if (!owner_.has_value() || lchown(path.c_str(), owner_->first, owner_->second) == 0)
-      return absl::OkStatus();
-    return ErrnoStatus(errno, absl::StrCat("giving ", path, " to ", kServiceUser));
-  }
-
-  absl::Status OwnAll(const fs::path& folder) {
-    RETURN_IF_ERROR(Own(folder.string()));
-    std::error_code error;
-    for (const auto& entry : fs::recursive_directory_iterator(folder, error))
-      RETURN_IF_ERROR(Own(entry.path().string()));
     return absl::OkStatus();
+  }
+
+  absl::Status OwnLock(const OpenFolder& folder, const std::string& name) {
+    return folder.OwnFile(name, owner_);
   }
 
  private:
   const std::string suffix_;
-  std::optional<std::pair<uid_t, gid_t>> owner_;
+  std::optional<OpenFolder::Owner> owner_;
   sys::RealFileSystem disk_;
 };
 
@@ -195,21 +202,6 @@ absl::Status CheckKeysOnMachine(const Config& config, const std::string& config_
   return CheckSecretsOpen(staging + "/store.db", key).status();
 }
 
-// Blobs lie under the first two digits of their digest.
-absl::Status ArrangeBlobs(const fs::path& staging) {
-  const fs::path flat = staging / "blobs";
-  const fs::path arranged = staging / "arranged";
-  fs::create_directories(arranged);
-  if (!fs::exists(flat)) return absl::OkStatus();
-  std::vector<fs::path> names;
-  for (const auto& entry : fs::directory_iterator(flat)) names.push_back(entry.path());
-  for (const fs::path& path : names) {
-    const std::string name = path.filename().string();
-    RETURN_IF_ERROR(Move(path, arranged / name.substr(0, 2) / name.substr(2)));
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<Config> ConfigOf(const std::string& config_path, const std::string& staging) {
   if (fs::exists(config_path)) return LoadConfig(config_path);
   return LoadConfig(staging + "/controller.yaml");
@@ -221,13 +213,12 @@ absl::StatusOr<BackupSummary> RestoreBackup(const std::string& path, const Backu
                                             Clock& clock) {
   // Without the settings we do not know yet where the state belongs: where the backup lies is room.
   const fs::path parent = fs::absolute(path).parent_path();
-  std::string staging_parent = parent.string();
+  std::string room = parent.string();
   if (fs::exists(options.config_path)) {
     ASSIGN_OR_RETURN(const Config config, LoadConfig(options.config_path));
-    fs::create_directories(config.state_directory);
-    staging_parent = config.state_directory;
+    room = config.state_directory;
   }
-  ASSIGN_OR_RETURN(const StagingFolder staging, StagingFolder::Make(staging_parent));
+  ASSIGN_OR_RETURN(const StagingFolder staging, StagingFolder::Make(room));
   ASSIGN_OR_RETURN(BackupContents contents, UnpackBackup(path, staging.path(), options));
   BackupSummary& summary = contents.summary;
   if (summary.has_keys && !summary.keys_opened)
@@ -237,8 +228,8 @@ absl::StatusOr<BackupSummary> RestoreBackup(const std::string& path, const Backu
   const absl::Time now = clock.Now();
   Placement place(absl::StrCat("before-restore-",
                                absl::FormatTime("%Y%m%dT%H%M%SZ", now, absl::UTCTimeZone())));
-  if (!fs::exists(config.state_directory))
-    RETURN_IF_ERROR(place.MakeFolder(config.state_directory));
+  ASSIGN_OR_RETURN(const OpenFolder state,
+                   place.FolderAt(config.state_directory, /*is_service=*/true));
   if (!summary.has_keys)
     RETURN_IF_ERROR(CheckKeysOnMachine(config, options.config_path, staging.path(), summary));
 
@@ -247,15 +238,14 @@ absl::StatusOr<BackupSummary> RestoreBackup(const std::string& path, const Backu
   if (!options.force) RETURN_IF_ERROR(RefuseNewer(store_path, staged_store));
   // From here on no musterd can start.
   ASSIGN_OR_RETURN(const std::unique_ptr<LockFile> lock, LockFile::Acquire(store_path + ".lock"));
-  RETURN_IF_ERROR(place.Own(store_path + ".lock"));
+  RETURN_IF_ERROR(place.OwnLock(state, "muster.db.lock"));
   ASSIGN_OR_RETURN(summary.ended_runs, EndRuns(staged_store, summary, now));
-  RETURN_IF_ERROR(ArrangeBlobs(staging.path()));
 
   // The store goes last: before it is there nothing starts by mistake.
-  for (const char* name : {"/muster.db", "/muster.db-wal", "/muster.db-shm", "/blobs"})
-    RETURN_IF_ERROR(place.MoveAside(config.state_directory + name));
-  const fs::path aside = place.AsideOf(config.state_directory);
-  if (fs::exists(aside)) summary.old_state = aside.string();
+  for (const char* name : {"muster.db", "muster.db-wal", "muster.db-shm", "blobs"})
+    RETURN_IF_ERROR(place.MoveAside(state, name));
+  if (state.Has(place.suffix()))
+    summary.old_state = absl::StrCat(config.state_directory, "/", place.suffix());
   sys::RealFileSystem disk;
   std::vector<BackupPart> parts = BackupParts(config, options.config_path);
   for (const BackupPart& part : parts) {
@@ -275,13 +265,12 @@ absl::StatusOr<BackupSummary> RestoreBackup(const std::string& path, const Backu
     BackupPart settings{"controller.yaml", options.config_path};
     settings.is_service = false;
     RETURN_IF_ERROR(place.Write(settings, yaml));
-    chmod(fs::path(options.config_path).parent_path().c_str(), 0755);
+    ASSIGN_OR_RETURN(const OpenFolder folder,
+                     place.FolderAt(fs::path(options.config_path).parent_path(), false));
+    RETURN_IF_ERROR(folder.SetMode(0755));
   }
-  RETURN_IF_ERROR(place.OwnAll(staging.path() + "/arranged"));
-  chmod((staging.path() + "/arranged").c_str(), 0700);
-  RETURN_IF_ERROR(Move(staging.path() + "/arranged", config.state_directory + "/blobs"));
-  RETURN_IF_ERROR(place.Own(staged_store));
-  RETURN_IF_ERROR(Move(staged_store, store_path));
+  RETURN_IF_ERROR(place.PutBlobs(state, staging.path() + "/blobs"));
+  RETURN_IF_ERROR(place.PutStore(state, staged_store));
   return summary;
 }
 

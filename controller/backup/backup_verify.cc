@@ -2,6 +2,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -26,6 +28,7 @@ namespace muster::controller {
 namespace {
 
 constexpr size_t kMaxManifestBytes = size_t{256} << 20;
+constexpr size_t kMaxKeysBytes = size_t{1} << 20;
 
 absl::Status WriteAll(int fd, absl::string_view data, const std::string& path) {
   while (!data.empty()) {
@@ -37,23 +40,39 @@ absl::Status WriteAll(int fd, absl::string_view data, const std::string& path) {
   return absl::OkStatus();
 }
 
-// Unpacks one archive against its manifest.
+absl::StatusOr<std::string> ReadAll(const sys::ReadPiece& read) {
+  std::string text;
+  while (true) {
+    ASSIGN_OR_RETURN(const absl::string_view piece, read());
+    if (piece.empty()) return text;
+    absl::StrAppend(&text, piece);
+  }
+}
+
+// Unpacks one archive against its manifest and, with the passphrase, the manifest against what was
+// sealed with the keys.
 class Unpacking {
  public:
-  Unpacking(std::string path, std::string folder)
-      : path_(std::move(path)), folder_(std::move(folder)) {}
+  Unpacking(std::string path, std::string folder, const std::optional<SecretBuffer>& passphrase)
+      : path_(std::move(path)), folder_(std::move(folder)), passphrase_(passphrase) {}
 
-  absl::StatusOr<BackupManifest> Run() {
+  absl::Status Run() {
     RETURN_IF_ERROR(sys::ReadArchiveFile(
         path_, [this](const std::string& name, uint64_t size, const sys::ReadPiece& read) {
-          return has_manifest_ ? TakeEntry(name, size, read) : TakeManifest(name, size, read);
+          if (!has_manifest_) return TakeManifest(name, size, read);
+          return name == "keys.sealed" ? TakeKeys(size, read) : TakeEntry(name, size, read);
         }));
     if (!has_manifest_) return Damaged("it is empty");
+    if (manifest_.has_keys && !has_keys_) return Damaged("entry keys.sealed is missing");
     for (const auto& [name, entry] : manifest_.entries) {
       if (seen_.count(name) == 0) return Damaged(absl::StrCat("entry ", name, " is missing"));
     }
-    return manifest_;
+    return absl::OkStatus();
   }
+
+  const BackupManifest& manifest() const { return manifest_; }
+  // nullopt: sealed, or left out.
+  const std::optional<std::map<std::string, std::string>>& keys() const { return keys_; }
 
  private:
   absl::Status Damaged(absl::string_view why) const {
@@ -64,16 +83,37 @@ class Unpacking {
     if (name != "manifest.json" || size > kMaxManifestBytes)
       return absl::InvalidArgumentError(
           absl::StrCat(path_, " is no backup of a controller: it begins with ", name));
-    std::string text;
-    while (true) {
-      ASSIGN_OR_RETURN(const absl::string_view piece, read());
-      if (piece.empty()) break;
-      absl::StrAppend(&text, piece);
-    }
+    ASSIGN_OR_RETURN(const std::string text, ReadAll(read));
     absl::StatusOr<BackupManifest> manifest = ParseManifest(text);
     if (!manifest.ok()) return Annotate(manifest.status(), path_);
     manifest_ = *std::move(manifest);
+    manifest_digest_ = Sha256Hex(text);
     has_manifest_ = true;
+    if (passphrase_.has_value() && !manifest_.has_keys)
+      return absl::FailedPreconditionError(absl::StrCat(
+          path_, " holds nothing under a passphrase, so that nothing proves what is in it: it was ",
+          "made --without-keys, or somebody has changed it. If you trust the place where it lay, ",
+          "give no passphrase"));
+    return absl::OkStatus();
+  }
+
+  // They come right behind the manifest: nothing is looked into before it is known to be genuine.
+  absl::Status TakeKeys(uint64_t size, const sys::ReadPiece& read) {
+    if (!manifest_.has_keys || has_keys_ || !seen_.empty() || size > kMaxKeysBytes)
+      return Damaged("entry keys.sealed is not as its manifest has it");
+    has_keys_ = true;
+    if (!passphrase_.has_value()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::string sealed, ReadAll(read));
+    absl::StatusOr<std::map<std::string, std::string>> keys = OpenKeys(sealed, *passphrase_);
+    if (!keys.ok()) return Annotate(keys.status(), absl::StrCat("backup ", path_));
+    const auto digest = keys->find(kManifestDigest);
+    if (digest == keys->end() || digest->second != manifest_digest_)
+      return absl::DataLossError(
+          absl::StrCat("the backup ", path_, " was changed after it was made: its manifest.json is ",
+                       "not the one that was sealed with the keys. Take another backup, and find ",
+                       "out who can write where this one lay"));
+    keys->erase(digest);
+    keys_ = *std::move(keys);
     return absl::OkStatus();
   }
 
@@ -105,8 +145,12 @@ class Unpacking {
 
   const std::string path_;
   const std::string folder_;
+  const std::optional<SecretBuffer>& passphrase_;
   bool has_manifest_ = false;
+  bool has_keys_ = false;
   BackupManifest manifest_;
+  std::string manifest_digest_;
+  std::optional<std::map<std::string, std::string>> keys_;
   std::set<std::string> seen_;
 };
 
@@ -166,11 +210,14 @@ absl::StatusOr<uint64_t> CheckSecretsOpen(const std::string& store_path, const s
 absl::StatusOr<BackupContents> UnpackBackup(const std::string& path, const std::string& folder,
                                             const BackupOptions& options) {
   BackupContents contents;
-  ASSIGN_OR_RETURN(contents.manifest, Unpacking(path, folder).Run());
+  Unpacking unpacking(path, folder, options.passphrase);
+  RETURN_IF_ERROR(unpacking.Run());
+  contents.manifest = unpacking.manifest();
   BackupSummary& summary = contents.summary;
   summary.cluster = contents.manifest.cluster;
   summary.created_at = contents.manifest.created_at;
   summary.musterd_version = contents.manifest.musterd_version;
+  summary.has_keys = contents.manifest.has_keys;
   for (const auto& [name, entry] : contents.manifest.entries) {
     summary.bytes += entry.size;
     summary.blobs += name.compare(0, 6, "blobs/") == 0;
@@ -181,13 +228,8 @@ absl::StatusOr<BackupContents> UnpackBackup(const std::string& path, const std::
   }
   const std::string store_path = folder + "/store.db";
   RETURN_IF_ERROR(Annotate(CheckStore(store_path, summary), absl::StrCat("backup ", path)));
-  summary.has_keys = contents.manifest.entries.count("keys.sealed") > 0;
-  if (!summary.has_keys || !options.passphrase.has_value()) return contents;
-  sys::RealFileSystem disk;
-  ASSIGN_OR_RETURN(const std::string sealed, disk.Read(folder + "/keys.sealed"));
-  absl::StatusOr<std::map<std::string, std::string>> keys = OpenKeys(sealed, *options.passphrase);
-  if (!keys.ok()) return Annotate(keys.status(), absl::StrCat("backup ", path));
-  contents.keys = *std::move(keys);
+  if (!unpacking.keys().has_value()) return contents;
+  contents.keys = *unpacking.keys();
   RETURN_IF_ERROR(Annotate(CheckKeys(folder, store_path, contents), absl::StrCat("backup ", path)));
   summary.keys_opened = true;
   return contents;

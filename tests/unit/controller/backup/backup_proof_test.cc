@@ -1,0 +1,242 @@
+// Who changes a backup, or owns the folders of a restore, gets nothing by it.
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/base/clock.h"
+#include "common/base/digest.h"
+#include "common/base/status.h"
+#include "common/pki/authority.h"
+#include "common/pki/key.h"
+#include "common/sys/archive_file.h"
+#include "controller/backup/backup.h"
+#include "controller/backup/backup_keys.h"
+#include "controller/backup/backup_manifest.h"
+#include "controller/backup/backup_paths.h"
+#include "controller/store/soci_store.h"
+#include "controller/store/store.h"
+#include "controller/store/tables.h"
+#include "tests/fakes/status_matchers.h"
+#include "tests/fakes/temp_dir.h"
+
+namespace muster::controller {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::HasSubstr;
+
+// A controller's folders, without a controller.
+class BackupProofTest : public ::testing::Test {
+ protected:
+  BackupProofTest() : folder_(dir_.path()) {
+    const pki::Authority authority = pki::MakeCa("test", absl::Hours(24), absl::Now()).value();
+    const pki::KeyAndCsr key = pki::MakeKeyAndCsr("controller").value();
+    std::filesystem::create_directories(folder_ / "pki");
+    std::filesystem::create_directories(state());
+    Write("pki/ca.crt", authority.certificate_pem);
+    Write("pki/ca.key", authority.key_pem);
+    Write("pki/controller.crt", authority.certificate_pem);
+    Write("pki/controller.key", key.key_pem);
+    Write("controller.yaml",
+          absl::StrCat("cluster: test\ncontroller_address: localhost:7443\npki_directory: ",
+                       (folder_ / "pki").string(), "\nstate_directory: ", state().string(), "\n"));
+    const std::unique_ptr<Store> store = OpenStore((state() / "muster.db").string()).value();
+    EXPECT_OK(store->Update([](Transaction& txn) { return Note(txn, "inventory.apply"); }));
+    file_ = (folder_ / "backup.tgz").string();
+  }
+
+  std::filesystem::path state() const { return folder_ / "state"; }
+  void Write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / name) << text;
+  }
+  BackupOptions Options(bool with_passphrase = true, bool force = false) {
+    BackupOptions options;
+    options.config_path = (folder_ / "controller.yaml").string();
+    if (with_passphrase) options.passphrase = SecretBuffer("correct horse battery");
+    options.force = force;
+    return options;
+  }
+  static absl::Status Note(Transaction& txn, const std::string& what) {
+    EventRecord event;
+    event.time = absl::UnixEpoch();
+    event.actor = "admin:alice";
+    event.action = what;
+    return txn.events().Append(event);
+  }
+  std::string LastAction() {
+    std::string action;
+    const std::unique_ptr<Store> store = OpenStore((state() / "muster.db").string()).value();
+    EXPECT_OK(store->View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(const std::vector<EventRecord> last, txn.events().List(1, 0));
+      action = last.at(0).action;
+      return absl::OkStatus();
+    }));
+    return action;
+  }
+  // What a backup holds, by name.
+  std::map<std::string, std::string> Entries(const std::string& path) {
+    std::map<std::string, std::string> entries;
+    EXPECT_OK(sys::ReadArchiveFile(
+        path, [&](const std::string& name, uint64_t, const sys::ReadPiece& read) -> absl::Status {
+          while (true) {
+            ASSIGN_OR_RETURN(const absl::string_view piece, read());
+            if (piece.empty()) return absl::OkStatus();
+            entries[name].append(piece.data(), piece.size());
+          }
+        }));
+    return entries;
+  }
+  // Writes them as they were written first; the manifest fits them.
+  std::string Pack(std::map<std::string, std::string> entries, const std::string& name) {
+    BackupManifest manifest = ParseManifest(entries["manifest.json"]).value();
+    manifest.has_keys = entries.count("keys.sealed") > 0;
+    for (auto& [entry, measured] : manifest.entries)
+      measured = {entries[entry].size(), Sha256Hex(entries[entry])};
+    entries["manifest.json"] = ManifestToJson(manifest);
+    const std::string path = (folder_ / name).string();
+    const auto archive = sys::ArchiveFileWriter::Create(path).value();
+    for (const char* first : {"manifest.json", "keys.sealed"}) {
+      const auto found = entries.find(first);
+      if (found == entries.end()) continue;
+      EXPECT_OK(archive->AddText(first, found->second));
+      entries.erase(found);
+    }
+    for (const auto& [entry, content] : entries) EXPECT_OK(archive->AddText(entry, content));
+    EXPECT_OK(archive->Finish());
+    return path;
+  }
+  // The store of a backup, with an entry of the thief's.
+  std::string Changed(const std::string& store) {
+    const std::string path = (folder_ / "changed.db").string();
+    std::ofstream(path, std::ios::binary) << store;
+    {
+      const std::unique_ptr<Store> open = OpenStore(path).value();
+      EXPECT_OK(open->Update([](Transaction& txn) { return Note(txn, "eve was here"); }));
+    }
+    std::ifstream in(path, std::ios::binary);
+    return std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  }
+
+
+  muster::testing::TempDir dir_;
+  const std::filesystem::path folder_;
+  RealClock clock_;
+  std::string file_;
+};
+
+// Somebody who can write where backups lie, and does not know the passphrase.
+TEST_F(BackupProofTest, AChangedStoreIsFoundThoughEveryDigestFits) {
+  ASSERT_OK(CreateBackup(file_, Options(), clock_));
+  std::map<std::string, std::string> entries = Entries(file_);
+  ASSERT_OK(VerifyBackup(Pack(entries, "same.tgz"), Options()));
+  entries["store.db"] = Changed(entries["store.db"]);
+  const std::string changed = Pack(entries, "changed.tgz");
+  ASSERT_OK(VerifyBackup(changed, Options(/*with_passphrase=*/false)));
+  EXPECT_THAT(VerifyBackup(changed, Options()),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("was changed after it was made")));
+  EXPECT_THAT(RestoreBackup(changed, Options(true, /*force=*/true), clock_),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("was changed after it was made")));
+
+  // As if it had been made without keys.
+  std::map<std::string, std::string> bare = entries;
+  bare.erase("keys.sealed");
+  EXPECT_THAT(RestoreBackup(Pack(bare, "bare.tgz"), Options(true, true), clock_),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("under a passphrase")));
+  // With keys of his own.
+  entries["keys.sealed"] = SealKeys({{"pki/ca.key", "x"}}, SecretBuffer("a thief's passphrase")).value();
+  EXPECT_THAT(RestoreBackup(Pack(entries, "keys.tgz"), Options(true, true), clock_),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("passphrase")));
+  EXPECT_NE(LastAction(), "eve was here");
+}
+
+TEST_F(BackupProofTest, StagesWhereNobodyElseCanSwapFolders) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to give folders away";
+  namespace fs = std::filesystem;
+  const fs::path root = fs::canonical(folder_);
+  fs::create_directories(root / "own/service/state/deep");
+  EXPECT_EQ(OwnFolderOnTheWayTo(root / "own/service/state"), root / "own/service/state");
+  EXPECT_EQ(OwnFolderOnTheWayTo(root / "own/not yet/there"), root / "own");
+  ASSERT_EQ(chown((root / "own/service").c_str(), 65534, 65534), 0);
+  EXPECT_EQ(OwnFolderOnTheWayTo(root / "own/service/state/deep"), root / "own");
+  ASSERT_EQ(chown((root / "own/service").c_str(), 0, 0), 0);
+  fs::permissions(root / "own/service", fs::perms(0775));
+  EXPECT_EQ(OwnFolderOnTheWayTo(root / "own/service/state"), root / "own");
+  fs::permissions(root / "own/service", fs::perms(01777));
+  EXPECT_EQ(OwnFolderOnTheWayTo(root / "own/service/state"), root / "own/service/state");
+  fs::create_directory_symlink(root / "own/service/state", root / "link");
+  EXPECT_EQ(OwnFolderOnTheWayTo(root / "link/deep"), root / "own/service/state/deep");
+}
+
+// The account of musterd owns the state folder. What it has in its hands when root restores there
+// must not lead root elsewhere.
+TEST_F(BackupProofTest, TheStateFoldersOwnerGetsNothingElseByARestore) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to act as another account";
+  namespace fs = std::filesystem;
+  ASSERT_OK(CreateBackup(file_, Options(), clock_));
+  const fs::path victim = folder_ / "victim";
+  fs::create_directory(victim);
+  Write("victim/passwd", "root:x:0:0");
+  const fs::path state = this->state();
+  fs::permissions(folder_, fs::perms(0755));
+  fs::permissions(state, fs::perms(0755));
+  ASSERT_EQ(chown(state.c_str(), 65534, 65534), 0);
+  const std::string attack = R"(
+import os, sys, time
+victim, end, n = sys.argv[1], time.time() + 60, 0
+while time.time() < end:
+    for name in os.listdir("."):
+        if name.startswith("held") or os.path.islink(name): continue
+        n += 1
+        try:
+            os.rename(name, "held%d" % n)
+            os.symlink(victim + ("/passwd" if "." in name.lstrip(".") else ""), name)
+        except OSError: pass
+        time.sleep(0.0005)
+    for name in os.listdir("."):
+        if os.path.islink(name) and n % 7 == 0: os.unlink(name)
+)";
+  const pid_t attacker = fork();
+  if (attacker == 0) {
+    if (setresgid(65534, 65534, 65534) != 0 || setresuid(65534, 65534, 65534) != 0) _exit(1);
+    if (chdir(state.c_str()) != 0) _exit(1);
+    execl("/usr/bin/python3", "python3", "-c", attack.c_str(), victim.c_str(), nullptr);
+    _exit(1);
+  }
+  int restored = 0;
+  const absl::Time end = absl::Now() + absl::Seconds(5);
+  for (int i = 0; i < 5 && absl::Now() < end; ++i)
+    restored += RestoreBackup(file_, Options(true, /*force=*/true), clock_).ok();
+  EXPECT_EQ(waitpid(attacker, nullptr, WNOHANG), 0) << "the attack ended by itself";
+  kill(attacker, SIGKILL);
+  waitpid(attacker, nullptr, 0);
+  RecordProperty("restored", restored);
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(victim)) names.push_back(entry.path().filename());
+  EXPECT_THAT(names, ::testing::ElementsAre("passwd"));
+  struct stat info;
+  ASSERT_EQ(stat((victim / "passwd").c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, 0u);
+  EXPECT_EQ(info.st_size, 10);
+  ASSERT_EQ(stat(victim.c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, 0u);
+  // Once the account leaves its folder alone, a restore works.
+  fs::remove_all(state);
+  EXPECT_OK(RestoreBackup(file_, Options(), clock_));
+}
+
+}  // namespace
+}  // namespace muster::controller
