@@ -4,7 +4,9 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -12,6 +14,7 @@
 #include "cli/connection.h"
 #include "cli/output.h"
 #include "cli/show.h"
+#include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "common/base/clock.h"
 #include "common/base/hostlist.h"
@@ -55,6 +58,22 @@ std::string Connected(const v1::Node& node, absl::Time now) {
              : "no";
 }
 
+bool IsWaiting(const v1::Node& node) { return !node.enrollment_fingerprint().empty(); }
+
+// The machines among `nodes` that wait for approval; "" when none does.
+std::string WaitingTable(const google::protobuf::RepeatedPtrField<v1::Node>& nodes, absl::Time now) {
+  Table table({"NODE", "KEY", "FROM", "SINCE", "SAYS"});
+  bool any = false;
+  for (const v1::Node& node : nodes) {
+    if (!IsWaiting(node)) continue;
+    any = true;
+    table.AddRow({node.name(), node.enrollment_fingerprint(), HumanPeer(node.enrollment_peer()),
+                  HumanTime(ToTime(node.enrollment_requested_at()), now),
+                  node.enrollment_description()});
+  }
+  return any ? table.ToString() : "";
+}
+
 absl::StatusOr<int> List(Context& context, const std::string& selector) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   Stub stub(connection->channel());
@@ -68,7 +87,9 @@ absl::StatusOr<int> List(Context& context, const std::string& selector) {
       table.AddRow({node.name(), node.role(), StateWord(node.state()), node.service(),
                     Connected(node, context.clock->Now()), node.rack(), node.last_run_result(),
                     node.facts_refused().empty() ? node.summary() : "facts refused"});
-    return table.ToString();
+    const std::string waiting = WaitingTable(response.nodes(), context.clock->Now());
+    if (waiting.empty()) return table.ToString();
+    return absl::StrCat(table.ToString(), "\nwaiting for `muster node approve`:\n", waiting);
   });
   return kExitClean;
 }
@@ -109,6 +130,10 @@ absl::StatusOr<int> ShowNode(Context& context, const std::string& name) {
     line("last run", node.last_run_id().empty()
                          ? ""
                          : absl::StrCat(node.last_run_id(), ": ", node.last_run_result()));
+    if (IsWaiting(node)) {
+      line("waits from", HumanPeer(node.enrollment_peer()));
+      line("with the key", node.enrollment_fingerprint());
+    }
     line("says", node.enrollment_description());
     return text;
   });
@@ -129,11 +154,48 @@ absl::StatusOr<int> Facts(Context& context, const std::string& name, bool refres
   return kExitClean;
 }
 
-absl::StatusOr<int> Approve(Context& context, const std::string& nodes) {
+struct ApproveOptions {
+  std::string nodes;
+  std::string key;  // of the one node; empty: asks
+  bool yes = false;
+};
+
+// Binds the approval to the keys of the machines that wait now, as far as they do: the rest is for
+// the controller to refuse. Shows them, unless the caller knows the key.
+absl::Status CompareKeys(Context& context, Connection& connection, const ApproveOptions& options,
+                         v1::ApproveNodeRequest& request) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ExpandHostlist(options.nodes));
+  if (!options.key.empty()) {
+    if (names.size() != 1) return absl::InvalidArgumentError("--key is of one node");
+    (*request.mutable_fingerprints())[names[0]] = absl::AsciiStrToLower(options.key);
+    return absl::OkStatus();
+  }
+  Stub stub(connection.channel());
+  v1::ListNodesResponse listed;
+  RETURN_IF_ERROR(Call(connection, stub, &Stub::ListNodes, v1::ListNodesRequest(), &listed));
+  const std::set<std::string> wanted(names.begin(), names.end());
+  google::protobuf::RepeatedPtrField<v1::Node> waiting;
+  for (v1::Node& node : *listed.mutable_nodes()) {
+    if (!IsWaiting(node) || wanted.count(node.name()) == 0) continue;
+    (*request.mutable_fingerprints())[node.name()] = node.enrollment_fingerprint();
+    *waiting.Add() = std::move(node);
+  }
+  if (options.yes || waiting.empty()) return absl::OkStatus();
+  std::cerr << WaitingTable(waiting, context.clock->Now());
+  if (!CanAsk())
+    return absl::FailedPreconditionError(
+        "a machine is let in when its key is the one that its own console shows, and there is no "
+        "terminal to ask; say --key KEY, or --yes to take what waits");
+  if (Confirm("Does the console of each machine show the same key?")) return absl::OkStatus();
+  return absl::CancelledError("nobody was let in");
+}
+
+absl::StatusOr<int> Approve(Context& context, const ApproveOptions& options) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   Stub stub(connection->channel());
   v1::ApproveNodeRequest request;
-  request.set_nodes(nodes);
+  request.set_nodes(options.nodes);
+  RETURN_IF_ERROR(CompareKeys(context, *connection, options, request));
   v1::ApproveNodeResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &Stub::ApproveNode, request, &response));
   Show(context, response, [&] {
@@ -202,10 +264,12 @@ void AddNode(CLI::App& app, Context& context) {
   SetAction(bootstrap, context, [&context, options] { return Bootstrap(context, *options); });
 
   CLI::App* approve = node->add_subcommand("approve", "Let waiting machines in");
-  auto approve_nodes = std::make_shared<std::string>();
-  approve->add_option("nodes", *approve_nodes, "Host list")->required()->type_name("NODES");
-  SetAction(approve, context,
-            [&context, approve_nodes] { return Approve(context, *approve_nodes); });
+  auto approving = std::make_shared<ApproveOptions>();
+  approve->add_option("nodes", approving->nodes, "Host list")->required()->type_name("NODES");
+  approve->add_option("--key", approving->key, "The key that the machine's console shows; one node")
+      ->type_name("KEY");
+  approve->add_flag("-y,--yes", approving->yes, "Let in what waits, without asking");
+  SetAction(approve, context, [&context, approving] { return Approve(context, *approving); });
 
   CLI::App* remove = node->add_subcommand("remove", "End a node's membership for good");
   auto remove_nodes = std::make_shared<std::string>();

@@ -129,12 +129,14 @@ class EnrollmentClient {
 
 // Asks until the administrator has decided. A controller that is away for a while is waited for.
 absl::StatusOr<v1::EnrollResponse> AwaitDecision(
-    EnrollmentClient& client, v1::EnrollResponse response, const JoinOptions& options, Clock& clock,
-    const std::function<void(absl::string_view)>& say) {
+    EnrollmentClient& client, v1::EnrollResponse response, const JoinOptions& options,
+    const std::string& csr_pem, Clock& clock, const std::function<void(absl::string_view)>& say) {
   const std::string id = response.enrollment_id();
   if (response.state() == v1::ENROLLMENT_STATE_PENDING) {
+    ASSIGN_OR_RETURN(const pki::Csr csr, pki::ParseCsr(csr_pem));
+    say(absl::StrCat("the key of this machine: ", pki::KeyFingerprint(csr.public_key_sha256)));
     say(absl::StrCat("waiting for approval: run `muster node approve ", options.node_name,
-                     "` on the controller"));
+                     "` on the controller, and see that it shows the same key"));
   }
   while (response.state() == v1::ENROLLMENT_STATE_PENDING) {
     const absl::Duration asked = ToDuration(response.retry_after());
@@ -159,7 +161,11 @@ absl::Status Join(const JoinOptions& options, const Paths& paths, sys::FileSyste
   ASSIGN_OR_RETURN(const Request request, MakeRequest(options, paths, files));
   EnrollmentClient client(options, pinned_ca, clock);
   ASSIGN_OR_RETURN(v1::EnrollResponse response, client.Enroll(request.uuid, request.csr_pem));
-  ASSIGN_OR_RETURN(response, AwaitDecision(client, std::move(response), options, clock, say));
+  absl::StatusOr<v1::EnrollResponse> decided =
+      AwaitDecision(client, std::move(response), options, request.csr_pem, clock, say);
+  // This request gives no certificate any more: the next join makes another.
+  if (absl::IsPermissionDenied(decided.status())) RETURN_IF_ERROR(ForgetRequest(paths, files));
+  ASSIGN_OR_RETURN(response, std::move(decided));
   if (response.state() != v1::ENROLLMENT_STATE_APPROVED) {
     RETURN_IF_ERROR(ForgetRequest(paths, files));
     return absl::PermissionDeniedError(

@@ -42,4 +42,12 @@ absl::StatusOr<Csr> ParseCsr(absl::string_view csr_pem) {
   return parsed;
 }
 
+std::string KeyFingerprint(absl::string_view public_key_sha256) {
+  constexpr size_t kDigits = 32, kGroup = 4;
+  std::string fingerprint;
+  for (size_t at = 0; at < kDigits; at += kGroup)
+    absl::StrAppend(&fingerprint, at == 0 ? "" : "-", public_key_sha256.substr(at, kGroup));
+  return fingerprint;
+}
+
 }  // namespace muster::pki

@@ -1,6 +1,7 @@
 // Joining: from a token and a CSR to a certificate.
 #include "controller/enrollment/enrollment.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -138,7 +139,8 @@ absl::StatusOr<JoinResult> Enrollment::JoinIn(Transaction& txn, const JoinReques
   if (token->require_approval) {
     RETURN_IF_ERROR(txn.enrollments().Put(enrollment));
     RETURN_IF_ERROR(Audit(txn, now, actor, "node.wait", request.node_name,
-                          absl::StrCat("token ", token->token_id, ": ", enrollment.description)));
+                          absl::StrCat("token ", token->token_id, ", key ",
+                                       FingerprintOf(enrollment), ": ", enrollment.description)));
   } else {
     RETURN_IF_ERROR(Admit(txn, enrollment, actor, now, denied));
   }
@@ -161,19 +163,7 @@ absl::StatusOr<JoinResult> Enrollment::GetJoin(absl::string_view enrollment_id,
         !ConstantTimeEquals(enrollment->token_hash, HashJoinToken(token)))
       return absl::PermissionDeniedError("the token of another enrolment");
     if (!enrollment->certificate_pem.empty()) {
-      const absl::StatusOr<NodeRecord> node = txn.nodes().Get(enrollment->node_uuid);
-      if (!node.ok() || node->state == NodeRecord::kRemoved || !node->locked_because.empty())
-        return absl::PermissionDeniedError("the machine was removed or locked meanwhile");
-      ASSIGN_OR_RETURN(const pki::Certificate issued,
-                       pki::ParseCertificate(enrollment->certificate_pem));
-      if (issued.not_after - now < CertificateAuthority::kNodeLifetime / 2) {
-        // It came late for its certificate.
-        ASSIGN_OR_RETURN(IssuedCertificate fresh,
-                         ca_.IssueNode(enrollment->csr_pem, node->uuid, node->name, now));
-        RETURN_IF_ERROR(txn.certificates().Insert(fresh.record));
-        enrollment->certificate_pem = std::move(fresh.pem);
-        RETURN_IF_ERROR(txn.enrollments().Put(*enrollment));
-      }
+      ASSIGN_OR_RETURN(*enrollment, Refresh(txn, *std::move(enrollment), peer, now));
     }
     result = ResultOf(*enrollment);
     return absl::OkStatus();
@@ -182,16 +172,46 @@ absl::StatusOr<JoinResult> Enrollment::GetJoin(absl::string_view enrollment_id,
   return result;
 }
 
+absl::StatusOr<EnrollmentRecord> Enrollment::Refresh(Transaction& txn, EnrollmentRecord enrollment,
+                                                     absl::string_view peer, absl::Time now) {
+  const absl::StatusOr<NodeRecord> node = txn.nodes().Get(enrollment.node_uuid);
+  if (!node.ok() || node->state == NodeRecord::kRemoved || !node->locked_because.empty())
+    return absl::PermissionDeniedError("the machine was removed or locked meanwhile");
+  ASSIGN_OR_RETURN(const pki::Certificate issued, pki::ParseCertificate(enrollment.certificate_pem));
+  const absl::StatusOr<TokenRecord> token = txn.tokens().GetByHash(enrollment.token_hash);
+  const bool may_have_another = token.ok() && !token->revoked_at.has_value() &&
+                                token->expires_at > now && !node->last_seen_at.has_value();
+  if (!may_have_another && issued.not_after <= now)
+    return absl::PermissionDeniedError(
+        absl::StrCat("the certificate of this enrolment expired at ",
+                     absl::FormatTime(issued.not_after, absl::UTCTimeZone()),
+                     " and its token gives no other"));
+  const bool is_late = issued.not_after - now < CertificateAuthority::kNodeLifetime / 2;
+  if (!may_have_another || !is_late) return enrollment;
+  ASSIGN_OR_RETURN(IssuedCertificate fresh,
+                   ca_.IssueNode(enrollment.csr_pem, node->uuid, node->name, now));
+  RETURN_IF_ERROR(txn.certificates().Insert(fresh.record));
+  enrollment.certificate_pem = std::move(fresh.pem);
+  RETURN_IF_ERROR(txn.enrollments().Put(enrollment));
+  const Actor actor = {absl::StrCat("node:", node->uuid), std::string(peer)};
+  RETURN_IF_ERROR(Audit(txn, now, actor, "node.enroll_late", node->name,
+                        absl::StrCat("certificate ", fresh.record.serial)));
+  return enrollment;
+}
+
 absl::Status Enrollment::Refuse(absl::string_view peer, absl::string_view subject,
                                 const absl::Status& reason, absl::Time now) {
   const bool is_callers_fault =
       absl::IsPermissionDenied(reason) || absl::IsFailedPrecondition(reason);
   if (!is_callers_fault) return reason;
   limiter_.Failed(peer, now);
-  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
-    return Audit(txn, now, {"stranger", std::string(peer)}, "node.refuse", subject,
-                 reason.message());
-  }));
+  if (const std::optional<std::string> before = refusals_.Note(peer, now); before.has_value()) {
+    RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
+      return Audit(
+          txn, now, {"stranger", std::string(peer)}, "node.refuse", subject,
+          absl::StrCat(reason.message(), before->empty() ? "" : "; before that, ", *before));
+    }));
+  }
   if (!absl::IsPermissionDenied(reason)) return reason;
   return absl::PermissionDeniedError(absl::StrCat(
       "token is not valid: it may be used, expired or for another node; make a new one with ",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "controller/enrollment/certificate_authority.h"
 #include "controller/enrollment/denylist.h"
 #include "controller/enrollment/peer_limiter.h"
+#include "controller/enrollment/refusal_log.h"
 #include "controller/store/tables.h"
 
 namespace muster {
@@ -94,15 +96,20 @@ class Enrollment {
   // Further errors: InvalidArgument (malformed), FailedPrecondition (token is good, but the uuid
   // is taken or the name left the inventory), ResourceExhausted (too many failures from the peer).
   absl::StatusOr<JoinResult> Join(const JoinRequest& request);
-  // What became of a pending enrolment; only who holds its token is told.
+  // What became of a pending enrolment; only who holds its token is told. A machine that comes late
+  // for its certificate gets a fresh one until its token ends, and only before it has connected;
+  // after that, the one of the approval and no other.
   absl::StatusOr<JoinResult> GetJoin(absl::string_view enrollment_id, absl::string_view token,
                                      absl::string_view peer);
 
   // Machines that wait for approval.
   absl::StatusOr<std::vector<EnrollmentRecord>> ListPending();
-  // Lets the machines that wait under the names in. NotFound: nothing waits under a name, and
-  // FailedPrecondition: several do; nobody is let in then.
-  absl::Status Approve(const std::vector<std::string>& node_names, const Actor& actor);
+  // Lets the machines that wait under the names in. `fingerprints`, by name, are those of the keys
+  // that the administrator has seen; a name that is not among them is let in by its name alone.
+  // NotFound: nothing waits under a name, and FailedPrecondition: several do, or one with another
+  // key; nobody is let in then.
+  absl::Status Approve(const std::vector<std::string>& node_names,
+                       const std::map<std::string, std::string>& fingerprints, const Actor& actor);
   // Ends the names' enrolments: machines are removed, certificates denied, waiting machines
   // rejected, open tokens revoked. NotFound: a name has none of these; nothing is removed then.
   absl::Status Remove(const std::vector<std::string>& node_names, absl::string_view reason,
@@ -143,6 +150,9 @@ class Enrollment {
                                     absl::Time now, std::vector<Denied>* denied);
   // After a transaction that denied certificates.
   void Enforce(const std::vector<Denied>& denied);
+  // The enrolment with a certificate that is still of use to its machine.
+  absl::StatusOr<EnrollmentRecord> Refresh(Transaction& txn, EnrollmentRecord enrollment,
+                                           absl::string_view peer, absl::Time now);
   // Counts and logs a refused attempt and says to the caller only what it may know.
   absl::Status Refuse(absl::string_view peer, absl::string_view subject,
                       const absl::Status& reason, absl::Time now);
@@ -153,6 +163,10 @@ class Enrollment {
   Clock& clock_;
   const Hooks hooks_;
   PeerLimiter limiter_;
+  RefusalLog refusals_;
 };
+
+// What names the key of a machine that waits, here and on its own console.
+std::string FingerprintOf(const EnrollmentRecord& enrollment);
 
 }  // namespace muster::controller

@@ -78,7 +78,14 @@ absl::StatusOr<std::vector<EnrollmentRecord>> Enrollment::ListPending() {
   return pending;
 }
 
-absl::Status Enrollment::Approve(const std::vector<std::string>& node_names, const Actor& actor) {
+std::string FingerprintOf(const EnrollmentRecord& enrollment) {
+  const absl::StatusOr<pki::Csr> csr = pki::ParseCsr(enrollment.csr_pem);
+  return csr.ok() ? pki::KeyFingerprint(csr->public_key_sha256) : "";  // looked at when it came
+}
+
+absl::Status Enrollment::Approve(const std::vector<std::string>& node_names,
+                                 const std::map<std::string, std::string>& fingerprints,
+                                 const Actor& actor) {
   const absl::Time now = clock_.Now();
   std::vector<Denied> denied;
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
@@ -89,14 +96,20 @@ absl::Status Enrollment::Approve(const std::vector<std::string>& node_names, con
         if (enrollment.node_name != name || !IsWaiting(enrollment)) continue;
         if (waiting != nullptr)
           return absl::FailedPreconditionError(absl::StrCat(
-              "several machines wait as ", name, ": ", waiting->node_uuid, " (", waiting->peer,
-              "), ", enrollment.node_uuid, " (", enrollment.peer, "); run `muster node remove ",
-              name, "` to reject them all, and make a new token"));
+              "several machines wait as ", name, ": ", FingerprintOf(*waiting), " (",
+              waiting->peer, "), ", FingerprintOf(enrollment), " (", enrollment.peer,
+              "); run `muster node remove ", name, "` to reject them all, and make a new token"));
         waiting = &enrollment;
       }
       if (waiting == nullptr)
         return absl::NotFoundError(
             absl::StrCat("no machine waits for approval as ", name, "; see `muster node list`"));
+      const auto seen = fingerprints.find(name);
+      if (seen != fingerprints.end() && seen->second != FingerprintOf(*waiting))
+        return absl::FailedPreconditionError(absl::StrCat(
+            "the machine that waits as ", name, " has the key ", FingerprintOf(*waiting), ", not ",
+            seen->second, ": compare it with what that machine's console shows; `muster node ",
+            "remove ", name, "` rejects it"));
       RETURN_IF_ERROR(Admit(txn, *waiting, actor, now, &denied));
     }
     return absl::OkStatus();

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
+#include "controller/enrollment/enrollment.h"
 #include "controller/inventory/inventory.h"
 #include "controller/session/agent_sessions.h"
 #include "controller/store/store.h"
@@ -98,6 +99,13 @@ absl::StatusOr<absl::Time> CertifiedUntil(Transaction& txn, const std::string& u
   return newest;
 }
 
+void FillFromEnrollment(const EnrollmentRecord& enrollment, v1::Node& out) {
+  out.set_enrollment_description(enrollment.description);
+  out.set_enrollment_fingerprint(FingerprintOf(enrollment));
+  out.set_enrollment_peer(enrollment.peer);
+  *out.mutable_enrollment_requested_at() = ToTimestamp(enrollment.requested_at);
+}
+
 void FillFromSession(const AgentSessionInfo& session, v1::Node& out) {
   out.set_connected(true);
   out.set_peer(session.peer);
@@ -157,7 +165,7 @@ absl::StatusOr<std::vector<v1::Node>> ListAllNodes(Store& store, const AgentSess
         if (session != connected.end()) FillFromSession(session->second, node);
       }
       if (const auto found = waiting.find(name); found != waiting.end()) {
-        node.set_enrollment_description(found->second->description);
+        FillFromEnrollment(*found->second, node);
         // A machine that would take the place of another one leaves that one's state.
         if (record == nullptr || record->state == NodeRecord::kRemoved)
           node.set_state(v1::NODE_STATE_PENDING);
@@ -180,6 +188,13 @@ absl::StatusOr<std::vector<v1::Node>> ListAllNodes(Store& store, const AgentSess
       ASSIGN_OR_RETURN(const FactsRefusal refusal, txn.nodes().FactsRefused(node.uuid()));
       node.set_facts_refused(refusal.why);
       if (refusal.at.has_value()) *node.mutable_facts_refused_at() = ToTimestamp(*refusal.at);
+    }
+    for (const auto& [name, enrollment] : waiting) {
+      const bool is_listed = inventory != nullptr && inventory->FindNode(name) != nullptr;
+      const auto machine = machines.find(name);
+      const bool is_member =
+          machine != machines.end() && machine->second.state != NodeRecord::kRemoved;
+      if (!is_listed && !is_member) RETURN_IF_ERROR(add(name, nullptr, nullptr));
     }
     return absl::OkStatus();
   }));

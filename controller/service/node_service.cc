@@ -175,7 +175,8 @@ absl::Status NodeService::ApproveNode(const grpc::ServerContext& context,
                                       v1::ApproveNodeResponse& response) {
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
   ASSIGN_OR_RETURN(const std::vector<std::string> names, NodeNames(request.nodes()));
-  RETURN_IF_ERROR(enrollment_.Approve(names, caller.ToActor()));
+  RETURN_IF_ERROR(enrollment_.Approve(
+      names, {request.fingerprints().begin(), request.fingerprints().end()}, caller.ToActor()));
   response.mutable_approved()->Assign(names.begin(), names.end());
   return absl::OkStatus();
 }

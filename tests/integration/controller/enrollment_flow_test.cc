@@ -35,6 +35,7 @@ class EnrollmentFlowTest : public ControllerFixture {
   grpc::Status Enroll(const std::string& token, const std::string& name) {
     const pki::KeyAndCsr key = pki::MakeKeyAndCsr(name).value();
     uuid_ = NewUuid();
+    fingerprint_ = pki::KeyFingerprint(pki::ParseCsr(key.csr_pem).value().public_key_sha256);
     v1::EnrollRequest request;
     request.set_token(token);
     request.set_node_name(name);
@@ -79,6 +80,7 @@ class EnrollmentFlowTest : public ControllerFixture {
   v1::EnrollResponse enrolled_;
   ClientIdentity identity_;
   std::string uuid_;
+  std::string fingerprint_;  // as the machine's console shows it
 };
 
 TEST_F(EnrollmentFlowTest, JoinsConnectsAndLeaves) {
@@ -133,12 +135,25 @@ TEST_F(EnrollmentFlowTest, WaitsForApproval) {
   const std::string token = CreateToken("c001", /*require_approval=*/true).tokens(0).token();
   ASSERT_TRUE(Enroll(token, "c001").ok());
   EXPECT_EQ(enrolled_.state(), v1::ENROLLMENT_STATE_PENDING);
-  EXPECT_EQ(GetNode("c001").state(), v1::NODE_STATE_PENDING);
-  grpc::ClientContext approving;
+  const v1::Node waiting = GetNode("c001");
+  EXPECT_EQ(waiting.state(), v1::NODE_STATE_PENDING);
+  EXPECT_EQ(waiting.enrollment_fingerprint(), fingerprint_);
+  EXPECT_THAT(waiting.enrollment_peer(), HasSubstr("127.0.0.1"));
   v1::ApproveNodeRequest request;
   request.set_nodes("c001");
   v1::ApproveNodeResponse response;
+  {
+    grpc::ClientContext approving;
+    (*request.mutable_fingerprints())["c001"] = "0000-0000";
+    const grpc::Status refused = nodes_->ApproveNode(&approving, request, &response);
+    EXPECT_EQ(refused.error_code(), grpc::FAILED_PRECONDITION);
+    EXPECT_THAT(refused.error_message(), HasSubstr(fingerprint_));
+    EXPECT_EQ(GetNode("c001").state(), v1::NODE_STATE_PENDING);
+  }
+  grpc::ClientContext approving;
+  (*request.mutable_fingerprints())["c001"] = waiting.enrollment_fingerprint();
   ASSERT_TRUE(nodes_->ApproveNode(&approving, request, &response).ok());
+  EXPECT_EQ(GetNode("c001").enrollment_fingerprint(), "");
   grpc::ClientContext asking;
   v1::GetEnrollmentRequest question;
   question.set_enrollment_id(enrolled_.enrollment_id());

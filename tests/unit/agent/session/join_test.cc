@@ -52,6 +52,7 @@ class FakeEnrollment final : public v1::EnrollmentService::Service {
 
   v1::EnrollmentState decision = v1::ENROLLMENT_STATE_APPROVED;
   bool lose_first_answer = false;
+  grpc::Status wrong;  // what a question is answered with instead of the decision
   std::vector<v1::EnrollRequest> requests;
 
  private:
@@ -71,6 +72,7 @@ class FakeEnrollment final : public v1::EnrollmentService::Service {
   }
   grpc::Status GetEnrollment(grpc::ServerContext*, const v1::GetEnrollmentRequest* request,
                              v1::EnrollResponse* response) override {
+    if (!wrong.ok()) return wrong;
     response->set_state(decision);
     if (decision != v1::ENROLLMENT_STATE_APPROVED) return grpc::Status::OK;
     const absl::Time now = clock_.Now();
@@ -116,12 +118,23 @@ class JoinTest : public ::testing::Test {
 TEST_F(JoinTest, WaitsForApprovalAndStoresTheIdentity) {
   ASSERT_OK(Run());
   EXPECT_THAT(said_, HasSubstr("muster node approve c001"));
+  const pki::Csr csr = pki::ParseCsr(server_.requests[0].csr_pem()).value();
+  EXPECT_THAT(said_, HasSubstr("the key of this machine: " +
+                               pki::KeyFingerprint(csr.public_key_sha256) + "\n"));
   const auto identity = LoadIdentity(paths_, files_);
   ASSERT_OK(identity);
   EXPECT_EQ(identity->node_name, "c001");
   EXPECT_EQ(identity->controller_address, "login1:7443");
   EXPECT_EQ(identity->node_uuid, server_.requests[0].node_uuid());
   EXPECT_FALSE(files_.Stat(paths_.JoinRequest())->has_value());
+}
+
+TEST_F(JoinTest, ARequestWhoseTimeIsOverIsMadeAnew) {
+  server_.wrong = grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "token is not valid");
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("not valid")));
+  server_.wrong = grpc::Status::OK;
+  ASSERT_OK(Run());
+  EXPECT_NE(server_.requests[0].node_uuid(), server_.requests[1].node_uuid());
 }
 
 TEST_F(JoinTest, TheSecondJoinNeedsForceAndGetsANewUuid) {

@@ -35,7 +35,7 @@ TEST_F(EnrolledNodeTest, MachineWaitingForApprovalLeavesTheOldAlone) {
   ASSERT_OK(enrollment_->Join(Machine(Token("c001", true), "c001")));
   EXPECT_EQ(Node(machine_.node_uuid).state, NodeRecord::kEnrolled);
   EXPECT_TRUE(denied_.empty());
-  ASSERT_OK(enrollment_->Approve({"c001"}, kAdmin));
+  ASSERT_OK(enrollment_->Approve({"c001"}, {}, kAdmin));
   EXPECT_EQ(Node(machine_.node_uuid).state, NodeRecord::kRemoved);
   EXPECT_EQ(denied_.size(), 1u);
 }
@@ -43,11 +43,11 @@ TEST_F(EnrolledNodeTest, MachineWaitingForApprovalLeavesTheOldAlone) {
 TEST_F(EnrolledNodeTest, SeveralWaitingAreNotGuessedAmong) {
   ASSERT_OK(enrollment_->Join(Machine(Token("c002", true), "c002")));
   ASSERT_OK(enrollment_->Join(Machine(Token("c002", true), "c002")));
-  EXPECT_THAT(enrollment_->Approve({"c002"}, kAdmin),
+  EXPECT_THAT(enrollment_->Approve({"c002"}, {}, kAdmin),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("several machines wait")));
   ASSERT_OK(enrollment_->Remove({"c002"}, "unclear", kAdmin));
   EXPECT_TRUE(enrollment_->ListPending().value().empty());
-  EXPECT_THAT(enrollment_->Approve({"c002"}, kAdmin),
+  EXPECT_THAT(enrollment_->Approve({"c002"}, {}, kAdmin),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("no machine waits")));
 }
 

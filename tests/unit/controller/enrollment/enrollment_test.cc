@@ -1,6 +1,8 @@
 // Joining with a token.
 #include "controller/enrollment/enrollment.h"
 
+#include "absl/strings/str_cat.h"
+#include "controller/enrollment/refusal_log.h"
 #include "tests/fakes/enrollment_fixture.h"
 
 namespace muster::controller {
@@ -14,7 +16,8 @@ using ::testing::Not;
 class JoinTest : public EnrollmentFixture {
  protected:
   // Every bad token gets the same words; the audit log has the reason.
-  void ExpectDenied(const JoinRequest& request, const std::string& logged) {
+  void ExpectDenied(JoinRequest request, const std::string& logged) {
+    request.peer = absl::StrCat("ipv4:10.0.1.", ++strangers_, ":4000");  // each has its entry
     EXPECT_THAT(enrollment_->Join(request),
                 StatusIs(absl::StatusCode::kPermissionDenied,
                          "token is not valid: it may be used, expired or for another node; make a "
@@ -24,6 +27,8 @@ class JoinTest : public EnrollmentFixture {
     EXPECT_THAT(event.detail, AllOf(HasSubstr(logged), Not(HasSubstr(request.token))));
     EXPECT_EQ(event.peer, request.peer);
   }
+
+  int strangers_ = 0;
 };
 
 TEST_F(JoinTest, GoodTokenGivesACertificate) {
@@ -82,7 +87,7 @@ TEST_F(JoinTest, WaitsForApproval) {
   EXPECT_EQ(enrollment_->GetJoin(id, request.token, "p").value().state, JoinResult::kPending);
   ASSERT_EQ(enrollment_->ListPending().value().size(), 1u);
 
-  ASSERT_OK(enrollment_->Approve({"c001"}, kAdmin));
+  ASSERT_OK(enrollment_->Approve({"c001"}, {}, kAdmin));
   EXPECT_EQ(LastEvent().actor, "admin:alice");
   EXPECT_TRUE(enrollment_->ListPending().value().empty());
   const JoinResult approved = enrollment_->GetJoin(id, request.token, "p").value();
@@ -91,10 +96,98 @@ TEST_F(JoinTest, WaitsForApproval) {
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("not valid")));
   EXPECT_THAT(enrollment_->GetJoin("none", request.token, "p"),
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("not valid")));
+}
 
-  clock_.Advance(absl::Hours(30));  // the machine was off: its certificate would be over
-  const JoinResult late = enrollment_->GetJoin(id, request.token, "p").value();
+TEST_F(JoinTest, AMachineThatComesLateGetsAFreshCertificateWhileItsTokenLives) {
+  const std::string token =
+      enrollment_->CreateTokens({"c001"}, absl::Hours(72), true, kAdmin).value()[0].token;
+  const JoinRequest request = Machine(token, "c001");
+  const std::string id = enrollment_->Join(request).value().enrollment_id;
+  ASSERT_OK(enrollment_->Approve({"c001"}, {}, kAdmin));
+  clock_.Advance(absl::Hours(30));  // the machine was off: its certificate is over
+  const JoinResult late = enrollment_->GetJoin(id, token, "p").value();
   EXPECT_OK(pki::VerifySignedBy(late.certificate_pem, ca_->certificate_pem(), clock_.Now()));
+  EXPECT_EQ(LastEvent().action, "node.enroll_late");
+  EXPECT_THAT(LastEvent().detail, HasSubstr(Serial(late.certificate_pem)));
+
+  // It has come: who stole its first key, and the token, gets nothing by them.
+  ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(NodeRecord node, txn.nodes().Get(request.node_uuid));
+    node.last_seen_at = clock_.Now();
+    return txn.nodes().Put(node);
+  }));
+  clock_.Advance(absl::Hours(20));
+  EXPECT_EQ(enrollment_->GetJoin(id, token, "p").value().certificate_pem, late.certificate_pem);
+  clock_.Advance(absl::Hours(5));
+  EXPECT_THAT(enrollment_->GetJoin(id, token, "p"),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("muster token create")));
+}
+
+TEST_F(JoinTest, NothingIsReissuedAfterTheTokensEnd) {
+  const JoinRequest request = Machine(Token("c001", /*require_approval=*/true), "c001");
+  const std::string id = enrollment_->Join(request).value().enrollment_id;
+  clock_.Advance(absl::Hours(5));  // the token is over, the administrator comes late
+  EXPECT_EQ(enrollment_->GetJoin(id, request.token, "p").value().state, JoinResult::kPending);
+  ASSERT_OK(enrollment_->Approve({"c001"}, {}, kAdmin));
+  const std::string approved =
+      enrollment_->GetJoin(id, request.token, "p").value().certificate_pem;
+  clock_.Advance(absl::Hours(23));
+  EXPECT_EQ(enrollment_->GetJoin(id, request.token, "p").value().certificate_pem, approved);
+  clock_.Advance(absl::Hours(2));
+  EXPECT_THAT(enrollment_->GetJoin(id, request.token, "p"),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("muster token create")));
+  EXPECT_THAT(LastEvent().detail, HasSubstr("its token gives no other"));
+  std::vector<CertificateRecord> certificates;
+  ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(certificates, txn.certificates().ListByNode(request.node_uuid));
+    return absl::OkStatus();
+  }));
+  EXPECT_EQ(certificates.size(), 1u);
+}
+
+TEST_F(JoinTest, ApprovalIsOfTheKeyThatWasSeen) {
+  const JoinRequest request = Machine(Token("c001", /*require_approval=*/true), "c001");
+  ASSERT_OK(enrollment_->Join(request));
+  const std::string key =
+      pki::KeyFingerprint(pki::ParseCsr(request.csr_pem).value().public_key_sha256);
+  EXPECT_EQ(key.size(), 39u);
+  EXPECT_EQ(FingerprintOf(enrollment_->ListPending().value()[0]), key);
+  EXPECT_THAT(LastEvent().detail, HasSubstr("key " + key));
+  // Between the look and the word another machine took the place of the one that was seen.
+  EXPECT_THAT(enrollment_->Approve({"c001"}, {{"c001", "0000-1111"}}, kAdmin),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr(key), HasSubstr("not 0000-1111"))));
+  EXPECT_EQ(enrollment_->ListPending().value().size(), 1u);
+  ASSERT_OK(enrollment_->Approve({"c001"}, {{"c001", key}}, kAdmin));
+}
+
+TEST_F(JoinTest, StrangersCannotGrowTheAuditLog) {
+  const auto entries = [&] {
+    uint64_t count = 0;
+    EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(count, txn.events().Count());
+      return absl::OkStatus();
+    }));
+    return count;
+  };
+  JoinRequest guess = Machine("mtk-guessed", "c001");
+  for (int second = 0; second < 7200; second += 6) {  // as often as the limiter lets it
+    guess.peer = absl::StrCat("ipv4:10.0.0.66:", 1024 + second);
+    EXPECT_FALSE(enrollment_->Join(guess).ok());
+    clock_.Advance(absl::Seconds(6));
+  }
+  EXPECT_EQ(entries(), 2u);
+  // From many addresses at once.
+  const uint64_t before = entries();
+  for (int i = 0; i < 2000; ++i) {
+    guess.peer = absl::StrCat("ipv6:[2001:db8:", absl::Hex(i), "::1]:1");
+    EXPECT_FALSE(enrollment_->Join(guess).ok());
+  }
+  EXPECT_LE(entries() - before, RefusalLog::kMaxEntries);
+  clock_.Advance(absl::Hours(1));
+  guess.peer = "ipv4:10.0.0.67:1";
+  EXPECT_FALSE(enrollment_->Join(guess).ok());
+  EXPECT_THAT(LastEvent().detail, HasSubstr("more refusals since"));
 }
 
 TEST_F(JoinTest, UuidsAreNotTakenTwice) {

@@ -1,0 +1,59 @@
+#include "controller/enrollment/refusal_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace muster::controller {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Optional;
+
+const absl::Time kNow = absl::FromUnixSeconds(1'900'000'000);
+
+TEST(RefusalLog, AnAddressHasOneEntryAnHour) {
+  RefusalLog log;
+  EXPECT_THAT(log.Note("ipv4:10.0.0.1:1", kNow), Optional(std::string()));
+  for (int i = 2; i < 1000; ++i)
+    EXPECT_EQ(log.Note(absl::StrCat("ipv4:10.0.0.1:", i), kNow + absl::Seconds(i)), std::nullopt);
+  EXPECT_THAT(log.Note("ipv4:10.0.0.2:1", kNow), Optional(std::string()));
+  EXPECT_THAT(log.Note("ipv4:10.0.0.3:1", kNow + RefusalLog::kInterval),
+              Optional(AllOf(HasSubstr("998 more refusals since 2030-03-17 17:46 UTC"),
+                             HasSubstr("998 of them of 10.0.0.1"))));
+  EXPECT_THAT(log.Note("ipv4:10.0.0.1:1", kNow + RefusalLog::kInterval), Optional(std::string()));
+}
+
+TEST(RefusalLog, ACrowdHasAHundredEntriesAnHour) {
+  RefusalLog log;
+  size_t entries = 0;
+  for (int i = 0; i < 70'000; ++i)
+    entries += log.Note(absl::StrCat("ipv6:[2001:db8:", absl::Hex(i % 65'536), "::1]:1"), kNow)
+                   .has_value();
+  EXPECT_EQ(entries, RefusalLog::kMaxEntries);
+  EXPECT_THAT(log.Note("ipv4:10.0.0.3:1", kNow + RefusalLog::kInterval),
+              Optional(HasSubstr(absl::StrCat(70'000 - RefusalLog::kMaxEntries, " more refusals"))));
+}
+
+TEST(RefusalLog, ANetworkOfIpv6IsOneAddress) {
+  const struct {
+    const char* peer;
+    const char* network;
+  } kCases[] = {
+      {"ipv4:10.0.0.1:3456", "10.0.0.1"},
+      {"ipv6:[2001:db8:0:1::7]:3456", "2001:db8:0:1::/64"},
+      {"ipv6:[2001:db8:0:1:ffff::8]:1", "2001:db8:0:1::/64"},
+      {"ipv6:%5B2001:db8:0:1::7%5D:3456", "2001:db8:0:1::/64"},
+      {"ipv6:[fe80::1%eth0]:1", "fe80::/64"},
+      {"ipv6:%5Bfe80::1%25eth0%5D:1", "fe80::/64"},
+      {"ipv6:[::ffff:10.0.0.1]:1", "10.0.0.1"},
+      {"unix:/run/x", "unix"},
+      {"", ""},
+  };
+  for (const auto& [peer, network] : kCases) EXPECT_EQ(NetworkOfPeer(peer), network) << peer;
+}
+
+}  // namespace
+}  // namespace muster::controller
