@@ -1,11 +1,13 @@
 #include "agent/resources/archive.h"
 
-#include <sys/stat.h>
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <memory>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "agent/resources/archive_record.h"
@@ -15,7 +17,9 @@
 #include "common/base/digest.h"
 #include "common/base/status.h"
 #include "common/sys/archive_extract.h"
-#include "common/sys/tree_move.h"
+#include "common/sys/place.h"
+#include "common/sys/tree_stage.h"
+#include "common/sys/unique_fd.h"
 #include "muster/v1/plan.pb.h"
 
 namespace muster::agent {
@@ -25,10 +29,16 @@ constexpr char kKind[] = "archive";
 constexpr uint64_t kDefaultMaxBytes = uint64_t{8} << 30;
 constexpr uint64_t kDefaultMaxEntries = 1'000'000;
 
-bool OnOneFileSystem(const std::string& a, const std::string& b) {
-  struct stat one = {}, other = {};
-  return ::stat(a.c_str(), &one) == 0 && ::stat(b.c_str(), &other) == 0 &&
-         one.st_dev == other.st_dev;
+// The archive of a plan that brings it along, as a file that no folder holds.
+absl::StatusOr<sys::UniqueFd> FileOf(const std::string& content) {
+  sys::UniqueFd file(::memfd_create("archive", MFD_CLOEXEC));
+  if (!file.valid()) return ErrnoStatus(errno, "creating a file in memory");
+  for (absl::string_view left = content; !left.empty();) {
+    const ssize_t written = ::write(file.get(), left.data(), left.size());
+    if (written < 0) return ErrnoStatus(errno, "writing a file in memory");
+    left.remove_prefix(static_cast<size_t>(written));
+  }
+  return file;
 }
 
 class Archive final : public Resource {
@@ -84,18 +94,17 @@ class Archive final : public Resource {
     const v1::ArchiveRecord old = remembered.value_or(v1::ArchiveRecord());
     if (spec_.state() == v1::PRESENCE_ABSENT) return Undo(old, observer);
 
-    ASSIGN_OR_RETURN(const std::string temporary, MakeTemporary());
-    const absl::Cleanup clean = [this, &temporary] {
-      (void)context_.files.Remove(temporary, /*recursive=*/true);
-    };
+    const size_t slash = spec_.path().rfind('/');
+    if (slash > 0)
+      RETURN_IF_ERROR(context_.files.MakeDirectory(spec_.path().substr(0, slash), 0755));
+    ASSIGN_OR_RETURN(const std::unique_ptr<sys::TreeStage> stage,
+                     sys::TreeStage::Make(spec_.path(), temporary_name_));
     ASSIGN_OR_RETURN(v1::ArchiveRecord record, Wanted());
-    const std::string tree = temporary + "/tree";
-    RETURN_IF_ERROR(context_.files.MakeDirectory(tree, 0755));
-    ASSIGN_OR_RETURN(const std::string archive, ArchiveFile(temporary, observer));
-    RETURN_IF_ERROR(Unpack(archive, tree, record, observer));
+    ASSIGN_OR_RETURN(const sys::UniqueFd archive, OpenArchive(observer));
+    RETURN_IF_ERROR(Unpack(archive, *stage, record, observer));
     observer.OnActivity(absl::StrCat("putting ", spec_.path(), " in place"), std::nullopt);
-    RETURN_IF_ERROR(sys::SyncFileSystem(tree));
-    return PutInPlace(tree, old, record, observer);
+    RETURN_IF_ERROR(stage->Sync());
+    return PutInPlace(*stage, old, record, observer);
   }
 
  private:
@@ -127,43 +136,18 @@ class Archive final : public Resource {
     return record;
   }
 
-  // An empty folder of root's alone on the file system of the target; what a crash left of it is
-  // removed first.
-  absl::StatusOr<std::string> MakeTemporary() {
-    const std::string& path = spec_.path();
-    const size_t slash = path.rfind('/');
-    const std::string parent = slash == 0 ? "/" : path.substr(0, slash);
-    RETURN_IF_ERROR(context_.files.MakeDirectory(parent, 0755));
-    ASSIGN_OR_RETURN(const std::optional<sys::FileStat> stat, context_.files.Stat(path));
-    // Where something is mounted at the target, its neighbours are on another disk.
-    const bool beside = !stat.has_value() || OnOneFileSystem(parent, path);
-    const std::string temporary =
-        absl::StrCat(beside ? (slash == 0 ? "" : parent) : path, "/", temporary_name_);
-    RETURN_IF_ERROR(context_.files.Remove(temporary, /*recursive=*/true));
-    RETURN_IF_ERROR(context_.files.MakeDirectory(temporary, 0700));
-    // In a folder that all may write to, somebody may have been quicker.
-    ASSIGN_OR_RETURN(const std::optional<sys::FileStat> made, context_.files.Stat(temporary));
-    if (!made.has_value() || made->type != sys::FileType::kDirectory || made->uid != ::geteuid() ||
-        made->mode != 0700)
-      return absl::FailedPreconditionError(
-          absl::StrCat(temporary, " was made by somebody else; unpack where only root may write"));
-    return temporary;
-  }
-
-  absl::StatusOr<std::string> ArchiveFile(const std::string& temporary, ApplyObserver& observer) {
+  absl::StatusOr<sys::UniqueFd> OpenArchive(ApplyObserver& observer) {
     if (!spec_.urls().empty() || spec_.is_blob()) {
       ASSIGN_OR_RETURN(const StoredContent stored,
                        context_.blobs.Fetch(ContentOf(spec_), observer));
-      return stored.path;
+      return sys::OpenFile(stored.path, O_RDONLY, sys::LastLink::kRefuse, "reading");
     }
     if (Sha256Hex(spec_.content()) != spec_.sha256())
       return absl::DataLossError("the archive in the plan does not match its digest");
-    const std::string path = temporary + "/archive";
-    RETURN_IF_ERROR(context_.files.WriteAtomically(path, spec_.content(), {.mode = 0600}));
-    return path;
+    return FileOf(spec_.content());
   }
 
-  absl::Status Unpack(const std::string& archive, const std::string& tree,
+  absl::Status Unpack(const sys::UniqueFd& archive, const sys::TreeStage& stage,
                       v1::ArchiveRecord& record, ApplyObserver& observer) {
     sys::ExtractOptions options = {.strip_components = spec_.strip_components(),
                                    .uid = record.uid(),
@@ -183,7 +167,7 @@ class Archive final : public Resource {
       observer.OnActivity(absl::StrCat("unpacking into ", spec_.path()), percent);
     };
     ASSIGN_OR_RETURN(const std::vector<sys::ExtractedEntry> entries,
-                     sys::ExtractArchive(archive, tree, options));
+                     sys::ExtractArchive(archive.get(), stage.tree(), options));
     if (entries.empty())
       return absl::InvalidArgumentError(absl::StrCat(
           "nothing comes out of the archive",
@@ -193,7 +177,7 @@ class Archive final : public Resource {
   }
 
   // A crash at any instant leaves a record that says what to do again.
-  absl::Status PutInPlace(const std::string& tree, const v1::ArchiveRecord& old,
+  absl::Status PutInPlace(sys::TreeStage& stage, const v1::ArchiveRecord& old,
                           v1::ArchiveRecord& record, ApplyObserver& observer) {
     const std::string& path = spec_.path();
     ASSIGN_OR_RETURN(const std::optional<sys::FileStat> stat, context_.files.Stat(path));
@@ -201,28 +185,17 @@ class Archive final : public Resource {
     v1::ArchiveRecord both = record;
     for (const v1::ArchiveRecordEntry& entry : old.entries()) *both.add_entries() = entry;
     RETURN_IF_ERROR(Remember(both));
-    bool whole = false;
-    if (stat.has_value()) {
-      ASSIGN_OR_RETURN(const bool owns_all, OwnsAll(old, path, context_.files));
-      whole = owns_all && OnOneFileSystem(path.substr(0, path.rfind('/') + 1), path);
-    }
     if (!stat.has_value()) {
-      RETURN_IF_ERROR(
-          context_.files.SetAttributes(tree, {.uid = record.uid(), .gid = record.gid()}));
-      RETURN_IF_ERROR(sys::MoveTree(tree, path));
-    } else if (!whole || !Swap(tree, *stat)) {
-      RETURN_IF_ERROR(sys::MergeTree(tree, path));
-      RETURN_IF_ERROR(RemoveEntries(old, record, path, context_.files, observer));
+      RETURN_IF_ERROR(stage.MoveIn(record.uid(), record.gid()));
+    } else {
+      ASSIGN_OR_RETURN(const bool whole, OwnsAll(old, path, context_.files));
+      if (!whole || !stage.SwapIn().ok()) {
+        RETURN_IF_ERROR(stage.MergeIn());
+        RETURN_IF_ERROR(RemoveEntries(old, record, path, context_.files, observer));
+      }
     }
     record.set_complete(true);
     return Remember(record);
-  }
-
-  // False: the file system cannot, and nothing was changed.
-  bool Swap(const std::string& tree, const sys::FileStat& old) {
-    const sys::FileAttributes attributes = {.mode = old.mode, .uid = old.uid, .gid = old.gid};
-    return context_.files.SetAttributes(tree, attributes).ok() &&
-           sys::SwapTrees(tree, spec_.path()).ok();
   }
 
   absl::Status Undo(const v1::ArchiveRecord& old, ApplyObserver& observer) {

@@ -16,7 +16,8 @@
 #include "common/base/backoff.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
-#include "common/sys/atomic_write.h"
+#include "common/sys/file_error.h"
+#include "common/sys/place.h"
 #include "common/sys/unique_fd.h"
 #include "muster/v1/agent_session.grpc.pb.h"
 
@@ -33,11 +34,10 @@ class GrowingFile {
   static absl::StatusOr<GrowingFile> Open(const std::string& path) {
     GrowingFile file;
     file.path_ = path;
-    file.fd_ = sys::UniqueFd(
-        ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
+    ASSIGN_OR_RETURN(file.fd_, sys::OpenFile(path, O_WRONLY | O_CREAT | O_APPEND,
+                                             sys::LastLink::kRefuse, "opening"));
     struct stat info = {};
-    if (!file.fd_.valid() || ::fstat(file.fd_.get(), &info) != 0)
-      return sys::FileError(errno, "opening", path);
+    if (::fstat(file.fd_.get(), &info) != 0) return sys::FileError(errno, "opening", path);
     file.size_ = static_cast<uint64_t>(info.st_size);
     return file;
   }

@@ -2,7 +2,6 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,8 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
 #include "common/sys/archive_entry_path.h"
-#include "common/sys/atomic_write.h"
-#include "common/sys/unique_fd.h"
+#include "common/sys/file_error.h"
 
 namespace muster::sys {
 namespace {
@@ -40,8 +38,7 @@ constexpr int kWriteFlags = ARCHIVE_EXTRACT_OWNER | ARCHIVE_EXTRACT_PERM | ARCHI
 // libarchive wants relative paths for its own checks.
 class Extraction {
  public:
-  Extraction(const std::string& archive, const std::string& directory,
-             const ExtractOptions& options)
+  Extraction(int archive, const Folder& directory, const ExtractOptions& options)
       : archive_(archive), directory_(directory), options_(options) {}
 
   absl::Status Run();
@@ -71,15 +68,14 @@ class Extraction {
   absl::Status WriteError(const std::string& path) const {
     const int error = archive_errno(writer_.get());
     if (error == ENOSPC || error == EDQUOT || error == EROFS)
-      return FileError(error, "unpacking", absl::StrCat(directory_, "/", path));
+      return FileError(error, "unpacking", absl::StrCat(options_.place, "/", path));
     const char* reason = archive_error_string(writer_.get());
     return Refuse(path, absl::StrCat("cannot be unpacked: ", reason == nullptr ? "?" : reason));
   }
 
-  const std::string& archive_;
-  const std::string& directory_;
+  const int archive_;
+  const Folder& directory_;
   const ExtractOptions& options_;
-  UniqueFd file_;
   uint64_t archive_size_ = 0;
   ReadHandle reader_{nullptr, &archive_read_free};
   WriteHandle writer_{nullptr, &archive_write_free};
@@ -92,14 +88,13 @@ class Extraction {
 };
 
 absl::Status Extraction::Open() {
-  file_ = UniqueFd(::open(archive_.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   struct stat info = {};
-  if (!file_.valid() || ::fstat(file_.get(), &info) != 0)
-    return FileError(errno, "reading", archive_);
+  if (::fstat(archive_, &info) != 0 || ::lseek(archive_, 0, SEEK_SET) != 0)
+    return FileError(errno, "reading the archive for", options_.place);
   archive_size_ = static_cast<uint64_t>(info.st_size);
   // A directory of the thread's own; umask comes with it, which libarchive looks at by setting it.
-  if (::unshare(CLONE_FS) != 0 || ::chdir(directory_.c_str()) != 0)
-    return FileError(errno, "unpacking into", directory_);
+  if (::unshare(CLONE_FS) != 0 || ::fchdir(directory_.fd()) != 0)
+    return FileError(errno, "unpacking into", options_.place);
   ::umask(022);
 
   reader_.reset(archive_read_new());
@@ -112,7 +107,7 @@ absl::Status Extraction::Open() {
   archive_read_support_filter_lz4(reader_.get());
   archive_read_support_format_tar(reader_.get());
   archive_read_support_format_zip(reader_.get());
-  if (archive_read_open_fd(reader_.get(), file_.get(), kReadBlock) != ARCHIVE_OK)
+  if (archive_read_open_fd(reader_.get(), archive_, kReadBlock) != ARCHIVE_OK)
     return ReadError("opening the archive (tar or zip)");
   writer_.reset(archive_write_disk_new());
   archive_write_disk_set_options(writer_.get(), kWriteFlags);
@@ -280,7 +275,7 @@ absl::Status Extraction::Finish() {
   for (ExtractedEntry& entry : entries_) {
     struct stat info = {};
     if (::lstat(entry.path.c_str(), &info) != 0)
-      return FileError(errno, "reading", absl::StrCat(directory_, "/", entry.path));
+      return FileError(errno, "reading", absl::StrCat(options_.place, "/", entry.path));
     entry.mode = info.st_mode & 07777;
     if (entry.type == FileType::kSymlink) entry.link_target = links_[entry.path];
     if (entry.type != FileType::kRegular) continue;
@@ -307,8 +302,7 @@ absl::Status Extraction::Run() {
 
 }  // namespace
 
-absl::StatusOr<std::vector<ExtractedEntry>> ExtractArchive(const std::string& archive,
-                                                           const std::string& directory,
+absl::StatusOr<std::vector<ExtractedEntry>> ExtractArchive(int archive, const Folder& directory,
                                                            const ExtractOptions& options) {
   Extraction extraction(archive, directory, options);
   absl::Status status;

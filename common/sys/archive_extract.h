@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/sys/file_system.h"
+#include "common/sys/folder.h"
 
 namespace muster::sys {
 
@@ -44,14 +45,13 @@ struct ExtractedEntry {
   std::string link_target;  // of a symbolic link
 };
 
-// Unpacks tar or zip, however compressed, from the file `archive` into `directory`, which exists,
-// is empty and is nobody else's to write. Parents come before what is in them, with 0755 where the
-// archive does not have them. InvalidArgument, naming the entry: paths and links that leave the
-// directory, links through which others would be written, devices, set-id bits, an entry twice,
-// damage. ResourceExhausted: above the limits, or the disk is full. After an error the directory
-// holds what was unpacked until then.
-absl::StatusOr<std::vector<ExtractedEntry>> ExtractArchive(const std::string& archive,
-                                                           const std::string& directory,
+// Unpacks tar or zip, however compressed, from the open file `archive` into `directory`, which is
+// empty and out of everybody else's reach (TreeStage). Parents come before what is in them, with
+// 0755 where the archive does not have them. InvalidArgument, naming the entry: paths and links
+// that leave the directory, links through which others would be written, devices, set-id bits, an
+// entry twice, damage. ResourceExhausted: above the limits, or the disk is full. After an error the
+// directory holds what was unpacked until then.
+absl::StatusOr<std::vector<ExtractedEntry>> ExtractArchive(int archive, const Folder& directory,
                                                            const ExtractOptions& options);
 
 }  // namespace muster::sys

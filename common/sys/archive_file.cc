@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status.h"
+#include "common/sys/place.h"
 #include "common/sys/unique_fd.h"
 
 namespace muster::sys {
@@ -40,10 +41,13 @@ bool IsPlainPath(absl::string_view path) {
 
 class Writer final : public ArchiveFileWriter {
  public:
-  Writer(std::string path, int fd)
-      : path_(std::move(path)), fd_(fd), handle_(archive_write_new(), &archive_write_free) {}
+  Writer(std::string path, Place place, UniqueFd fd)
+      : path_(std::move(path)),
+        place_(std::move(place)),
+        fd_(std::move(fd)),
+        handle_(archive_write_new(), &archive_write_free) {}
   ~Writer() override {
-    if (!finished_) unlink(path_.c_str());
+    if (!finished_) ::unlinkat(place_.folder.fd(), place_.name.c_str(), 0);
   }
 
   absl::Status Open() {
@@ -60,10 +64,9 @@ class Writer final : public ArchiveFileWriter {
   }
 
   absl::Status AddFile(const std::string& name, const std::string& source) override {
-    const UniqueFd in(open(source.c_str(), O_RDONLY | O_CLOEXEC));
+    ASSIGN_OR_RETURN(const UniqueFd in, OpenFile(source, O_RDONLY, LastLink::kFollow, "reading"));
     struct stat info;
-    if (in.get() < 0 || fstat(in.get(), &info) != 0)
-      return ErrnoStatus(errno, absl::StrCat("reading ", source));
+    if (fstat(in.get(), &info) != 0) return ErrnoStatus(errno, absl::StrCat("reading ", source));
     RETURN_IF_ERROR(Begin(name, static_cast<uint64_t>(info.st_size)));
     std::string piece(kPieceBytes, '\0');
     uint64_t left = static_cast<uint64_t>(info.st_size);
@@ -113,6 +116,7 @@ class Writer final : public ArchiveFileWriter {
   }
 
   const std::string path_;
+  const Place place_;
   const UniqueFd fd_;
   const WriteHandle handle_;
   bool finished_ = false;
@@ -122,16 +126,16 @@ class Writer final : public ArchiveFileWriter {
 
 absl::StatusOr<std::unique_ptr<ArchiveFileWriter>> ArchiveFileWriter::Create(
     const std::string& path) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0) return ErrnoStatus(errno, absl::StrCat("creating ", path));
-  auto writer = std::make_unique<Writer>(path, fd);
+  ASSIGN_OR_RETURN(Place place, Place::Reach(path, "creating"));
+  UniqueFd fd = place.folder.CreateFile(place.name, ::geteuid(), ::getegid());
+  if (!fd.valid()) return ErrnoStatus(errno, absl::StrCat("creating ", path));
+  auto writer = std::make_unique<Writer>(path, std::move(place), std::move(fd));
   RETURN_IF_ERROR(writer->Open());
   return std::unique_ptr<ArchiveFileWriter>(std::move(writer));
 }
 
 absl::Status ReadArchiveFile(const std::string& path, const OnEntry& on_entry) {
-  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd.get() < 0) return ErrnoStatus(errno, absl::StrCat("reading ", path));
+  ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(path, O_RDONLY, LastLink::kFollow, "reading"));
   const ReadHandle handle(archive_read_new(), &archive_read_free);
   const auto failure = [&] {
     return absl::InvalidArgumentError(absl::StrCat(path, ": ", Reason(handle.get())));

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -13,11 +14,16 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
+#include "common/sys/file_error.h"
 #include "common/sys/leftovers.h"
+#include "common/sys/place.h"
 #include "common/sys/unique_fd.h"
 
 namespace muster::sys {
 namespace {
+
+// Where a new file is looked at that users could swap at its own place. Root's alone.
+constexpr char kStagingPattern[] = "/run/muster-verify-XXXXXX";
 
 absl::Status WriteAll(int fd, absl::string_view content, const std::string& path) {
   while (!content.empty()) {
@@ -31,15 +37,6 @@ absl::Status WriteAll(int fd, absl::string_view content, const std::string& path
   return absl::OkStatus();
 }
 
-absl::Status SyncFolder(const std::string& path) {
-  const UniqueFd folder(::open(FolderOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.valid()) return FileError(errno, "opening the folder of", path);
-  // Some file systems (FUSE, network) cannot sync a folder; the rename itself is done.
-  if (::fsync(folder.get()) != 0 && errno != EINVAL && errno != ENOTSUP)
-    return FileError(errno, "syncing the folder of", path);
-  return absl::OkStatus();
-}
-
 // What a file that takes the place of another one gets.
 struct Attributes {
   mode_t mode = 0;
@@ -47,24 +44,30 @@ struct Attributes {
   gid_t gid = 0;
 };
 
-absl::StatusOr<Attributes> NewAttributes(const std::string& path, const WriteOptions& options) {
-  struct stat old = {};
-  const bool replaces = ::lstat(path.c_str(), &old) == 0;
-  if (replaces && S_ISDIR(old.st_mode))
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, " is a directory; remove it first if a file should take its place"));
-  const bool keeps = replaces && S_ISREG(old.st_mode);
-  return Attributes{.mode = options.mode.value_or(keeps ? old.st_mode & 07777 : 0644),
-                    .uid = options.uid.value_or(keeps ? old.st_uid : ::geteuid()),
-                    .gid = options.gid.value_or(keeps ? old.st_gid : ::getegid())};
+absl::Status IsADirectory(const std::string& path) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, " is a directory; remove it first if a file should take its place"));
 }
 
-absl::Status SetAndSync(int fd, const Attributes& attributes, const std::string& path) {
-  // The owner first: chown clears the set-id bits that chmod then sets.
-  if ((attributes.uid != ::geteuid() || attributes.gid != ::getegid()) &&
-      ::fchown(fd, attributes.uid, attributes.gid) != 0)
-    return FileError(errno, "setting the owner of", path);
-  if (::fchmod(fd, attributes.mode) != 0) return FileError(errno, "setting the mode of", path);
+absl::StatusOr<Attributes> NewAttributes(const Place& place, const WriteOptions& options,
+                                         const std::string& path) {
+  struct stat old = {};
+  const bool replaces = place.folder.Stat(place.name, &old);
+  if (replaces && S_ISDIR(old.st_mode)) return IsADirectory(path);
+  const bool keeps = replaces && S_ISREG(old.st_mode);
+  // Whoever shares the folder chooses which old file is there, but not who runs the new one as
+  // whom.
+  const mode_t kept = old.st_mode & (place.folder.IsShared() ? 0777 : 07777);
+  // A file that is nobody's in particular gets the group that its folder gives (set-gid).
+  const gid_t any = options.uid.has_value() ? ::getegid() : static_cast<gid_t>(-1);
+  return Attributes{.mode = options.mode.value_or(keeps ? kept : 0644),
+                    .uid = options.uid.value_or(keeps ? old.st_uid : ::geteuid()),
+                    .gid = options.gid.value_or(keeps ? old.st_gid : any)};
+}
+
+absl::Status SetAndSync(const Folder& folder, int fd, const Attributes& attributes,
+                        const std::string& path) {
+  RETURN_IF_ERROR(folder.SetAttributes(fd, attributes.uid, attributes.gid, &attributes.mode, path));
   if (::fsync(fd) != 0) return FileError(errno, "syncing", path);
   return absl::OkStatus();
 }
@@ -84,52 +87,66 @@ absl::Status CopyAll(int from, int to, const std::string& path) {
   }
 }
 
-absl::Status Rename(const std::string& from, const std::string& to) {
-  if (::rename(from.c_str(), to.c_str()) != 0) {
-    if (errno == EISDIR)
-      return absl::FailedPreconditionError(
-          absl::StrCat(to, " is a directory; remove it first if a file should take its place"));
-    return FileError(errno, "replacing", to);
+absl::Status Rename(const Folder& folder, const std::string& from, const std::string& to,
+                    const std::string& path) {
+  if (folder.AsOwner(
+          [&] { return ::renameat(folder.fd(), from.c_str(), folder.fd(), to.c_str()); }) == 0)
+    return absl::OkStatus();
+  return errno == EISDIR ? IsADirectory(path) : FileError(errno, "replacing", path);
+}
+
+// Has a copy verified, in a folder that nobody else may enter.
+absl::Status VerifyCopy(int fd, const std::string& name, const Attributes& attributes,
+                        const WriteOptions& options, const std::string& path) {
+  std::string staging = kStagingPattern;
+  if (::mkdtemp(staging.data()) == nullptr) return FileError(errno, "creating", staging);
+  const std::string copy = absl::StrCat(staging, "/", name);
+  const absl::Cleanup remove = [&] {
+    ::unlink(copy.c_str());
+    ::rmdir(staging.c_str());
+  };
+  {
+    ASSIGN_OR_RETURN(const Folder folder, OpenFolder(staging, "opening"));
+    const UniqueFd file = folder.CreateFile(name, attributes.uid, attributes.gid);
+    if (!file.valid()) return FileError(errno, "creating", copy);
+    if (::lseek(fd, 0, SEEK_SET) != 0) return FileError(errno, "reading", path);
+    RETURN_IF_ERROR(CopyAll(fd, file.get(), copy));
+    RETURN_IF_ERROR(
+        folder.SetAttributes(file.get(), attributes.uid, attributes.gid, &attributes.mode, copy));
   }
-  return absl::OkStatus();
+  return options.verify(copy);
 }
-
-}  // namespace
-
-absl::Status FileError(int error, absl::string_view what, const std::string& path) {
-  if (error == ENOSPC || error == EDQUOT)
-    return absl::ResourceExhaustedError(
-        absl::StrCat(what, " ", path, ": no space left on its file system; free some there (df ",
-                     FolderOf(path), ") and run again; nothing was changed"));
-  if (error == EROFS)
-    return absl::FailedPreconditionError(
-        absl::StrCat(what, " ", path,
-                     ": its file system is read-only; remount it read-write "
-                     "(dmesg tells whether disk errors made it so) and run again"));
-  return ErrnoStatus(error, absl::StrCat(what, " ", path));
-}
-
-namespace {
 
 // `fill` writes the new content to the descriptor it gets.
 absl::Status ReplaceFile(const std::string& path, absl::FunctionRef<absl::Status(int)> fill,
                          const WriteOptions& options) {
-  ASSIGN_OR_RETURN(const Attributes attributes, NewAttributes(path, options));
-  RemoveLeftovers(path, FirstWrite());
-  const std::string temporary = TemporaryName(path);
-  UniqueFd fd(
-      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  ASSIGN_OR_RETURN(const Place place, Place::Reach(path, "creating"));
+  const Folder& folder = place.folder;
+  ASSIGN_OR_RETURN(const Attributes attributes, NewAttributes(place, options, path));
+  RemoveLeftovers(folder, place.name, FirstWrite());
+  const std::string temporary = TemporaryName(place.name);
+  UniqueFd fd = folder.CreateFile(temporary, attributes.uid, attributes.gid);
   if (!fd.valid()) return FileError(errno, "creating", path);
-  absl::Cleanup remove = [&temporary] { ::unlink(temporary.c_str()); };
+  absl::Cleanup remove = [&] {
+    folder.AsOwner([&] { return ::unlinkat(folder.fd(), temporary.c_str(), 0); });
+  };
 
   RETURN_IF_ERROR(fill(fd.get()));
-  RETURN_IF_ERROR(SetAndSync(fd.get(), attributes, path));
-  // Closed before it is verified or run: an open writer means "text file busy".
+  RETURN_IF_ERROR(SetAndSync(folder, fd.get(), attributes, path));
+  if (options.verify) {
+    ASSIGN_OR_RETURN(const std::string foreign, ForeignFolder(path));
+    if (foreign.empty()) {
+      // Closed before it is verified or run: an open writer means "text file busy".
+      fd.Reset();
+      RETURN_IF_ERROR(options.verify(absl::StrCat(path.substr(0, path.rfind('/') + 1), temporary)));
+    } else {
+      RETURN_IF_ERROR(VerifyCopy(fd.get(), place.name, attributes, options, path));
+    }
+  }
   fd.Reset();
-  if (options.verify) RETURN_IF_ERROR(options.verify(temporary));
-  RETURN_IF_ERROR(Rename(temporary, path));
+  RETURN_IF_ERROR(Rename(folder, temporary, place.name, path));
   std::move(remove).Cancel();
-  return SyncFolder(path);
+  return folder.Sync(path);
 }
 
 }  // namespace
@@ -142,32 +159,39 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view cont
 
 absl::Status PlaceFile(const std::string& from, const std::string& path,
                        const WriteOptions& options, bool may_move) {
-  UniqueFd source(::open(from.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  if (!source.valid()) return FileError(errno, "opening", from);
+  ASSIGN_OR_RETURN(const Place source, Place::Reach(from, "opening"));
+  const UniqueFd file = source.folder.OpenFile(source.name, O_RDONLY);
   struct stat there = {};
-  struct stat folder = {};
-  if (::fstat(source.get(), &there) != 0) return FileError(errno, "reading", from);
-  const bool same_disk =
-      ::stat(FolderOf(path).c_str(), &folder) == 0 && folder.st_dev == there.st_dev;
-  if (may_move && same_disk && there.st_nlink == 1 && !options.verify) {
-    ASSIGN_OR_RETURN(const Attributes attributes, NewAttributes(path, options));
-    RETURN_IF_ERROR(SetAndSync(source.get(), attributes, path));
-    if (::rename(from.c_str(), path.c_str()) == 0) return SyncFolder(path);
-    // Two mounts of one file system, for instance: what a copy can do, it does.
-    if (errno != EXDEV) return FileError(errno, "replacing", path);
+  if (!file.valid() || ::fstat(file.get(), &there) != 0) return FileError(errno, "opening", from);
+  if (may_move && there.st_nlink == 1 && !options.verify) {
+    ASSIGN_OR_RETURN(const Place place, Place::Reach(path, "replacing"));
+    if (place.folder.device() == there.st_dev) {
+      ASSIGN_OR_RETURN(const Attributes attributes, NewAttributes(place, options, path));
+      RETURN_IF_ERROR(SetAndSync(source.folder, file.get(), attributes, path));
+      if (::renameat(source.folder.fd(), source.name.c_str(), place.folder.fd(),
+                     place.name.c_str()) == 0)
+        return place.folder.Sync(path);
+      // Two mounts of one file system, for instance: what a copy can do, it does.
+      if (errno != EXDEV) return FileError(errno, "replacing", path);
+    }
   }
   return ReplaceFile(
-      path, [&](int fd) { return CopyAll(source.get(), fd, path); }, options);
+      path, [&](int fd) { return CopyAll(file.get(), fd, path); }, options);
 }
 
 absl::Status ReplaceWithSymlink(const std::string& target, const std::string& path) {
-  RemoveLeftovers(path, FirstWrite());
-  const std::string temporary = TemporaryName(path);
-  if (::symlink(target.c_str(), temporary.c_str()) != 0) return FileError(errno, "linking", path);
-  absl::Cleanup remove = [&temporary] { ::unlink(temporary.c_str()); };
-  RETURN_IF_ERROR(Rename(temporary, path));
+  ASSIGN_OR_RETURN(const Place place, Place::Reach(path, "linking"));
+  const Folder& folder = place.folder;
+  RemoveLeftovers(folder, place.name, FirstWrite());
+  const std::string temporary = TemporaryName(place.name);
+  const auto link = [&] { return ::symlinkat(target.c_str(), folder.fd(), temporary.c_str()); };
+  if (folder.AsOwner(link, folder.group()) != 0) return FileError(errno, "linking", path);
+  absl::Cleanup remove = [&] {
+    folder.AsOwner([&] { return ::unlinkat(folder.fd(), temporary.c_str(), 0); });
+  };
+  RETURN_IF_ERROR(Rename(folder, temporary, place.name, path));
   std::move(remove).Cancel();
-  return SyncFolder(path);
+  return folder.Sync(path);
 }
 
 }  // namespace muster::sys

@@ -20,7 +20,4 @@ absl::Status PlaceFile(const std::string& from, const std::string& path,
 // See FileSystem::MakeSymlink.
 absl::Status ReplaceWithSymlink(const std::string& target, const std::string& path);
 
-// "what path: reason", with the remedy for a full or a read-only file system.
-absl::Status FileError(int error, absl::string_view what, const std::string& path);
-
 }  // namespace muster::sys

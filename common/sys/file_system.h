@@ -33,6 +33,13 @@ struct FileAttributes {
   std::optional<gid_t> gid;
 };
 
+// What is at a path, of one moment: `content` and `stat` come from one descriptor, whoever may
+// rename things there meanwhile.
+struct FileView {
+  FileStat stat;
+  std::string content;  // of a regular file; the target of a link
+};
+
 // How a new content takes the place of an old one.
 struct WriteOptions {
   // Absent: those of the regular file that is replaced; for a new file 0644 and the caller's own.
@@ -40,20 +47,23 @@ struct WriteOptions {
   std::optional<uid_t> uid;
   std::optional<gid_t> gid;
   // Called with the path of the complete new file before it takes the place; an error leaves the
-  // old file as it was and is returned unchanged.
+  // old file as it was and is returned unchanged. Where others than root could put something else
+  // at that path, it is that of a copy in a folder of root's.
   std::function<absl::Status(const std::string& new_path)> verify;
 };
 
 // Bounds what a careless path (a device, a log) can do to the memory.
 inline constexpr size_t kMaxReadBytes = size_t{64} << 20;
 
-// The node's files. Paths are absolute. Errors name the path: NotFound when it is absent. Every
-// call may block on the disk. Thread-safe.
+// The node's files. Paths are absolute. Errors name the path: NotFound when it is absent,
+// PermissionDenied when it leads through a link that root does not follow (common/sys/place.h).
+// Every call may block on the disk. Thread-safe.
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
 
-  // The whole content, through symbolic links. ResourceExhausted when it is above `max_bytes`.
+  // The whole content, through symbolic links that root made. ResourceExhausted when it is above
+  // `max_bytes`.
   virtual absl::StatusOr<std::string> Read(const std::string& path,
                                            size_t max_bytes = kMaxReadBytes) = 0;
   // The file is the old one or the new one at every instant, also after a power cut, and never
@@ -66,6 +76,9 @@ class FileSystem {
   virtual absl::Status WriteToKernel(const std::string& path, const std::string& request) = 0;
   // Of the path itself, not of what a link points to; nullopt when there is nothing.
   virtual absl::StatusOr<std::optional<FileStat>> Stat(const std::string& path) = 0;
+  // The same with the content, which is left out of files above `max_bytes`.
+  virtual absl::StatusOr<std::optional<FileView>> View(const std::string& path,
+                                                       size_t max_bytes = kMaxReadBytes) = 0;
   // With its parents, which get 0755; an existing directory is left as it is.
   virtual absl::Status MakeDirectory(const std::string& path, mode_t mode) = 0;
   // A file, a link or an empty directory; `recursive` also takes what is inside, without leaving
@@ -74,10 +87,14 @@ class FileSystem {
   virtual absl::StatusOr<std::string> ReadLink(const std::string& path) = 0;
   // Replaces a file or a link at `path` in one step; a directory there is an error.
   virtual absl::Status MakeSymlink(const std::string& target, const std::string& path) = 0;
-  // Of a file or directory. A link is not followed: InvalidArgument.
+  // Of a file or directory. A link is not followed: InvalidArgument. PermissionDenied for a file
+  // that belongs to a user and would belong to somebody else: it is to be written anew.
   virtual absl::Status SetAttributes(const std::string& path, const FileAttributes& attributes) = 0;
   // Names in a directory, sorted, without "." and "..".
   virtual absl::StatusOr<std::vector<std::string>> List(const std::string& directory) = 0;
+  // The first folder on the way to `path` whose owner, not root, decides what stands there; "":
+  // there is none.
+  virtual absl::StatusOr<std::string> ForeignFolder(const std::string& path) = 0;
 };
 
 class RealFileSystem final : public FileSystem {
@@ -88,12 +105,15 @@ class RealFileSystem final : public FileSystem {
                                const WriteOptions& options) override;
   absl::Status WriteToKernel(const std::string& path, const std::string& request) override;
   absl::StatusOr<std::optional<FileStat>> Stat(const std::string& path) override;
+  absl::StatusOr<std::optional<FileView>> View(const std::string& path,
+                                               size_t max_bytes = kMaxReadBytes) override;
   absl::Status MakeDirectory(const std::string& path, mode_t mode) override;
   absl::Status Remove(const std::string& path, bool recursive) override;
   absl::StatusOr<std::string> ReadLink(const std::string& path) override;
   absl::Status MakeSymlink(const std::string& target, const std::string& path) override;
   absl::Status SetAttributes(const std::string& path, const FileAttributes& attributes) override;
   absl::StatusOr<std::vector<std::string>> List(const std::string& directory) override;
+  absl::StatusOr<std::string> ForeignFolder(const std::string& path) override;
 };
 
 }  // namespace muster::sys

@@ -17,8 +17,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/base/status.h"
-#include "common/sys/atomic_write.h"
+#include "common/sys/file_error.h"
 #include "common/sys/http_text.h"
+#include "common/sys/place.h"
 #include "common/sys/unique_fd.h"
 
 namespace muster::sys {
@@ -310,9 +311,8 @@ absl::Status Transfer::Outcome(CURLcode code) {
 absl::Status Transfer::Run() {
   RETURN_IF_ERROR(CheckHttpUrl(download_.url));
   if (curl_ == nullptr) return absl::InternalError("libcurl cannot be used");
-  file_ =
-      UniqueFd(::open(download_.path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file_.valid()) return FileError(errno, "opening", download_.path);
+  ASSIGN_OR_RETURN(file_,
+                   OpenFile(download_.path, O_WRONLY | O_CREAT, LastLink::kRefuse, "opening"));
   if (!SetUp()) return absl::InternalError("libcurl does not take its options");
   return Outcome(curl_easy_perform(curl_.get()));
 }

@@ -9,7 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
-#include "common/sys/atomic_write.h"
+#include "common/sys/file_error.h"
+#include "common/sys/place.h"
 #include "common/sys/unique_fd.h"
 
 namespace muster::sys {
@@ -21,9 +22,7 @@ constexpr size_t kBlock = size_t{1} << 20;
 
 absl::StatusOr<std::string> Sha256OfFile(const std::string& path, bool sync,
                                          const std::function<bool()>& cancelled) {
-  // Non-blocking, so that a FIFO at the path is an error below and not a wait for ever.
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-  if (!fd.valid()) return FileError(errno, "reading", path);
+  ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(path, O_RDONLY, LastLink::kRefuse, "reading"));
   struct stat info = {};
   if (::fstat(fd.get(), &info) != 0) return FileError(errno, "reading", path);
   if (!S_ISREG(info.st_mode))

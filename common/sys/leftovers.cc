@@ -1,12 +1,9 @@
 #include "common/sys/leftovers.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <ctime>
-#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -18,7 +15,7 @@ namespace {
 constexpr absl::string_view kMark = ".muster";
 constexpr size_t kIdLength = 9;  // of NewShortId(): a dash and eight characters
 
-absl::string_view NameOf(absl::string_view path) { return path.substr(path.rfind('/') + 1); }
+constexpr int kMaxNames = 10'000;
 
 bool IsTemporaryNameOf(absl::string_view file, absl::string_view name) {
   return absl::ConsumePrefix(&file, ".") && absl::ConsumePrefix(&file, name) &&
@@ -27,27 +24,22 @@ bool IsTemporaryNameOf(absl::string_view file, absl::string_view name) {
 
 }  // namespace
 
-std::string FolderOf(absl::string_view path) {
-  const size_t slash = path.rfind('/');
-  if (slash == absl::string_view::npos) return ".";
-  return std::string(slash == 0 ? "/" : path.substr(0, slash));
+std::string TemporaryName(absl::string_view name) {
+  return absl::StrCat(".", name, NewShortId(kMark));
 }
 
-std::string TemporaryName(absl::string_view path) {
-  return absl::StrCat(FolderOf(path), "/.", NameOf(path), NewShortId(kMark));
-}
-
-void RemoveLeftovers(absl::string_view path, absl::Time time) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(FolderOf(path).c_str()), ::closedir);
-  if (folder == nullptr) return;
-  const int fd = ::dirfd(folder.get());
-  while (const dirent* entry = ::readdir(folder.get())) {
-    if (!IsTemporaryNameOf(entry->d_name, NameOf(path))) continue;
+void RemoveLeftovers(const Folder& folder, absl::string_view name, absl::Time time) {
+  int left = kMaxNames;
+  const auto look = [&](const char* entry) {
+    if (!IsTemporaryNameOf(entry, name)) return --left > 0;
     struct stat found = {};
-    if (::fstatat(fd, entry->d_name, &found, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (S_ISDIR(found.st_mode) || absl::TimeFromTimespec(found.st_ctim) >= time) continue;
-    ::unlinkat(fd, entry->d_name, 0);
-  }
+    if (folder.Stat(entry, &found) && !S_ISDIR(found.st_mode) &&
+        (IsOurs(found.st_uid) || found.st_uid == folder.owner()) &&
+        absl::TimeFromTimespec(found.st_ctim) < time)
+      folder.AsOwner([&] { return ::unlinkat(folder.fd(), entry, 0); });
+    return --left > 0;
+  };
+  folder.ForEachName(look, "").IgnoreError();
 }
 
 absl::Time FirstWrite() {

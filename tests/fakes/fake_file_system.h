@@ -96,6 +96,16 @@ class FakeFileSystem final : public sys::FileSystem {
     return std::optional<sys::FileStat>(it->second.stat);
   }
 
+  absl::StatusOr<std::optional<sys::FileView>> View(
+      const std::string& path, size_t max_bytes = sys::kMaxReadBytes) override {
+    const auto it = nodes_.find(path);
+    if (it == nodes_.end()) return std::optional<sys::FileView>();
+    const bool left_out =
+        it->second.stat.type == sys::FileType::kRegular && it->second.content.size() > max_bytes;
+    return std::optional<sys::FileView>(
+        {.stat = it->second.stat, .content = left_out ? "" : it->second.content});
+  }
+
   absl::Status MakeDirectory(const std::string& path, mode_t mode) override {
     if (const absl::Status failure = FailureOf(path); !failure.ok()) return failure;
     if (const auto it = nodes_.find(path); it != nodes_.end())
@@ -153,6 +163,15 @@ class FakeFileSystem final : public sys::FileSystem {
     stat.gid = attributes.gid.value_or(stat.gid);
     log_.push_back(absl::StrCat("attributes ", path));
     return absl::OkStatus();
+  }
+
+  // Users' folders are those whose owner is not root.
+  absl::StatusOr<std::string> ForeignFolder(const std::string& path) override {
+    std::string foreign;
+    for (std::string folder = ParentOf(path);; folder = ParentOf(folder)) {
+      if (Has(folder) && At(folder).stat.uid != 0) foreign = folder;
+      if (folder == "/") return foreign;
+    }
   }
 
   absl::StatusOr<std::vector<std::string>> List(const std::string& directory) override {

@@ -1,5 +1,7 @@
 // Archives come from the network and land on the disk: whatever the bytes are, nothing may end
 // outside of the directory, and no link may lead there.
+#include <fcntl.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -7,6 +9,7 @@
 #include <fstream>
 
 #include "common/sys/archive_extract.h"
+#include "common/sys/place.h"
 #include "tests/fakes/temp_dir.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -20,7 +23,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   options.max_bytes = 1 << 20;
   options.max_entries = 100;
   options.place = "/opt/app";
-  const auto entries = muster::sys::ExtractArchive(archive, tree, options);
+  using muster::sys::LastLink;
+  const auto file = muster::sys::OpenFile(archive, O_RDONLY, LastLink::kRefuse, "reading");
+  const auto folder = muster::sys::OpenFolder(tree, "opening");
+  if (!file.ok() || !folder.ok()) std::abort();
+  const auto entries = muster::sys::ExtractArchive(file->get(), *folder, options);
   // Beside the tree there is what was there before, even when it was refused in the middle.
   size_t beside = 0;
   for (const auto& entry : fs::directory_iterator(root)) beside += entry.exists() ? 1 : 0;

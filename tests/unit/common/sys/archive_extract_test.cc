@@ -1,13 +1,15 @@
 #include "common/sys/archive_extract.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
 
+#include "common/base/status.h"
 #include "common/sys/archive_entry_path.h"
-#include "common/sys/tree_move.h"
+#include "common/sys/place.h"
 #include "tests/fakes/raw_archive.h"
 #include "tests/fakes/status_matchers.h"
 #include "tests/fakes/temp_dir.h"
@@ -77,7 +79,10 @@ class ExtractTest : public ::testing::Test {
   std::string Path(const std::string& name) { return dir_.path() + "/" + name; }
   absl::StatusOr<std::vector<ExtractedEntry>> Extract(const std::string& bytes) {
     EXPECT_OK(files_.WriteAtomically(Path("archive"), bytes, {}));
-    return ExtractArchive(Path("archive"), Path("to"), options_);
+    ASSIGN_OR_RETURN(const UniqueFd archive,
+                     OpenFile(Path("archive"), O_RDONLY, LastLink::kRefuse, "reading"));
+    ASSIGN_OR_RETURN(const Folder to, OpenFolder(Path("to"), "opening"));
+    return ExtractArchive(archive.get(), to, options_);
   }
   absl::StatusOr<std::vector<ExtractedEntry>> Extract(const std::vector<RawEntry>& entries) {
     return Extract(MakeRawArchive(entries));
@@ -200,28 +205,6 @@ TEST_F(ExtractTest, EndsWhenItIsToldTo) {
   options_.cancelled = [] { return true; };
   EXPECT_THAT(Extract({{.path = "a"}}),
               StatusIs(absl::StatusCode::kCancelled, HasSubstr("stopped")));
-}
-
-TEST_F(ExtractTest, MergeTreeMovesFilesAndKeepsTheRest) {
-  for (const char* path : {"from/d/new", "from/d/both", "to/d/both", "to/d/kept"}) {
-    const std::string full = Path(path);
-    ASSERT_OK(files_.MakeDirectory(full.substr(0, full.rfind('/')), 0755));
-    ASSERT_OK(files_.WriteAtomically(full, path, {}));
-  }
-  ASSERT_OK(MergeTree(Path("from"), Path("to")));
-  EXPECT_THAT(files_.List(Path("to/d")).value(), ElementsAre("both", "kept", "new"));
-  EXPECT_EQ(Read("d/both"), "from/d/both");
-}
-
-TEST_F(ExtractTest, MergeTreeRefusesBeforeItMoves) {
-  ASSERT_OK(files_.MakeDirectory(Path("from/z"), 0755));
-  ASSERT_OK(files_.WriteAtomically(Path("from/a"), "new", {}));
-  ASSERT_OK(files_.MakeDirectory(Path("elsewhere"), 0755));
-  ASSERT_OK(files_.MakeSymlink(Path("elsewhere"), Path("to/z")));
-  EXPECT_THAT(MergeTree(Path("from"), Path("to")),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("/z is no directory")));
-  EXPECT_THAT(files_.List(Path("to")).value(), ElementsAre("z"));
-  EXPECT_THAT(files_.List(Path("elsewhere")).value(), IsEmpty());
 }
 
 }  // namespace

@@ -12,7 +12,9 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "common/sys/file_system.h"
+#include "common/sys/place.h"
 #include "tests/fakes/status_matchers.h"
 #include "tests/fakes/temp_dir.h"
 
@@ -31,6 +33,12 @@ class LeftoversTest : public ::testing::Test {
     return names;
   }
 
+  void Remove(absl::Time before) {
+    const absl::StatusOr<Folder> folder = OpenFolder(folder_, "opening");
+    ASSERT_OK(folder);
+    RemoveLeftovers(*folder, "slurmd", before);
+  }
+
   testing::TempDir temp_;
   const std::string folder_ = temp_.path();
   const std::string path_ = absl::StrCat(folder_, "/slurmd");
@@ -41,7 +49,7 @@ TEST_F(LeftoversTest, OfThisFileAndNoOther) {
        {".slurmd.muster-54b1chcw", ".slurmd2.muster-54b1chcw", "slurmd", ".slurmd.muster-54b1chcwx",
         ".slurmd.muster-54b1", ".slurmd.dpkg-new", ".slurmd.muster.54b1chcw"})
     Make(name);
-  RemoveLeftovers(path_, absl::InfiniteFuture());
+  Remove(absl::InfiniteFuture());
   EXPECT_THAT(Names(),
               ElementsAre(".slurmd.dpkg-new", ".slurmd.muster-54b1", ".slurmd.muster-54b1chcwx",
                           ".slurmd.muster.54b1chcw", ".slurmd2.muster-54b1chcw", "slurmd"));
@@ -50,14 +58,14 @@ TEST_F(LeftoversTest, OfThisFileAndNoOther) {
 TEST_F(LeftoversTest, NotWhatIsBeingWrittenNow) {
   const absl::Time start = FirstWrite();
   Make(".slurmd.muster-54b1chcw");
-  RemoveLeftovers(path_, start);
+  Remove(start);
   EXPECT_THAT(Names(), ElementsAre(".slurmd.muster-54b1chcw"));
 }
 
 TEST_F(LeftoversTest, LinksTooAndNothingBehindThem) {
   Make("target");
   std::filesystem::create_symlink(folder_ + "/target", folder_ + "/.slurmd.muster-54b1chcw");
-  RemoveLeftovers(path_, absl::InfiniteFuture());
+  Remove(absl::InfiniteFuture());
   EXPECT_THAT(Names(), ElementsAre("target"));
 }
 
@@ -77,11 +85,28 @@ TEST_F(LeftoversTest, AWriterThatIsKilledLeavesWhatIsKnownByItsName) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFSIGNALED(status));
   ASSERT_EQ(Names().size(), 1u);
-  RemoveLeftovers(path_, absl::InfiniteFuture());
+  Remove(absl::InfiniteFuture());
   EXPECT_TRUE(Names().empty());
 }
 
-TEST_F(LeftoversTest, NoFolder) { RemoveLeftovers("/nonexistent/file", absl::InfiniteFuture()); }
+TEST_F(LeftoversTest, NoneThatSomebodyElseMade) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  for (const char* name : {".slurmd.muster-54b1chcw", ".slurmd.muster-54b1chcx"}) Make(name);
+  ASSERT_EQ(::chown((folder_ + "/.slurmd.muster-54b1chcw").c_str(), 64999, 64999), 0);
+  Remove(absl::InfiniteFuture());
+  EXPECT_THAT(Names(), ElementsAre(".slurmd.muster-54b1chcw"));
+}
+
+// Whoever fills a folder does not hold up the writer of a file in it.
+TEST_F(LeftoversTest, LooksAtTenThousandNamesAtTheMost) {
+  for (int i = 0; i < 12'000; ++i) {
+    const std::string name = absl::StrFormat("%s/.slurmd.muster-%08d", folder_, i);
+    ASSERT_EQ(::symlink("x", name.c_str()), 0);
+  }
+  Remove(absl::InfiniteFuture());
+  EXPECT_GE(Names().size(), 2'000u);
+  EXPECT_LT(Names().size(), 12'000u);
+}
 
 }  // namespace
 }  // namespace muster::sys
