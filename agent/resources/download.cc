@@ -1,7 +1,10 @@
 #include "agent/resources/download.h"
 
+#include <optional>
+#include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/resources/check_values.h"
 #include "agent/resources/content.h"
@@ -41,11 +44,8 @@ class Download final : public Resource {
       changes.push_back({"content", stat.has_value() ? "a link" : "absent", Wanted()});
       return changes;
     }
-    ASSIGN_OR_RETURN(const std::string digest, DigestOf(*stat));
-    if (digest != spec_.sha256())
-      changes.push_back({"content",
-                         absl::StrCat("sha256 ", digest.substr(0, 12), ", ", stat->size, " bytes"),
-                         Wanted()});
+    ASSIGN_OR_RETURN(const std::optional<std::string> other, OtherContent(*stat));
+    if (other.has_value()) changes.push_back({"content", *other, Wanted()});
     ASSIGN_OR_RETURN(std::vector<Change> others,
                      CompareOwnership(*stat, attributes, context_.accounts));
     changes.insert(changes.end(), others.begin(), others.end());
@@ -58,8 +58,9 @@ class Download final : public Resource {
     ASSIGN_OR_RETURN(const sys::FileAttributes attributes,
                      ResolveOwnership(ownership_, context_.accounts));
     if (changes.front().field != "content") {
-      RETURN_IF_ERROR(context_.files.SetAttributes(spec_.path(), attributes));
-      return Remember();
+      const absl::Status set = context_.files.SetAttributes(spec_.path(), attributes);
+      // A file that a user owned is fetched again: the user may have it open.
+      if (!absl::IsPermissionDenied(set)) return set.ok() ? Remember() : set;
     }
     ASSIGN_OR_RETURN(const StoredContent stored, context_.blobs.Fetch(ContentOf(spec_), observer));
     observer.OnActivity(absl::StrCat("placing ", spec_.path()), std::nullopt);
@@ -81,11 +82,20 @@ class Download final : public Resource {
     return absl::StrCat(spec_.sha256(), " ", stat.size, " ", stat.modified_ns, "\n");
   }
 
-  absl::StatusOr<std::string> DigestOf(const sys::FileStat& stat) {
+  // What is there instead of the content that is wanted; nullopt: that is it.
+  absl::StatusOr<std::optional<std::string>> OtherContent(const sys::FileStat& stat) {
     ASSIGN_OR_RETURN(const std::optional<std::string> record,
                      context_.records.Get(kKind, spec_.path()));
-    if (record == RecordOf(stat)) return spec_.sha256();
-    return sys::Sha256OfFile(spec_.path());
+    if (record == RecordOf(stat)) return std::optional<std::string>();
+    const std::string size = absl::StrCat(stat.size, " bytes");
+    const bool size_is_known = record.has_value() && absl::StartsWith(*record, spec_.sha256());
+    // Of a user's file with a hole of terabytes, say, not one byte is read.
+    if (size_is_known &&
+        !absl::StartsWith(*record, absl::StrCat(spec_.sha256(), " ", stat.size, " ")))
+      return std::optional<std::string>(size);
+    ASSIGN_OR_RETURN(const std::string digest, sys::Sha256OfFile(spec_.path()));
+    if (digest == spec_.sha256()) return std::optional<std::string>();
+    return std::optional<std::string>(absl::StrCat("sha256 ", digest.substr(0, 12), ", ", size));
   }
 
   // REQUIRES: the file has the content that is wanted.

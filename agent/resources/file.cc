@@ -1,5 +1,6 @@
 #include "agent/resources/file.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -34,29 +35,30 @@ class File final : public Resource {
   std::string Id() const override { return absl::StrCat("file[", spec_.path(), "]"); }
 
   absl::StatusOr<std::vector<Change>> Check() override {
-    ASSIGN_OR_RETURN(const auto stat, context_.files.Stat(spec_.path()));
-    if (stat.has_value() &&
-        (stat->type == sys::FileType::kDirectory || stat->type == sys::FileType::kOther))
-      return absl::InvalidArgumentError(
-          absl::StrCat(spec_.path(), " is ",
-                       stat->type == sys::FileType::kOther ? "a device or a socket" : "a directory",
-                       " on the node; a file does not replace it: remove it in an earlier task"));
-    if (spec_.state() == v1::PRESENCE_ABSENT) return CheckAbsent(stat);
+    ASSIGN_OR_RETURN(const auto now, Look());
+    if (now.has_value() &&
+        (now->stat.type == sys::FileType::kDirectory || now->stat.type == sys::FileType::kOther))
+      return absl::InvalidArgumentError(absl::StrCat(
+          spec_.path(), " is ",
+          now->stat.type == sys::FileType::kOther ? "a device or a socket" : "a directory",
+          " on the node; a file does not replace it: remove it in an earlier task"));
+    if (spec_.state() == v1::PRESENCE_ABSENT) return CheckAbsent(now.has_value());
 
     ASSIGN_OR_RETURN(const sys::FileAttributes attributes,
                      ResolveOwnership(ownership_, context_.accounts));
     std::vector<Change> changes;
-    if (!stat.has_value() || stat->type == sys::FileType::kSymlink) {
-      ASSIGN_OR_RETURN(Change content, NewContent(stat.has_value()));
-      changes.push_back(std::move(content));
+    if (!now.has_value() || now->stat.type == sys::FileType::kSymlink) {
+      const std::string before =
+          now.has_value() ? absl::StrCat("link to ", now->content) : "absent";
+      changes.push_back({"content", before, Describe(sha256_, size_), Diff("")});
       return changes;
     }
     if (!spec_.only_if_missing()) {
-      ASSIGN_OR_RETURN(std::optional<Change> content, CompareContent(*stat));
+      std::optional<Change> content = CompareContent(*now);
       if (content.has_value()) changes.push_back(*std::move(content));
     }
     ASSIGN_OR_RETURN(std::vector<Change> others,
-                     CompareOwnership(*stat, attributes, context_.accounts));
+                     CompareOwnership(now->stat, attributes, context_.accounts));
     changes.insert(changes.end(), others.begin(), others.end());
     return changes;
   }
@@ -68,7 +70,9 @@ class File final : public Resource {
       return context_.files.Remove(spec_.path(), /*recursive=*/false);
     ASSIGN_OR_RETURN(const sys::FileAttributes attributes,
                      ResolveOwnership(ownership_, context_.accounts));
-    if (changes.front().field != "content")
+    // A file whose owner or mode is wrong is written anew too: whoever owned it may have it open,
+    // and would go on to write what others trust.
+    if (spec_.only_if_missing() && changes.front().field != "content")
       return context_.files.SetAttributes(spec_.path(), attributes);
 
     ASSIGN_OR_RETURN(const std::string content, WantedContent(&observer));
@@ -84,9 +88,16 @@ class File final : public Resource {
   }
 
  private:
-  absl::StatusOr<std::vector<Change>> CheckAbsent(const std::optional<sys::FileStat>& stat) {
+  // With the content, where it can be the one that is wanted or is to be shown.
+  absl::StatusOr<std::optional<sys::FileView>> Look() {
+    const bool reads = spec_.state() != v1::PRESENCE_ABSENT && !spec_.only_if_missing();
+    const uint64_t shown = want_diff_ ? kMaxDiffInput : 0;
+    return context_.files.View(spec_.path(), reads ? std::max<uint64_t>(size_, shown) : 0);
+  }
+
+  static std::vector<Change> CheckAbsent(bool is_there) {
     std::vector<Change> changes;
-    if (stat.has_value()) changes.push_back({"state", "present", "absent"});
+    if (is_there) changes.push_back({"state", "present", "absent"});
     return changes;
   }
 
@@ -104,25 +115,14 @@ class File final : public Resource {
     return after.ok() ? UnifiedDiff(before, *after, spec_.path()) : "";
   }
 
-  absl::StatusOr<Change> NewContent(bool replaces_link) {
-    std::string before = "absent";
-    if (replaces_link) {
-      ASSIGN_OR_RETURN(const std::string target, context_.files.ReadLink(spec_.path()));
-      before = absl::StrCat("link to ", target);
-    }
-    return Change{"content", before, Describe(sha256_, size_), Diff("")};
-  }
-
-  absl::StatusOr<std::optional<Change>> CompareContent(const sys::FileStat& stat) {
-    const bool same_size = stat.size == size_;
-    if (!same_size && (!want_diff_ || stat.size > kMaxDiffInput))
-      return std::optional<Change>(
-          Change{"content", absl::StrCat(stat.size, " bytes"), Describe(sha256_, size_)});
-    ASSIGN_OR_RETURN(const std::string now, context_.files.Read(spec_.path(), stat.size));
-    const std::string digest = Sha256Hex(now);
-    if (digest == sha256_) return std::optional<Change>();
-    return std::optional<Change>(
-        Change{"content", Describe(digest, now.size()), Describe(sha256_, size_), Diff(now)});
+  std::optional<Change> CompareContent(const sys::FileView& now) {
+    const uint64_t size = now.stat.size;
+    if (size != size_ && (!want_diff_ || size > kMaxDiffInput))
+      return Change{"content", absl::StrCat(size, " bytes"), Describe(sha256_, size_)};
+    const std::string digest = Sha256Hex(now.content);
+    if (digest == sha256_) return std::nullopt;
+    return Change{"content", Describe(digest, now.content.size()), Describe(sha256_, size_),
+                  Diff(now.content)};
   }
 
   const v1::FileResource spec_;
@@ -142,8 +142,7 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeFile(const v1::Step& step, Resourc
   if (spec.has_mode() && spec.mode() > 07777)
     return absl::InvalidArgumentError(
         absl::StrCat("mode: ", FormatMode(spec.mode()), " is more than permission bits"));
-  if (!spec.blob_sha256().empty())
-    RETURN_IF_ERROR(CheckSha256("blob_sha256", spec.blob_sha256()));
+  if (!spec.blob_sha256().empty()) RETURN_IF_ERROR(CheckSha256("blob_sha256", spec.blob_sha256()));
   return std::make_unique<File>(spec, context, want_diff);
 }
 

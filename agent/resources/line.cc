@@ -30,22 +30,29 @@ class Line final : public Resource {
   std::string Id() const override { return absl::StrCat("line[", spec_->path(), "]"); }
 
   absl::StatusOr<std::vector<Change>> Check() override {
-    ASSIGN_OR_RETURN(const std::optional<std::string> now, Content());
+    ASSIGN_OR_RETURN(const std::optional<sys::FileView> now, Look());
     const std::optional<LineChange> change = Edit(now);
     if (!change.has_value()) return std::vector<Change>{};
-    const std::string diff =
-        want_diff_ ? UnifiedDiff(now.value_or(""), change->content, spec_->path()) : "";
+    const std::string before = now.has_value() ? now->content : "";
+    const std::string diff = want_diff_ ? UnifiedDiff(before, change->content, spec_->path()) : "";
     return std::vector<Change>{{"line", change->before, change->after, diff}};
   }
 
   absl::Status Apply(ApplyObserver& observer) override {
     absl::MutexLock lock(&g_one_writer);
-    ASSIGN_OR_RETURN(const std::optional<std::string> now, Content());
+    ASSIGN_OR_RETURN(const std::optional<sys::FileView> now, Look());
     const std::optional<LineChange> change = Edit(now);
     if (!change.has_value()) return absl::OkStatus();
-    const absl::Status status = context_.files.WriteAtomically(
-        spec_->path(), change->content,
-        {.verify = ContentCheck(spec_->path(), spec_->validate(), context_, observer)});
+    sys::WriteOptions options = {
+        .verify = ContentCheck(spec_->path(), spec_->validate(), context_, observer)};
+    if (now.has_value()) {
+      // Those of the file whose lines these are: another one may be in its place by now.
+      options.mode = now->stat.mode & 0777;
+      options.uid = now->stat.uid;
+      options.gid = now->stat.gid;
+    }
+    const absl::Status status =
+        context_.files.WriteAtomically(spec_->path(), change->content, options);
     if (absl::IsNotFound(status) && !now.has_value())
       return Annotate(status, "its directory does not exist; create it in an earlier task");
     return status;
@@ -53,34 +60,34 @@ class Line final : public Resource {
 
  private:
   // nullopt: there is no such file, and there need not be one.
-  absl::StatusOr<std::optional<std::string>> Content() {
+  absl::StatusOr<std::optional<sys::FileView>> Look() {
     const std::string& path = spec_->path();
-    ASSIGN_OR_RETURN(const std::optional<sys::FileStat> stat, context_.files.Stat(path));
-    if (!stat.has_value()) {
-      if (spec_->create() || spec_->state() == v1::PRESENCE_ABSENT)
-        return std::optional<std::string>();
+    ASSIGN_OR_RETURN(std::optional<sys::FileView> now, context_.files.View(path));
+    if (!now.has_value()) {
+      if (spec_->create() || spec_->state() == v1::PRESENCE_ABSENT) return now;
       return absl::FailedPreconditionError(absl::StrCat(
           path,
           " does not exist on the node; bring it in an earlier task (its package?), or set "
           "create: true"));
     }
-    if (stat->type == sys::FileType::kSymlink) {
-      ASSIGN_OR_RETURN(const std::string target, context_.files.ReadLink(path));
-      return absl::InvalidArgumentError(absl::StrCat(
-          path, " is a symbolic link to ", target, " on the node; name the file that it leads to"));
-    }
-    if (stat->type != sys::FileType::kRegular)
+    if (now->stat.type == sys::FileType::kSymlink)
+      return absl::InvalidArgumentError(absl::StrCat(path, " is a symbolic link to ", now->content,
+                                                     " on the node; name the file that it "
+                                                     "leads to"));
+    if (now->stat.type != sys::FileType::kRegular)
       return absl::InvalidArgumentError(absl::StrCat(
           path, " is ",
-          stat->type == sys::FileType::kDirectory ? "a directory" : "a device or a socket",
+          now->stat.type == sys::FileType::kDirectory ? "a directory" : "a device or a socket",
           " on the node and has no lines"));
-    ASSIGN_OR_RETURN(std::string content, context_.files.Read(path));
-    return std::optional<std::string>(std::move(content));
+    if (now->stat.size > sys::kMaxReadBytes)
+      return absl::ResourceExhaustedError(
+          absl::StrCat(path, " is larger than ", sys::kMaxReadBytes >> 20, " MiB"));
+    return now;
   }
 
-  std::optional<LineChange> Edit(const std::optional<std::string>& now) const {
+  std::optional<LineChange> Edit(const std::optional<sys::FileView>& now) const {
     if (!now.has_value() && spec_->state() == v1::PRESENCE_ABSENT) return std::nullopt;
-    return edit_.Apply(now.value_or(""));
+    return edit_.Apply(now.has_value() ? now->content : "");
   }
 
   const std::unique_ptr<const v1::LineResource> spec_;  // edit_ points to it

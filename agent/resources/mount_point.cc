@@ -60,6 +60,17 @@ absl::Status MountPoint::CheckFstab() {
                    " too; remove it in an earlier task (line, with state: absent)"));
 }
 
+// systemd mounts by path: what its owner puts there decides what the mount covers.
+absl::Status MountPoint::CheckPlace() {
+  if (absent()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string folder, context_.files.ForeignFolder(spec_.path()));
+  if (folder.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      folder, " on the way to ", spec_.path(),
+      " is not root's alone on the node: others could lead the mount anywhere; mount below a "
+      "folder of root's"));
+}
+
 absl::StatusOr<std::vector<Change>> MountPoint::CompareFile() {
   ASSIGN_OR_RETURN(const std::string now, UnitFile());
   std::vector<Change> changes;
@@ -88,6 +99,7 @@ absl::StatusOr<std::vector<Change>> MountPoint::CompareFile() {
 
 absl::StatusOr<std::vector<Change>> MountPoint::Check() {
   RETURN_IF_ERROR(CheckFstab());
+  RETURN_IF_ERROR(CheckPlace());
   ASSIGN_OR_RETURN(std::vector<Change> changes, CompareFile());
   ASSIGN_OR_RETURN(const UnitStatus status, context_.units.GetStatus(name_));
   if (absent()) {
@@ -135,6 +147,7 @@ absl::Status MountPoint::Run(UnitJob job, absl::string_view activity, ApplyObser
 
 absl::Status MountPoint::Apply(ApplyObserver& observer) {
   RETURN_IF_ERROR(CheckFstab());
+  RETURN_IF_ERROR(CheckPlace());
   if (absent()) return ApplyAbsent(observer);
   ASSIGN_OR_RETURN(UnitStatus status, context_.units.GetStatus(name_));
   RETURN_IF_ERROR(PutUnit(status));

@@ -30,6 +30,7 @@ class MountPoint {
   bool at_boot() const { return !absent() && spec_.state() != v1::MOUNT_STATE_DEFINED; }
   absl::StatusOr<std::string> UnitFile();
   absl::Status CheckFstab();
+  absl::Status CheckPlace();
   absl::StatusOr<std::vector<Change>> CompareFile();
   absl::Status PutUnit(const UnitStatus& status);
   absl::Status ApplyAbsent(ApplyObserver& observer);

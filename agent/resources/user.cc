@@ -122,13 +122,18 @@ class UserAccount final : public Resource {
 
   absl::Status CompareKeys(const std::optional<User>& user, std::vector<Change>& changes) {
     if (spec_.authorized_keys().empty()) return absl::OkStatus();
-    const auto now = context_.files.Read(absl::StrCat(HomeOf(user), "/.ssh/authorized_keys"));
-    if (!now.ok() && !absl::IsNotFound(now.status())) return now.status();
-    if (now.ok() && *now == KeysText()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::optional<sys::FileView> now,
+                     context_.files.View(absl::StrCat(HomeOf(user), "/.ssh/authorized_keys")));
+    const bool is_file = now.has_value() && now->stat.type == sys::FileType::kRegular;
+    if (is_file && now->content == KeysText()) return absl::OkStatus();
     const auto count = [](absl::string_view text) {
       return absl::StrCat(std::count(text.begin(), text.end(), '\n'), " lines");
     };
-    changes.push_back({"authorized_keys", now.ok() ? count(*now) : "absent", count(KeysText())});
+    changes.push_back({"authorized_keys",
+                       is_file           ? count(now->content)
+                       : now.has_value() ? "no regular file"
+                                         : "absent",
+                       count(KeysText())});
     return absl::OkStatus();
   }
 
@@ -163,7 +168,7 @@ class UserAccount final : public Resource {
           absl::StrCat("authorized_keys: the home directory ", home,
                        " does not exist; set create_home: true, or create it in an earlier task"));
     ASSIGN_OR_RETURN(const auto stat, context_.files.Stat(folder));
-    // The user owns the place: a link there could lead root's hand anywhere.
+    // Both are made with the user's own rights, as of every folder that a user owns.
     if (stat.has_value() && stat->type != sys::FileType::kDirectory)
       return absl::InvalidArgumentError(
           absl::StrCat("authorized_keys: ", folder, " is not a directory; remove it first"));

@@ -69,6 +69,15 @@ TEST_F(UserTest, WritesKeysWithoutTrustingTheHome) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a directory")));
 }
 
+TEST_F(UserTest, ReplacesKeysThatAreALink) {
+  node_.accounts.users["eve"] = {.name = "eve", .uid = 1001, .gid = 1001, .home = "/home/eve"};
+  node_.files.AddFile("/root/.ssh/authorized_keys", "k\n");
+  node_.files.AddLink("/home/eve/.ssh/authorized_keys", "/root/.ssh/authorized_keys");
+  ExpectConverges(R"(user { name: "eve" authorized_keys: "k" })", {"authorized_keys"});
+  EXPECT_EQ(node_.files.At("/home/eve/.ssh/authorized_keys").stat.type, sys::FileType::kRegular);
+  EXPECT_EQ(node_.files.At("/root/.ssh/authorized_keys").stat.uid, 0u);
+}
+
 class GroupTest : public ResourceTest {};
 
 TEST_F(GroupTest, ChecksThenConverges) {

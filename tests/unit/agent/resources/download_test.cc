@@ -1,8 +1,12 @@
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/sys/file_system.h"
+#include "common/sys/unique_fd.h"
 #include "tests/fakes/temp_dir.h"
 #include "tests/unit/agent/resources/resource_test.h"
 
@@ -67,6 +71,28 @@ TEST_F(DownloadTest, ChecksThenConverges) {
   ASSERT_OK(Apply(kOwned));
   EXPECT_EQ(files_.Read(Path("f")).value(), "the content");
   EXPECT_EQ((*files_.Stat(Path("f")))->mode, 0700u);
+}
+
+// Whoever owned the file may have it open, and would go on to write what is root's.
+TEST_F(DownloadTest, PlacesAFileAnewThatAUserOwned) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  ASSERT_OK(Apply(kPlain));
+  ASSERT_EQ(::chown(Path("f").c_str(), 64999, 64999), 0);
+  const sys::UniqueFd in_the_users_hands(::open(Path("f").c_str(), O_WRONLY | O_CLOEXEC));
+  ASSERT_OK(Apply(kOwned));
+  ASSERT_EQ(::pwrite(in_the_users_hands.get(), "evil", 4, 0), 4);
+  EXPECT_EQ(files_.Read(Path("f")).value(), "the content");
+  EXPECT_EQ((*files_.Stat(Path("f")))->uid, 0u);
+}
+
+TEST_F(DownloadTest, ReadsNoFileOfAnotherSize) {
+  ASSERT_OK(Apply(kPlain));
+  ASSERT_EQ(::truncate(Path("f").c_str(), int64_t{1} << 42), 0);
+  const absl::Time start = absl::Now();
+  EXPECT_THAT(Fields(kPlain), ElementsAre("content"));
+  EXPECT_LT(absl::Now() - start, absl::Seconds(20));
+  ASSERT_OK(Apply(kPlain));
+  EXPECT_THAT(Fields(kPlain), ElementsAre());
 }
 
 TEST_F(DownloadTest, TakesAFileThatIsThereAlready) {

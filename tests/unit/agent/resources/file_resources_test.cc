@@ -47,6 +47,14 @@ TEST_F(FileTest, KeepsOwnerAndModeUnlessTheyAreSet) {
   EXPECT_EQ(node_.files.At("/etc/x").stat.uid, 7u);
 }
 
+// Its old owner may have it open.
+TEST_F(FileTest, WritesAFileAnewThatChangesHands) {
+  node_.files.AddFile("/srv/tool", "x", 0755, 1000, 1000);
+  ExpectConverges(R"(file { path: "/srv/tool" content: "x" owner: "root" mode: 2541 })",
+                  {"owner", "mode"});
+  EXPECT_THAT(node_.files.log(), ElementsAre("write /srv/tool"));
+}
+
 TEST_F(FileTest, FetchesABlobOnlyToWriteIt) {
   node_.files.AddDirectory("/etc");
   const std::string digest = node_.blobs.Add("big content");

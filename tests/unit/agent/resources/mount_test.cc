@@ -1,6 +1,7 @@
 #include "tests/unit/agent/resources/resource_test.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "agent/resources/mount_unit.h"
 
 namespace muster::agent {
@@ -52,6 +53,22 @@ TEST(FindInFstab, ReadsItAsSystemdDoes) {
   EXPECT_EQ(FindInFstab(kFstab, "/home"), 5);
   EXPECT_EQ(FindInFstab(kFstab, "/mnt/a b"), 4);
   EXPECT_EQ(FindInFstab(kFstab, "/mnt"), std::nullopt);
+}
+
+class MountPlaceTest : public ResourceTest {};
+
+// systemd mounts by path: whoever owns a folder above it could lead the mount anywhere.
+TEST_F(MountPlaceTest, IsNoUsersFolder) {
+  node_.files.AddDirectory("/home/ann");
+  ASSERT_OK(node_.files.SetAttributes("/home/ann", {.uid = 1000}));
+  const char* const kStep = "mount { path: '%s' source: 'nfs1:/x' fs_type: 'nfs4' }";
+  const auto below = Make(absl::StrFormat(kStep, "/home/ann/data"));
+  EXPECT_THAT(below->Check(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/home/ann on the way")));
+  EXPECT_THAT(below->Apply(observer_),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/home/ann on the way")));
+  EXPECT_OK(Make(absl::StrFormat(kStep, "/home/ann"))->Check());
+  EXPECT_OK(Make("mount { path: '/home/ann/data' state: MOUNT_STATE_ABSENT }")->Check());
 }
 
 constexpr char kHome[] = "path: '/home' source: 'nfs1:/home' fs_type: 'nfs4' options: 'rw'";
