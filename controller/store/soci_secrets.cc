@@ -11,10 +11,11 @@ using soci::use;
 
 soci::details::prepare_temp_type Select(soci::session& session, const char* where,
                                         SecretRecord& secret) {
-  return (session.prepare << "SELECT name, version, sealed, updated_at, updated_by FROM secrets "
+  return (session.prepare << "SELECT name, version, sealed, updated_at, updated_by, roles "
+                             "FROM secrets "
                           << where,
           into(secret.name), into(secret.version), into(secret.sealed), into(secret.updated_at),
-          into(secret.updated_by));
+          into(secret.updated_by), into(secret.roles));
 }
 
 }  // namespace
@@ -39,13 +40,21 @@ absl::StatusOr<std::vector<SecretRecord>> SociSecretTable::List() {
 
 absl::Status SociSecretTable::Put(const SecretRecord& secret) {
   return Guard(context_.path, "secrets.Put", [&]() -> absl::Status {
-    context_.session << "INSERT INTO secrets (name, version, sealed, updated_at, updated_by) "
-                        "VALUES (:name, :version, CAST(:sealed AS BLOB), :at, :by) "
+    context_.session << "INSERT INTO secrets (name, version, sealed, updated_at, updated_by, "
+                        "roles) VALUES (:name, :version, CAST(:sealed AS BLOB), :at, :by, :roles) "
                         "ON CONFLICT (name) DO UPDATE SET version = excluded.version, "
                         "sealed = excluded.sealed, updated_at = excluded.updated_at, "
-                        "updated_by = excluded.updated_by",
+                        "updated_by = excluded.updated_by, roles = excluded.roles",
         use(secret.name), use(secret.version), use(secret.sealed), use(secret.updated_at),
-        use(secret.updated_by);
+        use(secret.updated_by), use(secret.roles);
+    return absl::OkStatus();
+  });
+}
+
+absl::Status SociSecretTable::Delete(absl::string_view name) {
+  return Guard(context_.path, "secrets.Delete", [&]() -> absl::Status {
+    const std::string key(name);
+    context_.session << "DELETE FROM secrets WHERE name = :name", use(key);
     return absl::OkStatus();
   });
 }

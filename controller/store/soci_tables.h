@@ -102,6 +102,17 @@ class SociBundleTable final : public BundleTable {
   const SociContext context_;
 };
 
+class SociBundleApprovalTable final : public BundleApprovalTable {
+ public:
+  explicit SociBundleApprovalTable(SociContext context) : context_(context) {}
+  absl::Status Put(const BundleApprovalRecord& approval) override;
+  absl::StatusOr<std::vector<BundleApprovalRecord>> List(absl::string_view sha256) override;
+  absl::StatusOr<std::vector<BundleApprovalRecord>> List() override;
+
+ private:
+  const SociContext context_;
+};
+
 class SociInventoryTable final : public InventoryTable {
  public:
   explicit SociInventoryTable(SociContext context) : context_(context) {}
@@ -175,6 +186,7 @@ class SociSecretTable final : public SecretTable {
   absl::StatusOr<SecretRecord> Get(absl::string_view name) override;
   absl::StatusOr<std::vector<SecretRecord>> List() override;
   absl::Status Put(const SecretRecord& secret) override;
+  absl::Status Delete(absl::string_view name) override;
 
  private:
   const SociContext context_;

@@ -9,6 +9,7 @@ SociTransaction::SociTransaction(SociContext context)
       tokens_(context),
       enrollments_(context),
       bundles_(context),
+      bundle_approvals_(context),
       inventory_(context),
       runs_(context),
       run_validations_(context),

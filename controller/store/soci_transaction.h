@@ -15,6 +15,7 @@ class SociTransaction final : public Transaction {
   TokenTable& tokens() override { return tokens_; }
   EnrollmentTable& enrollments() override { return enrollments_; }
   BundleTable& bundles() override { return bundles_; }
+  BundleApprovalTable& bundle_approvals() override { return bundle_approvals_; }
   InventoryTable& inventory() override { return inventory_; }
   RunTable& runs() override { return runs_; }
   RunValidationTable& run_validations() override { return run_validations_; }
@@ -34,6 +35,7 @@ class SociTransaction final : public Transaction {
   SociTokenTable tokens_;
   SociEnrollmentTable enrollments_;
   SociBundleTable bundles_;
+  SociBundleApprovalTable bundle_approvals_;
   SociInventoryTable inventory_;
   SociRunTable runs_;
   SociRunValidationTable run_validations_;

@@ -20,6 +20,7 @@ class OpenPlanTable;
 class CertificateTable;
 class TokenTable;
 class EnrollmentTable;
+class BundleApprovalTable;
 class BundleTable;
 class InventoryTable;
 class RunTable;
@@ -43,6 +44,7 @@ class Transaction {
   virtual TokenTable& tokens() = 0;
   virtual EnrollmentTable& enrollments() = 0;
   virtual BundleTable& bundles() = 0;
+  virtual BundleApprovalTable& bundle_approvals() = 0;
   virtual InventoryTable& inventory() = 0;
   virtual RunTable& runs() = 0;
   virtual RunValidationTable& run_validations() = 0;

@@ -167,14 +167,40 @@ struct BundleRecord {
   std::string sha256;
   uint64_t size = 0;
   absl::Time created_at;
+  std::string uploaded_by;  // empty: before there was this column
 };
 
 class BundleTable {
  public:
   virtual ~BundleTable() = default;
+  // Inserts or replaces by digest; whoever uploaded it first stays.
   virtual absl::Status Put(const BundleRecord& bundle) = 0;
   virtual absl::StatusOr<BundleRecord> Get(absl::string_view sha256) = 0;
   virtual absl::StatusOr<std::vector<BundleRecord>> List() = 0;
+};
+
+// That operators may run a bundle, or one thing in it.
+struct BundleApprovalRecord {
+  std::string sha256;         // of the bundle
+  std::string path;           // of the playbook or suite; empty: whatever is in the bundle
+  std::string suites_digest;  // of the bundle's suites and hardware files
+  std::string variables;      // names that operators may set with -e, blanks between
+  std::string run_id;         // the run or validation that approved it; empty: somebody said so
+  std::string approved_by;
+  absl::Time approved_at;
+  std::string revoked_by;
+  std::optional<absl::Time> revoked_at;
+};
+
+class BundleApprovalTable {
+ public:
+  virtual ~BundleApprovalTable() = default;
+  // Inserts or replaces by bundle and path.
+  virtual absl::Status Put(const BundleApprovalRecord& approval) = 0;
+  // Those of one bundle, by path; revoked ones too.
+  virtual absl::StatusOr<std::vector<BundleApprovalRecord>> List(absl::string_view sha256) = 0;
+  // Those of all bundles, newest first; revoked ones too.
+  virtual absl::StatusOr<std::vector<BundleApprovalRecord>> List() = 0;
 };
 
 struct InventoryRecord {
@@ -359,6 +385,7 @@ struct SecretRecord {
   std::string sealed;  // nonce ‖ ciphertext ‖ tag of AES-256-GCM, see secret_box.h
   absl::Time updated_at;
   std::string updated_by;
+  std::string roles = "*";  // of playbooks, that may read it: names with commas between; "*": all
 };
 
 class SecretTable {
@@ -367,6 +394,7 @@ class SecretTable {
   virtual absl::StatusOr<SecretRecord> Get(absl::string_view name) = 0;
   virtual absl::StatusOr<std::vector<SecretRecord>> List() = 0;
   virtual absl::Status Put(const SecretRecord& secret) = 0;
+  virtual absl::Status Delete(absl::string_view name) = 0;
 };
 
 // The exchange of a secret's value for the next one.

@@ -270,25 +270,61 @@ TEST_F(StoreTablesTest, EnrollmentsComeAndGo) {
   }));
 }
 
+TEST_F(StoreTablesTest, ApprovalsOfBundlesComeBack) {
+  BundleApprovalRecord approval{.sha256 = "beef",
+                                .path = "site.yaml",
+                                .suites_digest = "cafe",
+                                .variables = "ntp dns",
+                                .run_id = "r-1",
+                                .approved_by = "admin:alice",
+                                .approved_at = kNow,
+                                .revoked_by = "",
+                                .revoked_at = std::nullopt};
+  ASSERT_OK(Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.bundle_approvals().Put(approval));
+    approval.revoked_by = "admin:bob";
+    approval.revoked_at = kNow + absl::Seconds(1);
+    RETURN_IF_ERROR(txn.bundle_approvals().Put(approval));
+    approval.sha256 = "f00d";
+    approval.approved_at = kNow + absl::Seconds(2);
+    return txn.bundle_approvals().Put(approval);
+  }));
+  ASSERT_OK(View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const auto of_one, txn.bundle_approvals().List("beef"));
+    EXPECT_EQ(of_one.size(), 1u);
+    EXPECT_EQ(of_one.at(0).variables, "ntp dns");
+    EXPECT_EQ(of_one.at(0).suites_digest, "cafe");
+    EXPECT_EQ(of_one.at(0).revoked_by, "admin:bob");
+    EXPECT_EQ(of_one.at(0).revoked_at, kNow + absl::Seconds(1));
+    ASSIGN_OR_RETURN(const auto all, txn.bundle_approvals().List());
+    EXPECT_EQ(all.size(), 2u);
+    EXPECT_EQ(all.at(0).sha256, "f00d");
+    return absl::OkStatus();
+  }));
+}
+
 TEST_F(StoreTablesTest, BundlesInventoryAndSecretsComeBack) {
   const std::string binary("\x00\x80\xff\n", 4);
   ASSERT_OK(Update([&](Transaction& txn) -> absl::Status {
     EXPECT_THAT(txn.inventory().Latest(),
                 StatusIs(absl::StatusCode::kNotFound, HasSubstr("muster inventory apply")));
-    RETURN_IF_ERROR(txn.bundles().Put({"beef", 12, kNow}));
+    RETURN_IF_ERROR(txn.bundles().Put({"beef", 11, kNow, "operator:eve"}));
+    RETURN_IF_ERROR(txn.bundles().Put({"beef", 12, kNow, "operator:mallory"}));
     RETURN_IF_ERROR(txn.inventory().Insert({1, kNow, "alice", binary}));
     RETURN_IF_ERROR(txn.inventory().Insert({2, kNow, "bob", ""}));
     RETURN_IF_ERROR(txn.secrets().Put({"munge_key", 1, "old", kNow, "alice"}));
-    return txn.secrets().Put({"munge_key", 2, binary, kNow, "bob"});
+    return txn.secrets().Put({"munge_key", 2, binary, kNow, "bob", "munge,slurm"});
   }));
   ASSERT_OK(View([&](Transaction& txn) -> absl::Status {
     EXPECT_EQ(txn.bundles().Get("beef")->size, 12u);
+    EXPECT_EQ(txn.bundles().Get("beef")->uploaded_by, "operator:eve");
     EXPECT_EQ(txn.inventory().Latest()->revision, 2u);
     EXPECT_EQ(txn.inventory().Get(1)->files, binary);
     EXPECT_EQ(txn.inventory().Get(2)->files, "");
     ASSIGN_OR_RETURN(const SecretRecord secret, txn.secrets().Get("munge_key"));
     EXPECT_EQ(secret.version, 2u);
     EXPECT_EQ(secret.sealed, binary);
+    EXPECT_EQ(secret.roles, "munge,slurm");
     EXPECT_EQ(txn.secrets().List()->size(), 1u);
     return absl::OkStatus();
   }));
