@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "common/base/verb_metadata.h"
 
 namespace muster::cli {
 
@@ -36,6 +37,10 @@ class Connection {
   // host:port.
   const std::string& address() const { return address_; }
 
+  // The words of the command line that calls, "node remove", for the controller's messages.
+  void set_verb(const std::string& verb) { verb_ = verb; }
+  const std::string& verb() const { return verb_; }
+
   // OK, or the controller's message; for the failures of the connection itself what to do.
   absl::Status Convert(const grpc::Status& status) const;
 
@@ -46,6 +51,7 @@ class Connection {
 
   const std::string address_;
   const MakeChannel make_channel_;
+  std::string verb_;
   mutable absl::Mutex mutex_;
   std::shared_ptr<grpc::Channel> channel_ ABSL_GUARDED_BY(mutex_);
 };
@@ -58,6 +64,7 @@ absl::Status Call(const Connection& connection, Stub& stub,
                   absl::Duration timeout = kCallTimeout) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(timeout));
+  if (!connection.verb().empty()) context.AddMetadata(kVerbMetadata, connection.verb());
   return connection.Convert((stub.*method)(&context, request, response));
 }
 

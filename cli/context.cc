@@ -4,11 +4,25 @@
 #include <iostream>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "cli/connection.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 
 namespace muster::cli {
+namespace {
+
+// "node remove", without the program's name.
+std::string VerbOf(const CLI::App& command) {
+  std::string verb = command.get_name();
+  for (const CLI::App* at = command.get_parent(); at != nullptr && at->get_parent() != nullptr;
+       at = at->get_parent()) {
+    verb = absl::StrCat(at->get_name(), " ", verb);
+  }
+  return verb;
+}
+
+}  // namespace
 
 Context::Context() = default;
 Context::~Context() = default;
@@ -16,12 +30,14 @@ Context::~Context() = default;
 absl::StatusOr<Connection*> Context::Connect() {
   if (connection_ == nullptr) {
     ASSIGN_OR_RETURN(connection_, Connection::Open(config_directory, clock->Now()));
+    connection_->set_verb(verb);
   }
   return connection_.get();
 }
 
 void SetAction(CLI::App* command, Context& context, std::function<absl::StatusOr<int>()> run) {
-  command->callback([&context, run = std::move(run)] {
+  command->callback([&context, command, run = std::move(run)] {
+    context.verb = VerbOf(*command);
     const absl::StatusOr<int> code = run();
     if (code.ok()) {
       context.exit_code = *code;

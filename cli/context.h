@@ -35,6 +35,8 @@ struct Context {
   std::string config_directory;
   OutputFormat output = OutputFormat::kTable;
   int exit_code = kExitClean;
+  // What was asked for: "node remove".
+  std::string verb;
 
   // The connection to the controller, opened at first use. It is the caller's until the end.
   absl::StatusOr<Connection*> Connect();

@@ -37,6 +37,14 @@ package_directory: /usr/share/muster/packages
 # kernel); others are drained, with "muster:" in the reason. Drains of others are left alone.
 # "off": Slurm is left alone.
 slurm_gate: "on"
+
+# "approved": operators run only what an administrator has applied or approved (`muster bundle`).
+# "any": whatever they upload, which makes each of them root on every node.
+operator_bundles: approved
+
+# "named": a secret is read by the roles of playbooks that it names (`muster secret roles`).
+# "any": by every role.
+secret_readers: named
 )";
 
 }  // namespace

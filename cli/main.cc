@@ -18,9 +18,9 @@ namespace {
 
 // In the order of --help.
 constexpr void (*kNouns[])(CLI::App&, Context&) = {
-    AddInit,  AddStatus, AddInventory, AddToken,    AddNode,       AddPlan,
-    AddApply, AddRun,    AddValidate,  AddHardware, AddExplain,    AddSecret,
-    AddUser,  AddAudit,  AddBackup,    AddHelp,     AddCompletion,
+    AddInit,   AddStatus, AddInventory, AddToken,    AddNode,   AddPlan,
+    AddApply,  AddRun,    AddBundle,   AddValidate,  AddHardware, AddExplain, AddSecret,
+    AddUser,   AddAudit,  AddBackup,   AddHelp,      AddCompletion,
 };
 
 // The verb that the command line leads to.

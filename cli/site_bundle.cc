@@ -63,7 +63,28 @@ absl::Status CollectHardware(const fs::path& site, std::map<std::string, std::st
   return Collect(site / "inventory/hardware", "inventory/hardware", out);
 }
 
+// A folder of playbooks, with the hardware of the site that it lies in.
+absl::StatusOr<SiteBundle> PackFolder(const fs::path& folder) {
+  std::map<std::string, std::string> files;
+  RETURN_IF_ERROR(Collect(folder, folder.filename().string(), files));
+  RETURN_IF_ERROR(CollectHardware(folder.parent_path(), files));
+  if (files.empty())
+    return absl::NotFoundError(absl::StrCat("there is no file in ", folder.string()));
+  SiteBundle bundle;
+  ASSIGN_OR_RETURN(bundle.archive, sys::PackTarGz(files));
+  bundle.sha256 = Sha256Hex(bundle.archive);
+  return bundle;
+}
+
 }  // namespace
+
+absl::StatusOr<SiteBundle> PackSiteAt(const std::string& path) {
+  std::error_code error;
+  const fs::path named = fs::canonical(path, error);
+  if (error) return absl::NotFoundError(absl::StrCat("site ", path, ": ", error.message()));
+  if (fs::is_regular_file(named)) return PackSite(path);
+  return PackFolder(fs::is_directory(named / "playbooks") ? named / "playbooks" : named);
+}
 
 absl::StatusOr<SiteBundle> PackSite(const std::string& playbook_path) {
   std::error_code error;
@@ -74,14 +95,8 @@ absl::StatusOr<SiteBundle> PackSite(const std::string& playbook_path) {
     return absl::InvalidArgumentError(absl::StrCat(
         playbook_path, " is not a file; name a playbook, such as playbooks/site.yaml"));
   const fs::path folder = playbook.parent_path();
-  const std::string prefix = folder.filename().string();
-  std::map<std::string, std::string> files;
-  RETURN_IF_ERROR(Collect(folder, prefix, files));
-  RETURN_IF_ERROR(CollectHardware(folder.parent_path(), files));
-  SiteBundle bundle;
-  ASSIGN_OR_RETURN(bundle.archive, sys::PackTarGz(files));
-  bundle.sha256 = Sha256Hex(bundle.archive);
-  bundle.playbook = absl::StrCat(prefix, "/", playbook.filename().string());
+  ASSIGN_OR_RETURN(SiteBundle bundle, PackFolder(folder));
+  bundle.playbook = (folder.filename() / playbook.filename()).string();
   return bundle;
 }
 

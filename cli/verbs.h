@@ -15,6 +15,7 @@ struct Context;
 void AddApply(CLI::App& app, Context& context);
 void AddAudit(CLI::App& app, Context& context);
 void AddBackup(CLI::App& app, Context& context);
+void AddBundle(CLI::App& app, Context& context);
 void AddCompletion(CLI::App& app, Context& context);
 void AddExplain(CLI::App& app, Context& context);
 void AddHardware(CLI::App& app, Context& context);

@@ -1,5 +1,7 @@
 #include "controller/config.h"
 
+#include <array>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
@@ -17,6 +19,7 @@ struct Key {
   std::string Config::*member;
   bool is_required;
   bool is_address;
+  std::array<absl::string_view, 2> words = {};  // that it may be; empty: anything
 };
 constexpr Key kKeys[] = {
     {"cluster", &Config::cluster, true, false},
@@ -28,7 +31,9 @@ constexpr Key kKeys[] = {
     {"pki_directory", &Config::pki_directory, false, false},
     {"state_directory", &Config::state_directory, false, false},
     {"package_directory", &Config::package_directory, false, false},
-    {"slurm_gate", &Config::slurm_gate, false, false},
+    {"slurm_gate", &Config::slurm_gate, false, false, {"on", "off"}},
+    {"operator_bundles", &Config::operator_bundles, false, false, {"approved", "any"}},
+    {"secret_readers", &Config::secret_readers, false, false, {"named", "any"}},
 };
 
 bool IsAddress(absl::string_view text) {
@@ -55,11 +60,11 @@ absl::StatusOr<Config> ParseConfig(absl::string_view file_name, absl::string_vie
     const yaml::Node* node = document.root().Find(key.name);
     if (key.is_address && node != nullptr && !IsAddress(value))
       return document.Error(*node, absl::StrCat(key.name, " must be host:port"));
+    if (node != nullptr && !key.words[0].empty() && value != key.words[0] && value != key.words[1])
+      return document.Error(*node, absl::StrCat(key.name, " is \"", key.words[0], "\" or \"",
+                                                key.words[1], "\""));
   }
   RETURN_IF_ERROR(reader.Finish());
-  if (config.slurm_gate != "on" && config.slurm_gate != "off") {
-    return document.Error(*document.root().Find("slurm_gate"), "slurm_gate is \"on\" or \"off\"");
-  }
   if (config.enrollment_address.empty())
     config.enrollment_address =
         absl::StrCat(HostOf(config.controller_address), ":", kEnrollmentPort);

@@ -21,6 +21,11 @@ struct Config {
   std::string package_directory = "/usr/share/muster/packages";
   // "on": only nodes that have passed a validation work in Slurm. "off": Slurm is left alone.
   std::string slurm_gate = "on";
+  // "approved": operators run what an administrator has applied or approved. "any": whatever they
+  // upload, which makes them root on every node.
+  std::string operator_bundles = "approved";
+  // "named": a secret is read by the roles that it names. "any": by every role.
+  std::string secret_readers = "named";
 };
 
 // "host" of "host:port"; of "[::1]:7443" it is "[::1]".

@@ -20,6 +20,7 @@
 #include "common/checks/catalog.h"
 #include "common/sys/file_system.h"
 #include "controller/artifact/blob_store.h"
+#include "controller/artifact/bundle_approvals.h"
 #include "controller/claim/node_claims.h"
 #include "controller/constants.h"
 #include "controller/enrollment/certificate_authority.h"
@@ -31,6 +32,7 @@
 #include "controller/http/packages.h"
 #include "controller/log.h"
 #include "controller/memory.h"
+#include "controller/run/earlier_approvals.h"
 #include "controller/run/playbook_compiler.h"
 #include "controller/run/run_manager.h"
 #include "controller/run/secret_rotation.h"
@@ -173,6 +175,8 @@ struct Controller::Modules {
               }),
         listeners({&session_log, &facts, &slurm, &runs, &validations}),
         registry(*this->resources.store, clock, listeners),
+        approvals(*this->resources.store, clock, BundleLoader(*this->resources.blobs),
+                  config.operator_bundles == "approved"),
         runs(Collaborators(config, clock)),
         slurm(
             registry, clock, [this] { return FindSlurmctld(); },
@@ -211,7 +215,7 @@ struct Controller::Modules {
              }}),
         nodes(*this->resources.store, inventory, enrollment, registry, facts, SlurmService(),
               {config.cluster, this->resources.ca.pin(), kVersion, clock.Now()}),
-        artifacts(*this->resources.store, *this->resources.blobs, clock, open_calls),
+        artifacts(*this->resources.store, *this->resources.blobs, approvals, clock, open_calls),
         events(*this->resources.store),
         secrets(*this->resources.secrets, rotations),
         inventories(*this->resources.store, clock),
@@ -221,7 +225,8 @@ struct Controller::Modules {
         people(*this->resources.store, this->resources.ca, denylist, clock,
                [this] { open_calls.Sweep(); }),
         users(people, this->resources.ca.certificate_pem(), config.controller_address),
-        validation_service(validations, run_validations, *this->resources.store, open_calls),
+        validation_service(validations, run_validations, approvals, *this->resources.store,
+                           open_calls),
         hardware_service(*this->resources.store, clock, checks::Checks(),
                          [this]() -> absl::StatusOr<std::shared_ptr<const Inventory>> {
                            ASSIGN_OR_RETURN(InventoryVersion latest, inventory.Latest());
@@ -258,7 +263,8 @@ struct Controller::Modules {
             [this](const std::string& run_id) { run_validations.OnRunEnded(run_id); },
             [this, &clock](const RunMandate& mandate) {
               return CheckMandate(mandate, *resources.store, denylist, clock.Now());
-            }};
+            },
+            &approvals};
   }
 
   absl::StatusOr<slurm::SlurmctldPlace> FindSlurmctld() {
@@ -382,6 +388,7 @@ struct Controller::Modules {
   FactsKeeper facts;
   ListenerFanout listeners;
   SessionRegistry registry;
+  BundleApprovals approvals;
   PlaybookCompiler compiler;
   NodeClaims claims;
   RunManager runs;
@@ -427,6 +434,7 @@ absl::StatusOr<std::unique_ptr<Controller>> Controller::Start(const Config& conf
   Modules& all = *controller->modules_;
   ASSIGN_OR_RETURN(all.packages,
                    PackageServer::Start(config.package_listen, config.package_directory));
+  RETURN_IF_ERROR(AdoptEarlierRuns(*all.resources.store, all.approvals));
   RETURN_IF_ERROR(all.runs.Start());
   RETURN_IF_ERROR(all.validations.Start());
   RETURN_IF_ERROR(all.run_validations.Resume());

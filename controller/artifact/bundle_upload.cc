@@ -31,14 +31,14 @@ absl::Status BundleUpload::Append(absl::string_view data) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<size_t> BundleUpload::Finish(absl::Time now) {
+absl::StatusOr<size_t> BundleUpload::Finish(absl::Time now, const std::string& by) {
   if (const std::string found = Sha256Hex(data_); data_.size() != size_ || found != sha256_)
     return absl::DataLossError(absl::StrCat("the upload has ", data_.size(), " bytes and SHA-256 ",
                                             found, "; announced were ", size_, " and ", sha256_));
   ASSIGN_OR_RETURN(const auto files, sys::UnpackTarGz(data_));
   RETURN_IF_ERROR(writer_->Commit());
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
-    return txn.bundles().Put({sha256_, size_, now});
+    return txn.bundles().Put({sha256_, size_, now, by});
   }));
   return files.size();
 }

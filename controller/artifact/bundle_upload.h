@@ -30,7 +30,7 @@ class BundleUpload {
   absl::Status Append(absl::string_view data);
   // The number of files in it. DataLoss: not the announced content. InvalidArgument: not a
   // bundle (see sys::UnpackTarGz).
-  absl::StatusOr<size_t> Finish(absl::Time now);
+  absl::StatusOr<size_t> Finish(absl::Time now, const std::string& by);
 
  private:
   BundleUpload(Store& store, std::string sha256, uint64_t size, std::unique_ptr<BlobWriter> writer)

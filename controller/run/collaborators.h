@@ -19,6 +19,7 @@
 
 namespace muster::controller {
 
+class BundleApprovals;
 class NodeClaims;
 struct RunMandate;
 
@@ -92,6 +93,8 @@ struct RunCollaborators {
   // Whether the person on whose word a run stands may still have it run, for nodes that missed it.
   // PermissionDenied with the reason. Empty: they may.
   std::function<absl::Status(const RunMandate& mandate)> may_catch_up = nullptr;
+  // What operators may run. nullptr: everything.
+  BundleApprovals* approvals = nullptr;
 };
 
 }  // namespace muster::controller

@@ -11,6 +11,7 @@
 #include "common/base/id.h"
 #include "common/base/status.h"
 #include "common/value/plan_file.h"
+#include "controller/artifact/bundle_approvals.h"
 #include "controller/claim/node_claims.h"
 #include "controller/run/active_run.h"
 #include "controller/playbook/owners.h"
@@ -105,6 +106,33 @@ absl::StatusOr<v1::CreateRunRequest> RunEngine::Complete(const v1::CreateRunRequ
   // The request of a run that was missed is complete already.
   if (catches_up) return request;
   return RequestOfPlanFile(file, request);
+}
+
+absl::Status RunEngine::MayRun(const v1::CreateRunRequest& request, const RunActor& actor,
+                               const std::string& catches_up_run_id) {
+  if (with_.approvals == nullptr) return absl::OkStatus();
+  std::string creator = actor.actor;
+  std::string missed = catches_up_run_id;
+  RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
+    while (!missed.empty()) {
+      ASSIGN_OR_RETURN(const RunRecord run, txn.runs().Get(missed));
+      creator = run.created_by;
+      missed = run.catches_up_run_id;
+    }
+    return absl::OkStatus();
+  }));
+  return with_.approvals->MayRun(creator,
+                                 {request.bundle_sha256(),
+                                  request.playbook(),
+                                  {request.extra_vars().begin(), request.extra_vars().end()}});
+}
+
+std::optional<BundleApprovalRecord> RunEngine::ApprovalBy(const ActiveRun& run,
+                                                          const RunActor& actor) const {
+  const v1::CreateRunRequest& request = run.request;
+  if (with_.approvals == nullptr || !IsAppliedWhole(request)) return std::nullopt;
+  return with_.approvals->ByRunning(actor.actor, request.bundle_sha256(), request.playbook(),
+                                    run.record.run_id);
 }
 
 // Everything that follows from the record: also after a restart, hence with the same bundle and
@@ -219,12 +247,21 @@ absl::StatusOr<v1::Run> RunEngine::Create(const v1::CreateRunRequest& request,
   return CreateCatchingUp(request, actor, "");
 }
 
-absl::StatusOr<v1::Run> RunEngine::CreateCatchingUp(const v1::CreateRunRequest& asked,
-                                                    const RunActor& actor,
-                                                    const std::string& catches_up_run_id) {
+absl::StatusOr<std::vector<std::string>> RunEngine::Preview(const v1::CreateRunRequest& request,
+                                                            const RunActor& actor) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ActiveRun> run, PrepareNew(request, actor, ""));
+  std::vector<std::string> names;
+  for (const RunNode& node : run->state.nodes()) names.push_back(node.name);
+  return names;
+}
+
+absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::PrepareNew(
+    const v1::CreateRunRequest& asked, const RunActor& actor,
+    const std::string& catches_up_run_id) {
   ASSIGN_OR_RETURN(const InventoryVersion inventory, with_.inventory.Latest());
   ASSIGN_OR_RETURN(const v1::CreateRunRequest request,
                    Complete(asked, inventory, !catches_up_run_id.empty()));
+  RETURN_IF_ERROR(MayRun(request, actor, catches_up_run_id));
   RunRecord record;
   record.run_id = NewShortId("r");
   request.SerializeToString(&record.request);
@@ -236,6 +273,14 @@ absl::StatusOr<v1::Run> RunEngine::CreateCatchingUp(const v1::CreateRunRequest& 
   ASSIGN_OR_RETURN(std::unique_ptr<ActiveRun> prepared,
                    Prepare(std::move(record), /*is_new=*/true));
   RETURN_IF_ERROR(CheckNoOverlap(prepared->state.nodes()));
+  return prepared;
+}
+
+absl::StatusOr<v1::Run> RunEngine::CreateCatchingUp(const v1::CreateRunRequest& asked,
+                                                    const RunActor& actor,
+                                                    const std::string& catches_up_run_id) {
+  ASSIGN_OR_RETURN(std::unique_ptr<ActiveRun> prepared,
+                   PrepareNew(asked, actor, catches_up_run_id));
   RETURN_IF_ERROR(Claim(*prepared));
   if (const absl::Status stored = StoreNew(*prepared, actor); !stored.ok()) {
     if (with_.claims != nullptr) with_.claims->Release(prepared->record.run_id);
@@ -256,8 +301,10 @@ absl::StatusOr<v1::Run> RunEngine::CreateCatchingUp(const v1::CreateRunRequest& 
 }
 
 absl::Status RunEngine::StoreNew(const ActiveRun& run, const RunActor& actor) {
+  const std::optional<BundleApprovalRecord> approval = ApprovalBy(run, actor);
   return with_.store.Update([&](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(txn.runs().Put(run.record));
+    if (approval.has_value()) RETURN_IF_ERROR(BundleApprovals::Keep(txn, *approval));
     std::vector<std::string> names;
     for (const RunNode& node : run.state.nodes()) {
       names.push_back(node.name);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -33,6 +34,7 @@ class StepProgress;
 namespace muster::controller {
 
 struct ActiveRun;
+struct BundleApprovalRecord;
 
 // What a node reported.
 struct NodeReport {
@@ -70,6 +72,10 @@ class RunEngine {
   // Checks the playbook, stores the run and starts it. Errors: of the playbook and the limit, with
   // their place; FailedPrecondition when another run works on one of the nodes.
   absl::StatusOr<v1::Run> Create(const v1::CreateRunRequest& request, const RunActor& actor);
+  // The nodes that such a run would work on, in the order of their first play. The errors of
+  // Create(); stores and starts nothing.
+  absl::StatusOr<std::vector<std::string>> Preview(const v1::CreateRunRequest& request,
+                                                   const RunActor& actor);
   // FailedPrecondition: it has ended already.
   absl::Status Cancel(const std::string& run_id, const RunActor& actor);
   // Of the runs that go on.
@@ -93,6 +99,10 @@ class RunEngine {
   void Tick();
 
  private:
+  // A run that may be created, for what is really asked for.
+  absl::StatusOr<std::unique_ptr<ActiveRun>> PrepareNew(const v1::CreateRunRequest& asked,
+                                                        const RunActor& actor,
+                                                        const std::string& catches_up_run_id);
   absl::StatusOr<v1::Run> CreateCatchingUp(const v1::CreateRunRequest& request,
                                            const RunActor& actor,
                                            const std::string& catches_up_run_id);
@@ -103,6 +113,12 @@ class RunEngine {
   absl::StatusOr<v1::CreateRunRequest> Complete(const v1::CreateRunRequest& request,
                                                 const InventoryVersion& inventory,
                                                 bool catches_up) const;
+  // Whether the actor may run that bundle; a run that catches up has the rights of whoever created
+  // the one that was missed.
+  absl::Status MayRun(const v1::CreateRunRequest& request, const RunActor& actor,
+                      const std::string& catches_up_run_id);
+  // What an administrator applies whole is approved by it.
+  std::optional<BundleApprovalRecord> ApprovalBy(const ActiveRun& run, const RunActor& actor) const;
   absl::StatusOr<std::unique_ptr<ActiveRun>> Prepare(RunRecord record, bool is_new);
   absl::Status ResumeOne(const RunRecord& record);
   absl::Status StoreNew(const ActiveRun& run, const RunActor& actor);

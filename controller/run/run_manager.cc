@@ -196,6 +196,12 @@ absl::StatusOr<v1::Run> RunManager::Create(const v1::CreateRunRequest& request,
   return engine_.Create(request, actor);
 }
 
+absl::StatusOr<std::vector<std::string>> RunManager::Preview(const v1::CreateRunRequest& request,
+                                                             const RunActor& actor) {
+  absl::MutexLock lock(&engine_mutex_);
+  return engine_.Preview(request, actor);
+}
+
 absl::Status RunManager::Cancel(const std::string& run_id, const RunActor& actor) {
   absl::MutexLock lock(&engine_mutex_);
   return engine_.Cancel(run_id, actor);

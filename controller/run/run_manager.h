@@ -42,6 +42,8 @@ class RunManager final : public AgentSessionListener {
   void Stop();
 
   absl::StatusOr<v1::Run> Create(const v1::CreateRunRequest& request, const RunActor& actor);
+  absl::StatusOr<std::vector<std::string>> Preview(const v1::CreateRunRequest& request,
+                                                   const RunActor& actor);
   absl::Status Cancel(const std::string& run_id, const RunActor& actor);
   // See RunEventLog::Watch, and RunHistory for a run that ended long ago.
   // NotFound: no such run. Neither this nor MayFetchBlob() waits for the engine: both are called

@@ -76,6 +76,10 @@ v1::CreateRunRequest RequestOf(const RunRecord& record) {
   return request;
 }
 
+bool IsAppliedWhole(const v1::CreateRunRequest& request) {
+  return !request.check_only() && request.tags().empty();
+}
+
 v1::Run ToProto(const RunRecord& record, const std::vector<RunNodeRecord>& nodes) {
   v1::Run run;
   const v1::CreateRunRequest request = RequestOf(record);

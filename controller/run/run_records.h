@@ -23,6 +23,8 @@ void FillRecap(const RunNodeRecord& record, v1::NodeRecap& recap);
 v1::Run ToProto(const RunRecord& record, const std::vector<RunNodeRecord>& nodes);
 void FillValidations(const std::vector<RunValidationRecord>& rows, v1::Run& run);
 v1::CreateRunRequest RequestOf(const RunRecord& record);
+// Whether the run does all that its playbook says: no check, no part of it by tags.
+bool IsAppliedWhole(const v1::CreateRunRequest& request);
 
 // NodeRecord::last_run_result of a node that ended so: ok, changed, failed, unreachable; "" when
 // it was cancelled.

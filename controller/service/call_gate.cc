@@ -6,6 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
+#include "common/base/verb_metadata.h"
 #include "controller/service/authorization.h"
 #include "controller/session/caller.h"
 
@@ -22,7 +23,11 @@ absl::Status Pass(const grpc::AuthMetadataProcessor::InputMetadata& metadata,
   if (first == last || std::next(first) != last)
     return absl::UnauthenticatedError("the call has no name");
   const absl::string_view rpc(first->second.data(), first->second.size());
-  RETURN_IF_ERROR(Authorize(rpc, identity));
+  const auto verb = metadata.find(kVerbMetadata);
+  RETURN_IF_ERROR(Authorize(rpc, identity,
+                            verb == metadata.end() ? absl::string_view()
+                                                   : absl::string_view(verb->second.data(),
+                                                                       verb->second.size())));
   return identity.role == Role::kNode ? absl::OkStatus() : shares.Admit(identity.name, KindOf(rpc));
 }
 

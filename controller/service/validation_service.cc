@@ -1,6 +1,7 @@
 #include "controller/service/validation_service.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status.h"
+#include "controller/artifact/bundle_approvals.h"
 #include "controller/service/watch_reactor.h"
 #include "controller/session/caller.h"
 #include "controller/session/open_calls.h"
@@ -24,6 +26,7 @@ namespace {
 
 // Of ids of runs.
 constexpr absl::string_view kRunPrefix = "r-";
+constexpr absl::string_view kSuiteFolder = "playbooks/suites/";
 
 absl::Status Validate(const v1::CreateValidationRequest& request) {
   if (request.suite().empty()) {
@@ -105,9 +108,15 @@ absl::Status ValidationService::Create(const grpc::ServerContext& context,
                                        v1::CreateValidationResponse& response) {
   RETURN_IF_ERROR(Validate(request));
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
+  const std::string actor = caller.identity.Actor();
+  RETURN_IF_ERROR(approvals_.MayValidate(actor, request.bundle_sha256()));
   ASSIGN_OR_RETURN(*response.mutable_validation(),
-                   validations_.Create(request, {caller.identity.Actor(), caller.peer}));
-  return absl::OkStatus();
+                   validations_.Create(request, {actor, caller.peer}));
+  const std::optional<BundleApprovalRecord> approval = approvals_.ByRunning(
+      actor, request.bundle_sha256(), absl::StrCat(kSuiteFolder, request.suite(), ".yaml"),
+      response.validation().validation_id());
+  if (!approval.has_value()) return absl::OkStatus();
+  return store_.Update([&](Transaction& txn) { return BundleApprovals::Keep(txn, *approval); });
 }
 
 absl::Status ValidationService::List(const v1::ListValidationsRequest& request,

@@ -10,6 +10,7 @@ namespace validation {
 class RunValidations;
 class ValidationManager;
 }  // namespace validation
+class BundleApprovals;
 class OpenCalls;
 class Store;
 
@@ -22,9 +23,11 @@ class ValidationService final : public v1::ValidationService::WithCallbackMethod
 
   // The references must outlive the object.
   ValidationService(validation::ValidationManager& validations,
-                    validation::RunValidations& run_validations, Store& store, OpenCalls& calls)
+                    validation::RunValidations& run_validations, BundleApprovals& approvals,
+                    Store& store, OpenCalls& calls)
       : validations_(validations),
         run_validations_(run_validations),
+        approvals_(approvals),
         store_(store),
         calls_(calls) {}
 
@@ -58,6 +61,7 @@ class ValidationService final : public v1::ValidationService::WithCallbackMethod
 
   validation::ValidationManager& validations_;
   validation::RunValidations& run_validations_;
+  BundleApprovals& approvals_;
   Store& store_;
   OpenCalls& calls_;
 };

@@ -13,6 +13,7 @@
 #include "controller/artifact/blob_store.h"
 #include "controller/validation/result_blob.h"
 #include "muster/v1/agent_session.grpc.pb.h"
+#include "muster/v1/artifact.grpc.pb.h"
 #include "muster/v1/node.grpc.pb.h"
 #include "muster/v1/run.grpc.pb.h"
 #include "muster/v1/validation.grpc.pb.h"
@@ -190,6 +191,13 @@ class ValidationFlowTest : public ControllerFixture {
                          "  - {name: first, checks: [{check: gpu-inventory, time_limit: 60s}]}\n"}})
             .value();
     bundle_ = DiskBlobStore::Open(config_.state_directory + "/blobs").value()->Put(bundle).value();
+    {
+      const std::unique_ptr<Store> store =
+          OpenStore(config_.state_directory + "/muster.db").value();
+      ASSERT_OK(store->Update([&](Transaction& txn) {
+        return txn.bundles().Put({bundle_, bundle.size(), absl::Now(), "admin:alice"});
+      }));
+    }
     Start();
     config_.listen = absl::StrCat("127.0.0.1:", controller_->port());
   }
@@ -214,6 +222,16 @@ class ValidationFlowTest : public ControllerFixture {
     request.set_force(force);
     return v1::ValidationService::NewStub(As(role, "alice"))
         ->CreateValidation(&context, request, response);
+  }
+
+  void Approve() {
+    grpc::ClientContext context;
+    v1::ApproveBundleRequest request;
+    request.set_bundle(bundle_);
+    v1::ApproveBundleResponse response;
+    const grpc::Status status = v1::ArtifactService::NewStub(As(Role::kAdmin, "alice"))
+                                    ->ApproveBundle(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
   }
 
   v1::Validation WatchToTheEnd(const std::string& id) {
@@ -245,6 +263,7 @@ TEST_F(ValidationFlowTest, FromTheOperatorToTheNodeAndBack) {
   HandAgent agent(As(Role::kNode, kUuid), {});
   v1::CreateValidationResponse created;
   EXPECT_EQ(Create(Role::kViewer, &created).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  Approve();
   const grpc::Status status = Create(Role::kOperator, &created);
   ASSERT_TRUE(status.ok()) << status.error_message();
   const std::string id = created.validation().validation_id();

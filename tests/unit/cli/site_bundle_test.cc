@@ -47,6 +47,21 @@ TEST_F(SiteBundleTest, HoldsThePlaybooksFolderWithoutHiddenFilesAndBackups) {
                                   Pair("playbooks/site.yaml", "- play: x\n")));
 }
 
+TEST_F(SiteBundleTest, ASiteIsTheSameBundleHoweverItIsNamed) {
+  Write("/playbooks/site.yaml", "- play: x\n");
+  Write("/playbooks/roles/base/tasks/main.yaml", "[]\n");
+  Write("/inventory/hardware/t4.yaml", "name: t4\n");
+  const auto applied = PackSite(root_ + "/playbooks/site.yaml");
+  ASSERT_OK(applied);
+  for (const char* path : {"", "/", "/playbooks", "/playbooks/site.yaml"}) {
+    const auto bundle = PackSiteAt(root_ + path);
+    ASSERT_OK(bundle);
+    EXPECT_EQ(bundle->sha256, applied->sha256) << path;
+  }
+  EXPECT_THAT(PackSiteAt(root_ + "/none"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/none")));
+}
+
 TEST_F(SiteBundleTest, HoldsWhatTheSuitesThatAPlaybookEndsWithStandOn) {
   Write("/playbooks/site.yaml", "- play: x\n");
   Write("/playbooks/suites/quick.yaml", "name: quick\n");

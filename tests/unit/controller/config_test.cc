@@ -20,6 +20,8 @@ TEST(Config, LeastIsAClusterAndAnAddress) {
   EXPECT_EQ(config.enrollment_address, "login1:7444");
   EXPECT_EQ(config.listen, "0.0.0.0:7443");
   EXPECT_EQ(config.state_directory, "/var/lib/muster-controller");
+  EXPECT_EQ(config.operator_bundles, "approved");
+  EXPECT_EQ(config.secret_readers, "named");
 }
 
 TEST(Config, ReadsEachKey) {
@@ -28,7 +30,8 @@ TEST(Config, ReadsEachKey) {
                                          "enrollment_address: \"[::1]:1\"\nlisten: \"[::]:2\"\n"
                                          "enrollment_listen: 10.0.0.1:3\npackage_listen: a:4\n"
                                          "pki_directory: /p\nstate_directory: /s\n"
-                                         "package_directory: /d\nslurm_gate: \"on\"\n")
+                                         "package_directory: /d\nslurm_gate: \"on\"\n"
+                                         "operator_bundles: any\nsecret_readers: any\n")
           .value();
   EXPECT_EQ(config.enrollment_address, "[::1]:1");
   EXPECT_EQ(HostOf(config.enrollment_address), "[::1]");
@@ -39,6 +42,8 @@ TEST(Config, ReadsEachKey) {
   EXPECT_EQ(config.state_directory, "/s");
   EXPECT_EQ(config.package_directory, "/d");
   EXPECT_EQ(config.slurm_gate, "on");
+  EXPECT_EQ(config.operator_bundles, "any");
+  EXPECT_EQ(config.secret_readers, "any");
 }
 
 TEST(Config, ErrorsNameThePlace) {
@@ -53,6 +58,11 @@ TEST(Config, ErrorsNameThePlace) {
   EXPECT_THAT(ParseConfig("controller.yaml", std::string(kLeast) + "slurm_gate: maybe\n"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("controller.yaml:3:13"), HasSubstr("slurm_gate"))));
+  for (const char* key : {"operator_bundles", "secret_readers"}) {
+    EXPECT_THAT(ParseConfig("controller.yaml", absl::StrCat(kLeast, key, ": none\n")),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr("controller.yaml:3:"), HasSubstr(key))));
+  }
   EXPECT_THAT(ParseConfig("controller.yaml", "cluster: alpha\n"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("controller_address")));
   EXPECT_THAT(LoadConfig("/nonexistent/controller.yaml"),

@@ -37,7 +37,7 @@ class BundleUploadTest : public ::testing::Test {
       const absl::Status appended = (*upload)->Append(data.substr(at, BundleUpload::kMaxPiece));
       if (!appended.ok()) return appended;
     }
-    return (*upload)->Finish(kNow);
+    return (*upload)->Finish(kNow, "operator:eve");
   }
 
   std::filesystem::path folder_;

@@ -155,7 +155,8 @@ RunCollaborators RunFixture::Collaborators() {
       [this](const RunMandate& mandate) {
         const auto error = mandate_errors_.find(mandate.actor);
         return error == mandate_errors_.end() ? absl::OkStatus() : error->second;
-      }};
+      },
+      approvals_.get()};
 }
 
 void RunFixture::Restart() {

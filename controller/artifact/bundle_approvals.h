@@ -1,0 +1,91 @@
+// Which bundles operators may run. Whatever runs on nodes runs as root, so it must have passed
+// through an administrator's hands: applied by one, or approved by one.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "controller/store/store.h"
+#include "controller/store/tables.h"
+
+namespace muster {
+class Clock;
+}
+
+namespace muster::controller {
+
+// What somebody wants to run of a bundle.
+struct BundleUse {
+  std::string sha256;
+  std::string path;                              // of the playbook in it
+  std::map<std::string, std::string> variables;  // -e: by name, as JSON
+};
+
+// Who asks, for the audit log.
+struct BundleActor {
+  std::string actor;  // "admin:alice"
+  std::string peer;
+};
+
+// What an operator may run of a bundle by its `approvals`. Pure. PermissionDenied, with what to ask
+// an administrator for.
+absl::Status CheckApproved(const std::vector<BundleApprovalRecord>& approvals,
+                           absl::string_view actor, const BundleUse& use);
+
+// A digest of the bundle's suites and hardware files, which is all that a validation reads: equal
+// for the whole site and for what `muster validate` packs of it. Empty: it has no suites. Pure.
+std::string SuitesDigest(const std::map<std::string, std::string>& files);
+
+// Thread-safe. Blocks on the store and the blobs: not to be called inside one of the store's
+// transactions, but for Keep().
+class BundleApprovals {
+ public:
+  using LoadBundle =
+      std::function<absl::StatusOr<std::map<std::string, std::string>>(const std::string& sha256)>;
+
+  // The beginning of a digest that names a bundle has at least so many digits.
+  static constexpr size_t kMinBeginning = 8;
+
+  // `store` and `clock` must outlive the object. `is_strict` false: operators run any bundle.
+  BundleApprovals(Store& store, Clock& clock, LoadBundle load_bundle, bool is_strict)
+      : store_(store),
+        clock_(clock),
+        load_bundle_(std::move(load_bundle)),
+        is_strict_(is_strict) {}
+
+  // Administrators and the controller itself may run everything. PermissionDenied for others, as of
+  // CheckApproved().
+  absl::Status MayRun(absl::string_view actor, const BundleUse& use);
+  // The same for a validation: some approved bundle has these suites and hardware files.
+  absl::Status MayValidate(absl::string_view actor, const std::string& sha256);
+
+  // The row by which what `actor` runs is approved; nullopt for all but administrators.
+  std::optional<BundleApprovalRecord> ByRunning(absl::string_view actor, const std::string& sha256,
+                                                const std::string& path,
+                                                const std::string& run_id);
+  // Stores it with the run, unless the bundle was approved before, or an approval of it revoked.
+  static absl::Status Keep(Transaction& txn, const BundleApprovalRecord& approval);
+
+  // The whole digest of the uploaded bundle that begins so. NotFound: none. InvalidArgument: too
+  // short, or several begin so.
+  absl::StatusOr<std::string> Find(absl::string_view beginning);
+  // `path` empty: all that is in the bundle. NotFound: it is not in it.
+  absl::StatusOr<BundleApprovalRecord> Approve(const std::string& sha256, const std::string& path,
+                                               const std::vector<std::string>& variables,
+                                               const BundleActor& actor);
+  // NotFound: nothing of the bundle is approved.
+  absl::Status Revoke(const std::string& sha256, const BundleActor& actor);
+
+ private:
+  Store& store_;
+  Clock& clock_;
+  const LoadBundle load_bundle_;
+  const bool is_strict_;
+};
+
+}  // namespace muster::controller
