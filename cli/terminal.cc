@@ -74,4 +74,13 @@ bool Confirm(const std::string& question) {
 
 bool CanAsk() { return isatty(STDIN_FILENO) == 1; }
 
+absl::Status ConfirmOrRefuse(bool yes, const std::string& question, absl::string_view otherwise) {
+  if (yes) return absl::OkStatus();
+  if (!CanAsk()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(question, " There is no terminal to ask; say --yes (", otherwise, ")"));
+  }
+  return Confirm(question) ? absl::OkStatus() : absl::CancelledError(otherwise);
+}
+
 }  // namespace muster::cli

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "cli/run_report.h"
 
@@ -46,5 +47,8 @@ class InterruptFlag {
 bool Confirm(const std::string& question);
 // Standard input is a terminal.
 bool CanAsk();
+// Asks unless `yes` was said. FailedPrecondition: there is no terminal to ask. Cancelled, with
+// `otherwise`: the answer is no.
+absl::Status ConfirmOrRefuse(bool yes, const std::string& question, absl::string_view otherwise);
 
 }  // namespace muster::cli

@@ -96,7 +96,9 @@ absl::StatusOr<Resources> Open(const Config& config, Clock& clock, sys::FileSyst
                    DiskBlobStore::Open(absl::StrCat(config.state_directory, "/blobs")));
   ASSIGN_OR_RETURN(std::unique_ptr<SecretStore> secrets,
                    SecretStore::Open(*store, clock, files, CredentialsDirectory(),
-                                     absl::StrCat(config.state_directory, "/secret_key")));
+                                     absl::StrCat(config.state_directory, "/secret_key"),
+                                     config.secret_readers == "any" ? SecretReaders::kAny
+                                                                    : SecretReaders::kNamed));
   return Resources{std::move(store), std::move(blobs), std::move(secrets), std::move(ca),
                    std::move(tls)};
 }

@@ -175,7 +175,7 @@ void CompilePlayInBatches(const Playbook& playbook, size_t play_index, const Inv
                           absl::FunctionRef<bool(std::vector<NodePlan>)> take) {
   const Play& play = playbook.plays.at(play_index);
   playbook::PlayScope shared(inventory, std::move(facts), options.extra_vars, secrets,
-                             nodes.size());
+                             playbook.path, nodes.size());
   const std::vector<ChosenRole> roles = Choose(play, options.tags);
   playbook::ContentCache cache;
   RunOwners of_this_play;

@@ -35,16 +35,26 @@ using FileTree = std::map<std::string, std::string>;
 absl::StatusOr<std::shared_ptr<const Playbook>> LoadPlaybook(const FileTree& site,
                                                              absl::string_view path);
 
+// Who asks for a secret.
+struct SecretReader {
+  std::string role;      // whose tasks, templates or variables they are
+  std::string playbook;  // path in the bundle
+};
+
 // Where templates get secrets from.
 class SecretSource {
  public:
   virtual ~SecretSource() = default;
-  // The secret's value. When it does not exist: made of `generate_bytes` random bytes, or
-  // NotFound if that is absent. Thread-safe.
+  // The secret's value. When it does not exist: made of `generate_bytes` random bytes, and the
+  // reader's from then on, or NotFound if that is absent. PermissionDenied, with the remedy: the
+  // secret does not name the reader. Thread-safe.
   virtual absl::StatusOr<std::string> Get(absl::string_view name,
-                                          std::optional<uint32_t> generate_bytes) = 0;
-  // The value that a rotation brings to the nodes. NotFound: none goes on. Thread-safe.
-  virtual absl::StatusOr<std::string> GetNext(absl::string_view name) = 0;
+                                          std::optional<uint32_t> generate_bytes,
+                                          const SecretReader& reader) = 0;
+  // The value that a rotation brings to the nodes. NotFound: none goes on. PermissionDenied as of
+  // Get(), but for the rotation's own playbook. Thread-safe.
+  virtual absl::StatusOr<std::string> GetNext(absl::string_view name,
+                                              const SecretReader& reader) = 0;
 };
 
 class RunOwners;

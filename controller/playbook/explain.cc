@@ -15,6 +15,7 @@
 #include "controller/playbook/explain_secrets.h"
 #include "controller/playbook/model.h"
 #include "controller/playbook/scopes.h"
+#include "controller/playbook/secret_readers.h"
 #include "controller/playbook/words.h"
 #include "muster/v1/explain.pb.h"
 
@@ -22,13 +23,19 @@ namespace muster::controller {
 namespace playbook {
 
 absl::StatusOr<std::string> NamedSecrets::Get(absl::string_view name,
-                                              std::optional<uint32_t> generate_bytes) {
-  const std::string key(name);
-  const bool exists = existing_.count(key) > 0;
-  if (!exists && !generate_bytes.has_value()) {
+                                              std::optional<uint32_t> generate_bytes,
+                                              const SecretReader& reader) {
+  const auto secret = existing_.find(std::string(name));
+  // A variable of the inventory alone is read as no role.
+  if (secret != existing_.end() && !reader.role.empty())
+    RETURN_IF_ERROR(CheckReader(name, secret->second, reader));
+  if (secret == existing_.end() && !generate_bytes.has_value())
     return absl::NotFoundError(absl::StrCat("no secret ", name));
-  }
-  asked_[key] = exists;
+  return Name(std::string(name));
+}
+
+absl::StatusOr<std::string> NamedSecrets::Name(const std::string& name) {
+  asked_[name] = existing_.count(name) > 0;
   return absl::StrCat("[secret ", name, "]");
 }
 
@@ -165,7 +172,9 @@ absl::StatusOr<v1::ExplainVariableResponse> ExplainVariable(const ExplainInput& 
   v1::ExplainVariableResponse response;
   for (const playbook::Role* each : defining) {
     playbook::NamedSecrets secrets(input.secrets);
-    playbook::PlayScope shared(input.inventory, input.facts, input.extra_vars, secrets);
+    playbook::PlayScope shared(input.inventory, input.facts, input.extra_vars, secrets,
+                               playbook == nullptr ? "" : playbook->path);
+    shared.ReadAs(each->name);
     RETURN_IF_ERROR(shared.status());
     playbook::NodeScope node_scope(shared, *node);
     const auto own = each->defaults.find(base);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
@@ -24,7 +23,8 @@ struct ExplainInput {
   const FactsByNode& facts;
   std::string node;
   std::map<std::string, nlohmann::ordered_json> extra_vars;
-  std::set<std::string> secrets;  // names of those that exist
+  // Those that exist, by name: the roles that may read them (see CheckReader).
+  std::map<std::string, std::string> secrets;
 };
 
 // `playbook` may be nullptr: then only the inventory and the command line define variables. `role`

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -14,23 +13,28 @@
 
 namespace muster::controller::playbook {
 
-// Gives "[secret NAME]" for each secret that exists or would be generated. No value is ever read,
-// so none can be told. Not thread-safe.
+// Gives "[secret NAME]" for each secret that the reader may read and that exists or would be
+// generated. No value is ever read, so none can be told. Not thread-safe.
 class NamedSecrets final : public SecretSource {
  public:
-  explicit NamedSecrets(const std::set<std::string>& existing) : existing_(existing) {}
+  // By name: the roles that may read it (see CheckReader).
+  explicit NamedSecrets(const std::map<std::string, std::string>& existing)
+      : existing_(existing) {}
 
-  absl::StatusOr<std::string> Get(absl::string_view name,
-                                  std::optional<uint32_t> generate_bytes) override;
-  absl::StatusOr<std::string> GetNext(absl::string_view name) override {
-    return Get(name, std::nullopt);
+  absl::StatusOr<std::string> Get(absl::string_view name, std::optional<uint32_t> generate_bytes,
+                                  const SecretReader& reader) override;
+  // Which playbook rotates it is not asked here: it may.
+  absl::StatusOr<std::string> GetNext(absl::string_view name, const SecretReader&) override {
+    return Name(std::string(name));
   }
 
   // Those that were asked for, and whether they exist.
   const std::map<std::string, bool>& asked() const { return asked_; }
 
  private:
-  const std::set<std::string>& existing_;
+  absl::StatusOr<std::string> Name(const std::string& name);
+
+  const std::map<std::string, std::string>& existing_;
   std::map<std::string, bool> asked_;
 };
 

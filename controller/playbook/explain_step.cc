@@ -88,7 +88,7 @@ class PlayExplainer {
         playbook_(playbook),
         index_(index),
         secrets_(input.secrets),
-        shared_(input.inventory, input.facts, input.extra_vars, secrets_),
+        shared_(input.inventory, input.facts, input.extra_vars, secrets_, playbook.path),
         node_(shared_, *input.inventory.FindNode(input.node)) {}
 
   absl::Status Explain(absl::string_view name, v1::ExplainStepResponse& response,
@@ -122,6 +122,7 @@ class PlayExplainer {
     const Task* task = use == nullptr ? nullptr : FindTask(*use->role, step, handler);
     if (task != nullptr) {
       out.set_written(Written(*task));
+      shared_.ReadAs(use->role->name);
       RoleScope scope(node_, *use->role);
       AddConditions(use->when, scope.scope(), out);
       AddConditions(task->when, scope.scope(), out);

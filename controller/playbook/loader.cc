@@ -71,6 +71,7 @@ absl::StatusOr<std::shared_ptr<const Playbook>> PlaybookReader::Read() {
     return document_.Error(root, absl::StrCat("more than ", kMaxPlays, " plays"));
   }
   auto playbook = std::make_shared<Playbook>();
+  playbook->path = document_.file_name();
   for (const yaml::Node& node : root.items()) {
     if (NamesSuite(node)) {
       ReadSuitePlay(node, &playbook->suite_plays.emplace_back());

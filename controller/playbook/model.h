@@ -110,6 +110,7 @@ inline std::string HandlerId(const Role& role, const std::string& handler) {
 namespace muster::controller {
 
 struct Playbook {
+  std::string path;  // in the bundle
   std::vector<playbook::Play> plays;
   std::vector<playbook::SuitePlay> suite_plays;  // after all of them
 };

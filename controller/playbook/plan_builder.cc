@@ -82,6 +82,7 @@ void PlanBuilder::AddRole(const ChosenRole& chosen) {
     ids_.emplace(HandlerId(*role_, handler.name_text), 1);
   }
 
+  node_.play().ReadAs(role_->name);
   RoleScope scope(node_, *role_);
   const absl::StatusOr<std::string> no = FirstFalse(chosen.use->when, scope.scope());
   if (!Add(no.status())) return;

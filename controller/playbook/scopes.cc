@@ -36,12 +36,13 @@ constexpr char kSecretUse[] =
 
 PlayScope::PlayScope(const Inventory& inventory, FactsByNode facts,
                      const std::map<std::string, Value>& extra_vars, SecretSource& secrets,
-                     size_t nodes)
+                     std::string playbook, size_t nodes)
     : inventory_(inventory),
       secrets_(secrets),
       allowance_(StepsOfNode(inventory) + kStepsOfRequest + kStepsOfRequestPerNode * nodes,
                  "the templates of this request") {
   scope_.SetAllowance(&allowance_);
+  reader_.playbook = std::move(playbook);
   for (const auto& [name, value] : extra_vars) {
     const std::string wrong = CheckVariable(name);
     if (!wrong.empty()) {
@@ -137,10 +138,10 @@ absl::StatusOr<Value> PlayScope::GetSecret(const std::vector<Value>& positional,
   if (next && bytes.has_value()) return absl::InvalidArgumentError(kSecretUse);
   const std::string name = positional[0].get<std::string>();
   asked_.insert(name);
-  const auto found = secret_values_.find({name, next});
+  const auto found = secret_values_.find({reader_.role, name, next});
   if (found != secret_values_.end()) return found->second;
   const absl::StatusOr<std::string> text =
-      next ? secrets_.GetNext(name) : secrets_.Get(name, bytes);
+      next ? secrets_.GetNext(name, reader_) : secrets_.Get(name, bytes, reader_);
   if (absl::IsNotFound(text.status())) {
     return absl::NotFoundError(
         next ? absl::StrCat("no rotation of secret '", name,
@@ -151,7 +152,8 @@ absl::StatusOr<Value> PlayScope::GetSecret(const std::vector<Value>& positional,
                             name, "`, or give bytes= to have it generated"));
   }
   if (!text.ok()) return Annotate(text.status(), absl::StrCat("secret '", name, "'"));
-  return secret_values_.emplace(std::make_pair(name, next), MakeSecret(*text)).first->second;
+  return secret_values_.emplace(std::make_tuple(reader_.role, name, next), MakeSecret(*text))
+      .first->second;
 }
 
 NodeScope::NodeScope(PlayScope& play, const Node& node)

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -32,10 +33,14 @@ namespace muster::controller::playbook {
 // The large ones, but `nodes`, are made when a template first asks for them. Not thread-safe.
 class PlayScope {
  public:
-  // The references outlive the scope, which may be used for `nodes` nodes.
+  // The references outlive the scope, which may be used for `nodes` nodes. `playbook` is the path of
+  // the play's, for secrets that only some may read.
   PlayScope(const Inventory& inventory, FactsByNode facts,
             const std::map<std::string, Value>& extra_vars, SecretSource& secrets,
-            size_t nodes = 1);
+            std::string playbook, size_t nodes = 1);
+
+  // From now on secret() is asked by this role.
+  void ReadAs(const std::string& role) { reader_.role = role; }
 
   // What is wrong with the variables of the command line.
   const absl::Status& status() const { return status_; }
@@ -65,7 +70,8 @@ class PlayScope {
   std::map<std::string, Value, std::less<>> shared_;
   absl::flat_hash_map<std::string, const Value*> facts_;  // by node, in shared_["nodes"]
   std::unordered_map<const Value*, ValueTemplate> parsed_;
-  std::map<std::pair<std::string, bool>, Value> secret_values_;  // by name and `next`
+  SecretReader reader_;
+  std::map<std::tuple<std::string, std::string, bool>, Value> secret_values_;  // role, name, next
   std::set<std::string> asked_;
 };
 

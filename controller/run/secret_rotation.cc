@@ -6,7 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/base/hostlist.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
@@ -24,11 +26,36 @@ namespace {
 // For compilations of which only the names of secrets matter: makes none and opens none.
 class NamesOnly final : public SecretSource {
  public:
-  absl::StatusOr<std::string> Get(absl::string_view, std::optional<uint32_t>) override {
+  absl::StatusOr<std::string> Get(absl::string_view, std::optional<uint32_t>,
+                                  const SecretReader&) override {
     return std::string("secret");
   }
-  absl::StatusOr<std::string> GetNext(absl::string_view) override { return std::string("secret"); }
+  absl::StatusOr<std::string> GetNext(absl::string_view, const SecretReader&) override {
+    return std::string("secret");
+  }
 };
+
+// Enough to go and look.
+constexpr size_t kMaxPlaces = 5;
+constexpr uint32_t kRunsLookedAt = 200;
+
+// The lines that name the secret as a text, in either kind of quotes, and call secret().
+std::vector<std::string> FindSecret(const FileTree& site, const std::string& name) {
+  std::vector<std::string> places;
+  for (const auto& [path, content] : site) {
+    size_t number = 0;
+    for (const absl::string_view line : absl::StrSplit(content, '\n')) {
+      ++number;
+      const bool reads = absl::StrContains(line, "secret(") &&
+                         (absl::StrContains(line, absl::StrCat("'", name, "'")) ||
+                          absl::StrContains(line, absl::StrCat("\"", name, "\"")));
+      if (!reads) continue;
+      places.push_back(absl::StrCat(path, ":", number));
+      if (places.size() == kMaxPlaces) return places;
+    }
+  }
+  return places;
+}
 
 absl::Status CheckPhaseRun(Transaction& txn, const std::string& run_id,
                            const RotationRecord& rotation) {
@@ -204,6 +231,23 @@ absl::StatusOr<v1::RotateSecretResponse> SecretRotations::Rotate(
   }
   if (rotation.has_value()) *response.mutable_rotation() = ToProto(*rotation);
   return response;
+}
+
+absl::StatusOr<std::vector<std::string>> SecretRotations::PlacesOf(const std::string& name) {
+  std::string bundle;
+  RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::vector<RunRecord> runs, txn.runs().List(kRunsLookedAt));
+    for (const RunRecord& run : runs) {
+      const v1::CreateRunRequest request = RequestOf(run);
+      if (request.check_only()) continue;
+      bundle = request.bundle_sha256();
+      break;
+    }
+    return absl::OkStatus();
+  }));
+  if (bundle.empty()) return std::vector<std::string>();
+  ASSIGN_OR_RETURN(const FileTree site, with_.load_bundle(bundle));
+  return FindSecret(site, name);
 }
 
 absl::StatusOr<v1::AdvanceRotationResponse> SecretRotations::Advance(

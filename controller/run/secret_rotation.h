@@ -45,6 +45,9 @@ class SecretRotations {
   // FailedPrecondition: the run is not that of the phase, or has not ended well.
   absl::StatusOr<v1::AdvanceRotationResponse> Advance(const v1::AdvanceRotationRequest& request,
                                                       const SecretActor& actor);
+  // Where the site that was applied last says secret('NAME'): "roles/munge/tasks/main.yaml:6", a
+  // few of them. Empty: nowhere, or nothing was applied yet.
+  absl::StatusOr<std::vector<std::string>> PlacesOf(const std::string& name);
 
  private:
   // Who uses a secret, and who of them can take part.

@@ -58,17 +58,20 @@ absl::StatusOr<uint32_t> SecretStore::Replace(absl::string_view name, uint32_t b
     if (txn.rotations().Get(name).ok())
       return absl::FailedPreconditionError(absl::StrCat("a rotation of '", name, "' goes on"));
     ASSIGN_OR_RETURN(const SecretBuffer value, RandomValue(txn, name, bytes));
-    ASSIGN_OR_RETURN(version, PutNext(txn, name, value.Reveal(), "secret.rotate", actor));
+    ASSIGN_OR_RETURN(version, PutNext(txn, name, value.Reveal(), "", "secret.rotate", actor));
     return absl::OkStatus();
   }));
   return version;
 }
 
-absl::StatusOr<std::string> SecretStore::GetNext(absl::string_view name) {
+absl::StatusOr<std::string> SecretStore::GetNext(absl::string_view name,
+                                                 const SecretReader& reader) {
   std::string value;
   RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const RotationRecord rotation, txn.rotations().Get(name));
     ASSIGN_OR_RETURN(const SecretRecord current, txn.secrets().Get(name));
+    // An administrator began the rotation by this playbook.
+    if (reader.playbook != rotation.playbook) RETURN_IF_ERROR(CheckReader(current, reader));
     const bool is_back = rotation.phase == RotationRecord::kReverting;
     ASSIGN_OR_RETURN(const SecretBuffer opened,
                      box_.Open(name, is_back ? current.version : rotation.version,
@@ -167,8 +170,12 @@ absl::StatusOr<std::optional<RotationRecord>> SecretStore::AdvanceRotation(
     RETURN_IF_ERROR(txn.rotations().Delete(name));
     if (rotation->phase == RotationRecord::kReverting)
       return Audit(txn, now, "secret.rotate.reverted", *rotation, actor);
-    RETURN_IF_ERROR(
-        txn.secrets().Put({rotation->name, rotation->version, rotation->sealed, now, actor.actor}));
+    ASSIGN_OR_RETURN(SecretRecord secret, txn.secrets().Get(name));
+    secret.version = rotation->version;
+    secret.sealed = rotation->sealed;
+    secret.updated_at = now;
+    secret.updated_by = actor.actor;
+    RETURN_IF_ERROR(txn.secrets().Put(secret));
     return Audit(txn, now, "secret.rotate.finish", *rotation, actor);
   }));
   return left;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
+#include "controller/playbook/secret_readers.h"
 #include "controller/store/tables.h"
 
 namespace muster::controller {
@@ -32,6 +33,25 @@ absl::Status CheckGeneratedSize(absl::string_view name, uint32_t bytes) {
                                                  " can be made"));
 }
 
+absl::Status Audit(Transaction& txn, absl::Time now, absl::string_view action,
+                   absl::string_view name, std::string detail, const SecretActor& actor) {
+  EventRecord event;
+  event.time = now;
+  event.actor = actor.actor;
+  event.peer = actor.peer;
+  event.action = std::string(action);
+  event.subject = std::string(name);
+  event.detail = std::move(detail);
+  return txn.events().Append(std::move(event));
+}
+
+absl::StatusOr<SecretRecord> MustGet(Transaction& txn, absl::string_view name) {
+  absl::StatusOr<SecretRecord> secret = txn.secrets().Get(name);
+  if (!absl::IsNotFound(secret.status())) return secret;
+  return absl::NotFoundError(
+      absl::StrCat("there is no secret '", name, "'; see `muster secret list`"));
+}
+
 // A value that is being exchanged must not change under it.
 absl::Status RefuseRotating(Transaction& txn, absl::string_view name) {
   const absl::StatusOr<RotationRecord> rotation = txn.rotations().Get(name);
@@ -46,7 +66,7 @@ absl::Status RefuseRotating(Transaction& txn, absl::string_view name) {
 
 absl::StatusOr<std::unique_ptr<SecretStore>> SecretStore::Open(
     Store& store, Clock& clock, sys::FileSystem& files, const std::string& credentials_directory,
-    const std::string& key_path) {
+    const std::string& key_path, SecretReaders readers) {
   std::vector<SecretRecord> secrets;
   RETURN_IF_ERROR(store.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(secrets, txn.secrets().List());
@@ -60,11 +80,12 @@ absl::StatusOr<std::unique_ptr<SecretStore>> SecretStore::Open(
     RETURN_IF_ERROR(Annotate(box.Open(first.name, first.version, first.sealed).status(),
                              absl::StrCat("key ", key.source)));
   }
-  return std::unique_ptr<SecretStore>(new SecretStore(store, clock, std::move(box)));
+  return std::unique_ptr<SecretStore>(new SecretStore(store, clock, std::move(box), readers));
 }
 
 absl::StatusOr<uint32_t> SecretStore::PutNext(Transaction& txn, absl::string_view name,
-                                              absl::string_view value, absl::string_view action,
+                                              absl::string_view value, const std::string& roles,
+                                              absl::string_view action,
                                               const SecretActor& actor) {
   SecretRecord record;
   record.name = std::string(name);
@@ -74,25 +95,40 @@ absl::StatusOr<uint32_t> SecretStore::PutNext(Transaction& txn, absl::string_vie
   ASSIGN_OR_RETURN(record.sealed, box_.Seal(name, record.version, value));
   record.updated_at = clock_.Now();
   record.updated_by = actor.actor;
+  record.roles = !roles.empty() ? roles : old.ok() ? old->roles : kAnyRole;
   RETURN_IF_ERROR(txn.secrets().Put(record));
-  EventRecord event;
-  event.time = record.updated_at;
-  event.actor = actor.actor;
-  event.peer = actor.peer;
-  event.action = std::string(action);
-  event.subject = record.name;
-  event.detail = absl::StrCat("version ", record.version);
-  RETURN_IF_ERROR(txn.events().Append(std::move(event)));
+  RETURN_IF_ERROR(Audit(txn, record.updated_at, action, name,
+                        absl::StrCat("version ", record.version, " for ", record.roles), actor));
   return record.version;
 }
 
+absl::Status SecretStore::CheckReader(const SecretRecord& secret,
+                                      const SecretReader& reader) const {
+  if (readers_ == SecretReaders::kAny) return absl::OkStatus();
+  return controller::CheckReader(secret.name, secret.roles, reader);
+}
+
+absl::StatusOr<std::string> SecretStore::RolesOf(Transaction& txn, absl::string_view name,
+                                                 const std::vector<std::string>& roles) const {
+  if (!roles.empty()) return JoinRoles(roles);
+  const absl::Status old = txn.secrets().Get(name).status();
+  if (old.ok()) return std::string();
+  if (!absl::IsNotFound(old)) return old;
+  if (readers_ == SecretReaders::kAny) return std::string(kAnyRole);
+  return absl::InvalidArgumentError(
+      absl::StrCat("secret ", name, " is new: name the roles of playbooks that may read it, "
+                   "--roles ROLE,… (`tasks`: a play's own tasks; '*': every role)"));
+}
+
 absl::StatusOr<std::string> SecretStore::Get(absl::string_view name,
-                                             std::optional<uint32_t> generate_bytes) {
+                                             std::optional<uint32_t> generate_bytes,
+                                             const SecretReader& reader) {
   RETURN_IF_ERROR(CheckName(name));
   if (generate_bytes.has_value()) RETURN_IF_ERROR(CheckGeneratedSize(name, *generate_bytes));
   std::string value;
   const auto read = [&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const SecretRecord record, txn.secrets().Get(name));
+    RETURN_IF_ERROR(CheckReader(record, reader));
     ASSIGN_OR_RETURN(const SecretBuffer opened,
                      box_.Open(record.name, record.version, record.sealed));
     value = std::string(opened.Reveal());
@@ -109,13 +145,15 @@ absl::StatusOr<std::string> SecretStore::Get(absl::string_view name,
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
     const absl::Status found = read(txn);
     if (!absl::IsNotFound(found)) return found;
+    ASSIGN_OR_RETURN(const std::string roles, JoinRoles({reader.role}));
     value = RandomBytes(*generate_bytes);
-    return PutNext(txn, name, value, "secret.generate", {"controller", ""}).status();
+    return PutNext(txn, name, value, roles, "secret.generate", {"controller", ""}).status();
   }));
   return value;
 }
 
 absl::StatusOr<uint32_t> SecretStore::Set(absl::string_view name, const SecretBuffer& value,
+                                          const std::vector<std::string>& roles,
                                           const SecretActor& actor) {
   RETURN_IF_ERROR(CheckName(name));
   if (value.size() == 0 || value.size() > kMaxSecretBytes) {
@@ -125,13 +163,15 @@ absl::StatusOr<uint32_t> SecretStore::Set(absl::string_view name, const SecretBu
   uint32_t version = 0;
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(RefuseRotating(txn, name));
-    ASSIGN_OR_RETURN(version, PutNext(txn, name, value.Reveal(), "secret.set", actor));
+    ASSIGN_OR_RETURN(const std::string readers, RolesOf(txn, name, roles));
+    ASSIGN_OR_RETURN(version, PutNext(txn, name, value.Reveal(), readers, "secret.set", actor));
     return absl::OkStatus();
   }));
   return version;
 }
 
 absl::StatusOr<uint32_t> SecretStore::Generate(absl::string_view name, uint32_t bytes, bool replace,
+                                               const std::vector<std::string>& roles,
                                                const SecretActor& actor) {
   RETURN_IF_ERROR(CheckName(name));
   RETURN_IF_ERROR(CheckGeneratedSize(name, bytes));
@@ -145,10 +185,36 @@ absl::StatusOr<uint32_t> SecretStore::Generate(absl::string_view name, uint32_t 
           "there is a secret '", name, "' already; --replace makes a new one in its place"));
     }
     if (!old.ok() && !absl::IsNotFound(old)) return old;
-    ASSIGN_OR_RETURN(version, PutNext(txn, name, value.Reveal(), "secret.generate", actor));
+    ASSIGN_OR_RETURN(const std::string readers, RolesOf(txn, name, roles));
+    ASSIGN_OR_RETURN(version,
+                     PutNext(txn, name, value.Reveal(), readers, "secret.generate", actor));
     return absl::OkStatus();
   }));
   return version;
+}
+
+absl::Status SecretStore::SetRoles(absl::string_view name, const std::vector<std::string>& roles,
+                                   const SecretActor& actor) {
+  if (roles.empty())
+    return absl::InvalidArgumentError("name the roles that may read it; '*' is every role");
+  ASSIGN_OR_RETURN(const std::string joined, JoinRoles(roles));
+  return store_.Update([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(SecretRecord record, MustGet(txn, name));
+    const std::string before = std::exchange(record.roles, joined);
+    RETURN_IF_ERROR(txn.secrets().Put(record));
+    return Audit(txn, clock_.Now(), "secret.roles", name, absl::StrCat(before, " -> ", joined),
+                 actor);
+  });
+}
+
+absl::Status SecretStore::Remove(absl::string_view name, const SecretActor& actor) {
+  return store_.Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(RefuseRotating(txn, name));
+    ASSIGN_OR_RETURN(const SecretRecord record, MustGet(txn, name));
+    RETURN_IF_ERROR(txn.secrets().Delete(name));
+    return Audit(txn, clock_.Now(), "secret.remove", name,
+                 absl::StrCat("version ", record.version, " of ", record.roles), actor);
+  });
 }
 
 absl::StatusOr<std::vector<SecretInfo>> SecretStore::List() {
@@ -157,7 +223,8 @@ absl::StatusOr<std::vector<SecretInfo>> SecretStore::List() {
     ASSIGN_OR_RETURN(const std::vector<SecretRecord> records, txn.secrets().List());
     for (const SecretRecord& record : records) {
       SecretInfo& info = infos.emplace_back();
-      info = {record.name, record.version, record.updated_at, record.updated_by, std::nullopt};
+      info = {record.name,       record.version, record.updated_at,
+              record.updated_by, std::nullopt,   record.roles};
       absl::StatusOr<RotationRecord> rotation = txn.rotations().Get(record.name);
       if (absl::IsNotFound(rotation.status())) continue;
       RETURN_IF_ERROR(rotation.status());

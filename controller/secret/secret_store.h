@@ -29,7 +29,11 @@ struct SecretInfo {
   absl::Time updated_at;
   std::string updated_by;
   std::optional<RotationRecord> rotation;  // without the sealed value
+  std::string roles;                       // that may read it, as of JoinRoles()
 };
+
+// Whether the roles that a secret names are held to.
+enum class SecretReaders { kNamed, kAny };
 
 // Who asks, for the audit log.
 struct SecretActor {
@@ -47,18 +51,27 @@ class SecretStore final : public SecretSource {
   static absl::StatusOr<std::unique_ptr<SecretStore>> Open(Store& store, Clock& clock,
                                                            sys::FileSystem& files,
                                                            const std::string& credentials_directory,
-                                                           const std::string& key_path);
+                                                           const std::string& key_path,
+                                                           SecretReaders readers =
+                                                               SecretReaders::kNamed);
 
   // A missing secret is made, as the actor "controller", when `generate_bytes` is given.
-  absl::StatusOr<std::string> Get(absl::string_view name,
-                                  std::optional<uint32_t> generate_bytes) override;
-  absl::StatusOr<std::string> GetNext(absl::string_view name) override;
-  // Sets or replaces; gives the version that it has now. InvalidArgument: name or size.
+  absl::StatusOr<std::string> Get(absl::string_view name, std::optional<uint32_t> generate_bytes,
+                                  const SecretReader& reader) override;
+  absl::StatusOr<std::string> GetNext(absl::string_view name, const SecretReader& reader) override;
+  // Sets or replaces; gives the version that it has now. `roles` may read it; none: those that may
+  // already. InvalidArgument: name, size, or a new secret without roles.
   absl::StatusOr<uint32_t> Set(absl::string_view name, const SecretBuffer& value,
-                               const SecretActor& actor);
+                               const std::vector<std::string>& roles, const SecretActor& actor);
   // AlreadyExists unless `replace`. Like Set, FailedPrecondition while a rotation goes on.
   absl::StatusOr<uint32_t> Generate(absl::string_view name, uint32_t bytes, bool replace,
+                                    const std::vector<std::string>& roles,
                                     const SecretActor& actor);
+  // Names the roles that may read it, in place of those before. NotFound: there is no such secret.
+  absl::Status SetRoles(absl::string_view name, const std::vector<std::string>& roles,
+                        const SecretActor& actor);
+  // FailedPrecondition while a rotation goes on. NotFound: there is no such secret.
+  absl::Status Remove(absl::string_view name, const SecretActor& actor);
   // A new value in place of the current one, at once; `bytes` 0: as many as that has. NotFound:
   // there is no such secret.
   absl::StatusOr<uint32_t> Replace(absl::string_view name, uint32_t bytes,
@@ -89,10 +102,17 @@ class SecretStore final : public SecretSource {
                                                                 const std::string& node_limit,
                                                                 const SecretActor& actor);
   absl::StatusOr<std::vector<SecretInfo>> List();
+  SecretReaders readers() const { return readers_; }
 
  private:
-  SecretStore(Store& store, Clock& clock, SecretBox box)
-      : store_(store), clock_(clock), box_(std::move(box)) {}
+  SecretStore(Store& store, Clock& clock, SecretBox box, SecretReaders readers)
+      : store_(store), clock_(clock), box_(std::move(box)), readers_(readers) {}
+
+  // As of controller::CheckReader(), where roles are held to.
+  absl::Status CheckReader(const SecretRecord& secret, const SecretReader& reader) const;
+  // What a secret's row says of its roles when `roles` were named, on top of what it said.
+  absl::StatusOr<std::string> RolesOf(Transaction& txn, absl::string_view name,
+                                      const std::vector<std::string>& roles) const;
 
   // Changes the rotation by `change` and stores it.
   absl::StatusOr<RotationRecord> ChangeRotation(
@@ -101,13 +121,15 @@ class SecretStore final : public SecretSource {
   // Of the size that was asked for, or that the secret has now.
   absl::StatusOr<SecretBuffer> RandomValue(Transaction& txn, absl::string_view name,
                                            uint32_t bytes);
+  // `roles` as of JoinRoles(); empty: those that it has.
   absl::StatusOr<uint32_t> PutNext(Transaction& txn, absl::string_view name,
-                                   absl::string_view value, absl::string_view action,
-                                   const SecretActor& actor);
+                                   absl::string_view value, const std::string& roles,
+                                   absl::string_view action, const SecretActor& actor);
 
   Store& store_;
   Clock& clock_;
   const SecretBox box_;
+  const SecretReaders readers_;
 };
 
 }  // namespace muster::controller

@@ -56,8 +56,10 @@ constexpr AuthorizationRow kTable[] = {
     {"/muster.v1.SecretService/AdvanceRotation", Audience::kAdmins, "secret rotate"},
     {"/muster.v1.SecretService/GenerateSecret", Audience::kAdmins, "secret generate"},
     {"/muster.v1.SecretService/ListSecrets", Audience::kAdmins, "secret list"},
+    {"/muster.v1.SecretService/RemoveSecret", Audience::kAdmins, "secret remove"},
     {"/muster.v1.SecretService/RotateSecret", Audience::kAdmins, "secret rotate"},
     {"/muster.v1.SecretService/SetSecret", Audience::kAdmins, "secret set"},
+    {"/muster.v1.SecretService/SetSecretRoles", Audience::kAdmins, "secret roles"},
 
     {"/muster.v1.TokenService/CreateToken", Audience::kAdmins, "token create"},
     {"/muster.v1.TokenService/ListTokens", Audience::kAdmins, "token list"},

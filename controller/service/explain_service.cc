@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
+#include "controller/playbook/secret_readers.h"
 #include "controller/run/run_records.h"
 #include "controller/run/values_of_facts.h"
 #include "controller/secret/secret_store.h"
@@ -59,9 +60,10 @@ grpc::Status ExplainService::ExplainStep(grpc::ServerContext*,
 }
 
 absl::StatusOr<InventoryVersion> ExplainService::Prepare(FactsByNode& facts,
-                                                         std::set<std::string>& secrets) {
+                                                         std::map<std::string, std::string>& secrets) {
   ASSIGN_OR_RETURN(const std::vector<SecretInfo> infos, secrets_.List());
-  for (const SecretInfo& info : infos) secrets.insert(info.name);
+  for (const SecretInfo& info : infos)
+    secrets[info.name] = secrets_.readers() == SecretReaders::kAny ? kAnyRole : info.roles;
   ASSIGN_OR_RETURN(facts, ReadAllFacts(store_));
   return inventory_.Latest();
 }
@@ -81,7 +83,7 @@ absl::Status ExplainService::ExplainVariable(const v1::ExplainVariableRequest& r
         "a role's defaults are found through a playbook; name it too");
   }
   FactsByNode facts;
-  std::set<std::string> secrets;
+  std::map<std::string, std::string> secrets;
   ASSIGN_OR_RETURN(const InventoryVersion version, Prepare(facts, secrets));
   std::shared_ptr<const Playbook> playbook;
   if (!request.playbook().empty()) {
@@ -102,7 +104,7 @@ absl::Status ExplainService::ExplainStep(const v1::ExplainStepRequest& request,
   RETURN_IF_ERROR(Require(request.node(), "node"));
   RETURN_IF_ERROR(Require(request.playbook(), "playbook"));
   FactsByNode facts;
-  std::set<std::string> secrets;
+  std::map<std::string, std::string> secrets;
   ASSIGN_OR_RETURN(const InventoryVersion version, Prepare(facts, secrets));
   ASSIGN_OR_RETURN(const std::shared_ptr<const Playbook> playbook,
                    Load(request.bundle_sha256(), request.playbook()));

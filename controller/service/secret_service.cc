@@ -1,7 +1,11 @@
 #include "controller/service/secret_service.h"
 
+#include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "controller/run/secret_rotation.h"
@@ -39,12 +43,25 @@ grpc::Status SecretService::AdvanceRotation(grpc::ServerContext* context,
   return ToGrpc(AdvanceRotation(*context, *request, *response));
 }
 
+grpc::Status SecretService::SetSecretRoles(grpc::ServerContext* context,
+                                           const v1::SetSecretRolesRequest* request,
+                                           v1::SetSecretRolesResponse*) {
+  return ToGrpc(SetRoles(*context, *request));
+}
+
+grpc::Status SecretService::RemoveSecret(grpc::ServerContext* context,
+                                         const v1::RemoveSecretRequest* request,
+                                         v1::RemoveSecretResponse*) {
+  return ToGrpc(Remove(*context, *request));
+}
+
 absl::Status SecretService::SetSecret(const grpc::ServerContext& context,
                                       const v1::SetSecretRequest& request,
                                       v1::SetSecretResponse& response) {
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
   ASSIGN_OR_RETURN(const uint32_t version,
                    secrets_.Set(request.name(), SecretBuffer(request.value()),
+                                {request.roles().begin(), request.roles().end()},
                                 {caller.identity.Actor(), caller.peer}));
   response.set_version(version);
   return absl::OkStatus();
@@ -56,6 +73,7 @@ absl::Status SecretService::GenerateSecret(const grpc::ServerContext& context,
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
   ASSIGN_OR_RETURN(const uint32_t version,
                    secrets_.Generate(request.name(), request.bytes(), request.replace(),
+                                     {request.roles().begin(), request.roles().end()},
                                      {caller.identity.Actor(), caller.peer}));
   response.set_version(version);
   return absl::OkStatus();
@@ -69,6 +87,8 @@ absl::Status SecretService::ListSecrets(v1::ListSecretsResponse& response) {
     info.set_version(secret.version);
     info.set_updated_by(secret.updated_by);
     *info.mutable_updated_at() = ToTimestamp(secret.updated_at);
+    for (const absl::string_view role : absl::StrSplit(secret.roles, ',', absl::SkipEmpty()))
+      info.add_roles(std::string(role));
     if (secret.rotation.has_value()) *info.mutable_rotation() = ToProto(*secret.rotation);
   }
   return absl::OkStatus();
@@ -92,6 +112,29 @@ absl::Status SecretService::AdvanceRotation(const grpc::ServerContext& context,
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
   ASSIGN_OR_RETURN(response, rotations_.Advance(request, {caller.identity.Actor(), caller.peer}));
   return absl::OkStatus();
+}
+
+absl::Status SecretService::SetRoles(const grpc::ServerContext& context,
+                                     const v1::SetSecretRolesRequest& request) {
+  ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
+  return secrets_.SetRoles(request.name(), {request.roles().begin(), request.roles().end()},
+                           {caller.identity.Actor(), caller.peer});
+}
+
+absl::Status SecretService::Remove(const grpc::ServerContext& context,
+                                   const v1::RemoveSecretRequest& request) {
+  ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
+  if (!request.even_if_read()) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> places, rotations_.PlacesOf(request.name()));
+    if (!places.empty()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the site that was applied last reads secret ", request.name(), " at ",
+          absl::StrJoin(places, ", "),
+          ": take it out there first, or say --force; with bytes= the next apply makes another "
+          "value, and whatever shares the old one stops understanding"));
+    }
+  }
+  return secrets_.Remove(request.name(), {caller.identity.Actor(), caller.peer});
 }
 
 }  // namespace muster::controller

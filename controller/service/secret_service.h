@@ -28,6 +28,11 @@ class SecretService final : public v1::SecretService::Service {
   grpc::Status AdvanceRotation(grpc::ServerContext* context,
                                const v1::AdvanceRotationRequest* request,
                                v1::AdvanceRotationResponse* response) override;
+  grpc::Status SetSecretRoles(grpc::ServerContext* context,
+                              const v1::SetSecretRolesRequest* request,
+                              v1::SetSecretRolesResponse* response) override;
+  grpc::Status RemoveSecret(grpc::ServerContext* context, const v1::RemoveSecretRequest* request,
+                            v1::RemoveSecretResponse* response) override;
 
  private:
   absl::Status SetSecret(const grpc::ServerContext& context, const v1::SetSecretRequest& request,
@@ -42,6 +47,9 @@ class SecretService final : public v1::SecretService::Service {
   absl::Status AdvanceRotation(const grpc::ServerContext& context,
                                const v1::AdvanceRotationRequest& request,
                                v1::AdvanceRotationResponse& response);
+  absl::Status SetRoles(const grpc::ServerContext& context,
+                        const v1::SetSecretRolesRequest& request);
+  absl::Status Remove(const grpc::ServerContext& context, const v1::RemoveSecretRequest& request);
 
   SecretStore& secrets_;
   SecretRotations& rotations_;

@@ -1,6 +1,7 @@
 // Secrets for compiler tests: those of a map, and made-up ones where bytes are asked for.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,16 +17,19 @@ namespace muster::testing {
 
 class FakeSecretSource : public controller::SecretSource {
  public:
-  absl::StatusOr<std::string> Get(absl::string_view name,
-                                  std::optional<uint32_t> generate_bytes) override {
+  absl::StatusOr<std::string> Get(absl::string_view name, std::optional<uint32_t> generate_bytes,
+                                  const controller::SecretReader& reader) override {
     asked.emplace_back(name);
+    readers.push_back(reader.role);
     const auto found = secrets.find(std::string(name));
+    if (const absl::Status may = may_read(name, reader); !may.ok()) return may;
     if (found != secrets.end()) return found->second;
     if (!generate_bytes.has_value()) return absl::NotFoundError(absl::StrCat("no secret ", name));
     return secrets[std::string(name)] = std::string(*generate_bytes, 'x');
   }
 
-  absl::StatusOr<std::string> GetNext(absl::string_view name) override {
+  absl::StatusOr<std::string> GetNext(absl::string_view name,
+                                      const controller::SecretReader&) override {
     const auto found = next.find(std::string(name));
     if (found != next.end()) return found->second;
     return absl::NotFoundError(absl::StrCat("no rotation of ", name));
@@ -33,7 +37,13 @@ class FakeSecretSource : public controller::SecretSource {
 
   std::map<std::string, std::string> secrets;
   std::map<std::string, std::string> next;  // of the secrets that are being rotated
-  std::vector<std::string> asked;  // names, in order
+  // Whether the reader may have the secret of that name.
+  std::function<absl::Status(absl::string_view name, const controller::SecretReader& reader)>
+      may_read = [](absl::string_view, const controller::SecretReader&) {
+        return absl::OkStatus();
+      };
+  std::vector<std::string> asked;    // names, in order
+  std::vector<std::string> readers;  // the roles that asked for them
 };
 
 }  // namespace muster::testing

@@ -9,6 +9,7 @@
 #include "muster/v1/artifact.grpc.pb.h"
 #include "muster/v1/event.grpc.pb.h"
 #include "muster/v1/run.grpc.pb.h"
+#include "muster/v1/secret.grpc.pb.h"
 #include "tests/fakes/test_controller.h"
 
 namespace muster::controller {
@@ -137,6 +138,47 @@ TEST_F(BundleApprovalTest, AViewersApplyIsRefusedInTheWordsOfTheCommandLine) {
     EXPECT_EQ(stub->HasBundle(&context, v1::HasBundleRequest(), &response).error_message(),
               absl::StrCat("eve is a viewer; ", verb, " needs operator or administrator"));
   }
+}
+
+TEST_F(BundleApprovalTest, SecretsHaveReadersAndCanBeRemovedUnlessTheSiteReadsThem) {
+  const auto alice = As(Role::kAdmin, "alice");
+  const auto secrets = v1::SecretService::NewStub(alice);
+  v1::SetSecretRequest set;
+  set.set_name("token");
+  set.set_value("hunter2");
+  v1::SetSecretResponse version;
+  {
+    grpc::ClientContext context;
+    EXPECT_THAT(secrets->SetSecret(&context, set, &version).error_message(), HasSubstr("--roles"));
+  }
+  set.add_roles("app");
+  {
+    grpc::ClientContext context;
+    ASSERT_TRUE(secrets->SetSecret(&context, set, &version).ok());
+  }
+  const std::string site = Upload(
+      alice, sys::PackTarGz({{"playbooks/site.yaml",
+                              "- {play: p, hosts: c001, tasks: [{name: a, file: {path: /a, "
+                              "content: \"{{ secret('token') }}\"}}]}\n"}})
+                 .value());
+  ASSERT_TRUE(Run(alice, site).ok());
+  v1::RemoveSecretRequest remove;
+  remove.set_name("token");
+  v1::RemoveSecretResponse removed;
+  {
+    grpc::ClientContext context;
+    EXPECT_THAT(secrets->RemoveSecret(&context, remove, &removed).error_message(),
+                AllOf(HasSubstr("playbooks/site.yaml:1"), HasSubstr("--force")));
+  }
+  remove.set_even_if_read(true);
+  {
+    grpc::ClientContext context;
+    EXPECT_TRUE(secrets->RemoveSecret(&context, remove, &removed).ok());
+  }
+  grpc::ClientContext context;
+  v1::ListSecretsResponse list;
+  ASSERT_TRUE(secrets->ListSecrets(&context, v1::ListSecretsRequest(), &list).ok());
+  EXPECT_EQ(list.secrets_size(), 0);
 }
 
 }  // namespace

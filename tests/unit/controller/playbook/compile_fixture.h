@@ -10,6 +10,7 @@
 #include "common/value/secret_value.h"
 #include "controller/inventory/inventory.h"
 #include "controller/playbook/compiler.h"
+#include "controller/playbook/secret_readers.h"
 #include "muster/v1/plan.pb.h"
 #include "tests/fakes/fake_secret_source.h"
 #include "tests/fakes/status_matchers.h"
@@ -49,6 +50,13 @@ class CompileTest : public ::testing::Test {
     site["playbooks/site.yaml"] = "- play: p\n  hosts: all\n  roles: [r]\n";
     site["playbooks/roles/r/tasks/main.yaml"] = tasks;
     if (!handlers.empty()) site["playbooks/roles/r/handlers/main.yaml"] = handlers;
+  }
+
+  // Secrets are read by these roles alone, as of JoinRoles().
+  void ReadBy(const std::string& roles) {
+    secrets.may_read = [roles](absl::string_view name, const SecretReader& reader) {
+      return CheckReader(name, roles, reader);
+    };
   }
 
   absl::StatusOr<std::shared_ptr<const Playbook>> Load() {

@@ -337,6 +337,48 @@ TEST_F(CompileTest, AnAbsentSecretIsNamedWithItsRemedy) {
                        AllOf(HasSubstr("no secret 'nix'"), HasSubstr("muster secret set nix"))));
 }
 
+TEST_F(CompileTest, ASecretOfAnotherRoleIsRefusedWithItsPlaceAndRemedy) {
+  secrets.secrets["s"] = "hush";
+  ReadBy("other");
+  const auto refused = [](absl::string_view place) {
+    return StatusIs(absl::StatusCode::kPermissionDenied,
+                    AllOf(HasSubstr(std::string(place)), HasSubstr("role r may not read it"),
+                          HasSubstr("muster secret roles s other,r"), Not(HasSubstr("hush"))));
+  };
+  SetTasks("- name: a\n  file: {path: /a, content: \"{{ secret('s') }}\"}\n");
+  EXPECT_THAT(CompileError(), refused("playbooks/roles/r/tasks/main.yaml:2:"));
+  SetTasks("- {name: a, file: {path: /a, template: a.j2}}\n");
+  site["playbooks/roles/r/templates/a.j2"] = "x\n{{ secret('s') }}\n";
+  EXPECT_THAT(CompileError(), refused("playbooks/roles/r/templates/a.j2:2:"));
+  // A variable is read by the role that uses it, wherever it is written.
+  SetTasks("- {name: a, file: {path: /a, content: \"{{ key }}\"}}\n");
+  site["playbooks/roles/r/defaults/main.yaml"] = "key: \"{{ secret('s') }}\"\n";
+  EXPECT_THAT(CompileError(), refused("in variable 'key'"));
+  options.extra_vars["key"] = "{{ secret('s') }}";
+  EXPECT_THAT(CompileError(), refused("-e key"));
+}
+
+TEST_F(CompileTest, WhatOneRoleHasReadIsNotReadByTheNext) {
+  secrets.secrets["s"] = "hush";
+  ReadBy("r");
+  SetTasks("- {name: a, file: {path: /a, content: \"{{ secret('s') }}\"}}\n");
+  site["playbooks/site.yaml"] = "- play: p\n  hosts: all\n  roles: [r, t]\n";
+  site["playbooks/roles/t/tasks/main.yaml"] =
+      "- {name: b, file: {path: /b, content: \"{{ secret('s') }}\"}}\n";
+  EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kPermissionDenied,
+                                       AllOf(HasSubstr("roles/t/tasks/main.yaml:1:"),
+                                             HasSubstr("role t may not read it"))));
+  EXPECT_THAT(secrets.readers, ::testing::Contains("r"));
+  // A play's own tasks are the role "tasks".
+  site["playbooks/site.yaml"] =
+      "- play: p\n  hosts: all\n  tasks:\n"
+      "    - {name: c, file: {path: /c, content: \"{{ secret('s') }}\"}}\n";
+  EXPECT_THAT(CompileError(),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("role tasks may not")));
+  ReadBy("r,tasks");
+  EXPECT_EQ(Compile().roles(0).steps(0).file().content(), "hush");
+}
+
 TEST_F(CompileTest, LargeContentsBecomeBlobs) {
   const std::string large(100000, 'x');
   site["playbooks/roles/r/files/large"] = large;

@@ -52,7 +52,7 @@ class ExplainTest : public CompileTest {
     return ExplainStep(Input(node), *playbook_, name);
   }
 
-  std::set<std::string> existing = {"token"};
+  std::map<std::string, std::string> existing = {{"token", "*"}};
   std::shared_ptr<const Playbook> playbook_;
 };
 
@@ -104,6 +104,14 @@ TEST_F(ExplainTest, NeverTellsASecretAndMakesNone) {
   EXPECT_EQ(missing->variables(0).value(), "");
   EXPECT_THAT(missing->variables(0).error(), HasSubstr("there is no secret 'token'"));
   EXPECT_EQ(missing->variables(0).definitions_size(), 1);
+}
+
+TEST_F(ExplainTest, SaysThatARoleMayNotReadASecretAsTheApplyWould) {
+  existing["token"] = "other";
+  const auto response = Variable("token");
+  ASSERT_OK(response);
+  EXPECT_EQ(response->variables(0).value(), "");
+  EXPECT_THAT(response->variables(0).error(), HasSubstr("muster secret roles token other,r"));
 }
 
 TEST_F(ExplainTest, UnknownNamesGetTheNearestOne) {

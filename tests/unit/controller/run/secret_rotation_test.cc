@@ -66,7 +66,7 @@ class SecretRotationTest : public ::testing::Test {
     site_["roles/keyed/templates/k.j2"] = "{{ secret('key', bytes=32) }}";
     site_["roles/plain/tasks/main.yaml"] =
         "- name: other\n  file: {path: /o, content: \"{{ secret('other', bytes=16) }}\"}\n";
-    ASSERT_OK(secrets_->Generate("key", 64, false, alice_));
+    ASSERT_OK(secrets_->Generate("key", 64, false, {"keyed"}, alice_));
   }
 
   void Enroll(const std::string& name, const std::string& last_run) {
@@ -117,7 +117,7 @@ class SecretRotationTest : public ::testing::Test {
     request.set_run_id(run_id);
     return Rotations().Advance(request, alice_);
   }
-  std::string Key() { return *secrets_->Get("key", std::nullopt); }
+  std::string Key() { return *secrets_->Get("key", std::nullopt, keyed_); }
   std::vector<std::string> Actions() {
     std::vector<std::string> actions;
     EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
@@ -132,6 +132,8 @@ class SecretRotationTest : public ::testing::Test {
   sys::RealFileSystem files_;
   testing::TempDir folder_;
   const SecretActor alice_ = {"admin:alice", "10.0.0.1:1"};
+  const SecretReader keyed_ = {"keyed", "site.yaml"};
+  const SecretReader rotation_ = {"tasks", "rotate_key.yaml"};
   testing::FakeAgentSessions sessions_;
   PlaybookCompiler compiler_;
   FileTree site_;
@@ -152,11 +154,11 @@ TEST_F(SecretRotationTest, GoesThroughItsPhasesAndChangesTheValueOnlyAtTheEnd) {
   ASSERT_EQ(begun->uses_size(), 1);
   EXPECT_EQ(begun->uses(0).role(), "keyed");
   EXPECT_THAT(begun->uses(0).nodes(), ElementsAre("c1", "c2", "c3", "c4"));
-  const std::string next = *secrets_->GetNext("key");
+  const std::string next = *secrets_->GetNext("key", rotation_);
   EXPECT_EQ(next.size(), 64u);
   EXPECT_NE(next, old);
   EXPECT_EQ(Key(), old);
-  EXPECT_THAT(secrets_->Set("key", SecretBuffer("value"), alice_),
+  EXPECT_THAT(secrets_->Set("key", SecretBuffer("value"), {}, alice_),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--resume")));
 
   const auto staged = Advance(Run("stage", "c[1-3]"));
@@ -168,7 +170,7 @@ TEST_F(SecretRotationTest, GoesThroughItsPhasesAndChangesTheValueOnlyAtTheEnd) {
   EXPECT_FALSE(ended->has_rotation());
   EXPECT_EQ(ended->version(), 2u);
   EXPECT_EQ(Key(), next);
-  EXPECT_THAT(secrets_->GetNext("key"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("")));
+  EXPECT_THAT(secrets_->GetNext("key", rotation_), StatusIs(absl::StatusCode::kNotFound, HasSubstr("")));
   EXPECT_THAT(Actions(), ElementsAre("secret.generate", "secret.rotate.start",
                                      "secret.rotate.switch", "secret.rotate.finish"));
 }
@@ -241,7 +243,7 @@ TEST_F(SecretRotationTest, AbandonedLaterTakesTheNodesBack) {
   const auto abandoned = Rotate(v1::ROTATION_ACTION_ABANDON);
   ASSERT_OK(abandoned);
   EXPECT_EQ(abandoned->rotation().phase(), v1::ROTATION_PHASE_REVERTING);
-  EXPECT_EQ(*secrets_->GetNext("key"), old);
+  EXPECT_EQ(*secrets_->GetNext("key", rotation_), old);
   const auto ended = Advance(Run("switch", "c[1-3]"));
   ASSERT_OK(ended);
   EXPECT_FALSE(ended->has_rotation());
@@ -274,9 +276,9 @@ TEST_F(SecretRotationTest, PlaybookThatForgetsAUserIsRefused) {
 TEST_F(SecretRotationTest, SurvivesARestartOfTheController) {
   site_["rotate_key.yaml"] = kRotation;
   ASSERT_OK(Rotate(v1::ROTATION_ACTION_START));
-  const std::string next = *secrets_->GetNext("key");
+  const std::string next = *secrets_->GetNext("key", rotation_);
   secrets_ = *SecretStore::Open(*store_, clock_, files_, "", folder_.path() + "/key");
-  EXPECT_EQ(*secrets_->GetNext("key"), next);
+  EXPECT_EQ(*secrets_->GetNext("key", rotation_), next);
   ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const RotationRecord row, txn.rotations().Get("key"));
     EXPECT_THAT(row.sealed, Not(HasSubstr(next)));

@@ -36,6 +36,8 @@ class SecretStoreTest : public ::testing::Test {
   const std::string folder_ = absl::StrCat(::testing::TempDir(), "muster_secret_", getpid());
   const std::string path_ = folder_ + "/secret.key";
   const SecretActor alice_ = {"admin:alice", "10.0.0.1:1"};
+  const SecretReader munge_ = {"munge", "site.yaml"};
+  const SecretReader slurm_ = {"slurm", "site.yaml"};
   RealClock clock_;
   sys::RealFileSystem files_;
   std::unique_ptr<Store> store_;
@@ -43,24 +45,24 @@ class SecretStoreTest : public ::testing::Test {
 };
 
 TEST_F(SecretStoreTest, IsMadeOnDemandOnceAndForAll) {
-  EXPECT_THAT(secrets_->Get("munge_key", std::nullopt),
+  EXPECT_THAT(secrets_->Get("munge_key", std::nullopt, munge_),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("muster secret set munge_key")));
-  const auto made = secrets_->Get("munge_key", 1024);
+  const auto made = secrets_->Get("munge_key", 1024, munge_);
   ASSERT_OK(made);
   EXPECT_EQ(made->size(), 1024u);
-  EXPECT_EQ(*secrets_->Get("munge_key", 1024), *made);
-  EXPECT_EQ(*secrets_->Get("munge_key", std::nullopt), *made);
+  EXPECT_EQ(*secrets_->Get("munge_key", 1024, munge_), *made);
+  EXPECT_EQ(*secrets_->Get("munge_key", std::nullopt, munge_), *made);
   secrets_ = *Open();
-  EXPECT_EQ(*secrets_->Get("munge_key", std::nullopt), *made);
+  EXPECT_EQ(*secrets_->Get("munge_key", std::nullopt, munge_), *made);
 }
 
 TEST_F(SecretStoreTest, NewValuesCountUpAndAreAudited) {
-  EXPECT_EQ(*secrets_->Set("password", SecretBuffer("hunter2"), alice_), 1u);
-  EXPECT_EQ(*secrets_->Set("password", SecretBuffer("hunter3"), alice_), 2u);
-  EXPECT_EQ(*secrets_->Get("password", std::nullopt), "hunter3");
-  EXPECT_THAT(secrets_->Generate("password", 32, false, alice_),
+  EXPECT_EQ(*secrets_->Set("password", SecretBuffer("hunter2"), {"munge"}, alice_), 1u);
+  EXPECT_EQ(*secrets_->Set("password", SecretBuffer("hunter3"), {}, alice_), 2u);
+  EXPECT_EQ(*secrets_->Get("password", std::nullopt, munge_), "hunter3");
+  EXPECT_THAT(secrets_->Generate("password", 32, false, {}, alice_),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("--replace")));
-  EXPECT_EQ(*secrets_->Generate("password", 32, true, alice_), 3u);
+  EXPECT_EQ(*secrets_->Generate("password", 32, true, {}, alice_), 3u);
   const auto infos = secrets_->List();
   ASSERT_OK(infos);
   ASSERT_EQ(infos->size(), 1u);
@@ -81,25 +83,85 @@ TEST_F(SecretStoreTest, NewValuesCountUpAndAreAudited) {
 
 TEST_F(SecretStoreTest, BadNamesAndSizesAreRefused) {
   for (const char* name : {"", "a b", "../x", "ä"}) {
-    EXPECT_THAT(secrets_->Set(name, SecretBuffer("v"), alice_),
+    EXPECT_THAT(secrets_->Set(name, SecretBuffer("v"), {"munge"}, alice_),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("name for a secret")));
   }
-  EXPECT_THAT(secrets_->Set("a", SecretBuffer(""), alice_),
+  EXPECT_THAT(secrets_->Set("a", SecretBuffer(""), {"munge"}, alice_),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("0 bytes")));
-  EXPECT_THAT(secrets_->Generate("a", 8, false, alice_),
+  EXPECT_THAT(secrets_->Generate("a", 8, false, {}, alice_),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("16 to")));
-  EXPECT_THAT(secrets_->Get("a", 1 << 20),
+  EXPECT_THAT(secrets_->Get("a", 1 << 20, munge_),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("16 to")));
 }
 
 TEST_F(SecretStoreTest, LostOrWrongKeyIsNoticedAtStart) {
-  ASSERT_OK(secrets_->Set("password", SecretBuffer("hunter2"), alice_));
+  ASSERT_OK(secrets_->Set("password", SecretBuffer("hunter2"), {"munge"}, alice_));
   std::filesystem::rename(path_, path_ + ".away");
   EXPECT_THAT(Open(), StatusIs(absl::StatusCode::kFailedPrecondition,
                                AllOf(HasSubstr(path_), HasSubstr("is missing"))));
   std::ofstream(path_) << std::string(kSecretKeyBytes, 'x');
   std::filesystem::permissions(path_, std::filesystem::perms(0600));
   EXPECT_THAT(Open(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr(path_)));
+}
+
+TEST_F(SecretStoreTest, OnlyTheRolesThatASecretNamesReadIt) {
+  ASSERT_OK(secrets_->Set("token", SecretBuffer("hunter2"), {"slurm"}, alice_));
+  EXPECT_EQ(*secrets_->Get("token", std::nullopt, slurm_), "hunter2");
+  const auto other = secrets_->Get("token", std::nullopt, munge_);
+  EXPECT_THAT(other, StatusIs(absl::StatusCode::kPermissionDenied,
+                              AllOf(HasSubstr("role munge"), HasSubstr("its roles: slurm"),
+                                    HasSubstr("muster secret roles token munge,slurm"),
+                                    Not(HasSubstr("hunter")))));
+  // bytes= makes no second value of it either.
+  EXPECT_THAT(secrets_->Get("token", 32, munge_), StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("")));
+  ASSERT_OK(secrets_->SetRoles("token", {"slurm", "munge"}, alice_));
+  EXPECT_EQ(*secrets_->Get("token", std::nullopt, munge_), "hunter2");
+  // A new value is for those of the old one.
+  ASSERT_OK(secrets_->Set("token", SecretBuffer("hunter3"), {}, alice_));
+  EXPECT_EQ(secrets_->List()->at(0).roles, "munge,slurm");
+  ASSERT_OK(secrets_->SetRoles("token", {"*"}, alice_));
+  EXPECT_OK(secrets_->Get("token", std::nullopt, {"whoever", "x.yaml"}));
+}
+
+TEST_F(SecretStoreTest, WhatARoleMakesOnFirstUseBelongsToIt) {
+  ASSERT_OK(secrets_->Get("munge_key", 32, munge_));
+  EXPECT_EQ(secrets_->List()->at(0).roles, "munge");
+  EXPECT_THAT(secrets_->Get("munge_key", 32, slurm_),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("role slurm")));
+}
+
+TEST_F(SecretStoreTest, ANewSecretNeedsReadersUnlessAnyRoleMayRead) {
+  EXPECT_THAT(secrets_->Set("token", SecretBuffer("v"), {}, alice_),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--roles")));
+  for (const std::vector<std::string>& roles :
+       std::vector<std::vector<std::string>>{{"a b"}, {"a,b"}, {"*", "a"}, {""}, {"a\nb"}}) {
+    EXPECT_THAT(secrets_->Set("token", SecretBuffer("v"), roles, alice_),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'")));
+  }
+  EXPECT_TRUE(secrets_->List()->empty());
+  ASSERT_OK(secrets_->Set("token", SecretBuffer("v"), {"slurm"}, alice_));
+  secrets_ = *SecretStore::Open(*store_, clock_, files_, "", path_, SecretReaders::kAny);
+  EXPECT_EQ(*secrets_->Get("token", std::nullopt, munge_), "v");
+  ASSERT_OK(secrets_->Set("other", SecretBuffer("w"), {}, alice_));
+  EXPECT_EQ(secrets_->List()->at(0).roles, "*");
+}
+
+TEST_F(SecretStoreTest, ARemovedSecretIsGoneAndAudited) {
+  EXPECT_THAT(secrets_->Remove("token", alice_),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("muster secret list")));
+  ASSERT_OK(secrets_->Set("token", SecretBuffer("v"), {"slurm"}, alice_));
+  ASSERT_OK(secrets_->Remove("token", alice_));
+  EXPECT_THAT(secrets_->Get("token", std::nullopt, slurm_),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("token")));
+  ASSERT_OK(store_->View([](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const auto events, txn.events().List(1, 0));
+    EXPECT_EQ(events.at(0).action, "secret.remove");
+    EXPECT_EQ(events.at(0).detail, "version 1 of slurm");
+    return absl::OkStatus();
+  }));
+  // Its last role has no claim to a new one of that name.
+  ASSERT_OK(secrets_->Get("token", 32, munge_));
+  EXPECT_EQ(secrets_->List()->at(0).roles, "munge");
 }
 
 }  // namespace
