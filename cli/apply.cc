@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/apply_question.h"
 #include "cli/connection.h"
 #include "cli/plan_apply.h"
 #include "cli/plan_check.h"
@@ -27,15 +28,11 @@ struct ApplyOptions {
   WatchOptions watch;
 };
 
-absl::Status AskFirst(const ApplyOptions& options) {
-  if (options.yes || options.check) return absl::OkStatus();
-  if (!CanAsk())
-    return absl::FailedPreconditionError(
-        "apply changes nodes and there is no terminal to ask; say --yes, or --check to look only");
-  if (Confirm(absl::StrCat("Apply ", options.playbook, " to ",
-                           options.limit.empty() ? "all of its nodes" : options.limit, "?")))
-    return absl::OkStatus();
-  return absl::CancelledError("nothing was applied");
+// Before anything is sent: without a terminal there is nobody to ask.
+absl::Status CheckCanAsk(const ApplyOptions& options) {
+  if (options.yes || options.check || CanAsk()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "apply changes nodes and there is no terminal to ask; say --yes, or --check to look only");
 }
 
 // What a plan file has decided already cannot be said again.
@@ -72,11 +69,13 @@ absl::StatusOr<int> Apply(Context& context, const ApplyOptions& options) {
   for (const std::string& assignment : options.extra_vars)
     RETURN_IF_ERROR(AddExtraVar(assignment, request));
   ASSIGN_OR_RETURN(const SiteBundle bundle, PackSite(options.playbook));
-  RETURN_IF_ERROR(AskFirst(options));
+  RETURN_IF_ERROR(CheckCanAsk(options));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   RETURN_IF_ERROR(UploadBundle(*connection, bundle));
   request.set_bundle_sha256(bundle.sha256);
   request.set_playbook(bundle.playbook);
+  if (!options.yes && !options.check)
+    RETURN_IF_ERROR(AskToApply(*connection, options.playbook, request, options.reboot_with_jobs));
   v1::RunService::Stub stub(connection->channel());
   v1::CreateRunResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &v1::RunService::Stub::CreateRun, request, &response));

@@ -10,7 +10,9 @@
 #include "absl/strings/str_join.h"
 #include "cli/connection.h"
 #include "cli/output.h"
+#include "cli/questions.h"
 #include "cli/show.h"
+#include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "common/base/clock.h"
 #include "common/base/proto_time.h"
@@ -24,6 +26,11 @@ namespace {
 namespace fs = std::filesystem;
 using Stub = v1::InventoryService::Stub;
 using Files = google::protobuf::RepeatedPtrField<v1::InventoryFile>;
+
+struct InventoryOptions {
+  std::string path = "inventory";
+  bool yes = false;  // of apply
+};
 
 constexpr size_t kLargest = 8 << 20;  // of all files together
 
@@ -72,37 +79,45 @@ std::string Lines(const google::protobuf::RepeatedPtrField<std::string>& changes
   return changes.empty() ? "no changes\n" : absl::StrCat(absl::StrJoin(changes, "\n"), "\n");
 }
 
-absl::StatusOr<int> Check(Context& context, const std::string& path) {
+absl::StatusOr<int> Check(Context& context, const InventoryOptions& options) {
   v1::CheckInventoryRequest request;
-  ASSIGN_OR_RETURN(*request.mutable_files(), ReadFiles(path));
+  ASSIGN_OR_RETURN(*request.mutable_files(), ReadFiles(options.path));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   Stub stub(connection->channel());
   v1::CheckInventoryResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &Stub::CheckInventory, request, &response));
   Show(context, response, [&] {
-    return absl::StrCat(path, " is good: ", response.nodes(), " nodes, ", response.groups(),
+    return absl::StrCat(options.path, " is good: ", response.nodes(), " nodes, ", response.groups(),
                         " groups, ", response.racks(), " racks\n");
   });
   return kExitClean;
 }
 
-absl::StatusOr<int> Apply(Context& context, const std::string& path) {
+absl::StatusOr<int> Apply(Context& context, const InventoryOptions& options) {
   v1::ApplyInventoryRequest request;
-  ASSIGN_OR_RETURN(*request.mutable_files(), ReadFiles(path));
+  ASSIGN_OR_RETURN(*request.mutable_files(), ReadFiles(options.path));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   Stub stub(connection->channel());
+  if (!options.yes) {
+    v1::DiffInventoryRequest question;
+    *question.mutable_files() = request.files();
+    v1::DiffInventoryResponse diff;
+    RETURN_IF_ERROR(Call(*connection, stub, &Stub::DiffInventory, question, &diff));
+    const std::string why = InventoryQuestion(diff);
+    if (!why.empty()) RETURN_IF_ERROR(ConfirmOrRefuse(options.yes, why, "nothing was applied"));
+  }
   v1::ApplyInventoryResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &Stub::ApplyInventory, request, &response));
   Show(context, response, [&] {
     return absl::StrCat(Lines(response.changes()), "inventory is at revision ", response.revision(),
-                        "\n");
+                        "\n", AfterInventory(response));
   });
   return kExitClean;
 }
 
-absl::StatusOr<int> Diff(Context& context, const std::string& path) {
+absl::StatusOr<int> Diff(Context& context, const InventoryOptions& options) {
   v1::DiffInventoryRequest request;
-  ASSIGN_OR_RETURN(*request.mutable_files(), ReadFiles(path));
+  ASSIGN_OR_RETURN(*request.mutable_files(), ReadFiles(options.path));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   Stub stub(connection->channel());
   v1::DiffInventoryResponse response;
@@ -141,7 +156,7 @@ void AddInventory(CLI::App& app, Context& context) {
   const struct {
     const char* name;
     const char* help;
-    absl::StatusOr<int> (*run)(Context&, const std::string&);
+    absl::StatusOr<int> (*run)(Context&, const InventoryOptions&);
   } kVerbs[] = {
       {"check", "Say what is wrong with an inventory; store nothing", Check},
       {"apply", "Make it the cluster's inventory", Apply},
@@ -149,10 +164,15 @@ void AddInventory(CLI::App& app, Context& context) {
   };
   for (const auto& verb : kVerbs) {
     CLI::App* command = inventory->add_subcommand(verb.name, verb.help);
-    auto path = std::make_shared<std::string>("inventory");
-    command->add_option("path", *path, "A YAML file or a folder (default: inventory)")
+    auto options = std::make_shared<InventoryOptions>();
+    command->add_option("path", options->path, "A YAML file or a folder (default: inventory)")
         ->type_name("PATH");
-    SetAction(command, context, [&context, path, run = verb.run] { return run(context, *path); });
+    if (verb.run == Apply) {
+      command->add_flag("-y,--yes", options->yes,
+                        "Do not ask before it renames the cluster or drops nodes");
+    }
+    SetAction(command, context,
+              [&context, options, run = verb.run] { return run(context, *options); });
   }
   CLI::App* show = inventory->add_subcommand("show", "The inventory in force");
   auto files = std::make_shared<bool>(false);

@@ -1,5 +1,6 @@
 // muster node: the machines of the cluster.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "cli/bootstrap.h"
 #include "cli/connection.h"
 #include "cli/output.h"
+#include "cli/questions.h"
 #include "cli/show.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
@@ -205,17 +207,53 @@ absl::StatusOr<int> Approve(Context& context, const ApproveOptions& options) {
   return kExitClean;
 }
 
-absl::StatusOr<int> Remove(Context& context, const std::string& nodes, const std::string& reason) {
+struct RemoveOptions {
+  std::string nodes, reason;
+  bool yes = false;
+};
+
+// The members that a host list names, as they stand now.
+absl::StatusOr<std::vector<v1::Node>> Members(Connection& connection, Stub& stub,
+                                              const std::string& hostlist) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ExpandHostlist(hostlist));
+  v1::ListNodesResponse all;
+  RETURN_IF_ERROR(Call(connection, stub, &Stub::ListNodes, v1::ListNodesRequest(), &all));
+  std::vector<v1::Node> members;
+  for (const v1::Node& node : all.nodes()) {
+    if (std::find(names.begin(), names.end(), node.name()) != names.end()) members.push_back(node);
+  }
+  return members;
+}
+
+absl::Status AskToRemove(Connection& connection, Stub& stub, const RemoveOptions& options,
+                         const std::vector<v1::Node>& members) {
+  if (options.yes) return absl::OkStatus();
+  v1::GetStatusResponse status;
+  RETURN_IF_ERROR(Call(connection, stub, &Stub::GetStatus, v1::GetStatusRequest(), &status));
+  v1::ListNodeJobsRequest request;
+  request.set_nodes(options.nodes);
+  v1::ListNodeJobsResponse jobs;
+  RETURN_IF_ERROR(Call(connection, stub, &Stub::ListNodeJobs, request, &jobs));
+  return ConfirmOrRefuse(options.yes, RemovalQuestion(status.cluster(), members, jobs),
+                         "nothing was removed");
+}
+
+absl::StatusOr<int> Remove(Context& context, const RemoveOptions& options) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   Stub stub(connection->channel());
+  ASSIGN_OR_RETURN(const std::vector<v1::Node> members,
+                   Members(*connection, stub, options.nodes));
+  // What is wrong with the names the controller says.
+  if (!members.empty()) RETURN_IF_ERROR(AskToRemove(*connection, stub, options, members));
   v1::RemoveNodeRequest request;
-  request.set_nodes(nodes);
-  request.set_reason(reason);
+  request.set_nodes(options.nodes);
+  request.set_reason(options.reason);
   v1::RemoveNodeResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &Stub::RemoveNode, request, &response));
   Show(context, response, [&] {
     return absl::StrCat("removed ",
-                        FoldHostlist({response.removed().begin(), response.removed().end()}), "\n");
+                        FoldHostlist({response.removed().begin(), response.removed().end()}), "\n",
+                        AfterRemoval(members));
   });
   return kExitClean;
 }
@@ -265,21 +303,20 @@ void AddNode(CLI::App& app, Context& context) {
 
   CLI::App* approve = node->add_subcommand("approve", "Let waiting machines in");
   auto approving = std::make_shared<ApproveOptions>();
-  approve->add_option("nodes", approving->nodes, "Host list")->required()->type_name("NODES");
+  approve->add_option("nodes", approving->nodes, "Host list")->required()->type_name("HOSTLIST");
   approve->add_option("--key", approving->key, "The key that the machine's console shows; one node")
       ->type_name("KEY");
   approve->add_flag("-y,--yes", approving->yes, "Let in what waits, without asking");
   SetAction(approve, context, [&context, approving] { return Approve(context, *approving); });
 
   CLI::App* remove = node->add_subcommand("remove", "End a node's membership for good");
-  auto remove_nodes = std::make_shared<std::string>();
-  auto reason = std::make_shared<std::string>();
-  remove->add_option("nodes", *remove_nodes, "Host list")->required()->type_name("NODES");
-  remove->add_option("--reason", *reason, "Why; goes into the audit log")
+  auto removal = std::make_shared<RemoveOptions>();
+  remove->add_option("nodes", removal->nodes, "Host list")->required()->type_name("HOSTLIST");
+  remove->add_option("--reason", removal->reason, "Why; goes into the audit log")
       ->required()
       ->type_name("TEXT");
-  SetAction(remove, context,
-            [&context, remove_nodes, reason] { return Remove(context, *remove_nodes, *reason); });
+  remove->add_flag("-y,--yes", removal->yes, "Do not ask");
+  SetAction(remove, context, [&context, removal] { return Remove(context, *removal); });
 }
 
 }  // namespace muster::cli

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "cli/apply_question.h"
 #include "cli/connection.h"
 #include "cli/output.h"
 #include "cli/plan_check.h"
@@ -43,14 +44,12 @@ void Introduce(const v1::PlanFile& plan, absl::Time now) {
             << RenderPlan(plan) << "\n";
 }
 
-absl::Status AskFirst(const PlanApplyOptions& options) {
-  if (options.yes || options.check) return absl::OkStatus();
-  if (!CanAsk())
-    return absl::FailedPreconditionError(
-        "apply changes nodes and there is no terminal to ask; say --yes, or --check to see whether "
-        "the plan still holds");
-  if (Confirm("Apply this plan?")) return absl::OkStatus();
-  return absl::CancelledError("nothing was applied");
+// Before anything is sent: without a terminal there is nobody to ask.
+absl::Status CheckCanAsk(const PlanApplyOptions& options) {
+  if (options.yes || options.check || CanAsk()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "apply changes nodes and there is no terminal to ask; say --yes, or --check to see whether "
+      "the plan still holds");
 }
 
 // Compares what a fresh check found with the file.
@@ -74,11 +73,15 @@ absl::StatusOr<int> ApplyPlanFile(Context& context, const PlanApplyOptions& opti
   if (!plan.ok()) return Annotate(plan.status(), options.path);
   const bool talks = context.output == OutputFormat::kTable;
   if (talks) Introduce(*plan, context.clock->Now());
-  RETURN_IF_ERROR(AskFirst(options));
+  RETURN_IF_ERROR(CheckCanAsk(options));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   v1::CreateRunRequest request;
   ASSIGN_OR_RETURN(*request.mutable_plan_sha256(), Upload(*connection, text));
   request.set_limit(options.limit);
+  if (!options.yes && !options.check) {
+    RETURN_IF_ERROR(
+        AskToApply(*connection, "this plan", request, plan->reboot_with_jobs()));
+  }
   request.set_check_only(true);
   request.set_skip_validation(true);  // what nodes have passed is no part of what is compared
   request.set_want_diff(plan->want_diff());

@@ -19,6 +19,7 @@
 #include "cli/terminal.h"
 #include "common/base/hostlist.h"
 #include "common/base/status.h"
+#include "muster/v1/node.grpc.pb.h"
 #include "muster/v1/run.grpc.pb.h"
 #include "muster/v1/secret.grpc.pb.h"
 
@@ -194,16 +195,21 @@ absl::StatusOr<int> Rotate(Context& context, const RotateOptions& options) {
   if (options.resume && options.abandon)
     return absl::InvalidArgumentError("--resume or --abandon, not both");
   ASSIGN_OR_RETURN(const SiteBundle bundle, PackSite(options.site));
-  if (!options.yes) {
-    if (!CanAsk())
-      return absl::FailedPreconditionError(
-          "rotate changes nodes and there is no terminal to ask; say --yes");
-    if (!Confirm(absl::StrCat(
-            options.abandon ? "Go back to the current value of " : "Bring a new value of ",
-            options.name, " to all nodes that use it?")))
-      return absl::CancelledError("nothing was changed");
-  }
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  if (!options.yes) {
+    v1::NodeService::Stub nodes(connection->channel());
+    v1::GetStatusResponse status;
+    RETURN_IF_ERROR(Call(*connection, nodes, &v1::NodeService::Stub::GetStatus,
+                         v1::GetStatusRequest(), &status));
+    RETURN_IF_ERROR(ConfirmOrRefuse(
+        options.yes,
+        absl::StrCat(options.abandon ? "Go back to the current value of "
+                                     : "Bring a new value of ",
+                     options.name, " to all nodes of cluster ", status.cluster(),
+                     " that use it (", status.nodes_connected(), " of ", status.nodes_total(),
+                     " nodes are connected)?"),
+        "nothing was changed"));
+  }
   RETURN_IF_ERROR(UploadBundle(*connection, bundle));
   return Rotation(context, *connection, options, bundle).Carry();
 }
@@ -214,7 +220,7 @@ void AddSecretRotate(CLI::App& secret, Context& context) {
   CLI::App* command =
       secret.add_subcommand("rotate", "Replace a value everywhere it is used, with a random one");
   auto options = std::make_shared<RotateOptions>();
-  command->add_option("name", options->name, "A secret that exists")->required()->type_name("NAME");
+  command->add_option("name", options->name, "A secret that exists")->required()->type_name("SECRET");
   command
       ->add_option("--site", options->site,
                    "The playbook that tells which nodes use it (default playbooks/site.yaml); "

@@ -221,7 +221,7 @@ struct Controller::Modules {
         events(*this->resources.store),
         secrets(*this->resources.secrets, rotations),
         inventories(*this->resources.store, clock),
-        run_service(runs, *this->resources.store, open_calls),
+        run_service(runs, *this->resources.store, config.cluster, open_calls),
         explanations(*this->resources.store, inventory, *this->resources.secrets,
                      BundleLoader(*this->resources.blobs)),
         people(*this->resources.store, this->resources.ca, denylist, clock,
@@ -237,9 +237,16 @@ struct Controller::Modules {
         housekeeper(*this->resources.store, *this->resources.blobs, clock) {}
 
   NodeService::SlurmService SlurmService() {
-    if (gate == nullptr) return {};
-    return {[this](const std::string& node) { return gate->ServiceOf(node); },
-            [this] { return gate->trouble(); }};
+    NodeService::SlurmService service;
+    service.jobs = [this](const std::vector<std::string>& nodes) {
+      auto jobs = slurm.JobsOn(nodes);
+      if (validation::IsNoSlurmYet(jobs.status())) jobs.emplace();
+      return jobs;
+    };
+    if (gate == nullptr) return service;
+    service.of = [this](const std::string& node) { return gate->ServiceOf(node); };
+    service.trouble = [this] { return gate->trouble(); };
+    return service;
   }
 
   RunCollaborators Collaborators(const Config& config, Clock& clock) {

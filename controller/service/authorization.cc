@@ -43,6 +43,7 @@ constexpr AuthorizationRow kTable[] = {
     {"/muster.v1.NodeService/GetNode", Audience::kViewers, "node show"},
     {"/muster.v1.NodeService/GetNodeFacts", Audience::kViewers, "node facts"},
     {"/muster.v1.NodeService/GetStatus", Audience::kViewers, "status"},
+    {"/muster.v1.NodeService/ListNodeJobs", Audience::kOperators, "apply"},
     {"/muster.v1.NodeService/ListNodes", Audience::kViewers, "node list"},
     {"/muster.v1.NodeService/RemoveNode", Audience::kAdmins, "node remove"},
 
@@ -51,6 +52,7 @@ constexpr AuthorizationRow kTable[] = {
     {"/muster.v1.RunService/GetRun", Audience::kViewers, "run show"},
     {"/muster.v1.RunService/ListRuns", Audience::kViewers, "run list"},
     {"/muster.v1.RunService/ListStepResults", Audience::kViewers, "run show"},
+    {"/muster.v1.RunService/PreviewRun", Audience::kOperators, "apply"},
     {"/muster.v1.RunService/WatchRun", Audience::kViewers, "run watch"},
 
     {"/muster.v1.SecretService/AdvanceRotation", Audience::kAdmins, "secret rotate"},

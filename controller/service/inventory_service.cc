@@ -55,6 +55,15 @@ absl::StatusOr<Inventory> Parse(const Files& files) {
   return ParseInventory(contents);
 }
 
+// Nodes of the one that are not in the other.
+std::vector<std::string> Dropped(const Inventory& before, const Inventory& now) {
+  std::vector<std::string> names;
+  for (const Node& node : before.nodes()) {
+    if (now.FindNode(node.name) == nullptr) names.push_back(node.name);
+  }
+  return names;
+}
+
 absl::Status NoRevision() {
   return absl::FailedPreconditionError(
       "there is no inventory yet; write one and run `muster inventory apply`");
@@ -144,7 +153,24 @@ absl::Status InventoryService::Apply(const v1::ApplyInventoryRequest& request, c
   }));
   response.set_revision(revision + 1);
   for (const std::string& change : changes) response.add_changes(change);
+  ASSIGN_OR_RETURN(const std::vector<std::string> members, MembersOf(Dropped(before, now)));
+  response.mutable_dropped_members()->Assign(members.begin(), members.end());
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> InventoryService::MembersOf(
+    const std::vector<std::string>& nodes) {
+  std::vector<std::string> members;
+  RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
+    for (const std::string& name : nodes) {
+      const absl::Status found = txn.nodes().GetByName(name).status();
+      if (absl::IsNotFound(found)) continue;
+      RETURN_IF_ERROR(found);
+      members.push_back(name);
+    }
+    return absl::OkStatus();
+  }));
+  return members;
 }
 
 absl::Status InventoryService::Get(v1::GetInventoryResponse& response) {
@@ -179,6 +205,12 @@ absl::Status InventoryService::Diff(const v1::DiffInventoryRequest& request,
   for (const std::string& change : muster::controller::DiffInventory(before, now)) {
     response.add_changes(change);
   }
+  response.set_cluster_before(std::string(before.cluster()));
+  response.set_cluster_after(std::string(now.cluster()));
+  const std::vector<std::string> dropped = Dropped(before, now);
+  response.mutable_dropped_nodes()->Assign(dropped.begin(), dropped.end());
+  ASSIGN_OR_RETURN(const std::vector<std::string> members, MembersOf(dropped));
+  response.mutable_dropped_members()->Assign(members.begin(), members.end());
   return absl::OkStatus();
 }
 

@@ -1,6 +1,9 @@
 // The inventory, for people.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "muster/v1/inventory.grpc.pb.h"
@@ -47,6 +50,8 @@ class InventoryService final : public v1::InventoryService::Service {
   // The revision in force, 0 with an empty inventory when there is none or when this version
   // cannot read it any more.
   absl::StatusOr<uint64_t> Latest(Inventory& inventory);
+  // Those of `nodes` whose machines have joined: names.
+  absl::StatusOr<std::vector<std::string>> MembersOf(const std::vector<std::string>& nodes);
 
   Store& store_;
   Clock& clock_;

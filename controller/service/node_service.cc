@@ -68,6 +68,12 @@ grpc::Status NodeService::RemoveNode(grpc::ServerContext* context,
   return ToGrpc(RemoveNode(*context, *request, *response));
 }
 
+grpc::Status NodeService::ListNodeJobs(grpc::ServerContext*,
+                                       const v1::ListNodeJobsRequest* request,
+                                       v1::ListNodeJobsResponse* response) {
+  return ToGrpc(ListNodeJobs(*request, *response));
+}
+
 grpc::Status NodeService::GetStatus(grpc::ServerContext*, const v1::GetStatusRequest*,
                                     v1::GetStatusResponse* response) {
   return ToGrpc(GetStatus(*response));
@@ -189,6 +195,23 @@ absl::Status NodeService::RemoveNode(const grpc::ServerContext& context,
   ASSIGN_OR_RETURN(const std::vector<std::string> names, NodeNames(request.nodes()));
   RETURN_IF_ERROR(enrollment_.Remove(names, request.reason(), caller.ToActor()));
   response.mutable_removed()->Assign(names.begin(), names.end());
+  return absl::OkStatus();
+}
+
+absl::Status NodeService::ListNodeJobs(const v1::ListNodeJobsRequest& request,
+                                       v1::ListNodeJobsResponse& response) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, NodeNames(request.nodes()));
+  if (!slurm_.jobs) return absl::OkStatus();
+  const auto jobs = slurm_.jobs(names);
+  if (!jobs.ok()) {
+    response.set_unknown(std::string(jobs.status().message()));
+    return absl::OkStatus();
+  }
+  for (const auto& [name, ids] : *jobs) {
+    v1::NodeJobs& node = *response.add_nodes();
+    node.set_node(name);
+    node.mutable_job_ids()->Assign(ids.begin(), ids.end());
+  }
   return absl::OkStatus();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,10 +32,14 @@ class NodeService final : public v1::NodeService::Service {
     absl::Time started_at;
   };
 
-  // What the gate to Slurm knows. Both empty: it is off.
+  // What the gate to Slurm knows; `of` and `trouble` are empty where it is off. And Slurm's jobs.
   struct SlurmService {
     std::function<std::string(const std::string& node)> of = nullptr;  // see v1::Node.service
     std::function<absl::Status()> trouble = nullptr;  // what keeps the gate from its work
+    // Ids of jobs by node, none where there is no Slurm yet; blocks for Slurm.
+    std::function<absl::StatusOr<std::map<std::string, std::vector<std::string>>>(
+        const std::vector<std::string>& nodes)>
+        jobs = nullptr;
   };
 
   // The references must outlive the object.
@@ -51,6 +56,8 @@ class NodeService final : public v1::NodeService::Service {
                            v1::ApproveNodeResponse* response) override;
   grpc::Status RemoveNode(grpc::ServerContext* context, const v1::RemoveNodeRequest* request,
                           v1::RemoveNodeResponse* response) override;
+  grpc::Status ListNodeJobs(grpc::ServerContext* context, const v1::ListNodeJobsRequest* request,
+                            v1::ListNodeJobsResponse* response) override;
   grpc::Status GetStatus(grpc::ServerContext* context, const v1::GetStatusRequest* request,
                          v1::GetStatusResponse* response) override;
 
@@ -65,6 +72,8 @@ class NodeService final : public v1::NodeService::Service {
                            v1::ApproveNodeResponse& response);
   absl::Status RemoveNode(const grpc::ServerContext& context, const v1::RemoveNodeRequest& request,
                           v1::RemoveNodeResponse& response);
+  absl::Status ListNodeJobs(const v1::ListNodeJobsRequest& request,
+                            v1::ListNodeJobsResponse& response);
   absl::Status GetStatus(v1::GetStatusResponse& response);
 
   // Without an inventory: none was applied yet.

@@ -44,6 +44,12 @@ grpc::Status RunService::CreateRun(grpc::ServerContext* context,
   return ToGrpc(CreateRun(*context, *request, *response));
 }
 
+grpc::Status RunService::PreviewRun(grpc::ServerContext* context,
+                                    const v1::CreateRunRequest* request,
+                                    v1::PreviewRunResponse* response) {
+  return ToGrpc(PreviewRun(*context, *request, *response));
+}
+
 grpc::Status RunService::GetRun(grpc::ServerContext*, const v1::GetRunRequest* request,
                                 v1::GetRunResponse* response) {
   return ToGrpc(GetRun(*request, *response));
@@ -88,6 +94,18 @@ absl::Status RunService::CreateRun(const grpc::ServerContext& context,
                    runs_.Create(request, {caller.identity.Actor(), caller.peer,
                                           {caller.identity.Actor(), caller.identity.serial,
                                            caller.identity.expires_at}}));
+  return absl::OkStatus();
+}
+
+absl::Status RunService::PreviewRun(const grpc::ServerContext& context,
+                                    const v1::CreateRunRequest& request,
+                                    v1::PreviewRunResponse& response) {
+  RETURN_IF_ERROR(Validate(request));
+  ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
+  ASSIGN_OR_RETURN(const std::vector<std::string> nodes,
+                   runs_.Preview(request, {caller.identity.Actor(), caller.peer}));
+  response.set_cluster(cluster_);
+  response.mutable_nodes()->Assign(nodes.begin(), nodes.end());
   return absl::OkStatus();
 }
 

@@ -1,6 +1,9 @@
 // Runs, for people.
 #pragma once
 
+#include <string>
+#include <utility>
+
 #include "absl/status/status.h"
 #include "muster/v1/run.grpc.pb.h"
 
@@ -18,11 +21,13 @@ class RunService final
   static constexpr uint32_t kMaxLimit = 1000;
 
   // The references must outlive the object.
-  RunService(RunManager& runs, Store& store, OpenCalls& calls)
-      : runs_(runs), store_(store), calls_(calls) {}
+  RunService(RunManager& runs, Store& store, std::string cluster, OpenCalls& calls)
+      : runs_(runs), store_(store), cluster_(std::move(cluster)), calls_(calls) {}
 
   grpc::Status CreateRun(grpc::ServerContext* context, const v1::CreateRunRequest* request,
                          v1::CreateRunResponse* response) override;
+  grpc::Status PreviewRun(grpc::ServerContext* context, const v1::CreateRunRequest* request,
+                          v1::PreviewRunResponse* response) override;
   grpc::Status GetRun(grpc::ServerContext* context, const v1::GetRunRequest* request,
                       v1::GetRunResponse* response) override;
   grpc::Status ListRuns(grpc::ServerContext* context, const v1::ListRunsRequest* request,
@@ -38,6 +43,8 @@ class RunService final
  private:
   absl::Status CreateRun(const grpc::ServerContext& context, const v1::CreateRunRequest& request,
                          v1::CreateRunResponse& response);
+  absl::Status PreviewRun(const grpc::ServerContext& context, const v1::CreateRunRequest& request,
+                          v1::PreviewRunResponse& response);
   absl::Status GetRun(const v1::GetRunRequest& request, v1::GetRunResponse& response);
   absl::Status ListRuns(const v1::ListRunsRequest& request, v1::ListRunsResponse& response);
   absl::Status CancelRun(const grpc::ServerContext& context, const v1::CancelRunRequest& request);
@@ -46,6 +53,7 @@ class RunService final
 
   RunManager& runs_;
   Store& store_;
+  const std::string cluster_;
   OpenCalls& calls_;
 };
 

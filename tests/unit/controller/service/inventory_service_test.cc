@@ -95,6 +95,36 @@ TEST_F(InventoryServiceTest, ChecksAndComparesWithoutStoring) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no inventory yet")));
 }
 
+TEST_F(InventoryServiceTest, SaysWhatWouldBeRenamedAndDroppedAndWhoStaysAMember) {
+  v1::DiffInventoryResponse diff;
+  ASSERT_OK(service_.Diff(With<v1::DiffInventoryRequest>(kCluster), diff));
+  EXPECT_EQ(diff.cluster_before(), "");
+  EXPECT_EQ(diff.cluster_after(), "demo");
+  EXPECT_THAT(diff.dropped_nodes(), IsEmpty());
+  MustApply(kCluster);
+  ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
+    NodeRecord node;
+    node.uuid = "u2";
+    node.name = "c002";
+    node.state = NodeRecord::kConfigured;
+    RETURN_IF_ERROR(txn.nodes().Put(node));
+    node.uuid = "u3";
+    node.name = "c003";
+    node.state = NodeRecord::kRemoved;
+    return txn.nodes().Put(node);
+  }));
+  const std::string smaller = "cluster: prod\nnodes:\n  c001: {role: compute}\n";
+  diff.Clear();
+  ASSERT_OK(service_.Diff(With<v1::DiffInventoryRequest>(smaller), diff));
+  EXPECT_EQ(diff.cluster_before(), "demo");
+  EXPECT_EQ(diff.cluster_after(), "prod");
+  EXPECT_THAT(diff.dropped_nodes(), ElementsAre("login1", "c002", "c003"));
+  EXPECT_THAT(diff.dropped_members(), ElementsAre("c002"));
+  v1::ApplyInventoryResponse applied;
+  ASSERT_OK(service_.Apply(With<v1::ApplyInventoryRequest>(smaller), alice_, applied));
+  EXPECT_THAT(applied.dropped_members(), ElementsAre("c002"));
+}
+
 TEST_F(InventoryServiceTest, WrongFilesAreRefusedWithTheirPlace) {
   v1::CheckInventoryResponse response;
   EXPECT_THAT(service_.Check(With<v1::CheckInventoryRequest>("cluster: x\nnodse: {}\n"), response),

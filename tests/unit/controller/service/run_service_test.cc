@@ -21,7 +21,7 @@ class RunServiceTest : public RunFixture {
     sessions_.Connect("ua");
     manager_ = std::make_unique<RunManager>(Collaborators());
     ASSERT_OK(manager_->Start());
-    service_ = std::make_unique<RunService>(*manager_, *store_);
+    service_ = std::make_unique<RunService>(*manager_, *store_, "lab");
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
