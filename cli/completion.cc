@@ -1,21 +1,29 @@
-// muster completion: shell completion that knows the live node names.
+// muster completion: shell completion that knows the live names.
 //
 // The shells' scripts are thin: they hand the words typed so far to `muster __complete --`, which
 // walks the same verbs that are parsed and asks the controller for names.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "cli/bundle_report.h"
 #include "cli/connection.h"
 #include "cli/context.h"
 #include "cli/help_topics.h"
+#include "cli/site_words.h"
 #include "cli/verbs.h"
 #include "common/base/status.h"
+#include "muster/v1/artifact.grpc.pb.h"
 #include "muster/v1/node.grpc.pb.h"
 #include "muster/v1/run.grpc.pb.h"
+#include "muster/v1/secret.grpc.pb.h"
 #include "muster/v1/validation.grpc.pb.h"
 
 namespace muster::cli {
@@ -23,6 +31,9 @@ namespace {
 
 // A person waits for it with a finger on the tab key.
 constexpr absl::Duration kPatience = absl::Seconds(1);
+
+// Of the site folder that the person is in.
+constexpr char kPlaybooks[] = "playbooks";
 
 constexpr char kBash[] = R"(_muster() {
   local IFS=$'\n'
@@ -54,47 +65,78 @@ end
 complete -c muster -a '(__muster_complete)'
 )";
 
-std::vector<std::string> NodeNames(Context& context) {
+// What `add` takes out of the answer to a call with an empty request; nothing where the controller
+// does not answer in time, or the person may not ask.
+template <typename Service, typename Request, typename Response, typename Add>
+std::vector<std::string> Listed(Context& context,
+                                grpc::Status (Service::Stub::*method)(grpc::ClientContext*,
+                                                                      const Request&, Response*),
+                                const Add& add) {
   std::vector<std::string> names;
   const absl::StatusOr<Connection*> connection = context.Connect();
   if (!connection.ok()) return names;
-  v1::NodeService::Stub stub((*connection)->channel());
-  v1::ListNodesResponse response;
-  if (!Call(**connection, stub, &v1::NodeService::Stub::ListNodes, v1::ListNodesRequest(),
-            &response, kPatience)
-           .ok())
-    return names;
-  for (const v1::Node& node : response.nodes()) names.push_back(node.name());
+  typename Service::Stub stub((*connection)->channel());
+  Response response;
+  if (Call(**connection, stub, method, Request(), &response, kPatience).ok()) add(response, names);
   return names;
 }
 
+std::vector<std::string> NodeNames(Context& context) {
+  return Listed<v1::NodeService>(
+      context, &v1::NodeService::Stub::ListNodes,
+      [](const v1::ListNodesResponse& response, std::vector<std::string>& names) {
+        for (const v1::Node& node : response.nodes()) names.push_back(node.name());
+      });
+}
+
+// What selects nodes: their names, groups and roles, racks.
+std::vector<std::string> Selectors(Context& context) {
+  return Listed<v1::NodeService>(
+      context, &v1::NodeService::Stub::ListNodes,
+      [](const v1::ListNodesResponse& response, std::vector<std::string>& names) {
+        std::set<std::string> groups = {"all"};
+        for (const v1::Node& node : response.nodes()) {
+          names.push_back(node.name());
+          groups.insert(node.groups().begin(), node.groups().end());
+          if (!node.role().empty()) groups.insert(node.role());
+          if (!node.rack().empty()) groups.insert(absl::StrCat("rack:", node.rack()));
+        }
+        names.insert(names.end(), groups.begin(), groups.end());
+      });
+}
+
 std::vector<std::string> RunIds(Context& context) {
-  std::vector<std::string> ids;
-  const absl::StatusOr<Connection*> connection = context.Connect();
-  if (!connection.ok()) return ids;
-  v1::RunService::Stub stub((*connection)->channel());
-  v1::ListRunsResponse response;
-  if (!Call(**connection, stub, &v1::RunService::Stub::ListRuns, v1::ListRunsRequest(), &response,
-            kPatience)
-           .ok())
-    return ids;
-  for (const v1::Run& run : response.runs()) ids.push_back(run.run_id());
-  return ids;
+  return Listed<v1::RunService>(
+      context, &v1::RunService::Stub::ListRuns,
+      [](const v1::ListRunsResponse& response, std::vector<std::string>& ids) {
+        for (const v1::Run& run : response.runs()) ids.push_back(run.run_id());
+      });
 }
 
 std::vector<std::string> ValidationIds(Context& context) {
-  std::vector<std::string> ids;
-  const absl::StatusOr<Connection*> connection = context.Connect();
-  if (!connection.ok()) return ids;
-  v1::ValidationService::Stub stub((*connection)->channel());
-  v1::ListValidationsResponse response;
-  if (!Call(**connection, stub, &v1::ValidationService::Stub::ListValidations,
-            v1::ListValidationsRequest(), &response, kPatience)
-           .ok())
-    return ids;
-  for (const v1::Validation& validation : response.validations())
-    ids.push_back(validation.validation_id());
-  return ids;
+  return Listed<v1::ValidationService>(
+      context, &v1::ValidationService::Stub::ListValidations,
+      [](const v1::ListValidationsResponse& response, std::vector<std::string>& ids) {
+        for (const v1::Validation& each : response.validations())
+          ids.push_back(each.validation_id());
+      });
+}
+
+std::vector<std::string> SecretNames(Context& context) {
+  return Listed<v1::SecretService>(
+      context, &v1::SecretService::Stub::ListSecrets,
+      [](const v1::ListSecretsResponse& response, std::vector<std::string>& names) {
+        for (const v1::SecretInfo& secret : response.secrets()) names.push_back(secret.name());
+      });
+}
+
+std::vector<std::string> BundleNames(Context& context) {
+  return Listed<v1::ArtifactService>(
+      context, &v1::ArtifactService::Stub::ListBundles,
+      [](const v1::ListBundlesResponse& response, std::vector<std::string>& names) {
+        for (const v1::Bundle& bundle : response.bundles())
+          names.push_back(ShortDigest(bundle.sha256()));
+      });
 }
 
 // Of the folder that the person is in.
@@ -107,16 +149,41 @@ std::vector<std::string> SuiteNames() {
   return names;
 }
 
-// What an argument of a kind (its type_name) may be.
-std::vector<std::string> Values(Context& context, const std::string& kind) {
-  if (kind == "NODE" || kind == "NODES") return NodeNames(context);
-  if (kind == "RUN") return RunIds(context);
-  if (kind == "VALIDATION") return ValidationIds(context);
-  if (kind == "SUITE") return SuiteNames();
-  if (kind == "FORMAT") return {"table", "json", "yaml"};
-  if (kind == "TOPIC") return HelpTopics();
-  if (kind == "SHELL") return {"bash", "zsh", "fish"};
-  return {};  // the shell offers files
+// What an argument of a kind (its type_name) may be; without a row the shell offers files.
+struct KindRow {
+  absl::string_view kind;
+  std::vector<std::string> (*values)(Context&);
+  bool is_list = false;  // several may be given, commas between
+};
+const KindRow kKinds[] = {
+    {"NODE", NodeNames},
+    {"HOSTLIST", NodeNames, /*is_list=*/true},
+    {"NODES", Selectors, /*is_list=*/true},
+    {"RUN", RunIds},
+    {"VALIDATION", ValidationIds},
+    {"BUNDLE", BundleNames},
+    {"BUNDLE|SITE", BundleNames},
+    {"SECRET", SecretNames},
+    {"SUITE", [](Context&) { return SuiteNames(); }},
+    {"TAG", [](Context&) { return SiteTags(kPlaybooks); }, /*is_list=*/true},
+    {"PLAYBOOK_ROLE", [](Context&) { return SiteRoles(kPlaybooks); }, /*is_list=*/true},
+    {"ROLE", [](Context&) { return std::vector<std::string>{"viewer", "operator", "admin"}; }},
+    {"FORMAT", [](Context&) { return std::vector<std::string>{"table", "json", "yaml"}; }},
+    {"TOPIC", [](Context&) { return HelpTopics(); }},
+    {"SHELL", [](Context&) { return std::vector<std::string>{"bash", "zsh", "fish"}; }},
+};
+
+// The candidates for `last`, the word that is being typed. Of a list the last element is.
+std::vector<std::string> Values(Context& context, const std::string& kind,
+                                const std::string& last) {
+  const auto row = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                [&](const KindRow& each) { return each.kind == kind; });
+  if (row == std::end(kKinds)) return {};
+  std::vector<std::string> values = row->values(context);
+  const size_t comma = last.rfind(',');
+  if (!row->is_list || comma == std::string::npos) return values;
+  for (std::string& value : values) value = absl::StrCat(last.substr(0, comma + 1), value);
+  return values;
 }
 
 bool TakesValue(const CLI::Option* option) { return option->get_items_expected_max() > 0; }
@@ -164,7 +231,7 @@ std::vector<std::string> Complete(Context& context, const CLI::App& root,
   const std::string& last = words.back();
   std::vector<std::string> all;
   if (pending != nullptr) {
-    all = Values(context, pending->get_type_name());
+    all = Values(context, pending->get_type_name(), last);
   } else if (absl::StartsWith(last, "-")) {
     for (const CLI::App* app = command; app != nullptr; app = app->get_parent())
       AddOptionNames(app, all);
@@ -174,7 +241,7 @@ std::vector<std::string> Complete(Context& context, const CLI::App& root,
     size_t position = 0;
     for (const CLI::Option* option : command->get_options())
       if (option->get_positional() && position++ == positionals)
-        for (std::string& value : Values(context, option->get_type_name()))
+        for (std::string& value : Values(context, option->get_type_name(), last))
           all.push_back(std::move(value));
   }
   std::vector<std::string> fitting;

@@ -51,8 +51,11 @@ absl::StatusOr<std::string> ReadAddress(const std::string& path, absl::string_vi
 
 }  // namespace
 
-Connection::Connection(std::string address, MakeChannel make_channel)
-    : address_(std::move(address)),
+Connection::Connection(std::string folder, std::string address, std::string certificate_pem,
+                       MakeChannel make_channel)
+    : folder_(std::move(folder)),
+      address_(std::move(address)),
+      certificate_pem_(std::move(certificate_pem)),
       make_channel_(std::move(make_channel)),
       channel_(make_channel_()) {}
 
@@ -96,7 +99,8 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& 
   MakeChannel make = [address, options, arguments] {
     return grpc::CreateCustomChannel(address, grpc::SslCredentials(options), arguments);
   };
-  return std::unique_ptr<Connection>(new Connection(std::move(address), std::move(make)));
+  return std::unique_ptr<Connection>(
+      new Connection(folder, std::move(address), options.pem_cert_chain, std::move(make)));
 }
 
 absl::Status Connection::Convert(const grpc::Status& status) const {

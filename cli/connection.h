@@ -36,6 +36,9 @@ class Connection {
   void Renew();
   // host:port.
   const std::string& address() const { return address_; }
+  // Where the credentials are, and the certificate among them.
+  const std::string& folder() const { return folder_; }
+  const std::string& certificate_pem() const { return certificate_pem_; }
 
   // The words of the command line that calls, "node remove", for the controller's messages.
   void set_verb(const std::string& verb) { verb_ = verb; }
@@ -47,9 +50,12 @@ class Connection {
  private:
   using MakeChannel = std::function<std::shared_ptr<grpc::Channel>()>;
 
-  Connection(std::string address, MakeChannel make_channel);
+  Connection(std::string folder, std::string address, std::string certificate_pem,
+             MakeChannel make_channel);
 
+  const std::string folder_;
   const std::string address_;
+  const std::string certificate_pem_;
   const MakeChannel make_channel_;
   std::string verb_;
   mutable absl::Mutex mutex_;

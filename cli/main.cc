@@ -18,7 +18,7 @@ namespace {
 
 // In the order of --help.
 constexpr void (*kNouns[])(CLI::App&, Context&) = {
-    AddInit,   AddStatus, AddInventory, AddToken,    AddNode,   AddPlan,
+    AddInit,   AddStatus, AddWhoAmI,   AddInventory, AddToken,    AddNode,   AddPlan,
     AddApply,  AddRun,    AddBundle,   AddValidate,  AddHardware, AddExplain, AddSecret,
     AddUser,   AddAudit,  AddBackup,   AddHelp,      AddCompletion,
 };

@@ -30,6 +30,7 @@ void AddStatus(CLI::App& app, Context& context);
 void AddToken(CLI::App& app, Context& context);
 void AddUser(CLI::App& app, Context& context);
 void AddValidate(CLI::App& app, Context& context);
+void AddWhoAmI(CLI::App& app, Context& context);
 
 // The candidates for the last of `words`, which may be empty; those before it are complete. Asks
 // the controller for names of nodes and runs, for at most a second.
