@@ -87,8 +87,11 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& 
       absl::StrCat(folder, "/client.crt does not pass with ", folder, "/ca.crt; copy the whole ",
                    "folder /etc/muster/admin anew from the controller")));
   grpc::ChannelArguments arguments;
+  // A watcher may hear nothing for long, while nodes reboot for instance: it asks whether the
+  // controller is still there, each time, and grants a network that comes to rest its time.
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 15'000);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetMaxReceiveMessageSize(64 << 20);
   // A controller that restarts is back within seconds: do not wait minutes to try again.
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);

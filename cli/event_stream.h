@@ -17,6 +17,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "common/base/clock.h"
+#include "common/base/watching_header.h"
 
 namespace muster::cli {
 
@@ -46,6 +47,12 @@ class EventStream {
     return std::exchange(events_, {});
   }
 
+  // The controller has said that it tells, or told already: a stream may be quiet for long.
+  bool IsOpen() {
+    absl::MutexLock lock(&mutex_);
+    return open_;
+  }
+
   // Set when the stream has ended and all of its events were taken.
   std::optional<grpc::Status> Ended() {
     absl::MutexLock lock(&mutex_);
@@ -64,8 +71,11 @@ class EventStream {
   }
 
   void Read(Reader reader) {
+    reader->WaitForInitialMetadata();
+    if (context_.GetServerInitialMetadata().count(kWatchingHeader) > 0) SayOpen();
     Event event;
     while (reader->Read(&event)) {
+      SayOpen();
       absl::MutexLock lock(&mutex_);
       mutex_.Await(absl::Condition(this, &EventStream::HasRoom));
       events_.push_back(std::move(event));
@@ -75,10 +85,16 @@ class EventStream {
     status_ = status;
   }
 
+  void SayOpen() {
+    absl::MutexLock lock(&mutex_);
+    open_ = true;
+  }
+
   grpc::ClientContext context_;
   absl::Mutex mutex_;
   std::deque<Event> events_ ABSL_GUARDED_BY(mutex_);
   std::optional<grpc::Status> status_ ABSL_GUARDED_BY(mutex_);
+  bool open_ ABSL_GUARDED_BY(mutex_) = false;
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // last: it uses the others
 };

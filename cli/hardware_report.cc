@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "cli/output.h"
 #include "cli/plain_text.h"
+#include "cli/validation_words.h"
 #include "common/base/counted.h"
 
 namespace muster::cli {
@@ -38,7 +39,7 @@ std::string LearnedTable(const v1::LearnedModel& model) {
   for (const v1::LearnedLimit& learned : model.limits()) {
     const v1::HardwareLimit& limit = learned.limit();
     table.AddRow(
-        {limit.check(), limit.metric(), Tame(limit.variant()), limit.unit(),
+        {limit.check(), limit.metric(), Tame(limit.variant()), std::string(UnitName(limit.unit())),
          absl::StrCat(learned.subjects()), absl::StrCat(learned.nodes()), Number(learned.median()),
          Number(learned.worst()), limit.has_floor() ? Number(limit.floor()) : "-",
          learned.has_existing_floor() ? Number(learned.existing_floor()) : "-", learned.note()});
@@ -86,7 +87,8 @@ std::string RenderHardwareModel(const v1::HardwareModel& model) {
   Table table({"CHECK", "METRIC", "VARIANT", "LIMIT", "PEAK", "UNIT", "SOURCE"});
   for (const v1::HardwareLimit& limit : model.limits()) {
     table.AddRow({limit.check(), limit.metric(), limit.variant(), Bounds(limit),
-                  limit.has_peak() ? Number(limit.peak()) : "-", limit.unit(), limit.source()});
+                  limit.has_peak() ? Number(limit.peak()) : "-",
+                  std::string(UnitName(limit.unit())), limit.source()});
   }
   return absl::StrCat(text, "\n", table.ToString());
 }

@@ -1,5 +1,6 @@
 #include "cli/patience.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/base/clock.h"
@@ -20,18 +21,23 @@ Patience::Patience(Clock& clock, std::function<void()> renew,
     : clock_(clock), renew_(std::move(renew)), say_(std::move(say)) {}
 
 void Patience::OnAnswer() {
-  if (give_up_ == absl::InfiniteFuture()) return;
-  give_up_ = absl::InfiniteFuture();
-  say_("the controller is back\n");
+  away_since_ = absl::InfiniteFuture();
+  if (!told_) return;
+  told_ = false;
+  say_("connected to the controller again\n");
+}
+
+void Patience::OnSilence() {
+  if (told_ || clock_.Now() - away_since_ < kQuiet) return;
+  told_ = true;
+  say_("no connection to the controller; trying again until there is one (the nodes go on)\n");
 }
 
 absl::Status Patience::Await(const absl::Status& status) {
   if (!IsPassing(status)) return status;
-  if (give_up_ == absl::InfiniteFuture()) {
-    give_up_ = clock_.Now() + kLimit;
-    say_("the controller went away; waiting for it (the nodes go on)\n");
-  }
-  if (clock_.Now() >= give_up_) {
+  away_since_ = std::min(away_since_, clock_.Now());
+  OnSilence();
+  if (clock_.Now() - away_since_ >= kLimit) {
     if (!status.ok()) return status;
     return absl::UnavailableError("the controller answers, and ends the stream before its end");
   }

@@ -20,13 +20,18 @@ class Patience {
   static constexpr absl::Duration kLimit = absl::Minutes(2);
   // Between two attempts.
   static constexpr absl::Duration kPause = absl::Seconds(1);
+  // A connection that breaks and is there again sooner is nobody's concern: a switch learns where
+  // machines are when some of them reboot.
+  static constexpr absl::Duration kQuiet = absl::Seconds(2);
 
   // `clock` must outlive the object. `renew` makes the connection of the next attempt a new one.
-  // `say` is given whole lines for people: once that the controller is away, once that it is back.
+  // `say` is given whole lines for people: once that there is no connection, once that there is.
   Patience(Clock& clock, std::function<void()> renew, std::function<void(absl::string_view)> say);
 
   // The controller has answered: it is not away, or no longer.
   void OnAnswer();
+  // While an attempt waits for its answer; any number of times.
+  void OnSilence();
   // An attempt has ended with `status`, OK included, before what it waited for. Blocks for kPause;
   // OK: try again. The error to give up with: one that no restart explains, or what the attempt
   // ended with when the controller has been away for kLimit.
@@ -36,7 +41,8 @@ class Patience {
   Clock& clock_;
   const std::function<void()> renew_;
   const std::function<void(absl::string_view)> say_;
-  absl::Time give_up_ = absl::InfiniteFuture();  // finite: it is away
+  absl::Time away_since_ = absl::InfiniteFuture();  // finite: it is away
+  bool told_ = false;                               // that it is
 };
 
 }  // namespace muster::cli

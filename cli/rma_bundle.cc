@@ -53,9 +53,9 @@ std::string FindingText(const v1::Finding& finding) {
   if (!finding.subject().empty()) absl::StrAppend(&out, " of ", finding.subject());
   if (!finding.slot().empty()) absl::StrAppend(&out, " in ", finding.slot());
   if (finding.has_value())
-    absl::StrAppend(&out, ": ", PlotNumber(finding.value()), " ", finding.unit());
+    absl::StrAppend(&out, ": ", PlotNumber(finding.value()), UnitWords(finding.unit()));
   if (finding.has_floor())
-    absl::StrAppend(&out, ", limit ", PlotNumber(finding.floor()), " ", finding.unit(), " (",
+    absl::StrAppend(&out, ", limit ", PlotNumber(finding.floor()), UnitWords(finding.unit()), " (",
                     finding.source(), ")");
   if (!finding.message().empty()) absl::StrAppend(&out, "\n      ", finding.message());
   return absl::StrCat(out, "\n");

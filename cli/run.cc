@@ -8,6 +8,7 @@
 #include "cli/ending_report.h"
 #include "cli/failure_report.h"
 #include "cli/output.h"
+#include "cli/plain_text.h"
 #include "cli/run_ending.h"
 #include "cli/run_report.h"
 #include "cli/show.h"
@@ -63,6 +64,15 @@ absl::StatusOr<int> List(Context& context, uint32_t limit) {
   return kExitClean;
 }
 
+absl::StatusOr<v1::Run> GetRun(const Connection& connection, const std::string& run_id) {
+  Stub stub(connection.channel());
+  v1::GetRunRequest request;
+  request.set_run_id(run_id);
+  v1::GetRunResponse response;
+  RETURN_IF_ERROR(Call(connection, stub, &Stub::GetRun, request, &response));
+  return std::move(*response.mutable_run());
+}
+
 struct ShowOptions {
   std::string run_id, node;
   bool failed = false, steps = false;
@@ -78,6 +88,7 @@ absl::StatusOr<int> ShowSteps(Context& context, Connection& connection,
   request.set_failed_only(options.failed);
   const bool as_table = context.output == OutputFormat::kTable;
   const bool fold = as_table && options.failed && options.node.empty();
+  ASSIGN_OR_RETURN(const v1::Run run, GetRun(connection, options.run_id));
   FailureReport failures(kOutputLines);
   v1::ListStepResultsResponse all;
   bool any = false;
@@ -98,7 +109,12 @@ absl::StatusOr<int> ShowSteps(Context& context, Connection& connection,
       v1::RunEvent event;
       event.set_node(result.node());
       *event.mutable_step() = result.result();
-      std::cout << RenderEventLine(event, {.quiet_steps = true, .values = true, .output = true});
+      std::cout << Tame(
+          RenderEventLine(event, {.check_only = run.check_only(),
+                                  .quiet_steps = true,
+                                  .values = true,
+                                  .output = true,
+                                  .output_lines = options.node.empty() ? kOutputLines : 0}));
     }
   } while (request.after_sequence() > 0);
   Show(context, all, [&] { return any ? failures.Render() : std::string("no such steps\n"); });
@@ -107,14 +123,11 @@ absl::StatusOr<int> ShowSteps(Context& context, Connection& connection,
 
 absl::StatusOr<int> ShowRun(Context& context, const ShowOptions& options) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
   if (options.steps || options.failed || !options.node.empty()) {
     return ShowSteps(context, *connection, options);
   }
-  v1::GetRunRequest request;
-  request.set_run_id(options.run_id);
   v1::GetRunResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::GetRun, request, &response));
+  ASSIGN_OR_RETURN(*response.mutable_run(), GetRun(*connection, options.run_id));
   Show(context, response, [&] {
     const v1::Run& run = response.run();
     const absl::Time now = run.has_finished_at() ? ToTime(run.finished_at()) : context.clock->Now();

@@ -1,8 +1,7 @@
-// A run as text: live screen, plain lines, recap. Pure: state and time in, lines out.
+// A run as text: plain lines, recap. Pure: state and time in, lines out.
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "absl/time/time.h"
 #include "cli/run_view.h"
@@ -14,19 +13,15 @@ class StepResult;
 
 namespace muster::cli {
 
-struct ScreenSize {
-  int columns = 80;
-  int rows = 24;
-};
-
-// The live view: a headline and a line per node, none longer than the screen is wide; when there
-// are more nodes than rows, those that run come first and the rest is counted.
-std::vector<std::string> RenderScreen(const RunView& view, ScreenSize size, absl::Time now);
+// "ok=3 changed=2 failed=0 skipped=1"; where the run only checks, "would change=2".
+std::string NodeTotals(const NodeView& node, bool check_only);
 
 struct EventDetail {
+  bool check_only = false;    // what is told of as changed would change
   bool quiet_steps = false;   // also steps that were ok or skipped
   bool values = false;        // before and after of what changed, where a diff does not show it
-  bool output = false;        // all that the programs of failed steps printed
+  bool output = false;        // what its programs printed
+  size_t output_lines = 0;    // of that the last; 0: all
   bool failure_told = false;  // a failed step of the node was shown before
 };
 

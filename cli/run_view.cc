@@ -1,5 +1,7 @@
 #include "cli/run_view.h"
 
+#include <algorithm>
+
 #include "absl/time/time.h"
 #include "common/base/proto_time.h"
 #include "google/protobuf/timestamp.pb.h"
@@ -37,10 +39,22 @@ void Count(const v1::StepResult& step, NodeView& node) {
   }
 }
 
+// Through with the play, or out of the run.
+bool IsOver(const NodeView& node) {
+  return node.state != "waiting" && node.state != "running" && node.state != "rebooting";
+}
+
 }  // namespace
 
-RunView::RunView(const v1::Run& run, absl::Time now) : run_id_(run.run_id()), started_(now) {
+void NodeView::CountSteps(uint32_t told_done) {
+  steps_done = std::max({steps_done, told_done, static_cast<uint32_t>(results.size())});
+  if (steps_total > 0) steps_done = std::min(steps_done, steps_total);
+}
+
+RunView::RunView(const v1::Run& run, absl::Time now)
+    : run_id_(run.run_id()), started_(now), check_only_(run.check_only()) {
   if (run.has_created_at()) started_ = ToTime(run.created_at());
+  if (run.has_finished_at()) ended_ = ToTime(run.finished_at());
   play_count_ = static_cast<uint32_t>(run.plays_size());
   play_index_ = run.current_play();
   if (play_index_ < play_count_) play_ = run.plays(static_cast<int>(play_index_));
@@ -56,9 +70,33 @@ NodeView& RunView::At(const std::string& name) {
 
 void RunView::TakeRun(const v1::Run& run) {
   finished_ = run.state() != v1::RUN_STATE_RUNNING;
+  if (run.has_finished_at()) ended_ = ToTime(run.finished_at());
   cancelled_ = run.state() == v1::RUN_STATE_CANCELLED;
   message_ = run.message();
   for (const v1::NodeRecap& recap : run.nodes()) TakeRecap(recap, At(recap.node()));
+}
+
+absl::Duration RunView::Elapsed(absl::Time now) const {
+  return std::max(absl::ZeroDuration(), ended_.value_or(now) - started_);
+}
+
+// Told again after a restart of the controller, also of nodes that are through with it.
+void RunView::TakePlay(const v1::PlayStarted& started, absl::Time now) {
+  if (started.play_index() >= play_index_) {
+    play_index_ = started.play_index();
+    play_ = started.name();
+  }
+  for (const std::string& name : started.nodes()) {
+    NodeView& node = At(name);
+    if (node.play == started.play_index()) continue;
+    node.play = started.play_index();
+    node.state = "running";
+    node.role = node.step = node.activity = "";
+    node.percent = -1;
+    node.steps_done = node.steps_total = 0;
+    node.results.clear();
+    node.step_since = now;
+  }
 }
 
 void RunView::Apply(const v1::RunEvent& event, absl::Time now) {
@@ -68,33 +106,32 @@ void RunView::Apply(const v1::RunEvent& event, absl::Time now) {
   }
   switch (event.event_case()) {
     case v1::RunEvent::kPlayStarted:
-      play_ = event.play_started().name();
-      play_index_ = event.play_started().play_index();
-      for (const std::string& name : event.play_started().nodes()) {
-        NodeView& node = At(name);
-        node.state = "running";
-        node.steps_done = node.steps_total = 0;
-        node.step_since = now;
-      }
+      TakePlay(event.play_started(), now);
       break;
     case v1::RunEvent::kProgress: {
       const v1::StepProgress& progress = event.progress();
       NodeView& node = At(event.node());
+      if (IsOver(node)) break;
       if (node.role != progress.role() || node.step != progress.name()) node.step_since = now;
       node.state = "running";
       node.role = progress.role();
       node.step = progress.name();
       node.activity = progress.activity();
       node.percent = progress.has_percent() ? progress.percent() : -1;
-      node.steps_done = progress.steps_done();
-      node.steps_total = progress.steps_total();
+      node.steps_total = std::max(node.steps_total, progress.steps_total());
+      node.CountSteps(progress.steps_done());
       break;
     }
     case v1::RunEvent::kStep: {
       NodeView& node = At(event.node());
       Count(event.step(), node);
       node.failed_step |= event.step().status() == v1::STEP_STATUS_FAILED;
-      if (node.steps_done < node.steps_total) ++node.steps_done;
+      // After a restart of the controller results of all plays come before the play is told.
+      if (node.play.has_value() && !event.step().handler()) {
+        node.results.insert(event.step().step_id());
+        node.CountSteps(0);
+      }
+      if (node.state == "waiting") node.state = "running";
       break;
     }
     case v1::RunEvent::kNodeFinished:

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "absl/time/time.h"
 
 namespace muster::v1 {
+class PlayStarted;
 class Run;
 class RunEvent;
 }  // namespace muster::v1
@@ -22,12 +25,18 @@ struct NodeView {
   std::string role, step;         // what is running
   std::string activity;           // "unpacking slurmd"
   float percent = -1;             // of the activity; below 0: unknown
+  // Of the present play, handlers not counted; 0 in total: nobody has said. Neither falls.
   uint32_t steps_done = 0, steps_total = 0;
   uint32_t ok = 0, changed = 0, failed = 0, skipped = 0;
   bool unreachable = false;
   std::string message;       // the first error
   bool failed_step = false;  // the event of one was seen
   absl::Time step_since;     // when the running step was first seen
+
+  // What steps_done is made of: progress that overtakes results, or comes behind them.
+  std::optional<uint32_t> play;
+  std::set<std::string> results;  // ids of the play's steps that have one
+  void CountSteps(uint32_t told_done);
 };
 
 class RunView {
@@ -41,7 +50,9 @@ class RunView {
   const std::string& play() const { return play_; }
   uint32_t play_index() const { return play_index_; }
   uint32_t play_count() const { return play_count_; }
-  absl::Time started() const { return started_; }
+  // Since it was created; of a run that has ended, until then.
+  absl::Duration Elapsed(absl::Time now) const;
+  bool check_only() const { return check_only_; }
   // Highest sequence seen: where to go on after a broken stream.
   uint64_t sequence() const { return sequence_; }
   bool finished() const { return finished_; }
@@ -52,13 +63,15 @@ class RunView {
 
  private:
   void TakeRun(const v1::Run& run);
+  void TakePlay(const v1::PlayStarted& started, absl::Time now);
   NodeView& At(const std::string& name);
 
   std::string run_id_, play_, message_;
   uint32_t play_index_ = 0, play_count_ = 0;
   absl::Time started_;
+  std::optional<absl::Time> ended_;
   uint64_t sequence_ = 0;
-  bool finished_ = false, cancelled_ = false;
+  bool finished_ = false, cancelled_ = false, check_only_ = false;
   std::map<std::string, NodeView> nodes_;
 };
 

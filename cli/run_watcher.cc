@@ -1,5 +1,6 @@
 #include "cli/run_watcher.h"
 
+#include <deque>
 #include <memory>
 #include <optional>
 
@@ -7,7 +8,9 @@
 #include "cli/connection.h"
 #include "cli/event_stream.h"
 #include "cli/patience.h"
+#include "cli/plain_text.h"
 #include "cli/run_report.h"
+#include "cli/run_screen.h"
 #include "cli/show.h"
 #include "cli/terminal.h"
 #include "common/base/clock.h"
@@ -19,6 +22,8 @@ namespace {
 
 using RunStub = v1::RunService::Stub;
 
+// Of what each step printed; `muster run show --steps --node` has all of it.
+constexpr size_t kOutputLines = 20;
 constexpr absl::Duration kRedrawInterval = absl::Milliseconds(200);
 
 // Shows events as they come, in the way that was asked for.
@@ -32,10 +37,12 @@ class Display {
       terminal_.Print(JsonLine(event));
       return;
     }
-    terminal_.Print(RenderEventLine(event, {.quiet_steps = options_.verbose,
-                                            .values = options_.verbose || options_.values,
-                                            .output = options_.verbose,
-                                            .failure_told = HasTold(event, view)}));
+    terminal_.Print(Tame(RenderEventLine(event, {.check_only = view.check_only(),
+                                                 .quiet_steps = options_.verbose,
+                                                 .values = options_.verbose || options_.values,
+                                                 .output = options_.verbose,
+                                                 .output_lines = kOutputLines,
+                                                 .failure_told = HasTold(event, view)})));
   }
 
   void Refresh(const RunView& view) {
@@ -90,8 +97,10 @@ absl::StatusOr<int> WatchRun(Context& context, Connection& connection, const std
         [&](grpc::ClientContext* call) { return stub.WatchRun(call, watch); });
     std::optional<grpc::Status> status;
     while (!status.has_value() && !InterruptFlag::IsSet()) {
-      for (const v1::RunEvent& event : stream.Take(clock, kRedrawInterval)) {
-        patience.OnAnswer();
+      const std::deque<v1::RunEvent> events = stream.Take(clock, kRedrawInterval);
+      if (stream.IsOpen() && !stream.Ended().has_value()) patience.OnAnswer();
+      patience.OnSilence();
+      for (const v1::RunEvent& event : events) {
         const bool seen = event.sequence() > 0 && event.sequence() <= view.sequence();
         view.Apply(event, clock.Now());
         if (!seen) display.Show(event, view);

@@ -18,6 +18,11 @@ void Show(const Context& context, const google::protobuf::Message& message,
   }
 }
 
+void Show(const Context& context, const nlohmann::ordered_json& value,
+          const std::function<std::string()>& table) {
+  std::cout << (context.output == OutputFormat::kTable ? table() : Format(value, context.output));
+}
+
 std::string JsonLine(const google::protobuf::Message& message) {
   return ProtoToValue(message).dump(-1, ' ', false,
                                     nlohmann::ordered_json::error_handler_t::replace) +

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "cli/run_report.h"
+#include "cli/run_screen.h"
 
 namespace muster::cli {
 

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "cli/validation_page.h"
 #include "cli/validation_report.h"
 #include "cli/validation_watcher.h"
+#include "cli/validation_words.h"
 #include "cli/verbs.h"
 #include "common/base/clock.h"
 #include "common/base/hostlist.h"
@@ -83,7 +85,7 @@ absl::StatusOr<int> ShowOne(Context& context, const std::string& id) {
   request.set_limit(kRecentValidations);
   v1::ListValidationsResponse recent;
   RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListValidations, request, &recent));
-  Show(context, validation, [&] {
+  Show(context, ValidationToValue(validation), [&] {
     std::string text = RenderValidation(validation, context.clock->Now());
     if (OfEarlierTexts(recent.validations()).count(id) > 0) absl::StrAppend(&text, kEarlierText);
     return text;
@@ -98,7 +100,7 @@ absl::StatusOr<int> List(Context& context, uint32_t limit) {
   request.set_limit(limit);
   v1::ListValidationsResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListValidations, request, &response));
-  Show(context, response, [&] {
+  Show(context, ValidationToValue(response), [&] {
     Table table(
         {"VALIDATION", "STATE", "SUITE", "NODES", "PASSED", "FAILED", "BY", "STARTED", "TOOK"});
     const absl::Time now = context.clock->Now();
@@ -150,7 +152,7 @@ absl::StatusOr<int> History(Context& context, const std::string& nodes, uint32_t
     }
     absl::StrAppend(&text, RenderHistory(name, validations, context.clock->Now()));
   }
-  Show(context, all, [&] { return text; });
+  Show(context, ValidationToValue(all), [&] { return text; });
   return kExitClean;
 }
 
@@ -180,7 +182,8 @@ absl::StatusOr<int> Compare(Context& context, const std::string& a, const std::s
   v1::ListValidationsResponse both;
   *both.add_validations() = first;
   *both.add_validations() = second;
-  Show(context, both, [&] { return RenderComparison(first, second, results_a, results_b); });
+  Show(context, ValidationToValue(both),
+       [&] { return RenderComparison(first, second, results_a, results_b); });
   return kExitClean;
 }
 

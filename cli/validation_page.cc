@@ -112,7 +112,7 @@ std::string Nodes(const v1::Validation& validation) {
 }
 
 std::vector<HtmlCell> FindingRow(const v1::CheckVerdict& check, const v1::Finding& finding) {
-  const std::string unit = finding.unit() == "1" ? "" : absl::StrCat(" ", finding.unit());
+  const std::string unit = UnitWords(finding.unit());
   return {{CheckName(check)},
           OutcomeCell(finding.outcome()),
           {absl::StrJoin({finding.subject(), finding.slot()}, " ")},

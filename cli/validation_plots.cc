@@ -50,7 +50,7 @@ void FleetPlots::Take(const v1::NodeCheckResult& result) {
   if (!result.partner().empty()) return;
   for (const v1::Metric& metric : result.result().metrics()) {
     Histogram& each = histograms_[{result.result().check(), metric.name(), metric.variant()}];
-    each.unit = metric.unit();
+    each.unit = std::string(UnitName(metric.unit()));
     each.values.push_back(metric.value());
   }
 }
@@ -96,8 +96,8 @@ void PairPlots::Take(const v1::NodeCheckResult& result) {
     if (map == maps_.end()) {
       const std::string title =
           absl::StrCat(result.result().check(), ": ", MetricWords(metric.name(), metric.variant()),
-                       ", ", metric.unit());
-      map = maps_.emplace(key, HeatMap(title, metric.unit(), names_)).first;
+                       UnitName(metric.unit()).empty() ? "" : ", ", UnitName(metric.unit()));
+      map = maps_.emplace(key, HeatMap(title, std::string(UnitName(metric.unit())), names_)).first;
     }
     map->second.Take(from->second, to->second, metric.value());
   }

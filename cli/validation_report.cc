@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/output.h"
+#include "cli/shorten.h"
 #include "cli/validation_words.h"
 #include "common/base/hostlist.h"
 #include "common/base/proto_time.h"
@@ -20,6 +21,8 @@ namespace {
 // A change of a measured value that is worth a line.
 constexpr double kNoticedShare = 0.01;
 constexpr int kFindingsOfCheck = 10;
+// What is redrawn names the stage, too, from this width on.
+constexpr size_t kColumnsForStages = 79;
 
 std::string CheckWords(const v1::CheckVerdict& verdict) {
   return verdict.partner().empty() ? verdict.check()
@@ -39,7 +42,7 @@ std::string FindingWords(const v1::Finding& finding) {
     words.push_back(finding.message());
   } else if (finding.has_value()) {
     std::string text = absl::StrCat(MetricWords(finding.metric(), finding.variant()), " ",
-                                    Number(finding.value()), " ", finding.unit());
+                                    Number(finding.value()), UnitWords(finding.unit()));
     if (finding.has_floor()) absl::StrAppend(&text, ", limit ", Number(finding.floor()));
     words.push_back(std::move(text));
   } else {
@@ -48,6 +51,14 @@ std::string FindingWords(const v1::Finding& finding) {
   std::string text = absl::StrJoin(words, ": ");
   if (!finding.source().empty()) absl::StrAppend(&text, " (", finding.source(), ")");
   return text;
+}
+
+std::string VerdictLine(const std::string& node, const v1::CheckVerdict& verdict,
+                        absl::string_view word) {
+  std::string line =
+      absl::StrFormat("%-8s %-12s %-24s %s", node, verdict.stage(), CheckWords(verdict), word);
+  if (!verdict.reason().empty()) absl::StrAppend(&line, ": ", verdict.reason());
+  return line + "\n";
 }
 
 const char* StateWord(v1::ValidationState state) {
@@ -150,10 +161,12 @@ v1::Outcome OutcomeOf(const v1::Validation& validation) {
 }
 
 std::string RenderVerdictLine(const std::string& node, const v1::CheckVerdict& verdict) {
-  std::string line = absl::StrFormat("%-8s %-12s %-24s %s", node, verdict.stage(),
-                                     CheckWords(verdict), OutcomeWord(verdict.outcome()));
-  if (!verdict.reason().empty()) absl::StrAppend(&line, ": ", verdict.reason());
-  return line + "\n";
+  return VerdictLine(node, verdict, OutcomeWord(verdict.outcome()));
+}
+
+std::string RenderLiveVerdictLine(const std::string& node, const v1::CheckVerdict& verdict) {
+  const bool is_open = verdict.outcome() == v1::OUTCOME_PASS && !verdict.partner().empty();
+  return VerdictLine(node, verdict, is_open ? "measured" : OutcomeWord(verdict.outcome()));
 }
 
 std::string RenderWitness(const v1::Validation& validation) {
@@ -260,7 +273,7 @@ std::string RenderComparison(const v1::Validation& a, const v1::Validation& b,
     const auto& [node, check, partner, metric, variant, subject] = key;
     metrics.AddRow({node, absl::StrCat(check, partner.empty() ? "" : " ", partner),
                     MetricWords(metric, variant), subject, Number(old.first),
-                    absl::StrCat(Number(found->second.first), " ", found->second.second),
+                    absl::StrCat(Number(found->second.first), UnitWords(found->second.second)),
                     old.first == 0 ? "" : absl::StrFormat("%+.1f %%", 100 * change / old.first)});
     any = true;
   }
@@ -298,30 +311,32 @@ std::string RenderHistory(const std::string& node, const std::vector<v1::Validat
 
 void RunningView::Apply(const v1::ValidationEvent& event) {
   if (event.has_running()) {
-    const v1::RunningCheck& running = event.running();
-    std::string& line = lines_[absl::StrCat(event.node(), " ", running.check())];
-    line = absl::StrFormat("%-8s %-12s %-20s", event.node(), running.stage(), running.check());
-    if (running.progress().has_fraction()) {
-      absl::StrAppendFormat(&line, " %3.0f %%", 100 * running.progress().fraction());
-    }
-    absl::StrAppend(
-        &line, "  ", running.progress().phase(),
-        running.partner().empty() ? "" : absl::StrCat(" (with ", running.partner(), ")"));
+    running_[absl::StrCat(event.node(), " ", event.running().check())] = {event.node(),
+                                                                          event.running()};
   } else if (event.has_verdict()) {
-    lines_.erase(absl::StrCat(event.node(), " ", event.verdict().check()));
+    running_.erase(absl::StrCat(event.node(), " ", event.verdict().check()));
   } else if (event.has_finished()) {
-    lines_.clear();
+    running_.clear();
   }
 }
 
 std::vector<std::string> RunningView::Lines(size_t rows, size_t columns) const {
   std::vector<std::string> lines;
-  for (const auto& [key, line] : lines_) {
-    if (lines.size() + 1 >= rows && lines_.size() > rows) {
-      lines.push_back(absl::StrCat("… and ", lines_.size() - lines.size(), " more"));
+  for (const auto& [key, running] : running_) {
+    if (lines.size() + 1 >= rows && running_.size() > rows) {
+      lines.push_back(absl::StrCat("… and ", running_.size() - lines.size(), " more"));
       break;
     }
-    lines.push_back(line.substr(0, columns));
+    const v1::RunningCheck& check = running.check;
+    std::string line = absl::StrFormat("%-8s ", running.node);
+    if (columns >= kColumnsForStages) absl::StrAppendFormat(&line, "%-12s ", check.stage());
+    absl::StrAppendFormat(&line, "%-20s", check.check());
+    if (check.progress().has_fraction()) {
+      absl::StrAppendFormat(&line, " %3.0f %%", 100 * check.progress().fraction());
+    }
+    absl::StrAppend(&line, "  ", check.progress().phase(),
+                    check.partner().empty() ? "" : absl::StrCat(" (with ", check.partner(), ")"));
+    lines.push_back(Shorten(line, columns));
   }
   return lines;
 }

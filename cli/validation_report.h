@@ -12,11 +12,14 @@ namespace muster::cli {
 
 // "c002    network  nic-pair c005   fail     receive 6.1 Gbit/s, 9.4 wanted".
 std::string RenderVerdictLine(const std::string& node, const v1::CheckVerdict& verdict);
+// The same while the validation goes on: a pair that was measured without a fault has no verdict
+// before all pairs are compared, and may have failed then.
+std::string RenderLiveVerdictLine(const std::string& node, const v1::CheckVerdict& verdict);
 
-// Nodes with what is said of them, then everything that is not fine, each with value, limit and
-// where the limit comes from, then who is to blame for the network.
 // Who was borrowed, and what that means; "": nobody.
 std::string RenderWitness(const v1::Validation& validation);
+// Nodes with what is said of them, then everything that is not fine, each with value, limit and
+// where the limit comes from, then who is to blame for the network.
 std::string RenderValidation(const v1::Validation& validation, absl::Time now);
 
 // What differs between two validations: nodes and checks whose outcome changed, and values of the
@@ -45,11 +48,16 @@ int ExitCodeOf(const v1::Validation& validation);
 class RunningView {
  public:
   void Apply(const v1::ValidationEvent& event);
-  // A line for each node that works, at most `rows`.
+  // A line for each node that works, at most `rows` of at most `columns`. A narrow screen loses the
+  // stages first, then words from the end, never a number.
   std::vector<std::string> Lines(size_t rows, size_t columns) const;
 
  private:
-  std::map<std::string, std::string> lines_;  // by node and check
+  struct Running {
+    std::string node;
+    v1::RunningCheck check;
+  };
+  std::map<std::string, Running> running_;  // by node and check
 };
 
 }  // namespace muster::cli

@@ -1,6 +1,7 @@
 #include "cli/validation_watcher.h"
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <optional>
 
@@ -8,6 +9,7 @@
 #include "cli/connection.h"
 #include "cli/event_stream.h"
 #include "cli/patience.h"
+#include "cli/plain_text.h"
 #include "cli/service_wait.h"
 #include "cli/show.h"
 #include "cli/terminal.h"
@@ -35,7 +37,7 @@ class Display {
     if (context_.output != OutputFormat::kTable) {
       terminal_.Print(JsonLine(event));
     } else if (event.has_verdict()) {
-      terminal_.Print(RenderVerdictLine(event.node(), event.verdict()));
+      terminal_.Print(Tame(RenderLiveVerdictLine(event.node(), event.verdict())));
     }
   }
   void Redraw() {
@@ -80,10 +82,10 @@ absl::StatusOr<int> WatchValidation(Context& context, Connection& connection,
         [&](grpc::ClientContext* call) { return stub.WatchValidation(call, watch); });
     std::optional<grpc::Status> status;
     while (!status.has_value() && !InterruptFlag::IsSet()) {
-      for (const v1::ValidationEvent& event : stream.Take(clock, kRedrawInterval)) {
-        patience.OnAnswer();
-        display.Apply(event);
-      }
+      const std::deque<v1::ValidationEvent> events = stream.Take(clock, kRedrawInterval);
+      if (stream.IsOpen() && !stream.Ended().has_value()) patience.OnAnswer();
+      patience.OnSilence();
+      for (const v1::ValidationEvent& event : events) display.Apply(event);
       display.Redraw();
       status = stream.Ended();
     }

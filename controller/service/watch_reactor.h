@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "common/base/watching_header.h"
 #include "controller/session/caller.h"
 #include "controller/session/open_calls.h"
 
@@ -33,10 +34,13 @@ class WatchReactor final : public grpc::ServerWriteReactor<Event> {
     }
   }
 
-  // Begins to write. Call once, unless Fail() was.
+  // Begins to write. Call once, unless Fail() was. The watcher hears of it at once, so that it can
+  // tell a quiet run from a controller that is away.
   void Start(std::shared_ptr<Watch> watch) {
     absl::MutexLock lock(&mutex_);
     watch_ = std::move(watch);
+    context_->AddInitialMetadata(kWatchingHeader, "yes");
+    this->StartSendInitialMetadata();
     Next();
   }
   void Fail(const absl::Status& status) {

@@ -90,7 +90,7 @@ wait_for 20 "the slow command" node_runs c003 sleep
 lab exec login1 systemctl kill --signal=KILL musterd
 finish
 expect_applied 0 "a run whose controller was killed"
-expect_contains "$APPLY_OUTPUT" "controller went away" "what the command line says meanwhile"
+expect_contains "$APPLY_OUTPUT" "no connection to the controller" "what the command line says meanwhile"
 expect_equal 1 "$(lab exec login1 systemctl show -P NRestarts musterd)" "starts of the controller"
 expect_done "$APPLY_RUN" login1 c001 c002 c003
 for node in c001 c002 c003; do lab exec "$node" test -e /var/tmp/killed-tail || fail "$node did not finish"; done

@@ -9,8 +9,9 @@
 namespace muster::cli {
 namespace {
 
-constexpr char kAway[] = "the controller went away; waiting for it (the nodes go on)\n";
-constexpr char kBack[] = "the controller is back\n";
+constexpr char kAway[] =
+    "no connection to the controller; trying again until there is one (the nodes go on)\n";
+constexpr char kBack[] = "connected to the controller again\n";
 
 class PatienceTest : public ::testing::Test {
  protected:
@@ -38,6 +39,24 @@ TEST_F(PatienceTest, SaysOnceThatTheControllerIsAwayAndOnceThatItIsBack) {
   patience_.OnAnswer();
   patience_.OnAnswer();
   EXPECT_EQ(said_, std::string(kAway) + kBack);
+}
+
+TEST_F(PatienceTest, AShortBreakIsNotTold) {
+  EXPECT_TRUE(patience_.Await(absl::UnavailableError("Socket closed")).ok());
+  patience_.OnSilence();
+  patience_.OnAnswer();
+  // Nor does it count towards the next one.
+  EXPECT_TRUE(patience_.Await(absl::UnavailableError("Socket closed")).ok());
+  patience_.OnAnswer();
+  EXPECT_EQ(said_, "");
+}
+
+TEST_F(PatienceTest, AnAttemptThatHangsIsToldMeanwhile) {
+  EXPECT_TRUE(patience_.Await(absl::UnavailableError("Socket closed")).ok());
+  clock_.Advance(Patience::kQuiet - Patience::kPause);
+  patience_.OnSilence();
+  patience_.OnSilence();
+  EXPECT_EQ(said_, kAway);
 }
 
 TEST_F(PatienceTest, GivesUpWithTheLastErrorAfterTheLimit) {

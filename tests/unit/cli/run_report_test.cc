@@ -4,15 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "cli/context.h"
-#include "cli/output.h"
 #include "muster/v1/run.pb.h"
 
 namespace muster::cli {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::SizeIs;
 
 const absl::Time kStart = absl::FromUnixSeconds(1'700'000'000);
 
@@ -24,18 +21,6 @@ v1::Run RunOf(std::initializer_list<const char*> nodes) {
   run.set_state(v1::RUN_STATE_RUNNING);
   for (const char* node : nodes) run.add_nodes()->set_node(node);
   return run;
-}
-
-v1::RunEvent Progress(const char* node, const char* step, float percent) {
-  v1::RunEvent event;
-  event.set_node(node);
-  event.mutable_progress()->set_role("slurm_worker");
-  event.mutable_progress()->set_name(step);
-  event.mutable_progress()->set_activity("unpacking slurmd");
-  event.mutable_progress()->set_percent(percent);
-  event.mutable_progress()->set_steps_done(5);
-  event.mutable_progress()->set_steps_total(10);
-  return event;
 }
 
 v1::RunEvent Step(const char* node, uint64_t sequence, v1::StepStatus status) {
@@ -69,27 +54,23 @@ v1::NodeRecap Recap(const char* node, const char* state, uint32_t changed, uint3
   return recap;
 }
 
-TEST(RunReport, ScreenShowsWhatEachNodeIsDoing) {
-  RunView view(RunOf({"c001", "c002"}), kStart);
-  view.Apply(Progress("c001", "worker packages", 45), kStart + absl::Seconds(3));
-  const auto lines = RenderScreen(view, {.columns = 120, .rows = 24}, kStart + absl::Seconds(15));
-  EXPECT_THAT(lines,
-              ElementsAre("run r-1  play 1/1 workers  15s",
-                          "c001  [##########..........]   5/10      12s  45% slurm_worker: worker "
-                          "packages - unpacking slurmd",
-                          "c002  waiting      ok=0 changed=0 failed=0 skipped=0"));
+TEST(RunReport, ARunThatEndedTookAsLongAsItTook) {
+  v1::Run run = RunOf({"c001"});
+  RunView view(run, kStart);
+  v1::RunEvent end = Finished(v1::RUN_STATE_SUCCEEDED, {Recap("c001", "done", 2, 0)});
+  end.mutable_run_finished()->mutable_finished_at()->set_seconds(absl::ToUnixSeconds(kStart) + 40);
+  view.Apply(end, kStart + absl::Hours(70));
+  EXPECT_THAT(RenderRecap(view, kStart + absl::Hours(70)), HasSubstr("run r-1 in 40s\n"));
 }
 
-TEST(RunReport, ScreenFitsTheTerminal) {
-  v1::Run run = RunOf({});
-  for (int i = 0; i < 100; ++i) run.add_nodes()->set_node("node" + std::to_string(100 + i));
+TEST(RunReport, ACheckSaysWhatWouldChange) {
+  v1::Run run = RunOf({"c001"});
+  run.set_check_only(true);
   RunView view(run, kStart);
-  view.Apply(Progress("node199", "x", 1), kStart);
-  const auto lines = RenderScreen(view, {.columns = 40, .rows = 10}, kStart);
-  EXPECT_THAT(lines, SizeIs(9));
-  EXPECT_THAT(lines[1], HasSubstr("node199"));  // what runs comes first
-  EXPECT_THAT(lines.back(), HasSubstr("93 waiting"));
-  for (const std::string& line : lines) EXPECT_LT(DisplayWidth(line), 40u) << line;
+  view.Apply(Finished(v1::RUN_STATE_SUCCEEDED, {Recap("c001", "done", 2, 0)}), kStart);
+  EXPECT_THAT(RenderRecap(view, kStart), HasSubstr("c001   ok=3    would change=2    failed=0"));
+  EXPECT_EQ(RenderEventLine(Step("c001", 1, v1::STEP_STATUS_CHANGED), {.check_only = true}),
+            "c001: would change munge: shared key\n");
 }
 
 TEST(RunReport, OneMistakeOnManyNodesIsToldOnce) {
@@ -142,6 +123,19 @@ TEST(RunReport, LinesSayWhatChangedAndWhatFailed) {
   EXPECT_EQ(RenderEventLine(failed, {}), reason);
   EXPECT_EQ(RenderEventLine(failed, {.output = true}),
             reason + "    E: Unable to locate package slurmdd\n");
+}
+
+TEST(RunReport, WhatStepsThatSucceededPrintedIsShown) {
+  v1::RunEvent event = Step("c001", 1, v1::STEP_STATUS_OK);
+  event.mutable_step()->set_output("one\ntwo\033[2J\nthree\n");
+  const std::string head = "c001: ok      munge: shared key\n";
+  EXPECT_EQ(RenderEventLine(event, {.quiet_steps = true}), head);
+  EXPECT_EQ(RenderEventLine(event, {.quiet_steps = true, .output = true}),
+            head + "    one\n    two [2J\n    three\n");
+  EXPECT_EQ(RenderEventLine(event, {.quiet_steps = true, .output = true, .output_lines = 1}),
+            head + "    … 2 lines before\n    three\n");
+  event.mutable_step()->clear_output();  // as a sensitive step has it
+  EXPECT_EQ(RenderEventLine(event, {.quiet_steps = true, .output = true}), head);
 }
 
 TEST(RunReport, TheRecapOfAFailureSaysWhereAllOfItIs) {

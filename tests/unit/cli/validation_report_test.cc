@@ -1,9 +1,13 @@
 #include "cli/validation_report.h"
 
+#include <nlohmann/json.hpp>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "cli/context.h"
+#include "cli/output.h"
+#include "cli/validation_words.h"
 #include "common/base/proto_time.h"
 
 namespace muster::cli {
@@ -206,6 +210,51 @@ TEST(ValidationReport, HistoryNamesWhatWasNotFine) {
               AllOf(HasSubstr("v-1"), HasSubstr("fail"), HasSubstr("gpu-gemm")));
 }
 
+TEST(ValidationReport, APairHasNoVerdictBeforeAllPairsAreCompared) {
+  v1::CheckVerdict pair;
+  pair.set_check("nic-pair");
+  pair.set_partner("c002");
+  pair.set_outcome(v1::OUTCOME_PASS);
+  EXPECT_THAT(RenderLiveVerdictLine("c001", pair), HasSubstr(" measured\n"));
+  EXPECT_THAT(RenderVerdictLine("c001", pair), HasSubstr(" pass\n"));
+  pair.set_outcome(v1::OUTCOME_FAIL);
+  EXPECT_THAT(RenderLiveVerdictLine("c001", pair), HasSubstr(" fail\n"));
+  v1::CheckVerdict alone;
+  alone.set_check("gpu-gemm");
+  alone.set_outcome(v1::OUTCOME_PASS);
+  EXPECT_THAT(RenderLiveVerdictLine("c001", alone), HasSubstr(" pass\n"));
+}
+
+TEST(ValidationReport, AVerdictThatIsStillToComeIsPending) {
+  v1::Validation validation;
+  v1::NodeVerdict& node = *validation.add_nodes();
+  node.set_node("c001");
+  node.add_checks()->set_check("gpu-gemm");
+  validation.add_nodes()->set_is_witness(true);
+  const nlohmann::ordered_json value = ValidationToValue(validation);
+  EXPECT_EQ(value["nodes"][0]["outcome"], "pending");
+  EXPECT_EQ(value["nodes"][0]["checks"][0]["outcome"], "pending");
+  EXPECT_TRUE(value["nodes"][1]["outcome"].is_null());
+  EXPECT_EQ(OutcomeWord(node), "pending");
+  node.set_outcome(v1::OUTCOME_FAIL);
+  EXPECT_EQ(ValidationToValue(validation)["nodes"][0]["outcome"], "fail");
+}
+
+TEST(ValidationReport, WhatIsCountedHasNoUnit) {
+  v1::Validation validation = Sample();
+  v1::CheckVerdict& check = *validation.mutable_nodes(0)->add_checks();
+  check.set_check("gpu-info");
+  check.set_outcome(v1::OUTCOME_FAIL);
+  v1::Finding& finding = *check.add_findings();
+  finding.set_outcome(v1::OUTCOME_FAIL);
+  finding.set_metric("pcie_width");
+  finding.set_value(8);
+  finding.set_unit("1");
+  finding.set_floor(16);
+  EXPECT_THAT(RenderValidation(validation, kNow), HasSubstr("pcie width 8, limit 16"));
+  EXPECT_EQ(UnitWords("Gbit/s"), " Gbit/s");
+}
+
 TEST(RunningView, ShowsWhatGoesOnAndForgetsWhatEnded) {
   RunningView view;
   v1::ValidationEvent event;
@@ -216,7 +265,7 @@ TEST(RunningView, ShowsWhatGoesOnAndForgetsWhatEnded) {
   view.Apply(event);
   ASSERT_THAT(view.Lines(10, 80), SizeIs(1));
   EXPECT_THAT(view.Lines(10, 80)[0], AllOf(HasSubstr("50 %"), HasSubstr("fp16")));
-  EXPECT_THAT(view.Lines(10, 20)[0], SizeIs(20));
+  EXPECT_EQ(DisplayWidth(view.Lines(10, 20)[0]), 20u);
   for (const char* node : {"c002", "c003", "c004"}) {
     event.set_node(node);
     view.Apply(event);

@@ -1,0 +1,38 @@
+// What a terminal shows of the bytes that a program wrote to it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace muster::testing {
+
+// As much of a terminal as Muster uses: text with wrapping at the right edge, scrolling, \r, \n,
+// and the sequences for cursor up, erase line and erase below. Anything else is an error.
+class VirtualScreen {
+ public:
+  VirtualScreen(size_t columns, size_t rows);
+
+  void Write(absl::string_view bytes);
+  // What scrolled away and what is shown, without blanks at the ends of lines and below the last
+  // one.
+  std::string Text() const;
+  // "": there was nothing that it does not know.
+  const std::string& error() const { return error_; }
+
+ private:
+  void Put(std::string character);
+  void LineFeed();
+  void Obey(absl::string_view sequence);
+  bool IsWhole(absl::string_view bytes) const;
+
+  const size_t columns_, rows_;
+  std::vector<std::string> gone_;
+  std::vector<std::vector<std::string>> cells_;  // a character each; "": blank
+  size_t row_ = 0, column_ = 0;
+  std::string rest_;  // of a sequence or a character whose end is still to come
+  std::string error_;
+};
+
+}  // namespace muster::testing
