@@ -216,7 +216,7 @@ struct Controller::Modules {
                                absl::StrCat("http://", host, ":", packages->port(), "/packages/"));
              }}),
         nodes(*this->resources.store, inventory, enrollment, registry, facts, SlurmService(),
-              {config.cluster, this->resources.ca.pin(), kVersion, clock.Now()}),
+              {config.cluster, this->resources.ca.pin(), kVersion, clock.Now(), &clock}),
         artifacts(*this->resources.store, *this->resources.blobs, approvals, clock, open_calls),
         events(*this->resources.store),
         secrets(*this->resources.secrets, rotations),

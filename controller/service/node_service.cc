@@ -7,6 +7,8 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/clock.h"
+#include "common/base/hostlist.h"
 #include "common/base/nearest_word.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
@@ -20,12 +22,75 @@
 #include "controller/session/facts_keeper.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
+#include "muster/v1/run.pb.h"
 
 namespace muster::controller {
 namespace {
 
 // Of a kind, in the status.
 constexpr int kMaxNamed = 20;
+// Failures that an administrator may not have heard of.
+constexpr absl::Duration kFailuresShown = absl::Hours(24);
+constexpr int kMaxFailedRuns = 5;
+constexpr uint32_t kRecentRuns = 100;
+
+absl::StatusOr<v1::StatusWork> WorkOf(Transaction& txn, const RunRecord& run) {
+  v1::StatusWork work;
+  v1::CreateRunRequest request;
+  request.ParseFromString(run.request);
+  work.set_id(run.run_id);
+  work.set_what(request.playbook());
+  work.set_created_by(run.created_by);
+  work.set_check_only(request.check_only());
+  *work.mutable_created_at() = ToTimestamp(run.created_at);
+  if (run.finished_at.has_value()) *work.mutable_finished_at() = ToTimestamp(*run.finished_at);
+  ASSIGN_OR_RETURN(const std::vector<RunNodeRecord> nodes, txn.runs().ListNodes(run.run_id));
+  std::vector<std::string> names;
+  for (const RunNodeRecord& node : nodes) {
+    const bool is_bad = node.state == "failed" || node.state == "unreachable";
+    if (is_bad || run.state != RunRecord::kFailed) names.push_back(node.node);
+  }
+  work.set_nodes(FoldHostlist(std::move(names)));
+  return work;
+}
+
+absl::StatusOr<v1::StatusWork> WorkOf(Transaction& txn, const ValidationRecord& validation) {
+  v1::StatusWork work;
+  work.set_id(validation.validation_id);
+  work.set_what(validation.suite);
+  work.set_created_by(validation.created_by);
+  *work.mutable_created_at() = ToTimestamp(validation.created_at);
+  ASSIGN_OR_RETURN(const std::vector<ValidationNodeRecord> nodes,
+                   txn.validations().ListNodes(validation.validation_id));
+  std::vector<std::string> names;
+  for (const ValidationNodeRecord& node : nodes) {
+    if (!node.is_witness) names.push_back(node.node);
+  }
+  work.set_nodes(FoldHostlist(std::move(names)));
+  return work;
+}
+
+absl::Status FillWork(Transaction& txn, absl::Time now, v1::GetStatusResponse& response) {
+  ASSIGN_OR_RETURN(const std::vector<RunRecord> runs, txn.runs().ListRunning());
+  for (const RunRecord& run : runs) {
+    response.add_active_runs(run.run_id);
+    ASSIGN_OR_RETURN(*response.add_runs(), WorkOf(txn, run));
+  }
+  ASSIGN_OR_RETURN(const std::vector<ValidationRecord> validations,
+                   txn.validations().ListRunning());
+  for (const ValidationRecord& validation : validations) {
+    ASSIGN_OR_RETURN(*response.add_validations(), WorkOf(txn, validation));
+  }
+  ASSIGN_OR_RETURN(const std::vector<RunRecord> recent, txn.runs().List(kRecentRuns));
+  for (const RunRecord& run : recent) {
+    if (run.state != RunRecord::kFailed || !run.finished_at.has_value() ||
+        *run.finished_at < now - kFailuresShown)
+      continue;
+    ASSIGN_OR_RETURN(*response.add_failed_runs(), WorkOf(txn, run));
+    if (response.failed_runs_size() == kMaxFailedRuns) break;
+  }
+  return absl::OkStatus();
+}
 
 }  // namespace
 
@@ -249,11 +314,8 @@ absl::Status NodeService::GetStatus(v1::GetStatusResponse& response) {
     one.set_nodes(count);
   }
   response.set_store_bytes(store_.SizeBytes());
-  return store_.View([&](Transaction& txn) -> absl::Status {
-    ASSIGN_OR_RETURN(const std::vector<RunRecord> runs, txn.runs().ListRunning());
-    for (const RunRecord& run : runs) response.add_active_runs(run.run_id);
-    return absl::OkStatus();
-  });
+  const absl::Time now = about_.clock->Now();
+  return store_.View([&](Transaction& txn) { return FillWork(txn, now, response); });
 }
 
 }  // namespace muster::controller

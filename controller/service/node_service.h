@@ -11,6 +11,10 @@
 #include "absl/time/time.h"
 #include "muster/v1/node.grpc.pb.h"
 
+namespace muster {
+class Clock;
+}
+
 namespace muster::controller {
 
 class AgentSessions;
@@ -30,6 +34,7 @@ class NodeService final : public v1::NodeService::Service {
     std::string ca_pin;
     std::string version;
     absl::Time started_at;
+    Clock* clock = nullptr;  // outlives the object
   };
 
   // What the gate to Slurm knows; `of` and `trouble` are empty where it is off. And Slurm's jobs.
