@@ -166,6 +166,8 @@ struct Controller::Modules {
                     [this](absl::string_view uuid, absl::string_view words) {
                       registry.Disconnect(uuid, absl::PermissionDeniedError(words));
                     }}),
+        session_log(
+            [this](absl::string_view uuid) { return NameOf(*this->resources.store, uuid); }),
         facts(*this->resources.store, clock,
               [this](const std::string& uuid, const std::string& request_id,
                      const absl::Status& refused) {

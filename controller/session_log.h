@@ -1,14 +1,26 @@
 // Comings and goings of agents, in the log.
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "absl/strings/string_view.h"
+#include "controller/log.h"
 #include "controller/session/agent_sessions.h"
 
 namespace muster::controller {
 
+class Store;
+
 // Logs who connects and who is gone; says nothing of the rest.
 class SessionLog final : public AgentSessionListener {
  public:
+  using Log = std::function<void(absl::string_view line)>;
+
+  // `name_of` gives a node's name in the inventory, "" where it is not known; it may block.
+  explicit SessionLog(std::function<std::string(absl::string_view uuid)> name_of,
+                      Log info = LogInfo, Log warning = LogWarning);
+
   void OnConnected(absl::string_view node_uuid, const v1::Hello& hello) override;
   void OnDisconnected(absl::string_view node_uuid) override;
   void OnFacts(absl::string_view, const v1::FactsReport&) override {}
@@ -19,6 +31,16 @@ class SessionLog final : public AgentSessionListener {
   void OnProgress(absl::string_view, const v1::StepProgress&) override {}
   void OnRebootRequest(absl::string_view, const v1::RebootRequest&) override {}
   void OnMisbehaved(absl::string_view node_uuid, absl::string_view why) override;
+
+ private:
+  // "node c001 (3f6c…)"; names change, and two machines may have had one after the other.
+  std::string Describe(absl::string_view node_uuid) const;
+
+  const std::function<std::string(absl::string_view uuid)> name_of_;
+  const Log info_, warning_;
 };
+
+// As the store has it; "": it does not.
+std::string NameOf(Store& store, absl::string_view node_uuid);
 
 }  // namespace muster::controller
