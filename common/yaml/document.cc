@@ -44,6 +44,10 @@ class Builder : public YAML::EventHandler {
   explicit Builder(const Limits& limits) : limits_(limits) {}
 
   Node TakeRoot() { return std::move(root_); }
+  // Where the innermost list or map begins whose end has not come.
+  std::optional<Mark> Innermost() const {
+    return open_.empty() ? std::nullopt : std::optional<Mark>(open_.back().mark);
+  }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ > 1) throw Stop{FromYamlCpp(mark), "a second document; write one a file"};
@@ -229,6 +233,20 @@ std::optional<Stop> FindBadByte(absl::string_view text) {
   return std::nullopt;
 }
 
+// yaml-cpp says that an end is missing, and where it noticed: rarely where that was forgotten.
+struct Bracket {
+  absl::string_view error;  // of yaml-cpp
+  absl::string_view open, close;
+};
+const Bracket kBrackets[] = {{YAML::ErrorMsg::END_OF_MAP_FLOW, "{", "}"},
+                             {YAML::ErrorMsg::END_OF_SEQ_FLOW, "[", "]"}};
+
+const Bracket* FindBracket(absl::string_view error) {
+  const auto* found = std::find_if(std::begin(kBrackets), std::end(kBrackets),
+                                   [&](const Bracket& row) { return row.error == error; });
+  return found == std::end(kBrackets) ? nullptr : found;
+}
+
 // yaml-cpp's words for a tab in the indentation do not mention it.
 absl::string_view TabHint(absl::string_view text, int line) {
   for (int i = 1; i < line && !text.empty(); ++i) {
@@ -243,9 +261,8 @@ absl::string_view TabHint(absl::string_view text, int line) {
 absl::StatusOr<Document> Document::Parse(absl::string_view file_name, absl::string_view text,
                                          const Limits& limits) {
   if (text.size() > limits.max_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(file_name, ": ", text.size(),
-                                                     " bytes of YAML; at most ", limits.max_bytes,
-                                                     " are read"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        file_name, ": ", text.size(), " bytes of YAML; at most ", limits.max_bytes, " are read"));
   }
   absl::ConsumePrefix(&text, kByteOrderMark);
   Document document;
@@ -254,10 +271,10 @@ absl::StatusOr<Document> Document::Parse(absl::string_view file_name, absl::stri
   if (const std::optional<Stop> bad = FindBadByte(text)) {
     return document.Error(bad->mark, bad->message);
   }
+  Builder builder(limits);
   try {
     std::istringstream stream(document.source_->text);
     YAML::Parser parser(stream);
-    Builder builder(limits);
     while (parser.HandleNextDocument(builder)) {
     }
     document.root_ = builder.TakeRoot();
@@ -267,6 +284,12 @@ absl::StatusOr<Document> Document::Parse(absl::string_view file_name, absl::stri
     return stop.exhausted ? absl::ResourceExhaustedError(error.message()) : error;
   } catch (const YAML::Exception& error) {
     const Mark mark = FromYamlCpp(error.mark);
+    const Bracket* bracket = FindBracket(error.msg);
+    if (const std::optional<Mark> begin = builder.Innermost(); bracket != nullptr && begin) {
+      return document.Error(
+          *begin, absl::StrCat("this '", bracket->open, "' is not closed; line ", mark.line,
+                               " goes on without its '", bracket->close, "'"));
+    }
     return document.Error(mark, absl::StrCat(error.msg, TabHint(document.text(), mark.line)));
   } catch (const std::exception& error) {
     return document.Error(Mark{1, 1}, absl::StrCat("not readable as YAML: ", error.what()));
@@ -288,9 +311,8 @@ absl::Status Document::Error(const Node& node, absl::string_view message) const 
 }
 
 absl::Status Document::Error(Mark mark, absl::string_view message) const {
-  return absl::InvalidArgumentError(
-      RenderSourceError(file_name(), std::max(mark.line, 1), std::max(mark.column, 1), text(),
-                        message));
+  return absl::InvalidArgumentError(RenderSourceError(file_name(), std::max(mark.line, 1),
+                                                      std::max(mark.column, 1), text(), message));
 }
 
 }  // namespace muster::yaml

@@ -55,6 +55,19 @@ TEST(Document, AnEmptyTextIsNull) {
   }
 }
 
+TEST(Document, AnEndThatIsMissingNamesItsBeginning) {
+  // yaml-cpp notices on line 4; the bracket that was forgotten is two lines above.
+  EXPECT_THAT(Document::Parse("a.yaml", "a: 1\nvars: {x: 1,\n  y: [1, 2]\nnodes:\n  c001: {}\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(StartsWith("a.yaml:2:7: "),
+                             HasSubstr("this '{' is not closed; line 4 goes on without its '}'"))));
+  EXPECT_THAT(Document::Parse("a.yaml", "list:\n  - [a, {b: c}, d\n  - e\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(StartsWith("a.yaml:2:5: "), HasSubstr("this '[' is not closed"))));
+  EXPECT_THAT(Document::Parse("a.yaml", "a: {b: {c: 1}\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("this '{' is not closed")));
+}
+
 TEST(Document, AliasesAreExpanded) {
   const auto document = Document::Parse("a.yaml", "a: &x {k: v}\nb: *x\n");
   ASSERT_OK(document);
