@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/engine/reboot_run.h"
 #include "agent/engine/step_report.h"
+#include "agent/resources/printing.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 
@@ -42,6 +43,15 @@ class StepObserver final : public ApplyObserver {
   const v1::Step& step_;
   OutputTail output_;
 };
+
+// What the programs of its check printed, cut as all output is.
+std::string PrintedByCheck(const Resource* resource) {
+  const auto* printing = dynamic_cast<const PrintingCheck*>(resource);
+  if (printing == nullptr) return "";
+  OutputTail tail;
+  tail.Append(printing->check_output());
+  return tail.Take();
+}
 
 // A step on its way from the first check to its outcome.
 struct Member {
@@ -119,7 +129,7 @@ absl::Status StepRun::Settle(const Member& member, v1::StepStatus status,
 absl::Status StepRun::SettleInSync(const Member& member) {
   const bool cut_off = context_.CutOff(member.step->step_id()) != nullptr;
   return Settle(member, cut_off ? v1::STEP_STATUS_CHANGED : v1::STEP_STATUS_OK, absl::OkStatus(),
-                "");
+                PrintedByCheck(member.resource.get()));
 }
 
 absl::Status StepRun::SettleCheckMode(Member& member, const absl::Status& checked) {
@@ -201,7 +211,8 @@ absl::StatusOr<bool> StepRun::Run(const std::vector<const v1::Step*>& steps) {
   }
   if (!checked.ok()) {
     if (context_.stopping()) return false;
-    RETURN_IF_ERROR(Settle(first, v1::STEP_STATUS_FAILED, checked, ""));
+    RETURN_IF_ERROR(Settle(first, v1::STEP_STATUS_FAILED, checked,
+                           PrintedByCheck(first.resource.get())));
     return true;
   }
   if (steps[0]->expect_unchanged()) {

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/resources/check_values.h"
+#include "agent/resources/printing.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "muster/v1/plan.pb.h"
@@ -15,7 +16,7 @@ namespace {
 constexpr absl::Duration kDefaultTimeout = absl::Minutes(10);
 constexpr absl::Duration kDefaultRetryDelay = absl::Seconds(1);
 
-class Command final : public Resource {
+class Command final : public Resource, public PrintingCheck {
  public:
   Command(v1::CommandResource spec, ResourceContext& context)
       : spec_(std::move(spec)), context_(context) {}
@@ -46,6 +47,8 @@ class Command final : public Resource {
   }
 
   bool AlwaysChanges() const override { return spec_.always(); }
+
+  const std::string& check_output() const override { return check_output_; }
 
  private:
   std::string Line() const { return absl::StrJoin(spec_.argv(), " "); }
@@ -92,8 +95,9 @@ class Command final : public Resource {
     const absl::Duration delay =
         spec_.has_retry_delay() ? ToDuration(spec_.retry_delay()) : kDefaultRetryDelay;
     for (uint32_t attempt = 0;; ++attempt) {
-      ASSIGN_OR_RETURN(const sys::ProcessResult result, context_.processes.Run(process));
+      ASSIGN_OR_RETURN(sys::ProcessResult result, context_.processes.Run(process));
       const absl::Status status = sys::CheckSuccess(process, result);
+      if (observer == nullptr) check_output_ = std::move(result.output);
       if (status.ok()) return status;
       if (attempt >= spec_.retries())
         return attempt == 0 ? status
@@ -107,6 +111,7 @@ class Command final : public Resource {
 
   const v1::CommandResource spec_;
   ResourceContext& context_;
+  std::string check_output_;
 };
 
 }  // namespace

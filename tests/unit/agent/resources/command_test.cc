@@ -1,3 +1,4 @@
+#include "agent/resources/printing.h"
 #include "tests/unit/agent/resources/resource_test.h"
 
 namespace muster::agent {
@@ -48,6 +49,13 @@ TEST_F(CommandTest, ACommandThatOnlyReadsRunsInTheCheck) {
   node_.processes.On("probe", FakeProcessRunner::Prints("socket missing\n", 1));
   EXPECT_THAT(probe->Check(),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("socket missing")));
+}
+
+TEST_F(CommandTest, WhatACheckPrintedIsKept) {
+  node_.processes.On("probe", FakeProcessRunner::Prints("4 GPUs\n"));
+  const auto probe = Make(R"(command { argv: "probe" changes_nothing: true })");
+  EXPECT_THAT(Fields(*probe), IsEmpty());
+  EXPECT_EQ(dynamic_cast<const PrintingCheck&>(*probe).check_output(), "4 GPUs\n");
 }
 
 TEST_F(CommandTest, AHandlersCommandAlwaysRuns) {
