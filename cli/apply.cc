@@ -106,6 +106,7 @@ void AddApply(CLI::App& app, Context& context) {
       ->type_name("NODES");
   command->add_option("-t,--tags", options->tags, "Only tasks with one of these tags")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("TAG");
   command->add_flag("-C,--check", options->check, "Change nothing; say what would change");
   command->add_flag("-D,--diff", options->diff,

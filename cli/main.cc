@@ -10,7 +10,6 @@
 #include "cli/usage_hint.h"
 #include "cli/verbs.h"
 #include "common/base/clock.h"
-#include "common/base/nearest_word.h"
 #include "common/base/version.h"
 
 namespace muster::cli {
@@ -49,29 +48,6 @@ void PrintUsageError(const CLI::App& app, const CLI::ParseError& error, int argc
   for (const CLI::App* at = command->get_parent(); at != nullptr; at = at->get_parent())
     path = at->get_name() + " " + path;
   std::cerr << "muster: " << error.what() << hint << "; see " << path << " --help\n";
-}
-
-// Says which word is no verb, since CLI11 only says that one is missing.
-bool NameUnknownVerb(const CLI::App& app, int argc, char** argv) {
-  const CLI::App* command = &app;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word.empty() || word[0] == '-') return false;
-    std::vector<std::string> verbs;
-    const CLI::App* next = nullptr;
-    for (const CLI::App* sub : command->get_subcommands(nullptr)) {
-      verbs.push_back(sub->get_name());
-      if (sub->get_name() == word) next = sub;
-    }
-    if (verbs.empty()) return false;
-    if (next == nullptr) {
-      std::cerr << "muster: there is no verb '" << word << "'" << DidYouMean(word, verbs)
-                << "; see " << command->get_display_name() << " --help\n";
-      return true;
-    }
-    command = next;
-  }
-  return false;
 }
 
 int Main(int argc, char** argv) {
@@ -120,7 +96,10 @@ int Main(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);
     if (argc == 1) {
       std::cerr << app.help();
-    } else if (!NameUnknownVerb(app, argc, argv)) {
+    } else if (const std::string unknown = UnknownCommand(app, {argv + 1, argv + argc});
+               !unknown.empty()) {
+      std::cerr << "muster: " << unknown << "\n";
+    } else {
       PrintUsageError(app, error, argc, argv);
     }
     return kExitError;

@@ -113,6 +113,7 @@ void AddPlan(CLI::App& app, Context& context) {
       ->type_name("NODES");
   command->add_option("-t,--tags", options->tags, "Only tasks with one of these tags")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("TAG");
   command->add_option("-e,--extra-vars", options->extra_vars, "name=value; outranks all else")
       ->type_name("NAME=VALUE")
