@@ -27,7 +27,7 @@ struct BackupArguments {
 
 // Becomes `musterd backup`, which has the terminal to ask for the passphrase. Returns on failure.
 absl::StatusOr<int> Become(const std::string& verb, const BackupArguments& arguments) {
-  std::vector<std::string> words = {kProgram, "backup", verb, "--config", arguments.settings};
+  std::vector<std::string> words = {kProgram, "backup", verb, "--settings", arguments.settings};
   if (!arguments.passphrase_file.empty()) {
     words.push_back("--passphrase-file");
     words.push_back(arguments.passphrase_file);

@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "common/base/clock.h"
+#include "common/base/counted.h"
 #include "common/base/nearest_word.h"
 #include "common/base/status.h"
 #include "controller/backup/backup.h"
@@ -22,7 +23,7 @@ namespace {
 
 struct Arguments {
   std::string verb, file, passphrase_file;
-  std::string config = "/etc/muster/controller.yaml";
+  std::string settings = "/etc/muster/controller.yaml";
   bool without_keys = false, force = false;
 };
 
@@ -34,12 +35,12 @@ absl::StatusOr<Arguments> Parse(absl::Span<char* const> arguments) {
       parsed.without_keys = true;
     } else if (word == "--force") {
       parsed.force = true;
-    } else if ((word == "--config" || word == "--passphrase-file") && i + 1 < arguments.size()) {
-      (word == "--config" ? parsed.config : parsed.passphrase_file) = arguments[++i];
+    } else if ((word == "--settings" || word == "--passphrase-file") && i + 1 < arguments.size()) {
+      (word == "--settings" ? parsed.settings : parsed.passphrase_file) = arguments[++i];
     } else if (word.substr(0, 1) == "-") {
       return absl::InvalidArgumentError(absl::StrCat(
           "unknown or incomplete argument '", word, "'",
-          DidYouMean(word, {"--config", "--passphrase-file", "--without-keys", "--force"})));
+          DidYouMean(word, {"--settings", "--passphrase-file", "--without-keys", "--force"})));
     } else if (parsed.verb.empty()) {
       parsed.verb = std::string(word);
     } else if (parsed.file.empty()) {
@@ -98,9 +99,11 @@ absl::StatusOr<std::optional<SecretBuffer>> Passphrase(const Arguments& argument
 
 std::string Describe(const BackupSummary& summary) {
   return absl::StrCat("  cluster ", summary.cluster, ", ", summary.created_at, ", musterd ",
-                      summary.musterd_version, "\n  ", summary.nodes, " nodes, ", summary.secrets,
-                      " secrets, ", summary.audit_entries, " audit entries, ", summary.blobs,
-                      " contents, ", (summary.bytes + 1023) / 1024, " KiB\n");
+                      summary.musterd_version, "\n  ", Counted(summary.nodes, "node"), ", ",
+                      Counted(summary.secrets, "secret"), ", ", summary.audit_entries,
+                      summary.audit_entries == 1 ? " audit entry, " : " audit entries, ",
+                      Counted(summary.blobs, "content"), ", ", (summary.bytes + 1023) / 1024,
+                      " KiB\n");
 }
 
 }  // namespace
@@ -108,7 +111,7 @@ std::string Describe(const BackupSummary& summary) {
 absl::Status RunBackupCommand(absl::Span<char* const> words) {
   ASSIGN_OR_RETURN(const Arguments arguments, Parse(words));
   BackupOptions options;
-  options.config_path = arguments.config;
+  options.config_path = arguments.settings;
   options.force = arguments.force;
   ASSIGN_OR_RETURN(options.passphrase, Passphrase(arguments));
   RealClock clock;

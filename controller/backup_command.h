@@ -13,7 +13,7 @@ absl::Status RunBackupCommand(absl::Span<char* const> arguments);
 
 inline constexpr char kBackupUsage[] =
     "usage: musterd backup create|verify|restore FILE [options]\n\n"
-    "  --config FILE           settings (/etc/muster/controller.yaml)\n"
+    "  --settings FILE         the controller's (/etc/muster/controller.yaml)\n"
     "  --passphrase-file FILE  its first line seals or opens the keys; asked for otherwise\n"
     "  --without-keys          leave the cluster's keys out (create), or sealed (verify)\n"
     "  --force                 restore over a store that knows more than the backup\n";
