@@ -42,7 +42,9 @@ absl::StatusOr<int> Verify(Context& context) {
                        absl::Minutes(5)));
   Show(context, response, [&] {
     return response.intact()
-               ? absl::StrCat("all ", response.entries(), " entries fit together\n")
+               ? (response.entries() == 1
+                      ? std::string("the only entry is whole\n")
+                      : absl::StrCat("all ", response.entries(), " entries fit together\n"))
                : absl::StrCat("entry ", response.first_broken(), " of ", response.entries(),
                               " does not fit the one before: the log was altered\n");
   });

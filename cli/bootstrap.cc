@@ -17,6 +17,7 @@
 #include "cli/output.h"
 #include "cli/token.h"
 #include "common/base/clock.h"
+#include "common/base/counted.h"
 #include "common/base/hostlist.h"
 #include "common/base/status.h"
 #include "common/sys/process.h"
@@ -208,11 +209,11 @@ absl::StatusOr<int> Bootstrap(Context& context, const BootstrapOptions& options)
     }
   }
   if (failed.empty()) {
-    std::cout << joined.size() << " nodes joined: " << FoldHostlist(joined) << "\n";
+    std::cout << Counted(joined.size(), "node") << " joined: " << FoldHostlist(joined) << "\n";
     return kExitClean;
   }
-  std::cout << joined.size() << " of " << targets.size()
-            << " nodes joined; failed: " << FoldHostlist(failed)
+  std::cout << joined.size() << " of " << Counted(targets.size(), "node")
+            << " joined; failed: " << FoldHostlist(failed)
             << "\nThe same command can be run again: it leaves alone who has joined.\n";
   return kExitFailed;
 }

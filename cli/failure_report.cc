@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "cli/plain_text.h"
 #include "cli/run_report.h"
+#include "common/base/counted.h"
 #include "common/base/hostlist.h"
 #include "muster/v1/run.pb.h"
 
@@ -41,8 +42,8 @@ std::string FailureReport::Printed(const Failure& failure) const {
     absl::StrAppend(&text, "    printed on ", failure.nodes.front(), " (elsewhere it differs):\n");
   }
   if (lines_ > 0 && lines.size() > lines_) {
-    absl::StrAppend(&text, "    … ", lines.size() - lines_, " lines before; all: --node ",
-                    failure.nodes.front(), "\n");
+    absl::StrAppend(&text, "    … ", Counted(lines.size() - lines_, "line"),
+                    " before; all: --node ", failure.nodes.front(), "\n");
     lines.erase(lines.begin(), lines.end() - static_cast<ptrdiff_t>(lines_));
   }
   return absl::StrCat(text, Indent(absl::StrJoin(lines, "\n")));

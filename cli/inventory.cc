@@ -15,6 +15,7 @@
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "common/base/clock.h"
+#include "common/base/counted.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/sys/file_system.h"
@@ -87,8 +88,9 @@ absl::StatusOr<int> Check(Context& context, const InventoryOptions& options) {
   v1::CheckInventoryResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &Stub::CheckInventory, request, &response));
   Show(context, response, [&] {
-    return absl::StrCat(options.path, " is good: ", response.nodes(), " nodes, ", response.groups(),
-                        " groups, ", response.racks(), " racks\n");
+    return absl::StrCat(options.path, " is good: ", Counted(response.nodes(), "node"), ", ",
+                        Counted(response.groups(), "group"), ", ",
+                        Counted(response.racks(), "rack"), "\n");
   });
   return kExitClean;
 }

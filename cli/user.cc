@@ -11,6 +11,7 @@
 #include "cli/show.h"
 #include "cli/verbs.h"
 #include "common/base/clock.h"
+#include "common/base/counted.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/pki/key.h"
@@ -49,8 +50,7 @@ absl::StatusOr<int> Create(Context& context, const CreateOptions& options) {
                                                        : options.folder)
           .string();
   if (std::filesystem::exists(folder))
-    return absl::AlreadyExistsError(
-        absl::StrCat(folder, " exists; name a new folder with --out"));
+    return absl::AlreadyExistsError(absl::StrCat(folder, " exists; name a new folder with --out"));
   ASSIGN_OR_RETURN(const pki::KeyAndCsr key, pki::MakeKeyAndCsr(options.name));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   Stub stub(connection->channel());
@@ -96,7 +96,7 @@ absl::StatusOr<int> Revoke(Context& context, const std::string& name) {
   v1::RevokeUserResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &Stub::RevokeUser, request, &response));
   Show(context, response, [&] {
-    return absl::StrCat(name, ": ", response.certificates(), " certificates denied\n");
+    return absl::StrCat(name, ": ", Counted(response.certificates(), "certificate"), " denied\n");
   });
   return kExitClean;
 }

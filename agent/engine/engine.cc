@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/engine/plan_rules.h"
 #include "agent/engine/progress_board.h"
+#include "common/base/counted.h"
 #include "common/base/status.h"
 #include "muster/v1/agent_session.pb.h"
 
@@ -125,8 +126,8 @@ absl::Status Engine::RunNext(const ActivePlan& plan) {
     listener_.OnNote(absl::StrCat("plan ", id, " starts",
                                   plan.plan->check_only() ? " in check mode" : ""));
   } else {
-    listener_.OnNote(absl::StrCat("plan ", id, " is continued after ", plan.outcomes.size(),
-                                  " steps"));
+    listener_.OnNote(absl::StrCat("plan ", id, " is continued after ",
+                                  Counted(plan.outcomes.size(), "step")));
   }
   ProgressBoard progress(*plan.plan, StepsThrough(plan),
                          [this](const v1::StepProgress& p) { listener_.OnProgress(p); });

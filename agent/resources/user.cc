@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "agent/resources/check_values.h"
+#include "common/base/counted.h"
 #include "common/base/status.h"
 #include "muster/v1/plan.pb.h"
 
@@ -127,7 +128,7 @@ class UserAccount final : public Resource {
     const bool is_file = now.has_value() && now->stat.type == sys::FileType::kRegular;
     if (is_file && now->content == KeysText()) return absl::OkStatus();
     const auto count = [](absl::string_view text) {
-      return absl::StrCat(std::count(text.begin(), text.end(), '\n'), " lines");
+      return Counted(std::count(text.begin(), text.end(), '\n'), "line");
     };
     changes.push_back({"authorized_keys",
                        is_file           ? count(now->content)

@@ -12,6 +12,7 @@
 #include "agent/validation/worker_output.h"
 #include "agent/validation/worker_process.h"
 #include "common/base/clock.h"
+#include "common/base/counted.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/sys/file_system.h"
@@ -109,9 +110,9 @@ void CheckDesk::Start(const v1::StartCheck& check) {
     } else if (limit <= absl::ZeroDuration() || limit > kLongestCheck) {
       refusal = absl::StrCat("a time limit of ", absl::FormatDuration(limit));
     } else if (running_.size() >= options_.max_running) {
-      refusal = absl::StrCat(running_.size(), " checks are running already");
+      refusal = absl::StrCat(CountedAre(running_.size(), "check"), " running already");
     } else if (reports_.size() >= options_.max_reports) {
-      refusal = absl::StrCat(reports_.size(), " reports wait for the controller");
+      refusal = absl::StrCat(CountedAre(reports_.size(), "report"), " waiting for the controller");
     } else {
       running = std::make_shared<Running>(check);
       running_[id] = running;

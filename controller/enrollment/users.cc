@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
+#include "common/base/counted.h"
 #include "common/base/status.h"
 #include "controller/enrollment/audit.h"
 #include "controller/enrollment/certificate_authority.h"
@@ -67,7 +68,7 @@ absl::StatusOr<uint32_t> Users::Revoke(absl::string_view name, const Actor& acto
           "no certificate was signed for a user '", name,
           "'; `muster user list` shows them. The one that `muster init` made is not among them"));
     RETURN_IF_ERROR(txn.certificates().RevokeByUser(name, now));
-    return Audit(txn, now, actor, "user.revoke", name, absl::StrCat(denied, " certificates"));
+    return Audit(txn, now, actor, "user.revoke", name, Counted(denied, "certificate"));
   }));
   RETURN_IF_ERROR(denylist_.Load(store_));
   on_denied_();

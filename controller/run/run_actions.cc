@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/counted.h"
 #include "common/base/hostlist.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
@@ -269,9 +270,9 @@ absl::Status RunEngine::Finish(ActiveRun& run) {
     event.actor = "controller";
     event.action = "run.finish";
     event.subject = record.run_id;
-    event.detail = run.state.cancelling()
-                       ? record.message
-                       : absl::StrCat(rows.size(), " nodes, ", bad, " failed or unreachable");
+    event.detail = run.state.cancelling() ? record.message
+                                          : absl::StrCat(Counted(rows.size(), "node"), ", ", bad,
+                                                         " failed or unreachable");
     return txn.events().Append(std::move(event));
   }));
   run.record = record;

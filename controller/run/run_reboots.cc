@@ -120,7 +120,9 @@ void RunEngine::OnRebootRequest(const std::string& uuid, const v1::RebootRequest
   const v1::RebootResource& reboot = step->reboot();
   if (!request.running_jobs().empty() && !reboot.with_running_jobs() &&
       !run->request.reboot_with_jobs()) {
-    return refuse(absl::StrCat("Slurm jobs run on ", node->name, ": ", Jobs(request),
+    const bool one = request.running_jobs_size() == 1;
+    return refuse(absl::StrCat(one ? "Slurm job " : "Slurm jobs ", Jobs(request),
+                               one ? " runs on " : " run on ", node->name,
                                "; drain the node in Slurm and apply again when its jobs have "
                                "ended, or end them with `muster apply --reboot-with-jobs`"));
   }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/clock.h"
+#include "common/base/counted.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/base/text_diff.h"
@@ -101,7 +102,7 @@ absl::Status ArtifactService::UploadBundle(grpc::ServerContext& context,
   ASSIGN_OR_RETURN(const size_t files, upload->Finish(now, caller.identity.Actor()));
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
     return Audit(txn, now, caller.ToActor(), "bundle.upload", header.sha256(),
-                 absl::StrCat(files, " files, ", header.size(), " bytes"));
+                 absl::StrCat(Counted(files, "file"), ", ", Counted(header.size(), "byte")));
   }));
   response.set_sha256(header.sha256());
   response.set_files(static_cast<uint32_t>(files));

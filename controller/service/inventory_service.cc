@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/clock.h"
+#include "common/base/counted.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "controller/enrollment/audit.h"
@@ -148,8 +149,7 @@ absl::Status InventoryService::Apply(const v1::ApplyInventoryRequest& request, c
     request.SerializeToString(&record.files);
     RETURN_IF_ERROR(txn.inventory().Insert(record));
     return Audit(txn, record.applied_at, actor, "inventory.apply",
-                 absl::StrCat("revision ", record.revision),
-                 absl::StrCat(changes.size(), " changes"));
+                 absl::StrCat("revision ", record.revision), Counted(changes.size(), "change"));
   }));
   response.set_revision(revision + 1);
   for (const std::string& change : changes) response.add_changes(change);

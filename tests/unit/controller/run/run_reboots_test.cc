@@ -174,7 +174,7 @@ TEST_F(RunRebootsTest, NodesWithJobsStayUp) {
   v1::RebootRequest request = Question();
   for (int job = 1; job <= 7; ++job) request.add_running_jobs(absl::StrCat(job));
   EXPECT_THAT(Ask(request).refusal(),
-              AllOf(HasSubstr("Slurm jobs run on a: 1, 2, 3, 4, 5 and 2 more; drain the node"),
+              AllOf(HasSubstr("Slurm jobs 1, 2, 3, 4, 5 and 2 more run on a; drain the node"),
                     HasSubstr("muster apply --reboot-with-jobs")));
   EXPECT_EQ(PhaseOf("a"), "running");
   EXPECT_THAT(Open(), IsEmpty());
