@@ -9,6 +9,7 @@
 #include "cli/plan_apply.h"
 #include "cli/plan_check.h"
 #include "cli/run_ending.h"
+#include "cli/run_start.h"
 #include "cli/site_bundle.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
@@ -76,17 +77,17 @@ absl::StatusOr<int> Apply(Context& context, const ApplyOptions& options) {
   request.set_playbook(bundle.playbook);
   if (!options.yes && !options.check)
     RETURN_IF_ERROR(AskToApply(*connection, options.playbook, request, options.reboot_with_jobs));
-  v1::RunService::Stub stub(connection->channel());
-  v1::CreateRunResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &v1::RunService::Stub::CreateRun, request, &response));
-  const std::string& run_id = response.run().run_id();
+  ASSIGN_OR_RETURN(const v1::Run run,
+                   StartRun(*connection, request,
+                            options.yes || options.check ? IfBusy::kLeaveOut : IfBusy::kAsk));
   if (options.detach) {
-    std::cout << run_id << "\n";
-    return kExitClean;
+    std::cout << run.run_id() << "\n";
+    return ExitCodeWithLeftOut(kExitClean, run);
   }
   WatchOptions watch = options.watch;
   watch.values = options.diff;
-  return WatchRunAndEndings(context, *connection, run_id, watch);
+  ASSIGN_OR_RETURN(const int code, WatchRunAndEndings(context, *connection, run.run_id(), watch));
+  return ExitCodeWithLeftOut(code, run);
 }
 
 }  // namespace
@@ -127,7 +128,7 @@ void AddApply(CLI::App& app, Context& context) {
       "Ctrl-C leaves the run going on; `muster run watch` comes back to it.\n"
       "Exit codes: 0 clean, 1 usage or refused, or a node failed its validation, 2 changes\n"
       "(--detailed-exitcode), or not all nodes are known to have passed, 3 nodes failed, 4 nodes\n"
-      "unreachable, 130 detached.");
+      "unreachable, or left out because other work holds them, 130 detached.");
   SetAction(command, context, [&context, options] { return Apply(context, *options); });
 }
 

@@ -106,6 +106,12 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& 
       new Connection(folder, std::move(address), options.pem_cert_chain, std::move(make)));
 }
 
+absl::Status ToStatus(const v1::Refusal& refusal) {
+  std::string message = absl::StrJoin(refusal.errors(), "\n\n");
+  if (refusal.more() > 0) absl::StrAppend(&message, "\n\n… and ", refusal.more(), " more errors");
+  return absl::Status(static_cast<absl::StatusCode>(refusal.code()), message);
+}
+
 absl::Status Connection::Convert(const grpc::Status& status) const {
   if (status.ok()) return absl::OkStatus();
   std::string message = status.error_message();

@@ -15,6 +15,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "common/base/verb_metadata.h"
+#include "muster/v1/refusal.pb.h"
 
 namespace muster::cli {
 
@@ -62,7 +63,11 @@ class Connection {
   std::shared_ptr<grpc::Channel> channel_ ABSL_GUARDED_BY(mutex_);
 };
 
-// One unary call with a deadline: Call(connection, stub, &Stub::ListNodes, request, &response).
+// All errors of a refusal, a paragraph each.
+absl::Status ToStatus(const v1::Refusal& refusal);
+
+// One unary call with a deadline: Call(connection, stub, &Stub::ListNodes, request, &response). A
+// response that says that the call was refused is an error, too.
 template <typename Stub, typename Request, typename Response>
 absl::Status Call(const Connection& connection, Stub& stub,
                   grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
@@ -71,7 +76,11 @@ absl::Status Call(const Connection& connection, Stub& stub,
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(timeout));
   if (!connection.verb().empty()) context.AddMetadata(kVerbMetadata, connection.verb());
-  return connection.Convert((stub.*method)(&context, request, response));
+  const absl::Status status = connection.Convert((stub.*method)(&context, request, response));
+  if constexpr (requires { response->refusal(); }) {
+    if (status.ok() && response->has_refusal()) return ToStatus(response->refusal());
+  }
+  return status;
 }
 
 }  // namespace muster::cli

@@ -15,6 +15,22 @@
 
 namespace muster::cli {
 
+void EndReport::Add(const v1::NodeRecap& recap) {
+  std::string text = absl::StrCat(recap.state(), "\n",
+                                  recap.message() == recap.state() ? "" : Indent(recap.message()));
+  auto end = std::find_if(ends_.begin(), ends_.end(),
+                          [&](const auto& each) { return each.first == text; });
+  if (end == ends_.end()) end = ends_.insert(end, {std::move(text), {}});
+  end->second.push_back(recap.node());
+}
+
+std::string EndReport::Take() {
+  std::string text;
+  for (const auto& [end, nodes] : ends_) absl::StrAppend(&text, FoldHostlist(nodes), ": ", end);
+  ends_.clear();
+  return text;
+}
+
 void FailureReport::Add(const v1::NodeStepResult& result) {
   const v1::StepResult& step = result.result();
   if (step.status() != v1::STEP_STATUS_FAILED) return;

@@ -1,15 +1,29 @@
-// The failed steps of a run, the same on several nodes once. Pure.
+// What failed in a run, the same on several nodes once. Pure.
 #pragma once
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace muster::v1 {
+class NodeRecap;
 class NodeStepResult;
-}
+}  // namespace muster::v1
 
 namespace muster::cli {
+
+// Ends of nodes that no step of theirs explains, a playbook that does not compile for them above
+// all: the same on a thousand nodes once.
+class EndReport {
+ public:
+  void Add(const v1::NodeRecap& recap);
+  // "c[001-040]: failed" and the reason, indented; then nothing is left. Empty: nothing was added.
+  std::string Take();
+
+ private:
+  std::vector<std::pair<std::string, std::vector<std::string>>> ends_;  // text, nodes
+};
 
 // Keeps what one node of each failure printed, and no more than kMaxKept of those.
 class FailureReport {

@@ -1,14 +1,13 @@
 // muster inventory: what should exist.
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/connection.h"
+#include "cli/inventory_files.h"
 #include "cli/output.h"
 #include "cli/questions.h"
 #include "cli/show.h"
@@ -18,63 +17,17 @@
 #include "common/base/counted.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
-#include "common/sys/file_system.h"
 #include "muster/v1/inventory.grpc.pb.h"
 
 namespace muster::cli {
 namespace {
 
-namespace fs = std::filesystem;
 using Stub = v1::InventoryService::Stub;
-using Files = google::protobuf::RepeatedPtrField<v1::InventoryFile>;
 
 struct InventoryOptions {
   std::string path = "inventory";
   bool yes = false;  // of apply
 };
-
-constexpr size_t kLargest = 8 << 20;  // of all files together
-
-bool IsYaml(const fs::path& path) {
-  return path.extension() == ".yaml" || path.extension() == ".yml";
-}
-
-// One file, or every YAML file below a folder, named from the folder's own name on
-// ("inventory/group_vars/gpu.yaml"), so that errors lead there.
-absl::StatusOr<Files> ReadFiles(const std::string& path) {
-  sys::RealFileSystem file_system;
-  Files files;
-  size_t total = 0;
-  const auto add = [&](const fs::path& file, const std::string& name) -> absl::Status {
-    v1::InventoryFile& entry = *files.Add();
-    entry.set_path(name);
-    auto content = file_system.Read(fs::absolute(file).string(), kLargest);
-    if (!content.ok() && !absl::IsResourceExhausted(content.status())) return content.status();
-    if (!content.ok() || (total += content->size()) > kLargest)
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, " holds more than 8 MiB (at ", name, "); is this an inventory?"));
-    entry.set_content(*std::move(content));
-    return absl::OkStatus();
-  };
-  std::error_code error;
-  if (fs::is_regular_file(path, error)) {
-    RETURN_IF_ERROR(add(path, fs::path(path).filename().string()));
-    return files;
-  }
-  const fs::path folder = fs::canonical(path, error);
-  fs::recursive_directory_iterator it(folder, error);
-  for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
-    if (absl::StartsWith(it->path().filename().string(), ".")) {
-      it.disable_recursion_pending();
-    } else if (it->is_regular_file() && IsYaml(it->path())) {
-      RETURN_IF_ERROR(
-          add(it->path(), (folder.filename() / it->path().lexically_relative(folder)).string()));
-    }
-  }
-  if (error) return absl::NotFoundError(absl::StrCat("inventory ", path, ": ", error.message()));
-  if (files.empty()) return absl::NotFoundError(absl::StrCat("no *.yaml file in ", path));
-  return files;
-}
 
 std::string Lines(const google::protobuf::RepeatedPtrField<std::string>& changes) {
   return changes.empty() ? "no changes\n" : absl::StrCat(absl::StrJoin(changes, "\n"), "\n");
@@ -82,7 +35,7 @@ std::string Lines(const google::protobuf::RepeatedPtrField<std::string>& changes
 
 absl::StatusOr<int> Check(Context& context, const InventoryOptions& options) {
   v1::CheckInventoryRequest request;
-  ASSIGN_OR_RETURN(*request.mutable_files(), ReadFiles(options.path));
+  ASSIGN_OR_RETURN(*request.mutable_files(), ReadInventoryFiles(options.path));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   Stub stub(connection->channel());
   v1::CheckInventoryResponse response;
@@ -97,7 +50,7 @@ absl::StatusOr<int> Check(Context& context, const InventoryOptions& options) {
 
 absl::StatusOr<int> Apply(Context& context, const InventoryOptions& options) {
   v1::ApplyInventoryRequest request;
-  ASSIGN_OR_RETURN(*request.mutable_files(), ReadFiles(options.path));
+  ASSIGN_OR_RETURN(*request.mutable_files(), ReadInventoryFiles(options.path));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   Stub stub(connection->channel());
   if (!options.yes) {
@@ -119,7 +72,7 @@ absl::StatusOr<int> Apply(Context& context, const InventoryOptions& options) {
 
 absl::StatusOr<int> Diff(Context& context, const InventoryOptions& options) {
   v1::DiffInventoryRequest request;
-  ASSIGN_OR_RETURN(*request.mutable_files(), ReadFiles(options.path));
+  ASSIGN_OR_RETURN(*request.mutable_files(), ReadInventoryFiles(options.path));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   Stub stub(connection->channel());
   v1::DiffInventoryResponse response;

@@ -14,6 +14,7 @@
 #include "cli/plan_compare.h"
 #include "cli/plan_report.h"
 #include "cli/run_ending.h"
+#include "cli/run_start.h"
 #include "cli/site_bundle.h"
 #include "cli/terminal.h"
 #include "common/base/clock.h"
@@ -91,21 +92,23 @@ absl::StatusOr<int> ApplyPlanFile(Context& context, const PlanApplyOptions& opti
   RETURN_IF_ERROR(CheckAgain(*plan, fresh));
   if (options.check) {
     if (talks) std::cout << "the plan holds: it can be applied as it is\n";
-    return options.watch.detailed_exit_code && HasChanges(*plan) ? kExitChanges : kExitClean;
+    const int code =
+        options.watch.detailed_exit_code && HasChanges(*plan) ? kExitChanges : kExitClean;
+    return ExitCodeWithLeftOut(code, fresh.run);
   }
   request.set_check_only(false);
   request.set_skip_validation(options.skip_validation);
   request.set_want_diff(options.diff);
-  v1::RunService::Stub stub(connection->channel());
-  v1::CreateRunResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &v1::RunService::Stub::CreateRun, request, &response));
+  ASSIGN_OR_RETURN(const v1::Run run,
+                   StartRun(*connection, request, options.yes ? IfBusy::kLeaveOut : IfBusy::kAsk));
   if (options.detach) {
-    std::cout << response.run().run_id() << "\n";
-    return kExitClean;
+    std::cout << run.run_id() << "\n";
+    return ExitCodeWithLeftOut(kExitClean, run);
   }
   WatchOptions watch = options.watch;
   watch.values = options.diff;
-  return WatchRunAndEndings(context, *connection, response.run().run_id(), watch);
+  ASSIGN_OR_RETURN(const int code, WatchRunAndEndings(context, *connection, run.run_id(), watch));
+  return ExitCodeWithLeftOut(code, run);
 }
 
 }  // namespace muster::cli

@@ -8,6 +8,7 @@
 #include "cli/connection.h"
 #include "cli/plan_fold.h"
 #include "cli/run_ending.h"
+#include "cli/run_start.h"
 #include "common/base/status.h"
 #include "muster/v1/run.grpc.pb.h"
 
@@ -31,13 +32,13 @@ absl::StatusOr<CheckedPlan> CheckNodes(Context& context, Connection& connection,
                                        const v1::CreateRunRequest& request) {
   CheckedPlan checked;
   Stub stub(connection.channel());
-  v1::CreateRunResponse created;
-  RETURN_IF_ERROR(Call(connection, stub, &Stub::CreateRun, request, &created));
-  const std::string& run_id = created.run().run_id();
+  ASSIGN_OR_RETURN(const v1::Run created, StartRun(connection, request, IfBusy::kLeaveOut));
+  const std::string& run_id = created.run_id();
   ASSIGN_OR_RETURN(
       checked.exit_code,
       WatchRun(context, connection, run_id, {.detailed_exit_code = true, .only_progress = true}));
   if (checked.exit_code == kExitDetached) return checked;
+  checked.exit_code = ExitCodeWithLeftOut(checked.exit_code, created);
 
   ASSIGN_OR_RETURN(checked.run, GetDecidedRun(context, connection, run_id));
   PlanFolder folder;

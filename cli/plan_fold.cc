@@ -14,6 +14,12 @@ void AddLeftOut(const v1::Run& run, v1::PlanFile& file) {
   for (const v1::NodeRecap& node : run.nodes()) {
     if (node.state() != "done") by_reason[{node.state(), node.message()}].push_back(node.node());
   }
+  for (const v1::BusyNodes& busy : run.left_out()) {
+    v1::LeftOut& left_out = *file.add_left_out();
+    left_out.set_nodes(busy.nodes());
+    left_out.set_state("busy");
+    left_out.set_message(busy.reason());
+  }
   for (auto& [reason, names] : by_reason) {
     v1::LeftOut& left_out = *file.add_left_out();
     left_out.set_nodes(FoldHostlist(std::move(names)));

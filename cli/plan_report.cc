@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
+#include "cli/diff_fold.h"
 #include "cli/ending_report.h"
 #include "cli/plain_text.h"
 #include "cli/plan_summary.h"
@@ -37,22 +35,53 @@ std::string ChangeText(const v1::Change& change) {
   return absl::StrCat(change.field(), ": ", Shown(change.before()), " -> ", Shown(change.after()));
 }
 
-// A step that would change something, and how.
+// A step that would change something, and what of it; how is each node's own.
 struct Deed {
   const v1::PlannedPlay* play = nullptr;
   const v1::PlannedStep* step = nullptr;
-  const v1::PlannedOutcome* outcome = nullptr;
+  const v1::PlannedOutcome* outcome = nullptr;  // one of them
 };
 
-std::string DeedText(const Deed& deed) {
+// What is equal where the same is changed, to whatever values.
+std::string ShapeOf(const v1::PlannedPlay& play, const v1::PlannedStep& step,
+                    const v1::PlannedOutcome& outcome) {
+  return absl::StrCat(
+      play.play_index(), "\n", step.step_id(), "\n", outcome.resource(), "\n",
+      absl::StrJoin(outcome.changes(), "\n", [](std::string* out, const v1::Change& change) {
+        absl::StrAppend(out, change.field(), "/", change.diff().empty());
+      }));
+}
+
+// The outcomes of a deed with their nodes, in the order of their first.
+using Variants = std::vector<std::pair<const v1::PlannedOutcome*, std::vector<std::string>>>;
+
+void Add(const v1::PlannedOutcome* outcome, const std::string& node, Variants* variants) {
+  auto at = std::find_if(variants->begin(), variants->end(),
+                         [&](const auto& each) { return each.first == outcome; });
+  if (at == variants->end()) at = variants->insert(at, {outcome, {}});
+  at->second.push_back(node);
+}
+
+std::string DeedText(const Deed& deed, const Variants& variants) {
   std::string text = absl::StrCat("    ", Tame(StepTitle(*deed.step)));
   if (!deed.outcome->resource().empty()) {
     absl::StrAppend(&text, "  ", Shown(deed.outcome->resource()));
   }
   absl::StrAppend(&text, "\n");
-  for (const v1::Change& change : deed.outcome->changes()) {
-    absl::StrAppend(
-        &text, change.diff().empty() ? Indent(ChangeText(change), 8) : Indent(change.diff(), 8));
+  for (int i = 0; i < deed.outcome->changes_size(); ++i) {
+    std::vector<TextOfNodes> texts;
+    for (const auto& [outcome, nodes] : variants) {
+      const v1::Change& change = outcome->changes(i);
+      std::string own = change.diff().empty() ? ChangeText(change) : change.diff();
+      const auto same = std::find_if(texts.begin(), texts.end(),
+                                     [&](const TextOfNodes& each) { return each.text == own; });
+      if (same == texts.end()) {
+        texts.push_back({nodes, std::move(own)});
+      } else {
+        same->nodes.insert(same->nodes.end(), nodes.begin(), nodes.end());
+      }
+    }
+    absl::StrAppend(&text, Indent(FoldTexts(texts), 8));
   }
   return text;
 }
@@ -88,7 +117,9 @@ bool HasChanges(const v1::PlanFile& plan) {
 std::string RenderPlan(const v1::PlanFile& plan) {
   // What each node would do, as numbers of deeds: nodes with equal lists are shown together.
   std::vector<Deed> deeds;
+  std::map<std::string, size_t> deed_of_shape;
   std::map<std::string, std::vector<size_t>> by_node;
+  std::map<std::pair<std::string, size_t>, const v1::PlannedOutcome*> outcomes;  // node and deed
   for (const v1::PlannedPlay& play : plan.plays()) {
     for (const v1::PlannedNodes& nodes : play.nodes()) {
       const auto names = ExpandHostlist(nodes.nodes());
@@ -97,9 +128,14 @@ std::string RenderPlan(const v1::PlanFile& plan) {
     for (const v1::PlannedStep& step : play.steps()) {
       for (const v1::PlannedOutcome& outcome : step.outcomes()) {
         if (outcome.status() != v1::STEP_STATUS_CHANGED) continue;
+        const auto [deed, is_new] =
+            deed_of_shape.try_emplace(ShapeOf(play, step, outcome), deeds.size());
+        if (is_new) deeds.push_back({&play, &step, &outcome});
         const auto names = ExpandHostlist(outcome.nodes());
-        for (const std::string& name : *names) by_node[name].push_back(deeds.size());
-        deeds.push_back({&play, &step, &outcome});
+        for (const std::string& name : *names) {
+          by_node[name].push_back(deed->second);
+          outcomes[{name, deed->second}] = &outcome;
+        }
       }
     }
   }
@@ -122,7 +158,9 @@ std::string RenderPlan(const v1::PlanFile& plan) {
         play = deed.play;
         absl::StrAppend(&text, "  play ", play->play_index() + 1, ": ", Tame(play->name()), "\n");
       }
-      text += DeedText(deed);
+      Variants variants;
+      for (const std::string& name : names) Add(outcomes[{name, index}], name, &variants);
+      text += DeedText(deed, variants);
     }
     text += "\n";
   }
@@ -140,7 +178,7 @@ std::string RenderPlan(const v1::PlanFile& plan) {
   }
   absl::StrAppend(&text, Counted(by_node.size() - unchanged, "node"), " to change, ", unchanged,
                   " as they should be", out == 0 ? "" : absl::StrCat(", ", out, " not planned"),
-                  "\n", RenderSummary(plan));
+                  "\n", RenderNodes(plan), RenderSummary(plan));
   for (const v1::PlannedValidation& validation : plan.validations()) {
     absl::StrAppend(
         &text, "\nthen ",

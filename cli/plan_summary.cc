@@ -12,6 +12,7 @@
 #include "absl/strings/strip.h"
 #include "cli/output.h"
 #include "cli/plain_text.h"
+#include "common/base/counted.h"
 #include "common/base/hostlist.h"
 #include "muster/v1/plan_file.pb.h"
 
@@ -140,6 +141,49 @@ std::vector<SummaryLine> Summarize(const v1::PlanFile& plan) {
     }
   }
   return lines;
+}
+
+std::string RenderNodes(const v1::PlanFile& plan) {
+  struct Sum {
+    size_t steps = 0;
+    bool reboots = false, may_reboot = false, changes_packages = false;
+  };
+  std::map<std::string, Sum> sums;  // by node
+  for (const v1::PlannedPlay& play : plan.plays()) {
+    for (const v1::PlannedNodes& each : play.nodes()) {
+      const auto names = ExpandHostlist(each.nodes());
+      if (!names.ok()) continue;
+      for (const std::string& name : *names) sums.try_emplace(name);
+    }
+    for (const v1::PlannedStep& step : play.steps()) {
+      for (const v1::PlannedOutcome& outcome : step.outcomes()) {
+        const auto names = ExpandHostlist(outcome.nodes());
+        if (!names.ok()) continue;
+        const std::string kind = Split(outcome.resource()).kind;
+        const bool changes = outcome.status() == v1::STEP_STATUS_CHANGED;
+        for (const std::string& name : *names) {
+          Sum& sum = sums[name];
+          sum.steps += changes ? 1 : 0;
+          sum.changes_packages |= changes && kind == "package";
+          sum.reboots |= changes && kind == "reboot";
+          sum.may_reboot |= !changes && kind == "reboot";
+        }
+      }
+    }
+  }
+  std::map<std::pair<size_t, std::string>, std::vector<std::string>> rows;  // steps, reboot
+  for (const auto& [name, sum] : sums) {
+    const char* reboot = sum.reboots                              ? "yes"
+                         : sum.may_reboot && sum.changes_packages ? "perhaps"
+                                                                  : "no";
+    if (sum.steps > 0) rows[{sum.steps, reboot}].push_back(name);
+  }
+  if (rows.empty()) return "";
+  Table table({"NODES", "TO CHANGE", "REBOOT"});
+  for (const auto& [row, names] : rows) {
+    table.AddRow({FoldHostlist(names), Counted(row.first, "step"), row.second});
+  }
+  return absl::StrCat("\n", table.ToString());
 }
 
 std::string RenderSummary(const v1::PlanFile& plan) {

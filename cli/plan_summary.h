@@ -22,6 +22,10 @@ struct SummaryLine {
 // in this order; a line for each set of nodes.
 std::vector<SummaryLine> Summarize(const v1::PlanFile& plan);
 
+// Nodes with how many steps would change something there, and whether they reboot: "yes", "no", or
+// "perhaps" where a task reboots when packages ask for it, and packages change. "" without changes.
+std::string RenderNodes(const v1::PlanFile& plan);
+
 // As an aligned table; long lists of things are cut and counted.
 std::string RenderSummary(const v1::PlanFile& plan);
 

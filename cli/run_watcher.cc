@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
 #include "cli/event_stream.h"
+#include "cli/failure_report.h"
 #include "cli/patience.h"
 #include "cli/plain_text.h"
 #include "cli/run_report.h"
@@ -37,6 +38,13 @@ class Display {
       terminal_.Print(JsonLine(event));
       return;
     }
+    // They come one after the other, as a play's plans are compiled.
+    if (event.has_node_finished() && event.node_finished().state() == "failed" &&
+        !event.node_finished().message().empty() && !HasTold(event, view)) {
+      ends_.Add(event.node_finished());
+      return;
+    }
+    Flush();
     terminal_.Print(Tame(RenderEventLine(event, {.check_only = view.check_only(),
                                                  .quiet_steps = options_.verbose,
                                                  .values = options_.verbose || options_.values,
@@ -44,6 +52,9 @@ class Display {
                                                  .output_lines = kOutputLines,
                                                  .failure_told = HasTold(event, view)})));
   }
+
+  // What was held back to be told of several nodes at once.
+  void Flush() { terminal_.Print(ends_.Take()); }
 
   void Refresh(const RunView& view) {
     if (context_.output != OutputFormat::kTable || !terminal_.interactive()) return;
@@ -70,6 +81,7 @@ class Display {
   Context& context_;
   const WatchOptions& options_;
   Terminal terminal_;
+  EndReport ends_;
 };
 
 }  // namespace
@@ -105,6 +117,7 @@ absl::StatusOr<int> WatchRun(Context& context, Connection& connection, const std
         view.Apply(event, clock.Now());
         if (!seen) display.Show(event, view);
       }
+      display.Flush();
       if (!view.finished()) display.Refresh(view);
       status = stream.Ended();
     }

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
 #include "cli/context.h"
+#include "cli/run_start.h"
 #include "cli/run_watcher.h"
 #include "cli/site_bundle.h"
 #include "cli/terminal.h"
@@ -168,10 +169,10 @@ class Rotation {
     request.set_playbook(rotation.playbook());
     request.set_limit(rotation.limit());
     request.add_tags(tag);
-    v1::CreateRunResponse response;
-    RETURN_IF_ERROR(Call(connection_, runs_, &RunStub::CreateRun, request, &response));
+    // A node that is left behind does not understand the others afterwards.
+    ASSIGN_OR_RETURN(const v1::Run run, StartRun(connection_, request, IfBusy::kRefuse));
     RunEnd end;
-    end.run_id = response.run().run_id();
+    end.run_id = run.run_id();
     ASSIGN_OR_RETURN(end.exit_code, WatchRun(context_, connection_, end.run_id, {}));
     return end;
   }

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "cli/admission.h"
 #include "cli/connection.h"
 #include "cli/output.h"
 #include "cli/show.h"
@@ -26,6 +27,7 @@
 #include "common/base/hostlist.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
+#include "common/sys/archive.h"
 #include "common/sys/file_system.h"
 #include "muster/v1/validation.grpc.pb.h"
 
@@ -73,7 +75,11 @@ absl::StatusOr<int> Start(Context& context, const StartOptions& options) {
   if (context.output == OutputFormat::kTable) {
     std::cout << "validation " << id << "\n" << RenderWitness(response.validation()) << std::flush;
   }
-  return WatchValidation(context, *connection, id);
+  ASSIGN_OR_RETURN(const int code, WatchValidation(context, *connection, id));
+  if (code != kExitClean || context.output != OutputFormat::kTable) return code;
+  const auto site = sys::UnpackTarGz(bundle.archive);
+  if (site.ok()) std::cout << AdmissionHint(*site, options.suite, options.nodes);
+  return code;
 }
 
 absl::StatusOr<int> ShowOne(Context& context, const std::string& id) {

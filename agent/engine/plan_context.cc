@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/engine/role_run.h"
+#include "agent/resources/missing.h"
 #include "common/base/status.h"
 
 namespace muster::agent {
@@ -63,7 +64,8 @@ void PlanContext::WouldChange(const v1::Step& step) {
   for (const std::string& handler : step.notify()) would_be_dirty_[handler] = true;
 }
 
-std::string PlanContext::WouldChangeBefore(const v1::RolePlan& role) const {
+std::string PlanContext::WouldChangeBefore(const v1::RolePlan& role,
+                                           const absl::Status& missing) const {
   if (plan().after_changes()) return "an earlier play";
   // Roles side by side are no help: which of them comes first is chance.
   std::set<std::string> before = {role.name()};
@@ -77,7 +79,7 @@ std::string PlanContext::WouldChangeBefore(const v1::RolePlan& role) const {
   for (const v1::RolePlan& each : plan().roles()) {
     if (before.count(each.name()) == 0) continue;
     for (const v1::Step& step : each.steps()) {
-      if (would_change_.count(step.step_id()) == 0) continue;
+      if (would_change_.count(step.step_id()) == 0 || !MayBring(step, missing)) continue;
       return absl::StrCat("'", step.name().empty() ? step.step_id() : step.name(), "'");
     }
   }

@@ -56,9 +56,9 @@ class PlanContext {
   // Check mode: remembers that the step would change something, and what it would notify.
   void WouldChange(const v1::Step& step);
   // Of the steps that certainly come before the role's next one, because they are the role's own or
-  // of a role that it needs, the first that would change something; "an earlier play" where that
-  // was it. Empty: none yet.
-  std::string WouldChangeBefore(const v1::RolePlan& role) const;
+  // of a role that it needs, the first that would change something and may bring what `missing` is
+  // about; "an earlier play" where that was it. Empty: none yet.
+  std::string WouldChangeBefore(const v1::RolePlan& role, const absl::Status& missing) const;
   // In the journal, or in check mode: would be.
   bool IsDirty(const std::string& handler_id) const;
 

@@ -134,7 +134,7 @@ absl::Status StepRun::SettleInSync(const Member& member) {
 
 absl::Status StepRun::SettleCheckMode(Member& member, const absl::Status& checked) {
   if (!checked.ok()) {
-    const std::string after = context_.WouldChangeBefore(role_);
+    const std::string after = context_.WouldChangeBefore(role_, checked);
     if (!absl::IsFailedPrecondition(checked) || after.empty()) {
       return Settle(member, v1::STEP_STATUS_FAILED, checked, "");
     }

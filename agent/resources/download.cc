@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/resources/check_values.h"
 #include "agent/resources/content.h"
+#include "agent/resources/missing.h"
 #include "agent/resources/ownership.h"
 #include "common/base/status.h"
 #include "common/sys/atomic_write.h"
@@ -40,6 +41,7 @@ class Download final : public Resource {
     ASSIGN_OR_RETURN(const sys::FileAttributes attributes,
                      ResolveOwnership(ownership_, context_.accounts));
     std::vector<Change> changes;
+    if (!stat.has_value()) RETURN_IF_ERROR(CheckFolderOf(spec_.path(), context_.files));
     if (!stat.has_value() || stat->type == sys::FileType::kSymlink) {
       changes.push_back({"content", stat.has_value() ? "a link" : "absent", Wanted()});
       return changes;

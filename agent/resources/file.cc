@@ -7,6 +7,7 @@
 #include "agent/resources/check_values.h"
 #include "agent/resources/content.h"
 #include "agent/resources/content_check.h"
+#include "agent/resources/missing.h"
 #include "agent/resources/ownership.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
@@ -22,10 +23,11 @@ std::string Describe(const std::string& sha256, uint64_t size) {
 
 class File final : public Resource {
  public:
-  File(v1::FileResource spec, ResourceContext& context, bool want_diff)
+  File(v1::FileResource spec, ResourceContext& context, bool want_diff, bool in_set)
       : spec_(std::move(spec)),
         context_(context),
         want_diff_(want_diff),
+        in_set_(in_set),
         sha256_(spec_.blob_sha256().empty() ? Sha256Hex(spec_.content()) : spec_.blob_sha256()),
         size_(spec_.blob_sha256().empty() ? spec_.content().size() : spec_.blob_size()) {
     ownership_ = {.owner = spec_.owner(), .group = spec_.group()};
@@ -47,6 +49,7 @@ class File final : public Resource {
     ASSIGN_OR_RETURN(const sys::FileAttributes attributes,
                      ResolveOwnership(ownership_, context_.accounts));
     std::vector<Change> changes;
+    if (!now.has_value() && !in_set_) RETURN_IF_ERROR(CheckFolderOf(spec_.path(), context_.files));
     if (!now.has_value() || now->stat.type == sys::FileType::kSymlink) {
       const std::string before =
           now.has_value() ? absl::StrCat("link to ", now->content) : "absent";
@@ -128,22 +131,33 @@ class File final : public Resource {
   const v1::FileResource spec_;
   ResourceContext& context_;
   const bool want_diff_;
+  const bool in_set_;
   const std::string sha256_;
   const uint64_t size_;
   OwnershipSpec ownership_;
 };
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Resource>> MakeFile(const v1::Step& step, ResourceContext& context,
-                                                   bool want_diff) {
-  const v1::FileResource& spec = step.file();
+absl::StatusOr<std::unique_ptr<Resource>> Make(const v1::FileResource& spec,
+                                               ResourceContext& context, bool want_diff,
+                                               bool in_set) {
   RETURN_IF_ERROR(CheckPath("path", spec.path()));
   if (spec.has_mode() && spec.mode() > 07777)
     return absl::InvalidArgumentError(
         absl::StrCat("mode: ", FormatMode(spec.mode()), " is more than permission bits"));
   if (!spec.blob_sha256().empty()) RETURN_IF_ERROR(CheckSha256("blob_sha256", spec.blob_sha256()));
-  return std::make_unique<File>(spec, context, want_diff);
+  return std::make_unique<File>(spec, context, want_diff, in_set);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Resource>> MakeFile(const v1::Step& step, ResourceContext& context,
+                                                   bool want_diff) {
+  return Make(step.file(), context, want_diff, /*in_set=*/false);
+}
+
+absl::StatusOr<std::unique_ptr<Resource>> MakeFileOfSet(const v1::FileResource& spec,
+                                                        ResourceContext& context, bool want_diff) {
+  return Make(spec, context, want_diff, /*in_set=*/true);
 }
 
 }  // namespace muster::agent

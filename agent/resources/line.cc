@@ -11,6 +11,7 @@
 #include "agent/resources/check_values.h"
 #include "agent/resources/content_check.h"
 #include "agent/resources/line_edit.h"
+#include "agent/resources/missing.h"
 #include "common/base/status.h"
 #include "common/base/text_diff.h"
 #include "muster/v1/plan.pb.h"
@@ -33,6 +34,7 @@ class Line final : public Resource {
     ASSIGN_OR_RETURN(const std::optional<sys::FileView> now, Look());
     const std::optional<LineChange> change = Edit(now);
     if (!change.has_value()) return std::vector<Change>{};
+    if (!now.has_value()) RETURN_IF_ERROR(CheckFolderOf(spec_->path(), context_.files));
     const std::string before = now.has_value() ? now->content : "";
     const std::string diff = want_diff_ ? UnifiedDiff(before, change->content, spec_->path()) : "";
     return std::vector<Change>{{"line", change->before, change->after, diff}};
@@ -65,10 +67,10 @@ class Line final : public Resource {
     ASSIGN_OR_RETURN(std::optional<sys::FileView> now, context_.files.View(path));
     if (!now.has_value()) {
       if (spec_->create() || spec_->state() == v1::PRESENCE_ABSENT) return now;
-      return absl::FailedPreconditionError(absl::StrCat(
-          path,
-          " does not exist on the node; bring it in an earlier task (its package?), or set "
-          "create: true"));
+      return MissingPath(
+          path, absl::StrCat(path,
+                             " does not exist on the node; bring it in an earlier task (its "
+                             "package?), or set create: true"));
     }
     if (now->stat.type == sys::FileType::kSymlink)
       return absl::InvalidArgumentError(absl::StrCat(path, " is a symbolic link to ", now->content,

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/resources/check_values.h"
+#include "agent/resources/missing.h"
 #include "common/base/status.h"
 #include "muster/v1/plan.pb.h"
 
@@ -18,6 +19,10 @@ namespace {
 constexpr absl::Duration kLatestMaxAge = absl::Hours(1);
 // And when they are to tell that there is no such version.
 constexpr absl::Duration kMissingMaxAge = absl::Minutes(5);
+
+// Of changes: "package munge", and what it becomes where no list tells a version.
+constexpr absl::string_view kField = "package ";
+constexpr absl::string_view kInstalled = "installed";
 
 PackageObserver Forward(ApplyObserver& observer) {
   return {.on_activity =
@@ -101,6 +106,7 @@ class Package final : public Resource {
       if (change.has_value()) changes.push_back(*change);
       CompareHold(name, found[name], changes);
     }
+    if (!own_.install.empty() || !own_.remove.empty()) RETURN_IF_ERROR(LookAhead(changes));
     checked_ = true;
     return changes;
   }
@@ -142,7 +148,7 @@ class Package final : public Resource {
   // Adds to own_ what is to be done about `name`.
   absl::StatusOr<std::optional<Change>> Compare(const std::string& name,
                                                 const PackageStatus& status) {
-    const std::string field = absl::StrCat("package ", name);
+    const std::string field = absl::StrCat(kField, name);
     const std::string before = status.installed   ? status.version
                                : status.half_done ? "half installed"
                                                   : "absent";
@@ -169,7 +175,47 @@ class Package final : public Resource {
       wanted = status.candidate;
     }
     RETURN_IF_ERROR(CheckDowngrade(name, status, wanted));
-    return Change{field, before, wanted.empty() ? "installed" : wanted};
+    return Change{field, before, wanted.empty() ? std::string(kInstalled) : wanted};
+  }
+
+  // Says of the changes what the package manager foresees: versions, and what goes along.
+  absl::Status LookAhead(std::vector<Change>& changes) {
+    absl::StatusOr<PackagePreview> preview = context_.packages.Preview(own_);
+    if (absl::IsNotFound(preview.status())) return MissingPackages(preview.status().message());
+    RETURN_IF_ERROR(preview.status());
+    for (Change& change : changes) {
+      if (change.after != kInstalled) continue;
+      const auto version = preview->versions.find(change.field.substr(kField.size()));
+      if (!preview->has_lists) {
+        change.after = absl::StrCat(kInstalled, " (not looked up: lists missing)");
+      } else if (version != preview->versions.end()) {
+        change.after = version->second;
+      }
+    }
+    if (std::string sum = Sum(own_.install.size(), *preview); !sum.empty()) {
+      changes.push_back({"packages", "", std::move(sum)});
+    }
+    std::vector<std::string> along;
+    for (const std::string& name : preview->removed) {
+      if (!Names(own_.remove, name)) along.push_back(name);
+    }
+    if (!along.empty()) changes.push_back({"also removed", "", absl::StrJoin(along, ", ")});
+    return absl::OkStatus();
+  }
+
+  // "3 (32 with dependencies, 84 MB)"; empty where there is no more to say than the names.
+  static std::string Sum(size_t named, const PackagePreview& preview) {
+    std::vector<std::string> more;
+    if (preview.versions.size() > named) {
+      more.push_back(absl::StrCat(preview.versions.size(), " with dependencies"));
+    }
+    if (preview.bytes > 0) more.push_back(Size(preview.bytes));
+    return more.empty() ? "" : absl::StrCat(named, " (", absl::StrJoin(more, ", "), ")");
+  }
+
+  static std::string Size(uint64_t bytes) {
+    return bytes < 1'000'000 ? absl::StrCat((bytes + 999) / 1000, " kB")
+                             : absl::StrCat((bytes + 500'000) / 1'000'000, " MB");
   }
 
   // What `version` stands for: the newest that matches. The version itself where no list names the
@@ -190,7 +236,7 @@ class Package final : public Resource {
     }
     if (!version.empty()) return version;
     if (status.available.empty()) return spec_.version();
-    return absl::FailedPreconditionError(absl::StrCat(
+    return MissingPackages(absl::StrCat(
         "package '", name, "': the node's repositories have no version ", spec_.version(),
         "; they have ", absl::StrJoin(status.available, ", "),
         "; choose one of them, or add the repository that has it (package_repository)"));

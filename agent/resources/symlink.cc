@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/resources/check_values.h"
+#include "agent/resources/missing.h"
 #include "common/base/status.h"
 #include "muster/v1/plan.pb.h"
 
@@ -22,6 +23,7 @@ class Symlink final : public Resource {
     const bool absent = spec_.state() == v1::PRESENCE_ABSENT;
     if (!stat.has_value()) {
       if (absent) return std::vector<Change>{};
+      RETURN_IF_ERROR(CheckFolderOf(spec_.path(), context_.files));
       return std::vector<Change>{{"target", "absent", spec_.target()}};
     }
     if (stat->type != sys::FileType::kSymlink && (absent || stat->type != sys::FileType::kRegular))

@@ -9,6 +9,21 @@ namespace {
 // Seconds that apt itself waits, for whoever takes the lock between our look and its own.
 constexpr char kAptLockTimeout[] = "120";
 
+// The words of `apt-get install` for the transaction.
+std::vector<std::string> Words(const PackageTransaction& transaction, bool changes_held) {
+  std::vector<std::string> arguments = {"install", transaction.install_recommends
+                                                       ? "--install-recommends"
+                                                       : "--no-install-recommends"};
+  if (transaction.allow_downgrade) arguments.emplace_back("--allow-downgrades");
+  // apt-get holds on to packages that only its own resolver would change, with this option too.
+  if (changes_held) arguments.emplace_back("--allow-change-held-packages");
+  if (transaction.purge) arguments.emplace_back("--purge");
+  arguments.emplace_back("--");
+  arguments.insert(arguments.end(), transaction.install.begin(), transaction.install.end());
+  for (const std::string& name : transaction.remove) arguments.push_back(absl::StrCat(name, "-"));
+  return arguments;
+}
+
 }  // namespace
 
 std::vector<std::string> AptGet(const std::vector<std::string>& arguments) {
@@ -33,17 +48,15 @@ std::vector<std::string> AptGet(const std::vector<std::string>& arguments) {
 
 std::vector<std::string> AptGetTransaction(const PackageTransaction& transaction,
                                            bool changes_held) {
-  std::vector<std::string> arguments = {"install", transaction.install_recommends
-                                                       ? "--install-recommends"
-                                                       : "--no-install-recommends"};
-  if (transaction.allow_downgrade) arguments.emplace_back("--allow-downgrades");
-  // apt-get holds on to packages that only its own resolver would change, with this option too.
-  if (changes_held) arguments.emplace_back("--allow-change-held-packages");
-  if (transaction.purge) arguments.emplace_back("--purge");
-  arguments.emplace_back("--");
-  arguments.insert(arguments.end(), transaction.install.begin(), transaction.install.end());
-  for (const std::string& name : transaction.remove) arguments.push_back(absl::StrCat(name, "-"));
-  return AptGet(arguments);
+  return AptGet(Words(transaction, changes_held));
+}
+
+std::vector<std::string> AptGetSimulation(const PackageTransaction& transaction,
+                                          bool changes_held) {
+  std::vector<std::string> argv = {"apt-get", "--simulate", "--yes",
+                                   "--quiet", "-o",         "Debug::NoLocking=true"};
+  for (std::string& word : Words(transaction, changes_held)) argv.push_back(std::move(word));
+  return argv;
 }
 
 std::vector<std::string> DpkgConfigureAll() {

@@ -17,6 +17,8 @@ std::vector<std::string> AptGetTransaction(const PackageTransaction& transaction
                                            bool changes_held);
 
 // Finishes what an interrupted dpkg left unpacked.
+// The same, only looked at: "Inst" and "Remv" lines; takes no lock.
+std::vector<std::string> AptGetSimulation(const PackageTransaction& transaction, bool changes_held);
 std::vector<std::string> DpkgConfigureAll();
 
 }  // namespace muster::agent

@@ -190,6 +190,37 @@ std::map<std::string, AptPolicy> ParsePolicy(absl::string_view output) {
   return policies;
 }
 
+AptSimulation ParseSimulation(absl::string_view output) {
+  AptSimulation simulation;
+  for (absl::string_view line : absl::StrSplit(output, '\n')) {
+    // "Inst slurmd [22.05.3-1] (22.05.8-4 Debian:12/stable [amd64]) []", without the first pair of
+    // brackets where it is new.
+    const bool installs = absl::ConsumePrefix(&line, "Inst ");
+    if (!installs && !absl::ConsumePrefix(&line, "Remv ")) continue;
+    const absl::string_view name = line.substr(0, line.find(' '));
+    if (name.empty()) continue;
+    if (!installs) {
+      simulation.removed.emplace_back(name);
+      continue;
+    }
+    const size_t open = line.find('(');
+    if (open == absl::string_view::npos) continue;
+    const absl::string_view version =
+        line.substr(open + 1, line.find_first_of(" )", open) - open - 1);
+    simulation.installed.emplace(name, version);
+  }
+  return simulation;
+}
+
+uint64_t SumOfSizes(absl::string_view output) {
+  uint64_t sum = 0;
+  for (absl::string_view line : absl::StrSplit(output, '\n')) {
+    uint64_t bytes = 0;
+    if (absl::ConsumePrefix(&line, "Size: ") && absl::SimpleAtoi(line, &bytes)) sum += bytes;
+  }
+  return sum;
+}
+
 AptFailure ParseAptFailure(absl::string_view output) {
   AptFailure failure;
   std::string empty_words;

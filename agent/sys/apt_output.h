@@ -1,6 +1,7 @@
 // What apt says, read by rules of our own. Pure.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,6 +29,16 @@ struct AptPolicy {
 
 // What `apt-cache policy` says of each package. Those that apt does not know at all are absent.
 std::map<std::string, AptPolicy> ParsePolicy(absl::string_view output);
+
+// What `apt-get --simulate` says that it would do.
+struct AptSimulation {
+  std::map<std::string, std::string> installed;  // or upgraded: "libc6" or "libc6:i386" → version
+  std::vector<std::string> removed;
+};
+AptSimulation ParseSimulation(absl::string_view output);
+
+// Of the archives that `apt-cache show` describes.
+uint64_t SumOfSizes(absl::string_view output);
 
 // What can be done about a failed apt-get.
 enum class AptRemedy { kNone, kTryAgain, kUpdateLists, kFixBroken, kConfigureAll, kWaitForLock };

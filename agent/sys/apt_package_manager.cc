@@ -118,11 +118,46 @@ bool AptPackageManager::ListsAreOlderThan(absl::Duration max_age) {
     if (stat.ok() && stat->has_value() && absl::FromUnixNanos((*stat)->modified_ns) > fetched)
       return true;
   }
-  // Somebody cleaned up, as builders of images do.
+  return !HasLists();
+}
+
+// Builders of images clean them away.
+bool AptPackageManager::HasLists() {
   const auto lists = files_.List(kListsFolder);
-  return !lists.ok() || std::none_of(lists->begin(), lists->end(), [](const std::string& name) {
-    return absl::StrContains(name, "_Packages");
-  });
+  return lists.ok() && std::any_of(lists->begin(), lists->end(), [](const std::string& name) {
+           return absl::StrContains(name, "_Packages");
+         });
+}
+
+uint64_t AptPackageManager::SizeOf(const std::map<std::string, std::string>& versions) {
+  if (versions.empty()) return 0;
+  std::vector<std::string> argv = {"apt-cache", "show", "--no-all-versions", "--"};
+  for (const auto& [name, version] : versions) argv.push_back(absl::StrCat(name, "=", version));
+  const auto shown = processes_.Run({.argv = argv, .max_output = size_t{16} << 20});
+  return shown.ok() && shown->ok() ? SumOfSizes(shown->out) : 0;
+}
+
+absl::StatusOr<PackagePreview> AptPackageManager::Preview(const PackageTransaction& transaction) {
+  PackagePreview preview;
+  preview.has_lists = HasLists();
+  if (!preview.has_lists) return preview;
+  ASSIGN_OR_RETURN(const std::vector<std::string> held, Held(transaction));
+  const std::vector<std::string> argv = AptGetSimulation(transaction, !held.empty());
+  for (int attempt = 1;; ++attempt) {
+    ASSIGN_OR_RETURN(const sys::ProcessResult result,
+                     processes_.Run({.argv = argv, .max_output = size_t{4} << 20}));
+    if (result.ok()) {
+      AptSimulation simulation = ParseSimulation(result.out);
+      preview.bytes = SizeOf(simulation.installed);
+      preview.versions = std::move(simulation.installed);
+      preview.removed = std::move(simulation.removed);
+      return preview;
+    }
+    const AptFailure failure = ParseAptFailure(result.output);
+    if (failure.unknown.empty()) return preview;
+    if (attempt > 1 || !ListsAreOlderThan(kFreshEnough)) return Explain(failure, result);
+    RETURN_IF_ERROR(Update(kFreshEnough, {}));
+  }
 }
 
 absl::Status AptPackageManager::AwaitLock(const PackageObserver& observer) {

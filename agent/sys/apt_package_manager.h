@@ -40,6 +40,7 @@ class AptPackageManager final : public PackageManager {
                                                              bool with_candidates) override;
   absl::Status Apply(const PackageTransaction& transaction,
                      const PackageObserver& observer) override;
+  absl::StatusOr<PackagePreview> Preview(const PackageTransaction& transaction) override;
   absl::Status Update(absl::Duration max_age, const PackageObserver& observer) override;
   absl::StatusOr<bool> IsOlder(const std::string& a, const std::string& b) override;
 
@@ -48,6 +49,9 @@ class AptPackageManager final : public PackageManager {
   // When the lists were fetched; InfinitePast: never, or at a time that has not come yet, by a
   // clock that was set back since.
   absl::Time ListsFetchedAt();
+  bool HasLists();
+  // The sizes of the archives together; 0 where a list does not tell.
+  uint64_t SizeOf(const std::map<std::string, std::string>& versions);
   // True when the lists were not fetched within `max_age`, or a repository file changed since.
   bool ListsAreOlderThan(absl::Duration max_age);
   absl::Status AwaitLock(const PackageObserver& observer);

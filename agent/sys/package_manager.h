@@ -1,6 +1,7 @@
 // The node's package manager, in our words.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -41,6 +42,17 @@ struct PackageTransaction {
   }
 };
 
+// What a transaction would do, as the package manager foresees it.
+struct PackagePreview {
+  // False: there are no lists of the repositories to look it up in, and nothing else is set.
+  bool has_lists = false;
+  // Packages that would be installed or upgraded, with what they depend on, and to which version.
+  // Empty where the package manager sees no way yet: apply repairs first what is broken.
+  std::map<std::string, std::string> versions;
+  std::vector<std::string> removed;  // with what depends on them
+  uint64_t bytes = 0;                // that `versions` are as archives; 0: not known
+};
+
 // What the package manager says while it works. Called from the thread that called it.
 struct PackageObserver {
   // "unpacking munge"; percent of the whole transaction from 0 to 100, when known.
@@ -63,6 +75,9 @@ class PackageManager {
   // packages that no repository has.
   virtual absl::Status Apply(const PackageTransaction& transaction,
                              const PackageObserver& observer) = 0;
+  // What Apply() would do; changes no package. Where a name is in no list, and the lists are not
+  // fresh, they are fetched first. NotFound as for Apply().
+  virtual absl::StatusOr<PackagePreview> Preview(const PackageTransaction& transaction) = 0;
   // Fetches the lists of the repositories, unless that was done within `max_age` and no
   // repository file changed since. An error names the repository that failed.
   virtual absl::Status Update(absl::Duration max_age, const PackageObserver& observer) = 0;

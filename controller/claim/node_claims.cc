@@ -8,22 +8,34 @@
 
 namespace muster::controller {
 
-absl::Status NodeClaims::Claim(const Holder& holder, const std::vector<std::string>& nodes) {
-  absl::MutexLock lock(&mutex_);
-  std::map<std::string, std::vector<std::string>> taken;  // by holder
+std::map<std::string, NodeClaims::Taken> NodeClaims::TakenFrom(
+    const std::vector<std::string>& nodes, const std::string& except) const {
+  std::map<std::string, Taken> taken;
   for (const std::string& node : nodes) {
     const auto found = holder_of_.find(node);
-    if (found != holder_of_.end() && found->second != holder.id) {
-      taken[found->second].push_back(node);
+    if (found != holder_of_.end() && found->second != except) {
+      taken[found->second].nodes.push_back(node);
     }
   }
-  for (auto& [id, names] : taken) {
+  for (auto& [id, held] : taken) {
     const Holder& other = holders_.at(id).holder;
-    return absl::FailedPreconditionError(
-        absl::StrCat(other.doing, " ", FoldHostlist(std::move(names)), " since ",
-                     absl::FormatTime("%H:%M:%S UTC", other.since, absl::UTCTimeZone()), "; ",
-                     other.remedy, ", or leave these nodes out"));
+    held.reason = absl::StrCat(other.doing, " ", FoldHostlist(held.nodes), " since ",
+                               absl::FormatTime("%H:%M:%S UTC", other.since, absl::UTCTimeZone()),
+                               "; ", other.remedy, ", or leave these nodes out");
   }
+  return taken;
+}
+
+std::map<std::string, NodeClaims::Taken> NodeClaims::HoldersOf(
+    const std::vector<std::string>& nodes) const {
+  absl::MutexLock lock(&mutex_);
+  return TakenFrom(nodes, "");
+}
+
+absl::Status NodeClaims::Claim(const Holder& holder, const std::vector<std::string>& nodes) {
+  absl::MutexLock lock(&mutex_);
+  const std::map<std::string, Taken> taken = TakenFrom(nodes, holder.id);
+  if (!taken.empty()) return absl::FailedPreconditionError(taken.begin()->second.reason);
   Held& held = holders_[holder.id];
   held.holder = holder;
   for (const std::string& node : nodes) {

@@ -26,6 +26,12 @@ class NodeClaims {
   // All of the nodes or none. FailedPrecondition: another holder has some; the message names both,
   // and what can be done. Claiming again adds nodes.
   absl::Status Claim(const Holder& holder, const std::vector<std::string>& nodes);
+  // Which of `nodes` others hold, by the holder's id, and what Claim() would say of it.
+  struct Taken {
+    std::vector<std::string> nodes;
+    std::string reason;
+  };
+  std::map<std::string, Taken> HoldersOf(const std::vector<std::string>& nodes) const;
   // Those of `nodes` that somebody holds.
   std::set<std::string> HeldOf(const std::vector<std::string>& nodes) const;
   // An unknown id is fine.
@@ -38,6 +44,11 @@ class NodeClaims {
     Holder holder;
     std::vector<std::string> nodes;
   };
+  // By holder; `except` is none of them.
+  std::map<std::string, Taken> TakenFrom(const std::vector<std::string>& nodes,
+                                         const std::string& except) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   mutable absl::Mutex mutex_;
   std::map<std::string, Held> holders_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::string> holder_of_ ABSL_GUARDED_BY(mutex_);  // by node

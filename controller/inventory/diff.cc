@@ -125,6 +125,24 @@ std::string DescribeChange(const ordered_json& before, const ordered_json& now) 
   return absl::StrJoin(changes, ", ");
 }
 
+// ", var driver = 535": of what is new.
+void AppendVars(const ordered_json& value, std::string* text) {
+  for (const auto& [name, variable] : EntriesOf(value, "vars")) {
+    absl::StrAppend(text, text->empty() ? "" : ", ", "var ", name, " = ", Show(variable, true));
+  }
+}
+
+// "nodes c[001-002], var driver = 535"; what is empty or false says nothing.
+std::string DescribeNew(const ordered_json& value) {
+  std::string text;
+  for (const auto& [name, field] : FieldsOf(value)) {
+    if (*field == "" || *field == false) continue;
+    absl::StrAppend(&text, text.empty() ? "" : ", ", name, " ", Show(field, false));
+  }
+  AppendVars(value, &text);
+  return text;
+}
+
 // "c001" is one node, "c[001-003]" are nodes: what they share stands once.
 void EmitNodes(absl::string_view sign,
                const std::map<std::string, std::vector<std::string>>& by_text,
@@ -141,7 +159,9 @@ void DiffNodes(const ordered_json& before, const ordered_json& now,
   ForEachDifference(EntriesOf(before, "nodes"), EntriesOf(now, "nodes"),
                     [&](const std::string& name, const ordered_json* a, const ordered_json* b) {
                       if (a == nullptr) {
-                        added[Show(&b->at("role"), false)].push_back(name);
+                        std::string text = Show(&b->at("role"), false);
+                        AppendVars(*b, &text);
+                        added[text].push_back(name);
                       } else if (b == nullptr) {
                         removed[Show(&a->at("role"), false)].push_back(name);
                       } else if (std::string change = DescribeChange(*a, *b); !change.empty()) {
@@ -157,8 +177,12 @@ void DiffSection(const ordered_json& before, const ordered_json& now, const char
                  absl::string_view word, std::vector<std::string>* lines) {
   ForEachDifference(EntriesOf(before, section), EntriesOf(now, section),
                     [&](const std::string& name, const ordered_json* a, const ordered_json* b) {
-                      if (a == nullptr || b == nullptr) {
-                        lines->push_back(absl::StrCat(a == nullptr ? "+ " : "- ", word, " ", name));
+                      if (a == nullptr) {
+                        const std::string text = DescribeNew(*b);
+                        lines->push_back(absl::StrCat("+ ", word, " ", name,
+                                                      text.empty() ? "" : ": ", text));
+                      } else if (b == nullptr) {
+                        lines->push_back(absl::StrCat("- ", word, " ", name));
                       } else if (std::string change = DescribeChange(*a, *b); !change.empty()) {
                         lines->push_back(absl::StrCat("~ ", word, " ", name, ": ", change));
                       }

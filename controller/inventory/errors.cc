@@ -1,8 +1,6 @@
 #include "controller/inventory/errors.h"
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
@@ -44,7 +42,7 @@ bool Errors::Check(const Origin& origin, absl::string_view message) {
 
 bool Errors::Add(const absl::Status& status) {
   if (status.ok()) return true;
-  if (++count_ <= kShown) messages_.emplace_back(status.message());
+  if (++count_ <= kMaxJoinedErrors) messages_.emplace_back(status.message());
   return false;
 }
 
@@ -64,10 +62,8 @@ void Errors::AddHostlist(const Origin& origin, const absl::Status& status) {
 }
 
 absl::Status Errors::ToStatus() const {
-  if (empty()) return absl::OkStatus();
-  std::string all = absl::StrJoin(messages_, "\n");
-  if (count_ > kShown) absl::StrAppend(&all, "\n… and ", count_ - kShown, " more errors");
-  return absl::InvalidArgumentError(all);
+  return JoinErrors(absl::StatusCode::kInvalidArgument, {messages_, count_ - messages_.size()},
+                    "\n");
 }
 
 }  // namespace muster::controller

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "common/base/joined_errors.h"
 #include "common/yaml/document.h"
 #include "controller/inventory/inventory.h"
 
@@ -38,13 +39,11 @@ class Errors {
 
   bool empty() const { return count_ == 0; }
   // Whether further errors will only be counted.
-  bool full() const { return count_ >= kShown; }
-  // OK, or InvalidArgument with the first 20 errors and the number of the rest.
+  bool full() const { return count_ >= kMaxJoinedErrors; }
+  // OK, or InvalidArgument as JoinErrors() makes it, an error a line.
   absl::Status ToStatus() const;
 
  private:
-  static constexpr size_t kShown = 20;
-
   size_t count_ = 0;
   std::vector<std::string> messages_;
 };

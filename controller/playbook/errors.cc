@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/base/joined_errors.h"
 
 namespace muster::controller::playbook {
 
@@ -12,7 +11,7 @@ bool ErrorList::Add(const absl::Status& status) {
   std::string message(status.message());
   if (std::find(messages_.begin(), messages_.end(), message) != messages_.end()) return false;
   if (messages_.empty()) code_ = status.code();
-  if (messages_.size() < kShown) {
+  if (messages_.size() < kMaxJoinedErrors) {
     messages_.push_back(std::move(message));
   } else {
     ++more_;
@@ -20,11 +19,6 @@ bool ErrorList::Add(const absl::Status& status) {
   return false;
 }
 
-absl::Status ErrorList::ToStatus() const {
-  if (messages_.empty()) return absl::OkStatus();
-  std::string all = absl::StrJoin(messages_, "\n\n");
-  if (more_ > 0) absl::StrAppend(&all, "\n\n… and ", more_, " more errors");
-  return absl::Status(code_, all);
-}
+absl::Status ErrorList::ToStatus() const { return JoinErrors(code_, {messages_, more_}, "\n\n"); }
 
 }  // namespace muster::controller::playbook

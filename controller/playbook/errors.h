@@ -16,13 +16,10 @@ class ErrorList {
   bool Add(const absl::Status& status);
 
   bool empty() const { return messages_.empty(); }
-  // OK; or the first error's code with the first 20 errors, a paragraph each, and how many more
-  // there are.
+  // OK; or the first error's code as JoinErrors() makes it, an error a paragraph.
   absl::Status ToStatus() const;
 
  private:
-  static constexpr size_t kShown = 20;
-
   absl::StatusCode code_ = absl::StatusCode::kOk;
   std::vector<std::string> messages_;
   size_t more_ = 0;

@@ -36,10 +36,10 @@ constexpr char kSecretUse[] =
 
 PlayScope::PlayScope(const Inventory& inventory, FactsByNode facts,
                      const std::map<std::string, Value>& extra_vars, SecretSource& secrets,
-                     std::string playbook, size_t nodes)
+                     std::string playbook, size_t node_count)
     : inventory_(inventory),
       secrets_(secrets),
-      allowance_(StepsOfNode(inventory) + kStepsOfRequest + kStepsOfRequestPerNode * nodes,
+      allowance_(StepsOfNode(inventory) + kStepsOfRequest + kStepsOfRequestPerNode * node_count,
                  "the templates of this request") {
   scope_.SetAllowance(&allowance_);
   reader_.playbook = std::move(playbook);

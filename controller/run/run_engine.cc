@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/hostlist.h"
@@ -13,8 +14,8 @@
 #include "common/value/plan_file.h"
 #include "controller/artifact/bundle_approvals.h"
 #include "controller/claim/node_claims.h"
-#include "controller/run/active_run.h"
 #include "controller/playbook/owners.h"
+#include "controller/run/active_run.h"
 #include "controller/run/plan_finish.h"
 #include "controller/run/run_history.h"
 #include "controller/run/run_records.h"
@@ -25,6 +26,8 @@ namespace {
 
 // Events of an earlier process that are not in the store had numbers too.
 constexpr uint64_t kSequenceGap = 100'000;
+// Of an error: a serialized CreateRunResponse with `busy`.
+constexpr char kBusyPayload[] = "muster/busy-nodes";
 
 // "12s", "3m".
 std::string Ago(absl::Duration age) {
@@ -193,43 +196,92 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record, 
   auto run = std::make_unique<ActiveRun>(std::move(record), RunState(std::move(nodes), plays), 0);
   run->request = request;
   run->options = std::move(options);
+  if (plays > 1) run->options.owners = std::make_shared<RunOwners>();
   run->inventory = std::move(inventory);
   run->playbook = std::move(playbook);
   run->held = std::move(held);
-  if (plays > 1) run->options.owners = std::make_shared<RunOwners>();
   run->endings = std::move(endings);
   return run;
 }
 
-absl::Status RunEngine::CheckNoOverlap(const std::vector<RunNode>& nodes) const {
+std::vector<v1::BusyNodes> RunEngine::BusyOf(const ActiveRun& wanted) const {
+  std::vector<v1::BusyNodes> busy;
+  const auto add = [&](std::vector<std::string> names, const std::string& reason) {
+    v1::BusyNodes& entry = busy.emplace_back();
+    entry.set_nodes(FoldHostlist(std::move(names)));
+    entry.set_reason(reason);
+  };
   for (const auto& [run_id, run] : active_) {
     std::vector<std::string> common;
-    for (const RunNode& node : nodes) {
+    for (const RunNode& node : wanted.state.nodes()) {
       if (run->state.FindByName(node.name) != nullptr) common.push_back(node.name);
     }
     if (common.empty()) continue;
-    const std::string names = FoldHostlist(std::move(common));
+    const std::string names = FoldHostlist(common);
     const RunRecord& other = run->record;
     const absl::Duration age = with_.clock.Now() - other.created_at;
     const std::string since =
         absl::StrCat(absl::FormatTime("%H:%M:%S UTC", other.created_at, absl::UTCTimeZone()), ", ",
                      Ago(std::max(age, absl::ZeroDuration())), " ago");
-    if (run->state.cancelling()) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "run ", run_id, " of ", other.created_by, ", begun at ", since, ", is being cancelled; ",
-          names, " must first be through with the step they are at: muster run watch ", run_id));
-    }
-    return absl::FailedPreconditionError(absl::StrCat(
-        "run ", run_id, " of ", other.created_by, " (", run->request.playbook(),
-        run->request.check_only() ? ", check" : "", ") works on ", names, " since ", since,
-        "; wait for it (muster run watch ", run_id, "), cancel it (muster run cancel ", run_id,
-        "), or leave these nodes out (-l)"));
+    add(std::move(common),
+        run->state.cancelling()
+            ? absl::StrCat("run ", run_id, " of ", other.created_by, ", begun at ", since,
+                           ", is being cancelled; ", names,
+                           " must first be through with the step they are at: muster run watch ",
+                           run_id)
+            : absl::StrCat("run ", run_id, " of ", other.created_by, " (", run->request.playbook(),
+                           run->request.check_only() ? ", check" : "", ") works on ", names,
+                           " since ", since, "; wait for it (muster run watch ", run_id,
+                           "), cancel it (muster run cancel ", run_id,
+                           "), or leave these nodes out (-l)"));
   }
+  if (with_.claims == nullptr || wanted.request.check_only()) return busy;
+  std::vector<std::string> names;
+  for (const RunNode& node : wanted.state.nodes()) names.push_back(node.name);
+  for (auto& [holder, held] : with_.claims->HoldersOf(names)) {
+    // Runs were told of already.
+    if (active_.count(holder) > 0) continue;
+    add(std::move(held.nodes), held.reason);
+  }
+  return busy;
+}
+
+absl::Status RunEngine::LeaveOut(const std::vector<v1::BusyNodes>& busy, ActiveRun& run) const {
+  if (busy.empty()) return absl::OkStatus();
+  std::set<std::string> names;
+  for (const v1::BusyNodes& each : busy) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> held, ExpandHostlist(each.nodes()));
+    names.insert(held.begin(), held.end());
+  }
+  std::vector<RunNode> rest;
+  for (const RunNode& node : run.state.nodes()) {
+    if (names.count(node.name) == 0) rest.push_back(node);
+  }
+  if (rest.empty() || !run.request.leave_out_busy()) {
+    absl::Status refused = absl::FailedPreconditionError(busy.front().reason());
+    if (!rest.empty()) {
+      v1::CreateRunResponse list;
+      list.mutable_busy()->Assign(busy.begin(), busy.end());
+      refused.SetPayload(kBusyPayload, absl::Cord(list.SerializeAsString()));
+    }
+    return refused;
+  }
+  run.state = RunState(std::move(rest), static_cast<uint32_t>(run.record.plays.size()));
+  run.request.mutable_left_out()->Assign(busy.begin(), busy.end());
+  run.request.SerializeToString(&run.record.request);
   return absl::OkStatus();
 }
 
+std::vector<v1::BusyNodes> BusyNodesOf(const absl::Status& refused) {
+  v1::CreateRunResponse list;
+  const auto payload = refused.GetPayload(kBusyPayload);
+  if (payload.has_value()) list.ParseFromString(std::string(*payload));
+  return {list.busy().begin(), list.busy().end()};
+}
+
+// A check changes nothing, and so holds no node against validations.
 absl::Status RunEngine::Claim(const ActiveRun& run) const {
-  if (with_.claims == nullptr) return absl::OkStatus();
+  if (with_.claims == nullptr || run.request.check_only()) return absl::OkStatus();
   const std::string& id = run.record.run_id;
   std::vector<std::string> names;
   for (const RunNode& node : run.state.nodes()) names.push_back(node.name);
@@ -259,8 +311,9 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::PrepareNew(
     const v1::CreateRunRequest& asked, const RunActor& actor,
     const std::string& catches_up_run_id) {
   ASSIGN_OR_RETURN(const InventoryVersion inventory, with_.inventory.Latest());
-  ASSIGN_OR_RETURN(const v1::CreateRunRequest request,
+  ASSIGN_OR_RETURN(v1::CreateRunRequest request,
                    Complete(asked, inventory, !catches_up_run_id.empty()));
+  request.clear_left_out();
   RETURN_IF_ERROR(MayRun(request, actor, catches_up_run_id));
   RunRecord record;
   record.run_id = NewShortId("r");
@@ -272,7 +325,6 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::PrepareNew(
   record.mandate = actor.mandate;
   ASSIGN_OR_RETURN(std::unique_ptr<ActiveRun> prepared,
                    Prepare(std::move(record), /*is_new=*/true));
-  RETURN_IF_ERROR(CheckNoOverlap(prepared->state.nodes()));
   return prepared;
 }
 
@@ -281,6 +333,7 @@ absl::StatusOr<v1::Run> RunEngine::CreateCatchingUp(const v1::CreateRunRequest& 
                                                     const std::string& catches_up_run_id) {
   ASSIGN_OR_RETURN(std::unique_ptr<ActiveRun> prepared,
                    PrepareNew(asked, actor, catches_up_run_id));
+  RETURN_IF_ERROR(LeaveOut(BusyOf(*prepared), *prepared));
   RETURN_IF_ERROR(Claim(*prepared));
   if (const absl::Status stored = StoreNew(*prepared, actor); !stored.ok()) {
     if (with_.claims != nullptr) with_.claims->Release(prepared->record.run_id);

@@ -21,6 +21,7 @@
 #include "controller/store/tables.h"
 
 namespace muster::v1 {
+class BusyNodes;
 class CreateRunRequest;
 class Hello;
 class PlanFile;
@@ -41,6 +42,9 @@ struct NodeReport {
   std::string uuid;
   std::shared_ptr<const v1::Report> report;
 };
+
+// Those that a run was refused for while others were free. Empty for all other errors.
+std::vector<v1::BusyNodes> BusyNodesOf(const absl::Status& refused);
 
 // Who asks, for the audit log.
 struct RunActor {
@@ -70,7 +74,8 @@ class RunEngine {
   // Goes on with the runs that an earlier process left. Call once, first.
   absl::Status Resume();
   // Checks the playbook, stores the run and starts it. Errors: of the playbook and the limit, with
-  // their place; FailedPrecondition when another run works on one of the nodes.
+  // their place; FailedPrecondition when others work on some of the nodes (BusyNodesOf() tells
+  // which when these are not all) and the request does not say to leave those out.
   absl::StatusOr<v1::Run> Create(const v1::CreateRunRequest& request, const RunActor& actor);
   // The nodes that such a run would work on, in the order of their first play. The errors of
   // Create(); stores and starts nothing.
@@ -106,7 +111,11 @@ class RunEngine {
   absl::StatusOr<v1::Run> CreateCatchingUp(const v1::CreateRunRequest& request,
                                            const RunActor& actor,
                                            const std::string& catches_up_run_id);
-  absl::Status CheckNoOverlap(const std::vector<RunNode>& nodes) const;
+  // Nodes of the run that others work on, by who does.
+  std::vector<v1::BusyNodes> BusyOf(const ActiveRun& run) const;
+  // Takes them out, where the request wants that and others are left. FailedPrecondition as for
+  // Create().
+  absl::Status LeaveOut(const std::vector<v1::BusyNodes>& busy, ActiveRun& run) const;
   absl::Status Claim(const ActiveRun& run) const;
   absl::StatusOr<v1::PlanFile> LoadPlanFile(const std::string& sha256) const;
   // What is really asked for: that, or what a plan file that still holds says.

@@ -100,6 +100,7 @@ v1::Run ToProto(const RunRecord& record, const std::vector<RunNodeRecord>& nodes
   run.set_inventory_revision(record.inventory_revision);
   run.set_catches_up_run_id(record.catches_up_run_id);
   run.set_plan_sha256(request.plan_sha256());
+  *run.mutable_left_out() = request.left_out();
   return run;
 }
 

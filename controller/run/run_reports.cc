@@ -348,6 +348,7 @@ void RunEngine::StartCatchUps() {
     request.set_limit(nodes);
     // What an administrator said of the jobs of that hour is not said of those of this one.
     request.set_reboot_with_jobs(false);
+    request.set_leave_out_busy(false);
     const absl::Status created =
         CreateCatchingUp(request, {"controller", "", missed.mandate}, batch.run_id).status();
     if (MayPass(created)) wait_for_store(batch);

@@ -13,6 +13,7 @@
 #include "controller/run/run_records.h"
 #include "controller/run/values_of_facts.h"
 #include "controller/secret/secret_store.h"
+#include "controller/service/refusal.h"
 #include "controller/session/caller.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
@@ -50,13 +51,13 @@ absl::Status Require(const std::string& value, absl::string_view what) {
 grpc::Status ExplainService::ExplainVariable(grpc::ServerContext*,
                                              const v1::ExplainVariableRequest* request,
                                              v1::ExplainVariableResponse* response) {
-  return ToGrpc(ExplainVariable(*request, *response));
+  return Answer(ExplainVariable(*request, *response), response);
 }
 
 grpc::Status ExplainService::ExplainStep(grpc::ServerContext*,
                                          const v1::ExplainStepRequest* request,
                                          v1::ExplainStepResponse* response) {
-  return ToGrpc(ExplainStep(*request, *response));
+  return Answer(ExplainStep(*request, *response), response);
 }
 
 absl::StatusOr<InventoryVersion> ExplainService::Prepare(FactsByNode& facts,

@@ -11,6 +11,7 @@
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "controller/inventory/inventory.h"
+#include "controller/service/refusal.h"
 #include "controller/session/caller.h"
 #include "controller/validation/floor_learner.h"
 #include "controller/validation/good_results.h"
@@ -55,13 +56,13 @@ absl::StatusOr<std::map<std::string, std::string>> ReadFiles(const Files& files)
 grpc::Status HardwareService::ReadHardware(grpc::ServerContext*,
                                            const v1::ReadHardwareRequest* request,
                                            v1::ReadHardwareResponse* response) {
-  return ToGrpc(Read(*request, *response));
+  return Answer(Read(*request, *response), response);
 }
 
 grpc::Status HardwareService::LearnHardware(grpc::ServerContext* context,
                                             const v1::LearnHardwareRequest* request,
                                             v1::LearnHardwareResponse* response) {
-  return ToGrpc(Learn(*context, *request, *response));
+  return Answer(Learn(*context, *request, *response), response);
 }
 
 absl::Status HardwareService::Read(const v1::ReadHardwareRequest& request,

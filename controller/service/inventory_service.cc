@@ -18,6 +18,7 @@
 #include "controller/enrollment/audit.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/inventory/inventory.h"
+#include "controller/service/refusal.h"
 #include "controller/session/caller.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
@@ -75,7 +76,7 @@ absl::Status NoRevision() {
 grpc::Status InventoryService::CheckInventory(grpc::ServerContext*,
                                               const v1::CheckInventoryRequest* request,
                                               v1::CheckInventoryResponse* response) {
-  return ToGrpc(Check(*request, *response));
+  return Answer(Check(*request, *response), response);
 }
 
 grpc::Status InventoryService::ApplyInventory(grpc::ServerContext* context,
@@ -83,18 +84,18 @@ grpc::Status InventoryService::ApplyInventory(grpc::ServerContext* context,
                                               v1::ApplyInventoryResponse* response) {
   const absl::StatusOr<Caller> caller = CallerOf(*context);
   if (!caller.ok()) return ToGrpc(caller.status());
-  return ToGrpc(Apply(*request, caller->ToActor(), *response));
+  return Answer(Apply(*request, caller->ToActor(), *response), response);
 }
 
 grpc::Status InventoryService::GetInventory(grpc::ServerContext*, const v1::GetInventoryRequest*,
                                             v1::GetInventoryResponse* response) {
-  return ToGrpc(Get(*response));
+  return Answer(Get(*response), response);
 }
 
 grpc::Status InventoryService::DiffInventory(grpc::ServerContext*,
                                              const v1::DiffInventoryRequest* request,
                                              v1::DiffInventoryResponse* response) {
-  return ToGrpc(Diff(*request, *response));
+  return Answer(Diff(*request, *response), response);
 }
 
 absl::Status InventoryService::Check(const v1::CheckInventoryRequest& request,

@@ -8,6 +8,7 @@
 #include "controller/run/run_events.h"
 #include "controller/run/run_manager.h"
 #include "controller/run/run_records.h"
+#include "controller/service/refusal.h"
 #include "controller/service/watch_reactor.h"
 #include "controller/session/caller.h"
 #include "controller/store/store.h"
@@ -41,7 +42,7 @@ absl::Status ValidateRunId(const std::string& run_id) {
 grpc::Status RunService::CreateRun(grpc::ServerContext* context,
                                    const v1::CreateRunRequest* request,
                                    v1::CreateRunResponse* response) {
-  return ToGrpc(CreateRun(*context, *request, *response));
+  return Answer(CreateRun(*context, *request, *response), response);
 }
 
 grpc::Status RunService::PreviewRun(grpc::ServerContext* context,
@@ -90,10 +91,15 @@ absl::Status RunService::CreateRun(const grpc::ServerContext& context,
                                    v1::CreateRunResponse& response) {
   RETURN_IF_ERROR(Validate(request));
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
-  ASSIGN_OR_RETURN(*response.mutable_run(),
-                   runs_.Create(request, {caller.identity.Actor(), caller.peer,
-                                          {caller.identity.Actor(), caller.identity.serial,
-                                           caller.identity.expires_at}}));
+  absl::StatusOr<v1::Run> run =
+      runs_.Create(request, {caller.identity.Actor(), caller.peer,
+                             {caller.identity.Actor(), caller.identity.serial,
+                              caller.identity.expires_at}});
+  if (!run.ok()) {
+    for (v1::BusyNodes& busy : BusyNodesOf(run.status())) *response.add_busy() = std::move(busy);
+    return response.busy().empty() ? run.status() : absl::OkStatus();
+  }
+  *response.mutable_run() = *std::move(run);
   return absl::OkStatus();
 }
 

@@ -10,6 +10,7 @@
 #include "common/base/status.h"
 #include "controller/run/secret_rotation.h"
 #include "controller/secret/secret_store.h"
+#include "controller/service/refusal.h"
 #include "controller/session/caller.h"
 
 namespace muster::controller {
@@ -34,7 +35,7 @@ grpc::Status SecretService::ListSecrets(grpc::ServerContext*, const v1::ListSecr
 grpc::Status SecretService::RotateSecret(grpc::ServerContext* context,
                                          const v1::RotateSecretRequest* request,
                                          v1::RotateSecretResponse* response) {
-  return ToGrpc(RotateSecret(*context, *request, *response));
+  return Answer(RotateSecret(*context, *request, *response), response);
 }
 
 grpc::Status SecretService::AdvanceRotation(grpc::ServerContext* context,

@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/status.h"
 #include "controller/artifact/bundle_approvals.h"
+#include "controller/service/refusal.h"
 #include "controller/service/watch_reactor.h"
 #include "controller/session/caller.h"
 #include "controller/session/open_calls.h"
@@ -55,7 +56,7 @@ absl::Status ValidateId(const std::string& validation_id) {
 grpc::Status ValidationService::CreateValidation(grpc::ServerContext* context,
                                                  const v1::CreateValidationRequest* request,
                                                  v1::CreateValidationResponse* response) {
-  return ToGrpc(Create(*context, *request, *response));
+  return Answer(Create(*context, *request, *response), response);
 }
 
 grpc::Status ValidationService::GetValidation(grpc::ServerContext*,

@@ -7,12 +7,31 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/status.h>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/status.h"
 #include "common/pki/certificate.h"
 #include "controller/enrollment/enrollment.h"
 
 namespace muster::controller {
 namespace {
+
+// A status travels in a header; grpc's limit for all headers of an answer is 8 KiB.
+constexpr size_t kMaxMessage = 6 << 10;
+constexpr size_t kRoomForNote = 64;
+
+// How many bytes of the message fit `limit` as gRPC writes them: what is not printable ASCII, and
+// '%', takes three. Characters stay whole.
+size_t FittingBytes(absl::string_view message, size_t limit) {
+  size_t written = 0;
+  size_t fits = 0;
+  for (size_t i = 0; i < message.size(); ++i) {
+    const auto c = static_cast<unsigned char>(message[i]);
+    if ((c & 0xc0) != 0x80) fits = i;
+    written += c < 0x20 || c > 0x7e || c == '%' ? 3 : 1;
+    if (written > limit) return fits;
+  }
+  return message.size();
+}
 
 absl::StatusOr<std::string> CertificateOf(const grpc::AuthContext& context) {
   const std::vector<grpc::string_ref> pems = context.FindPropertyValues("x509_pem_cert");
@@ -42,8 +61,18 @@ absl::StatusOr<Caller> CallerOf(const grpc::ServerContextBase& context) {
   return caller;
 }
 
+bool FitsStatus(absl::string_view message) {
+  return FittingBytes(message, kMaxMessage) == message.size();
+}
+
 grpc::Status ToGrpc(const absl::Status& status) {
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
+  std::string message(status.message());
+  if (!FitsStatus(message)) {
+    message.resize(FittingBytes(message, kMaxMessage - kRoomForNote));
+    absl::StrAppend(&message, "… (cut here: ", status.message().size() - message.size(),
+                    " more bytes do not fit an answer)");
+  }
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), message);
 }
 
 }  // namespace muster::controller

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "controller/enrollment/identity.h"
 
 namespace grpc {
@@ -30,7 +31,10 @@ struct Caller {
 absl::StatusOr<Caller> CallerOf(const grpc::ServerContextBase& context);
 absl::StatusOr<Identity> IdentityOf(const grpc::AuthContext& context);
 
-// The codes are numerically equal.
+// The codes are numerically equal. A message that does not fit is cut, with a note: gRPC would put
+// an error of its transport in its place.
 grpc::Status ToGrpc(const absl::Status& status);
+// Whether a status can carry the message whole.
+bool FitsStatus(absl::string_view message);
 
 }  // namespace muster::controller

@@ -22,6 +22,9 @@ class FakePackageManager final : public agent::PackageManager {
   std::set<std::string> held, half_done, configuration_left;
   absl::Status update_error;
   absl::Status lists_error;  // until the next update
+  bool has_lists = true;
+  uint64_t archive_bytes = 0;  // of each package
+  std::map<std::string, std::vector<std::string>> dependencies, dependents;
 
   // Transactions as "install a b remove c", and "update".
   std::vector<std::string> log() {
@@ -86,6 +89,28 @@ class FakePackageManager final : public agent::PackageManager {
     held.insert(transaction.hold.begin(), transaction.hold.end());
     for (const std::string& name : transaction.release) held.erase(name);
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<agent::PackagePreview> Preview(
+      const agent::PackageTransaction& transaction) override {
+    absl::MutexLock lock(&mutex_);
+    agent::PackagePreview preview;
+    preview.has_lists = has_lists;
+    if (!has_lists) return preview;
+    for (const std::string& item : transaction.install) {
+      const std::string name = item.substr(0, item.find('='));
+      const auto it = available.find(name);
+      if (it == available.end())
+        return absl::NotFoundError(absl::StrCat("package '", name, "' does not exist"));
+      preview.versions[name] = name == item ? it->second : item.substr(name.size() + 1);
+      for (const std::string& other : dependencies[name]) preview.versions[other] = "1";
+    }
+    preview.removed = transaction.remove;
+    for (const std::string& name : transaction.remove)
+      preview.removed.insert(preview.removed.end(), dependents[name].begin(),
+                             dependents[name].end());
+    preview.bytes = preview.versions.size() * archive_bytes;
+    return preview;
   }
 
   // By their text: good enough for "1.0" and "1.1".

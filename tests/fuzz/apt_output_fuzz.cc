@@ -12,6 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!(progress->percent >= 0 && progress->percent <= 100)) std::abort();
   (void)muster::agent::ParsePolicy(text);
   (void)muster::agent::ParseAptFailure(text);
+  (void)muster::agent::ParseSimulation(text);
+  (void)muster::agent::SumOfSizes(text);
   (void)muster::agent::DpkgStatus::Parse(text).InstalledVersion("munge");
   return 0;
 }

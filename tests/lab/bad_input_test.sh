@@ -59,6 +59,22 @@ expect_contains "$APPLY_OUTPUT" "package 'no-such-tool' does not exist" "the mes
 expect_equal "failed 1" "$(recap "$APPLY_RUN" c002 state) $(recap "$APPLY_RUN" c002 failed)" "c002"
 for node in c001 c003; do lab exec "$node" test -e /var/tmp/package || fail "$node did not finish"; done
 
+step "a check finds it too, and a file in a folder that nothing makes"
+lab exec c002 apt-get update -qq || fail "no lists of packages on c002"
+apply "$site/package.yaml" --check --limit c002
+expect_applied 3 "a check with a package that does not exist"
+expect_contains "$APPLY_OUTPUT" "package 'no-such-tool' does not exist" "what the check says"
+apply "$site/folder.yaml" --check
+expect_applied 3 "a check with a folder that does not exist"
+expect_contains "$APPLY_OUTPUT" "the directory /srv/nowhere does not exist" "what the check says"
+expect_contains "$APPLY_OUTPUT" "c[001-003]:" "one cause for all"
+
+step "two tasks that write one file"
+apply "$site/owners.yaml"
+expect_applied 3 "two owners of one file"
+expect_contains "$APPLY_OUTPUT" "wants another content of /var/tmp/owned than 'first' at owners.yaml:5" "both places"
+! lab exec c001 test -e /var/tmp/owned || fail "one of the two wrote all the same"
+
 step "an undefined variable, on one node"
 apply "$site/undefined.yaml"
 expect_applied 3 "an undefined variable"
@@ -80,6 +96,16 @@ expect_contains "$ERROR" "did you mean 'file'" "the nearest known word"
 printf 'cluster: x\nnodes:\n  c001: {role: compute\n  c002: {}\n' >"$scratch/inventory.yaml"
 refused muster inventory apply "$scratch/inventory.yaml"
 expect_contains "$ERROR" "inventory.yaml:4:7:" "the place in the inventory"
+{
+  printf 'cluster: x\nnodes:\n'
+  for node in {1..300}; do printf '  c%d: {roel: compute}\n' "$node"; done
+} >"$scratch/inventory.yaml"
+refused muster inventory check "$scratch/inventory.yaml"
+expect_contains "$ERROR" "inventory.yaml:3:" "the first of hundreds of errors"
+expect_contains "$ERROR" "inventory.yaml:302:" "the last of hundreds of errors"
+mkdir -p "$scratch/layout/inventory"
+cp -r "$(lab_folder)/inventory/." inventory/hardware "$scratch/layout/inventory/"
+muster inventory check "$scratch/layout/inventory" || fail "hardware files are read as inventory"
 muster inventory diff "$(lab_folder)/inventory" || fail "a refused inventory changed the one there was"
 
 step "2 GiB, an alias bomb and a loop without end where YAML was expected"

@@ -27,6 +27,29 @@ v1::NodeStepResult Failed(const std::string& node, const std::string& message,
   return result;
 }
 
+TEST(EndReport, EqualErrorsOfCompilingAreToldOnce) {
+  EndReport ends;
+  EXPECT_EQ(ends.Take(), "");
+  const auto add = [&](const std::string& node, const std::string& message) {
+    v1::NodeRecap recap;
+    recap.set_node(node);
+    recap.set_state("failed");
+    recap.set_message(message);
+    ends.Add(recap);
+  };
+  const std::string error = "rack.j2:1:4: undefined variable 'rack'\n  1 | {{ rack }}";
+  for (int i = 1; i <= 40; ++i) add(absl::StrFormat("c%03d", i), error);
+  add("c041", "the node refused the plan");
+  add("c042", error);
+  EXPECT_EQ(ends.Take(),
+            "c[001-040,042]: failed\n"
+            "    rack.j2:1:4: undefined variable 'rack'\n"
+            "      1 | {{ rack }}\n"
+            "c041: failed\n"
+            "    the node refused the plan\n");
+  EXPECT_EQ(ends.Take(), "");
+}
+
 TEST(FailureReport, EqualFailuresAreToldOnce) {
   FailureReport report(40);
   for (int i = 1; i <= 40; ++i) {

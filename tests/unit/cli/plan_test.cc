@@ -159,12 +159,69 @@ TEST(PlanReport, ShowsTheChangesOfEqualNodesOnce) {
             "\n"
             "2 nodes to change, 1 as they should be\n"
             "\n"
+            "NODES       TO CHANGE  REBOOT\n"
+            "c[001,003]  3 steps    no\n"
+            "\n"
             "TO DO             WHAT                  NODES\n"
             "install packages  munge                 c[001,003]\n"
             "restart units     munge.service         c[001,003]\n"
             "write files       /etc/munge/munge.key  c[001,003]\n");
   EXPECT_TRUE(HasChanges(TwoOfThree()));
   EXPECT_FALSE(HasChanges(Fold(RunOf({"a"}), {Result("a", InSync(kKey))})));
+}
+
+TEST(PlanReport, DiffsThatDifferInLinesAreFoldedByThem) {
+  const auto result = [](const std::string& node, const std::string& line) {
+    v1::NodeStepResult out =
+        Result(node, {"base/hosts", "file[/etc/hosts]", v1::STEP_STATUS_CHANGED, "content",
+                      "absent", "sha256 of " + node});
+    out.mutable_result()->mutable_changes(0)->set_diff("+127.0.0.1 localhost\n" + line +
+                                                       "+# end\n");
+    return out;
+  };
+  const v1::PlanFile plan =
+      Fold(RunOf({"c001", "c002", "c003", "c004"}),
+           {result("c001", "+10.0.0.1 c001\n"), result("c002", ""),
+            result("c003", "+10.0.0.3 rack2\n"), result("c004", "+10.0.0.3 rack2\n")});
+  EXPECT_THAT(RenderPlan(plan), HasSubstr("c[001-004]  (4 nodes)\n"
+                                          "  play 1: workers\n"
+                                          "    base: hosts  file[/etc/hosts]\n"
+                                          "        +127.0.0.1 localhost\n"
+                                          "        c001: +10.0.0.1 c001\n"
+                                          "        c[003-004]: +10.0.0.3 rack2\n"
+                                          "        +# end\n"
+                                          "\n"));
+}
+
+TEST(PlanReport, RebootsAreAColumn) {
+  const StepOf upgrade = {
+      "r/kernel", "package[linux]", v1::STEP_STATUS_CHANGED, "package linux", "6.1", "6.2"};
+  const StepOf reboot = {"r/reboot", "reboot[required]", v1::STEP_STATUS_CHANGED,
+                         "state",    "running",          "rebooted"};
+  const v1::PlanFile plan =
+      Fold(RunOf({"a", "b", "c", "d"}),
+           {Result("a", upgrade), Result("a", reboot), Result("b", upgrade),
+            Result("b", InSync(reboot)), Result("c", kKey), Result("c", InSync(reboot)),
+            Result("d", InSync(kKey)), Result("d", InSync(reboot))});
+  EXPECT_EQ(RenderNodes(plan),
+            "\n"
+            "NODES  TO CHANGE  REBOOT\n"
+            "c      1 step     no\n"
+            "b      1 step     perhaps\n"
+            "a      2 steps    yes\n");
+  EXPECT_EQ(RenderNodes(Fold(RunOf({"d"}), {Result("d", InSync(kKey))})), "");
+}
+
+TEST(PlanReport, NodesThatOtherWorkHoldsAreNamed) {
+  v1::Run run = RunOf({"c001"});
+  v1::BusyNodes& busy = *run.add_left_out();
+  busy.set_nodes("c[002-003]");
+  busy.set_reason("validation v-1 of admin:alice (suite acceptance) tests c[002-003]");
+  const v1::PlanFile plan = Fold(run, {Result("c001", kKey)});
+  EXPECT_EQ(plan.left_out(0).state(), "busy");
+  const std::string text = RenderPlan(plan);
+  EXPECT_THAT(text, HasSubstr("c[002-003]  busy, not planned\n    validation v-1 of admin:alice"));
+  EXPECT_THAT(text, HasSubstr("1 node to change, 0 as they should be, 2 not planned\n"));
 }
 
 TEST(PlanReport, SaysThatJobsMayDie) {

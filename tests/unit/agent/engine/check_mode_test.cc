@@ -1,3 +1,4 @@
+#include "agent/resources/missing.h"
 #include "tests/unit/agent/engine/engine_fixture.h"
 
 namespace muster::agent {
@@ -11,9 +12,9 @@ v1::Plan CheckOnly(v1::Plan plan) {
 
 TEST_F(EngineTest, CheckModePredictsAndNeverApplies) {
   node_.Set("/b", "1");
-  const v1::Plan plan = CheckOnly(MakePlan(
-      1, {Role("r", {File("r/a", "/a", "1", {"r/handler/h"}), File("r/b", "/b", "1")}, {},
-               {Command("r/handler/h", "h")})}));
+  const v1::Plan plan = CheckOnly(
+      MakePlan(1, {Role("r", {File("r/a", "/a", "1", {"r/handler/h"}), File("r/b", "/b", "1")}, {},
+                        {Command("r/handler/h", "h")})}));
   EXPECT_TRUE(Run(plan).succeeded());
   auto results = Results(plan.plan_id());
   EXPECT_EQ(results["r/a"].status(), v1::STEP_STATUS_CHANGED);
@@ -27,8 +28,8 @@ TEST_F(EngineTest, CheckModePredictsAndNeverApplies) {
 
 TEST_F(EngineTest, CheckModeForeseesWhatAnEarlierStepWouldBring) {
   node_.requires_key["file[/b]"] = "munge";
-  const v1::Plan plan = CheckOnly(MakePlan(1, {Role("p", {Package("p/munge", {"munge"})}),
-                                               Role("q", {File("q/b", "/b", "1")}, {"p"})}));
+  const v1::Plan plan = CheckOnly(MakePlan(
+      1, {Role("p", {Package("p/munge", {"munge"})}), Role("q", {File("q/b", "/b", "1")}, {"p"})}));
   EXPECT_TRUE(Run(plan).succeeded());
   const v1::StepResult result = Results(plan.plan_id())["q/b"];
   EXPECT_EQ(result.status(), v1::STEP_STATUS_CHANGED);
@@ -83,6 +84,31 @@ TEST_F(EngineTest, StepThatWasPlannedUnchangedJoinsNoTransaction) {
   EXPECT_EQ(StatusOf(plan, "r/a"), v1::STEP_STATUS_CHANGED);
   EXPECT_EQ(StatusOf(plan, "r/b"), v1::STEP_STATUS_FAILED);
   EXPECT_EQ(node_.state().count("b"), 0u);
+}
+
+// The first apply changes nearly everything, and most of it brings no folder.
+TEST_F(EngineTest, CheckModeWaitsOnlyForStepsThatCanBringWhatIsMissing) {
+  node_.check_errors["file[/etc/slurm/x]"] =
+      MissingPath("/etc/slurm", "the directory /etc/slurm does not exist");
+  node_.check_errors["package[no-such-tool]"] = MissingPackages("'no-such-tool' does not exist");
+  const v1::Plan alone = CheckOnly(MakePlan(
+      1, {Role("r", {File("r/motd", "/etc/motd", "1"), File("r/x", "/etc/slurm/x", "1")})}));
+  EXPECT_FALSE(Run(alone).succeeded());
+  EXPECT_EQ(Results(alone.plan_id())["r/x"].message(), "the directory /etc/slurm does not exist");
+  const v1::Plan brought = CheckOnly(MakePlan(
+      2, {Role("r", {Package("r/slurmd", {"slurmd"}), File("r/x", "/etc/slurm/x", "1")})}));
+  EXPECT_TRUE(Run(brought).succeeded());
+  EXPECT_EQ(Results(brought.plan_id())["r/x"].changes(0).after(), "will change (after 'r/slurmd')");
+  const v1::Plan unknown = CheckOnly(MakePlan(
+      3, {Role("r", {Package("r/slurmd", {"slurmd"}), Package("r/tool", {"no-such-tool"})})}));
+  EXPECT_FALSE(Run(unknown).succeeded());
+  EXPECT_EQ(Results(unknown.plan_id())["r/tool"].message(), "'no-such-tool' does not exist");
+  const v1::Plan listed =
+      CheckOnly(MakePlan(4, {Role("r", {File("r/source", "/etc/apt/sources.list.d/x.sources", "1"),
+                                        Package("r/tool", {"no-such-tool"})})}));
+  EXPECT_TRUE(Run(listed).succeeded());
+  EXPECT_EQ(Results(listed.plan_id())["r/tool"].changes(0).after(),
+            "will change (after 'r/source')");
 }
 
 TEST_F(EngineTest, CheckModeFailsWhereNothingWouldBringWhatIsMissing) {

@@ -1,3 +1,5 @@
+#include "absl/strings/str_replace.h"
+#include "agent/resources/missing.h"
 #include "tests/unit/agent/resources/resource_test.h"
 
 namespace muster::agent {
@@ -105,10 +107,80 @@ TEST_F(FileTest, NamesWhatStandsInTheWay) {
   EXPECT_THAT(Make(R"(file { path: "/srv/x" group: "slurm" })")->Check(),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no group 'slurm'")));
   EXPECT_THAT(Make(R"(file { path: "/nowhere/x" content: "x" })")->Apply(observer_),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("directory does not exist")));
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("the directory /nowhere does not exist")));
   node_.files.FailWrites("/srv/full", absl::ResourceExhaustedError("no space left"));
   EXPECT_THAT(Make(R"(file { path: "/srv/full" content: "x" })")->Apply(observer_),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("no space")));
+}
+
+// Check said "changed", and Apply failed.
+TEST_F(ResourceTest, AMissingFolderIsFoundByTheCheck) {
+  node_.files.AddFile("/srv/file", "");
+  node_.files.AddLink("/srv/link", "/elsewhere");
+  for (const char* what :
+       {"file { path: '%s/x' content: 'a' }", "symlink { path: '%s/x' target: '/a' }",
+        "line { path: '%s/x' line: 'a' create: true }",
+        "download { path: '%s/x' urls: 'http://a/b' sha256: "
+        "'abababababababababababababababababababababababababababababababab' }"}) {
+    const auto check = [&](const char* folder) {
+      return Make(absl::StrReplaceAll(what, {{"%s", folder}}))->Check().status();
+    };
+    EXPECT_THAT(check("/nowhere/deep"),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         HasSubstr("the directory /nowhere/deep does not exist; create it")))
+        << what;
+    EXPECT_THAT(check("/srv/file"), StatusIs(absl::StatusCode::kInvalidArgument,
+                                             HasSubstr("/srv/file is not a directory")))
+        << what;
+    EXPECT_OK(check("/srv")) << what;
+    EXPECT_OK(check("/srv/link")) << what;
+  }
+  // Those that make the folder, and what is to be gone, need none.
+  for (const char* what : {"directory { path: '/nowhere/deep/x' }",
+                           "file { path: '/nowhere/x' state: PRESENCE_ABSENT }",
+                           "files_in { path: '/nowhere' files { name: 'x' content: 'a' } }"}) {
+    EXPECT_OK(Make(what)->Check()) << what;
+  }
+}
+
+TEST_F(ResourceTest, OnlyWhatCanBringAFolderIsWaitedFor) {
+  const absl::Status error =
+      Make("file { path: '/etc/slurm/a.d/x' content: 'a' }")->Check().status();
+  const struct {
+    const char* step;
+    bool may;
+  } kCases[] = {
+      {"directory { path: '/etc/slurm/a.d' }", true},
+      {"directory { path: '/etc/slurm/a.d/deeper' }", true},
+      {"directory { path: '/etc/slurm' }", false},
+      {"directory { path: '/etc/slurm/a.d2' }", false},
+      {"files_in { path: '/etc/slurm/a.d' }", true},
+      {"package { names: 'slurmd' }", true},
+      {"command { argv: 'make-it' }", true},
+      {"unit { name: 'slurmd.service' }", true},
+      {"archive { path: '/etc' }", true},
+      {"archive { path: '/opt' }", false},
+      {"mount { path: '/etc/slurm' }", true},
+      {"mounts { mounts { path: '/home' } }", false},
+      {"symlink { path: '/etc/slurm' target: '/srv/slurm' }", true},
+      {"symlink { path: '/etc/slurm/a.d/y' target: '/srv' }", false},
+      {"file { path: '/etc/slurm/slurm.conf' }", false},
+      {"file { path: '/etc/motd' }", false},
+      {"user { name: 'eve' home: '/home/eve' create_home: true }", false},
+      {"user { name: 'slurm' home: '/etc/slurm' create_home: true }", true},
+      {"sysctl { key: 'vm.swappiness' value: '1' }", false},
+      {"hostname { name: 'c001' }", false},
+  };
+  for (const auto& c : kCases) {
+    v1::Step step;
+    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(c.step, &step)) << c.step;
+    EXPECT_EQ(MayBring(step, error), c.may) << c.step;
+  }
+  // Errors that do not say what is missing wait for anything.
+  v1::Step any;
+  any.mutable_hostname();
+  EXPECT_TRUE(MayBring(any, absl::FailedPreconditionError("no user 'slurm'")));
 }
 
 TEST_F(ResourceTest, RefusesStepsThatNoCompilerMakes) {

@@ -1,3 +1,4 @@
+#include "agent/resources/missing.h"
 #include "tests/unit/agent/resources/resource_test.h"
 
 namespace muster::agent {
@@ -39,6 +40,54 @@ TEST_F(PackageTest, ChoosesAmongTheVersionsThatThereAre) {
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr("no version 0.6*"), HasSubstr("0.5.14, 0.5.13, 0.4"))));
   EXPECT_EQ(node_.packages.log().back(), "update") << "it looked again before it said so";
+}
+
+// Check said "changed", and Apply failed.
+TEST_F(PackageTest, APackageThatNoRepositoryHasIsFoundByTheCheck) {
+  const absl::Status status =
+      Make(R"(package { names: ["munge", "no-such-tool"] })")->Check().status();
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition,
+                               HasSubstr("'no-such-tool' does not exist")));
+  // Only what touches repositories can help.
+  const auto may = [&](const std::string& text) {
+    v1::Step step;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &step));
+    return MayBring(step, status);
+  };
+  EXPECT_TRUE(may("package_repository { name: 'r' }"));
+  EXPECT_TRUE(may("file { path: '/etc/apt/sources.list.d/x.sources' }"));
+  EXPECT_TRUE(may("files_in { path: '/etc/apt/sources.list.d' }"));
+  EXPECT_TRUE(may("package { names: 'cuda-keyring' }"));
+  EXPECT_TRUE(may("command { argv: 'add-apt-repository' }"));
+  EXPECT_FALSE(may("package { names: 'munge' }"));
+  EXPECT_FALSE(may("file { path: '/etc/motd' }"));
+  EXPECT_FALSE(may("file { path: '/etc/apt-listchanges.conf' }"));
+  EXPECT_FALSE(may("directory { path: '/etc/slurm' }"));
+}
+
+TEST_F(PackageTest, VersionsAndDependenciesAreForeseen) {
+  node_.packages.dependencies["slurmd"] = {"libmunge2", "libhwloc15", "freeipmi-common"};
+  node_.packages.archive_bytes = 1'400'000;
+  EXPECT_THAT(Make(R"(package { names: ["munge", "slurmd"] })")->Check().value(),
+              ElementsAre(Change{"package munge", "absent", "0.5.15", ""},
+                          Change{"package slurmd", "absent", "22.05.8", ""},
+                          Change{"packages", "", "2 (5 with dependencies, 7 MB)", ""}));
+  EXPECT_THAT(Make(R"(package { names: "chrony" state: PACKAGE_STATE_LATEST })")->Check().value(),
+              ElementsAre(Change{"package chrony", "4.2", "4.3", ""},
+                          Change{"packages", "", "1 (1 MB)", ""}));
+  node_.packages.dependents["nano"] = {"editor-meta"};
+  EXPECT_THAT(Make(R"(package { names: "nano" state: PACKAGE_STATE_ABSENT })")->Check().value(),
+              ElementsAre(Change{"package nano", "7", "absent", ""},
+                          Change{"also removed", "", "editor-meta", ""}));
+}
+
+TEST_F(PackageTest, WithoutListsTheCheckSaysThatNothingWasLookedUp) {
+  node_.packages.has_lists = false;
+  EXPECT_THAT(
+      Make(R"(package { names: ["munge", "no-such-tool"] })")->Check().value(),
+      ElementsAre(Change{"package munge", "absent", "installed (not looked up: lists missing)", ""},
+                  Change{"package no-such-tool", "absent",
+                         "installed (not looked up: lists missing)", ""}));
 }
 
 TEST_F(PackageTest, FetchesListsAnewThatCannotBeRead) {

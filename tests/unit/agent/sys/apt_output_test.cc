@@ -8,6 +8,24 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
+
+TEST(AptSimulation, ReadsWhatWouldBeInstalledAndRemoved) {
+  const AptSimulation simulation = ParseSimulation(
+      "Reading package lists...\n"
+      "Remv slurmd [22.05.3-1]\n"
+      "Inst libmunge2 (0.5.15-2 Debian:12.1/stable [amd64])\n"
+      "Inst libc6 [2.36-9] (2.36-9+deb12u4 Debian:12.4/stable [amd64]) [libc6:i386 ]\n"
+      "Inst libc6:i386 (2.36-9+deb12u4 Debian:12.4/stable [i386])\n"
+      "Inst local (1:2.0)\n"
+      "Conf libmunge2 (0.5.15-2 Debian:12.1/stable [amd64])\n"
+      "Inst \nInst cut\n");
+  EXPECT_THAT(simulation.installed,
+              ElementsAre(Pair("libc6", "2.36-9+deb12u4"), Pair("libc6:i386", "2.36-9+deb12u4"),
+                          Pair("libmunge2", "0.5.15-2"), Pair("local", "1:2.0")));
+  EXPECT_THAT(simulation.removed, ElementsAre("slurmd"));
+  EXPECT_EQ(SumOfSizes("Package: a\nSize: 100\nInstalled-Size: 7\n\nPackage: b\nSize: 23\n"), 123u);
+}
 
 TEST(AptProgress, ReadsStatusLines) {
   const struct {

@@ -24,7 +24,9 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::Pair;
 
 constexpr char kStatusFile[] = "/var/lib/dpkg/status";
 
@@ -128,6 +130,44 @@ TEST_F(AptTest, LooksUpCandidatesOnRequest) {
   const PackageStatus bash = apt_.Query({"bash"}, true).value()["bash"];
   EXPECT_EQ(bash.candidate, "2");
   EXPECT_FALSE(bash.held);
+}
+
+TEST_F(AptTest, ForeseesATransaction) {
+  processes_.On("apt-get --simulate",
+                FakeProcessRunner::Prints("Remv nano [7]\nInst libmunge2 (0.5.15 D [amd64])\n"
+                                          "Inst munge [0.5.14] (0.5.15 D [amd64])\n"));
+  processes_.On("apt-cache show --no-all-versions -- libmunge2=0.5.15 munge=0.5.15",
+                FakeProcessRunner::Prints("Size: 1000\n\nSize: 500\n"));
+  const PackagePreview preview = apt_.Preview({.install = {"munge"}, .remove = {"nano"}}).value();
+  EXPECT_TRUE(preview.has_lists);
+  EXPECT_THAT(preview.versions, ElementsAre(Pair("libmunge2", "0.5.15"), Pair("munge", "0.5.15")));
+  EXPECT_THAT(preview.removed, ElementsAre("nano"));
+  EXPECT_EQ(preview.bytes, 1500u);
+  EXPECT_THAT(steps_, IsEmpty()) << "nothing was installed or fetched";
+}
+
+TEST_F(AptTest, ForeseesThatNoListHasAPackageWhenTheListsAreFresh) {
+  processes_.On("apt-get --simulate",
+                FakeProcessRunner::Prints("E: Unable to locate package mung\n", 100));
+  EXPECT_THAT(apt_.Preview({.install = {"mung"}}),
+              StatusIs(absl::StatusCode::kNotFound,
+                       AllOf(HasSubstr("package 'mung' does not exist"), HasSubstr("'munge'"))));
+  EXPECT_THAT(steps_, ElementsAre("update")) << "once, before it says so";
+  steps_.clear();
+  clock_.Advance(absl::Minutes(1));
+  EXPECT_FALSE(apt_.Preview({.install = {"mung"}}).ok());
+  EXPECT_THAT(steps_, IsEmpty());
+}
+
+TEST_F(AptTest, ForeseesNothingWithoutListsAndOfWhatIsBroken) {
+  processes_.On("apt-get --simulate",
+                FakeProcessRunner::Prints("E: Unmet dependencies. Try 'apt --fix-broken'\n", 100));
+  const PackagePreview broken = apt_.Preview({.install = {"munge"}}).value();
+  EXPECT_TRUE(broken.has_lists);
+  EXPECT_THAT(broken.versions, IsEmpty());
+  ASSERT_OK(files_.Remove("/var/lib/apt/lists/deb.debian.org_Packages", false));
+  EXPECT_FALSE(apt_.Preview({.install = {"munge"}}).value().has_lists);
+  EXPECT_THAT(steps_, IsEmpty()) << "a look does not fetch what is not there";
 }
 
 TEST_F(AptTest, FetchesTheListsOnceAndAfterARepositoryChanged) {

@@ -26,6 +26,17 @@ TEST(NodeClaims, GivesAllNodesOrNone) {
   ASSERT_OK(claims.Claim(Holder("v-3"), {"c003"}));
 }
 
+TEST(NodeClaims, TellWhoHoldsWhat) {
+  NodeClaims claims;
+  ASSERT_OK(claims.Claim(Holder("v-1"), {"c001", "c002"}));
+  ASSERT_OK(claims.Claim(Holder("v-2"), {"c004"}));
+  const auto taken = claims.HoldersOf({"c001", "c002", "c003", "c004"});
+  ASSERT_EQ(taken.size(), 2u);
+  EXPECT_EQ(taken.at("v-1").nodes, (std::vector<std::string>{"c001", "c002"}));
+  EXPECT_THAT(taken.at("v-2").reason, HasSubstr("validation v-2 tests c004 since 22:13:20 UTC"));
+  EXPECT_TRUE(claims.HoldersOf({"c003"}).empty());
+}
+
 TEST(NodeClaims, AreGivenBack) {
   NodeClaims claims;
   ASSERT_OK(claims.Claim(Holder("v-1"), {"c001"}));

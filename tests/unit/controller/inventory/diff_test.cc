@@ -46,6 +46,28 @@ TEST(DiffInventory, SaysWhatChanged) {
                   "- var gone", "~ var proxy: \"a\" -> \"b\""));
 }
 
+TEST(DiffInventory, WhatIsNewIsShownWithItsVariables) {
+  const Inventory before =
+      ParseInventory({{"f", "cluster: x\nnodes: {\"c[1-3]\": {role: compute}}\n"}}).value();
+  const Inventory now =
+      ParseInventory({{"f",
+                       "cluster: x\n"
+                       "racks: {r1: {power_limit_watts: 5000, nodes: c1}}\n"
+                       "groups: {gpu: {nodes: \"c[1-2]\", vars: {driver: 550, b: [1]}}}\n"
+                       "nodes:\n"
+                       "  \"c[1-3]\": {role: compute}\n"
+                       "  c4: {role: compute, vars: {note: spare}}\n"
+                       "  c5: {role: compute}\n"
+                       "partitions: {p: {nodes: c1, default: true}}\n"}})
+          .value();
+  EXPECT_THAT(DiffInventory(before, now),
+              ElementsAre("+ node c5: compute", "+ node c4: compute, var note = \"spare\"",
+                          "~ nodes c[1-2]: groups [] -> [\"gpu\"]",
+                          "+ rack r1: nodes c1, power_limit_watts 5000",
+                          "+ group gpu: nodes c[1-2], var b = [1], var driver = 550",
+                          "+ partition p: default true, nodes c1, state UP"));
+}
+
 TEST(DiffInventory, AnotherOrderIsNoChange) {
   const Inventory before = ParseInventory({{"f", kBefore}}).value();
   EXPECT_THAT(DiffInventory(before, before), IsEmpty());

@@ -107,6 +107,71 @@ TEST_F(RunEngineTest, RunsOverTheSameNodesExcludeEachOther) {
   MustCreate("one.yaml", "b");
 }
 
+// One busy node refused the call for all others.
+TEST_F(RunEngineTest, BusyNodesAreLeftOutAndNamed) {
+  for (const char* name : {"a", "b", "c"}) Connect(name);
+  site_["all.yaml"] = "only: a b c\n";
+  const v1::Run first = MustCreate("one.yaml", "b");
+  ASSERT_OK(claims_->Claim({"v-1", "validation v-1 tests", "wait for it", clock_.Now()}, {"c"}));
+  v1::CreateRunRequest request;
+  request.set_bundle_sha256("site");
+  request.set_playbook("all.yaml");
+  // Whoever asks is told of all of them first.
+  const std::vector<v1::BusyNodes> busy =
+      BusyNodesOf(engine_->Create(request, {"admin:bob", ""}).status());
+  ASSERT_EQ(busy.size(), 2u);
+  EXPECT_EQ(busy[0].nodes(), "b");
+  EXPECT_THAT(busy[0].reason(), HasSubstr("run " + first.run_id() + " of admin:alice"));
+  EXPECT_EQ(busy[1].nodes(), "c");
+  EXPECT_THAT(busy[1].reason(), HasSubstr("validation v-1 tests c since"));
+
+  request.set_leave_out_busy(true);
+  request.add_left_out()->set_nodes("nobody's to say");
+  const auto run = engine_->Create(request, {"admin:bob", ""});
+  ASSERT_OK(run);
+  ASSERT_EQ(run->nodes_size(), 1);
+  EXPECT_EQ(run->nodes(0).node(), "a");
+  ASSERT_EQ(run->left_out_size(), 2);
+  EXPECT_EQ(run->left_out(0).nodes(), "b");
+  EXPECT_EQ(run->left_out(1).nodes(), "c");
+  AnswerFacts(run->run_id(), 0);
+  Complete("a", run->run_id() + "/0");
+  EXPECT_EQ(Run(run->run_id()).state(), v1::RUN_STATE_SUCCEEDED);
+  EXPECT_EQ(Run(run->run_id()).left_out_size(), 2) << "a later look names them, too";
+}
+
+TEST_F(RunEngineTest, ARunWithBusyNodesAloneIsRefused) {
+  for (const char* name : {"a", "b", "c"}) Connect(name);
+  MustCreate("one.yaml", "b");
+  v1::CreateRunRequest request;
+  request.set_bundle_sha256("site");
+  request.set_playbook("one.yaml");
+  request.set_limit("b");
+  request.set_leave_out_busy(true);
+  const absl::Status refused = engine_->Create(request, {"admin:bob", ""}).status();
+  EXPECT_THAT(refused, StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("works on b")));
+  EXPECT_TRUE(BusyNodesOf(refused).empty()) << "there is nobody to go on with";
+}
+
+TEST_F(RunEngineTest, ChecksGoOnBesideValidationsAndApplyDoesNot) {
+  for (const char* name : {"a", "b", "c"}) Connect(name);
+  site_["all.yaml"] = "only: a b c\n";
+  ASSERT_OK(claims_->Claim({"v-1", "validation v-1 tests", "wait for it", clock_.Now()},
+                           {"a", "b", "c"}));
+  v1::CreateRunRequest request;
+  request.set_bundle_sha256("site");
+  request.set_playbook("all.yaml");
+  EXPECT_THAT(engine_->Create(request, {"admin:bob", ""}).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("validation v-1 tests")));
+  request.set_check_only(true);
+  const auto check = engine_->Create(request, {"admin:bob", ""});
+  ASSERT_OK(check);
+  EXPECT_EQ(check->left_out_size(), 0);
+  // The check holds nothing: the validation may claim again, and more.
+  claims_->Release("v-1");
+  EXPECT_OK(claims_->Claim({"v-2", "", "", clock_.Now()}, {"a", "b", "c"}));
+}
+
 TEST_F(RunEngineTest, FailedNodeIsNamedAndTheOthersGoOn) {
   for (const char* name : {"a", "b", "c"}) Connect(name);
   const v1::Run run = MustCreate("two.yaml");

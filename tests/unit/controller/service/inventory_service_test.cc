@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/status.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/inventory/inventory.h"
@@ -137,6 +138,25 @@ TEST_F(InventoryServiceTest, WrongFilesAreRefusedWithTheirPlace) {
   }
   EXPECT_THAT(service_.Check(With<v1::CheckInventoryRequest>(std::string(4 << 20, '#')), response),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("bytes")));
+}
+
+// They did not fit the status of a call, and gRPC put an error of its own in their place.
+TEST_F(InventoryServiceTest, HundredsOfErrorsGoIntoTheResponse) {
+  std::string text = "cluster: x\nnodes:\n";
+  for (int i = 0; i < 400; ++i) absl::StrAppend(&text, "  c", i, ": {role: x}\n");
+  v1::CheckInventoryResponse response;
+  const auto request = With<v1::CheckInventoryRequest>(text);
+  EXPECT_TRUE(service_.CheckInventory(nullptr, &request, &response).ok());
+  EXPECT_EQ(response.refusal().code(), static_cast<uint32_t>(grpc::INVALID_ARGUMENT));
+  ASSERT_EQ(response.refusal().errors_size(), 400);
+  EXPECT_THAT(response.refusal().errors(0), HasSubstr("cluster.yaml:3:"));
+  EXPECT_THAT(response.refusal().errors(399), HasSubstr("cluster.yaml:402:"));
+  EXPECT_EQ(response.refusal().more(), 0u);
+  // What is no error of a file is said by the status.
+  v1::CheckInventoryResponse none;
+  const v1::CheckInventoryRequest empty;
+  EXPECT_EQ(service_.CheckInventory(nullptr, &empty, &none).error_code(), grpc::INVALID_ARGUMENT);
+  EXPECT_FALSE(none.has_refusal());
 }
 
 TEST_F(InventoryServiceTest, RunsSeeTheRevisionsByNumber) {

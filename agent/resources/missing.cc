@@ -1,0 +1,147 @@
+#include "agent/resources/missing.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
+#include "common/base/status.h"
+#include "muster/v1/plan.pb.h"
+
+namespace muster::agent {
+namespace {
+
+// Payloads of the errors: the missing path; or that it is packages.
+constexpr char kPathPayload[] = "muster/missing-path";
+constexpr char kPackagesPayload[] = "muster/missing-packages";
+
+constexpr char kAptFolder[] = "/etc/apt";
+
+// Parts of the names of packages that bring repositories: cuda-keyring, mysql-apt-config.
+constexpr absl::string_view kRepositoryPackages[] = {"apt", "keyring", "release", "repo",
+                                                     "sources"};
+
+// `path` itself, or something in it.
+bool IsWithin(absl::string_view path, absl::string_view folder) {
+  return path == folder || folder == "/" ||
+         (absl::ConsumePrefix(&path, folder) && absl::StartsWith(path, "/"));
+}
+
+// One lies in the other: who makes one of them may make the other, too.
+bool AreOnOneWay(absl::string_view a, absl::string_view b) {
+  return IsWithin(a, b) || IsWithin(b, a);
+}
+
+// Where a step writes. Empty: at no place that it names.
+std::string PathOf(const v1::Step& step) {
+  switch (step.resource_case()) {
+    case v1::Step::kFile:
+      return step.file().path();
+    case v1::Step::kLine:
+      return step.line().path();
+    case v1::Step::kDownload:
+      return step.download().path();
+    case v1::Step::kDirectory:
+      return step.directory().path();
+    case v1::Step::kSymlink:
+      return step.symlink().path();
+    case v1::Step::kArchive:
+      return step.archive().path();
+    case v1::Step::kFilesIn:
+      return step.files_in().path();
+    case v1::Step::kMount:
+      return step.mount().path();
+    default:
+      return "";
+  }
+}
+
+bool MayBringPackages(const v1::Step& step) {
+  if (step.has_package_repository() || step.has_command()) return true;
+  if (step.has_package()) {
+    const auto& names = step.package().names();
+    return std::any_of(names.begin(), names.end(), [](const std::string& name) {
+      return std::any_of(std::begin(kRepositoryPackages), std::end(kRepositoryPackages),
+                         [&](absl::string_view part) { return absl::StrContains(name, part); });
+    });
+  }
+  const std::string path = PathOf(step);
+  return !path.empty() && IsWithin(path, kAptFolder);
+}
+
+bool MayBringPath(const v1::Step& step, absl::string_view path) {
+  switch (step.resource_case()) {
+    // They bring what they like.
+    case v1::Step::kPackage:
+    case v1::Step::kCommand:
+      return true;
+    // Made with all folders above, empty.
+    case v1::Step::kDirectory:
+    case v1::Step::kFilesIn:
+      return IsWithin(PathOf(step), path);
+    // Written below folders that are there.
+    case v1::Step::kFile:
+    case v1::Step::kLine:
+    case v1::Step::kDownload:
+      return PathOf(step) == path;
+    // What they have in them nobody knows before.
+    case v1::Step::kSymlink:
+      return IsWithin(path, PathOf(step));
+    case v1::Step::kArchive:
+    case v1::Step::kMount:
+      return AreOnOneWay(PathOf(step), path);
+    case v1::Step::kMounts:
+      return std::any_of(
+          step.mounts().mounts().begin(), step.mounts().mounts().end(),
+          [&](const v1::MountResource& mount) { return AreOnOneWay(mount.path(), path); });
+    case v1::Step::kUser:
+      return step.user().create_home() &&
+             (step.user().home().empty() || IsWithin(path, step.user().home()));
+    // RuntimeDirectory= and the like.
+    case v1::Step::kUnit:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+absl::Status MissingPackages(absl::string_view message) {
+  absl::Status status = absl::FailedPreconditionError(message);
+  status.SetPayload(kPackagesPayload, absl::Cord());
+  return status;
+}
+
+absl::Status MissingPath(absl::string_view path, absl::string_view message) {
+  absl::Status status = absl::FailedPreconditionError(message);
+  status.SetPayload(kPathPayload, absl::Cord(path));
+  return status;
+}
+
+absl::Status CheckFolderOf(const std::string& path, sys::FileSystem& files) {
+  const size_t slash = path.rfind('/');
+  if (slash == 0 || slash == std::string::npos) return absl::OkStatus();
+  const std::string folder = path.substr(0, slash);
+  ASSIGN_OR_RETURN(const std::optional<sys::FileStat> stat, files.Stat(folder));
+  if (!stat.has_value()) {
+    return MissingPath(folder, absl::StrCat("the directory ", folder,
+                                            " does not exist; create it in an earlier task"));
+  }
+  // Where a link leads is seen when it is gone through.
+  if (stat->type == sys::FileType::kDirectory || stat->type == sys::FileType::kSymlink) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(folder, " is not a directory on the node; remove it in an earlier task"));
+}
+
+bool MayBring(const v1::Step& step, const absl::Status& error) {
+  if (error.GetPayload(kPackagesPayload).has_value()) return MayBringPackages(step);
+  const absl::optional<absl::Cord> path = error.GetPayload(kPathPayload);
+  return !path.has_value() || MayBringPath(step, std::string(*path));
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,18 @@
+// The files of an inventory, from disk.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "muster/v1/inventory.pb.h"
+
+namespace muster::cli {
+
+// One file, or every YAML file below a folder, named from the folder's own name on
+// ("inventory/group_vars/gpu.yaml"), so that errors lead there. Left out are what begins with a
+// dot and the folder's `hardware`, which says what models have to reach and nothing of a cluster:
+// it travels with playbooks.
+absl::StatusOr<google::protobuf::RepeatedPtrField<v1::InventoryFile>> ReadInventoryFiles(
+    const std::string& path);
+
+}  // namespace muster::cli
