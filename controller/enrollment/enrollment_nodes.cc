@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
+#include "common/pki/key.h"
 #include "controller/enrollment/audit.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/enrollment/validation.h"

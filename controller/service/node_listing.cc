@@ -143,6 +143,9 @@ absl::StatusOr<std::vector<v1::Node>> ListAllNodes(Store& store, const AgentSess
     ASSIGN_OR_RETURN(const std::vector<EnrollmentRecord> enrollments, txn.enrollments().List());
     ASSIGN_OR_RETURN(const auto services, txn.node_service().ListServices());
     const std::map<std::string, v1::NodeState> in_service = ServiceStates(services);
+    ASSIGN_OR_RETURN(const std::vector<FactsRefusal> refusals, txn.nodes().ListFactsRefusals());
+    std::map<std::string, const FactsRefusal*> refused;
+    for (const FactsRefusal& refusal : refusals) refused[refusal.node_uuid] = &refusal;
     std::map<std::string, const EnrollmentRecord*> waiting;
     for (const EnrollmentRecord& enrollment : enrollments) {
       if (!enrollment.rejected && enrollment.certificate_pem.empty())
@@ -161,6 +164,10 @@ absl::StatusOr<std::vector<v1::Node>> ListAllNodes(Store& store, const AgentSess
           node.set_state(service->second);
         if (!record->locked_because.empty() && record->state != NodeRecord::kRemoved)
           node.set_state(v1::NODE_STATE_LOCKED);
+        if (const auto found = refused.find(record->uuid); found != refused.end()) {
+          node.set_facts_refused(found->second->why);
+          *node.mutable_facts_refused_at() = ToTimestamp(found->second->at);
+        }
         const auto session = connected.find(record->uuid);
         if (session != connected.end()) FillFromSession(session->second, node);
       }
@@ -182,19 +189,6 @@ absl::StatusOr<std::vector<v1::Node>> ListAllNodes(Store& store, const AgentSess
     for (const auto& [name, record] : machines) {
       const bool is_listed = inventory != nullptr && inventory->FindNode(name) != nullptr;
       if (!is_listed && record.state != NodeRecord::kRemoved) add(name, nullptr, &record);
-    }
-    for (v1::Node& node : nodes) {
-      if (node.uuid().empty()) continue;
-      ASSIGN_OR_RETURN(const FactsRefusal refusal, txn.nodes().FactsRefused(node.uuid()));
-      node.set_facts_refused(refusal.why);
-      if (refusal.at.has_value()) *node.mutable_facts_refused_at() = ToTimestamp(*refusal.at);
-    }
-    for (const auto& [name, enrollment] : waiting) {
-      const bool is_listed = inventory != nullptr && inventory->FindNode(name) != nullptr;
-      const auto machine = machines.find(name);
-      const bool is_member =
-          machine != machines.end() && machine->second.state != NodeRecord::kRemoved;
-      if (!is_listed && !is_member) RETURN_IF_ERROR(add(name, nullptr, nullptr));
     }
     return absl::OkStatus();
   }));

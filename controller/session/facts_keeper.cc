@@ -137,7 +137,7 @@ absl::Status FactsKeeper::WriteRefusal(Transaction& txn, const std::string& uuid
                                        const absl::Status& why) {
   const absl::Time now = clock_.Now();
   ASSIGN_OR_RETURN(const NodeRecord node, txn.nodes().Get(uuid));
-  RETURN_IF_ERROR(txn.nodes().PutFactsRefusal(uuid, {std::string(why.message()), now}));
+  RETURN_IF_ERROR(txn.nodes().PutFactsRefusal({uuid, std::string(why.message()), now}));
   const auto [last, is_first] = audited_.try_emplace(uuid, now);
   if (!is_first && now - last->second < kAuditInterval) return absl::OkStatus();
   last->second = now;

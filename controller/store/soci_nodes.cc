@@ -122,28 +122,27 @@ absl::Status SociNodeTable::PutFacts(absl::string_view uuid, const std::string& 
   });
 }
 
-absl::Status SociNodeTable::PutFactsRefusal(absl::string_view uuid, const FactsRefusal& refusal) {
-  RETURN_IF_ERROR(Get(uuid).status());
+absl::Status SociNodeTable::PutFactsRefusal(const FactsRefusal& refusal) {
+  RETURN_IF_ERROR(Get(refusal.node_uuid).status());
   return Guard(context_.path, "nodes.PutFactsRefusal", [&]() -> absl::Status {
-    const std::string key(uuid);
     context_.session << "INSERT INTO node_facts (node_uuid, facts, refused, refused_at) VALUES "
                         "(:uuid, x'', :refused, :at) ON CONFLICT (node_uuid) DO UPDATE SET "
                         "refused = excluded.refused, refused_at = excluded.refused_at",
-        use(key), use(refusal.why), use(refusal.at);
+        use(refusal.node_uuid), use(refusal.why), use(refusal.at);
     return absl::OkStatus();
   });
 }
 
-absl::StatusOr<FactsRefusal> SociNodeTable::FactsRefused(absl::string_view uuid) {
-  return Guard(context_.path, "nodes.FactsRefused", [&]() -> absl::StatusOr<FactsRefusal> {
-    const std::string key(uuid);
-    FactsRefusal refusal;
-    soci::statement statement =
-        (context_.session.prepare
-             << "SELECT refused, refused_at FROM node_facts WHERE node_uuid = :uuid",
-         into(refusal.why), into(refusal.at), use(key));
-    return ReadOne(statement) ? refusal : FactsRefusal();
-  });
+absl::StatusOr<std::vector<FactsRefusal>> SociNodeTable::ListFactsRefusals() {
+  return Guard(context_.path, "nodes.ListFactsRefusals",
+               [&]() -> absl::StatusOr<std::vector<FactsRefusal>> {
+                 FactsRefusal refusal;
+                 soci::statement statement =
+                     (context_.session.prepare << "SELECT node_uuid, refused, refused_at FROM "
+                                                  "node_facts WHERE refused <> ''",
+                      into(refusal.node_uuid), into(refusal.why), into(refusal.at));
+                 return ReadAll(statement, refusal);
+               });
 }
 
 absl::Status SociNodeTable::ForEachFacts(

@@ -29,8 +29,8 @@ class SociNodeTable final : public NodeTable {
   absl::Status Put(const NodeRecord& node) override;
   absl::StatusOr<std::string> Facts(absl::string_view uuid) override;
   absl::Status PutFacts(absl::string_view uuid, const std::string& facts) override;
-  absl::Status PutFactsRefusal(absl::string_view uuid, const FactsRefusal& refusal) override;
-  absl::StatusOr<FactsRefusal> FactsRefused(absl::string_view uuid) override;
+  absl::Status PutFactsRefusal(const FactsRefusal& refusal) override;
+  absl::StatusOr<std::vector<FactsRefusal>> ListFactsRefusals() override;
   absl::Status ForEachFacts(
       absl::FunctionRef<void(const std::string& name, const std::string& facts)> fn) override;
 

@@ -36,8 +36,9 @@ struct NodeRecord {
 
 // A node's newest report of facts, where that broke the rules.
 struct FactsRefusal {
-  std::string why;  // empty: it did not
-  std::optional<absl::Time> at;
+  std::string node_uuid;
+  std::string why;  // never empty
+  absl::Time at;
 };
 
 class NodeTable {
@@ -55,8 +56,9 @@ class NodeTable {
   // Ends a refusal. NotFound: no such node.
   virtual absl::Status PutFacts(absl::string_view uuid, const std::string& facts) = 0;
   // The facts stay those of the last good report. NotFound: no such node.
-  virtual absl::Status PutFactsRefusal(absl::string_view uuid, const FactsRefusal& refusal) = 0;
-  virtual absl::StatusOr<FactsRefusal> FactsRefused(absl::string_view uuid) = 0;
+  virtual absl::Status PutFactsRefusal(const FactsRefusal& refusal) = 0;
+  // Of the nodes whose newest facts were refused, which are few.
+  virtual absl::StatusOr<std::vector<FactsRefusal>> ListFactsRefusals() = 0;
   // Calls `fn` with the name and the facts of each node that has reported any and is not removed.
   virtual absl::Status ForEachFacts(
       absl::FunctionRef<void(const std::string& name, const std::string& facts)> fn) = 0;

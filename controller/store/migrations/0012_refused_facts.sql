@@ -2,3 +2,4 @@
 -- Empty: it was not.
 ALTER TABLE node_facts ADD COLUMN refused TEXT NOT NULL DEFAULT '';
 ALTER TABLE node_facts ADD COLUMN refused_at INTEGER;
+CREATE INDEX node_facts_refused ON node_facts (node_uuid) WHERE refused <> '';

@@ -232,14 +232,16 @@ TEST_F(HostileAgentTest, FactsThatBreakARuleAreRefusedWhole) {
   agent->Report(1);
   EXPECT_THAT(listener_.Await(3), ElementsAre("connected b1", "facts ", "report 1"));
   std::string stored;
-  FactsRefusal refusal;
+  std::vector<FactsRefusal> refusals;
   EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(stored, txn.nodes().Facts(machine_.node_uuid));
-    ASSIGN_OR_RETURN(refusal, txn.nodes().FactsRefused(machine_.node_uuid));
+    ASSIGN_OR_RETURN(refusals, txn.nodes().ListFactsRefusals());
     return absl::OkStatus();
   }));
   EXPECT_EQ(stored, good.facts().facts().SerializeAsString());
-  EXPECT_THAT(refusal.why, HasSubstr("gpus[0].slurm_type"));
+  ASSERT_EQ(refusals.size(), 1u);
+  EXPECT_EQ(refusals[0].node_uuid, machine_.node_uuid);
+  EXPECT_THAT(refusals[0].why, HasSubstr("gpus[0].slurm_type"));
   EXPECT_EQ(LastEvent().action, "node.facts_refused");
   EXPECT_EQ(LastEvent().subject, "c001");
 }

@@ -28,6 +28,7 @@ using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Optional;
 
 class FactsKeeperTest : public ::testing::Test {
  protected:
@@ -55,23 +56,24 @@ class FactsKeeperTest : public ::testing::Test {
     return told;
   }
 
-  // A keeper that hears of refusals.
-  void Refuse(int times, absl::Duration apart = absl::ZeroDuration()) {
+  // By a keeper that ends then.
+  void Refuse() {
     FactsKeeper keeper(store_, clock_);
-    for (int i = 0; i < times; ++i) {
-      keeper.OnFactsRefused("u1", "r1", absl::FailedPreconditionError("refused: gpus[0].uuid"));
-      clock_.Advance(apart);
-    }
+    keeper.OnFactsRefused("u1", "r1", absl::FailedPreconditionError("refused: gpus[0].uuid"));
     keeper.Stop();
   }
 
-  FactsRefusal Refusal() {
-    FactsRefusal refusal;
+  // Why u1's newest facts were refused; nullopt: they were not.
+  std::optional<std::string> Refusal() {
+    std::vector<FactsRefusal> refusals;
     EXPECT_OK(store_.View([&](Transaction& txn) -> absl::Status {
-      ASSIGN_OR_RETURN(refusal, txn.nodes().FactsRefused("u1"));
+      ASSIGN_OR_RETURN(refusals, txn.nodes().ListFactsRefusals());
       return absl::OkStatus();
     }));
-    return refusal;
+    if (refusals.empty()) return std::nullopt;
+    EXPECT_EQ(refusals[0].node_uuid, "u1");
+    EXPECT_EQ(refusals[0].at, clock_.Now());
+    return refusals[0].why;
   }
 
   std::string StoredKernel() {
@@ -112,19 +114,17 @@ TEST_F(FactsKeeperTest, NobodyIsToldOfWhatTheStoreRefused) {
 
 TEST_F(FactsKeeperTest, RefusedFactsLeaveTheLastGoodOnesAndAreShownUntilTheNext) {
   Keep("r1");
-  EXPECT_EQ(Refusal().why, "");
-  Refuse(1);
-  EXPECT_EQ(Refusal().why, "refused: gpus[0].uuid");
-  EXPECT_EQ(Refusal().at, clock_.Now());
+  EXPECT_EQ(Refusal(), std::nullopt);
+  Refuse();
+  EXPECT_EQ(Refusal(), "refused: gpus[0].uuid");
   EXPECT_EQ(StoredKernel(), "6.1.0");
   Keep("r2");
-  EXPECT_EQ(Refusal().why, "");
-  EXPECT_EQ(Refusal().at, std::nullopt);
+  EXPECT_EQ(Refusal(), std::nullopt);
 }
 
 TEST_F(FactsKeeperTest, ANodeWithoutAnyGoodFactsHasNone) {
-  Refuse(1);
-  EXPECT_EQ(Refusal().why, "refused: gpus[0].uuid");
+  Refuse();
+  EXPECT_EQ(Refusal(), "refused: gpus[0].uuid");
   int nodes = 0;
   EXPECT_OK(store_.View([&](Transaction& txn) {
     return txn.nodes().ForEachFacts([&](const std::string&, const std::string&) { ++nodes; });
@@ -134,8 +134,27 @@ TEST_F(FactsKeeperTest, ANodeWithoutAnyGoodFactsHasNone) {
 
 // The audit log never shrinks.
 TEST_F(FactsKeeperTest, RefusalsAreAuditedOnceAnHour) {
-  Refuse(5);
+  absl::Mutex mutex;
+  int answered = 0;
+  FactsKeeper keeper(store_, clock_,
+                     [&](const std::string&, const std::string&, const absl::Status& refused) {
+                       absl::MutexLock lock(&mutex);
+                       answered += !refused.ok();
+                     });
+  // Each of them in a transaction of its own.
+  const auto refuse = [&](int count) {
+    keeper.OnFactsRefused("u1", "r1", absl::FailedPreconditionError("refused: gpus[0].uuid"));
+    const auto is_there = [&] { return answered == count; };
+    absl::MutexLock lock(&mutex);
+    EXPECT_TRUE(mutex.AwaitWithTimeout(absl::Condition(&is_there), absl::Seconds(20)));
+  };
+  refuse(1);
+  refuse(2);
   EXPECT_EQ(Audited(), 1);
+  clock_.Advance(FactsKeeper::kAuditInterval);
+  refuse(3);
+  refuse(4);
+  EXPECT_EQ(Audited(), 2);
 }
 
 TEST_F(FactsKeeperTest, WhatAnEarlierVersionStoredMustKeepTheRulesToo) {
@@ -147,7 +166,8 @@ TEST_F(FactsKeeperTest, WhatAnEarlierVersionStoredMustKeepTheRulesToo) {
   }));
   FactsKeeper keeper(store_, clock_);
   EXPECT_EQ(StoredKernel(), "");
-  EXPECT_THAT(Refusal().why, HasSubstr("gpus[0].slurm_type: not only letters, digits and '_.-'"));
+  EXPECT_THAT(Refusal(),
+              Optional(HasSubstr("gpus[0].slurm_type: not only letters, digits and '_.-'")));
   EXPECT_EQ(Audited(), 1);
 }
 
