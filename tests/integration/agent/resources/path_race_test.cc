@@ -214,8 +214,11 @@ class PathRaceTest : public ::testing::TestWithParam<Case> {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root, whose hand is to be led astray";
     node_.accounts.users["u"] = {.name = "u", .uid = kUser, .gid = kUser, .home = Path("home/d")};
     ASSERT_EQ(::chmod(dir_.path().c_str(), 0755), 0);
-    ASSERT_EQ(::mkdir(Path("home").c_str(), 0755), 0);
-    ASSERT_EQ(::chown(Path("home").c_str(), kUser, kUser), 0);
+    for (const std::string& name :
+         {std::string("home"), std::string("home/d"), absl::StrCat("home/d/", GetParam().folder)}) {
+      ASSERT_EQ(::mkdir(Path(name).c_str(), 0755), 0);
+      ASSERT_EQ(::chown(Path(name).c_str(), kUser, kUser), 0);
+    }
     const fs::path folder = fs::path(Path("elsewhere")) / GetParam().folder;
     const fs::path target = folder / GetParam().target;
     fs::create_directories(GetParam().is_directory ? target / "a" : folder);
