@@ -6,6 +6,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/types/optional.h"
 #include "common/base/status.h"
 #include "muster/v1/plan.pb.h"

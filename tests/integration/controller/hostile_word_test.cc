@@ -237,7 +237,7 @@ class Client {
 class HostileWordTest : public ControllerFixture {
  protected:
   static void SetUpTestSuite() {
-    RequireTls13();
+    ASSERT_TRUE(HardenTls().ok());
     unsetenv("JOURNAL_STREAM");
     StartLog();  // to standard error, which the tests look at
   }

@@ -17,13 +17,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
-#include "common/base/clock.h"
-#include "common/pki/authority.h"
-#include "common/pki/key.h"
-#include "controller/enrollment/certificate_authority.h"
 #include "controller/service/call_counter.h"
-#include "controller/service/credentials.h"
 #include "muster/v1/run.grpc.pb.h"
+#include "tests/fakes/people_over_tls.h"
 
 namespace muster::controller {
 namespace {
@@ -71,21 +67,8 @@ class SlowRuns final : public v1::RunService::WithCallbackMethod_WatchRun<v1::Ru
 class CallGateTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    RequireTls13();
-    authority_ = pki::MakeCa("test", absl::Hours(24), absl::Now()).value();
-    ca_ = std::make_unique<CertificateAuthority>(CertificateAuthority::Create(authority_).value());
-    key_ = pki::MakeKeyAndCsr("localhost").value();
-    TlsIdentity identity;
-    identity.key_pem = key_.key_pem;
-    identity.ca_pem = ca_->certificate_pem();
-    identity.certificate_pem =
-        pki::SignCsr(authority_, key_.csr_pem, {.common_name = "x", .dns_sans = {"localhost"}},
-                     {absl::Now() - absl::Minutes(5), absl::Now() + absl::Hours(1)},
-                     pki::Usage::kServer)
-            .value();
     grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", MutualTlsCredentials(identity, denylist_, shares_),
-                             &port_);
+    builder.AddListeningPort("127.0.0.1:0", people_.Server(), &port_);
     builder.RegisterService(&runs_);
     std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> counters;
     counters.push_back(std::make_unique<CallCounterFactory>(shares_));
@@ -100,15 +83,7 @@ class CallGateTest : public ::testing::Test {
 
   // A connection of its own, by a certificate of its own.
   std::unique_ptr<v1::RunService::Stub> As(const std::string& viewer) {
-    grpc::SslCredentialsOptions options;
-    options.pem_root_certs = ca_->certificate_pem();
-    options.pem_private_key = key_.key_pem;
-    options.pem_cert_chain =
-        ca_->IssueUser(key_.csr_pem, viewer, Role::kViewer, absl::Now()).value().pem;
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    return v1::RunService::NewStub(grpc::CreateCustomChannel(
-        absl::StrCat("localhost:", port_), grpc::SslCredentials(options), arguments));
+    return v1::RunService::NewStub(people_.As(viewer, Role::kViewer, port_));
   }
   static grpc::Status List(v1::RunService::Stub& stub) {
     grpc::ClientContext context;
@@ -124,12 +99,8 @@ class CallGateTest : public ::testing::Test {
     return shares_.CountOf(person, kind) == 0;
   }
 
-  RealClock clock_;
-  pki::Authority authority_;
-  std::unique_ptr<CertificateAuthority> ca_;
-  pki::KeyAndCsr key_;
-  Denylist denylist_;
-  CallShares shares_{clock_};
+  muster::testing::PeopleOverTls people_;
+  CallShares& shares_ = people_.shares();
   SlowRuns runs_;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;

@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "controller/run/run_manager.h"
+#include "controller/session/open_calls.h"
+#include "tests/fakes/people_over_tls.h"
 #include "tests/unit/controller/run/run_fixture.h"
 
 namespace muster::controller {
@@ -21,14 +23,13 @@ class RunServiceTest : public RunFixture {
     sessions_.Connect("ua");
     manager_ = std::make_unique<RunManager>(Collaborators());
     ASSERT_OK(manager_->Start());
-    service_ = std::make_unique<RunService>(*manager_, *store_, "lab");
+    service_ = std::make_unique<RunService>(*manager_, *store_, "lab", calls_);
     grpc::ServerBuilder builder;
     int port = 0;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.AddListeningPort("127.0.0.1:0", people_.Server(), &port);
     builder.RegisterService(service_.get());
     server_ = builder.BuildAndStart();
-    stub_ = v1::RunService::NewStub(
-        grpc::CreateChannel(absl::StrCat("127.0.0.1:", port), grpc::InsecureChannelCredentials()));
+    stub_ = v1::RunService::NewStub(people_.As("alice", Role::kAdmin, port));
   }
   void TearDown() override {
     server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
@@ -59,6 +60,8 @@ class RunServiceTest : public RunFixture {
     manager_->OnReport("ua", report);
   }
 
+  muster::testing::PeopleOverTls people_;
+  OpenCalls calls_{people_.denylist(), people_.clock()};
   std::unique_ptr<RunManager> manager_;
   std::unique_ptr<RunService> service_;
   std::unique_ptr<grpc::Server> server_;
