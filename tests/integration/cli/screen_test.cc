@@ -295,6 +295,8 @@ TEST_F(ScreenTest, AConnectionThatBreaksWhileNodesRebootIsNoControllerThatWentAw
   for (int round = 1; round <= 2; ++round) {
     controller_.run_events.Break();
     EXPECT_TRUE(controller_.run_events.AwaitWatches(round + 1));
+    // The client hears of it a moment after the controller has taken it up.
+    absl::SleepFor(absl::Milliseconds(500));
     clock_.Advance(absl::Seconds(100));
   }
   const std::string screen = AwaitText("rebooting");

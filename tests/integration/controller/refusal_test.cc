@@ -47,9 +47,11 @@ class RefusalTest : public ControllerFixture {
   // A site with a playbook and a suite that are wrong in each line.
   std::string Site() {
     std::string playbook = "- play: p\n  hosts: all\n  tasks:\n";
-    std::string suite = "name: wrong\ndescription: x\nstages:\n  - name: s\n    checks:\n";
+    std::string suite = "name: wrong\ndescription: x\nstages:\n";
     for (int i = 0; i < kErrors; ++i) {
       absl::StrAppend(&playbook, "    - {name: t", i, ", fyle: {path: /x}}\n");
+      // A stage has at most 50 checks.
+      if (i % 50 == 0) absl::StrAppend(&suite, "  - name: s", i, "\n    checks:\n");
       absl::StrAppend(&suite, "      - {check: no-such-", i, "}\n");
     }
     const std::string bundle =

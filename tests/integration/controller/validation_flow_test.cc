@@ -416,6 +416,7 @@ TEST_F(ValidationFlowTest, NodesWithJobsAreRefusedAlsoWithTheGateOff) {
   config_.slurm_gate = "off";
   StoreInventory("cluster: test\nnodes:\n  c001: {role: login}\n", 2);
   Start();
+  Approve();
   HandAgent agent(As(Role::kNode, kUuid), {});
   for (int i = 0; i < 500 && !IsConnected(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -449,6 +450,7 @@ TEST_F(ValidationFlowTest, NodesWithJobsAreRefusedAlsoWithTheGateOff) {
 }
 
 TEST_F(ValidationFlowTest, SurvivesARestartOfTheControllerWithoutStartingTheCheckAgain) {
+  Approve();
   v1::CreateValidationResponse created;
   std::string check_id;
   {
@@ -508,6 +510,7 @@ TEST_F(ValidationFlowTest, ADamagedResultIsToldWithoutTheOthersBeingLost) {
 }
 
 TEST_F(ValidationFlowTest, CancellingStopsTheCheckOnTheNode) {
+  Approve();
   HandAgent agent(As(Role::kNode, kUuid), {});
   v1::CreateValidationResponse created;
   ASSERT_TRUE(Create(Role::kOperator, &created).ok());

@@ -31,7 +31,7 @@ TEST(Shorten, NeverCutsANumber) {
 }
 
 TEST(Shorten, IsOneLineThatSteersNoTerminal) {
-  EXPECT_EQ(Shorten("a\nb\tc\033[2Jd", 40), "a b c [2Jd");
+  EXPECT_EQ(Shorten("a\nb\tc\033[2Jd", 40), "a b cd");
 }
 
 TEST(ShortenFront, KeepsTheEndsOfNames) {

@@ -50,8 +50,8 @@ TEST_F(UnknownCommandTest, IsNamedAlsoBehindOptions) {
   EXPECT_EQ(UnknownCommand(app_, {"--output=json", "nope"}), nope);
   EXPECT_EQ(UnknownCommand(app_, {"-ojson", "nope"}), nope);
   EXPECT_EQ(UnknownCommand(app_, {"--version", "nope"}), nope);
-  EXPECT_EQ(UnknownCommand(app_, {"run", "-o", "json", "wacht"}),
-            "unknown command 'wacht' (did you mean 'watch'?); see muster run --help");
+  EXPECT_EQ(UnknownCommand(app_, {"run", "-o", "json", "wathc"}),
+            "unknown command 'wathc' (did you mean 'watch'?); see muster run --help");
 }
 
 TEST_F(UnknownCommandTest, IsNotWhatAnArgumentIsTakenFor) {

@@ -184,7 +184,7 @@ TEST_F(PackageTest, DoesNotAbsorbWhatDoesNotFit) {
 
 TEST_F(PackageTest, PassesErrorsOn) {
   EXPECT_THAT(Make(R"(package { names: "mungee" })")->Apply(observer_),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("'mungee'")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("'mungee'")));
   node_.packages.update_error = absl::UnavailableError("mirror is down");
   EXPECT_THAT(Make(R"(package { names: "nano" state: PACKAGE_STATE_LATEST })")->Check(),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("mirror")));

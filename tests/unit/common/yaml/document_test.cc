@@ -61,9 +61,6 @@ TEST(Document, AnEndThatIsMissingNamesItsBeginning) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(StartsWith("a.yaml:2:7: "),
                              HasSubstr("this '{' is not closed; line 4 goes on without its '}'"))));
-  EXPECT_THAT(Document::Parse("a.yaml", "list:\n  - [a, {b: c}, d\n  - e\n"),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(StartsWith("a.yaml:2:5: "), HasSubstr("this '[' is not closed"))));
   EXPECT_THAT(Document::Parse("a.yaml", "a: {b: {c: 1}\n"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("this '{' is not closed")));
 }

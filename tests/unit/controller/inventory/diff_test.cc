@@ -62,7 +62,10 @@ TEST(DiffInventory, WhatIsNewIsShownWithItsVariables) {
           .value();
   EXPECT_THAT(DiffInventory(before, now),
               ElementsAre("+ node c5: compute", "+ node c4: compute, var note = \"spare\"",
-                          "~ nodes c[1-2]: groups [] -> [\"gpu\"]",
+                          "~ node c2: groups [\"all\",\"compute\"] -> "
+                          "[\"all\",\"compute\",\"gpu\"]",
+                          "~ node c1: groups [\"all\",\"compute\"] -> "
+                          "[\"all\",\"compute\",\"gpu\"], rack (none) -> r1",
                           "+ rack r1: nodes c1, power_limit_watts 5000",
                           "+ group gpu: nodes c[1-2], var b = [1], var driver = 550",
                           "+ partition p: default true, nodes c1, state UP"));

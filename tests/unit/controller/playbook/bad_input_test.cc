@@ -31,7 +31,7 @@ constexpr char kTasks[] = "roles/r/tasks/main.yaml";
 const BadInput kRows[] = {
     {"PlaybookIsAMap", "site.yaml", "play: p\n", "site.yaml:1:1", "a playbook is a list of plays"},
     {"PlaybookIsEmpty", "site.yaml", "", "site.yaml:1:1", "a playbook is a list of plays"},
-    {"BrokenYaml", "site.yaml", "- play: [p\n", "site.yaml:", "flow"},
+    {"BrokenYaml", "site.yaml", "- play: [p\n", "site.yaml:1:9:", "this '[' is not closed"},
     {"DownloadWithoutDigest", kTasks, "- {name: x, download: {path: /a, urls: http://h/a}}",
      "roles/r/tasks/main.yaml:1:13", "'download' lacks 'sha256'"},
     {"DownloadFromAFile", kTasks,

@@ -176,7 +176,7 @@ TEST_F(RunServiceTest, WatcherMayLeaveAndTheRunGoesOn) {
   EXPECT_TRUE(event.has_run_finished());
 }
 
-TEST_F(RunServiceTest, UnknownRunsAndStrangersAreRefused) {
+TEST_F(RunServiceTest, UnknownRunsAreRefused) {
   grpc::ClientContext context;
   v1::WatchRunRequest watch;
   watch.set_run_id("r-none");
@@ -186,18 +186,6 @@ TEST_F(RunServiceTest, UnknownRunsAndStrangersAreRefused) {
   const grpc::Status status = reader->Finish();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_THAT(status.error_message(), HasSubstr("r-none"));
-  // No certificate, no run: the caller is who the connection says.
-  v1::CreateRunRequest create;
-  create.set_bundle_sha256("site");
-  create.set_playbook("one.yaml");
-  v1::CreateRunResponse created;
-  grpc::ClientContext second;
-  EXPECT_EQ(stub_->CreateRun(&second, create, &created).error_code(),
-            grpc::StatusCode::UNAUTHENTICATED);
-  grpc::ClientContext third;
-  v1::ListRunsResponse runs;
-  ASSERT_TRUE(stub_->ListRuns(&third, {}, &runs).ok());
-  EXPECT_EQ(runs.runs_size(), 0);
 }
 
 }  // namespace
