@@ -18,7 +18,7 @@ start_cluster 3 trixie --gpus 2
 # Two of the three for now.
 small=$(mktemp -d)
 grep -v c003 "$(lab_folder)/inventory/cluster.yaml" >"$small/cluster.yaml"
-muster inventory apply "$small"
+muster inventory apply "$small" --yes
 rm -r "$small"
 join 'login1,c[001-002]'
 
