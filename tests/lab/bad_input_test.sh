@@ -87,7 +87,7 @@ step "broken YAML, unknown words"
 mkdir "$scratch/site"
 printf -- '- play: p\n  hosts: compute\n  tasks: [\n' >"$scratch/site/broken.yaml"
 refused muster apply --yes "$scratch/site/broken.yaml"
-expect_contains "$ERROR" "site/broken.yaml:4:1:" "the place of broken YAML"
+expect_contains "$ERROR" "site/broken.yaml:3:10:" "the bracket that is not closed"
 printf -- '- play: p\n  hosts: compute\n  tasks:\n    - name: x\n      fyle: {path: /x}\n' >"$scratch/site/word.yaml"
 rm "$scratch/site/broken.yaml"
 refused muster apply --yes "$scratch/site/word.yaml"
@@ -95,7 +95,7 @@ expect_contains "$ERROR" "site/word.yaml:5:7:" "the place of an unknown key"
 expect_contains "$ERROR" "did you mean 'file'" "the nearest known word"
 printf 'cluster: x\nnodes:\n  c001: {role: compute\n  c002: {}\n' >"$scratch/inventory.yaml"
 refused muster inventory apply "$scratch/inventory.yaml"
-expect_contains "$ERROR" "inventory.yaml:4:7:" "the place in the inventory"
+expect_contains "$ERROR" "inventory.yaml:3:9:" "the bracket that is not closed"
 {
   printf 'cluster: x\nnodes:\n'
   for node in {1..300}; do printf '  c%d: {roel: compute}\n' "$node"; done
