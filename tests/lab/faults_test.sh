@@ -51,7 +51,7 @@ join 'login1,c[001-003]'
 
 step "rollout: c002 cut off, c003's agent killed in the middle of a package transaction"
 begin playbooks/site.yaml
-lab exec c003 timeout 90 sh -c 'until pgrep -f "^apt-get .* slurmd" && pgrep -x dpkg; do sleep 0.1; done' \
+lab exec c003 timeout 240 sh -c 'until pgrep -f "^apt-get .* slurmd" && pgrep -x dpkg; do sleep 0.1; done' \
   >/dev/null || fail "c003 installs nothing"
 kill_agent c003
 node_runs c003 apt-get || fail "the package transaction ended with its agent"

@@ -33,7 +33,7 @@ run plan "$playbook" --diff -o "$plan"
 expect_run 2 'c[001-002]  (2 nodes)' "the plan"
 expect_contains "$OUTPUT" "install packages  tree" "the summary"
 expect_contains "$OUTPUT" "motd: record (handler)" "handlers that would run"
-expect_contains "$OUTPUT" "+greeting = hello from" "the diff"
+expect_contains "$OUTPUT" "will change (after 'directory')" "a file whose folder is still to be made"
 expect_contains "$OUTPUT" "2 nodes to change, 0 as they should be" "the count"
 expect_untouched "plan"
 
@@ -64,8 +64,9 @@ run apply "$plan" --yes
 expect_run 1 "planned state: absent" "the plan that was applied already"
 
 step "drift after the plan: refused and named"
-run plan "$playbook" -e greeting=moin -o "$plan"
+run plan "$playbook" --diff -e greeting=moin -o "$plan"
 expect_run 2 "write files" "a plan of one file"
+expect_contains "$OUTPUT" "+greeting = moin from" "the diff"
 lab exec c002 rm /etc/plan-test/note
 run apply "$plan" --yes
 expect_run 1 "c002: tasks: note: planned unchanged, now" "a node that drifted"
