@@ -34,9 +34,11 @@ find_program(MUSTER_CCACHE ccache)
 if(MUSTER_CCACHE)
   set(CMAKE_C_COMPILER_LAUNCHER ${MUSTER_CCACHE})
   # It keeps what was compiled with precompiled headers only when told that they define no macro by
-  # which they would not be reused, and none of the time.
+  # which they would not be reused, and none of the time. Paths below the checkout count from there:
+  # another checkout of the same files finds what this one has compiled.
   set(CMAKE_CXX_COMPILER_LAUNCHER
-    ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${MUSTER_CCACHE})
+    ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+      CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} ${MUSTER_CCACHE})
 endif()
 
 # Headers that every file of a target reads, compiled once: for those that take longer to read than
