@@ -38,7 +38,7 @@ expect_contains "$OUTPUT" "2 nodes to change, 0 as they should be" "the count"
 expect_untouched "plan"
 
 step "edited: refused"
-sed 's/hello from/bye from/' "$plan" >"$work/edited.json"
+sed 's|/etc/plan-test/note|/etc/plan-test/nota|' "$plan" >"$work/edited.json"
 run apply "$work/edited.json" --yes
 expect_run 1 "was changed since it was written" "an edited file"
 expect_untouched "an edited file"
