@@ -17,6 +17,24 @@ gpus_install() {  # NODE COUNT
     cat >/etc/tmpfiles.d/lab-gpus.conf
     systemd-tmpfiles --create lab-gpus.conf
     ldconfig'
+  gpus_list_in_proc "$node" "$count"
+}
+
+# A folder of each card in /proc/driver/nvidia/gpus, as the kernel's driver makes them, also after a
+# reboot.
+gpus_list_in_proc() {  # NODE COUNT
+  # shellcheck disable=SC2016
+  node_exec "$1" sh -c '
+    for index in $(seq 0 $(($1 - 1))); do mkdir -p "/var/lib/lab-driver/nvidia/gpus/0000:3$index:00.0"; done
+    cat >/etc/systemd/system/lab-driver.service <<UNIT
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=mount --bind /var/lib/lab-driver /proc/driver
+[Install]
+WantedBy=multi-user.target
+UNIT
+    systemctl enable --quiet --now lab-driver.service' sh "$2"
 }
 
 # Cards of a model that clusters of this kind have, with little memory behind them: a host carries
