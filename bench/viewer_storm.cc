@@ -138,7 +138,7 @@ class Observer {
     return absl::OkStatus();
   }
 
-  // Of the heartbeats that were sent from `begin` to `end`.
+  // Covers the heartbeats that were sent from `begin` to `end`.
   void Fill(absl::Time begin, absl::Time end, StormFigures& figures) const {
     for (const auto& [name, beats] : swarm_.RecentBeats()) {
       for (const absl::Time beat : beats) {

@@ -15,7 +15,7 @@ namespace {
 
 using Lines = std::vector<absl::string_view>;
 
-// Of the lines that differ between two common ones.
+// The lines that differ between two common ones.
 constexpr size_t kShownVariants = 8;
 // What two texts may cost to compare, in pairs of lines. Larger ones have nothing in common.
 constexpr size_t kMaxPairs = size_t{4} << 20;
@@ -48,7 +48,7 @@ Lines Common(const Lines& a, const Lines& b) {
   return common;
 }
 
-// Who has which lines at one place.
+// Lines at one place, each variant with the nodes that have it.
 using Gap = std::map<Lines, std::vector<std::string>>;
 
 void AppendGap(const Gap& gap, std::string* out) {

@@ -91,7 +91,7 @@ class Download final : public Resource {
     if (record == RecordOf(stat)) return std::optional<std::string>();
     const std::string size = absl::StrCat(stat.size, " bytes");
     const bool size_is_known = record.has_value() && absl::StartsWith(*record, spec_.sha256());
-    // Of a user's file with a hole of terabytes, say, not one byte is read.
+    // A user's file may have a hole of terabytes: a wrong size is told without reading a byte.
     if (size_is_known &&
         !absl::StartsWith(*record, absl::StrCat(spec_.sha256(), " ", stat.size, " ")))
       return std::optional<std::string>(size);

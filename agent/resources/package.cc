@@ -20,7 +20,7 @@ constexpr absl::Duration kLatestMaxAge = absl::Hours(1);
 // And when they are to tell that there is no such version.
 constexpr absl::Duration kMissingMaxAge = absl::Minutes(5);
 
-// Of changes: "package munge", and what it becomes where no list tells a version.
+// A change reads "package munge"; this is what it becomes where no list tells a version.
 constexpr absl::string_view kField = "package ";
 constexpr absl::string_view kInstalled = "installed";
 
@@ -203,7 +203,7 @@ class Package final : public Resource {
     return absl::OkStatus();
   }
 
-  // "3 (32 with dependencies, 84 MB)"; empty where there is no more to say than the names.
+  // "3 (32 with dependencies, 84 MB)"; empty when the names already say everything.
   static std::string Sum(size_t named, const PackagePreview& preview) {
     std::vector<std::string> more;
     if (preview.versions.size() > named) {

@@ -37,7 +37,7 @@ struct AptSimulation {
 };
 AptSimulation ParseSimulation(absl::string_view output);
 
-// Of the archives that `apt-cache show` describes.
+// Describes the archives that `apt-cache show` lists.
 uint64_t SumOfSizes(absl::string_view output);
 
 // What can be done about a failed apt-get.
