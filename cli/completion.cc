@@ -32,7 +32,7 @@ namespace {
 // A person waits for it with a finger on the tab key.
 constexpr absl::Duration kPatience = absl::Seconds(1);
 
-// Words found in the site folder that the person is in.
+// The playbooks, below the site folder that the person is in.
 constexpr char kPlaybooks[] = "playbooks";
 
 constexpr char kBash[] = R"(_muster() {

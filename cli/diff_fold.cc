@@ -15,7 +15,7 @@ namespace {
 
 using Lines = std::vector<absl::string_view>;
 
-// The lines that differ between two common ones.
+// How many variants are shown of the lines between two common ones.
 constexpr size_t kShownVariants = 8;
 // What two texts may cost to compare, in pairs of lines. Larger ones have nothing in common.
 constexpr size_t kMaxPairs = size_t{4} << 20;

@@ -58,9 +58,9 @@ class Transaction {
   virtual NodeServiceTable& node_service() = 0;
 };
 
-// Thread-safe; transactions are serialized. Never reads the clock and never makes ids: callers
-// pass them in. Errors: NotFound and AlreadyExists about rows; ResourceExhausted when the disk is
-// full (nothing of the transaction is kept); Internal for the rest.
+// Thread-safe; Updates are serialized, Views are not. Never reads the clock and never makes ids:
+// callers pass them in. Errors: NotFound and AlreadyExists about rows; ResourceExhausted when the
+// disk is full (nothing of the transaction is kept); Internal for the rest.
 class Store {
  public:
   virtual ~Store() = default;
