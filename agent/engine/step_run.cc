@@ -133,13 +133,16 @@ absl::Status StepRun::SettleInSync(const Member& member) {
 }
 
 absl::Status StepRun::SettleCheckMode(Member& member, const absl::Status& checked) {
-  if (!checked.ok()) {
-    const std::string after = context_.WouldChangeBefore(role_, checked);
-    if (!absl::IsFailedPrecondition(checked) || after.empty()) {
-      return Settle(member, v1::STEP_STATUS_FAILED, checked, "");
+  const absl::Status foreseen = checked.ok() ? member.resource->Foresee(member.found) : checked;
+  if (!foreseen.ok()) {
+    const std::string after = context_.WouldChangeBefore(role_, foreseen);
+    if (!absl::IsFailedPrecondition(foreseen) || after.empty()) {
+      member.found.clear();
+      return Settle(member, v1::STEP_STATUS_FAILED, foreseen, "");
     }
-    // What is missing may be what an earlier step would have brought.
-    member.found = {{.field = "state", .after = absl::StrCat("will change (after ", after, ")")}};
+    // What is missing may be what an earlier step would have brought; what was found before stands.
+    if (!checked.ok())
+      member.found = {{.field = "state", .after = absl::StrCat("will change (after ", after, ")")}};
   }
   context_.WouldChange(*member.step);
   return Settle(member, v1::STEP_STATUS_CHANGED, absl::OkStatus(), "");

@@ -41,7 +41,6 @@ class Download final : public Resource {
     ASSIGN_OR_RETURN(const sys::FileAttributes attributes,
                      ResolveOwnership(ownership_, context_.accounts));
     std::vector<Change> changes;
-    if (!stat.has_value()) RETURN_IF_ERROR(CheckFolderOf(spec_.path(), context_.files));
     if (!stat.has_value() || stat->type == sys::FileType::kSymlink) {
       changes.push_back({"content", stat.has_value() ? "a link" : "absent", Wanted()});
       return changes;
@@ -52,6 +51,10 @@ class Download final : public Resource {
                      CompareOwnership(*stat, attributes, context_.accounts));
     changes.insert(changes.end(), others.begin(), others.end());
     return changes;
+  }
+
+  absl::Status Foresee(std::vector<Change>&) override {
+    return CheckFolderOf(spec_.path(), context_.files);
   }
 
   absl::Status Apply(ApplyObserver& observer) override {

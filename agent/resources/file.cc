@@ -23,11 +23,10 @@ std::string Describe(const std::string& sha256, uint64_t size) {
 
 class File final : public Resource {
  public:
-  File(v1::FileResource spec, ResourceContext& context, bool want_diff, bool in_set)
+  File(v1::FileResource spec, ResourceContext& context, bool want_diff)
       : spec_(std::move(spec)),
         context_(context),
         want_diff_(want_diff),
-        in_set_(in_set),
         sha256_(spec_.blob_sha256().empty() ? Sha256Hex(spec_.content()) : spec_.blob_sha256()),
         size_(spec_.blob_sha256().empty() ? spec_.content().size() : spec_.blob_size()) {
     ownership_ = {.owner = spec_.owner(), .group = spec_.group()};
@@ -49,7 +48,6 @@ class File final : public Resource {
     ASSIGN_OR_RETURN(const sys::FileAttributes attributes,
                      ResolveOwnership(ownership_, context_.accounts));
     std::vector<Change> changes;
-    if (!now.has_value() && !in_set_) RETURN_IF_ERROR(CheckFolderOf(spec_.path(), context_.files));
     if (!now.has_value() || now->stat.type == sys::FileType::kSymlink) {
       const std::string before =
           now.has_value() ? absl::StrCat("link to ", now->content) : "absent";
@@ -64,6 +62,11 @@ class File final : public Resource {
                      CompareOwnership(now->stat, attributes, context_.accounts));
     changes.insert(changes.end(), others.begin(), others.end());
     return changes;
+  }
+
+  absl::Status Foresee(std::vector<Change>&) override {
+    if (spec_.state() == v1::PRESENCE_ABSENT) return absl::OkStatus();
+    return CheckFolderOf(spec_.path(), context_.files);
   }
 
   absl::Status Apply(ApplyObserver& observer) override {
@@ -131,33 +134,23 @@ class File final : public Resource {
   const v1::FileResource spec_;
   ResourceContext& context_;
   const bool want_diff_;
-  const bool in_set_;
   const std::string sha256_;
   const uint64_t size_;
   OwnershipSpec ownership_;
 };
 
-absl::StatusOr<std::unique_ptr<Resource>> Make(const v1::FileResource& spec,
-                                               ResourceContext& context, bool want_diff,
-                                               bool in_set) {
-  RETURN_IF_ERROR(CheckPath("path", spec.path()));
-  if (spec.has_mode() && spec.mode() > 07777)
-    return absl::InvalidArgumentError(
-        absl::StrCat("mode: ", FormatMode(spec.mode()), " is more than permission bits"));
-  if (!spec.blob_sha256().empty()) RETURN_IF_ERROR(CheckSha256("blob_sha256", spec.blob_sha256()));
-  return std::make_unique<File>(spec, context, want_diff, in_set);
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Resource>> MakeFile(const v1::Step& step, ResourceContext& context,
                                                    bool want_diff) {
-  return Make(step.file(), context, want_diff, /*in_set=*/false);
-}
-
-absl::StatusOr<std::unique_ptr<Resource>> MakeFileOfSet(const v1::FileResource& spec,
-                                                        ResourceContext& context, bool want_diff) {
-  return Make(spec, context, want_diff, /*in_set=*/true);
+  const v1::FileResource& spec = step.file();
+  RETURN_IF_ERROR(CheckPath("path", spec.path()));
+  if (spec.has_mode() && spec.mode() > 07777)
+    return absl::InvalidArgumentError(
+        absl::StrCat("mode: ", FormatMode(spec.mode()), " is more than permission bits"));
+  if (!spec.blob_sha256().empty())
+    RETURN_IF_ERROR(CheckSha256("blob_sha256", spec.blob_sha256()));
+  return std::make_unique<File>(spec, context, want_diff);
 }
 
 }  // namespace muster::agent

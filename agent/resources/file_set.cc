@@ -132,8 +132,10 @@ class FileSet final : public Resource {
   std::set<std::string> names_;
 };
 
-v1::FileResource FileOf(const v1::FileSetResource& set, const v1::FileSetEntry& entry) {
-  v1::FileResource file;
+// The entry as a step that has it for its file.
+v1::Step FileStep(const v1::FileSetResource& set, const v1::FileSetEntry& entry) {
+  v1::Step step;
+  v1::FileResource& file = *step.mutable_file();
   file.set_path(absl::StrCat(set.path(), "/", entry.name()));
   file.set_content(entry.content());
   file.set_blob_sha256(entry.blob_sha256());
@@ -141,7 +143,7 @@ v1::FileResource FileOf(const v1::FileSetResource& set, const v1::FileSetEntry& 
   file.set_owner(set.owner());
   file.set_group(set.group());
   if (set.has_mode()) file.set_mode(set.mode());
-  return file;
+  return step;
 }
 
 }  // namespace
@@ -157,7 +159,7 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeFileSet(const v1::Step& step,
       return absl::InvalidArgumentError(
           absl::StrCat("files: '", entry.name(), "' is not one name"));
     ASSIGN_OR_RETURN(std::unique_ptr<Resource> file,
-                     MakeFileOfSet(FileOf(spec, entry), context, want_diff));
+                     MakeFile(FileStep(spec, entry), context, want_diff));
     if (!files.emplace(entry.name(), std::move(file)).second)
       return absl::InvalidArgumentError(absl::StrCat("files: ", entry.name(), " is there twice"));
   }

@@ -34,10 +34,13 @@ class Line final : public Resource {
     ASSIGN_OR_RETURN(const std::optional<sys::FileView> now, Look());
     const std::optional<LineChange> change = Edit(now);
     if (!change.has_value()) return std::vector<Change>{};
-    if (!now.has_value()) RETURN_IF_ERROR(CheckFolderOf(spec_->path(), context_.files));
     const std::string before = now.has_value() ? now->content : "";
     const std::string diff = want_diff_ ? UnifiedDiff(before, change->content, spec_->path()) : "";
     return std::vector<Change>{{"line", change->before, change->after, diff}};
+  }
+
+  absl::Status Foresee(std::vector<Change>&) override {
+    return CheckFolderOf(spec_->path(), context_.files);
   }
 
   absl::Status Apply(ApplyObserver& observer) override {

@@ -106,9 +106,34 @@ class Package final : public Resource {
       if (change.has_value()) changes.push_back(*change);
       CompareHold(name, found[name], changes);
     }
-    if (!own_.install.empty() || !own_.remove.empty()) RETURN_IF_ERROR(LookAhead(changes));
     checked_ = true;
     return changes;
+  }
+
+  // Versions, what else comes or goes, and packages that no repository has.
+  absl::Status Foresee(std::vector<Change>& found) override {
+    if (own_.install.empty() && own_.remove.empty()) return absl::OkStatus();
+    absl::StatusOr<PackagePreview> preview = context_.packages.Preview(own_);
+    if (absl::IsNotFound(preview.status())) return MissingPackages(preview.status().message());
+    RETURN_IF_ERROR(preview.status());
+    for (Change& change : found) {
+      if (change.after != kInstalled) continue;
+      const auto version = preview->versions.find(change.field.substr(kField.size()));
+      if (!preview->has_lists) {
+        change.after = absl::StrCat(kInstalled, " (not looked up: lists missing)");
+      } else if (version != preview->versions.end()) {
+        change.after = version->second;
+      }
+    }
+    if (std::string sum = Sum(own_.install.size(), *preview); !sum.empty()) {
+      found.push_back({"packages", "", std::move(sum)});
+    }
+    std::vector<std::string> along;
+    for (const std::string& name : preview->removed) {
+      if (!Names(own_.remove, name)) along.push_back(name);
+    }
+    if (!along.empty()) found.push_back({"also removed", "", absl::StrJoin(along, ", ")});
+    return absl::OkStatus();
   }
 
   absl::Status Apply(ApplyObserver& observer) override {
@@ -176,31 +201,6 @@ class Package final : public Resource {
     }
     RETURN_IF_ERROR(CheckDowngrade(name, status, wanted));
     return Change{field, before, wanted.empty() ? std::string(kInstalled) : wanted};
-  }
-
-  // Says of the changes what the package manager foresees: versions, and what goes along.
-  absl::Status LookAhead(std::vector<Change>& changes) {
-    absl::StatusOr<PackagePreview> preview = context_.packages.Preview(own_);
-    if (absl::IsNotFound(preview.status())) return MissingPackages(preview.status().message());
-    RETURN_IF_ERROR(preview.status());
-    for (Change& change : changes) {
-      if (change.after != kInstalled) continue;
-      const auto version = preview->versions.find(change.field.substr(kField.size()));
-      if (!preview->has_lists) {
-        change.after = absl::StrCat(kInstalled, " (not looked up: lists missing)");
-      } else if (version != preview->versions.end()) {
-        change.after = version->second;
-      }
-    }
-    if (std::string sum = Sum(own_.install.size(), *preview); !sum.empty()) {
-      changes.push_back({"packages", "", std::move(sum)});
-    }
-    std::vector<std::string> along;
-    for (const std::string& name : preview->removed) {
-      if (!Names(own_.remove, name)) along.push_back(name);
-    }
-    if (!along.empty()) changes.push_back({"also removed", "", absl::StrJoin(along, ", ")});
-    return absl::OkStatus();
   }
 
   // "3 (32 with dependencies, 84 MB)"; empty when the names already say everything.

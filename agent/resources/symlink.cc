@@ -23,7 +23,6 @@ class Symlink final : public Resource {
     const bool absent = spec_.state() == v1::PRESENCE_ABSENT;
     if (!stat.has_value()) {
       if (absent) return std::vector<Change>{};
-      RETURN_IF_ERROR(CheckFolderOf(spec_.path(), context_.files));
       return std::vector<Change>{{"target", "absent", spec_.target()}};
     }
     if (stat->type != sys::FileType::kSymlink && (absent || stat->type != sys::FileType::kRegular))
@@ -37,6 +36,11 @@ class Symlink final : public Resource {
     if (absent) return std::vector<Change>{{"state", absl::StrCat("link to ", target), "absent"}};
     if (target == spec_.target()) return std::vector<Change>{};
     return std::vector<Change>{{"target", target, spec_.target()}};
+  }
+
+  absl::Status Foresee(std::vector<Change>&) override {
+    if (spec_.state() == v1::PRESENCE_ABSENT) return absl::OkStatus();
+    return CheckFolderOf(spec_.path(), context_.files);
   }
 
   absl::Status Apply(ApplyObserver& observer) override {

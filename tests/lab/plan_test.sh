@@ -33,7 +33,7 @@ run plan "$playbook" --diff -o "$plan"
 expect_run 2 'c[001-002]  (2 nodes)' "the plan"
 expect_contains "$OUTPUT" "install packages  tree" "the summary"
 expect_contains "$OUTPUT" "motd: record (handler)" "handlers that would run"
-expect_contains "$OUTPUT" "will change (after 'directory')" "a file whose folder is still to be made"
+expect_contains "$OUTPUT" "+greeting = hello from" "the diff of a file whose folder is still to be made"
 expect_contains "$OUTPUT" "2 nodes to change, 0 as they should be" "the count"
 expect_untouched "plan"
 

@@ -113,8 +113,7 @@ TEST_F(DownloadTest, ReplacesALinkAndNoDirectory) {
 
 TEST_F(DownloadTest, NamesTheRemedyWhenItsDirectoryIsMissing) {
   EXPECT_THAT(Apply(R"(download { path: "DIR/none/f" urls: "http://h/f" sha256: "SHA" })"),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("create it in an earlier task")));
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("create it in an earlier task")));
 }
 
 TEST_F(DownloadTest, RefusesWhatNoCompilerOfOursMakes) {

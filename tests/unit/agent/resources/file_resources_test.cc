@@ -107,8 +107,7 @@ TEST_F(FileTest, NamesWhatStandsInTheWay) {
   EXPECT_THAT(Make(R"(file { path: "/srv/x" group: "slurm" })")->Check(),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no group 'slurm'")));
   EXPECT_THAT(Make(R"(file { path: "/nowhere/x" content: "x" })")->Apply(observer_),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("the directory /nowhere does not exist")));
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("directory does not exist")));
   node_.files.FailWrites("/srv/full", absl::ResourceExhaustedError("no space left"));
   EXPECT_THAT(Make(R"(file { path: "/srv/full" content: "x" })")->Apply(observer_),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("no space")));
@@ -124,7 +123,7 @@ TEST_F(ResourceTest, AMissingFolderIsFoundByTheCheck) {
         "download { path: '%s/x' urls: 'http://a/b' sha256: "
         "'abababababababababababababababababababababababababababababababab' }"}) {
     const auto check = [&](const char* folder) {
-      return Make(absl::StrReplaceAll(what, {{"%s", folder}}))->Check().status();
+      return Foreseen(*Make(absl::StrReplaceAll(what, {{"%s", folder}}))).status();
     };
     EXPECT_THAT(check("/nowhere/deep"),
                 StatusIs(absl::StatusCode::kFailedPrecondition,
@@ -140,13 +139,13 @@ TEST_F(ResourceTest, AMissingFolderIsFoundByTheCheck) {
   for (const char* what : {"directory { path: '/nowhere/deep/x' }",
                            "file { path: '/nowhere/x' state: PRESENCE_ABSENT }",
                            "files_in { path: '/nowhere' files { name: 'x' content: 'a' } }"}) {
-    EXPECT_OK(Make(what)->Check()) << what;
+    EXPECT_OK(Foreseen(*Make(what))) << what;
   }
 }
 
 TEST_F(ResourceTest, OnlyWhatCanBringAFolderIsWaitedFor) {
   const absl::Status error =
-      Make("file { path: '/etc/slurm/a.d/x' content: 'a' }")->Check().status();
+      Foreseen(*Make("file { path: '/etc/slurm/a.d/x' content: 'a' }")).status();
   const struct {
     const char* step;
     bool may;

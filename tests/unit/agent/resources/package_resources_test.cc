@@ -45,7 +45,7 @@ TEST_F(PackageTest, ChoosesAmongTheVersionsThatThereAre) {
 // Check said "changed", and Apply failed.
 TEST_F(PackageTest, APackageThatNoRepositoryHasIsFoundByTheCheck) {
   const absl::Status status =
-      Make(R"(package { names: ["munge", "no-such-tool"] })")->Check().status();
+      Foreseen(*Make(R"(package { names: ["munge", "no-such-tool"] })")).status();
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition,
                                HasSubstr("'no-such-tool' does not exist")));
   // Only what touches repositories can help.
@@ -68,15 +68,15 @@ TEST_F(PackageTest, APackageThatNoRepositoryHasIsFoundByTheCheck) {
 TEST_F(PackageTest, VersionsAndDependenciesAreForeseen) {
   node_.packages.dependencies["slurmd"] = {"libmunge2", "libhwloc15", "freeipmi-common"};
   node_.packages.archive_bytes = 1'400'000;
-  EXPECT_THAT(Make(R"(package { names: ["munge", "slurmd"] })")->Check().value(),
+  EXPECT_THAT(Foreseen(*Make(R"(package { names: ["munge", "slurmd"] })")).value(),
               ElementsAre(Change{"package munge", "absent", "0.5.15", ""},
                           Change{"package slurmd", "absent", "22.05.8", ""},
                           Change{"packages", "", "2 (5 with dependencies, 7 MB)", ""}));
-  EXPECT_THAT(Make(R"(package { names: "chrony" state: PACKAGE_STATE_LATEST })")->Check().value(),
+  EXPECT_THAT(Foreseen(*Make(R"(package { names: "chrony" state: PACKAGE_STATE_LATEST })")).value(),
               ElementsAre(Change{"package chrony", "4.2", "4.3", ""},
                           Change{"packages", "", "1 (1 MB)", ""}));
   node_.packages.dependents["nano"] = {"editor-meta"};
-  EXPECT_THAT(Make(R"(package { names: "nano" state: PACKAGE_STATE_ABSENT })")->Check().value(),
+  EXPECT_THAT(Foreseen(*Make(R"(package { names: "nano" state: PACKAGE_STATE_ABSENT })")).value(),
               ElementsAre(Change{"package nano", "7", "absent", ""},
                           Change{"also removed", "", "editor-meta", ""}));
 }
@@ -84,7 +84,7 @@ TEST_F(PackageTest, VersionsAndDependenciesAreForeseen) {
 TEST_F(PackageTest, WithoutListsTheCheckSaysThatNothingWasLookedUp) {
   node_.packages.has_lists = false;
   EXPECT_THAT(
-      Make(R"(package { names: ["munge", "no-such-tool"] })")->Check().value(),
+      Foreseen(*Make(R"(package { names: ["munge", "no-such-tool"] })")).value(),
       ElementsAre(Change{"package munge", "absent", "installed (not looked up: lists missing)", ""},
                   Change{"package no-such-tool", "absent",
                          "installed (not looked up: lists missing)", ""}));
@@ -184,7 +184,7 @@ TEST_F(PackageTest, DoesNotAbsorbWhatDoesNotFit) {
 
 TEST_F(PackageTest, PassesErrorsOn) {
   EXPECT_THAT(Make(R"(package { names: "mungee" })")->Apply(observer_),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("'mungee'")));
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("'mungee'")));
   node_.packages.update_error = absl::UnavailableError("mirror is down");
   EXPECT_THAT(Make(R"(package { names: "nano" state: PACKAGE_STATE_LATEST })")->Check(),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("mirror")));

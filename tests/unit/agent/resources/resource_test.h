@@ -9,6 +9,7 @@
 #include <google/protobuf/text_format.h>
 
 #include "agent/resources/types.h"
+#include "common/base/status.h"
 #include "muster/v1/plan.pb.h"
 #include "tests/fakes/fake_node.h"
 #include "tests/fakes/status_matchers.h"
@@ -41,6 +42,13 @@ class ResourceTest : public ::testing::Test {
     std::vector<std::string> fields;
     for (const Change& change : *changes) fields.push_back(change.field);
     return fields;
+  }
+
+  // What check mode tells.
+  static absl::StatusOr<std::vector<Change>> Foreseen(Resource& resource) {
+    ASSIGN_OR_RETURN(std::vector<Change> found, resource.Check());
+    if (!found.empty()) RETURN_IF_ERROR(resource.Foresee(found));
+    return found;
   }
 
   // Expects just these differences, and none after Apply(), also after a second one.
