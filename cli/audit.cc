@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/show.h"
 #include "cli/verbs.h"
+#include "common/base/peer.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "muster/v1/event.grpc.pb.h"
@@ -27,7 +28,7 @@ absl::StatusOr<int> List(Context& context, const v1::ListEventsRequest& request)
       table.AddRow(
           {absl::StrCat(event.sequence()),
            absl::FormatTime("%Y-%m-%d %H:%M:%S", ToTime(event.time()), absl::LocalTimeZone()),
-           event.actor(), HumanPeer(event.peer()), event.action(), event.subject(),
+           event.actor(), PeerAddress(event.peer()), event.action(), event.subject(),
            event.detail()});
     return table.ToString();
   });

@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "common/base/verb_metadata.h"
+#include "common/base/call_metadata.h"
 #include "muster/v1/refusal.pb.h"
 
 namespace muster::cli {

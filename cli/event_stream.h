@@ -17,7 +17,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "common/base/clock.h"
-#include "common/base/watching_header.h"
+#include "common/base/call_metadata.h"
 
 namespace muster::cli {
 

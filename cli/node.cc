@@ -20,6 +20,7 @@
 #include "cli/verbs.h"
 #include "common/base/clock.h"
 #include "common/base/hostlist.h"
+#include "common/base/peer.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/value/proto_value.h"
@@ -69,7 +70,7 @@ std::string WaitingTable(const google::protobuf::RepeatedPtrField<v1::Node>& nod
   for (const v1::Node& node : nodes) {
     if (!IsWaiting(node)) continue;
     any = true;
-    table.AddRow({node.name(), node.enrollment_fingerprint(), HumanPeer(node.enrollment_peer()),
+    table.AddRow({node.name(), node.enrollment_fingerprint(), PeerAddress(node.enrollment_peer()),
                   HumanTime(ToTime(node.enrollment_requested_at()), now),
                   node.enrollment_description()});
   }
@@ -120,7 +121,7 @@ absl::StatusOr<int> ShowNode(Context& context, const std::string& name) {
     line("locked", node.locked_because());
     line("in Slurm", node.service());
     line("connected", Connected(node, now));
-    line("from", HumanPeer(node.peer()));
+    line("from", PeerAddress(node.peer()));
     line("agent", node.agent_version());
     if (node.has_certificate_expires_at())
       line("certificate",
@@ -133,7 +134,7 @@ absl::StatusOr<int> ShowNode(Context& context, const std::string& name) {
                          ? ""
                          : absl::StrCat(node.last_run_id(), ": ", node.last_run_result()));
     if (IsWaiting(node)) {
-      line("waits from", HumanPeer(node.enrollment_peer()));
+      line("waits from", PeerAddress(node.enrollment_peer()));
       line("with the key", node.enrollment_fingerprint());
     }
     line("says", node.enrollment_description());

@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/strip.h"
 
 namespace muster::cli {
 
@@ -55,11 +54,6 @@ std::string HumanDuration(absl::Duration duration) {
   if (seconds < 3600) return absl::StrFormat("%dm %02ds", seconds / 60, seconds % 60);
   if (seconds < 86400) return absl::StrFormat("%dh %02dm", seconds / 3600, seconds / 60 % 60);
   return absl::StrFormat("%dd %02dh", seconds / 86400, seconds / 3600 % 24);
-}
-
-std::string HumanPeer(absl::string_view peer) {
-  if (!absl::ConsumePrefix(&peer, "ipv4:")) absl::ConsumePrefix(&peer, "ipv6:");
-  return std::string(peer);
 }
 
 std::string HumanTime(absl::Time time, absl::Time now) {

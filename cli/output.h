@@ -40,9 +40,6 @@ size_t DisplayWidth(absl::string_view text);
 // "12s", "3m 05s", "2h 03m", "5d 04h".
 std::string HumanDuration(absl::Duration duration);
 
-// An address as gRPC writes it ("ipv4:10.0.0.1:50416") without the kind; others as they are.
-std::string HumanPeer(absl::string_view peer);
-
 // "5m ago", "in 3h"; "never" for the zero time.
 std::string HumanTime(absl::Time time, absl::Time now);
 

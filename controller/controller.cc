@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
+#include "common/base/ticker.h"
 #include "common/base/version.h"
 #include "common/checks/catalog.h"
 #include "common/sys/file_system.h"
@@ -204,6 +205,11 @@ struct Controller::Modules {
             }),
         rotations(Collaborators(config, clock), *this->resources.secrets),
         open_calls(denylist, clock),
+        sweeper(clock, absl::Seconds(1),
+                [this] {
+                  open_calls.Sweep();
+                  registry.Sweep();
+                }),
         agents(registry, open_calls, enrollment, this->resources.ca.certificate_pem(),
                *this->resources.blobs,
                [this](absl::string_view node_uuid, absl::string_view sha256) {
@@ -380,8 +386,8 @@ struct Controller::Modules {
     validations.EndWatches();
     if (enrollment_server != nullptr) enrollment_server->Shutdown(deadline);
     if (server != nullptr) server->Shutdown(deadline);
+    sweeper.Stop();
     registry.Stop();
-    open_calls.Stop();
     facts.Stop();
     housekeeper.Stop();
     if (gate != nullptr) gate->Stop();
@@ -409,6 +415,7 @@ struct Controller::Modules {
   validation::RunValidations run_validations;
   SecretRotations rotations;
   OpenCalls open_calls;
+  Ticker sweeper;
   AgentSessionService agents;
   EnrollmentService enrollments;
   TokenService tokens;
@@ -446,13 +453,14 @@ absl::StatusOr<std::unique_ptr<Controller>> Controller::Start(const Config& conf
   ASSIGN_OR_RETURN(all.packages,
                    PackageServer::Start(config.package_listen, config.package_directory));
   RETURN_IF_ERROR(AdoptEarlierRuns(*all.resources.store, all.approvals));
+  RETURN_IF_ERROR(all.facts.RefuseBadFacts());
   RETURN_IF_ERROR(all.runs.Start());
   RETURN_IF_ERROR(all.validations.Start());
   RETURN_IF_ERROR(all.run_validations.Resume());
   all.run_validations.Start();
   if (all.gate != nullptr) all.gate->Start();
   all.registry.Start();
-  all.open_calls.Start();
+  all.sweeper.Start();
   all.housekeeper.Start();
   RETURN_IF_ERROR(all.Listen(config));
   return controller;

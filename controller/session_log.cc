@@ -30,7 +30,7 @@ void SessionLog::OnDisconnected(absl::string_view node_uuid) {
 
 void SessionLog::OnFactsRefused(absl::string_view node_uuid, absl::string_view,
                                 const absl::Status& why) {
-  LogWarning(absl::StrCat("node ", node_uuid, ": ", why.message()));
+  warning_(absl::StrCat(Describe(node_uuid), ": ", why.message()));
 }
 
 void SessionLog::OnMisbehaved(absl::string_view node_uuid, absl::string_view why) {

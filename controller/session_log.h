@@ -12,7 +12,7 @@ namespace muster::controller {
 
 class Store;
 
-// Logs who connects and who is gone; says nothing of the rest.
+// Logs who connects, who is gone, who is cut off, and whose facts are refused.
 class SessionLog final : public AgentSessionListener {
  public:
   using Log = std::function<void(absl::string_view line)>;

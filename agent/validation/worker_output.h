@@ -33,7 +33,7 @@ class WorkerOutput {
  public:
   // A result with its curves.
   static constexpr size_t kMaxLineBytes = size_t{1} << 20;
-  // Fits into one message of the stream (AgentSession::kMaxMessageBytes) with room.
+  // Fits into one message of the stream (the controller's kMaxAgentMessageBytes) with room.
   static constexpr size_t kMaxResultBytes = size_t{3} << 19;
   // A check of two weeks with a line each second.
   static constexpr size_t kMaxLines = 1'500'000;

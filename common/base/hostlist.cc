@@ -133,7 +133,7 @@ struct Split {
   std::string prefix, digits;
 };
 
-Split SplitAtLastNumber(const std::string& name) {
+Split SplitBeforeLastDigits(const std::string& name) {
   size_t begin = name.size();
   while (begin > 0 && absl::ascii_isdigit(name[begin - 1]) && name.size() - begin < kMaxDigits)
     --begin;
@@ -157,7 +157,7 @@ std::string FoldHostlist(std::vector<std::string> names) {
   std::vector<Group> groups;
   std::map<std::pair<std::string, size_t>, size_t> index;
   for (const std::string& name : names) {
-    Split split = SplitAtLastNumber(name);
+    Split split = SplitBeforeLastDigits(name);
     const auto [it, added] =
         index.try_emplace({split.prefix, split.digits.size()}, groups.size());
     if (added) groups.push_back({split.prefix, {}});

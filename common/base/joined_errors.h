@@ -23,7 +23,7 @@ inline constexpr size_t kMaxJoinedBytes = size_t{1} << 20;
 // there are; ErrorsOf() has them all.
 absl::Status JoinErrors(absl::StatusCode code, ErrorTexts errors, absl::string_view separator);
 
-// Those that the status was joined of. Of any other status its message alone.
+// The errors that were joined; for any other status, its message alone.
 ErrorTexts ErrorsOf(const absl::Status& status);
 
 // Whether the status was made by JoinErrors().

@@ -13,11 +13,12 @@ enum class Lines {
   kMany,  // newlines and tabs are a part of the text
 };
 
-// Whether the text is UTF-8 without control characters. As those count C0, DEL and C1, but also
-// what turns the direction of text or ends a line in Unicode: U+2028 to U+202E, U+2066 to U+2069.
+// Whether the text is UTF-8 without control characters: C0, DEL and C1, and also what turns the
+// direction of text or ends a line in Unicode, U+2028 to U+202E and U+2066 to U+2069.
 bool IsPlain(absl::string_view text, Lines lines);
 
-// `text` without what IsPlain() refuses, of at most `limit` bytes; an end that is missing is "…".
+// `text` without what IsPlain() refuses, of at most `limit` bytes; "…" stands for an end that was
+// cut.
 // Control characters become blanks; sequences that colour a terminal go as a whole; in texts of
 // many lines a carriage return ends one; what is not UTF-8 becomes U+FFFD.
 // REQUIRES: limit is at least 8.

@@ -10,6 +10,11 @@
 #include "common/base/status.h"
 
 namespace muster::wire {
+
+absl::Status NoMessage() {
+  return absl::InvalidArgumentError("what came is not a message of this protocol");
+}
+
 namespace {
 
 using google::protobuf::Descriptor;
@@ -29,10 +34,6 @@ constexpr size_t kMapEntry = 2 * kText + kAllocation;
 size_t TextBytes(size_t length) {
   const bool is_inline = length < std::string().capacity() + 1;
   return kText + (is_inline ? 0 : length + kAllocation);
-}
-
-absl::Status NoMessage() {
-  return absl::InvalidArgumentError("what came is no message of this protocol");
 }
 
 absl::Status Spend(size_t bytes, size_t& left) {

@@ -18,6 +18,9 @@ class ZeroCopyInputStream;
 
 namespace muster::wire {
 
+// InvalidArgument: the bytes are not a message of this protocol.
+absl::Status NoMessage();
+
 // Two bytes of an empty element become a hundred: what came must be measured before it is parsed.
 // The figures are those of the generated classes, and never too low by much. Thread-safe.
 class ExpansionMeter {
@@ -25,7 +28,7 @@ class ExpansionMeter {
   // For messages of this type.
   explicit ExpansionMeter(const google::protobuf::Descriptor& root);
 
-  // ResourceExhausted: it would take more than `limit` bytes. InvalidArgument: it is no message.
+  // ResourceExhausted: it would take more than `limit` bytes. InvalidArgument: NoMessage().
   absl::Status Check(google::protobuf::io::ZeroCopyInputStream& bytes, size_t limit) const;
 
  private:

@@ -31,7 +31,7 @@ struct FieldRule {
   absl::string_view field;  // "GpuFacts.slurm_type", in muster.v1
   Letters letters = Letters::kBytes;
   size_t max_bytes = 0;  // of a text
-  // Of a number.
+  // The bounds of a number.
   double least = std::numeric_limits<double>::lowest();
   double most = std::numeric_limits<double>::max();
   size_t max_elements = 0;  // of a list; 0: it is none
@@ -55,9 +55,9 @@ constexpr FieldRule List(size_t max_elements, FieldRule rule) {
   return rule;
 }
 
-// Of facts: every field has a row.
+// The rules for facts: every field has a row.
 absl::Span<const FieldRule> FactsRules();
-// Of all else that agents say on their stream: every text and every list has a row.
+// The rules for all other messages of agents: every text and every list has a row.
 absl::Span<const FieldRule> NodeRules();
 
 }  // namespace muster::wire

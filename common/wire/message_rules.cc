@@ -75,7 +75,7 @@ std::string NumberBreach(const FieldRule* rule, double value) {
   return absl::StrCat(value, "; from ", rule->least, " to ", rule->most);
 }
 
-// Of google.protobuf.Timestamp and Duration, which have the same two fields.
+// Whether the message is a Timestamp or a Duration; both have the same two fields.
 bool IsTime(const Descriptor& message) {
   return &message == google::protobuf::Timestamp::descriptor() ||
          &message == google::protobuf::Duration::descriptor();
@@ -85,7 +85,8 @@ bool IsGoodTime(const Message& time) {
   const Descriptor& message = *time.GetDescriptor();
   const int64_t seconds = time.GetReflection()->GetInt64(time, message.field(0));
   const int32_t nanos = time.GetReflection()->GetInt32(time, message.field(1));
-  constexpr int64_t kYear1 = -62135596800, kYear9999 = 253402300799, kTenThousandYears = 315576000000;
+  constexpr int64_t kYear1 = -62135596800, kYear9999 = 253402300799,
+                    kTenThousandYears = 315576000000;
   if (&message == google::protobuf::Timestamp::descriptor()) {
     return seconds >= kYear1 && seconds <= kYear9999 && nanos >= 0 && nanos < 1'000'000'000;
   }
@@ -113,7 +114,7 @@ double NumberIn(const Message& message, const FieldDescriptor& field) {
   }
 }
 
-// Of a field that is neither a list nor a message of ours.
+// What is wrong with a field that is neither a list nor a message of ours; "": nothing.
 std::string ValueBreach(const Message& message, const FieldDescriptor& field,
                         const FieldRule* rule) {
   const Reflection& reflection = *message.GetReflection();
@@ -278,9 +279,7 @@ void RemoveElementsWithoutNumber(Message& message) {
     const auto is_bad = [&](int k) {
       return HoldsNoNumber(reflection.GetRepeatedMessage(message, &field, k));
     };
-    bool any = false;
-    for (int k = 0; k < reflection.FieldSize(message, &field) && !any; ++k) any = is_bad(k);
-    if (any) RemoveElements(message, field, is_bad);
+    RemoveElements(message, field, is_bad);
   }
 }
 

@@ -25,11 +25,11 @@ absl::Status Check(const google::protobuf::Message& message);
 
 // For what people read: free texts (Letters::kText and kLine) are made plain and cut to their
 // length, numbers that are none go, with their element of a list where they are in one, and so do
-// unknown fields. What Check() refuses after that no honest agent says.
+// unknown fields. No honest agent sends what Check() still refuses then.
 void Clean(google::protobuf::Message& message);
 
-// For who sends: as Clean(), and what still breaks a rule goes, a field, an element, or the end of a
-// list that is too long. `told` hears of each breach: the field of `message` that it is in, and
+// For the sender: does what Clean() does, then removes what still breaks a rule: a field, an
+// element, or the end of a list that is too long. `told` hears of each breach: the field of `message` that it is in, and
 // what it is. Check() has nothing to say then.
 void Fit(google::protobuf::Message& message,
          const std::function<void(absl::string_view field, absl::string_view what)>& told);

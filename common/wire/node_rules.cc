@@ -5,7 +5,7 @@
 namespace muster::wire {
 namespace {
 
-// As of agent/engine/step_report.cc, with room for what marks the cut.
+// The limits of agent/engine/step_report.cc, with room for what marks the cut.
 constexpr size_t kOutputBytes = 70 * 1024;
 constexpr size_t kValueBytes = 4200;
 constexpr size_t kMessageBytes = 8300;

@@ -101,7 +101,9 @@ absl::StatusOr<JoinResult> Enrollment::JoinIn(Transaction& txn, const JoinReques
       }
       const absl::StatusOr<NodeRecord> node = txn.nodes().Get(request.node_uuid);
       if (node.ok() && node->state == NodeRecord::kRemoved) break;
-      return ResultOf(enrollment);
+      if (enrollment.certificate_pem.empty()) return ResultOf(enrollment);
+      ASSIGN_OR_RETURN(const EnrollmentRecord fresh, Refresh(txn, enrollment, request.peer, now));
+      return ResultOf(fresh);
     }
   }
   RETURN_IF_ERROR(CheckToken(token, request.node_name, now));

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "common/base/clock.h"
+#include "common/base/peer.h"
 #include "common/base/status.h"
 #include "common/pki/certificate.h"
 #include "common/pki/key.h"
@@ -25,36 +25,12 @@ std::string At(absl::Time time) {
   return absl::FormatTime("%Y-%m-%d %H:%M:%SZ", time, absl::UTCTimeZone());
 }
 
-// gRPC's "ipv4:10.0.0.1:50416", without the kind.
-std::string AddressOf(absl::string_view peer) {
-  if (!absl::ConsumePrefix(&peer, "ipv4:")) absl::ConsumePrefix(&peer, "ipv6:");
-  return std::string(peer);
-}
-
-// Neither of the two learns from it where the other is.
-absl::Status KeyCopied() {
-  return absl::PermissionDeniedError(
-      "two machines have used this node's key, so it is locked; an administrator finds both in the "
-      "audit log and enrols the node anew");
-}
-
-absl::StatusOr<NodeRecord> MemberOf(Transaction& txn, absl::string_view uuid) {
-  absl::StatusOr<NodeRecord> node = txn.nodes().Get(uuid);
-  if (absl::IsNotFound(node.status()) ||
-      (node.ok() && node->state != NodeRecord::kEnrolled && node->state != NodeRecord::kConfigured))
-    return absl::PermissionDeniedError(
-        "this machine is not enrolled any more; make a token with `muster token create` and join");
-  RETURN_IF_ERROR(node.status());
-  if (!node->locked_because.empty()) return KeyCopied();
-  return node;
-}
-
 }  // namespace
 
 absl::StatusOr<KeyUse> Enrollment::Judge(absl::string_view node_uuid, absl::string_view serial) {
   KeyUse use = KeyUse::kKnown;
   RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
-    RETURN_IF_ERROR(MemberOf(txn, node_uuid).status());
+    RETURN_IF_ERROR(CheckMember(txn.nodes().Get(node_uuid)));
     ASSIGN_OR_RETURN(const std::vector<CertificateRecord> line,
                      txn.certificates().ListByNode(node_uuid));
     use = JudgeKey(line, serial);
@@ -87,7 +63,9 @@ absl::Status Enrollment::UseKey(absl::string_view node_uuid, absl::string_view s
 absl::StatusOr<uint64_t> Enrollment::UseKeyIn(Transaction& txn, absl::string_view node_uuid,
                                               const pki::Certificate& shown, const Actor& actor,
                                               absl::Time now, std::vector<Denied>* denied) {
-  ASSIGN_OR_RETURN(NodeRecord node, MemberOf(txn, node_uuid));
+  const absl::StatusOr<NodeRecord> found = txn.nodes().Get(node_uuid);
+  RETURN_IF_ERROR(CheckMember(found));
+  NodeRecord node = *found;
   ASSIGN_OR_RETURN(const std::vector<CertificateRecord> line,
                    txn.certificates().ListByNode(node_uuid));
   const uint64_t newest = NewestGeneration(line);
@@ -116,7 +94,7 @@ absl::StatusOr<uint64_t> Enrollment::UseKeyIn(Transaction& txn, absl::string_vie
     }
     case KeyUse::kCopied: {
       const CertificateRecord& used = *NewestUsed(line);
-      const std::string one = AddressOf(used.used_from), other = AddressOf(actor.peer);
+      const std::string one = PeerAddress(used.used_from), other = PeerAddress(actor.peer);
       node.locked_because = absl::StrCat("its key is in two places: ", one, " (since ",
                                          At(*used.used_at), ") and ", other, " (", At(now), ")");
       RETURN_IF_ERROR(txn.nodes().Put(node));

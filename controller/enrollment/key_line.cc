@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/base/status.h"
+
 namespace muster::controller {
 
 KeyUse JudgeKey(const std::vector<CertificateRecord>& line, absl::string_view serial) {
@@ -22,6 +24,21 @@ const CertificateRecord* NewestUsed(const std::vector<CertificateRecord>& line) 
     if (newest == nullptr || newest->generation < each.generation) newest = &each;
   }
   return newest;
+}
+
+absl::Status KeyCopied() {
+  return absl::PermissionDeniedError(
+      "two machines have used this node's key, so it is locked; an administrator finds both in the "
+      "audit log and enrols the node anew");
+}
+
+absl::Status CheckMember(const absl::StatusOr<NodeRecord>& node) {
+  if (absl::IsNotFound(node.status()) ||
+      (node.ok() && node->state != NodeRecord::kEnrolled && node->state != NodeRecord::kConfigured))
+    return absl::PermissionDeniedError(
+        "this machine is not enrolled any more; make a token with `muster token create` and join");
+  RETURN_IF_ERROR(node.status());
+  return node->locked_because.empty() ? absl::OkStatus() : KeyCopied();
 }
 
 uint64_t NewestGeneration(const std::vector<CertificateRecord>& line) {

@@ -2,23 +2,17 @@
 
 #include <algorithm>
 
+#include "common/base/peer.h"
+
 namespace muster::controller {
-namespace {
-
-absl::string_view HostOf(absl::string_view peer) {
-  const size_t colon = peer.rfind(':');
-  return colon == absl::string_view::npos ? peer : peer.substr(0, colon);
-}
-
-}  // namespace
-
 double PeerLimiter::Drained(const Bucket& bucket, absl::Time now) {
   return std::max(0.0, bucket.failures - absl::FDivDuration(now - bucket.at, kRefill));
 }
 
 bool PeerLimiter::MayTry(absl::string_view peer, absl::Time now) {
+  const std::string network = PeerNetwork(peer);
   absl::MutexLock lock(&mutex_);
-  const auto found = buckets_.find(HostOf(peer));
+  const auto found = buckets_.find(network);
   return found == buckets_.end() || Drained(found->second, now) + 1 <= kBurst;
 }
 
@@ -33,11 +27,12 @@ void PeerLimiter::MakeRoom(absl::Time now) {
 }
 
 void PeerLimiter::Failed(absl::string_view peer, absl::Time now) {
+  const std::string network = PeerNetwork(peer);
   absl::MutexLock lock(&mutex_);
-  auto found = buckets_.find(HostOf(peer));
+  auto found = buckets_.find(network);
   if (found == buckets_.end()) {
     MakeRoom(now);
-    found = buckets_.try_emplace(HostOf(peer)).first;
+    found = buckets_.try_emplace(network).first;
   }
   Bucket& bucket = found->second;
   bucket.failures = Drained(bucket, now) + 1;

@@ -21,7 +21,8 @@ class PeerLimiter {
   static constexpr absl::Duration kRefill = absl::Seconds(6);
   static constexpr size_t kMaxPeers = 10'000;
 
-  // Whether the peer may try. `peer` is gRPC's "ipv4:10.0.0.1:3456"; the port does not count.
+  // Whether the peer may try. `peer` is gRPC's "ipv4:10.0.0.1:3456"; ports do not count, nor
+  // what an IPv6 machine chooses within its /64.
   bool MayTry(absl::string_view peer, absl::Time now);
   void Failed(absl::string_view peer, absl::Time now);
 

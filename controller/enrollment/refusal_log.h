@@ -38,8 +38,4 @@ class RefusalLog {
   uint64_t others_ ABSL_GUARDED_BY(mutex_) = 0;  // refusals of addresses without an entry
 };
 
-// "10.0.0.1", "2001:db8:0:1::/64" of gRPC's "ipv6:[2001:db8:0:1::7]:3456"; what is neither stays as
-// it is. Pure.
-std::string NetworkOfPeer(absl::string_view peer);
-
 }  // namespace muster::controller

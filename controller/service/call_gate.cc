@@ -6,7 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
-#include "common/base/verb_metadata.h"
+#include "common/base/call_metadata.h"
 #include "controller/service/authorization.h"
 #include "controller/session/caller.h"
 

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "common/base/watching_header.h"
+#include "common/base/call_metadata.h"
 #include "controller/session/caller.h"
 #include "controller/session/open_calls.h"
 

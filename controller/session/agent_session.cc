@@ -50,7 +50,9 @@ AgentSession::Reactor* AgentSession::Begin(SessionRegistry& registry, OpenCalls&
     raw->Close(added);
     return raw;
   }
-  raw->StartRead(&raw->received_);
+  // A sweep may have ended it in between.
+  absl::MutexLock lock(&raw->mutex_);
+  raw->ReadOn();
   return raw;
 }
 

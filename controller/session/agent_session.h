@@ -15,7 +15,6 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "controller/session/intake.h"
 #include "controller/session/open_calls.h"
 #include "muster/v1/agent_session.pb.h"
 
@@ -35,10 +34,8 @@ class AgentSession final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
 
   static constexpr size_t kMaxQueuedMessages = 64;
   static constexpr size_t kMaxQueuedBytes = 8 * 1024 * 1024;
-  // What one node may say. An honest agent waits for the receipt of 128 reports and merges
-  // progress, so it stays far below.
-  static constexpr size_t kMaxMessageBytes = kMaxAgentMessageBytes;
-  // Parsed, two bytes can be a hundred (see intake.h for how much of that is taken): messages above
+  // What one node may say, beside kMaxAgentMessageBytes of intake.h. An honest agent waits for the
+  // receipt of 128 reports and merges progress, so it stays far below. Parsed, two bytes can be a hundred (see intake.h for how much of that is taken): messages above
   // this are taken one at a time, of all nodes.
   static constexpr size_t kLargeMessageBytes = 64 * 1024;
   static constexpr uint32_t kMessagesPerSecond = 5000;

@@ -1,6 +1,7 @@
 #include "controller/session/facts_keeper.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,7 @@
 #include "controller/enrollment/enrollment.h"
 #include "controller/session/intake.h"
 #include "controller/store/store.h"
+#include "controller/store/stored_facts.h"
 #include "controller/store/tables.h"
 #include "muster/v1/agent_session.pb.h"
 
@@ -24,8 +26,6 @@ constexpr size_t kMaxRequests = 16;
 
 FactsKeeper::FactsKeeper(Store& store, Clock& clock, OnAnswered on_answered)
     : store_(store), clock_(clock), on_answered_(std::move(on_answered)) {
-  // Where the store cannot be read now, nothing is compiled from it either.
-  RefuseBadFacts().IgnoreError();
   thread_ = std::thread([this] { Loop(); });
 }
 
@@ -118,44 +118,58 @@ void FactsKeeper::OnFactsRefused(absl::string_view node_uuid, absl::string_view 
 }
 
 absl::Status FactsKeeper::RefuseBadFacts() {
-  return store_.Update([&](Transaction& txn) -> absl::Status {
-    ASSIGN_OR_RETURN(const std::vector<NodeRecord> nodes, txn.nodes().List());
-    for (const NodeRecord& node : nodes) {
-      ASSIGN_OR_RETURN(const std::string stored, txn.nodes().Facts(node.uuid));
-      v1::Facts facts;
-      if (stored.empty() || !facts.ParseFromString(stored)) continue;
-      const absl::Status good = CheckFacts(facts);
-      if (good.ok()) continue;
+  std::map<std::string, absl::Status> bad;  // by the node's name
+  v1::Facts facts;
+  RETURN_IF_ERROR(ForEachFacts(store_, [&](const std::string& name, const std::string& stored) {
+    absl::Status good = facts.ParseFromString(stored)
+                            ? CheckFacts(facts)
+                            : absl::InvalidArgumentError("what is stored of them is damaged");
+    if (!good.ok()) bad.emplace(name, std::move(good));
+  }));
+  if (bad.empty()) return absl::OkStatus();
+  std::vector<std::string> audited;
+  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
+    audited.clear();
+    for (const auto& [name, why] : bad) {
+      ASSIGN_OR_RETURN(const NodeRecord node, txn.nodes().GetByName(name));
       RETURN_IF_ERROR(txn.nodes().PutFacts(node.uuid, ""));
-      RETURN_IF_ERROR(WriteRefusal(txn, node.uuid, good));
+      RETURN_IF_ERROR(WriteRefusal(txn, node.uuid, why, audited));
     }
     return absl::OkStatus();
-  });
+  }));
+  for (const std::string& uuid : audited) audited_[uuid] = clock_.Now();
+  return absl::OkStatus();
 }
 
 absl::Status FactsKeeper::WriteRefusal(Transaction& txn, const std::string& uuid,
-                                       const absl::Status& why) {
+                                       const absl::Status& why,
+                                       std::vector<std::string>& audited) {
   const absl::Time now = clock_.Now();
   ASSIGN_OR_RETURN(const NodeRecord node, txn.nodes().Get(uuid));
   RETURN_IF_ERROR(txn.nodes().PutFactsRefusal({uuid, std::string(why.message()), now}));
-  const auto [last, is_first] = audited_.try_emplace(uuid, now);
-  if (!is_first && now - last->second < kAuditInterval) return absl::OkStatus();
-  last->second = now;
+  const auto last = audited_.find(uuid);
+  if (last != audited_.end() && now - last->second < kAuditInterval) return absl::OkStatus();
+  audited.push_back(uuid);
   return Audit(txn, now, {absl::StrCat("node:", uuid), ""}, "node.facts_refused", node.name,
                why.message());
 }
 
 void FactsKeeper::Write(const NewsByNode& news) {
+  std::vector<std::string> audited;
   const absl::Status stored = store_.Update([&](Transaction& txn) -> absl::Status {
+    audited.clear();
     for (const auto& [uuid, each] : news) {
       absl::Status put;
       if (each.facts.has_value()) put = txn.nodes().PutFacts(uuid, *each.facts);
-      if (put.ok() && !each.refused.ok()) put = WriteRefusal(txn, uuid, each.refused);
+      if (put.ok() && !each.refused.ok()) put = WriteRefusal(txn, uuid, each.refused, audited);
       // A machine that is not enrolled any more must not cost the others their facts.
       if (!absl::IsNotFound(put)) RETURN_IF_ERROR(put);
     }
     return absl::OkStatus();
   });
+  if (stored.ok()) {
+    for (const std::string& uuid : audited) audited_[uuid] = clock_.Now();
+  }
   {
     absl::MutexLock lock(&mutex_);
     for (const auto& [uuid, each] : news) {

@@ -41,6 +41,10 @@ class FactsKeeper final : public AgentSessionListener {
   // Writes what has come and ends the thread; nothing is taken any more.
   void Stop();
 
+  // Holds what is stored to today's rules: an earlier version had none, or others. Call before
+  // anything is compiled from facts, and before nodes connect. An error leaves all as it was.
+  absl::Status RefuseBadFacts();
+
   // Each of those who wait in Refresh() holds a thread, for as long as a node likes that does not
   // answer: not more in all, and not more for one person.
   static constexpr size_t kMaxRefreshes = 16;
@@ -86,9 +90,10 @@ class FactsKeeper final : public AgentSessionListener {
   absl::Status CheckRefreshes(absl::string_view person) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Loop();
   void Write(const NewsByNode& news);
-  // What an earlier version stored must keep today's rules, too.
-  absl::Status RefuseBadFacts();
-  absl::Status WriteRefusal(Transaction& txn, const std::string& uuid, const absl::Status& why);
+  // `audited` gets the node when the refusal is entered into the audit log: to be remembered once
+  // the transaction is through.
+  absl::Status WriteRefusal(Transaction& txn, const std::string& uuid, const absl::Status& why,
+                            std::vector<std::string>& audited);
   bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return is_stopping_ || !news_.empty();
   }
@@ -96,7 +101,8 @@ class FactsKeeper final : public AgentSessionListener {
   Store& store_;
   Clock& clock_;
   const OnAnswered on_answered_;
-  // When a node's refusal was last entered into the audit log; the keeper's thread alone.
+  // When a node's refusal was last entered into the audit log; RefuseBadFacts(),
+  // then the keeper's thread alone.
   absl::flat_hash_map<std::string, absl::Time> audited_;
   absl::Mutex mutex_;
   // By request id; owned by the waiting callers of Refresh().

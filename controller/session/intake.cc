@@ -13,14 +13,10 @@ namespace {
 // Below it, a message takes less than a MiB, whatever is in it.
 constexpr size_t kSmallMessageBytes = 4096;
 
-absl::Status NoMessage() {
-  return absl::InvalidArgumentError("what came is no message of this protocol");
-}
-
 absl::Status Measure(grpc::ByteBuffer& bytes) {
   static const auto& meter = *new wire::ExpansionMeter(*v1::AgentMessage::descriptor());
   grpc::ProtoBufferReader reader(&bytes);
-  if (!reader.status().ok()) return NoMessage();
+  if (!reader.status().ok()) return wire::NoMessage();
   return meter.Check(reader, kMaxExpandedBytes);
 }
 
@@ -33,7 +29,7 @@ absl::Status ReadAgentMessage(grpc::ByteBuffer& bytes, v1::AgentMessage& message
   }
   if (bytes.Length() > kSmallMessageBytes) RETURN_IF_ERROR(Measure(bytes));
   grpc::ProtoBufferReader reader(&bytes);
-  if (!reader.status().ok() || !message.ParseFromZeroCopyStream(&reader)) return NoMessage();
+  if (!reader.status().ok() || !message.ParseFromZeroCopyStream(&reader)) return wire::NoMessage();
   if (!message.has_facts()) {
     wire::Clean(message);
     return wire::Check(message);

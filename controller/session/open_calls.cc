@@ -7,30 +7,6 @@
 
 namespace muster::controller {
 
-OpenCalls::~OpenCalls() { Stop(); }
-
-void OpenCalls::Start() {
-  sweeper_ = std::thread([this] {
-    while (true) {
-      {
-        absl::MutexLock lock(&mutex_);
-        if (clock_.AwaitUntil(mutex_, absl::Condition(&is_stopping_),
-                              clock_.Now() + kSweepInterval))
-          return;
-      }
-      Sweep();
-    }
-  });
-}
-
-void OpenCalls::Stop() {
-  {
-    absl::MutexLock lock(&mutex_);
-    is_stopping_ = true;
-  }
-  if (sweeper_.joinable()) sweeper_.join();
-}
-
 void OpenCalls::Sweep() {
   const absl::Time now = clock_.Now();
   absl::MutexLock lock(&mutex_);

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <thread>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -28,8 +27,6 @@ class Denylist;
 // that: this ends it when its certificate is over or denied. Thread-safe.
 class OpenCalls {
  public:
-  static constexpr absl::Duration kSweepInterval = absl::Seconds(1);
-
   // Ends the call with `why`; told again, by the next sweep, it breaks the call off. Must neither
   // block nor come back to OpenCalls.
   using End = std::function<void(const absl::Status& why)>;
@@ -56,13 +53,9 @@ class OpenCalls {
 
   // The references must outlive the object, and the object every entry.
   OpenCalls(const Denylist& denylist, Clock& clock) : denylist_(denylist), clock_(clock) {}
-  ~OpenCalls();
 
-  // Starts the sweeping thread.
-  void Start();
-  void Stop();
-  // Ends all calls whose certificate is no good any more. By the thread once a second; by who
-  // denied a certificate, at once.
+  // Ends all calls whose certificate is no good any more. Call it once a second, and at once when a
+  // certificate was denied.
   void Sweep();
 
   Entry Add(Identity identity, End end);
@@ -81,8 +74,6 @@ class OpenCalls {
   absl::Mutex mutex_;
   uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<uint64_t, Call> calls_ ABSL_GUARDED_BY(mutex_);
-  bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread sweeper_;
 };
 
 }  // namespace muster::controller

@@ -11,6 +11,7 @@
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "controller/enrollment/audit.h"
+#include "controller/enrollment/key_line.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/session/agent_session.h"
 #include "controller/session/intake.h"
@@ -21,7 +22,6 @@
 namespace muster::controller {
 namespace {
 
-constexpr absl::Duration kSweepInterval = absl::Seconds(1);
 constexpr size_t kRememberedBoots = 4;
 
 }  // namespace
@@ -46,26 +46,13 @@ void SessionRegistry::Start() {
         return absl::OkStatus();
       })
       .IgnoreError();  // they are then spread less
-  sweeper_ = std::thread([this] {
-    while (true) {
-      {
-        absl::MutexLock lock(&mutex_);
-        if (clock_.AwaitUntil(mutex_, absl::Condition(&is_stopping_),
-                              clock_.Now() + kSweepInterval))
-          return;
-      }
-      Sweep();
-    }
-  });
 }
 
 void SessionRegistry::Stop() {
   {
     absl::MutexLock lock(&mutex_);
-    is_stopping_ = true;
     for (const auto& [uuid, session] : by_node_) TouchNode(*session);
   }
-  if (sweeper_.joinable()) sweeper_.join();
   WriteTouches();
 }
 
@@ -234,14 +221,12 @@ absl::Status SessionRegistry::Greet(const std::shared_ptr<AgentSession>& session
                                     const v1::Hello& hello) {
   const std::string& uuid = session->node_uuid();
   NodeRecord node;
-  const absl::Status found = store_.View([&](Transaction& txn) -> absl::Status {
-    ASSIGN_OR_RETURN(node, txn.nodes().Get(uuid));
+  RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
+    absl::StatusOr<NodeRecord> found = txn.nodes().Get(uuid);
+    RETURN_IF_ERROR(CheckMember(found));
+    node = *std::move(found);
     return absl::OkStatus();
-  });
-  if (absl::IsNotFound(found) || (found.ok() && node.state == NodeRecord::kRemoved))
-    return absl::PermissionDeniedError(
-        "this machine is not enrolled any more; make a token with `muster token create` and join");
-  RETURN_IF_ERROR(found);
+  }));
   RETURN_IF_ERROR(CheckClone(uuid, node, *session, hello.boot_id()));
 
   v1::ControllerMessage welcome;

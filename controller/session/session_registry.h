@@ -4,7 +4,6 @@
 #include <array>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -28,7 +27,7 @@ class Store;
 
 // Knows which session is a node's, hands its messages to the listener and drops the dead ones.
 //
-// One thread sweeps over all sessions once a second; there are no timers per session, and a
+// A sweep goes over all sessions once a second; there are no timers per session, and a
 // heartbeat only writes a number. When a node was last seen goes to the store in batches, when
 // sessions end and at shutdown.
 class SessionRegistry final : public AgentSessions {
@@ -55,11 +54,11 @@ class SessionRegistry final : public AgentSessions {
   // REQUIRES: the gRPC server has been shut down, no session is left.
   ~SessionRegistry() override;
 
-  // Starts the sweeping thread.
+  // Learns how many nodes may come at once. Sweep() is due every second from now on.
   void Start();
-  // Ends the thread and writes what is still to be written.
+  // Writes what is still to be written. REQUIRES: Sweep() is not called any more.
   void Stop();
-  // One round of the sweeping thread.
+  // Drops the dead sessions and writes who was seen when.
   void Sweep();
 
   // AgentSessions
@@ -136,8 +135,6 @@ class SessionRegistry final : public AgentSessions {
   absl::flat_hash_map<std::string, absl::Time> misbehaved_ ABSL_GUARDED_BY(mutex_);
   size_t known_nodes_ ABSL_GUARDED_BY(mutex_) = 0;  // in the store when the registry started
   bool is_closed_ ABSL_GUARDED_BY(mutex_) = false;
-  bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread sweeper_;
 };
 
 }  // namespace muster::controller

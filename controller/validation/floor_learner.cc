@@ -53,8 +53,8 @@ std::string WhoWasMeasured(const std::string& kind, size_t subjects, size_t node
 
 bool IsEnough(const ReachedValues& values, size_t min_subjects) {
   if (min_subjects > 0) return values.subjects.size() >= min_subjects;
-  return (values.subjects.size() >= kMinPeers && values.nodes.size() >= kMinNodesOfPeers) ||
-         values.nodes.size() >= kMinLearnNodes;
+  return (values.subjects.size() >= kMinPeers && values.least_of_node.size() >= kMinNodesOfPeers) ||
+         values.least_of_node.size() >= kMinLearnNodes;
 }
 
 // The least that some node reached, and the least of all others.
@@ -192,7 +192,6 @@ std::vector<LearnedMetric> FloorLearner::Learned() const {
       const uint32_t node = node_of_subject_[subject];
       by_node[node].push_back(value);
       reached.subjects.insert(subject);
-      reached.nodes.insert(node);
     }
     std::vector<std::vector<double>> tellers;
     for (auto& [node, values] : by_node) {
@@ -236,8 +235,8 @@ FloorProposal ProposeFloor(const LearnedMetric& learned, const RelativeLimit& li
   FloorProposal proposal;
   double floor = 0;
   size_t counted = 0;
-  std::set<std::string> drivers, powers, engines;
-  std::set<uint32_t> subjects, nodes;  // one may have had several drivers
+  std::set<std::string> drivers, powers, engines, nodes;
+  std::set<uint32_t> subjects;  // one may have had several drivers
   for (const ReachedValues& values : learned.populations) {
     proposal.best = std::max(proposal.best, values.best);
     proposal.worst = proposal.worst == 0 ? values.worst : std::min(proposal.worst, values.worst);
@@ -251,7 +250,7 @@ FloorProposal ProposeFloor(const LearnedMetric& learned, const RelativeLimit& li
     }
     ++counted;
     subjects.insert(values.subjects.begin(), values.subjects.end());
-    nodes.insert(values.nodes.begin(), values.nodes.end());
+    for (const auto& [node, least] : values.least_of_node) nodes.insert(node);
     if (!values.driver.empty()) drivers.insert(values.driver);
     if (!values.engines.empty()) engines.insert(values.engines);
     if (!values.power_limit.empty()) powers.insert(absl::StrCat(values.power_limit, " W"));
@@ -263,7 +262,7 @@ FloorProposal ProposeFloor(const LearnedMetric& learned, const RelativeLimit& li
                             return a.subjects.size() < b.subjects.size();
                           });
     proposal.subjects = largest.subjects.size();
-    proposal.nodes = largest.nodes.size();
+    proposal.nodes = largest.least_of_node.size();
     proposal.median = largest.median;
     proposal.note = absl::StrCat(
         "too few of one driver, firmware, power limit, engine and suite's parameters: ",

@@ -9,7 +9,7 @@
 //
 // with k and p of the model's file, those by which the fleet judges it: at k = 5 one of 3.5 million
 // normally distributed values falls below (Φ(−5) = 2.9e-7). A model has the lowest floor of its
-// populations, never above the least good value of any of them less kMargin.
+// populations, never above the least that all nodes but the lowest one reached, less kLearnMargin.
 //
 // No node moves a floor alone: a population is of several nodes, none of them tells more of it than
 // all others together, and what only one node reached holds no floor down.
@@ -55,7 +55,7 @@ struct GoodResult {
 
 // What one population has reached.
 struct ReachedValues {
-  std::set<uint32_t> subjects, nodes;           // a number for each
+  std::set<uint32_t> subjects;                  // a number for each
   std::map<std::string, double> least_of_node;  // by its name
   double median = 0, mad = 0, worst = 0, best = 0;
   std::string driver;  // "535.261.03"; "": not told

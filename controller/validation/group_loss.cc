@@ -35,7 +35,7 @@ bool WasStopped(const GroupMember& member) {
   return member.result != nullptr && member.result->stopped();
 }
 
-// Of a finding of a group check: something that passed all members, or was timed around the ring.
+// Whether a finding is about the whole ring: what passed all members, or was timed around it.
 bool IsOfTheRing(const v1::Finding& finding) {
   if (finding.metric() == "wrong_sum" || absl::StartsWith(finding.metric(), "scaling_")) return true;
   return finding.has_value() &&

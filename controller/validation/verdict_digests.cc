@@ -1,5 +1,7 @@
 // JudgeDigests: what must be equal on equal hardware.
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,24 +54,33 @@ void JudgeEqual(const std::vector<Computed>& all) {
   for (const auto& [node, values] : by_node) {
     for (const std::string* value : values) voices[*value] += 1.0 / values.size();
   }
-  const std::string* usual = nullptr;
-  for (const auto& [value, times] : count) {
-    if (2 * voices.at(value) > static_cast<double>(by_node.size()) + 1e-9) usual = &value;
+  std::optional<absl::string_view> usual;
+  for (const auto& [value, voice] : voices) {
+    if (2 * voice > static_cast<double>(by_node.size()) + 1e-9) usual = value;
   }
   const std::string source = absl::StrCat("digests of ", all.size(), " GPUs");
+  // In one node GPUs count; among nodes those that have such a GPU.
+  const auto share = [&](absl::string_view value) {
+    if (by_node.size() == 1)
+      return absl::StrCat(count.at(std::string(value)), " of ", all.size(), " equal GPUs");
+    const auto holders = std::count_if(by_node.begin(), by_node.end(), [&](const auto& node) {
+      return std::any_of(node.second.begin(), node.second.end(),
+                         [&](const std::string* own) { return *own == value; });
+    });
+    return absl::StrCat("GPUs of ", holders, " of ", by_node.size(), " nodes");
+  };
   for (const Computed& computed : all) {
     const std::string& own = computed.digest->value();
-    if (usual != nullptr && own == *usual) continue;
+    if (usual.has_value() && own == *usual) continue;
     const std::string name = absl::StrCat("'", computed.digest->name(), "' has digest ", own);
-    if (usual != nullptr) {
+    if (usual.has_value()) {
       Add(computed, v1::OUTCOME_FAIL, source,
-          absl::StrCat(name, ", ", count[*usual], " of ", all.size(), " equal GPUs have ", *usual,
-                       ": it computes wrongly"));
+          absl::StrCat(name, ", ", share(*usual), " have ", *usual, ": it computes wrongly"));
     } else {
       Add(computed, v1::OUTCOME_UNKNOWN, source,
-          absl::StrCat(name, " as ", count[own], " of ", all.size(),
-                       " equal GPUs; the others differ, and which are wrong cannot be told: "
-                       "compare with more GPUs of this model"));
+          absl::StrCat(name, " as ", share(own),
+                       "; the others differ, and which are wrong cannot be told: compare with more "
+                       "GPUs of this model"));
     }
   }
 }

@@ -11,6 +11,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "common/pki/authority.h"
+#include "common/base/call_metadata.h"
 #include "muster/v1/run.grpc.pb.h"
 #include "muster/v1/validation.grpc.pb.h"
 
@@ -40,7 +41,7 @@ class Feed {
   template <typename Wanted, typename IsLast>
   grpc::Status Tell(grpc::ServerContext& context, grpc::ServerWriter<Event>& writer, Wanted wanted,
                     IsLast is_last) {
-    context.AddInitialMetadata("muster-watching", "yes");
+    context.AddInitialMetadata(kWatchingHeader, "yes");
     writer.SendInitialMetadata();
     size_t next = 0;
     absl::MutexLock lock(&mutex_);

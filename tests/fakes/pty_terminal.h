@@ -62,7 +62,7 @@ class PtyTerminal {
     absl::MutexLock lock(&mutex_);
     return written_;
   }
-  // Of the screen, when something was written that it does not know.
+  // The screen's error, when something was written that it does not know.
   std::string Error() {
     absl::MutexLock lock(&mutex_);
     return screen_.error();

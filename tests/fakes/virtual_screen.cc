@@ -19,7 +19,7 @@ std::string LineOf(const std::vector<std::string>& cells) {
   return line;
 }
 
-// Of a UTF-8 character by its first byte.
+// How many bytes a UTF-8 character has, by its first one.
 size_t LengthOf(char first) {
   const auto byte = static_cast<unsigned char>(first);
   return byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;

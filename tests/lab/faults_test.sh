@@ -96,7 +96,7 @@ expect_done "$APPLY_RUN" login1 c001 c002 c003
 for node in c001 c002 c003; do lab exec "$node" test -e /var/tmp/killed-tail || fail "$node did not finish"; done
 
 step "Ctrl-C and back"
-begin "$slow" -e mark=detached -e seconds=6
+begin "$slow" -e mark=detached -e seconds=20
 wait_for 20 "the slow command" node_runs c003 sleep
 kill -INT "$APPLY_PID"
 finish

@@ -4,7 +4,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "common/base/digest.h"
-#include "common/base/verb_metadata.h"
+#include "common/base/call_metadata.h"
 #include "common/sys/archive.h"
 #include "muster/v1/artifact.grpc.pb.h"
 #include "muster/v1/event.grpc.pb.h"

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "absl/time/clock.h"
+#include "controller/session/intake.h"
 #include "controller/memory.h"
 #include "controller/run/run_manager.h"
 #include "controller/session/agent_session.h"
@@ -37,8 +38,8 @@ constexpr size_t kLargeMessages = size_t{4} * 2 * kMaxExpandedBytes;
 // off and not yet gone, one message on the way at either end, for both are in this process; its
 // newest facts, in the keeper and on the way to the store.
 constexpr size_t kPerNode = RunManager::kMaxQueuedBytesOfNode +
-                            SessionRegistry::kMaxStreams * 4 * AgentSession::kMaxMessageBytes +
-                            2 * AgentSession::kMaxMessageBytes;
+                            SessionRegistry::kMaxStreams * 4 * kMaxAgentMessageBytes +
+                            2 * kMaxAgentMessageBytes;
 // Connections, the store's cache, what the allocator has not given back.
 constexpr size_t kRest = size_t{128} << 20;
 constexpr size_t kBound = kLargeMessages + kHostile * kPerNode + kRest;
@@ -68,7 +69,7 @@ class HostileLoadTest : public EnrolledControllerFixture {
 
 TEST_F(HostileLoadTest, MemoryStaysWithinItsBounds) {
   const std::string report = Bloated().SerializeAsString();
-  ASSERT_LE(report.size(), AgentSession::kMaxMessageBytes);
+  ASSERT_LE(report.size(), kMaxAgentMessageBytes);
   v1::AgentMessage hello;
   hello.mutable_hello()->set_boot_id("boot");
   const std::string greeting = hello.SerializeAsString();

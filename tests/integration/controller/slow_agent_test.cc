@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "absl/time/clock.h"
+#include "controller/session/intake.h"
 #include "controller/session/agent_session.h"
 #include "controller/session/session_registry.h"
 #include "tests/fakes/session_fixture.h"
@@ -91,7 +92,7 @@ TEST_F(SlowAgentTest, HugeMessageCutsOff) {
   const auto agent = Connected();
   v1::AgentMessage message;
   message.mutable_report()->mutable_step()->set_output(
-      std::string(AgentSession::kMaxMessageBytes + 1, 'x'));
+      std::string(kMaxAgentMessageBytes + 1, 'x'));
   agent->stream->Write(message);
   EXPECT_EQ(agent->End().error_code(), grpc::RESOURCE_EXHAUSTED);
 }

@@ -20,9 +20,17 @@ TEST(PeerLimiter, PortsDoNotCountPeersDo) {
   EXPECT_TRUE(limiter.MayTry("ipv4:10.0.0.1:99", kNow + PeerLimiter::kRefill));
 }
 
+TEST(PeerLimiter, OneMachineHasNoBucketForEachAddressOfItsNetwork) {
+  PeerLimiter limiter;
+  for (int i = 0; i < PeerLimiter::kBurst; ++i)
+    limiter.Failed(absl::StrCat("ipv6:[2001:db8::", i, "]:1"), kNow);
+  EXPECT_FALSE(limiter.MayTry("ipv6:[2001:db8::ffff]:1", kNow));
+  EXPECT_TRUE(limiter.MayTry("ipv6:[2001:db8:0:1::1]:1", kNow));
+}
+
 TEST(PeerLimiter, ACrowdDoesNotHideWhoKeepsGuessing) {
   PeerLimiter limiter;
-  const auto stranger = [](size_t i) { return absl::StrCat("ipv6:[fe80::", absl::Hex(i), "]:1"); };
+  const auto stranger = [](size_t i) { return absl::StrCat("ipv6:[2001:db8:", absl::Hex(i), "::1]:1"); };
   for (size_t i = 0; i < PeerLimiter::kMaxPeers; ++i) limiter.Failed(stranger(i), kNow);
   for (int i = 0; i < PeerLimiter::kBurst; ++i) limiter.Failed("ipv6:[::1]:1", kNow);
   for (size_t i = 0; i < 100; ++i) limiter.Failed(stranger(PeerLimiter::kMaxPeers + i), kNow);

@@ -37,23 +37,5 @@ TEST(RefusalLog, ACrowdHasAHundredEntriesAnHour) {
               Optional(HasSubstr(absl::StrCat(70'000 - RefusalLog::kMaxEntries, " more refusals"))));
 }
 
-TEST(RefusalLog, ANetworkOfIpv6IsOneAddress) {
-  const struct {
-    const char* peer;
-    const char* network;
-  } kCases[] = {
-      {"ipv4:10.0.0.1:3456", "10.0.0.1"},
-      {"ipv6:[2001:db8:0:1::7]:3456", "2001:db8:0:1::/64"},
-      {"ipv6:[2001:db8:0:1:ffff::8]:1", "2001:db8:0:1::/64"},
-      {"ipv6:%5B2001:db8:0:1::7%5D:3456", "2001:db8:0:1::/64"},
-      {"ipv6:[fe80::1%eth0]:1", "fe80::/64"},
-      {"ipv6:%5Bfe80::1%25eth0%5D:1", "fe80::/64"},
-      {"ipv6:[::ffff:10.0.0.1]:1", "10.0.0.1"},
-      {"unix:/run/x", "unix"},
-      {"", ""},
-  };
-  for (const auto& [peer, network] : kCases) EXPECT_EQ(NetworkOfPeer(peer), network) << peer;
-}
-
 }  // namespace
 }  // namespace muster::controller

@@ -165,6 +165,7 @@ TEST_F(FactsKeeperTest, WhatAnEarlierVersionStoredMustKeepTheRulesToo) {
     return txn.nodes().PutFacts("u1", facts.SerializeAsString());
   }));
   FactsKeeper keeper(store_, clock_);
+  ASSERT_OK(keeper.RefuseBadFacts());
   EXPECT_EQ(StoredKernel(), "");
   EXPECT_THAT(Refusal(),
               Optional(HasSubstr("gpus[0].slurm_type: not only letters, digits and '_.-'")));

@@ -1,0 +1,18 @@
+// gRPC's word for who is at the other end of a connection: "ipv4:10.0.0.1:3456".
+#pragma once
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace muster {
+
+// Address and port as people write them: "10.0.0.1:3456", "[2001:db8::7]:3456". What is neither
+// IPv4 nor IPv6 stays as it is.
+std::string PeerAddress(absl::string_view peer);
+
+// What counts as one peer, whatever its port: "10.0.0.1", "2001:db8:0:1::/64". A machine chooses
+// freely within the /64 of its network.
+std::string PeerNetwork(absl::string_view peer);
+
+}  // namespace muster
