@@ -29,13 +29,6 @@ struct ApplyOptions {
   WatchOptions watch;
 };
 
-// Before anything is sent: without a terminal there is nobody to ask.
-absl::Status CheckCanAsk(const ApplyOptions& options) {
-  if (options.yes || options.check || CanAsk()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      "apply changes nodes and there is no terminal to ask; say --yes, or --check to look only");
-}
-
 // What a plan file has decided already cannot be said again.
 absl::StatusOr<int> ApplyFile(Context& context, const ApplyOptions& options,
                               const std::string& text) {
@@ -70,7 +63,7 @@ absl::StatusOr<int> Apply(Context& context, const ApplyOptions& options) {
   for (const std::string& assignment : options.extra_vars)
     RETURN_IF_ERROR(AddExtraVar(assignment, request));
   ASSIGN_OR_RETURN(const SiteBundle bundle, PackSite(options.playbook));
-  RETURN_IF_ERROR(CheckCanAsk(options));
+  if (!options.yes && !options.check) RETURN_IF_ERROR(RequireTerminal("--check to look only"));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   RETURN_IF_ERROR(UploadBundle(*connection, bundle));
   request.set_bundle_sha256(bundle.sha256);

@@ -24,9 +24,8 @@ absl::Status AskToApply(const Connection& connection, const std::string& what,
     RETURN_IF_ERROR(
         Call(connection, nodes, &v1::NodeService::Stub::ListNodeJobs, question, &jobs));
   }
-  return ConfirmOrRefuse(/*yes=*/false,
-                         ApplyQuestion(what, preview, reboots_with_jobs ? &jobs : nullptr),
-                         "nothing was applied");
+  return AskOrRefuse(ApplyQuestion(what, preview, reboots_with_jobs ? &jobs : nullptr),
+                     "nothing was applied");
 }
 
 }  // namespace muster::cli

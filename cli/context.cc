@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
+#include "cli/plain_text.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 
@@ -44,7 +45,7 @@ void SetAction(CLI::App* command, Context& context, std::function<absl::StatusOr
       return;
     }
     std::cout.flush();
-    std::cerr << "muster: " << code.status().message() << std::endl;
+    std::cerr << "muster: " << Tame(code.status().message()) << std::endl;
     context.exit_code = kExitError;
   });
 }

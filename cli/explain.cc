@@ -88,7 +88,7 @@ void AddExplain(CLI::App& app, Context& context) {
                    "Count the defaults of its roles too")
       ->type_name("PLAYBOOK");
   variable->add_option("--role", options->role, "Only the defaults of this role of the playbook")
-      ->type_name("ROLE");
+      ->type_name("PLAYBOOK_ROLE");
   AddCommonOptions(variable, *options);
   SetAction(variable, context, [&context, options] { return Variable(context, *options); });
 

@@ -59,7 +59,7 @@ absl::StatusOr<int> Apply(Context& context, const InventoryOptions& options) {
     v1::DiffInventoryResponse diff;
     RETURN_IF_ERROR(Call(*connection, stub, &Stub::DiffInventory, question, &diff));
     const std::string why = InventoryQuestion(diff);
-    if (!why.empty()) RETURN_IF_ERROR(ConfirmOrRefuse(options.yes, why, "nothing was applied"));
+    if (!why.empty()) RETURN_IF_ERROR(AskOrRefuse(why, "nothing was applied"));
   }
   v1::ApplyInventoryResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &Stub::ApplyInventory, request, &response));

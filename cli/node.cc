@@ -185,12 +185,8 @@ absl::Status CompareKeys(Context& context, Connection& connection, const Approve
   }
   if (options.yes || waiting.empty()) return absl::OkStatus();
   std::cerr << WaitingTable(waiting, context.clock->Now());
-  if (!CanAsk())
-    return absl::FailedPreconditionError(
-        "a machine is let in when its key is the one that its own console shows, and there is no "
-        "terminal to ask; say --key KEY, or --yes to take what waits");
-  if (Confirm("Does the console of each machine show the same key?")) return absl::OkStatus();
-  return absl::CancelledError("nobody was let in");
+  return AskOrRefuse("Does the console of each machine show the same key?",
+                     "nobody was let in; --key KEY names the one that you read there");
 }
 
 absl::StatusOr<int> Approve(Context& context, const ApproveOptions& options) {
@@ -235,8 +231,7 @@ absl::Status AskToRemove(Connection& connection, Stub& stub, const RemoveOptions
   request.set_nodes(options.nodes);
   v1::ListNodeJobsResponse jobs;
   RETURN_IF_ERROR(Call(connection, stub, &Stub::ListNodeJobs, request, &jobs));
-  return ConfirmOrRefuse(options.yes, RemovalQuestion(status.cluster(), members, jobs),
-                         "nothing was removed");
+  return AskOrRefuse(RemovalQuestion(status.cluster(), members, jobs), "nothing was removed");
 }
 
 absl::StatusOr<int> Remove(Context& context, const RemoveOptions& options) {

@@ -1,4 +1,4 @@
-// Texts of nodes, fit for a terminal.
+// Texts of nodes and of other people, fit for a terminal.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace muster::cli {
 
-// What a node printed must not steer the terminal. The controller cleans what agents say; this is
-// for what it stored before it did.
+// What others wrote must not steer the terminal: the controller cleans what agents say, but not
+// what it stored before it did, nor the names of files and bundles that people chose.
 std::string Tame(absl::string_view text);
 
 // Each line tamed, behind `columns` blanks and with an end.

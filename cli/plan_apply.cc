@@ -45,14 +45,6 @@ void Introduce(const v1::PlanFile& plan, absl::Time now) {
             << RenderPlan(plan) << "\n";
 }
 
-// Before anything is sent: without a terminal there is nobody to ask.
-absl::Status CheckCanAsk(const PlanApplyOptions& options) {
-  if (options.yes || options.check || CanAsk()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      "apply changes nodes and there is no terminal to ask; say --yes, or --check to see whether "
-      "the plan still holds");
-}
-
 // Compares what a fresh check found with the file.
 absl::Status CheckAgain(const v1::PlanFile& plan, const CheckedPlan& fresh) {
   std::set<std::string> nodes;
@@ -74,7 +66,8 @@ absl::StatusOr<int> ApplyPlanFile(Context& context, const PlanApplyOptions& opti
   if (!plan.ok()) return Annotate(plan.status(), options.path);
   const bool talks = context.output == OutputFormat::kTable;
   if (talks) Introduce(*plan, context.clock->Now());
-  RETURN_IF_ERROR(CheckCanAsk(options));
+  if (!options.yes && !options.check)
+    RETURN_IF_ERROR(RequireTerminal("--check to see whether the plan still holds"));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   v1::CreateRunRequest request;
   ASSIGN_OR_RETURN(*request.mutable_plan_sha256(), Upload(*connection, text));

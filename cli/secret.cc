@@ -120,11 +120,12 @@ absl::StatusOr<int> Remove(Context& context, const RemoveOptions& options) {
   if (secret == all.secrets().end())
     return absl::NotFoundError(
         absl::StrCat("there is no secret '", options.name, "'; see `muster secret list`"));
-  RETURN_IF_ERROR(ConfirmOrRefuse(
-      options.yes,
-      absl::StrCat("Remove secret ", options.name, " (version ", secret->version(), ", read by ",
-                   RolesText(*secret), ")? Its value is gone for good."),
-      "nothing was removed"));
+  if (!options.yes) {
+    RETURN_IF_ERROR(AskOrRefuse(
+        absl::StrCat("Remove secret ", options.name, " (version ", secret->version(), ", read by ",
+                     RolesText(*secret), ")? Its value is gone for good."),
+        "nothing was removed"));
+  }
   v1::RemoveSecretRequest request;
   request.set_name(options.name);
   request.set_even_if_read(options.force);

@@ -202,12 +202,10 @@ absl::StatusOr<int> Rotate(Context& context, const RotateOptions& options) {
     v1::GetStatusResponse status;
     RETURN_IF_ERROR(Call(*connection, nodes, &v1::NodeService::Stub::GetStatus,
                          v1::GetStatusRequest(), &status));
-    RETURN_IF_ERROR(ConfirmOrRefuse(
-        options.yes,
-        absl::StrCat(options.abandon ? "Go back to the current value of "
-                                     : "Bring a new value of ",
-                     options.name, " to all nodes of cluster ", status.cluster(),
-                     " that use it (", status.nodes_connected(), " of ", status.nodes_total(),
+    RETURN_IF_ERROR(AskOrRefuse(
+        absl::StrCat(options.abandon ? "Go back to the current value of " : "Bring a new value of ",
+                     options.name, " to all nodes of cluster ", status.cluster(), " that use it (",
+                     status.nodes_connected(), " of ", status.nodes_total(),
                      " nodes are connected)?"),
         "nothing was changed"));
   }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/output.h"
+#include "cli/plain_text.h"
 #include "common/value/proto_value.h"
 #include "google/protobuf/message.h"
 
@@ -12,7 +13,7 @@ namespace muster::cli {
 void Show(const Context& context, const google::protobuf::Message& message,
           const std::function<std::string()>& table) {
   if (context.output == OutputFormat::kTable) {
-    std::cout << table();
+    std::cout << Tame(table());
   } else {
     std::cout << Format(ProtoToValue(message), context.output);
   }
@@ -20,7 +21,8 @@ void Show(const Context& context, const google::protobuf::Message& message,
 
 void Show(const Context& context, const nlohmann::ordered_json& value,
           const std::function<std::string()>& table) {
-  std::cout << (context.output == OutputFormat::kTable ? table() : Format(value, context.output));
+  std::cout << (context.output == OutputFormat::kTable ? Tame(table())
+                                                       : Format(value, context.output));
 }
 
 std::string JsonLine(const google::protobuf::Message& message) {

@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
+#include "cli/plain_text.h"
 
 namespace muster::cli {
 namespace {
@@ -67,20 +68,25 @@ InterruptFlag::~InterruptFlag() { sigaction(SIGINT, &previous_action, nullptr); 
 bool InterruptFlag::IsSet() { return interrupted != 0; }
 
 bool Confirm(const std::string& question) {
-  std::cout << question << " [y/N] " << std::flush;
+  std::cout << Tame(question) << " [y/N] " << std::flush;
   std::string answer;
   return std::getline(std::cin, answer) && (answer == "y" || answer == "Y" || answer == "yes");
 }
 
 bool CanAsk() { return isatty(STDIN_FILENO) == 1; }
 
-absl::Status ConfirmOrRefuse(bool yes, const std::string& question, absl::string_view otherwise) {
-  if (yes) return absl::OkStatus();
+absl::Status AskOrRefuse(const std::string& question, absl::string_view otherwise) {
   if (!CanAsk()) {
     return absl::FailedPreconditionError(
         absl::StrCat(question, " There is no terminal to ask; say --yes (", otherwise, ")"));
   }
   return Confirm(question) ? absl::OkStatus() : absl::CancelledError(otherwise);
+}
+
+absl::Status RequireTerminal(absl::string_view hint) {
+  if (CanAsk()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("apply changes nodes and there is no terminal to ask; say --yes, or ", hint));
 }
 
 }  // namespace muster::cli

@@ -47,8 +47,11 @@ class InterruptFlag {
 bool Confirm(const std::string& question);
 // Standard input is a terminal.
 bool CanAsk();
-// Asks unless `yes` was said. FailedPrecondition: there is no terminal to ask. Cancelled, with
-// `otherwise`: the answer is no.
-absl::Status ConfirmOrRefuse(bool yes, const std::string& question, absl::string_view otherwise);
+// Asks. FailedPrecondition: there is no terminal to ask. Cancelled, with `otherwise`: the answer is
+// no.
+absl::Status AskOrRefuse(const std::string& question, absl::string_view otherwise);
+// FailedPrecondition, ending with `hint`: there will be nobody to ask before nodes are changed. For
+// commands that do much before they come to the question.
+absl::Status RequireTerminal(absl::string_view hint);
 
 }  // namespace muster::cli

@@ -97,7 +97,7 @@ void AddToken(CLI::App& app, Context& context) {
   auto options = std::make_shared<TokenOptions>();
   create->add_option("--nodes", options->nodes, "Host list, such as 'c[001-016]'")
       ->required()
-      ->type_name("NODES");
+      ->type_name("HOSTLIST");
   create->add_option("--ttl", options->ttl, "How long they work (default 1h, at most 168h)")
       ->type_name("DURATION");
   create->add_flag("--require-approval", options->require_approval,

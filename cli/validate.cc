@@ -254,7 +254,7 @@ void AddLooks(CLI::App* validate, Context& context) {
   CLI::App* history = validate->add_subcommand("history", "What was said of nodes over time");
   history->add_option("nodes", *nodes, "Such as c001 or c[001-004]")
       ->required()
-      ->type_name("NODES");
+      ->type_name("HOSTLIST");
   history->add_option("-n,--limit", *limit, "How many for each node (default 20)")
       ->type_name("COUNT");
   SetAction(history, context,

@@ -33,7 +33,7 @@ void AddValidate(CLI::App& app, Context& context);
 void AddWhoAmI(CLI::App& app, Context& context);
 
 // The candidates for the last of `words`, which may be empty; those before it are complete. Asks
-// the controller for names of nodes and runs, for at most a second.
+// the controller for names, of nodes, runs, validations, secrets or bundles, for at most a second.
 std::vector<std::string> CompleteWords(const CLI::App& app, Context& context,
                                        std::vector<std::string> words);
 

@@ -24,7 +24,7 @@ constexpr absl::string_view kController = "controller";
 constexpr size_t kShownDigits = 12;
 // What a template begins with.
 constexpr absl::string_view kTemplateWords[] = {"{{", "{%", "{#"};
-constexpr absl::string_view kSuiteFolders[] = {"playbooks/suites/", "inventory/hardware/"};
+constexpr absl::string_view kHardwareFolder = "inventory/hardware/";
 
 std::string Short(absl::string_view sha256) { return std::string(sha256.substr(0, kShownDigits)); }
 
@@ -92,12 +92,9 @@ std::string SuitesDigest(const std::map<std::string, std::string>& files) {
   Sha256 digest;
   bool has_suites = false;
   for (const auto& [path, content] : files) {
-    const bool counts = std::any_of(std::begin(kSuiteFolders), std::end(kSuiteFolders),
-                                    [&, &path = path](absl::string_view folder) {
-                                      return absl::StartsWith(path, folder);
-                                    });
-    if (!counts) continue;
-    has_suites = has_suites || absl::StartsWith(path, kSuiteFolders[0]);
+    const bool is_suite = absl::StartsWith(path, kSuiteFolder);
+    if (!is_suite && !absl::StartsWith(path, kHardwareFolder)) continue;
+    has_suites = has_suites || is_suite;
     digest.Update(absl::StrCat(path.size(), ":", path, content.size(), ":"));
     digest.Update(content);
   }

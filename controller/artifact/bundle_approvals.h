@@ -19,6 +19,9 @@ class Clock;
 
 namespace muster::controller {
 
+// Where a bundle has its suites.
+inline constexpr absl::string_view kSuiteFolder = "playbooks/suites/";
+
 // What somebody wants to run of a bundle.
 struct BundleUse {
   std::string sha256;

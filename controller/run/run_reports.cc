@@ -353,18 +353,7 @@ void RunEngine::StartCatchUps() {
         CreateCatchingUp(request, {"controller", "", missed.mandate}, batch.run_id).status();
     if (MayPass(created)) wait_for_store(batch);
     if (created.ok() || MayPass(created)) continue;
-    with_.store
-        .Update([&](Transaction& txn) {
-          EventRecord event;
-          event.time = with_.clock.Now();
-          event.actor = "controller";
-          event.action = "run.catch_up_failed";
-          event.subject = batch.run_id;
-          event.detail = absl::StrCat(
-              nodes, ": ", absl::string_view(created.message().data(), created.message().size()));
-          return txn.events().Append(std::move(event));
-        })
-        .IgnoreError();
+    RefuseCatchUp({batch.run_id, still}, created);
   }
 }
 

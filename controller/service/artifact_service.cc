@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/clock.h"
@@ -14,11 +14,11 @@
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/base/text_diff.h"
-#include "common/sys/archive.h"
 #include "controller/artifact/bundle_approvals.h"
 #include "controller/artifact/bundle_upload.h"
 #include "controller/enrollment/audit.h"
 #include "controller/enrollment/enrollment.h"
+#include "controller/playbook/words.h"
 #include "controller/session/caller.h"
 #include "controller/session/open_calls.h"
 #include "controller/store/store.h"
@@ -26,6 +26,8 @@
 
 namespace muster::controller {
 namespace {
+
+constexpr size_t kMaxVariableName = 128;
 
 void Convert(const BundleRecord& record, const std::vector<BundleApprovalRecord>& approvals,
              v1::Bundle& bundle) {
@@ -56,12 +58,12 @@ bool IsApproved(const v1::Bundle& bundle) {
 // Names of variables, as -e takes them.
 absl::Status ValidateVariables(const google::protobuf::RepeatedPtrField<std::string>& names) {
   for (const std::string& name : names) {
-    const bool good = !name.empty() && name.size() <= 128 && !absl::ascii_isdigit(name[0]) &&
-                      std::all_of(name.begin(), name.end(), [](char c) {
-                        return absl::ascii_isalnum(c) || c == '_';
-                      });
-    if (!good)
-      return absl::InvalidArgumentError(absl::StrCat("'", name, "' is not the name of a variable"));
+    if (name.size() > kMaxVariableName) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "a variable's name has at most ", kMaxVariableName, " characters, not ", name.size()));
+    }
+    const std::string wrong = playbook::CheckVariable(name);
+    if (!wrong.empty()) return absl::InvalidArgumentError(wrong);
   }
   return absl::OkStatus();
 }
@@ -165,19 +167,14 @@ absl::Status ArtifactService::Fill(const std::string& sha256, v1::Bundle& bundle
   });
 }
 
-absl::StatusOr<std::map<std::string, std::string>> ArtifactService::Unpack(
-    const std::string& sha256) {
-  absl::StatusOr<std::string> archive = blobs_.ReadAll(sha256, kMaxBundleBytes);
-  if (!archive.ok()) return Annotate(archive.status(), absl::StrCat("bundle ", sha256));
-  return sys::UnpackTarGz(*archive);
-}
-
 absl::StatusOr<std::string> ArtifactService::Predecessor(const std::string& sha256) {
   std::string predecessor;
   RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const auto approvals, txn.bundle_approvals().List());
     for (const BundleApprovalRecord& each : approvals) {
       if (each.revoked_at.has_value() || each.sha256 == sha256) continue;
+      // A validation's bundle has suites alone: beside it everything would be new.
+      if (absl::StartsWith(each.path, kSuiteFolder)) continue;
       predecessor = each.sha256;
       break;
     }
@@ -196,10 +193,10 @@ absl::Status ArtifactService::GetBundle(const v1::GetBundleRequest& request,
   } else {
     ASSIGN_OR_RETURN(against, approvals_.Find(request.against()));
   }
-  ASSIGN_OR_RETURN(const auto files, Unpack(sha256));
-  std::map<std::string, std::string> before = files;
+  ASSIGN_OR_RETURN(const FileTree files, load_bundle_(sha256));
+  FileTree before;
   if (!against.empty()) {
-    ASSIGN_OR_RETURN(before, Unpack(against));
+    ASSIGN_OR_RETURN(before, load_bundle_(against));
   }
   response.set_against(against);
   std::set<std::string> paths;
@@ -212,11 +209,12 @@ absl::Status ArtifactService::GetBundle(const v1::GetBundleRequest& request,
     v1::BundleFile& file = *response.add_files();
     file.set_path(path);
     file.set_size(is_here ? now->second.size() : then->second.size());
-    file.set_change(!is_here                       ? v1::FILE_CHANGE_REMOVED
-                    : !was_there                   ? v1::FILE_CHANGE_ADDED
+    file.set_change(against.empty()               ? v1::FILE_CHANGE_SAME
+                    : !is_here                    ? v1::FILE_CHANGE_REMOVED
+                    : !was_there                  ? v1::FILE_CHANGE_ADDED
                     : now->second != then->second ? v1::FILE_CHANGE_CHANGED
-                                                   : v1::FILE_CHANGE_SAME);
-    if (response.diff_is_cut()) continue;
+                                                  : v1::FILE_CHANGE_SAME);
+    if (against.empty() || response.diff_is_cut()) continue;
     std::string diff = UnifiedDiff(was_there ? then->second : "", is_here ? now->second : "", path);
     response.set_diff_is_cut(response.diff().size() + diff.size() > kMaxDiffBytes);
     if (!response.diff_is_cut()) response.mutable_diff()->append(diff);

@@ -1,8 +1,10 @@
 // Bundles from the CLI.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "muster/v1/artifact.grpc.pb.h"
@@ -25,10 +27,18 @@ class ArtifactService final : public v1::ArtifactService::Service {
   static constexpr uint32_t kMaxLimit = 1000;
   static constexpr size_t kMaxDiffBytes = size_t{1} << 20;
 
+  using FileTree = std::map<std::string, std::string>;
+  using LoadBundle = std::function<absl::StatusOr<FileTree>(const std::string& sha256)>;
+
   // The references must outlive the object.
-  ArtifactService(Store& store, BlobStore& blobs, BundleApprovals& approvals, Clock& clock,
-                  OpenCalls& calls)
-      : store_(store), blobs_(blobs), approvals_(approvals), clock_(clock), calls_(calls) {}
+  ArtifactService(Store& store, BlobStore& blobs, LoadBundle load_bundle,
+                  BundleApprovals& approvals, Clock& clock, OpenCalls& calls)
+      : store_(store),
+        blobs_(blobs),
+        load_bundle_(std::move(load_bundle)),
+        approvals_(approvals),
+        clock_(clock),
+        calls_(calls) {}
 
   grpc::Status HasBundle(grpc::ServerContext* context, const v1::HasBundleRequest* request,
                          v1::HasBundleResponse* response) override;
@@ -58,13 +68,12 @@ class ArtifactService final : public v1::ArtifactService::Service {
                             const v1::RevokeBundleRequest& request,
                             v1::RevokeBundleResponse& response);
   absl::Status Fill(const std::string& sha256, v1::Bundle& bundle);
-  // The files of one bundle.
-  absl::StatusOr<std::map<std::string, std::string>> Unpack(const std::string& sha256);
   // What to compare with unless somebody says: the newest other bundle that is approved; "": none.
   absl::StatusOr<std::string> Predecessor(const std::string& sha256);
 
   Store& store_;
   BlobStore& blobs_;
+  const LoadBundle load_bundle_;
   BundleApprovals& approvals_;
   Clock& clock_;
   OpenCalls& calls_;

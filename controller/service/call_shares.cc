@@ -33,6 +33,12 @@ struct KindRow {
   CallKind kind;
 };
 constexpr KindRow kKindRows[] = {
+    // These unpack whole bundles.
+    {"/muster.v1.ArtifactService/ApproveBundle", CallKind::kHeavy},
+    {"/muster.v1.ArtifactService/GetBundle", CallKind::kHeavy},
+    {"/muster.v1.RunService/PreviewRun", CallKind::kHeavy},
+    {"/muster.v1.ValidationService/CreateValidation", CallKind::kHeavy},
+
     {"/muster.v1.ArtifactService/UploadBundle", CallKind::kTransfer},
     {"/muster.v1.EventService/VerifyEvents", CallKind::kHeavy},  // reads all of the audit log
     {"/muster.v1.ExplainService/ExplainStep", CallKind::kHeavy},

@@ -16,9 +16,12 @@ namespace {
 
 constexpr absl::string_view kCreateRun = "/muster.v1.RunService/CreateRun";
 
-bool MayCreateRuns(const CertificateRecord& certificate, absl::Time now) {
+// With no lesser role than the one by which the run was asked for: what an administrator may run,
+// an operator may not.
+bool MayCreateRuns(const CertificateRecord& certificate, Role least, absl::Time now) {
   const absl::StatusOr<Role> role = ParseRole(certificate.role);
-  return role.ok() && !certificate.revoked_at.has_value() && now <= certificate.not_after &&
+  return role.ok() && *role >= least && !certificate.revoked_at.has_value() &&
+         now <= certificate.not_after &&
          Authorize(kCreateRun, {*role, certificate.user, certificate.serial}).ok();
 }
 
@@ -41,7 +44,7 @@ absl::Status CheckMandate(const RunMandate& mandate, Store& store, const Denylis
     return absl::OkStatus();
   }));
   if (std::any_of(certificates.begin(), certificates.end(), [&](const CertificateRecord& each) {
-        return each.user == person->name && MayCreateRuns(each, now);
+        return each.user == person->name && MayCreateRuns(each, person->role, now);
       })) {
     return absl::OkStatus();
   }

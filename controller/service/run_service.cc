@@ -48,7 +48,7 @@ grpc::Status RunService::CreateRun(grpc::ServerContext* context,
 grpc::Status RunService::PreviewRun(grpc::ServerContext* context,
                                     const v1::CreateRunRequest* request,
                                     v1::PreviewRunResponse* response) {
-  return ToGrpc(PreviewRun(*context, *request, *response));
+  return Answer(PreviewRun(*context, *request, *response), response);
 }
 
 grpc::Status RunService::GetRun(grpc::ServerContext*, const v1::GetRunRequest* request,

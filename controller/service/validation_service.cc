@@ -27,7 +27,6 @@ namespace {
 
 // Of ids of runs.
 constexpr absl::string_view kRunPrefix = "r-";
-constexpr absl::string_view kSuiteFolder = "playbooks/suites/";
 
 absl::Status Validate(const v1::CreateValidationRequest& request) {
   if (request.suite().empty()) {

@@ -59,7 +59,7 @@ LearnedMetric Metric(const char* check, const char* name, const std::string& var
   ReachedValues values;
   for (uint32_t i = 0; i < 24; ++i) {
     values.subjects.insert(i);
-    values.nodes.insert(i / 4);
+    values.least_of_node[absl::StrCat("node", i / 4)] = median;
   }
   values.median = median;
   values.worst = values.best = median;
