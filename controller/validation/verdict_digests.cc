@@ -59,15 +59,15 @@ void JudgeEqual(const std::vector<Computed>& all) {
     if (2 * voice > static_cast<double>(by_node.size()) + 1e-9) usual = value;
   }
   const std::string source = absl::StrCat("digests of ", all.size(), " GPUs");
-  // In one node GPUs count; among nodes those that have such a GPU.
   const auto share = [&](absl::string_view value) {
-    if (by_node.size() == 1)
-      return absl::StrCat(count.at(std::string(value)), " of ", all.size(), " equal GPUs");
+    const std::string gpus =
+        absl::StrCat(count.at(std::string(value)), " of ", all.size(), " equal GPUs");
+    if (by_node.size() == 1) return gpus;
     const auto holders = std::count_if(by_node.begin(), by_node.end(), [&](const auto& node) {
       return std::any_of(node.second.begin(), node.second.end(),
                          [&](const std::string* own) { return *own == value; });
     });
-    return absl::StrCat("GPUs of ", holders, " of ", by_node.size(), " nodes");
+    return absl::StrCat(gpus, ", on ", holders, " of ", by_node.size(), " nodes,");
   };
   for (const Computed& computed : all) {
     const std::string& own = computed.digest->value();

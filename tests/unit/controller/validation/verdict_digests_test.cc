@@ -28,8 +28,9 @@ TEST_F(VerdictTest, MinorityComputesWrongly) {
   JudgeDigests(judged_);
   EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_PASS);
   EXPECT_EQ(verdicts_[1].outcome(), v1::OUTCOME_FAIL);
-  EXPECT_THAT(verdicts_[1].reason(),
-              HasSubstr("'gemm fp16' has digest bbbb, 3 of 4 equal GPUs have aaaa"));
+  EXPECT_THAT(
+      verdicts_[1].reason(),
+      HasSubstr("'gemm fp16' has digest bbbb, 3 of 4 equal GPUs, on 2 of 2 nodes, have aaaa"));
 }
 
 // However many GPUs a node says that it has, its word is one.
