@@ -160,7 +160,7 @@ absl::Status SwarmCluster::WriteSettings(size_t nodes) {
 absl::Status SwarmCluster::EnrollAll(size_t nodes) {
   ASSIGN_OR_RETURN(const controller::CertificateAuthority ca,
                    controller::CertificateAuthority::Load(folder_ + "/etc/pki"));
-  ca_pem_ = ca.certificate_pem();
+  ca_pem_ = ca.roots().pem;
   ASSIGN_OR_RETURN(const pki::KeyAndCsr key, pki::MakeKeyAndCsr("swarm"));
   key_pem_ = key.key_pem;
   csr_pem_ = key.csr_pem;
@@ -229,7 +229,8 @@ absl::StatusOr<std::string> SwarmCluster::IssueUser(const std::string& name,
   ASSIGN_OR_RETURN(const controller::CertificateAuthority ca,
                    controller::CertificateAuthority::Load(folder_ + "/etc/pki"));
   ASSIGN_OR_RETURN(controller::IssuedCertificate issued,
-                   ca.IssueUser(csr_pem_, name, role, absl::Now()));
+                   ca.IssueUser(csr_pem_, name, role, absl::Now(),
+                                absl::Now() + controller::CertificateAuthority::kUserLifetime));
   return std::move(issued.pem);
 }
 

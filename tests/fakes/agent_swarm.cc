@@ -65,6 +65,7 @@ class SwarmAgent {
   void OnMessage(Stream& stream, const v1::ControllerMessage& message);
   void OnEnd(uint64_t connection);
   void AcceptPlan(Stream& stream, const v1::Plan& plan);
+  void WakeForBeat() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SendFacts(Stream& stream, const std::string& request_id)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SendReports(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -94,6 +95,7 @@ class SwarmAgent {
   uint64_t last_plan_ ABSL_GUARDED_BY(mutex_) = 0;
   std::string last_plan_id_ ABSL_GUARDED_BY(mutex_);
   std::deque<absl::Time> beats_ ABSL_GUARDED_BY(mutex_);
+  absl::Time beat_due_ ABSL_GUARDED_BY(mutex_);
 };
 
 // One connection. Deletes itself when gRPC has let go of it.
@@ -183,16 +185,22 @@ void SwarmAgent::OnTimer(uint64_t connection) {
     if (connection != connection_ || is_cut_) return;
     if (stream_ != nullptr && !is_welcome_) return stream_->Cancel();
     if (stream_ != nullptr) {
+      if (absl::Now() < beat_due_) return;  // it waited for the welcome, which came
       v1::AgentMessage message;
       message.mutable_heartbeat()->set_uptime_s(60);
       beats_.push_back(absl::Now());
       if (beats_.size() > AgentSwarm::kKeptBeats) beats_.pop_front();
       stream_->Send(std::move(message));
-      swarm_.Wake(this, connection_, heartbeat_);
+      WakeForBeat();
       return;
     }
   }
   Connect();
+}
+
+void SwarmAgent::WakeForBeat() {
+  beat_due_ = absl::Now() + heartbeat_;
+  swarm_.Wake(this, connection_, heartbeat_);
 }
 
 void SwarmAgent::Cut() {
@@ -221,7 +229,7 @@ void SwarmAgent::OnMessage(Stream& stream, const v1::ControllerMessage& message)
       swarm_.Count([](AgentSwarm::Counters& counters) { ++counters.greeted; });
       heartbeat_ = ToDuration(message.welcome().heartbeat_interval());
       reconnect_spread_ = ToDuration(message.welcome().reconnect_spread());
-      swarm_.Wake(this, connection_, heartbeat_);
+      WakeForBeat();
       SendFacts(stream, "");
       SendReports(stream);
       return;

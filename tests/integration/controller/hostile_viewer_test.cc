@@ -1,13 +1,20 @@
 // What one person can do to the others, with a certificate that is good for reading only: take up
 // what all share. The limits are held, and nobody else notices.
+#include <sys/resource.h>
+
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <list>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
 #include "common/sys/archive.h"
 #include "controller/artifact/blob_store.h"
@@ -22,8 +29,12 @@ namespace muster::controller {
 namespace {
 
 using ::testing::AnyOf;
+using ::testing::Contains;
+using ::testing::Each;
 using ::testing::Eq;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr absl::Duration kPatience = absl::Seconds(60);
 
@@ -229,6 +240,46 @@ TEST_F(HostileViewerTest, StormOfQuickCallsIsAnsweredOrRefusedAndLeavesNothingBe
     EXPECT_GE(answered, static_cast<int>(MostAtOnce(CallKind::kQuick)));
   }
   for (size_t i = 0; i < 4 * MostAtOnce(CallKind::kQuick); ++i) EXPECT_TRUE(list(eve).ok());
+}
+
+// How nice this process's threads of that name are.
+std::vector<int> NicenessOf(const std::string& name) {
+  std::vector<int> niceness;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream stat(task.path() / "stat");
+    std::string text((std::istreambuf_iterator<char>(stat)), std::istreambuf_iterator<char>());
+    const size_t open = text.find('('), close = text.rfind(')');
+    if (close == std::string::npos || text.substr(open + 1, close - open - 1) != name) continue;
+    // proc(5): the 19th field; the third follows the name.
+    const std::vector<std::string> fields = absl::StrSplit(text.substr(close + 2), ' ');
+    niceness.push_back(std::stoi(fields[16]));
+  }
+  return niceness;
+}
+
+// gRPC's names: of a thread that answers a call, and of one that runs the callbacks, agents' too.
+TEST_F(HostileViewerTest, ThreadsThatAnswerPeopleGiveWayToThoseOfAgents) {
+  const std::string run_id = BeginRun();
+  const std::unique_ptr<Agent> agent = Greet(nodes_[0]);
+  ASSERT_NE(agent, nullptr);
+  Calls calls;
+  calls.Make([&] { return Watch(ConnectAs(Role::kViewer, "eve"), run_id); });
+  const auto viewer = v1::NodeService::NewStub(ConnectAs(Role::kViewer, "eve"));
+  const auto looks = [&] {
+    grpc::ClientContext context;
+    v1::ListNodesResponse response;
+    EXPECT_TRUE(viewer->ListNodes(&context, {}, &response).ok());
+    return NicenessOf("grpcpp_sync_ser");
+  };
+  std::vector<int> of_people = looks();
+  // The thread that has answered may be another each time.
+  for (int i = 0; i < 100 && absl::c_count(of_people, 10) == 0; ++i) of_people = looks();
+  EXPECT_THAT(of_people, Contains(10));
+  CancelRun(run_id);
+  EXPECT_EQ(calls.Await(1).size(), 1u);
+  const std::vector<int> of_agents = NicenessOf("nexting_thread");
+  EXPECT_THAT(of_agents, Not(IsEmpty()));
+  EXPECT_THAT(of_agents, Each(getpriority(PRIO_PROCESS, 0)));
 }
 
 }  // namespace
