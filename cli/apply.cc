@@ -79,8 +79,7 @@ absl::StatusOr<int> Apply(Context& context, const ApplyOptions& options) {
   }
   WatchOptions watch = options.watch;
   watch.values = options.diff;
-  ASSIGN_OR_RETURN(const int code, WatchRunAndEndings(context, *connection, run.run_id(), watch));
-  return ExitCodeWithLeftOut(code, run);
+  return WatchRunAndEndings(context, *connection, run.run_id(), watch);
 }
 
 }  // namespace

@@ -100,8 +100,7 @@ absl::StatusOr<int> ApplyPlanFile(Context& context, const PlanApplyOptions& opti
   }
   WatchOptions watch = options.watch;
   watch.values = options.diff;
-  ASSIGN_OR_RETURN(const int code, WatchRunAndEndings(context, *connection, run.run_id(), watch));
-  return ExitCodeWithLeftOut(code, run);
+  return WatchRunAndEndings(context, *connection, run.run_id(), watch);
 }
 
 }  // namespace muster::cli

@@ -38,7 +38,6 @@ absl::StatusOr<CheckedPlan> CheckNodes(Context& context, Connection& connection,
       checked.exit_code,
       WatchRun(context, connection, run_id, {.detailed_exit_code = true, .only_progress = true}));
   if (checked.exit_code == kExitDetached) return checked;
-  checked.exit_code = ExitCodeWithLeftOut(checked.exit_code, created);
 
   ASSIGN_OR_RETURN(checked.run, GetDecidedRun(context, connection, run_id));
   PlanFolder folder;

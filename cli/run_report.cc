@@ -132,6 +132,8 @@ std::string RenderRecap(const RunView& view, absl::Time now) {
   }
   for (const auto& [message, names] : causes)
     absl::StrAppend(&errors, FoldHostlist(names), ":\n", Indent(message));
+  for (const NodesLeftOut& left_out : view.left_out())
+    absl::StrAppend(&errors, left_out.nodes, " left out:\n", Indent(left_out.reason));
   if (view.nodes().size() != 1)
     text += TotalsLine("total", width, total, unreachable, view.check_only());
   if (!view.message().empty()) absl::StrAppend(&errors, view.message(), "\n");
@@ -151,7 +153,7 @@ int RunExitCode(const RunView& view, bool detailed) {
     changed |= node.changed > 0;
   }
   if (failed || (!view.message().empty() && !unreachable)) return kExitFailed;
-  if (unreachable) return kExitUnreachable;
+  if (unreachable || !view.left_out().empty()) return kExitUnreachable;
   return detailed && changed ? kExitChanges : kExitClean;
 }
 

@@ -32,11 +32,12 @@ std::string RenderStep(const v1::StepResult& step, EventDetail detail);
 // Diffs and values follow, indented.
 std::string RenderEventLine(const v1::RunEvent& event, EventDetail detail);
 
-// A line per node with its totals, then the sum, then the first error of each node that failed and
-// where to read more.
+// A line per node with its totals, then the sum, then the first error of each node that failed, the
+// nodes that were left out and where to read more.
 std::string RenderRecap(const RunView& view, absl::Time now);
 
-// The exit code that the run ends with (docs/cli.md).
+// The exit code that the run ends with (docs/cli.md). Nodes that were left out count as those that
+// did not answer.
 int RunExitCode(const RunView& view, bool detailed);
 
 }  // namespace muster::cli

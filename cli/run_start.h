@@ -20,8 +20,8 @@ enum class IfBusy {
 absl::StatusOr<v1::Run> StartRun(Connection& connection, v1::CreateRunRequest request,
                                  IfBusy if_busy);
 
-// `code` of the run's end, or kExitUnreachable where nodes were left out and nothing worse
-// happened.
+// For calls that do not show the run itself, which RunExitCode() is for: `code`, or
+// kExitUnreachable where nodes were left out and nothing worse happened.
 int ExitCodeWithLeftOut(int code, const v1::Run& run);
 
 }  // namespace muster::cli

@@ -60,6 +60,8 @@ RunView::RunView(const v1::Run& run, absl::Time now)
   if (play_index_ < play_count_) play_ = run.plays(static_cast<int>(play_index_));
   // The events to come carry every step again: count from them, not from the totals so far.
   for (const v1::NodeRecap& recap : run.nodes()) At(recap.node());
+  for (const v1::BusyNodes& busy : run.left_out())
+    left_out_.push_back({busy.nodes(), busy.reason()});
 }
 
 NodeView& RunView::At(const std::string& name) {

@@ -39,6 +39,12 @@ struct NodeView {
   void CountSteps(uint32_t told_done);
 };
 
+// Nodes of the plays that other work held when the run began.
+struct NodesLeftOut {
+  std::string nodes;   // a host list
+  std::string reason;  // who worked on them
+};
+
 class RunView {
  public:
   // Starts from what GetRun told.
@@ -60,6 +66,7 @@ class RunView {
   const std::string& message() const { return message_; }
   // By name.
   const std::map<std::string, NodeView>& nodes() const { return nodes_; }
+  const std::vector<NodesLeftOut>& left_out() const { return left_out_; }
 
  private:
   void TakeRun(const v1::Run& run);
@@ -73,6 +80,7 @@ class RunView {
   uint64_t sequence_ = 0;
   bool finished_ = false, cancelled_ = false, check_only_ = false;
   std::map<std::string, NodeView> nodes_;
+  std::vector<NodesLeftOut> left_out_;
 };
 
 }  // namespace muster::cli

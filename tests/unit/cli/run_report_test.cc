@@ -170,6 +170,27 @@ TEST(RunReport, RecapHasALineForEachNodeAndTheTotals) {
             "total  ok=6    changed=2    failed=0    skipped=0    unreachable=1\n");
 }
 
+// Only the first words of `apply` named them, and neither `run show` nor `run watch` did.
+TEST(RunReport, NodesThatWereLeftOutAreNamedAndCount) {
+  v1::Run run = RunOf({"c001"});
+  v1::BusyNodes& busy = *run.add_left_out();
+  busy.set_nodes("c[002-003]");
+  busy.set_reason("validation v-1 tests c[002-003] since 14:02:11 UTC");
+  RunView view(run, kStart);
+  view.Apply(Finished(v1::RUN_STATE_SUCCEEDED, {Recap("c001", "done", 2, 0)}), kStart);
+  EXPECT_EQ(RenderRecap(view, kStart + absl::Seconds(30)),
+            "\nrun r-1 in 30s\n"
+            "c001   ok=3    changed=2    failed=0    skipped=0    unreachable=0\n"
+            "\n"
+            "c[002-003] left out:\n"
+            "    validation v-1 tests c[002-003] since 14:02:11 UTC\n");
+  EXPECT_EQ(RunExitCode(view, /*detailed=*/false), kExitUnreachable);
+  EXPECT_EQ(RunExitCode(view, /*detailed=*/true), kExitUnreachable);
+  RunView failed(run, kStart);
+  failed.Apply(Finished(v1::RUN_STATE_FAILED, {Recap("c001", "failed", 2, 1)}), kStart);
+  EXPECT_EQ(RunExitCode(failed, /*detailed=*/false), kExitFailed) << "a failed node is worse";
+}
+
 TEST(RunReport, ExitCodes) {
   const struct {
     v1::RunState state;
