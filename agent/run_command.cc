@@ -132,7 +132,7 @@ absl::StatusOr<int> Run(const Flags& flags) {
   auto& records = *new ResourceRecords(paths.RecordDirectory(), files);
   auto& context =
       *new ResourceContext{files, processes, units, packages, accounts, transfers, records, clock};
-  auto& reboots = *new RebootDesk(boot_id, files, mailbox, clock);
+  auto& reboots = *new RebootDesk(boot_id, files, accounts, mailbox, clock);
   auto& engine = *new Engine(
       {.node_uuid = identity.node_uuid,
        .reboots = {.boot_id = boot_id, .gate = &reboots},

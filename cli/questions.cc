@@ -1,11 +1,10 @@
 #include "cli/questions.h"
 
-#include <map>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/counted.h"
 #include "common/base/hostlist.h"
+#include "common/base/slurm_job.h"
 #include "muster/v1/inventory.pb.h"
 #include "muster/v1/node.pb.h"
 #include "muster/v1/run.pb.h"
@@ -13,18 +12,13 @@
 namespace muster::cli {
 namespace {
 
-using JobsByNode = std::map<std::string, std::vector<std::string>>;
-
-JobsByNode ByNode(const v1::ListNodeJobsResponse& response) {
-  JobsByNode jobs;
-  for (const v1::NodeJobs& node : response.nodes())
-    jobs[node.node()] = {node.job_ids().begin(), node.job_ids().end()};
+SlurmJobsByNode ByNode(const v1::ListNodeJobsResponse& response) {
+  SlurmJobsByNode jobs;
+  for (const v1::NodeJobs& node : response.nodes()) {
+    for (const v1::SlurmJobInfo& job : node.jobs())
+      jobs[node.node()].push_back({job.id(), job.user(), job.name()});
+  }
   return jobs;
-}
-
-// "job 4", "jobs 4, 5".
-std::string Jobs(const std::vector<std::string>& ids) {
-  return absl::StrCat(ids.size() == 1 ? "job " : "jobs ", absl::StrJoin(ids, ", "));
 }
 
 template <typename Names>
@@ -35,14 +29,14 @@ std::string Fold(const Names& names) {
 bool IsInInventory(const v1::Node& node) { return !node.role().empty(); }
 bool IsInSlurm(const v1::Node& node) { return !node.service().empty(); }
 
-std::string Standing(const v1::Node& node, const JobsByNode& jobs) {
+std::string Standing(const v1::Node& node, const SlurmJobsByNode& jobs) {
   std::vector<std::string> parts;
   parts.push_back(node.connected() ? "connected" : "not connected");
   parts.push_back(IsInInventory(node) ? "in the inventory" : "not in the inventory");
   if (IsInSlurm(node)) parts.push_back(absl::StrCat("in Slurm: ", node.service()));
   const auto running = jobs.find(node.name());
   if (running != jobs.end())
-    parts.push_back(absl::StrCat(Jobs(running->second), " run",
+    parts.push_back(absl::StrCat(Describe(running->second), " run",
                                  running->second.size() == 1 ? "s" : "", " on it"));
   return absl::StrJoin(parts, "; ");
 }
@@ -62,9 +56,9 @@ std::string ApplyQuestion(absl::string_view playbook, const v1::PreviewRunRespon
                           const v1::ListNodeJobsResponse* jobs) {
   std::string question;
   if (jobs != nullptr) {
-    for (const auto& [node, ids] : ByNode(*jobs))
-      absl::StrAppend(&question, "  ", node, ": ", Jobs(ids), ids.size() == 1 ? " dies" : " die",
-                      " if it reboots\n");
+    for (const auto& [node, of_node] : ByNode(*jobs))
+      absl::StrAppend(&question, "  ", node, ": ", Describe(of_node),
+                      of_node.size() == 1 ? " dies" : " die", " if it reboots\n");
     if (question.empty() && !jobs->unknown().empty())
       absl::StrAppend(&question, "  which jobs die where nodes reboot is not known: ",
                       jobs->unknown(), "\n");
@@ -76,7 +70,7 @@ std::string ApplyQuestion(absl::string_view playbook, const v1::PreviewRunRespon
 
 std::string RemovalQuestion(absl::string_view cluster, const std::vector<v1::Node>& nodes,
                             const v1::ListNodeJobsResponse& jobs) {
-  const JobsByNode by_node = ByNode(jobs);
+  const SlurmJobsByNode by_node = ByNode(jobs);
   std::string question;
   for (const v1::Node& node : nodes)
     absl::StrAppend(&question, "  ", node.name(), ": ", Standing(node, by_node), "\n");

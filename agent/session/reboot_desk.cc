@@ -19,8 +19,13 @@ constexpr absl::Duration kLook = absl::Milliseconds(200);
 
 }  // namespace
 
-RebootDesk::RebootDesk(std::string boot_id, sys::FileSystem& files, Mailbox& mailbox, Clock& clock)
-    : boot_id_(std::move(boot_id)), files_(files), mailbox_(mailbox), clock_(clock) {}
+RebootDesk::RebootDesk(std::string boot_id, sys::FileSystem& files, AccountDatabase& accounts,
+                       Mailbox& mailbox, Clock& clock)
+    : boot_id_(std::move(boot_id)),
+      files_(files),
+      accounts_(accounts),
+      mailbox_(mailbox),
+      clock_(clock) {}
 
 bool RebootDesk::AwaitAnswer(const std::function<bool()>& stopping) {
   const absl::Time repeat = clock_.Now() + kRepeat;
@@ -50,8 +55,14 @@ absl::StatusOr<v1::RebootPermit> RebootDesk::Ask(const std::string& plan_id,
     due_ = false;
   };
   do {
-    ASSIGN_OR_RETURN(const std::vector<std::string> jobs, RunningSlurmJobs(files_));
-    question.mutable_running_jobs()->Assign(jobs.begin(), jobs.end());
+    ASSIGN_OR_RETURN(const std::vector<SlurmJob> jobs, RunningSlurmJobs(files_, accounts_));
+    question.clear_running_jobs();
+    for (const SlurmJob& job : jobs) {
+      v1::SlurmJobInfo& told = *question.add_running_jobs();
+      told.set_id(job.id);
+      told.set_user(job.user);
+      told.set_name(job.name);
+    }
     {
       absl::MutexLock lock(&mutex_);
       question_ = question;

@@ -21,6 +21,7 @@ class FileSystem;
 
 namespace muster::agent {
 
+class AccountDatabase;
 class Mailbox;
 
 // One question at a time, repeated until it is answered, each time with the jobs of that moment.
@@ -30,7 +31,8 @@ class RebootDesk final : public RebootGate {
   static constexpr absl::Duration kRepeat = absl::Seconds(5);
 
   // `mailbox` is woken when a question waits. All references must outlive the desk.
-  RebootDesk(std::string boot_id, sys::FileSystem& files, Mailbox& mailbox, Clock& clock);
+  RebootDesk(std::string boot_id, sys::FileSystem& files, AccountDatabase& accounts,
+             Mailbox& mailbox, Clock& clock);
 
   absl::StatusOr<v1::RebootPermit> Ask(const std::string& plan_id, const std::string& step_id,
                                        const std::string& reason,
@@ -47,6 +49,7 @@ class RebootDesk final : public RebootGate {
 
   const std::string boot_id_;
   sys::FileSystem& files_;
+  AccountDatabase& accounts_;
   Mailbox& mailbox_;
   Clock& clock_;
   absl::Mutex mutex_;

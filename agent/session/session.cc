@@ -19,6 +19,8 @@ namespace muster::agent {
 namespace {
 
 constexpr absl::Duration kWelcomeTimeout = absl::Seconds(15);
+// All nodes are told at once to renew their certificates when the authority changes.
+constexpr absl::Duration kRenewalSpread = absl::Seconds(5);
 // A controller that asks for more is not believed.
 constexpr absl::Duration kLongestSpread = absl::Minutes(5);
 // A message that does not leave for so long means that the link is dead.
@@ -129,6 +131,7 @@ Session::Ending Session::Converse(const Identity& identity, const CertificateLif
       options_.open_channel ? options_.open_channel(identity) : OpenChannel(identity);
   channel_.Set(channel);
   mailbox_.ForgetStream();
+  is_told_to_renew_ = false;
   in_flight_.clear();
   sent_up_to_ = 0;
   heartbeat_interval_ = kDefaultHeartbeat;
@@ -230,6 +233,11 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
       next_heartbeat_ = clock_.Now() + heartbeat_interval_;
       reconnect_spread_ = std::clamp(ToDuration(message.welcome().reconnect_spread()),
                                      absl::ZeroDuration(), kLongestSpread);
+      if (message.welcome().renew_certificate()) {
+        is_told_to_renew_ = true;
+        const absl::Duration spread = std::max(kRenewalSpread, reconnect_spread_);
+        renew_at_ = std::min(renew_at_, clock_.Now() + absl::Uniform(random_, 0.0, 1.0) * spread);
+      }
       if (message.welcome().has_controller_time()) {
         const absl::Duration ahead = clock_.Now() - ToTime(message.welcome().controller_time());
         if (absl::AbsDuration(ahead) > kClockTolerance) {
@@ -337,7 +345,9 @@ bool Session::RenewIfDue(const Identity& identity, const CertificateLife& life) 
     mailbox_.OnNote("certificate renewed");
     return true;
   }
-  renew_at_ = RetryRenewAt(life, clock_.Now());
+  // Somebody waits for a node that was told to.
+  renew_at_ = is_told_to_renew_ ? clock_.Now() + absl::Seconds(absl::Uniform(random_, 15.0, 60.0))
+                                : RetryRenewAt(life, clock_.Now());
   mailbox_.OnNote(absl::StrCat("renewing the certificate: ", status.message(), "; next try at ",
                                absl::FormatTime("%H:%M:%SZ", renew_at_, absl::UTCTimeZone())));
   return false;

@@ -108,6 +108,7 @@ class Session {
   absl::Duration reconnect_spread_;
   absl::Time next_heartbeat_;
   absl::Time renew_at_;
+  bool is_told_to_renew_ = false;   // at once, by the controller
   std::deque<uint64_t> in_flight_;  // sequences of reports sent and not stored
   uint64_t sent_up_to_ = 0;
 

@@ -1,12 +1,14 @@
 #include "agent/slurm/job_listing.h"
 
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_split.h"
 #include "common/base/hostlist.h"
+#include "common/base/plain_text.h"
 #include "common/base/utf8.h"
 
 namespace muster::agent {
@@ -14,6 +16,22 @@ namespace {
 
 constexpr size_t kMaxJobs = 4096;
 constexpr size_t kMaxJobId = 64;
+constexpr size_t kMaxUser = 64;
+constexpr size_t kMaxName = 128;
+
+// The name on the only line of a job; nullopt: it has several.
+using NamesById = absl::flat_hash_map<absl::string_view, std::optional<absl::string_view>>;
+
+NamesById ParseNames(absl::string_view text) {
+  NamesById names;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    const size_t end_of_id = line.find('|');
+    if (end_of_id == absl::string_view::npos) continue;
+    const auto added = names.emplace(line.substr(0, end_of_id), line.substr(end_of_id + 1));
+    if (!added.second) added.first->second.reset();
+  }
+  return names;
+}
 
 }  // namespace
 
@@ -21,13 +39,16 @@ v1::SlurmJobs ParseSlurmJobs(absl::string_view text, const std::set<std::string>
   std::map<std::string, v1::SlurmNodeJobs> by_node;
   size_t count = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    const std::vector<absl::string_view> words = absl::StrSplit(line, ' ', absl::SkipWhitespace());
-    if (words.size() != 2) continue;
-    const absl::StatusOr<std::vector<std::string>> names = ExpandHostlist(words[1]);
+    const std::vector<absl::string_view> columns = absl::StrSplit(line, absl::MaxSplits('|', 2));
+    if (columns.size() != 3 || columns[0].empty() || columns[1].empty()) continue;
+    const absl::StatusOr<std::vector<std::string>> names = ExpandHostlist(columns[1]);
     if (!names.ok()) continue;
+    v1::SlurmJobInfo job;
+    job.set_id(ValidUtf8(columns[0], kMaxJobId));
+    job.set_user(PlainText(columns[2], Lines::kOne, kMaxUser));
     for (const std::string& name : *names) {
       if (nodes.count(name) == 0 || count == kMaxJobs) continue;
-      by_node[name].add_job_ids(ValidUtf8(words[0], kMaxJobId));
+      *by_node[name].add_jobs() = job;
       ++count;
     }
   }
@@ -37,6 +58,17 @@ v1::SlurmJobs ParseSlurmJobs(absl::string_view text, const std::set<std::string>
     *jobs.add_nodes() = std::move(of_node);
   }
   return jobs;
+}
+
+void AddJobNames(absl::string_view text, v1::SlurmJobs& jobs) {
+  const NamesById names = ParseNames(text);
+  for (v1::SlurmNodeJobs& node : *jobs.mutable_nodes()) {
+    for (v1::SlurmJobInfo& job : *node.mutable_jobs()) {
+      const auto found = names.find(job.id());
+      if (found == names.end() || !found->second.has_value()) continue;
+      job.set_name(PlainText(*found->second, Lines::kOne, kMaxName));
+    }
+  }
 }
 
 }  // namespace muster::agent

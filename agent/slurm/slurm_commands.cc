@@ -170,13 +170,20 @@ absl::Status SlurmCommands::Update(std::vector<std::string> nodes,
 
 absl::StatusOr<v1::SlurmJobs> SlurmCommands::ListJobs(const v1::ListSlurmJobs& request) {
   const std::set<std::string> nodes(request.nodes().begin(), request.nodes().end());
+  ASSIGN_OR_RETURN(const std::string text, Queue(kJobsFormat));
+  v1::SlurmJobs jobs = ParseSlurmJobs(text, nodes);
+  if (jobs.nodes().empty()) return jobs;
+  // A job is as much in the way without its name.
+  if (const auto names = Queue(kJobNamesFormat); names.ok()) AddJobNames(*names, jobs);
+  return jobs;
+}
+
+absl::StatusOr<std::string> SlurmCommands::Queue(absl::string_view format) {
   // Of all nodes: squeue fails as a whole for a name that Slurm does not know.
-  ASSIGN_OR_RETURN(const std::string text,
-                   Run({"squeue", "--noheader", "--format=%i %N",
-                        "--states=RUNNING,COMPLETING,CONFIGURING,SUSPENDED,STOPPED,SIGNALING,"
-                        "RESIZING,STAGE_OUT"},
-                       kMaxListing));
-  return ParseSlurmJobs(text, nodes);
+  return Run({"squeue", "--noheader", absl::StrCat("--format=", format),
+              "--states=RUNNING,COMPLETING,CONFIGURING,SUSPENDED,STOPPED,SIGNALING,"
+              "RESIZING,STAGE_OUT"},
+             kMaxListing);
 }
 
 }  // namespace muster::agent

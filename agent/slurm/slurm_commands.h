@@ -43,6 +43,8 @@ class SlurmCommands {
       const google::protobuf::RepeatedPtrField<v1::SlurmNodeChange>& changes, const Look& look,
       const std::vector<std::string>& settings);
   absl::StatusOr<v1::SlurmJobs> ListJobs(const v1::ListSlurmJobs& request);
+  // The jobs that have nodes, as squeue prints them.
+  absl::StatusOr<std::string> Queue(absl::string_view format);
   absl::Status Update(std::vector<std::string> nodes, const std::vector<std::string>& settings);
 
   sys::ProcessRunner& processes_;

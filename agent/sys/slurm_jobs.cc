@@ -1,16 +1,56 @@
 #include "agent/sys/slurm_jobs.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
+#include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "agent/sys/accounts.h"
+#include "common/base/plain_text.h"
 #include "common/base/status.h"
 #include "common/sys/file_system.h"
 
 namespace muster::agent {
+namespace {
+
+constexpr size_t kMaxEnvironment = size_t{1} << 20;
+constexpr size_t kMaxNameBytes = 128;
+
+bool IsProcess(const std::string& name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), absl::ascii_isdigit);
+}
+
+// Returns the first word after `key` in /proc/PID/status. After "Uid:" that is the real uid; the
+// effective, the saved and the file system's follow.
+absl::string_view FirstWord(absl::string_view status, absl::string_view key) {
+  for (absl::string_view line : absl::StrSplit(status, '\n')) {
+    if (!absl::ConsumePrefix(&line, key)) continue;
+    const std::vector<absl::string_view> words =
+        absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
+    return words.empty() ? absl::string_view() : words.front();
+  }
+  return "";
+}
+
+// Says of the job what one of its processes tells.
+void Describe(const std::string& pid, absl::string_view status, sys::FileSystem& files,
+              AccountDatabase& accounts, SlurmJob& job) {
+  uid_t uid = 0;
+  if (job.user.empty() && absl::SimpleAtoi(FirstWord(status, "Uid:"), &uid)) {
+    const auto name = accounts.UserName(uid);
+    job.user = name.ok() && name->has_value() ? **name : absl::StrCat("uid ", uid);
+  }
+  if (!job.name.empty()) return;
+  const auto environment = files.Read(absl::StrCat("/proc/", pid, "/environ"), kMaxEnvironment);
+  if (!environment.ok()) return;
+  job.name = PlainText(VariableOf(*environment, "SLURM_JOB_NAME"), Lines::kOne, kMaxNameBytes);
+}
+
+}  // namespace
 
 std::string JobOfCommandLine(absl::string_view command_line) {
   if (!absl::ConsumePrefix(&command_line, "slurmstepd: [")) return "";
@@ -22,29 +62,44 @@ std::string JobOfCommandLine(absl::string_view command_line) {
   return std::string(job);
 }
 
-bool IsRootsOwn(absl::string_view status) {
-  for (absl::string_view line : absl::StrSplit(status, '\n')) {
-    if (!absl::ConsumePrefix(&line, "Uid:")) continue;
-    const std::vector<absl::string_view> uids =
-        absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
-    return !uids.empty() && uids.front() == "0";  // real, effective, saved, file system
+bool IsRootsOwn(absl::string_view status) { return FirstWord(status, "Uid:") == "0"; }
+
+std::string VariableOf(absl::string_view environment, absl::string_view name) {
+  for (absl::string_view entry : absl::StrSplit(environment, '\0')) {
+    if (absl::ConsumePrefix(&entry, name) && absl::ConsumePrefix(&entry, "="))
+      return std::string(entry);
   }
-  return false;
+  return "";
 }
 
-absl::StatusOr<std::vector<std::string>> RunningSlurmJobs(sys::FileSystem& files) {
+absl::StatusOr<std::vector<SlurmJob>> RunningSlurmJobs(sys::FileSystem& files,
+                                                       AccountDatabase& accounts) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List("/proc"));
-  std::set<std::string> jobs;
-  for (const std::string& name : names) {
-    if (name.empty() || !std::all_of(name.begin(), name.end(), absl::ascii_isdigit)) continue;
-    const auto line = files.Read(absl::StrCat("/proc/", name, "/cmdline"));
+  std::map<std::string, SlurmJob> jobs;
+  std::map<std::string, SlurmJob*> daemons;  // by process
+  for (const std::string& pid : names) {
+    if (!IsProcess(pid)) continue;
+    const auto line = files.Read(absl::StrCat("/proc/", pid, "/cmdline"));
     if (!line.ok()) continue;  // it has ended meanwhile
-    std::string job = JobOfCommandLine(*line);
-    if (job.empty()) continue;
-    const auto status = files.Read(absl::StrCat("/proc/", name, "/status"));
-    if (status.ok() && IsRootsOwn(*status)) jobs.insert(std::move(job));
+    std::string id = JobOfCommandLine(*line);
+    if (id.empty()) continue;
+    const auto status = files.Read(absl::StrCat("/proc/", pid, "/status"));
+    if (!status.ok() || !IsRootsOwn(*status)) continue;
+    SlurmJob& job = jobs[id];
+    job.id = std::move(id);
+    daemons[pid] = &job;
   }
-  return std::vector<std::string>(jobs.begin(), jobs.end());
+  for (const std::string& pid : names) {
+    if (daemons.empty()) break;
+    if (!IsProcess(pid)) continue;
+    const auto status = files.Read(absl::StrCat("/proc/", pid, "/status"));
+    if (!status.ok()) continue;
+    const auto parent = daemons.find(std::string(FirstWord(*status, "PPid:")));
+    if (parent != daemons.end()) Describe(pid, *status, files, accounts, *parent->second);
+  }
+  std::vector<SlurmJob> all;
+  for (auto& [id, job] : jobs) all.push_back(std::move(job));
+  return all;
 }
 
 }  // namespace muster::agent

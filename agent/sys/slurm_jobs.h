@@ -6,12 +6,15 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/base/slurm_job.h"
 
 namespace muster::sys {
 class FileSystem;
 }
 
 namespace muster::agent {
+
+class AccountDatabase;
 
 // The job that a process of this command line belongs to ("1234" of "slurmstepd: [1234.batch]"),
 // "" for every other process. Pure.
@@ -21,8 +24,14 @@ std::string JobOfCommandLine(absl::string_view command_line);
 // that anybody may start as root (setuid) leave as it was. Pure.
 bool IsRootsOwn(absl::string_view status);
 
+// The value of a variable in what /proc/PID/environ holds, "" without it. Pure.
+std::string VariableOf(absl::string_view environment, absl::string_view name);
+
 // Asks /proc and not Slurm: the answer must not depend on a controller that may be away. Any user
-// may give a process the name of a step daemon; only root's count. Sorted, each job once.
-absl::StatusOr<std::vector<std::string>> RunningSlurmJobs(sys::FileSystem& files);
+// may give a process the name of a step daemon; only root's count. By id, each job once. Whose a
+// job is the kernel says of the processes that its step daemons have started; what it is called, in
+// plain text of at most 128 bytes, is what those processes say.
+absl::StatusOr<std::vector<SlurmJob>> RunningSlurmJobs(sys::FileSystem& files,
+                                                       AccountDatabase& accounts);
 
 }  // namespace muster::agent

@@ -48,7 +48,7 @@ constexpr FieldRule kRules[] = {
     Text("RebootRequest.step_id", Letters::kLine, kValueBytes),
     Text("RebootRequest.boot_id", Letters::kId, kIdBytes),
     Text("RebootRequest.reason", Letters::kLine, kLineBytes),
-    List(10'000, Text("RebootRequest.running_jobs", Letters::kLine, kLineBytes)),
+    List(4096, Any("RebootRequest.running_jobs")),
     Text("RebootRequest.request_id", Letters::kId, kIdBytes),
 
     Text("CheckUpdate.check_id", Letters::kId, kIdBytes),
@@ -100,7 +100,10 @@ constexpr FieldRule kRules[] = {
     Text("SlurmLeftAlone.why", Letters::kLine, kLineBytes),
     List(4000, Any("SlurmJobs.nodes")),
     Text("SlurmNodeJobs.node", Letters::kHost, 255),
-    List(10'000, Text("SlurmNodeJobs.job_ids", Letters::kLine, 128)),
+    List(10'000, Any("SlurmNodeJobs.jobs")),
+    Text("SlurmJobInfo.id", Letters::kLine, 128),
+    Text("SlurmJobInfo.user", Letters::kLine, 256),
+    Text("SlurmJobInfo.name", Letters::kLine, 256),
 };
 
 }  // namespace

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/base/id.h"
 #include "common/base/proto_time.h"
+#include "common/base/slurm_job.h"
 #include "common/base/status.h"
 #include "controller/run/active_run.h"
 #include "controller/run/plan_finish.h"
@@ -20,11 +20,9 @@ namespace {
 // differ.
 constexpr absl::Duration kPermitLifetime = absl::Minutes(5);
 constexpr absl::Duration kDefaultPatience = absl::Minutes(15);
-constexpr int kJobsShown = 5;
-// Texts of an agent's: ids are UUIDs, and jobs are numbers. The audit log never shrinks, so that
+// Texts of an agent's: ids are UUIDs. The audit log never shrinks, so that
 // each of its entries is bounded, as is the number of them (see kMaxRebootQuestions).
 constexpr size_t kMaxIdBytes = 64;
-constexpr size_t kMaxJobBytes = 32;
 constexpr size_t kMaxStepIdBytes = 200;
 constexpr size_t kMaxReasonBytes = 500;
 
@@ -46,24 +44,21 @@ std::string Cut(const std::string& text, size_t limit) {
   return absl::StrCat(text.substr(0, limit), "…");
 }
 
-std::string Jobs(const v1::RebootRequest& request) {
-  std::vector<std::string> shown;
-  for (const std::string& job : request.running_jobs()) {
-    if (static_cast<int>(shown.size()) == kJobsShown) break;
-    shown.push_back(Cut(job, kMaxJobBytes));
-  }
-  const int more = request.running_jobs_size() - static_cast<int>(shown.size());
-  return absl::StrCat(absl::StrJoin(shown, ", "),
-                      more > 0 ? absl::StrCat(" and ", more, " more") : "");
+// "job 4 (root, s3) runs on c004".
+std::string Jobs(const v1::RebootRequest& request, const std::string& node) {
+  SlurmJobsByNode jobs;
+  for (const v1::SlurmJobInfo& job : request.running_jobs())
+    jobs[node].push_back({job.id(), job.user(), job.name()});
+  return DescribeWhere(jobs);
 }
 
 // What the audit log says of a question.
-std::string Detail(const std::string& run_id, const v1::RebootRequest& request) {
-  return absl::StrCat("run ", run_id, ", step ", Cut(request.step_id(), kMaxStepIdBytes), ", boot ",
-                      request.boot_id(), ": ", Cut(request.reason(), kMaxReasonBytes),
-                      request.running_jobs().empty()
-                          ? ""
-                          : absl::StrCat("; Slurm jobs that run there: ", Jobs(request)));
+std::string Detail(const std::string& run_id, const std::string& node,
+                   const v1::RebootRequest& request) {
+  return absl::StrCat(
+      "run ", run_id, ", step ", Cut(request.step_id(), kMaxStepIdBytes), ", boot ",
+      request.boot_id(), ": ", Cut(request.reason(), kMaxReasonBytes),
+      request.running_jobs().empty() ? "" : absl::StrCat("; ", Jobs(request, node)));
 }
 
 bool IsId(const std::string& text) { return !text.empty() && text.size() <= kMaxIdBytes; }
@@ -120,9 +115,7 @@ void RunEngine::OnRebootRequest(const std::string& uuid, const v1::RebootRequest
   const v1::RebootResource& reboot = step->reboot();
   if (!request.running_jobs().empty() && !reboot.with_running_jobs() &&
       !run->request.reboot_with_jobs()) {
-    const bool one = request.running_jobs_size() == 1;
-    return refuse(absl::StrCat(one ? "Slurm job " : "Slurm jobs ", Jobs(request),
-                               one ? " runs on " : " run on ", node->name,
+    return refuse(absl::StrCat(Jobs(request, node->name),
                                "; drain the node in Slurm and apply again when its jobs have "
                                "ended, or end them with `muster apply --reboot-with-jobs`"));
   }
@@ -171,7 +164,7 @@ void RunEngine::GrantReboot(ActiveRun& run, const RunNode& node, const v1::Reboo
     event.actor = absl::StrCat("node:", node.uuid);
     event.action = "reboot.permit";
     event.subject = node.name;
-    event.detail = Detail(run.record.run_id, request);
+    event.detail = Detail(run.record.run_id, node.name, request);
     return txn.events().Append(std::move(event));
   });
   if (!stored.ok()) return;  // the agent asks again
@@ -192,7 +185,7 @@ void RunEngine::RefuseReboot(ActiveRun* run, const std::string& uuid, const std:
       event.actor = absl::StrCat("node:", uuid);
       event.action = "reboot.refuse";
       event.subject = node;
-      event.detail = Detail(run->record.run_id, request);
+      event.detail = Detail(run->record.run_id, node, request);
       return txn.events().Append(std::move(event));
     });
     if (!stored.ok()) return;  // the agent asks again

@@ -152,17 +152,17 @@ absl::StatusOr<LeftAlone> AgentSlurmControl::Undrain(const std::vector<NodeChang
   return left;
 }
 
-absl::StatusOr<std::map<std::string, std::vector<std::string>>> AgentSlurmControl::JobsOn(
-    const std::vector<std::string>& nodes) {
-  std::map<std::string, std::vector<std::string>> jobs;
+absl::StatusOr<SlurmJobsByNode> AgentSlurmControl::JobsOn(const std::vector<std::string>& nodes) {
+  SlurmJobsByNode jobs;
   RETURN_IF_ERROR(InParts(nodes, [&](const std::vector<std::string>& part) -> absl::Status {
     v1::SlurmRequest request;
     request.mutable_list_jobs()->mutable_nodes()->Assign(part.begin(), part.end());
     ASSIGN_OR_RETURN(const v1::SlurmAnswer answer, Ask(std::move(request), v1::SlurmAnswer::kJobs));
     const std::set<std::string> asked(part.begin(), part.end());
     for (const v1::SlurmNodeJobs& node : answer.jobs().nodes()) {
-      if (asked.count(node.node()) == 0 || node.job_ids_size() == 0) continue;
-      jobs[node.node()] = {node.job_ids().begin(), node.job_ids().end()};
+      if (asked.count(node.node()) == 0) continue;
+      for (const v1::SlurmJobInfo& job : node.jobs())
+        jobs[node.node()].push_back({job.id(), job.user(), job.name()});
     }
     return absl::OkStatus();
   }));

@@ -46,8 +46,7 @@ class AgentSlurmControl final : public SlurmControl, public AgentSessionListener
   absl::StatusOr<LeftAlone> Drain(const std::vector<NodeChange>& nodes,
                                   const std::string& reason) override;
   absl::StatusOr<LeftAlone> Undrain(const std::vector<NodeChange>& nodes) override;
-  absl::StatusOr<std::map<std::string, std::vector<std::string>>> JobsOn(
-      const std::vector<std::string>& nodes) override;
+  absl::StatusOr<SlurmJobsByNode> JobsOn(const std::vector<std::string>& nodes) override;
 
   // AgentSessionListener
   void OnConnected(absl::string_view node_uuid, const v1::Hello& hello) override;

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/base/slurm_job.h"
 
 namespace muster::controller::slurm {
 
@@ -45,9 +46,8 @@ class SlurmControl {
                                           const std::string& reason) = 0;
   // Takes the drain with the reason expected away, and nothing else.
   virtual absl::StatusOr<LeftAlone> Undrain(const std::vector<NodeChange>& nodes) = 0;
-  // By node: ids of the jobs that have it ("1234", "1235_7"). Nodes without are left out.
-  virtual absl::StatusOr<std::map<std::string, std::vector<std::string>>> JobsOn(
-      const std::vector<std::string>& nodes) = 0;
+  // The jobs that have these nodes.
+  virtual absl::StatusOr<SlurmJobsByNode> JobsOn(const std::vector<std::string>& nodes) = 0;
 };
 
 // A drain of ours says so in its reason: "muster:v-7k3m9q2x failed this validation".

@@ -1,31 +1,10 @@
 #include "controller/validation/slurm_jobs.h"
 
-#include <map>
-
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "common/base/counted.h"
 #include "common/base/hostlist.h"
+#include "common/base/slurm_job.h"
 
 namespace muster::controller::validation {
-namespace {
-
-// Nodes with jobs that a refusal names.
-constexpr size_t kNamedNodes = 8;
-
-std::string Describe(const std::map<std::string, std::vector<std::string>>& jobs) {
-  std::vector<std::string> parts;
-  for (const auto& [node, ids] : jobs) {
-    if (parts.size() == kNamedNodes) {
-      parts.push_back(Counted(jobs.size() - kNamedNodes, "more node"));
-      break;
-    }
-    parts.push_back(absl::StrCat(node, " (job ", absl::StrJoin(ids, ", "), ")"));
-  }
-  return absl::StrJoin(parts, ", ");
-}
-
-}  // namespace
 
 bool IsNoSlurmYet(const absl::Status& status) {
   return absl::IsNotFound(status) || absl::IsFailedPrecondition(status);
@@ -42,10 +21,9 @@ absl::Status CheckIdle(slurm::SlurmControl& slurm, const std::vector<std::string
   }
   if (jobs->empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("Slurm jobs run on ", Describe(*jobs),
-                   "; wait for them, drain the nodes first (scontrol update NodeName=… State=DRAIN "
-                   "Reason=…), or "
-                   "test beside them with --force"));
+      absl::StrCat(DescribeWhere(*jobs),
+                   "; wait for that to end, drain the nodes first (scontrol update NodeName=… "
+                   "State=DRAIN Reason=…), or test beside it with --force"));
 }
 
 std::set<std::string> NodesWithJobs(slurm::SlurmControl& slurm,
@@ -53,7 +31,7 @@ std::set<std::string> NodesWithJobs(slurm::SlurmControl& slurm,
   std::set<std::string> busy;
   const auto jobs = slurm.JobsOn(nodes);
   if (!jobs.ok()) return busy;
-  for (const auto& [node, ids] : *jobs) busy.insert(node);
+  for (const auto& [node, of_node] : *jobs) busy.insert(node);
   return busy;
 }
 

@@ -39,6 +39,12 @@ class FakeFileSystem final : public sys::FileSystem {
   void SetModified(const std::string& path, int64_t ns) { nodes_.at(path).stat.modified_ns = ns; }
   // Every later change of `path` returns `status`; "*" is every path.
   void FailWrites(const std::string& path, absl::Status status) { failures_[path] = status; }
+  // After so many changes from now on each further one returns `status`, as when the power goes;
+  // negative: none does any more.
+  void FailAfter(int changes, absl::Status status) {
+    changes_left_ = changes;
+    cut_off_ = std::move(status);
+  }
 
   bool Has(const std::string& path) const { return nodes_.count(path) > 0; }
   const Node& At(const std::string& path) const { return nodes_.at(path); }
@@ -206,7 +212,9 @@ class FakeFileSystem final : public sys::FileSystem {
                                 .modified_ns = ++changes_};
     nodes_[path] = {stat, std::move(content)};
   }
-  absl::Status FailureOf(const std::string& path) const {
+  absl::Status FailureOf(const std::string& path) {
+    if (changes_left_ == 0) return cut_off_;
+    changes_left_ -= changes_left_ > 0;
     for (const std::string& key : {path, std::string("*")})
       if (const auto it = failures_.find(key); it != failures_.end()) return it->second;
     return absl::OkStatus();
@@ -214,6 +222,8 @@ class FakeFileSystem final : public sys::FileSystem {
 
   std::map<std::string, Node> nodes_;
   std::map<std::string, absl::Status> failures_;
+  int changes_left_ = -1;
+  absl::Status cut_off_;
   std::vector<std::string> log_;
   int64_t changes_ = 0;
 };

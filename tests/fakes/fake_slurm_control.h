@@ -67,11 +67,10 @@ class FakeSlurmControl final : public controller::slurm::SlurmControl {
     }
     return left;
   }
-  absl::StatusOr<std::map<std::string, std::vector<std::string>>> JobsOn(
-      const std::vector<std::string>& names) override {
+  absl::StatusOr<SlurmJobsByNode> JobsOn(const std::vector<std::string>& names) override {
     if (!status.ok()) return status;
     calls.push_back("jobs");
-    std::map<std::string, std::vector<std::string>> found;
+    SlurmJobsByNode found;
     for (const std::string& name : names) {
       if (jobs.count(name) > 0) found[name] = jobs[name];
     }
@@ -79,7 +78,7 @@ class FakeSlurmControl final : public controller::slurm::SlurmControl {
   }
 
   std::map<std::string, controller::slurm::SlurmNode> nodes;
-  std::map<std::string, std::vector<std::string>> jobs;
+  SlurmJobsByNode jobs;
   std::vector<std::string> calls;       // all but listings of nodes
   absl::Status status;                  // what every call answers while it is an error
   absl::Status update_status;           // what changes answer while it is an error

@@ -13,6 +13,7 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include "common/base/clock.h"
+#include "common/base/plain_text.h"
 #include "controller/slurm/agent_slurm_control.h"
 #include "muster/v1/agent_session.pb.h"
 
@@ -102,9 +103,10 @@ void Listen(absl::string_view frames) {
   if (nodes.ok()) CheckNodes(*nodes);
   const auto jobs = control.JobsOn({"c001", "c002"});
   if (jobs.ok()) {
-    for (const auto& [node, ids] : *jobs) {
-      Check((node == "c001" || node == "c002") && !ids.empty());
+    for (const auto& [node, of_node] : *jobs) {
+      Check((node == "c001" || node == "c002") && !of_node.empty());
     }
+    Check(IsPlain(DescribeWhere(*jobs), Lines::kOne));
   }
   if (const auto left = control.Drain(changes, OwnReason("v-1", "x")); left.ok()) CheckLeft(*left);
   if (const auto left = control.Undrain(changes); left.ok()) CheckLeft(*left);

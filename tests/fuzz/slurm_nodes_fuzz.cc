@@ -7,6 +7,7 @@
 
 #include "agent/slurm/job_listing.h"
 #include "agent/slurm/node_listing.h"
+#include "common/base/plain_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace muster;
@@ -20,9 +21,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const v1::SlurmNodes part = agent::SlurmNodesAfter(nodes, "");
   v1::SlurmNodes copy;
   if (!copy.ParseFromString(part.SerializeAsString())) std::abort();
-  const v1::SlurmJobs jobs = agent::ParseSlurmJobs(text, {"c001", "c002"});
-  if (jobs.nodes_size() > 2 || !v1::SlurmJobs().ParseFromString(jobs.SerializeAsString())) {
+  v1::SlurmJobs jobs = agent::ParseSlurmJobs(text, {"c001", "c002"});
+  const int nodes_with_jobs = jobs.nodes_size();
+  agent::AddJobNames(text, jobs);
+  if (nodes_with_jobs > 2 || jobs.nodes_size() != nodes_with_jobs ||
+      !v1::SlurmJobs().ParseFromString(jobs.SerializeAsString()))
     std::abort();
+  for (const v1::SlurmNodeJobs& node : jobs.nodes()) {
+    for (const v1::SlurmJobInfo& job : node.jobs()) {
+      if (job.id().empty() || !IsPlain(job.user(), Lines::kOne)) std::abort();
+      if (!IsPlain(job.name(), Lines::kOne) || job.name().size() > 128) std::abort();
+    }
   }
   return 0;
 }

@@ -111,7 +111,7 @@ job=$(submit -w c001 --wrap 'sleep 60')
 wait_for 90 "job $job runs" is_running "$job"
 validate c001
 expect_equal 1 "$RC" "exit code of a refusal"
-expect_contains "$OUTPUT" "c001 (job $job)" "the refusal"
+expect_contains "$OUTPUT" "job $job (root, wrap) runs on c001" "the refusal"
 wait_for 10 "c001 serves again" serves c001
 validate c001 --force --detach
 expect_equal 0 "$RC" "exit code of a forced validation"

@@ -61,7 +61,7 @@ step "a job runs: refused, and the job ends well"
 job=$(run_job c001 8)
 apply "$playbook" --limit c001
 expect_applied 3 "apply under a job"
-expect_contains "$APPLY_OUTPUT" "$job" "the refusal names the job"
+expect_contains "$APPLY_OUTPUT" "job $job (root, wrap) runs on c001" "the refusal names the job"
 expect_contains "$APPLY_OUTPUT" "drain the node in Slurm" "the refusal says what to do"
 expect_same_boot c001 "$boot1" "refused"
 wait_for 60 "the end of job $job" job_is "$job" COMPLETED

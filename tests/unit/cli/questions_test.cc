@@ -15,11 +15,16 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-v1::ListNodeJobsResponse JobsOn(const std::string& node, const std::vector<std::string>& ids) {
+// Job 4 of root's, and those of nobody known.
+v1::ListNodeJobsResponse JobsOn(const std::string& node, const std::vector<std::string>& others) {
   v1::ListNodeJobsResponse jobs;
   v1::NodeJobs& one = *jobs.add_nodes();
   one.set_node(node);
-  one.mutable_job_ids()->Assign(ids.begin(), ids.end());
+  v1::SlurmJobInfo& job = *one.add_jobs();
+  job.set_id("4");
+  job.set_user("root");
+  job.set_name("s3");
+  for (const std::string& id : others) one.add_jobs()->set_id(id);
   return jobs;
 }
 
@@ -38,9 +43,9 @@ TEST(Questions, AnApplyNamesClusterNodesAndTheJobsThatDie) {
   for (const char* node : {"c001", "c002", "login1"}) preview.add_nodes(node);
   EXPECT_EQ(ApplyQuestion("playbooks/site.yaml", preview, nullptr),
             "Apply playbooks/site.yaml to 3 nodes of cluster lab, c[001-002],login1?");
-  const v1::ListNodeJobsResponse jobs = JobsOn("c002", {"4", "7_1"});
+  const v1::ListNodeJobsResponse jobs = JobsOn("c002", {"7_1"});
   EXPECT_EQ(ApplyQuestion("this plan", preview, &jobs),
-            "  c002: jobs 4, 7_1 die if it reboots\n"
+            "  c002: jobs 4 (root, s3) and 7_1 die if it reboots\n"
             "Apply this plan to 3 nodes of cluster lab, c[001-002],login1?");
   v1::ListNodeJobsResponse unknown;
   unknown.set_unknown("slurmctld does not answer");
@@ -51,11 +56,12 @@ TEST(Questions, AnApplyNamesClusterNodesAndTheJobsThatDie) {
 TEST(Questions, ARemovalSaysWhatTheNodesAreAndWhatIsLeftToDo) {
   const std::vector<v1::Node> nodes = {NodeNamed("c001", "compute", "in service"),
                                        NodeNamed("c009", "", "")};
-  const std::string question = RemovalQuestion("lab", nodes, JobsOn("c001", {"4"}));
-  EXPECT_EQ(question,
-            "  c001: connected; in the inventory; in Slurm: in service; job 4 runs on it\n"
-            "  c009: connected; not in the inventory\n"
-            "End the membership of 2 nodes in cluster lab?");
+  const std::string question = RemovalQuestion("lab", nodes, JobsOn("c001", {}));
+  EXPECT_EQ(
+      question,
+      "  c001: connected; in the inventory; in Slurm: in service; job 4 (root, s3) runs on it\n"
+      "  c009: connected; not in the inventory\n"
+      "End the membership of 2 nodes in cluster lab?");
   EXPECT_THAT(AfterRemoval(nodes),
               AllOf(HasSubstr("still names c001:"), HasSubstr("muster inventory apply"),
                     HasSubstr("muster apply playbooks/site.yaml")));

@@ -85,9 +85,9 @@ TEST_F(RebootRunTest, CheckModeNeitherAsksNorReboots) {
 }
 
 TEST_F(RebootRunTest, ARefusalFailsTheStepInTheControllersWords) {
-  gate_.refusal = absl::FailedPreconditionError("Slurm jobs run on c001: 7");
+  gate_.refusal = absl::FailedPreconditionError("job 7 runs on c001");
   EXPECT_FALSE(Run(Kernel()).succeeded());
-  EXPECT_EQ(Results("r-1/0")["kernel/reboot"].message(), "Slurm jobs run on c001: 7");
+  EXPECT_EQ(Results("r-1/0")["kernel/reboot"].message(), "job 7 runs on c001");
   EXPECT_EQ(StatusOf(Kernel(), "kernel/after"), v1::STEP_STATUS_SKIPPED);
   EXPECT_EQ(node_.reboots, 0);
 }

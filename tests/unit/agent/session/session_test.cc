@@ -16,6 +16,7 @@
 #include "common/pki/key.h"
 #include "common/sys/file_system.h"
 #include "common/sys/process.h"
+#include "tests/fakes/fake_accounts.h"
 #include "tests/fakes/fake_controller.h"
 #include "tests/fakes/fake_machine.h"
 #include "tests/fakes/status_matchers.h"
@@ -72,7 +73,7 @@ class SessionTest : public ::testing::Test {
       absl::MutexLock lock(&mutex_);
       notes_ += std::string(note) + "\n";
     });
-    reboots_ = std::make_unique<RebootDesk>("boot", files_, *mailbox_, clock_);
+    reboots_ = std::make_unique<RebootDesk>("boot", files_, accounts_, *mailbox_, clock_);
     engine_ = std::make_unique<Engine>(
         Engine::Options{.node_uuid = kNode, .reboots = {.boot_id = "boot", .gate = reboots_.get()}},
         [this](const v1::Step& step, bool want_diff) { return node_.Make(step); }, *journal_,
@@ -163,6 +164,7 @@ class SessionTest : public ::testing::Test {
   FakeController controller_;
   FakeMachine node_;
   sys::RealProcessRunner processes_;
+  muster::testing::FakeAccounts accounts_;
   std::unique_ptr<RebootDesk> reboots_;
   CountingFacts facts_;
   CurrentChannel channel_;
@@ -377,6 +379,21 @@ TEST_F(SessionTest, RenewsItsCertificateAtHalfLifeAndConnectsWithIt) {
   ASSERT_TRUE(controller_.Await([](auto& c) { return c.hellos == 2; }));
   EXPECT_NE(LoadIdentity(paths_, files_)->key_pem, old_key);
   EXPECT_THAT(notes(), HasSubstr("certificate renewed"));
+}
+
+TEST_F(SessionTest, RenewsAFreshCertificateWithinSecondsWhenToldTo) {
+  controller_.on_renew = [this](const v1::RenewCertificateRequest& request,
+                                v1::RenewCertificateResponse* response) {
+    response->set_certificate_pem(Sign(request.csr_pem(), -absl::Minutes(1), absl::Hours(24)));
+    response->set_ca_pem(ca_.certificate_pem);
+    return grpc::Status::OK;
+  };
+  controller_.tells_to_renew = true;
+  Join(-absl::Minutes(1), absl::Hours(24));
+  const std::string old_key = LoadIdentity(paths_, files_)->key_pem;
+  Start();
+  ASSERT_TRUE(controller_.Await([](auto& c) { return c.hellos == 2; }));
+  EXPECT_NE(LoadIdentity(paths_, files_)->key_pem, old_key);
 }
 
 TEST_F(SessionTest, WhoIsTurnedAwayHearsHowToComeBackAndMayJoinAgain) {

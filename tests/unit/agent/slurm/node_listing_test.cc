@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "agent/slurm/job_listing.h"
 
 namespace muster::agent {
 namespace {
@@ -90,21 +89,6 @@ TEST(SlurmNodes, ComeInPartsThatFitIntoAMessage) {
   }
   EXPECT_EQ(seen, nodes.size());
   EXPECT_EQ(after, "n112000");
-}
-
-TEST(SlurmJobs, AreGivenToTheNodesThatWereAskedFor) {
-  const v1::SlurmJobs jobs = ParseSlurmJobs(
-      "12 c[001-002]\n13_4 c002\n14 c003\n15 c[001-\n16\n17 c001 c002\n", {"c001", "c002"});
-  ASSERT_EQ(jobs.nodes_size(), 2);
-  EXPECT_EQ(jobs.nodes(0).node(), "c001");
-  EXPECT_THAT(jobs.nodes(0).job_ids(), ElementsAre("12"));
-  EXPECT_THAT(jobs.nodes(1).job_ids(), ElementsAre("12", "13_4"));
-}
-
-TEST(SlurmJobs, AreBounded) {
-  std::string text;
-  for (int i = 0; i < 20'000; ++i) absl::StrAppend(&text, i, " c001\n");
-  EXPECT_EQ(ParseSlurmJobs(text, {"c001"}).nodes(0).job_ids_size(), 4096);
 }
 
 }  // namespace

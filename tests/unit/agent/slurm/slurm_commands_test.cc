@@ -14,6 +14,7 @@ using ::muster::testing::FakeProcessRunner;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 constexpr char kOurs[] = "muster:gate has not passed";
 
@@ -32,7 +33,9 @@ class SlurmCommandsTest : public ::testing::Test {
                       "NodeName=c006 State=UNKNOWN+DRAIN Reason=",
                       kOurs, " [root@2026-11-21]\n")));
     processes_.On("scontrol update", FakeProcessRunner::Prints(""));
-    processes_.On("squeue", FakeProcessRunner::Prints("12 c[001-002]\n13_4 c002\n"));
+    processes_.On("squeue --noheader --format=%i|%N|%u",
+                  FakeProcessRunner::Prints("12|c[001-002]|eve\n13_4|c002|bob\n"));
+    processes_.On("squeue --noheader --format=%i|%j", FakeProcessRunner::Prints("12|train\n"));
   }
 
   v1::SlurmAnswer Drain(const std::vector<std::pair<std::string, std::string>>& nodes,
@@ -54,6 +57,20 @@ class SlurmCommandsTest : public ::testing::Test {
     change.set_node(node);
     change.set_expected_reason(expected);
     return commands_.Answer(request);
+  }
+  // "12 (eve, train)" each.
+  std::vector<std::string> JobsOn(const std::string& node) {
+    v1::SlurmRequest request;
+    request.set_request_id("q");
+    request.mutable_list_jobs()->add_nodes(node);
+    const v1::SlurmAnswer answer = commands_.Answer(request);
+    EXPECT_TRUE(answer.has_jobs()) << answer.message();
+    std::vector<std::string> jobs;
+    for (const v1::SlurmNodeJobs& of_node : answer.jobs().nodes()) {
+      for (const v1::SlurmJobInfo& job : of_node.jobs())
+        jobs.push_back(absl::StrCat(job.id(), " (", job.user(), ", ", job.name(), ")"));
+    }
+    return jobs;
   }
   static std::vector<std::string> LeftAlone(const v1::SlurmAnswer& answer) {
     std::vector<std::string> left;
@@ -113,13 +130,19 @@ TEST_F(SlurmCommandsTest, UndrainsItsOwnDrainAlone) {
   EXPECT_THAT(Updates(), ElementsAre("scontrol update NodeName=c002 State=UNDRAIN"));
 }
 
-TEST_F(SlurmCommandsTest, TellsWhichJobsHaveANode) {
-  v1::SlurmRequest request;
-  request.set_request_id("q");
-  request.mutable_list_jobs()->add_nodes("c002");
-  const v1::SlurmAnswer answer = commands_.Answer(request);
-  ASSERT_EQ(answer.jobs().nodes_size(), 1);
-  EXPECT_THAT(answer.jobs().nodes(0).job_ids(), ElementsAre("12", "13_4"));
+TEST_F(SlurmCommandsTest, TellsWhichJobsHaveANodeAndWhatTheyAre) {
+  EXPECT_THAT(JobsOn("c002"), ElementsAre("12 (eve, train)", "13_4 (bob, )"));
+  EXPECT_THAT(processes_.commands(), SizeIs(2));
+}
+
+TEST_F(SlurmCommandsTest, NamesAreAskedForOnlyWhereThereAreJobs) {
+  EXPECT_THAT(JobsOn("c003"), IsEmpty());
+  EXPECT_THAT(processes_.commands(), SizeIs(1));
+}
+
+TEST_F(SlurmCommandsTest, JobsCountWithoutTheirNamesToo) {
+  processes_.On("squeue --noheader --format=%i|%j", FakeProcessRunner::Prints("no", 1));
+  EXPECT_THAT(JobsOn("c001"), ElementsAre("12 (eve, )"));
 }
 
 TEST_F(SlurmCommandsTest, SaysWhetherSlurmIsMissingAwayOrRefuses) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/sys/file_system.h"
+#include "tests/fakes/fake_accounts.h"
 #include "tests/fakes/fake_file_system.h"
 #include "tests/fakes/status_matchers.h"
 
@@ -56,12 +57,22 @@ TEST(SlurmJobsTest, AProcessIsRootsOwnByItsRealUid) {
 
 class FakeProc {
  public:
-  void Add(int pid, const std::string& command_line, uid_t uid = 0) {
+  void Add(int pid, const std::string& command_line, uid_t uid = 0, int parent = 1) {
     files.AddFile(absl::StrCat("/proc/", pid, "/cmdline"), command_line);
     files.AddFile(absl::StrCat("/proc/", pid, "/status"),
-                  absl::StrCat("Name:\tx\nUid:\t", uid, "\t0\t0\t0\n"));
+                  absl::StrCat("Name:\tx\nPPid:\t", parent, "\nUid:\t", uid, "\t0\t0\t0\n"));
+  }
+  void AddEnvironment(int pid, const std::string& environment) {
+    files.AddFile(absl::StrCat("/proc/", pid, "/environ"), environment);
+  }
+  std::vector<SlurmJob> Jobs() { return RunningSlurmJobs(files, accounts).value(); }
+  std::vector<std::string> Ids() {
+    std::vector<std::string> ids;
+    for (const SlurmJob& job : Jobs()) ids.push_back(job.id);
+    return ids;
   }
   testing::FakeFileSystem files;
+  testing::FakeAccounts accounts;
 };
 
 TEST(SlurmJobsTest, ListsEachJobOnce) {
@@ -75,13 +86,39 @@ TEST(SlurmJobsTest, ListsEachJobOnce) {
   proc.files.AddFile("/proc/self/cmdline", "slurmstepd: [1.0]");
   proc.files.AddFile("/proc/45/cmdline", "slurmstepd: [13.0]");  // has ended in between
   proc.files.AddDirectory("/proc/50");                           // has ended
-  EXPECT_THAT(RunningSlurmJobs(proc.files).value(), ElementsAre("11", "8"));
+  EXPECT_THAT(proc.Ids(), ElementsAre("11", "8"));
 }
 
 TEST(SlurmJobsTest, AMachineWithoutJobsHasNone) {
   FakeProc proc;
   proc.Add(1, "/sbin/init");
-  EXPECT_THAT(RunningSlurmJobs(proc.files).value(), IsEmpty());
+  EXPECT_THAT(proc.Ids(), IsEmpty());
+}
+
+TEST(SlurmJobsTest, TellsWhoseAJobIsAndWhatItIsCalled) {
+  FakeProc proc;
+  proc.accounts.users["eve"] = {.name = "eve", .uid = 1001};
+  proc.Add(40, "slurmstepd: [8.extern]");
+  proc.Add(41, "slurmstepd: [8.batch]");
+  proc.Add(42, "sleep", 1001, 40);  // the step that stands for the job has no words of its own
+  proc.Add(43, "/bin/sh", 1001, 41);
+  proc.AddEnvironment(43, std::string("PATH=/bin\0SLURM_JOB_NAME=tr\nain\0SLURM_JOB_ID=9\0", 47));
+  proc.Add(50, "slurmstepd: [9.0]");
+  proc.Add(51, "python3", 4711, 50);  // nobody has that number here
+  proc.AddEnvironment(51, "");
+  proc.Add(60, "slurmstepd: [11.0]");  // has not begun
+  // A user's own process cannot speak for the job of another, whatever it is called.
+  proc.Add(70, "slurmstepd: [8.0]", 1002);
+  proc.Add(71, "sh", 1002, 70);
+  proc.AddEnvironment(71, "SLURM_JOB_NAME=forged");
+  EXPECT_EQ(Describe(proc.Jobs()), "jobs 11, 8 (eve, tr ain) and 9 (uid 4711)");
+}
+
+TEST(SlurmJobsTest, FindsAVariableByItsWholeName) {
+  const std::string environment("SLURM_JOB_NAME_X=a\0SLURM_JOB_NAME=b=c\0SLURM_JOB_NAME=d", 55);
+  EXPECT_EQ(VariableOf(environment, "SLURM_JOB_NAME"), "b=c");
+  EXPECT_EQ(VariableOf(environment, "PATH"), "");
+  EXPECT_EQ(VariableOf("", "PATH"), "");
 }
 
 // A real process by a name of its choice, as these uids; ended with the object.
@@ -120,7 +157,10 @@ TEST(SlurmJobsTest, AUsersProcessNamedSlurmstepdIsNoJob) {
   }
   ASSERT_TRUE(user.HasBegun() && setuid.HasBegun() && root.HasBegun());
   sys::RealFileSystem files;
-  const std::vector<std::string> jobs = RunningSlurmJobs(files).value();
+  testing::FakeAccounts accounts;
+  std::vector<std::string> jobs;
+  const std::vector<SlurmJob> found = RunningSlurmJobs(files, accounts).value();
+  for (const SlurmJob& job : found) jobs.push_back(job.id);
   EXPECT_THAT(jobs, Contains("990003"));
   EXPECT_THAT(jobs, Not(Contains("990001")));
   EXPECT_THAT(jobs, Not(Contains("990002")));

@@ -172,9 +172,9 @@ TEST_F(RunRebootsTest, TheLastPermitOfAnAgentThatAsksTooOftenHolds) {
 TEST_F(RunRebootsTest, NodesWithJobsStayUp) {
   StartRun();
   v1::RebootRequest request = Question();
-  for (int job = 1; job <= 7; ++job) request.add_running_jobs(absl::StrCat(job));
+  for (int job = 1; job <= 7; ++job) request.add_running_jobs()->set_id(absl::StrCat(job));
   EXPECT_THAT(Ask(request).refusal(),
-              AllOf(HasSubstr("Slurm jobs 1, 2, 3, 4, 5 and 2 more run on a; drain the node"),
+              AllOf(HasSubstr("jobs 1, 2, 3, 4, 5 and 2 more run on a; drain the node"),
                     HasSubstr("muster apply --reboot-with-jobs")));
   EXPECT_EQ(PhaseOf("a"), "running");
   EXPECT_THAT(Open(), IsEmpty());
@@ -182,7 +182,7 @@ TEST_F(RunRebootsTest, NodesWithJobsStayUp) {
   Ask(request);
   ASSERT_THAT(EventsOf("reboot.refuse"), SizeIs(1)) << "a repeated question counts once";
   EXPECT_THAT(EventsOf("reboot.refuse")[0].detail,
-              EndsWith("; Slurm jobs that run there: 1, 2, 3, 4, 5 and 2 more"));
+              EndsWith("; jobs 1, 2, 3, 4, 5 and 2 more run on a"));
   // They have ended meanwhile.
   EXPECT_TRUE(Ask(Question("q2")).has_permit());
 }
@@ -190,16 +190,19 @@ TEST_F(RunRebootsTest, NodesWithJobsStayUp) {
 TEST_F(RunRebootsTest, AnAdministratorMayGiveTheJobsUp) {
   StartRun(/*with_jobs=*/true);
   v1::RebootRequest request = Question();
-  request.add_running_jobs("7");
+  v1::SlurmJobInfo& job = *request.add_running_jobs();
+  job.set_id("7");
+  job.set_user("eve");
+  job.set_name("train");
   MustPermit(request);
-  EXPECT_THAT(EventsOf("reboot.permit")[0].detail, EndsWith("; Slurm jobs that run there: 7"));
+  EXPECT_THAT(EventsOf("reboot.permit")[0].detail, EndsWith("; job 7 (eve, train) runs on a"));
 }
 
 TEST_F(RunRebootsTest, SoMayAStep) {
   compiler_.reboot->set_with_running_jobs(true);
   StartRun();
   v1::RebootRequest request = Question();
-  request.add_running_jobs("7");
+  request.add_running_jobs()->set_id("7");
   MustPermit(request);
 }
 
@@ -245,12 +248,12 @@ TEST_F(RunRebootsTest, TheAuditLogTakesLittleOfAnAgentsWords) {
   std::string reason = "x";
   for (int i = 0; i < 100'000; ++i) reason += "€";
   request.set_reason(reason);
-  for (int i = 0; i < 100; ++i) request.add_running_jobs(std::string(100'000, '7'));
+  for (int i = 0; i < 100; ++i) request.add_running_jobs()->set_id(std::string(100'000, '7'));
   EXPECT_THAT(Ask(request).refusal().size(), ::testing::Lt(1000u));
   ASSERT_THAT(EventsOf("reboot.refuse"), SizeIs(1));
   const std::string detail = EventsOf("reboot.refuse")[0].detail;
   EXPECT_THAT(detail.size(), ::testing::Lt(1500u));
-  EXPECT_THAT(detail, HasSubstr("€…; Slurm jobs"));
+  EXPECT_THAT(detail, HasSubstr("€…; job 777"));
 }
 
 TEST_F(RunRebootsTest, ACancelledRunRebootsNothing) {
@@ -376,7 +379,7 @@ TEST_F(RunRebootsTest, WhatTheStoreCannotKeepIsNotGiven) {
   store.refuse = true;
   EXPECT_THAT(AskAll(Question()), IsEmpty());
   v1::RebootRequest with_jobs = Question();
-  with_jobs.add_running_jobs("7");
+  with_jobs.add_running_jobs()->set_id("7");
   EXPECT_THAT(AskAll(with_jobs), IsEmpty());
   store.refuse = false;
   MustPermit(Question());

@@ -111,10 +111,13 @@ TEST_F(AgentSlurmControlTest, JobsOfOtherNodesAreNotTaken) {
   for (const char* name : {"c001", "c009"}) {
     v1::SlurmNodeJobs& node = *answer.mutable_jobs()->add_nodes();
     node.set_node(name);
-    node.add_job_ids("12");
+    v1::SlurmJobInfo& job = *node.add_jobs();
+    job.set_id("12");
+    job.set_user("eve");
+    job.set_name("train");
   }
-  EXPECT_THAT(slurm_.JobsOn({"c001", "c002"}).value(),
-              ElementsAre(Pair("c001", ElementsAre("12"))));
+  EXPECT_EQ(DescribeWhere(slurm_.JobsOn({"c001", "c002"}).value()),
+            "job 12 (eve, train) runs on c001");
 }
 
 TEST_F(AgentSlurmControlTest, OtherNodesLeftAloneAreNotTaken) {

@@ -46,8 +46,7 @@ class CountingSlurm final : public slurm::SlurmControl {
   absl::StatusOr<slurm::LeftAlone> Undrain(const std::vector<slurm::NodeChange>& nodes) override {
     return slurm_.Undrain(nodes);
   }
-  absl::StatusOr<std::map<std::string, std::vector<std::string>>> JobsOn(
-      const std::vector<std::string>& nodes) override {
+  absl::StatusOr<SlurmJobsByNode> JobsOn(const std::vector<std::string>& nodes) override {
     return slurm_.JobsOn(nodes);
   }
   void Set(const absl::Status& status) {
@@ -259,7 +258,7 @@ TEST_F(ServiceGateTest, WhoServesIsBorrowedBeforeWhoDoesNot) {
 }
 
 TEST_F(ServiceGateTest, WithoutAGateWhoHasNoJobMayBeBorrowed) {
-  slurm_.jobs["c001"] = {"12"};
+  slurm_.jobs["c001"] = {{"12", "", ""}};
   const std::vector<std::string> all = {"c001", "x999"};
   EXPECT_THAT(NodesWithoutJobs(slurm_, all), ElementsAre("x999"));
   slurm_.status = absl::UnavailableError("slurmctld does not answer");
@@ -271,7 +270,9 @@ TEST_F(ServiceGateTest, WithoutAGateWhoHasNoJobMayBeBorrowed) {
 TEST_F(ServiceGateTest, ANodeThatCannotBeHeldServesAgain) {
   Pass();
   ASSERT_OK(gate_.Look());
-  slurm_.after_listing = [this] { slurm_.jobs["c001"] = {"12"}; };  // between the two questions
+  slurm_.after_listing = [this] {
+    slurm_.jobs["c001"] = {{"12", "", ""}};
+  };  // between the two questions
   EXPECT_THAT(gate_.Hold("v-5", {"c001"}, /*force=*/false),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("job 12")));
   slurm_.after_listing = nullptr;
@@ -337,10 +338,11 @@ TEST_F(ServiceGateTest, ADrainForAValidationThatNeverBeganIsTakenAway) {
 TEST_F(ServiceGateTest, JobsThatRunKeepAValidationFromItsNodesUnlessForced) {
   Pass();
   ASSERT_OK(gate_.Look());
-  slurm_.jobs["c001"] = {"12", "13_4"};
-  EXPECT_THAT(gate_.Hold("v-5", {"c001", "c002"}, /*force=*/false),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("Slurm jobs run on c001 (job 12, 13_4); wait for them")));
+  slurm_.jobs["c001"] = {{"12", "eve", "train"}, {"13_4", "", ""}};
+  EXPECT_THAT(
+      gate_.Hold("v-5", {"c001", "c002"}, /*force=*/false),
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               HasSubstr("jobs 12 (eve, train) and 13_4 run on c001; wait for that to end")));
   gate_.Release("v-5");
   ASSERT_OK(gate_.Look());
   EXPECT_THAT(slurm_.calls, ElementsAre("jobs")) << "nothing was drained";
@@ -351,9 +353,9 @@ TEST_F(ServiceGateTest, JobsThatRunKeepAValidationFromItsNodesUnlessForced) {
 // One that starts between the question and the drain.
 TEST_F(ServiceGateTest, AJobThatSlipsInIsFoundAfterTheDrain) {
   Pass();
-  slurm_.after_listing = [this] { slurm_.jobs["c001"] = {"14"}; };
+  slurm_.after_listing = [this] { slurm_.jobs["c001"] = {{"14", "", ""}}; };
   EXPECT_THAT(gate_.Hold("v-5", {"c001"}, /*force=*/false),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("c001 (job 14)")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("job 14 runs on c001")));
   gate_.Release("v-5");
   ASSERT_OK(gate_.Look());
   EXPECT_THAT(slurm_.calls, ElementsAre("jobs", "drain c001: muster:v-5 being validated", "jobs",

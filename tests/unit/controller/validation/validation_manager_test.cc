@@ -68,7 +68,7 @@ TEST_F(ValidationManagerTest, HoldsTheNodesBeforeItStoresAndStarts) {
 }
 
 TEST_F(ValidationManagerTest, ARefusalLeavesNothingBehind) {
-  held_ = absl::FailedPreconditionError("Slurm jobs run on c001 (job 12)");
+  held_ = absl::FailedPreconditionError("job 12 (eve, train) runs on c001");
   EXPECT_THAT(Create(/*force=*/false),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("job 12")));
   EXPECT_THAT(calls_, ElementsAre("hold c001", "release dropped"));

@@ -55,8 +55,9 @@ class ValidationWitnessTest : public ValidationEngineTest {
     ValidationCollaborators with = Collaborators();
     with.hold = [this](const std::string&, const std::vector<std::string>& nodes, bool force) {
       calls_.push_back(absl::StrCat("hold ", absl::StrJoin(nodes, ","), force ? " by force" : ""));
-      return with_job_.count(nodes[0]) == 0 ? absl::OkStatus()
-                                            : absl::FailedPreconditionError("Slurm jobs run");
+      return with_job_.count(nodes[0]) == 0
+                 ? absl::OkStatus()
+                 : absl::FailedPreconditionError("job 12 (eve, train) runs on c001");
     };
     with.whom_to_borrow = [this](const std::vector<std::string>& nodes) {
       calls_.push_back(absl::StrCat("ask ", absl::StrJoin(nodes, ",")));

@@ -1,0 +1,29 @@
+// A job of Slurm's, as people are told of it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace muster {
+
+struct SlurmJob {
+  std::string id;    // "1234", "1235_7"
+  std::string user;  // empty: not known
+  std::string name;  // the words of whoever submitted it; empty: not known
+};
+
+// The jobs of each node that has some; a job on several nodes is in each row.
+using SlurmJobsByNode = std::map<std::string, std::vector<SlurmJob>>;
+
+// "job 4 (root, s3)", "jobs 4 (root, s3) and 5 (eve, train)", "jobs 1, 2, 3, 4, 5 and 2 more":
+// plain text of one line and bounded length, whatever the jobs are called.
+std::string Describe(absl::Span<const SlurmJob> jobs);
+
+// "job 4 (root, s3) runs on c[003-004]", "job 4 runs on c001 and jobs 5 and 6 run on c002": each
+// job once, bounded as above. Empty where there are none.
+std::string DescribeWhere(const SlurmJobsByNode& jobs);
+
+}  // namespace muster

@@ -1,0 +1,71 @@
+#include "agent/slurm/job_listing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/plain_text.h"
+
+namespace muster::agent {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Le;
+
+// "12 eve train": id, user and name of each job of the first node.
+std::vector<std::string> JobsOf(const v1::SlurmJobs& jobs, int node = 0) {
+  std::vector<std::string> words;
+  for (const v1::SlurmJobInfo& job : jobs.nodes(node).jobs())
+    words.push_back(absl::StrCat(job.id(), " ", job.user(), " ", job.name()));
+  return words;
+}
+
+v1::SlurmJobs TwoJobs() { return ParseSlurmJobs("12|c001|eve\n13_4|c001|bob\n", {"c001"}); }
+
+TEST(SlurmJobs, AreGivenToTheNodesThatWereAskedFor) {
+  const v1::SlurmJobs jobs = ParseSlurmJobs(
+      "12|c[001-002]|eve\n13_4|c002|\n14|c003|bob\n15|c[001-|eve\n16\n17||eve\n18|c002|A|B C\n",
+      {"c001", "c002"});
+  ASSERT_EQ(jobs.nodes_size(), 2);
+  EXPECT_EQ(jobs.nodes(0).node(), "c001");
+  EXPECT_THAT(JobsOf(jobs), ElementsAre("12 eve "));
+  EXPECT_THAT(JobsOf(jobs, 1), ElementsAre("12 eve ", "13_4  ", "18 A|B C "));
+}
+
+TEST(SlurmJobs, AreBounded) {
+  std::string text;
+  for (int i = 0; i < 20'000; ++i) absl::StrAppend(&text, i, "|c001|eve\n");
+  EXPECT_EQ(ParseSlurmJobs(text, {"c001"}).nodes(0).jobs_size(), 4096);
+}
+
+TEST(SlurmJobs, GetTheirNames) {
+  v1::SlurmJobs jobs = TwoJobs();
+  AddJobNames("13_4|a|b c\n12|train\n99|other\n", jobs);
+  EXPECT_THAT(JobsOf(jobs), ElementsAre("12 eve train", "13_4 bob a|b c"));
+}
+
+TEST(SlurmJobs, ANameNamesNoOtherJob) {
+  v1::SlurmJobs jobs = TwoJobs();
+  AddJobNames("12|x\n13_4|backup of root\n13_4|train\n", jobs);
+  EXPECT_THAT(JobsOf(jobs), ElementsAre("12 eve x", "13_4 bob "));
+  jobs = TwoJobs();
+  AddJobNames("12|x\n13_4|\n13_4|\n13_4|backup\nno line\n\n|\n", jobs);
+  EXPECT_THAT(JobsOf(jobs), ElementsAre("12 eve x", "13_4 bob "));
+}
+
+TEST(SlurmJobs, TheirNamesArePlainAndShort) {
+  v1::SlurmJobs jobs = TwoJobs();
+  AddJobNames(absl::StrCat("12|\x1b[2Ja\rb\xff\n13_4|", std::string(10'000, 'x'), "\n"), jobs);
+  for (const v1::SlurmJobInfo& job : jobs.nodes(0).jobs()) {
+    EXPECT_TRUE(IsPlain(job.name(), Lines::kOne)) << job.name();
+    EXPECT_THAT(job.name().size(), Le(128u));
+  }
+  EXPECT_EQ(jobs.nodes(0).jobs(0).name(), "a b\xef\xbf\xbd");
+  v1::SlurmJobs none;
+  AddJobNames("12|x\n", none);
+  EXPECT_THAT(none.nodes(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace muster::agent
