@@ -26,7 +26,7 @@ inline constexpr int kExitClean = 0;
 inline constexpr int kExitError = 1;        // usage, or the call failed
 inline constexpr int kExitChanges = 2;      // with --detailed-exitcode
 inline constexpr int kExitFailed = 3;       // some nodes failed
-inline constexpr int kExitUnreachable = 4;  // some nodes did not answer
+inline constexpr int kExitUnreachable = 4;  // some nodes did not answer, or were left out
 inline constexpr int kExitDetached = 130;   // Ctrl-C; the run goes on
 
 struct Context {

@@ -6,14 +6,15 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "cli/authority_folder.h"
 #include "cli/context.h"
 #include "cli/controller_yaml.h"
+#include "cli/credentials.h"
 #include "cli/verbs.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
@@ -25,7 +26,6 @@
 namespace muster::cli {
 namespace {
 
-constexpr absl::Duration kCaValidity = absl::Hours(24 * 365 * 20);
 constexpr absl::Duration kUserValidity = absl::Hours(24 * 365);
 constexpr absl::Duration kServerValidity = absl::Hours(24 * 365 * 5);
 // Clocks of machines that are just being set up are rarely exact.
@@ -34,7 +34,7 @@ constexpr absl::Duration kBackdating = absl::Minutes(5);
 constexpr char kServiceUser[] = "muster";
 
 struct InitOptions {
-  std::string cluster, controller, directory = "/etc/muster", admin = "admin";
+  std::string cluster, controller, directory = "/etc/muster", admin = "admin", ca_key;
   std::vector<std::string> names;
 };
 
@@ -104,8 +104,10 @@ class Writer {
     ASSIGN_OR_RETURN(const auto existing, files_.Stat(path));
     if (!existing) return absl::OkStatus();
     return absl::AlreadyExistsError(absl::StrCat(
-        path, " exists: this controller is set up already. Its authority is what all nodes trust, "
-        "so it is never replaced; to start over, move ", directory_, " away first"));
+        path,
+        " exists: this controller is set up already. Its authority is what all nodes trust, "
+        "so it is replaced by `muster ca rotate` only; to start over, move ",
+        directory_, " away first"));
   }
 
  private:
@@ -115,19 +117,18 @@ class Writer {
   std::optional<gid_t> service_gid_;
 };
 
-struct Credentials {
+struct Pair {
   std::string certificate_pem, key_pem;
 };
 
-absl::StatusOr<Credentials> Issue(const pki::Authority& ca, const pki::Subject& subject,
-                                  absl::Time now, absl::Duration validity, pki::Usage usage) {
+absl::StatusOr<Pair> Issue(const pki::Authority& ca, const pki::Subject& subject, absl::Time now,
+                           absl::Duration validity, pki::Usage usage) {
   ASSIGN_OR_RETURN(pki::KeyAndCsr key, pki::MakeKeyAndCsr(subject.common_name));
-  Credentials credentials;
-  credentials.key_pem = std::move(key.key_pem);
-  ASSIGN_OR_RETURN(credentials.certificate_pem,
-                   pki::SignCsr(ca, key.csr_pem, subject, {now - kBackdating, now + validity},
-                                usage));
-  return credentials;
+  Pair pair;
+  pair.key_pem = std::move(key.key_pem);
+  ASSIGN_OR_RETURN(pair.certificate_pem, pki::SignCsr(ca, key.csr_pem, subject,
+                                                      {now - kBackdating, now + validity}, usage));
+  return pair;
 }
 
 pki::Subject ServerSubject(const Address& address, const std::vector<std::string>& names) {
@@ -157,32 +158,31 @@ absl::StatusOr<int> Init(Context& context, const InitOptions& options) {
   Writer writer(options.directory);
   RETURN_IF_ERROR(writer.RefuseExisting("/pki/ca.key"));
 
+  const std::string name = absl::StrCat("Muster CA of ", options.cluster);
   ASSIGN_OR_RETURN(const pki::Authority ca,
-                   pki::MakeCa(absl::StrCat("Muster CA of ", options.cluster), kCaValidity, now));
-  ASSIGN_OR_RETURN(const Credentials server,
-                   Issue(ca, ServerSubject(address, options.names), now, kServerValidity,
-                         pki::Usage::kServer));
-  ASSIGN_OR_RETURN(const Credentials admin, Issue(ca, AdminSubject(options.admin), now,
-                                                  kUserValidity, pki::Usage::kClient));
+                   options.ca_key.empty()
+                       ? pki::MakeCa(name, kCaValidity, now)
+                       : pki::MakeCaWithKey(name, options.ca_key, kCaValidity, now));
+  ASSIGN_OR_RETURN(const Pair server, Issue(ca, ServerSubject(address, options.names), now,
+                                            kServerValidity, pki::Usage::kServer));
+  ASSIGN_OR_RETURN(const Pair admin,
+                   Issue(ca, AdminSubject(options.admin), now, kUserValidity, pki::Usage::kClient));
   const std::string controller = absl::StrCat(address.host, ":", address.port);
 
   RETURN_IF_ERROR(writer.MakeFolder("", 0755, false));
   RETURN_IF_ERROR(writer.MakeFolder("/pki", 0700, true));
-  RETURN_IF_ERROR(writer.MakeFolder("/admin", 0700, false));
   RETURN_IF_ERROR(writer.Write("/pki/controller.key", server.key_pem, 0600, true));
   RETURN_IF_ERROR(writer.Write("/pki/controller.crt", server.certificate_pem, 0644, true));
   RETURN_IF_ERROR(writer.Write("/pki/ca.crt", ca.certificate_pem, 0644, true));
-  RETURN_IF_ERROR(writer.Write("/admin/ca.crt", ca.certificate_pem, 0644, false));
-  RETURN_IF_ERROR(writer.Write("/admin/client.crt", admin.certificate_pem, 0644, false));
-  RETURN_IF_ERROR(writer.Write("/admin/client.key", admin.key_pem, 0600, false));
-  const nlohmann::json cli_json = {{"controller", controller}};
-  RETURN_IF_ERROR(writer.Write("/admin/cli.json", cli_json.dump() + "\n", 0644, false));
+  RETURN_IF_ERROR(
+      WriteCredentials(options.directory + "/admin",
+                       {controller, ca.certificate_pem, admin.certificate_pem, admin.key_pem}));
   RETURN_IF_ERROR(writer.Write("/controller.yaml",
                                ControllerYaml(options.cluster, address.host, address.port,
                                               options.directory),
                                0644, false));
   // Last: its presence is what marks the controller as set up.
-  RETURN_IF_ERROR(writer.Write("/pki/ca.key", ca.key_pem, 0600, true));
+  RETURN_IF_ERROR(writer.Write("/pki/ca.key", ca.key, 0600, true));
 
   ASSIGN_OR_RETURN(const std::string pin, pki::Sha256Pin(ca.certificate_pem));
   std::cout << "The authority of cluster " << options.cluster << " is " << pin << "\n"
@@ -211,6 +211,11 @@ void AddInit(CLI::App& app, Context& context) {
       ->type_name("HOST");
   command->add_option("--admin", options->admin, "Name of the first administrator (default admin)")
       ->type_name("USER");
+  command
+      ->add_option("--ca-key", options->ca_key,
+                   "The authority's key, if it is in a PKCS #11 token: its URI (default: a new key "
+                   "in pki/ca.key)")
+      ->type_name("URI");
   command->add_option("--directory", options->directory, "Where to write (default /etc/muster)")
       ->type_name("DIR");
   SetAction(command, context, [&context, options] { return Init(context, *options); });

@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
+#include "cli/credentials.h"
 #include "cli/output.h"
 #include "cli/show.h"
 #include "cli/verbs.h"
@@ -15,7 +15,6 @@
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/pki/key.h"
-#include "common/sys/file_system.h"
 #include "muster/v1/user.grpc.pb.h"
 
 namespace muster::cli {
@@ -26,23 +25,6 @@ using Stub = v1::UserService::Stub;
 struct CreateOptions {
   std::string name, role = "viewer", folder;
 };
-
-// A folder as `muster` reads it (--config), made whole or not at all.
-absl::Status WriteFolder(const std::string& folder, const std::string& key_pem,
-                         const v1::CreateUserResponse& response) {
-  sys::RealFileSystem files;
-  RETURN_IF_ERROR(files.MakeDirectory(folder, 0700));
-  const auto write = [&](const char* name, const std::string& content, mode_t mode) {
-    sys::WriteOptions options;
-    options.mode = mode;
-    return files.WriteAtomically(absl::StrCat(folder, "/", name), content, options);
-  };
-  RETURN_IF_ERROR(write("ca.crt", response.ca_pem(), 0644));
-  RETURN_IF_ERROR(write("client.key", key_pem, 0600));
-  RETURN_IF_ERROR(write("client.crt", response.certificate_pem(), 0644));
-  const nlohmann::json config = {{"controller", response.controller_address()}};
-  return write("cli.json", config.dump() + "\n", 0644);
-}
 
 absl::StatusOr<int> Create(Context& context, const CreateOptions& options) {
   const std::string folder =
@@ -60,7 +42,8 @@ absl::StatusOr<int> Create(Context& context, const CreateOptions& options) {
   request.set_csr_pem(key.csr_pem);
   v1::CreateUserResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &Stub::CreateUser, request, &response));
-  RETURN_IF_ERROR(WriteFolder(folder, key.key_pem, response));
+  RETURN_IF_ERROR(WriteCredentials(folder, {response.controller_address(), response.ca_pem(),
+                                            response.certificate_pem(), key.key_pem}));
   std::cout << options.role << " " << options.name << ": credentials are in " << folder
             << "\nGive the folder to " << options.name
             << ", to be kept as ~/.config/muster, and delete it here.\n";
@@ -85,6 +68,14 @@ absl::StatusOr<int> List(Context& context) {
     }
     return table.ToString();
   });
+  return kExitClean;
+}
+
+absl::StatusOr<int> Renew(Context& context) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  RETURN_IF_ERROR(RenewCredentials(*connection, context.clock->Now()));
+  std::cout << "The certificate in " << connection->folder()
+            << " is of the authority that signs now; its end is as before.\n";
   return kExitClean;
 }
 
@@ -119,6 +110,14 @@ void AddUser(CLI::App& app, Context& context) {
 
   CLI::App* list = user->add_subcommand("list", "Certificates that were made for people");
   SetAction(list, context, [&context] { return List(context); });
+
+  CLI::App* renew =
+      user->add_subcommand("renew", "Take a certificate of a new authority for yourself");
+  renew->footer(
+      "For everybody, while `muster ca rotate` waits for it, and once more when that has ended. "
+      "The\n"
+      "key, the role and the end of the certificate stay as they are.");
+  SetAction(renew, context, [&context] { return Renew(context); });
 
   CLI::App* revoke = user->add_subcommand("revoke", "Deny all certificates of a person");
   auto name = std::make_shared<std::string>();

@@ -16,6 +16,7 @@ void AddApply(CLI::App& app, Context& context);
 void AddAudit(CLI::App& app, Context& context);
 void AddBackup(CLI::App& app, Context& context);
 void AddBundle(CLI::App& app, Context& context);
+void AddCa(CLI::App& app, Context& context);
 void AddCompletion(CLI::App& app, Context& context);
 void AddExplain(CLI::App& app, Context& context);
 void AddHardware(CLI::App& app, Context& context);

@@ -19,11 +19,13 @@
 #include "common/base/ticker.h"
 #include "common/base/version.h"
 #include "common/checks/catalog.h"
+#include "common/pki/certificate.h"
 #include "common/sys/file_system.h"
 #include "controller/artifact/blob_store.h"
 #include "controller/artifact/bundle_approvals.h"
 #include "controller/claim/node_claims.h"
 #include "controller/constants.h"
+#include "controller/enrollment/authority_change.h"
 #include "controller/enrollment/certificate_authority.h"
 #include "controller/enrollment/denylist.h"
 #include "controller/enrollment/enrollment.h"
@@ -40,6 +42,7 @@
 #include "controller/run/stored_inventory.h"
 #include "controller/secret/secret_store.h"
 #include "controller/service/artifact_service.h"
+#include "controller/service/authority_service.h"
 #include "controller/service/call_counter.h"
 #include "controller/service/call_shares.h"
 #include "controller/service/credentials.h"
@@ -80,6 +83,8 @@ struct Resources {
   std::unique_ptr<SecretStore> secrets;
   CertificateAuthority ca;
   TlsIdentity tls;
+  // Of the root that has signed our own certificate: what a join line names.
+  std::string join_pin;
 };
 
 std::string CredentialsDirectory() {  // systemd's LoadCredential=
@@ -87,9 +92,18 @@ std::string CredentialsDirectory() {  // systemd's LoadCredential=
   return directory == nullptr ? "" : directory;
 }
 
+absl::StatusOr<std::string> PinOfIssuer(const TlsIdentity& tls) {
+  const absl::StatusOr<std::string> issuer = pki::IssuerOf(tls.certificate_pem, tls.ca_pem);
+  if (issuer.ok()) return pki::Sha256Pin(*issuer);
+  return Annotate(issuer.status(),
+                  "controller.crt does not pass with ca.crt, so no node would believe this "
+                  "controller; run `muster ca rotate` if a change of the authority was cut off");
+}
+
 absl::StatusOr<Resources> Open(const Config& config, Clock& clock, sys::FileSystem& files) {
   ASSIGN_OR_RETURN(TlsIdentity tls, LoadTlsIdentity(config.pki_directory));
   ASSIGN_OR_RETURN(CertificateAuthority ca, CertificateAuthority::Load(config.pki_directory));
+  ASSIGN_OR_RETURN(std::string join_pin, PinOfIssuer(tls));
   RETURN_IF_ERROR(Annotate(files.MakeDirectory(config.state_directory, 0700), "state_directory"));
   ASSIGN_OR_RETURN(std::unique_ptr<Store> store,
                    OpenStore(absl::StrCat(config.state_directory, "/muster.db")));
@@ -100,8 +114,8 @@ absl::StatusOr<Resources> Open(const Config& config, Clock& clock, sys::FileSyst
                                      absl::StrCat(config.state_directory, "/secret_key"),
                                      config.secret_readers == "any" ? SecretReaders::kAny
                                                                     : SecretReaders::kNamed));
-  return Resources{std::move(store), std::move(blobs), std::move(secrets), std::move(ca),
-                   std::move(tls)};
+  return Resources{std::move(store), std::move(blobs), std::move(secrets),
+                   std::move(ca),    std::move(tls),   std::move(join_pin)};
 }
 
 absl::StatusOr<std::vector<v1::AgentPackage>> Packages(const std::string& folder,
@@ -210,15 +224,15 @@ struct Controller::Modules {
                   open_calls.Sweep();
                   registry.Sweep();
                 }),
-        agents(registry, open_calls, enrollment, this->resources.ca.certificate_pem(),
+        agents(registry, open_calls, enrollment, this->resources.ca.roots().pem,
                *this->resources.blobs,
                [this](absl::string_view node_uuid, absl::string_view sha256) {
                  return runs.MayFetchBlob(node_uuid, sha256);
                }),
-        enrollments(enrollment, this->resources.ca.certificate_pem()),
+        enrollments(enrollment, this->resources.ca.roots().pem),
         tokens(
             enrollment,
-            {this->resources.ca.pin(), config.enrollment_address, config.controller_address,
+            {this->resources.join_pin, config.enrollment_address, config.controller_address,
              [this, folder = config.package_directory, host = HostOf(config.controller_address)] {
                return Packages(folder,
                                absl::StrCat("http://", host, ":", packages->port(), "/packages/"));
@@ -235,7 +249,8 @@ struct Controller::Modules {
                      BundleLoader(*this->resources.blobs)),
         people(*this->resources.store, this->resources.ca, denylist, clock,
                [this] { open_calls.Sweep(); }),
-        users(people, this->resources.ca.certificate_pem(), config.controller_address),
+        users(people, this->resources.ca.roots().pem, config.controller_address),
+        authority(*this->resources.store, this->resources.ca, registry, clock),
         validation_service(validations, run_validations, approvals, *this->resources.store,
                            open_calls),
         hardware_service(*this->resources.store, clock, checks::Checks(),
@@ -353,7 +368,7 @@ struct Controller::Modules {
     main.experimental().SetInterceptorCreators(std::move(counters));
     for (grpc::Service* service : std::initializer_list<grpc::Service*>{
              &agents, &tokens, &nodes, &artifacts, &events, &secrets, &inventories, &run_service,
-             &explanations, &users, &validation_service, &hardware_service}) {
+             &explanations, &users, &authority, &validation_service, &hardware_service}) {
       main.RegisterService(service);
     }
     ASSIGN_OR_RETURN(server, controller::Listen(main, config.listen, "listen", port));
@@ -429,6 +444,7 @@ struct Controller::Modules {
   ExplainService explanations;
   Users people;
   UserService users;
+  AuthorityService authority;
   ValidationService validation_service;
   HardwareService hardware_service;
   Housekeeper housekeeper;
@@ -453,6 +469,7 @@ absl::StatusOr<std::unique_ptr<Controller>> Controller::Start(const Config& conf
   Modules& all = *controller->modules_;
   ASSIGN_OR_RETURN(all.packages,
                    PackageServer::Start(config.package_listen, config.package_directory));
+  RETURN_IF_ERROR(NoteAuthority(*all.resources.store, all.resources.ca, clock.Now()));
   RETURN_IF_ERROR(AdoptEarlierRuns(*all.resources.store, all.approvals));
   RETURN_IF_ERROR(all.facts.RefuseBadFacts());
   RETURN_IF_ERROR(all.runs.Start());

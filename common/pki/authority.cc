@@ -1,15 +1,19 @@
 #include "common/pki/authority.h"
 
+#include <optional>
 #include <utility>
 
 #include <openssl/bn.h>
+#include <openssl/err.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
 #include "common/pki/key.h"
 #include "common/pki/names.h"
 #include "common/pki/openssl.h"
+#include "common/pki/token_key.h"
 
 namespace muster::pki {
 namespace {
@@ -72,12 +76,65 @@ absl::StatusOr<std::string> Finish(X509* certificate, EVP_PKEY* signer) {
   return WriteX509(certificate);
 }
 
+absl::StatusOr<KeyPtr> OpenKey(absl::string_view key) {
+  return IsTokenKey(key) ? OpenTokenKey(key) : ReadKey(key);
+}
+
+// An authority that is ready to sign.
+class Signer {
+ public:
+  static absl::StatusOr<Signer> Open(const Authority& ca) {
+    Signer signer;
+    ASSIGN_OR_RETURN(signer.certificate_, ReadX509(ca.certificate_pem));
+    if (IsTokenKey(ca.key)) signer.turn_.emplace();
+    ASSIGN_OR_RETURN(signer.key_, OpenKey(ca.key));
+    if (X509_check_ca(signer.certificate_.get()) != 1)
+      return absl::FailedPreconditionError("the certificate is not a CA's");
+    if (X509_check_private_key(signer.certificate_.get(), signer.key_.get()) != 1)
+      return OpenSslError(absl::StatusCode::kFailedPrecondition,
+                          "the private key does not belong to the certificate");
+    return signer;
+  }
+
+  // What every certificate for others has; subject and alternative names are the caller's.
+  absl::Status Begin(X509* leaf, Usage usage) const {
+    X509* issuer = certificate_.get();
+    if (X509_set_issuer_name(leaf, X509_get_subject_name(issuer)) != 1)
+      return OpenSslError(absl::StatusCode::kInternal, "setting the issuer");
+    RETURN_IF_ERROR(AddExtension(leaf, issuer, NID_basic_constraints, "critical,CA:FALSE"));
+    RETURN_IF_ERROR(AddExtension(leaf, issuer, NID_key_usage, "critical,digitalSignature"));
+    RETURN_IF_ERROR(AddExtension(leaf, issuer, NID_ext_key_usage,
+                                 usage == Usage::kServer ? "serverAuth" : "clientAuth"));
+    RETURN_IF_ERROR(AddExtension(leaf, issuer, NID_subject_key_identifier, "hash"));
+    return AddExtension(leaf, issuer, NID_authority_key_identifier, "keyid:always");
+  }
+
+  EVP_PKEY* key() const { return key_.get(); }
+
+ private:
+  X509Ptr certificate_;
+  std::optional<TokenTurn> turn_;  // for as long as there is the key
+  KeyPtr key_;
+};
+
 }  // namespace
+
+bool IsTokenKey(absl::string_view text) { return absl::StartsWith(text, "pkcs11:"); }
 
 absl::StatusOr<Authority> MakeCa(absl::string_view common_name, absl::Duration validity,
                                  absl::Time now) {
-  ASSIGN_OR_RETURN(KeyPtr key, NewKey());
-  ASSIGN_OR_RETURN(X509Ptr x509, Begin(key.get(), {now - kBackdate, now + validity}));
+  ASSIGN_OR_RETURN(const KeyPtr key, NewKey());
+  ASSIGN_OR_RETURN(const std::string key_pem, WriteKey(key.get()));
+  return MakeCaWithKey(common_name, key_pem, validity, now);
+}
+
+absl::StatusOr<Authority> MakeCaWithKey(absl::string_view common_name, absl::string_view key,
+                                        absl::Duration validity, absl::Time now) {
+  std::optional<TokenTurn> turn;
+  if (IsTokenKey(key)) turn.emplace();
+  ASSIGN_OR_RETURN(const KeyPtr signer, OpenKey(key));
+  RETURN_IF_ERROR(RequireP256(signer.get()));
+  ASSIGN_OR_RETURN(X509Ptr x509, Begin(signer.get(), {now - kBackdate, now + validity}));
   X509_NAME* name = X509_get_subject_name(x509.get());
   RETURN_IF_ERROR(AddNameEntry(name, NID_commonName, common_name));
   X509_set_issuer_name(x509.get(), name);
@@ -87,46 +144,56 @@ absl::StatusOr<Authority> MakeCa(absl::string_view common_name, absl::Duration v
   RETURN_IF_ERROR(AddExtension(self, self, NID_key_usage, "critical,keyCertSign,cRLSign"));
   RETURN_IF_ERROR(AddExtension(self, self, NID_subject_key_identifier, "hash"));
   Authority ca;
-  ASSIGN_OR_RETURN(ca.certificate_pem, Finish(self, key.get()));
-  ASSIGN_OR_RETURN(ca.key_pem, WriteKey(key.get()));
+  ASSIGN_OR_RETURN(ca.certificate_pem, Finish(self, signer.get()));
+  ca.key = std::string(key);
   return ca;
 }
 
-absl::Status CheckAuthority(const Authority& ca) {
-  ASSIGN_OR_RETURN(X509Ptr certificate, ReadX509(ca.certificate_pem));
-  ASSIGN_OR_RETURN(KeyPtr key, ReadKey(ca.key_pem));
-  if (X509_check_ca(certificate.get()) != 1)
-    return absl::FailedPreconditionError("the certificate is not a CA's");
-  if (X509_check_private_key(certificate.get(), key.get()) != 1)
-    return OpenSslError(absl::StatusCode::kFailedPrecondition,
-                        "the private key does not belong to the certificate");
-  return absl::OkStatus();
+absl::Status CheckAuthority(const Authority& ca) { return Signer::Open(ca).status(); }
+
+absl::StatusOr<size_t> RootOf(const std::vector<std::string>& roots, absl::string_view key) {
+  std::optional<TokenTurn> turn;
+  if (IsTokenKey(key)) turn.emplace();
+  ASSIGN_OR_RETURN(const KeyPtr opened, OpenKey(key));
+  for (size_t i = 0; i < roots.size(); ++i) {
+    ASSIGN_OR_RETURN(const X509Ptr root, ReadX509(roots[i]));
+    if (X509_check_ca(root.get()) == 1 && X509_check_private_key(root.get(), opened.get()) == 1) {
+      ERR_clear_error();  // of the roots before it: TLS on this thread would take it for its own
+      return i;
+    }
+  }
+  return OpenSslError(absl::StatusCode::kFailedPrecondition,
+                      "the private key does not belong to the certificate");
 }
 
 absl::StatusOr<std::string> SignCsr(const Authority& ca, absl::string_view csr_pem,
                                     const Subject& subject, const Validity& validity,
                                     Usage usage) {
   RETURN_IF_ERROR(ParseCsr(csr_pem).status());
-  RETURN_IF_ERROR(CheckAuthority(ca));
+  ASSIGN_OR_RETURN(const Signer signer, Signer::Open(ca));
   ASSIGN_OR_RETURN(X509ReqPtr csr, ReadCsr(csr_pem));
-  ASSIGN_OR_RETURN(X509Ptr issuer, ReadX509(ca.certificate_pem));
-  ASSIGN_OR_RETURN(KeyPtr signer, ReadKey(ca.key_pem));
-  ASSIGN_OR_RETURN(X509Ptr x509, Begin(X509_REQ_get0_pubkey(csr.get()), validity));
-  X509_NAME* name = X509_get_subject_name(x509.get());
+  ASSIGN_OR_RETURN(X509Ptr leaf, Begin(X509_REQ_get0_pubkey(csr.get()), validity));
+  X509_NAME* name = X509_get_subject_name(leaf.get());
   if (!subject.organization.empty())
     RETURN_IF_ERROR(AddNameEntry(name, NID_organizationName, subject.organization));
   RETURN_IF_ERROR(AddNameEntry(name, NID_commonName, subject.common_name));
-  if (X509_set_issuer_name(x509.get(), X509_get_subject_name(issuer.get())) != 1)
-    return OpenSslError(absl::StatusCode::kInternal, "setting the issuer");
-  X509* leaf = x509.get();
-  RETURN_IF_ERROR(AddExtension(leaf, issuer.get(), NID_basic_constraints, "critical,CA:FALSE"));
-  RETURN_IF_ERROR(AddExtension(leaf, issuer.get(), NID_key_usage, "critical,digitalSignature"));
-  RETURN_IF_ERROR(AddExtension(leaf, issuer.get(), NID_ext_key_usage,
-                               usage == Usage::kServer ? "serverAuth" : "clientAuth"));
-  RETURN_IF_ERROR(AddExtension(leaf, issuer.get(), NID_subject_key_identifier, "hash"));
-  RETURN_IF_ERROR(AddExtension(leaf, issuer.get(), NID_authority_key_identifier, "keyid:always"));
-  RETURN_IF_ERROR(AddAlternativeNames(leaf, subject));
-  return Finish(leaf, signer.get());
+  RETURN_IF_ERROR(signer.Begin(leaf.get(), usage));
+  RETURN_IF_ERROR(AddAlternativeNames(leaf.get(), subject));
+  return Finish(leaf.get(), signer.key());
+}
+
+absl::StatusOr<std::string> SignAgain(const Authority& ca, absl::string_view pem,
+                                      const Validity& validity, Usage usage) {
+  ASSIGN_OR_RETURN(const X509Ptr before, ReadX509(pem));
+  ASSIGN_OR_RETURN(const Signer signer, Signer::Open(ca));
+  ASSIGN_OR_RETURN(X509Ptr leaf, Begin(X509_get0_pubkey(before.get()), validity));
+  if (X509_set_subject_name(leaf.get(), X509_get_subject_name(before.get())) != 1)
+    return OpenSslError(absl::StatusCode::kInternal, "setting the subject");
+  RETURN_IF_ERROR(signer.Begin(leaf.get(), usage));
+  const int at = X509_get_ext_by_NID(before.get(), NID_subject_alt_name, -1);
+  if (at >= 0 && X509_add_ext(leaf.get(), X509_get_ext(before.get(), at), -1) != 1)
+    return OpenSslError(absl::StatusCode::kInternal, "adding the alternative names");
+  return Finish(leaf.get(), signer.key());
 }
 
 }  // namespace muster::pki

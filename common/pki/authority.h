@@ -10,11 +10,14 @@
 
 namespace muster::pki {
 
-// A CA's own certificate and private key, PEM.
+// A CA's own certificate, PEM, and where its private key is.
 struct Authority {
   std::string certificate_pem;
-  std::string key_pem;
+  std::string key;  // PEM, or a token's "pkcs11:…" (token_key.h)
 };
+
+// Whether the text, what a key file holds for instance, names a key in a token.
+bool IsTokenKey(absl::string_view text);
 
 struct Validity {
   absl::Time not_before;
@@ -25,9 +28,16 @@ struct Validity {
 // minutes before `now` (other clocks differ) until `now + validity`.
 absl::StatusOr<Authority> MakeCa(absl::string_view common_name, absl::Duration validity,
                                  absl::Time now);
+// The same for a key that exists, on P-256, PEM or a token's URI.
+absl::StatusOr<Authority> MakeCaWithKey(absl::string_view common_name, absl::string_view key,
+                                        absl::Duration validity, absl::Time now);
 
 // FailedPrecondition unless the key belongs to the certificate and the certificate is a CA's.
 absl::Status CheckAuthority(const Authority& ca);
+
+// Which of the roots the key belongs to; FailedPrecondition: none, or the key cannot be opened. The
+// key is opened once: a token counts who comes with a wrong PIN.
+absl::StatusOr<size_t> RootOf(const std::vector<std::string>& roots, absl::string_view key);
 
 enum class Usage { kClient, kServer };
 
@@ -45,5 +55,10 @@ struct Subject {
 // Errors: InvalidArgument (bad CSR or subject), FailedPrecondition (not a P-256 key, bad CA).
 absl::StatusOr<std::string> SignCsr(const Authority& ca, absl::string_view csr_pem,
                                     const Subject& subject, const Validity& validity, Usage usage);
+
+// A certificate once more, by this authority: the same key and names. Errors: as SignCsr(), and
+// InvalidArgument when `pem` is no certificate.
+absl::StatusOr<std::string> SignAgain(const Authority& ca, absl::string_view pem,
+                                      const Validity& validity, Usage usage);
 
 }  // namespace muster::pki

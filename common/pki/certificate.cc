@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <openssl/bn.h>
+#include <openssl/err.h>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -14,6 +15,10 @@
 
 namespace muster::pki {
 namespace {
+
+constexpr absl::string_view kPemBegin = "-----BEGIN CERTIFICATE-----";
+// Two while the authority changes; more only by hand.
+constexpr size_t kMaxRoots = 8;
 
 absl::StatusOr<absl::Time> ToTime(const ASN1_TIME* time) {
   std::tm tm{};
@@ -76,14 +81,50 @@ absl::StatusOr<std::string> Sha256Pin(absl::string_view pem) {
   return absl::StrCat("sha256:", digest);
 }
 
-absl::Status VerifySignedBy(absl::string_view pem, absl::string_view ca_pem, absl::Time now) {
-  ASSIGN_OR_RETURN(X509Ptr x509, ReadX509(pem));
-  ASSIGN_OR_RETURN(X509Ptr ca, ReadX509(ca_pem));
-  if (X509_check_ca(ca.get()) != 1 || X509_check_issued(ca.get(), x509.get()) != X509_V_OK ||
-      X509_verify(x509.get(), X509_get0_pubkey(ca.get())) != 1) {
-    return OpenSslError(absl::StatusCode::kFailedPrecondition,
-                        "the certificate is not signed by this CA");
+absl::StatusOr<std::vector<std::string>> SplitCertificates(absl::string_view pem) {
+  std::vector<std::string> certificates;
+  size_t at = pem.find(kPemBegin);
+  while (at != absl::string_view::npos) {
+    if (certificates.size() == kMaxRoots)
+      return absl::InvalidArgumentError(absl::StrCat("more than ", kMaxRoots, " certificates"));
+    const size_t next = pem.find(kPemBegin, at + kPemBegin.size());
+    ASSIGN_OR_RETURN(const X509Ptr x509, ReadX509(pem.substr(at, next - at)));
+    ASSIGN_OR_RETURN(std::string one, WriteX509(x509.get()));
+    certificates.push_back(std::move(one));
+    at = next;
   }
+  if (certificates.empty()) return absl::InvalidArgumentError("not a PEM certificate");
+  return certificates;
+}
+
+absl::StatusOr<std::vector<std::string>> Pins(absl::string_view roots_pem) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> roots, SplitCertificates(roots_pem));
+  std::vector<std::string> pins;
+  for (const std::string& root : roots) {
+    ASSIGN_OR_RETURN(pins.emplace_back(), Sha256Pin(root));
+  }
+  return pins;
+}
+
+absl::StatusOr<std::string> IssuerOf(absl::string_view pem, absl::string_view roots_pem) {
+  ASSIGN_OR_RETURN(const X509Ptr x509, ReadX509(pem));
+  ASSIGN_OR_RETURN(std::vector<std::string> roots, SplitCertificates(roots_pem));
+  for (std::string& root : roots) {
+    ASSIGN_OR_RETURN(const X509Ptr ca, ReadX509(root));
+    if (X509_check_ca(ca.get()) == 1 && X509_check_issued(ca.get(), x509.get()) == X509_V_OK &&
+        X509_verify(x509.get(), X509_get0_pubkey(ca.get())) == 1) {
+      ERR_clear_error();  // of the roots before it
+      return std::move(root);
+    }
+  }
+  return OpenSslError(absl::StatusCode::kFailedPrecondition,
+                      roots.size() == 1 ? "the certificate is not signed by this CA"
+                                        : "the certificate is not signed by any of these CAs");
+}
+
+absl::Status VerifySignedBy(absl::string_view pem, absl::string_view roots_pem, absl::Time now) {
+  RETURN_IF_ERROR(IssuerOf(pem, roots_pem).status());
+  ASSIGN_OR_RETURN(const X509Ptr x509, ReadX509(pem));
   ASSIGN_OR_RETURN(const absl::Time not_before, ToTime(X509_get0_notBefore(x509.get())));
   ASSIGN_OR_RETURN(const absl::Time not_after, ToTime(X509_get0_notAfter(x509.get())));
   if (now < not_before || now > not_after) {

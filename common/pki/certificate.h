@@ -30,7 +30,17 @@ absl::StatusOr<Certificate> ParseCertificate(absl::string_view pem);
 // "sha256:<hex of the DER form>", how an administrator names a CA on a command line.
 absl::StatusOr<std::string> Sha256Pin(absl::string_view pem);
 
-// FailedPrecondition unless `pem` is signed by the CA in `ca_pem` and valid at `now`.
-absl::Status VerifySignedBy(absl::string_view pem, absl::string_view ca_pem, absl::Time now);
+// The certificates of a file of roots, each as PEM of its own, in their order.
+// Errors: InvalidArgument: there is none, or more than eight.
+absl::StatusOr<std::vector<std::string>> SplitCertificates(absl::string_view pem);
+
+// Sha256Pin() of each of them.
+absl::StatusOr<std::vector<std::string>> Pins(absl::string_view roots_pem);
+
+// The one of the roots (PEM, one or several) that has signed `pem`. FailedPrecondition: none has.
+absl::StatusOr<std::string> IssuerOf(absl::string_view pem, absl::string_view roots_pem);
+
+// FailedPrecondition unless `pem` is signed by one of the roots and valid at `now`.
+absl::Status VerifySignedBy(absl::string_view pem, absl::string_view roots_pem, absl::Time now);
 
 }  // namespace muster::pki

@@ -12,20 +12,35 @@
 
 namespace muster::pki {
 
-absl::StatusOr<KeyAndCsr> MakeKeyAndCsr(absl::string_view common_name) {
-  ASSIGN_OR_RETURN(KeyPtr key, NewKey());
+namespace {
+
+absl::StatusOr<std::string> CsrOf(EVP_PKEY* key, absl::string_view common_name) {
   X509ReqPtr csr(X509_REQ_new());
   RETURN_IF_ERROR(AddNameEntry(X509_REQ_get_subject_name(csr.get()), NID_commonName, common_name));
   if (X509_REQ_set_version(csr.get(), X509_REQ_VERSION_1) != 1 ||
-      X509_REQ_set_pubkey(csr.get(), key.get()) != 1 ||
-      X509_REQ_sign(csr.get(), key.get(), EVP_sha256()) == 0) {
+      X509_REQ_set_pubkey(csr.get(), key) != 1 ||
+      X509_REQ_sign(csr.get(), key, EVP_sha256()) == 0) {
     return OpenSslError(absl::StatusCode::kInternal, "signing a certificate signing request");
   }
   BioPtr bio(BIO_new(BIO_s_mem()));
   if (PEM_write_bio_X509_REQ(bio.get(), csr.get()) != 1)
     return OpenSslError(absl::StatusCode::kInternal, "writing a certificate signing request");
-  ASSIGN_OR_RETURN(std::string key_pem, WriteKey(key.get()));
-  return KeyAndCsr{std::move(key_pem), BioText(bio.get())};
+  return BioText(bio.get());
+}
+
+}  // namespace
+
+absl::StatusOr<KeyAndCsr> MakeKeyAndCsr(absl::string_view common_name) {
+  ASSIGN_OR_RETURN(const KeyPtr key, NewKey());
+  KeyAndCsr made;
+  ASSIGN_OR_RETURN(made.csr_pem, CsrOf(key.get(), common_name));
+  ASSIGN_OR_RETURN(made.key_pem, WriteKey(key.get()));
+  return made;
+}
+
+absl::StatusOr<std::string> MakeCsr(absl::string_view key_pem, absl::string_view common_name) {
+  ASSIGN_OR_RETURN(const KeyPtr key, ReadKey(key_pem));
+  return CsrOf(key.get(), common_name);
 }
 
 absl::StatusOr<Csr> ParseCsr(absl::string_view csr_pem) {

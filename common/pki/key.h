@@ -17,6 +17,9 @@ struct KeyAndCsr {
 // themselves on every name in the certificate, this one is for people who look at the CSR.
 absl::StatusOr<KeyAndCsr> MakeKeyAndCsr(absl::string_view common_name);
 
+// A CSR for a key that exists (PEM): for a further certificate of the same owner.
+absl::StatusOr<std::string> MakeCsr(absl::string_view key_pem, absl::string_view common_name);
+
 struct Csr {
   std::string common_name;        // empty: none
   std::string public_key_sha256;  // hex, of the SubjectPublicKeyInfo

@@ -177,10 +177,12 @@ absl::Status CheckKeys(const std::string& folder, const std::string& store_path,
   const auto ca_key = contents.keys.find("pki/ca.key");
   if (ca_key == contents.keys.end()) return absl::DataLossError("its keys lack pki/ca.key");
   sys::RealFileSystem disk;
-  pki::Authority authority;
-  ASSIGN_OR_RETURN(authority.certificate_pem, disk.Read(folder + "/pki/ca.crt"));
-  authority.key_pem = ca_key->second;
-  RETURN_IF_ERROR(Annotate(CertificateAuthority::Create(authority).status(), "the authority"));
+  ASSIGN_OR_RETURN(const std::string roots, disk.Read(folder + "/pki/ca.crt"));
+  // A key in a token is not in the backup, and the token need not be on the machine that looks.
+  if (!pki::IsTokenKey(ca_key->second)) {
+    RETURN_IF_ERROR(
+        Annotate(CertificateAuthority::Create(roots, ca_key->second).status(), "the authority"));
+  }
   const auto secret_key = contents.keys.find("secret_key");
   if (secret_key != contents.keys.end())
     return CheckSecretsOpen(store_path, secret_key->second).status();

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -18,6 +18,13 @@ struct IssuedCertificate {
   CertificateRecord record;  // for the store
 };
 
+// The CA certificates that this cluster trusts: one, or two while its authority changes.
+struct Roots {
+  std::string pem;
+  std::string digest;  // SHA-256 (hex) over them, whatever their order
+  size_t count = 0;
+};
+
 // Signs for nodes and users. Immutable, thread-safe; does not write the store.
 class CertificateAuthority {
  public:
@@ -26,32 +33,48 @@ class CertificateAuthority {
   // Certificates begin in the past, because the clocks of fresh machines are off.
   static constexpr absl::Duration kBackdate = absl::Minutes(5);
 
-  // Reads ca.crt and ca.key of `folder` (/etc/muster/pki). FailedPrecondition, with the remedy: a
-  // key that others may read, a key of another certificate. NotFound: there is none yet.
+  // Reads ca.crt, which may hold several, and ca.key of `folder` (/etc/muster/pki).
+  // FailedPrecondition, with the remedy: a key that others may read, a key of another certificate.
+  // NotFound: there is none yet.
   static absl::StatusOr<CertificateAuthority> Load(const std::string& folder);
-  // FailedPrecondition when key and certificate are no CA together.
-  static absl::StatusOr<CertificateAuthority> Create(pki::Authority authority);
+  // The one of the roots signs that the key (see pki::Authority) belongs to. FailedPrecondition:
+  // it belongs to none.
+  static absl::StatusOr<CertificateAuthority> Create(absl::string_view roots_pem, std::string key);
 
   // The CSR gives its key and the proof of possession; every name comes from the arguments.
   absl::StatusOr<IssuedCertificate> IssueNode(absl::string_view csr_pem, absl::string_view uuid,
                                               absl::string_view node_name, absl::Time now) const;
   // REQUIRES: `role` is not kNode.
   absl::StatusOr<IssuedCertificate> IssueUser(absl::string_view csr_pem, absl::string_view user,
-                                              Role role, absl::Time now) const;
+                                              Role role, absl::Time now,
+                                              absl::Time not_after) const;
 
-  const std::string& certificate_pem() const { return authority_.certificate_pem; }
-  // "sha256:<hex>" of the CA's certificate, by which the join command knows it.
+  // What nodes and people get beside a certificate.
+  const Roots& roots() const { return roots_; }
+  // "sha256:<hex>" of the certificate that signs.
   const std::string& pin() const { return pin_; }
   absl::Time ends_at() const { return ends_at_; }
 
+  // Whether a node's certificate that the store has forgotten may be believed. While the authority
+  // changes one of the earlier authority may not: that key may be why it changes.
+  bool MayAdopt(absl::string_view pem) const;
+
+  // Whether the certificate is of an authority before this one, or was given out beside other
+  // roots: its holder must renew it.
+  bool IsBehind(const CertificateRecord& certificate) const;
+
  private:
-  CertificateAuthority(pki::Authority authority, std::string pin, absl::Time ends_at)
-      : authority_(std::move(authority)), pin_(std::move(pin)), ends_at_(ends_at) {}
+  CertificateAuthority(pki::Authority authority, Roots roots, std::string pin, absl::Time ends_at)
+      : authority_(std::move(authority)),
+        roots_(std::move(roots)),
+        pin_(std::move(pin)),
+        ends_at_(ends_at) {}
   absl::StatusOr<IssuedCertificate> Issue(absl::string_view csr_pem, Role role,
                                           absl::string_view name, absl::string_view common_name,
-                                          absl::Time now, absl::Duration lifetime) const;
+                                          absl::Time now, absl::Time not_after) const;
 
   pki::Authority authority_;
+  Roots roots_;
   std::string pin_;
   absl::Time ends_at_;
 };

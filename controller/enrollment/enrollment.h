@@ -118,8 +118,9 @@ class Enrollment {
   // A machine shows its certificate: a session begins. PermissionDenied: it is no member any more,
   // or shows a certificate after a later one of its node was used, which is a copied key (see
   // key_line.h). Then the node is locked, all of its certificates are denied, and the audit log
-  // names both sides.
-  absl::Status UseKey(absl::string_view node_uuid, absl::string_view shown_pem, const Actor& actor);
+  // names both sides. True: the certificate is behind the authority, the node is to renew it.
+  absl::StatusOr<bool> UseKey(absl::string_view node_uuid, absl::string_view shown_pem,
+                              const Actor& actor);
   // As UseKey(), for a call beside the session, which may still be on the old connection when the
   // new one is used: Unavailable then, and nothing more.
   absl::Status CheckKey(absl::string_view node_uuid, absl::string_view serial);
@@ -135,7 +136,12 @@ class Enrollment {
     std::string words;  // for its sessions
   };
 
-  absl::StatusOr<KeyUse> Judge(absl::string_view node_uuid, absl::string_view serial);
+  struct Shown {
+    KeyUse use;
+    bool is_behind;
+  };
+
+  absl::StatusOr<Shown> Judge(absl::string_view node_uuid, absl::string_view serial);
   absl::StatusOr<JoinResult> JoinIn(Transaction& txn, const JoinRequest& request, bool known_name,
                                     absl::Time now, std::vector<Denied>* denied);
   // Makes the enrolment's machine the node of its name and signs its CSR.
@@ -146,8 +152,9 @@ class Enrollment {
   // The newest generation of the node's certificates. When the key is a copy the node is locked and
   // `denied`; the transaction is to be committed with that.
   absl::StatusOr<uint64_t> UseKeyIn(Transaction& txn, absl::string_view node_uuid,
-                                    const pki::Certificate& shown, const Actor& actor,
-                                    absl::Time now, std::vector<Denied>* denied);
+                                    const pki::Certificate& shown, bool may_adopt,
+                                    const Actor& actor, absl::Time now,
+                                    std::vector<Denied>* denied);
   // After a transaction that denied certificates.
   void Enforce(const std::vector<Denied>& denied);
   // The enrolment with a certificate that is still of use to its machine.
@@ -165,6 +172,9 @@ class Enrollment {
   PeerLimiter limiter_;
   RefusalLog refusals_;
 };
+
+// Whether the machine waits for approval.
+bool IsWaiting(const EnrollmentRecord& enrollment);
 
 // What names the key of a machine that waits, here and on its own console.
 std::string FingerprintOf(const EnrollmentRecord& enrollment);

@@ -18,51 +18,55 @@
 namespace muster::controller {
 namespace {
 
-constexpr absl::Duration kRenewalWindow = absl::Hours(1);
-constexpr int kMaxRenewals = 12;
-
 std::string At(absl::Time time) {
   return absl::FormatTime("%Y-%m-%d %H:%M:%SZ", time, absl::UTCTimeZone());
 }
 
 }  // namespace
 
-absl::StatusOr<KeyUse> Enrollment::Judge(absl::string_view node_uuid, absl::string_view serial) {
-  KeyUse use = KeyUse::kKnown;
+absl::StatusOr<Enrollment::Shown> Enrollment::Judge(absl::string_view node_uuid,
+                                                    absl::string_view serial) {
+  Shown shown{KeyUse::kKnown, true};
   RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(CheckMember(txn.nodes().Get(node_uuid)));
     ASSIGN_OR_RETURN(const std::vector<CertificateRecord> line,
                      txn.certificates().ListByNode(node_uuid));
-    use = JudgeKey(line, serial);
+    shown.use = JudgeKey(line, serial);
+    for (const CertificateRecord& each : line) {
+      if (each.serial == serial) shown.is_behind = ca_.IsBehind(each);
+    }
     return absl::OkStatus();
   }));
-  return use;
+  return shown;
 }
 
 absl::Status Enrollment::CheckKey(absl::string_view node_uuid, absl::string_view serial) {
-  ASSIGN_OR_RETURN(const KeyUse use, Judge(node_uuid, serial));
-  if (use != KeyUse::kCopied) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Shown shown, Judge(node_uuid, serial));
+  if (shown.use != KeyUse::kCopied) return absl::OkStatus();
   return absl::UnavailableError("this certificate was renewed; come back with the new one");
 }
 
-absl::Status Enrollment::UseKey(absl::string_view node_uuid, absl::string_view shown_pem,
-                                const Actor& actor) {
-  ASSIGN_OR_RETURN(const pki::Certificate shown, pki::ParseCertificate(shown_pem));
+absl::StatusOr<bool> Enrollment::UseKey(absl::string_view node_uuid, absl::string_view shown_pem,
+                                        const Actor& actor) {
+  ASSIGN_OR_RETURN(const pki::Certificate certificate, pki::ParseCertificate(shown_pem));
   // Nearly always there is nothing to write, and thousands come at once after a restart.
-  ASSIGN_OR_RETURN(const KeyUse use, Judge(node_uuid, shown.serial));
-  if (use == KeyUse::kKnown) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Shown shown, Judge(node_uuid, certificate.serial));
+  if (shown.use == KeyUse::kKnown) return shown.is_behind;
   std::vector<Denied> denied;
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
-    return UseKeyIn(txn, node_uuid, shown, actor, clock_.Now(), &denied).status();
+    return UseKeyIn(txn, node_uuid, certificate, ca_.MayAdopt(shown_pem), actor, clock_.Now(),
+                    &denied)
+        .status();
   }));
-  if (denied.empty()) return absl::OkStatus();
+  if (denied.empty()) return shown.is_behind;
   Enforce(denied);
   return KeyCopied();
 }
 
 absl::StatusOr<uint64_t> Enrollment::UseKeyIn(Transaction& txn, absl::string_view node_uuid,
-                                              const pki::Certificate& shown, const Actor& actor,
-                                              absl::Time now, std::vector<Denied>* denied) {
+                                              const pki::Certificate& shown, bool may_adopt,
+                                              const Actor& actor, absl::Time now,
+                                              std::vector<Denied>* denied) {
   const absl::StatusOr<NodeRecord> found = txn.nodes().Get(node_uuid);
   RETURN_IF_ERROR(CheckMember(found));
   NodeRecord node = *found;
@@ -76,6 +80,11 @@ absl::StatusOr<uint64_t> Enrollment::UseKeyIn(Transaction& txn, absl::string_vie
       RETURN_IF_ERROR(txn.certificates().MarkUsed(shown.serial, now, actor.peer));
       break;
     case KeyUse::kForgotten: {
+      if (!may_adopt) {
+        return absl::PermissionDeniedError(
+            "the store does not know this certificate, which is of the earlier authority; while "
+            "the authority changes none is adopted: make a token and join with --force");
+      }
       CertificateRecord record;
       record.serial = shown.serial;
       record.node_uuid = node.uuid;
@@ -122,21 +131,15 @@ absl::StatusOr<std::string> Enrollment::Renew(absl::string_view node_uuid,
   std::string certificate_pem;
   std::vector<Denied> denied;
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
-    ASSIGN_OR_RETURN(const uint64_t newest, UseKeyIn(txn, node_uuid, current, actor, now, &denied));
+    ASSIGN_OR_RETURN(
+        const uint64_t newest,
+        UseKeyIn(txn, node_uuid, current, ca_.MayAdopt(current_pem), actor, now, &denied));
     if (!denied.empty()) return absl::OkStatus();  // committed: the lock is to last
     ASSIGN_OR_RETURN(const NodeRecord node, txn.nodes().Get(node_uuid));
     ASSIGN_OR_RETURN(const std::vector<CertificateRecord> earlier,
                      txn.certificates().ListByNode(node_uuid));
-    const auto recent =
-        std::count_if(earlier.begin(), earlier.end(), [now](const CertificateRecord& certificate) {
-          return certificate.not_before > now - kRenewalWindow;
-        });
     // An agent renews twice a day; each certificate is a row that stays.
-    if (recent >= kMaxRenewals) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("this node got ", recent, " certificates within ",
-                       absl::FormatDuration(kRenewalWindow), "; it must wait"));
-    }
+    RETURN_IF_ERROR(CheckPace(earlier, "this node", now));
     ASSIGN_OR_RETURN(IssuedCertificate issued, ca_.IssueNode(csr_pem, node.uuid, node.name, now));
     issued.record.generation = newest + 1;
     RETURN_IF_ERROR(txn.certificates().Insert(issued.record));

@@ -13,13 +13,10 @@
 #include "controller/store/store.h"
 
 namespace muster::controller {
-namespace {
 
 bool IsWaiting(const EnrollmentRecord& enrollment) {
   return !enrollment.rejected && enrollment.certificate_pem.empty();
 }
-
-}  // namespace
 
 absl::Status Enrollment::Admit(Transaction& txn, EnrollmentRecord& enrollment, const Actor& actor,
                                absl::Time now, std::vector<Denied>* denied) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/status.h"
 
 namespace muster::controller {
@@ -39,6 +40,19 @@ absl::Status CheckMember(const absl::StatusOr<NodeRecord>& node) {
         "this machine is not enrolled any more; make a token with `muster token create` and join");
   RETURN_IF_ERROR(node.status());
   return node->locked_because.empty() ? absl::OkStatus() : KeyCopied();
+}
+
+absl::Status CheckPace(const std::vector<CertificateRecord>& certificates, absl::string_view whose,
+                       absl::Time now) {
+  constexpr absl::Duration kWindow = absl::Hours(1);
+  constexpr int kMost = 12;
+  const auto recent =
+      std::count_if(certificates.begin(), certificates.end(),
+                    [&](const CertificateRecord& each) { return each.not_before > now - kWindow; });
+  if (recent < kMost) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(whose, " got ", recent, " certificates within ",
+                                                   absl::FormatDuration(kWindow),
+                                                   "; wait for that long"));
 }
 
 uint64_t NewestGeneration(const std::vector<CertificateRecord>& line) {

@@ -41,6 +41,11 @@ absl::Status KeyCopied();
 // is not enrolled any more, or locked because its key was copied.
 absl::Status CheckMember(const absl::StatusOr<NodeRecord>& node);
 
+// ResourceExhausted: `whose` certificates are these, and a dozen of them were signed within the
+// hour.
+absl::Status CheckPace(const std::vector<CertificateRecord>& certificates, absl::string_view whose,
+                       absl::Time now);
+
 uint64_t NewestGeneration(const std::vector<CertificateRecord>& line);
 
 }  // namespace muster::controller

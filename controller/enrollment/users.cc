@@ -11,6 +11,7 @@
 #include "controller/enrollment/certificate_authority.h"
 #include "controller/enrollment/denylist.h"
 #include "controller/enrollment/enrollment.h"
+#include "controller/enrollment/key_line.h"
 #include "controller/store/store.h"
 
 namespace muster::controller {
@@ -34,11 +35,46 @@ absl::StatusOr<std::string> Users::Create(absl::string_view name, Role role,
   if (role == Role::kNode)
     return absl::InvalidArgumentError("a person is a viewer, an operator or an admin");
   const absl::Time now = clock_.Now();
-  ASSIGN_OR_RETURN(const IssuedCertificate issued, ca_.IssueUser(csr_pem, name, role, now));
+  ASSIGN_OR_RETURN(
+      const IssuedCertificate issued,
+      ca_.IssueUser(csr_pem, name, role, now, now + CertificateAuthority::kUserLifetime));
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(txn.certificates().Insert(issued.record));
     return Audit(txn, now, actor, "user.create", name,
                  absl::StrCat(RoleName(role), ", certificate ", issued.record.serial));
+  }));
+  return issued.pem;
+}
+
+absl::StatusOr<std::string> Users::Renew(const Identity& who, absl::string_view csr_pem,
+                                         const Actor& actor) {
+  const absl::Time now = clock_.Now();
+  const absl::Time end = std::min(who.expires_at, now + CertificateAuthority::kUserLifetime);
+  ASSIGN_OR_RETURN(IssuedCertificate issued, ca_.IssueUser(csr_pem, who.name, who.role, now, end));
+  issued.record.replaces = who.serial;
+  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
+    // A certificate that nobody remembers may be the work of who has stolen the earlier authority's
+    // key, and would outlive it.
+    const absl::StatusOr<CertificateRecord> shown = txn.certificates().Get(who.serial);
+    if (absl::IsNotFound(shown.status()))
+      return absl::PermissionDeniedError(
+          "the store does not know this certificate, so it is not renewed: the one of `muster "
+          "init` "
+          "is brought along by `muster ca rotate` itself, on the controller; others are made anew "
+          "with `muster user create`");
+    RETURN_IF_ERROR(shown.status());
+    // The gate looked at the list in memory; a revocation may have come since.
+    if (shown->revoked_at.has_value())
+      return absl::PermissionDeniedError("this certificate is denied: it was revoked");
+    if (!ca_.IsBehind(*shown))
+      return absl::FailedPreconditionError(
+          "there is nothing to renew: this certificate is of the authority that signs now");
+    ASSIGN_OR_RETURN(std::vector<CertificateRecord> own, txn.certificates().ListUsers());
+    std::erase_if(own, [&](const CertificateRecord& each) { return each.user != who.name; });
+    RETURN_IF_ERROR(CheckPace(own, who.name, now));
+    RETURN_IF_ERROR(txn.certificates().Insert(issued.record));
+    return Audit(txn, now, actor, "user.renew", who.name,
+                 absl::StrCat("certificate ", issued.record.serial, " in place of ", who.serial));
   }));
   return issued.pem;
 }

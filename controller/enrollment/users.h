@@ -40,6 +40,11 @@ class Users {
   // The certificate, PEM. InvalidArgument: a bad name or CSR, a role that is no person's.
   absl::StatusOr<std::string> Create(absl::string_view name, Role role, absl::string_view csr_pem,
                                      const Actor& actor);
+  // `who`'s certificate once more, for the CSR's key and with the end that it has: nobody stays
+  // longer by it. FailedPrecondition: it is of the authority that signs now. ResourceExhausted: a
+  // dozen within the hour. PermissionDenied: it was revoked, or the store does not know it.
+  absl::StatusOr<std::string> Renew(const Identity& who, absl::string_view csr_pem,
+                                    const Actor& actor);
   absl::StatusOr<std::vector<CertificateRecord>> List();
   // How many certificates were denied. NotFound: the name never had one.
   absl::StatusOr<uint32_t> Revoke(absl::string_view name, const Actor& actor);

@@ -21,6 +21,8 @@ constexpr AuthorizationRow kTable[] = {
     {"/muster.v1.ArtifactService/RevokeBundle", Audience::kAdmins, "bundle revoke"},
     {"/muster.v1.ArtifactService/UploadBundle", Audience::kOperators, "apply"},
 
+    {"/muster.v1.AuthorityService/GetAuthority", Audience::kAdmins, "ca status"},
+
     {"/muster.v1.EnrollmentService/Enroll", Audience::kStrangers, ""},
     {"/muster.v1.EnrollmentService/GetEnrollment", Audience::kStrangers, ""},
 
@@ -69,6 +71,7 @@ constexpr AuthorizationRow kTable[] = {
 
     {"/muster.v1.UserService/CreateUser", Audience::kAdmins, "user create"},
     {"/muster.v1.UserService/ListUsers", Audience::kAdmins, "user list"},
+    {"/muster.v1.UserService/RenewUser", Audience::kViewers, "user renew"},
     {"/muster.v1.UserService/RevokeUser", Audience::kAdmins, "user revoke"},
 
     {"/muster.v1.ValidationService/CancelValidation", Audience::kOperators, "validate cancel"},

@@ -73,7 +73,6 @@ absl::StatusOr<v1::StatusWork> WorkOf(Transaction& txn, const ValidationRecord& 
 absl::Status FillWork(Transaction& txn, absl::Time now, v1::GetStatusResponse& response) {
   ASSIGN_OR_RETURN(const std::vector<RunRecord> runs, txn.runs().ListRunning());
   for (const RunRecord& run : runs) {
-    response.add_active_runs(run.run_id);
     ASSIGN_OR_RETURN(*response.add_runs(), WorkOf(txn, run));
   }
   ASSIGN_OR_RETURN(const std::vector<ValidationRecord> validations,
@@ -272,10 +271,15 @@ absl::Status NodeService::ListNodeJobs(const v1::ListNodeJobsRequest& request,
     response.set_unknown(std::string(jobs.status().message()));
     return absl::OkStatus();
   }
-  for (const auto& [name, ids] : *jobs) {
+  for (const auto& [name, of_node] : *jobs) {
     v1::NodeJobs& node = *response.add_nodes();
     node.set_node(name);
-    node.mutable_job_ids()->Assign(ids.begin(), ids.end());
+    for (const SlurmJob& job : of_node) {
+      v1::SlurmJobInfo& info = *node.add_jobs();
+      info.set_id(job.id);
+      info.set_user(job.user);
+      info.set_name(job.name);
+    }
   }
   return absl::OkStatus();
 }

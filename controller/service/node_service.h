@@ -2,13 +2,13 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/base/slurm_job.h"
 #include "muster/v1/node.grpc.pb.h"
 
 namespace muster {
@@ -41,10 +41,9 @@ class NodeService final : public v1::NodeService::Service {
   struct SlurmService {
     std::function<std::string(const std::string& node)> of = nullptr;  // see v1::Node.service
     std::function<absl::Status()> trouble = nullptr;  // what keeps the gate from its work
-    // Ids of jobs by node, none where there is no Slurm yet; blocks for Slurm.
-    std::function<absl::StatusOr<std::map<std::string, std::vector<std::string>>>(
-        const std::vector<std::string>& nodes)>
-        jobs = nullptr;
+    // Those that have these nodes, none where there is no Slurm yet; blocks for Slurm.
+    std::function<absl::StatusOr<SlurmJobsByNode>(const std::vector<std::string>& nodes)> jobs =
+        nullptr;
   };
 
   // The references must outlive the object.

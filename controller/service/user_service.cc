@@ -32,6 +32,12 @@ grpc::Status UserService::RevokeUser(grpc::ServerContext* context,
   return ToGrpc(RevokeUser(*context, *request, *response));
 }
 
+grpc::Status UserService::RenewUser(grpc::ServerContext* context,
+                                    const v1::RenewUserRequest* request,
+                                    v1::RenewUserResponse* response) {
+  return ToGrpc(RenewUser(*context, *request, *response));
+}
+
 absl::Status UserService::CreateUser(const grpc::ServerContext& context,
                                      const v1::CreateUserRequest& request,
                                      v1::CreateUserResponse& response) {
@@ -64,6 +70,16 @@ absl::Status UserService::RevokeUser(const grpc::ServerContext& context,
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
   ASSIGN_OR_RETURN(const uint32_t denied, users_.Revoke(request.name(), caller.ToActor()));
   response.set_certificates(denied);
+  return absl::OkStatus();
+}
+
+absl::Status UserService::RenewUser(const grpc::ServerContext& context,
+                                    const v1::RenewUserRequest& request,
+                                    v1::RenewUserResponse& response) {
+  ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
+  ASSIGN_OR_RETURN(*response.mutable_certificate_pem(),
+                   users_.Renew(caller.identity, request.csr_pem(), caller.ToActor()));
+  response.set_ca_pem(ca_pem_);
   return absl::OkStatus();
 }
 

@@ -1,4 +1,4 @@
-// People's certificates, for administrators.
+// People's certificates: for administrators, and everybody's own.
 #pragma once
 
 #include <string>
@@ -22,6 +22,8 @@ class UserService final : public v1::UserService::Service {
                          v1::ListUsersResponse* response) override;
   grpc::Status RevokeUser(grpc::ServerContext* context, const v1::RevokeUserRequest* request,
                           v1::RevokeUserResponse* response) override;
+  grpc::Status RenewUser(grpc::ServerContext* context, const v1::RenewUserRequest* request,
+                         v1::RenewUserResponse* response) override;
 
  private:
   absl::Status CreateUser(const grpc::ServerContext& context,
@@ -29,6 +31,8 @@ class UserService final : public v1::UserService::Service {
   absl::Status ListUsers(v1::ListUsersResponse& response);
   absl::Status RevokeUser(const grpc::ServerContext& context,
                           const v1::RevokeUserRequest& request, v1::RevokeUserResponse& response);
+  absl::Status RenewUser(const grpc::ServerContext& context, const v1::RenewUserRequest& request,
+                         v1::RenewUserResponse& response);
 
   Users& users_;
   const std::string ca_pem_;

@@ -28,18 +28,19 @@ class Refusal final : public AgentSession::Reactor {
 }  // namespace
 
 AgentSession::AgentSession(SessionRegistry& registry, grpc::CallbackServerContext* context,
-                           std::string node_uuid)
+                           std::string node_uuid, bool must_renew)
     : registry_(registry),
       node_uuid_(std::move(node_uuid)),
       peer_(context->peer()),
+      must_renew_(must_renew),
       connected_at_(registry.clock().Now()),
       last_seen_(absl::ToUnixNanos(connected_at_)),
       context_(context) {}
 
 AgentSession::Reactor* AgentSession::Begin(SessionRegistry& registry, OpenCalls& calls,
                                            grpc::CallbackServerContext* context,
-                                           const Identity& node) {
-  std::shared_ptr<AgentSession> session(new AgentSession(registry, context, node.name));
+                                           const Identity& node, bool must_renew) {
+  std::shared_ptr<AgentSession> session(new AgentSession(registry, context, node.name, must_renew));
   AgentSession* raw = session.get();
   raw->self_ = session;
   raw->open_call_ = calls.Add(node, [raw](const absl::Status& why) {

@@ -46,9 +46,10 @@ class AgentSession final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
   static constexpr absl::Duration kWriteTimeout = absl::Seconds(30);
 
   // Makes the session and begins to read; it ends with the node's certificate. `context` lives
-  // until OnDone(), as gRPC has it.
+  // until OnDone(), as gRPC has it. `must_renew`: the node is to take a new certificate at once.
   static Reactor* Begin(SessionRegistry& registry, OpenCalls& calls,
-                        grpc::CallbackServerContext* context, const Identity& node);
+                        grpc::CallbackServerContext* context, const Identity& node,
+                        bool must_renew);
   // A stream that ends at once with `status`.
   static Reactor* Refuse(const absl::Status& status);
 
@@ -68,6 +69,7 @@ class AgentSession final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
   const std::string& node_uuid() const { return node_uuid_; }
   const std::string& peer() const { return peer_; }
   absl::Time connected_at() const { return connected_at_; }
+  bool must_renew() const { return must_renew_; }
   absl::Time last_seen_at() const { return absl::FromUnixNanos(last_seen_.load()); }
   // Set by Hello, before the registry shows the session to others.
   const std::string& agent_version() const { return agent_version_; }
@@ -81,7 +83,7 @@ class AgentSession final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
 
  private:
   AgentSession(SessionRegistry& registry, grpc::CallbackServerContext* context,
-               std::string node_uuid);
+               std::string node_uuid, bool must_renew);
   // Parses and handles what has come, and lets go of it.
   absl::Status Take();
   absl::Status TakeLarge();
@@ -95,6 +97,7 @@ class AgentSession final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
   SessionRegistry& registry_;
   const std::string node_uuid_;
   const std::string peer_;
+  const bool must_renew_;
   const absl::Time connected_at_;
   std::atomic<int64_t> last_seen_;  // Unix nanoseconds
   std::atomic<bool> has_greeted_ = false;

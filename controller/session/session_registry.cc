@@ -233,6 +233,7 @@ absl::Status SessionRegistry::Greet(const std::shared_ptr<AgentSession>& session
   *welcome.mutable_welcome()->mutable_heartbeat_interval() = ToProtoDuration(kHeartbeatInterval);
   welcome.mutable_welcome()->set_node_name(node.name);
   *welcome.mutable_welcome()->mutable_controller_time() = ToTimestamp(clock_.Now());
+  welcome.mutable_welcome()->set_renew_certificate(session->must_renew());
   if (const absl::Duration spread = ReconnectSpread(); spread > absl::Seconds(1)) {
     *welcome.mutable_welcome()->mutable_reconnect_spread() = ToProtoDuration(spread);
   }

@@ -56,6 +56,9 @@ class SociCertificateTable final : public CertificateTable {
   absl::StatusOr<CertificateRecord> Get(absl::string_view serial) override;
   absl::StatusOr<std::vector<CertificateRecord>> ListByNode(absl::string_view uuid) override;
   absl::StatusOr<std::vector<CertificateRecord>> ListUsers() override;
+  absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ListNodesBehind(
+      absl::string_view signed_by, absl::string_view roots) override;
+  absl::StatusOr<CertificateRecord> Newest() override;
   absl::Status MarkUsed(absl::string_view serial, absl::Time now, absl::string_view from) override;
   absl::Status RevokeByNode(absl::string_view uuid, absl::Time now) override;
   absl::Status RevokeByUser(absl::string_view user, absl::Time now) override;

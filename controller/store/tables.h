@@ -96,6 +96,12 @@ struct CertificateRecord {
   std::optional<absl::Time> revoked_at;
   // Of the authority that signed it: denied, it stays so until then.
   absl::Time authority_ends = absl::InfiniteFuture();
+  // The pin of that authority, and the digest of the roots that were given out beside the
+  // certificate. Empty: stored before they were.
+  std::string signed_by;
+  std::string roots;
+  // Of a person's: the serial of the one that it was renewed from.
+  std::string replaces;
   // Of a node's: its place in their line, how it was first used and from where. See key_line.h.
   uint64_t generation = 0;
   std::optional<absl::Time> used_at;
@@ -110,6 +116,13 @@ class CertificateTable {
   virtual absl::StatusOr<std::vector<CertificateRecord>> ListByNode(absl::string_view uuid) = 0;
   // Those of people, oldest first.
   virtual absl::StatusOr<std::vector<CertificateRecord>> ListUsers() = 0;
+  // Uuid and name, by name, of the members that have not shown a certificate that was given out by
+  // that authority beside those roots: the newest that was shown counts, or else the one of the
+  // join if the node has ever connected.
+  virtual absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ListNodesBehind(
+      absl::string_view signed_by, absl::string_view roots) = 0;
+  // What was signed last. NotFound: nothing was.
+  virtual absl::StatusOr<CertificateRecord> Newest() = 0;
   virtual absl::Status MarkUsed(absl::string_view serial, absl::Time now,
                                 absl::string_view from) = 0;
   virtual absl::Status RevokeByNode(absl::string_view uuid, absl::Time now) = 0;

@@ -28,7 +28,8 @@ class EnrollmentFixture : public ::testing::Test {
   void SetUp() override {
     store_ = OpenStore(":memory:").value();
     authority_ = pki::MakeCa("test", absl::Hours(24 * 3650), clock_.Now()).value();
-    ca_ = std::make_unique<CertificateAuthority>(CertificateAuthority::Create(authority_).value());
+    ca_ = std::make_unique<CertificateAuthority>(
+        CertificateAuthority::Create(authority_.certificate_pem, authority_.key).value());
     enrollment_ = std::make_unique<Enrollment>(
         *store_, *ca_, denylist_, clock_,
         Enrollment::Hooks{[this](absl::string_view name) { return inventory_.contains(name); },

@@ -117,6 +117,7 @@ grpc::Status FakeController::Connect(
   v1::ControllerMessage welcome;
   welcome.mutable_welcome()->set_node_name("c001");
   welcome.mutable_welcome()->mutable_heartbeat_interval()->set_nanos(100'000'000);
+  welcome.mutable_welcome()->set_renew_certificate(tells_to_renew.exchange(false));
   stream->Write(welcome);
   Remember(hello);
 

@@ -1,6 +1,7 @@
 // The controller's side of agents' sessions over loopback, for tests of the agent.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -40,6 +41,8 @@ class FakeController final : public v1::AgentSessionService::Service {
   void AddBlob(const std::string& sha256, const std::string& data);
   // The stream of a blob breaks once after so many bytes.
   void BreakBlobsAt(size_t bytes);
+  // The next welcome tells the agent to renew its certificate.
+  std::atomic<bool> tells_to_renew = false;
   // Signs what RenewCertificate asks for.
   std::function<grpc::Status(const v1::RenewCertificateRequest&, v1::RenewCertificateResponse*)>
       on_renew;

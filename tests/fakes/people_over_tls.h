@@ -25,7 +25,7 @@ class PeopleOverTls {
   PeopleOverTls() {
     EXPECT_TRUE(controller::HardenTls().ok());
     identity_.key_pem = key_.key_pem;
-    identity_.ca_pem = ca_.certificate_pem();
+    identity_.ca_pem = ca_.roots().pem;
     identity_.certificate_pem =
         pki::SignCsr(authority_, key_.csr_pem, {.common_name = "x", .dns_sans = {"localhost"}},
                      {absl::Now() - absl::Minutes(5), absl::Now() + absl::Hours(1)},
@@ -44,9 +44,12 @@ class PeopleOverTls {
   // A connection of its own, by a certificate of its own.
   std::shared_ptr<grpc::Channel> As(const std::string& name, controller::Role role, int port) {
     grpc::SslCredentialsOptions options;
-    options.pem_root_certs = ca_.certificate_pem();
+    options.pem_root_certs = ca_.roots().pem;
     options.pem_private_key = key_.key_pem;
-    options.pem_cert_chain = ca_.IssueUser(key_.csr_pem, name, role, absl::Now()).value().pem;
+    options.pem_cert_chain =
+        ca_.IssueUser(key_.csr_pem, name, role, absl::Now(), absl::Now() + absl::Hours(1))
+            .value()
+            .pem;
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     return grpc::CreateCustomChannel(absl::StrCat("localhost:", port),
@@ -56,7 +59,8 @@ class PeopleOverTls {
  private:
   RealClock clock_;
   pki::Authority authority_ = pki::MakeCa("test", absl::Hours(24), absl::Now()).value();
-  controller::CertificateAuthority ca_ = controller::CertificateAuthority::Create(authority_).value();
+  controller::CertificateAuthority ca_ =
+      controller::CertificateAuthority::Create(authority_.certificate_pem, authority_.key).value();
   pki::KeyAndCsr key_ = pki::MakeKeyAndCsr("localhost").value();
   controller::TlsIdentity identity_;
   controller::Denylist denylist_;

@@ -129,7 +129,7 @@ class SessionFixture : public EnrollmentFixture {
         std::vector<AgentSessionListener*>{facts_.get(), &listener_});
     registry_ = std::make_unique<SessionRegistry>(*store_, clock_, *listeners_);
     service_ = std::make_unique<AgentSessionService>(
-        *registry_, calls_, *enrollment_, ca_->certificate_pem(), *blobs_,
+        *registry_, calls_, *enrollment_, ca_->roots().pem, *blobs_,
         [this](absl::string_view uuid, absl::string_view sha256) {
           return uuid == machine_.node_uuid && sha256 == allowed_blob_;
         });
@@ -152,7 +152,7 @@ class SessionFixture : public EnrollmentFixture {
     const pki::KeyAndCsr key = pki::MakeKeyAndCsr("localhost").value();
     TlsIdentity identity;
     identity.key_pem = key.key_pem;
-    identity.ca_pem = ca_->certificate_pem();
+    identity.ca_pem = ca_->roots().pem;
     identity.certificate_pem =
         pki::SignCsr(authority_, key.csr_pem, {.common_name = "x", .dns_sans = {"localhost"}},
                      {absl::Now() - absl::Minutes(5), absl::Now() + absl::Hours(1)},
@@ -179,7 +179,7 @@ class SessionFixture : public EnrollmentFixture {
   std::shared_ptr<grpc::Channel> Channel(const Credentials& who,
                                          grpc::ChannelArguments arguments = {}) {
     grpc::SslCredentialsOptions options;
-    options.pem_root_certs = ca_->certificate_pem();
+    options.pem_root_certs = ca_->roots().pem;
     options.pem_private_key = who.key_pem;
     options.pem_cert_chain = who.certificate_pem;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);

@@ -42,7 +42,8 @@ class ControllerFixture : public ::testing::Test {
     std::filesystem::create_directories(folder_ / "pki");
     std::filesystem::create_directories(folder_ / "packages");
     authority_ = pki::MakeCa("test", absl::Hours(24 * 3650), absl::Now()).value();
-    ca_ = std::make_unique<CertificateAuthority>(CertificateAuthority::Create(authority_).value());
+    ca_ = std::make_unique<CertificateAuthority>(
+        CertificateAuthority::Create(authority_.certificate_pem, authority_.key).value());
     const pki::KeyAndCsr key = pki::MakeKeyAndCsr("controller").value();
     const std::string certificate =
         pki::SignCsr(authority_, key.csr_pem,
@@ -51,7 +52,7 @@ class ControllerFixture : public ::testing::Test {
                      pki::Usage::kServer)
             .value();
     Write("pki/ca.crt", authority_.certificate_pem);
-    Write("pki/ca.key", authority_.key_pem);
+    Write("pki/ca.key", authority_.key);
     std::filesystem::permissions(folder_ / "pki/ca.key", std::filesystem::perms::owner_read);
     Write("pki/controller.crt", certificate);
     Write("pki/controller.key", key.key_pem);
@@ -99,13 +100,14 @@ class ControllerFixture : public ::testing::Test {
   // Credentials of our CA, or of another one that calls itself the same.
   ClientIdentity Issue(Role role, const std::string& name, bool is_foreign = false) {
     const pki::KeyAndCsr key = pki::MakeKeyAndCsr("client").value();
+    const pki::Authority other = pki::MakeCa("test", absl::Hours(1), absl::Now()).value();
     const CertificateAuthority foreign =
-        CertificateAuthority::Create(pki::MakeCa("test", absl::Hours(1), absl::Now()).value())
-            .value();
+        CertificateAuthority::Create(other.certificate_pem, other.key).value();
     const CertificateAuthority& ca = is_foreign ? foreign : *ca_;
     const IssuedCertificate issued =
-        (role == Role::kNode ? ca.IssueNode(key.csr_pem, name, "c001", absl::Now())
-                             : ca.IssueUser(key.csr_pem, name, role, absl::Now()))
+        (role == Role::kNode
+             ? ca.IssueNode(key.csr_pem, name, "c001", absl::Now())
+             : ca.IssueUser(key.csr_pem, name, role, absl::Now(), absl::Now() + absl::Hours(1)))
             .value();
     return {key.key_pem, issued.pem};
   }

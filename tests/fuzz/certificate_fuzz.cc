@@ -1,4 +1,5 @@
-// Certificates and signing requests come from strangers: the enrolment listener takes any CSR.
+// Certificates and signing requests come from strangers: the enrolment listener takes any CSR, and
+// what answers a joining machine shows any chain.
 #include <cstddef>
 #include <cstdint>
 
@@ -11,5 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   muster::pki::ParseCertificate(text).status().IgnoreError();
   muster::pki::ParseCsr(text).status().IgnoreError();
   muster::pki::Sha256Pin(text).status().IgnoreError();
+  muster::pki::SplitCertificates(text).status().IgnoreError();
+  muster::pki::VerifySignedBy(text, text, absl::UnixEpoch()).IgnoreError();
   return 0;
 }

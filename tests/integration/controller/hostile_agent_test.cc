@@ -172,12 +172,12 @@ TEST_F(HostileAgentTest, AnswersAboutSlurmBeyondMeasureCutOff) {
   answers[1].mutable_nodes()->add_nodes()->set_name("c001 Reason=x");
   for (int i = 0; i < 5000; ++i) answers[2].mutable_nodes()->add_nodes();
   v1::SlurmNodeJobs& jobs = *answers[3].mutable_jobs()->add_nodes();
-  for (int i = 0; i < 20'000; ++i) jobs.add_job_ids("1");
+  for (int i = 0; i < 20'000; ++i) jobs.add_jobs()->set_id("1");
   const char* const kBreaches[] = {
       "slurm_answer.request_id: 5000 bytes; at most 256",
       "slurm_answer.nodes.nodes[0].name: not only letters, digits and '._-'",
       "slurm_answer.nodes.nodes: 5000 elements; at most 4000",
-      "slurm_answer.jobs.nodes[0].job_ids: 20000 elements; at most 10000",
+      "slurm_answer.jobs.nodes[0].jobs: 20000 elements; at most 10000",
   };
   for (const v1::SlurmAnswer& answer : answers) {
     SCOPED_TRACE(&answer - answers);
@@ -389,7 +389,7 @@ TEST_F(HostileAgentTest, CloneIsRefusedAlsoAfterARestartOfTheController) {
   }
   registry_ = std::make_unique<SessionRegistry>(*store_, clock_, *listeners_);
   service_ = std::make_unique<AgentSessionService>(
-      *registry_, calls_, *enrollment_, ca_->certificate_pem(), *blobs_,
+      *registry_, calls_, *enrollment_, ca_->roots().pem, *blobs_,
       [](absl::string_view, absl::string_view) { return false; });
   StartServer();
   const auto clone = Open();

@@ -216,7 +216,12 @@ class Client {
         node.set_reason_user(kPoison);
       }
     } else if (request.has_list_jobs()) {
-      answer.mutable_jobs();
+      v1::SlurmNodeJobs& node = *answer.mutable_jobs()->add_nodes();
+      node.set_node("c003");
+      v1::SlurmJobInfo& job = *node.add_jobs();
+      job.set_id(kPoison);
+      job.set_user(kPoison);
+      job.set_name(kPoison);
     } else {
       answer.mutable_changed();
     }
@@ -281,8 +286,17 @@ class HostileWordTest : public ControllerFixture {
     return Connect(controller_->port(), Issue(Role::kAdmin, "alice"));
   }
 
-  // Asks the node for its facts; "" or why that failed.
+  // Asks the node for its facts; "" or why that failed. Its stream is taken up a moment after it
+  // began.
   std::string Refresh(v1::NodeService::Stub& stub, v1::Facts* facts = nullptr) {
+    std::string why = RefreshNow(stub, facts);
+    for (int i = 0; i < 200 && absl::StrContains(why, "not connected"); ++i) {
+      absl::SleepFor(absl::Milliseconds(50));
+      why = RefreshNow(stub, facts);
+    }
+    return why;
+  }
+  static std::string RefreshNow(v1::NodeService::Stub& stub, v1::Facts* facts) {
     grpc::ClientContext context;
     v1::GetNodeFactsRequest request;
     request.set_name("c002");
@@ -425,13 +439,7 @@ TEST_F(HostileWordTest, ATypeOfAGpuCannotAddLinesToSlurmConf) {
   ASSERT_EQ(status.facts_refused_size(), 1);
   EXPECT_THAT(status.facts_refused(0), HasSubstr("c002: "));
   const auto mended = As("c002", HonestFacts(2));
-  // Its stream is taken up a moment after it began.
-  std::string why = Refresh(*after);
-  for (int i = 0; i < 200 && absl::StrContains(why, "not connected"); ++i) {
-    absl::SleepFor(absl::Milliseconds(50));
-    why = Refresh(*after);
-  }
-  EXPECT_EQ(why, "");
+  EXPECT_EQ(Refresh(*after), "");
   EXPECT_EQ(Show(*after, "c002").facts_refused(), "");
   ExpectPlainAuditLog();
 }
@@ -637,6 +645,13 @@ TEST_F(HostileWordTest, NoTextOfAReportReachesAScreenUncleaned) {
     absl::SleepFor(absl::Milliseconds(50));
   }
   EXPECT_THAT(service, HasSubstr("drained by x"));
+  grpc::ClientContext asking_for_jobs;
+  v1::ListNodeJobsRequest of_node;
+  of_node.set_nodes("c003");
+  v1::ListNodeJobsResponse jobs;
+  ASSERT_TRUE(stub->ListNodeJobs(&asking_for_jobs, of_node, &jobs).ok());
+  ASSERT_EQ(jobs.nodes_size(), 1) << jobs.unknown();
+  ExpectPlainAnswer(jobs);
   ExpectPlainAuditLog();
   login->End();
   client->End();

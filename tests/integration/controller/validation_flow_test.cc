@@ -103,7 +103,10 @@ class HandAgent {
       if (!job.empty()) {
         v1::SlurmNodeJobs& node = *jobs.add_nodes();
         node.set_node("c001");
-        node.add_job_ids(job);
+        v1::SlurmJobInfo& info = *node.add_jobs();
+        info.set_id(job);
+        info.set_user("eve");
+        info.set_name("train");
       }
       Write(answer);
       return true;
@@ -433,7 +436,7 @@ TEST_F(ValidationFlowTest, NodesWithJobsAreRefusedAlsoWithTheGateOff) {
   const grpc::Status refused = create("4711");
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_THAT(refused.error_message(),
-              AllOf(HasSubstr("Slurm jobs run on c001 (job 4711)"), HasSubstr("--force")));
+              AllOf(HasSubstr("job 4711 (eve, train) runs on c001;"), HasSubstr("--force")));
   const grpc::Status idle = create("");
   ASSERT_TRUE(idle.ok()) << idle.error_message();
   const std::string check_id = agent.Next().start_check().check_id();

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <openssl/err.h>
 
 #include "common/pki/certificate.h"
 #include "common/pki/key.h"
@@ -32,7 +33,7 @@ TEST_F(AuthorityTest, CaIsOneAndOwnsItsKey) {
   EXPECT_TRUE(ca.is_ca);
   EXPECT_EQ(ca.not_after, kNow + absl::Hours(24 * 365));
   const Authority other = MakeCa("other", absl::Hours(1), kNow).value();
-  EXPECT_THAT(CheckAuthority({ca_.certificate_pem, other.key_pem}),
+  EXPECT_THAT(CheckAuthority({ca_.certificate_pem, other.key}),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("does not belong")));
 }
 
@@ -103,6 +104,40 @@ rA==
 )";
   EXPECT_THAT(Sign(kRsa, {.common_name = "x"}),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("P-256")));
+}
+
+TEST_F(AuthorityTest, ServerIsSignedAgainWithItsKeyAndItsNames) {
+  const Authority next = MakeCa("next", absl::Hours(24 * 365), kNow).value();
+  const KeyAndCsr key = MakeKeyAndCsr("login1").value();
+  const std::string before =
+      SignCsr(
+          ca_, key.csr_pem,
+          {.common_name = "login1", .dns_sans = {"login1", "localhost"}, .ip_sans = {"10.0.0.1"}},
+          {kNow, kNow + absl::Hours(48)}, Usage::kServer)
+          .value();
+  const Validity later = {kNow + absl::Hours(24), kNow + absl::Hours(96)};
+  const std::string after = SignAgain(next, before, later, Usage::kServer).value();
+  EXPECT_OK(VerifySignedBy(after, next.certificate_pem, kNow + absl::Hours(95)));
+  const Certificate old = ParseCertificate(before).value(), made = ParseCertificate(after).value();
+  EXPECT_EQ(made.public_key_sha256, old.public_key_sha256);
+  EXPECT_EQ(made.common_name, "login1");
+  EXPECT_THAT(made.dns_sans, ElementsAre("login1", "localhost"));
+  EXPECT_EQ(made.not_after, later.not_after);
+  EXPECT_NE(made.serial, old.serial);
+  EXPECT_THAT(SignAgain({next.certificate_pem, ca_.key}, before, later, Usage::kServer),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("does not belong")));
+}
+
+TEST_F(AuthorityTest, KeyIsFoundAmongRoots) {
+  const Authority next = MakeCa("test CA", absl::Hours(24), kNow).value();
+  const std::vector<std::string> roots = {next.certificate_pem, ca_.certificate_pem};
+  EXPECT_EQ(RootOf(roots, next.key).value(), 0u);
+  EXPECT_EQ(RootOf(roots, ca_.key).value(), 1u);
+  EXPECT_EQ(ERR_peek_error(), 0u);  // nothing is left for TLS to stumble over
+  EXPECT_THAT(RootOf({next.certificate_pem}, ca_.key),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("does not belong")));
+  EXPECT_THAT(RootOf(roots, "nothing"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("PEM")));
 }
 
 }  // namespace

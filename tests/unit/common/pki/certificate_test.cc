@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <openssl/err.h>
 
 #include "absl/strings/str_cat.h"
 #include "common/pki/authority.h"
@@ -12,6 +13,8 @@ namespace muster::pki {
 namespace {
 
 using ::muster::testing::StatusIs;
+using ::testing::_;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(Certificate, RefusesWhatIsNone) {
@@ -30,6 +33,37 @@ TEST(Certificate, PinIsTheDigestOfTheDerForm) {
   // White space around the block is not part of the certificate.
   EXPECT_EQ(Sha256Pin(absl::StrCat("\n\n", ca.certificate_pem, "\n")).value(),
             absl::StrCat("sha256:", parsed.sha256));
+}
+
+TEST(Certificate, RootsAreSplitAndTheOneThatSignedIsFound) {
+  const absl::Time now = absl::FromUnixSeconds(2'000'000'000);
+  // Two of one name: what tells them apart is the key.
+  const Authority first = MakeCa("roots", absl::Hours(9), now).value();
+  const Authority second = MakeCa("roots", absl::Hours(9), now).value();
+  const Authority stranger = MakeCa("roots", absl::Hours(9), now).value();
+  const std::string both = absl::StrCat("# two\n", first.certificate_pem, second.certificate_pem);
+  EXPECT_THAT(SplitCertificates(both).value(),
+              ElementsAre(first.certificate_pem, second.certificate_pem));
+  const auto sign = [&](const Authority& ca) {
+    return SignCsr(ca, MakeKeyAndCsr("x")->csr_pem, {.common_name = "x"},
+                   {now, now + absl::Hours(1)}, Usage::kClient)
+        .value();
+  };
+  EXPECT_EQ(IssuerOf(sign(first), both).value(), first.certificate_pem);
+  EXPECT_EQ(IssuerOf(sign(second), both).value(), second.certificate_pem);
+  EXPECT_EQ(ERR_peek_error(), 0u);
+  EXPECT_OK(VerifySignedBy(sign(second), both, now));
+  EXPECT_THAT(VerifySignedBy(sign(second), both, now + absl::Hours(2)),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("check the clock")));
+  EXPECT_THAT(VerifySignedBy(sign(stranger), both, now),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("any of these CAs")));
+  EXPECT_THAT(SplitCertificates("nothing"), StatusIs(absl::StatusCode::kInvalidArgument, _));
+  std::string many;
+  for (int i = 0; i < 9; ++i) many += first.certificate_pem;
+  EXPECT_THAT(SplitCertificates(many),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("more than 8")));
+  EXPECT_THAT(SplitCertificates(first.certificate_pem + "-----BEGIN CERTIFICATE-----\nAA"),
+              StatusIs(absl::StatusCode::kInvalidArgument, _));
 }
 
 TEST(Csr, KeysDiffer) {

@@ -48,7 +48,7 @@ class BackupProofTest : public ::testing::Test {
     std::filesystem::create_directories(folder_ / "pki");
     std::filesystem::create_directories(state());
     Write("pki/ca.crt", authority.certificate_pem);
-    Write("pki/ca.key", authority.key_pem);
+    Write("pki/ca.key", authority.key);
     Write("pki/controller.crt", authority.certificate_pem);
     Write("pki/controller.key", key.key_pem);
     Write("controller.yaml",

@@ -21,7 +21,7 @@ class NodeKeysTest : public EnrollmentFixture {
     return {"node:" + machine_.node_uuid, absl::StrCat("ipv4:", address, ":4000")};
   }
   absl::Status Use(const std::string& pem, const std::string& address) {
-    return enrollment_->UseKey(machine_.node_uuid, pem, From(address));
+    return enrollment_->UseKey(machine_.node_uuid, pem, From(address)).status();
   }
   absl::StatusOr<std::string> Renew(const std::string& pem, const std::string& address) {
     clock_.Advance(absl::Hours(1));

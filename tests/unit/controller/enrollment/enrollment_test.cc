@@ -35,7 +35,7 @@ TEST_F(JoinTest, GoodTokenGivesACertificate) {
   const JoinRequest request = Machine(Token("c001"), "c001");
   const JoinResult joined = enrollment_->Join(request).value();
   ASSERT_EQ(joined.state, JoinResult::kApproved);
-  EXPECT_OK(pki::VerifySignedBy(joined.certificate_pem, ca_->certificate_pem(), clock_.Now()));
+  EXPECT_OK(pki::VerifySignedBy(joined.certificate_pem, ca_->roots().pem, clock_.Now()));
   const pki::Certificate certificate = pki::ParseCertificate(joined.certificate_pem).value();
   const Identity identity = IdentityOf(certificate).value();
   EXPECT_EQ(identity.Actor(), "node:" + request.node_uuid);
@@ -106,7 +106,7 @@ TEST_F(JoinTest, AMachineThatComesLateGetsAFreshCertificateWhileItsTokenLives) {
   ASSERT_OK(enrollment_->Approve({"c001"}, {}, kAdmin));
   clock_.Advance(absl::Hours(30));  // the machine was off: its certificate is over
   const JoinResult late = enrollment_->GetJoin(id, token, "p").value();
-  EXPECT_OK(pki::VerifySignedBy(late.certificate_pem, ca_->certificate_pem(), clock_.Now()));
+  EXPECT_OK(pki::VerifySignedBy(late.certificate_pem, ca_->roots().pem, clock_.Now()));
   EXPECT_EQ(LastEvent().action, "node.enroll_late");
   EXPECT_THAT(LastEvent().detail, HasSubstr(Serial(late.certificate_pem)));
 

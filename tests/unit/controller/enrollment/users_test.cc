@@ -47,6 +47,49 @@ TEST_F(UsersTest, RevokingDeniesAllOfThePersonsCertificatesAndNobodyElses) {
   EXPECT_EQ(all->size(), 3u);
 }
 
+TEST_F(UsersTest, RenewedCertificateIsOfTheNewAuthorityAndEndsWhenTheOneAtHandDoes) {
+  Users users(*store_, *ca_, denylist_, clock_, [] {});
+  const Identity bob =
+      IdentityOf(pki::ParseCertificate(Create("bob", Role::kViewer).value()).value()).value();
+  clock_.Advance(absl::Hours(100));
+  const auto renew = [&](const Identity& who) {
+    return users.Renew(who, pki::MakeKeyAndCsr("whoever").value().csr_pem,
+                       {"viewer:bob", "ipv4:10.0.0.2:1"});
+  };
+  EXPECT_THAT(renew(bob),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("nothing to renew")));
+  const pki::Authority next = pki::MakeCa("next", absl::Hours(24 * 3650), clock_.Now()).value();
+  *ca_ = CertificateAuthority::Create(next.certificate_pem + authority_.certificate_pem, next.key)
+             .value();
+  const auto pem = renew(bob);
+  ASSERT_OK(pem);
+  EXPECT_OK(pki::VerifySignedBy(*pem, next.certificate_pem, clock_.Now()));
+  const Identity again = IdentityOf(pki::ParseCertificate(*pem).value()).value();
+  EXPECT_EQ(again.Actor(), "viewer:bob");
+  EXPECT_EQ(again.expires_at, bob.expires_at);
+  EXPECT_EQ(LastEvent().action, "user.renew");
+  EXPECT_THAT(renew(again),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("nothing to renew")));
+  absl::Status last;
+  for (int i = 0; i < 12 && last.ok(); ++i) last = renew(bob).status();
+  EXPECT_THAT(last, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("wait")));
+  clock_.Advance(absl::Hours(2));
+  ASSERT_OK(users.Revoke("bob", kAdmin));
+  EXPECT_THAT(renew(bob), StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("revoked")));
+}
+
+// Who has stolen the key of the earlier authority makes certificates that end when they like.
+TEST_F(UsersTest, CertificateThatNobodyHasSignedHereIsNotRenewed) {
+  Users users(*store_, *ca_, denylist_, clock_, [] {});
+  const IssuedCertificate forged =
+      ca_->IssueUser(pki::MakeKeyAndCsr("x").value().csr_pem, "mallory", Role::kAdmin, clock_.Now(),
+                     clock_.Now() + absl::Hours(24 * 3000))
+          .value();
+  EXPECT_THAT(users.Renew(IdentityOf(pki::ParseCertificate(forged.pem).value()).value(),
+                          pki::MakeKeyAndCsr("x").value().csr_pem, kAdmin),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("does not know")));
+}
+
 TEST_F(UsersTest, RefusesBadNamesAndUnknownPeople) {
   EXPECT_THAT(Create("a/b", Role::kViewer),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'a/b'")));

@@ -1,0 +1,79 @@
+// The controller's folder of keys (/etc/muster/pki) while its authority changes.
+//
+// The change has two steps, and between them both roots are trusted. The first puts the new root
+// before the old one; the new key signs from then on, and the controller keeps the certificate that
+// those with the old root alone believe. Once everybody has a certificate of the new root, and with
+// it both roots, the second gives the controller a certificate of the new root and drops the old
+// one. Every file is replaced whole and in an order in which the controller can start at any
+// moment. A note, ca.change, lies there from the first write to the end: cut off anywhere, the same
+// calls again go on.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace muster::sys {
+class FileSystem;
+}
+
+namespace muster::cli {
+
+inline constexpr absl::Duration kCaValidity = absl::Hours(24 * 365 * 20);
+
+class AuthorityFolder {
+ public:
+  enum class Stage {
+    kSettled,   // one root, no change under way
+    kBegun,     // the old key signs: Begin() was cut off
+    kChanging,  // two roots, and the new key signs
+    kEnding,    // one root, the new one; End() has not been called
+  };
+  struct State {
+    Stage stage = Stage::kSettled;
+    std::string signing;               // "sha256:…"
+    std::vector<std::string> trusted;  // in the same form; includes `signing`
+    std::string token_key;  // the change under way is to this key; empty: to one in ca.key
+  };
+
+  // `files` must outlive the object.
+  AuthorityFolder(std::string folder, sys::FileSystem& files)
+      : folder_(std::move(folder)), files_(files) {}
+
+  // FailedPrecondition: the files do not fit together, with what to do. NotFound: there are none.
+  absl::StatusOr<State> Read();
+
+  // The first step, from kSettled or kBegun. `token_key`: the PKCS #11 URI of the new key; empty:
+  // the one that was begun with, or else a key is made, in ca.key. FailedPrecondition: the token's
+  // key is the one that signs already.
+  absl::Status Begin(absl::string_view token_key, absl::Time now);
+  // The controller runs with the new key: the old one is forgotten.
+  absl::Status Confirm();
+  // Back to the old authority, which Confirm() makes impossible. REQUIRES: nothing was signed by
+  // the new one.
+  absl::Status Undo();
+
+  // The second, from kChanging. REQUIRES: everybody is along.
+  absl::Status Finish(absl::Time now);
+  // The change is over, from kEnding.
+  absl::Status End();
+
+  // Signs the certificate in an administrator's folder again, with its key and its end, and gives
+  // it the roots. `muster init` made it, so the store does not know it and the controller does not
+  // renew it. Nothing there, or one that has ended, is left as it is.
+  absl::Status SignAdministrator(const std::string& folder, absl::Time now);
+
+ private:
+  std::string Path(absl::string_view name) const;
+  absl::Status WriteKey(absl::string_view name, const std::string& key);
+
+  const std::string folder_;
+  sys::FileSystem& files_;
+};
+
+}  // namespace muster::cli
