@@ -18,7 +18,7 @@ namespace {
 
 constexpr absl::Duration kConnectTimeout = absl::Seconds(5);
 
-absl::Status Run(const Flags& flags) {
+absl::Status CheckPlan(const Flags& flags) {
   RealClock clock;
   sys::RealFileSystem files;
   ASSIGN_OR_RETURN(const Identity identity, LoadIdentity(Paths(flags.state_directory), files));
@@ -45,7 +45,7 @@ absl::Status Run(const Flags& flags) {
 }  // namespace
 
 int CheckCommand(const Flags& flags) {
-  const absl::Status status = Run(flags);
+  const absl::Status status = CheckPlan(flags);
   if (status.ok()) return 0;
   std::cerr << "muster-agent check: " << status.message() << std::endl;
   return 1;

@@ -58,7 +58,7 @@ absl::Status StartService() {
   return absl::OkStatus();
 }
 
-absl::Status Run(const Flags& flags) {
+absl::Status Join(const Flags& flags) {
   RealClock clock;
   sys::RealFileSystem files;
   JoinOptions options = flags.join;
@@ -72,7 +72,7 @@ absl::Status Run(const Flags& flags) {
 }  // namespace
 
 int JoinCommand(const Flags& flags) {
-  const absl::Status status = Run(flags);
+  const absl::Status status = Join(flags);
   if (status.ok()) return 0;
   std::cerr << "muster-agent join: " << status.message() << std::endl;
   return 1;

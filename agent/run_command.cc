@@ -105,7 +105,7 @@ absl::StatusOr<std::string> ReadBootId(sys::FileSystem& files) {
 
 // The whole agent. Its parts live as long as the process does: a step that hangs may still use
 // them when the process ends.
-absl::StatusOr<int> Run(const Flags& flags) {
+absl::StatusOr<int> RunAgent(const Flags& flags) {
   auto& clock = *new RealClock;
   auto& files = *new sys::RealFileSystem;
   auto& processes = *new sys::RealProcessRunner;
@@ -190,7 +190,7 @@ int RunCommand(const Flags& flags) {
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   StartLog(flags.verbose);
-  const absl::StatusOr<int> exit_code = Run(flags);
+  const absl::StatusOr<int> exit_code = RunAgent(flags);
   if (!exit_code.ok()) LogError(exit_code.status().message());
   // Neither destructors nor exit handlers: a hung step must not keep the process.
   ::_exit(exit_code.value_or(1));

@@ -15,13 +15,13 @@
 namespace muster::cli {
 namespace {
 
-using Stub = v1::EventService::Stub;
+using EventStub = v1::EventService::Stub;
 
-absl::StatusOr<int> List(Context& context, const v1::ListEventsRequest& request) {
+absl::StatusOr<int> ListAudit(Context& context, const v1::ListEventsRequest& request) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  EventStub stub(connection->channel());
   v1::ListEventsResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListEvents, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &EventStub::ListEvents, request, &response));
   Show(context, response, [&] {
     Table table({"NO", "TIME", "ACTOR", "FROM", "ACTION", "SUBJECT", "DETAIL"});
     for (const v1::Event& event : response.events())
@@ -37,9 +37,9 @@ absl::StatusOr<int> List(Context& context, const v1::ListEventsRequest& request)
 
 absl::StatusOr<int> Verify(Context& context) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  EventStub stub(connection->channel());
   v1::VerifyEventsResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::VerifyEvents, v1::VerifyEventsRequest(), &response,
+  RETURN_IF_ERROR(Call(*connection, stub, &EventStub::VerifyEvents, v1::VerifyEventsRequest(), &response,
                        absl::Minutes(5)));
   Show(context, response, [&] {
     return response.intact()
@@ -67,7 +67,7 @@ void AddAudit(CLI::App& app, Context& context) {
     v1::ListEventsRequest request;
     request.set_limit(*limit);
     request.set_before_sequence(*before);
-    return List(context, request);
+    return ListAudit(context, request);
   });
 
   CLI::App* verify = audit->add_subcommand("verify", "Recompute the chain of hashes");

@@ -18,9 +18,9 @@
 namespace muster::cli {
 namespace {
 
-using Stub = v1::ArtifactService::Stub;
+using ArtifactStub = v1::ArtifactService::Stub;
 
-struct ApproveOptions {
+struct BundleApproveOptions {
   std::string bundle, path;
   std::vector<std::string> variables;
 };
@@ -34,13 +34,13 @@ absl::StatusOr<std::string> BundleNamed(const Connection& connection, const std:
   return bundle.sha256;
 }
 
-absl::StatusOr<int> List(Context& context, uint32_t limit) {
+absl::StatusOr<int> ListBundles(Context& context, uint32_t limit) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  ArtifactStub stub(connection->channel());
   v1::ListBundlesRequest request;
   request.set_limit(limit);
   v1::ListBundlesResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListBundles, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &ArtifactStub::ListBundles, request, &response));
   Show(context, response, [&] { return RenderBundles(response, context.clock->Now()); });
   return kExitClean;
 }
@@ -51,22 +51,22 @@ absl::StatusOr<int> ShowBundle(Context& context, const std::string& bundle,
   v1::GetBundleRequest request;
   ASSIGN_OR_RETURN(*request.mutable_bundle(), BundleNamed(*connection, bundle));
   request.set_against(against);
-  Stub stub(connection->channel());
+  ArtifactStub stub(connection->channel());
   v1::GetBundleResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::GetBundle, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &ArtifactStub::GetBundle, request, &response));
   Show(context, response, [&] { return RenderBundle(response, context.clock->Now()); });
   return kExitClean;
 }
 
-absl::StatusOr<int> Approve(Context& context, const ApproveOptions& options) {
+absl::StatusOr<int> ApproveBundle(Context& context, const BundleApproveOptions& options) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   v1::ApproveBundleRequest request;
   ASSIGN_OR_RETURN(*request.mutable_bundle(), BundleNamed(*connection, options.bundle));
   request.set_path(options.path);
   for (const std::string& name : options.variables) request.add_variables(name);
-  Stub stub(connection->channel());
+  ArtifactStub stub(connection->channel());
   v1::ApproveBundleResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::ApproveBundle, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &ArtifactStub::ApproveBundle, request, &response));
   Show(context, response, [&] {
     return absl::StrCat("bundle ", ShortDigest(response.bundle().sha256()), ": operators may run ",
                         WhatOperatorsMayRun(response.bundle()), "\n");
@@ -74,13 +74,13 @@ absl::StatusOr<int> Approve(Context& context, const ApproveOptions& options) {
   return kExitClean;
 }
 
-absl::StatusOr<int> Revoke(Context& context, const std::string& bundle) {
+absl::StatusOr<int> RevokeBundle(Context& context, const std::string& bundle) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   v1::RevokeBundleRequest request;
   ASSIGN_OR_RETURN(*request.mutable_bundle(), BundleNamed(*connection, bundle));
-  Stub stub(connection->channel());
+  ArtifactStub stub(connection->channel());
   v1::RevokeBundleResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::RevokeBundle, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &ArtifactStub::RevokeBundle, request, &response));
   Show(context, response, [&] {
     return absl::StrCat("bundle ", ShortDigest(response.bundle().sha256()),
                         ": operators may run nothing of it; runs that go on are not ended\n");
@@ -107,7 +107,7 @@ void AddBundle(CLI::App& app, Context& context) {
   auto limit = std::make_shared<uint32_t>(20);
   list->add_option("-n,--limit", *limit, "How many of the newest (default 20)")
       ->type_name("COUNT");
-  SetAction(list, context, [&context, limit] { return List(context, *limit); });
+  SetAction(list, context, [&context, limit] { return ListBundles(context, *limit); });
 
   CLI::App* show = bundle->add_subcommand("show", "One of them: what it changes, who approved it");
   auto shown = std::make_shared<std::string>();
@@ -120,7 +120,7 @@ void AddBundle(CLI::App& app, Context& context) {
             [&context, shown, against] { return ShowBundle(context, *shown, *against); });
 
   CLI::App* approve = bundle->add_subcommand("approve", "Let operators run it, as root on nodes");
-  auto options = std::make_shared<ApproveOptions>();
+  auto options = std::make_shared<BundleApproveOptions>();
   AddBundleArgument(approve, options->bundle);
   approve->add_option("--only", options->path, "One playbook in it, such as playbooks/site.yaml")
       ->type_name("PATH");
@@ -132,13 +132,13 @@ void AddBundle(CLI::App& app, Context& context) {
   approve->footer(
       "What an administrator applies (no check, no --tags) is approved by it: that playbook of\n"
       "that bundle, without -e.");
-  SetAction(approve, context, [&context, options] { return Approve(context, *options); });
+  SetAction(approve, context, [&context, options] { return ApproveBundle(context, *options); });
 
   CLI::App* revoke = bundle->add_subcommand("revoke", "Take every approval of it back");
   revoke->alias("unapprove");
   auto revoked = std::make_shared<std::string>();
   AddBundleArgument(revoke, *revoked);
-  SetAction(revoke, context, [&context, revoked] { return Revoke(context, *revoked); });
+  SetAction(revoke, context, [&context, revoked] { return RevokeBundle(context, *revoked); });
 }
 
 }  // namespace muster::cli

@@ -30,7 +30,7 @@ char SignOf(v1::FileChange change) {
 }
 
 // A name with a line's end must not look like two files.
-std::string OneLine(absl::string_view name) {
+std::string PathLine(absl::string_view name) {
   return absl::StrReplaceAll(Tame(name), {{"\n", " "}});
 }
 
@@ -101,7 +101,7 @@ std::string RenderBundle(const v1::GetBundleResponse& response, absl::Time now) 
     const bool is_same = file.change() == v1::FILE_CHANGE_SAME;
     same += is_same;
     if (is_compared && is_same) continue;
-    absl::StrAppend(&text, std::string(1, SignOf(file.change())), " ", OneLine(file.path()), "  ",
+    absl::StrAppend(&text, std::string(1, SignOf(file.change())), " ", PathLine(file.path()), "  ",
                     Size(file.size()), "\n");
   }
   if (is_compared) absl::StrAppend(&text, same, same == 1 ? " file is" : " files are", " the same\n");

@@ -34,7 +34,7 @@
 namespace muster::cli {
 namespace {
 
-using Stub = v1::AuthorityService::Stub;
+using AuthorityStub = v1::AuthorityService::Stub;
 
 constexpr absl::Duration kPause = absl::Seconds(1);
 // For musterd to listen again.
@@ -42,7 +42,7 @@ constexpr absl::Duration kRestartTime = absl::Minutes(1);
 // At the end, for the nodes to drop the earlier root: who is connected does it within seconds.
 constexpr absl::Duration kDrop = absl::Minutes(1);
 
-struct RotateOptions {
+struct AuthorityRotateOptions {
   std::string pki = "/etc/muster/pki", key, wait = "10m";
   bool yes = false;
 };
@@ -65,14 +65,14 @@ std::string NodesText(const v1::GetAuthorityResponse& authority) {
 }
 
 absl::StatusOr<v1::GetAuthorityResponse> Ask(const Connection& connection) {
-  Stub stub(connection.channel());
+  AuthorityStub stub(connection.channel());
   v1::GetAuthorityResponse response;
   RETURN_IF_ERROR(
-      Call(connection, stub, &Stub::GetAuthority, v1::GetAuthorityRequest(), &response));
+      Call(connection, stub, &AuthorityStub::GetAuthority, v1::GetAuthorityRequest(), &response));
   return response;
 }
 
-absl::StatusOr<int> Status(Context& context) {
+absl::StatusOr<int> AuthorityStatus(Context& context) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   ASSIGN_OR_RETURN(const v1::GetAuthorityResponse authority, Ask(*connection));
   Show(context, authority, [&] {
@@ -107,9 +107,9 @@ absl::StatusOr<sys::UniqueFd> Lock(const std::string& folder) {
 
 // Carries one change from wherever it is to its end. Every step asks first where things stand, so
 // that it may be cut off and begun again anywhere.
-class Rotation {
+class AuthorityRotation {
  public:
-  Rotation(Context& context, const RotateOptions& options, absl::Duration wait)
+  AuthorityRotation(Context& context, const AuthorityRotateOptions& options, absl::Duration wait)
       : context_(context), options_(options), wait_(wait), folder_(options.pki, files_) {}
 
   absl::StatusOr<int> Carry() {
@@ -301,19 +301,19 @@ class Rotation {
   }
 
   Context& context_;
-  const RotateOptions& options_;
+  const AuthorityRotateOptions& options_;
   const absl::Duration wait_;
   sys::RealFileSystem files_;
   AuthorityFolder folder_;
   bool failed_to_start_ = false;
 };
 
-absl::StatusOr<int> Rotate(Context& context, const RotateOptions& options) {
+absl::StatusOr<int> RotateAuthority(Context& context, const AuthorityRotateOptions& options) {
   absl::Duration wait;
   if (!absl::ParseDuration(options.wait, &wait) || wait < absl::ZeroDuration())
     return absl::InvalidArgumentError(
         absl::StrCat("--wait ", options.wait, ": expected a duration such as 30s or 10m"));
-  return Rotation(context, options, wait).Carry();
+  return AuthorityRotation(context, options, wait).Carry();
 }
 
 }  // namespace
@@ -323,11 +323,11 @@ void AddCa(CLI::App& app, Context& context) {
   ca->require_subcommand(1);
 
   CLI::App* status = ca->add_subcommand("status", "What signs, what is trusted, who is behind");
-  SetAction(status, context, [&context] { return Status(context); });
+  SetAction(status, context, [&context] { return AuthorityStatus(context); });
 
   CLI::App* rotate =
       ca->add_subcommand("rotate", "Give the cluster a new authority; as root, on the controller");
-  auto options = std::make_shared<RotateOptions>();
+  auto options = std::make_shared<AuthorityRotateOptions>();
   rotate
       ->add_option("--ca-key", options->key,
                    "A new key that is in a PKCS #11 token: its URI (default: a key in ca.key)")
@@ -342,7 +342,7 @@ void AddCa(CLI::App& app, Context& context) {
       "new\n"
       "one. After an interruption, or once whoever was missing is back, run it again: it resumes.\n"
       "Exit code 4: nodes are missing.");
-  SetAction(rotate, context, [&context, options] { return Rotate(context, *options); });
+  SetAction(rotate, context, [&context, options] { return RotateAuthority(context, *options); });
 }
 
 }  // namespace muster::cli

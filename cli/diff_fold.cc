@@ -13,7 +13,7 @@
 namespace muster::cli {
 namespace {
 
-using Lines = std::vector<absl::string_view>;
+using DiffLines = std::vector<absl::string_view>;
 
 // How many variants are shown of the lines between two common ones.
 constexpr size_t kShownVariants = 8;
@@ -21,7 +21,7 @@ constexpr size_t kShownVariants = 8;
 constexpr size_t kMaxPairs = size_t{4} << 20;
 
 // The longest sequence of lines that both have.
-Lines Common(const Lines& a, const Lines& b) {
+DiffLines Common(const DiffLines& a, const DiffLines& b) {
   if (a == b) return a;
   if (a.empty() || b.empty() || a.size() > kMaxPairs / b.size()) return {};
   const size_t width = b.size() + 1;
@@ -33,7 +33,7 @@ Lines Common(const Lines& a, const Lines& b) {
                                 : std::max(best[(i + 1) * width + j], best[i * width + j + 1]);
     }
   }
-  Lines common;
+  DiffLines common;
   for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
     if (a[i] == b[j]) {
       common.push_back(a[i]);
@@ -48,11 +48,11 @@ Lines Common(const Lines& a, const Lines& b) {
   return common;
 }
 
-// Lines at one place, each variant with the nodes that have it.
-using Gap = std::map<Lines, std::vector<std::string>>;
+// DiffLines at one place, each variant with the nodes that have it.
+using Gap = std::map<DiffLines, std::vector<std::string>>;
 
 void AppendGap(const Gap& gap, std::string* out) {
-  std::vector<std::pair<std::vector<std::string>, const Lines*>> variants;
+  std::vector<std::pair<std::vector<std::string>, const DiffLines*>> variants;
   for (const auto& [lines, nodes] : gap) {
     if (!lines.empty()) variants.emplace_back(nodes, &lines);
   }
@@ -74,17 +74,17 @@ void AppendGap(const Gap& gap, std::string* out) {
 }  // namespace
 
 std::string FoldTexts(const std::vector<TextOfNodes>& texts) {
-  std::vector<Lines> split;
+  std::vector<DiffLines> split;
   for (const TextOfNodes& each : texts) {
     split.push_back(absl::StrSplit(absl::StripTrailingAsciiWhitespace(each.text), '\n'));
   }
   if (split.empty()) return "";
-  Lines common = split.front();
-  for (const Lines& lines : split) common = Common(common, lines);
+  DiffLines common = split.front();
+  for (const DiffLines& lines : split) common = Common(common, lines);
   std::vector<Gap> gaps(common.size() + 1);  // before each common line, and behind the last
   for (size_t i = 0; i < split.size(); ++i) {
     size_t at = 0;
-    Lines between;
+    DiffLines between;
     const auto end_gap = [&] {
       auto& nodes = gaps[at][std::move(between)];
       nodes.insert(nodes.end(), texts[i].nodes.begin(), texts[i].nodes.end());

@@ -15,7 +15,7 @@
 namespace muster::cli {
 namespace {
 
-using Stub = v1::ExplainService::Stub;
+using ExplainStub = v1::ExplainService::Stub;
 
 struct ExplainOptions {
   std::string name, node, playbook, role;
@@ -44,9 +44,9 @@ absl::StatusOr<int> Variable(Context& context, const ExplainOptions& options) {
   request.set_name(options.name);
   request.set_role(options.role);
   RETURN_IF_ERROR(Fill(*connection, options, request));
-  Stub stub(connection->channel());
+  ExplainStub stub(connection->channel());
   v1::ExplainVariableResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::ExplainVariable, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &ExplainStub::ExplainVariable, request, &response));
   Show(context, response, [&] { return RenderVariable(options.name, options.node, response); });
   return kExitClean;
 }
@@ -56,9 +56,9 @@ absl::StatusOr<int> Step(Context& context, const ExplainOptions& options) {
   v1::ExplainStepRequest request;
   request.set_step(options.name);
   RETURN_IF_ERROR(Fill(*connection, options, request));
-  Stub stub(connection->channel());
+  ExplainStub stub(connection->channel());
   v1::ExplainStepResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::ExplainStep, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &ExplainStub::ExplainStep, request, &response));
   Show(context, response, [&] { return RenderExplainedStep(response, context.clock->Now()); });
   return kExitClean;
 }

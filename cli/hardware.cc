@@ -24,11 +24,11 @@ namespace muster::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Stub = v1::HardwareService::Stub;
+using HardwareStub = v1::HardwareService::Stub;
 using Files = google::protobuf::RepeatedPtrField<v1::InventoryFile>;
 
 constexpr char kFolder[] = "inventory/hardware";
-constexpr size_t kLargest = 8 << 20;  // of all files together
+constexpr size_t kLargestFiles = 8 << 20;  // of all files together
 // Of the controller, over the results of some thousand nodes.
 constexpr absl::Duration kLearnTimeout = absl::Minutes(10);
 
@@ -55,9 +55,9 @@ absl::StatusOr<Files> ReadFiles(const std::string& site) {
   size_t total = 0;
   for (const std::string& name : names) {
     ASSIGN_OR_RETURN(std::string text,
-                     file_system.Read(fs::absolute(folder / name).string(), kLargest));
+                     file_system.Read(fs::absolute(folder / name).string(), kLargestFiles));
     total += text.size();
-    if (total > kLargest) {
+    if (total > kLargestFiles) {
       return absl::InvalidArgumentError(absl::StrCat(folder.string(), " holds more than 8 MiB"));
     }
     v1::InventoryFile& file = *files.Add();
@@ -71,9 +71,9 @@ absl::StatusOr<v1::ReadHardwareResponse> ReadHardware(Context& context, const st
   v1::ReadHardwareRequest request;
   ASSIGN_OR_RETURN(*request.mutable_files(), ReadFiles(site));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  HardwareStub stub(connection->channel());
   v1::ReadHardwareResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::ReadHardware, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &HardwareStub::ReadHardware, request, &response));
   return response;
 }
 
@@ -88,7 +88,7 @@ absl::StatusOr<int> Lint(Context& context, const std::string& site) {
   return kExitClean;
 }
 
-absl::StatusOr<int> List(Context& context, const std::string& site) {
+absl::StatusOr<int> ListHardware(Context& context, const std::string& site) {
   ASSIGN_OR_RETURN(const v1::ReadHardwareResponse response, ReadHardware(context, site));
   Show(context, response, [&] { return RenderHardwareList(response); });
   return kExitClean;
@@ -142,9 +142,9 @@ absl::StatusOr<int> Learn(Context& context, const LearnOptions& options) {
     *request.mutable_since() = ToProtoDuration(since);
   }
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  HardwareStub stub(connection->channel());
   v1::LearnHardwareResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::LearnHardware, request, &response, kLearnTimeout));
+  RETURN_IF_ERROR(Call(*connection, stub, &HardwareStub::LearnHardware, request, &response, kLearnTimeout));
   Show(context, response, [&] { return RenderLearned(response); });
   return kExitClean;
 }
@@ -163,7 +163,7 @@ void AddHardware(CLI::App& app, Context& context) {
   auto site = std::make_shared<std::string>(".");
   CLI::App* list = hardware->add_subcommand("list", "The hardware files of a site");
   AddSite(list, *site);
-  SetAction(list, context, [&context, site] { return List(context, *site); });
+  SetAction(list, context, [&context, site] { return ListHardware(context, *site); });
 
   auto name = std::make_shared<std::string>();
   CLI::App* show = hardware->add_subcommand("show", "One of them: limits and their sources");

@@ -14,7 +14,7 @@
 namespace muster::cli {
 namespace {
 
-std::string Number(double value) { return absl::StrFormat("%.4g", value); }
+std::string FourDigits(double value) { return absl::StrFormat("%.4g", value); }
 
 // Behind `#`, so that what applies the changes passes over it.
 std::string Commented(const std::string& text) {
@@ -27,8 +27,8 @@ std::string Commented(const std::string& text) {
 
 std::string Bounds(const v1::HardwareLimit& limit) {
   std::vector<std::string> parts;
-  if (limit.has_floor()) parts.push_back(absl::StrCat("at least ", Number(limit.floor())));
-  if (limit.has_ceiling()) parts.push_back(absl::StrCat("at most ", Number(limit.ceiling())));
+  if (limit.has_floor()) parts.push_back(absl::StrCat("at least ", FourDigits(limit.floor())));
+  if (limit.has_ceiling()) parts.push_back(absl::StrCat("at most ", FourDigits(limit.ceiling())));
   if (parts.empty()) parts.push_back(limit.may_be_missing() ? "no limit" : "to be measured");
   return absl::StrJoin(parts, ", ");
 }
@@ -40,9 +40,9 @@ std::string LearnedTable(const v1::LearnedModel& model) {
     const v1::HardwareLimit& limit = learned.limit();
     table.AddRow(
         {limit.check(), limit.metric(), Tame(limit.variant()), std::string(UnitName(limit.unit())),
-         absl::StrCat(learned.subjects()), absl::StrCat(learned.nodes()), Number(learned.median()),
-         Number(learned.worst()), limit.has_floor() ? Number(limit.floor()) : "-",
-         learned.has_existing_floor() ? Number(learned.existing_floor()) : "-", learned.note()});
+         absl::StrCat(learned.subjects()), absl::StrCat(learned.nodes()), FourDigits(learned.median()),
+         FourDigits(learned.worst()), limit.has_floor() ? FourDigits(limit.floor()) : "-",
+         learned.has_existing_floor() ? FourDigits(learned.existing_floor()) : "-", learned.note()});
   }
   return table.ToString();
 }
@@ -58,9 +58,9 @@ std::string RenderHardwareList(const v1::ReadHardwareResponse& response) {
       ceilings += limit.has_ceiling();
     }
     table.AddRow({model.name(), model.kind(), absl::StrJoin(model.match(), ", "),
-                  model.has_power_watts() ? absl::StrCat(Number(model.power_watts()), " W") : "-",
+                  model.has_power_watts() ? absl::StrCat(FourDigits(model.power_watts()), " W") : "-",
                   model.has_max_temperature_celsius()
-                      ? absl::StrCat(Number(model.max_temperature_celsius()), " °C")
+                      ? absl::StrCat(FourDigits(model.max_temperature_celsius()), " °C")
                       : "-",
                   absl::StrCat(floors), absl::StrCat(ceilings), absl::StrCat(model.digests())});
   }
@@ -73,11 +73,11 @@ std::string RenderHardwareModel(const v1::HardwareModel& model) {
   std::string text = absl::StrCat(model.name(), " (", model.kind(),
                                   "): ", absl::StrJoin(model.match(), ", "), "\n");
   if (model.has_power_watts()) {
-    absl::StrAppend(&text, "  ", Number(model.power_watts()), " W each: ", model.power_source(),
+    absl::StrAppend(&text, "  ", FourDigits(model.power_watts()), " W each: ", model.power_source(),
                     "\n");
   }
   if (model.has_max_temperature_celsius()) {
-    absl::StrAppend(&text, "  at most ", Number(model.max_temperature_celsius()),
+    absl::StrAppend(&text, "  at most ", FourDigits(model.max_temperature_celsius()),
                     " °C: ", model.temperature_source(), "\n");
   }
   if (model.digests() > 0) {
@@ -87,7 +87,7 @@ std::string RenderHardwareModel(const v1::HardwareModel& model) {
   Table table({"CHECK", "METRIC", "VARIANT", "LIMIT", "PEAK", "UNIT", "SOURCE"});
   for (const v1::HardwareLimit& limit : model.limits()) {
     table.AddRow({limit.check(), limit.metric(), limit.variant(), Bounds(limit),
-                  limit.has_peak() ? Number(limit.peak()) : "-",
+                  limit.has_peak() ? FourDigits(limit.peak()) : "-",
                   std::string(UnitName(limit.unit())), limit.source()});
   }
   return absl::StrCat(text, "\n", table.ToString());

@@ -22,7 +22,7 @@
 namespace muster::cli {
 namespace {
 
-using Stub = v1::InventoryService::Stub;
+using InventoryStub = v1::InventoryService::Stub;
 
 struct InventoryOptions {
   std::string path = "inventory";
@@ -37,9 +37,9 @@ absl::StatusOr<int> Check(Context& context, const InventoryOptions& options) {
   v1::CheckInventoryRequest request;
   ASSIGN_OR_RETURN(*request.mutable_files(), ReadInventoryFiles(options.path));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  InventoryStub stub(connection->channel());
   v1::CheckInventoryResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::CheckInventory, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &InventoryStub::CheckInventory, request, &response));
   Show(context, response, [&] {
     return absl::StrCat(options.path, " is good: ", Counted(response.nodes(), "node"), ", ",
                         Counted(response.groups(), "group"), ", ",
@@ -48,21 +48,21 @@ absl::StatusOr<int> Check(Context& context, const InventoryOptions& options) {
   return kExitClean;
 }
 
-absl::StatusOr<int> Apply(Context& context, const InventoryOptions& options) {
+absl::StatusOr<int> ApplyInventory(Context& context, const InventoryOptions& options) {
   v1::ApplyInventoryRequest request;
   ASSIGN_OR_RETURN(*request.mutable_files(), ReadInventoryFiles(options.path));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  InventoryStub stub(connection->channel());
   if (!options.yes) {
     v1::DiffInventoryRequest question;
     *question.mutable_files() = request.files();
     v1::DiffInventoryResponse diff;
-    RETURN_IF_ERROR(Call(*connection, stub, &Stub::DiffInventory, question, &diff));
+    RETURN_IF_ERROR(Call(*connection, stub, &InventoryStub::DiffInventory, question, &diff));
     const std::string why = InventoryQuestion(diff);
     if (!why.empty()) RETURN_IF_ERROR(AskOrRefuse(why, "nothing was applied"));
   }
   v1::ApplyInventoryResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::ApplyInventory, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &InventoryStub::ApplyInventory, request, &response));
   Show(context, response, [&] {
     return absl::StrCat(Lines(response.changes()), "inventory is at revision ", response.revision(),
                         "\n", AfterInventory(response));
@@ -74,19 +74,19 @@ absl::StatusOr<int> Diff(Context& context, const InventoryOptions& options) {
   v1::DiffInventoryRequest request;
   ASSIGN_OR_RETURN(*request.mutable_files(), ReadInventoryFiles(options.path));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  InventoryStub stub(connection->channel());
   v1::DiffInventoryResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::DiffInventory, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &InventoryStub::DiffInventory, request, &response));
   Show(context, response, [&] { return Lines(response.changes()); });
   return kExitClean;
 }
 
 absl::StatusOr<int> ShowInventory(Context& context, bool files) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  InventoryStub stub(connection->channel());
   v1::GetInventoryResponse response;
   RETURN_IF_ERROR(
-      Call(*connection, stub, &Stub::GetInventory, v1::GetInventoryRequest(), &response));
+      Call(*connection, stub, &InventoryStub::GetInventory, v1::GetInventoryRequest(), &response));
   if (files) {
     for (const v1::InventoryFile& file : response.files())
       std::cout << "# " << file.path() << "\n" << file.content() << "\n";
@@ -114,7 +114,7 @@ void AddInventory(CLI::App& app, Context& context) {
     absl::StatusOr<int> (*run)(Context&, const InventoryOptions&);
   } kVerbs[] = {
       {"check", "Say what is wrong with an inventory; store nothing", Check},
-      {"apply", "Make it the cluster's inventory", Apply},
+      {"apply", "Make it the cluster's inventory", ApplyInventory},
       {"diff", "Say what applying it would change", Diff},
   };
   for (const auto& verb : kVerbs) {
@@ -122,7 +122,7 @@ void AddInventory(CLI::App& app, Context& context) {
     auto options = std::make_shared<InventoryOptions>();
     command->add_option("path", options->path, "A YAML file or a folder (default: inventory)")
         ->type_name("PATH");
-    if (verb.run == Apply) {
+    if (verb.run == ApplyInventory) {
       command->add_flag("-y,--yes", options->yes,
                         "Do not ask before it renames the cluster or drops nodes");
     }

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using Files = google::protobuf::RepeatedPtrField<v1::InventoryFile>;
 
-constexpr size_t kLargest = 8 << 20;  // of all files together
+constexpr size_t kLargestInventory = 8 << 20;  // of all files together
 constexpr char kHardware[] = "hardware";
 
 bool IsYaml(const fs::path& path) {
@@ -30,9 +30,9 @@ absl::StatusOr<Files> ReadInventoryFiles(const std::string& path) {
   const auto add = [&](const fs::path& file, const std::string& name) -> absl::Status {
     v1::InventoryFile& entry = *files.Add();
     entry.set_path(name);
-    auto content = file_system.Read(fs::absolute(file).string(), kLargest);
+    auto content = file_system.Read(fs::absolute(file).string(), kLargestInventory);
     if (!content.ok() && !absl::IsResourceExhausted(content.status())) return content.status();
-    if (!content.ok() || (total += content->size()) > kLargest)
+    if (!content.ok() || (total += content->size()) > kLargestInventory)
       return absl::InvalidArgumentError(
           absl::StrCat(path, " holds more than 8 MiB (at ", name, "); is this an inventory?"));
     entry.set_content(*std::move(content));

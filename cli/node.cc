@@ -29,9 +29,9 @@
 namespace muster::cli {
 namespace {
 
-using Stub = v1::NodeService::Stub;
+using NodeStub = v1::NodeService::Stub;
 
-const char* StateWord(v1::NodeState state) {
+const char* NodeStateWord(v1::NodeState state) {
   switch (state) {
     case v1::NODE_STATE_KNOWN:
       return "known";
@@ -77,17 +77,17 @@ std::string WaitingTable(const google::protobuf::RepeatedPtrField<v1::Node>& nod
   return any ? table.ToString() : "";
 }
 
-absl::StatusOr<int> List(Context& context, const std::string& selector) {
+absl::StatusOr<int> ListNodes(Context& context, const std::string& selector) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  NodeStub stub(connection->channel());
   v1::ListNodesRequest request;
   request.set_selector(selector);
   v1::ListNodesResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListNodes, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &NodeStub::ListNodes, request, &response));
   Show(context, response, [&] {
     Table table({"NODE", "ROLE", "STATE", "SERVICE", "CONNECTED", "RACK", "LAST RUN", "HARDWARE"});
     for (const v1::Node& node : response.nodes())
-      table.AddRow({node.name(), node.role(), StateWord(node.state()), node.service(),
+      table.AddRow({node.name(), node.role(), NodeStateWord(node.state()), node.service(),
                     Connected(node, context.clock->Now()), node.rack(), node.last_run_result(),
                     node.facts_refused().empty() ? node.summary() : "facts refused"});
     const std::string waiting = WaitingTable(response.nodes(), context.clock->Now());
@@ -99,11 +99,11 @@ absl::StatusOr<int> List(Context& context, const std::string& selector) {
 
 absl::StatusOr<int> ShowNode(Context& context, const std::string& name) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  NodeStub stub(connection->channel());
   v1::GetNodeRequest request;
   request.set_name(name);
   v1::GetNodeResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::GetNode, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &NodeStub::GetNode, request, &response));
   Show(context, response, [&] {
     const v1::Node& node = response.node();
     const absl::Time now = context.clock->Now();
@@ -117,7 +117,7 @@ absl::StatusOr<int> ShowNode(Context& context, const std::string& name) {
     line("groups", absl::StrJoin(node.groups(), ", "));
     line("rack", node.rack());
     line("address", node.address());
-    line("state", StateWord(node.state()));
+    line("state", NodeStateWord(node.state()));
     line("locked", node.locked_because());
     line("in Slurm", node.service());
     line("connected", Connected(node, now));
@@ -145,19 +145,19 @@ absl::StatusOr<int> ShowNode(Context& context, const std::string& name) {
 
 absl::StatusOr<int> Facts(Context& context, const std::string& name, bool refresh) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  NodeStub stub(connection->channel());
   v1::GetNodeFactsRequest request;
   request.set_name(name);
   request.set_refresh(refresh);
   v1::GetNodeFactsResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::GetNodeFacts, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &NodeStub::GetNodeFacts, request, &response));
   std::cout << Format(ProtoToValue(response.facts()), context.output == OutputFormat::kJson
                                                           ? OutputFormat::kJson
                                                           : OutputFormat::kYaml);
   return kExitClean;
 }
 
-struct ApproveOptions {
+struct NodeApproveOptions {
   std::string nodes;
   std::string key;  // of the one node; empty: asks
   bool yes = false;
@@ -165,7 +165,7 @@ struct ApproveOptions {
 
 // Binds the approval to the keys of the machines that wait now, as far as they do: the rest is for
 // the controller to refuse. Shows them, unless the caller knows the key.
-absl::Status CompareKeys(Context& context, Connection& connection, const ApproveOptions& options,
+absl::Status CompareKeys(Context& context, Connection& connection, const NodeApproveOptions& options,
                          v1::ApproveNodeRequest& request) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ExpandHostlist(options.nodes));
   if (!options.key.empty()) {
@@ -173,9 +173,9 @@ absl::Status CompareKeys(Context& context, Connection& connection, const Approve
     (*request.mutable_fingerprints())[names[0]] = absl::AsciiStrToLower(options.key);
     return absl::OkStatus();
   }
-  Stub stub(connection.channel());
+  NodeStub stub(connection.channel());
   v1::ListNodesResponse listed;
-  RETURN_IF_ERROR(Call(connection, stub, &Stub::ListNodes, v1::ListNodesRequest(), &listed));
+  RETURN_IF_ERROR(Call(connection, stub, &NodeStub::ListNodes, v1::ListNodesRequest(), &listed));
   const std::set<std::string> wanted(names.begin(), names.end());
   google::protobuf::RepeatedPtrField<v1::Node> waiting;
   for (v1::Node& node : *listed.mutable_nodes()) {
@@ -189,14 +189,14 @@ absl::Status CompareKeys(Context& context, Connection& connection, const Approve
                      "nobody was let in; --key KEY names the one that you read there");
 }
 
-absl::StatusOr<int> Approve(Context& context, const ApproveOptions& options) {
+absl::StatusOr<int> ApproveNode(Context& context, const NodeApproveOptions& options) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  NodeStub stub(connection->channel());
   v1::ApproveNodeRequest request;
   request.set_nodes(options.nodes);
   RETURN_IF_ERROR(CompareKeys(context, *connection, options, request));
   v1::ApproveNodeResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::ApproveNode, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &NodeStub::ApproveNode, request, &response));
   Show(context, response, [&] {
     return absl::StrCat(
         "approved ", FoldHostlist({response.approved().begin(), response.approved().end()}), "\n");
@@ -204,17 +204,17 @@ absl::StatusOr<int> Approve(Context& context, const ApproveOptions& options) {
   return kExitClean;
 }
 
-struct RemoveOptions {
+struct NodeRemoveOptions {
   std::string nodes, reason;
   bool yes = false;
 };
 
 // The members that a host list names, as they stand now.
-absl::StatusOr<std::vector<v1::Node>> Members(Connection& connection, Stub& stub,
+absl::StatusOr<std::vector<v1::Node>> Members(Connection& connection, NodeStub& stub,
                                               const std::string& hostlist) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ExpandHostlist(hostlist));
   v1::ListNodesResponse all;
-  RETURN_IF_ERROR(Call(connection, stub, &Stub::ListNodes, v1::ListNodesRequest(), &all));
+  RETURN_IF_ERROR(Call(connection, stub, &NodeStub::ListNodes, v1::ListNodesRequest(), &all));
   std::vector<v1::Node> members;
   for (const v1::Node& node : all.nodes()) {
     if (std::find(names.begin(), names.end(), node.name()) != names.end()) members.push_back(node);
@@ -222,21 +222,21 @@ absl::StatusOr<std::vector<v1::Node>> Members(Connection& connection, Stub& stub
   return members;
 }
 
-absl::Status AskToRemove(Connection& connection, Stub& stub, const RemoveOptions& options,
+absl::Status AskToRemove(Connection& connection, NodeStub& stub, const NodeRemoveOptions& options,
                          const std::vector<v1::Node>& members) {
   if (options.yes) return absl::OkStatus();
   v1::GetStatusResponse status;
-  RETURN_IF_ERROR(Call(connection, stub, &Stub::GetStatus, v1::GetStatusRequest(), &status));
+  RETURN_IF_ERROR(Call(connection, stub, &NodeStub::GetStatus, v1::GetStatusRequest(), &status));
   v1::ListNodeJobsRequest request;
   request.set_nodes(options.nodes);
   v1::ListNodeJobsResponse jobs;
-  RETURN_IF_ERROR(Call(connection, stub, &Stub::ListNodeJobs, request, &jobs));
+  RETURN_IF_ERROR(Call(connection, stub, &NodeStub::ListNodeJobs, request, &jobs));
   return AskOrRefuse(RemovalQuestion(status.cluster(), members, jobs), "nothing was removed");
 }
 
-absl::StatusOr<int> Remove(Context& context, const RemoveOptions& options) {
+absl::StatusOr<int> RemoveNode(Context& context, const NodeRemoveOptions& options) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  NodeStub stub(connection->channel());
   ASSIGN_OR_RETURN(const std::vector<v1::Node> members,
                    Members(*connection, stub, options.nodes));
   // What is wrong with the names the controller says.
@@ -245,7 +245,7 @@ absl::StatusOr<int> Remove(Context& context, const RemoveOptions& options) {
   request.set_nodes(options.nodes);
   request.set_reason(options.reason);
   v1::RemoveNodeResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::RemoveNode, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &NodeStub::RemoveNode, request, &response));
   Show(context, response, [&] {
     return absl::StrCat("removed ",
                         FoldHostlist({response.removed().begin(), response.removed().end()}), "\n",
@@ -263,7 +263,7 @@ void AddNode(CLI::App& app, Context& context) {
   CLI::App* list = node->add_subcommand("list", "All nodes, or those selected");
   auto selector = std::make_shared<std::string>();
   list->add_option("nodes", *selector, "Host list, groups, globs")->type_name("NODES");
-  SetAction(list, context, [&context, selector] { return List(context, *selector); });
+  SetAction(list, context, [&context, selector] { return ListNodes(context, *selector); });
 
   CLI::App* show = node->add_subcommand("show", "One node");
   auto show_name = std::make_shared<std::string>();
@@ -298,21 +298,21 @@ void AddNode(CLI::App& app, Context& context) {
   SetAction(bootstrap, context, [&context, options] { return Bootstrap(context, *options); });
 
   CLI::App* approve = node->add_subcommand("approve", "Let waiting machines in");
-  auto approving = std::make_shared<ApproveOptions>();
+  auto approving = std::make_shared<NodeApproveOptions>();
   approve->add_option("nodes", approving->nodes, "Host list")->required()->type_name("HOSTLIST");
   approve->add_option("--key", approving->key, "The key that the machine's console shows; one node")
       ->type_name("KEY");
   approve->add_flag("-y,--yes", approving->yes, "Let in what waits, without asking");
-  SetAction(approve, context, [&context, approving] { return Approve(context, *approving); });
+  SetAction(approve, context, [&context, approving] { return ApproveNode(context, *approving); });
 
   CLI::App* remove = node->add_subcommand("remove", "End a node's membership for good");
-  auto removal = std::make_shared<RemoveOptions>();
+  auto removal = std::make_shared<NodeRemoveOptions>();
   remove->add_option("nodes", removal->nodes, "Host list")->required()->type_name("HOSTLIST");
   remove->add_option("--reason", removal->reason, "Why; goes into the audit log")
       ->required()
       ->type_name("TEXT");
   remove->add_flag("-y,--yes", removal->yes, "Do not ask");
-  SetAction(remove, context, [&context, removal] { return Remove(context, *removal); });
+  SetAction(remove, context, [&context, removal] { return RemoveNode(context, *removal); });
 }
 
 }  // namespace muster::cli

@@ -15,7 +15,7 @@
 namespace muster::cli {
 namespace {
 
-using Nodes = std::set<std::string>;
+using NodeSet = std::set<std::string>;
 
 // What is the same where the same would happen.
 std::string KeyOf(const v1::PlannedOutcome& outcome) {
@@ -28,10 +28,10 @@ std::string KeyOf(const v1::PlannedOutcome& outcome) {
 }
 
 // The outcomes of a step by node.
-using ByNode = std::map<std::string, const v1::PlannedOutcome*>;
+using OutcomesByNode = std::map<std::string, const v1::PlannedOutcome*>;
 
-absl::StatusOr<ByNode> OutcomesOf(const v1::PlannedStep* step, const Nodes& nodes) {
-  ByNode by_node;
+absl::StatusOr<OutcomesByNode> OutcomesOf(const v1::PlannedStep* step, const NodeSet& nodes) {
+  OutcomesByNode by_node;
   if (step == nullptr) return by_node;
   for (const v1::PlannedOutcome& outcome : step->outcomes()) {
     ASSIGN_OR_RETURN(const std::vector<std::string> names, ExpandHostlist(outcome.nodes()));
@@ -65,7 +65,7 @@ class Differences {
  private:
   std::vector<std::pair<std::string, std::vector<std::string>>> found_;
   std::map<std::string, size_t> index_;
-  Nodes nodes_;
+  NodeSet nodes_;
 };
 
 const v1::PlannedPlay* FindPlay(const v1::PlanFile& file, uint32_t index) {
@@ -76,7 +76,7 @@ const v1::PlannedPlay* FindPlay(const v1::PlanFile& file, uint32_t index) {
 }
 
 absl::Status CompareSteps(const v1::PlannedPlay* planned, const v1::PlannedPlay* now,
-                          const Nodes& nodes, Differences& differences) {
+                          const NodeSet& nodes, Differences& differences) {
   std::vector<std::string> order;
   std::map<std::string, std::pair<const v1::PlannedStep*, const v1::PlannedStep*>> steps;
   const auto take = [&](const v1::PlannedPlay* play, auto member) {
@@ -92,10 +92,10 @@ absl::Status CompareSteps(const v1::PlannedPlay* planned, const v1::PlannedPlay*
   take(now, &Pair::second);
   for (const std::string& id : order) {
     const auto [was, is] = steps[id];
-    ASSIGN_OR_RETURN(const ByNode before, OutcomesOf(was, nodes));
-    ASSIGN_OR_RETURN(const ByNode after, OutcomesOf(is, nodes));
+    ASSIGN_OR_RETURN(const OutcomesByNode before, OutcomesOf(was, nodes));
+    ASSIGN_OR_RETURN(const OutcomesByNode after, OutcomesOf(is, nodes));
     const v1::PlannedStep& step = was != nullptr ? *was : *is;
-    Nodes all;
+    NodeSet all;
     for (const auto& [name, outcome] : before) all.insert(name);
     for (const auto& [name, outcome] : after) all.insert(name);
     for (const std::string& node : all) {
@@ -112,7 +112,7 @@ absl::Status CompareSteps(const v1::PlannedPlay* planned, const v1::PlannedPlay*
 }
 
 absl::StatusOr<std::map<std::string, std::string>> DigestsOf(const v1::PlannedPlay* play,
-                                                             const Nodes& nodes) {
+                                                             const NodeSet& nodes) {
   std::map<std::string, std::string> digests;
   if (play == nullptr) return digests;
   for (const v1::PlannedNodes& each : play->nodes()) {
@@ -130,7 +130,7 @@ absl::StatusOr<std::vector<PlanDifference>> ComparePlans(const v1::PlanFile& pla
                                                          const v1::PlanFile& now,
                                                          const std::set<std::string>& nodes) {
   Differences differences;
-  Nodes away;
+  NodeSet away;
   for (const v1::LeftOut& left_out : now.left_out()) {
     ASSIGN_OR_RETURN(const std::vector<std::string> names, ExpandHostlist(left_out.nodes()));
     for (const std::string& name : names) {
@@ -139,7 +139,7 @@ absl::StatusOr<std::vector<PlanDifference>> ComparePlans(const v1::PlanFile& pla
       differences.Add(absl::StrCat("now ", left_out.state(), ": ", left_out.message()), name);
     }
   }
-  Nodes here;
+  NodeSet here;
   std::set_difference(nodes.begin(), nodes.end(), away.begin(), away.end(),
                       std::inserter(here, here.end()));
   std::set<uint32_t> plays;

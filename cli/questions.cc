@@ -12,7 +12,7 @@
 namespace muster::cli {
 namespace {
 
-SlurmJobsByNode ByNode(const v1::ListNodeJobsResponse& response) {
+SlurmJobsByNode JobsByNode(const v1::ListNodeJobsResponse& response) {
   SlurmJobsByNode jobs;
   for (const v1::NodeJobs& node : response.nodes()) {
     for (const v1::SlurmJobInfo& job : node.jobs())
@@ -56,7 +56,7 @@ std::string ApplyQuestion(absl::string_view playbook, const v1::PreviewRunRespon
                           const v1::ListNodeJobsResponse* jobs) {
   std::string question;
   if (jobs != nullptr) {
-    for (const auto& [node, of_node] : ByNode(*jobs))
+    for (const auto& [node, of_node] : JobsByNode(*jobs))
       absl::StrAppend(&question, "  ", node, ": ", Describe(of_node),
                       of_node.size() == 1 ? " dies" : " die", " if it reboots\n");
     if (question.empty() && !jobs->unknown().empty())
@@ -70,7 +70,7 @@ std::string ApplyQuestion(absl::string_view playbook, const v1::PreviewRunRespon
 
 std::string RemovalQuestion(absl::string_view cluster, const std::vector<v1::Node>& nodes,
                             const v1::ListNodeJobsResponse& jobs) {
-  const SlurmJobsByNode by_node = ByNode(jobs);
+  const SlurmJobsByNode by_node = JobsByNode(jobs);
   std::string question;
   for (const v1::Node& node : nodes)
     absl::StrAppend(&question, "  ", node.name(), ": ", Standing(node, by_node), "\n");

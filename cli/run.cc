@@ -21,12 +21,12 @@
 namespace muster::cli {
 namespace {
 
-using Stub = v1::RunService::Stub;
+using RunStub = v1::RunService::Stub;
 
 // Of what each failure printed, where several nodes are shown.
 constexpr size_t kOutputLines = 40;
 
-const char* StateWord(v1::RunState state) {
+const char* RunStateWord(v1::RunState state) {
   switch (state) {
     case v1::RUN_STATE_RUNNING:
       return "running";
@@ -41,13 +41,13 @@ const char* StateWord(v1::RunState state) {
   }
 }
 
-absl::StatusOr<int> List(Context& context, uint32_t limit) {
+absl::StatusOr<int> ListRuns(Context& context, uint32_t limit) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  RunStub stub(connection->channel());
   v1::ListRunsRequest request;
   request.set_limit(limit);
   v1::ListRunsResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListRuns, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &RunStub::ListRuns, request, &response));
   Show(context, response, [&] {
     Table table({"RUN", "STATE", "PLAYBOOK", "LIMIT", "BY", "STARTED", "TOOK"});
     const absl::Time now = context.clock->Now();
@@ -55,7 +55,7 @@ absl::StatusOr<int> List(Context& context, uint32_t limit) {
       const absl::Time started = ToTime(run.created_at());
       const absl::Time ended = run.has_finished_at() ? ToTime(run.finished_at()) : now;
       table.AddRow({run.run_id(),
-                    absl::StrCat(StateWord(run.state()), run.check_only() ? " (check)" : ""),
+                    absl::StrCat(RunStateWord(run.state()), run.check_only() ? " (check)" : ""),
                     run.playbook(), run.limit(), run.created_by(), HumanTime(started, now),
                     HumanDuration(ended - started)});
     }
@@ -65,11 +65,11 @@ absl::StatusOr<int> List(Context& context, uint32_t limit) {
 }
 
 absl::StatusOr<v1::Run> GetRun(const Connection& connection, const std::string& run_id) {
-  Stub stub(connection.channel());
+  RunStub stub(connection.channel());
   v1::GetRunRequest request;
   request.set_run_id(run_id);
   v1::GetRunResponse response;
-  RETURN_IF_ERROR(Call(connection, stub, &Stub::GetRun, request, &response));
+  RETURN_IF_ERROR(Call(connection, stub, &RunStub::GetRun, request, &response));
   return std::move(*response.mutable_run());
 }
 
@@ -81,7 +81,7 @@ struct ShowOptions {
 // Page by page; a table is printed so too, JSON needs the whole.
 absl::StatusOr<int> ShowSteps(Context& context, Connection& connection,
                               const ShowOptions& options) {
-  Stub stub(connection.channel());
+  RunStub stub(connection.channel());
   v1::ListStepResultsRequest request;
   request.set_run_id(options.run_id);
   request.set_node(options.node);
@@ -94,7 +94,7 @@ absl::StatusOr<int> ShowSteps(Context& context, Connection& connection,
   bool any = false;
   do {
     v1::ListStepResultsResponse page;
-    RETURN_IF_ERROR(Call(connection, stub, &Stub::ListStepResults, request, &page));
+    RETURN_IF_ERROR(Call(connection, stub, &RunStub::ListStepResults, request, &page));
     any |= page.results_size() > 0;
     request.set_after_sequence(page.next_after_sequence());
     if (!as_table) {
@@ -135,7 +135,7 @@ absl::StatusOr<int> ShowRun(Context& context, const ShowOptions& options) {
     v1::RunEvent end;
     *end.mutable_run_finished() = run;
     view.Apply(end, now);
-    return absl::StrCat("run ", run.run_id(), ": ", run.playbook(), ", ", StateWord(run.state()),
+    return absl::StrCat("run ", run.run_id(), ": ", run.playbook(), ", ", RunStateWord(run.state()),
                         run.check_only() ? " (check mode)" : "", ", by ", run.created_by(), "\n",
                         run.catches_up_run_id().empty()
                             ? ""
@@ -146,13 +146,13 @@ absl::StatusOr<int> ShowRun(Context& context, const ShowOptions& options) {
   return kExitClean;
 }
 
-absl::StatusOr<int> Cancel(Context& context, const std::string& run_id) {
+absl::StatusOr<int> CancelRun(Context& context, const std::string& run_id) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  RunStub stub(connection->channel());
   v1::CancelRunRequest request;
   request.set_run_id(run_id);
   v1::CancelRunResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::CancelRun, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &RunStub::CancelRun, request, &response));
   std::cout << "run " << run_id << " stops when its nodes are through with the step they are at\n";
   return kExitClean;
 }
@@ -166,7 +166,7 @@ void AddRun(CLI::App& app, Context& context) {
   CLI::App* list = run->add_subcommand("list", "Runs, newest first");
   auto limit = std::make_shared<uint32_t>(20);
   list->add_option("-n,--limit", *limit, "How many (default 20)")->type_name("COUNT");
-  SetAction(list, context, [&context, limit] { return List(context, *limit); });
+  SetAction(list, context, [&context, limit] { return ListRuns(context, *limit); });
 
   CLI::App* show = run->add_subcommand("show", "One run: its totals, or its steps");
   auto options = std::make_shared<ShowOptions>();
@@ -197,7 +197,7 @@ void AddRun(CLI::App& app, Context& context) {
   cancel->add_option("run", *cancel_id, "Its id, from `muster run list`")
       ->required()
       ->type_name("RUN");
-  SetAction(cancel, context, [&context, cancel_id] { return Cancel(context, *cancel_id); });
+  SetAction(cancel, context, [&context, cancel_id] { return CancelRun(context, *cancel_id); });
 }
 
 }  // namespace muster::cli

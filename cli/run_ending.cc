@@ -21,7 +21,7 @@
 namespace muster::cli {
 namespace {
 
-using Stub = v1::RunService::Stub;
+using RunStub = v1::RunService::Stub;
 
 constexpr absl::Duration kAskInterval = absl::Milliseconds(300);
 
@@ -53,9 +53,9 @@ absl::StatusOr<v1::Run> GetDecidedRun(Context& context, Connection& connection,
       clock, [&] { connection.Renew(); }, say);
   std::string told;
   while (true) {
-    Stub stub(connection.channel());
+    RunStub stub(connection.channel());
     v1::GetRunResponse response;
-    const absl::Status status = Call(connection, stub, &Stub::GetRun, request, &response);
+    const absl::Status status = Call(connection, stub, &RunStub::GetRun, request, &response);
     if (status.ok()) {
       patience.OnAnswer();
       const auto& validations = response.run().validations();

@@ -24,13 +24,13 @@ namespace {
 using RunStub = v1::RunService::Stub;
 
 // Of what each step printed; `muster run show --steps --node` has all of it.
-constexpr size_t kOutputLines = 20;
-constexpr absl::Duration kRedrawInterval = absl::Milliseconds(200);
+constexpr size_t kWatchedLines = 20;
+constexpr absl::Duration kRunRedraw = absl::Milliseconds(200);
 
 // Shows events as they come, in the way that was asked for.
-class Display {
+class RunDisplay {
  public:
-  Display(Context& context, const WatchOptions& options) : context_(context), options_(options) {}
+  RunDisplay(Context& context, const WatchOptions& options) : context_(context), options_(options) {}
 
   void Show(const v1::RunEvent& event, const RunView& view) {
     if (options_.only_progress) return;
@@ -49,7 +49,7 @@ class Display {
                                                  .quiet_steps = options_.verbose,
                                                  .values = options_.verbose || options_.values,
                                                  .output = options_.verbose,
-                                                 .output_lines = kOutputLines,
+                                                 .output_lines = kWatchedLines,
                                                  .failure_told = HasTold(event, view)})));
   }
 
@@ -97,7 +97,7 @@ absl::StatusOr<int> WatchRun(Context& context, Connection& connection, const std
 
   const InterruptFlag interrupt;
   RunView view(response.run(), clock.Now());
-  Display display(context, options);
+  RunDisplay display(context, options);
   Patience patience(
       clock, [&] { connection.Renew(); }, [&](absl::string_view text) { display.Say(text); });
   while (!view.finished()) {
@@ -109,7 +109,7 @@ absl::StatusOr<int> WatchRun(Context& context, Connection& connection, const std
         [&](grpc::ClientContext* call) { return stub.WatchRun(call, watch); });
     std::optional<grpc::Status> status;
     while (!status.has_value() && !InterruptFlag::IsSet()) {
-      const std::deque<v1::RunEvent> events = stream.Take(clock, kRedrawInterval);
+      const std::deque<v1::RunEvent> events = stream.Take(clock, kRunRedraw);
       if (stream.IsOpen() && !stream.Ended().has_value()) patience.OnAnswer();
       patience.OnSilence();
       for (const v1::RunEvent& event : events) {

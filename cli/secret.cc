@@ -26,9 +26,9 @@
 namespace muster::cli {
 namespace {
 
-using Stub = v1::SecretService::Stub;
+using SecretStub = v1::SecretService::Stub;
 
-constexpr size_t kLargest = 64 << 10;
+constexpr size_t kLargestSecret = 64 << 10;
 
 // Never from an argument, which other users of the machine could read.
 absl::StatusOr<std::string> ReadSecret(const std::string& file) {
@@ -42,7 +42,7 @@ absl::StatusOr<std::string> ReadSecret(const std::string& file) {
   std::istream& in = file == "-" ? std::cin : opened;
   std::string value(std::istreambuf_iterator<char>(in), {});
   if (value.empty()) return absl::InvalidArgumentError("the secret is empty");
-  if (value.size() > kLargest) return absl::InvalidArgumentError("a secret is at most 64 KiB");
+  if (value.size() > kLargestSecret) return absl::InvalidArgumentError("a secret is at most 64 KiB");
   return value;
 }
 
@@ -58,9 +58,9 @@ absl::StatusOr<int> Set(Context& context, const SetOptions& options) {
   for (const std::string& role : options.roles) request.add_roles(role);
   ASSIGN_OR_RETURN(*request.mutable_value(), ReadSecret(options.file));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  SecretStub stub(connection->channel());
   v1::SetSecretResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::SetSecret, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &SecretStub::SetSecret, request, &response));
   Show(context, response,
        [&] { return absl::StrCat("secret ", name, " is at version ", response.version(), "\n"); });
   return kExitClean;
@@ -68,9 +68,9 @@ absl::StatusOr<int> Set(Context& context, const SetOptions& options) {
 
 absl::StatusOr<int> Generate(Context& context, const v1::GenerateSecretRequest& request) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  SecretStub stub(connection->channel());
   v1::GenerateSecretResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::GenerateSecret, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &SecretStub::GenerateSecret, request, &response));
   Show(context, response, [&] {
     return absl::StrCat("secret ", request.name(), " is at version ", response.version(), "\n");
   });
@@ -94,9 +94,9 @@ std::string RolesText(const v1::SecretInfo& secret) {
 
 absl::StatusOr<int> SetRoles(Context& context, const v1::SetSecretRolesRequest& request) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  SecretStub stub(connection->channel());
   v1::SetSecretRolesResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::SetSecretRoles, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &SecretStub::SetSecretRoles, request, &response));
   Show(context, response, [&] {
     return absl::StrCat("secret ", request.name(), " is read by ",
                         absl::StrJoin(request.roles(), ", "), "\n");
@@ -104,16 +104,16 @@ absl::StatusOr<int> SetRoles(Context& context, const v1::SetSecretRolesRequest& 
   return kExitClean;
 }
 
-struct RemoveOptions {
+struct SecretRemoveOptions {
   std::string name;
   bool force = false, yes = false;
 };
 
-absl::StatusOr<int> Remove(Context& context, const RemoveOptions& options) {
+absl::StatusOr<int> RemoveSecret(Context& context, const SecretRemoveOptions& options) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  SecretStub stub(connection->channel());
   v1::ListSecretsResponse all;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListSecrets, v1::ListSecretsRequest(), &all));
+  RETURN_IF_ERROR(Call(*connection, stub, &SecretStub::ListSecrets, v1::ListSecretsRequest(), &all));
   const auto secret =
       std::find_if(all.secrets().begin(), all.secrets().end(),
                    [&](const v1::SecretInfo& each) { return each.name() == options.name; });
@@ -130,7 +130,7 @@ absl::StatusOr<int> Remove(Context& context, const RemoveOptions& options) {
   request.set_name(options.name);
   request.set_even_if_read(options.force);
   v1::RemoveSecretResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::RemoveSecret, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &SecretStub::RemoveSecret, request, &response));
   Show(context, response, [&] {
     return absl::StrCat("secret ", options.name,
                         " is removed; files on nodes that hold it stay as they are\n");
@@ -138,11 +138,11 @@ absl::StatusOr<int> Remove(Context& context, const RemoveOptions& options) {
   return kExitClean;
 }
 
-absl::StatusOr<int> List(Context& context) {
+absl::StatusOr<int> ListSecrets(Context& context) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  SecretStub stub(connection->channel());
   v1::ListSecretsResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListSecrets, v1::ListSecretsRequest(), &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &SecretStub::ListSecrets, v1::ListSecretsRequest(), &response));
   Show(context, response, [&] {
     Table table({"SECRET", "VERSION", "UPDATED", "BY", "ROLES", "ROTATION"});
     for (const v1::SecretInfo& secret : response.secrets())
@@ -203,7 +203,7 @@ void AddSecret(CLI::App& app, Context& context) {
   });
 
   CLI::App* list = secret->add_subcommand("list", "Names and versions; values are never shown");
-  SetAction(list, context, [&context] { return List(context); });
+  SetAction(list, context, [&context] { return ListSecrets(context); });
 
   CLI::App* name_roles = secret->add_subcommand("roles", "Name the roles that may read it");
   auto named = std::make_shared<std::string>();
@@ -221,14 +221,14 @@ void AddSecret(CLI::App& app, Context& context) {
   });
 
   CLI::App* remove = secret->add_subcommand("remove", "Forget a value for good");
-  auto removed = std::make_shared<RemoveOptions>();
+  auto removed = std::make_shared<SecretRemoveOptions>();
   remove->add_option("name", removed->name, "A secret that exists")
       ->required()
       ->type_name("SECRET");
   remove->add_flag("--force", removed->force,
                    "Also when the site that was applied last reads it");
   remove->add_flag("-y,--yes", removed->yes, "Do not ask");
-  SetAction(remove, context, [&context, removed] { return Remove(context, *removed); });
+  SetAction(remove, context, [&context, removed] { return RemoveSecret(context, *removed); });
 
   AddSecretRotate(*secret, context);
 }

@@ -32,7 +32,7 @@ using SecretStub = v1::SecretService::Stub;
 
 constexpr uint32_t kRecentRuns = 50;
 
-struct RotateOptions {
+struct SecretRotateOptions {
   std::string name, site = "playbooks/site.yaml";
   uint32_t bytes = 0;
   bool resume = false, abandon = false, without_missing = false, yes = false;
@@ -61,9 +61,9 @@ std::string UsesText(const v1::RotateSecretResponse& response) {
 }
 
 // Carries one rotation to its end.
-class Rotation {
+class SecretRotation {
  public:
-  Rotation(Context& context, Connection& connection, const RotateOptions& options,
+  SecretRotation(Context& context, Connection& connection, const SecretRotateOptions& options,
            const SiteBundle& bundle)
       : context_(context),
         connection_(connection),
@@ -186,13 +186,13 @@ class Rotation {
 
   Context& context_;
   Connection& connection_;
-  const RotateOptions& options_;
+  const SecretRotateOptions& options_;
   const SiteBundle& bundle_;
   RunStub runs_;
   SecretStub secrets_;
 };
 
-absl::StatusOr<int> Rotate(Context& context, const RotateOptions& options) {
+absl::StatusOr<int> RotateSecret(Context& context, const SecretRotateOptions& options) {
   if (options.resume && options.abandon)
     return absl::InvalidArgumentError("--resume or --abandon, not both");
   ASSIGN_OR_RETURN(const SiteBundle bundle, PackSite(options.site));
@@ -210,7 +210,7 @@ absl::StatusOr<int> Rotate(Context& context, const RotateOptions& options) {
         "nothing was changed"));
   }
   RETURN_IF_ERROR(UploadBundle(*connection, bundle));
-  return Rotation(context, *connection, options, bundle).Carry();
+  return SecretRotation(context, *connection, options, bundle).Carry();
 }
 
 }  // namespace
@@ -218,7 +218,7 @@ absl::StatusOr<int> Rotate(Context& context, const RotateOptions& options) {
 void AddSecretRotate(CLI::App& secret, Context& context) {
   CLI::App* command =
       secret.add_subcommand("rotate", "Replace a value everywhere it is used, with a random one");
-  auto options = std::make_shared<RotateOptions>();
+  auto options = std::make_shared<SecretRotateOptions>();
   command->add_option("name", options->name, "A secret that exists")->required()->type_name("SECRET");
   command
       ->add_option("--site", options->site,
@@ -237,7 +237,7 @@ void AddSecretRotate(CLI::App& secret, Context& context) {
       "Without a rotate_NAME.yaml beside the site's playbook the new value is current at once, "
       "and\n"
       "`muster apply` brings it out. Exit codes as of `muster apply`.");
-  SetAction(command, context, [&context, options] { return Rotate(context, *options); });
+  SetAction(command, context, [&context, options] { return RotateSecret(context, *options); });
 }
 
 }  // namespace muster::cli

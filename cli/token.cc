@@ -19,9 +19,9 @@
 namespace muster::cli {
 namespace {
 
-using Stub = v1::TokenService::Stub;
+using TokenStub = v1::TokenService::Stub;
 
-absl::StatusOr<int> Create(Context& context, const TokenOptions& options) {
+absl::StatusOr<int> CreateToken(Context& context, const TokenOptions& options) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   v1::CreateTokenResponse response;
   RETURN_IF_ERROR(CreateTokens(*connection, options, &response));
@@ -41,11 +41,11 @@ absl::StatusOr<int> Create(Context& context, const TokenOptions& options) {
   return kExitClean;
 }
 
-absl::StatusOr<int> List(Context& context) {
+absl::StatusOr<int> ListTokens(Context& context) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  TokenStub stub(connection->channel());
   v1::ListTokensResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListTokens, v1::ListTokensRequest(), &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &TokenStub::ListTokens, v1::ListTokensRequest(), &response));
   Show(context, response, [&] {
     const absl::Time now = context.clock->Now();
     Table table({"TOKEN", "NODE", "STATE", "EXPIRES", "MADE BY"});
@@ -62,13 +62,13 @@ absl::StatusOr<int> List(Context& context) {
   return kExitClean;
 }
 
-absl::StatusOr<int> Revoke(Context& context, const std::string& token_id) {
+absl::StatusOr<int> RevokeToken(Context& context, const std::string& token_id) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  TokenStub stub(connection->channel());
   v1::RevokeTokenRequest request;
   request.set_token_id(token_id);
   v1::RevokeTokenResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::RevokeToken, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &TokenStub::RevokeToken, request, &response));
   std::cout << "token " << token_id << " is revoked\n";
   return kExitClean;
 }
@@ -85,8 +85,8 @@ absl::Status CreateTokens(const Connection& connection, const TokenOptions& opti
   request.set_nodes(options.nodes);
   request.mutable_ttl()->set_seconds(absl::ToInt64Seconds(ttl));
   request.set_require_approval(options.require_approval);
-  Stub stub(connection.channel());
-  return Call(connection, stub, &Stub::CreateToken, request, response);
+  TokenStub stub(connection.channel());
+  return Call(connection, stub, &TokenStub::CreateToken, request, response);
 }
 
 void AddToken(CLI::App& app, Context& context) {
@@ -102,17 +102,17 @@ void AddToken(CLI::App& app, Context& context) {
       ->type_name("DURATION");
   create->add_flag("--require-approval", options->require_approval,
                    "Machines wait for `muster node approve`");
-  SetAction(create, context, [&context, options] { return Create(context, *options); });
+  SetAction(create, context, [&context, options] { return CreateToken(context, *options); });
 
   CLI::App* list = token->add_subcommand("list", "Tokens and what became of them");
-  SetAction(list, context, [&context] { return List(context); });
+  SetAction(list, context, [&context] { return ListTokens(context); });
 
   CLI::App* revoke = token->add_subcommand("revoke", "Make a token worthless");
   auto token_id = std::make_shared<std::string>();
   revoke->add_option("token", *token_id, "Its id, from `muster token list`")
       ->required()
       ->type_name("TOKEN");
-  SetAction(revoke, context, [&context, token_id] { return Revoke(context, *token_id); });
+  SetAction(revoke, context, [&context, token_id] { return RevokeToken(context, *token_id); });
 }
 
 }  // namespace muster::cli

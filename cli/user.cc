@@ -20,13 +20,13 @@
 namespace muster::cli {
 namespace {
 
-using Stub = v1::UserService::Stub;
+using UserStub = v1::UserService::Stub;
 
 struct CreateOptions {
   std::string name, role = "viewer", folder;
 };
 
-absl::StatusOr<int> Create(Context& context, const CreateOptions& options) {
+absl::StatusOr<int> CreateUser(Context& context, const CreateOptions& options) {
   const std::string folder =
       std::filesystem::absolute(options.folder.empty() ? absl::StrCat("muster-", options.name)
                                                        : options.folder)
@@ -35,13 +35,13 @@ absl::StatusOr<int> Create(Context& context, const CreateOptions& options) {
     return absl::AlreadyExistsError(absl::StrCat(folder, " exists; name a new folder with --out"));
   ASSIGN_OR_RETURN(const pki::KeyAndCsr key, pki::MakeKeyAndCsr(options.name));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  UserStub stub(connection->channel());
   v1::CreateUserRequest request;
   request.set_name(options.name);
   request.set_role(options.role);
   request.set_csr_pem(key.csr_pem);
   v1::CreateUserResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::CreateUser, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &UserStub::CreateUser, request, &response));
   RETURN_IF_ERROR(WriteCredentials(folder, {response.controller_address(), response.ca_pem(),
                                             response.certificate_pem(), key.key_pem}));
   std::cout << options.role << " " << options.name << ": credentials are in " << folder
@@ -50,11 +50,11 @@ absl::StatusOr<int> Create(Context& context, const CreateOptions& options) {
   return kExitClean;
 }
 
-absl::StatusOr<int> List(Context& context) {
+absl::StatusOr<int> ListUsers(Context& context) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  UserStub stub(connection->channel());
   v1::ListUsersResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListUsers, v1::ListUsersRequest(), &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &UserStub::ListUsers, v1::ListUsersRequest(), &response));
   Show(context, response, [&] {
     const absl::Time now = context.clock->Now();
     Table table({"USER", "ROLE", "STATE", "EXPIRES", "CERTIFICATE"});
@@ -79,13 +79,13 @@ absl::StatusOr<int> Renew(Context& context) {
   return kExitClean;
 }
 
-absl::StatusOr<int> Revoke(Context& context, const std::string& name) {
+absl::StatusOr<int> RevokeUser(Context& context, const std::string& name) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  UserStub stub(connection->channel());
   v1::RevokeUserRequest request;
   request.set_name(name);
   v1::RevokeUserResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::RevokeUser, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &UserStub::RevokeUser, request, &response));
   Show(context, response, [&] {
     return absl::StrCat(name, ": ", Counted(response.certificates(), "certificate"), " denied\n");
   });
@@ -106,10 +106,10 @@ void AddUser(CLI::App& app, Context& context) {
       ->check(CLI::IsMember({"viewer", "operator", "admin"}).description(""));
   create->add_option("--out", options->folder, "Where to write (default ./muster-USER)")
       ->type_name("DIR");
-  SetAction(create, context, [&context, options] { return Create(context, *options); });
+  SetAction(create, context, [&context, options] { return CreateUser(context, *options); });
 
   CLI::App* list = user->add_subcommand("list", "Certificates that were made for people");
-  SetAction(list, context, [&context] { return List(context); });
+  SetAction(list, context, [&context] { return ListUsers(context); });
 
   CLI::App* renew =
       user->add_subcommand("renew", "Take a certificate of a new authority for yourself");
@@ -122,7 +122,7 @@ void AddUser(CLI::App& app, Context& context) {
   CLI::App* revoke = user->add_subcommand("revoke", "Deny all certificates of a person");
   auto name = std::make_shared<std::string>();
   revoke->add_option("name", *name)->required()->type_name("USER");
-  SetAction(revoke, context, [&context, name] { return Revoke(context, *name); });
+  SetAction(revoke, context, [&context, name] { return RevokeUser(context, *name); });
 }
 
 }  // namespace muster::cli

@@ -34,7 +34,7 @@
 namespace muster::cli {
 namespace {
 
-using Stub = v1::ValidationService::Stub;
+using ValidationStub = v1::ValidationService::Stub;
 
 constexpr uint32_t kRecentValidations = 200;
 constexpr char kEarlierText[] =
@@ -62,11 +62,11 @@ absl::StatusOr<int> Start(Context& context, const StartOptions& options) {
   request.set_nodes(options.nodes);
   request.set_force(options.force);
   request.set_max_rounds(options.max_rounds);
-  Stub stub(connection->channel());
+  ValidationStub stub(connection->channel());
   v1::CreateValidationResponse response;
   // The controller asks Slurm first, which may take its time.
   RETURN_IF_ERROR(
-      Call(*connection, stub, &Stub::CreateValidation, request, &response, absl::Minutes(1)));
+      Call(*connection, stub, &ValidationStub::CreateValidation, request, &response, absl::Minutes(1)));
   const std::string& id = response.validation().validation_id();
   if (options.detach) {
     std::cout << id << "\n";
@@ -86,11 +86,11 @@ absl::StatusOr<int> ShowOne(Context& context, const std::string& id) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   ASSIGN_OR_RETURN(const v1::Validation validation, GetValidation(*connection, id));
   // Whether the suite has another text by now; of old ones nobody asks.
-  Stub stub(connection->channel());
+  ValidationStub stub(connection->channel());
   v1::ListValidationsRequest request;
   request.set_limit(kRecentValidations);
   v1::ListValidationsResponse recent;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListValidations, request, &recent));
+  RETURN_IF_ERROR(Call(*connection, stub, &ValidationStub::ListValidations, request, &recent));
   Show(context, ValidationToValue(validation), [&] {
     std::string text = RenderValidation(validation, context.clock->Now());
     if (OfEarlierTexts(recent.validations()).count(id) > 0) absl::StrAppend(&text, kEarlierText);
@@ -99,13 +99,13 @@ absl::StatusOr<int> ShowOne(Context& context, const std::string& id) {
   return kExitClean;
 }
 
-absl::StatusOr<int> List(Context& context, uint32_t limit) {
+absl::StatusOr<int> ListValidations(Context& context, uint32_t limit) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  ValidationStub stub(connection->channel());
   v1::ListValidationsRequest request;
   request.set_limit(limit);
   v1::ListValidationsResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListValidations, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &ValidationStub::ListValidations, request, &response));
   Show(context, ValidationToValue(response), [&] {
     Table table(
         {"VALIDATION", "STATE", "SUITE", "NODES", "PASSED", "FAILED", "BY", "STARTED", "TOOK"});
@@ -141,7 +141,7 @@ absl::StatusOr<int> List(Context& context, uint32_t limit) {
 absl::StatusOr<int> History(Context& context, const std::string& nodes, uint32_t limit) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ExpandHostlist(nodes));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  ValidationStub stub(connection->channel());
   v1::ListValidationsResponse all;
   std::string text;
   for (const std::string& name : names) {
@@ -149,7 +149,7 @@ absl::StatusOr<int> History(Context& context, const std::string& nodes, uint32_t
     request.set_node(name);
     request.set_limit(limit);
     v1::ListValidationsResponse response;
-    RETURN_IF_ERROR(Call(*connection, stub, &Stub::ListValidations, request, &response));
+    RETURN_IF_ERROR(Call(*connection, stub, &ValidationStub::ListValidations, request, &response));
     std::vector<v1::Validation> validations;
     for (const v1::Validation& listed : response.validations()) {
       ASSIGN_OR_RETURN(v1::Validation whole, GetValidation(*connection, listed.validation_id()));
@@ -162,13 +162,13 @@ absl::StatusOr<int> History(Context& context, const std::string& nodes, uint32_t
   return kExitClean;
 }
 
-absl::StatusOr<int> Cancel(Context& context, const std::string& id) {
+absl::StatusOr<int> CancelValidation(Context& context, const std::string& id) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  Stub stub(connection->channel());
+  ValidationStub stub(connection->channel());
   v1::CancelValidationRequest request;
   request.set_validation_id(id);
   v1::CancelValidationResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &Stub::CancelValidation, request, &response));
+  RETURN_IF_ERROR(Call(*connection, stub, &ValidationStub::CancelValidation, request, &response));
   if (absl::StartsWith(id, "r-")) {
     std::cout << "what waited after run " << id << " is not started\n";
   } else {
@@ -239,7 +239,7 @@ void AddLooks(CLI::App* validate, Context& context) {
           "wait for nodes are never started")
       ->required()
       ->type_name("VALIDATION|RUN");
-  SetAction(cancel, context, [&context, id] { return Cancel(context, *id); });
+  SetAction(cancel, context, [&context, id] { return CancelValidation(context, *id); });
   auto file = std::make_shared<std::string>();
   CLI::App* report = AddVerb(validate, "report", "One validation as a page with its curves", id);
   report->add_option("file", *file, "Where to (default VALIDATION.html)")->type_name("FILE");
@@ -248,7 +248,7 @@ void AddLooks(CLI::App* validate, Context& context) {
   auto limit = std::make_shared<uint32_t>(20);
   CLI::App* list = validate->add_subcommand("list", "Validations, newest first");
   list->add_option("-n,--limit", *limit, "How many (default 20)")->type_name("COUNT");
-  SetAction(list, context, [&context, limit] { return List(context, *limit); });
+  SetAction(list, context, [&context, limit] { return ListValidations(context, *limit); });
 
   auto nodes = std::make_shared<std::string>();
   CLI::App* history = validate->add_subcommand("history", "What was said of nodes over time");

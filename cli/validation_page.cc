@@ -93,7 +93,7 @@ std::string CheckName(const v1::CheckVerdict& check) {
                                  : absl::StrCat(check.check(), " with ", check.partner());
 }
 
-std::string Nodes(const v1::Validation& validation) {
+std::string NodesOf(const v1::Validation& validation) {
   std::vector<std::vector<HtmlCell>> rows;
   for (const v1::NodeVerdict& node : validation.nodes()) {
     std::vector<std::string> reasons;
@@ -163,7 +163,7 @@ std::vector<std::string> NodesWithCurves(const v1::Validation& validation) {
   return names;
 }
 
-std::string Section(absl::string_view heading, absl::string_view plots) {
+std::string PageSection(absl::string_view heading, absl::string_view plots) {
   if (plots.empty()) return "";
   return absl::StrCat(Heading(heading), "<div class=\"plots\">\n", plots, "</div>\n");
 }
@@ -207,9 +207,9 @@ std::string ValidationPage::Curves() const {
 std::string ValidationPage::Render(absl::TimeZone zone) const {
   return HtmlPage(
       absl::StrCat("Validation ", validation_.validation_id(), ": ", validation_.suite()),
-      absl::StrCat(Summary(validation_, zone), Blames(validation_), Nodes(validation_),
-                   Findings(validation_), Section("The fleet", fleet_.Draw(validation_)),
-                   Section("The network", pairs_.Draw()), Rings(validation_), Curves()));
+      absl::StrCat(Summary(validation_, zone), Blames(validation_), NodesOf(validation_),
+                   Findings(validation_), PageSection("The fleet", fleet_.Draw(validation_)),
+                   PageSection("The network", pairs_.Draw()), Rings(validation_), Curves()));
 }
 
 std::string RenderValidationPage(const v1::Validation& validation,

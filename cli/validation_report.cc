@@ -29,7 +29,7 @@ std::string CheckWords(const v1::CheckVerdict& verdict) {
                                    : absl::StrCat(verdict.check(), " ", verdict.partner());
 }
 
-std::string Number(double value) { return absl::StrFormat("%.6g", value); }
+std::string SixDigits(double value) { return absl::StrFormat("%.6g", value); }
 
 std::string FindingWords(const v1::Finding& finding) {
   std::vector<std::string> words;
@@ -42,8 +42,8 @@ std::string FindingWords(const v1::Finding& finding) {
     words.push_back(finding.message());
   } else if (finding.has_value()) {
     std::string text = absl::StrCat(MetricWords(finding.metric(), finding.variant()), " ",
-                                    Number(finding.value()), UnitWords(finding.unit()));
-    if (finding.has_floor()) absl::StrAppend(&text, ", limit ", Number(finding.floor()));
+                                    SixDigits(finding.value()), UnitWords(finding.unit()));
+    if (finding.has_floor()) absl::StrAppend(&text, ", limit ", SixDigits(finding.floor()));
     words.push_back(std::move(text));
   } else {
     words.push_back(absl::StrCat(finding.metric(), " is missing"));
@@ -112,8 +112,8 @@ std::string RenderRing(const v1::RingOutlook& ring) {
   Table table(
       {"NODES", "ALL-REDUCE BY RING", "BY SLOWEST PAIR", "COMPUTING BY RING", "BY SLOWEST PAIR"});
   for (const v1::RingForecast& forecast : ring.forecasts()) {
-    table.AddRow({absl::StrCat(forecast.nodes()), absl::StrCat(Number(forecast.ring_ms()), " ms"),
-                  absl::StrCat(Number(forecast.pairs_ms()), " ms"),
+    table.AddRow({absl::StrCat(forecast.nodes()), absl::StrCat(SixDigits(forecast.ring_ms()), " ms"),
+                  absl::StrCat(SixDigits(forecast.pairs_ms()), " ms"),
                   ComputingPart(forecast.ring_worst(), forecast.ring_best()),
                   ComputingPart(forecast.pairs_worst(), forecast.pairs_best())});
   }
@@ -137,7 +137,7 @@ std::map<MetricKey, std::pair<double, std::string>> MetricsOf(
 
 using CheckKey = std::tuple<std::string, std::string, std::string, std::string>;
 
-std::map<CheckKey, v1::Outcome> OutcomesOf(const v1::Validation& validation) {
+std::map<CheckKey, v1::Outcome> OutcomesByCheck(const v1::Validation& validation) {
   std::map<CheckKey, v1::Outcome> outcomes;
   for (const v1::NodeVerdict& node : validation.nodes()) {
     if (!node.is_witness()) outcomes[{node.node(), "", "", ""}] = node.outcome();
@@ -243,7 +243,7 @@ std::string RenderComparison(const v1::Validation& a, const v1::Validation& b,
                     a.suite_digest().substr(0, 12), ") and ", b.suite(), " (",
                     b.suite_digest().substr(0, 12), ")\n\n");
   }
-  const auto before = OutcomesOf(a), after = OutcomesOf(b);
+  const auto before = OutcomesByCheck(a), after = OutcomesByCheck(b);
   Table outcomes({"NODE", "STAGE", "CHECK", a.validation_id(), b.validation_id()});
   bool any = false;
   std::set<CheckKey> keys;
@@ -272,8 +272,8 @@ std::string RenderComparison(const v1::Validation& a, const v1::Validation& b,
     if (!(std::fabs(change) > kNoticedShare * std::fabs(old.first))) continue;
     const auto& [node, check, partner, metric, variant, subject] = key;
     metrics.AddRow({node, absl::StrCat(check, partner.empty() ? "" : " ", partner),
-                    MetricWords(metric, variant), subject, Number(old.first),
-                    absl::StrCat(Number(found->second.first), UnitWords(found->second.second)),
+                    MetricWords(metric, variant), subject, SixDigits(old.first),
+                    absl::StrCat(SixDigits(found->second.first), UnitWords(found->second.second)),
                     old.first == 0 ? "" : absl::StrFormat("%+.1f %%", 100 * change / old.first)});
     any = true;
   }

@@ -22,14 +22,14 @@
 namespace muster::cli {
 namespace {
 
-using Stub = v1::ValidationService::Stub;
+using ValidationStub = v1::ValidationService::Stub;
 
-constexpr absl::Duration kRedrawInterval = absl::Milliseconds(200);
+constexpr absl::Duration kValidationRedraw = absl::Milliseconds(200);
 
 // Shows what comes; keeps the end.
-class Display {
+class ValidationDisplay {
  public:
-  explicit Display(Context& context) : context_(context) {}
+  explicit ValidationDisplay(Context& context) : context_(context) {}
 
   void Apply(const v1::ValidationEvent& event) {
     view_.Apply(event);
@@ -71,18 +71,18 @@ absl::StatusOr<int> WatchValidation(Context& context, Connection& connection,
                                     const std::string& validation_id) {
   Clock& clock = *context.clock;
   const InterruptFlag interrupt;
-  Display display(context);
+  ValidationDisplay display(context);
   Patience patience(
       clock, [&] { connection.Renew(); }, [&](absl::string_view text) { display.Say(text); });
   v1::WatchValidationRequest watch;
   watch.set_validation_id(validation_id);
   while (true) {
-    Stub stub(connection.channel());
+    ValidationStub stub(connection.channel());
     EventStream<v1::ValidationEvent> stream(
         [&](grpc::ClientContext* call) { return stub.WatchValidation(call, watch); });
     std::optional<grpc::Status> status;
     while (!status.has_value() && !InterruptFlag::IsSet()) {
-      const std::deque<v1::ValidationEvent> events = stream.Take(clock, kRedrawInterval);
+      const std::deque<v1::ValidationEvent> events = stream.Take(clock, kValidationRedraw);
       if (stream.IsOpen() && !stream.Ended().has_value()) patience.OnAnswer();
       patience.OnSilence();
       for (const v1::ValidationEvent& event : events) display.Apply(event);

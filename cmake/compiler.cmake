@@ -10,6 +10,12 @@ target_compile_options(muster_compile_options INTERFACE
 target_include_directories(muster_compile_options INTERFACE
   ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
 
+# Several sources a compile unit: the compiler takes each of them for a header then, and warns of
+# what only a header must not do.
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(muster_compile_options INTERFACE -Wno-subobject-linkage)
+endif()
+
 set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1")
 set(CMAKE_CXX_FLAGS_RELEASE "-O2")
 set(CMAKE_C_FLAGS_RELEASE "-O2")

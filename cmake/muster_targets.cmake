@@ -72,6 +72,14 @@ function(muster_proto name)
   endforeach()
   # Messages alone, for the pure parts that must not link gRPC.
   add_library(${name} STATIC ${messages})
+  # protoc calls two tables the same in every file: compiled together, each file gets its own.
+  set_target_properties(${name} PROPERTIES
+    UNITY_BUILD_UNIQUE_ID MUSTER_FILE
+    UNITY_BUILD_CODE_BEFORE_INCLUDE "#include <google/protobuf/generated_message_reflection.h>
+#define MUSTER_JOIN_(a, b) a##b
+#define MUSTER_JOIN(a, b) MUSTER_JOIN_(a, b)
+#define schemas MUSTER_JOIN(schemas_, MUSTER_FILE)
+#define file_default_instances MUSTER_JOIN(file_default_instances_, MUSTER_FILE)")
   target_include_directories(${name} PUBLIC ${out})
   target_link_libraries(${name} PUBLIC muster_protobuf)
   add_library(${name}_grpc STATIC ${services})

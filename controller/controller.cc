@@ -74,10 +74,9 @@
 #include "controller/validation/validation_manager.h"
 
 namespace muster::controller {
-namespace {
 
 // What has to exist before the modules that hold references to it.
-struct Resources {
+struct Controller::Resources {
   std::unique_ptr<Store> store;
   std::unique_ptr<DiskBlobStore> blobs;
   std::unique_ptr<SecretStore> secrets;
@@ -86,6 +85,8 @@ struct Resources {
   // Of the root that has signed our own certificate: what a join line names.
   std::string join_pin;
 };
+
+namespace {
 
 std::string CredentialsDirectory() {  // systemd's LoadCredential=
   const char* directory = std::getenv("CREDENTIALS_DIRECTORY");
@@ -98,24 +99,6 @@ absl::StatusOr<std::string> PinOfIssuer(const TlsIdentity& tls) {
   return Annotate(issuer.status(),
                   "controller.crt does not pass with ca.crt, so no node would believe this "
                   "controller; run `muster ca rotate` if a change of the authority was cut off");
-}
-
-absl::StatusOr<Resources> Open(const Config& config, Clock& clock, sys::FileSystem& files) {
-  ASSIGN_OR_RETURN(TlsIdentity tls, LoadTlsIdentity(config.pki_directory));
-  ASSIGN_OR_RETURN(CertificateAuthority ca, CertificateAuthority::Load(config.pki_directory));
-  ASSIGN_OR_RETURN(std::string join_pin, PinOfIssuer(tls));
-  RETURN_IF_ERROR(Annotate(files.MakeDirectory(config.state_directory, 0700), "state_directory"));
-  ASSIGN_OR_RETURN(std::unique_ptr<Store> store,
-                   OpenStore(absl::StrCat(config.state_directory, "/muster.db")));
-  ASSIGN_OR_RETURN(std::unique_ptr<DiskBlobStore> blobs,
-                   DiskBlobStore::Open(absl::StrCat(config.state_directory, "/blobs")));
-  ASSIGN_OR_RETURN(std::unique_ptr<SecretStore> secrets,
-                   SecretStore::Open(*store, clock, files, CredentialsDirectory(),
-                                     absl::StrCat(config.state_directory, "/secret_key"),
-                                     config.secret_readers == "any" ? SecretReaders::kAny
-                                                                    : SecretReaders::kNamed));
-  return Resources{std::move(store), std::move(blobs), std::move(secrets),
-                   std::move(ca),    std::move(tls),   std::move(join_pin)};
 }
 
 absl::StatusOr<std::vector<v1::AgentPackage>> Packages(const std::string& folder,
@@ -169,6 +152,25 @@ absl::StatusOr<std::unique_ptr<grpc::Server>> Listen(grpc::ServerBuilder& builde
 }
 
 }  // namespace
+
+absl::StatusOr<Controller::Resources> Controller::Open(const Config& config, Clock& clock,
+                                                        sys::FileSystem& files) {
+  ASSIGN_OR_RETURN(TlsIdentity tls, LoadTlsIdentity(config.pki_directory));
+  ASSIGN_OR_RETURN(CertificateAuthority ca, CertificateAuthority::Load(config.pki_directory));
+  ASSIGN_OR_RETURN(std::string join_pin, PinOfIssuer(tls));
+  RETURN_IF_ERROR(Annotate(files.MakeDirectory(config.state_directory, 0700), "state_directory"));
+  ASSIGN_OR_RETURN(std::unique_ptr<Store> store,
+                   OpenStore(absl::StrCat(config.state_directory, "/muster.db")));
+  ASSIGN_OR_RETURN(std::unique_ptr<DiskBlobStore> blobs,
+                   DiskBlobStore::Open(absl::StrCat(config.state_directory, "/blobs")));
+  ASSIGN_OR_RETURN(std::unique_ptr<SecretStore> secrets,
+                   SecretStore::Open(*store, clock, files, CredentialsDirectory(),
+                                     absl::StrCat(config.state_directory, "/secret_key"),
+                                     config.secret_readers == "any" ? SecretReaders::kAny
+                                                                    : SecretReaders::kNamed));
+  return Resources{std::move(store), std::move(blobs), std::move(secrets),
+                   std::move(ca),    std::move(tls),   std::move(join_pin)};
+}
 
 // In the order of who refers to whom: destroyed from the last to the first.
 struct Controller::Modules {

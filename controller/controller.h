@@ -12,6 +12,10 @@ namespace muster {
 class Clock;
 }
 
+namespace muster::sys {
+class FileSystem;
+}
+
 namespace muster::controller {
 
 // One running controller: the main listener, the enrolment listener and the package server over
@@ -36,6 +40,9 @@ class Controller {
 
  private:
   struct Modules;
+  struct Resources;
+
+  static absl::StatusOr<Resources> Open(const Config& config, Clock& clock, sys::FileSystem& files);
   explicit Controller(std::unique_ptr<Modules> modules);
   std::unique_ptr<Modules> modules_;
 };

@@ -9,16 +9,16 @@
 namespace muster::burnin {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-constexpr const char* kOutcomes[] = {"OUTCOME_PASS", "OUTCOME_FAIL", "OUTCOME_UNKNOWN",
+constexpr const char* kJsonOutcomes[] = {"OUTCOME_PASS", "OUTCOME_FAIL", "OUTCOME_UNKNOWN",
                                      "OUTCOME_SKIPPED"};
 
-std::string Dump(const Json& line) {
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string Dump(const OrderedJson& line) {
+  return line.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
-Json ToJson(const Sample& sample) {
+OrderedJson ToJson(const Sample& sample) {
   return {{"at_s", absl::ToDoubleSeconds(sample.at)},
           {"subject", sample.subject},
           {"metric", sample.metric},
@@ -26,12 +26,12 @@ Json ToJson(const Sample& sample) {
           {"value", sample.value}};
 }
 
-Json ToJson(const Subject& subject) {
+OrderedJson ToJson(const Subject& subject) {
   return {{"id", subject.id},     {"kind", subject.kind},   {"model", subject.model},
           {"slot", subject.slot}, {"index", subject.index}, {"attributes", subject.attributes}};
 }
 
-Json ToJson(const Metric& metric) {
+OrderedJson ToJson(const Metric& metric) {
   return {{"name", metric.name},
           {"variant", metric.variant},
           {"subject", metric.subject},
@@ -39,20 +39,20 @@ Json ToJson(const Metric& metric) {
           {"value", metric.value}};
 }
 
-Json ToJson(const Fault& fault) {
+OrderedJson ToJson(const Fault& fault) {
   return {{"code", fault.code},
           {"subject", fault.subject},
           {"message", fault.message},
           {"evidence", fault.evidence}};
 }
 
-Json ToJson(const Digest& digest) {
+OrderedJson ToJson(const Digest& digest) {
   return {{"name", digest.name}, {"subject", digest.subject}, {"value", digest.value}};
 }
 
 template <typename Message>
-Json List(const std::vector<Message>& messages) {
-  Json list = Json::array();
+OrderedJson List(const std::vector<Message>& messages) {
+  OrderedJson list = OrderedJson::array();
   for (const Message& message : messages) list.push_back(ToJson(message));
   return list;
 }
@@ -66,7 +66,7 @@ void WriteLine(std::string line) {
 }  // namespace
 
 std::string ProgressLine(const Progress& progress) {
-  Json json = {{"phase", progress.phase}};
+  OrderedJson json = {{"phase", progress.phase}};
   if (progress.fraction.has_value()) json["fraction"] = *progress.fraction;
   if (!progress.samples.empty()) json["samples"] = List(progress.samples);
   if (progress.listening.has_value())
@@ -77,8 +77,8 @@ std::string ProgressLine(const Progress& progress) {
 
 std::string ResultLine(const FinishedCheck& finished) {
   const CheckResult& result = finished.result;
-  Json json = {{"check", finished.check},
-               {"outcome", kOutcomes[static_cast<int>(result.outcome)]},
+  OrderedJson json = {{"check", finished.check},
+               {"outcome", kJsonOutcomes[static_cast<int>(result.outcome)]},
                {"reason", result.reason},
                {"started_at",
                 absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", finished.started_at, absl::UTCTimeZone())},

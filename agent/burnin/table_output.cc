@@ -10,7 +10,7 @@
 namespace muster::burnin {
 namespace {
 
-constexpr const char* kOutcomes[] = {"pass", "FAIL", "unknown", "skipped"};
+constexpr const char* kOutcomeWords[] = {"pass", "FAIL", "unknown", "skipped"};
 constexpr size_t kLiveColumns = 100;
 
 using Row = std::vector<std::string>;
@@ -88,7 +88,7 @@ std::string LiveLine(const Progress& progress, const std::map<std::string, doubl
 std::string ResultTable(const FinishedCheck& finished) {
   const CheckResult& result = finished.result;
   std::string text =
-      absl::StrFormat("%s: %s", finished.check, kOutcomes[static_cast<int>(result.outcome)]);
+      absl::StrFormat("%s: %s", finished.check, kOutcomeWords[static_cast<int>(result.outcome)]);
   if (!result.reason.empty()) absl::StrAppend(&text, ": ", result.reason);
   absl::StrAppendFormat(&text, " (%.1f s)\n", absl::ToDoubleSeconds(finished.duration));
   AddSection(text, "subjects", Subjects(result));

@@ -7,14 +7,14 @@ namespace muster::agent {
 namespace {
 
 // How often a wait looks whether the agent is stopping.
-constexpr absl::Duration kLook = absl::Milliseconds(200);
+constexpr absl::Duration kBarrierLook = absl::Milliseconds(200);
 
 }  // namespace
 
 bool RebootBarrier::Await(bool (RebootBarrier::*condition)() const) {
   while (!(this->*condition)()) {
     if (stopping_()) return false;
-    clock_.AwaitUntil(mutex_, absl::Condition(this, condition), clock_.Now() + kLook);
+    clock_.AwaitUntil(mutex_, absl::Condition(this, condition), clock_.Now() + kBarrierLook);
   }
   return true;
 }

@@ -16,7 +16,7 @@ namespace {
 
 // systemd stops the agent within moments of a reboot's beginning.
 constexpr absl::Duration kDownPatience = absl::Minutes(5);
-constexpr absl::Duration kLook = absl::Milliseconds(100);
+constexpr absl::Duration kRebootLook = absl::Milliseconds(100);
 constexpr size_t kMaxReasonBytes = 1000;
 
 }  // namespace
@@ -87,7 +87,7 @@ absl::StatusOr<RebootEnd> RebootNode(PlanContext& context, const v1::RolePlan& r
           "systemd accepted the reboot and did not go down in ",
           absl::FormatDuration(kDownPatience), "; `systemctl list-jobs` on the node tells why")));
     }
-    context.clock().Sleep(kLook);
+    context.clock().Sleep(kRebootLook);
   }
   return RebootEnd();
 }

@@ -25,7 +25,7 @@
 namespace muster::agent {
 namespace {
 
-constexpr char kKind[] = "archive";
+constexpr char kArchiveKind[] = "archive";
 constexpr uint64_t kDefaultMaxBytes = uint64_t{8} << 30;
 constexpr uint64_t kDefaultMaxEntries = 1'000'000;
 
@@ -109,7 +109,7 @@ class Archive final : public Resource {
 
  private:
   absl::StatusOr<std::optional<v1::ArchiveRecord>> Remembered() {
-    ASSIGN_OR_RETURN(const std::optional<std::string> bytes, context_.records.Get(kKind, key_));
+    ASSIGN_OR_RETURN(const std::optional<std::string> bytes, context_.records.Get(kArchiveKind, key_));
     if (!bytes.has_value()) return std::optional<v1::ArchiveRecord>();
     return ParseArchiveRecord(*bytes);
   }
@@ -120,7 +120,7 @@ class Archive final : public Resource {
       return absl::ResourceExhaustedError(
           absl::StrCat("the archive has ", record.entries_size(),
                        " entries, more than can be remembered; split it"));
-    return context_.records.Put(kKind, key_, bytes);
+    return context_.records.Put(kArchiveKind, key_, bytes);
   }
 
   // The record without entries.
@@ -204,7 +204,7 @@ class Archive final : public Resource {
       const absl::Status removed = context_.files.Remove(spec_.path(), /*recursive=*/false);
       if (!removed.ok() && !absl::IsFailedPrecondition(removed)) return removed;
     }
-    return context_.records.Remove(kKind, key_);
+    return context_.records.Remove(kArchiveKind, key_);
   }
 
   const v1::ArchiveResource spec_;

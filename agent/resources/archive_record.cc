@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kNamedInDrift = 3;
 
-std::string PathOf(const v1::ArchiveRecordEntry& entry, const std::string& directory) {
+std::string PathOfEntry(const v1::ArchiveRecordEntry& entry, const std::string& directory) {
   return absl::StrCat(directory, "/", entry.path());
 }
 
@@ -56,7 +56,7 @@ void AddEntries(const std::vector<sys::ExtractedEntry>& entries, v1::ArchiveReco
 absl::StatusOr<bool> IsAsUnpacked(const v1::ArchiveRecordEntry& entry,
                                   const v1::ArchiveRecord& record, const std::string& directory,
                                   sys::FileSystem& files) {
-  const std::string path = PathOf(entry, directory);
+  const std::string path = PathOfEntry(entry, directory);
   ASSIGN_OR_RETURN(const std::optional<sys::FileStat> now, files.Stat(path));
   if (!now.has_value()) return false;
   if (entry.is_directory()) return now->type == sys::FileType::kDirectory;
@@ -101,7 +101,7 @@ absl::Status RemoveEntries(const v1::ArchiveRecord& old, const v1::ArchiveRecord
   for (int i = old.entries_size() - 1; i >= 0; --i) {
     const v1::ArchiveRecordEntry& entry = old.entries(i);
     if (kept.count(entry.path()) > 0) continue;
-    const std::string path = PathOf(entry, directory);
+    const std::string path = PathOfEntry(entry, directory);
     ASSIGN_OR_RETURN(const std::optional<sys::FileStat> now, files.Stat(path));
     if (!now.has_value()) continue;
     ASSIGN_OR_RETURN(const bool same, IsAsUnpacked(entry, old, directory, files));

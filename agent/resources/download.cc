@@ -18,7 +18,7 @@
 namespace muster::agent {
 namespace {
 
-constexpr char kKind[] = "download";
+constexpr char kDownloadKind[] = "download";
 
 class Download final : public Resource {
  public:
@@ -90,7 +90,7 @@ class Download final : public Resource {
   // What is there instead of the content that is wanted; nullopt: that is it.
   absl::StatusOr<std::optional<std::string>> OtherContent(const sys::FileStat& stat) {
     ASSIGN_OR_RETURN(const std::optional<std::string> record,
-                     context_.records.Get(kKind, spec_.path()));
+                     context_.records.Get(kDownloadKind, spec_.path()));
     if (record == RecordOf(stat)) return std::optional<std::string>();
     const std::string size = absl::StrCat(stat.size, " bytes");
     const bool size_is_known = record.has_value() && absl::StartsWith(*record, spec_.sha256());
@@ -107,7 +107,7 @@ class Download final : public Resource {
   absl::Status Remember() {
     ASSIGN_OR_RETURN(const std::optional<sys::FileStat> stat, context_.files.Stat(spec_.path()));
     if (!stat.has_value()) return absl::OkStatus();
-    return context_.records.Put(kKind, spec_.path(), RecordOf(*stat));
+    return context_.records.Put(kDownloadKind, spec_.path(), RecordOf(*stat));
   }
 
   const v1::DownloadResource spec_;

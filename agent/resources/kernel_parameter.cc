@@ -14,7 +14,7 @@
 namespace muster::agent {
 namespace {
 
-constexpr char kFolder[] = "/proc/sys/";
+constexpr char kProcSys[] = "/proc/sys/";
 constexpr size_t kMaxValue = 64 << 10;
 
 char Swapped(char c) { return c == '.' ? '/' : c == '/' ? '.' : c; }
@@ -26,7 +26,7 @@ std::string Swapped(absl::string_view key) {
   return swapped;
 }
 
-std::string PathOf(const std::string& key) { return absl::StrCat(kFolder, Swapped(key)); }
+std::string PathOfKey(const std::string& key) { return absl::StrCat(kProcSys, Swapped(key)); }
 
 }  // namespace
 
@@ -55,7 +55,7 @@ std::string CanonicalValue(absl::string_view value) {
 
 absl::StatusOr<std::optional<std::string>> ReadParameter(const std::string& key,
                                                          sys::FileSystem& files) {
-  const absl::StatusOr<std::string> value = files.Read(PathOf(key), kMaxValue);
+  const absl::StatusOr<std::string> value = files.Read(PathOfKey(key), kMaxValue);
   if (absl::IsNotFound(value.status())) return std::optional<std::string>();
   if (!value.ok())
     return Annotate(value.status(), absl::StrCat("kernel parameter ", key, " cannot be read"));
@@ -64,7 +64,7 @@ absl::StatusOr<std::optional<std::string>> ReadParameter(const std::string& key,
 
 absl::StatusOr<std::string> ReadParameterToSet(const std::string& key, const std::string& wanted,
                                                sys::FileSystem& files) {
-  ASSIGN_OR_RETURN(const std::optional<sys::FileStat> stat, files.Stat(PathOf(key)));
+  ASSIGN_OR_RETURN(const std::optional<sys::FileStat> stat, files.Stat(PathOfKey(key)));
   if (!stat.has_value())
     return absl::FailedPreconditionError(absl::StrCat(
         "the kernel of the node has no parameter ", key,
@@ -88,7 +88,7 @@ absl::StatusOr<std::string> ReadParameterToSet(const std::string& key, const std
 
 absl::Status WriteParameter(const std::string& key, const std::string& value,
                             sys::FileSystem& files) {
-  const absl::Status status = files.WriteToKernel(PathOf(key), absl::StrCat(value, "\n"));
+  const absl::Status status = files.WriteToKernel(PathOfKey(key), absl::StrCat(value, "\n"));
   if (absl::IsInvalidArgument(status) || absl::IsOutOfRange(status))
     return absl::InvalidArgumentError(absl::StrCat("the kernel does not take '", value, "' for ",
                                                    key, "; its documentation names what it takes (",

@@ -16,16 +16,16 @@
 namespace muster::agent {
 namespace {
 
-struct Line {
+struct TextLine {
   std::string text;
   std::string end;  // "" of a last line without one
 };
 
-std::vector<Line> Split(absl::string_view text) {
-  std::vector<Line> lines;
+std::vector<TextLine> Split(absl::string_view text) {
+  std::vector<TextLine> lines;
   while (!text.empty()) {
     const size_t newline = text.find('\n');
-    Line line;
+    TextLine line;
     if (newline == absl::string_view::npos) {
       line.text = std::string(text);
     } else {
@@ -39,9 +39,9 @@ std::vector<Line> Split(absl::string_view text) {
   return lines;
 }
 
-std::string Join(const std::vector<Line>& lines) {
+std::string Join(const std::vector<TextLine>& lines) {
   std::string text;
-  for (const Line& line : lines) absl::StrAppend(&text, line.text, line.end);
+  for (const TextLine& line : lines) absl::StrAppend(&text, line.text, line.end);
   return text;
 }
 
@@ -69,9 +69,9 @@ bool HasKey(absl::string_view line, const std::string& key) {
 }
 
 // Where a line that takes no other's place goes: an index into `lines`.
-void Insert(std::vector<Line>& lines, size_t index, const std::string& text) {
+void Insert(std::vector<TextLine>& lines, size_t index, const std::string& text) {
   const std::string end = lines.empty() || lines.front().end.empty() ? "\n" : lines.front().end;
-  Line line = {text, end};
+  TextLine line = {text, end};
   if (index > 0 && lines[index - 1].end.empty()) {
     // Behind a last line without an end: the new last one has none either.
     lines[index - 1].end = end;
@@ -112,7 +112,7 @@ bool LineEdit::Matches(absl::string_view line) const {
 }
 
 std::optional<LineChange> LineEdit::Apply(absl::string_view text) const {
-  std::vector<Line> lines = Split(text);
+  std::vector<TextLine> lines = Split(text);
   std::vector<size_t> found;
   bool is_there = false;
   std::optional<size_t> behind;
@@ -136,7 +136,7 @@ std::optional<LineChange> LineEdit::Apply(absl::string_view text) const {
 
   LineChange change = {.before = "absent", .after = spec_.line()};
   if (!found.empty()) {
-    Line& last = lines[found.back()];
+    TextLine& last = lines[found.back()];
     if (last.text == spec_.line()) return std::nullopt;
     change.before = std::exchange(last.text, spec_.line());
   } else {

@@ -15,7 +15,7 @@ constexpr char kFstab[] = "/etc/fstab";
 
 // A mounted file system still has to take over what its unit says since: kept in a record from
 // before the unit changes until it is done, because afterwards nothing shows it.
-constexpr char kRecord[] = "mount";
+constexpr char kMountRecord[] = "mount";
 constexpr char kRemount[] = "remount";
 constexpr char kMountAgain[] = "mount again";
 
@@ -23,7 +23,7 @@ bool IsMounted(const UnitStatus& status) {
   return status.active_state == "active" || status.active_state == "reloading";
 }
 
-bool IsEnabled(const UnitStatus& status) { return status.unit_file_state == "enabled"; }
+bool IsMountEnabled(const UnitStatus& status) { return status.unit_file_state == "enabled"; }
 
 }  // namespace
 
@@ -106,12 +106,12 @@ absl::StatusOr<std::vector<Change>> MountPoint::Check() {
     if (IsMounted(status)) changes.push_back({"state", "mounted", "unmounted"});
     return changes;
   }
-  ASSIGN_OR_RETURN(const auto pending, context_.records.Get(kRecord, spec_.path()));
+  ASSIGN_OR_RETURN(const auto pending, context_.records.Get(kMountRecord, spec_.path()));
   if (changes.empty() && pending.has_value() && IsMounted(status))
     changes.push_back(
         {"state", "mounted as before", *pending == kRemount ? "remounted" : "mounted again"});
   ASSIGN_OR_RETURN(const std::string file, UnitFile());
-  if (!file.empty() && at_boot() != IsEnabled(status))
+  if (!file.empty() && at_boot() != IsMountEnabled(status))
     changes.push_back({"at boot", at_boot() ? "no" : "yes", at_boot() ? "yes" : "no"});
   if (at_boot() && !IsMounted(status)) changes.push_back({"state", status.active_state, "mounted"});
   return changes;
@@ -124,15 +124,15 @@ absl::Status MountPoint::PutUnit(const UnitStatus& status) {
     return status.need_daemon_reload ? context_.units.DaemonReload() : absl::OkStatus();
   const MountUnit before = ParseMountUnit(now);
   if (!now.empty() && IsMounted(status)) {
-    ASSIGN_OR_RETURN(const auto pending, context_.records.Get(kRecord, spec_.path()));
+    ASSIGN_OR_RETURN(const auto pending, context_.records.Get(kMountRecord, spec_.path()));
     if (before.source != wanted_.source || before.type != wanted_.type) {
-      RETURN_IF_ERROR(context_.records.Put(kRecord, spec_.path(), kMountAgain));
+      RETURN_IF_ERROR(context_.records.Put(kMountRecord, spec_.path(), kMountAgain));
     } else if (before.options != wanted_.options && !pending.has_value()) {
-      RETURN_IF_ERROR(context_.records.Put(kRecord, spec_.path(), kRemount));
+      RETURN_IF_ERROR(context_.records.Put(kMountRecord, spec_.path(), kRemount));
     }
   }
   // The link at the old place would outlive the change.
-  if (!now.empty() && before.wanted_by != wanted_.wanted_by && IsEnabled(status))
+  if (!now.empty() && before.wanted_by != wanted_.wanted_by && IsMountEnabled(status))
     RETURN_IF_ERROR(context_.units.SetEnabled(name_, false));
   RETURN_IF_ERROR(context_.files.MakeDirectory(kUnitFolder, 0755));
   RETURN_IF_ERROR(context_.files.WriteAtomically(file_, content_, {.mode = 0644}));
@@ -152,8 +152,8 @@ absl::Status MountPoint::Apply(ApplyObserver& observer) {
   ASSIGN_OR_RETURN(UnitStatus status, context_.units.GetStatus(name_));
   RETURN_IF_ERROR(PutUnit(status));
   ASSIGN_OR_RETURN(status, context_.units.GetStatus(name_));
-  if (at_boot() != IsEnabled(status)) RETURN_IF_ERROR(context_.units.SetEnabled(name_, at_boot()));
-  ASSIGN_OR_RETURN(const auto pending, context_.records.Get(kRecord, spec_.path()));
+  if (at_boot() != IsMountEnabled(status)) RETURN_IF_ERROR(context_.units.SetEnabled(name_, at_boot()));
+  ASSIGN_OR_RETURN(const auto pending, context_.records.Get(kMountRecord, spec_.path()));
   if (!IsMounted(status)) {
     if (at_boot()) RETURN_IF_ERROR(Run(UnitJob::kStart, "mounting", observer));
   } else if (pending == kRemount) {
@@ -163,7 +163,7 @@ absl::Status MountPoint::Apply(ApplyObserver& observer) {
         Annotate(Run(UnitJob::kRestart, "mounting again", observer),
                  absl::StrCat("`fuser -vm ", spec_.path(), "` on the node shows who uses it")));
   }
-  return pending.has_value() ? context_.records.Remove(kRecord, spec_.path()) : absl::OkStatus();
+  return pending.has_value() ? context_.records.Remove(kMountRecord, spec_.path()) : absl::OkStatus();
 }
 
 absl::Status MountPoint::ApplyAbsent(ApplyObserver& observer) {
@@ -179,7 +179,7 @@ absl::Status MountPoint::ApplyAbsent(ApplyObserver& observer) {
     RETURN_IF_ERROR(context_.files.Remove(file_, /*recursive=*/false));
     RETURN_IF_ERROR(context_.units.DaemonReload());
   }
-  return context_.records.Remove(kRecord, spec_.path());
+  return context_.records.Remove(kMountRecord, spec_.path());
 }
 
 }  // namespace muster::agent

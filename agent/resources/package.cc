@@ -1,3 +1,4 @@
+#include "agent/resources/package_progress.h"
 #include "agent/resources/package.h"
 
 #include <algorithm>
@@ -23,15 +24,6 @@ constexpr absl::Duration kMissingMaxAge = absl::Minutes(5);
 // A change reads "package munge"; this is what it becomes where no list tells a version.
 constexpr absl::string_view kField = "package ";
 constexpr absl::string_view kInstalled = "installed";
-
-PackageObserver Forward(ApplyObserver& observer) {
-  return {.on_activity =
-              [&observer](absl::string_view activity, std::optional<float> percent) {
-                observer.OnActivity(activity, percent);
-              },
-          .on_output =
-              [&observer](absl::string_view line) { observer.OnOutput(absl::StrCat(line, "\n")); }};
-}
 
 // "1.2-3", or "1.2*" for every version that begins so.
 bool VersionMatches(absl::string_view version, absl::string_view wanted) {
@@ -140,7 +132,7 @@ class Package final : public Resource {
     if (!checked_) RETURN_IF_ERROR(Check().status());
     PackageTransaction transaction = own_;
     Append(absorbed_, transaction);
-    return context_.packages.Apply(transaction, Forward(observer));
+    return context_.packages.Apply(transaction, ShowProgress(observer));
   }
 
   bool Absorb(Resource& next) override {

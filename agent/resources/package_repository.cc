@@ -1,3 +1,4 @@
+#include "agent/resources/package_progress.h"
 #include "agent/resources/package_repository.h"
 
 #include <array>
@@ -67,15 +68,6 @@ std::string RenderPins(const v1::PackageRepositoryResource& spec) {
   return absl::StrJoin(paragraphs, "\n");
 }
 
-PackageObserver Forward(ApplyObserver& observer) {
-  return {.on_activity =
-              [&observer](absl::string_view activity, std::optional<float> percent) {
-                observer.OnActivity(activity, percent);
-              },
-          .on_output =
-              [&observer](absl::string_view line) { observer.OnOutput(absl::StrCat(line, "\n")); }};
-}
-
 class PackageRepository final : public Resource {
  public:
   PackageRepository(v1::PackageRepositoryResource spec, ResourceContext& context, bool want_diff)
@@ -116,7 +108,7 @@ class PackageRepository final : public Resource {
     const std::array<size_t, 3> order = IsAbsent() ? kSourceFirst : kSourceLast;
     for (const size_t i : order) RETURN_IF_ERROR(Put(files_[i].path, files_[i].content));
     if (!lists_change) return absl::OkStatus();
-    const absl::Status status = context_.packages.Update(absl::ZeroDuration(), Forward(observer));
+    const absl::Status status = context_.packages.Update(absl::ZeroDuration(), ShowProgress(observer));
     if (status.ok()) return status;
     if (IsAbsent()) {
       // Another repository's fault. The lists are older than the removal now, so that the next

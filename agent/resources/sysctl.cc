@@ -16,7 +16,7 @@
 namespace muster::agent {
 namespace {
 
-constexpr char kFolder[] = "/etc/sysctl.d";
+constexpr char kSysctlFolder[] = "/etc/sysctl.d";
 constexpr char kPrefix[] = "60-muster-";
 
 // What a set is: a file of /etc/sysctl.d and a record of what was before, by `kind` and `name`. A
@@ -33,7 +33,7 @@ class SysctlSet final : public Resource {
         wanted_(std::move(wanted)),
         context_(context),
         want_diff_(want_diff),
-        file_(absl::StrCat(kFolder, "/", kPrefix, name_, ".conf")),
+        file_(absl::StrCat(kSysctlFolder, "/", kPrefix, name_, ".conf")),
         content_(wanted_.empty() ? "" : FormatParameters(wanted_)) {}
 
   std::string Id() const override { return absl::StrCat(kind_, "[", name_, "]"); }
@@ -109,11 +109,11 @@ class SysctlSet final : public Resource {
     for (const auto& [key, value] : before)
       if (wanted_.count(key) == 0) undo.emplace(key, value);
     if (undo.empty()) return undo;
-    const auto names = context_.files.List(kFolder);
+    const auto names = context_.files.List(kSysctlFolder);
     if (absl::IsNotFound(names.status())) return undo;
     RETURN_IF_ERROR(names.status());
     for (const std::string& name : *names) {
-      const std::string path = absl::StrCat(kFolder, "/", name);
+      const std::string path = absl::StrCat(kSysctlFolder, "/", name);
       if (!absl::StartsWith(name, kPrefix) || path == file_) continue;
       ASSIGN_OR_RETURN(const std::string content, ReadOrEmpty(path));
       for (const auto& [key, value] : ParseParameters(content)) undo.erase(key);
@@ -125,7 +125,7 @@ class SysctlSet final : public Resource {
     if (content_.empty()) return context_.files.Remove(file_, /*recursive=*/false);
     ASSIGN_OR_RETURN(const std::string now, ReadOrEmpty(file_));
     if (now == content_) return absl::OkStatus();
-    RETURN_IF_ERROR(context_.files.MakeDirectory(kFolder, 0755));
+    RETURN_IF_ERROR(context_.files.MakeDirectory(kSysctlFolder, 0755));
     return context_.files.WriteAtomically(file_, content_, {.mode = 0644});
   }
 

@@ -12,7 +12,7 @@
 namespace muster::agent {
 namespace {
 
-constexpr char kRecord[] = "unit";
+constexpr char kUnitRecord[] = "unit";
 
 bool IsActive(const UnitStatus& status) {
   return status.active_state == "active" || status.active_state == "reloading";
@@ -106,7 +106,7 @@ class Unit final : public Resource {
     if (IsActive(status)) return true;
     if (!status.ends_by_itself || status.active_state != "inactive") return false;
     if (status.ended_well) return true;
-    ASSIGN_OR_RETURN(const auto ran_in, context_.records.Get(kRecord, spec_.name()));
+    ASSIGN_OR_RETURN(const auto ran_in, context_.records.Get(kUnitRecord, spec_.name()));
     if (!ran_in.has_value()) return false;
     ASSIGN_OR_RETURN(const std::string boot, BootId());
     return *ran_in == boot;
@@ -127,7 +127,7 @@ class Unit final : public Resource {
           spec_.name(), "` there names it"));
     if (!status.ends_by_itself) return absl::OkStatus();
     ASSIGN_OR_RETURN(const std::string boot, BootId());
-    return context_.records.Put(kRecord, spec_.name(), boot);
+    return context_.records.Put(kUnitRecord, spec_.name(), boot);
   }
 
   std::vector<Change> Compare(const UnitStatus& status, bool started) const {

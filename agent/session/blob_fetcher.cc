@@ -26,7 +26,7 @@ namespace {
 
 // Without progress for so long a step gives up; the agent itself goes on trying to connect.
 constexpr absl::Duration kPatience = absl::Minutes(10);
-constexpr absl::Duration kCallTimeout = absl::Minutes(5);
+constexpr absl::Duration kFetchTimeout = absl::Minutes(5);
 
 // A blob's file, written to its end.
 class GrowingFile {
@@ -110,7 +110,7 @@ absl::Status BlobFetcher::Fetch(const std::string& sha256, uint64_t size, const 
   while (file.size() < size) {
     const uint64_t before = file.size();
     const absl::Status status =
-        FetchOnce(channel_.Get(), sha256, size, clock_.Now() + kCallTimeout, file, meter, hooks);
+        FetchOnce(channel_.Get(), sha256, size, clock_.Now() + kFetchTimeout, file, meter, hooks);
     if (status.ok()) break;
     const bool passing = absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
     if (file.size() > before) give_up = clock_.Now() + kPatience;

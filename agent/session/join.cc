@@ -24,7 +24,7 @@ namespace muster::agent {
 namespace {
 
 constexpr absl::Duration kHandshakeTimeout = absl::Seconds(10);
-constexpr absl::Duration kCallTimeout = absl::Seconds(30);
+constexpr absl::Duration kJoinTimeout = absl::Seconds(30);
 
 absl::Status RefuseSecondJoin(const Paths& paths, sys::FileSystem& files) {
   ASSIGN_OR_RETURN(const bool joined, HasIdentity(paths, files));
@@ -118,7 +118,7 @@ class EnrollmentClient {
  private:
   std::unique_ptr<grpc::ClientContext> NewContext() {
     auto context = std::make_unique<grpc::ClientContext>();
-    context->set_deadline(absl::ToChronoTime(clock_.Now() + kCallTimeout));
+    context->set_deadline(absl::ToChronoTime(clock_.Now() + kJoinTimeout));
     return context;
   }
 

@@ -17,7 +17,7 @@
 namespace muster::agent {
 namespace {
 
-constexpr absl::Duration kCallTimeout = absl::Seconds(10);
+constexpr absl::Duration kRenewalTimeout = absl::Seconds(10);
 
 }  // namespace
 
@@ -73,7 +73,7 @@ absl::Status Renew(const std::shared_ptr<grpc::Channel>& channel, const Identity
   request.set_csr_pem(made.csr_pem);
   v1::RenewCertificateResponse response;
   grpc::ClientContext context;
-  context.set_deadline(absl::ToChronoTime(clock.Now() + kCallTimeout));
+  context.set_deadline(absl::ToChronoTime(clock.Now() + kRenewalTimeout));
   const auto stub = v1::AgentSessionService::NewStub(channel);
   RETURN_IF_ERROR(FromGrpc(stub->RenewCertificate(&context, request, &response)));
   RETURN_IF_ERROR(

@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kMaxJobs = 4096;
 constexpr size_t kMaxJobId = 64;
 constexpr size_t kMaxUser = 64;
-constexpr size_t kMaxName = 128;
+constexpr size_t kMaxJobName = 128;
 
 // The name on the only line of a job; nullopt: it has several.
 using NamesById = absl::flat_hash_map<absl::string_view, std::optional<absl::string_view>>;
@@ -66,7 +66,7 @@ void AddJobNames(absl::string_view text, v1::SlurmJobs& jobs) {
     for (v1::SlurmJobInfo& job : *node.mutable_jobs()) {
       const auto found = names.find(job.id());
       if (found == names.end() || !found->second.has_value()) continue;
-      job.set_name(PlainText(*found->second, Lines::kOne, kMaxName));
+      job.set_name(PlainText(*found->second, Lines::kOne, kMaxJobName));
     }
   }
 }

@@ -16,7 +16,7 @@ namespace {
 
 // Slurm itself takes nodes down that do not answer; all others mean it.
 constexpr absl::string_view kSlurmUser = "slurm";
-constexpr size_t kMaxNodes = 4000;
+constexpr size_t kMaxListedNodes = 4000;
 constexpr size_t kMaxBytes = size_t{1} << 20;
 constexpr size_t kMaxText = 255;
 
@@ -102,7 +102,7 @@ v1::SlurmNodes SlurmNodesAfter(std::vector<v1::SlurmNode> nodes, absl::string_vi
       *text = ValidUtf8(*text, kMaxText);
     }
     bytes += node.ByteSizeLong();
-    if (part.nodes_size() == kMaxNodes || bytes > kMaxBytes) {
+    if (part.nodes_size() == kMaxListedNodes || bytes > kMaxBytes) {
       part.set_has_more(true);
       break;
     }

@@ -11,12 +11,12 @@
 namespace muster::cli {
 namespace {
 
-constexpr double kSide = 420, kTop = 96, kKeyHeight = 44;
+constexpr double kSide = 420, kHeatTop = 96, kKeyHeight = 44;
 constexpr size_t kMaxLabels = 40;
 
 // From dark (low) to light (high) through five colours of even steps in lightness, which is also
 // read in grey (after the colour map "viridis" of matplotlib).
-std::string Colour(double fraction) {
+std::string HeatColour(double fraction) {
   constexpr std::array<std::array<double, 3>, 5> kStops = {
       {{68, 1, 84}, {59, 82, 139}, {33, 145, 140}, {94, 201, 98}, {253, 231, 37}}};
   const double at = std::clamp(fraction, 0.0, 1.0) * (kStops.size() - 1);
@@ -74,13 +74,13 @@ std::string HeatMap::Draw() const {
   const double cell = kSide / static_cast<double>(blocks_.size());
   const size_t label_every = (blocks_.size() + kMaxLabels - 1) / kMaxLabels;
   std::string out = SvgOpen(static_cast<int>(left + kSide + 8),
-                            static_cast<int>(kTop + kSide + kKeyHeight), title_);
+                            static_cast<int>(kHeatTop + kSide + kKeyHeight), title_);
   for (size_t r = 0; r < blocks_.size(); ++r) {
     if (r % label_every == 0) {
-      const double middle = kTop + cell * (static_cast<double>(r) + 0.5);
+      const double middle = kHeatTop + cell * (static_cast<double>(r) + 0.5);
       const double across = left + cell * (static_cast<double>(r) + 0.5);
       absl::StrAppend(&out, SvgText(left - 6, middle + 4, "end", "quiet", blocks_[r].label));
-      absl::StrAppend(&out, "<g transform=\"translate(", Pixel(across + 4), " ", Pixel(kTop - 6),
+      absl::StrAppend(&out, "<g transform=\"translate(", Pixel(across + 4), " ", Pixel(kHeatTop - 6),
                       ") rotate(-60)\">", SvgText(0, 0, "start", "quiet", blocks_[r].label),
                       "</g>\n");
     }
@@ -90,20 +90,20 @@ std::string HeatMap::Draw() const {
       const std::string pair = absl::StrCat(blocks_[r].label, " → ", blocks_[c].label, ": ");
       absl::StrAppend(
           &out,
-          Rectangle(left + cell * static_cast<double>(c), kTop + cell * static_cast<double>(r),
+          Rectangle(left + cell * static_cast<double>(c), kHeatTop + cell * static_cast<double>(r),
                     std::max(cell - 1, 1.0), std::max(cell - 1, 1.0),
                     value.has_value()
-                        ? Colour(*high > darkest ? (*value - darkest) / (*high - darkest) : 1)
+                        ? HeatColour(*high > darkest ? (*value - darkest) / (*high - darkest) : 1)
                         : "var(--none)",
                     value.has_value() ? absl::StrCat(pair, PlotNumber(*value), " ", unit_)
                                       : absl::StrCat(pair, "not measured")));
     }
   }
   constexpr int kKeySteps = 40;
-  const double key = kTop + kSide + 12;
+  const double key = kHeatTop + kSide + 12;
   for (int step = 0; step < kKeySteps; ++step)
     absl::StrAppend(&out, Rectangle(left + step * 5, key, 5.2, 10,
-                                    Colour(step / static_cast<double>(kKeySteps - 1)), ""));
+                                    HeatColour(step / static_cast<double>(kKeySteps - 1)), ""));
   absl::StrAppend(&out, SvgText(left, key + 24, "start", "quiet", PlotNumber(darkest)),
                   SvgText(left + kKeySteps * 5, key + 24, "end", "quiet",
                           absl::StrCat(PlotNumber(*high), " ", unit_)));

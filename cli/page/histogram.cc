@@ -9,8 +9,8 @@
 namespace muster::cli {
 namespace {
 
-constexpr int kWidth = 420, kHeight = 220;
-constexpr double kLeft = 40, kRight = kWidth - 30, kTop = 40, kBottom = 178;
+constexpr int kHistogramWidth = 420, kHistogramHeight = 220;
+constexpr double kHistogramLeft = 40, kHistogramRight = kHistogramWidth - 30, kHistogramTop = 40, kHistogramBottom = 178;
 constexpr size_t kMaxMarks = 12;
 
 // Square root of the count, within what can be told apart.
@@ -32,7 +32,7 @@ std::string DrawHistogram(const Histogram& histogram) {
     from = std::min(from, *histogram.floor);
     to = std::max(to, *histogram.floor);
   }
-  const PlotScale x = RoundedScale(from, to, kLeft, kRight);
+  const PlotScale x = RoundedScale(from, to, kHistogramLeft, kHistogramRight);
   const size_t bins = Bins(values.size());
   std::vector<size_t> counts(bins, 0);
   for (const double value : values) {
@@ -40,30 +40,30 @@ std::string DrawHistogram(const Histogram& histogram) {
     ++counts[std::min(static_cast<size_t>(at), bins - 1)];
   }
   const size_t most = *std::max_element(counts.begin(), counts.end());
-  const PlotScale y{0, static_cast<double>(most) * 1.05, kBottom, kTop};
+  const PlotScale y{0, static_cast<double>(most) * 1.05, kHistogramBottom, kHistogramTop};
 
   std::string out = absl::StrCat(
-      SvgOpen(kWidth, kHeight, histogram.title),
-      SvgText(kLeft - 6, y.At(static_cast<double>(most)) + 4, "end", "quiet", absl::StrCat(most)));
-  const double width = (kRight - kLeft) / static_cast<double>(bins);
+      SvgOpen(kHistogramWidth, kHistogramHeight, histogram.title),
+      SvgText(kHistogramLeft - 6, y.At(static_cast<double>(most)) + 4, "end", "quiet", absl::StrCat(most)));
+  const double width = (kHistogramRight - kHistogramLeft) / static_cast<double>(bins);
   for (size_t bin = 0; bin < bins; ++bin) {
     if (counts[bin] == 0) continue;
     const double top = y.At(static_cast<double>(counts[bin]));
-    absl::StrAppend(&out, "<rect x=\"", Pixel(kLeft + width * static_cast<double>(bin)), "\" y=\"",
+    absl::StrAppend(&out, "<rect x=\"", Pixel(kHistogramLeft + width * static_cast<double>(bin)), "\" y=\"",
                     Pixel(top), "\" width=\"", Pixel(std::max(width - 1, 1.0)), "\" height=\"",
-                    Pixel(kBottom - top), "\" fill=\"var(--series-0)\"><title>", counts[bin],
+                    Pixel(kHistogramBottom - top), "\" fill=\"var(--series-0)\"><title>", counts[bin],
                     "</title></rect>\n");
   }
   absl::StrAppend(&out, SvgXAxis(x, y, histogram.unit == "1" ? "" : histogram.unit));
   if (histogram.floor.has_value())
     absl::StrAppend(&out,
-                    SvgLine(x.At(*histogram.floor), kTop, x.At(*histogram.floor), kBottom, "limit"),
-                    SvgText(x.At(*histogram.floor), kTop - 4, "middle", "quiet",
+                    SvgLine(x.At(*histogram.floor), kHistogramTop, x.At(*histogram.floor), kHistogramBottom, "limit"),
+                    SvgText(x.At(*histogram.floor), kHistogramTop - 4, "middle", "quiet",
                             absl::StrCat("limit ", PlotNumber(*histogram.floor))));
   for (size_t n = 0; n < std::min(histogram.marked.size(), kMaxMarks); ++n) {
     const auto& [name, value] = histogram.marked[n];
     if (!std::isfinite(value)) continue;
-    absl::StrAppend(&out, "<circle cx=\"", Pixel(x.At(value)), "\" cy=\"", Pixel(kBottom - 5),
+    absl::StrAppend(&out, "<circle cx=\"", Pixel(x.At(value)), "\" cy=\"", Pixel(kHistogramBottom - 5),
                     "\" r=\"4\" fill=\"var(--fail)\"><title>",
                     HtmlText(absl::StrCat(name, ": ", PlotNumber(value))), "</title></circle>\n");
   }

@@ -10,8 +10,8 @@
 namespace muster::cli {
 namespace {
 
-constexpr int kWidth = 560, kHeight = 250, kLegendRow = 16, kLegendColumns = 3;
-constexpr double kLeft = 58, kRight = kWidth - 24, kTop = 26, kBottom = 206;
+constexpr int kPlotWidth = 560, kPlotHeight = 250, kLegendRow = 16, kLegendColumns = 3;
+constexpr double kPlotLeft = 58, kPlotRight = kPlotWidth - 24, kPlotTop = 26, kPlotBottom = 206;
 constexpr size_t kColours = 8;
 
 struct Range {
@@ -55,7 +55,7 @@ PlotSeries Finite(const PlotSeries& series) {
   return out;
 }
 
-std::string Colour(size_t series) { return absl::StrCat("var(--series-", series % kColours, ")"); }
+std::string SeriesColour(size_t series) { return absl::StrCat("var(--series-", series % kColours, ")"); }
 
 }  // namespace
 
@@ -72,25 +72,25 @@ std::string DrawLinePlot(const LinePlot& plot) {
   if (xs.empty()) return "";
   if (plot.limit.has_value()) ys.Add(*plot.limit);
 
-  const PlotScale x{xs.low, xs.high > xs.low ? xs.high : xs.low + 1, kLeft, kRight};
-  const PlotScale y = RoundedScale(ys.low, ys.high, kBottom, kTop);
+  const PlotScale x{xs.low, xs.high > xs.low ? xs.high : xs.low + 1, kPlotLeft, kPlotRight};
+  const PlotScale y = RoundedScale(ys.low, ys.high, kPlotBottom, kPlotTop);
   const int legend_rows = static_cast<int>((drawn.size() + kLegendColumns - 1) / kLegendColumns);
-  std::string out = absl::StrCat(SvgOpen(kWidth, kHeight + legend_rows * kLegendRow, plot.title),
+  std::string out = absl::StrCat(SvgOpen(kPlotWidth, kPlotHeight + legend_rows * kLegendRow, plot.title),
                                  SvgYAxis(y, x), SvgXAxis(x, y, plot.x_label));
   for (size_t n = 0; n < drawn.size(); ++n) {
     if (drawn[n].points.empty()) continue;
-    absl::StrAppend(&out, "<polyline class=\"series\" stroke=\"", Colour(n),
+    absl::StrAppend(&out, "<polyline class=\"series\" stroke=\"", SeriesColour(n),
                     "\" stroke-width=\"1.5\" points=\"", Path(drawn[n], x, y), "\"><title>",
                     HtmlText(drawn[n].name), "</title></polyline>\n");
-    const double left = kLeft + (kRight - kLeft) / kLegendColumns * (n % kLegendColumns);
-    const double top = kHeight + kLegendRow * static_cast<double>(n / kLegendColumns);
+    const double left = kPlotLeft + (kPlotRight - kPlotLeft) / kLegendColumns * (n % kLegendColumns);
+    const double top = kPlotHeight + kLegendRow * static_cast<double>(n / kLegendColumns);
     absl::StrAppend(&out, "<rect x=\"", Pixel(left), "\" y=\"", Pixel(top - 9),
-                    "\" width=\"12\" height=\"4\" fill=\"", Colour(n), "\"/>\n",
+                    "\" width=\"12\" height=\"4\" fill=\"", SeriesColour(n), "\"/>\n",
                     SvgText(left + 18, top - 3, "start", "", drawn[n].name));
   }
   if (plot.limit.has_value())
-    absl::StrAppend(&out, SvgLine(kLeft, y.At(*plot.limit), kRight, y.At(*plot.limit), "limit"),
-                    SvgText(kRight, y.At(*plot.limit) - 4, "end", "quiet", plot.limit_label));
+    absl::StrAppend(&out, SvgLine(kPlotLeft, y.At(*plot.limit), kPlotRight, y.At(*plot.limit), "limit"),
+                    SvgText(kPlotRight, y.At(*plot.limit) - 4, "end", "quiet", plot.limit_label));
   return absl::StrCat(out, kSvgClose);
 }
 

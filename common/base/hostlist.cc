@@ -129,11 +129,11 @@ class Parser {
 // A name cut before the number that it ends with: "c001" → {"c", "001"}. Slurm takes brackets at the
 // end of a name only, so that names that end otherwise have no number here: "c001-ib" → {"c001-ib",
 // ""}.
-struct Split {
+struct SplitName {
   std::string prefix, digits;
 };
 
-Split SplitBeforeLastDigits(const std::string& name) {
+SplitName SplitBeforeLastDigits(const std::string& name) {
   size_t begin = name.size();
   while (begin > 0 && absl::ascii_isdigit(name[begin - 1]) && name.size() - begin < kMaxDigits)
     --begin;
@@ -157,7 +157,7 @@ std::string FoldHostlist(std::vector<std::string> names) {
   std::vector<Group> groups;
   std::map<std::pair<std::string, size_t>, size_t> index;
   for (const std::string& name : names) {
-    Split split = SplitBeforeLastDigits(name);
+    SplitName split = SplitBeforeLastDigits(name);
     const auto [it, added] =
         index.try_emplace({split.prefix, split.digits.size()}, groups.size());
     if (added) groups.push_back({split.prefix, {}});

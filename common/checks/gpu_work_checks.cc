@@ -159,7 +159,7 @@ constexpr MetricSpec kCopyMetrics[] = {
      "to another GPU through the host, where they have no path of their own"},
 };
 
-constexpr ParameterSpec kCollectiveParameters[] = {
+constexpr ParameterSpec kGpuCollectiveParameters[] = {
     kGpus,
     {.name = "size",
      .type = ParameterType::kSize,
@@ -176,7 +176,7 @@ constexpr ParameterSpec kCollectiveParameters[] = {
     kCoolDown,
 };
 
-constexpr MetricSpec kCollectiveMetrics[] = {
+constexpr MetricSpec kGpuCollectiveMetrics[] = {
     {"allreduce_algbw_gbytes_per_s", "GB/s", "", Better::kHigher, "size by time, median"},
     {"allreduce_busbw_gbytes_per_s", "GB/s", "", Better::kHigher,
      "algbw · 2(n−1)/n: what each link carries"},
@@ -205,8 +205,8 @@ constexpr CheckSpec kGpuWorkChecks[] = {
     {.name = "gpu-collective",
      .scope = Scope::kNode,
      .load = Load::kGpu,
-     .parameters = kCollectiveParameters,
-     .metrics = kCollectiveMetrics,
+     .parameters = kGpuCollectiveParameters,
+     .metrics = kGpuCollectiveMetrics,
      .help = "adds up data of all GPUs of a node by NCCL"},
 };
 

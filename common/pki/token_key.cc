@@ -1,6 +1,5 @@
 // Engines are how OpenSSL 3.0, which Debian 12 has, reaches tokens: there is no provider for it
-// there. Debian 13 has both. The definition has to come before every header of OpenSSL.
-#define OPENSSL_SUPPRESS_DEPRECATED
+// there. Debian 13 has both.
 #include "common/pki/token_key.h"
 
 #include <openssl/engine.h>
@@ -9,6 +8,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 namespace muster::pki {
 namespace {
@@ -76,3 +78,5 @@ absl::StatusOr<KeyPtr> OpenTokenKey(absl::string_view uri) {
 TokenTurn::TokenTurn() : lock_(std::make_unique<absl::MutexLock>(&TokenMutex())) {}
 
 }  // namespace muster::pki
+
+#pragma GCC diagnostic pop

@@ -9,10 +9,10 @@ constexpr double kMost16 = 65533;              // Slurm's 16-bit counters, less 
 constexpr double kMostMib = 1099511627776.0;   // an exbibyte: templates calculate with it
 constexpr double kMostBytes = 4611686018427387904.0;
 constexpr double kMost32 = 4294967295.0;
-constexpr size_t kLineBytes = 256;
+constexpr size_t kFactLineBytes = 256;
 constexpr size_t kPathBytes = 4096;
 
-constexpr FieldRule kRules[] = {
+constexpr FieldRule kFactsRules[] = {
     Any("Facts.gathered_at"),
     List(64, Any("Facts.unknown")),
     Any("Facts.os"),
@@ -33,7 +33,7 @@ constexpr FieldRule kRules[] = {
     Text("OsFacts.id", Letters::kWord, 64),
     Text("OsFacts.version_id", Letters::kWord, 64),
     Text("OsFacts.codename", Letters::kWord, 64),
-    Text("OsFacts.pretty_name", Letters::kLine, kLineBytes),
+    Text("OsFacts.pretty_name", Letters::kLine, kFactLineBytes),
     Text("OsFacts.kernel", Letters::kWord, 128),
     Text("OsFacts.architecture", Letters::kWord, 64),
     Text("OsFacts.boot_id", Letters::kId, 64),
@@ -42,7 +42,7 @@ constexpr FieldRule kRules[] = {
     Text("OsFacts.package_architecture", Letters::kWord, 64),
     Any("OsFacts.booted_at"),
 
-    Text("CpuFacts.model", Letters::kLine, kLineBytes),
+    Text("CpuFacts.model", Letters::kLine, kFactLineBytes),
     Number("CpuFacts.cpus", 1, kMost16),
     Number("CpuFacts.boards", 1, kMost16),
     Number("CpuFacts.sockets", 1, kMost16),
@@ -55,8 +55,8 @@ constexpr FieldRule kRules[] = {
 
     Text("DiskFacts.name", Letters::kName, 64),
     Number("DiskFacts.size_bytes", 0, kMostBytes),
-    Text("DiskFacts.model", Letters::kLine, kLineBytes),
-    Text("DiskFacts.serial", Letters::kLine, kLineBytes),
+    Text("DiskFacts.model", Letters::kLine, kFactLineBytes),
+    Text("DiskFacts.serial", Letters::kLine, kFactLineBytes),
     Any("DiskFacts.rotational"),
 
     Text("NicFacts.name", Letters::kName, 64),
@@ -102,6 +102,6 @@ constexpr FieldRule kRules[] = {
 
 }  // namespace
 
-absl::Span<const FieldRule> FactsRules() { return kRules; }
+absl::Span<const FieldRule> FactsRules() { return kFactsRules; }
 
 }  // namespace muster::wire

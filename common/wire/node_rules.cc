@@ -12,7 +12,7 @@ constexpr size_t kMessageBytes = 8300;
 constexpr size_t kIdBytes = 256;
 constexpr size_t kLineBytes = 1100;
 
-constexpr FieldRule kRules[] = {
+constexpr FieldRule kNodeRules[] = {
     Text("Hello.agent_version", Letters::kWord, 128),
     Required(Text("Hello.boot_id", Letters::kId, 128)),
     Text("Hello.active_plan_id", Letters::kId, 128),
@@ -108,6 +108,6 @@ constexpr FieldRule kRules[] = {
 
 }  // namespace
 
-absl::Span<const FieldRule> NodeRules() { return kRules; }
+absl::Span<const FieldRule> NodeRules() { return kNodeRules; }
 
 }  // namespace muster::wire

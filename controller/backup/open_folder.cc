@@ -18,7 +18,7 @@
 namespace muster::controller {
 namespace {
 
-constexpr size_t kPieceBytes = 256 << 10;
+constexpr size_t kReadPieceBytes = 256 << 10;
 
 absl::Status WriteAll(int fd, absl::string_view data) {
   while (!data.empty()) {
@@ -31,7 +31,7 @@ absl::Status WriteAll(int fd, absl::string_view data) {
 }
 
 absl::Status CopyAll(int from, int to) {
-  std::string piece(kPieceBytes, '\0');
+  std::string piece(kReadPieceBytes, '\0');
   while (true) {
     const ssize_t count = read(from, piece.data(), piece.size());
     if (count < 0 && errno == EINTR) continue;

@@ -11,10 +11,10 @@
 namespace muster::controller {
 namespace {
 
-constexpr size_t kMaxRoles = 100;
+constexpr size_t kMaxReaders = 100;
 constexpr size_t kMaxRoleBytes = 128;
 
-bool IsRoleName(absl::string_view name) {
+bool IsReaderName(absl::string_view name) {
   return !name.empty() && name.size() <= kMaxRoleBytes &&
          std::all_of(name.begin(), name.end(), [](char c) {
            return absl::ascii_isalnum(c) || c == '_' || c == '-' || c == '.';
@@ -27,10 +27,10 @@ absl::StatusOr<std::string> JoinRoles(const std::vector<std::string>& roles) {
   const std::set<std::string> sorted(roles.begin(), roles.end());
   if (sorted.count(kAnyRole) > 0 && sorted.size() > 1)
     return absl::InvalidArgumentError("'*' is every role: name it alone");
-  if (sorted.size() > kMaxRoles)
-    return absl::InvalidArgumentError(absl::StrCat("at most ", kMaxRoles, " roles read a secret"));
+  if (sorted.size() > kMaxReaders)
+    return absl::InvalidArgumentError(absl::StrCat("at most ", kMaxReaders, " roles read a secret"));
   for (const std::string& role : sorted) {
-    if (role != kAnyRole && !IsRoleName(role))
+    if (role != kAnyRole && !IsReaderName(role))
       return absl::InvalidArgumentError(absl::StrCat("'", role, "' is not the name of a role"));
   }
   return absl::StrJoin(sorted, ",");

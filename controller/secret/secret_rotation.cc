@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t kMinRotatedBytes = 16;
 
-absl::Status Audit(Transaction& txn, absl::Time now, absl::string_view action,
+absl::Status AuditRotation(Transaction& txn, absl::Time now, absl::string_view action,
                    const RotationRecord& rotation, const SecretActor& actor) {
   EventRecord event;
   event.time = now;
@@ -107,7 +107,7 @@ absl::StatusOr<RotationRecord> SecretStore::BeginRotation(absl::string_view name
     rotation.started_at = rotation.phase_at = clock_.Now();
     rotation.started_by = actor.actor;
     RETURN_IF_ERROR(txn.rotations().Put(rotation));
-    return Audit(txn, rotation.started_at, "secret.rotate.start", rotation, actor);
+    return AuditRotation(txn, rotation.started_at, "secret.rotate.start", rotation, actor);
   }));
   return rotation;
 }
@@ -134,7 +134,7 @@ absl::StatusOr<RotationRecord> SecretStore::ChangeRotation(
     rotation = *std::move(stored);
     RETURN_IF_ERROR(change(txn, rotation));
     RETURN_IF_ERROR(txn.rotations().Put(rotation));
-    return Audit(txn, clock_.Now(), action, rotation, actor);
+    return AuditRotation(txn, clock_.Now(), action, rotation, actor);
   });
   RETURN_IF_ERROR(changed);
   return rotation;
@@ -165,18 +165,18 @@ absl::StatusOr<std::optional<RotationRecord>> SecretStore::AdvanceRotation(
       rotation->phase_at = now;
       RETURN_IF_ERROR(txn.rotations().Put(*rotation));
       left = *rotation;
-      return Audit(txn, now, "secret.rotate.switch", *rotation, actor);
+      return AuditRotation(txn, now, "secret.rotate.switch", *rotation, actor);
     }
     RETURN_IF_ERROR(txn.rotations().Delete(name));
     if (rotation->phase == RotationRecord::kReverting)
-      return Audit(txn, now, "secret.rotate.reverted", *rotation, actor);
+      return AuditRotation(txn, now, "secret.rotate.reverted", *rotation, actor);
     ASSIGN_OR_RETURN(SecretRecord secret, txn.secrets().Get(name));
     secret.version = rotation->version;
     secret.sealed = rotation->sealed;
     secret.updated_at = now;
     secret.updated_by = actor.actor;
     RETURN_IF_ERROR(txn.secrets().Put(secret));
-    return Audit(txn, now, "secret.rotate.finish", *rotation, actor);
+    return AuditRotation(txn, now, "secret.rotate.finish", *rotation, actor);
   }));
   return left;
 }
@@ -198,7 +198,7 @@ absl::StatusOr<std::optional<RotationRecord>> SecretStore::AbandonRotation(
       RETURN_IF_ERROR(txn.rotations().Put(*rotation));
       left = *rotation;
     }
-    return Audit(txn, now, "secret.rotate.abandon", *rotation, actor);
+    return AuditRotation(txn, now, "secret.rotate.abandon", *rotation, actor);
   }));
   return left;
 }

@@ -10,11 +10,11 @@ namespace {
 
 constexpr absl::Duration kAskAgain = absl::Seconds(5);
 
-struct StateRow {
+struct JoinStateRow {
   JoinResult::State from;
   v1::EnrollmentState to;
 };
-constexpr StateRow kStates[] = {
+constexpr JoinStateRow kJoinStates[] = {
     {JoinResult::kPending, v1::ENROLLMENT_STATE_PENDING},
     {JoinResult::kApproved, v1::ENROLLMENT_STATE_APPROVED},
     {JoinResult::kRejected, v1::ENROLLMENT_STATE_REJECTED},
@@ -45,7 +45,7 @@ grpc::Status EnrollmentService::GetEnrollment(grpc::ServerContext* context,
 }
 
 void EnrollmentService::Convert(const JoinResult& result, v1::EnrollResponse& response) const {
-  for (const StateRow& row : kStates) {
+  for (const JoinStateRow& row : kJoinStates) {
     if (row.from == result.state) response.set_state(row.to);
   }
   if (result.state == JoinResult::kPending) {

@@ -22,11 +22,11 @@ namespace {
 // Their facts are some hundred kilobytes, read in a millisecond.
 constexpr size_t kNodesAtOnce = 64;
 
-struct StateRow {
+struct NodeStateRow {
   NodeRecord::State from;
   v1::NodeState to;
 };
-constexpr StateRow kStates[] = {
+constexpr NodeStateRow kNodeStates[] = {
     {NodeRecord::kPending, v1::NODE_STATE_PENDING},
     {NodeRecord::kEnrolled, v1::NODE_STATE_ENROLLED},
     {NodeRecord::kConfigured, v1::NODE_STATE_CONFIGURED},
@@ -34,7 +34,7 @@ constexpr StateRow kStates[] = {
 };
 
 v1::NodeState ToProto(NodeRecord::State state) {
-  for (const StateRow& row : kStates) {
+  for (const NodeStateRow& row : kNodeStates) {
     if (row.from == state) return row.to;
   }
   return v1::NODE_STATE_UNSPECIFIED;

@@ -10,6 +10,7 @@
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "controller/session/caller.h"
+#include "controller/session/refusal.h"
 #include "controller/session/intake.h"
 #include "controller/session/session_registry.h"
 
@@ -18,12 +19,6 @@ namespace {
 
 // Beyond it nothing is left to number plans with.
 constexpr uint64_t kMaxSequence = uint64_t{1} << 62;
-
-class Refusal final : public AgentSession::Reactor {
- public:
-  explicit Refusal(const absl::Status& status) { Finish(ToGrpc(status)); }
-  void OnDone() override { delete this; }
-};
 
 }  // namespace
 
@@ -58,7 +53,7 @@ AgentSession::Reactor* AgentSession::Begin(SessionRegistry& registry, OpenCalls&
 }
 
 AgentSession::Reactor* AgentSession::Refuse(const absl::Status& status) {
-  return new Refusal(status);
+  return new Refusal<Reactor>(status);
 }
 
 absl::Status AgentSession::Send(const v1::ControllerMessage& message) {

@@ -5,18 +5,9 @@
 #include "absl/status/statusor.h"
 #include "controller/artifact/blob_store.h"
 #include "controller/session/caller.h"
+#include "controller/session/refusal.h"
 
 namespace muster::controller {
-namespace {
-
-class Refusal final : public grpc::ServerWriteReactor<v1::FetchBlobResponse> {
- public:
-  explicit Refusal(const absl::Status& status) { Finish(ToGrpc(status)); }
-  void OnDone() override { delete this; }
-};
-
-}  // namespace
-
 bool BlobQuota::Take(const std::string& node_uuid) {
   absl::MutexLock lock(&mutex_);
   size_t& taken = taken_[node_uuid];
@@ -32,7 +23,7 @@ void BlobQuota::Give(const std::string& node_uuid) {
 }
 
 grpc::ServerWriteReactor<v1::FetchBlobResponse>* BlobStream::Refuse(const absl::Status& status) {
-  return new Refusal(status);
+  return new Refusal<grpc::ServerWriteReactor<v1::FetchBlobResponse>>(status);
 }
 
 BlobStream::BlobStream(BlobStore& blobs, BlobQuota& quota, OpenCalls::Entry open_call,

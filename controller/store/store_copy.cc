@@ -18,7 +18,7 @@ namespace muster::controller {
 namespace {
 
 // musterd holds the file's locks for a moment only.
-constexpr int kBusyTimeoutMs = 10'000;
+constexpr int kCopyTimeoutMs = 10'000;
 constexpr char kIntegrityLines[] = "PRAGMA integrity_check(5)";
 
 }  // namespace
@@ -32,7 +32,7 @@ absl::Status CopyStore(const std::string& from, const std::string& to) {
   close(fd);
   const absl::Status copied = Guard(from, absl::StrCat("copying to ", to), [&]() -> absl::Status {
     soci::session session(*soci::factory_sqlite3(),
-                          absl::StrCat("dbname=\"", from, "\" timeout=", kBusyTimeoutMs / 1000));
+                          absl::StrCat("dbname=\"", from, "\" timeout=", kCopyTimeoutMs / 1000));
     session << "VACUUM INTO :file", soci::use(to);
     return absl::OkStatus();
   });

@@ -20,7 +20,7 @@ struct Directive {
   char type = 0;
 };
 
-absl::StatusOr<int> ReadNumber(absl::string_view* rest) {
+absl::StatusOr<int> ReadWidth(absl::string_view* rest) {
   int number = 0;
   while (!rest->empty() && absl::ascii_isdigit(rest->front())) {
     number = number * 10 + (rest->front() - '0');
@@ -38,10 +38,10 @@ absl::StatusOr<Directive> ReadDirective(absl::string_view* rest) {
     if (out.flags.find(rest->front()) == std::string::npos) out.flags.push_back(rest->front());
     rest->remove_prefix(1);
   }
-  ASSIGN_OR_RETURN(out.width, ReadNumber(rest));
+  ASSIGN_OR_RETURN(out.width, ReadWidth(rest));
   if (!rest->empty() && rest->front() == '.') {
     rest->remove_prefix(1);
-    ASSIGN_OR_RETURN(out.precision, ReadNumber(rest));
+    ASSIGN_OR_RETURN(out.precision, ReadWidth(rest));
   }
   if (rest->empty()) return absl::InvalidArgumentError("the format ends after '%'");
   out.type = rest->front();

@@ -21,14 +21,14 @@ namespace muster::controller::validation {
 namespace {
 
 // Bounds of values, which the catalogue's parameters take.
-constexpr size_t kMaxText = 100;
+constexpr size_t kMaxClassText = 100;
 constexpr size_t kMaxWords = 20;
 constexpr size_t kMaxInterfaceName = 15;  // the kernel's IFNAMSIZ without its NUL
 // Less is no memory of a GPU: the unit was forgotten.
 constexpr double kLeastMemoryBytes = 1 << 20;
 
 bool IsPlainPath(const std::string& path) {
-  if (path.empty() || path.front() != '/' || path.size() > kMaxText) return false;
+  if (path.empty() || path.front() != '/' || path.size() > kMaxClassText) return false;
   if (path.find_first_of(", \t\n") != std::string::npos) return false;
   if (path.size() > 1 && path.back() == '/') return false;
   for (const absl::string_view part : absl::StrSplit(path.substr(1), '/')) {
@@ -47,8 +47,8 @@ class VariableReader {
     const Variable* const variable = Find(name);
     if (variable == nullptr) return;
     if (!variable->value->is_string() || variable->value->get<std::string>().empty() ||
-        variable->value->get<std::string>().size() > kMaxText) {
-      return Wrong(*variable, absl::StrCat("a text of up to ", kMaxText, " characters"));
+        variable->value->get<std::string>().size() > kMaxClassText) {
+      return Wrong(*variable, absl::StrCat("a text of up to ", kMaxClassText, " characters"));
     }
     *out = variable->value->get<std::string>();
   }
@@ -113,10 +113,10 @@ class VariableReader {
     List(
         name,
         [](const std::string& text) {
-          return !text.empty() && text.size() <= kMaxText && text.front() != ' ' &&
+          return !text.empty() && text.size() <= kMaxClassText && text.front() != ' ' &&
                  text.back() != ' ' && text.find_first_of(",\t\n") == std::string::npos;
         },
-        absl::StrCat("a text or a list of up to ", kMaxWords, " texts, of up to ", kMaxText,
+        absl::StrCat("a text or a list of up to ", kMaxWords, " texts, of up to ", kMaxClassText,
                      " characters without commas and without blanks at their ends"),
         out);
   }
@@ -124,7 +124,7 @@ class VariableReader {
   // One or several absolute paths as the kernel lists what is mounted.
   void Paths(absl::string_view name, std::vector<std::string>* out) {
     List(name, IsPlainPath,
-         absl::StrCat("an absolute path or a list of up to ", kMaxWords, ", of up to ", kMaxText,
+         absl::StrCat("an absolute path or a list of up to ", kMaxWords, ", of up to ", kMaxClassText,
                       " characters without blanks, commas, '..', '//' and a slash at the end"),
          out);
   }
@@ -205,7 +205,7 @@ absl::StatusOr<HardwareClass> ReadHardwareClass(const Inventory& inventory, cons
   HardwareClass read;
   reader.Text("gpu_model", &read.gpu_model);
   reader.Count("gpu_count", 0, 1024, &read.gpu_count);
-  reader.Words("gpu_vbios", kMaxText, &read.gpu_vbios);
+  reader.Words("gpu_vbios", kMaxClassText, &read.gpu_vbios);
   reader.Text("gpu_driver", &read.gpu_driver);
   reader.Size("gpu_memory", &read.gpu_memory);
   reader.Count("gpu_pcie_generation", 1, 16, &read.gpu_pcie_generation);
@@ -222,7 +222,7 @@ absl::StatusOr<HardwareClass> ReadHardwareClass(const Inventory& inventory, cons
   reader.Words("network_interfaces", kMaxInterfaceName, &read.network_interfaces);
   reader.Text("network_driver", &read.network_driver);
   reader.Texts("network_firmware", &read.network_firmware);
-  reader.Words("network_switches", kMaxText, &read.network_switches);
+  reader.Words("network_switches", kMaxClassText, &read.network_switches);
   reader.Text("node_model", &read.node_model);
   reader.Text("infiniband_rate", &read.infiniband_rate);
   reader.Paths("required_mounts", &read.required_mounts);

@@ -26,7 +26,7 @@ constexpr absl::string_view kRequestPrefix = "after/";
 
 // What another look is for: what the store may take later, and what somebody took away while it was
 // looked at.
-bool MayPass(const absl::Status& status) {
+bool MayBeTemporary(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
          absl::IsCancelled(status);
 }
@@ -265,7 +265,7 @@ absl::Status RunValidations::Decide(const Ended& ended, RunValidationRecord row,
     request.set_nodes(row.nodes);
     const absl::Status created = create_(request, row);
     decided = created.ok();
-    if (created.ok() || MayPass(created)) return created;
+    if (created.ok() || MayBeTemporary(created)) return created;
     const absl::string_view why(created.message().data(), created.message().size());
     if (absl::IsFailedPrecondition(created)) {
       bool split = false;

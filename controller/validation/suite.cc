@@ -20,10 +20,10 @@
 namespace muster::controller::validation {
 namespace {
 
-constexpr yaml::Limits kLimits = {/*max_bytes=*/256 << 10, /*max_depth=*/16,
+constexpr yaml::Limits kSuiteLimits = {/*max_bytes=*/256 << 10, /*max_depth=*/16,
                                   /*max_nodes=*/20'000};
 constexpr int kMaxRounds = 10'000;
-constexpr size_t kMaxText = 1000;  // of a name or a parameter
+constexpr size_t kMaxSuiteText = 1000;  // of a name or a parameter
 // For a check that does not say how long it takes.
 constexpr absl::Duration kUsualTimeLimit = absl::Minutes(10);
 // Beside the time that a check measures: start, waiting for a partner, JIT, clean-up.
@@ -93,7 +93,7 @@ class SuiteReader {
     errors_.Add(reader.Optional("stop_on_fail", &stage.stop_on_fail));
     const std::vector<yaml::Node> checks = List(reader, "checks", kMaxStageChecks, node);
     errors_.Add(reader.Finish());
-    if (stage.name.size() > kMaxText) Wrong(node, "the stage's name is too long");
+    if (stage.name.size() > kMaxSuiteText) Wrong(node, "the stage's name is too long");
     for (const yaml::Node& check : checks) {
       if (errors_.full()) break;
       if (std::optional<SuiteCheck> read = ReadCheck(check)) {
@@ -221,8 +221,8 @@ class SuiteReader {
       }
       const std::string text = absl::StrJoin(words, ",");
       const auto parsed = checks::Parameters::Parse(*check.spec, {{entry.key, text}});
-      if (text.empty() || text.size() > kMaxText) {
-        Wrong(entry.value, absl::StrCat("'", entry.key, "' takes 1 to ", kMaxText, " characters"));
+      if (text.empty() || text.size() > kMaxSuiteText) {
+        Wrong(entry.value, absl::StrCat("'", entry.key, "' takes 1 to ", kMaxSuiteText, " characters"));
         good = false;
       } else if (!parsed.ok()) {
         Wrong(entry.value, absl::string_view(parsed.status().message().data(),
@@ -292,7 +292,7 @@ class SuiteReader {
 
 absl::StatusOr<Suite> ParseSuite(absl::string_view file_name, absl::string_view text,
                                  absl::Span<const checks::CheckSpec* const> catalog) {
-  ASSIGN_OR_RETURN(const yaml::Document document, yaml::Document::Parse(file_name, text, kLimits));
+  ASSIGN_OR_RETURN(const yaml::Document document, yaml::Document::Parse(file_name, text, kSuiteLimits));
   return SuiteReader(document, catalog).Read();
 }
 

@@ -27,7 +27,7 @@ bool HasGolden(const Computed& computed) {
   return false;
 }
 
-void Add(const Computed& computed, v1::Outcome outcome, const std::string& source,
+void AddDigest(const Computed& computed, v1::Outcome outcome, const std::string& source,
          const std::string& message) {
   v1::Finding finding;
   finding.set_outcome(outcome);
@@ -74,10 +74,10 @@ void JudgeEqual(const std::vector<Computed>& all) {
     if (usual.has_value() && own == *usual) continue;
     const std::string name = absl::StrCat("'", computed.digest->name(), "' has digest ", own);
     if (usual.has_value()) {
-      Add(computed, v1::OUTCOME_FAIL, source,
+      AddDigest(computed, v1::OUTCOME_FAIL, source,
           absl::StrCat(name, ", ", share(*usual), " have ", *usual, ": it computes wrongly"));
     } else {
-      Add(computed, v1::OUTCOME_UNKNOWN, source,
+      AddDigest(computed, v1::OUTCOME_UNKNOWN, source,
           absl::StrCat(name, " as ", share(own),
                        "; the others differ, and which are wrong cannot be told: compare with more "
                        "GPUs of this model"));

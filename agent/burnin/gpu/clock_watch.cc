@@ -7,17 +7,17 @@
 namespace muster::burnin {
 namespace {
 
-std::optional<double> Told(const absl::StatusOr<double>& mhz) {
+std::optional<double> ToldMhz(const absl::StatusOr<double>& mhz) {
   return mhz.ok() && *mhz > 0 ? std::optional<double>(*mhz) : std::nullopt;
 }
 
 }  // namespace
 
 ClockLimits ReadClockLimits(const NvmlDevice& device) {
-  return {.sm = {Told(device.MaxClockMhz(nvml::kClockSm)),
-                 Told(device.ApplicationClockMhz(nvml::kClockGraphics))},
-          .memory = {Told(device.MaxClockMhz(nvml::kClockMemory)),
-                     Told(device.ApplicationClockMhz(nvml::kClockMemory))}};
+  return {.sm = {ToldMhz(device.MaxClockMhz(nvml::kClockSm)),
+                 ToldMhz(device.ApplicationClockMhz(nvml::kClockGraphics))},
+          .memory = {ToldMhz(device.MaxClockMhz(nvml::kClockMemory)),
+                     ToldMhz(device.ApplicationClockMhz(nvml::kClockMemory))}};
 }
 
 void ClockWatch::Take(const Reading& reading) {

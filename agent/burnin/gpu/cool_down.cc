@@ -11,8 +11,8 @@
 namespace muster::burnin {
 namespace {
 
-constexpr absl::Duration kInterval = absl::Seconds(1);
-constexpr absl::Duration kHangTimeout = absl::Seconds(10);
+constexpr absl::Duration kCoolInterval = absl::Seconds(1);
+constexpr absl::Duration kCoolTimeout = absl::Seconds(10);
 constexpr double kCooler = 1;  // degrees, as NVML counts
 
 // By GPU; nullopt: it does not tell.
@@ -24,10 +24,10 @@ absl::StatusOr<Temperatures> Read(Clock& clock, const Gpus& gpus, CheckResult& r
   for (const Gpu& gpu : gpus.chosen) {
     // The thread may outlive this function: it gets its own hold of the library.
     const auto celsius = RunBounded<absl::StatusOr<double>>(
-        clock, kHangTimeout, [gpu, nvml = gpus.nvml] { return gpu.nvml.TemperatureCelsius(); });
+        clock, kCoolTimeout, [gpu, nvml = gpus.nvml] { return gpu.nvml.TemperatureCelsius(); });
     if (!celsius.has_value()) {
       AddFault(result, "driver_hangs", gpu.uuid,
-               absl::StrCat("NVML has not answered for ", absl::FormatDuration(kHangTimeout),
+               absl::StrCat("NVML has not answered for ", absl::FormatDuration(kCoolTimeout),
                             " when it was asked for the temperature"));
       return absl::DeadlineExceededError("the NVIDIA driver does not answer");
     }
@@ -89,7 +89,7 @@ absl::Status AwaitRest(CheckContext& context, const Gpus& gpus, CheckResult& res
     }
     Tell(context, gpus, now);
     if (context.reporter.stopping()) return absl::CancelledError("stopped while GPUs cooled");
-    context.clock.Sleep(kInterval);
+    context.clock.Sleep(kCoolInterval);
   }
 }
 

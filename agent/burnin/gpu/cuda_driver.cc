@@ -8,12 +8,12 @@
 namespace muster::burnin {
 namespace {
 
-struct CodeRow {
+struct CudaCodeRow {
   int code;
   absl::StatusCode status;
 };
 // Whatever is not here is Internal.
-constexpr CodeRow kCodes[] = {
+constexpr CudaCodeRow kCudaCodes[] = {
     {cuda::kOutOfMemory, absl::StatusCode::kResourceExhausted},
     {cuda::kDeviceUnavailable, absl::StatusCode::kDataLoss},
     {cuda::kEccUncorrectable, absl::StatusCode::kDataLoss},
@@ -27,8 +27,8 @@ constexpr CodeRow kCodes[] = {
     {cuda::kSystemDriverMismatch, absl::StatusCode::kFailedPrecondition},
 };
 
-absl::StatusCode CodeOf(int code) {
-  for (const CodeRow& row : kCodes)
+absl::StatusCode CudaCodeOf(int code) {
+  for (const CudaCodeRow& row : kCudaCodes)
     if (row.code == code) return row.status;
   return absl::StatusCode::kInternal;
 }
@@ -60,7 +60,7 @@ absl::Status CudaDriver::ToStatus(int code, absl::string_view function) const {
   const char* text = nullptr;
   functions_.GetErrorName(code, &name);
   functions_.GetErrorString(code, &text);
-  return absl::Status(CodeOf(code),
+  return absl::Status(CudaCodeOf(code),
                       absl::StrCat(function, ": ", text != nullptr ? text : "error", " (",
                                    name != nullptr ? name : "", " ", code, ")"));
 }

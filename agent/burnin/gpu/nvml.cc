@@ -7,12 +7,12 @@
 namespace muster::burnin {
 namespace {
 
-struct CodeRow {
+struct NvmlCodeRow {
   int code;
   absl::StatusCode status;
 };
 // Whatever is not here is Internal.
-constexpr CodeRow kCodes[] = {
+constexpr NvmlCodeRow kNvmlCodes[] = {
     {nvml::kNotSupported, absl::StatusCode::kUnimplemented},
     {nvml::kFunctionNotFound, absl::StatusCode::kUnimplemented},
     {nvml::kArgumentVersionMismatch, absl::StatusCode::kUnimplemented},
@@ -23,8 +23,8 @@ constexpr CodeRow kCodes[] = {
     {nvml::kLibraryMismatch, absl::StatusCode::kFailedPrecondition},
 };
 
-absl::StatusCode CodeOf(int code) {
-  for (const CodeRow& row : kCodes)
+absl::StatusCode NvmlCodeOf(int code) {
+  for (const NvmlCodeRow& row : kNvmlCodes)
     if (row.code == code) return row.status;
   return absl::StatusCode::kInternal;
 }
@@ -42,7 +42,7 @@ absl::Status Nvml::ToStatus(int code, const char* function) const {
   if (code == nvml::kSuccess) return absl::OkStatus();
   const auto text = reinterpret_cast<const char* (*)(int)>(library_.Find("nvmlErrorString"));
   return absl::Status(
-      CodeOf(code),
+      NvmlCodeOf(code),
       absl::StrCat(function, ": ", text != nullptr ? text(code) : "error", " (", code, ")"));
 }
 

@@ -17,11 +17,11 @@
 namespace muster::burnin {
 namespace {
 
-constexpr absl::Duration kInterval = absl::Milliseconds(250);
+constexpr absl::Duration kSampleInterval = absl::Milliseconds(250);
 // NVML answers within milliseconds; on a GPU that resets itself it takes seconds.
-constexpr absl::Duration kHangTimeout = absl::Seconds(10);
+constexpr absl::Duration kSampleTimeout = absl::Seconds(10);
 
-// Eight minutes at kInterval one by one, a week in stretches of nine minutes.
+// Eight minutes at kSampleInterval one by one, a week in stretches of nine minutes.
 constexpr size_t kMaxStretches = 2048;
 
 struct Series {
@@ -121,7 +121,7 @@ static void SampleUntilStopped(const std::shared_ptr<State>& state) {
     ReadAll(*state);
     absl::MutexLock lock(&state->mutex);
     state->clock.AwaitUntil(state->mutex, absl::Condition(&state->stop),
-                            state->clock.Now() + kInterval);
+                            state->clock.Now() + kSampleInterval);
     if (!state->stop) continue;
     state->ended = true;
     return;
@@ -175,10 +175,10 @@ void Telemetry::FinishWithoutMetrics(CheckResult& result) {
   absl::MutexLock lock(&state_->mutex);
   state_->stop = true;
   state_->clock.AwaitUntil(state_->mutex, absl::Condition(&state_->ended),
-                           state_->clock.Now() + kHangTimeout);
+                           state_->clock.Now() + kSampleTimeout);
   if (!state_->ended)
     AddFault(result, "driver_hangs", state_->asking,
-             absl::StrCat("NVML has not answered for ", absl::FormatDuration(kHangTimeout),
+             absl::StrCat("NVML has not answered for ", absl::FormatDuration(kSampleTimeout),
                           " when it was asked for temperature, power and clocks"));
   for (size_t i = 0; i < state_->series.size(); ++i)
     state_->series[i].heat.AddFaults(state_->gpus.chosen[i].uuid, result);

@@ -23,7 +23,7 @@ namespace muster::burnin {
 namespace {
 
 // How often it is looked for bad news, and how late an end may be seen (it is not timed so).
-constexpr absl::Duration kLook = absl::Milliseconds(10);
+constexpr absl::Duration kCollectiveLook = absl::Milliseconds(10);
 // Rounds of a token; the fastest counts.
 constexpr int kTokenRounds = 50;
 constexpr size_t kKeptMismatches = 10;
@@ -122,7 +122,7 @@ class Collective {
     }
     absl::Status status;
     while (running > 0) {
-      session_.Pause(kLook);
+      session_.Pause(kCollectiveLook);
       if (!status.ok()) continue;
       status = session_.stopping()() ? absl::CancelledError("stopped") : control_.Listen();
       if (status.ok()) status = link_.Look();

@@ -13,7 +13,7 @@ struct CounterRow {
   absl::string_view metric;
   const char* counter;
 };
-constexpr CounterRow kCounters[] = {
+constexpr CounterRow kJudgedCounters[] = {
     {"rx_errors", "rx_errors"},
     {"tx_errors", "tx_errors"},
     {"rx_dropped", "rx_dropped"},
@@ -104,7 +104,7 @@ void JudgeLink(const LinkReading& before, const LinkReading& after,
 void JudgeCounters(const LinkReading& before, const LinkReading& after, CheckResult& result) {
   const LinkState& link = after.state;
   JudgeDamage(before, after, result);
-  for (const CounterRow& row : kCounters) {
+  for (const CounterRow& row : kJudgedCounters) {
     const std::optional<int64_t> growth = Growth(before.state, link, row.counter);
     if (!growth) continue;
     if (*growth < 0) {

@@ -9,11 +9,11 @@
 #include <cerrno>
 #include <memory>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
+#include "agent/burnin/nic/sysfs.h"
 #include "common/sys/file_system.h"
 
 namespace muster::burnin {
@@ -23,19 +23,12 @@ constexpr absl::string_view kNet = "/sys/class/net";
 // if_arp.h's hardware types.
 constexpr int64_t kEthernet = 1;
 constexpr int64_t kInfiniband = 32;
-// A file of sysfs is a page.
-constexpr size_t kPage = 4096;
 // Of statistics/: what says that something is wrong, and what says how much was moved.
-constexpr absl::string_view kCounters[] = {
+constexpr absl::string_view kReadCounters[] = {
     "rx_bytes",       "tx_bytes",       "rx_errors",       "tx_errors",         "rx_dropped",
     "tx_dropped",     "rx_crc_errors",  "rx_frame_errors", "rx_missed_errors",  "rx_fifo_errors",
     "rx_over_errors", "tx_fifo_errors", "collisions",      "tx_carrier_errors",
 };
-
-std::string ReadText(sys::FileSystem& files, const std::string& path) {
-  const absl::StatusOr<std::string> text = files.Read(path, kPage);
-  return text.ok() ? std::string(absl::StripAsciiWhitespace(*text)) : "";
-}
 
 std::optional<int64_t> ReadNumber(sys::FileSystem& files, const std::string& path) {
   int64_t number = 0;
@@ -116,7 +109,7 @@ absl::StatusOr<LinkState> ReadLinkState(sys::FileSystem& files, absl::string_vie
   state.duplex = ReadText(files, folder + "/duplex");
   state.mtu = ReadNumber(files, folder + "/mtu");
   state.carrier_changes = ReadNumber(files, folder + "/carrier_changes");
-  for (const absl::string_view counter : kCounters)
+  for (const absl::string_view counter : kReadCounters)
     if (const auto value = ReadNumber(files, absl::StrCat(folder, "/statistics/", counter)))
       state.counters[std::string(counter)] = *value;
   const std::string device = folder + "/device";

@@ -20,7 +20,7 @@
 namespace muster::burnin {
 namespace {
 
-constexpr absl::Duration kLook = absl::Milliseconds(200);
+constexpr absl::Duration kLinkLook = absl::Milliseconds(200);
 constexpr absl::Duration kLldpTime = absl::Seconds(10);
 
 // Empty where lldpd does not run.
@@ -54,7 +54,7 @@ LinkIdentity Describe(const LinkState& state, const std::map<std::string, LldpNe
 }
 
 // True: it is as long as it should be.
-bool Watch(CheckContext& context, absl::Duration duration) {
+bool WatchFor(CheckContext& context, absl::Duration duration) {
   const Moment start = Monotonic::now();
   for (;;) {
     const double fraction =
@@ -62,7 +62,7 @@ bool Watch(CheckContext& context, absl::Duration duration) {
     if (fraction >= 1) return true;
     if (context.reporter.stopping()) return false;
     context.reporter.SetPhase("watching the links", fraction);
-    context.clock.Sleep(std::min(kLook, duration * (1 - fraction)));
+    context.clock.Sleep(std::min(kLinkLook, duration * (1 - fraction)));
   }
 }
 
@@ -98,7 +98,7 @@ CheckResult RunNicLink(CheckContext& context) {
   }
   if (!named && before.empty()) AddUnknown(result, "no network card has a link");
   const std::map<std::string, LldpNeighbor> neighbors = Neighbors(context);
-  if (!before.empty() && !Watch(context, absl::Seconds(context.parameters.Number("duration"))))
+  if (!before.empty() && !WatchFor(context, absl::Seconds(context.parameters.Number("duration"))))
     return Unknown("stopped before the end");
   for (const LinkReading& reading : before) {
     const std::string& name = reading.state.name;

@@ -17,7 +17,7 @@ namespace muster::burnin {
 namespace {
 
 // For the partner to say what it measured, and for both to say good-bye.
-constexpr absl::Duration kAnswerTime = absl::Seconds(15);
+constexpr absl::Duration kPairAnswerTime = absl::Seconds(15);
 
 // A phase, by who sends in it.
 struct PhaseRow {
@@ -64,7 +64,7 @@ class NicPair {
     if (path_mtu_ > 0) AddMetric(result_, "path_mtu", "", link_.interface(), path_mtu_);
     result_.tools.push_back(copied_ ? "TCP, send" : "TCP, sendfile");
     RETURN_IF_ERROR(control_.Send({FrameType::kBye, {}}));
-    return control_.Expect(FrameType::kBye, std::nullopt, After(kAnswerTime), session_.stopping())
+    return control_.Expect(FrameType::kBye, std::nullopt, After(kPairAnswerTime), session_.stopping())
         .status();
   }
 
@@ -135,9 +135,9 @@ class NicPair {
     } else {
       ASSIGN_OR_RETURN(const sys::UniqueFd echo, session_.AwaitFrom(channel));
       RETURN_IF_ERROR(
-          EchoUntilClosed(echo.get(), After(duration + kAnswerTime), session_.stopping()));
+          EchoUntilClosed(echo.get(), After(duration + kPairAnswerTime), session_.stopping()));
       ASSIGN_OR_RETURN(const Frame frame, control_.Expect(FrameType::kTimes, std::nullopt,
-                                                          After(kAnswerTime), session_.stopping()));
+                                                          After(kPairAnswerTime), session_.stopping()));
       times = {frame.value(0), frame.value(1), frame.value(2), frame.value(3)};
       count = frame.value(4);
     }

@@ -18,7 +18,7 @@ namespace {
 // Connections that the kernel holds for us before we accept them.
 constexpr int kBacklog = 64;
 // How often somebody who waits looks whether to stop.
-constexpr absl::Duration kLook = absl::Milliseconds(50);
+constexpr absl::Duration kPeersLook = absl::Milliseconds(50);
 
 // For a proof that fits any socket's buffer: anything but all of it is an error.
 bool SendAtOnce(int fd, absl::string_view bytes) {
@@ -129,7 +129,7 @@ absl::StatusOr<sys::UniqueFd> PeerListener::Await(const ChannelId& channel, Mome
   Wanted wanted{proved_, channel};
   const absl::Condition came(
       +[](Wanted* wanted) { return wanted->proved.contains(wanted->channel); }, &wanted);
-  while (!mutex_.AwaitWithTimeout(came, kLook)) {
+  while (!mutex_.AwaitWithTimeout(came, kPeersLook)) {
     if (stopping && stopping()) return absl::CancelledError("stopped");
     if (Monotonic::now() >= deadline)
       return absl::DeadlineExceededError("the partner did not connect in time");

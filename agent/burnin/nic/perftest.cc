@@ -62,7 +62,7 @@ absl::StatusOr<Row> LastRow(absl::string_view output) {
   return row;
 }
 
-absl::StatusOr<double> Value(const Row& row, absl::string_view title) {
+absl::StatusOr<double> ValueOf(const Row& row, absl::string_view title) {
   const auto it = row.values.find(title);
   if (it == row.values.end() || it->second < 0)
     return absl::InvalidArgumentError(absl::StrCat("perftest printed no column '", title, "…]'"));
@@ -73,7 +73,7 @@ absl::StatusOr<double> Value(const Row& row, absl::string_view title) {
 
 absl::StatusOr<double> ParseWriteBandwidth(absl::string_view output) {
   ASSIGN_OR_RETURN(const Row row, LastRow(output));
-  ASSIGN_OR_RETURN(const double average, Value(row, "BW average["));
+  ASSIGN_OR_RETURN(const double average, ValueOf(row, "BW average["));
   if (absl::StrContains(row.header, "BW average[Gb/sec]")) return average;
   // perftest's MB is 2^20 bytes (man ib_write_bw).
   if (absl::StrContains(row.header, "BW average[MB/sec]")) return average * 1048576 * 8 / 1e9;
@@ -83,9 +83,9 @@ absl::StatusOr<double> ParseWriteBandwidth(absl::string_view output) {
 absl::StatusOr<WriteLatency> ParseWriteLatency(absl::string_view output) {
   ASSIGN_OR_RETURN(const Row row, LastRow(output));
   WriteLatency latency;
-  ASSIGN_OR_RETURN(latency.typical_us, Value(row, "t_typical["));
-  ASSIGN_OR_RETURN(latency.p99_us, Value(row, "99% percentile["));
-  ASSIGN_OR_RETURN(latency.p999_us, Value(row, "99.9% percentile["));
+  ASSIGN_OR_RETURN(latency.typical_us, ValueOf(row, "t_typical["));
+  ASSIGN_OR_RETURN(latency.p99_us, ValueOf(row, "99% percentile["));
+  ASSIGN_OR_RETURN(latency.p999_us, ValueOf(row, "99.9% percentile["));
   return latency;
 }
 

@@ -1,23 +1,17 @@
 #include "agent/burnin/nic/rdma_device.h"
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "agent/burnin/nic/sysfs.h"
 #include "common/sys/file_system.h"
 
 namespace muster::burnin {
 namespace {
 
 constexpr absl::string_view kDevices = "/sys/class/infiniband";
-constexpr size_t kPage = 4096;
 constexpr absl::string_view kErrors[] = {"symbol_error", "link_error_recovery", "link_downed",
                                          "port_rcv_errors", "port_xmit_discards"};
-
-std::string ReadText(sys::FileSystem& files, const std::string& path) {
-  const absl::StatusOr<std::string> text = files.Read(path, kPage);
-  return text.ok() ? std::string(absl::StripAsciiWhitespace(*text)) : "";
-}
 
 std::string FolderOf(absl::string_view device, int port) {
   return absl::StrCat(kDevices, "/", device, "/ports/", port);

@@ -20,7 +20,7 @@
 namespace muster::burnin {
 namespace {
 
-constexpr absl::Duration kAnswerTime = absl::Seconds(15);
+constexpr absl::Duration kRdmaAnswerTime = absl::Seconds(15);
 
 // Metrics and faults of what went wrong on the port meanwhile.
 void CompareErrors(const RdmaPort& before, const std::vector<RdmaPort>& after,
@@ -61,7 +61,7 @@ absl::StatusOr<std::vector<PortMatch>> Agree(const CheckContext& context, Contro
   Frame frame{FrameType::kPorts, std::vector<double>(own.begin(), own.end())};
   RETURN_IF_ERROR(control.Send(frame));
   ASSIGN_OR_RETURN(const Frame answer,
-                   control.Expect(FrameType::kPorts, std::nullopt, After(kAnswerTime), stopping));
+                   control.Expect(FrameType::kPorts, std::nullopt, After(kRdmaAnswerTime), stopping));
   std::vector<size_t> theirs;
   for (const double place : answer.values) {
     if (!(place >= 0 && place < 1e6))

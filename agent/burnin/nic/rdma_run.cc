@@ -22,16 +22,16 @@ constexpr absl::Duration kSetupTime = absl::Seconds(30);
 // A server takes a moment until it listens and nobody says when: the client tries again.
 constexpr int kClientTries = 20;
 constexpr absl::Duration kClientPause = absl::Milliseconds(250);
-constexpr absl::Duration kAnswerTime = absl::Seconds(15);
+constexpr absl::Duration kRunAnswerTime = absl::Seconds(15);
 // For a server to end once its client has: one whose client never came waits for ever.
 constexpr double kServerEndsSeconds = 3;
 // Small enough for the card to send it with the request itself.
 constexpr absl::string_view kLatencyBytes = "8";
 
 // What is looked at while perftest runs; of one thread.
-class Watch {
+class TransferWatch {
  public:
-  Watch(sys::FileSystem& files, LinkWatch& link, const RdmaPort& port, int control, bool is_server)
+  TransferWatch(sys::FileSystem& files, LinkWatch& link, const RdmaPort& port, int control, bool is_server)
       : files_(files), link_(link), port_(port), control_(control), is_server_(is_server) {}
 
   // Why the program has to end; Internal: because of this port or run alone.
@@ -131,7 +131,7 @@ std::vector<std::string> RdmaRun::Arguments(const Step& step, const RdmaPort& po
 
 absl::StatusOr<sys::ProcessResult> RdmaRun::RunPerftest(const std::vector<std::string>& argv,
                                                         const RdmaPort& port, bool is_server) {
-  Watch watch(context_.files, link_, port, control_.fd(), is_server);
+  TransferWatch watch(context_.files, link_, port, control_.fd(), is_server);
   absl::Status seen;  // of the tool's watching thread, until it has ended
   const auto done = RunTool(context_, argv, TimeLimit(), "perftest", {.must_end = [&] {
                               seen = watch.Look();
@@ -159,7 +159,7 @@ absl::StatusOr<std::vector<double>> RdmaRun::Server(const Step& step, const Rdma
   // The client knows more of a failure.
   ASSIGN_OR_RETURN(const Frame frame,
                    control_.Expect(FrameType::kMeasured, static_cast<uint32_t>(number_),
-                                   After(kAnswerTime), session_.stopping()));
+                                   After(kRunAnswerTime), session_.stopping()));
   if (frame.values.size() > 1)
     return std::vector<double>(frame.values.begin() + 1, frame.values.end());
   RETURN_IF_ERROR(done.status());
@@ -169,7 +169,7 @@ absl::StatusOr<std::vector<double>> RdmaRun::Server(const Step& step, const Rdma
 
 absl::StatusOr<std::vector<double>> RdmaRun::Client(const Step& step, const RdmaPort& port) {
   ASSIGN_OR_RETURN(const Frame go, control_.Expect(FrameType::kGo, static_cast<uint32_t>(number_),
-                                                   After(kAnswerTime), session_.stopping()));
+                                                   After(kRunAnswerTime), session_.stopping()));
   const double tcp_port = go.value(1);
   if (!(tcp_port >= 1 && tcp_port <= 65535))
     return absl::InvalidArgumentError("the partner named no port");

@@ -10,7 +10,7 @@ constexpr size_t kPeriod = 65521;  // the largest prime below 2^16
 int Modulo(int value, int ranks) { return ((value % ranks) + ranks) % ranks; }
 
 // Twelve well-mixed bits (Knuth's multiplicative hash).
-float Value(int rank, size_t element) {
+float ValueAt(int rank, size_t element) {
   const uint32_t mixed = (static_cast<uint32_t>(element) + 1) * 2654435761u +
                          static_cast<uint32_t>(rank + 1) * 2246822519u;
   return static_cast<float>((mixed * 2654435761u) >> 20);
@@ -40,8 +40,8 @@ ElementRange PartOf(size_t elements, int parts, int index) {
 
 RingData::RingData(int rank, int ranks) : own_(kPeriod), sums_(kPeriod, 0) {
   for (size_t i = 0; i < kPeriod; ++i) {
-    own_[i] = Value(rank, i);
-    for (int other = 0; other < ranks; ++other) sums_[i] += Value(other, i);
+    own_[i] = ValueAt(rank, i);
+    for (int other = 0; other < ranks; ++other) sums_[i] += ValueAt(other, i);
   }
 }
 

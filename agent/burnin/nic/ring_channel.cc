@@ -14,7 +14,7 @@
 namespace muster::burnin {
 namespace {
 
-constexpr int kLookMs = 50;
+constexpr int kChannelLookMs = 50;
 
 }  // namespace
 
@@ -127,7 +127,7 @@ RingChannel::Outcome RingChannel::AllReduce(absl::Span<float> data, const Stoppi
     pollfd polled[] = {
         {.fd = received_.step < RingSteps(ranks_) ? from_previous_.get() : -1, .events = POLLIN},
         {.fd = Sendable(data) > 0 ? to_next_.get() : -1, .events = POLLOUT}};
-    poll(polled, 2, kLookMs);
+    poll(polled, 2, kChannelLookMs);
   }
   return {};
 }

@@ -12,7 +12,7 @@
 namespace muster::burnin {
 namespace {
 
-constexpr int kLookMs = 50;
+constexpr int kControlLookMs = 50;
 
 }  // namespace
 
@@ -80,7 +80,7 @@ absl::StatusOr<double> RingControl::AwaitToken() {
       return absl::DeadlineExceededError("the ring did not come together in time");
     pollfd polled[] = {{.fd = previous_.fd(), .events = POLLIN, .revents = 0},
                        {.fd = next_.fd(), .events = POLLIN, .revents = 0}};
-    poll(polled, 2, kLookMs);
+    poll(polled, 2, kControlLookMs);
   }
 }
 

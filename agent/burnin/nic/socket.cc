@@ -18,7 +18,7 @@ namespace muster::burnin {
 namespace {
 
 // How often a wait looks whether it should stop.
-constexpr int kLookMs = 100;
+constexpr int kSocketLookMs = 100;
 // A partner that the network lost is noticed after 1 + 4 × 1 s on an idle connection, and after
 // this many milliseconds on one with unacknowledged data.
 constexpr int kUserTimeoutMs = 10'000;
@@ -159,7 +159,7 @@ absl::Status WaitFor(int fd, short events, Moment deadline, const Stopping& stop
     if (left.count() <= 0) return absl::DeadlineExceededError("no answer in time");
     pollfd wait = {.fd = fd, .events = events, .revents = 0};
     // Errors wake it too: the call that follows says which.
-    const int count = poll(&wait, 1, static_cast<int>(std::min<int64_t>(left.count(), kLookMs)));
+    const int count = poll(&wait, 1, static_cast<int>(std::min<int64_t>(left.count(), kSocketLookMs)));
     if (count > 0) return absl::OkStatus();
     if (count < 0 && errno != EINTR) return ErrnoStatus(errno, "poll");
     if (stopping && stopping()) return absl::CancelledError("stopped");

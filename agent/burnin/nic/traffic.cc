@@ -21,7 +21,7 @@ namespace muster::burnin {
 namespace {
 
 // How long a thread sleeps in poll() before it looks whether to stop.
-constexpr int kLookMs = 50;
+constexpr int kTrafficLookMs = 50;
 // Asked for by one recv(); bounds how late a stop is seen.
 constexpr size_t kReceiveBytes = size_t{4} << 20;
 // A message of a round trip that takes longer is lost.
@@ -29,7 +29,7 @@ constexpr absl::Duration kEchoTime = absl::Seconds(5);
 
 void Wait(int fd, short events) {
   pollfd wait = {.fd = fd, .events = events, .revents = 0};
-  poll(&wait, 1, kLookMs);
+  poll(&wait, 1, kTrafficLookMs);
 }
 
 // sendfile(2) has no MSG_NOSIGNAL. The signal is for this thread and dies with it.

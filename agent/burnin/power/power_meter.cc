@@ -17,15 +17,15 @@ namespace {
 
 constexpr char kHwmonFolder[] = "/sys/class/hwmon";
 constexpr char kIpmiDevice[] = "/dev/ipmi0";
-constexpr size_t kMaxBytes = 4096;
+constexpr size_t kMaxAnswerBytes = 4096;
 // A BMC answers within tenths of a second; a busy one takes longer.
 constexpr absl::Duration kAnswerTimeout = absl::Seconds(5);
 constexpr int kMostFailures = 3;
 // No node draws as much: it would be a slip of units.
-constexpr double kMostWatts = 100'000;
+constexpr double kMostMeterWatts = 100'000;
 
 std::optional<double> Plausible(double watts) {
-  if (!(watts > 0 && watts <= kMostWatts)) return std::nullopt;
+  if (!(watts > 0 && watts <= kMostMeterWatts)) return std::nullopt;
   return watts;
 }
 
@@ -34,10 +34,10 @@ std::string FindAcpiFile(sys::FileSystem& files) {
   if (!devices.ok()) return "";
   for (const std::string& device : *devices) {
     const std::string path = absl::StrCat(kHwmonFolder, "/", device);
-    const absl::StatusOr<std::string> name = files.Read(path + "/name", kMaxBytes);
+    const absl::StatusOr<std::string> name = files.Read(path + "/name", kMaxAnswerBytes);
     // Other devices have a power1_average as well: of a card, of a processor.
     if (!name.ok() || absl::StripAsciiWhitespace(*name) != "power_meter") continue;
-    if (std::string file = path + "/power1_average"; files.Read(file, kMaxBytes).ok()) return file;
+    if (std::string file = path + "/power1_average"; files.Read(file, kMaxAnswerBytes).ok()) return file;
   }
   return "";
 }
@@ -78,7 +78,7 @@ PowerMeter::PowerMeter(sys::FileSystem& files, sys::ProcessRunner& processes)
 
 std::optional<double> PowerMeter::Watts(sys::ProcessControl& control) {
   if (!acpi_file_.empty()) {
-    const absl::StatusOr<std::string> text = files_.Read(acpi_file_, kMaxBytes);
+    const absl::StatusOr<std::string> text = files_.Read(acpi_file_, kMaxAnswerBytes);
     return text.ok() ? ParseMicrowatts(*text) : std::nullopt;
   }
   if (!asks_bmc_) return std::nullopt;

@@ -11,12 +11,12 @@ namespace muster::burnin {
 namespace {
 
 constexpr char kFolder[] = "/sys/class/powercap";
-constexpr size_t kMaxBytes = 4096;
+constexpr size_t kMaxFileBytes = 4096;
 // Above this a counter was set back rather than past its range.
-constexpr double kMostWatts = 20'000;
+constexpr double kMostPackageWatts = 20'000;
 
 std::optional<std::string> Line(sys::FileSystem& files, const std::string& path) {
-  const absl::StatusOr<std::string> text = files.Read(path, kMaxBytes);
+  const absl::StatusOr<std::string> text = files.Read(path, kMaxFileBytes);
   if (!text.ok()) return std::nullopt;
   return std::string(absl::StripAsciiWhitespace(*text));
 }
@@ -62,7 +62,7 @@ std::optional<double> MeanWatts(const std::vector<EnergyCounter>& from,
                    (passed_the_end ? static_cast<double>(to[i].range) : 0);
   }
   const double watts = microjoules * 1e-6 / absl::ToDoubleSeconds(between);
-  if (watts < 0 || watts > kMostWatts) return std::nullopt;
+  if (watts < 0 || watts > kMostPackageWatts) return std::nullopt;
   return watts;
 }
 

@@ -20,7 +20,7 @@ namespace {
 enum Field { kStratum = 2, kOffset = 4, kRootDelay = 10, kRootDispersion = 11, kLeap = 13 };
 constexpr size_t kFields = 14;
 
-constexpr absl::Duration kStep = absl::Milliseconds(500);
+constexpr absl::Duration kClockStep = absl::Milliseconds(500);
 
 absl::StatusOr<Tracking> AskChrony(CheckContext& context) {
   ASSIGN_OR_RETURN(const sys::ProcessResult run,
@@ -58,7 +58,7 @@ CheckResult RunClockCheck(CheckContext& context) {
                             (past = context.clock.Now() - start) < patience;) {
     if (context.reporter.stopping()) break;
     context.reporter.SetPhase("waiting for a time server", absl::FDivDuration(past, patience));
-    context.clock.Sleep(std::min(kStep, patience - past));
+    context.clock.Sleep(std::min(kClockStep, patience - past));
     tracking = AskChrony(context);
   }
   if (!tracking.ok()) return Unknown(std::string(tracking.status().message()));

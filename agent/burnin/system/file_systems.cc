@@ -18,7 +18,7 @@ namespace muster::burnin {
 namespace {
 
 // A server that is gone lets every call wait for ever.
-constexpr absl::Duration kAnswerTimeout = absl::Seconds(30);
+constexpr absl::Duration kMountTimeout = absl::Seconds(30);
 constexpr char kMountsFile[] = "/proc/self/mounts";
 
 // proc(5) writes space, tab, newline and backslash as three octal digits.
@@ -89,12 +89,12 @@ CheckResult RunFileSystemsCheck(CheckContext& context) {
     }
     result.subjects.push_back({.id = path, .kind = "file_system", .model = mount->type});
     const std::optional<Probe> probe =
-        RunBounded<Probe>(context.clock, kAnswerTimeout,
+        RunBounded<Probe>(context.clock, kMountTimeout,
                           [&files = context.files, path] { return ProbePath(files, path); });
     if (!probe.has_value()) {
       AddFault(result, "file_system_hangs", path,
                absl::StrCat(
-                   path, " has not answered for ", absl::FormatDuration(kAnswerTimeout),
+                   path, " has not answered for ", absl::FormatDuration(kMountTimeout),
                    mount->type == "nfs" || mount->type == "nfs4" ? ": is its server there?" : ""));
       continue;
     }

@@ -21,7 +21,7 @@ namespace muster::burnin {
 namespace {
 
 constexpr char kEdacFolder[] = "/sys/devices/system/edac/mc";
-constexpr absl::Duration kStep = absl::Milliseconds(500);
+constexpr absl::Duration kErrorsStep = absl::Milliseconds(500);
 // The kernel's first line is of second 0. A log that begins later has lost what came before: its
 // buffer keeps so many bytes, and a burst of errors pushes the first ones out.
 constexpr double kFirstSecond = 1;
@@ -62,7 +62,7 @@ void Wait(CheckContext& context, absl::Duration duration) {
   for (absl::Duration past; (past = context.clock.Now() - start) < duration;) {
     if (context.reporter.stopping()) return;
     context.reporter.SetPhase("watching error counters", absl::FDivDuration(past, duration));
-    context.clock.Sleep(std::min(kStep, duration - past));
+    context.clock.Sleep(std::min(kErrorsStep, duration - past));
   }
 }
 

@@ -21,12 +21,12 @@ namespace {
 
 // A folder for each GPU that the kernel's driver has taken.
 constexpr char kGpusFolder[] = "/proc/driver/nvidia/gpus";
-constexpr absl::Duration kAnswerTimeout = absl::Seconds(20);
-constexpr absl::Duration kStep = absl::Seconds(2);
+constexpr absl::Duration kSlurmTimeout = absl::Seconds(20);
+constexpr absl::Duration kSlurmStep = absl::Seconds(2);
 
-std::string LastWords(const sys::ProcessResult& result) {
+std::string LastWordsOf(const sys::ProcessResult& result) {
   if (result.timed_out)
-    return absl::StrCat("no answer within ", absl::FormatDuration(kAnswerTimeout));
+    return absl::StrCat("no answer within ", absl::FormatDuration(kSlurmTimeout));
   const std::vector<std::string> lines = LastLines(result.output, 1);
   return lines.empty() ? absl::StrCat("exit status ", result.exit_code)
                        : std::string(absl::StripAsciiWhitespace(lines.front()));
@@ -41,7 +41,7 @@ struct Service {
 
 void LookAtSlurmd(CheckContext& context, Service& service) {
   const auto active =
-      RunTool(context, {"systemctl", "is-active", "slurmd.service"}, kAnswerTimeout, "systemd");
+      RunTool(context, {"systemctl", "is-active", "slurmd.service"}, kSlurmTimeout, "systemd");
   if (!active.ok()) {
     service.unknown = std::string(active.status().message());
     return;
@@ -50,14 +50,14 @@ void LookAtSlurmd(CheckContext& context, Service& service) {
   service.faults.push_back(
       {.code = "slurmd_not_active",
        .subject = "",
-       .message = absl::StrCat("slurmd.service is ", LastWords(*active),
+       .message = absl::StrCat("slurmd.service is ", LastWordsOf(*active),
                                ": see journalctl -u slurmd, then systemctl restart slurmd"),
        .evidence = {}});
 }
 
 void LookAtNode(CheckContext& context, const std::string& name, Service& service) {
   const auto shown = RunTool(context, {"scontrol", "--oneliner", "show", "node", name},
-                             kAnswerTimeout, "slurm-client");
+                             kSlurmTimeout, "slurm-client");
   if (!shown.ok()) {
     service.unknown = std::string(shown.status().message());
     return;
@@ -74,7 +74,7 @@ void LookAtNode(CheckContext& context, const std::string& name, Service& service
                                    "anew (muster apply playbooks/site.yaml)"),
            .evidence = {}});
     else
-      service.unknown = absl::StrCat("slurmctld does not tell of ", name, ": ", LastWords(*shown));
+      service.unknown = absl::StrCat("slurmctld does not tell of ", name, ": ", LastWordsOf(*shown));
     return;
   }
   const std::vector<std::string> out = StatesOutOfService(node->state);
@@ -102,13 +102,13 @@ Service LookAtService(CheckContext& context, const std::string& name) {
 }  // namespace
 
 CheckResult RunSlurmNodeCheck(CheckContext& context) {
-  const auto printed = RunTool(context, {"slurmd", "-C"}, kAnswerTimeout, "slurmd");
+  const auto printed = RunTool(context, {"slurmd", "-C"}, kSlurmTimeout, "slurmd");
   if (absl::IsNotFound(printed.status())) return Skipped("there is no slurmd on this node");
   if (!printed.ok()) return Unknown(std::string(printed.status().message()));
   const absl::StatusOr<SlurmdLine> machine = ParseSlurmdLine(printed->out);
   if (!printed->ok() || !machine.ok())
     return Unknown(absl::StrCat("slurmd -C does not tell what the machine has: ",
-                                printed->ok() ? machine.status().message() : LastWords(*printed)));
+                                printed->ok() ? machine.status().message() : LastWordsOf(*printed)));
   const absl::Time start = context.clock.Now();
   const absl::Duration patience = absl::Seconds(context.parameters.Number("wait"));
   Service service = LookAtService(context, machine->name);
@@ -116,7 +116,7 @@ CheckResult RunSlurmNodeCheck(CheckContext& context) {
                             (past = context.clock.Now() - start) < patience;) {
     if (context.reporter.stopping()) break;
     context.reporter.SetPhase("waiting for Slurm", absl::FDivDuration(past, patience));
-    context.clock.Sleep(std::min(kStep, patience - past));
+    context.clock.Sleep(std::min(kSlurmStep, patience - past));
     service = LookAtService(context, machine->name);
   }
   CheckResult result;

@@ -15,7 +15,7 @@ namespace {
 
 // Column of "bogo ops/s (real time)" behind "stress-ng: metrc: [PID] STRESSOR".
 constexpr size_t kRateColumn = 5;
-constexpr absl::Duration kGrace = absl::Seconds(60);
+constexpr absl::Duration kStressGrace = absl::Seconds(60);
 
 struct Stressor {
   const char* name;
@@ -49,7 +49,7 @@ CheckResult Run(CheckContext& context, const Stressor& stressor) {
         absl::StrCat(absl::ToInt64Seconds(duration), "s")})
     argv.push_back(option);
   context.reporter.SetPhase(absl::StrCat("stress-ng ", stressor.name), std::nullopt);
-  const auto run = RunTool(context, std::move(argv), duration + kGrace, "stress-ng");
+  const auto run = RunTool(context, std::move(argv), duration + kStressGrace, "stress-ng");
   if (!run.ok()) return Unknown(std::string(run.status().message()));
   CheckResult result;
   result.tools.push_back("stress-ng");

@@ -36,7 +36,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr absl::Duration kPatience = absl::Seconds(60);
+constexpr absl::Duration kViewerPatience = absl::Seconds(60);
 
 // Calls in threads of their own, and how they ended.
 class Calls {
@@ -52,7 +52,7 @@ class Calls {
     });
   }
   // How the first `count` ended; fewer: the others go on.
-  std::vector<grpc::Status> Await(size_t count, absl::Duration patience = kPatience) {
+  std::vector<grpc::Status> Await(size_t count, absl::Duration patience = kViewerPatience) {
     const auto enough = [this, count] { return ended_.size() >= count; };
     absl::MutexLock lock(&mutex_);
     mutex_.AwaitWithTimeout(absl::Condition(&enough), patience);

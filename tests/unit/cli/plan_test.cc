@@ -25,7 +25,7 @@ struct StepOf {
   bool handler = false;
 };
 
-v1::NodeStepResult Result(const std::string& node, const StepOf& step, uint32_t play = 0) {
+v1::NodeStepResult PlanResult(const std::string& node, const StepOf& step, uint32_t play = 0) {
   v1::NodeStepResult result;
   result.set_node(node);
   result.set_play_index(play);
@@ -67,7 +67,7 @@ StepOf InSync(StepOf step) {
 }
 
 // A run of one play whose nodes are done and have equal steps.
-v1::Run RunOf(const std::vector<std::string>& nodes) {
+v1::Run PlanRun(const std::vector<std::string>& nodes) {
   v1::Run run;
   run.add_plays("workers");
   for (const std::string& name : nodes) {
@@ -89,13 +89,13 @@ v1::PlanFile TwoOfThree() {
   std::vector<v1::NodeStepResult> results;
   for (const char* node : {"c001", "c003"}) {
     for (const StepOf& step : {kPackage, kKey, kSkipped, kRestart}) {
-      results.push_back(Result(node, step));
+      results.push_back(PlanResult(node, step));
     }
   }
   for (const StepOf& step : {InSync(kPackage), InSync(kKey), kSkipped}) {
-    results.push_back(Result("c002", step));
+    results.push_back(PlanResult("c002", step));
   }
-  return Fold(RunOf({"c001", "c002", "c003"}), results);
+  return Fold(PlanRun({"c001", "c002", "c003"}), results);
 }
 
 TEST(PlanFold, EqualNodesAreOneOutcome) {
@@ -116,23 +116,23 @@ TEST(PlanFold, EqualNodesAreOneOutcome) {
 
 TEST(PlanFold, StepsThatOnlySomeNodesHaveStandInTheirPlace) {
   const v1::PlanFile plan =
-      Fold(RunOf({"a", "b"}),
-           {Result("a", {"r/1", "x"}), Result("a", {"r/3", "x"}), Result("b", {"r/1", "x"}),
-            Result("b", {"r/2", "x"}), Result("b", {"r/3", "x"})});
+      Fold(PlanRun({"a", "b"}),
+           {PlanResult("a", {"r/1", "x"}), PlanResult("a", {"r/3", "x"}), PlanResult("b", {"r/1", "x"}),
+            PlanResult("b", {"r/2", "x"}), PlanResult("b", {"r/3", "x"})});
   std::vector<std::string> order;
   for (const v1::PlannedStep& step : plan.plays(0).steps()) order.push_back(step.step_id());
   EXPECT_THAT(order, ElementsAre("r/1", "r/2", "r/3"));
 }
 
 TEST(PlanFold, NodesThatWereNotCheckedToTheEndAreLeftOut) {
-  v1::Run run = RunOf({"c001", "c002", "c003", "c004"});
+  v1::Run run = PlanRun({"c001", "c002", "c003", "c004"});
   for (int i : {1, 2}) {
     run.mutable_nodes(i)->set_state("unreachable");
     run.mutable_nodes(i)->set_message("not connected");
   }
   run.mutable_nodes(3)->set_state("failed");
   run.mutable_nodes(3)->set_message("munge: key: no");
-  const v1::PlanFile plan = Fold(run, {Result("c001", kKey), Result("c004", kKey)});
+  const v1::PlanFile plan = Fold(run, {PlanResult("c001", kKey), PlanResult("c004", kKey)});
   EXPECT_EQ(plan.plays(0).steps(0).outcomes(0).nodes(), "c001");
   EXPECT_EQ(plan.plays(0).nodes(0).nodes(), "c001");
   ASSERT_EQ(plan.left_out_size(), 2);
@@ -167,20 +167,20 @@ TEST(PlanReport, ShowsTheChangesOfEqualNodesOnce) {
             "restart units     munge.service         c[001,003]\n"
             "write files       /etc/munge/munge.key  c[001,003]\n");
   EXPECT_TRUE(HasChanges(TwoOfThree()));
-  EXPECT_FALSE(HasChanges(Fold(RunOf({"a"}), {Result("a", InSync(kKey))})));
+  EXPECT_FALSE(HasChanges(Fold(PlanRun({"a"}), {PlanResult("a", InSync(kKey))})));
 }
 
 TEST(PlanReport, DiffsThatDifferInLinesAreFoldedByThem) {
   const auto result = [](const std::string& node, const std::string& line) {
     v1::NodeStepResult out =
-        Result(node, {"base/hosts", "file[/etc/hosts]", v1::STEP_STATUS_CHANGED, "content",
+        PlanResult(node, {"base/hosts", "file[/etc/hosts]", v1::STEP_STATUS_CHANGED, "content",
                       "absent", "sha256 of " + node});
     out.mutable_result()->mutable_changes(0)->set_diff("+127.0.0.1 localhost\n" + line +
                                                        "+# end\n");
     return out;
   };
   const v1::PlanFile plan =
-      Fold(RunOf({"c001", "c002", "c003", "c004"}),
+      Fold(PlanRun({"c001", "c002", "c003", "c004"}),
            {result("c001", "+10.0.0.1 c001\n"), result("c002", ""),
             result("c003", "+10.0.0.3 rack2\n"), result("c004", "+10.0.0.3 rack2\n")});
   EXPECT_THAT(RenderPlan(plan), HasSubstr("c[001-004]  (4 nodes)\n"
@@ -199,25 +199,25 @@ TEST(PlanReport, RebootsAreAColumn) {
   const StepOf reboot = {"r/reboot", "reboot[required]", v1::STEP_STATUS_CHANGED,
                          "state",    "running",          "rebooted"};
   const v1::PlanFile plan =
-      Fold(RunOf({"a", "b", "c", "d"}),
-           {Result("a", upgrade), Result("a", reboot), Result("b", upgrade),
-            Result("b", InSync(reboot)), Result("c", kKey), Result("c", InSync(reboot)),
-            Result("d", InSync(kKey)), Result("d", InSync(reboot))});
+      Fold(PlanRun({"a", "b", "c", "d"}),
+           {PlanResult("a", upgrade), PlanResult("a", reboot), PlanResult("b", upgrade),
+            PlanResult("b", InSync(reboot)), PlanResult("c", kKey), PlanResult("c", InSync(reboot)),
+            PlanResult("d", InSync(kKey)), PlanResult("d", InSync(reboot))});
   EXPECT_EQ(RenderNodes(plan),
             "\n"
             "NODES  TO CHANGE  REBOOT\n"
             "c      1 step     no\n"
             "b      1 step     perhaps\n"
             "a      2 steps    yes\n");
-  EXPECT_EQ(RenderNodes(Fold(RunOf({"d"}), {Result("d", InSync(kKey))})), "");
+  EXPECT_EQ(RenderNodes(Fold(PlanRun({"d"}), {PlanResult("d", InSync(kKey))})), "");
 }
 
 TEST(PlanReport, NodesThatOtherWorkHoldsAreNamed) {
-  v1::Run run = RunOf({"c001"});
+  v1::Run run = PlanRun({"c001"});
   v1::BusyNodes& busy = *run.add_left_out();
   busy.set_nodes("c[002-003]");
   busy.set_reason("validation v-1 of admin:alice (suite acceptance) tests c[002-003]");
-  const v1::PlanFile plan = Fold(run, {Result("c001", kKey)});
+  const v1::PlanFile plan = Fold(run, {PlanResult("c001", kKey)});
   EXPECT_EQ(plan.left_out(0).state(), "busy");
   const std::string text = RenderPlan(plan);
   EXPECT_THAT(text, HasSubstr("c[002-003]  busy, not planned\n    validation v-1 of admin:alice"));
@@ -234,7 +234,7 @@ TEST(PlanReport, SaysThatJobsMayDie) {
 TEST(PlanReport, ValuesCannotSteerTheTerminal) {
   StepOf step = kKey;
   step.after = "\033[31mred";
-  EXPECT_THAT(RenderPlan(Fold(RunOf({"a"}), {Result("a", step)})), Not(HasSubstr("\033")));
+  EXPECT_THAT(RenderPlan(Fold(PlanRun({"a"}), {PlanResult("a", step)})), Not(HasSubstr("\033")));
 }
 
 TEST(PlanSummary, SortsDeedsByWhatTheyAreAndThingsByTheirNodes) {
@@ -255,9 +255,9 @@ TEST(PlanSummary, SortsDeedsByWhatTheyAreAndThingsByTheirNodes) {
       step("r/10", "user[alice]", "state", "absent", "present"),
   };
   std::vector<v1::NodeStepResult> results;
-  for (const StepOf& each : steps) results.push_back(Result("c001", each));
-  results.push_back(Result("c002", steps[0]));
-  const std::vector<SummaryLine> lines = Summarize(Fold(RunOf({"c001", "c002"}), results));
+  for (const StepOf& each : steps) results.push_back(PlanResult("c001", each));
+  results.push_back(PlanResult("c002", steps[0]));
+  const std::vector<SummaryLine> lines = Summarize(Fold(PlanRun({"c001", "c002"}), results));
   EXPECT_THAT(lines, ElementsAre(SummaryLine{"install packages", {"y", "z"}, "c001"},
                                  SummaryLine{"upgrade packages", {"c"}, "c[001-002]"},
                                  SummaryLine{"remove packages", {"x"}, "c001"},
@@ -280,15 +280,15 @@ TEST(PlanCompare, NamesStepAndNodesThatDiffer) {
   std::vector<v1::NodeStepResult> results;
   for (const char* node : {"c001", "c003"}) {
     for (const StepOf& step : {InSync(kPackage), kKey, kSkipped, kRestart}) {
-      results.push_back(Result(node, step));
+      results.push_back(PlanResult(node, step));
     }
   }
   StepOf mode = kKey;
   mode.field = "mode";
   mode.before = "0644";
   mode.after = "0400";
-  for (const StepOf& step : {InSync(kPackage), mode}) results.push_back(Result("c002", step));
-  const v1::PlanFile now = Fold(RunOf({"c001", "c002", "c003"}), results);
+  for (const StepOf& step : {InSync(kPackage), mode}) results.push_back(PlanResult("c002", step));
+  const v1::PlanFile now = Fold(PlanRun({"c001", "c002", "c003"}), results);
   EXPECT_THAT(
       *ComparePlans(plan, now, {"c001", "c002", "c003"}),
       ElementsAre(
@@ -306,13 +306,13 @@ TEST(PlanCompare, NamesStepAndNodesThatDiffer) {
 
 TEST(PlanCompare, NodesThatCannotBeCheckedNowAreNamedOnce) {
   const v1::PlanFile plan = TwoOfThree();
-  v1::Run run = RunOf({"c001", "c002", "c003"});
+  v1::Run run = PlanRun({"c001", "c002", "c003"});
   run.mutable_nodes(1)->set_state("unreachable");
   run.mutable_nodes(1)->set_message("not connected");
   std::vector<v1::NodeStepResult> results;
   for (const char* node : {"c001", "c003"}) {
     for (const StepOf& step : {kPackage, kKey, kSkipped, kRestart}) {
-      results.push_back(Result(node, step));
+      results.push_back(PlanResult(node, step));
     }
   }
   EXPECT_THAT(*ComparePlans(plan, Fold(run, results), {"c001", "c002", "c003"}),
@@ -320,8 +320,8 @@ TEST(PlanCompare, NodesThatCannotBeCheckedNowAreNamedOnce) {
 }
 
 TEST(PlanCompare, OtherCompiledStepsCountAlsoWhereTheyPredictTheSame) {
-  v1::Run run = RunOf({"a", "b"});
-  const std::vector<v1::NodeStepResult> results = {Result("a", kKey), Result("b", kKey)};
+  v1::Run run = PlanRun({"a", "b"});
+  const std::vector<v1::NodeStepResult> results = {PlanResult("a", kKey), PlanResult("b", kKey)};
   const v1::PlanFile plan = Fold(run, results);
   (*run.mutable_nodes(1)->mutable_steps_digests())[0] = "d2";
   const auto differences = *ComparePlans(plan, Fold(run, results), {"a", "b"});

@@ -21,12 +21,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-const absl::Time kStart = absl::FromUnixSeconds(1'700'000'000);
+const absl::Time kScreenStart = absl::FromUnixSeconds(1'700'000'000);
 
-v1::Run RunOf(std::initializer_list<const char*> nodes, int plays = 1) {
+v1::Run ScreenRun(std::initializer_list<const char*> nodes, int plays = 1) {
   v1::Run run;
   run.set_run_id("r-1");
-  run.mutable_created_at()->set_seconds(absl::ToUnixSeconds(kStart));
+  run.mutable_created_at()->set_seconds(absl::ToUnixSeconds(kScreenStart));
   for (int play = 0; play < plays; ++play) run.add_plays("workers");
   run.set_state(v1::RUN_STATE_RUNNING);
   for (const char* node : nodes) run.add_nodes()->set_node(node);
@@ -54,7 +54,7 @@ v1::RunEvent Progress(const char* node, const std::string& step, uint32_t done, 
   return event;
 }
 
-v1::RunEvent Result(const char* node, uint64_t sequence, const std::string& step,
+v1::RunEvent ResultEvent(const char* node, uint64_t sequence, const std::string& step,
                     bool handler = false) {
   v1::RunEvent event;
   event.set_node(node);
@@ -67,7 +67,7 @@ v1::RunEvent Result(const char* node, uint64_t sequence, const std::string& step
 
 // What the screen says: "5/31" of the node's line.
 std::pair<uint32_t, uint32_t> ShownSteps(const RunView& view, const char* node) {
-  for (const std::string& line : RenderScreen(view, {.columns = 120, .rows = 24}, kStart)) {
+  for (const std::string& line : RenderScreen(view, {.columns = 120, .rows = 24}, kScreenStart)) {
     if (line.rfind(node, 0) != 0) continue;
     for (const absl::string_view word : absl::StrSplit(line, ' ')) {
       const std::vector<absl::string_view> parts = absl::StrSplit(word, '/');
@@ -82,12 +82,12 @@ std::pair<uint32_t, uint32_t> ShownSteps(const RunView& view, const char* node) 
 }
 
 TEST(RunScreen, ShowsWhatEachNodeIsDoing) {
-  RunView view(RunOf({"c001", "c002"}), kStart);
+  RunView view(ScreenRun({"c001", "c002"}), kScreenStart);
   v1::RunEvent event = Progress("c001", "worker packages", 5, 10);
   event.mutable_progress()->set_activity("unpacking slurmd");
   event.mutable_progress()->set_percent(45);
-  view.Apply(event, kStart + absl::Seconds(3));
-  const auto lines = RenderScreen(view, {.columns = 120, .rows = 24}, kStart + absl::Seconds(15));
+  view.Apply(event, kScreenStart + absl::Seconds(3));
+  const auto lines = RenderScreen(view, {.columns = 120, .rows = 24}, kScreenStart + absl::Seconds(15));
   EXPECT_THAT(lines,
               ElementsAre("run r-1  play 1/1 workers  15s",
                           "c001  [##########..........]   5/10      12s  45% slurm_worker: worker "
@@ -96,11 +96,11 @@ TEST(RunScreen, ShowsWhatEachNodeIsDoing) {
 }
 
 TEST(RunScreen, FitsTheTerminal) {
-  v1::Run run = RunOf({});
+  v1::Run run = ScreenRun({});
   for (int i = 0; i < 100; ++i) run.add_nodes()->set_node("node" + std::to_string(100 + i));
-  RunView view(run, kStart);
-  view.Apply(Progress("node199", "x", 1, 10), kStart);
-  const auto lines = RenderScreen(view, {.columns = 40, .rows = 10}, kStart);
+  RunView view(run, kScreenStart);
+  view.Apply(Progress("node199", "x", 1, 10), kScreenStart);
+  const auto lines = RenderScreen(view, {.columns = 40, .rows = 10}, kScreenStart);
   EXPECT_THAT(lines, SizeIs(9));
   EXPECT_THAT(lines[1], HasSubstr("node199"));  // what runs comes first
   EXPECT_THAT(lines.back(), HasSubstr("93 waiting"));
@@ -108,16 +108,16 @@ TEST(RunScreen, FitsTheTerminal) {
 }
 
 TEST(RunScreen, NoWidthCutsANumber) {
-  RunView view(RunOf({"c001", "c002"}), kStart);
+  RunView view(ScreenRun({"c001", "c002"}), kScreenStart);
   v1::RunEvent event = Progress("c001", "worker packages", 27, 31);
   event.mutable_progress()->set_activity("downloading 15 of 32 packages, 204 of 1024 MB");
   event.mutable_progress()->set_percent(45);
-  view.Apply(event, kStart);
+  view.Apply(event, kScreenStart);
   // Numbers that are there, whole, or not at all.
   const std::set<std::string> whole = {"1/1", "001", "002", "0", "15",  "27/31",
                                        "32",  "45",  "204", "1", "1024"};
   for (int columns = 1; columns <= 160; ++columns) {
-    for (const std::string& line : RenderScreen(view, {.columns = columns, .rows = 24}, kStart)) {
+    for (const std::string& line : RenderScreen(view, {.columns = columns, .rows = 24}, kScreenStart)) {
       EXPECT_LT(DisplayWidth(line), static_cast<size_t>(std::max(2, columns)));
       if (columns < 40) continue;  // only names
       std::string number;
@@ -134,52 +134,52 @@ TEST(RunScreen, NoWidthCutsANumber) {
 }
 
 TEST(RunScreen, AtSixtyColumnsTheStepHasItsName) {
-  RunView view(RunOf({"c001"}), kStart);
+  RunView view(ScreenRun({"c001"}), kScreenStart);
   v1::RunEvent event = Progress("c001", "worker packages", 27, 31);
   event.mutable_progress()->set_activity("downloading 15 of 32 packages");
   event.mutable_progress()->set_percent(45);
-  view.Apply(event, kStart);
-  EXPECT_THAT(RenderScreen(view, {.columns = 60, .rows = 24}, kStart)[1],
+  view.Apply(event, kScreenStart);
+  EXPECT_THAT(RenderScreen(view, {.columns = 60, .rows = 24}, kScreenStart)[1],
               HasSubstr("worker packages"));
 }
 
 TEST(RunScreen, TheSecondStepIsNotDoneWhileItRuns) {
-  RunView view(RunOf({"c001"}), kStart);
-  view.Apply(PlayStarted(1, 0, {"c001"}), kStart);
-  view.Apply(Progress("c001", "first", 0, 2), kStart);
-  view.Apply(Progress("c001", "second", 1, 2), kStart);
+  RunView view(ScreenRun({"c001"}), kScreenStart);
+  view.Apply(PlayStarted(1, 0, {"c001"}), kScreenStart);
+  view.Apply(Progress("c001", "first", 0, 2), kScreenStart);
+  view.Apply(Progress("c001", "second", 1, 2), kScreenStart);
   // The result is stored before it is told, and so comes late.
-  view.Apply(Result("c001", 2, "first"), kStart);
+  view.Apply(ResultEvent("c001", 2, "first"), kScreenStart);
   EXPECT_EQ(ShownSteps(view, "c001"), std::make_pair(1u, 2u));
 }
 
 TEST(RunScreen, HandlersAreNoSteps) {
-  RunView view(RunOf({"c001"}), kStart);
-  view.Apply(PlayStarted(1, 0, {"c001"}), kStart);
-  view.Apply(Progress("c001", "restart", 27, 31), kStart);
+  RunView view(ScreenRun({"c001"}), kScreenStart);
+  view.Apply(PlayStarted(1, 0, {"c001"}), kScreenStart);
+  view.Apply(Progress("c001", "restart", 27, 31), kScreenStart);
   for (uint64_t i = 0; i < 4; ++i)
-    view.Apply(Result("c001", 2 + i, "handler " + std::to_string(i), /*handler=*/true), kStart);
+    view.Apply(ResultEvent("c001", 2 + i, "handler " + std::to_string(i), /*handler=*/true), kScreenStart);
   EXPECT_EQ(ShownSteps(view, "c001"), std::make_pair(27u, 31u));
 }
 
 TEST(RunScreen, ARunThatEndedCountsNoFurther) {
-  v1::Run run = RunOf({"c001"});
+  v1::Run run = ScreenRun({"c001"});
   run.set_state(v1::RUN_STATE_SUCCEEDED);
-  run.mutable_finished_at()->set_seconds(absl::ToUnixSeconds(kStart) + 40);
-  RunView view(run, kStart + absl::Hours(70));
-  EXPECT_THAT(RenderScreen(view, {}, kStart + absl::Hours(71))[0], HasSubstr("  40s"));
+  run.mutable_finished_at()->set_seconds(absl::ToUnixSeconds(kScreenStart) + 40);
+  RunView view(run, kScreenStart + absl::Hours(70));
+  EXPECT_THAT(RenderScreen(view, {}, kScreenStart + absl::Hours(71))[0], HasSubstr("  40s"));
 }
 
 TEST(RunScreen, AClockThatIsBehindShowsNoNegativeTime) {
-  RunView view(RunOf({"c001"}), kStart);
-  EXPECT_THAT(RenderScreen(view, {}, kStart - absl::Minutes(1))[0], HasSubstr("  0s"));
+  RunView view(ScreenRun({"c001"}), kScreenStart);
+  EXPECT_THAT(RenderScreen(view, {}, kScreenStart - absl::Minutes(1))[0], HasSubstr("  0s"));
 }
 
 TEST(RunScreen, ACheckSaysWhatWouldChange) {
-  v1::Run run = RunOf({"c001"});
+  v1::Run run = ScreenRun({"c001"});
   run.set_check_only(true);
-  RunView view(run, kStart);
-  EXPECT_THAT(RenderScreen(view, {}, kStart)[1], HasSubstr("would change=0"));
+  RunView view(run, kScreenStart);
+  EXPECT_THAT(RenderScreen(view, {}, kScreenStart)[1], HasSubstr("would change=0"));
 }
 
 // A node that works through plays, and how its progress and its results reach a watcher: in their
@@ -199,7 +199,7 @@ class Node {
       const bool is_handler = step >= steps_;
       const std::string name = absl::StrCat(play, ".", step);
       for (int i = Pick(0, 2); i > 0; --i) Say(Progress("c001", name, done, steps_), is_handler);
-      results.push_back(Result("c001", 0, name, is_handler));
+      results.push_back(ResultEvent("c001", 0, name, is_handler));
       if (!is_handler) ++done;
       // What is lost in a crash is done again.
       if (!is_handler && Pick(0, 9) == 0) Say(Progress("c001", name, done - 1, steps_), is_handler);
@@ -219,17 +219,17 @@ class Node {
   void Start(uint32_t play) {
     if (play_ != play) shown_ = {0, 0};
     play_ = play;
-    view_.Apply(PlayStarted(++sequence_, play, {"c001"}), kStart);
+    view_.Apply(PlayStarted(++sequence_, play, {"c001"}), kScreenStart);
     Look();
   }
   void Tell(v1::RunEvent& event) {
     event.set_sequence(++sequence_);
-    view_.Apply(event, kStart);
-    if (Pick(0, 4) == 0) view_.Apply(event, kStart);  // the stream broke
+    view_.Apply(event, kScreenStart);
+    if (Pick(0, 4) == 0) view_.Apply(event, kScreenStart);  // the stream broke
     Look();
   }
   void Say(const v1::RunEvent& event, bool is_handler) {
-    view_.Apply(event, kStart);
+    view_.Apply(event, kScreenStart);
     Look();
     if (is_handler) return;
     EXPECT_LT(shown_.first, shown_.second) << "all is done while a step runs";
@@ -255,7 +255,7 @@ class Node {
 TEST(RunScreen, ProgressNeverRunsBackwards) {
   for (uint32_t seed = 0; seed < 500; ++seed) {
     SCOPED_TRACE(seed);
-    RunView view(RunOf({"c001"}, /*plays=*/3), kStart);
+    RunView view(ScreenRun({"c001"}, /*plays=*/3), kScreenStart);
     Node node(view, seed);
     for (uint32_t play = 0; play < 3; ++play) {
       node.Play(play);

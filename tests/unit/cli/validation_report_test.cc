@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-const absl::Time kNow = absl::FromUnixSeconds(1'900'000'000);
+const absl::Time kReportNow = absl::FromUnixSeconds(1'900'000'000);
 
 v1::Validation Sample() {
   v1::Validation validation;
@@ -29,7 +29,7 @@ v1::Validation Sample() {
   validation.set_suite_digest("0123456789abcdef");
   validation.set_state(v1::VALIDATION_STATE_DONE);
   validation.set_created_by("operator:alice");
-  *validation.mutable_created_at() = ToTimestamp(kNow - absl::Minutes(5));
+  *validation.mutable_created_at() = ToTimestamp(kReportNow - absl::Minutes(5));
   v1::NodeVerdict& good = *validation.add_nodes();
   good.set_node("c001");
   good.set_outcome(v1::OUTCOME_PASS);
@@ -66,7 +66,7 @@ v1::Validation Sample() {
 
 TEST(ValidationReport, SaysWhatFailedAgainstWhichLimit) {
   EXPECT_THAT(
-      RenderValidation(Sample(), kNow),
+      RenderValidation(Sample(), kReportNow),
       AllOf(HasSubstr("validation v-1: suite quick (0123456789ab), done, by operator:alice"),
             HasSubstr("in service"), HasSubstr("GPU-7 is slow"), HasSubstr("GPU-7 in 0000:41:00.0"),
             HasSubstr("61.25 TFLOPS, limit 90"), HasSubstr("(inventory/hardware/x.yaml:7)"),
@@ -75,7 +75,7 @@ TEST(ValidationReport, SaysWhatFailedAgainstWhichLimit) {
 
 TEST(ValidationReport, SetsTheRingBesideItsPairs) {
   v1::Validation validation = Sample();
-  EXPECT_THAT(RenderValidation(validation, kNow), Not(HasSubstr("The ring")));
+  EXPECT_THAT(RenderValidation(validation, kReportNow), Not(HasSubstr("The ring")));
   v1::RingOutlook& ring = *validation.add_rings();
   ring.set_stage("network");
   ring.set_check("collective");
@@ -88,14 +88,14 @@ TEST(ValidationReport, SetsTheRingBesideItsPairs) {
   forecast.set_ring_best(1);
   forecast.set_pairs_worst(0.566);
   forecast.set_pairs_best(0.95);
-  EXPECT_THAT(RenderValidation(validation, kNow),
+  EXPECT_THAT(RenderValidation(validation, kReportNow),
               AllOf(HasSubstr("The ring (network, collective): 86 % of the slowest pair\n"),
                     ContainsRegex("4 +170.5 ms +153.25 ms +54.0 % to 100.0 % +56.6 % to 95.0 %")));
 }
 
 TEST(ValidationReport, UnknownTakesNoPassAway) {
   v1::Validation validation = Sample();
-  EXPECT_THAT(RenderValidation(validation, kNow), Not(HasSubstr("neither a pass nor a fail")));
+  EXPECT_THAT(RenderValidation(validation, kReportNow), Not(HasSubstr("neither a pass nor a fail")));
   for (v1::NodeVerdict& node : *validation.mutable_nodes()) node.set_outcome(v1::OUTCOME_UNKNOWN);
   for (const char* name : {"c003", "c004", "c005"}) {
     v1::NodeVerdict& node = *validation.add_nodes();
@@ -106,20 +106,20 @@ TEST(ValidationReport, UnknownTakesNoPassAway) {
   validation.mutable_nodes(2)->set_service("not validated");
   validation.mutable_nodes(3)->set_service("quarantined: failed v-0");
   validation.mutable_nodes(4)->set_service("drained by root: bad disk");
-  EXPECT_THAT(RenderValidation(validation, kNow),
+  EXPECT_THAT(RenderValidation(validation, kReportNow),
               HasSubstr("Unknown is neither a pass nor a fail: it gives no pass, and takes none "
                         "away.\n"
                         "  hold a pass of another validation, and serve: c[001-002]\n"
                         "  hold none, and do not serve until they pass: c[003-004]\n"));
   validation.set_state(v1::VALIDATION_STATE_RUNNING);
-  EXPECT_THAT(RenderValidation(validation, kNow), Not(HasSubstr("neither a pass nor a fail")));
+  EXPECT_THAT(RenderValidation(validation, kReportNow), Not(HasSubstr("neither a pass nor a fail")));
 }
 
 TEST(ValidationReport, SaysWhenTheColumnOfSlurmIsOld) {
   v1::Validation validation = Sample();
-  EXPECT_THAT(RenderValidation(validation, kNow), Not(HasSubstr("since the end")));
+  EXPECT_THAT(RenderValidation(validation, kReportNow), Not(HasSubstr("since the end")));
   validation.set_service_is_behind(true);
-  EXPECT_THAT(RenderValidation(validation, kNow),
+  EXPECT_THAT(RenderValidation(validation, kReportNow),
               HasSubstr("Slurm has not been asked since the end"));
 }
 
@@ -152,9 +152,9 @@ TEST(ValidationReport, AWitnessIsNamedAndNotCounted) {
   check.set_outcome(v1::OUTCOME_FAIL);
   EXPECT_EQ(OutcomeOf(validation), v1::OUTCOME_PASS);
   EXPECT_EQ(ExitCodeOf(validation), kExitClean);
-  const std::string text = RenderValidation(validation, kNow);
+  const std::string text = RenderValidation(validation, kReportNow);
   EXPECT_THAT(text, AllOf(HasSubstr("c002 was borrowed as a witness"), HasSubstr("nic-pair c001")));
-  EXPECT_THAT(RenderHistory("c002", {validation}, kNow), HasSubstr("witness"));
+  EXPECT_THAT(RenderHistory("c002", {validation}, kReportNow), HasSubstr("witness"));
   EXPECT_THAT(RenderComparison(validation, validation, {}, {}), HasSubstr("no outcome differs"));
 }
 
@@ -206,7 +206,7 @@ TEST(ValidationReport, ADamagedResultIsNamed) {
 }
 
 TEST(ValidationReport, HistoryNamesWhatWasNotFine) {
-  EXPECT_THAT(RenderHistory("c002", {Sample()}, kNow),
+  EXPECT_THAT(RenderHistory("c002", {Sample()}, kReportNow),
               AllOf(HasSubstr("v-1"), HasSubstr("fail"), HasSubstr("gpu-gemm")));
 }
 
@@ -251,7 +251,7 @@ TEST(ValidationReport, WhatIsCountedHasNoUnit) {
   finding.set_value(8);
   finding.set_unit("1");
   finding.set_floor(16);
-  EXPECT_THAT(RenderValidation(validation, kNow), HasSubstr("pcie width 8, limit 16"));
+  EXPECT_THAT(RenderValidation(validation, kReportNow), HasSubstr("pcie width 8, limit 16"));
   EXPECT_EQ(UnitWords("Gbit/s"), " Gbit/s");
 }
 

@@ -13,9 +13,9 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr char kGood[] = R"({"preset":"t4","backing_bytes":2097152})";
+constexpr char kGoodT4[] = R"({"preset":"t4","backing_bytes":2097152})";
 
-std::string With(const std::string& more) {
+std::string WithT4(const std::string& more) {
   return absl::StrCat(R"({"preset":"t4","backing_bytes":2097152,)", more, "}");
 }
 
@@ -25,7 +25,7 @@ std::vector<std::string> Memory(const std::string& patterns) {
 
 TEST(GpuMemory, GoodMemoryPassesEveryPattern) {
   const WorkerRun run =
-      RunWorker(absl::StrCat(kGood, ",", kGood),
+      RunWorker(absl::StrCat(kGoodT4, ",", kGoodT4),
                 Memory("address,walking-ones,walking-zeros,inversions,random,fade"));
   EXPECT_EQ(run.outcome(), "OUTCOME_PASS") << run.reason();
   for (int gpu : {0, 1}) {
@@ -37,7 +37,7 @@ TEST(GpuMemory, GoodMemoryPassesEveryPattern) {
 
 TEST(GpuMemory, FlippedBitIsFoundWithAddressAndValues) {
   const WorkerRun run =
-      RunWorker(absl::StrCat(kGood, ",", With(R"("flips":{"kernel_every":10,"allocation":-1})")),
+      RunWorker(absl::StrCat(kGoodT4, ",", WithT4(R"("flips":{"kernel_every":10,"allocation":-1})")),
                 Memory("walking-ones"));
   EXPECT_EQ(run.outcome(), "OUTCOME_FAIL");
   const auto faults = run.Faults("bit_mismatch");
@@ -52,7 +52,7 @@ TEST(GpuMemory, FlippedBitIsFoundWithAddressAndValues) {
 TEST(GpuMemory, GpuAboveItsLimitEndsItsTestAtOnce) {
   const absl::Time start = absl::Now();
   const WorkerRun run =
-      RunWorker(With(R"("busy":{"temperature":91},"idle":{"temperature":91},"max_temperature":89)"),
+      RunWorker(WithT4(R"("busy":{"temperature":91},"idle":{"temperature":91},"max_temperature":89)"),
                 {"gpu-memory", "--patterns", "fade", "--fade-time", "2m", "--cool-down", "0s"});
   EXPECT_LT(absl::Now() - start, absl::Seconds(60));
   EXPECT_EQ(run.outcome(), "OUTCOME_FAIL");
@@ -62,7 +62,7 @@ TEST(GpuMemory, GpuAboveItsLimitEndsItsTestAtOnce) {
 }
 
 TEST(GpuMemory, ManyFlipsAreCountedButListedOnlyUpToABound) {
-  const WorkerRun run = RunWorker(With(R"("flips":{"kernel_every":3,"allocation":-1,"bits":3000})"),
+  const WorkerRun run = RunWorker(WithT4(R"("flips":{"kernel_every":3,"allocation":-1,"bits":3000})"),
                                   Memory("inversions,random"));
   const auto faults = run.Faults("bit_mismatch");
   ASSERT_EQ(faults.size(), 1);
@@ -72,13 +72,13 @@ TEST(GpuMemory, ManyFlipsAreCountedButListedOnlyUpToABound) {
 // Flipped while nobody touches it: only the pattern that waits sees it.
 TEST(GpuMemory, FadingBitIsFound) {
   const WorkerRun run =
-      RunWorker(With(R"("flips":{"memory_after_s":0.2,"memory_every_s":0.1,"allocation":-1})"),
+      RunWorker(WithT4(R"("flips":{"memory_after_s":0.2,"memory_every_s":0.1,"allocation":-1})"),
                 Memory("fade"));
   EXPECT_EQ(run.Faults("bit_mismatch").size(), 1);
 }
 
 TEST(GpuMemory, GpuThatFallsOffTheBusIsAtFault) {
-  const WorkerRun run = RunWorker(With(R"("lost_after_s":0.3)"), Memory("fade"));
+  const WorkerRun run = RunWorker(WithT4(R"("lost_after_s":0.3)"), Memory("fade"));
   ASSERT_EQ(run.Faults("gpu_lost").size(), 1) << run.result["faults"];
   EXPECT_EQ(run.Faults("gpu_lost")[0]["subject"], UuidOf(0));
 }

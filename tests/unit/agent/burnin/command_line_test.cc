@@ -15,7 +15,7 @@ struct Parsed {
   std::string errors;
 };
 
-Parsed Parse(std::vector<std::string> words) {
+Parsed ParseWords(std::vector<std::string> words) {
   words.insert(words.begin(), "muster-burnin");
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -30,7 +30,7 @@ Parsed Parse(std::vector<std::string> words) {
 }
 
 TEST(CommandLine, TakesParametersByNameAndBySet) {
-  const Parsed parsed = Parse({"gpu-inventory", "--gpus", "0-3", "--set", "count=4", "--json"});
+  const Parsed parsed = ParseWords({"gpu-inventory", "--gpus", "0-3", "--set", "count=4", "--json"});
   ASSERT_TRUE(parsed.ok) << parsed.errors;
   EXPECT_EQ(parsed.line.check->name, "gpu-inventory");
   EXPECT_EQ(parsed.line.parameters.at("gpus"), "0-3");
@@ -39,13 +39,13 @@ TEST(CommandLine, TakesParametersByNameAndBySet) {
 }
 
 TEST(CommandLine, ValueOfSetMayHaveCommasAndEqualsSigns) {
-  const Parsed parsed = Parse({"gpu-inventory", "--set", "model=a=b,c"});
+  const Parsed parsed = ParseWords({"gpu-inventory", "--set", "model=a=b,c"});
   ASSERT_TRUE(parsed.ok) << parsed.errors;
   EXPECT_EQ(parsed.line.parameters.at("model"), "a=b,c");
 }
 
 TEST(CommandLine, ListHasEveryCheck) {
-  const Parsed parsed = Parse({"list"});
+  const Parsed parsed = ParseWords({"list"});
   ASSERT_TRUE(parsed.ok);
   EXPECT_EQ(parsed.line.check, nullptr);
   for (const checks::CheckSpec* check : checks::Checks())
@@ -53,7 +53,7 @@ TEST(CommandLine, ListHasEveryCheck) {
 }
 
 TEST(CommandLine, HelpIsNoMistake) {
-  const Parsed parsed = Parse({"gpu-inventory", "--help"});
+  const Parsed parsed = ParseWords({"gpu-inventory", "--help"});
   EXPECT_FALSE(parsed.ok);
   EXPECT_EQ(parsed.exit_code, 0);
 }
@@ -66,7 +66,7 @@ struct Mistake {
 class Mistakes : public ::testing::TestWithParam<Mistake> {};
 
 TEST_P(Mistakes, EndWith64AndSayWhatIsMeant) {
-  const Parsed parsed = Parse(GetParam().words);
+  const Parsed parsed = ParseWords(GetParam().words);
   EXPECT_FALSE(parsed.ok);
   EXPECT_EQ(parsed.exit_code, kExitUsage);
   EXPECT_THAT(parsed.errors, HasSubstr(GetParam().message));

@@ -8,7 +8,7 @@
 namespace muster::burnin {
 namespace {
 
-Sample At(int second, double value, const char* metric = "tflops") {
+Sample SampleAt(int second, double value, const char* metric = "tflops") {
   return {.at = absl::Seconds(second), .subject = "GPU-1", .metric = metric, .value = value};
 }
 
@@ -17,7 +17,7 @@ TEST(Curves, ShortOnesStayAsTheyAre) {
   const char* const metrics[] = {"clock", "power_watts", "temperature", "tflops"};
   Curves curves;
   for (int i = 0; i < 1200; ++i)
-    for (const char* metric : metrics) curves.Add(At(i, i % 3, metric));
+    for (const char* metric : metrics) curves.Add(SampleAt(i, i % 3, metric));
   const std::vector<Sample> samples = curves.Samples();
   ASSERT_EQ(samples.size(), 4800u);
   for (int i = 0; i < 4800; ++i) {
@@ -31,8 +31,8 @@ TEST(Curves, LongOnesAreThinnedAndKeepPeaksAndDips) {
   Curves curves;
   for (int i = 0; i < 100'000; ++i) {
     const double value = i == 31'415 ? 97 : i == 92'653 ? 3 : 50;
-    curves.Add(At(i, value));
-    curves.Add(At(i, 1, "power_watts"));
+    curves.Add(SampleAt(i, value));
+    curves.Add(SampleAt(i, 1, "power_watts"));
   }
   const std::vector<Sample> samples = curves.Samples();
   EXPECT_LE(samples.size(), Curves::kMaxPointsInAll);
@@ -52,7 +52,7 @@ TEST(Curves, ManyOfThemStillFitIntoOneLine) {
   Curves curves;
   for (int i = 0; i < 239; ++i) {
     for (int curve = 0; curve < 160; ++curve) {
-      Sample sample = At(i, i == 100 ? 97 : 50);
+      Sample sample = SampleAt(i, i == 100 ? 97 : 50);
       sample.variant = std::to_string(curve);
       curves.Add(sample);
     }
@@ -69,11 +69,11 @@ TEST(Curves, ShortOnesBesideLongOnesStayAsTheyAre) {
   Curves curves;
   for (int i = 0; i < 1000; ++i) {
     for (int curve = 0; curve < 10; ++curve) {
-      Sample sample = At(i, i % 7);
+      Sample sample = SampleAt(i, i % 7);
       sample.variant = std::to_string(curve);
       curves.Add(sample);
     }
-    if (i % 4 == 0) curves.Add(At(i, 3, "tflops of a second"));
+    if (i % 4 == 0) curves.Add(SampleAt(i, 3, "tflops of a second"));
   }
   const std::vector<Sample> samples = curves.Samples();
   EXPECT_LE(samples.size(), Curves::kMaxPointsInAll);
@@ -86,7 +86,7 @@ TEST(Curves, ShortOnesBesideLongOnesStayAsTheyAre) {
 
 TEST(Curves, AreInTheOrderOfTime) {
   Curves curves;
-  for (int i = 0; i < 5'000; ++i) curves.Add(At(i, i % 7));
+  for (int i = 0; i < 5'000; ++i) curves.Add(SampleAt(i, i % 7));
   const std::vector<Sample> samples = curves.Samples();
   EXPECT_TRUE(std::is_sorted(samples.begin(), samples.end(),
                              [](const Sample& a, const Sample& b) { return a.at < b.at; }));

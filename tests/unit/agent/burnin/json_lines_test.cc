@@ -14,7 +14,7 @@ namespace muster::burnin {
 namespace {
 
 // As the agent reads it: an unknown field is an error.
-v1::WorkerLine Parse(const std::string& line) {
+v1::WorkerLine ParseLine(const std::string& line) {
   v1::WorkerLine parsed;
   const auto status = google::protobuf::util::JsonStringToMessage(line, &parsed);
   EXPECT_TRUE(status.ok()) << status.message().ToString() << "\n" << line;
@@ -23,7 +23,7 @@ v1::WorkerLine Parse(const std::string& line) {
 
 TEST(JsonLines, ProgressIsAWorkerLine) {
   const v1::WorkerLine line =
-      Parse(ProgressLine({.phase = "fp16, 8192 × 8192",
+      ParseLine(ProgressLine({.phase = "fp16, 8192 × 8192",
                           .fraction = 0.25,
                           .samples = {{.at = absl::Milliseconds(1500),
                                        .subject = "GPU-1",
@@ -40,7 +40,7 @@ TEST(JsonLines, ProgressIsAWorkerLine) {
 }
 
 TEST(JsonLines, UnknownFractionIsAbsent) {
-  EXPECT_FALSE(Parse(ProgressLine({.phase = "waiting"})).progress().has_fraction());
+  EXPECT_FALSE(ParseLine(ProgressLine({.phase = "waiting"})).progress().has_fraction());
 }
 
 TEST(JsonLines, ResultIsAWorkerLineWithAllFields) {
@@ -68,7 +68,7 @@ TEST(JsonLines, ResultIsAWorkerLineWithAllFields) {
   result.lost_rank = 3;
   result.stopped = true;
   finished.samples = {{.at = absl::Seconds(1), .metric = "x", .value = 1}};
-  const v1::CheckResult parsed = Parse(ResultLine(finished)).result();
+  const v1::CheckResult parsed = ParseLine(ResultLine(finished)).result();
   EXPECT_EQ(parsed.check(), "gpu-gemm");
   EXPECT_EQ(parsed.outcome(), v1::OUTCOME_FAIL);
   EXPECT_EQ(parsed.started_at().seconds(), 1'900'000'000);
@@ -90,7 +90,7 @@ TEST(JsonLines, BytesThatAreNoTextDoNotBreakALine) {
   finished.result = Unknown("serial \xff\xfe\n is odd");
   const std::string line = ResultLine(finished);
   EXPECT_EQ(line.find('\n'), std::string::npos);
-  EXPECT_EQ(Parse(line).result().outcome(), v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(ParseLine(line).result().outcome(), v1::OUTCOME_UNKNOWN);
 }
 
 // Eight GPUs of which every type of number is wrong, with all the curves that there may be: a fail
@@ -126,7 +126,7 @@ TEST(JsonLines, LargestResultFitsIntoALineOfTheAgent) {
   FinishResult(*checks::FindCheck("gpu-gemm"), finished.result);
   const std::string line = ResultLine(finished);
   EXPECT_LT(line.size(), kAgentTakes);
-  const v1::CheckResult parsed = Parse(line).result();
+  const v1::CheckResult parsed = ParseLine(line).result();
   EXPECT_EQ(parsed.outcome(), v1::OUTCOME_FAIL);
   EXPECT_EQ(parsed.faults_size(), 8 * 7 * 3);
   size_t evidence = 0;

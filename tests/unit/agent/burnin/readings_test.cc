@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kAll = 1'000'000;
 
-Reading At(double second, double value) { return {absl::Seconds(second), value}; }
+Reading ReadingAt(double second, double value) { return {absl::Seconds(second), value}; }
 
 bool Has(const std::vector<Reading>& points, const Reading& wanted) {
   return std::any_of(points.begin(), points.end(), [&wanted](const Reading& point) {
@@ -26,7 +26,7 @@ std::vector<Reading> Wandering(std::mt19937& random, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     value += std::uniform_int_distribution<int>(-2, 2)(random);
     second += 0.25 * std::uniform_int_distribution<int>(1, 3)(random);
-    readings.push_back(At(second, value));
+    readings.push_back(ReadingAt(second, value));
   }
   return readings;
 }
@@ -62,7 +62,7 @@ TEST(Readings, FewAreKeptAsTheyAre) {
 
 // Equal readings at one time are two readings.
 TEST(Readings, TwinsAreBothKept) {
-  const Readings readings = Taken({At(1, 5), At(1, 5), At(2, 5)}, 8);
+  const Readings readings = Taken({ReadingAt(1, 5), ReadingAt(1, 5), ReadingAt(2, 5)}, 8);
   EXPECT_EQ(readings.Points(kAll).size(), 3u);
 }
 
@@ -74,7 +74,7 @@ TEST(Readings, KeepOrderSpanAndExtremes) {
     const size_t count = std::uniform_int_distribution<size_t>(1, 3000)(random);
     const size_t stretches = std::uniform_int_distribution<size_t>(2, 70)(random);
     const size_t most = std::uniform_int_distribution<size_t>(0, 200)(random);
-    SCOPED_TRACE(testing::Message()
+    SCOPED_TRACE(::testing::Message()
                  << count << " readings in " << stretches << " stretches as " << most << " points");
     const std::vector<Reading> added = Wandering(random, count);
     const Readings readings = Taken(added, stretches);
@@ -109,17 +109,17 @@ TEST(Readings, SinglePeakOfTwoWeeksRemains) {
   constexpr int kCount = 14 * 86400 * 4;
   for (const int peak : {1, 77'777, 3'141'592, kCount - 2}) {
     Readings readings(1200);
-    for (int i = 0; i < kCount; ++i) readings.Add(At(0.25 * i, i == peak ? 97 : 61));
+    for (int i = 0; i < kCount; ++i) readings.Add(ReadingAt(0.25 * i, i == peak ? 97 : 61));
     const std::vector<Reading> points = readings.Points(100);
     EXPECT_LE(points.size(), 100u);
-    EXPECT_TRUE(Has(points, At(0.25 * peak, 97))) << peak;
+    EXPECT_TRUE(Has(points, ReadingAt(0.25 * peak, 97))) << peak;
   }
 }
 
 // The curve over the whole time stays: no gap is longer than a few stretches.
 TEST(Readings, ArePointsOfTheWholeTime) {
   Readings readings(64);
-  for (int i = 0; i < 100'000; ++i) readings.Add(At(i, i % 10));
+  for (int i = 0; i < 100'000; ++i) readings.Add(ReadingAt(i, i % 10));
   const std::vector<Reading> points = readings.Points(40);
   for (size_t i = 1; i < points.size(); ++i)
     EXPECT_LE(points[i].at - points[i - 1].at, absl::Seconds(4 * 100'000 / 19));
@@ -138,8 +138,8 @@ TEST(Readings, MedianOfMergedOnesIsThatOfTheirMeans) {
 TEST(Readings, MedianFromATimeOnLeavesOutWhatWasBefore) {
   Readings few(2048), many(64);
   for (int i = 0; i < 1000; ++i) {
-    few.Add(At(i, i < 500 ? 1000 : 2000));
-    many.Add(At(i, i < 500 ? 1000 : 2000));
+    few.Add(ReadingAt(i, i < 500 ? 1000 : 2000));
+    many.Add(ReadingAt(i, i < 500 ? 1000 : 2000));
   }
   EXPECT_EQ(few.Median(absl::Seconds(500)), 2000);
   EXPECT_EQ(many.Median(absl::Seconds(500)), 2000);

@@ -6,15 +6,15 @@
 namespace muster::agent {
 namespace {
 
-constexpr char kRestart[] = "munge/handler/restart";
+constexpr char kRestartHandler[] = "munge/handler/restart";
 
 v1::Plan WholePlan() {
   return MakePlan(
       1, {Role("munge",
-               {Package("munge/p1", {"munge"}, {kRestart}), Package("munge/p2", {"libmunge"}),
-                File("munge/key", "/key", "k", {kRestart}), File("munge/same", "/same", "s")},
-               {}, {Command(kRestart, "restart")}),
-          Role("worker", {File("worker/conf", "/conf", "c", {kRestart})}, {"munge"})});
+               {Package("munge/p1", {"munge"}, {kRestartHandler}), Package("munge/p2", {"libmunge"}),
+                File("munge/key", "/key", "k", {kRestartHandler}), File("munge/same", "/same", "s")},
+               {}, {Command(kRestartHandler, "restart")}),
+          Role("worker", {File("worker/conf", "/conf", "c", {kRestartHandler})}, {"munge"})});
 }
 
 // A machine of its own with an agent on it.

@@ -19,7 +19,7 @@ namespace {
 using ::muster::testing::StatusIs;
 using ::testing::HasSubstr;
 
-constexpr char kNode[] = "6a1f0d0e-0000-4000-8000-000000000001";
+constexpr char kIdentityNode[] = "6a1f0d0e-0000-4000-8000-000000000001";
 
 class IdentityTest : public ::testing::Test {
  protected:
@@ -31,7 +31,7 @@ class IdentityTest : public ::testing::Test {
   Identity Make() {
     const pki::KeyAndCsr made = pki::MakeKeyAndCsr("c001").value();
     Identity identity;
-    identity.node_uuid = kNode;
+    identity.node_uuid = kIdentityNode;
     identity.node_name = "c001";
     identity.controller_address = "login1:7443";
     identity.ca_pem = ca_.certificate_pem;
@@ -62,7 +62,7 @@ TEST_F(IdentityTest, ComesBackAsStoredAndClosedToOthers) {
   EXPECT_TRUE(HasIdentity(paths_, files_).value());
   const auto loaded = LoadIdentity(paths_, files_);
   ASSERT_OK(loaded);
-  EXPECT_EQ(loaded->node_uuid, kNode);
+  EXPECT_EQ(loaded->node_uuid, kIdentityNode);
   EXPECT_EQ(loaded->node_name, "c001");
   EXPECT_EQ(loaded->controller_address, "login1:7443");
   EXPECT_EQ(loaded->key_pem, identity.key_pem);

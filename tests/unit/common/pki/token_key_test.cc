@@ -24,7 +24,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const absl::Time kNow = absl::FromUnixSeconds(1'900'000'000);
+const absl::Time kTokenNow = absl::FromUnixSeconds(1'900'000'000);
 
 class TokenKeyTest : public ::testing::Test {
  protected:
@@ -54,7 +54,7 @@ class TokenKeyTest : public ::testing::Test {
   }
   static absl::StatusOr<std::string> Sign(const Authority& ca) {
     return SignCsr(ca, MakeKeyAndCsr("c001").value().csr_pem, {.common_name = "c001"},
-                   {kNow, kNow + absl::Hours(1)}, Usage::kClient);
+                   {kTokenNow, kTokenNow + absl::Hours(1)}, Usage::kClient);
   }
 
   static muster::testing::TempDir* folder_;
@@ -63,27 +63,27 @@ muster::testing::TempDir* TokenKeyTest::folder_ = nullptr;
 
 TEST_F(TokenKeyTest, AuthoritySignsWithAKeyThatStaysInItsToken) {
   const absl::StatusOr<Authority> ca =
-      MakeCaWithKey("token CA", Uri("ca", "1234"), absl::Hours(24), kNow);
+      MakeCaWithKey("token CA", Uri("ca", "1234"), absl::Hours(24), kTokenNow);
   ASSERT_OK(ca);
   EXPECT_TRUE(IsTokenKey(ca->key));
   EXPECT_OK(CheckAuthority(*ca));
   const absl::StatusOr<std::string> pem = Sign(*ca);
   ASSERT_OK(pem);
-  EXPECT_OK(VerifySignedBy(*pem, ca->certificate_pem, kNow));
+  EXPECT_OK(VerifySignedBy(*pem, ca->certificate_pem, kTokenNow));
   // As a file has it: with a newline.
   EXPECT_OK(CheckAuthority({ca->certificate_pem, ca->key + "\n"}));
-  const Authority other = MakeCa("other", absl::Hours(24), kNow).value();
+  const Authority other = MakeCa("other", absl::Hours(24), kTokenNow).value();
   EXPECT_THAT(CheckAuthority({other.certificate_pem, ca->key}),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("does not belong")));
 }
 
 TEST_F(TokenKeyTest, ManyMaySignAtOnce) {
-  const Authority ca = MakeCaWithKey("token CA", Uri("ca", "1234"), absl::Hours(24), kNow).value();
+  const Authority ca = MakeCaWithKey("token CA", Uri("ca", "1234"), absl::Hours(24), kTokenNow).value();
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&ca] {
       for (int n = 0; n < 5; ++n)
-        EXPECT_OK(VerifySignedBy(Sign(ca).value(), ca.certificate_pem, kNow));
+        EXPECT_OK(VerifySignedBy(Sign(ca).value(), ca.certificate_pem, kTokenNow));
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -93,14 +93,14 @@ TEST_F(TokenKeyTest, SaysWhatIsMissingAndNeverThePin) {
   for (const std::string& uri :
        {Uri("nothing", "1234"), std::string("pkcs11:token=nowhere;object=ca?pin-value=1234")}) {
     ::testing::internal::CaptureStderr();
-    EXPECT_THAT(MakeCaWithKey("token CA", uri, absl::Hours(24), kNow),
+    EXPECT_THAT(MakeCaWithKey("token CA", uri, absl::Hours(24), kTokenNow),
                 StatusIs(absl::StatusCode::kFailedPrecondition,
                          AllOf(HasSubstr("is the PIN right"), Not(HasSubstr("1234")))));
     EXPECT_THAT(::testing::internal::GetCapturedStderr(), Not(HasSubstr("1234")));
   }
-  EXPECT_THAT(MakeCaWithKey("x", "pkcs11:token=a b", absl::Hours(1), kNow),
+  EXPECT_THAT(MakeCaWithKey("x", "pkcs11:token=a b", absl::Hours(1), kTokenNow),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("%20")));
-  EXPECT_THAT(MakeCaWithKey("x", "pkcs11:" + std::string(2000, 'x'), absl::Hours(1), kNow),
+  EXPECT_THAT(MakeCaWithKey("x", "pkcs11:" + std::string(2000, 'x'), absl::Hours(1), kTokenNow),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 KiB")));
 }
 

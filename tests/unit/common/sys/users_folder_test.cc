@@ -30,7 +30,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr uid_t kUser = 64999;
+constexpr uid_t kFolderUser = 64999;
 constexpr gid_t kGroup = 64998;
 
 class UsersFolderTest : public ::testing::Test {
@@ -39,7 +39,7 @@ class UsersFolderTest : public ::testing::Test {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root, whose rights are at stake";
     ASSERT_OK(fs_.WriteAtomically(Root("secret"), "root:x", {.mode = 0600}));
     ASSERT_OK(fs_.MakeDirectory(home_, 0755));
-    ASSERT_OK(fs_.SetAttributes(home_, {.uid = kUser, .gid = kGroup}));
+    ASSERT_OK(fs_.SetAttributes(home_, {.uid = kFolderUser, .gid = kGroup}));
   }
   std::string Root(const std::string& name) { return dir_.path() + "/" + name; }
   std::string Home(const std::string& name) { return home_ + "/" + name; }
@@ -47,7 +47,7 @@ class UsersFolderTest : public ::testing::Test {
   // A file of the user's own.
   void UserWrites(const std::string& name, const std::string& content, mode_t mode = 0644) {
     ASSERT_OK(
-        fs_.WriteAtomically(Home(name), content, {.mode = mode, .uid = kUser, .gid = kGroup}));
+        fs_.WriteAtomically(Home(name), content, {.mode = mode, .uid = kFolderUser, .gid = kGroup}));
   }
 
   muster::testing::TempDir dir_;
@@ -66,7 +66,7 @@ TEST_F(UsersFolderTest, ActsAsAnotherInOneThreadAlone) {
       other_is_root = ::setfsuid(-1) == 0 && ::getgroups(0, nullptr) == before &&
                       UniqueFd(::open(Root("secret").c_str(), O_RDONLY | O_CLOEXEC)).valid();
     });
-    const ActAs user(kUser, kGroup);
+    const ActAs user(kFolderUser, kGroup);
     acting.Notify();
     other.join();
     EXPECT_TRUE(other_is_root);
@@ -83,15 +83,15 @@ TEST_F(UsersFolderTest, ActsAsAnotherInOneThreadAlone) {
 
 TEST_F(UsersFolderTest, MakesWhatIsTheUsersAsTheUser) {
   ASSERT_OK(fs_.MakeDirectory(Home("a/b"), 0750));
-  EXPECT_EQ(Stat(Home("a")).uid, kUser);
+  EXPECT_EQ(Stat(Home("a")).uid, kFolderUser);
   EXPECT_EQ(Stat(Home("a")).gid, kGroup);
   EXPECT_EQ(Stat(Home("a")).mode, 0755u);
   EXPECT_EQ(Stat(Home("a/b")).mode, 0750u);
   UserWrites("a/b/file", "x", 0640);
-  EXPECT_EQ(Stat(Home("a/b/file")).uid, kUser);
+  EXPECT_EQ(Stat(Home("a/b/file")).uid, kFolderUser);
   EXPECT_EQ(Stat(Home("a/b/file")).gid, kGroup);
   ASSERT_OK(fs_.MakeSymlink("file", Home("a/b/link")));
-  EXPECT_EQ(Stat(Home("a/b/link")).uid, kUser);
+  EXPECT_EQ(Stat(Home("a/b/link")).uid, kFolderUser);
   EXPECT_EQ(fs_.Read(Home("a/b/file")).value(), "x");
   EXPECT_THAT(fs_.List(Home("a/b")).value(), ElementsAre("file", "link"));
   ASSERT_OK(fs_.Remove(Home("a"), /*recursive=*/true));
@@ -106,7 +106,7 @@ TEST_F(UsersFolderTest, WritesWhatIsToBeRootsOrAnothers) {
   EXPECT_EQ(Stat(Home("other")).uid, 12u);
   EXPECT_EQ(Stat(Home("other")).mode, 04755u);
   ASSERT_OK(fs_.MakeDirectory(Home("shared"), 0755));
-  ASSERT_OK(fs_.SetAttributes(Home("shared"), {.mode = 02770, .uid = kUser, .gid = 34}));
+  ASSERT_OK(fs_.SetAttributes(Home("shared"), {.mode = 02770, .uid = kFolderUser, .gid = 34}));
   EXPECT_EQ(Stat(Home("shared")).mode, 02770u);
   EXPECT_EQ(Stat(Home("shared")).gid, 34u);
 }
@@ -116,7 +116,7 @@ TEST_F(UsersFolderTest, WritesWhereTheOwnerMayNot) {
   ASSERT_OK(fs_.SetAttributes(home_, {.mode = 0500}));
   ASSERT_OK(fs_.MakeDirectory(Home("d"), 0700));
   UserWrites("file", "x");
-  EXPECT_EQ(Stat(Home("file")).uid, kUser);
+  EXPECT_EQ(Stat(Home("file")).uid, kFolderUser);
   ASSERT_OK(fs_.Remove(Home("file"), false));
   EXPECT_THAT(fs_.List(home_).value(), ElementsAre("d"));
 }
@@ -127,13 +127,13 @@ TEST_F(UsersFolderTest, ReadsAndGivesAwayNoFileWithNamesElsewhere) {
   EXPECT_FALSE(fs_.Read(Home("planted")).ok());
   EXPECT_FALSE(fs_.View(Home("planted")).ok());
   EXPECT_FALSE(Sha256OfFile(Home("planted")).ok());
-  EXPECT_FALSE(fs_.SetAttributes(Home("planted"), {.mode = 0666, .uid = kUser}).ok());
+  EXPECT_FALSE(fs_.SetAttributes(Home("planted"), {.mode = 0666, .uid = kFolderUser}).ok());
   ASSERT_OK(fs_.SetAttributes(Root("secret"), {.mode = 0644}));
   // The user may read it now, and yet not own it.
   EXPECT_EQ(fs_.Read(Home("planted")).value(), "root:x");
-  EXPECT_FALSE(fs_.SetAttributes(Home("planted"), {.uid = kUser}).ok());
+  EXPECT_FALSE(fs_.SetAttributes(Home("planted"), {.uid = kFolderUser}).ok());
   EXPECT_FALSE(fs_.SetAttributes(Home("planted"), {.mode = 0666}).ok());
-  ASSERT_OK(fs_.WriteAtomically(Home("planted"), "new", {.uid = kUser, .gid = kGroup}));
+  ASSERT_OK(fs_.WriteAtomically(Home("planted"), "new", {.uid = kFolderUser, .gid = kGroup}));
   EXPECT_EQ(fs_.Read(Root("secret")).value(), "root:x");
   EXPECT_EQ(Stat(Root("secret")).uid, 0u);
   EXPECT_EQ(Stat(Root("secret")).mode, 0644u);
@@ -145,7 +145,7 @@ TEST_F(UsersFolderTest, MakesNoFileOfAUserOneThatOthersTrust) {
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("uid 64999")));
   EXPECT_THAT(fs_.SetAttributes(Home("tool"), {.mode = 02755, .gid = 0}),
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("uid 64999")));
-  EXPECT_EQ(Stat(Home("tool")).uid, kUser);
+  EXPECT_EQ(Stat(Home("tool")).uid, kFolderUser);
   ASSERT_OK(fs_.SetAttributes(Home("tool"), {.mode = 0700}));
   EXPECT_EQ(Stat(Home("tool")).mode, 0700u);
 }
@@ -159,13 +159,13 @@ TEST_F(UsersFolderTest, KeepsNoSetIdBitsOfWhatAUserPutThere) {
 TEST_F(UsersFolderTest, HasACopyVerifiedThatNobodyCanSwap) {
   std::string verified;
   const WriteOptions options = {
-      .mode = 0640, .uid = kUser, .gid = kGroup, .verify = [&](const std::string& path) {
+      .mode = 0640, .uid = kFolderUser, .gid = kGroup, .verify = [&](const std::string& path) {
         verified = path;
         EXPECT_FALSE(absl::StartsWith(path, dir_.path())) << path;
         EXPECT_TRUE(absl::EndsWith(path, "/profile")) << path;
         EXPECT_EQ(ForeignFolder(path).value(), "");
         EXPECT_EQ(Stat(path.substr(0, path.rfind('/'))).mode, 0700u);
-        EXPECT_EQ(Stat(path).uid, kUser);
+        EXPECT_EQ(Stat(path).uid, kFolderUser);
         EXPECT_EQ(Stat(path).mode, 0640u);
         EXPECT_EQ(fs_.Read(path).value(), "content");
         return absl::OkStatus();

@@ -7,34 +7,34 @@
 namespace muster::controller {
 namespace {
 
-const absl::Time kNow = absl::FromUnixSeconds(1'900'000'000);
+const absl::Time kLimiterNow = absl::FromUnixSeconds(1'900'000'000);
 
 TEST(PeerLimiter, PortsDoNotCountPeersDo) {
   PeerLimiter limiter;
   for (int i = 0; i < PeerLimiter::kBurst; ++i) {
-    EXPECT_TRUE(limiter.MayTry(absl::StrCat("ipv4:10.0.0.1:", i), kNow));
-    limiter.Failed(absl::StrCat("ipv4:10.0.0.1:", i), kNow);
+    EXPECT_TRUE(limiter.MayTry(absl::StrCat("ipv4:10.0.0.1:", i), kLimiterNow));
+    limiter.Failed(absl::StrCat("ipv4:10.0.0.1:", i), kLimiterNow);
   }
-  EXPECT_FALSE(limiter.MayTry("ipv4:10.0.0.1:99", kNow));
-  EXPECT_TRUE(limiter.MayTry("ipv4:10.0.0.2:99", kNow));
-  EXPECT_TRUE(limiter.MayTry("ipv4:10.0.0.1:99", kNow + PeerLimiter::kRefill));
+  EXPECT_FALSE(limiter.MayTry("ipv4:10.0.0.1:99", kLimiterNow));
+  EXPECT_TRUE(limiter.MayTry("ipv4:10.0.0.2:99", kLimiterNow));
+  EXPECT_TRUE(limiter.MayTry("ipv4:10.0.0.1:99", kLimiterNow + PeerLimiter::kRefill));
 }
 
 TEST(PeerLimiter, OneMachineHasNoBucketForEachAddressOfItsNetwork) {
   PeerLimiter limiter;
   for (int i = 0; i < PeerLimiter::kBurst; ++i)
-    limiter.Failed(absl::StrCat("ipv6:[2001:db8::", i, "]:1"), kNow);
-  EXPECT_FALSE(limiter.MayTry("ipv6:[2001:db8::ffff]:1", kNow));
-  EXPECT_TRUE(limiter.MayTry("ipv6:[2001:db8:0:1::1]:1", kNow));
+    limiter.Failed(absl::StrCat("ipv6:[2001:db8::", i, "]:1"), kLimiterNow);
+  EXPECT_FALSE(limiter.MayTry("ipv6:[2001:db8::ffff]:1", kLimiterNow));
+  EXPECT_TRUE(limiter.MayTry("ipv6:[2001:db8:0:1::1]:1", kLimiterNow));
 }
 
 TEST(PeerLimiter, ACrowdDoesNotHideWhoKeepsGuessing) {
   PeerLimiter limiter;
   const auto stranger = [](size_t i) { return absl::StrCat("ipv6:[2001:db8:", absl::Hex(i), "::1]:1"); };
-  for (size_t i = 0; i < PeerLimiter::kMaxPeers; ++i) limiter.Failed(stranger(i), kNow);
-  for (int i = 0; i < PeerLimiter::kBurst; ++i) limiter.Failed("ipv6:[::1]:1", kNow);
-  for (size_t i = 0; i < 100; ++i) limiter.Failed(stranger(PeerLimiter::kMaxPeers + i), kNow);
-  EXPECT_FALSE(limiter.MayTry("ipv6:[::1]:2", kNow));
+  for (size_t i = 0; i < PeerLimiter::kMaxPeers; ++i) limiter.Failed(stranger(i), kLimiterNow);
+  for (int i = 0; i < PeerLimiter::kBurst; ++i) limiter.Failed("ipv6:[::1]:1", kLimiterNow);
+  for (size_t i = 0; i < 100; ++i) limiter.Failed(stranger(PeerLimiter::kMaxPeers + i), kLimiterNow);
+  EXPECT_FALSE(limiter.MayTry("ipv6:[::1]:2", kLimiterNow));
 }
 
 }  // namespace

@@ -19,13 +19,13 @@ constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr char kHead[] =
     "cluster: x\nnodes: {\"c[1-3]\": {role: compute}, login1: {role: login}}\n";
 
-struct Case {
+struct ErrorCase {
   const char* text;  // after kHead, so from line 3
   const char* error;
 };
 
 TEST(InventoryErrors, NamePlaceAndRemedy) {
-  const Case cases[] = {
+  const ErrorCase cases[] = {
       {"rakcs: {}", "f:3:1: unknown key 'rakcs' in the inventory (did you mean 'racks'?)"},
       {"racks: []", "f:3:8: 'racks' must be a map of names, not a list"},
       {"racks: {r1: {power_limit_wats: 1}}", "f:3:14: unknown key 'power_limit_wats' in the rack"},
@@ -68,7 +68,7 @@ TEST(InventoryErrors, NamePlaceAndRemedy) {
       {"partitions: {default: {nodes: c1}}", "Slurm keeps it for itself"},
       {"domain: a..b", "f:3:9: 'a..b' is not a domain"},
   };
-  for (const Case& c : cases) {
+  for (const ErrorCase& c : cases) {
     SCOPED_TRACE(c.text);
     EXPECT_THAT(ParseInventory({{"f", absl::StrCat(kHead, c.text, "\n")}}),
                 StatusIs(kInvalid, HasSubstr(c.error)));
@@ -76,7 +76,7 @@ TEST(InventoryErrors, NamePlaceAndRemedy) {
 }
 
 TEST(InventoryErrors, OfNodes) {
-  const Case cases[] = {
+  const ErrorCase cases[] = {
       {"c1: {}", "f:3:7: the node lacks 'role'"},
       {"c1: {role: computer}", "f:3:14: unknown role 'computer' (did you mean 'compute'?)"},
       {"c1:", "f:3:3: expected a node (a map of keys), not nothing"},
@@ -98,7 +98,7 @@ TEST(InventoryErrors, OfNodes) {
       {"\"c[0-65535],x\": {role: login}", "more than 65536"},
       {"c1: {role: login, vars: {a: 1, a: 2}}", "f:3:34: duplicate key 'a'"},
   };
-  for (const Case& c : cases) {
+  for (const ErrorCase& c : cases) {
     SCOPED_TRACE(c.text);
     const std::string text =
         absl::StrCat("cluster: x\nnodes:\n  ", c.text, "\nracks: {r1: {}}\n");

@@ -25,7 +25,7 @@ Inventory ReadExample(const std::string& name) {
   return inventory.ok() ? *std::move(inventory) : Inventory();
 }
 
-struct Case {
+struct ExampleCase {
   const char* name;
   size_t login, compute, storage, racks, partitions;
   const char* default_partition;
@@ -33,14 +33,14 @@ struct Case {
 };
 
 TEST(Examples, HaveTheirNodes) {
-  const Case cases[] = {
+  const ExampleCase cases[] = {
       {"university-2080ti", 1, 6, 0, 2, 2, "ml", 6},
       {"carme-1080ti", 1, 16, 2, 2, 2, "interactive", 16},
       {"lrz-dgx", 1, 6, 0, 2, 2, "gpu", 4},
       {"slices-testbed", 1, 10, 0, 2, 2, "train", 10},
       {"guide-cluster", 2, 8, 1, 2, 2, "gpu", 8},
   };
-  for (const Case& c : cases) {
+  for (const ExampleCase& c : cases) {
     SCOPED_TRACE(c.name);
     const Inventory inventory = ReadExample(c.name);
     ASSERT_NE(inventory.FindGroup("login"), nullptr);

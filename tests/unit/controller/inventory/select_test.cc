@@ -24,14 +24,14 @@ Inventory Cluster() {
       .value();
 }
 
-struct Case {
+struct SelectCase {
   const char* pattern;
   const char* nodes;
 };
 
 TEST(Select, NamesNodes) {
   const Inventory inventory = Cluster();
-  const Case cases[] = {
+  const SelectCase cases[] = {
       {"c1", "c1"},
       {"c[1,3],login1", "login1 c1 c3"},
       {"gpu", "c2 c3 c4"},
@@ -48,7 +48,7 @@ TEST(Select, NamesNodes) {
       {"storage", ""},
       {"c1,!c1", ""},
   };
-  for (const Case& c : cases) {
+  for (const SelectCase& c : cases) {
     SCOPED_TRACE(c.pattern);
     const auto nodes = Select(inventory, c.pattern);
     ASSERT_OK(nodes);
@@ -60,7 +60,7 @@ TEST(Select, NamesNodes) {
 
 TEST(Select, SaysWhatIsWrong) {
   const Inventory inventory = Cluster();
-  const Case cases[] = {
+  const SelectCase cases[] = {
       {"", "column 1: a node or group is missing"},
       {"c1,,c2", "column 4: a node or group is missing"},
       {"c1,!", "column 5: a node or group is missing"},
@@ -71,7 +71,7 @@ TEST(Select, SaysWhatIsWrong) {
       {"c1, c[2-", "column 9: expected the last number"},
       {"!c[2-1]", "column 4: range 2-1 runs backwards"},
   };
-  for (const Case& c : cases) {
+  for (const SelectCase& c : cases) {
     SCOPED_TRACE(c.pattern);
     EXPECT_THAT(Select(inventory, c.pattern),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(c.nodes)));

@@ -28,7 +28,7 @@ std::ostream& operator<<(std::ostream& out, const BadInput& row) { return out <<
 
 constexpr char kTasks[] = "roles/r/tasks/main.yaml";
 
-const BadInput kRows[] = {
+const BadInput kBadInputs[] = {
     {"PlaybookIsAMap", "site.yaml", "play: p\n", "site.yaml:1:1", "a playbook is a list of plays"},
     {"PlaybookIsEmpty", "site.yaml", "", "site.yaml:1:1", "a playbook is a list of plays"},
     {"BrokenYaml", "site.yaml", "- play: [p\n", "site.yaml:1:9:", "this '[' is not closed"},
@@ -280,7 +280,7 @@ TEST_P(BadInputTest, NamesPlaceAndRemedy) {
   EXPECT_EQ(status.message().find("\n\n"), absl::string_view::npos) << "one error is enough";
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, BadInputTest, ::testing::ValuesIn(kRows),
+INSTANTIATE_TEST_SUITE_P(Rows, BadInputTest, ::testing::ValuesIn(kBadInputs),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

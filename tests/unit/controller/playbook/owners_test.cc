@@ -22,16 +22,16 @@ using ::testing::Not;
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 // Two tasks of two roles. `fight`: what the error says of them; empty: they get on with each other.
-struct Row {
+struct OwnerRow {
   const char* name;
   const char* first;
   const char* second;
   const char* fight;
 };
 
-std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.name; }
+std::ostream& operator<<(std::ostream& out, const OwnerRow& row) { return out << row.name; }
 
-const Row kRows[] = {
+const OwnerRow kOwnerRows[] = {
     {"FilesOfOnePath", "file: {path: /etc/motd, content: a}", "file: {path: /etc/motd, content: b}",
      "another content of /etc/motd"},
     {"FilesOfOnePathWrittenOtherwise", "file: {path: /etc/motd, content: a}",
@@ -133,10 +133,10 @@ const Row kRows[] = {
     {"Commands", "command: {argv: [a], creates: /x}", "command: {argv: [b], creates: /x}", ""},
 };
 
-class OwnersOf : public CompileTest, public ::testing::WithParamInterface<Row> {};
+class OwnersOf : public CompileTest, public ::testing::WithParamInterface<OwnerRow> {};
 
 TEST_P(OwnersOf, OneThing) {
-  const Row& row = GetParam();
+  const OwnerRow& row = GetParam();
   site["playbooks/site.yaml"] = "- play: p\n  hosts: all\n  roles: [a, b]\n";
   site["playbooks/roles/a/tasks/main.yaml"] = absl::StrCat("- name: first\n  ", row.first, "\n");
   site["playbooks/roles/b/tasks/main.yaml"] =
@@ -150,7 +150,7 @@ TEST_P(OwnersOf, OneThing) {
                                        HasSubstr("roles/b/tasks/main.yaml:2"))));
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, OwnersOf, ::testing::ValuesIn(kRows),
+INSTANTIATE_TEST_SUITE_P(Rows, OwnersOf, ::testing::ValuesIn(kOwnerRows),
                          [](const auto& info) { return std::string(info.param.name); });
 
 class OwnersTest : public CompileTest {};

@@ -12,15 +12,15 @@
 namespace muster::controller {
 namespace {
 
-struct Row {
+struct ResourceRow {
   const char* name;
   const char* resource;  // as written in a task
   const char* step;      // the resource field of the step, as text
 };
 
-std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.name; }
+std::ostream& operator<<(std::ostream& out, const ResourceRow& row) { return out << row.name; }
 
-const Row kRows[] = {
+const ResourceRow kResourceRows[] = {
     {"Package", "package: {name: munge, state: latest, recommends: true}",
      "package { names: 'munge' state: PACKAGE_STATE_LATEST install_recommends: true }"},
     {"PackageVersion", "package: {names: [a, b], version: 1.20, state: present}",
@@ -160,7 +160,7 @@ const Row kRows[] = {
     {"Hostname", "hostname: {name: \"{{ node.name }}\"}", "hostname { name: 'c001' }"},
 };
 
-class ResourceTest : public CompileTest, public ::testing::WithParamInterface<Row> {};
+class ResourceTest : public CompileTest, public ::testing::WithParamInterface<ResourceRow> {};
 
 TEST_P(ResourceTest, ReachesThePlan) {
   SetTasks(absl::StrCat("- name: a\n  ", GetParam().resource, "\n"));
@@ -175,7 +175,7 @@ TEST_P(ResourceTest, ReachesThePlan) {
   EXPECT_EQ(step.DebugString(), expected.DebugString());
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, ResourceTest, ::testing::ValuesIn(kRows),
+INSTANTIATE_TEST_SUITE_P(Rows, ResourceTest, ::testing::ValuesIn(kResourceRows),
                          [](const auto& info) { return std::string(info.param.name); });
 
 // The tables speak of fields by name: each must be there, and no resource of a step forgotten.

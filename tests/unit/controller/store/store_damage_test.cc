@@ -30,11 +30,11 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr int kEvents = 120;
-const absl::Time kNow = absl::FromUnixSeconds(1'900'000'000);
+const absl::Time kDamageNow = absl::FromUnixSeconds(1'900'000'000);
 
 EventRecord Event(int number) {
   EventRecord event;
-  event.time = kNow + absl::Seconds(number);
+  event.time = kDamageNow + absl::Seconds(number);
   event.actor = "admin:alice";
   event.action = "token.create";
   event.subject = absl::StrCat("c", number);
@@ -51,7 +51,7 @@ absl::Status Fill(Store& store) {
   return store.Update([](Transaction& txn) -> absl::Status {
     RunRecord run;
     run.run_id = "r-1";
-    run.created_at = kNow;
+    run.created_at = kDamageNow;
     run.plays = {"first"};
     RETURN_IF_ERROR(txn.runs().Put(run));
     for (int i = 0; i < 30; ++i) {
@@ -66,7 +66,7 @@ absl::Status Fill(Store& store) {
       result.sequence = static_cast<uint64_t>(i) + 1;
       result.step_id = "role/step";
       result.result = std::string(200, 'r');
-      result.time = kNow;
+      result.time = kDamageNow;
       RETURN_IF_ERROR(txn.step_results().Put(result));
     }
     for (int i = 1; i <= kEvents; ++i) RETURN_IF_ERROR(txn.events().Append(Event(i)));
@@ -109,7 +109,7 @@ absl::Status Use(Store& store) {
     result.node = "c7";
     result.sequence = 1000;
     result.step_id = "role/other";
-    result.time = kNow;
+    result.time = kDamageNow;
     RETURN_IF_ERROR(txn.step_results().Put(result));
     return txn.events().Append(Event(kEvents + 1));
   });

@@ -13,7 +13,7 @@ using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const absl::Time kNow = absl::FromUnixMicros(1700000000123456);
+const absl::Time kRebootsNow = absl::FromUnixMicros(1700000000123456);
 
 class StoreRebootsTest : public ::testing::Test {
  protected:
@@ -24,7 +24,7 @@ class StoreRebootsTest : public ::testing::Test {
     for (const char* run_id : {"r-1", "r-2"}) {
       RunRecord run;
       run.run_id = run_id;
-      run.created_at = kNow;
+      run.created_at = kRebootsNow;
       ASSERT_OK(store_->Update([&](Transaction& txn) { return txn.runs().Put(run); }));
     }
   }
@@ -36,9 +36,9 @@ class StoreRebootsTest : public ::testing::Test {
             .step_id = "role/reboot",
             .request_id = "q1",
             .boot_id = "boot-1",
-            .granted_at = kNow,
-            .expires_at = kNow + absl::Minutes(5),
-            .back_by = kNow + absl::Minutes(15)};
+            .granted_at = kRebootsNow,
+            .expires_at = kRebootsNow + absl::Minutes(5),
+            .back_by = kRebootsNow + absl::Minutes(15)};
   }
   absl::Status Put(const RebootRecord& reboot) {
     return store_->Update([&](Transaction& txn) { return txn.reboots().Put(reboot); });
@@ -88,7 +88,7 @@ TEST_F(StoreRebootsTest, OpenOnesOfARunAreListedOldestFirst) {
   EXPECT_THAT(OpenIds("r-1"), ElementsAre("p3", "p1", "p2"));
   EXPECT_THAT(OpenIds("r-2"), ElementsAre("p0"));
   RebootRecord ended = Permit("p1", "c002");
-  ended.ended_at = kNow + absl::Minutes(1);
+  ended.ended_at = kRebootsNow + absl::Minutes(1);
   ASSERT_OK(Put(ended));
   EXPECT_THAT(OpenIds("r-1"), ElementsAre("p3", "p2"));
 }
@@ -97,13 +97,13 @@ TEST_F(StoreRebootsTest, PuttingAgainChangesTheEndAlone) {
   ASSERT_OK(Put(Permit("p1", "c001")));
   RebootRecord forged = Permit("p1", "c002");
   forged.boot_id = "boot-2";
-  forged.expires_at = kNow + absl::Hours(5);
+  forged.expires_at = kRebootsNow + absl::Hours(5);
   ASSERT_OK(Put(forged));
   const std::vector<RebootRecord> open = Open("r-1");
   ASSERT_EQ(open.size(), 1u);
   EXPECT_EQ(open[0].node, "c001");
   EXPECT_EQ(open[0].boot_id, "boot-1");
-  EXPECT_EQ(open[0].expires_at, kNow + absl::Minutes(5));
+  EXPECT_EQ(open[0].expires_at, kRebootsNow + absl::Minutes(5));
 }
 
 TEST_F(StoreRebootsTest, APermitOfNoRunIsRefused) {

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const absl::Time kNow = absl::FromUnixSeconds(1700000000);
+const absl::Time kRunsNow = absl::FromUnixSeconds(1700000000);
 
 std::unique_ptr<Store> Memory() {
   auto store = OpenStore(":memory:");
@@ -39,10 +39,10 @@ RunRecord SampleRun(const std::string& id, RunRecord::State state, absl::Time cr
 TEST(StoreRuns, ComeBackNewestFirst) {
   auto store = Memory();
   ASSERT_OK(store->Update([](Transaction& txn) -> absl::Status {
-    RETURN_IF_ERROR(txn.runs().Put(SampleRun("r-1", RunRecord::kRunning, kNow)));
-    RETURN_IF_ERROR(txn.runs().Put(SampleRun("r-2", RunRecord::kRunning, kNow + absl::Seconds(1))));
-    RunRecord done = SampleRun("r-1", RunRecord::kSucceeded, kNow);
-    done.finished_at = kNow + absl::Seconds(5);
+    RETURN_IF_ERROR(txn.runs().Put(SampleRun("r-1", RunRecord::kRunning, kRunsNow)));
+    RETURN_IF_ERROR(txn.runs().Put(SampleRun("r-2", RunRecord::kRunning, kRunsNow + absl::Seconds(1))));
+    RunRecord done = SampleRun("r-1", RunRecord::kSucceeded, kRunsNow);
+    done.finished_at = kRunsNow + absl::Seconds(5);
     done.plays.clear();
     return txn.runs().Put(done);
   }));
@@ -52,7 +52,7 @@ TEST(StoreRuns, ComeBackNewestFirst) {
     EXPECT_EQ(all[0].run_id, "r-2");
     EXPECT_THAT(all[0].plays, ElementsAre("slurm controller", "workers, all"));
     EXPECT_THAT(all[1].plays, IsEmpty());
-    EXPECT_EQ(all[1].finished_at, kNow + absl::Seconds(5));
+    EXPECT_EQ(all[1].finished_at, kRunsNow + absl::Seconds(5));
     EXPECT_EQ(all[0].request.size(), 3u);
     EXPECT_EQ(txn.runs().List(1)->size(), 1u);
     ASSIGN_OR_RETURN(const auto running, txn.runs().ListRunning());
@@ -66,7 +66,7 @@ TEST(StoreRuns, ComeBackNewestFirst) {
 TEST(StoreRuns, PuttingARunAgainKeepsItsNodesAndResults) {
   auto store = Memory();
   ASSERT_OK(store->Update([](Transaction& txn) -> absl::Status {
-    RETURN_IF_ERROR(txn.runs().Put(SampleRun("r-1", RunRecord::kRunning, kNow)));
+    RETURN_IF_ERROR(txn.runs().Put(SampleRun("r-1", RunRecord::kRunning, kRunsNow)));
     RunNodeRecord node = {.run_id = "r-1", .node = "c002", .node_uuid = "u", .state = "waiting"};
     RETURN_IF_ERROR(txn.runs().PutNode(node));
     node.node = "c001";
@@ -82,7 +82,7 @@ TEST(StoreRuns, PuttingARunAgainKeepsItsNodesAndResults) {
                              .step_id = "munge/a",
                              .status = 1,
                              .result = "x",
-                             .time = kNow};
+                             .time = kRunsNow};
     RETURN_IF_ERROR(txn.step_results().Put(step));
     step.node = "c001";
     step.sequence = 1;
@@ -90,7 +90,7 @@ TEST(StoreRuns, PuttingARunAgainKeepsItsNodesAndResults) {
     step.result = "y";
     step.sequence = 3;
     RETURN_IF_ERROR(txn.step_results().Put(step));
-    return txn.runs().Put(SampleRun("r-1", RunRecord::kFailed, kNow));
+    return txn.runs().Put(SampleRun("r-1", RunRecord::kFailed, kRunsNow));
   }));
   ASSERT_OK(store->View([](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const auto nodes, txn.runs().ListNodes("r-1"));
@@ -116,13 +116,13 @@ StepResultRecord Result(const std::string& run_id, const std::string& step_id, u
           .step_id = step_id,
           .status = 2,
           .result = "x",
-          .time = kNow};
+          .time = kRunsNow};
 }
 
 TEST(StoreRuns, ResultsAreFoundByStepAndNewestFirst) {
   auto store = Memory();
   ASSERT_OK(store->Update([](Transaction& txn) -> absl::Status {
-    RETURN_IF_ERROR(txn.runs().Put(SampleRun("r-1", RunRecord::kRunning, kNow)));
+    RETURN_IF_ERROR(txn.runs().Put(SampleRun("r-1", RunRecord::kRunning, kRunsNow)));
     RETURN_IF_ERROR(txn.runs().PutNode({.run_id = "r-1", .node = "c001", .node_uuid = "u"}));
     for (uint64_t i = 1; i <= 5; ++i)
       RETURN_IF_ERROR(txn.step_results().Put(Result("r-1", absl::StrCat("s", i), i)));
@@ -148,7 +148,7 @@ TEST(StoreRuns, ResultsOfOldRunsGoAndTheRunsStay) {
   ASSERT_OK(store->Update([](Transaction& txn) -> absl::Status {
     for (int i = 1; i <= 4; ++i) {
       RunRecord run =
-          SampleRun(absl::StrCat("r-", i), RunRecord::kSucceeded, kNow + absl::Hours(24 * i));
+          SampleRun(absl::StrCat("r-", i), RunRecord::kSucceeded, kRunsNow + absl::Hours(24 * i));
       run.finished_at = run.created_at + absl::Minutes(1);
       if (i == 4) run.state = RunRecord::kRunning;
       RETURN_IF_ERROR(txn.runs().Put(run));
@@ -161,7 +161,7 @@ TEST(StoreRuns, ResultsOfOldRunsGoAndTheRunsStay) {
   }));
   ASSERT_OK(store->Update([](Transaction& txn) -> absl::Status {
     // By age: the first run, in two bites.
-    const absl::Time bound = kNow + absl::Hours(36);
+    const absl::Time bound = kRunsNow + absl::Hours(36);
     EXPECT_EQ(txn.step_results().RemoveOld(bound, 1000, 2).value(), 2u);
     EXPECT_EQ(txn.step_results().RemoveOld(bound, 1000, 2).value(), 1u);
     EXPECT_EQ(txn.step_results().RemoveOld(bound, 1000, 2).value(), 0u);
@@ -178,7 +178,7 @@ TEST(StoreRuns, ResultsOfOldRunsGoAndTheRunsStay) {
 TEST(StoreRuns, ResultsComeInPieces) {
   auto store = Memory();
   ASSERT_OK(store->Update([](Transaction& txn) -> absl::Status {
-    RETURN_IF_ERROR(txn.runs().Put(SampleRun("r-1", RunRecord::kRunning, kNow)));
+    RETURN_IF_ERROR(txn.runs().Put(SampleRun("r-1", RunRecord::kRunning, kRunsNow)));
     EXPECT_EQ(*txn.step_results().LastSequence("r-1"), 0u);
     for (uint64_t i = 1; i <= 5; ++i) {
       RETURN_IF_ERROR(txn.step_results().Put({.run_id = "r-1",
@@ -187,7 +187,7 @@ TEST(StoreRuns, ResultsComeInPieces) {
                                               .step_id = absl::StrCat("s", i),
                                               .status = i > 3 ? 3 : 1,
                                               .result = "x",
-                                              .time = kNow}));
+                                              .time = kRunsNow}));
     }
     return absl::OkStatus();
   }));
@@ -224,7 +224,7 @@ TEST(StoreRuns, NodeOfNoRunIsRefused) {
 }
 
 EventRecord SampleEvent(const std::string& action) {
-  return {.time = kNow,
+  return {.time = kRunsNow,
           .actor = "admin:alice",
           .peer = "10.0.0.1:1",
           .action = action,

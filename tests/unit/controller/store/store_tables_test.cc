@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const absl::Time kNow = absl::FromUnixMicros(1700000000123456);
+const absl::Time kTablesNow = absl::FromUnixMicros(1700000000123456);
 
 class StoreTablesTest : public ::testing::Test {
  protected:
@@ -41,7 +41,7 @@ NodeRecord SampleNode(const std::string& uuid, const std::string& name) {
   node.agent_version = "0.1.0";
   node.boot_id = "boot";
   node.earlier_boots = "boot1 boot2";
-  node.enrolled_at = kNow;
+  node.enrolled_at = kTablesNow;
   node.plan_sequence = uint64_t{1} << 40;
   node.report_sequence = 3;
   node.last_run_id = "r-1";
@@ -165,8 +165,8 @@ CertificateRecord SampleCertificate(const std::string& serial, const std::string
           .node_uuid = uuid,
           .user = uuid.empty() ? "alice" : "",
           .role = uuid.empty() ? "admin" : "node",
-          .not_before = kNow,
-          .not_after = kNow + absl::Hours(24)};
+          .not_before = kTablesNow,
+          .not_after = kTablesNow + absl::Hours(24)};
 }
 
 TEST_F(StoreTablesTest, DenylistHoldsRevokedCertificatesUntilTheirAuthorityEnds) {
@@ -176,7 +176,7 @@ TEST_F(StoreTablesTest, DenylistHoldsRevokedCertificatesUntilTheirAuthorityEnds)
     RETURN_IF_ERROR(txn.certificates().Insert(SampleCertificate("cc", "")));
     // The node may come after its certificate, within the transaction.
     RETURN_IF_ERROR(txn.nodes().Put(SampleNode("u1", "c001")));
-    return txn.certificates().RevokeByNode("u1", kNow + absl::Hours(1));
+    return txn.certificates().RevokeByNode("u1", kTablesNow + absl::Hours(1));
   }));
   ASSERT_OK(View([](Transaction& txn) -> absl::Status {
     EXPECT_THAT(*txn.certificates().ListDenied(), ElementsAre("aa", "bb"));
@@ -193,15 +193,15 @@ TEST_F(StoreTablesTest, RevokedCertificatesAreRemovedWithTheirAuthorityOnly) {
   ASSERT_OK(Update([](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(txn.nodes().Put(SampleNode("u1", "c001")));
     CertificateRecord denied = SampleCertificate("aa", "u1");
-    denied.authority_ends = kNow + absl::Hours(24 * 365);
+    denied.authority_ends = kTablesNow + absl::Hours(24 * 365);
     RETURN_IF_ERROR(txn.certificates().Insert(denied));
     RETURN_IF_ERROR(txn.certificates().Insert(SampleCertificate("cc", "")));
-    return txn.certificates().RevokeByNode("u1", kNow + absl::Hours(1));
+    return txn.certificates().RevokeByNode("u1", kTablesNow + absl::Hours(1));
   }));
   ASSERT_OK(Update([](Transaction& txn) -> absl::Status {
-    EXPECT_EQ(*txn.certificates().RemoveExpired(kNow + absl::Hours(24 * 364)), 1u);
+    EXPECT_EQ(*txn.certificates().RemoveExpired(kTablesNow + absl::Hours(24 * 364)), 1u);
     EXPECT_THAT(*txn.certificates().ListDenied(), ElementsAre("aa"));
-    EXPECT_EQ(*txn.certificates().RemoveExpired(kNow + absl::Hours(24 * 366)), 1u);
+    EXPECT_EQ(*txn.certificates().RemoveExpired(kTablesNow + absl::Hours(24 * 366)), 1u);
     EXPECT_THAT(*txn.certificates().ListDenied(), IsEmpty());
     return absl::OkStatus();
   }));
@@ -220,23 +220,23 @@ TEST_F(StoreTablesTest, TokensAreMarkedOnce) {
                              .node_name = "c001",
                              .require_approval = true,
                              .created_by = "alice",
-                             .created_at = kNow,
-                             .expires_at = kNow + absl::Hours(1)};
+                             .created_at = kTablesNow,
+                             .expires_at = kTablesNow + absl::Hours(1)};
   ASSERT_OK(Update([&](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(txn.tokens().Insert(token));
-    RETURN_IF_ERROR(txn.tokens().MarkUsed("t-1", kNow + absl::Minutes(1)));
-    RETURN_IF_ERROR(txn.tokens().Revoke("t-1", kNow + absl::Minutes(2)));
-    return txn.tokens().Revoke("t-1", kNow + absl::Minutes(3));
+    RETURN_IF_ERROR(txn.tokens().MarkUsed("t-1", kTablesNow + absl::Minutes(1)));
+    RETURN_IF_ERROR(txn.tokens().Revoke("t-1", kTablesNow + absl::Minutes(2)));
+    return txn.tokens().Revoke("t-1", kTablesNow + absl::Minutes(3));
   }));
   ASSERT_OK(View([](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const TokenRecord got, txn.tokens().GetByHash("00ff"));
     EXPECT_TRUE(got.require_approval);
-    EXPECT_EQ(got.used_at, kNow + absl::Minutes(1));
-    EXPECT_EQ(got.revoked_at, kNow + absl::Minutes(2));
+    EXPECT_EQ(got.used_at, kTablesNow + absl::Minutes(1));
+    EXPECT_EQ(got.revoked_at, kTablesNow + absl::Minutes(2));
     EXPECT_EQ(txn.tokens().List()->size(), 1u);
     return absl::OkStatus();
   }));
-  EXPECT_THAT(Update([&](Transaction& txn) { return txn.tokens().MarkUsed("t-2", kNow); }),
+  EXPECT_THAT(Update([&](Transaction& txn) { return txn.tokens().MarkUsed("t-2", kTablesNow); }),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("t-2")));
   EXPECT_THAT(Update([&](Transaction& txn) { return txn.tokens().Insert(token); }),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("tokens")));
@@ -250,7 +250,7 @@ TEST_F(StoreTablesTest, EnrollmentsComeAndGo) {
                           .csr_pem = "csr",
                           .description = "d",
                           .peer = "p",
-                          .requested_at = kNow};
+                          .requested_at = kTablesNow};
   ASSERT_OK(Update([&](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(txn.enrollments().Put(row));
     row.certificate_pem = "pem";
@@ -261,7 +261,7 @@ TEST_F(StoreTablesTest, EnrollmentsComeAndGo) {
     ASSIGN_OR_RETURN(const EnrollmentRecord got, txn.enrollments().Get("e-1"));
     EXPECT_EQ(got.certificate_pem, "pem");
     EXPECT_TRUE(got.rejected);
-    EXPECT_EQ(got.requested_at, kNow);
+    EXPECT_EQ(got.requested_at, kTablesNow);
     EXPECT_EQ(txn.enrollments().List()->size(), 1u);
     RETURN_IF_ERROR(txn.enrollments().Delete("e-1"));
     EXPECT_THAT(txn.enrollments().Get("e-1"),
@@ -277,16 +277,16 @@ TEST_F(StoreTablesTest, ApprovalsOfBundlesComeBack) {
                                 .variables = "ntp dns",
                                 .run_id = "r-1",
                                 .approved_by = "admin:alice",
-                                .approved_at = kNow,
+                                .approved_at = kTablesNow,
                                 .revoked_by = "",
                                 .revoked_at = std::nullopt};
   ASSERT_OK(Update([&](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(txn.bundle_approvals().Put(approval));
     approval.revoked_by = "admin:bob";
-    approval.revoked_at = kNow + absl::Seconds(1);
+    approval.revoked_at = kTablesNow + absl::Seconds(1);
     RETURN_IF_ERROR(txn.bundle_approvals().Put(approval));
     approval.sha256 = "f00d";
-    approval.approved_at = kNow + absl::Seconds(2);
+    approval.approved_at = kTablesNow + absl::Seconds(2);
     return txn.bundle_approvals().Put(approval);
   }));
   ASSERT_OK(View([&](Transaction& txn) -> absl::Status {
@@ -295,7 +295,7 @@ TEST_F(StoreTablesTest, ApprovalsOfBundlesComeBack) {
     EXPECT_EQ(of_one.at(0).variables, "ntp dns");
     EXPECT_EQ(of_one.at(0).suites_digest, "cafe");
     EXPECT_EQ(of_one.at(0).revoked_by, "admin:bob");
-    EXPECT_EQ(of_one.at(0).revoked_at, kNow + absl::Seconds(1));
+    EXPECT_EQ(of_one.at(0).revoked_at, kTablesNow + absl::Seconds(1));
     ASSIGN_OR_RETURN(const auto all, txn.bundle_approvals().List());
     EXPECT_EQ(all.size(), 2u);
     EXPECT_EQ(all.at(0).sha256, "f00d");
@@ -308,12 +308,12 @@ TEST_F(StoreTablesTest, BundlesInventoryAndSecretsComeBack) {
   ASSERT_OK(Update([&](Transaction& txn) -> absl::Status {
     EXPECT_THAT(txn.inventory().Latest(),
                 StatusIs(absl::StatusCode::kNotFound, HasSubstr("muster inventory apply")));
-    RETURN_IF_ERROR(txn.bundles().Put({"beef", 11, kNow, "operator:eve"}));
-    RETURN_IF_ERROR(txn.bundles().Put({"beef", 12, kNow, "operator:mallory"}));
-    RETURN_IF_ERROR(txn.inventory().Insert({1, kNow, "alice", binary}));
-    RETURN_IF_ERROR(txn.inventory().Insert({2, kNow, "bob", ""}));
-    RETURN_IF_ERROR(txn.secrets().Put({"munge_key", 1, "old", kNow, "alice"}));
-    return txn.secrets().Put({"munge_key", 2, binary, kNow, "bob", "munge,slurm"});
+    RETURN_IF_ERROR(txn.bundles().Put({"beef", 11, kTablesNow, "operator:eve"}));
+    RETURN_IF_ERROR(txn.bundles().Put({"beef", 12, kTablesNow, "operator:mallory"}));
+    RETURN_IF_ERROR(txn.inventory().Insert({1, kTablesNow, "alice", binary}));
+    RETURN_IF_ERROR(txn.inventory().Insert({2, kTablesNow, "bob", ""}));
+    RETURN_IF_ERROR(txn.secrets().Put({"munge_key", 1, "old", kTablesNow, "alice"}));
+    return txn.secrets().Put({"munge_key", 2, binary, kTablesNow, "bob", "munge,slurm"});
   }));
   ASSERT_OK(View([&](Transaction& txn) -> absl::Status {
     EXPECT_EQ(txn.bundles().Get("beef")->size, 12u);
@@ -329,7 +329,7 @@ TEST_F(StoreTablesTest, BundlesInventoryAndSecretsComeBack) {
     return absl::OkStatus();
   }));
   EXPECT_THAT(Update([&](Transaction& txn) {
-                return txn.inventory().Insert({2, kNow, "x", ""});
+                return txn.inventory().Insert({2, kTablesNow, "x", ""});
               }),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("inventory")));
 }

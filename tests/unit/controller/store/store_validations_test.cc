@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-const absl::Time kNow = absl::FromUnixSeconds(1700000000);
+const absl::Time kValidationsNow = absl::FromUnixSeconds(1700000000);
 
 class StoreValidations : public ::testing::Test {
  protected:
@@ -54,17 +54,17 @@ class StoreValidations : public ::testing::Test {
 
 TEST_F(StoreValidations, ComeBackWithTheirNodes) {
   ASSERT_OK(store_->Update([](Transaction& txn) -> absl::Status {
-    RETURN_IF_ERROR(txn.validations().Put(Sample("v-1", kNow)));
-    RETURN_IF_ERROR(txn.validations().Put(Sample("v-2", kNow + absl::Seconds(1))));
+    RETURN_IF_ERROR(txn.validations().Put(Sample("v-1", kValidationsNow)));
+    RETURN_IF_ERROR(txn.validations().Put(Sample("v-2", kValidationsNow + absl::Seconds(1))));
     RETURN_IF_ERROR(txn.validations().PutNode({"v-1", "c001", "u1", 0, "", "first"}));
     RETURN_IF_ERROR(txn.validations().PutNode({"v-1", "c001", "u1", 0, "", "found"}));
     RETURN_IF_ERROR(txn.validations().PutNode({"v-1", "c002", "u2", 0, "", "", true}));
     RETURN_IF_ERROR(txn.validations().PutNode({"v-1", "c002", "u2"}));
     RETURN_IF_ERROR(txn.validations().PutNode({"v-2", "c002", "u2"}));
     RETURN_IF_ERROR(txn.validations().PutNode({"v-1", "c001", "u1", 2, std::string("\x00v", 2)}));
-    ValidationRecord done = Sample("v-1", kNow);
+    ValidationRecord done = Sample("v-1", kValidationsNow);
     done.state = ValidationRecord::kDone;
-    done.finished_at = kNow + absl::Hours(1);
+    done.finished_at = kValidationsNow + absl::Hours(1);
     done.blames = std::string("\x00b", 2);
     return txn.validations().Put(done);
   }));
@@ -73,7 +73,7 @@ TEST_F(StoreValidations, ComeBackWithTheirNodes) {
     EXPECT_EQ(one.state, ValidationRecord::kDone);
     EXPECT_EQ(one.request.size(), 3u);
     EXPECT_EQ(one.blames.size(), 2u);
-    EXPECT_EQ(one.finished_at, kNow + absl::Hours(1));
+    EXPECT_EQ(one.finished_at, kValidationsNow + absl::Hours(1));
     EXPECT_EQ(one.pair_seed, "seed");
     ASSIGN_OR_RETURN(const auto nodes, txn.validations().ListNodes("v-1"));
     EXPECT_THAT(nodes, SizeIs(2));
@@ -101,15 +101,15 @@ TEST_F(StoreValidations, ComeBackWithTheirNodes) {
 
 TEST_F(StoreValidations, ResultsAreKeptApartAndTheFirstCounts) {
   ASSERT_OK(store_->Update([](Transaction& txn) -> absl::Status {
-    RETURN_IF_ERROR(txn.validations().Put(Sample("v-1", kNow)));
+    RETURN_IF_ERROR(txn.validations().Put(Sample("v-1", kValidationsNow)));
     RETURN_IF_ERROR(txn.validation_checks().Put(Check("v-1/a", "v-1")));
-    RETURN_IF_ERROR(txn.validation_checks().PutResult({"v-1/a", kNow, std::string("\x00r", 2)}));
-    RETURN_IF_ERROR(txn.validation_checks().PutResult({"v-1/a", kNow, "other"}));
+    RETURN_IF_ERROR(txn.validation_checks().PutResult({"v-1/a", kValidationsNow, std::string("\x00r", 2)}));
+    RETURN_IF_ERROR(txn.validation_checks().PutResult({"v-1/a", kValidationsNow, "other"}));
     ValidationCheckRecord ended = Check("v-1/a", "v-1");
     ended.phase = 2;
     ended.outcome = 1;
     ended.put_back = true;
-    ended.started_at = kNow;
+    ended.started_at = kValidationsNow;
     ended.parameters_digest = "q";
     return txn.validation_checks().Put(ended);
   }));
@@ -121,7 +121,7 @@ TEST_F(StoreValidations, ResultsAreKeptApartAndTheFirstCounts) {
     EXPECT_EQ(checks[0].stage_check, 3u);
     EXPECT_EQ(checks[0].stage_name, "gpus");
     EXPECT_TRUE(checks[0].put_back);
-    EXPECT_EQ(checks[0].started_at, kNow);
+    EXPECT_EQ(checks[0].started_at, kValidationsNow);
     EXPECT_EQ(checks[0].parameters_digest, "q");
     EXPECT_EQ(txn.validation_checks().GetResult("v-1/a")->result, std::string("\x00r", 2));
     EXPECT_THAT(txn.validation_checks().GetResult("v-1/b"),
@@ -134,12 +134,12 @@ TEST_F(StoreValidations, HistoryLeavesOutTheValidationItselfWhatFailedAndOtherPa
   ASSERT_OK(store_->Update([](Transaction& txn) -> absl::Status {
     for (int i = 1; i <= 5; ++i) {
       const std::string id = "v-" + std::to_string(i);
-      RETURN_IF_ERROR(txn.validations().Put(Sample(id, kNow)));
+      RETURN_IF_ERROR(txn.validations().Put(Sample(id, kValidationsNow)));
       ValidationCheckRecord check = Check(id + "/a", id);
       check.outcome = i == 4 ? 2 : 1;
       check.parameters_digest = i == 5 ? "other" : "p";
       RETURN_IF_ERROR(txn.validation_checks().Put(check));
-      RETURN_IF_ERROR(txn.validation_checks().PutResult({id + "/a", kNow + absl::Seconds(i), id}));
+      RETURN_IF_ERROR(txn.validation_checks().PutResult({id + "/a", kValidationsNow + absl::Seconds(i), id}));
     }
     return absl::OkStatus();
   }));
@@ -153,7 +153,7 @@ TEST_F(StoreValidations, HistoryLeavesOutTheValidationItselfWhatFailedAndOtherPa
     EXPECT_EQ(txn.validation_checks().History(oldest).value().at(0).result, "v-1");
     oldest.skip = 1;
     EXPECT_EQ(txn.validation_checks().History(oldest).value().at(0).result, "v-2");
-    EXPECT_EQ(txn.validation_checks().RemoveResults(kNow + absl::Seconds(2), 10).value(), 1u);
+    EXPECT_EQ(txn.validation_checks().RemoveResults(kValidationsNow + absl::Seconds(2), 10).value(), 1u);
     EXPECT_THAT(txn.validation_checks().History({"c001", "gpu-gemm", "p", "", 10}).value(),
                 SizeIs(2));
     return absl::OkStatus();
@@ -167,12 +167,12 @@ TEST_F(StoreValidations, APassIsTheNodesAndGoesWithIt) {
     node.name = "c001";
     node.state = NodeRecord::kEnrolled;
     RETURN_IF_ERROR(txn.nodes().Put(node));
-    NodePassRecord pass = {"u1", "v-1", "quick", "d", "GPU-1 GPU-2", "550.1", "6.1.0-28", kNow};
+    NodePassRecord pass = {"u1", "v-1", "quick", "d", "GPU-1 GPU-2", "550.1", "6.1.0-28", kValidationsNow};
     RETURN_IF_ERROR(txn.node_service().PutPass(pass));
     pass.validation_id = "v-2";
     RETURN_IF_ERROR(txn.node_service().PutPass(pass));
-    RETURN_IF_ERROR(txn.node_service().PutService({"u1", 3, "v-0", kNow}));
-    return txn.node_service().PutService({"u1", 4, "", kNow});
+    RETURN_IF_ERROR(txn.node_service().PutService({"u1", 3, "v-0", kValidationsNow}));
+    return txn.node_service().PutService({"u1", 4, "", kValidationsNow});
   }));
   ASSERT_OK(store_->Update([](Transaction& txn) -> absl::Status {
     EXPECT_EQ(txn.node_service().GetPass("u1")->validation_id, "v-2");

@@ -16,9 +16,9 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr auto kBadTemplate = absl::StatusCode::kInvalidArgument;
 
-Scope Variables() {
+Scope ErrorVariables() {
   Scope scope;
   scope.Set("gpu_count", 8);
   scope.Set("node", Value{{"name", "c001"}, {"cpus", 64}});
@@ -30,8 +30,8 @@ Scope Variables() {
 
 TEST(TemplateErrorTest, ShowsTheLineTheCaretAndTheNearestName) {
   EXPECT_THAT(
-      Render("a\nGres=gpu:{{ gpu_cuont }}\n", {.file = "roles/x/templates/y.j2"}, Variables()),
-      StatusIs(kInvalid, Eq("roles/x/templates/y.j2:2:13: undefined variable 'gpu_cuont' "
+      Render("a\nGres=gpu:{{ gpu_cuont }}\n", {.file = "roles/x/templates/y.j2"}, ErrorVariables()),
+      StatusIs(kBadTemplate, Eq("roles/x/templates/y.j2:2:13: undefined variable 'gpu_cuont' "
                             "(did you mean 'gpu_count'?)\n"
                             "  2 | Gres=gpu:{{ gpu_cuont }}\n"
                             "    |             ^")));
@@ -39,8 +39,8 @@ TEST(TemplateErrorTest, ShowsTheLineTheCaretAndTheNearestName) {
 
 TEST(TemplateErrorTest, CountsFromWhereTheTextStandsInItsFile) {
   const SourcePosition position = {.file = "tasks/main.yaml", .line = 7, .column = 12};
-  EXPECT_THAT(Render("x {{ y }}", position, Variables()),
-              StatusIs(kInvalid, Eq("tasks/main.yaml:7:17: undefined variable 'y'\n"
+  EXPECT_THAT(Render("x {{ y }}", position, ErrorVariables()),
+              StatusIs(kBadTemplate, Eq("tasks/main.yaml:7:17: undefined variable 'y'\n"
                                     "  7 |            x {{ y }}\n"
                                     "    |                 ^")));
 }
@@ -48,15 +48,15 @@ TEST(TemplateErrorTest, CountsFromWhereTheTextStandsInItsFile) {
 TEST(TemplateErrorTest, ShowsTheWholeFilesLineWhenItIsGiven) {
   SourcePosition position = {.file = "main.yaml", .line = 2, .column = 9};
   position.file_text = std::make_shared<const std::string>("- a:\n  name: \"{{ y }}\"\n");
-  EXPECT_THAT(Render("{{ y }}", position, Variables()),
-              StatusIs(kInvalid, HasSubstr("main.yaml:2:12: undefined variable 'y'\n"
+  EXPECT_THAT(Render("{{ y }}", position, ErrorVariables()),
+              StatusIs(kBadTemplate, HasSubstr("main.yaml:2:12: undefined variable 'y'\n"
                                            "  2 |   name: \"{{ y }}\"\n")));
 }
 
 TEST(TemplateErrorTest, LaterLinesOfABlockAreIndentedAsInTheirFile) {
   const SourcePosition position = {.file = "f", .line = 3, .column = 7, .indent = 6};
-  EXPECT_THAT(Render("a\n{{ y }}\n", position, Variables()),
-              StatusIs(kInvalid, StartsWith("f:4:10: ")));
+  EXPECT_THAT(Render("a\n{{ y }}\n", position, ErrorVariables()),
+              StatusIs(kBadTemplate, StartsWith("f:4:10: ")));
 }
 
 struct Case {
@@ -105,13 +105,13 @@ TEST(TemplateErrorTest, EachNamesItsPlaceAndRemedy) {
   };
   for (const Case& c : kCases) {
     SCOPED_TRACE(c.source);
-    EXPECT_THAT(Render(c.source, {.file = "f"}, Variables()),
-                StatusIs(kInvalid, StartsWith(c.message)));
+    EXPECT_THAT(Render(c.source, {.file = "f"}, ErrorVariables()),
+                StatusIs(kBadTemplate, StartsWith(c.message)));
   }
 }
 
 TEST(TemplateErrorTest, FunctionErrorsKeepTheirCodeAndGetThePlace) {
-  EXPECT_THAT(Render("{{ secret('a') }}", {.file = "f"}, Variables()),
+  EXPECT_THAT(Render("{{ secret('a') }}", {.file = "f"}, ErrorVariables()),
               StatusIs(absl::StatusCode::kNotFound, StartsWith("f:1:4: no secret of this name\n")));
 }
 
@@ -123,7 +123,7 @@ TEST(TemplateErrorTest, LookupErrorsSayWhereTheVariableWasUsed) {
       },
       [] { return std::vector<std::string>(); });
   EXPECT_THAT(Render("a {{ b }}", {.file = "f"}, scope),
-              StatusIs(kInvalid, Eq("vars.yaml:3:4: circular\n  for variable 'b' at f:1:6")));
+              StatusIs(kBadTemplate, Eq("vars.yaml:3:4: circular\n  for variable 'b' at f:1:6")));
 }
 
 TEST(TemplateErrorTest, UndefinedIsAnErrorInEveryUseButDefinedAndDefault) {
@@ -136,7 +136,7 @@ TEST(TemplateErrorTest, UndefinedIsAnErrorInEveryUseButDefinedAndDefault) {
       return Value(1);
     });
     EXPECT_THAT(EvaluateExpression(use, {.file = "f"}, scope),
-                StatusIs(kInvalid, HasSubstr("undefined variable 'y'")));
+                StatusIs(kBadTemplate, HasSubstr("undefined variable 'y'")));
   }
 }
 
@@ -149,7 +149,7 @@ TEST(TemplateErrorTest, ErrorsNeverShowASecret) {
         "'%d' % s", "{s: 1}", "[1] | select(s)", "1 < s"}) {
     SCOPED_TRACE(use);
     EXPECT_THAT(EvaluateExpression(use, {.file = "f"}, scope),
-                StatusIs(kInvalid, Not(HasSubstr("hunter2"))));
+                StatusIs(kBadTemplate, Not(HasSubstr("hunter2"))));
   }
 }
 

@@ -18,7 +18,7 @@ using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr auto kOverLimit = absl::StatusCode::kInvalidArgument;
 
 std::string Repeat(absl::string_view text, int times) {
   std::string out;
@@ -48,7 +48,7 @@ TEST(LimitsTest, DeepNestingIsRefusedWhileParsing) {
        }) {
     SCOPED_TRACE(source.substr(0, 40));
     EXPECT_THAT(Template::Parse(source, {.file = "f"}),
-                StatusIs(kInvalid, AnyOf(HasSubstr("nested deeper"), HasSubstr("too long"),
+                StatusIs(kOverLimit, AnyOf(HasSubstr("nested deeper"), HasSubstr("too long"),
                                          HasSubstr("is never closed"))));
   }
 }
@@ -98,7 +98,7 @@ TEST(LimitsTest, WorkIsBounded) {
     SCOPED_TRACE(source);
     EXPECT_THAT(
         Render(source, {.file = "f"}, Scope(), limits),
-        StatusIs(kInvalid, AnyOf(HasSubstr("more than 200000 steps"), HasSubstr("grows beyond"),
+        StatusIs(kOverLimit, AnyOf(HasSubstr("more than 200000 steps"), HasSubstr("grows beyond"),
                                  HasSubstr("64 bits"), HasSubstr("range() of more than"))));
   }
 }
@@ -123,12 +123,12 @@ TEST(LimitsTest, ManyRenderingsTogetherAreBoundedAndTheGreediestFileIsNamed) {
   }
   EXPECT_GT(rendered, 1);
   EXPECT_LT(rendered, 10);
-  EXPECT_THAT(status, StatusIs(kInvalid, AllOf(HasSubstr("the templates of node c001 take more "
+  EXPECT_THAT(status, StatusIs(kOverLimit, AllOf(HasSubstr("the templates of node c001 take more "
                                                          "than 100000 steps together"),
                                                HasSubstr("are those of greedy.j2"))));
   // From now on nothing is computed for this node, and others still have what the whole has.
   EXPECT_THAT(Render("{{ 1 }}", {.file = "modest.j2"}, scope, limits),
-              StatusIs(kInvalid, HasSubstr("greedy.j2")));
+              StatusIs(kOverLimit, HasSubstr("greedy.j2")));
   EXPECT_EQ(node.spent(), 100'000u);
   EXPECT_LE(request.spent(), 100'000u);
   EXPECT_GT(request.spent(), modest + 27'000u);
@@ -138,7 +138,7 @@ TEST(LimitsTest, ManyRenderingsTogetherAreBoundedAndTheGreediestFileIsNamed) {
   EXPECT_OK(Render("{{ 1 }}", {.file = "modest.j2"}, others, limits));
   while (Render(kGreedy, {.file = "greedy.j2"}, others, limits).ok()) continue;
   EXPECT_THAT(Render("{{ 1 }}", {.file = "modest.j2"}, others, limits),
-              StatusIs(kInvalid, HasSubstr("of this request take more than 200000 steps")));
+              StatusIs(kOverLimit, HasSubstr("of this request take more than 200000 steps")));
 }
 
 TEST(LimitsTest, MemoryOfDoublingListsIsBounded) {
@@ -147,14 +147,14 @@ TEST(LimitsTest, MemoryOfDoublingListsIsBounded) {
   Limits limits;
   limits.max_steps = 200'000;
   EXPECT_THAT(Render(source, {.file = "f"}, Scope(), limits),
-              StatusIs(kInvalid, HasSubstr("steps")));
+              StatusIs(kOverLimit, HasSubstr("steps")));
 }
 
 TEST(LimitsTest, DeepValuesAreRefusedNotWalked) {
   std::string source = "{% set x = [] %}";
   for (int i = 0; i < 150; ++i) source += "{% set x = [x] %}";
   EXPECT_THAT(Render(source + "{{ x }}", {.file = "f"}, Scope()),
-              StatusIs(kInvalid, HasSubstr("nested deeper than 100")));
+              StatusIs(kOverLimit, HasSubstr("nested deeper than 100")));
 
   Value deep = Value::array();
   for (int i = 0; i < 5000; ++i) deep = Value::array({std::move(deep)});
@@ -164,7 +164,7 @@ TEST(LimitsTest, DeepValuesAreRefusedNotWalked) {
                           "{{ [deep] | length }}", "{{ deep < deep }}"}) {
     SCOPED_TRACE(use);
     EXPECT_THAT(Render(use, {.file = "f"}, scope),
-                StatusIs(kInvalid, HasSubstr("nested deeper than 100")));
+                StatusIs(kOverLimit, HasSubstr("nested deeper than 100")));
   }
 }
 
@@ -172,13 +172,13 @@ TEST(LimitsTest, CallersMaySetTighterOnes) {
   Limits limits;
   limits.max_output = 100;
   EXPECT_THAT(Render(std::string(101, 'x'), {.file = "f"}, Scope(), limits),
-              StatusIs(kInvalid, HasSubstr("grows beyond 100 bytes")));
+              StatusIs(kOverLimit, HasSubstr("grows beyond 100 bytes")));
   limits.max_steps = 10;
   EXPECT_THAT(Render("{% for i in range(20) %}{% endfor %}", {.file = "f"}, Scope(), limits),
-              StatusIs(kInvalid, HasSubstr("more than 10 steps")));
+              StatusIs(kOverLimit, HasSubstr("more than 10 steps")));
   limits.max_depth = 2;
   EXPECT_THAT(Render("{{ [[[1]]] }}", {.file = "f"}, Scope(), limits),
-              StatusIs(kInvalid, HasSubstr("nested deeper than 2")));
+              StatusIs(kOverLimit, HasSubstr("nested deeper than 2")));
 }
 
 }  // namespace

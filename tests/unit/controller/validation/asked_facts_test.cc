@@ -9,7 +9,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-const absl::Time kStart = absl::FromUnixSeconds(1700000000);
+const absl::Time kFactsStart = absl::FromUnixSeconds(1700000000);
 
 TEST(AskedFacts, RequestsAreToldFromThoseOfOthers) {
   for (const bool at_end : {false, true}) {
@@ -25,30 +25,30 @@ TEST(AskedFacts, RequestsAreToldFromThoseOfOthers) {
 
 TEST(AskedFacts, IsOverWhenAllHaveAnswered) {
   AskedFacts facts;
-  EXPECT_FALSE(facts.IsOver(kStart));  // nobody was asked
-  facts.Begin({"a", "b"}, kStart);
+  EXPECT_FALSE(facts.IsOver(kFactsStart));  // nobody was asked
+  facts.Begin({"a", "b"}, kFactsStart);
   EXPECT_THAT(facts.ToAsk(), ElementsAre("a", "b"));
   facts.OnAsked("a");
   EXPECT_THAT(facts.ToAsk(), ElementsAre("b"));
   facts.OnAnswered("a");
   facts.OnAnswered("a");
   facts.OnAnswered("c");  // was not asked
-  EXPECT_FALSE(facts.IsOver(kStart));
+  EXPECT_FALSE(facts.IsOver(kFactsStart));
   facts.OnAsked("b");
   facts.OnAnswered("b");
-  EXPECT_TRUE(facts.IsOver(kStart));
+  EXPECT_TRUE(facts.IsOver(kFactsStart));
   EXPECT_FALSE(facts.HaveAnswer("c"));
 }
 
 TEST(AskedFacts, NobodyIsWaitedForWhereNobodyMayPass) {
   AskedFacts facts;
-  facts.Begin({}, kStart);
-  EXPECT_TRUE(facts.IsOver(kStart));
+  facts.Begin({}, kFactsStart);
+  EXPECT_TRUE(facts.IsOver(kFactsStart));
 }
 
 TEST(AskedFacts, AsksAgainWhoWasLostAndWaitsForNobodyForEver) {
   AskedFacts facts;
-  facts.Begin({"a", "b"}, kStart);
+  facts.Begin({"a", "b"}, kFactsStart);
   facts.OnAsked("a");
   facts.OnAsked("b");
   facts.OnAnswered("b");
@@ -57,8 +57,8 @@ TEST(AskedFacts, AsksAgainWhoWasLostAndWaitsForNobodyForEver) {
   EXPECT_THAT(facts.ToAsk(), ElementsAre("a"));
   facts.OnAsked("a");
   EXPECT_THAT(facts.ToAsk(), IsEmpty());
-  EXPECT_FALSE(facts.IsOver(kStart + AskedFacts::kWait - absl::Seconds(1)));
-  EXPECT_TRUE(facts.IsOver(kStart + AskedFacts::kWait));
+  EXPECT_FALSE(facts.IsOver(kFactsStart + AskedFacts::kWait - absl::Seconds(1)));
+  EXPECT_TRUE(facts.IsOver(kFactsStart + AskedFacts::kWait));
   EXPECT_FALSE(facts.HaveAnswer("a"));
   EXPECT_TRUE(facts.HaveAnswer("b"));
   EXPECT_TRUE(facts.WaitsFor("a"));

@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
-absl::StatusOr<HardwareClass> Read(const std::string& vars) {
+absl::StatusOr<HardwareClass> ReadClass(const std::string& vars) {
   const Inventory inventory =
       ParseInventory({{"cluster.yaml", absl::StrCat("cluster: x\nnodes:\n  c1: {role: compute}\n",
                                                     "vars: {", vars, "}\n")}})
@@ -30,7 +30,7 @@ absl::StatusOr<HardwareClass> Read(const std::string& vars) {
 
 std::map<std::string, std::string> Parameters(const std::string& check, const std::string& vars,
                                               const FoundHardware& found = {}) {
-  return WithExpectedParameters(check, {}, Read(vars).value(), found);
+  return WithExpectedParameters(check, {}, ReadClass(vars).value(), found);
 }
 
 TEST(ExpectedParameters, AreWhatTheInventorySays) {
@@ -112,13 +112,13 @@ TEST(ExpectedParameters, NameWhatMustBeMounted) {
               ElementsAre(Pair("paths", "/beegfs,/srv/data")));
   EXPECT_THAT(Parameters("disk", "required_mounts: /beegfs"), IsEmpty());
   EXPECT_THAT(WithExpectedParameters("file-systems", {{"paths", "/scratch"}},
-                                     Read("required_mounts: /beegfs").value(), {}),
+                                     ReadClass("required_mounts: /beegfs").value(), {}),
               ElementsAre(Pair("paths", "/scratch")));
 }
 
 TEST(ExpectedParameters, TheSuiteComesFirst) {
   const HardwareClass expected =
-      Read("gpu_count: 4, gpu_nvlinks: 18, network_interfaces: eth0, network_mtu: 9000").value();
+      ReadClass("gpu_count: 4, gpu_nvlinks: 18, network_interfaces: eth0, network_mtu: 9000").value();
   EXPECT_THAT(
       WithExpectedParameters("gpu-inventory", {{"count", "2"}, {"gpus", "0-1"}}, expected, {}),
       UnorderedElementsAre(Pair("count", "2"), Pair("gpus", "0-1"), Pair("nvlinks", "18")));
@@ -192,7 +192,7 @@ TEST(ExpectedParameters, WrongValuesAreNamed) {
                            "required_mounts: /"
                            "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
                            "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"}) {
-    EXPECT_THAT(Read(vars),
+    EXPECT_THAT(ReadClass(vars),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("cluster.yaml:4")))
         << vars;
   }

@@ -32,7 +32,7 @@ constexpr char kInventory[] =
     "      gpu_temperature_limit_celsius: 85\n"
     "vars: {network_gbits_per_s: 10}\n";
 
-Inventory Read() { return ParseInventory({{"cluster.yaml", kInventory}}).value(); }
+Inventory ReadFixture() { return ParseInventory({{"cluster.yaml", kInventory}}).value(); }
 
 HardwareLibrary Library(const std::string& model) {
   return ParseHardware({{"a.yaml", absl::StrCat("kind: gpu\nmatch: [", model,
@@ -42,7 +42,7 @@ HardwareLibrary Library(const std::string& model) {
 }
 
 TEST(HardwareClass, IsWhatTheVariablesSay) {
-  const Inventory inventory = Read();
+  const Inventory inventory = ReadFixture();
   const HardwareClass read = ReadHardwareClass(inventory, *inventory.FindNode("c2")).value();
   EXPECT_EQ(read.gpu_model, "NVIDIA GeForce RTX 2080 Ti");
   EXPECT_EQ(read.gpu_count, 4);
@@ -92,7 +92,7 @@ TEST(HardwareClass, CardsWithoutADriverAreGpusUnlessTheInventorySaysHowMany) {
 }
 
 TEST(HardwareClass, ErrorsNameTheVariable) {
-  const Inventory inventory = Read();
+  const Inventory inventory = ReadFixture();
   EXPECT_THAT(
       ReadHardwareClass(inventory, *inventory.FindNode("bad")),
       StatusIs(absl::StatusCode::kInvalidArgument,
@@ -103,7 +103,7 @@ TEST(HardwareClass, ErrorsNameTheVariable) {
 }
 
 TEST(HardwareClass, PowerOfNodesAndRacks) {
-  const Inventory inventory = Read();
+  const Inventory inventory = ReadFixture();
   const HardwareLibrary library = Library("NVIDIA GeForce RTX 2080 Ti");
   const HardwareClass read = ReadHardwareClass(inventory, *inventory.FindNode("c2")).value();
   EXPECT_DOUBLE_EQ(PowerOf(read, {}, library).full, 1600);
@@ -139,7 +139,7 @@ TEST(HardwareClass, LimitInForceThenThatOfTheInventoryThenThatOfTheModel) {
 }
 
 TEST(HardwareClass, SaysWhatNoFileKnows) {
-  const Inventory inventory = Read();
+  const Inventory inventory = ReadFixture();
   EXPECT_THAT(CheckHardwareOf(inventory, Library("NVIDIA GeForce RTX 2080 TI Founders")),
               ElementsAre(HasSubstr("cluster.yaml:6: gpu_count of node bad"),
                           HasSubstr("matches gpu 'NVIDIA GeForce RTX 2080 Ti' of c[1-3]"),

@@ -72,16 +72,16 @@ LearnedMetric Metric(const char* check, const char* name, const std::string& var
   return metric;
 }
 
-HardwareLibrary Read(const std::map<std::string, std::string>& files) {
+HardwareLibrary ReadLibrary(const std::map<std::string, std::string>& files) {
   const auto library = ParseHardware(files, checks::Checks());
   EXPECT_OK(library.status());
   return library.value_or(HardwareLibrary());
 }
 
 // Proposals for one file.
-v1::LearnedModel Propose(const std::vector<LearnedMetric>& learned,
+v1::LearnedModel ProposeModel(const std::vector<LearnedMetric>& learned,
                          const std::map<std::string, std::string>& files) {
-  const auto models = ProposeHardware(learned, Read(files), files, {}, 0, checks::Checks());
+  const auto models = ProposeHardware(learned, ReadLibrary(files), files, {}, 0, checks::Checks());
   EXPECT_OK(models.status());
   EXPECT_THAT(*models, SizeIs(1));
   return models->at(0);
@@ -99,7 +99,7 @@ std::string Added(const std::string& diff) {
 
 TEST(HardwareLearning, PutsAFloorIntoTheFileAndKeepsWhatPeopleWrote) {
   const v1::LearnedModel model =
-      Propose({Metric("gpu-gemm", "tflops_median", "fp16", 100)}, {{kPath, kFile}});
+      ProposeModel({Metric("gpu-gemm", "tflops_median", "fp16", 100)}, {{kPath, kFile}});
   EXPECT_EQ(model.file(), kPath);
   EXPECT_EQ(model.fragment(), "");
   EXPECT_EQ(
@@ -123,18 +123,18 @@ TEST(HardwareLearning, PutsAFloorIntoTheFileAndKeepsWhatPeopleWrote) {
 
 TEST(HardwareLearning, RaisesAFloorAndNeverLowersOne) {
   const v1::LearnedModel higher =
-      Propose({Metric("gpu-memory", "memory_gbytes_per_s", "", 250)}, {{kPath, kFile}});
+      ProposeModel({Metric("gpu-memory", "memory_gbytes_per_s", "", 250)}, {{kPath, kFile}});
   EXPECT_THAT(higher.diff(),
               AllOf(HasSubstr("-    floor: 150  # see #12\n"),
                     HasSubstr("+    floor: 237  # see #12\n"), HasSubstr("; peak: data sheet\"")));
   EXPECT_DOUBLE_EQ(higher.limits(0).existing_floor(), 150);
   const v1::LearnedModel lower =
-      Propose({Metric("gpu-memory", "memory_gbytes_per_s", "", 155)}, {{kPath, kFile}});
+      ProposeModel({Metric("gpu-memory", "memory_gbytes_per_s", "", 155)}, {{kPath, kFile}});
   EXPECT_EQ(lower.diff(), "");
   EXPECT_FALSE(lower.limits(0).limit().has_floor());
   EXPECT_EQ(lower.limits(0).note(), "existing floor 150 stays: these results lead to 147 only");
   const v1::LearnedModel below =
-      Propose({Metric("gpu-memory", "memory_gbytes_per_s", "", 140)}, {{kPath, kFile}});
+      ProposeModel({Metric("gpu-memory", "memory_gbytes_per_s", "", 140)}, {{kPath, kFile}});
   EXPECT_EQ(below.diff(), "");
   EXPECT_THAT(below.limits(0).note(),
               HasSubstr("existing floor 150 is above the worst good result 140"));
@@ -157,7 +157,7 @@ TEST(HardwareLearning, WhatAFloorWasBeforeIsSaid) {
 TEST(HardwareLearning, NewLimitsOfAFileHaveAPeak) {
   const std::map<std::string, std::string> files = {{kPath, kFile}};
   const v1::LearnedModel model =
-      Propose({Metric("gpu-copy", "host_to_gpu_gbytes_per_s", "", 25)}, files);
+      ProposeModel({Metric("gpu-copy", "host_to_gpu_gbytes_per_s", "", 25)}, files);
   EXPECT_THAT(model.diff(), AllOf(HasSubstr("+  - check: gpu-copy\n"), HasSubstr("+    peak: 30\n"),
                                   HasSubstr("+    floor: 23.7\n"), HasSubstr("a fifth more")));
 }
@@ -172,7 +172,7 @@ TEST(HardwareLearning, WhatIsProposedIsReadAgain) {
   };
   const auto text = WithFloors(kPath, kFile, entries, checks::Checks());
   ASSERT_OK(text.status());
-  const HardwareLibrary library = Read({{kPath, *text}});
+  const HardwareLibrary library = ReadLibrary({{kPath, *text}});
   const HardwareModel* const model = library.Find("gpu", "NVIDIA L4");
   ASSERT_NE(model, nullptr);
   ASSERT_THAT(model->limits, SizeIs(5));
@@ -193,13 +193,13 @@ TEST(HardwareLearning, WhatIsProposedIsReadAgain) {
 
 TEST(HardwareLearning, AModelWithoutAFileGetsOne) {
   const v1::LearnedModel model =
-      Propose({Metric("gpu-gemm", "tflops_median", "fp16", 100, "NVIDIA GeForce RTX 9090 Ti"),
+      ProposeModel({Metric("gpu-gemm", "tflops_median", "fp16", 100, "NVIDIA GeForce RTX 9090 Ti"),
                Metric("gpu-memory", "memory_gbytes_per_s", "", 2000, "NVIDIA GeForce RTX 9090 Ti")},
               {{kPath, kFile}});
   EXPECT_EQ(model.file(), "inventory/hardware/rtx_9090_ti.yaml");
   EXPECT_THAT(model.diff(),
               HasSubstr("--- /dev/null\n+++ b/inventory/hardware/rtx_9090_ti.yaml\n@@ -0,0 +1,"));
-  const HardwareLibrary library = Read({{model.file(), Added(model.diff())}, {kPath, kFile}});
+  const HardwareLibrary library = ReadLibrary({{model.file(), Added(model.diff())}, {kPath, kFile}});
   const HardwareModel* const read = library.Find("gpu", "NVIDIA GeForce RTX 9090 Ti");
   ASSERT_NE(read, nullptr);
   ASSERT_THAT(read->limits, SizeIs(2));
@@ -211,7 +211,7 @@ TEST(HardwareLearning, OneFileOfSeveralModelsHasFloorsForAll) {
   const std::map<std::string, std::string> files = {
       {"inventory/hardware/p100.yaml", "kind: gpu\nmatch: [Tesla P100*]\n"}};
   const v1::LearnedModel model =
-      Propose({Metric("gpu-gemm", "tflops_median", "fp32", 9, "Tesla P100-SXM2-16GB"),
+      ProposeModel({Metric("gpu-gemm", "tflops_median", "fp32", 9, "Tesla P100-SXM2-16GB"),
                Metric("gpu-gemm", "tflops_median", "fp32", 8, "Tesla P100-PCIE-16GB")},
               files);
   EXPECT_THAT(model.diff(), HasSubstr("+limits:\n+  - check: gpu-gemm\n"));
@@ -230,7 +230,7 @@ TEST(HardwareLearning, WhatCannotBeChangedSafelyIsForAPersonToPutIn) {
         std::string("limits:\n  - check: gpu-gemm\n    metric: tflops_median\n    variant: fp16\n"
                     "    unit: TFLOPS\n    peak: 121\n    source: the data\n      sheet\n")}) {
     const v1::LearnedModel model =
-        Propose({Metric("gpu-gemm", "tflops_median", "fp16", 100)},
+        ProposeModel({Metric("gpu-gemm", "tflops_median", "fp16", 100)},
                 {{kPath, absl::StrCat("kind: gpu\nmatch: [NVIDIA L4]\n", rest)}});
     EXPECT_EQ(model.diff(), "") << rest;
     EXPECT_THAT(model.fragment(), HasSubstr("    floor: 95\n")) << rest;
@@ -245,7 +245,7 @@ TEST(HardwareLearning, ModelsAreChosenByFileOrName) {
       Metric("gpu-gemm", "tflops_median", "fp16", 100),
       Metric("gpu-gemm", "tflops_median", "fp16", 300, "NVIDIA B9")};
   const auto choose = [&](const std::vector<std::string>& models) {
-    return ProposeHardware(learned, Read(files), files, models, 0, checks::Checks());
+    return ProposeHardware(learned, ReadLibrary(files), files, models, 0, checks::Checks());
   };
   EXPECT_THAT(choose({}).value(), SizeIs(2));
   EXPECT_THAT(choose({"l4"}).value(), SizeIs(1));

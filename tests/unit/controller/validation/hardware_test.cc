@@ -13,19 +13,19 @@ namespace {
 using ::muster::testing::StatusIs;
 using ::testing::HasSubstr;
 
-absl::StatusOr<HardwareLibrary> Parse(const std::string& text) {
+absl::StatusOr<HardwareLibrary> ParseOne(const std::string& text) {
   return ParseHardware({{"inventory/hardware/t4.yaml", text}}, kTestCatalog);
 }
 
-constexpr char kHead[] = "kind: gpu\nmatch: [Tesla T4]\n";
+constexpr char kGpuHead[] = "kind: gpu\nmatch: [Tesla T4]\n";
 
 std::string Limit(const std::string& rest) {
-  return absl::StrCat(kHead, "limits:\n  - {check: gpu-gemm, metric: tflops_median, ", rest, "}\n");
+  return absl::StrCat(kGpuHead, "limits:\n  - {check: gpu-gemm, metric: tflops_median, ", rest, "}\n");
 }
 
 TEST(ParseHardware, ReadsWhatIsThere) {
   const HardwareLibrary library =
-      Parse(absl::StrCat(kHead,
+      ParseOne(absl::StrCat(kGpuHead,
                          "power_watts: {value: 70, source: data sheet}\n"
                          "max_temperature_celsius: {value: 85, source: data sheet}\n"
                          "fleet: {percent: 3}\n"
@@ -90,27 +90,27 @@ TEST(ParseHardware, FindsWhatCannotBeMeant) {
        "write "
        "unit: \"TFLOPS\" when the values are"},
       {Limit("unit: [TFLOPS], floor: 30, peak: 65, source: s"), "t4.yaml:4:"},
-      {absl::StrCat(kHead, "limits: [{check: gpu-gem, metric: x, unit: y}]\n"),
+      {absl::StrCat(kGpuHead, "limits: [{check: gpu-gem, metric: x, unit: y}]\n"),
        "inventory/hardware/t4.yaml:3:18: no check 'gpu-gem' (did you mean 'gpu-gemm'?)"},
-      {absl::StrCat(kHead, "limits: [{check: gpu-gemm, metric: tflops_medain, unit: y}]\n"),
+      {absl::StrCat(kGpuHead, "limits: [{check: gpu-gemm, metric: tflops_medain, unit: y}]\n"),
        "'gpu-gemm' measures no 'tflops_medain' (did you mean 'tflops_median'?)"},
-      {absl::StrCat(kHead,
+      {absl::StrCat(kGpuHead,
                     "limits: [{check: gpu-gemm, metric: errors, unit: \"1\", floor: 1, "
                     "source: s}]\n"),
        "it can have a ceiling, no floor"},
-      {absl::StrCat(kHead, "limits:\n",
+      {absl::StrCat(kGpuHead, "limits:\n",
                     "  - {check: gpu-gemm, metric: errors, unit: \"1\"}\n"
                     "  - {check: gpu-gemm, metric: errors, unit: \"1\"}\n"),
        "t4.yaml:5:5: there is another limit"},
-      {absl::StrCat(kHead, "power_watts: {value: 70000, source: s}\n"), "is no power of one card"},
-      {absl::StrCat(kHead, "power_watts: {value: 70}\n"), "lacks 'source'"},
-      {absl::StrCat(kHead, "power_watts: 70\n"), "expected a power_watts"},
-      {absl::StrCat(kHead, "max_temperature_celsius: {value: 185, source: s}\n"),
+      {absl::StrCat(kGpuHead, "power_watts: {value: 70000, source: s}\n"), "is no power of one card"},
+      {absl::StrCat(kGpuHead, "power_watts: {value: 70}\n"), "lacks 'source'"},
+      {absl::StrCat(kGpuHead, "power_watts: 70\n"), "expected a power_watts"},
+      {absl::StrCat(kGpuHead, "max_temperature_celsius: {value: 185, source: s}\n"),
        "is no limit of a chip"},
-      {absl::StrCat(kHead, "fleet: {percent: nan}\n"), "'percent' is from 0 to 100"},
-      {absl::StrCat(kHead, "fleet: {deviations: 0}\n"), "'deviations' is from 1 to 100"},
-      {absl::StrCat(kHead, "digests: [{name: d, value: XYZ, source: s}]\n"), "hexadecimal"},
-      {absl::StrCat(kHead, "limit: []\n"), "unknown key 'limit' in the hardware"},
+      {absl::StrCat(kGpuHead, "fleet: {percent: nan}\n"), "'percent' is from 0 to 100"},
+      {absl::StrCat(kGpuHead, "fleet: {deviations: 0}\n"), "'deviations' is from 1 to 100"},
+      {absl::StrCat(kGpuHead, "digests: [{name: d, value: XYZ, source: s}]\n"), "hexadecimal"},
+      {absl::StrCat(kGpuHead, "limit: []\n"), "unknown key 'limit' in the hardware"},
       {"kind: cpu\nmatch: x\n", "'kind' is gpu or nic, not 'cpu'"},
       {"kind: gpu\nmatch: [\"*\"]\n", "'match' has names"},
       {"kind: gpu\nmatch: [\"a*b\"]\n", "'match' has names"},
@@ -118,10 +118,10 @@ TEST(ParseHardware, FindsWhatCannotBeMeant) {
       {"[]\n", "expected a hardware"},
   };
   for (const Case& c : cases) {
-    EXPECT_THAT(Parse(c.text), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(c.error)))
+    EXPECT_THAT(ParseOne(c.text), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(c.error)))
         << c.text;
   }
-  EXPECT_THAT(ParseHardware({{"a.yaml", kHead}, {"b.yaml", kHead}}, kTestCatalog),
+  EXPECT_THAT(ParseHardware({{"a.yaml", kGpuHead}, {"b.yaml", kGpuHead}}, kTestCatalog),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("b.yaml:2:8: 'Tesla T4' is in a.yaml too")));
 }

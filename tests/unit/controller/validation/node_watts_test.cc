@@ -12,7 +12,7 @@ using checks::kPowerOfGpus;
 using checks::kPowerOfNode;
 using checks::kPowerOfProcessors;
 
-const absl::Time kStart = absl::FromUnixSeconds(1700000000);
+const absl::Time kWattsStart = absl::FromUnixSeconds(1700000000);
 
 struct Watts {
   const char* source;
@@ -41,63 +41,63 @@ std::optional<double> TakeTwice(NodeWatts& node, const v1::CheckProgress& progre
 
 TEST(NodeWatts, OneWrongReadingDoesNotCount) {
   NodeWatts node(250);
-  EXPECT_EQ(node.Take(Samples({{kPowerOfNode, 65'000}}), kStart), std::nullopt);
-  EXPECT_EQ(node.Take(Samples({{kPowerOfNode, 1600}}), kStart + absl::Seconds(1)), 1600);
-  EXPECT_EQ(node.Take(Samples({{kPowerOfNode, 65'000}}), kStart + absl::Seconds(2)), 1600);
-  EXPECT_EQ(node.Take(Samples({{kPowerOfNode, 1650}}), kStart + absl::Seconds(3)), 1650);
-  EXPECT_EQ(node.Take(Samples({{kPowerOfNode, 1700}}), kStart + absl::Seconds(4)), 1650);
+  EXPECT_EQ(node.Take(Samples({{kPowerOfNode, 65'000}}), kWattsStart), std::nullopt);
+  EXPECT_EQ(node.Take(Samples({{kPowerOfNode, 1600}}), kWattsStart + absl::Seconds(1)), 1600);
+  EXPECT_EQ(node.Take(Samples({{kPowerOfNode, 65'000}}), kWattsStart + absl::Seconds(2)), 1600);
+  EXPECT_EQ(node.Take(Samples({{kPowerOfNode, 1650}}), kWattsStart + absl::Seconds(3)), 1650);
+  EXPECT_EQ(node.Take(Samples({{kPowerOfNode, 1700}}), kWattsStart + absl::Seconds(4)), 1650);
 }
 
 TEST(NodeWatts, WhatIsOldBearsNothingOut) {
   NodeWatts node(250);
-  node.Take(Samples({{kPowerOfNode, 1600}}), kStart);
-  EXPECT_EQ(node.Take(Samples({{kPowerOfNode, 1600}}), kStart + absl::Seconds(16)), std::nullopt);
+  node.Take(Samples({{kPowerOfNode, 1600}}), kWattsStart);
+  EXPECT_EQ(node.Take(Samples({{kPowerOfNode, 1600}}), kWattsStart + absl::Seconds(16)), std::nullopt);
 }
 
 TEST(NodeWatts, MeterIsTheWholeNode) {
   NodeWatts node(250);
-  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfGpus, 900}, {kPowerOfNode, 1610}}), kStart), 1610);
+  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfGpus, 900}, {kPowerOfNode, 1610}}), kWattsStart), 1610);
   // The meter's word lasts until its next one.
-  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfGpus, 1000}}), kStart + absl::Seconds(14)),
+  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfGpus, 1000}}), kWattsStart + absl::Seconds(14)),
             std::nullopt);
-  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfNode, 1580}}), kStart + absl::Seconds(14)), 1580);
+  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfNode, 1580}}), kWattsStart + absl::Seconds(14)), 1580);
 }
 
 TEST(NodeWatts, MeterShowsWhatRanBeforeAtFirst) {
   NodeWatts node(250);
-  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfNode, 1600, 5}}), kStart), std::nullopt);
+  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfNode, 1600, 5}}), kWattsStart), std::nullopt);
   EXPECT_EQ(
-      TakeTwice(node, Samples({{kPowerOfNode, 1600, 5}, {kPowerOfProcessors, 60, 5}}), kStart),
+      TakeTwice(node, Samples({{kPowerOfNode, 1600, 5}, {kPowerOfProcessors, 60, 5}}), kWattsStart),
       250);
-  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfNode, 700, 10}}), kStart), 700);
+  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfNode, 700, 10}}), kWattsStart), 700);
 }
 
 // Without a meter: what the sensors say, and the rest of the idle node.
 TEST(NodeWatts, SensorsAndTheRestOfTheIdleNode) {
   NodeWatts node(300);
   // At rest: the idle draw itself, of which 60 W and 40 W are the sensors'.
-  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfProcessors, 60}, {kPowerOfGpus, 40}}), kStart), 300);
+  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfProcessors, 60}, {kPowerOfGpus, 40}}), kWattsStart), 300);
   EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfProcessors, 250}, {kPowerOfGpus, 1000}}),
-                      kStart + absl::Seconds(1)),
+                      kWattsStart + absl::Seconds(1)),
             200 + 250 + 1000);
   // The newest of an update counts.
   EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfGpus, 5000}, {kPowerOfGpus, 900}}),
-                      kStart + absl::Seconds(2)),
+                      kWattsStart + absl::Seconds(2)),
             200 + 250 + 900);
   // Who tells nothing any more is at rest again.
-  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfProcessors, 400}}), kStart + absl::Seconds(9)),
+  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfProcessors, 400}}), kWattsStart + absl::Seconds(9)),
             200 + 400 + 40);
 }
 
 TEST(NodeWatts, SensorsAreTheLeastThatANodeDraws) {
   NodeWatts node(50);
-  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfProcessors, 80}, {kPowerOfGpus, 60}}), kStart), 140);
+  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfProcessors, 80}, {kPowerOfGpus, 60}}), kWattsStart), 140);
 }
 
 TEST(NodeWatts, MeterThatFallsSilentIsReplaced) {
   NodeWatts node(300);
-  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfNode, 320}, {kPowerOfGpus, 100}}), kStart), 320);
-  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfGpus, 700}}), kStart + absl::Seconds(15)), 900);
+  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfNode, 320}, {kPowerOfGpus, 100}}), kWattsStart), 320);
+  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfGpus, 700}}), kWattsStart + absl::Seconds(15)), 900);
 }
 
 TEST(NodeWatts, WhatIsNoMeasurementIsLeftOut) {
@@ -113,7 +113,7 @@ TEST(NodeWatts, WhatIsNoMeasurementIsLeftOut) {
   v1::Sample& temperature = *progress.add_samples();
   temperature.set_metric("temperature_celsius");
   temperature.set_value(60);
-  EXPECT_EQ(TakeTwice(node, progress, kStart), std::nullopt);
+  EXPECT_EQ(TakeTwice(node, progress, kWattsStart), std::nullopt);
 }
 
 }  // namespace

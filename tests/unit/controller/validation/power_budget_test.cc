@@ -17,11 +17,11 @@ using ::testing::IsEmpty;
 
 using checks::Load;
 
-const absl::Time kStart = absl::FromUnixSeconds(1700000000);
+const absl::Time kBudgetStart = absl::FromUnixSeconds(1700000000);
 constexpr PowerRamp kNoRamp = {1, absl::ZeroDuration()};
 
 // Six nodes of 1.6 kW in two racks.
-PowerBudget University(double limit, PowerRamp ramp) {
+PowerBudget UniversityBudget(double limit, PowerRamp ramp) {
   PowerBudget budget({{"r1", limit, 0}, {"r2", limit, 0}}, ramp);
   const NodePower power = PredictPower({1600, std::nullopt, {250, 250, 250, 250}});
   for (int i = 1; i <= 6; ++i) {
@@ -58,25 +58,25 @@ TEST(PredictPower, TakesWhatIsKnown) {
 }
 
 TEST(PowerBudget, ThreeOfTheUniversitysNodesARackAtOnce) {
-  PowerBudget budget = University(6000, kNoRamp);
-  EXPECT_EQ(StartAll(budget, {1, 2, 3, 4, 5, 6}, kStart).size(), 6u);
+  PowerBudget budget = UniversityBudget(6000, kNoRamp);
+  EXPECT_EQ(StartAll(budget, {1, 2, 3, 4, 5, 6}, kBudgetStart).size(), 6u);
   EXPECT_DOUBLE_EQ(budget.RackWatts("r1"), 4800);
 }
 
 TEST(PowerBudget, TwoAtOnceWhereNoMoreFit) {
-  PowerBudget budget = University(4000, kNoRamp);
-  EXPECT_EQ(StartAll(budget, {1, 2, 3, 4, 5, 6}, kStart), (std::set<int>{1, 2, 4, 5}));
+  PowerBudget budget = UniversityBudget(4000, kNoRamp);
+  EXPECT_EQ(StartAll(budget, {1, 2, 3, 4, 5, 6}, kBudgetStart), (std::set<int>{1, 2, 4, 5}));
   budget.Finish("c1");
-  EXPECT_EQ(StartAll(budget, {3, 6}, kStart), (std::set<int>{3}));
+  EXPECT_EQ(StartAll(budget, {3, 6}, kBudgetStart), (std::set<int>{3}));
   budget.Finish("c5");
-  EXPECT_EQ(StartAll(budget, {6}, kStart), (std::set<int>{6}));
+  EXPECT_EQ(StartAll(budget, {6}, kBudgetStart), (std::set<int>{6}));
 }
 
 TEST(PowerBudget, AddsLoadInSteps) {
-  PowerBudget budget = University(6000, {0.34, absl::Seconds(5)});
-  EXPECT_EQ(StartAll(budget, {1, 2, 3, 4, 5, 6}, kStart), (std::set<int>{1, 4}));
-  EXPECT_THAT(StartAll(budget, {2, 3}, kStart + absl::Seconds(4)), IsEmpty());
-  EXPECT_EQ(StartAll(budget, {2, 3}, kStart + absl::Seconds(5)), (std::set<int>{2}));
+  PowerBudget budget = UniversityBudget(6000, {0.34, absl::Seconds(5)});
+  EXPECT_EQ(StartAll(budget, {1, 2, 3, 4, 5, 6}, kBudgetStart), (std::set<int>{1, 4}));
+  EXPECT_THAT(StartAll(budget, {2, 3}, kBudgetStart + absl::Seconds(4)), IsEmpty());
+  EXPECT_EQ(StartAll(budget, {2, 3}, kBudgetStart + absl::Seconds(5)), (std::set<int>{2}));
 }
 
 // Two steps that touch would be one jump of twice the size.
@@ -85,17 +85,17 @@ TEST(PowerBudget, StepsAreApartWhateverWasAddedWhen) {
   for (const char* node : {"c1", "c2", "c3"}) {
     budget.AddNode(node, "r1", PredictPower({600, 100, {}}));
   }
-  ASSERT_TRUE(budget.TryStart("1", {{"c1", Load::kGpu}}, kStart));
-  ASSERT_TRUE(budget.TryStart("2", {{"c2", Load::kGpu}}, kStart + absl::Seconds(4)));
-  EXPECT_FALSE(budget.TryStart("3", {{"c3", Load::kGpu}}, kStart + absl::Seconds(6)));
-  EXPECT_TRUE(budget.TryStart("3", {{"c3", Load::kGpu}}, kStart + absl::Seconds(9)));
+  ASSERT_TRUE(budget.TryStart("1", {{"c1", Load::kGpu}}, kBudgetStart));
+  ASSERT_TRUE(budget.TryStart("2", {{"c2", Load::kGpu}}, kBudgetStart + absl::Seconds(4)));
+  EXPECT_FALSE(budget.TryStart("3", {{"c3", Load::kGpu}}, kBudgetStart + absl::Seconds(6)));
+  EXPECT_TRUE(budget.TryStart("3", {{"c3", Load::kGpu}}, kBudgetStart + absl::Seconds(9)));
 }
 
 TEST(PowerBudget, SideBySideOnANodeIsNotCountedTwice) {
-  PowerBudget budget = University(2200, kNoRamp);
-  EXPECT_TRUE(budget.TryStart("gpu", {{"c1", Load::kGpu}}, kStart));
+  PowerBudget budget = UniversityBudget(2200, kNoRamp);
+  EXPECT_TRUE(budget.TryStart("gpu", {{"c1", Load::kGpu}}, kBudgetStart));
   const double watts = budget.RackWatts("r1");
-  EXPECT_TRUE(budget.TryStart("cpu", {{"c1", Load::kCpu}}, kStart));
+  EXPECT_TRUE(budget.TryStart("cpu", {{"c1", Load::kCpu}}, kBudgetStart));
   EXPECT_DOUBLE_EQ(budget.RackWatts("r1"), watts);
   budget.Finish("gpu");
   EXPECT_DOUBLE_EQ(budget.RackWatts("r1"), 600 + 250 + 250);
@@ -114,17 +114,17 @@ TEST(PowerBudget, SaysWhatCanNeverStart) {
 }
 
 TEST(PowerBudget, StopsTheNewestWhenMoreIsDrawnThanPredicted) {
-  PowerBudget budget = University(5000, kNoRamp);
-  ASSERT_EQ(StartAll(budget, {1, 2, 3}, kStart).size(), 3u);
+  PowerBudget budget = UniversityBudget(5000, kNoRamp);
+  ASSERT_EQ(StartAll(budget, {1, 2, 3}, kBudgetStart).size(), 3u);
   EXPECT_THAT(budget.Measured("c1", 1700), IsEmpty());
   EXPECT_THAT(budget.Measured("c1", 1900), ElementsAre("c3"));
   EXPECT_THAT(budget.Measured("c2", 1650), IsEmpty());  // c3 is on its way out
   budget.Finish("c3");
-  EXPECT_FALSE(budget.TryStart("again", {{"c3", Load::kGpu}}, kStart));
+  EXPECT_FALSE(budget.TryStart("again", {{"c3", Load::kGpu}}, kBudgetStart));
   budget.Finish("c1");
   budget.Finish("c2");
   // What it was seen to draw is what it is predicted to draw from now on.
-  ASSERT_TRUE(budget.TryStart("c1", {{"c1", Load::kGpu}}, kStart));
+  ASSERT_TRUE(budget.TryStart("c1", {{"c1", Load::kGpu}}, kBudgetStart));
   EXPECT_DOUBLE_EQ(budget.RackWatts("r1"), 1900 + 500);
   EXPECT_THAT(budget.Measured("nobody", 99999), IsEmpty());
 }
@@ -144,7 +144,7 @@ TEST(PowerBudget, AlwaysUnderTheLimit) {
                      PredictPower({300.0 + random() % 2500, 100, {}}));
     }
     std::vector<std::string> running;
-    absl::Time now = kStart;
+    absl::Time now = kBudgetStart;
     for (int turn = 0; turn < 300; ++turn) {
       now += absl::Milliseconds(random() % 2000);
       if (!running.empty() && random() % 3 == 0) {

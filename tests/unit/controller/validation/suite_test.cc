@@ -18,14 +18,14 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::Pair;
 
-absl::StatusOr<Suite> Parse(const std::string& text) {
+absl::StatusOr<Suite> ParseText(const std::string& text) {
   return ParseSuite("playbooks/suites/s.yaml", text, kTestCatalog);
 }
 
-constexpr char kHead[] = "name: s\ndescription: d\nstages:\n";
+constexpr char kSuiteHead[] = "name: s\ndescription: d\nstages:\n";
 
 TEST(ParseSuite, ReadsWhatIsThere) {
-  const Suite suite = Parse(absl::StrCat(kHead,
+  const Suite suite = ParseText(absl::StrCat(kSuiteHead,
                                          "  - name: burn\n"
                                          "    stop_on_fail: true\n"
                                          "    checks:\n"
@@ -62,7 +62,7 @@ TEST(ParseSuite, ReadsWhatIsThere) {
 TEST(ParseSuite, GpusMayCoolBesideTheTimeLimit) {
   const Suite suite =
       ParseSuite("playbooks/suites/s.yaml",
-                 absl::StrCat(kHead,
+                 absl::StrCat(kSuiteHead,
                               "  - name: burn\n"
                               "    checks:\n"
                               "      - gpu-gemm\n"
@@ -80,9 +80,9 @@ TEST(ParseSuite, GpusMayCoolBesideTheTimeLimit) {
 
 TEST(ParseSuite, MayAdmit) {
   const std::string stages = "stages: [{name: a, checks: [gpu-gemm]}]\n";
-  EXPECT_TRUE(Parse("name: s\ndescription: d\nadmits: true\n" + stages)->admits);
+  EXPECT_TRUE(ParseText("name: s\ndescription: d\nadmits: true\n" + stages)->admits);
   EXPECT_THAT(
-      Parse("name: s\ndescription: d\nadmit: true\n" + stages).status(),
+      ParseText("name: s\ndescription: d\nadmit: true\n" + stages).status(),
       StatusIs(absl::StatusCode::kInvalidArgument,
                HasSubstr("s.yaml:3:1: unknown key 'admit' in the suite (did you mean 'admits'?)")));
 }
@@ -123,14 +123,14 @@ TEST(ParseSuite, ErrorsNameThePlaceAndTheNearestWord) {
        "there is another stage 'a'"},
   };
   for (const Case& c : cases) {
-    EXPECT_THAT(Parse(absl::StrCat(kHead, c.stage)),
+    EXPECT_THAT(ParseText(absl::StrCat(kSuiteHead, c.stage)),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(c.error)))
         << c.stage;
   }
-  EXPECT_THAT(Parse("name: other\ndescription: d\nstages: [{name: a, checks: [gpu-gemm]}]\n"),
+  EXPECT_THAT(ParseText("name: other\ndescription: d\nstages: [{name: a, checks: [gpu-gemm]}]\n"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("that of its file: 's'")));
-  EXPECT_THAT(Parse(""), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("suite")));
-  EXPECT_THAT(Parse(absl::StrCat(kHead, "  - {name: a, checks: [x]}\n",
+  EXPECT_THAT(ParseText(""), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("suite")));
+  EXPECT_THAT(ParseText(absl::StrCat(kSuiteHead, "  - {name: a, checks: [x]}\n",
                                  "  - {name: b, checks: [y], wen: 1}\n")),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("'x'"), HasSubstr("'y'"), HasSubstr("'wen'"))));
@@ -139,7 +139,7 @@ TEST(ParseSuite, ErrorsNameThePlaceAndTheNearestWord) {
 TEST(ParseSuite, RefusesWhatANodeWouldNotRunSideBySide) {
   const auto stage = [](absl::string_view checks, absl::string_view side_by_side = "true") {
     return ParseSuite("playbooks/suites/s.yaml",
-                      absl::StrCat(kHead, "  - name: a\n    side_by_side: ", side_by_side,
+                      absl::StrCat(kSuiteHead, "  - name: a\n    side_by_side: ", side_by_side,
                                    "\n    checks:\n", checks),
                       checks::Checks())
         .status();
@@ -164,12 +164,12 @@ TEST(ParseSuite, RefusesWhatANodeWouldNotRunSideBySide) {
 }
 
 TEST(ParseSuite, IsBounded) {
-  std::string many = kHead;
+  std::string many = kSuiteHead;
   for (size_t i = 0; i <= kMaxStages; ++i) {
     absl::StrAppend(&many, "  - {name: s", i, ", checks: [gpu-gemm]}\n");
   }
-  EXPECT_THAT(Parse(many), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most 50")));
-  EXPECT_FALSE(Parse(absl::StrCat(kHead, std::string(1 << 20, '#'))).ok());
+  EXPECT_THAT(ParseText(many), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most 50")));
+  EXPECT_FALSE(ParseText(absl::StrCat(kSuiteHead, std::string(1 << 20, '#'))).ok());
 }
 
 TEST(Conditions, HoldAsTheirNamesSay) {

@@ -20,13 +20,13 @@ namespace {
 using checks::Load;
 using Kind = ValidationAction::Kind;
 
-const absl::Time kStart = absl::FromUnixSeconds(1700000000);
+const absl::Time kPowerStart = absl::FromUnixSeconds(1700000000);
 constexpr double kRounding = 1e-3;
 constexpr checks::CheckSpec kLook = {"look", checks::Scope::kNode, Load::kIdle, {}, {}, ""};
-constexpr checks::CheckSpec kGemm = {"gemm", checks::Scope::kNode, Load::kGpu, {}, {}, ""};
+constexpr checks::CheckSpec kPowerGemm = {"gemm", checks::Scope::kNode, Load::kGpu, {}, {}, ""};
 constexpr checks::CheckSpec kStress = {"stress", checks::Scope::kNode, Load::kCpu, {}, {}, ""};
 
-Suite MakeSuite(const std::vector<const checks::CheckSpec*>& specs) {
+Suite OneStage(const std::vector<const checks::CheckSpec*>& specs) {
   SuiteStage stage;
   stage.name = "all";
   for (const checks::CheckSpec* spec : specs) {
@@ -154,13 +154,13 @@ class Racks {
     }
   }
 
-  absl::Time now_ = kStart;
+  absl::Time now_ = kPowerStart;
   Ledger ledger_;
   std::map<std::string, std::vector<std::pair<absl::Time, double>>> added_;
   ValidationState state_;
 };
 
-std::vector<ValidationNode> University() {
+std::vector<ValidationNode> UniversityNodes() {
   std::vector<ValidationNode> nodes;
   for (int i = 1; i <= 6; ++i) {
     ValidationNode& node = nodes.emplace_back();
@@ -174,7 +174,7 @@ std::vector<ValidationNode> University() {
 
 // Six nodes of 1.6 kW, two racks of 6 kW: three of each burn at once, one more every five seconds.
 TEST(ValidationPower, SixNodesInTwoRacksOfSixKilowatts) {
-  Racks racks({{"r1", 6000, 250}, {"r2", 6000, 0}}, University(), MakeSuite({&kGemm}));
+  Racks racks({{"r1", 6000, 250}, {"r2", 6000, 0}}, UniversityNodes(), OneStage({&kPowerGemm}));
   std::vector<size_t> running;
   for (int second = 0; second < 12; ++second) {
     running.push_back(racks.ledger().running.size());
@@ -188,7 +188,7 @@ TEST(ValidationPower, SixNodesInTwoRacksOfSixKilowatts) {
 }
 
 TEST(ValidationPower, MoreThanPredictedStopsTheNewestWhichRunsLater) {
-  Racks racks({{"r1", 5500, 0}, {"r2", 6000, 0}}, University(), MakeSuite({&kGemm}));
+  Racks racks({{"r1", 5500, 0}, {"r2", 6000, 0}}, UniversityNodes(), OneStage({&kPowerGemm}));
   for (int second = 0; second < 12; ++second) racks.Tick(absl::Seconds(1));
   ASSERT_EQ(racks.ledger().running.size(), 6u);
   racks.Measure("v/0.0.0.0/c1", 2400);
@@ -223,7 +223,7 @@ TEST(ValidationPower, AnyTraceKeepsTheLimits) {
       node.rack = limits[i % 3].name;
       node.power = PredictPower({uniform(500, 1800), uniform(100, 200), {250}});
     }
-    Racks racks(limits, nodes, MakeSuite({&kLook, &kStress, &kGemm, &kLook, &kGemm}));
+    Racks racks(limits, nodes, OneStage({&kLook, &kStress, &kPowerGemm, &kLook, &kPowerGemm}));
     Ledger& ledger = racks.ledger();
     for (int second = 0; second < 3000 && !racks.state().finished(); ++second) {
       // Stopped checks need some seconds; the others end when they like.

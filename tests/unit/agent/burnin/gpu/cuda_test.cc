@@ -19,13 +19,13 @@ using ::testing::HasSubstr;
 
 constexpr char kPtx[] = ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry nothing()";
 
-struct Gpu {
+struct CudaGpu {
   std::unique_ptr<CudaDriver> driver;
   std::unique_ptr<CudaContext> context;
 };
 
-Gpu Open() {
-  Gpu gpu;
+CudaGpu Open() {
+  CudaGpu gpu;
   gpu.driver = CudaDriver::Load(FAKE_CUDA).value();
   gpu.context =
       CudaContext::Create(*gpu.driver, gpu.driver->DeviceByPciAddress("0000:3b:00.0").value())
@@ -62,7 +62,7 @@ TEST(Cuda, NoDeviceIsNotFound) {
 
 TEST(Cuda, CopiesThereAndBack) {
   const NvidiaFile file(R"({"gpus":[{}]})");
-  const Gpu gpu = Open();
+  const CudaGpu gpu = Open();
   auto memory = gpu.context->Allocate(4096);
   ASSERT_OK(memory.status());
   auto host = gpu.context->AllocateHost(4096);
@@ -76,7 +76,7 @@ TEST(Cuda, CopiesThereAndBack) {
 
 TEST(Cuda, MemoryIsGivenBackAndBounded) {
   const NvidiaFile file(R"({"gpus":[{"backing_bytes":65536}]})");
-  const Gpu gpu = Open();
+  const CudaGpu gpu = Open();
   {
     const auto all = gpu.context->Allocate(65536);
     ASSERT_OK(all.status());
@@ -89,7 +89,7 @@ TEST(Cuda, MemoryIsGivenBackAndBounded) {
 
 TEST(Cuda, EventsTellHowLongACopyTook) {
   const NvidiaFile file(R"({"gpus":[{"copy_gbytes_per_s":0.1}]})");
-  const Gpu gpu = Open();
+  const CudaGpu gpu = Open();
   const auto memory = gpu.context->Allocate(1 << 20);
   std::vector<char> host(1 << 20);
   const auto from = gpu.context->CreateEvent(), to = gpu.context->CreateEvent();
@@ -101,7 +101,7 @@ TEST(Cuda, EventsTellHowLongACopyTook) {
 
 TEST(Cuda, BitsTurnOverInMemoryAsTheFileSays) {
   const NvidiaFile file(R"({"gpus":[{"flips":{"memory_after_s":0,"bits":3}}]})");
-  const Gpu gpu = Open();
+  const CudaGpu gpu = Open();
   const auto memory = gpu.context->Allocate(4096);
   ASSERT_OK(gpu.context->Fill(memory->get(), 0xff, 4096, nullptr));
   EXPECT_EQ(FlippedBits(*gpu.context, *memory, 4096), 3);
@@ -122,7 +122,7 @@ TEST(Cuda, ModuleForANewerGpuOrDriverIsUnimplemented) {
 
 TEST(Cuda, PeersReachEachOtherWhereTheyCan) {
   const NvidiaFile file(R"({"gpus":[{"preset":"v100","count":2}]})");
-  const Gpu gpu = Open();
+  const CudaGpu gpu = Open();
   const auto peer = CudaContext::Create(*gpu.driver, 1);
   ASSERT_OK(peer.status());
   EXPECT_TRUE(gpu.driver->CanAccessPeer(0, 1).value());

@@ -22,7 +22,7 @@ HeatWatch::Reading At(double seconds, std::optional<double> celsius,
   return {absl::Seconds(seconds), celsius, reasons};
 }
 
-CheckResult FaultsOf(const HeatWatch& watch) {
+CheckResult ResultOf(const HeatWatch& watch) {
   CheckResult result;
   watch.AddFaults("GPU-0", result);
   return result;
@@ -33,13 +33,13 @@ TEST(HeatWatch, EndsTheTestWithTheFirstReadingAboveTheLimit) {
   watch.Take(At(0, 60));
   watch.Take(At(12, 88));  // the limit itself is allowed
   EXPECT_FALSE(watch.must_end());
-  EXPECT_THAT(FaultsOf(watch).faults, IsEmpty());
+  EXPECT_THAT(ResultOf(watch).faults, IsEmpty());
   watch.Take(At(12.25, 89));
   EXPECT_TRUE(watch.must_end());
   watch.Take(At(12.5, 91));
   watch.Take(At(20, 70));
   EXPECT_TRUE(watch.must_end());
-  const CheckResult result = FaultsOf(watch);
+  const CheckResult result = ResultOf(watch);
   ASSERT_THAT(result.faults, SizeIs(1));
   EXPECT_EQ(result.faults[0].code, "too_hot");
   EXPECT_EQ(result.faults[0].subject, "GPU-0");
@@ -66,10 +66,10 @@ TEST(HeatWatch, SlowdownOfASecondInAllEndsTheTest) {
     watch.Take(At(0.5, 80, slowdown.bits));
     watch.Take(At(1, 80, nvml::kReasonSoftwarePowerCap));  // nobody's fault
     EXPECT_FALSE(watch.must_end());
-    EXPECT_THAT(FaultsOf(watch).faults, IsEmpty());
+    EXPECT_THAT(ResultOf(watch).faults, IsEmpty());
     watch.Take(At(1.5, 80, slowdown.bits));
     EXPECT_TRUE(watch.must_end());
-    const CheckResult result = FaultsOf(watch);
+    const CheckResult result = ResultOf(watch);
     ASSERT_THAT(result.faults, SizeIs(1));
     EXPECT_EQ(result.faults[0].code, slowdown.fault);
     EXPECT_THAT(result.faults[0].message, HasSubstr("slowed the GPU down for 1.0 s"));

@@ -10,14 +10,14 @@ namespace muster::burnin {
 namespace {
 
 constexpr uint64_t kF32Exponent = 0x7f800000, kF64Exponent = uint64_t{0x7ff} << 52;
-constexpr size_t kWords = 10'000;
+constexpr size_t kVerifiedWords = 10'000;
 
 template <typename Word>
 class VerifyTest : public ::testing::Test {
  protected:
   static constexpr bool kWide = sizeof(Word) == 8;
-  VerifyTest() : golden_(kWords) {
-    for (size_t i = 0; i < kWords; ++i)
+  VerifyTest() : golden_(kVerifiedWords) {
+    for (size_t i = 0; i < kVerifiedWords; ++i)
       golden_[i] =
           kernels::ElementBits(kWide ? kernels::Element::kF64 : kernels::Element::kF32, 1, i);
     read_ = golden_;
@@ -25,13 +25,13 @@ class VerifyTest : public ::testing::Test {
   kernels::Report Compare() {
     kernels::Report report = {};
     RunKernel(kWide ? "compare_words64" : "compare_words32", {3, 1, 1}, 64, read_.data(),
-              golden_.data(), uint64_t{kWords}, kWide ? kF64Exponent : kF32Exponent, &report);
+              golden_.data(), uint64_t{kVerifiedWords}, kWide ? kF64Exponent : kF32Exponent, &report);
     return report;
   }
   uint64_t Digest() {
     kernels::Report report = {};
     RunKernel(kWide ? "digest_words64" : "digest_words32", {3, 1, 1}, 64, read_.data(),
-              uint64_t{kWords}, uint64_t{0}, &report);
+              uint64_t{kVerifiedWords}, uint64_t{0}, &report);
     return report.digest;
   }
   std::vector<Word> golden_, read_;
@@ -49,7 +49,7 @@ TYPED_TEST(VerifyTest, FindsEachOfAThousandFlippedBits) {
   std::mt19937_64 random(20261121);
   const uint64_t clean = this->Digest();
   for (int i = 0; i < 1000; ++i) {
-    const size_t place = random() % kWords;
+    const size_t place = random() % kVerifiedWords;
     const int bit = static_cast<int>(random() % (8 * sizeof(TypeParam)));
     this->read_[place] ^= TypeParam{1} << bit;
     const kernels::Report report = this->Compare();

@@ -7,6 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "agent/burnin/check.h"
 #include "common/checks/catalog.h"
+#include "tests/fakes/quiet_reporter.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_file_system.h"
 #include "tests/fakes/fake_process_runner.h"
@@ -28,16 +29,6 @@ constexpr char kNode[] =
 constexpr char kMachine[] =
     "NodeName=c001 CPUs=32 Boards=1 SocketsPerBoard=2 CoresPerSocket=8 ThreadsPerCore=2 "
     "RealMemory=128640\nUpTime=0-01:02:03\n";
-
-class QuietReporter final : public Reporter {
- public:
-  void SetPhase(absl::string_view, std::optional<double>) override {}
-  void AddSample(Sample) override {}
-  absl::StatusOr<std::vector<Endpoint>> Meet(const Endpoint&, absl::Duration) override {
-    return absl::UnimplementedError("no check of one node meets others");
-  }
-  bool stopping() const override { return false; }
-};
 
 class SlurmNode : public ::testing::Test {
  protected:
@@ -69,7 +60,7 @@ class SlurmNode : public ::testing::Test {
     return result.faults.size() == 1 ? result.faults[0].code : "";
   }
 
-  QuietReporter reporter_;
+  muster::testing::QuietReporter reporter_;
   muster::testing::FakeClock clock_;
   muster::testing::FakeFileSystem files_;
   FakeProcessRunner processes_;

@@ -11,6 +11,7 @@
 #include "common/base/clock.h"
 #include "common/checks/catalog.h"
 #include "common/sys/process.h"
+#include "tests/fakes/quiet_reporter.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_file_system.h"
 #include "tests/fakes/fake_process_runner.h"
@@ -21,18 +22,6 @@ namespace {
 using ::muster::testing::FakeProcessRunner;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-class QuietReporter final : public Reporter {
- public:
-  void SetPhase(absl::string_view, std::optional<double>) override {}
-  void AddSample(Sample) override {}
-  absl::StatusOr<std::vector<Endpoint>> Meet(const Endpoint&, absl::Duration) override {
-    return absl::UnimplementedError("no check of one node meets others");
-  }
-  bool stopping() const override { return stop; }
-
-  bool stop = false;
-};
 
 class SystemChecks : public ::testing::Test {
  protected:
@@ -50,7 +39,7 @@ class SystemChecks : public ::testing::Test {
     return {};
   }
 
-  QuietReporter reporter_;
+  muster::testing::QuietReporter reporter_;
   muster::testing::FakeClock clock_;
   muster::testing::FakeFileSystem files_;
   FakeProcessRunner processes_;

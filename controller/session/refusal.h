@@ -1,0 +1,17 @@
+// Ends a stream before it begins.
+#pragma once
+
+#include "absl/status/status.h"
+#include "controller/session/caller.h"
+
+namespace muster::controller {
+
+// A reactor of gRPC's that says nothing but `status`, and deletes itself when gRPC has let go of it.
+template <class Reactor>
+class Refusal final : public Reactor {
+ public:
+  explicit Refusal(const absl::Status& status) { this->Finish(ToGrpc(status)); }
+  void OnDone() override { delete this; }
+};
+
+}  // namespace muster::controller
