@@ -31,8 +31,8 @@ absl::StatusOr<std::string> ReadToken(const std::string& path, sys::FileSystem& 
   }
   absl::StripAsciiWhitespace(&token);
   if (token.empty() || token.size() > kMaxTokenBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path == "-" ? "standard input" : path, " holds no token; see `muster token create`"));
+    return absl::InvalidArgumentError(absl::StrCat(path == "-" ? "standard input" : path,
+                                                   " holds no token; see `muster token create`"));
   }
   return token;
 }
@@ -51,9 +51,9 @@ absl::Status StartService() {
     sys::ProcessSpec spec;
     spec.argv = {"systemctl", verb, kServiceUnit};
     spec.timeout = absl::Minutes(2);
-    RETURN_IF_ERROR(Annotate(
-        sys::RunChecked(processes, spec).status(),
-        absl::StrCat("joined, but `systemctl ", verb, " ", kServiceUnit, "` failed")));
+    RETURN_IF_ERROR(
+        Annotate(sys::RunChecked(processes, spec).status(),
+                 absl::StrCat("joined, but `systemctl ", verb, " ", kServiceUnit, "` failed")));
   }
   return absl::OkStatus();
 }

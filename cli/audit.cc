@@ -39,8 +39,8 @@ absl::StatusOr<int> Verify(Context& context) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   EventStub stub(connection->channel());
   v1::VerifyEventsResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &EventStub::VerifyEvents, v1::VerifyEventsRequest(), &response,
-                       absl::Minutes(5)));
+  RETURN_IF_ERROR(Call(*connection, stub, &EventStub::VerifyEvents, v1::VerifyEventsRequest(),
+                       &response, absl::Minutes(5)));
   Show(context, response, [&] {
     return response.intact()
                ? (response.entries() == 1

@@ -16,7 +16,7 @@ class ProcessRunner;
 namespace muster::cli {
 
 struct BootstrapOptions {
-  std::string nodes;       // host list, group or glob
+  std::string nodes;  // host list, group or glob
   std::string user = "root";
   std::string ssh_config;  // for ssh -F; empty: ssh's own
   int parallel = 32;

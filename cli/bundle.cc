@@ -105,8 +105,7 @@ void AddBundle(CLI::App& app, Context& context) {
 
   CLI::App* list = bundle->add_subcommand("list", "The newest, and all that are approved");
   auto limit = std::make_shared<uint32_t>(20);
-  list->add_option("-n,--limit", *limit, "How many of the newest (default 20)")
-      ->type_name("COUNT");
+  list->add_option("-n,--limit", *limit, "How many of the newest (default 20)")->type_name("COUNT");
   SetAction(list, context, [&context, limit] { return ListBundles(context, *limit); });
 
   CLI::App* show = bundle->add_subcommand("show", "One of them: what it changes, who approved it");

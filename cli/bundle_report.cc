@@ -83,15 +83,15 @@ std::string RenderBundle(const v1::GetBundleResponse& response, absl::Time now) 
                                 bundle.uploaded_by().empty() ? "" : " by ", bundle.uploaded_by()));
   line("operators", absl::StrCat("may run ", WhatOperatorsMayRun(bundle)));
   for (const v1::BundleApproval& approval : bundle.approvals()) {
-    line("", absl::StrCat(approval.path().empty() ? "all of it" : approval.path(),
-                          approval.run_id().empty() ? ": approved by "
-                                                    : absl::StrCat(": ", approval.run_id(), " of "),
-                          approval.approved_by(), " ",
-                          HumanTime(ToTime(approval.approved_at()), now),
-                          approval.has_revoked_at()
-                              ? absl::StrCat(", revoked by ", approval.revoked_by(), " ",
-                                             HumanTime(ToTime(approval.revoked_at()), now))
-                              : ""));
+    line("",
+         absl::StrCat(approval.path().empty() ? "all of it" : approval.path(),
+                      approval.run_id().empty() ? ": approved by "
+                                                : absl::StrCat(": ", approval.run_id(), " of "),
+                      approval.approved_by(), " ", HumanTime(ToTime(approval.approved_at()), now),
+                      approval.has_revoked_at()
+                          ? absl::StrCat(", revoked by ", approval.revoked_by(), " ",
+                                         HumanTime(ToTime(approval.revoked_at()), now))
+                          : ""));
   }
   const bool is_compared = !response.against().empty();
   if (is_compared) line("against", ShortDigest(response.against()));
@@ -104,7 +104,8 @@ std::string RenderBundle(const v1::GetBundleResponse& response, absl::Time now) 
     absl::StrAppend(&text, std::string(1, SignOf(file.change())), " ", PathLine(file.path()), "  ",
                     Size(file.size()), "\n");
   }
-  if (is_compared) absl::StrAppend(&text, same, same == 1 ? " file is" : " files are", " the same\n");
+  if (is_compared)
+    absl::StrAppend(&text, same, same == 1 ? " file is" : " files are", " the same\n");
   if (!response.diff().empty()) absl::StrAppend(&text, "\n", Tame(response.diff()));
   if (response.diff_is_cut()) absl::StrAppend(&text, "… the rest of the differences is left out\n");
   return text;

@@ -167,10 +167,19 @@ const KindRow kKinds[] = {
     {"SUITE", [](Context&) { return SuiteNames(); }},
     {"TAG", [](Context&) { return SiteTags(kPlaybooks); }, /*is_list=*/true},
     {"PLAYBOOK_ROLE", [](Context&) { return SiteRoles(kPlaybooks); }, /*is_list=*/true},
-    {"ROLE", [](Context&) { return std::vector<std::string>{"viewer", "operator", "admin"}; }},
-    {"FORMAT", [](Context&) { return std::vector<std::string>{"table", "json", "yaml"}; }},
+    {"ROLE",
+     [](Context&) {
+       return std::vector<std::string>{"viewer", "operator", "admin"};
+     }},
+    {"FORMAT",
+     [](Context&) {
+       return std::vector<std::string>{"table", "json", "yaml"};
+     }},
     {"TOPIC", [](Context&) { return HelpTopics(); }},
-    {"SHELL", [](Context&) { return std::vector<std::string>{"bash", "zsh", "fish"}; }},
+    {"SHELL",
+     [](Context&) {
+       return std::vector<std::string>{"bash", "zsh", "fish"};
+     }},
 };
 
 // The candidates for `last`, the word that is being typed. Of a list the last element is.

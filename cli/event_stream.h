@@ -16,8 +16,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "common/base/clock.h"
 #include "common/base/call_metadata.h"
+#include "common/base/clock.h"
 
 namespace muster::cli {
 

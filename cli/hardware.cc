@@ -144,7 +144,8 @@ absl::StatusOr<int> Learn(Context& context, const LearnOptions& options) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   HardwareStub stub(connection->channel());
   v1::LearnHardwareResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &HardwareStub::LearnHardware, request, &response, kLearnTimeout));
+  RETURN_IF_ERROR(
+      Call(*connection, stub, &HardwareStub::LearnHardware, request, &response, kLearnTimeout));
   Show(context, response, [&] { return RenderLearned(response); });
   return kExitClean;
 }

@@ -38,11 +38,12 @@ std::string LearnedTable(const v1::LearnedModel& model) {
                "NOW", "NOTE"});
   for (const v1::LearnedLimit& learned : model.limits()) {
     const v1::HardwareLimit& limit = learned.limit();
-    table.AddRow(
-        {limit.check(), limit.metric(), Tame(limit.variant()), std::string(UnitName(limit.unit())),
-         absl::StrCat(learned.subjects()), absl::StrCat(learned.nodes()), FourDigits(learned.median()),
-         FourDigits(learned.worst()), limit.has_floor() ? FourDigits(limit.floor()) : "-",
-         learned.has_existing_floor() ? FourDigits(learned.existing_floor()) : "-", learned.note()});
+    table.AddRow({limit.check(), limit.metric(), Tame(limit.variant()),
+                  std::string(UnitName(limit.unit())), absl::StrCat(learned.subjects()),
+                  absl::StrCat(learned.nodes()), FourDigits(learned.median()),
+                  FourDigits(learned.worst()), limit.has_floor() ? FourDigits(limit.floor()) : "-",
+                  learned.has_existing_floor() ? FourDigits(learned.existing_floor()) : "-",
+                  learned.note()});
   }
   return table.ToString();
 }
@@ -57,12 +58,13 @@ std::string RenderHardwareList(const v1::ReadHardwareResponse& response) {
       floors += limit.has_floor();
       ceilings += limit.has_ceiling();
     }
-    table.AddRow({model.name(), model.kind(), absl::StrJoin(model.match(), ", "),
-                  model.has_power_watts() ? absl::StrCat(FourDigits(model.power_watts()), " W") : "-",
-                  model.has_max_temperature_celsius()
-                      ? absl::StrCat(FourDigits(model.max_temperature_celsius()), " °C")
-                      : "-",
-                  absl::StrCat(floors), absl::StrCat(ceilings), absl::StrCat(model.digests())});
+    table.AddRow(
+        {model.name(), model.kind(), absl::StrJoin(model.match(), ", "),
+         model.has_power_watts() ? absl::StrCat(FourDigits(model.power_watts()), " W") : "-",
+         model.has_max_temperature_celsius()
+             ? absl::StrCat(FourDigits(model.max_temperature_celsius()), " °C")
+             : "-",
+         absl::StrCat(floors), absl::StrCat(ceilings), absl::StrCat(model.digests())});
   }
   std::string text = table.ToString();
   for (const std::string& note : response.notes()) absl::StrAppend(&text, "! ", note, "\n");

@@ -47,8 +47,8 @@ absl::StatusOr<Address> ParseAddress(const std::string& text) {
   const std::vector<std::string> parts = absl::StrSplit(text, ':');
   Address address{parts[0]};
   if (parts[0].empty() || parts.size() > 2 ||
-      (parts.size() == 2 && (!absl::SimpleAtoi(parts[1], &address.port) || address.port < 1 ||
-                             address.port > 65534)))
+      (parts.size() == 2 &&
+       (!absl::SimpleAtoi(parts[1], &address.port) || address.port < 1 || address.port > 65534)))
     return absl::InvalidArgumentError(
         absl::StrCat("--controller ", text,
                      ": expected host or host:port as the nodes reach it, such as login1:7443"));
@@ -177,10 +177,9 @@ absl::StatusOr<int> Init(Context& context, const InitOptions& options) {
   RETURN_IF_ERROR(
       WriteCredentials(options.directory + "/admin",
                        {controller, ca.certificate_pem, admin.certificate_pem, admin.key_pem}));
-  RETURN_IF_ERROR(writer.Write("/controller.yaml",
-                               ControllerYaml(options.cluster, address.host, address.port,
-                                              options.directory),
-                               0644, false));
+  RETURN_IF_ERROR(writer.Write(
+      "/controller.yaml",
+      ControllerYaml(options.cluster, address.host, address.port, options.directory), 0644, false));
   // Last: its presence is what marks the controller as set up.
   RETURN_IF_ERROR(writer.Write("/pki/ca.key", ca.key, 0600, true));
 

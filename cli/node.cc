@@ -64,7 +64,8 @@ std::string Connected(const v1::Node& node, absl::Time now) {
 bool IsWaiting(const v1::Node& node) { return !node.enrollment_fingerprint().empty(); }
 
 // The machines among `nodes` that wait for approval; "" when none does.
-std::string WaitingTable(const google::protobuf::RepeatedPtrField<v1::Node>& nodes, absl::Time now) {
+std::string WaitingTable(const google::protobuf::RepeatedPtrField<v1::Node>& nodes,
+                         absl::Time now) {
   Table table({"NODE", "KEY", "FROM", "SINCE", "SAYS"});
   bool any = false;
   for (const v1::Node& node : nodes) {
@@ -165,8 +166,8 @@ struct NodeApproveOptions {
 
 // Binds the approval to the keys of the machines that wait now, as far as they do: the rest is for
 // the controller to refuse. Shows them, unless the caller knows the key.
-absl::Status CompareKeys(Context& context, Connection& connection, const NodeApproveOptions& options,
-                         v1::ApproveNodeRequest& request) {
+absl::Status CompareKeys(Context& context, Connection& connection,
+                         const NodeApproveOptions& options, v1::ApproveNodeRequest& request) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ExpandHostlist(options.nodes));
   if (!options.key.empty()) {
     if (names.size() != 1) return absl::InvalidArgumentError("--key is of one node");
@@ -237,8 +238,7 @@ absl::Status AskToRemove(Connection& connection, NodeStub& stub, const NodeRemov
 absl::StatusOr<int> RemoveNode(Context& context, const NodeRemoveOptions& options) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   NodeStub stub(connection->channel());
-  ASSIGN_OR_RETURN(const std::vector<v1::Node> members,
-                   Members(*connection, stub, options.nodes));
+  ASSIGN_OR_RETURN(const std::vector<v1::Node> members, Members(*connection, stub, options.nodes));
   // What is wrong with the names the controller says.
   if (!members.empty()) RETURN_IF_ERROR(AskToRemove(*connection, stub, options, members));
   v1::RemoveNodeRequest request;

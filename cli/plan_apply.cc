@@ -73,8 +73,7 @@ absl::StatusOr<int> ApplyPlanFile(Context& context, const PlanApplyOptions& opti
   ASSIGN_OR_RETURN(*request.mutable_plan_sha256(), Upload(*connection, text));
   request.set_limit(options.limit);
   if (!options.yes && !options.check) {
-    RETURN_IF_ERROR(
-        AskToApply(*connection, "this plan", request, plan->reboot_with_jobs()));
+    RETURN_IF_ERROR(AskToApply(*connection, "this plan", request, plan->reboot_with_jobs()));
   }
   request.set_check_only(true);
   request.set_skip_validation(true);  // what nodes have passed is no part of what is compared

@@ -41,8 +41,7 @@ std::string Standing(const v1::Node& node, const SlurmJobsByNode& jobs) {
   return absl::StrJoin(parts, "; ");
 }
 
-std::vector<std::string> NamesOf(const std::vector<v1::Node>& nodes,
-                                 bool (*has)(const v1::Node&)) {
+std::vector<std::string> NamesOf(const std::vector<v1::Node>& nodes, bool (*has)(const v1::Node&)) {
   std::vector<std::string> names;
   for (const v1::Node& node : nodes) {
     if (has(node)) names.push_back(node.name());
@@ -60,8 +59,8 @@ std::string ApplyQuestion(absl::string_view playbook, const v1::PreviewRunRespon
       absl::StrAppend(&question, "  ", node, ": ", Describe(of_node),
                       of_node.size() == 1 ? " dies" : " die", " if it reboots\n");
     if (question.empty() && !jobs->unknown().empty())
-      absl::StrAppend(&question, "  which jobs die where nodes reboot is not known: ",
-                      jobs->unknown(), "\n");
+      absl::StrAppend(&question,
+                      "  which jobs die where nodes reboot is not known: ", jobs->unknown(), "\n");
   }
   return absl::StrCat(question, "Apply ", playbook, " to ",
                       Counted(static_cast<size_t>(preview.nodes_size()), "node"), " of cluster ",
@@ -116,10 +115,9 @@ std::string AfterInventory(const v1::ApplyInventoryResponse& response) {
   const std::string nodes = Fold(response.dropped_members());
   const bool is_one = response.dropped_members_size() == 1;
   return absl::StrCat(nodes, is_one ? " is" : " are", " in no inventory and still ",
-                      is_one ? "a member" : "members",
-                      " of the cluster: no playbook reaches ", is_one ? "it" : "them",
-                      ". `muster apply playbooks/site.yaml` takes ", is_one ? "it" : "them",
-                      " out of Slurm, `muster node remove ", nodes,
+                      is_one ? "a member" : "members", " of the cluster: no playbook reaches ",
+                      is_one ? "it" : "them", ". `muster apply playbooks/site.yaml` takes ",
+                      is_one ? "it" : "them", " out of Slurm, `muster node remove ", nodes,
                       " --reason …` ends the membership.\n");
 }
 

@@ -1,5 +1,5 @@
-// What people are asked before something happens: which cluster, how many nodes, what dies with them.
-// Pure.
+// What people are asked before something happens: which cluster, how many nodes, what dies with
+// them. Pure.
 #pragma once
 
 #include <string>

@@ -30,7 +30,8 @@ constexpr absl::Duration kRunRedraw = absl::Milliseconds(200);
 // Shows events as they come, in the way that was asked for.
 class RunDisplay {
  public:
-  RunDisplay(Context& context, const WatchOptions& options) : context_(context), options_(options) {}
+  RunDisplay(Context& context, const WatchOptions& options)
+      : context_(context), options_(options) {}
 
   void Show(const v1::RunEvent& event, const RunView& view) {
     if (options_.only_progress) return;

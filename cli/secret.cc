@@ -42,7 +42,8 @@ absl::StatusOr<std::string> ReadSecret(const std::string& file) {
   std::istream& in = file == "-" ? std::cin : opened;
   std::string value(std::istreambuf_iterator<char>(in), {});
   if (value.empty()) return absl::InvalidArgumentError("the secret is empty");
-  if (value.size() > kLargestSecret) return absl::InvalidArgumentError("a secret is at most 64 KiB");
+  if (value.size() > kLargestSecret)
+    return absl::InvalidArgumentError("a secret is at most 64 KiB");
   return value;
 }
 
@@ -113,7 +114,8 @@ absl::StatusOr<int> RemoveSecret(Context& context, const SecretRemoveOptions& op
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   SecretStub stub(connection->channel());
   v1::ListSecretsResponse all;
-  RETURN_IF_ERROR(Call(*connection, stub, &SecretStub::ListSecrets, v1::ListSecretsRequest(), &all));
+  RETURN_IF_ERROR(
+      Call(*connection, stub, &SecretStub::ListSecrets, v1::ListSecretsRequest(), &all));
   const auto secret =
       std::find_if(all.secrets().begin(), all.secrets().end(),
                    [&](const v1::SecretInfo& each) { return each.name() == options.name; });
@@ -142,7 +144,8 @@ absl::StatusOr<int> ListSecrets(Context& context) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   SecretStub stub(connection->channel());
   v1::ListSecretsResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &SecretStub::ListSecrets, v1::ListSecretsRequest(), &response));
+  RETURN_IF_ERROR(
+      Call(*connection, stub, &SecretStub::ListSecrets, v1::ListSecretsRequest(), &response));
   Show(context, response, [&] {
     Table table({"SECRET", "VERSION", "UPDATED", "BY", "ROLES", "ROTATION"});
     for (const v1::SecretInfo& secret : response.secrets())
@@ -225,8 +228,7 @@ void AddSecret(CLI::App& app, Context& context) {
   remove->add_option("name", removed->name, "A secret that exists")
       ->required()
       ->type_name("SECRET");
-  remove->add_flag("--force", removed->force,
-                   "Also when the site that was applied last reads it");
+  remove->add_flag("--force", removed->force, "Also when the site that was applied last reads it");
   remove->add_flag("-y,--yes", removed->yes, "Do not ask");
   SetAction(remove, context, [&context, removed] { return RemoveSecret(context, *removed); });
 

@@ -64,7 +64,7 @@ std::string UsesText(const v1::RotateSecretResponse& response) {
 class SecretRotation {
  public:
   SecretRotation(Context& context, Connection& connection, const SecretRotateOptions& options,
-           const SiteBundle& bundle)
+                 const SiteBundle& bundle)
       : context_(context),
         connection_(connection),
         options_(options),
@@ -219,7 +219,9 @@ void AddSecretRotate(CLI::App& secret, Context& context) {
   CLI::App* command =
       secret.add_subcommand("rotate", "Replace a value everywhere it is used, with a random one");
   auto options = std::make_shared<SecretRotateOptions>();
-  command->add_option("name", options->name, "A secret that exists")->required()->type_name("SECRET");
+  command->add_option("name", options->name, "A secret that exists")
+      ->required()
+      ->type_name("SECRET");
   command
       ->add_option("--site", options->site,
                    "The playbook that tells which nodes use it (default playbooks/site.yaml); "

@@ -21,8 +21,8 @@ struct SiteBundle {
 // are left out. Errors: the playbook cannot be read; the folder is too large (64 MiB).
 absl::StatusOr<SiteBundle> PackSite(const std::string& playbook_path);
 
-// Packs what a path names: a playbook's folder, a folder of playbooks, or the playbooks/ of a site's
-// folder. `playbook` is empty unless the path is one.
+// Packs what a path names: a playbook's folder, a folder of playbooks, or the playbooks/ of a
+// site's folder. `playbook` is empty unless the path is one.
 absl::StatusOr<SiteBundle> PackSiteAt(const std::string& path);
 
 // Packs playbooks/suites and inventory/hardware of the site folder: what a validation needs.

@@ -27,13 +27,13 @@ absl::StatusOr<int> CreateToken(Context& context, const TokenOptions& options) {
   RETURN_IF_ERROR(CreateTokens(*connection, options, &response));
   Show(context, response, [&] {
     std::string text = "# As root on each machine; each line works once and until ";
-    absl::StrAppend(&text,
-                    response.tokens_size() == 0
-                        ? ""
-                        : absl::FormatTime("%Y-%m-%d %H:%M",
-                                           ToTime(response.tokens(0).expires_at()),
-                                           absl::LocalTimeZone()),
-                    ".\n");
+    absl::StrAppend(
+        &text,
+        response.tokens_size() == 0
+            ? ""
+            : absl::FormatTime("%Y-%m-%d %H:%M", ToTime(response.tokens(0).expires_at()),
+                               absl::LocalTimeZone()),
+        ".\n");
     for (const v1::IssuedToken& token : response.tokens())
       absl::StrAppend(&text, "\n# ", token.node_name(), "\n", JoinLine(response, token), "\n");
     return text;
@@ -45,15 +45,16 @@ absl::StatusOr<int> ListTokens(Context& context) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   TokenStub stub(connection->channel());
   v1::ListTokensResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &TokenStub::ListTokens, v1::ListTokensRequest(), &response));
+  RETURN_IF_ERROR(
+      Call(*connection, stub, &TokenStub::ListTokens, v1::ListTokensRequest(), &response));
   Show(context, response, [&] {
     const absl::Time now = context.clock->Now();
     Table table({"TOKEN", "NODE", "STATE", "EXPIRES", "MADE BY"});
     for (const v1::Token& token : response.tokens()) {
-      const char* state = token.has_revoked_at()                ? "revoked"
-                          : token.has_used_at()                 ? "used"
+      const char* state = token.has_revoked_at()              ? "revoked"
+                          : token.has_used_at()               ? "used"
                           : ToTime(token.expires_at()) <= now ? "expired"
-                                                                : "open";
+                                                              : "open";
       table.AddRow({token.token_id(), token.node_name(), state,
                     HumanTime(ToTime(token.expires_at()), now), token.created_by()});
     }
@@ -93,7 +94,8 @@ void AddToken(CLI::App& app, Context& context) {
   CLI::App* token = app.add_subcommand("token", "One-use tokens by which machines join");
   token->require_subcommand(1);
 
-  CLI::App* create = token->add_subcommand("create", "Make tokens; prints a line to paste for each");
+  CLI::App* create =
+      token->add_subcommand("create", "Make tokens; prints a line to paste for each");
   auto options = std::make_shared<TokenOptions>();
   create->add_option("--nodes", options->nodes, "Host list, such as 'c[001-016]'")
       ->required()

@@ -65,8 +65,8 @@ absl::StatusOr<int> Start(Context& context, const StartOptions& options) {
   ValidationStub stub(connection->channel());
   v1::CreateValidationResponse response;
   // The controller asks Slurm first, which may take its time.
-  RETURN_IF_ERROR(
-      Call(*connection, stub, &ValidationStub::CreateValidation, request, &response, absl::Minutes(1)));
+  RETURN_IF_ERROR(Call(*connection, stub, &ValidationStub::CreateValidation, request, &response,
+                       absl::Minutes(1)));
   const std::string& id = response.validation().validation_id();
   if (options.detach) {
     std::cout << id << "\n";

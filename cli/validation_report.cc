@@ -112,7 +112,8 @@ std::string RenderRing(const v1::RingOutlook& ring) {
   Table table(
       {"NODES", "ALL-REDUCE BY RING", "BY SLOWEST PAIR", "COMPUTING BY RING", "BY SLOWEST PAIR"});
   for (const v1::RingForecast& forecast : ring.forecasts()) {
-    table.AddRow({absl::StrCat(forecast.nodes()), absl::StrCat(SixDigits(forecast.ring_ms()), " ms"),
+    table.AddRow({absl::StrCat(forecast.nodes()),
+                  absl::StrCat(SixDigits(forecast.ring_ms()), " ms"),
                   absl::StrCat(SixDigits(forecast.pairs_ms()), " ms"),
                   ComputingPart(forecast.ring_worst(), forecast.ring_best()),
                   ComputingPart(forecast.pairs_worst(), forecast.pairs_best())});

@@ -32,8 +32,8 @@ absl::StatusOr<int> WhoAmI(Context& context) {
   v1::NodeService::Stub stub(connection->channel());
   v1::GetStatusResponse status;
   // The controller has the last word: the certificate may have been revoked.
-  const absl::Status answer = Call(*connection, stub, &v1::NodeService::Stub::GetStatus,
-                                   v1::GetStatusRequest(), &status);
+  const absl::Status answer =
+      Call(*connection, stub, &v1::NodeService::Stub::GetStatus, v1::GetStatusRequest(), &status);
   if (context.output == OutputFormat::kTable) {
     std::cout << "user         " << user << "\nrole         " << role << "\ncertificate  "
               << "expires " << HumanTime(certificate.not_after, context.clock->Now()) << ", "
@@ -45,8 +45,8 @@ absl::StatusOr<int> WhoAmI(Context& context) {
     nlohmann::ordered_json value;
     value["user"] = user;
     value["role"] = role;
-    value["expires_at"] = absl::FormatTime(absl::RFC3339_sec, certificate.not_after,
-                                           absl::UTCTimeZone());
+    value["expires_at"] =
+        absl::FormatTime(absl::RFC3339_sec, certificate.not_after, absl::UTCTimeZone());
     value["serial"] = certificate.serial;
     value["credentials"] = connection->folder();
     value["controller"] = connection->address();

@@ -128,15 +128,16 @@ absl::Status RunBackupCommand(absl::Span<char* const> words) {
   }
   if (arguments.verb == "verify") {
     ASSIGN_OR_RETURN(const BackupSummary summary, VerifyBackup(arguments.file, options));
-    std::cout << arguments.file << " is whole: every digest, the store and its audit log\n"
-              << Describe(summary)
-              << (summary.keys_opened
-                      ? "  nobody has changed it since it was made; the authority's key fits and every "
-                        "secret opens\n"
-                  : summary.has_keys
-                      ? "  keys: sealed, not looked at; give the passphrase, which also proves that "
-                        "nobody\n  has changed it\n"
-                      : "  keys: none in it, and nothing proves that nobody has changed it\n");
+    std::cout
+        << arguments.file << " is whole: every digest, the store and its audit log\n"
+        << Describe(summary)
+        << (summary.keys_opened
+                ? "  nobody has changed it since it was made; the authority's key fits and every "
+                  "secret opens\n"
+            : summary.has_keys
+                ? "  keys: sealed, not looked at; give the passphrase, which also proves that "
+                  "nobody\n  has changed it\n"
+                : "  keys: none in it, and nothing proves that nobody has changed it\n");
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const BackupSummary summary, RestoreBackup(arguments.file, options, clock));

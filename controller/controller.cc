@@ -154,7 +154,7 @@ absl::StatusOr<std::unique_ptr<grpc::Server>> Listen(grpc::ServerBuilder& builde
 }  // namespace
 
 absl::StatusOr<Controller::Resources> Controller::Open(const Config& config, Clock& clock,
-                                                        sys::FileSystem& files) {
+                                                       sys::FileSystem& files) {
   ASSIGN_OR_RETURN(TlsIdentity tls, LoadTlsIdentity(config.pki_directory));
   ASSIGN_OR_RETURN(CertificateAuthority ca, CertificateAuthority::Load(config.pki_directory));
   ASSIGN_OR_RETURN(std::string join_pin, PinOfIssuer(tls));
@@ -188,7 +188,8 @@ struct Controller::Modules {
         facts(*this->resources.store, clock,
               [this](const std::string& uuid, const std::string& request_id,
                      const absl::Status& refused) {
-                // A validation waits for facts until its time is over, and says then what is missing.
+                // A validation waits for facts until its time is over, and says then what is
+                // missing.
                 if (!refused.ok()) return runs.FactsRefused(uuid, request_id, refused);
                 runs.FactsStored(uuid, request_id);
                 run_validations.OnFactsStored(uuid, request_id);

@@ -12,7 +12,7 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* kJsonOutcomes[] = {"OUTCOME_PASS", "OUTCOME_FAIL", "OUTCOME_UNKNOWN",
-                                     "OUTCOME_SKIPPED"};
+                                         "OUTCOME_SKIPPED"};
 
 std::string Dump(const OrderedJson& line) {
   return line.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
@@ -78,17 +78,17 @@ std::string ProgressLine(const Progress& progress) {
 std::string ResultLine(const FinishedCheck& finished) {
   const CheckResult& result = finished.result;
   OrderedJson json = {{"check", finished.check},
-               {"outcome", kJsonOutcomes[static_cast<int>(result.outcome)]},
-               {"reason", result.reason},
-               {"started_at",
-                absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", finished.started_at, absl::UTCTimeZone())},
-               {"seconds", absl::ToDoubleSeconds(finished.duration)},
-               {"subjects", List(result.subjects)},
-               {"metrics", List(result.metrics)},
-               {"faults", List(result.faults)},
-               {"digests", List(result.digests)},
-               {"samples", List(finished.samples)},
-               {"tools", result.tools}};
+                      {"outcome", kJsonOutcomes[static_cast<int>(result.outcome)]},
+                      {"reason", result.reason},
+                      {"started_at", absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", finished.started_at,
+                                                      absl::UTCTimeZone())},
+                      {"seconds", absl::ToDoubleSeconds(finished.duration)},
+                      {"subjects", List(result.subjects)},
+                      {"metrics", List(result.metrics)},
+                      {"faults", List(result.faults)},
+                      {"digests", List(result.digests)},
+                      {"samples", List(finished.samples)},
+                      {"tools", result.tools}};
   if (result.lost_rank.has_value()) json["lost_rank"] = *result.lost_rank;
   if (result.stopped) json["stopped"] = true;
   return Dump({{"result", json}});

@@ -123,17 +123,17 @@ absl::Status Engine::RunNext(const ActivePlan& plan) {
       TellPlans();
       return absl::OkStatus();
     }
-    listener_.OnNote(absl::StrCat("plan ", id, " starts",
-                                  plan.plan->check_only() ? " in check mode" : ""));
+    listener_.OnNote(
+        absl::StrCat("plan ", id, " starts", plan.plan->check_only() ? " in check mode" : ""));
   } else {
-    listener_.OnNote(absl::StrCat("plan ", id, " is continued after ",
-                                  Counted(plan.outcomes.size(), "step")));
+    listener_.OnNote(
+        absl::StrCat("plan ", id, " is continued after ", Counted(plan.outcomes.size(), "step")));
   }
   ProgressBoard progress(*plan.plan, StepsThrough(plan),
                          [this](const v1::StepProgress& p) { listener_.OnProgress(p); });
-  PlanContext context(plan, journal_, clock_, factory_, package_manager_, progress,
-                      options_.reboots, [this] { return stopping(); },
-                      [this](absl::string_view note) { listener_.OnNote(note); });
+  PlanContext context(
+      plan, journal_, clock_, factory_, package_manager_, progress, options_.reboots,
+      [this] { return stopping(); }, [this](absl::string_view note) { listener_.OnNote(note); });
   const auto on_tick = [&] {
     SayAlive();
     // An error comes up again at the next record.
@@ -155,14 +155,14 @@ v1::PlanReceipt Engine::Submit(const v1::Plan& plan) {
   absl::MutexLock submit(&submit_mutex_);
   v1::PlanReceipt receipt;
   receipt.set_plan_id(plan.plan_id());
-  const bool known = journal_.IsActive(plan.plan_id()) ||
-                     journal_.FindFinished(plan.plan_id()).has_value();
+  const bool known =
+      journal_.IsActive(plan.plan_id()) || journal_.FindFinished(plan.plan_id()).has_value();
   if (known && plan.node_uuid() == options_.node_uuid) {
     receipt.set_accepted(true);
     return receipt;
   }
-  absl::Status status = CheckPlan(plan, options_.node_uuid, journal_.highest_plan_sequence(),
-                                  clock_.Now());
+  absl::Status status =
+      CheckPlan(plan, options_.node_uuid, journal_.highest_plan_sequence(), clock_.Now());
   if (status.ok()) status = Annotate(journal_.AcceptPlan(plan), "plan cannot be journaled");
   receipt.set_accepted(status.ok());
   receipt.set_reason(std::string(status.message()));

@@ -15,8 +15,7 @@
 namespace muster::agent {
 namespace {
 
-absl::Status CheckStep(const v1::RolePlan& role, const v1::Step& step,
-                       std::set<std::string>& ids) {
+absl::Status CheckStep(const v1::RolePlan& role, const v1::Step& step, std::set<std::string>& ids) {
   if (step.step_id().empty() || !ids.insert(step.step_id()).second) {
     return absl::InvalidArgumentError(absl::StrCat("plan: role ", role.name(), ": step id '",
                                                    step.step_id(), "' is empty or used twice"));
@@ -43,8 +42,8 @@ absl::Status CheckNeeds(const v1::Plan& plan) {
   for (const v1::RolePlan& role : plan.roles()) {
     for (const std::string& need : role.needs()) {
       if (waiting.count(need) == 0) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "plan: role ", role.name(), " needs role ", need, ", which is not in the plan"));
+        return absl::InvalidArgumentError(absl::StrCat("plan: role ", role.name(), " needs role ",
+                                                       need, ", which is not in the plan"));
       }
     }
   }
@@ -83,22 +82,22 @@ absl::Status CheckNotExpired(const v1::Plan& plan, absl::Time now) {
   if (now < expires) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "plan expired ", absl::FormatDuration(absl::Trunc(now - expires, absl::Seconds(1))),
-      " ago by this node's clock (", absl::FormatTime("%Y-%m-%d %H:%M:%SZ", now, absl::UTCTimeZone()),
-      ")"));
+      " ago by this node's clock (",
+      absl::FormatTime("%Y-%m-%d %H:%M:%SZ", now, absl::UTCTimeZone()), ")"));
 }
 
-absl::Status CheckPlan(const v1::Plan& plan, absl::string_view node_uuid,
-                       uint64_t highest_sequence, absl::Time now) {
+absl::Status CheckPlan(const v1::Plan& plan, absl::string_view node_uuid, uint64_t highest_sequence,
+                       absl::Time now) {
   if (plan.plan_id().empty()) return absl::InvalidArgumentError("plan has no id");
   if (plan.node_uuid() != node_uuid) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        "plan is for another node: ", plan.node_name(), " (", plan.node_uuid(), ")"));
+    return absl::PermissionDeniedError(
+        absl::StrCat("plan is for another node: ", plan.node_name(), " (", plan.node_uuid(), ")"));
   }
   RETURN_IF_ERROR(CheckNotExpired(plan, now));
   if (plan.sequence() <= highest_sequence) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("plan has sequence ", plan.sequence(), "; this node has already accepted ",
-                     highest_sequence));
+    return absl::FailedPreconditionError(absl::StrCat("plan has sequence ", plan.sequence(),
+                                                      "; this node has already accepted ",
+                                                      highest_sequence));
   }
   if (!plan.digest().empty() && plan.digest() != PlanDigest(plan)) {
     return absl::DataLossError("plan does not match its digest");

@@ -17,8 +17,8 @@ namespace muster::agent {
 // OK, or why the plan is refused, in words for the controller's administrator: it is for another
 // node, it is expired, its sequence is not above `highest_sequence`, or it makes no sense (a digest
 // that does not match, roles that need each other, an id twice).
-absl::Status CheckPlan(const v1::Plan& plan, absl::string_view node_uuid,
-                       uint64_t highest_sequence, absl::Time now);
+absl::Status CheckPlan(const v1::Plan& plan, absl::string_view node_uuid, uint64_t highest_sequence,
+                       absl::Time now);
 
 // OK unless the plan's time is over.
 absl::Status CheckNotExpired(const v1::Plan& plan, absl::Time now);

@@ -41,8 +41,8 @@ class RoleGraph {
   // True when every thread is through; waits until `deadline` at most.
   bool AwaitEnd(absl::Time deadline) {
     absl::MutexLock lock(&mutex_);
-    return context_.clock().AwaitUntil(
-        mutex_, absl::Condition(this, &RoleGraph::NoWorkers), deadline);
+    return context_.clock().AwaitUntil(mutex_, absl::Condition(this, &RoleGraph::NoWorkers),
+                                       deadline);
   }
 
   absl::Status error() const {
@@ -107,10 +107,10 @@ class RoleGraph {
           const State state = states_[need];
           if (state != State::kFailed && state != State::kSkipped) continue;
           const std::string reason =
-              context_.cancelled() ? "cancelled"
-                                   : absl::StrCat("needs role ", need, ", which ",
-                                                  state == State::kFailed ? "failed"
-                                                                          : "was skipped");
+              context_.cancelled()
+                  ? "cancelled"
+                  : absl::StrCat("needs role ", need, ", which ",
+                                 state == State::kFailed ? "failed" : "was skipped");
           error_.Update(SkipRole(context_, role, reason));
           states_[role.name()] = State::kSkipped;
           --waiting_;

@@ -11,8 +11,7 @@ namespace muster::agent {
 namespace {
 
 absl::Status Skip(PlanContext& context, const v1::RolePlan& role, const v1::Step& step,
-                  bool handler, absl::string_view reason,
-                  absl::string_view clean_handler = "") {
+                  bool handler, absl::string_view reason, absl::string_view clean_handler = "") {
   v1::StepResult result = NewResult(role, step, handler, v1::STEP_STATUS_SKIPPED);
   result.set_message(std::string(reason));
   *result.mutable_started_at() = ToTimestamp(context.clock().Now());
@@ -25,8 +24,8 @@ absl::Status SkipDirtyHandlers(PlanContext& context, const v1::RolePlan& role,
   for (const v1::Step& handler : role.handlers()) {
     if (context.Outcome(handler.step_id()).has_value()) continue;
     if (!context.IsDirty(handler.step_id())) continue;
-    RETURN_IF_ERROR(Skip(context, role, handler, /*handler=*/true,
-                         absl::StrCat(why, "; will run next time")));
+    RETURN_IF_ERROR(
+        Skip(context, role, handler, /*handler=*/true, absl::StrCat(why, "; will run next time")));
   }
   return absl::OkStatus();
 }

@@ -23,8 +23,8 @@
 
 namespace muster::agent {
 
-using ResourceFactory = std::function<absl::StatusOr<std::unique_ptr<Resource>>(
-    const v1::Step& step, bool want_diff)>;
+using ResourceFactory =
+    std::function<absl::StatusOr<std::unique_ptr<Resource>>(const v1::Step& step, bool want_diff)>;
 
 class RebootGate;
 
@@ -38,8 +38,8 @@ struct RebootMeans {
 class PlanContext {
  public:
   PlanContext(const ActivePlan& before, Journal& journal, Clock& clock,
-              const ResourceFactory& factory, absl::Mutex& package_manager,
-              ProgressBoard& progress, const RebootMeans& reboots, std::function<bool()> stopping,
+              const ResourceFactory& factory, absl::Mutex& package_manager, ProgressBoard& progress,
+              const RebootMeans& reboots, std::function<bool()> stopping,
               std::function<void(absl::string_view)> note);
 
   const v1::Plan& plan() const { return *before_.plan; }

@@ -96,8 +96,8 @@ absl::Status StepRun::Look(const v1::Step& step, Member& member) {
   return absl::OkStatus();
 }
 
-absl::Status StepRun::Settle(const Member& member, v1::StepStatus status,
-                             const absl::Status& error, std::string output) {
+absl::Status StepRun::Settle(const Member& member, v1::StepStatus status, const absl::Status& error,
+                             std::string output) {
   const v1::Step& step = *member.step;
   v1::StepResult result = NewResult(role_, step, handler_, status);
   // A step that an earlier life began has its first findings in the intent.
@@ -105,8 +105,7 @@ absl::Status StepRun::Settle(const Member& member, v1::StepStatus status,
   if (intent != nullptr) {
     *result.mutable_changes() = intent->changes();
   } else {
-    for (v1::Change& change :
-         ReportedChanges(step, member.found, context_.plan().want_diff())) {
+    for (v1::Change& change : ReportedChanges(step, member.found, context_.plan().want_diff())) {
       *result.add_changes() = std::move(change);
     }
   }
@@ -114,8 +113,8 @@ absl::Status StepRun::Settle(const Member& member, v1::StepStatus status,
   if (member.resource != nullptr) result.set_resource(ReportedResource(step, *member.resource));
   if (!step.sensitive()) result.set_output(std::move(output));
   *result.mutable_started_at() = ToTimestamp(member.started);
-  *result.mutable_elapsed() = ToProtoDuration(
-      std::max(absl::ZeroDuration(), context_.clock().Now() - member.started));
+  *result.mutable_elapsed() =
+      ToProtoDuration(std::max(absl::ZeroDuration(), context_.clock().Now() - member.started));
 
   const bool succeeded = status == v1::STEP_STATUS_OK || status == v1::STEP_STATUS_CHANGED;
   const bool cleans = handler_ && succeeded && !context_.plan().check_only();
@@ -182,9 +181,8 @@ absl::Status StepRun::SettleRebooted(const v1::Step& step) {
 absl::StatusOr<bool> StepRun::Reboot(Member member) {
   RETURN_IF_ERROR(RecordIntent(member));
   StepObserver observer(context_, role_, *member.step);
-  ASSIGN_OR_RETURN(const RebootEnd end,
-                   RebootNode(context_, role_, *member.step, *member.resource,
-                              member.found.front().after, observer));
+  ASSIGN_OR_RETURN(const RebootEnd end, RebootNode(context_, role_, *member.step, *member.resource,
+                                                   member.found.front().after, observer));
   if (!end.has_value()) return false;
   RETURN_IF_ERROR(Settle(member, v1::STEP_STATUS_FAILED, *end, ""));
   return true;
@@ -214,8 +212,8 @@ absl::StatusOr<bool> StepRun::Run(const std::vector<const v1::Step*>& steps) {
   }
   if (!checked.ok()) {
     if (context_.stopping()) return false;
-    RETURN_IF_ERROR(Settle(first, v1::STEP_STATUS_FAILED, checked,
-                           PrintedByCheck(first.resource.get())));
+    RETURN_IF_ERROR(
+        Settle(first, v1::STEP_STATUS_FAILED, checked, PrintedByCheck(first.resource.get())));
     return true;
   }
   if (steps[0]->expect_unchanged()) {
@@ -245,8 +243,8 @@ absl::Status StepRun::RecordIntent(const Member& member) {
 absl::StatusOr<bool> StepRun::Apply(std::vector<Member> go) {
   std::unique_ptr<absl::MutexLock> turn;
   if (UsesPackageManager(*go.front().step)) {
-    context_.progress().Show(role_.name(), *go.front().step,
-                             "waiting for another role's packages", std::nullopt);
+    context_.progress().Show(role_.name(), *go.front().step, "waiting for another role's packages",
+                             std::nullopt);
     turn = std::make_unique<absl::MutexLock>(&context_.package_manager());
   }
   if (context_.stopping()) return false;
@@ -287,8 +285,7 @@ absl::StatusOr<bool> StepRun::Apply(std::vector<Member> go) {
       left_open = true;
       continue;
     }
-    RETURN_IF_ERROR(Settle(go[i],
-                           ends[i].ok() ? v1::STEP_STATUS_CHANGED : v1::STEP_STATUS_FAILED,
+    RETURN_IF_ERROR(Settle(go[i], ends[i].ok() ? v1::STEP_STATUS_CHANGED : v1::STEP_STATUS_FAILED,
                            ends[i], i == 0 ? std::move(output) : std::string()));
   }
   return !left_open;
@@ -308,7 +305,7 @@ v1::StepResult NewResult(const v1::RolePlan& role, const v1::Step& step, bool ha
 }
 
 absl::StatusOr<bool> RunSteps(PlanContext& context, const v1::RolePlan& role,
-                                const std::vector<const v1::Step*>& steps, bool handler) {
+                              const std::vector<const v1::Step*>& steps, bool handler) {
   return StepRun(context, role, handler).Run(steps);
 }
 

@@ -70,10 +70,10 @@ v1::Facts FactsGatherer::Gather() {
     Slot& slot = *slots_[i];
     absl::MutexLock lock(&slot.mutex);
     const bool answered =
-        !hung[i] &&
-        clock_.AwaitUntil(
-            slot.mutex, absl::Condition(+[](bool* running) { return !*running; }, &slot.running),
-            deadline);
+        !hung[i] && clock_.AwaitUntil(slot.mutex,
+                                      absl::Condition(
+                                          +[](bool* running) { return !*running; }, &slot.running),
+                                      deadline);
     if (answered && slot.status.ok()) {
       result.MergeFrom(slot.facts);
       continue;

@@ -12,10 +12,9 @@ namespace {
 
 const std::set<absl::string_view>& KernelsOwn() {
   static const std::set<absl::string_view> kTypes = {
-      "autofs",    "binfmt_misc", "bpf",      "cgroup",    "cgroup2",  "configfs",
-      "debugfs",   "devpts",      "devtmpfs", "efivarfs",  "fusectl",  "hugetlbfs",
-      "mqueue",    "proc",        "pstore",   "rpc_pipefs", "securityfs", "sysfs",
-      "tracefs"};
+      "autofs", "binfmt_misc", "bpf",        "cgroup",  "cgroup2",   "configfs", "debugfs",
+      "devpts", "devtmpfs",    "efivarfs",   "fusectl", "hugetlbfs", "mqueue",   "proc",
+      "pstore", "rpc_pipefs",  "securityfs", "sysfs",   "tracefs"};
   return kTypes;
 }
 

@@ -53,8 +53,7 @@ absl::StatusOr<std::map<std::string, std::vector<std::string>>> Addresses() {
     } else {
       continue;
     }
-    addresses[entry->ifa_name].push_back(
-        absl::StrCat(text, "/", PrefixLength(entry->ifa_netmask)));
+    addresses[entry->ifa_name].push_back(absl::StrCat(text, "/", PrefixLength(entry->ifa_netmask)));
   }
   freeifaddrs(list);
   return addresses;

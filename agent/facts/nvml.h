@@ -13,7 +13,7 @@ struct NvmlDevice {
   std::string uuid, name, pci_address, serial, vbios_version;
   uint64_t memory_bytes = 0;
   double power_limit_watts = 0;  // that is enforced; 0: not told
-  int minor_number = -1;  // of /dev/nvidia<N>; -1: not told
+  int minor_number = -1;         // of /dev/nvidia<N>; -1: not told
 };
 
 struct NvmlReport {

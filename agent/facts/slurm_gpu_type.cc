@@ -13,9 +13,9 @@ namespace muster::agent {
 namespace {
 
 // Words that tell makers, lines, memory kinds and form factors rather than the model.
-constexpr std::array kNoise = {"nvidia", "geforce", "tesla", "quadro",  "graphics", "device",
-                               "pcie",   "sxm",     "sxm2",  "sxm3",    "sxm4",     "sxm5",
-                               "hbm2",   "hbm2e",   "hbm3",  "hbm3e",   "nvl",      "generation"};
+constexpr std::array kNoise = {"nvidia", "geforce", "tesla", "quadro", "graphics", "device",
+                               "pcie",   "sxm",     "sxm2",  "sxm3",   "sxm4",     "sxm5",
+                               "hbm2",   "hbm2e",   "hbm3",  "hbm3e",  "nvl",      "generation"};
 
 bool IsMemorySize(absl::string_view word) {
   return absl::EndsWith(word, "gb") && word.size() > 2 && absl::ascii_isdigit(word.front());
@@ -26,8 +26,7 @@ bool IsMemorySize(absl::string_view word) {
 std::string SlurmGpuType(absl::string_view name) {
   const std::string lower = absl::AsciiStrToLower(name);
   std::vector<std::string> words;
-  for (absl::string_view word :
-       absl::StrSplit(lower, absl::ByAnyChar(" -_/"), absl::SkipEmpty())) {
+  for (absl::string_view word : absl::StrSplit(lower, absl::ByAnyChar(" -_/"), absl::SkipEmpty())) {
     const bool noise = std::any_of(kNoise.begin(), kNoise.end(),
                                    [word](const char* known) { return word == known; });
     if (noise || IsMemorySize(word)) continue;

@@ -109,7 +109,8 @@ class Archive final : public Resource {
 
  private:
   absl::StatusOr<std::optional<v1::ArchiveRecord>> Remembered() {
-    ASSIGN_OR_RETURN(const std::optional<std::string> bytes, context_.records.Get(kArchiveKind, key_));
+    ASSIGN_OR_RETURN(const std::optional<std::string> bytes,
+                     context_.records.Get(kArchiveKind, key_));
     if (!bytes.has_value()) return std::optional<v1::ArchiveRecord>();
     return ParseArchiveRecord(*bytes);
   }

@@ -152,7 +152,8 @@ absl::Status MountPoint::Apply(ApplyObserver& observer) {
   ASSIGN_OR_RETURN(UnitStatus status, context_.units.GetStatus(name_));
   RETURN_IF_ERROR(PutUnit(status));
   ASSIGN_OR_RETURN(status, context_.units.GetStatus(name_));
-  if (at_boot() != IsMountEnabled(status)) RETURN_IF_ERROR(context_.units.SetEnabled(name_, at_boot()));
+  if (at_boot() != IsMountEnabled(status))
+    RETURN_IF_ERROR(context_.units.SetEnabled(name_, at_boot()));
   ASSIGN_OR_RETURN(const auto pending, context_.records.Get(kMountRecord, spec_.path()));
   if (!IsMounted(status)) {
     if (at_boot()) RETURN_IF_ERROR(Run(UnitJob::kStart, "mounting", observer));
@@ -163,7 +164,8 @@ absl::Status MountPoint::Apply(ApplyObserver& observer) {
         Annotate(Run(UnitJob::kRestart, "mounting again", observer),
                  absl::StrCat("`fuser -vm ", spec_.path(), "` on the node shows who uses it")));
   }
-  return pending.has_value() ? context_.records.Remove(kMountRecord, spec_.path()) : absl::OkStatus();
+  return pending.has_value() ? context_.records.Remove(kMountRecord, spec_.path())
+                             : absl::OkStatus();
 }
 
 absl::Status MountPoint::ApplyAbsent(ApplyObserver& observer) {

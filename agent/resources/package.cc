@@ -1,5 +1,5 @@
-#include "agent/resources/package_progress.h"
 #include "agent/resources/package.h"
+#include "agent/resources/package_progress.h"
 
 #include <algorithm>
 #include <map>

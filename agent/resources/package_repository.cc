@@ -1,5 +1,5 @@
-#include "agent/resources/package_progress.h"
 #include "agent/resources/package_repository.h"
+#include "agent/resources/package_progress.h"
 
 #include <array>
 #include <set>
@@ -108,7 +108,8 @@ class PackageRepository final : public Resource {
     const std::array<size_t, 3> order = IsAbsent() ? kSourceFirst : kSourceLast;
     for (const size_t i : order) RETURN_IF_ERROR(Put(files_[i].path, files_[i].content));
     if (!lists_change) return absl::OkStatus();
-    const absl::Status status = context_.packages.Update(absl::ZeroDuration(), ShowProgress(observer));
+    const absl::Status status =
+        context_.packages.Update(absl::ZeroDuration(), ShowProgress(observer));
     if (status.ok()) return status;
     if (IsAbsent()) {
       // Another repository's fault. The lists are older than the removal now, so that the next

@@ -45,9 +45,9 @@ class Resource {
   // means that something is missing which an earlier step may create (an owner, a unit): in check
   // mode the engine then reports "will change" if an earlier step would change.
   virtual absl::StatusOr<std::vector<Change>> Check() = 0;
-  // After a Check() that found something, in check mode alone, because it may take seconds: says what
-  // would keep Apply() from it, as Check() says errors, and adds to `found` what only a reader wants
-  // to know, such as the packages that come along.
+  // After a Check() that found something, in check mode alone, because it may take seconds: says
+  // what would keep Apply() from it, as Check() says errors, and adds to `found` what only a reader
+  // wants to know, such as the packages that come along.
   virtual absl::Status Foresee(std::vector<Change>& found) { return absl::OkStatus(); }
   // Makes the changes that Check() found. Safe to call twice, also after a crash half-way.
   virtual absl::Status Apply(ApplyObserver& observer) = 0;

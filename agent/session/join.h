@@ -19,12 +19,12 @@ namespace muster::agent {
 
 // What the join line says.
 struct JoinOptions {
-  std::string controller;  // host:port of the main listener
-  std::string enrollment;  // host:port of the enrolment listener
-  std::string node_name;   // in the inventory
-  std::string ca_pin;      // "sha256:<hex>" of the CA certificate
-  std::string token;       // never logged
-  std::string description; // for the administrator who approves
+  std::string controller;   // host:port of the main listener
+  std::string enrollment;   // host:port of the enrolment listener
+  std::string node_name;    // in the inventory
+  std::string ca_pin;       // "sha256:<hex>" of the CA certificate
+  std::string token;        // never logged
+  std::string description;  // for the administrator who approves
   // Joins although the machine is a node already, under a new uuid.
   bool force = false;
 };

@@ -39,12 +39,12 @@ absl::Time RetryRenewAt(const CertificateLife& life, absl::Time now) {
 std::string ExpiryRemedy(const CertificateLife& life, absl::Time now,
                          const std::string& node_name) {
   if (now < life.not_after) return "";
-  return absl::StrCat(
-      "this node's certificate expired ",
-      absl::FormatDuration(absl::Trunc(now - life.not_after, absl::Seconds(1))),
-      " ago by its clock (", absl::FormatTime("%Y-%m-%d %H:%M:%SZ", now, absl::UTCTimeZone()),
-      "); if the clock is right, run `muster token create --nodes ", node_name,
-      "` on the controller and paste the line that it prints here, with --force");
+  return absl::StrCat("this node's certificate expired ",
+                      absl::FormatDuration(absl::Trunc(now - life.not_after, absl::Seconds(1))),
+                      " ago by its clock (",
+                      absl::FormatTime("%Y-%m-%d %H:%M:%SZ", now, absl::UTCTimeZone()),
+                      "); if the clock is right, run `muster token create --nodes ", node_name,
+                      "` on the controller and paste the line that it prints here, with --force");
 }
 
 std::string RefusalRemedy(absl::string_view error) {
@@ -76,8 +76,7 @@ absl::Status Renew(const std::shared_ptr<grpc::Channel>& channel, const Identity
   context.set_deadline(absl::ToChronoTime(clock.Now() + kRenewalTimeout));
   const auto stub = v1::AgentSessionService::NewStub(channel);
   RETURN_IF_ERROR(FromGrpc(stub->RenewCertificate(&context, request, &response)));
-  RETURN_IF_ERROR(
-      pki::VerifySignedBy(response.certificate_pem(), response.ca_pem(), clock.Now()));
+  RETURN_IF_ERROR(pki::VerifySignedBy(response.certificate_pem(), response.ca_pem(), clock.Now()));
   return ReplaceCertificate(paths, response.ca_pem(), response.certificate_pem(), made.key_pem,
                             files);
 }

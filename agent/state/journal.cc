@@ -149,9 +149,10 @@ void Journal::RemoveCopies() {
     const std::string path = entry.path().string();
     if (!absl::StartsWith(entry.path().filename().string(), "journal.damaged-")) continue;
     const bool removed = ::unlink(path.c_str()) == 0;
-    absl::StrAppend(&opening_note_, opening_note_.empty() ? "" : "; ", path,
-                    removed ? ", the copy of a damaged journal with the secrets of its plans, is removed"
-                            : " holds secrets and cannot be removed: remove it by hand");
+    absl::StrAppend(
+        &opening_note_, opening_note_.empty() ? "" : "; ", path,
+        removed ? ", the copy of a damaged journal with the secrets of its plans, is removed"
+                : " holds secrets and cannot be removed: remove it by hand");
   }
 }
 

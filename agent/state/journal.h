@@ -102,7 +102,7 @@ class Journal {
   mutable absl::Mutex mutex_;
   sys::UniqueFd file_ ABSL_GUARDED_BY(mutex_);
   JournalState state_ ABSL_GUARDED_BY(mutex_);
-  uint64_t size_ ABSL_GUARDED_BY(mutex_) = 0;  // bytes of whole records in the file
+  uint64_t size_ ABSL_GUARDED_BY(mutex_) = 0;             // bytes of whole records in the file
   uint64_t durable_reports_ ABSL_GUARDED_BY(mutex_) = 0;  // reports below this sequence are safe
   bool unsynced_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status broken_ ABSL_GUARDED_BY(mutex_);

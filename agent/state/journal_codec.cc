@@ -92,9 +92,9 @@ DecodedJournal DecodeJournal(absl::string_view bytes) {
     // reached the disk.
     const bool torn = (frame == Frame::kCutOff && !HoldsAFrame(rest)) || AllZero(rest);
     journal.end = torn ? JournalEnd::kTorn : JournalEnd::kDamaged;
-    journal.problem = absl::StrCat("byte ", journal.good_bytes, " of ", bytes.size(), ": ",
-                                   torn ? "the last record was cut off"
-                                        : "a record does not match its checksum");
+    journal.problem =
+        absl::StrCat("byte ", journal.good_bytes, " of ", bytes.size(), ": ",
+                     torn ? "the last record was cut off" : "a record does not match its checksum");
     break;
   }
   return journal;

@@ -38,9 +38,9 @@ std::string DescribeFrame(absl::string_view rest) {
 }  // namespace
 
 std::string DescribeDamage(absl::string_view bytes, const DecodedJournal& decoded) {
-  std::string text = absl::StrCat(
-      "A damaged journal of ", bytes.size(), " bytes. What stood in it is left out: plans hold ",
-      "secrets.\n\n");
+  std::string text =
+      absl::StrCat("A damaged journal of ", bytes.size(),
+                   " bytes. What stood in it is left out: plans hold ", "secrets.\n\n");
   const size_t count = decoded.records.size();
   const size_t first = count - std::min(count, kMaxRecords);
   if (first > 0) absl::StrAppend(&text, first, " records, and behind them\n");
@@ -48,8 +48,9 @@ std::string DescribeDamage(absl::string_view bytes, const DecodedJournal& decode
     absl::StrAppend(&text, KindOf(decoded.records[i]), ", ", decoded.records[i].ByteSizeLong(),
                     " bytes\n");
   const absl::string_view rest = bytes.substr(decoded.good_bytes);
-  absl::StrAppend(&text, decoded.problem, "\n", DescribeFrame(rest), "  from there on ", rest.size(),
-                  " bytes, ", std::count(rest.begin(), rest.end(), '\0'), " of them zero\n");
+  absl::StrAppend(&text, decoded.problem, "\n", DescribeFrame(rest), "  from there on ",
+                  rest.size(), " bytes, ", std::count(rest.begin(), rest.end(), '\0'),
+                  " of them zero\n");
   return text;
 }
 

@@ -35,8 +35,8 @@ void JournalState::Apply(const v1::JournalRecord& record) {
       }
       break;
     case v1::JournalRecord::kReportsStored:
-      while (!unacknowledged.empty() && unacknowledged.front().report_sequence() <=
-                                            record.reports_stored().up_to_sequence()) {
+      while (!unacknowledged.empty() &&
+             unacknowledged.front().report_sequence() <= record.reports_stored().up_to_sequence()) {
         unacknowledged.pop_front();
       }
       break;

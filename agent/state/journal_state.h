@@ -16,9 +16,9 @@ namespace muster::agent {
 // A plan that is not over.
 struct ActivePlan {
   std::shared_ptr<const v1::Plan> plan;
-  std::map<std::string, v1::StepStatus> outcomes;    // by step id
-  std::map<std::string, v1::StepIntent> cut_off;     // intents without an outcome, by step id
-  std::map<std::string, v1::RebootArmed> armed;      // reboots without an outcome, by step id
+  std::map<std::string, v1::StepStatus> outcomes;  // by step id
+  std::map<std::string, v1::StepIntent> cut_off;   // intents without an outcome, by step id
+  std::map<std::string, v1::RebootArmed> armed;    // reboots without an outcome, by step id
   bool cancel_requested = false;
 };
 
@@ -38,9 +38,9 @@ class JournalState {
   uint64_t highest_plan_sequence = 0;
   uint64_t next_report_sequence = 1;
   std::set<std::string> dirty_handlers;
-  std::map<uint64_t, ActivePlan> active;      // by plan sequence
-  std::deque<v1::Report> unacknowledged;      // rising report_sequence
-  std::deque<v1::PlanFinished> finished;      // oldest first, at most kFinishedKept
+  std::map<uint64_t, ActivePlan> active;  // by plan sequence
+  std::deque<v1::Report> unacknowledged;  // rising report_sequence
+  std::deque<v1::PlanFinished> finished;  // oldest first, at most kFinishedKept
   // Plans in the records that are over: what a compaction would drop.
   size_t finished_since_snapshot = 0;
 

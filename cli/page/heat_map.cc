@@ -80,9 +80,9 @@ std::string HeatMap::Draw() const {
       const double middle = kHeatTop + cell * (static_cast<double>(r) + 0.5);
       const double across = left + cell * (static_cast<double>(r) + 0.5);
       absl::StrAppend(&out, SvgText(left - 6, middle + 4, "end", "quiet", blocks_[r].label));
-      absl::StrAppend(&out, "<g transform=\"translate(", Pixel(across + 4), " ", Pixel(kHeatTop - 6),
-                      ") rotate(-60)\">", SvgText(0, 0, "start", "quiet", blocks_[r].label),
-                      "</g>\n");
+      absl::StrAppend(&out, "<g transform=\"translate(", Pixel(across + 4), " ",
+                      Pixel(kHeatTop - 6), ") rotate(-60)\">",
+                      SvgText(0, 0, "start", "quiet", blocks_[r].label), "</g>\n");
     }
     for (size_t c = 0; c < blocks_.size(); ++c) {
       const std::optional<double>& value = cells_[r * blocks_.size() + c];

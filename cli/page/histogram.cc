@@ -10,7 +10,8 @@ namespace muster::cli {
 namespace {
 
 constexpr int kHistogramWidth = 420, kHistogramHeight = 220;
-constexpr double kHistogramLeft = 40, kHistogramRight = kHistogramWidth - 30, kHistogramTop = 40, kHistogramBottom = 178;
+constexpr double kHistogramLeft = 40, kHistogramRight = kHistogramWidth - 30, kHistogramTop = 40,
+                 kHistogramBottom = 178;
 constexpr size_t kMaxMarks = 12;
 
 // Square root of the count, within what can be told apart.
@@ -42,29 +43,30 @@ std::string DrawHistogram(const Histogram& histogram) {
   const size_t most = *std::max_element(counts.begin(), counts.end());
   const PlotScale y{0, static_cast<double>(most) * 1.05, kHistogramBottom, kHistogramTop};
 
-  std::string out = absl::StrCat(
-      SvgOpen(kHistogramWidth, kHistogramHeight, histogram.title),
-      SvgText(kHistogramLeft - 6, y.At(static_cast<double>(most)) + 4, "end", "quiet", absl::StrCat(most)));
+  std::string out = absl::StrCat(SvgOpen(kHistogramWidth, kHistogramHeight, histogram.title),
+                                 SvgText(kHistogramLeft - 6, y.At(static_cast<double>(most)) + 4,
+                                         "end", "quiet", absl::StrCat(most)));
   const double width = (kHistogramRight - kHistogramLeft) / static_cast<double>(bins);
   for (size_t bin = 0; bin < bins; ++bin) {
     if (counts[bin] == 0) continue;
     const double top = y.At(static_cast<double>(counts[bin]));
-    absl::StrAppend(&out, "<rect x=\"", Pixel(kHistogramLeft + width * static_cast<double>(bin)), "\" y=\"",
-                    Pixel(top), "\" width=\"", Pixel(std::max(width - 1, 1.0)), "\" height=\"",
-                    Pixel(kHistogramBottom - top), "\" fill=\"var(--series-0)\"><title>", counts[bin],
-                    "</title></rect>\n");
+    absl::StrAppend(&out, "<rect x=\"", Pixel(kHistogramLeft + width * static_cast<double>(bin)),
+                    "\" y=\"", Pixel(top), "\" width=\"", Pixel(std::max(width - 1, 1.0)),
+                    "\" height=\"", Pixel(kHistogramBottom - top),
+                    "\" fill=\"var(--series-0)\"><title>", counts[bin], "</title></rect>\n");
   }
   absl::StrAppend(&out, SvgXAxis(x, y, histogram.unit == "1" ? "" : histogram.unit));
   if (histogram.floor.has_value())
     absl::StrAppend(&out,
-                    SvgLine(x.At(*histogram.floor), kHistogramTop, x.At(*histogram.floor), kHistogramBottom, "limit"),
+                    SvgLine(x.At(*histogram.floor), kHistogramTop, x.At(*histogram.floor),
+                            kHistogramBottom, "limit"),
                     SvgText(x.At(*histogram.floor), kHistogramTop - 4, "middle", "quiet",
                             absl::StrCat("limit ", PlotNumber(*histogram.floor))));
   for (size_t n = 0; n < std::min(histogram.marked.size(), kMaxMarks); ++n) {
     const auto& [name, value] = histogram.marked[n];
     if (!std::isfinite(value)) continue;
-    absl::StrAppend(&out, "<circle cx=\"", Pixel(x.At(value)), "\" cy=\"", Pixel(kHistogramBottom - 5),
-                    "\" r=\"4\" fill=\"var(--fail)\"><title>",
+    absl::StrAppend(&out, "<circle cx=\"", Pixel(x.At(value)), "\" cy=\"",
+                    Pixel(kHistogramBottom - 5), "\" r=\"4\" fill=\"var(--fail)\"><title>",
                     HtmlText(absl::StrCat(name, ": ", PlotNumber(value))), "</title></circle>\n");
   }
   return absl::StrCat(out, kSvgClose);

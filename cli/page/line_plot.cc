@@ -55,7 +55,9 @@ PlotSeries Finite(const PlotSeries& series) {
   return out;
 }
 
-std::string SeriesColour(size_t series) { return absl::StrCat("var(--series-", series % kColours, ")"); }
+std::string SeriesColour(size_t series) {
+  return absl::StrCat("var(--series-", series % kColours, ")");
+}
 
 }  // namespace
 
@@ -75,21 +77,24 @@ std::string DrawLinePlot(const LinePlot& plot) {
   const PlotScale x{xs.low, xs.high > xs.low ? xs.high : xs.low + 1, kPlotLeft, kPlotRight};
   const PlotScale y = RoundedScale(ys.low, ys.high, kPlotBottom, kPlotTop);
   const int legend_rows = static_cast<int>((drawn.size() + kLegendColumns - 1) / kLegendColumns);
-  std::string out = absl::StrCat(SvgOpen(kPlotWidth, kPlotHeight + legend_rows * kLegendRow, plot.title),
-                                 SvgYAxis(y, x), SvgXAxis(x, y, plot.x_label));
+  std::string out =
+      absl::StrCat(SvgOpen(kPlotWidth, kPlotHeight + legend_rows * kLegendRow, plot.title),
+                   SvgYAxis(y, x), SvgXAxis(x, y, plot.x_label));
   for (size_t n = 0; n < drawn.size(); ++n) {
     if (drawn[n].points.empty()) continue;
     absl::StrAppend(&out, "<polyline class=\"series\" stroke=\"", SeriesColour(n),
                     "\" stroke-width=\"1.5\" points=\"", Path(drawn[n], x, y), "\"><title>",
                     HtmlText(drawn[n].name), "</title></polyline>\n");
-    const double left = kPlotLeft + (kPlotRight - kPlotLeft) / kLegendColumns * (n % kLegendColumns);
+    const double left =
+        kPlotLeft + (kPlotRight - kPlotLeft) / kLegendColumns * (n % kLegendColumns);
     const double top = kPlotHeight + kLegendRow * static_cast<double>(n / kLegendColumns);
     absl::StrAppend(&out, "<rect x=\"", Pixel(left), "\" y=\"", Pixel(top - 9),
                     "\" width=\"12\" height=\"4\" fill=\"", SeriesColour(n), "\"/>\n",
                     SvgText(left + 18, top - 3, "start", "", drawn[n].name));
   }
   if (plot.limit.has_value())
-    absl::StrAppend(&out, SvgLine(kPlotLeft, y.At(*plot.limit), kPlotRight, y.At(*plot.limit), "limit"),
+    absl::StrAppend(&out,
+                    SvgLine(kPlotLeft, y.At(*plot.limit), kPlotRight, y.At(*plot.limit), "limit"),
                     SvgText(kPlotRight, y.At(*plot.limit) - 4, "end", "quiet", plot.limit_label));
   return absl::StrCat(out, kSvgClose);
 }

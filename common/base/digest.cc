@@ -29,8 +29,7 @@ std::string Sha256::FinishHex() {
   unsigned char bytes[EVP_MAX_MD_SIZE];
   unsigned int size = 0;
   if (EVP_DigestFinal_ex(state_->context, bytes, &size) != 1) std::abort();
-  return absl::BytesToHexString(
-      absl::string_view(reinterpret_cast<const char*>(bytes), size));
+  return absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(bytes), size));
 }
 
 std::string Sha256Hex(absl::string_view data) {

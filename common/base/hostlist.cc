@@ -22,9 +22,7 @@ absl::Status At(size_t column, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("column ", column + 1, ": ", what));
 }
 
-bool IsNameCharacter(char c) {
-  return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
-}
+bool IsNameCharacter(char c) { return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.'; }
 
 // Reads one expression left to right; each item is a product of literal parts and brackets.
 class Parser {
@@ -99,8 +97,8 @@ class Parser {
     const absl::string_view last = Digits();
     if (last.empty()) return At(position_, "expected the last number of the range");
     uint64_t from = 0, to = 0;
-    if (first.size() > kMaxDigits || last.size() > kMaxDigits ||
-        !absl::SimpleAtoi(first, &from) || !absl::SimpleAtoi(last, &to))
+    if (first.size() > kMaxDigits || last.size() > kMaxDigits || !absl::SimpleAtoi(first, &from) ||
+        !absl::SimpleAtoi(last, &to))
       return At(start, absl::StrCat("a number has more than ", kMaxDigits, " digits"));
     if (to < from) return At(start, absl::StrCat("range ", first, "-", last, " runs backwards"));
     if (to - from >= kMaxHostlistNames) return TooMany();
@@ -126,8 +124,9 @@ class Parser {
   absl::flat_hash_set<std::string> seen_;
 };
 
-// A name cut before the number that it ends with: "c001" → {"c", "001"}. Slurm takes brackets at the
-// end of a name only, so that names that end otherwise have no number here: "c001-ib" → {"c001-ib",
+// A name cut before the number that it ends with: "c001" → {"c", "001"}. Slurm takes brackets at
+// the end of a name only, so that names that end otherwise have no number here: "c001-ib" →
+// {"c001-ib",
 // ""}.
 struct SplitName {
   std::string prefix, digits;
@@ -158,8 +157,7 @@ std::string FoldHostlist(std::vector<std::string> names) {
   std::map<std::pair<std::string, size_t>, size_t> index;
   for (const std::string& name : names) {
     SplitName split = SplitBeforeLastDigits(name);
-    const auto [it, added] =
-        index.try_emplace({split.prefix, split.digits.size()}, groups.size());
+    const auto [it, added] = index.try_emplace({split.prefix, split.digits.size()}, groups.size());
     if (added) groups.push_back({split.prefix, {}});
     groups[it->second].digits.push_back(std::move(split.digits));
   }
@@ -179,8 +177,7 @@ std::string FoldHostlist(std::vector<std::string> names) {
     }
     const std::string numbers = absl::StrJoin(ranges, ",");
     const bool single = group.digits.size() == 1;
-    parts.push_back(
-        absl::StrCat(group.prefix, single ? numbers : absl::StrCat("[", numbers, "]")));
+    parts.push_back(absl::StrCat(group.prefix, single ? numbers : absl::StrCat("[", numbers, "]")));
   }
   return absl::StrJoin(parts, ",");
 }

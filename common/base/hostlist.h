@@ -1,7 +1,7 @@
 // Slurm's hostlist syntax: "c[001-016,020],login1", several brackets allowed ("r[1-2]n[01-08]").
 //
-// What is read is more than Slurm reads: text may follow a bracket ("c[1-2]-ib", "r[1-2]n3"). What is
-// written is always something that Slurm reads back to the same names.
+// What is read is more than Slurm reads: text may follow a bracket ("c[1-2]-ib", "r[1-2]n3"). What
+// is written is always something that Slurm reads back to the same names.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ namespace muster {
 // More names than this in one expression is an error, not an exhausted memory.
 inline constexpr size_t kMaxHostlistNames = 65536;
 
-// The names in the order written, duplicates kept out (Slurm keeps them). InvalidArgument names the column (1-based)
-// and what is wrong there: "column 3: range 016-001 runs backwards".
+// The names in the order written, duplicates kept out (Slurm keeps them). InvalidArgument names the
+// column (1-based) and what is wrong there: "column 3: range 016-001 runs backwards".
 absl::StatusOr<std::vector<std::string>> ExpandHostlist(absl::string_view expression);
 
 // The shortest usual form: sorted, ranges folded, zero padding kept: {"c001","c002","x"} →

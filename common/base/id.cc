@@ -21,7 +21,8 @@ bool IsUuid(absl::string_view text) {
   if (text.size() != 36) return false;
   for (size_t i = 0; i < text.size(); ++i) {
     const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-    if (dash ? text[i] != '-' : !(absl::ascii_isdigit(text[i]) || (text[i] >= 'a' && text[i] <= 'f')))
+    if (dash ? text[i] != '-'
+             : !(absl::ascii_isdigit(text[i]) || (text[i] >= 'a' && text[i] <= 'f')))
       return false;
   }
   return true;

@@ -22,7 +22,6 @@ bool IsPlain(absl::string_view text, Lines lines);
 // Control characters become blanks; sequences that colour a terminal go as a whole; in texts of
 // many lines a carriage return ends one; what is not UTF-8 becomes U+FFFD.
 // REQUIRES: limit is at least 8.
-std::string PlainText(absl::string_view text, Lines lines,
-                      size_t limit = std::string::npos);
+std::string PlainText(absl::string_view text, Lines lines, size_t limit = std::string::npos);
 
 }  // namespace muster

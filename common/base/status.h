@@ -13,15 +13,15 @@ namespace muster {
 // The same code with "context: " before the message; OK stays OK. Add context once per layer.
 absl::Status Annotate(const absl::Status& status, absl::string_view context);
 
-// A Status for the errno value `error` (positive), e.g. "opening /etc/x: No such file or directory".
+// A Status for the errno value `error` (positive), e.g. "opening /etc/x: No such file or
+// directory".
 absl::Status ErrnoStatus(int error, absl::string_view context);
 
 }  // namespace muster
 
-#define RETURN_IF_ERROR(expression)                                   \
-  do {                                                                \
-    if (absl::Status muster_status = (expression); !muster_status.ok()) \
-      return muster_status;                                           \
+#define RETURN_IF_ERROR(expression)                                                           \
+  do {                                                                                        \
+    if (absl::Status muster_status = (expression); !muster_status.ok()) return muster_status; \
   } while (false)
 
 #define MUSTER_CONCAT_INNER(a, b) a##b

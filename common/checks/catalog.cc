@@ -7,7 +7,8 @@ namespace muster::checks {
 absl::Span<const CheckSpec* const> Checks() {
   static const auto* const all = [] {
     auto* list = new std::vector<const CheckSpec*>;
-    for (const absl::Span<const CheckSpec> table : {GpuChecks(), GpuWorkChecks(), NicChecks(), SystemChecks()})
+    for (const absl::Span<const CheckSpec> table :
+         {GpuChecks(), GpuWorkChecks(), NicChecks(), SystemChecks()})
       for (const CheckSpec& check : table) list->push_back(&check);
     return list;
   }();

@@ -62,7 +62,8 @@ absl::StatusOr<X509Ptr> Begin(EVP_PKEY* key, const Validity& validity) {
     return absl::InvalidArgumentError("a certificate must end after it begins");
   X509Ptr x509(X509_new());
   if (X509_set_version(x509.get(), X509_VERSION_3) != 1 || !SetRandomSerial(x509.get()) ||
-      ASN1_TIME_set(X509_getm_notBefore(x509.get()), absl::ToTimeT(validity.not_before)) == nullptr ||
+      ASN1_TIME_set(X509_getm_notBefore(x509.get()), absl::ToTimeT(validity.not_before)) ==
+          nullptr ||
       ASN1_TIME_set(X509_getm_notAfter(x509.get()), absl::ToTimeT(validity.not_after)) == nullptr ||
       X509_set_pubkey(x509.get(), key) != 1) {
     return OpenSslError(absl::StatusCode::kInternal, "making a certificate");
@@ -139,8 +140,7 @@ absl::StatusOr<Authority> MakeCaWithKey(absl::string_view common_name, absl::str
   RETURN_IF_ERROR(AddNameEntry(name, NID_commonName, common_name));
   X509_set_issuer_name(x509.get(), name);
   X509* self = x509.get();
-  RETURN_IF_ERROR(
-      AddExtension(self, self, NID_basic_constraints, "critical,CA:TRUE,pathlen:0"));
+  RETURN_IF_ERROR(AddExtension(self, self, NID_basic_constraints, "critical,CA:TRUE,pathlen:0"));
   RETURN_IF_ERROR(AddExtension(self, self, NID_key_usage, "critical,keyCertSign,cRLSign"));
   RETURN_IF_ERROR(AddExtension(self, self, NID_subject_key_identifier, "hash"));
   Authority ca;
@@ -167,8 +167,7 @@ absl::StatusOr<size_t> RootOf(const std::vector<std::string>& roots, absl::strin
 }
 
 absl::StatusOr<std::string> SignCsr(const Authority& ca, absl::string_view csr_pem,
-                                    const Subject& subject, const Validity& validity,
-                                    Usage usage) {
+                                    const Subject& subject, const Validity& validity, Usage usage) {
   RETURN_IF_ERROR(ParseCsr(csr_pem).status());
   ASSIGN_OR_RETURN(const Signer signer, Signer::Open(ca));
   ASSIGN_OR_RETURN(X509ReqPtr csr, ReadCsr(csr_pem));

@@ -28,8 +28,8 @@ absl::StatusOr<BioPtr> Open(absl::string_view pem, absl::string_view what) {
 absl::Status OpenSslError(absl::StatusCode code, absl::string_view context) {
   const char* reason = ERR_reason_error_string(ERR_peek_last_error());
   ERR_clear_error();
-  return absl::Status(code, absl::StrCat(context, reason == nullptr ? "" : ": ",
-                                         reason == nullptr ? "" : reason));
+  return absl::Status(
+      code, absl::StrCat(context, reason == nullptr ? "" : ": ", reason == nullptr ? "" : reason));
 }
 
 std::string BioText(BIO* bio) {

@@ -5,8 +5,8 @@
 namespace muster::wire {
 namespace {
 
-constexpr double kMost16 = 65533;              // Slurm's 16-bit counters, less its special values
-constexpr double kMostMib = 1099511627776.0;   // an exbibyte: templates calculate with it
+constexpr double kMost16 = 65533;             // Slurm's 16-bit counters, less its special values
+constexpr double kMostMib = 1099511627776.0;  // an exbibyte: templates calculate with it
 constexpr double kMostBytes = 4611686018427387904.0;
 constexpr double kMost32 = 4294967295.0;
 constexpr size_t kFactLineBytes = 256;

@@ -34,7 +34,7 @@ struct FieldRule {
   // The bounds of a number.
   double least = std::numeric_limits<double>::lowest();
   double most = std::numeric_limits<double>::max();
-  size_t max_elements = 0;  // of a list; 0: it is none
+  size_t max_elements = 0;   // of a list; 0: it is none
   bool is_required = false;  // a text that may not be empty
 };
 

@@ -28,9 +28,9 @@ struct Alphabet {
   absl::string_view marks;  // beside letters and digits
 };
 constexpr Alphabet kAlphabets[] = {
-    {Letters::kId, "._-/"},     {Letters::kWord, "._-+:~"}, {Letters::kName, "._-+:@!"},
-    {Letters::kHost, "._-"},    {Letters::kAddress, ".:/"}, {Letters::kColons, ".:"},
-    {Letters::kType, "_.-"},    {Letters::kDevice, "/._-"},
+    {Letters::kId, "._-/"},  {Letters::kWord, "._-+:~"}, {Letters::kName, "._-+:@!"},
+    {Letters::kHost, "._-"}, {Letters::kAddress, ".:/"}, {Letters::kColons, ".:"},
+    {Letters::kType, "_.-"}, {Letters::kDevice, "/._-"},
 };
 
 const Alphabet* AlphabetOf(Letters letters) {
@@ -42,9 +42,7 @@ const Alphabet* AlphabetOf(Letters letters) {
 
 bool IsFree(Letters letters) { return letters == Letters::kText || letters == Letters::kLine; }
 
-Lines LinesOf(Letters letters) {
-  return letters == Letters::kText ? Lines::kMany : Lines::kOne;
-}
+Lines LinesOf(Letters letters) { return letters == Letters::kText ? Lines::kMany : Lines::kOne; }
 
 // What is wrong with the text; "": nothing.
 std::string TextBreach(const FieldRule& rule, absl::string_view text) {
@@ -173,8 +171,8 @@ Breach FirstBreachOfList(const Message& message, const FieldDescriptor& field,
       breach = FirstBreach(reflection.GetRepeatedMessage(message, &field, i));
     } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING && rule != nullptr) {
       std::string scratch;
-      breach.what = ElementBreach(
-          *rule, reflection.GetRepeatedStringReference(message, &field, i, &scratch));
+      breach.what =
+          ElementBreach(*rule, reflection.GetRepeatedStringReference(message, &field, i, &scratch));
     }
     if (breach) return Below(absl::StrCat(field.name(), "[", i, "]"), std::move(breach));
   }
@@ -240,9 +238,8 @@ void CleanText(Message& message, const FieldDescriptor& field, const FieldRule* 
       reflection.SetRepeatedString(&message, &field, i, std::move(text));
     });
   }
-  RemoveElements(message, field, [&](int i) {
-    return reflection.GetRepeatedString(message, &field, i).empty();
-  });
+  RemoveElements(message, field,
+                 [&](int i) { return reflection.GetRepeatedString(message, &field, i).empty(); });
 }
 
 void CleanFields(Message& message) {
@@ -293,9 +290,7 @@ bool FitFields(Message& message, const Told& told) {
   for (int i = 0; i < descriptor.field_count(); ++i) {
     const FieldDescriptor& field = *descriptor.field(i);
     const FieldRule* rule = RuleOf(field);
-    const Told below = [&](absl::string_view, absl::string_view what) {
-      told(field.name(), what);
-    };
+    const Told below = [&](absl::string_view, absl::string_view what) { told(field.name(), what); };
     if (!field.is_repeated() && !IsPart(field)) {
       const std::string what = ValueBreach(message, field, rule);
       if (what.empty()) continue;

@@ -29,8 +29,8 @@ absl::Status Check(const google::protobuf::Message& message);
 void Clean(google::protobuf::Message& message);
 
 // For the sender: does what Clean() does, then removes what still breaks a rule: a field, an
-// element, or the end of a list that is too long. `told` hears of each breach: the field of `message` that it is in, and
-// what it is. Check() has nothing to say then.
+// element, or the end of a list that is too long. `told` hears of each breach: the field of
+// `message` that it is in, and what it is. Check() has nothing to say then.
 void Fit(google::protobuf::Message& message,
          const std::function<void(absl::string_view field, absl::string_view what)>& told);
 

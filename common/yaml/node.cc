@@ -15,10 +15,14 @@ struct Node::Content {
 
 absl::string_view KindName(Kind kind) {
   switch (kind) {
-    case Kind::kNull: return "nothing";
-    case Kind::kScalar: return "a value";
-    case Kind::kSequence: return "a list";
-    case Kind::kMap: return "a map";
+    case Kind::kNull:
+      return "nothing";
+    case Kind::kScalar:
+      return "a value";
+    case Kind::kSequence:
+      return "a list";
+    case Kind::kMap:
+      return "a map";
   }
   return "?";
 }

@@ -86,8 +86,10 @@ ordered_json PlainValue(absl::string_view text) {
 
 ordered_json ToValue(const Node& node) {
   switch (node.kind()) {
-    case Kind::kNull: return nullptr;
-    case Kind::kScalar: return node.quoted() ? ordered_json(node.text()) : PlainValue(node.text());
+    case Kind::kNull:
+      return nullptr;
+    case Kind::kScalar:
+      return node.quoted() ? ordered_json(node.text()) : PlainValue(node.text());
     case Kind::kSequence: {
       ordered_json list = ordered_json::array();
       for (const Node& item : node.items()) list.push_back(ToValue(item));

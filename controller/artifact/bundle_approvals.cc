@@ -50,8 +50,7 @@ absl::Status CheckVariables(const std::set<std::string>& allowed, absl::string_v
     }
     // As it will be read, not as it was written: JSON may spell a brace as \u007b.
     const auto parsed = nlohmann::json::parse(value, nullptr, /*allow_exceptions=*/false);
-    const std::string text =
-        parsed.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    const std::string text = parsed.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     for (const absl::string_view word : kTemplateWords) {
       if (!absl::StrContains(text, word)) continue;
       return absl::PermissionDeniedError(absl::StrCat(
@@ -80,12 +79,12 @@ absl::Status CheckApproved(const std::vector<BundleApprovalRecord>& approvals,
       variables.emplace(name);
   }
   if (is_approved) return CheckVariables(variables, actor, use);
-  const std::string why =
-      revoked == nullptr ? absl::StrCat("no administrator has applied or approved ", use.path)
-                         : absl::StrCat(revoked->revoked_by, " has revoked ", use.path);
-  return absl::PermissionDeniedError(absl::StrCat(
-      Who(actor), ", and ", why, " of bundle ", Short(use.sha256),
-      "; ask an administrator for: muster bundle approve ", Short(use.sha256)));
+  const std::string why = revoked == nullptr
+                              ? absl::StrCat("no administrator has applied or approved ", use.path)
+                              : absl::StrCat(revoked->revoked_by, " has revoked ", use.path);
+  return absl::PermissionDeniedError(
+      absl::StrCat(Who(actor), ", and ", why, " of bundle ", Short(use.sha256),
+                   "; ask an administrator for: muster bundle approve ", Short(use.sha256)));
 }
 
 std::string SuitesDigest(const std::map<std::string, std::string>& files) {
@@ -120,17 +119,17 @@ absl::Status BundleApprovals::MayValidate(absl::string_view actor, const std::st
   bool is_approved = false;
   RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const auto approvals, txn.bundle_approvals().List());
-    is_approved = std::any_of(approvals.begin(), approvals.end(),
-                              [&](const BundleApprovalRecord& approval) {
-                                return IsInForce(approval) && !digest.empty() &&
-                                       approval.suites_digest == digest;
-                              });
+    is_approved =
+        std::any_of(approvals.begin(), approvals.end(), [&](const BundleApprovalRecord& approval) {
+          return IsInForce(approval) && !digest.empty() && approval.suites_digest == digest;
+        });
     return absl::OkStatus();
   }));
   if (is_approved) return absl::OkStatus();
   return absl::PermissionDeniedError(absl::StrCat(
-      Who(actor), ", and no administrator has applied or approved these suites and hardware files "
-                  "(bundle ",
+      Who(actor),
+      ", and no administrator has applied or approved these suites and hardware files "
+      "(bundle ",
       Short(sha256), "); ask an administrator for: muster bundle approve ", Short(sha256)));
 }
 
@@ -153,7 +152,8 @@ std::optional<BundleApprovalRecord> BundleApprovals::ByRunning(absl::string_view
 absl::Status BundleApprovals::Keep(Transaction& txn, const BundleApprovalRecord& approval) {
   ASSIGN_OR_RETURN(const auto earlier, txn.bundle_approvals().List(approval.sha256));
   for (const BundleApprovalRecord& each : earlier) {
-    if (!IsInForce(each) || each.path.empty() || each.path == approval.path) return absl::OkStatus();
+    if (!IsInForce(each) || each.path.empty() || each.path == approval.path)
+      return absl::OkStatus();
   }
   return txn.bundle_approvals().Put(approval);
 }
@@ -177,12 +177,13 @@ absl::StatusOr<std::string> BundleApprovals::Find(absl::string_view beginning) {
   }));
   if (found.size() == 1) return found[0];
   if (found.empty()) {
-    return absl::NotFoundError(absl::StrCat("no bundle ", beginning, " was uploaded; see `muster "
+    return absl::NotFoundError(absl::StrCat("no bundle ", beginning,
+                                            " was uploaded; see `muster "
                                             "bundle list`, or name the site folder instead"));
   }
-  return absl::InvalidArgumentError(absl::StrCat(found.size(), " bundles begin with ", beginning,
-                                                 "; give more digits: ",
-                                                 absl::StrJoin(found, ", ")));
+  return absl::InvalidArgumentError(
+      absl::StrCat(found.size(), " bundles begin with ", beginning,
+                   "; give more digits: ", absl::StrJoin(found, ", ")));
 }
 
 absl::StatusOr<BundleApprovalRecord> BundleApprovals::Approve(
@@ -229,8 +230,8 @@ absl::Status BundleApprovals::Revoke(const std::string& sha256, const BundleActo
       ++revoked;
     }
     if (revoked == 0) {
-      return absl::NotFoundError(
-          absl::StrCat("nothing of bundle ", Short(sha256), " is approved; see `muster bundle list`"));
+      return absl::NotFoundError(absl::StrCat("nothing of bundle ", Short(sha256),
+                                              " is approved; see `muster bundle list`"));
     }
     EventRecord event;
     event.time = now;

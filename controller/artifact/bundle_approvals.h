@@ -56,10 +56,7 @@ class BundleApprovals {
 
   // `store` and `clock` must outlive the object. `is_strict` false: operators run any bundle.
   BundleApprovals(Store& store, Clock& clock, LoadBundle load_bundle, bool is_strict)
-      : store_(store),
-        clock_(clock),
-        load_bundle_(std::move(load_bundle)),
-        is_strict_(is_strict) {}
+      : store_(store), clock_(clock), load_bundle_(std::move(load_bundle)), is_strict_(is_strict) {}
 
   // Administrators and the controller itself may run everything. PermissionDenied for others, as of
   // CheckApproved().
@@ -69,8 +66,7 @@ class BundleApprovals {
 
   // The row by which what `actor` runs is approved; nullopt for all but administrators.
   std::optional<BundleApprovalRecord> ByRunning(absl::string_view actor, const std::string& sha256,
-                                                const std::string& path,
-                                                const std::string& run_id);
+                                                const std::string& path, const std::string& run_id);
   // Stores it with the run, unless the bundle was approved before, or an approval of it revoked.
   static absl::Status Keep(Transaction& txn, const BundleApprovalRecord& approval);
 

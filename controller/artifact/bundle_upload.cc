@@ -15,9 +15,9 @@ absl::StatusOr<std::unique_ptr<BundleUpload>> BundleUpload::Begin(Store& store, 
                                                                   absl::string_view sha256,
                                                                   uint64_t size) {
   if (size == 0 || size > kMaxBundleBytes)
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a bundle has 1 to ", kMaxBundleBytes, " bytes, not ", size,
-        "; large files belong into packages or downloads, not into the site folder"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a bundle has 1 to ", kMaxBundleBytes, " bytes, not ", size,
+                     "; large files belong into packages or downloads, not into the site folder"));
   ASSIGN_OR_RETURN(std::unique_ptr<BlobWriter> writer, blobs.Begin(sha256, size));
   return std::unique_ptr<BundleUpload>(
       new BundleUpload(store, std::string(sha256), size, std::move(writer)));
@@ -46,8 +46,8 @@ absl::StatusOr<size_t> BundleUpload::Finish(absl::Time now, const std::string& b
 absl::StatusOr<bool> HasBundle(Store& store, BlobStore& blobs, absl::string_view sha256) {
   if (!IsSha256(sha256))
     return absl::InvalidArgumentError("a bundle is named by its SHA-256 in lower-case hex");
-  const absl::Status found = store.View(
-      [&](Transaction& txn) { return txn.bundles().Get(sha256).status(); });
+  const absl::Status found =
+      store.View([&](Transaction& txn) { return txn.bundles().Get(sha256).status(); });
   if (absl::IsNotFound(found)) return false;
   RETURN_IF_ERROR(found);
   return blobs.Has(sha256);

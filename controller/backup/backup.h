@@ -2,8 +2,9 @@
 //
 // docs/operations.md says when and how; this is the file:
 //
-//   manifest.json      version, cluster, time, the digest and size of every entry behind keys.sealed
-//   keys.sealed        ca.key, controller.key, secret_key, the administrator's, and the digest of the
+//   manifest.json      version, cluster, time, the digest and size of every entry behind
+//   keys.sealed keys.sealed        ca.key, controller.key, secret_key, the administrator's, and the
+//   digest of the
 //                      manifest, sealed under a passphrase; absent where the keys were left out
 //   controller.yaml    settings
 //   pki/ca.crt pki/controller.crt

@@ -199,8 +199,8 @@ absl::StatusOr<BackupSummary> CreateBackup(const std::string& path, const Backup
   absl::StatusOr<BackupSummary> summary =
       Creation(options, config, staging.path(), clock).Write(folder.PathOf(partial));
   if (!summary.ok()) return summary.status();
-  RETURN_IF_ERROR(Annotate(folder.Rename(partial, target.filename().string()),
-                           absl::StrCat("writing ", path)));
+  RETURN_IF_ERROR(
+      Annotate(folder.Rename(partial, target.filename().string()), absl::StrCat("writing ", path)));
   return summary;
 }
 

@@ -26,12 +26,9 @@ std::string ManifestToJson(const BackupManifest& manifest) {
   Json entries = Json::object();
   for (const auto& [name, entry] : manifest.entries)
     entries[name] = {{"size", entry.size}, {"sha256", entry.sha256}};
-  const Json json = {{"muster_backup", kBackupVersion},
-                     {"cluster", manifest.cluster},
-                     {"created_at", manifest.created_at},
-                     {"musterd", manifest.musterd_version},
-                     {"keys", manifest.has_keys},
-                     {"entries", entries}};
+  const Json json = {{"muster_backup", kBackupVersion},   {"cluster", manifest.cluster},
+                     {"created_at", manifest.created_at}, {"musterd", manifest.musterd_version},
+                     {"keys", manifest.has_keys},         {"entries", entries}};
   return json.dump(1) + "\n";
 }
 
@@ -51,7 +48,8 @@ absl::StatusOr<BackupManifest> ParseManifest(absl::string_view text) {
   manifest.created_at = Text(json, "created_at");
   manifest.musterd_version = Text(json, "musterd");
   const auto keys = json.find("keys");
-  if (keys == json.end() || !keys->is_boolean()) return NoManifest("does not say whether keys follow");
+  if (keys == json.end() || !keys->is_boolean())
+    return NoManifest("does not say whether keys follow");
   manifest.has_keys = keys->get<bool>();
   const auto entries = json.find("entries");
   if (entries == json.end() || !entries->is_object()) return NoManifest("has no entries");

@@ -108,10 +108,10 @@ class Unpacking {
     if (!keys.ok()) return Annotate(keys.status(), absl::StrCat("backup ", path_));
     const auto digest = keys->find(kManifestDigest);
     if (digest == keys->end() || digest->second != manifest_digest_)
-      return absl::DataLossError(
-          absl::StrCat("the backup ", path_, " was changed after it was made: its manifest.json is ",
-                       "not the one that was sealed with the keys. Take another backup, and find ",
-                       "out who can write where this one lay"));
+      return absl::DataLossError(absl::StrCat(
+          "the backup ", path_, " was changed after it was made: its manifest.json is ",
+          "not the one that was sealed with the keys. Take another backup, and find ",
+          "out who can write where this one lay"));
     keys->erase(digest);
     keys_ = *std::move(keys);
     return absl::OkStatus();

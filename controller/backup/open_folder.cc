@@ -55,16 +55,16 @@ absl::StatusOr<OpenFolder> OpenFolder::At(const std::string& path) {
   open_how how = {};
   how.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
   how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  sys::UniqueFd fd(static_cast<int>(
-      syscall(SYS_openat2, AT_FDCWD, real.c_str(), &how, sizeof how)));
+  sys::UniqueFd fd(
+      static_cast<int>(syscall(SYS_openat2, AT_FDCWD, real.c_str(), &how, sizeof how)));
   if (!fd.valid()) return ErrnoStatus(errno, absl::StrCat("opening the folder ", real));
   return OpenFolder(real, std::move(fd));
 }
 
 absl::StatusOr<OpenFolder> OpenFolder::Inner(const std::string& name) const {
-  if (mkdirat(fd_.get(), name.c_str(), 0700) != 0 && errno != EEXIST)
-    return Failed("making", name);
-  sys::UniqueFd fd(openat(fd_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (mkdirat(fd_.get(), name.c_str(), 0700) != 0 && errno != EEXIST) return Failed("making", name);
+  sys::UniqueFd fd(
+      openat(fd_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!fd.valid()) return Failed("opening the folder", name);
   return OpenFolder(absl::StrCat(path_, "/", name), std::move(fd));
 }
@@ -94,12 +94,14 @@ absl::Status OpenFolder::PutFile(const std::string& name, const std::string& sou
                                  std::optional<Owner> owner) const {
   const sys::UniqueFd from(open(source.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!from.valid()) return ErrnoStatus(errno, absl::StrCat("reading ", source));
-  return Put(name, [&](int fd) { return CopyAll(from.get(), fd); }, mode, owner);
+  return Put(
+      name, [&](int fd) { return CopyAll(from.get(), fd); }, mode, owner);
 }
 
 absl::Status OpenFolder::PutText(const std::string& name, absl::string_view content, mode_t mode,
                                  std::optional<Owner> owner) const {
-  return Put(name, [&](int fd) { return WriteAll(fd, content); }, mode, owner);
+  return Put(
+      name, [&](int fd) { return WriteAll(fd, content); }, mode, owner);
 }
 
 absl::Status OpenFolder::MoveInto(const OpenFolder& other, const std::string& name) const {
@@ -119,7 +121,8 @@ absl::Status OpenFolder::Own(std::optional<Owner> owner) const {
 
 absl::Status OpenFolder::OwnFile(const std::string& name, std::optional<Owner> owner) const {
   if (!owner.has_value()) return absl::OkStatus();
-  const sys::UniqueFd fd(openat(fd_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const sys::UniqueFd fd(
+      openat(fd_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat info;
   // A second name of a file that is elsewhere stays whose it is.
   if (!fd.valid() || fstat(fd.get(), &info) != 0) return Failed("opening", name);

@@ -27,7 +27,8 @@ class OpenFolder {
 
   // No part of `path` but what canonical() resolved at once is followed as a link.
   static absl::StatusOr<OpenFolder> At(const std::string& path);
-  // The folder `name` in this one, made (0700) if need be. FailedPrecondition: it is something else.
+  // The folder `name` in this one, made (0700) if need be. FailedPrecondition: it is something
+  // else.
   absl::StatusOr<OpenFolder> Inner(const std::string& name) const;
 
   bool Has(const std::string& name) const;

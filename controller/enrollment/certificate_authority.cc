@@ -21,7 +21,7 @@ namespace {
 // The CA's key is the cluster: refuse to work with one that others may read or write. The group
 // may read it, because the service's account is not the file's owner.
 absl::Status CheckMode(const std::string& path) {
-  struct stat info{};
+  struct stat info {};
   if (stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, absl::StrCat("opening ", path));
   if ((info.st_mode & 0037) == 0) return absl::OkStatus();
   return absl::FailedPreconditionError(

@@ -16,7 +16,8 @@ absl::Status Denylist::Load(Store& store) {
   RETURN_IF_ERROR(Annotate(store.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(denied, txn.certificates().ListDenied());
     return absl::OkStatus();
-  }), "reading the denied certificates"));
+  }),
+                           "reading the denied certificates"));
   absl::flat_hash_set<std::string> serials(std::make_move_iterator(denied.begin()),
                                            std::make_move_iterator(denied.end()));
   absl::MutexLock lock(&mutex_);

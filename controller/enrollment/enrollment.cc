@@ -42,9 +42,11 @@ absl::Status CheckToken(const absl::StatusOr<TokenRecord>& token, absl::string_v
     return deny(absl::StrCat("is for ", token->node_name, ", not for ", node_name));
   if (token->revoked_at.has_value()) return deny("is revoked");
   if (token->used_at.has_value())
-    return deny(absl::StrCat("was used at ", absl::FormatTime(*token->used_at, absl::UTCTimeZone())));
+    return deny(
+        absl::StrCat("was used at ", absl::FormatTime(*token->used_at, absl::UTCTimeZone())));
   if (token->expires_at <= now)
-    return deny(absl::StrCat("expired at ", absl::FormatTime(token->expires_at, absl::UTCTimeZone())));
+    return deny(
+        absl::StrCat("expired at ", absl::FormatTime(token->expires_at, absl::UTCTimeZone())));
   return absl::OkStatus();
 }
 
@@ -52,7 +54,7 @@ JoinResult ResultOf(const EnrollmentRecord& enrollment) {
   JoinResult result;
   result.enrollment_id = enrollment.enrollment_id;
   result.certificate_pem = enrollment.certificate_pem;
-  result.state = enrollment.rejected                   ? JoinResult::kRejected
+  result.state = enrollment.rejected                  ? JoinResult::kRejected
                  : enrollment.certificate_pem.empty() ? JoinResult::kPending
                                                       : JoinResult::kApproved;
   return result;
@@ -179,15 +181,15 @@ absl::StatusOr<EnrollmentRecord> Enrollment::Refresh(Transaction& txn, Enrollmen
   const absl::StatusOr<NodeRecord> node = txn.nodes().Get(enrollment.node_uuid);
   if (!node.ok() || node->state == NodeRecord::kRemoved || !node->locked_because.empty())
     return absl::PermissionDeniedError("the machine was removed or locked meanwhile");
-  ASSIGN_OR_RETURN(const pki::Certificate issued, pki::ParseCertificate(enrollment.certificate_pem));
+  ASSIGN_OR_RETURN(const pki::Certificate issued,
+                   pki::ParseCertificate(enrollment.certificate_pem));
   const absl::StatusOr<TokenRecord> token = txn.tokens().GetByHash(enrollment.token_hash);
   const bool may_have_another = token.ok() && !token->revoked_at.has_value() &&
                                 token->expires_at > now && !node->last_seen_at.has_value();
   if (!may_have_another && issued.not_after <= now)
-    return absl::PermissionDeniedError(
-        absl::StrCat("the certificate of this enrolment expired at ",
-                     absl::FormatTime(issued.not_after, absl::UTCTimeZone()),
-                     " and its token gives no other"));
+    return absl::PermissionDeniedError(absl::StrCat(
+        "the certificate of this enrolment expired at ",
+        absl::FormatTime(issued.not_after, absl::UTCTimeZone()), " and its token gives no other"));
   const bool is_late = issued.not_after - now < CertificateAuthority::kNodeLifetime / 2;
   if (!may_have_another || !is_late) return enrollment;
   ASSIGN_OR_RETURN(IssuedCertificate fresh,

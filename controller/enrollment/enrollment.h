@@ -161,8 +161,8 @@ class Enrollment {
   absl::StatusOr<EnrollmentRecord> Refresh(Transaction& txn, EnrollmentRecord enrollment,
                                            absl::string_view peer, absl::Time now);
   // Counts and logs a refused attempt and says to the caller only what it may know.
-  absl::Status Refuse(absl::string_view peer, absl::string_view subject,
-                      const absl::Status& reason, absl::Time now);
+  absl::Status Refuse(absl::string_view peer, absl::string_view subject, const absl::Status& reason,
+                      absl::Time now);
 
   Store& store_;
   const CertificateAuthority& ca_;

@@ -25,8 +25,9 @@ absl::Status Enrollment::Admit(Transaction& txn, EnrollmentRecord& enrollment, c
     const std::string reason =
         absl::StrCat("machine ", enrollment.node_uuid, " enrolled as ", enrollment.node_name);
     RETURN_IF_ERROR(RemoveMachine(txn, *std::move(before), reason, now, denied));
-    RETURN_IF_ERROR(Audit(txn, now, actor, "node.replace", enrollment.node_name,
-                          absl::StrCat("machine ", denied->back().node_uuid, " is removed: ", reason)));
+    RETURN_IF_ERROR(
+        Audit(txn, now, actor, "node.replace", enrollment.node_name,
+              absl::StrCat("machine ", denied->back().node_uuid, " is removed: ", reason)));
   } else if (!absl::IsNotFound(before.status())) {
     return before.status();
   }
@@ -52,8 +53,7 @@ absl::Status Enrollment::RemoveMachine(Transaction& txn, NodeRecord node, absl::
   node.state = NodeRecord::kRemoved;
   RETURN_IF_ERROR(txn.nodes().Put(node));
   RETURN_IF_ERROR(txn.certificates().RevokeByNode(node.uuid, now));
-  denied->push_back(
-      {node.uuid, absl::StrCat("this node was removed from the cluster: ", reason)});
+  denied->push_back({node.uuid, absl::StrCat("this node was removed from the cluster: ", reason)});
   return absl::OkStatus();
 }
 
@@ -94,8 +94,8 @@ absl::Status Enrollment::Approve(const std::vector<std::string>& node_names,
         if (enrollment.node_name != name || !IsWaiting(enrollment)) continue;
         if (waiting != nullptr)
           return absl::FailedPreconditionError(absl::StrCat(
-              "several machines wait as ", name, ": ", FingerprintOf(*waiting), " (",
-              waiting->peer, "), ", FingerprintOf(enrollment), " (", enrollment.peer,
+              "several machines wait as ", name, ": ", FingerprintOf(*waiting), " (", waiting->peer,
+              "), ", FingerprintOf(enrollment), " (", enrollment.peer,
               "); run `muster node remove ", name, "` to reject them all, and make a new token"));
         waiting = &enrollment;
       }

@@ -22,8 +22,8 @@ absl::StatusOr<Role> ParseRole(absl::string_view name);
 
 struct Identity {
   Role role = Role::kViewer;
-  std::string name;    // a node's uuid, or a user's name
-  std::string serial;  // of the certificate, hex
+  std::string name;                                // a node's uuid, or a user's name
+  std::string serial;                              // of the certificate, hex
   absl::Time expires_at = absl::InfiniteFuture();  // the certificate
 
   // As it stands in the audit log: "admin:alice", "node:<uuid>".

@@ -1,8 +1,8 @@
 // The line of a node's certificates, and what it tells of who shows one. Pure.
 //
 // A machine goes forward only: it keeps a renewed certificate before it uses it, and never returns
-// to an older one once it has used a newer one. So a certificate that is shown after a later one was used is
-// held by somebody else than that one: the key was copied.
+// to an older one once it has used a newer one. So a certificate that is shown after a later one
+// was used is held by somebody else than that one: the key was copied.
 //
 // Two cases look like a copy and are not. The answer to a renewal was lost, or a crash cut it off
 // before the machine had kept it: the later certificate was never used, and the machine renews once

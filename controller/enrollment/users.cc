@@ -18,13 +18,13 @@ namespace muster::controller {
 namespace {
 
 absl::Status CheckName(absl::string_view name) {
-  const bool good = !name.empty() && name.size() <= 64 &&
-                    std::all_of(name.begin(), name.end(), [](char c) {
-                      return absl::ascii_isalnum(c) || c == '_' || c == '-' || c == '.';
-                    });
+  const bool good =
+      !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
+        return absl::ascii_isalnum(c) || c == '_' || c == '-' || c == '.';
+      });
   if (good) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "user name '", name, "': expected 1 to 64 letters, digits, '_', '-' or '.'"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("user name '", name, "': expected 1 to 64 letters, digits, '_', '-' or '.'"));
 }
 
 }  // namespace

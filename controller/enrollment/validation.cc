@@ -13,7 +13,8 @@ constexpr size_t kMaxDescriptionBytes = 256;
 bool HasOnly(absl::string_view name, absl::string_view punctuation) {
   return absl::ascii_isalnum(static_cast<unsigned char>(name[0])) &&
          std::all_of(name.begin(), name.end(), [&](unsigned char c) {
-           return absl::ascii_isalnum(c) || punctuation.find(static_cast<char>(c)) != absl::string_view::npos;
+           return absl::ascii_isalnum(c) ||
+                  punctuation.find(static_cast<char>(c)) != absl::string_view::npos;
          });
 }
 
@@ -22,7 +23,8 @@ bool HasOnly(absl::string_view name, absl::string_view punctuation) {
 absl::Status ValidateUserName(absl::string_view name) {
   if (!name.empty() && name.size() <= 64 && HasOnly(name, "-_.")) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      "a user's name has 1 to 64 letters, digits, '-', '_' or '.', and begins with a letter or digit");
+      "a user's name has 1 to 64 letters, digits, '-', '_' or '.', and begins with a letter or "
+      "digit");
 }
 
 absl::Status ValidateNodeName(absl::string_view name) {

@@ -45,7 +45,7 @@ MHD_Result Handle(void* server, MHD_Connection* connection, const char* url, con
     return Reply(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
   }
   const int fd = static_cast<PackageServer*>(server)->OpenPackage(url);
-  struct stat info{};
+  struct stat info {};
   if (fd < 0 || fstat(fd, &info) != 0) return Reply(connection, MHD_HTTP_NOT_FOUND, "not found\n");
   MHD_Response* response =
       MHD_create_response_from_fd64(static_cast<uint64_t>(info.st_size), fd);  // takes fd over
@@ -102,11 +102,11 @@ absl::StatusOr<std::unique_ptr<PackageServer>> PackageServer::Start(const std::s
   std::unique_ptr<PackageServer> server(new PackageServer(folder));
   unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD;
   if (address.is_ipv6) flags |= MHD_USE_DUAL_STACK;
-  server->daemon_ = MHD_start_daemon(
-      flags, 0, nullptr, nullptr, &Handle, server.get(), MHD_OPTION_SOCK_ADDR,
-      reinterpret_cast<sockaddr*>(&address.storage), MHD_OPTION_CONNECTION_LIMIT, kMaxConnections,
-      MHD_OPTION_CONNECTION_TIMEOUT, kIdleSeconds, MHD_OPTION_THREAD_POOL_SIZE, kThreads,
-      MHD_OPTION_END);
+  server->daemon_ =
+      MHD_start_daemon(flags, 0, nullptr, nullptr, &Handle, server.get(), MHD_OPTION_SOCK_ADDR,
+                       reinterpret_cast<sockaddr*>(&address.storage), MHD_OPTION_CONNECTION_LIMIT,
+                       kMaxConnections, MHD_OPTION_CONNECTION_TIMEOUT, kIdleSeconds,
+                       MHD_OPTION_THREAD_POOL_SIZE, kThreads, MHD_OPTION_END);
   if (server->daemon_ == nullptr)
     return absl::UnavailableError(absl::StrCat("listening on ", listen, ": ", std::strerror(errno),
                                                "; set package_listen in controller.yaml"));
@@ -125,7 +125,7 @@ int PackageServer::OpenPackage(absl::string_view url) const {
   if (!absl::ConsumePrefix(&url, kPrefix) || !IsPackageName(url)) return -1;
   const std::string path = absl::StrCat(folder_, "/", url);
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  struct stat info{};
+  struct stat info {};
   if (fd >= 0 && (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))) {
     close(fd);
     return -1;

@@ -255,9 +255,9 @@ void InventoryBuilder::ClaimAddress(const std::string& address, const std::strin
                                     const Origin& origin) {
   const auto [at, is_new] = addresses_.try_emplace(address, Reference{node, origin});
   if (is_new) return;
-  errors_.Add(origin, absl::StrCat("address ", address, " of node ", node, " is already that of ",
-                                   at->second.text, " (", at->second.origin.ToPlace().ToString(),
-                                   ")"));
+  errors_.Add(origin,
+              absl::StrCat("address ", address, " of node ", node, " is already that of ",
+                           at->second.text, " (", at->second.origin.ToPlace().ToString(), ")"));
 }
 
 void InventoryBuilder::ReadRack(const yaml::Document& document, const yaml::Entry& entry) {
@@ -280,8 +280,8 @@ void InventoryBuilder::ReadRack(const yaml::Document& document, const yaml::Entr
   errors_.Add(reader.Finish());
   if (!errors_.Check(origin, CheckName("rack", rack.name))) return;
   if (const Rack* first = inventory_.FindRack(rack.name)) {
-    errors_.Add(origin, absl::StrCat("duplicate rack ", rack.name, ", first in ",
-                                     first->place.ToString()));
+    errors_.Add(origin,
+                absl::StrCat("duplicate rack ", rack.name, ", first in ", first->place.ToString()));
     return;
   }
   inventory_.racks_.push_back(std::move(rack));
@@ -314,14 +314,15 @@ void InventoryBuilder::ReadUplink(const yaml::Document& document, const yaml::En
 void InventoryBuilder::ReadGroup(const yaml::Document& document, const yaml::Entry& entry) {
   const Origin origin{&document, entry.key_mark};
   yaml::MapReader reader(document, entry.value, "group");
-  GroupSource source{origin, ReadReferences(document, reader, "nodes"),
-                     ReadReferences(document, reader, "groups"), {}};
+  GroupSource source{origin,
+                     ReadReferences(document, reader, "nodes"),
+                     ReadReferences(document, reader, "groups"),
+                     {}};
   const yaml::Node* vars = reader.Take("vars");
   errors_.Add(reader.Finish());
   if (!errors_.Check(origin, CheckName("group", entry.key))) return;
 
-  const auto [at, is_new] =
-      inventory_.group_index_.emplace(entry.key, inventory_.groups_.size());
+  const auto [at, is_new] = inventory_.group_index_.emplace(entry.key, inventory_.groups_.size());
   if (is_new) {
     inventory_.groups_.emplace_back().name = entry.key;
     group_sources_.emplace_back();
@@ -380,9 +381,9 @@ void InventoryBuilder::ReadVars(const yaml::Document& document, const yaml::Node
                                 std::vector<Variable>* out) {
   if (node.IsNull()) return;
   if (!node.IsMap()) {
-    errors_.Add(Origin{&document, node.mark()},
-                absl::StrCat("variables must be a map of names, not ",
-                             yaml::KindName(node.kind())));
+    errors_.Add(
+        Origin{&document, node.mark()},
+        absl::StrCat("variables must be a map of names, not ", yaml::KindName(node.kind())));
     return;
   }
   absl::flat_hash_map<std::string, std::string> known;
@@ -392,9 +393,9 @@ void InventoryBuilder::ReadVars(const yaml::Document& document, const yaml::Node
     if (!errors_.Check(origin, CheckVariableName(entry.key))) continue;
     const auto first = known.find(entry.key);
     if (first != known.end()) {
-      errors_.Add(origin, absl::StrCat("duplicate variable '", entry.key, "'",
-                                       owner.empty() ? "" : " of ", owner, ", first in ",
-                                       first->second));
+      errors_.Add(origin,
+                  absl::StrCat("duplicate variable '", entry.key, "'", owner.empty() ? "" : " of ",
+                               owner, ", first in ", first->second));
       continue;
     }
     out->push_back(Variable{

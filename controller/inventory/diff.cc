@@ -112,16 +112,16 @@ Entries FieldsOf(const ordered_json& object) {
 // "rack r1 -> r2, var driver 535 -> 550"
 std::string DescribeChange(const ordered_json& before, const ordered_json& now) {
   std::vector<std::string> changes;
-  ForEachDifference(FieldsOf(before), FieldsOf(now),
-                    [&](const std::string& name, const ordered_json* a, const ordered_json* b) {
-                      changes.push_back(absl::StrCat(name, " ", Show(a, false), " -> ",
-                                                     Show(b, false)));
-                    });
-  ForEachDifference(EntriesOf(before, "vars"), EntriesOf(now, "vars"),
-                    [&](const std::string& name, const ordered_json* a, const ordered_json* b) {
-                      changes.push_back(absl::StrCat("var ", name, " ", Show(a, true), " -> ",
-                                                     Show(b, true)));
-                    });
+  ForEachDifference(
+      FieldsOf(before), FieldsOf(now),
+      [&](const std::string& name, const ordered_json* a, const ordered_json* b) {
+        changes.push_back(absl::StrCat(name, " ", Show(a, false), " -> ", Show(b, false)));
+      });
+  ForEachDifference(
+      EntriesOf(before, "vars"), EntriesOf(now, "vars"),
+      [&](const std::string& name, const ordered_json* a, const ordered_json* b) {
+        changes.push_back(absl::StrCat("var ", name, " ", Show(a, true), " -> ", Show(b, true)));
+      });
   return absl::StrJoin(changes, ", ");
 }
 
@@ -175,18 +175,18 @@ void DiffNodes(const ordered_json& before, const ordered_json& now,
 
 void DiffSection(const ordered_json& before, const ordered_json& now, const char* section,
                  absl::string_view word, std::vector<std::string>* lines) {
-  ForEachDifference(EntriesOf(before, section), EntriesOf(now, section),
-                    [&](const std::string& name, const ordered_json* a, const ordered_json* b) {
-                      if (a == nullptr) {
-                        const std::string text = DescribeNew(*b);
-                        lines->push_back(absl::StrCat("+ ", word, " ", name,
-                                                      text.empty() ? "" : ": ", text));
-                      } else if (b == nullptr) {
-                        lines->push_back(absl::StrCat("- ", word, " ", name));
-                      } else if (std::string change = DescribeChange(*a, *b); !change.empty()) {
-                        lines->push_back(absl::StrCat("~ ", word, " ", name, ": ", change));
-                      }
-                    });
+  ForEachDifference(
+      EntriesOf(before, section), EntriesOf(now, section),
+      [&](const std::string& name, const ordered_json* a, const ordered_json* b) {
+        if (a == nullptr) {
+          const std::string text = DescribeNew(*b);
+          lines->push_back(absl::StrCat("+ ", word, " ", name, text.empty() ? "" : ": ", text));
+        } else if (b == nullptr) {
+          lines->push_back(absl::StrCat("- ", word, " ", name));
+        } else if (std::string change = DescribeChange(*a, *b); !change.empty()) {
+          lines->push_back(absl::StrCat("~ ", word, " ", name, ": ", change));
+        }
+      });
 }
 
 }  // namespace
@@ -227,14 +227,14 @@ std::vector<std::string> DiffInventory(const Inventory& before, const Inventory&
   DiffSection(a, b, "racks", "rack", &lines);
   DiffSection(a, b, "groups", "group", &lines);
   DiffSection(a, b, "partitions", "partition", &lines);
-  ForEachDifference(EntriesOf(a, "vars"), EntriesOf(b, "vars"),
-                    [&](const std::string& name, const ordered_json* x, const ordered_json* y) {
-                      lines.push_back(
-                          x == nullptr   ? absl::StrCat("+ var ", name, " = ", Show(y, true))
-                          : y == nullptr ? absl::StrCat("- var ", name)
-                                         : absl::StrCat("~ var ", name, ": ", Show(x, true),
-                                                        " -> ", Show(y, true)));
-                    });
+  ForEachDifference(
+      EntriesOf(a, "vars"), EntriesOf(b, "vars"),
+      [&](const std::string& name, const ordered_json* x, const ordered_json* y) {
+        lines.push_back(x == nullptr   ? absl::StrCat("+ var ", name, " = ", Show(y, true))
+                        : y == nullptr ? absl::StrCat("- var ", name)
+                                       : absl::StrCat("~ var ", name, ": ", Show(x, true), " -> ",
+                                                      Show(y, true)));
+      });
   return lines;
 }
 

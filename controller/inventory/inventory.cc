@@ -19,30 +19,42 @@ std::string Place::ToString() const { return absl::StrCat(file, ":", line); }
 
 absl::string_view NodeRoleName(NodeRole role) {
   switch (role) {
-    case NodeRole::kLogin: return "login";
-    case NodeRole::kCompute: return "compute";
-    case NodeRole::kStorage: return "storage";
+    case NodeRole::kLogin:
+      return "login";
+    case NodeRole::kCompute:
+      return "compute";
+    case NodeRole::kStorage:
+      return "storage";
   }
   return "?";
 }
 
 absl::string_view VariableLevelName(VariableLevel level) {
   switch (level) {
-    case VariableLevel::kRoleDefaults: return "role defaults";
-    case VariableLevel::kInventory: return "inventory vars";
-    case VariableLevel::kGroup: return "group vars";
-    case VariableLevel::kNode: return "node vars";
-    case VariableLevel::kCommandLine: return "command line";
+    case VariableLevel::kRoleDefaults:
+      return "role defaults";
+    case VariableLevel::kInventory:
+      return "inventory vars";
+    case VariableLevel::kGroup:
+      return "group vars";
+    case VariableLevel::kNode:
+      return "node vars";
+    case VariableLevel::kCommandLine:
+      return "command line";
   }
   return "?";
 }
 
 absl::string_view PartitionStateName(PartitionState state) {
   switch (state) {
-    case PartitionState::kUp: return "UP";
-    case PartitionState::kDown: return "DOWN";
-    case PartitionState::kDrain: return "DRAIN";
-    case PartitionState::kInactive: return "INACTIVE";
+    case PartitionState::kUp:
+      return "UP";
+    case PartitionState::kDown:
+      return "DOWN";
+    case PartitionState::kDrain:
+      return "DRAIN";
+    case PartitionState::kInactive:
+      return "INACTIVE";
   }
   return "?";
 }

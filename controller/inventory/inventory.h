@@ -59,8 +59,8 @@ struct Node {
 
 struct Rack {
   std::string name;
-  int power_limit_watts = 0;       // 0 where no limit was written
-  std::string switch_name;         // "" where none was written
+  int power_limit_watts = 0;  // 0 where no limit was written
+  std::string switch_name;    // "" where none was written
   // What the uplinks of that switch carry together, one way; 0 where it was not written. Racks of
   // one switch say the same.
   double uplink_gbits_per_s = 0;

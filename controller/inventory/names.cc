@@ -67,8 +67,7 @@ std::string CheckVariableName(absl::string_view text) {
       !absl::ascii_isdigit(static_cast<unsigned char>(text.front()))) {
     return "";
   }
-  return absl::StrCat("'", text,
-                      "' cannot be the name of a variable: use letters, digits and '_'");
+  return absl::StrCat("'", text, "' cannot be the name of a variable: use letters, digits and '_'");
 }
 
 std::string CheckAddress(absl::string_view text) {

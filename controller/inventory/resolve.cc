@@ -176,9 +176,8 @@ bool InventoryBuilder::CheckGroupCycles() {
           inside = inside || step.group == nested;
           if (inside) absl::StrAppend(&cycle, inventory_.groups_[step.group].name, " → ");
         }
-        errors_.Add(origin,
-                    absl::StrCat("groups nest in a cycle: ", cycle,
-                                 inventory_.groups_[nested].name));
+        errors_.Add(origin, absl::StrCat("groups nest in a cycle: ", cycle,
+                                         inventory_.groups_[nested].name));
       }
     }
   }
@@ -249,9 +248,9 @@ void InventoryBuilder::ResolveRacks() {
       node.rack = rack;
       placed[node_index] = origin;
     } else if (node.rack != rack) {
-      errors_.Add(origin, absl::StrCat("node ", node.name, " is in two racks: ", rack, " and ",
-                                       node.rack, " (", placed[node_index].ToPlace().ToString(),
-                                       ")"));
+      errors_.Add(origin,
+                  absl::StrCat("node ", node.name, " is in two racks: ", rack, " and ", node.rack,
+                               " (", placed[node_index].ToPlace().ToString(), ")"));
     }
   };
   for (size_t i = 0; i < rack_sources_.size(); ++i) {
@@ -296,7 +295,8 @@ void InventoryBuilder::ResolvePartitions() {
         if (node->role == NodeRole::kCompute) continue;
         errors_.Add(reference.origin,
                     absl::StrCat("partition ", partition.name, " contains node ", node->name,
-                                 " of role ", NodeRoleName(node->role), "; jobs run on compute "
+                                 " of role ", NodeRoleName(node->role),
+                                 "; jobs run on compute "
                                  "nodes only"));
         is_known = false;
         break;
@@ -307,15 +307,15 @@ void InventoryBuilder::ResolvePartitions() {
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
     for (const Node* node : nodes) partition.nodes.push_back(node->name);
     if (nodes.empty() && is_known) {
-      errors_.Add(source.origin, absl::StrCat("partition ", partition.name,
-                                              " has no nodes: give it 'nodes'"));
+      errors_.Add(source.origin,
+                  absl::StrCat("partition ", partition.name, " has no nodes: give it 'nodes'"));
     }
     if (!partition.is_default) continue;
     if (default_partition != nullptr) {
-      errors_.Add(source.origin, absl::StrCat("partition ", partition.name, " and partition ",
-                                              default_partition->name, " (",
-                                              default_partition->place.ToString(),
-                                              ") are both the default"));
+      errors_.Add(
+          source.origin,
+          absl::StrCat("partition ", partition.name, " and partition ", default_partition->name,
+                       " (", default_partition->place.ToString(), ") are both the default"));
     }
     default_partition = &partition;
   }
@@ -379,11 +379,11 @@ void InventoryBuilder::CheckGroupVariables() {
                       [&](const Variable& own) { return own.name == conflict.first->name; });
       if (node_decides || !reported.insert({conflict.first, conflict.second}).second) continue;
       errors_.Add(OriginOf(conflict.second->place),
-                  absl::StrCat("node ", node.name, " gets '", conflict.first->name,
-                               "' from two unrelated groups with different values: ",
-                               conflict.second->owner, " and ", conflict.first->owner, " (",
-                               conflict.first->place.ToString(),
-                               "); nest one group in the other, or set it on the node"));
+                  absl::StrCat(
+                      "node ", node.name, " gets '", conflict.first->name,
+                      "' from two unrelated groups with different values: ", conflict.second->owner,
+                      " and ", conflict.first->owner, " (", conflict.first->place.ToString(),
+                      "); nest one group in the other, or set it on the node"));
     }
   }
 }

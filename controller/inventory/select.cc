@@ -137,8 +137,8 @@ absl::StatusOr<std::vector<const Node*>> Select(const Inventory& inventory,
           absl::StrCat("column ", term.column + 1, ": a node or group is missing"));
     }
     only_exclusions = only_exclusions && is_exclusion;
-    RETURN_IF_ERROR(ShiftColumn(
-        AddTerm(inventory, term.text, is_exclusion ? &excluded : &included), term.column));
+    RETURN_IF_ERROR(ShiftColumn(AddTerm(inventory, term.text, is_exclusion ? &excluded : &included),
+                                term.column));
   }
   std::vector<const Node*> nodes;
   for (const Node& node : inventory.nodes()) {

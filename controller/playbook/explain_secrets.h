@@ -18,8 +18,7 @@ namespace muster::controller::playbook {
 class NamedSecrets final : public SecretSource {
  public:
   // By name: the roles that may read it (see CheckReader).
-  explicit NamedSecrets(const std::map<std::string, std::string>& existing)
-      : existing_(existing) {}
+  explicit NamedSecrets(const std::map<std::string, std::string>& existing) : existing_(existing) {}
 
   absl::StatusOr<std::string> Get(absl::string_view name, std::optional<uint32_t> generate_bytes,
                                   const SecretReader& reader) override;

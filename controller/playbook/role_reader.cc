@@ -71,9 +71,9 @@ void ReadDefaults(const FileTree& site, const std::string& path, Role* role, Err
     absl::StatusOr<ValueTemplate> value =
         ValueTemplate::FromYaml(*document, entry.value, Scalars::kTyped);
     if (!errors->Add(value.status())) continue;
-    role->defaults.emplace(
-        entry.key, Default{*std::move(value), absl::StrCat(path, ":", entry.key_mark.line),
-                            yaml::ToValue(entry.value).dump()});
+    role->defaults.emplace(entry.key,
+                           Default{*std::move(value), absl::StrCat(path, ":", entry.key_mark.line),
+                                   yaml::ToValue(entry.value).dump()});
   }
 }
 

@@ -33,8 +33,8 @@ namespace muster::controller::playbook {
 // The large ones, but `nodes`, are made when a template first asks for them. Not thread-safe.
 class PlayScope {
  public:
-  // The references outlive the scope, which may be used for `node_count` nodes. `playbook` is the path of
-  // the play's, for secrets that only some may read.
+  // The references outlive the scope, which may be used for `node_count` nodes. `playbook` is the
+  // path of the play's, for secrets that only some may read.
   PlayScope(const Inventory& inventory, FactsByNode facts,
             const std::map<std::string, Value>& extra_vars, SecretSource& secrets,
             std::string playbook, size_t node_count = 1);

@@ -28,7 +28,8 @@ absl::StatusOr<std::string> JoinRoles(const std::vector<std::string>& roles) {
   if (sorted.count(kAnyRole) > 0 && sorted.size() > 1)
     return absl::InvalidArgumentError("'*' is every role: name it alone");
   if (sorted.size() > kMaxReaders)
-    return absl::InvalidArgumentError(absl::StrCat("at most ", kMaxReaders, " roles read a secret"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("at most ", kMaxReaders, " roles read a secret"));
   for (const std::string& role : sorted) {
     if (role != kAnyRole && !IsReaderName(role))
       return absl::InvalidArgumentError(absl::StrCat("'", role, "' is not the name of a role"));
@@ -43,10 +44,10 @@ absl::Status CheckReader(absl::string_view secret, absl::string_view roles,
   if (named.count(reader.role) > 0) return absl::OkStatus();
   const std::string now = named.empty() ? "none" : absl::StrJoin(named, ", ");
   named.insert(reader.role);
-  return absl::PermissionDeniedError(absl::StrCat(
-      "role ", reader.role, " may not read it (its roles: ", now,
-      "); if it should, an administrator says so: muster secret roles ", secret, " ",
-      absl::StrJoin(named, ",")));
+  return absl::PermissionDeniedError(
+      absl::StrCat("role ", reader.role, " may not read it (its roles: ", now,
+                   "); if it should, an administrator says so: muster secret roles ", secret, " ",
+                   absl::StrJoin(named, ",")));
 }
 
 }  // namespace muster::controller

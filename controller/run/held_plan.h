@@ -48,8 +48,9 @@ class HeldPlan {
 
   // Whether the file predicts what the play does on the node.
   bool Has(uint32_t play, const std::string& node) const;
-  // Marks the steps of a plan with that StepsDigest() that the file has as unchanged, so that the agent refuses to act on them.
-  // FailedPrecondition: the plan has other steps than the one that was reviewed.
+  // Marks the steps of a plan with that StepsDigest() that the file has as unchanged, so that the
+  // agent refuses to act on them. FailedPrecondition: the plan has other steps than the one that
+  // was reviewed.
   absl::Status Hold(uint32_t play, const std::string& node, const std::string& steps_digest,
                     v1::Plan& plan) const;
 

@@ -12,7 +12,7 @@ namespace {
 constexpr uint32_t kMinRotatedBytes = 16;
 
 absl::Status AuditRotation(Transaction& txn, absl::Time now, absl::string_view action,
-                   const RotationRecord& rotation, const SecretActor& actor) {
+                           const RotationRecord& rotation, const SecretActor& actor) {
   EventRecord event;
   event.time = now;
   event.actor = actor.actor;

@@ -85,8 +85,7 @@ absl::StatusOr<std::unique_ptr<SecretStore>> SecretStore::Open(
 
 absl::StatusOr<uint32_t> SecretStore::PutNext(Transaction& txn, absl::string_view name,
                                               absl::string_view value, const std::string& roles,
-                                              absl::string_view action,
-                                              const SecretActor& actor) {
+                                              absl::string_view action, const SecretActor& actor) {
   SecretRecord record;
   record.name = std::string(name);
   const absl::StatusOr<SecretRecord> old = txn.secrets().Get(name);
@@ -116,7 +115,8 @@ absl::StatusOr<std::string> SecretStore::RolesOf(Transaction& txn, absl::string_
   if (!absl::IsNotFound(old)) return old;
   if (readers_ == SecretReaders::kAny) return std::string(kAnyRole);
   return absl::InvalidArgumentError(
-      absl::StrCat("secret ", name, " is new: name the roles of playbooks that may read it, "
+      absl::StrCat("secret ", name,
+                   " is new: name the roles of playbooks that may read it, "
                    "--roles ROLE,… (`tasks`: a play's own tasks; '*': every role)"));
 }
 

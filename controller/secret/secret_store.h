@@ -48,12 +48,9 @@ class SecretStore final : public SecretSource {
   // Loads the key (see LoadSecretKey) and tries it on what the store holds. FailedPrecondition
   // when the key is missing while there are secrets; DataLoss when it does not open them.
   // `store` and `clock` must outlive the object.
-  static absl::StatusOr<std::unique_ptr<SecretStore>> Open(Store& store, Clock& clock,
-                                                           sys::FileSystem& files,
-                                                           const std::string& credentials_directory,
-                                                           const std::string& key_path,
-                                                           SecretReaders readers =
-                                                               SecretReaders::kNamed);
+  static absl::StatusOr<std::unique_ptr<SecretStore>> Open(
+      Store& store, Clock& clock, sys::FileSystem& files, const std::string& credentials_directory,
+      const std::string& key_path, SecretReaders readers = SecretReaders::kNamed);
 
   // A missing secret is made, as the actor "controller", when `generate_bytes` is given.
   absl::StatusOr<std::string> Get(absl::string_view name, std::optional<uint32_t> generate_bytes,

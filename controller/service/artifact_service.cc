@@ -45,8 +45,7 @@ void Convert(const BundleRecord& record, const std::vector<BundleApprovalRecord>
     approval.set_approved_by(each.approved_by);
     *approval.mutable_approved_at() = ToTimestamp(each.approved_at);
     approval.set_revoked_by(each.revoked_by);
-    if (each.revoked_at.has_value())
-      *approval.mutable_revoked_at() = ToTimestamp(*each.revoked_at);
+    if (each.revoked_at.has_value()) *approval.mutable_revoked_at() = ToTimestamp(*each.revoked_at);
   }
 }
 

@@ -142,11 +142,11 @@ absl::Status Authorize(absl::string_view rpc, const Identity& identity, absl::st
         return each.audience == row->audience && each.role == identity.role;
       });
   if (is_allowed) return absl::OkStatus();
-  const absl::string_view asked = LooksLikeVerb(verb)    ? verb
+  const absl::string_view asked = LooksLikeVerb(verb) ? verb
                                   : row->verb.empty() ? "this call"
                                                       : row->verb;
-  return absl::PermissionDeniedError(absl::StrCat(
-      Who(identity), "; ", asked, " needs ", kWords[static_cast<size_t>(row->audience)]));
+  return absl::PermissionDeniedError(absl::StrCat(Who(identity), "; ", asked, " needs ",
+                                                  kWords[static_cast<size_t>(row->audience)]));
 }
 
 }  // namespace muster::controller

@@ -4,9 +4,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "common/base/call_metadata.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
-#include "common/base/call_metadata.h"
 #include "controller/service/authorization.h"
 #include "controller/session/caller.h"
 
@@ -25,9 +25,9 @@ absl::Status Pass(const grpc::AuthMetadataProcessor::InputMetadata& metadata,
   const absl::string_view rpc(first->second.data(), first->second.size());
   const auto verb = metadata.find(kVerbMetadata);
   RETURN_IF_ERROR(Authorize(rpc, identity,
-                            verb == metadata.end() ? absl::string_view()
-                                                   : absl::string_view(verb->second.data(),
-                                                                       verb->second.size())));
+                            verb == metadata.end()
+                                ? absl::string_view()
+                                : absl::string_view(verb->second.data(), verb->second.size())));
   return identity.role == Role::kNode ? absl::OkStatus() : shares.Admit(identity.name, KindOf(rpc));
 }
 

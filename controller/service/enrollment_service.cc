@@ -28,9 +28,9 @@ EnrollmentService::EnrollmentService(Enrollment& enrollment, std::string ca_pem)
 grpc::Status EnrollmentService::Enroll(grpc::ServerContext* context,
                                        const v1::EnrollRequest* request,
                                        v1::EnrollResponse* response) {
-  const absl::StatusOr<JoinResult> result = enrollment_.Join(
-      {request->token(), request->node_name(), request->node_uuid(), request->csr_pem(),
-       request->description(), context->peer()});
+  const absl::StatusOr<JoinResult> result =
+      enrollment_.Join({request->token(), request->node_name(), request->node_uuid(),
+                        request->csr_pem(), request->description(), context->peer()});
   if (result.ok()) Convert(*result, *response);
   return ToGrpc(result.status());
 }

@@ -60,8 +60,8 @@ grpc::Status ExplainService::ExplainStep(grpc::ServerContext*,
   return Answer(ExplainStep(*request, *response), response);
 }
 
-absl::StatusOr<InventoryVersion> ExplainService::Prepare(FactsByNode& facts,
-                                                         std::map<std::string, std::string>& secrets) {
+absl::StatusOr<InventoryVersion> ExplainService::Prepare(
+    FactsByNode& facts, std::map<std::string, std::string>& secrets) {
   ASSIGN_OR_RETURN(const std::vector<SecretInfo> infos, secrets_.List());
   for (const SecretInfo& info : infos)
     secrets[info.name] = secrets_.readers() == SecretReaders::kAny ? kAnyRole : info.roles;

@@ -36,7 +36,8 @@ class ExplainService final : public v1::ExplainService::Service {
 
  private:
   // Everything that both explanations start from; `facts` is filled with what all nodes told.
-  absl::StatusOr<InventoryVersion> Prepare(FactsByNode& facts, std::map<std::string, std::string>& secrets);
+  absl::StatusOr<InventoryVersion> Prepare(FactsByNode& facts,
+                                           std::map<std::string, std::string>& secrets);
   absl::StatusOr<std::shared_ptr<const Playbook>> Load(const std::string& sha256,
                                                        const std::string& path);
   absl::Status ExplainVariable(const v1::ExplainVariableRequest& request,

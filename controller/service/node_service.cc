@@ -132,8 +132,7 @@ grpc::Status NodeService::RemoveNode(grpc::ServerContext* context,
   return ToGrpc(RemoveNode(*context, *request, *response));
 }
 
-grpc::Status NodeService::ListNodeJobs(grpc::ServerContext*,
-                                       const v1::ListNodeJobsRequest* request,
+grpc::Status NodeService::ListNodeJobs(grpc::ServerContext*, const v1::ListNodeJobsRequest* request,
                                        v1::ListNodeJobsResponse* response) {
   return ToGrpc(ListNodeJobs(*request, *response));
 }

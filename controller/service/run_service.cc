@@ -91,10 +91,10 @@ absl::Status RunService::CreateRun(const grpc::ServerContext& context,
                                    v1::CreateRunResponse& response) {
   RETURN_IF_ERROR(Validate(request));
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
-  absl::StatusOr<v1::Run> run =
-      runs_.Create(request, {caller.identity.Actor(), caller.peer,
-                             {caller.identity.Actor(), caller.identity.serial,
-                              caller.identity.expires_at}});
+  absl::StatusOr<v1::Run> run = runs_.Create(
+      request, {caller.identity.Actor(),
+                caller.peer,
+                {caller.identity.Actor(), caller.identity.serial, caller.identity.expires_at}});
   if (!run.ok()) {
     for (v1::BusyNodes& busy : BusyNodesOf(run.status())) *response.add_busy() = std::move(busy);
     return response.busy().empty() ? run.status() : absl::OkStatus();

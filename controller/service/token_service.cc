@@ -65,7 +65,8 @@ absl::Status TokenService::ListTokens(v1::ListTokensResponse& response) {
     *token.mutable_created_at() = ToTimestamp(record.created_at);
     *token.mutable_expires_at() = ToTimestamp(record.expires_at);
     if (record.used_at.has_value()) *token.mutable_used_at() = ToTimestamp(*record.used_at);
-    if (record.revoked_at.has_value()) *token.mutable_revoked_at() = ToTimestamp(*record.revoked_at);
+    if (record.revoked_at.has_value())
+      *token.mutable_revoked_at() = ToTimestamp(*record.revoked_at);
   }
   return absl::OkStatus();
 }

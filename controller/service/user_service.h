@@ -26,11 +26,11 @@ class UserService final : public v1::UserService::Service {
                          v1::RenewUserResponse* response) override;
 
  private:
-  absl::Status CreateUser(const grpc::ServerContext& context,
-                          const v1::CreateUserRequest& request, v1::CreateUserResponse& response);
+  absl::Status CreateUser(const grpc::ServerContext& context, const v1::CreateUserRequest& request,
+                          v1::CreateUserResponse& response);
   absl::Status ListUsers(v1::ListUsersResponse& response);
-  absl::Status RevokeUser(const grpc::ServerContext& context,
-                          const v1::RevokeUserRequest& request, v1::RevokeUserResponse& response);
+  absl::Status RevokeUser(const grpc::ServerContext& context, const v1::RevokeUserRequest& request,
+                          v1::RevokeUserResponse& response);
   absl::Status RenewUser(const grpc::ServerContext& context, const v1::RenewUserRequest& request,
                          v1::RenewUserResponse& response);
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "absl/strings/strip.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/strip.h"
 #include "common/base/hostlist.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"

@@ -10,8 +10,8 @@
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "controller/session/caller.h"
-#include "controller/session/refusal.h"
 #include "controller/session/intake.h"
+#include "controller/session/refusal.h"
 #include "controller/session/session_registry.h"
 
 namespace muster::controller {

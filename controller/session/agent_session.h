@@ -35,8 +35,9 @@ class AgentSession final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
   static constexpr size_t kMaxQueuedMessages = 64;
   static constexpr size_t kMaxQueuedBytes = 8 * 1024 * 1024;
   // What one node may say, beside kMaxAgentMessageBytes of intake.h. An honest agent waits for the
-  // receipt of 128 reports and merges progress, so it stays far below. Parsed, two bytes can be a hundred (see intake.h for how much of that is taken): messages above
-  // this are taken one at a time, of all nodes.
+  // receipt of 128 reports and merges progress, so it stays far below. Parsed, two bytes can be a
+  // hundred (see intake.h for how much of that is taken): messages above this are taken one at a
+  // time, of all nodes.
   static constexpr size_t kLargeMessageBytes = 64 * 1024;
   static constexpr uint32_t kMessagesPerSecond = 5000;
   static constexpr size_t kBytesPerSecond = 8 * 1024 * 1024;

@@ -142,8 +142,7 @@ absl::Status FactsKeeper::RefuseBadFacts() {
 }
 
 absl::Status FactsKeeper::WriteRefusal(Transaction& txn, const std::string& uuid,
-                                       const absl::Status& why,
-                                       std::vector<std::string>& audited) {
+                                       const absl::Status& why, std::vector<std::string>& audited) {
   const absl::Time now = clock_.Now();
   ASSIGN_OR_RETURN(const NodeRecord node, txn.nodes().Get(uuid));
   RETURN_IF_ERROR(txn.nodes().PutFactsRefusal({uuid, std::string(why.message()), now}));

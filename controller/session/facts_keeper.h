@@ -29,8 +29,8 @@ class FactsKeeper final : public AgentSessionListener {
  public:
   // Who asked is told, in the keeper's thread, when the facts that came with that request id are in
   // the store, or refused: `why` names the field that breaks its rule.
-  using OnAnswered = std::function<void(const std::string& node_uuid,
-                                        const std::string& request_id, const absl::Status& why)>;
+  using OnAnswered = std::function<void(const std::string& node_uuid, const std::string& request_id,
+                                        const absl::Status& why)>;
   // A node whose facts are refused is in the audit log once in this time.
   static constexpr absl::Duration kAuditInterval = absl::Hours(1);
 

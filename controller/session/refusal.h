@@ -6,7 +6,8 @@
 
 namespace muster::controller {
 
-// A reactor of gRPC's that says nothing but `status`, and deletes itself when gRPC has let go of it.
+// A reactor of gRPC's that says nothing but `status`, and deletes itself when gRPC has let go of
+// it.
 template <class Reactor>
 class Refusal final : public Reactor {
  public:

@@ -70,25 +70,24 @@ absl::Status SociBundleApprovalTable::Put(const BundleApprovalRecord& row) {
            "run_id = excluded.run_id, approved_by = excluded.approved_by, "
            "approved_at = excluded.approved_at, revoked_by = excluded.revoked_by, "
            "revoked_at = excluded.revoked_at",
-        use(row.sha256), use(row.path), use(row.suites_digest), use(row.variables),
-        use(row.run_id), use(row.approved_by), use(row.approved_at), use(row.revoked_by),
-        use(row.revoked_at);
+        use(row.sha256), use(row.path), use(row.suites_digest), use(row.variables), use(row.run_id),
+        use(row.approved_by), use(row.approved_at), use(row.revoked_by), use(row.revoked_at);
     return absl::OkStatus();
   });
 }
 
 absl::StatusOr<std::vector<BundleApprovalRecord>> SociBundleApprovalTable::List(
     absl::string_view sha256) {
-  return Guard(context_.path, "bundle_approvals.List",
-               [&]() -> absl::StatusOr<std::vector<BundleApprovalRecord>> {
-                 BundleApprovalRecord row;
-                 const std::string key(sha256);
-                 soci::statement statement =
-                     (SelectApproval(context_.session, "WHERE bundle_sha256 = :key ORDER BY path",
-                                     row),
-                      use(key));
-                 return ReadAll(statement, row);
-               });
+  return Guard(
+      context_.path, "bundle_approvals.List",
+      [&]() -> absl::StatusOr<std::vector<BundleApprovalRecord>> {
+        BundleApprovalRecord row;
+        const std::string key(sha256);
+        soci::statement statement =
+            (SelectApproval(context_.session, "WHERE bundle_sha256 = :key ORDER BY path", row),
+             use(key));
+        return ReadAll(statement, row);
+      });
 }
 
 absl::StatusOr<std::vector<BundleApprovalRecord>> SociBundleApprovalTable::List() {

@@ -159,9 +159,8 @@ absl::StatusOr<std::vector<std::string>> SociCertificateTable::ListDenied() {
 absl::StatusOr<uint64_t> SociCertificateTable::RemoveExpired(absl::Time time) {
   return Guard(context_.path, "certificates.RemoveExpired", [&]() -> absl::StatusOr<uint64_t> {
     soci::statement remove =
-        (context_.session.prepare
-             << "DELETE FROM certificates WHERE not_after < :time "
-                "AND (revoked_at IS NULL OR authority_ends < :time_again)",
+        (context_.session.prepare << "DELETE FROM certificates WHERE not_after < :time "
+                                     "AND (revoked_at IS NULL OR authority_ends < :time_again)",
          use(time), use(time));
     remove.execute(true);
     return static_cast<uint64_t>(remove.get_affected_rows());

@@ -33,8 +33,8 @@ absl::Status SociEventTable::Append(EventRecord event) {
     soci::statement newest = Select(context_.session, "ORDER BY sequence DESC LIMIT 1", last);
     if (!ReadOne(newest)) last = EventRecord();
     event.sequence = last.sequence + 1;
-    for (std::string* text : {&event.actor, &event.peer, &event.action, &event.subject,
-                              &event.detail}) {
+    for (std::string* text :
+         {&event.actor, &event.peer, &event.action, &event.subject, &event.detail}) {
       *text = PlainText(*text, Lines::kOne, kMaxEventText);
     }
     event.hash = ChainHash(last.hash, event);

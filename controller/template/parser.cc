@@ -139,10 +139,10 @@ class Parser {
                                           " %}, which is still open"));
     }
     return expressions_.Error(
-        token.place, absl::StrCat("unknown statement '", token.text, "'",
-                                  DidYouMean(token.text, {"if", "elif", "else", "endif", "for",
-                                                          "endfor", "set", "endset", "raw",
-                                                          "endraw"})));
+        token.place,
+        absl::StrCat("unknown statement '", token.text, "'",
+                     DidYouMean(token.text, {"if", "elif", "else", "endif", "for", "endfor", "set",
+                                             "endset", "raw", "endraw"})));
   }
 
   absl::StatusOr<std::unique_ptr<Node>> If() {

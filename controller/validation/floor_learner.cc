@@ -201,10 +201,10 @@ std::vector<LearnedMetric> FloorLearner::Learned() const {
     const std::vector<double> values = FairShares(std::move(tellers), kMinNodesOfPeers);
     reached.median = Median(values);
     reached.mad = ScaledMad(values, reached.median);
-    reached.worst = std::min_element(reached.least_of_node.begin(), reached.least_of_node.end(),
-                                     [](const auto& a, const auto& b) {
-                                       return a.second < b.second;
-                                     })->second;
+    reached.worst =
+        std::min_element(reached.least_of_node.begin(), reached.least_of_node.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; })
+            ->second;
     reached.best = series.best;
     reached.driver = population.driver;
     reached.power_limit = population.power_limit;

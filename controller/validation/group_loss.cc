@@ -37,7 +37,8 @@ bool WasStopped(const GroupMember& member) {
 
 // Whether a finding is about the whole ring: what passed all members, or was timed around it.
 bool IsOfTheRing(const v1::Finding& finding) {
-  if (finding.metric() == "wrong_sum" || absl::StartsWith(finding.metric(), "scaling_")) return true;
+  if (finding.metric() == "wrong_sum" || absl::StartsWith(finding.metric(), "scaling_"))
+    return true;
   return finding.has_value() &&
          (finding.unit() == "GB/s" || finding.unit() == "ms" || finding.unit() == "µs");
 }

@@ -24,9 +24,9 @@ struct GroupMember {
 // the reason. All others stay as they are.
 void ExcuseSurvivors(absl::Span<const GroupMember> members);
 
-// A wrong sum, or a ring that is slow, is told by each member, and one of them is enough to make it:
-// who fails by that alone is unknown, with what tells the nodes apart. Faults of a node's own, such
-// as frames that its port breaks, stay its fail.
+// A wrong sum, or a ring that is slow, is told by each member, and one of them is enough to make
+// it: who fails by that alone is unknown, with what tells the nodes apart. Faults of a node's own,
+// such as frames that its port breaks, stay its fail.
 void SuspectRing(absl::Span<const GroupMember> members);
 
 }  // namespace muster::controller::validation

@@ -17,7 +17,8 @@
 namespace muster::controller::validation {
 namespace {
 
-constexpr yaml::Limits kHardwareLimits = {/*max_bytes=*/256 << 10, /*max_depth=*/8, /*max_nodes=*/20'000};
+constexpr yaml::Limits kHardwareLimits = {/*max_bytes=*/256 << 10, /*max_depth=*/8,
+                                          /*max_nodes=*/20'000};
 constexpr size_t kMaxFiles = 1000;
 
 // Reads one file.
@@ -219,7 +220,8 @@ absl::StatusOr<HardwareLibrary> ParseHardware(const std::map<std::string, std::s
   std::vector<HardwareModel> models;
   std::map<std::pair<std::string, std::string>, std::string> matched;  // → file
   for (const auto& [path, text] : files) {
-    const absl::StatusOr<yaml::Document> document = yaml::Document::Parse(path, text, kHardwareLimits);
+    const absl::StatusOr<yaml::Document> document =
+        yaml::Document::Parse(path, text, kHardwareLimits);
     if (!errors.Add(document.status())) continue;
     models.push_back(ModelReader(*document, catalog, &errors).Read());
     const HardwareModel& model = models.back();

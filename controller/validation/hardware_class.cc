@@ -124,7 +124,8 @@ class VariableReader {
   // One or several absolute paths as the kernel lists what is mounted.
   void Paths(absl::string_view name, std::vector<std::string>* out) {
     List(name, IsPlainPath,
-         absl::StrCat("an absolute path or a list of up to ", kMaxWords, ", of up to ", kMaxClassText,
+         absl::StrCat("an absolute path or a list of up to ", kMaxWords, ", of up to ",
+                      kMaxClassText,
                       " characters without blanks, commas, '..', '//' and a slash at the end"),
          out);
   }

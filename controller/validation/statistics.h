@@ -26,9 +26,9 @@ double ScaledMad(const std::vector<double>& values, double median);
 double Percentile(std::vector<double> values, double share);
 
 // The values of several tellers, so that none has more than a `least_tellers`th of all: where one
-// tells too many, only some of its values count, spread over what it tells. With 2, a value that is like its own
-// teller's others is never outside of FindUsualRange() by what one other tells; with 3, no one moves
-// the median out of what the others tell. With fewer tellers all values count.
+// tells too many, only some of its values count, spread over what it tells. With 2, a value that is
+// like its own teller's others is never outside of FindUsualRange() by what one other tells; with
+// 3, no one moves the median out of what the others tell. With fewer tellers all values count.
 std::vector<double> FairShares(std::vector<std::vector<double>> by_teller, size_t least_tellers);
 
 // How far a value may be from what is usual.

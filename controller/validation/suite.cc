@@ -21,7 +21,7 @@ namespace muster::controller::validation {
 namespace {
 
 constexpr yaml::Limits kSuiteLimits = {/*max_bytes=*/256 << 10, /*max_depth=*/16,
-                                  /*max_nodes=*/20'000};
+                                       /*max_nodes=*/20'000};
 constexpr int kMaxRounds = 10'000;
 constexpr size_t kMaxSuiteText = 1000;  // of a name or a parameter
 // For a check that does not say how long it takes.
@@ -222,7 +222,8 @@ class SuiteReader {
       const std::string text = absl::StrJoin(words, ",");
       const auto parsed = checks::Parameters::Parse(*check.spec, {{entry.key, text}});
       if (text.empty() || text.size() > kMaxSuiteText) {
-        Wrong(entry.value, absl::StrCat("'", entry.key, "' takes 1 to ", kMaxSuiteText, " characters"));
+        Wrong(entry.value,
+              absl::StrCat("'", entry.key, "' takes 1 to ", kMaxSuiteText, " characters"));
         good = false;
       } else if (!parsed.ok()) {
         Wrong(entry.value, absl::string_view(parsed.status().message().data(),
@@ -292,7 +293,8 @@ class SuiteReader {
 
 absl::StatusOr<Suite> ParseSuite(absl::string_view file_name, absl::string_view text,
                                  absl::Span<const checks::CheckSpec* const> catalog) {
-  ASSIGN_OR_RETURN(const yaml::Document document, yaml::Document::Parse(file_name, text, kSuiteLimits));
+  ASSIGN_OR_RETURN(const yaml::Document document,
+                   yaml::Document::Parse(file_name, text, kSuiteLimits));
   return SuiteReader(document, catalog).Read();
 }
 

@@ -28,7 +28,7 @@ bool HasGolden(const Computed& computed) {
 }
 
 void AddDigest(const Computed& computed, v1::Outcome outcome, const std::string& source,
-         const std::string& message) {
+               const std::string& message) {
   v1::Finding finding;
   finding.set_outcome(outcome);
   finding.set_metric("digest");
@@ -75,9 +75,10 @@ void JudgeEqual(const std::vector<Computed>& all) {
     const std::string name = absl::StrCat("'", computed.digest->name(), "' has digest ", own);
     if (usual.has_value()) {
       AddDigest(computed, v1::OUTCOME_FAIL, source,
-          absl::StrCat(name, ", ", share(*usual), " have ", *usual, ": it computes wrongly"));
+                absl::StrCat(name, ", ", share(*usual), " have ", *usual, ": it computes wrongly"));
     } else {
-      AddDigest(computed, v1::OUTCOME_UNKNOWN, source,
+      AddDigest(
+          computed, v1::OUTCOME_UNKNOWN, source,
           absl::StrCat(name, " as ", share(own),
                        "; the others differ, and which are wrong cannot be told: compare with more "
                        "GPUs of this model"));

@@ -39,9 +39,8 @@ class FakeSecretSource : public controller::SecretSource {
   std::map<std::string, std::string> next;  // of the secrets that are being rotated
   // Whether the reader may have the secret of that name.
   std::function<absl::Status(absl::string_view name, const controller::SecretReader& reader)>
-      may_read = [](absl::string_view, const controller::SecretReader&) {
-        return absl::OkStatus();
-      };
+      may_read =
+          [](absl::string_view, const controller::SecretReader&) { return absl::OkStatus(); };
   std::vector<std::string> asked;    // names, in order
   std::vector<std::string> readers;  // the roles that asked for them
 };

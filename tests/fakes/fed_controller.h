@@ -10,8 +10,8 @@
 
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "common/pki/authority.h"
 #include "common/base/call_metadata.h"
+#include "common/pki/authority.h"
 #include "muster/v1/run.grpc.pb.h"
 #include "muster/v1/validation.grpc.pb.h"
 

@@ -19,9 +19,8 @@ struct FieldPath {
 
   const google::protobuf::FieldDescriptor& field() const { return *steps.back(); }
   std::string name() const {
-    return absl::StrJoin(steps, ".", [](std::string* out, const auto* step) {
-      absl::StrAppend(out, step->name());
-    });
+    return absl::StrJoin(
+        steps, ".", [](std::string* out, const auto* step) { absl::StrAppend(out, step->name()); });
   }
 
   // The part of `message` that has the field: existing parts where there are, of lists their first

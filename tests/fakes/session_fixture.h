@@ -160,8 +160,7 @@ class SessionFixture : public EnrollmentFixture {
             .value();
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0",
-                             MutualTlsCredentials(identity, denylist_, clock_, shares_),
-                             &port_);
+                             MutualTlsCredentials(identity, denylist_, clock_, shares_), &port_);
     builder.RegisterService(service_.get());
     server_ = builder.BuildAndStart();
     ASSERT_NE(server_, nullptr);

@@ -27,8 +27,8 @@ MATCHER(IsOk, "is OK") {
 MATCHER_P2(StatusIs, code, message, "") {
   const absl::Status& status = GetStatus(arg);
   *result_listener << status.ToString();
-  return status.code() == code &&
-         ::testing::Matches(::testing::Matcher<std::string>(message))(std::string(status.message()));
+  return status.code() == code && ::testing::Matches(::testing::Matcher<std::string>(message))(
+                                      std::string(status.message()));
 }
 
 }  // namespace muster::testing

@@ -46,10 +46,9 @@ class ControllerFixture : public ::testing::Test {
         CertificateAuthority::Create(authority_.certificate_pem, authority_.key).value());
     const pki::KeyAndCsr key = pki::MakeKeyAndCsr("controller").value();
     const std::string certificate =
-        pki::SignCsr(authority_, key.csr_pem,
-                     {.common_name = "controller", .dns_sans = {"localhost"}},
-                     {absl::Now() - absl::Minutes(5), absl::Now() + absl::Hours(1)},
-                     pki::Usage::kServer)
+        pki::SignCsr(
+            authority_, key.csr_pem, {.common_name = "controller", .dns_sans = {"localhost"}},
+            {absl::Now() - absl::Minutes(5), absl::Now() + absl::Hours(1)}, pki::Usage::kServer)
             .value();
     Write("pki/ca.crt", authority_.certificate_pem);
     Write("pki/ca.key", authority_.key);

@@ -1,4 +1,5 @@
-// Prints random host lists and the names in them, for Slurm to read. Usage: hostlist_cases SEED COUNT
+// Prints random host lists and the names in them, for Slurm to read. Usage: hostlist_cases SEED
+// COUNT
 //
 //   == c[001-003],x-ib          a host list
 //   c001                        its names, each once, sorted bytewise

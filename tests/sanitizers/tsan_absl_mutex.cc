@@ -62,50 +62,49 @@ class Waiting {
   extern "C" result __real_##name parameters; \
   extern "C" result __wrap_##name parameters
 
-
-using absl::CondVar;
 using absl::Condition;
+using absl::CondVar;
 using absl::Duration;
 using absl::Mutex;
 using absl::Notification;
 using absl::Time;
 
-WRAP(void, _ZN4absl7debian35MutexD1Ev, (Mutex* m)) {
+WRAP(void, _ZN4absl7debian35MutexD1Ev, (Mutex * m)) {
   __tsan_mutex_destroy(m, __tsan_mutex_not_static);
   __real__ZN4absl7debian35MutexD1Ev(m);
 }
-WRAP(void, _ZN4absl7debian35Mutex4LockEv, (Mutex* m)) {
+WRAP(void, _ZN4absl7debian35Mutex4LockEv, (Mutex * m)) {
   Locking locking(m);
   __real__ZN4absl7debian35Mutex4LockEv(m);
 }
-WRAP(void, _ZN4absl7debian35Mutex6UnlockEv, (Mutex* m)) {
+WRAP(void, _ZN4absl7debian35Mutex6UnlockEv, (Mutex * m)) {
   Unlocking unlocking(m);
   __real__ZN4absl7debian35Mutex6UnlockEv(m);
 }
-WRAP(bool, _ZN4absl7debian35Mutex7TryLockEv, (Mutex* m)) {
+WRAP(bool, _ZN4absl7debian35Mutex7TryLockEv, (Mutex * m)) {
   Locking locking(m, __tsan_mutex_try_lock);
   return locking.Tried(__real__ZN4absl7debian35Mutex7TryLockEv(m));
 }
-WRAP(void, _ZN4absl7debian35Mutex10ReaderLockEv, (Mutex* m)) {
+WRAP(void, _ZN4absl7debian35Mutex10ReaderLockEv, (Mutex * m)) {
   Locking locking(m, __tsan_mutex_read_lock);
   __real__ZN4absl7debian35Mutex10ReaderLockEv(m);
 }
-WRAP(void, _ZN4absl7debian35Mutex12ReaderUnlockEv, (Mutex* m)) {
+WRAP(void, _ZN4absl7debian35Mutex12ReaderUnlockEv, (Mutex * m)) {
   Unlocking unlocking(m, __tsan_mutex_read_lock);
   __real__ZN4absl7debian35Mutex12ReaderUnlockEv(m);
 }
-WRAP(void, _ZN4absl7debian35Mutex8LockWhenERKNS0_9ConditionE, (Mutex* m, const Condition& c)) {
+WRAP(void, _ZN4absl7debian35Mutex8LockWhenERKNS0_9ConditionE, (Mutex * m, const Condition& c)) {
   Locking locking(m);
   __real__ZN4absl7debian35Mutex8LockWhenERKNS0_9ConditionE(m, c);
 }
 WRAP(bool, _ZN4absl7debian35Mutex19LockWhenWithTimeoutERKNS0_9ConditionENS0_8DurationE,
-     (Mutex* m, const Condition& c, Duration timeout)) {
+     (Mutex * m, const Condition& c, Duration timeout)) {
   Locking locking(m);
   return __real__ZN4absl7debian35Mutex19LockWhenWithTimeoutERKNS0_9ConditionENS0_8DurationE(
       m, c, timeout);
 }
 WRAP(bool, _ZN4absl7debian35Mutex20LockWhenWithDeadlineERKNS0_9ConditionENS0_4TimeE,
-     (Mutex* m, const Condition& c, Time deadline)) {
+     (Mutex * m, const Condition& c, Time deadline)) {
   Locking locking(m);
   return __real__ZN4absl7debian35Mutex20LockWhenWithDeadlineERKNS0_9ConditionENS0_4TimeE(m, c,
                                                                                          deadline);
@@ -115,49 +114,49 @@ WRAP(void, _ZN4absl7debian319ReleasableMutexLock7ReleaseEv, (void** lock)) {
   __real__ZN4absl7debian319ReleasableMutexLock7ReleaseEv(lock);
 }
 
-WRAP(void, _ZN4absl7debian35Mutex5AwaitERKNS0_9ConditionE, (Mutex* m, const Condition& c)) {
+WRAP(void, _ZN4absl7debian35Mutex5AwaitERKNS0_9ConditionE, (Mutex * m, const Condition& c)) {
   Waiting waiting(m);
   __real__ZN4absl7debian35Mutex5AwaitERKNS0_9ConditionE(m, c);
 }
 WRAP(bool, _ZN4absl7debian35Mutex16AwaitWithTimeoutERKNS0_9ConditionENS0_8DurationE,
-     (Mutex* m, const Condition& c, Duration timeout)) {
+     (Mutex * m, const Condition& c, Duration timeout)) {
   Waiting waiting(m);
   return __real__ZN4absl7debian35Mutex16AwaitWithTimeoutERKNS0_9ConditionENS0_8DurationE(m, c,
                                                                                          timeout);
 }
 WRAP(bool, _ZN4absl7debian35Mutex17AwaitWithDeadlineERKNS0_9ConditionENS0_4TimeE,
-     (Mutex* m, const Condition& c, Time deadline)) {
+     (Mutex * m, const Condition& c, Time deadline)) {
   Waiting waiting(m);
   return __real__ZN4absl7debian35Mutex17AwaitWithDeadlineERKNS0_9ConditionENS0_4TimeE(m, c,
                                                                                       deadline);
 }
 
-WRAP(void, _ZN4absl7debian37CondVar4WaitEPNS0_5MutexE, (CondVar* v, Mutex* m)) {
+WRAP(void, _ZN4absl7debian37CondVar4WaitEPNS0_5MutexE, (CondVar * v, Mutex* m)) {
   Waiting waiting(m);
   __real__ZN4absl7debian37CondVar4WaitEPNS0_5MutexE(v, m);
 }
 WRAP(bool, _ZN4absl7debian37CondVar15WaitWithTimeoutEPNS0_5MutexENS0_8DurationE,
-     (CondVar* v, Mutex* m, Duration timeout)) {
+     (CondVar * v, Mutex* m, Duration timeout)) {
   Waiting waiting(m);
   return __real__ZN4absl7debian37CondVar15WaitWithTimeoutEPNS0_5MutexENS0_8DurationE(v, m, timeout);
 }
 WRAP(bool, _ZN4absl7debian37CondVar16WaitWithDeadlineEPNS0_5MutexENS0_4TimeE,
-     (CondVar* v, Mutex* m, Time deadline)) {
+     (CondVar * v, Mutex* m, Time deadline)) {
   Waiting waiting(m);
   return __real__ZN4absl7debian37CondVar16WaitWithDeadlineEPNS0_5MutexENS0_4TimeE(v, m, deadline);
 }
 
 // What happened before Notify() happened before the end of a wait for it.
-WRAP(void, _ZN4absl7debian312Notification6NotifyEv, (Notification* n)) {
+WRAP(void, _ZN4absl7debian312Notification6NotifyEv, (Notification * n)) {
   __tsan_release(n);
   __real__ZN4absl7debian312Notification6NotifyEv(n);
 }
-WRAP(void, _ZNK4absl7debian312Notification19WaitForNotificationEv, (Notification* n)) {
+WRAP(void, _ZNK4absl7debian312Notification19WaitForNotificationEv, (Notification * n)) {
   __real__ZNK4absl7debian312Notification19WaitForNotificationEv(n);
   __tsan_acquire(n);
 }
 WRAP(bool, _ZNK4absl7debian312Notification30WaitForNotificationWithTimeoutENS0_8DurationE,
-     (Notification* n, Duration timeout)) {
+     (Notification * n, Duration timeout)) {
   const bool notified =
       __real__ZNK4absl7debian312Notification30WaitForNotificationWithTimeoutENS0_8DurationE(
           n, timeout);

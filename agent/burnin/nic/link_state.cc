@@ -12,8 +12,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "common/base/status.h"
 #include "agent/burnin/nic/sysfs.h"
+#include "common/base/status.h"
 #include "common/sys/file_system.h"
 
 namespace muster::burnin {

@@ -47,8 +47,8 @@ bool IsLinkDown(sys::FileSystem& files, absl::string_view name);
 
 // NotFound: there is no such interface. InvalidArgument: no name of an interface.
 absl::StatusOr<LinkState> ReadLinkState(sys::FileSystem& files, absl::string_view name);
-// The interfaces that are hardware: they have a device behind them and are Ethernet or InfiniBand. In
-// a container those that it was given: no bridge, and in none.
+// The interfaces that are hardware: they have a device behind them and are Ethernet or InfiniBand.
+// In a container those that it was given: no bridge, and in none.
 absl::StatusOr<std::vector<std::string>> PhysicalInterfaces(sys::FileSystem& files);
 // The interface that has an address, "" when none has it.
 std::string InterfaceOfAddress(absl::string_view address);

@@ -64,7 +64,8 @@ class NicPair {
     if (path_mtu_ > 0) AddMetric(result_, "path_mtu", "", link_.interface(), path_mtu_);
     result_.tools.push_back(copied_ ? "TCP, send" : "TCP, sendfile");
     RETURN_IF_ERROR(control_.Send({FrameType::kBye, {}}));
-    return control_.Expect(FrameType::kBye, std::nullopt, After(kPairAnswerTime), session_.stopping())
+    return control_
+        .Expect(FrameType::kBye, std::nullopt, After(kPairAnswerTime), session_.stopping())
         .status();
   }
 
@@ -136,8 +137,9 @@ class NicPair {
       ASSIGN_OR_RETURN(const sys::UniqueFd echo, session_.AwaitFrom(channel));
       RETURN_IF_ERROR(
           EchoUntilClosed(echo.get(), After(duration + kPairAnswerTime), session_.stopping()));
-      ASSIGN_OR_RETURN(const Frame frame, control_.Expect(FrameType::kTimes, std::nullopt,
-                                                          After(kPairAnswerTime), session_.stopping()));
+      ASSIGN_OR_RETURN(const Frame frame,
+                       control_.Expect(FrameType::kTimes, std::nullopt, After(kPairAnswerTime),
+                                       session_.stopping()));
       times = {frame.value(0), frame.value(1), frame.value(2), frame.value(3)};
       count = frame.value(4);
     }

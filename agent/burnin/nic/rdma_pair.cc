@@ -60,8 +60,8 @@ absl::StatusOr<std::vector<PortMatch>> Agree(const CheckContext& context, Contro
                                              const std::vector<size_t>& own) {
   Frame frame{FrameType::kPorts, std::vector<double>(own.begin(), own.end())};
   RETURN_IF_ERROR(control.Send(frame));
-  ASSIGN_OR_RETURN(const Frame answer,
-                   control.Expect(FrameType::kPorts, std::nullopt, After(kRdmaAnswerTime), stopping));
+  ASSIGN_OR_RETURN(const Frame answer, control.Expect(FrameType::kPorts, std::nullopt,
+                                                      After(kRdmaAnswerTime), stopping));
   std::vector<size_t> theirs;
   for (const double place : answer.values) {
     if (!(place >= 0 && place < 1e6))

@@ -31,7 +31,8 @@ constexpr absl::string_view kLatencyBytes = "8";
 // What is looked at while perftest runs; of one thread.
 class TransferWatch {
  public:
-  TransferWatch(sys::FileSystem& files, LinkWatch& link, const RdmaPort& port, int control, bool is_server)
+  TransferWatch(sys::FileSystem& files, LinkWatch& link, const RdmaPort& port, int control,
+                bool is_server)
       : files_(files), link_(link), port_(port), control_(control), is_server_(is_server) {}
 
   // Why the program has to end; Internal: because of this port or run alone.

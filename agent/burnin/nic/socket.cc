@@ -159,7 +159,8 @@ absl::Status WaitFor(int fd, short events, Moment deadline, const Stopping& stop
     if (left.count() <= 0) return absl::DeadlineExceededError("no answer in time");
     pollfd wait = {.fd = fd, .events = events, .revents = 0};
     // Errors wake it too: the call that follows says which.
-    const int count = poll(&wait, 1, static_cast<int>(std::min<int64_t>(left.count(), kSocketLookMs)));
+    const int count =
+        poll(&wait, 1, static_cast<int>(std::min<int64_t>(left.count(), kSocketLookMs)));
     if (count > 0) return absl::OkStatus();
     if (count < 0 && errno != EINTR) return ErrnoStatus(errno, "poll");
     if (stopping && stopping()) return absl::CancelledError("stopped");

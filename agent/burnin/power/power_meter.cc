@@ -37,7 +37,8 @@ std::string FindAcpiFile(sys::FileSystem& files) {
     const absl::StatusOr<std::string> name = files.Read(path + "/name", kMaxAnswerBytes);
     // Other devices have a power1_average as well: of a card, of a processor.
     if (!name.ok() || absl::StripAsciiWhitespace(*name) != "power_meter") continue;
-    if (std::string file = path + "/power1_average"; files.Read(file, kMaxAnswerBytes).ok()) return file;
+    if (std::string file = path + "/power1_average"; files.Read(file, kMaxAnswerBytes).ok())
+      return file;
   }
   return "";
 }

@@ -74,7 +74,8 @@ void LookAtNode(CheckContext& context, const std::string& name, Service& service
                                    "anew (muster apply playbooks/site.yaml)"),
            .evidence = {}});
     else
-      service.unknown = absl::StrCat("slurmctld does not tell of ", name, ": ", LastWordsOf(*shown));
+      service.unknown =
+          absl::StrCat("slurmctld does not tell of ", name, ": ", LastWordsOf(*shown));
     return;
   }
   const std::vector<std::string> out = StatesOutOfService(node->state);
@@ -107,8 +108,9 @@ CheckResult RunSlurmNodeCheck(CheckContext& context) {
   if (!printed.ok()) return Unknown(std::string(printed.status().message()));
   const absl::StatusOr<SlurmdLine> machine = ParseSlurmdLine(printed->out);
   if (!printed->ok() || !machine.ok())
-    return Unknown(absl::StrCat("slurmd -C does not tell what the machine has: ",
-                                printed->ok() ? machine.status().message() : LastWordsOf(*printed)));
+    return Unknown(
+        absl::StrCat("slurmd -C does not tell what the machine has: ",
+                     printed->ok() ? machine.status().message() : LastWordsOf(*printed)));
   const absl::Time start = context.clock.Now();
   const absl::Duration patience = absl::Seconds(context.parameters.Number("wait"));
   Service service = LookAtService(context, machine->name);

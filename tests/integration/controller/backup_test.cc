@@ -15,9 +15,10 @@ class BackupTest : public ControllerFixture {
  protected:
   void SetUp() override {
     ControllerFixture::SetUp();
-    Write("controller.yaml",
-          absl::StrCat("cluster: test\ncontroller_address: localhost:7443\npki_directory: ",
-                       config_.pki_directory, "\nstate_directory: ", config_.state_directory, "\n"));
+    Write(
+        "controller.yaml",
+        absl::StrCat("cluster: test\ncontroller_address: localhost:7443\npki_directory: ",
+                     config_.pki_directory, "\nstate_directory: ", config_.state_directory, "\n"));
     file_ = (folder_ / "backup.tgz").string();
   }
   BackupOptions Options(bool with_passphrase = true, bool force = false) {

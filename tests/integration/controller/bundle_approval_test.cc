@@ -3,8 +3,8 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include "common/base/digest.h"
 #include "common/base/call_metadata.h"
+#include "common/base/digest.h"
 #include "common/sys/archive.h"
 #include "muster/v1/artifact.grpc.pb.h"
 #include "muster/v1/event.grpc.pb.h"
@@ -156,11 +156,11 @@ TEST_F(BundleApprovalTest, SecretsHaveReadersAndCanBeRemovedUnlessTheSiteReadsTh
     grpc::ClientContext context;
     ASSERT_TRUE(secrets->SetSecret(&context, set, &version).ok());
   }
-  const std::string site = Upload(
-      alice, sys::PackTarGz({{"playbooks/site.yaml",
-                              "- {play: p, hosts: c001, tasks: [{name: a, file: {path: /a, "
-                              "content: \"{{ secret('token') }}\"}}]}\n"}})
-                 .value());
+  const std::string site =
+      Upload(alice, sys::PackTarGz({{"playbooks/site.yaml",
+                                     "- {play: p, hosts: c001, tasks: [{name: a, file: {path: /a, "
+                                     "content: \"{{ secret('token') }}\"}}]}\n"}})
+                        .value());
   ASSERT_TRUE(Run(alice, site).ok());
   v1::RemoveSecretRequest remove;
   remove.set_name("token");

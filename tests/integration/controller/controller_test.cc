@@ -39,8 +39,7 @@ class ControllerTest : public ControllerFixture {
 
 TEST_F(ControllerTest, SecondOneOnTheSameStoreSaysWhoHoldsIt) {
   EXPECT_THAT(Controller::Start(config_, clock_),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr(absl::StrCat(getpid()))));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(absl::StrCat(getpid()))));
 }
 
 TEST_F(ControllerTest, MissingCredentialsNameTheRemedy) {
@@ -64,8 +63,8 @@ TEST_F(ControllerTest, StateIsThereAfterARestart) {
   controller_.reset();
   Start();
   EXPECT_OK(controller_->CheckAlive());
-  const auto stub = v1::NodeService::NewStub(
-      Connect(controller_->port(), Issue(Role::kViewer, "victor")));
+  const auto stub =
+      v1::NodeService::NewStub(Connect(controller_->port(), Issue(Role::kViewer, "victor")));
   grpc::ClientContext context;
   v1::GetStatusResponse status;
   ASSERT_TRUE(stub->GetStatus(&context, {}, &status).ok());

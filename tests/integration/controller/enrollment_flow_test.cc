@@ -90,9 +90,8 @@ TEST_F(EnrollmentFlowTest, JoinsConnectsAndLeaves) {
   EXPECT_EQ(made.ca_pin(), ca_->pin());
   EXPECT_EQ(made.controller_address(), "localhost:7443");
   ASSERT_EQ(made.packages_size(), 1);
-  EXPECT_EQ(made.packages(0).url(),
-            absl::StrCat("http://localhost:", controller_->package_port(),
-                         "/packages/muster-agent_0.1.0_amd64.deb"));
+  EXPECT_EQ(made.packages(0).url(), absl::StrCat("http://localhost:", controller_->package_port(),
+                                                 "/packages/muster-agent_0.1.0_amd64.deb"));
 
   EXPECT_EQ(GetNode("c001").state(), v1::NODE_STATE_KNOWN);
   ASSERT_TRUE(Enroll(made.tokens(0).token(), "c001").ok());

@@ -215,8 +215,9 @@ TEST_F(HostileAgentTest, FactsThatBreakARuleAreRefusedWhole) {
   agent->stream->Write(good);
   EXPECT_THAT(listener_.Await(2), ElementsAre("connected b1", "facts "));
   absl::Status refreshed;
-  std::thread asking(
-      [&] { refreshed = facts_->Refresh(*registry_, machine_.node_uuid, "ann", absl::Seconds(20)); });
+  std::thread asking([&] {
+    refreshed = facts_->Refresh(*registry_, machine_.node_uuid, "ann", absl::Seconds(20));
+  });
   v1::ControllerMessage question;
   ASSERT_TRUE(agent->stream->Read(&question));
   v1::AgentMessage bad;

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "absl/time/clock.h"
-#include "controller/session/intake.h"
 #include "controller/memory.h"
 #include "controller/run/run_manager.h"
 #include "controller/session/agent_session.h"
+#include "controller/session/intake.h"
 #include "controller/session/session_registry.h"
 #include "muster/v1/plan.pb.h"
 #include "tests/fakes/enrolled_controller.h"

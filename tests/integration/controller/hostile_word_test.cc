@@ -53,7 +53,8 @@ using ::testing::Not;
 // All that is nasty in one text.
 constexpr char kPoison[] =
     "x\nHealthCheckProgram=/tmp/evil\r\nProlog=/tmp/evil\nNodeName=c003 \"q\" 'a' \\ "
-    "\x1b[2J\x1b]52;c;ZXZpbA==\x07\xc2\x9b" "31m\xe2\x80\xae</pre><script>alert(1)</script>"
+    "\x1b[2J\x1b]52;c;ZXZpbA==\x07\xc2\x9b"
+    "31m\xe2\x80\xae</pre><script>alert(1)</script>"
     "{{ 7 * 191 }}{% for x in range(9) %}";
 // What of it is left for one who knows the rules: a line of text.
 constexpr char kSlyPoison[] =
@@ -268,8 +269,7 @@ class HostileWordTest : public ControllerFixture {
           node.state = NodeRecord::kConfigured;
           RETURN_IF_ERROR(txn.nodes().Put(node));
           if (node.name == "c001" || node.name == "c003") {
-            RETURN_IF_ERROR(
-                txn.nodes().PutFacts(node.uuid, HonestFacts(2).SerializeAsString()));
+            RETURN_IF_ERROR(txn.nodes().PutFacts(node.uuid, HonestFacts(2).SerializeAsString()));
           }
         }
         return absl::OkStatus();
@@ -393,8 +393,7 @@ TEST_F(HostileWordTest, ATypeOfAGpuCannotAddLinesToSlurmConf) {
   const auto client = As("c002", HonestFacts(2));
   ASSERT_EQ(Refresh(*stub), "");
   v1::Facts facts = HonestFacts(2);
-  facts.mutable_gpus(0)->set_slurm_type(
-      "h100\nHealthCheckProgram=/tmp/evil\nProlog=/tmp/evil\n#");
+  facts.mutable_gpus(0)->set_slurm_type("h100\nHealthCheckProgram=/tmp/evil\nProlog=/tmp/evil\n#");
   facts.mutable_gpus(1)->set_device_path("/dev/nvidia1\nNodeName=c003 Name=gpu File=/tmp/evil");
   client->SetFacts(facts);
   EXPECT_THAT(Refresh(*stub), HasSubstr("c002: the facts that the node sent are refused: "
@@ -454,8 +453,8 @@ TEST_F(HostileWordTest, NoTextOfFactsReachesAFileOrAScreenUnchecked) {
   int refused = 0;
   for (const FieldPath& path : TextFields(*v1::Facts::descriptor())) {
     SCOPED_TRACE(path.name());
-    for (const std::string& poison : {std::string(kPoison), std::string(1 << 18, 'x'),
-                                      std::string(3000, '\n')}) {
+    for (const std::string& poison :
+         {std::string(kPoison), std::string(1 << 18, 'x'), std::string(3000, '\n')}) {
       v1::Facts facts = HonestFacts(2);
       path.SetText(facts, poison);
       client->SetFacts(facts);
@@ -632,8 +631,7 @@ TEST_F(HostileWordTest, NoTextOfAReportReachesAScreenUncleaned) {
   }
   results.pop_back();
   ASSERT_EQ(results.size(), 1u);
-  const std::string page =
-      cli::RenderValidationPage(finished, results, absl::UTCTimeZone());
+  const std::string page = cli::RenderValidationPage(finished, results, absl::UTCTimeZone());
   EXPECT_THAT(page, Not(HasSubstr("<script")));
   EXPECT_THAT(page, HasSubstr("&lt;script&gt;"));
   EXPECT_TRUE(IsPlain(page, Lines::kMany));

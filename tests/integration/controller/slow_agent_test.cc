@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "absl/time/clock.h"
-#include "controller/session/intake.h"
 #include "controller/session/agent_session.h"
+#include "controller/session/intake.h"
 #include "controller/session/session_registry.h"
 #include "tests/fakes/session_fixture.h"
 
@@ -91,8 +91,7 @@ TEST_F(SlowAgentTest, QueueIsBounded) {
 TEST_F(SlowAgentTest, HugeMessageCutsOff) {
   const auto agent = Connected();
   v1::AgentMessage message;
-  message.mutable_report()->mutable_step()->set_output(
-      std::string(kMaxAgentMessageBytes + 1, 'x'));
+  message.mutable_report()->mutable_step()->set_output(std::string(kMaxAgentMessageBytes + 1, 'x'));
   agent->stream->Write(message);
   EXPECT_EQ(agent->End().error_code(), grpc::RESOURCE_EXHAUSTED);
 }

@@ -41,7 +41,8 @@ TEST(Bootstrap, ANodeThatFailsIsNamedWithItsReasonAndHoldsUpNobody) {
                                     options, processes, observer);
   ASSERT_EQ(results.size(), 3u);
   EXPECT_OK(results.at("c001"));
-  EXPECT_THAT(results.at("c002"), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("No route to host")));
+  EXPECT_THAT(results.at("c002"),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("No route to host")));
   EXPECT_OK(results.at("c003"));
   EXPECT_THAT(observer.done, ElementsAre("c001", "c002", "c003"));
   EXPECT_THAT(observer.steps, ElementsAre("c001: installing the agent", "c001: joining",

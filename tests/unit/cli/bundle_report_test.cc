@@ -69,7 +69,9 @@ TEST(BundleReport, ShowsWhatAReviewerHasToReadAndNothingThatSteersTheTerminal) {
   EXPECT_THAT(text, HasSubstr("playbooks/site.yaml: r-1 of admin:alice 1m 00s ago"));
   EXPECT_THAT(text, HasSubstr("+ playbooks/a.yaml  12 B\n"));
   EXPECT_THAT(text, HasSubstr("~ playbooks/b.yaml  12 B\n"));
-  EXPECT_THAT(text, HasSubstr("- playbooks/c.yaml  12 B\n+ playbooks/e + fake  12 B\n1 file is the same\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("- playbooks/c.yaml  12 B\n+ playbooks/e + fake  12 B\n1 file is the same\n"));
   EXPECT_THAT(text, HasSubstr("\n-old\n+evil\n+good\n"));
   EXPECT_THAT(text, Not(HasSubstr("playbooks/d.yaml")));
   response.clear_against();

@@ -28,8 +28,8 @@ v1::CreateTokenResponse Response() {
 
 TEST(JoinScript, ChecksTheDigestBeforeItInstalls) {
   const v1::CreateTokenResponse response = Response();
-  for (const std::string& text : {JoinLine(response, response.tokens(0)),
-                                  JoinScript(response, response.tokens(0))}) {
+  for (const std::string& text :
+       {JoinLine(response, response.tokens(0)), JoinScript(response, response.tokens(0))}) {
     SCOPED_TRACE(text);
     const size_t check = text.find("sha256sum -c"), install = text.find("apt-get install");
     ASSERT_NE(check, std::string::npos);

@@ -20,8 +20,12 @@ TEST(Output, TablesAlignByWhatIsSeen) {
 
 TEST(Output, YamlNestsAndQuotesOnlyWhatNeedsIt) {
   const Value value = {
-      {"name", "c001"},  {"on", "yes"},           {"mode", "0400"},
-      {"empty", Value::array()}, {"text", "two\nlines"}, {"none", nullptr},
+      {"name", "c001"},
+      {"on", "yes"},
+      {"mode", "0400"},
+      {"empty", Value::array()},
+      {"text", "two\nlines"},
+      {"none", nullptr},
       {"gpus", Value::array({{{"index", 0}, {"name", "h100"}}, {{"index", 1}, {"name", "h100"}}})},
       {"groups", {"all", "gpu"}}};
   EXPECT_EQ(ToYaml(value),

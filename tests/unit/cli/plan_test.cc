@@ -116,9 +116,9 @@ TEST(PlanFold, EqualNodesAreOneOutcome) {
 
 TEST(PlanFold, StepsThatOnlySomeNodesHaveStandInTheirPlace) {
   const v1::PlanFile plan =
-      Fold(PlanRun({"a", "b"}),
-           {PlanResult("a", {"r/1", "x"}), PlanResult("a", {"r/3", "x"}), PlanResult("b", {"r/1", "x"}),
-            PlanResult("b", {"r/2", "x"}), PlanResult("b", {"r/3", "x"})});
+      Fold(PlanRun({"a", "b"}), {PlanResult("a", {"r/1", "x"}), PlanResult("a", {"r/3", "x"}),
+                                 PlanResult("b", {"r/1", "x"}), PlanResult("b", {"r/2", "x"}),
+                                 PlanResult("b", {"r/3", "x"})});
   std::vector<std::string> order;
   for (const v1::PlannedStep& step : plan.plays(0).steps()) order.push_back(step.step_id());
   EXPECT_THAT(order, ElementsAre("r/1", "r/2", "r/3"));
@@ -174,7 +174,7 @@ TEST(PlanReport, DiffsThatDifferInLinesAreFoldedByThem) {
   const auto result = [](const std::string& node, const std::string& line) {
     v1::NodeStepResult out =
         PlanResult(node, {"base/hosts", "file[/etc/hosts]", v1::STEP_STATUS_CHANGED, "content",
-                      "absent", "sha256 of " + node});
+                          "absent", "sha256 of " + node});
     out.mutable_result()->mutable_changes(0)->set_diff("+127.0.0.1 localhost\n" + line +
                                                        "+# end\n");
     return out;

@@ -55,7 +55,7 @@ v1::RunEvent Progress(const char* node, const std::string& step, uint32_t done, 
 }
 
 v1::RunEvent ResultEvent(const char* node, uint64_t sequence, const std::string& step,
-                    bool handler = false) {
+                         bool handler = false) {
   v1::RunEvent event;
   event.set_node(node);
   event.set_sequence(sequence);
@@ -87,7 +87,8 @@ TEST(RunScreen, ShowsWhatEachNodeIsDoing) {
   event.mutable_progress()->set_activity("unpacking slurmd");
   event.mutable_progress()->set_percent(45);
   view.Apply(event, kScreenStart + absl::Seconds(3));
-  const auto lines = RenderScreen(view, {.columns = 120, .rows = 24}, kScreenStart + absl::Seconds(15));
+  const auto lines =
+      RenderScreen(view, {.columns = 120, .rows = 24}, kScreenStart + absl::Seconds(15));
   EXPECT_THAT(lines,
               ElementsAre("run r-1  play 1/1 workers  15s",
                           "c001  [##########..........]   5/10      12s  45% slurm_worker: worker "
@@ -117,7 +118,8 @@ TEST(RunScreen, NoWidthCutsANumber) {
   const std::set<std::string> whole = {"1/1", "001", "002", "0", "15",  "27/31",
                                        "32",  "45",  "204", "1", "1024"};
   for (int columns = 1; columns <= 160; ++columns) {
-    for (const std::string& line : RenderScreen(view, {.columns = columns, .rows = 24}, kScreenStart)) {
+    for (const std::string& line :
+         RenderScreen(view, {.columns = columns, .rows = 24}, kScreenStart)) {
       EXPECT_LT(DisplayWidth(line), static_cast<size_t>(std::max(2, columns)));
       if (columns < 40) continue;  // only names
       std::string number;
@@ -158,7 +160,8 @@ TEST(RunScreen, HandlersAreNoSteps) {
   view.Apply(PlayStarted(1, 0, {"c001"}), kScreenStart);
   view.Apply(Progress("c001", "restart", 27, 31), kScreenStart);
   for (uint64_t i = 0; i < 4; ++i)
-    view.Apply(ResultEvent("c001", 2 + i, "handler " + std::to_string(i), /*handler=*/true), kScreenStart);
+    view.Apply(ResultEvent("c001", 2 + i, "handler " + std::to_string(i), /*handler=*/true),
+               kScreenStart);
   EXPECT_EQ(ShownSteps(view, "c001"), std::make_pair(27u, 31u));
 }
 

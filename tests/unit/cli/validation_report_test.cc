@@ -95,7 +95,8 @@ TEST(ValidationReport, SetsTheRingBesideItsPairs) {
 
 TEST(ValidationReport, UnknownTakesNoPassAway) {
   v1::Validation validation = Sample();
-  EXPECT_THAT(RenderValidation(validation, kReportNow), Not(HasSubstr("neither a pass nor a fail")));
+  EXPECT_THAT(RenderValidation(validation, kReportNow),
+              Not(HasSubstr("neither a pass nor a fail")));
   for (v1::NodeVerdict& node : *validation.mutable_nodes()) node.set_outcome(v1::OUTCOME_UNKNOWN);
   for (const char* name : {"c003", "c004", "c005"}) {
     v1::NodeVerdict& node = *validation.add_nodes();
@@ -112,7 +113,8 @@ TEST(ValidationReport, UnknownTakesNoPassAway) {
                         "  hold a pass of another validation, and serve: c[001-002]\n"
                         "  hold none, and do not serve until they pass: c[003-004]\n"));
   validation.set_state(v1::VALIDATION_STATE_RUNNING);
-  EXPECT_THAT(RenderValidation(validation, kReportNow), Not(HasSubstr("neither a pass nor a fail")));
+  EXPECT_THAT(RenderValidation(validation, kReportNow),
+              Not(HasSubstr("neither a pass nor a fail")));
 }
 
 TEST(ValidationReport, SaysWhenTheColumnOfSlurmIsOld) {

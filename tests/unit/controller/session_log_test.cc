@@ -37,10 +37,10 @@ TEST(SessionLog, NamesNodesByTheirNames) {
   log.OnFactsRefused("3f6c", "", absl::InvalidArgumentError("gpus[0].uuid: missing"));
   log.OnDisconnected("unknown");  // removed from the store meanwhile
   EXPECT_THAT(info, ElementsAre("node c001 (3f6c) connected, agent 1.0"));
-  EXPECT_THAT(warnings, ElementsAre("node c001 (3f6c) is gone",
-                                    "node c001 (3f6c) is cut off: a message of 1 GiB",
-                                    "node c001 (3f6c): gpus[0].uuid: missing",
-                                    "node unknown is gone"));
+  EXPECT_THAT(
+      warnings,
+      ElementsAre("node c001 (3f6c) is gone", "node c001 (3f6c) is cut off: a message of 1 GiB",
+                  "node c001 (3f6c): gpus[0].uuid: missing", "node unknown is gone"));
 }
 
 }  // namespace

@@ -29,8 +29,8 @@ absl::StatusOr<cuda::Function> KernelLauncher::Find(absl::string_view module,
 
 absl::StatusOr<unsigned> KernelLauncher::WalkingBlocks() {
   if (walking_blocks_ != 0) return walking_blocks_;
-  ASSIGN_OR_RETURN(const int processors, context_.driver().Attribute(context_.device(),
-                                                                     cuda::kMultiprocessorCount));
+  ASSIGN_OR_RETURN(const int processors,
+                   context_.driver().Attribute(context_.device(), cuda::kMultiprocessorCount));
   walking_blocks_ = static_cast<unsigned>(processors) * kBlocksOfAProcessor;
   return walking_blocks_;
 }

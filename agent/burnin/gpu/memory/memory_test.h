@@ -15,9 +15,9 @@
 namespace muster::burnin {
 
 struct MemorySettings {
-  double share = 0.9;  // of the free memory
+  double share = 0.9;                   // of the free memory
   std::vector<std::string> procedures;  // as the catalogue names them
-  int passes = 1;  // of all procedures
+  int passes = 1;                       // of all procedures
   uint64_t seed = 1;
   absl::Duration fade;  // how long words must keep in the procedure "fade"
 };

@@ -36,9 +36,9 @@ TEST(GpuMemory, GoodMemoryPassesEveryPattern) {
 }
 
 TEST(GpuMemory, FlippedBitIsFoundWithAddressAndValues) {
-  const WorkerRun run =
-      RunWorker(absl::StrCat(kGoodT4, ",", WithT4(R"("flips":{"kernel_every":10,"allocation":-1})")),
-                Memory("walking-ones"));
+  const WorkerRun run = RunWorker(
+      absl::StrCat(kGoodT4, ",", WithT4(R"("flips":{"kernel_every":10,"allocation":-1})")),
+      Memory("walking-ones"));
   EXPECT_EQ(run.outcome(), "OUTCOME_FAIL");
   const auto faults = run.Faults("bit_mismatch");
   ASSERT_EQ(faults.size(), 1);
@@ -51,9 +51,9 @@ TEST(GpuMemory, FlippedBitIsFoundWithAddressAndValues) {
 
 TEST(GpuMemory, GpuAboveItsLimitEndsItsTestAtOnce) {
   const absl::Time start = absl::Now();
-  const WorkerRun run =
-      RunWorker(WithT4(R"("busy":{"temperature":91},"idle":{"temperature":91},"max_temperature":89)"),
-                {"gpu-memory", "--patterns", "fade", "--fade-time", "2m", "--cool-down", "0s"});
+  const WorkerRun run = RunWorker(
+      WithT4(R"("busy":{"temperature":91},"idle":{"temperature":91},"max_temperature":89)"),
+      {"gpu-memory", "--patterns", "fade", "--fade-time", "2m", "--cool-down", "0s"});
   EXPECT_LT(absl::Now() - start, absl::Seconds(60));
   EXPECT_EQ(run.outcome(), "OUTCOME_FAIL");
   EXPECT_EQ(run.Faults("too_hot").size(), 1);
@@ -62,8 +62,9 @@ TEST(GpuMemory, GpuAboveItsLimitEndsItsTestAtOnce) {
 }
 
 TEST(GpuMemory, ManyFlipsAreCountedButListedOnlyUpToABound) {
-  const WorkerRun run = RunWorker(WithT4(R"("flips":{"kernel_every":3,"allocation":-1,"bits":3000})"),
-                                  Memory("inversions,random"));
+  const WorkerRun run =
+      RunWorker(WithT4(R"("flips":{"kernel_every":3,"allocation":-1,"bits":3000})"),
+                Memory("inversions,random"));
   const auto faults = run.Faults("bit_mismatch");
   ASSERT_EQ(faults.size(), 1);
   EXPECT_EQ(faults[0]["evidence"].size(), 100);

@@ -30,7 +30,8 @@ Parsed ParseWords(std::vector<std::string> words) {
 }
 
 TEST(CommandLine, TakesParametersByNameAndBySet) {
-  const Parsed parsed = ParseWords({"gpu-inventory", "--gpus", "0-3", "--set", "count=4", "--json"});
+  const Parsed parsed =
+      ParseWords({"gpu-inventory", "--gpus", "0-3", "--set", "count=4", "--json"});
   ASSERT_TRUE(parsed.ok) << parsed.errors;
   EXPECT_EQ(parsed.line.check->name, "gpu-inventory");
   EXPECT_EQ(parsed.line.parameters.at("gpus"), "0-3");

@@ -24,13 +24,13 @@ v1::WorkerLine ParseLine(const std::string& line) {
 TEST(JsonLines, ProgressIsAWorkerLine) {
   const v1::WorkerLine line =
       ParseLine(ProgressLine({.phase = "fp16, 8192 × 8192",
-                          .fraction = 0.25,
-                          .samples = {{.at = absl::Milliseconds(1500),
-                                       .subject = "GPU-1",
-                                       .metric = "tflops",
-                                       .variant = "fp16",
-                                       .value = 51.5}},
-                          .listening = Endpoint{.address = "10.0.0.1", .port = 4711}}));
+                              .fraction = 0.25,
+                              .samples = {{.at = absl::Milliseconds(1500),
+                                           .subject = "GPU-1",
+                                           .metric = "tflops",
+                                           .variant = "fp16",
+                                           .value = 51.5}},
+                              .listening = Endpoint{.address = "10.0.0.1", .port = 4711}}));
   const v1::CheckProgress& progress = line.progress();
   EXPECT_EQ(progress.phase(), "fp16, 8192 × 8192");
   EXPECT_EQ(progress.fraction(), 0.25);

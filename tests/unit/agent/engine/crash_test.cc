@@ -10,11 +10,12 @@ constexpr char kRestartHandler[] = "munge/handler/restart";
 
 v1::Plan WholePlan() {
   return MakePlan(
-      1, {Role("munge",
-               {Package("munge/p1", {"munge"}, {kRestartHandler}), Package("munge/p2", {"libmunge"}),
-                File("munge/key", "/key", "k", {kRestartHandler}), File("munge/same", "/same", "s")},
-               {}, {Command(kRestartHandler, "restart")}),
-          Role("worker", {File("worker/conf", "/conf", "c", {kRestartHandler})}, {"munge"})});
+      1,
+      {Role("munge",
+            {Package("munge/p1", {"munge"}, {kRestartHandler}), Package("munge/p2", {"libmunge"}),
+             File("munge/key", "/key", "k", {kRestartHandler}), File("munge/same", "/same", "s")},
+            {}, {Command(kRestartHandler, "restart")}),
+       Role("worker", {File("worker/conf", "/conf", "c", {kRestartHandler})}, {"munge"})});
 }
 
 // A machine of its own with an agent on it.

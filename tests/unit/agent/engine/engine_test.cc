@@ -13,7 +13,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST_F(EngineTest, ConvergesThenHasNothingToDo) {
-  v1::Plan plan = MakePlan(1, {Role("base", {File("base/a", "/a", "1"), File("base/b", "/b", "2")})});
+  v1::Plan plan =
+      MakePlan(1, {Role("base", {File("base/a", "/a", "1"), File("base/b", "/b", "2")})});
   EXPECT_TRUE(Run(plan).succeeded());
   EXPECT_EQ(StatusOf(plan, "base/a"), v1::STEP_STATUS_CHANGED);
   EXPECT_EQ(node_.state()["/b"], "2");
@@ -31,11 +32,11 @@ TEST_F(EngineTest, ConvergesThenHasNothingToDo) {
 
 TEST_F(EngineTest, AFailureStopsItsRoleAndThoseThatNeedItAndNoOther) {
   node_.apply_errors["file[/m]"] = absl::InternalError("disk is on fire");
-  const v1::Plan plan = MakePlan(
-      1, {Role("munge", {File("munge/m", "/m", "1"), File("munge/n", "/n", "1")}),
-          Role("worker", {File("worker/w", "/w", "1")}, {"munge"}),
-          Role("extra", {File("extra/e", "/e", "1")}, {"worker"}),
-          Role("users", {File("users/u", "/u", "1")})});
+  const v1::Plan plan =
+      MakePlan(1, {Role("munge", {File("munge/m", "/m", "1"), File("munge/n", "/n", "1")}),
+                   Role("worker", {File("worker/w", "/w", "1")}, {"munge"}),
+                   Role("extra", {File("extra/e", "/e", "1")}, {"worker"}),
+                   Role("users", {File("users/u", "/u", "1")})});
   const v1::PlanOutcome outcome = Run(plan);
   EXPECT_FALSE(outcome.succeeded());
   EXPECT_EQ(outcome.message(), "role munge failed at 'munge/m'");
@@ -69,9 +70,9 @@ TEST_F(EngineTest, RolesWithoutAPathBetweenThemRunSideBySide) {
     right.Notify();
     EXPECT_TRUE(left.WaitForNotificationWithTimeout(absl::Seconds(10)));
   };
-  EXPECT_TRUE(Run(MakePlan(1, {Role("l", {File("l/l", "/l", "1")}),
-                               Role("r", {File("r/r", "/r", "1")})}))
-                  .succeeded());
+  EXPECT_TRUE(
+      Run(MakePlan(1, {Role("l", {File("l/l", "/l", "1")}), Role("r", {File("r/r", "/r", "1")})}))
+          .succeeded());
 }
 
 TEST_F(EngineTest, ARoleWaitsForItsNeeds) {

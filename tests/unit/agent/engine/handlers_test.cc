@@ -6,8 +6,8 @@ namespace {
 constexpr char kRestart[] = "munge/handler/restart munge";
 
 v1::RolePlan Munge(const std::string& key) {
-  return Role("munge", {File("munge/key", "/key", key, {kRestart}), File("munge/b", "/b", "1")},
-              {}, {Command(kRestart, "restart")});
+  return Role("munge", {File("munge/key", "/key", key, {kRestart}), File("munge/b", "/b", "1")}, {},
+              {Command(kRestart, "restart")});
 }
 
 TEST_F(EngineTest, AHandlerRunsOnceAfterAChangeAndNotWithoutOne) {

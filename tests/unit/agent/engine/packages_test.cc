@@ -5,10 +5,10 @@ namespace {
 
 TEST_F(EngineTest, NeighbouringPackagesAreOneTransaction) {
   node_.Set("there", "1.0");
-  const v1::Plan plan = MakePlan(
-      1, {Role("r", {Package("r/1", {"munge"}), Package("r/2", {"there"}),
-                     Package("r/3", {"slurmd", "slurm-client"}), File("r/4", "/a", "1"),
-                     Package("r/5", {"later"})})});
+  const v1::Plan plan =
+      MakePlan(1, {Role("r", {Package("r/1", {"munge"}), Package("r/2", {"there"}),
+                              Package("r/3", {"slurmd", "slurm-client"}), File("r/4", "/a", "1"),
+                              Package("r/5", {"later"})})});
   EXPECT_TRUE(Run(plan).succeeded());
   EXPECT_EQ(node_.transactions, 2);
   auto results = Results(plan.plan_id());

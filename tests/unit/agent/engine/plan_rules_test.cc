@@ -11,8 +11,8 @@ using ::testing::HasSubstr;
 const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
 
 v1::Plan Good() {
-  v1::Plan plan = MakePlan(10, {Role("a", {File("a/x", "/x", "1")}),
-                                Role("b", {File("b/x", "/y", "1")}, {"a"})});
+  v1::Plan plan = MakePlan(
+      10, {Role("a", {File("a/x", "/x", "1")}), Role("b", {File("b/x", "/y", "1")}, {"a"})});
   plan.mutable_expires_at()->set_seconds(absl::ToUnixSeconds(kNow) + 60);
   plan.set_digest(PlanDigest(plan));
   return plan;

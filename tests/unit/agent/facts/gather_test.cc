@@ -74,8 +74,7 @@ TEST(Gather, OddValuesCostThemselvesAlone) {
   EXPECT_EQ(facts.nics(0).mac(), "00:11:22:33:44:55");
   ASSERT_EQ(facts.unknown_size(), 1);
   EXPECT_EQ(facts.unknown(0).probe(), "nics");
-  EXPECT_EQ(facts.unknown(0).reason(),
-            "left out: name: not only letters, digits and '._-+:@!'");
+  EXPECT_EQ(facts.unknown(0).reason(), "left out: name: not only letters, digits and '._-+:@!'");
 }
 
 TEST(Gather, EveryProbeHasAFieldsName) {

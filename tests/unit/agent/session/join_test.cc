@@ -119,8 +119,9 @@ TEST_F(JoinTest, WaitsForApprovalAndStoresTheIdentity) {
   ASSERT_OK(Run());
   EXPECT_THAT(said_, HasSubstr("muster node approve c001"));
   const pki::Csr csr = pki::ParseCsr(server_.requests[0].csr_pem()).value();
-  EXPECT_THAT(said_, HasSubstr("the key of this machine: " +
-                               pki::KeyFingerprint(csr.public_key_sha256) + "\n"));
+  EXPECT_THAT(
+      said_,
+      HasSubstr("the key of this machine: " + pki::KeyFingerprint(csr.public_key_sha256) + "\n"));
   const auto identity = LoadIdentity(paths_, files_);
   ASSERT_OK(identity);
   EXPECT_EQ(identity->node_name, "c001");

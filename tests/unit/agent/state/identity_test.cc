@@ -67,11 +67,11 @@ TEST_F(IdentityTest, ComesBackAsStoredAndClosedToOthers) {
   EXPECT_EQ(loaded->controller_address, "login1:7443");
   EXPECT_EQ(loaded->key_pem, identity.key_pem);
   for (const std::string& path : {paths_.ClientKey(), paths_.AgentJson(), paths_.NodeUuid()}) {
-    struct stat st{};
+    struct stat st {};
     ASSERT_EQ(::stat(path.c_str(), &st), 0) << path;
     EXPECT_EQ(st.st_mode & 07777, 0600u) << path;
   }
-  struct stat st{};
+  struct stat st {};
   ASSERT_EQ(::stat(paths_.root().c_str(), &st), 0);
   EXPECT_EQ(st.st_mode & 07777, 0700u);
 }
@@ -79,8 +79,8 @@ TEST_F(IdentityTest, ComesBackAsStoredAndClosedToOthers) {
 TEST_F(IdentityTest, RenewalReplacesKeyAndCertificate) {
   ASSERT_OK(StoreIdentity(paths_, Make(), files_));
   const Identity renewed = Make();
-  ASSERT_OK(ReplaceCertificate(paths_, renewed.ca_pem, renewed.certificate_pem, renewed.key_pem,
-                               files_));
+  ASSERT_OK(
+      ReplaceCertificate(paths_, renewed.ca_pem, renewed.certificate_pem, renewed.key_pem, files_));
   EXPECT_EQ(LoadIdentity(paths_, files_)->key_pem, renewed.key_pem);
   EXPECT_EQ(LoadIdentity(paths_, files_)->certificate_pem, renewed.certificate_pem);
 }
@@ -107,9 +107,9 @@ TEST_F(IdentityTest, RefusesAKeyOfAnotherCertificate) {
   EXPECT_THAT(LoadIdentity(paths_, files_),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("join --force")));
   const Identity other = Make();
-  EXPECT_THAT(ReplaceCertificate(paths_, other.ca_pem, Make().certificate_pem, other.key_pem,
-                                 files_),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("does not belong")));
+  EXPECT_THAT(
+      ReplaceCertificate(paths_, other.ca_pem, Make().certificate_pem, other.key_pem, files_),
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("does not belong")));
 }
 
 }  // namespace

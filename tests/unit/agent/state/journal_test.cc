@@ -44,10 +44,9 @@ v1::StepResult Result(const std::string& id, v1::StepStatus status) {
 class JournalTest : public ::testing::Test {
  protected:
   absl::StatusOr<std::unique_ptr<Journal>> TryOpen(const std::string& node = kNode) {
-    return Journal::Open({.directory = dir_.path(),
-                          .node_uuid = node,
-                          .failpoint = [this] { return failpoint_; }},
-                         clock_);
+    return Journal::Open(
+        {.directory = dir_.path(), .node_uuid = node, .failpoint = [this] { return failpoint_; }},
+        clock_);
   }
   std::unique_ptr<Journal> Open(const std::string& node = kNode) {
     auto journal = TryOpen(node);
@@ -323,7 +322,7 @@ TEST_F(JournalTest, AFailedWriteRecordsNothing) {
 
 TEST_F(JournalTest, IsClosedToOthersAndToASecondAgent) {
   auto journal = Open();
-  struct stat st{};
+  struct stat st {};
   ASSERT_EQ(::stat(Path().c_str(), &st), 0);
   EXPECT_EQ(st.st_mode & 07777, 0600u);
   EXPECT_THAT(TryOpen(), StatusIs(absl::StatusCode::kFailedPrecondition,

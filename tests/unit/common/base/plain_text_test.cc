@@ -21,9 +21,16 @@ TEST(PlainTextTest, NothingThatSteersATerminalIsLeft) {
       {"\x1b[31", " [31", " [31"},
       {"\x1b[\x1b[2J", " [", " ["},
       {"10%\r20%\r\n", "10% 20%  ", "10%\n20%\n"},
-      {"\x7f\xc2\x9b""2J", "  2J", "  2J"},
-      {"abc\xe2\x80\xae""cba", "abc cba", "abc cba"},
-      {"a\xe2\x81\xa6""b\xe2\x80\xa8""c", "a b c", "a b c"},
+      {"\x7f\xc2\x9b"
+       "2J",
+       "  2J", "  2J"},
+      {"abc\xe2\x80\xae"
+       "cba",
+       "abc cba", "abc cba"},
+      {"a\xe2\x81\xa6"
+       "b\xe2\x80\xa8"
+       "c",
+       "a b c", "a b c"},
       {"\xff\xfe", "\xef\xbf\xbd\xef\xbf\xbd", "\xef\xbf\xbd\xef\xbf\xbd"},
   };
   for (const auto& each : kCases) {

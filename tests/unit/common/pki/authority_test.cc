@@ -39,10 +39,11 @@ TEST_F(AuthorityTest, CaIsOneAndOwnsItsKey) {
 
 TEST_F(AuthorityTest, NamesComeFromTheAuthority) {
   const KeyAndCsr made = MakeKeyAndCsr("muster://node/forged").value();
-  const std::string pem =
-      Sign(made.csr_pem, {.common_name = "c001", .organization = "muster:node",
-                          .uri_sans = {"muster://node/1"}, .dns_sans = {"c001.example"}})
-          .value();
+  const std::string pem = Sign(made.csr_pem, {.common_name = "c001",
+                                              .organization = "muster:node",
+                                              .uri_sans = {"muster://node/1"},
+                                              .dns_sans = {"c001.example"}})
+                              .value();
   const Certificate certificate = ParseCertificate(pem).value();
   EXPECT_EQ(certificate.common_name, "c001");
   EXPECT_EQ(certificate.organization, "muster:node");
@@ -57,8 +58,7 @@ TEST_F(AuthorityTest, NamesComeFromTheAuthority) {
 }
 
 TEST_F(AuthorityTest, VerifiesIssuerAndTime) {
-  const std::string pem =
-      Sign(MakeKeyAndCsr("x")->csr_pem, {.common_name = "x"}).value();
+  const std::string pem = Sign(MakeKeyAndCsr("x")->csr_pem, {.common_name = "x"}).value();
   const Authority namesake = MakeCa("test CA", absl::Hours(24), kNow).value();
   EXPECT_THAT(VerifySignedBy(pem, namesake.certificate_pem, kNow),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not signed by this CA")));

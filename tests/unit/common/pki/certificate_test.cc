@@ -71,7 +71,8 @@ TEST(Csr, KeysDiffer) {
   const KeyAndCsr b = MakeKeyAndCsr("same").value();
   EXPECT_NE(ParseCsr(a.csr_pem)->public_key_sha256, ParseCsr(b.csr_pem)->public_key_sha256);
   EXPECT_EQ(ParseCsr(a.csr_pem)->common_name, "same");
-  EXPECT_THAT(MakeKeyAndCsr(""), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 to 64")));
+  EXPECT_THAT(MakeKeyAndCsr(""),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 to 64")));
 }
 
 }  // namespace

@@ -78,7 +78,8 @@ TEST_F(TokenKeyTest, AuthoritySignsWithAKeyThatStaysInItsToken) {
 }
 
 TEST_F(TokenKeyTest, ManyMaySignAtOnce) {
-  const Authority ca = MakeCaWithKey("token CA", Uri("ca", "1234"), absl::Hours(24), kTokenNow).value();
+  const Authority ca =
+      MakeCaWithKey("token CA", Uri("ca", "1234"), absl::Hours(24), kTokenNow).value();
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&ca] {

@@ -162,8 +162,7 @@ class SmallDiskTest : public FileSystemTest {
 
 TEST_F(FileSystemTest, WritesToTheKernelWhatIsThere) {
   const std::string path = folder_ + "/parameter";
-  EXPECT_THAT(fs_.WriteToKernel(path, "1"),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr(path)));
+  EXPECT_THAT(fs_.WriteToKernel(path, "1"), StatusIs(absl::StatusCode::kNotFound, HasSubstr(path)));
   ASSERT_OK(fs_.WriteAtomically(path, "60000\n", {}));
   ASSERT_OK(fs_.WriteToKernel(path, "10\n"));
   EXPECT_EQ(fs_.Read(path).value(), "10\n");

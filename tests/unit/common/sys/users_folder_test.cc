@@ -46,8 +46,8 @@ class UsersFolderTest : public ::testing::Test {
   FileStat Stat(const std::string& path) { return fs_.Stat(path).value().value_or(FileStat()); }
   // A file of the user's own.
   void UserWrites(const std::string& name, const std::string& content, mode_t mode = 0644) {
-    ASSERT_OK(
-        fs_.WriteAtomically(Home(name), content, {.mode = mode, .uid = kFolderUser, .gid = kGroup}));
+    ASSERT_OK(fs_.WriteAtomically(Home(name), content,
+                                  {.mode = mode, .uid = kFolderUser, .gid = kGroup}));
   }
 
   muster::testing::TempDir dir_;

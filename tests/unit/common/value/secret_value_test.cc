@@ -25,8 +25,7 @@ TEST(SecretValueTest, RedactsAtAnyDepthAndKeepsTheRest) {
   Value value = {{"user", "root"}, {"keys", {1, MakeSecret("k1"), {{"inner", MakeSecret("k2")}}}}};
   EXPECT_TRUE(ContainsSecret(value));
   const Value redacted = Redact(value);
-  EXPECT_EQ(redacted.dump(),
-            R"({"user":"root","keys":[1,"[secret]",{"inner":"[secret]"}]})");
+  EXPECT_EQ(redacted.dump(), R"({"user":"root","keys":[1,"[secret]",{"inner":"[secret]"}]})");
   EXPECT_FALSE(ContainsSecret(redacted));
   EXPECT_TRUE(ContainsSecret(value)) << "the original is left alone";
 }

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <gmock/gmock.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <gtest/gtest.h>
 
 #include "muster/v1/agent_session.pb.h"
@@ -87,7 +87,8 @@ TEST(ExpansionTest, AnHonestResultWithAllItsCurvesPasses) {
     sample.set_value(i);
     sample.set_at_s(i);
   }
-  for (int i = 0; i < 5000; ++i) *result.add_metrics()->mutable_subject() = "GPU-5d6a2c7b-8c39-0d2f";
+  for (int i = 0; i < 5000; ++i)
+    *result.add_metrics()->mutable_subject() = "GPU-5d6a2c7b-8c39-0d2f";
   EXPECT_OK(Measure(message.SerializeAsString()));
 }
 
@@ -96,7 +97,8 @@ TEST(ExpansionTest, UnknownFieldsCountToo) {
   google::protobuf::UnknownFieldSet& unknown =
       *message.GetReflection()->MutableUnknownFields(&message);
   for (int i = 0; i < 500'000; ++i) unknown.AddLengthDelimited(1000, "");
-  EXPECT_THAT(Measure(message.SerializeAsString()), StatusIs(absl::StatusCode::kResourceExhausted, _));
+  EXPECT_THAT(Measure(message.SerializeAsString()),
+              StatusIs(absl::StatusCode::kResourceExhausted, _));
 }
 
 TEST(ExpansionTest, WhatIsNoMessageIsToldApart) {

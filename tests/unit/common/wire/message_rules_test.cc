@@ -35,7 +35,8 @@ v1::Facts HonestFacts() {
   facts.mutable_gathered_at()->set_seconds(1'764'000'000);
   v1::UnknownFact& unknown = *facts.add_unknown();
   unknown.set_probe("pci_devices");
-  unknown.set_reason("libnvidia-ml.so.1: cannot open shared object file: No such file or directory");
+  unknown.set_reason(
+      "libnvidia-ml.so.1: cannot open shared object file: No such file or directory");
   v1::OsFacts& os = *facts.mutable_os();
   os.set_id("opensuse-leap");
   os.set_version_id("15.6");
@@ -165,8 +166,7 @@ TEST(MessageRulesTest, TheBreachIsNamedByItsFieldAndNotRepeated) {
        "gpus[0].name: holds control characters"},
       {[](v1::Facts& f) { f.mutable_gpus(0)->set_power_limit_watts(std::nan("")); },
        "gpus[0].power_limit_watts: not a number"},
-      {[](v1::Facts& f) { f.mutable_cpu()->set_cpus(70'000); },
-       "cpu.cpus: 70000; from 1 to 65533"},
+      {[](v1::Facts& f) { f.mutable_cpu()->set_cpus(70'000); }, "cpu.cpus: 70000; from 1 to 65533"},
       {[](v1::Facts& f) { f.mutable_memory()->set_total_mib(~uint64_t{0}); },
        "memory.total_mib: 1.84467e+19; from 1 to 1.09951e+12"},
       {[](v1::Facts& f) { f.mutable_os()->set_pretty_name(std::string(300, 'x')); },
@@ -177,7 +177,9 @@ TEST(MessageRulesTest, TheBreachIsNamedByItsFieldAndNotRepeated) {
        "nics[0].addresses[1]: not only letters, digits and '.:/'"},
       {[](v1::Facts& f) { f.mutable_os()->mutable_booted_at()->set_seconds(1LL << 60); },
        "os.booted_at: not a time"},
-      {[](v1::Facts& f) { for (int i = 0; i < 2048; ++i) f.add_mounts(); },
+      {[](v1::Facts& f) {
+         for (int i = 0; i < 2048; ++i) f.add_mounts();
+       },
        "mounts: 2049 elements; at most 2048"},
   };
   for (const auto& [spoil, breach] : kCases) {
@@ -252,7 +254,8 @@ TEST(MessageRulesTest, NoTextOfAnAgentCarriesWhatSteers) {
       "x\r\nProlog=/tmp/evil",
       "\"quoted\" 'and' `not` \\",
       "\x1b[2J\x1b]52;c;ZXZpbA==\x07\x9b",
-      "\xc2\x9b" "31m \xe2\x80\xae abc \xe2\x80\xa8",
+      "\xc2\x9b"
+      "31m \xe2\x80\xae abc \xe2\x80\xa8",
       "<script>alert(1)</script>",
       "{{ secret('munge') }}{% for x in range(99999999) %}",
       std::string("nul\0nul", 7),

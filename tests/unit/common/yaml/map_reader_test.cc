@@ -84,12 +84,12 @@ TEST(MapReader, ReportsAllUnknownKeysWithTheNearest) {
   MapReader reader(document, document.root(), "node");
   reader.Allow("name");
   reader.Allow("role");
-  EXPECT_THAT(reader.Finish(),
-              StatusIs(kInvalid,
-                       AllOf(HasSubstr("f.yaml:2:1: unknown key 'rloe' in the node (did you mean "
-                                       "'role'?)"),
-                             HasSubstr("f.yaml:3:1: unknown key 'zzz' in the node (known: name, "
-                                       "role)"))));
+  EXPECT_THAT(
+      reader.Finish(),
+      StatusIs(kInvalid, AllOf(HasSubstr("f.yaml:2:1: unknown key 'rloe' in the node (did you mean "
+                                         "'role'?)"),
+                               HasSubstr("f.yaml:3:1: unknown key 'zzz' in the node (known: name, "
+                                         "role)"))));
 }
 
 TEST(MapReader, AnAbsentOptionalKeepsItsDefault) {

@@ -63,8 +63,8 @@ class BundleApprovalsTest : public ::testing::Test {
   void Apply(const std::string& path, const std::string& actor = "admin:alice") {
     const auto approval = Approvals().ByRunning(actor, kOne, path, "r-1");
     if (!approval.has_value()) return;
-    ASSERT_OK(store_->Update(
-        [&](Transaction& txn) { return BundleApprovals::Keep(txn, *approval); }));
+    ASSERT_OK(
+        store_->Update([&](Transaction& txn) { return BundleApprovals::Keep(txn, *approval); }));
   }
 
   testing::FakeClock clock_;

@@ -131,7 +131,6 @@ class BackupProofTest : public ::testing::Test {
     return std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   }
 
-
   muster::testing::TempDir dir_;
   const std::filesystem::path folder_;
   RealClock clock_;
@@ -157,7 +156,8 @@ TEST_F(BackupProofTest, AChangedStoreIsFoundThoughEveryDigestFits) {
   EXPECT_THAT(RestoreBackup(Pack(bare, "bare.tgz"), Options(true, true), clock_),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("under a passphrase")));
   // With keys of his own.
-  entries["keys.sealed"] = SealKeys({{"pki/ca.key", "x"}}, SecretBuffer("a thief's passphrase")).value();
+  entries["keys.sealed"] =
+      SealKeys({{"pki/ca.key", "x"}}, SecretBuffer("a thief's passphrase")).value();
   EXPECT_THAT(RestoreBackup(Pack(entries, "keys.tgz"), Options(true, true), clock_),
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("passphrase")));
   EXPECT_NE(LastAction(), "eve was here");

@@ -73,9 +73,8 @@ TEST_F(EnrolledNodeTest, DenialSurvivesARestartAndTheCertificatesEnd) {
   ASSERT_OK(enrollment_->Remove({"c001"}, "sold", kAdmin));
   for (const absl::Duration later : {absl::ZeroDuration(), absl::Hours(24 * 400)}) {
     clock_.Advance(later);
-    ASSERT_OK(store_->Update([&](Transaction& txn) {
-      return txn.certificates().RemoveExpired(clock_.Now()).status();
-    }));
+    ASSERT_OK(store_->Update(
+        [&](Transaction& txn) { return txn.certificates().RemoveExpired(clock_.Now()).status(); }));
     Denylist restarted;
     ASSERT_OK(restarted.Load(*store_));
     EXPECT_TRUE(restarted.Contains(Serial(certificate_)));

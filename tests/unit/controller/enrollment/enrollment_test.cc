@@ -21,7 +21,8 @@ class JoinTest : public EnrollmentFixture {
     EXPECT_THAT(enrollment_->Join(request),
                 StatusIs(absl::StatusCode::kPermissionDenied,
                          "token is not valid: it may be used, expired or for another node; make a "
-                         "new one with `muster token create --nodes " + request.node_name + "`"));
+                         "new one with `muster token create --nodes " +
+                             request.node_name + "`"));
     const EventRecord event = LastEvent();
     EXPECT_EQ(event.action, "node.refuse");
     EXPECT_THAT(event.detail, AllOf(HasSubstr(logged), Not(HasSubstr(request.token))));
@@ -129,8 +130,7 @@ TEST_F(JoinTest, NothingIsReissuedAfterTheTokensEnd) {
   clock_.Advance(absl::Hours(5));  // the token is over, the administrator comes late
   EXPECT_EQ(enrollment_->GetJoin(id, request.token, "p").value().state, JoinResult::kPending);
   ASSERT_OK(enrollment_->Approve({"c001"}, {}, kAdmin));
-  const std::string approved =
-      enrollment_->GetJoin(id, request.token, "p").value().certificate_pem;
+  const std::string approved = enrollment_->GetJoin(id, request.token, "p").value().certificate_pem;
   clock_.Advance(absl::Hours(23));
   EXPECT_EQ(enrollment_->GetJoin(id, request.token, "p").value().certificate_pem, approved);
   clock_.Advance(absl::Hours(2));
@@ -195,9 +195,10 @@ TEST_F(JoinTest, UuidsAreNotTakenTwice) {
   ASSERT_OK(enrollment_->Join(clone));
   clone.token = Token("c002");
   clone.node_name = "c002";
-  EXPECT_THAT(enrollment_->Join(clone),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("belongs to c001, which is enrolled"), HasSubstr("node.uuid"))));
+  EXPECT_THAT(
+      enrollment_->Join(clone),
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               AllOf(HasSubstr("belongs to c001, which is enrolled"), HasSubstr("node.uuid"))));
   ASSERT_OK(enrollment_->Remove({"c001"}, "sold", kAdmin));
   clone.token = Token("c002");
   EXPECT_THAT(enrollment_->Join(clone),
@@ -239,8 +240,9 @@ TEST_F(JoinTest, GuessingIsSlow) {
 }
 
 TEST_F(JoinTest, TokensNeedKnownNamesAndASaneLife) {
-  EXPECT_THAT(enrollment_->CreateTokens({"c001", "c999"}, absl::Hours(1), false, kAdmin),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("c999 is not in the inventory")));
+  EXPECT_THAT(
+      enrollment_->CreateTokens({"c001", "c999"}, absl::Hours(1), false, kAdmin),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("c999 is not in the inventory")));
   EXPECT_TRUE(enrollment_->ListTokens().value().empty());
   EXPECT_THAT(enrollment_->CreateTokens({"c001"}, absl::Hours(169), false, kAdmin),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most 7 days")));

@@ -30,10 +30,13 @@ TEST(PeerLimiter, OneMachineHasNoBucketForEachAddressOfItsNetwork) {
 
 TEST(PeerLimiter, ACrowdDoesNotHideWhoKeepsGuessing) {
   PeerLimiter limiter;
-  const auto stranger = [](size_t i) { return absl::StrCat("ipv6:[2001:db8:", absl::Hex(i), "::1]:1"); };
+  const auto stranger = [](size_t i) {
+    return absl::StrCat("ipv6:[2001:db8:", absl::Hex(i), "::1]:1");
+  };
   for (size_t i = 0; i < PeerLimiter::kMaxPeers; ++i) limiter.Failed(stranger(i), kLimiterNow);
   for (int i = 0; i < PeerLimiter::kBurst; ++i) limiter.Failed("ipv6:[::1]:1", kLimiterNow);
-  for (size_t i = 0; i < 100; ++i) limiter.Failed(stranger(PeerLimiter::kMaxPeers + i), kLimiterNow);
+  for (size_t i = 0; i < 100; ++i)
+    limiter.Failed(stranger(PeerLimiter::kMaxPeers + i), kLimiterNow);
   EXPECT_FALSE(limiter.MayTry("ipv6:[::1]:2", kLimiterNow));
 }
 

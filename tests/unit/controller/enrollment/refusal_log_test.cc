@@ -18,23 +18,27 @@ TEST(RefusalLog, AnAddressHasOneEntryAnHour) {
   RefusalLog log;
   EXPECT_THAT(log.Note("ipv4:10.0.0.1:1", kRefusalNow), Optional(std::string()));
   for (int i = 2; i < 1000; ++i)
-    EXPECT_EQ(log.Note(absl::StrCat("ipv4:10.0.0.1:", i), kRefusalNow + absl::Seconds(i)), std::nullopt);
+    EXPECT_EQ(log.Note(absl::StrCat("ipv4:10.0.0.1:", i), kRefusalNow + absl::Seconds(i)),
+              std::nullopt);
   EXPECT_THAT(log.Note("ipv4:10.0.0.2:1", kRefusalNow), Optional(std::string()));
   EXPECT_THAT(log.Note("ipv4:10.0.0.3:1", kRefusalNow + RefusalLog::kInterval),
               Optional(AllOf(HasSubstr("998 more refusals since 2030-03-17 17:46 UTC"),
                              HasSubstr("998 of them of 10.0.0.1"))));
-  EXPECT_THAT(log.Note("ipv4:10.0.0.1:1", kRefusalNow + RefusalLog::kInterval), Optional(std::string()));
+  EXPECT_THAT(log.Note("ipv4:10.0.0.1:1", kRefusalNow + RefusalLog::kInterval),
+              Optional(std::string()));
 }
 
 TEST(RefusalLog, ACrowdHasAHundredEntriesAnHour) {
   RefusalLog log;
   size_t entries = 0;
   for (int i = 0; i < 70'000; ++i)
-    entries += log.Note(absl::StrCat("ipv6:[2001:db8:", absl::Hex(i % 65'536), "::1]:1"), kRefusalNow)
-                   .has_value();
+    entries +=
+        log.Note(absl::StrCat("ipv6:[2001:db8:", absl::Hex(i % 65'536), "::1]:1"), kRefusalNow)
+            .has_value();
   EXPECT_EQ(entries, RefusalLog::kMaxEntries);
-  EXPECT_THAT(log.Note("ipv4:10.0.0.3:1", kRefusalNow + RefusalLog::kInterval),
-              Optional(HasSubstr(absl::StrCat(70'000 - RefusalLog::kMaxEntries, " more refusals"))));
+  EXPECT_THAT(
+      log.Note("ipv4:10.0.0.3:1", kRefusalNow + RefusalLog::kInterval),
+      Optional(HasSubstr(absl::StrCat(70'000 - RefusalLog::kMaxEntries, " more refusals"))));
 }
 
 }  // namespace

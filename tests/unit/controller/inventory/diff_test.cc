@@ -75,12 +75,14 @@ TEST(DiffInventory, AnotherOrderIsNoChange) {
   const Inventory before = ParseInventory({{"f", kBefore}}).value();
   EXPECT_THAT(DiffInventory(before, before), IsEmpty());
   const Inventory a =
-      ParseInventory({{"f", "cluster: x\nvars: {a: 1, b: 2}\nnodes: {c1: {role: login, vars: {a: "
-                            "1, b: 2}}}\n"}})
+      ParseInventory({{"f",
+                       "cluster: x\nvars: {a: 1, b: 2}\nnodes: {c1: {role: login, vars: {a: "
+                       "1, b: 2}}}\n"}})
           .value();
   const Inventory b =
-      ParseInventory({{"g", "nodes: {c1: {vars: {b: 2, a: 1}, role: login}}\nvars: {b: 2, a: "
-                            "1}\ncluster: x\n"}})
+      ParseInventory({{"g",
+                       "nodes: {c1: {vars: {b: 2, a: 1}, role: login}}\nvars: {b: 2, a: "
+                       "1}\ncluster: x\n"}})
           .value();
   EXPECT_THAT(DiffInventory(a, b), IsEmpty());
 }

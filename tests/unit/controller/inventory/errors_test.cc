@@ -80,8 +80,9 @@ TEST(InventoryErrors, OfNodes) {
       {"c1: {}", "f:3:7: the node lacks 'role'"},
       {"c1: {role: computer}", "f:3:14: unknown role 'computer' (did you mean 'compute'?)"},
       {"c1:", "f:3:3: expected a node (a map of keys), not nothing"},
-      {"c1: {role: login, adress: a}", "f:3:21: unknown key 'adress' in the node (did you mean "
-                                       "'address'?)"},
+      {"c1: {role: login, adress: a}",
+       "f:3:21: unknown key 'adress' in the node (did you mean "
+       "'address'?)"},
       {"\"c[1-\": {role: login}", "f:3:8: expected the last number"},
       {"C1: {role: login}", "f:3:3: 'C1' cannot be the name of a node"},
       {"login: {role: login}", "node login is named like an implicit group"},
@@ -100,8 +101,7 @@ TEST(InventoryErrors, OfNodes) {
   };
   for (const ErrorCase& c : cases) {
     SCOPED_TRACE(c.text);
-    const std::string text =
-        absl::StrCat("cluster: x\nnodes:\n  ", c.text, "\nracks: {r1: {}}\n");
+    const std::string text = absl::StrCat("cluster: x\nnodes:\n  ", c.text, "\nracks: {r1: {}}\n");
     EXPECT_THAT(ParseInventory({{"f", text}}), StatusIs(kInvalid, HasSubstr(c.error)));
   }
 }
@@ -132,11 +132,11 @@ TEST(InventoryErrors, AllAreReportedAtOnceWithTheirLines) {
       ParseInventory({{"f", "nodes:\n  c1: {role: compte}\n  c2: {role: login, rack: r1}\n"},
                       {"g", "partitions: {p: {nodes: c1, stat: UP}}\n"}})
           .status();
-  EXPECT_THAT(status, StatusIs(kInvalid, AllOf(HasSubstr("unknown role 'compte'"),
-                                               HasSubstr("2 |   c1: {role: compte}"),
-                                               HasSubstr("unknown rack 'r1'"),
-                                               HasSubstr("unknown key 'stat'"),
-                                               HasSubstr("lacks 'cluster'"))));
+  EXPECT_THAT(status,
+              StatusIs(kInvalid,
+                       AllOf(HasSubstr("unknown role 'compte'"),
+                             HasSubstr("2 |   c1: {role: compte}"), HasSubstr("unknown rack 'r1'"),
+                             HasSubstr("unknown key 'stat'"), HasSubstr("lacks 'cluster'"))));
 }
 
 TEST(InventoryErrors, AreCutOffAfterTwenty) {

@@ -78,8 +78,9 @@ TEST(ParseInventory, ResolvesGroupsFromGeneralToSpecial) {
 
 TEST(ParseInventory, NestedGroupsBringTheirNodes) {
   const auto inventory = ParseInventory(
-      {{"f", "cluster: x\ngroups:\n  inner: {nodes: c2}\n  outer: {nodes: c1, groups: inner}\n"
-             "nodes: {\"c[1-3]\": {role: compute}}\n"}});
+      {{"f",
+        "cluster: x\ngroups:\n  inner: {nodes: c2}\n  outer: {nodes: c1, groups: inner}\n"
+        "nodes: {\"c[1-3]\": {role: compute}}\n"}});
   ASSERT_OK(inventory);
   EXPECT_THAT(inventory->FindGroup("outer")->nodes, ElementsAre("c1", "c2"));
   EXPECT_THAT(inventory->FindNode("c2")->groups, ElementsAre("all", "compute", "outer", "inner"));
@@ -116,15 +117,17 @@ TEST(VariablesOf, TheStrongestComesLast) {
 }
 
 TEST(VariablesOf, EqualValuesOfUnrelatedGroupsAreNoConflict) {
-  EXPECT_OK(ParseInventory({{"f", "cluster: x\ngroups:\n  a: {nodes: c1, vars: {v: 1}}\n"
-                                  "  b: {nodes: c1, vars: {v: 1}}\n"
-                                  "nodes: {c1: {role: compute}}\n"}}));
+  EXPECT_OK(ParseInventory({{"f",
+                             "cluster: x\ngroups:\n  a: {nodes: c1, vars: {v: 1}}\n"
+                             "  b: {nodes: c1, vars: {v: 1}}\n"
+                             "nodes: {c1: {role: compute}}\n"}}));
 }
 
 TEST(VariablesOf, ANodesOwnValueEndsAConflictOfGroups) {
-  EXPECT_OK(ParseInventory({{"f", "cluster: x\ngroups:\n  a: {nodes: c1, vars: {v: 1}}\n"
-                                  "  b: {nodes: c1, vars: {v: 2}}\n"
-                                  "nodes: {c1: {role: compute, vars: {v: 3}}}\n"}}));
+  EXPECT_OK(ParseInventory({{"f",
+                             "cluster: x\ngroups:\n  a: {nodes: c1, vars: {v: 1}}\n"
+                             "  b: {nodes: c1, vars: {v: 2}}\n"
+                             "nodes: {c1: {role: compute, vars: {v: 3}}}\n"}}));
 }
 
 TEST(ParseInventory, AnInventoryMayHaveNoNodesYet) {

@@ -294,20 +294,20 @@ TEST_F(CompileTest, SecretsMakeStepsSensitive) {
 
 TEST_F(CompileTest, SecretsStayOutOfArgumentsWhichEveryUserOfANodeCanRead) {
   secrets.secrets["s"] = "hush";
-  for (const char* params : {
-           "command: {argv: [curl, -u, \"ann:{{ secret('s') }}\"], creates: /x}",
-           "command: {argv: \"{{ ['curl', secret('s')] }}\", creates: /x}",
-           "command: {argv: [a], unless: [curl, \"{{ secret('s') | b64encode }}\"]}",
-           "loop: [\"{{ secret('s') }}\"]\n  command: {argv: [a, \"{{ item }}\"], changes: false}",
-           "file: {path: /a, content: a, validate: [check, \"{{ secret('s') }}\", \"%s\"]}",
-           "line: {path: /a, line: a, validate: [check, \"{{ secret('s') }}\", \"%s\"]}"}) {
+  for (const char* params :
+       {"command: {argv: [curl, -u, \"ann:{{ secret('s') }}\"], creates: /x}",
+        "command: {argv: \"{{ ['curl', secret('s')] }}\", creates: /x}",
+        "command: {argv: [a], unless: [curl, \"{{ secret('s') | b64encode }}\"]}",
+        "loop: [\"{{ secret('s') }}\"]\n  command: {argv: [a, \"{{ item }}\"], changes: false}",
+        "file: {path: /a, content: a, validate: [check, \"{{ secret('s') }}\", \"%s\"]}",
+        "line: {path: /a, line: a, validate: [check, \"{{ secret('s') }}\", \"%s\"]}"}) {
     SCOPED_TRACE(params);
     SetTasks(absl::StrCat("- name: a\n  ", params, "\n"));
     EXPECT_THAT(CompileError(),
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          AllOf(HasSubstr("main.yaml:"), HasSubstr("can read the arguments"),
-                               HasSubstr("'stdin'"), HasSubstr("'environment'"),
-                               HasSubstr("file"), Not(HasSubstr("hush")))));
+                               HasSubstr("'stdin'"), HasSubstr("'environment'"), HasSubstr("file"),
+                               Not(HasSubstr("hush")))));
   }
 }
 

@@ -42,10 +42,8 @@ std::string PathOf(absl::string_view block) {
 class DocumentationTest : public CompileTest {
  protected:
   DocumentationTest() {
-    secrets.secrets = {{"ann_password_hash", "$6$x"},
-                       {"db_password", "p"},
-                       {"domain_password", "p"},
-                       {"x", "p"}};
+    secrets.secrets = {
+        {"ann_password_hash", "$6$x"}, {"db_password", "p"}, {"domain_password", "p"}, {"x", "p"}};
     facts["c001"] = {{"memory", {{"swap_mib", 1}}}, {"os", {{"id", "debian"}}}, {"gpus", {1}}};
     options.extra_vars = {{"third_key", "KEY"}, {"banned", Value::array()}, {"driver", "550"}};
   }

@@ -101,7 +101,8 @@ const ResourceRow kResourceRows[] = {
      "user { name: 'ann' state: PRESENCE_PRESENT uid: 1001 primary_group: 'staff' groups: 'adm' "
      "groups: 'video' home: '/home/ann' shell: '/bin/bash' comment: 'Ann' create_home: true "
      "password_hash: '$6$x' authorized_keys: 'k1' authorized_keys: 'k2' }"},
-    {"Reboot", "reboot: {when: required, reason: new kernel, timeout: 20m, with_running_jobs: true}",
+    {"Reboot",
+     "reboot: {when: required, reason: new kernel, timeout: 20m, with_running_jobs: true}",
      "reboot { when: REBOOT_WHEN_REQUIRED reason: 'new kernel' timeout { seconds: 1200 } "
      "with_running_jobs: true }"},
     {"Group", "group: {name: staff, gid: 900, system: true, state: present}",
@@ -115,7 +116,8 @@ const ResourceRow kResourceRows[] = {
      "timeout { seconds: 5400 } retries: 3 retry_delay { nanos: 500000000 } }"},
     {"CommandThatReads", "command: {argv: [scontrol, ping], changes: false}",
      "command { argv: 'scontrol' argv: 'ping' changes_nothing: true }"},
-    {"CommandThatIsTold", "command: {argv: [realm, join], creates: /x, stdin: \"{{ cluster }}\\n\"}",
+    {"CommandThatIsTold",
+     "command: {argv: [realm, join], creates: /x, stdin: \"{{ cluster }}\\n\"}",
      "command { argv: 'realm' argv: 'join' creates: '/x' input: 'hpc1\\n' }"},
     {"CommandThatCreates", "command: {argv: [mkfs, /dev/x], creates: /mnt/x}",
      "command { argv: 'mkfs' argv: '/dev/x' creates: '/mnt/x' }"},

@@ -22,8 +22,8 @@ class RunApprovalsTest : public RunFixture {
     Hold();
   }
   void Hold() {
-    approvals_ = std::make_unique<BundleApprovals>(
-        *store_, clock_, Collaborators().load_bundle, /*is_strict=*/true);
+    approvals_ = std::make_unique<BundleApprovals>(*store_, clock_, Collaborators().load_bundle,
+                                                   /*is_strict=*/true);
     Restart();
   }
   absl::Status Create(const std::string& actor, const v1::CreateRunRequest& request) {

@@ -107,8 +107,8 @@ class RunFixture : public ::testing::Test, public InventorySource {
   std::map<std::string, uint64_t> report_sequence_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<NodeClaims> claims_;
-  std::unique_ptr<BundleApprovals> approvals_;  // nullptr: everybody runs everything
-  std::map<std::string, absl::Status> suite_errors_;  // by suite
+  std::unique_ptr<BundleApprovals> approvals_;          // nullptr: everybody runs everything
+  std::map<std::string, absl::Status> suite_errors_;    // by suite
   std::map<std::string, absl::Status> mandate_errors_;  // by actor
   std::vector<std::string> ended_;  // runs with suites at their end, as on_ended() told
   bool free_when_ended_ = false;    // whether no node was held by then

@@ -170,7 +170,8 @@ TEST_F(SecretRotationTest, GoesThroughItsPhasesAndChangesTheValueOnlyAtTheEnd) {
   EXPECT_FALSE(ended->has_rotation());
   EXPECT_EQ(ended->version(), 2u);
   EXPECT_EQ(Key(), next);
-  EXPECT_THAT(secrets_->GetNext("key", rotation_), StatusIs(absl::StatusCode::kNotFound, HasSubstr("")));
+  EXPECT_THAT(secrets_->GetNext("key", rotation_),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("")));
   EXPECT_THAT(Actions(), ElementsAre("secret.generate", "secret.rotate.start",
                                      "secret.rotate.switch", "secret.rotate.finish"));
 }

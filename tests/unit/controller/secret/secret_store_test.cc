@@ -113,7 +113,8 @@ TEST_F(SecretStoreTest, OnlyTheRolesThatASecretNamesReadIt) {
                                     HasSubstr("muster secret roles token munge,slurm"),
                                     Not(HasSubstr("hunter")))));
   // bytes= makes no second value of it either.
-  EXPECT_THAT(secrets_->Get("token", 32, munge_), StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("")));
+  EXPECT_THAT(secrets_->Get("token", 32, munge_),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("")));
   ASSERT_OK(secrets_->SetRoles("token", {"slurm", "munge"}, alice_));
   EXPECT_EQ(*secrets_->Get("token", std::nullopt, munge_), "hunter2");
   // A new value is for those of the old one.

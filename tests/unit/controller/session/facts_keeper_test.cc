@@ -44,10 +44,11 @@ class FactsKeeperTest : public ::testing::Test {
   // The requests whose facts are said to be in the store.
   std::vector<std::string> Keep(const std::string& request_id) {
     std::vector<std::string> told;
-    FactsKeeper keeper(store_, clock_, [&](const std::string& uuid, const std::string& id,
-                                           const absl::Status& refused) {
-      told.push_back(uuid + " " + id + (refused.ok() ? "" : " refused"));
-    });
+    FactsKeeper keeper(
+        store_, clock_,
+        [&](const std::string& uuid, const std::string& id, const absl::Status& refused) {
+          told.push_back(uuid + " " + id + (refused.ok() ? "" : " refused"));
+        });
     v1::FactsReport report;
     report.set_request_id(request_id);
     report.mutable_facts()->mutable_os()->set_kernel("6.1.0");
@@ -161,9 +162,8 @@ TEST_F(FactsKeeperTest, WhatAnEarlierVersionStoredMustKeepTheRulesToo) {
   v1::Facts facts;
   facts.mutable_os()->set_kernel("6.1.0");
   facts.add_gpus()->set_slurm_type("a100\nProlog=/tmp/x");
-  EXPECT_OK(store_.Update([&](Transaction& txn) {
-    return txn.nodes().PutFacts("u1", facts.SerializeAsString());
-  }));
+  EXPECT_OK(store_.Update(
+      [&](Transaction& txn) { return txn.nodes().PutFacts("u1", facts.SerializeAsString()); }));
   FactsKeeper keeper(store_, clock_);
   ASSERT_OK(keeper.RefuseBadFacts());
   EXPECT_EQ(StoredKernel(), "");

@@ -40,7 +40,8 @@ TEST(StoreRuns, ComeBackNewestFirst) {
   auto store = Memory();
   ASSERT_OK(store->Update([](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(txn.runs().Put(SampleRun("r-1", RunRecord::kRunning, kRunsNow)));
-    RETURN_IF_ERROR(txn.runs().Put(SampleRun("r-2", RunRecord::kRunning, kRunsNow + absl::Seconds(1))));
+    RETURN_IF_ERROR(
+        txn.runs().Put(SampleRun("r-2", RunRecord::kRunning, kRunsNow + absl::Seconds(1))));
     RunRecord done = SampleRun("r-1", RunRecord::kSucceeded, kRunsNow);
     done.finished_at = kRunsNow + absl::Seconds(5);
     done.plays.clear();

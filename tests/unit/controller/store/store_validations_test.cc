@@ -103,7 +103,8 @@ TEST_F(StoreValidations, ResultsAreKeptApartAndTheFirstCounts) {
   ASSERT_OK(store_->Update([](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(txn.validations().Put(Sample("v-1", kValidationsNow)));
     RETURN_IF_ERROR(txn.validation_checks().Put(Check("v-1/a", "v-1")));
-    RETURN_IF_ERROR(txn.validation_checks().PutResult({"v-1/a", kValidationsNow, std::string("\x00r", 2)}));
+    RETURN_IF_ERROR(
+        txn.validation_checks().PutResult({"v-1/a", kValidationsNow, std::string("\x00r", 2)}));
     RETURN_IF_ERROR(txn.validation_checks().PutResult({"v-1/a", kValidationsNow, "other"}));
     ValidationCheckRecord ended = Check("v-1/a", "v-1");
     ended.phase = 2;
@@ -139,7 +140,8 @@ TEST_F(StoreValidations, HistoryLeavesOutTheValidationItselfWhatFailedAndOtherPa
       check.outcome = i == 4 ? 2 : 1;
       check.parameters_digest = i == 5 ? "other" : "p";
       RETURN_IF_ERROR(txn.validation_checks().Put(check));
-      RETURN_IF_ERROR(txn.validation_checks().PutResult({id + "/a", kValidationsNow + absl::Seconds(i), id}));
+      RETURN_IF_ERROR(
+          txn.validation_checks().PutResult({id + "/a", kValidationsNow + absl::Seconds(i), id}));
     }
     return absl::OkStatus();
   }));
@@ -153,7 +155,8 @@ TEST_F(StoreValidations, HistoryLeavesOutTheValidationItselfWhatFailedAndOtherPa
     EXPECT_EQ(txn.validation_checks().History(oldest).value().at(0).result, "v-1");
     oldest.skip = 1;
     EXPECT_EQ(txn.validation_checks().History(oldest).value().at(0).result, "v-2");
-    EXPECT_EQ(txn.validation_checks().RemoveResults(kValidationsNow + absl::Seconds(2), 10).value(), 1u);
+    EXPECT_EQ(txn.validation_checks().RemoveResults(kValidationsNow + absl::Seconds(2), 10).value(),
+              1u);
     EXPECT_THAT(txn.validation_checks().History({"c001", "gpu-gemm", "p", "", 10}).value(),
                 SizeIs(2));
     return absl::OkStatus();
@@ -167,7 +170,8 @@ TEST_F(StoreValidations, APassIsTheNodesAndGoesWithIt) {
     node.name = "c001";
     node.state = NodeRecord::kEnrolled;
     RETURN_IF_ERROR(txn.nodes().Put(node));
-    NodePassRecord pass = {"u1", "v-1", "quick", "d", "GPU-1 GPU-2", "550.1", "6.1.0-28", kValidationsNow};
+    NodePassRecord pass = {"u1",          "v-1",   "quick",    "d",
+                           "GPU-1 GPU-2", "550.1", "6.1.0-28", kValidationsNow};
     RETURN_IF_ERROR(txn.node_service().PutPass(pass));
     pass.validation_id = "v-2";
     RETURN_IF_ERROR(txn.node_service().PutPass(pass));

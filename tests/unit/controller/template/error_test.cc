@@ -32,17 +32,17 @@ TEST(TemplateErrorTest, ShowsTheLineTheCaretAndTheNearestName) {
   EXPECT_THAT(
       Render("a\nGres=gpu:{{ gpu_cuont }}\n", {.file = "roles/x/templates/y.j2"}, ErrorVariables()),
       StatusIs(kBadTemplate, Eq("roles/x/templates/y.j2:2:13: undefined variable 'gpu_cuont' "
-                            "(did you mean 'gpu_count'?)\n"
-                            "  2 | Gres=gpu:{{ gpu_cuont }}\n"
-                            "    |             ^")));
+                                "(did you mean 'gpu_count'?)\n"
+                                "  2 | Gres=gpu:{{ gpu_cuont }}\n"
+                                "    |             ^")));
 }
 
 TEST(TemplateErrorTest, CountsFromWhereTheTextStandsInItsFile) {
   const SourcePosition position = {.file = "tasks/main.yaml", .line = 7, .column = 12};
   EXPECT_THAT(Render("x {{ y }}", position, ErrorVariables()),
               StatusIs(kBadTemplate, Eq("tasks/main.yaml:7:17: undefined variable 'y'\n"
-                                    "  7 |            x {{ y }}\n"
-                                    "    |                 ^")));
+                                        "  7 |            x {{ y }}\n"
+                                        "    |                 ^")));
 }
 
 TEST(TemplateErrorTest, ShowsTheWholeFilesLineWhenItIsGiven) {
@@ -50,7 +50,7 @@ TEST(TemplateErrorTest, ShowsTheWholeFilesLineWhenItIsGiven) {
   position.file_text = std::make_shared<const std::string>("- a:\n  name: \"{{ y }}\"\n");
   EXPECT_THAT(Render("{{ y }}", position, ErrorVariables()),
               StatusIs(kBadTemplate, HasSubstr("main.yaml:2:12: undefined variable 'y'\n"
-                                           "  2 |   name: \"{{ y }}\"\n")));
+                                               "  2 |   name: \"{{ y }}\"\n")));
 }
 
 TEST(TemplateErrorTest, LaterLinesOfABlockAreIndentedAsInTheirFile) {

@@ -49,7 +49,7 @@ TEST(LimitsTest, DeepNestingIsRefusedWhileParsing) {
     SCOPED_TRACE(source.substr(0, 40));
     EXPECT_THAT(Template::Parse(source, {.file = "f"}),
                 StatusIs(kOverLimit, AnyOf(HasSubstr("nested deeper"), HasSubstr("too long"),
-                                         HasSubstr("is never closed"))));
+                                           HasSubstr("is never closed"))));
   }
 }
 
@@ -99,7 +99,7 @@ TEST(LimitsTest, WorkIsBounded) {
     EXPECT_THAT(
         Render(source, {.file = "f"}, Scope(), limits),
         StatusIs(kOverLimit, AnyOf(HasSubstr("more than 200000 steps"), HasSubstr("grows beyond"),
-                                 HasSubstr("64 bits"), HasSubstr("range() of more than"))));
+                                   HasSubstr("64 bits"), HasSubstr("range() of more than"))));
   }
 }
 
@@ -124,8 +124,8 @@ TEST(LimitsTest, ManyRenderingsTogetherAreBoundedAndTheGreediestFileIsNamed) {
   EXPECT_GT(rendered, 1);
   EXPECT_LT(rendered, 10);
   EXPECT_THAT(status, StatusIs(kOverLimit, AllOf(HasSubstr("the templates of node c001 take more "
-                                                         "than 100000 steps together"),
-                                               HasSubstr("are those of greedy.j2"))));
+                                                           "than 100000 steps together"),
+                                                 HasSubstr("are those of greedy.j2"))));
   // From now on nothing is computed for this node, and others still have what the whole has.
   EXPECT_THAT(Render("{{ 1 }}", {.file = "modest.j2"}, scope, limits),
               StatusIs(kOverLimit, HasSubstr("greedy.j2")));

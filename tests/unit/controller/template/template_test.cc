@@ -60,8 +60,7 @@ TEST(TemplateTest, ConditionsFollowPythonsTruth) {
 TEST(TemplateTest, MustersOwnFiltersAndTests) {
   const std::pair<const char*, const char*> kCases[] = {
       {"{{ hosts | hostlist_fold }}", "c[001-003]"},
-      {"{{ 'N=c1 a\nN=x b\nother\nN=c2 a\n' | fold_lines('N=') }}",
-       "N=c[1-2] a\nN=x b\nother\n"},
+      {"{{ 'N=c1 a\nN=x b\nother\nN=c2 a\n' | fold_lines('N=') }}", "N=c[1-2] a\nN=x b\nother\n"},
       {"{{ 'c[001-003],x' | hostlist_expand | join(' ') }}", "c001 c002 c003 x"},
       {"{{ \"it's\" | quote }} {{ 'plain' | quote }} {{ '' | quote }}", "'it'\"'\"'s' plain ''"},
       {"{{ 'Yes' | bool }} {{ 'off' | bool }} {{ 0 | bool }}", "True False False"},

@@ -118,7 +118,8 @@ TEST(ExpectedParameters, NameWhatMustBeMounted) {
 
 TEST(ExpectedParameters, TheSuiteComesFirst) {
   const HardwareClass expected =
-      ReadClass("gpu_count: 4, gpu_nvlinks: 18, network_interfaces: eth0, network_mtu: 9000").value();
+      ReadClass("gpu_count: 4, gpu_nvlinks: 18, network_interfaces: eth0, network_mtu: 9000")
+          .value();
   EXPECT_THAT(
       WithExpectedParameters("gpu-inventory", {{"count", "2"}, {"gpus", "0-1"}}, expected, {}),
       UnorderedElementsAre(Pair("count", "2"), Pair("gpus", "0-1"), Pair("nvlinks", "18")));

@@ -142,7 +142,8 @@ TEST(FloorLearner, EnginesAndParametersAreNotMixed) {
   for (const bool by_engine : {true, false}) {
     FloorLearner learner;
     for (int i = 0; i < 16; ++i) {
-      Measured one = {absl::StrCat("GPU-", i % 8), absl::StrCat("c", i % 8 % 4), i < 8 ? 100.0 : 60.0};
+      Measured one = {absl::StrCat("GPU-", i % 8), absl::StrCat("c", i % 8 % 4),
+                      i < 8 ? 100.0 : 60.0};
       if (by_engine) one.engine = i < 8 ? "cublas 11.11.3" : "own kernel sm_75";
       if (!by_engine) one.parameters_digest = i < 8 ? "quick" : "long";
       Add(one, learner);
@@ -221,8 +222,10 @@ TEST(FloorLearner, OneGpuWithTwoDriversIsOneGpu) {
 
 TEST(FloorLearner, TheOrderOfResultsDoesNotMatter) {
   FloorLearner forward, backward;
-  for (int i = 0; i < 40; ++i) Add({absl::StrCat("G", i % 20), absl::StrCat("c", i % 4), 90.0 + i % 7}, forward);
-  for (int i = 39; i >= 0; --i) Add({absl::StrCat("G", i % 20), absl::StrCat("c", i % 4), 90.0 + i % 7}, backward);
+  for (int i = 0; i < 40; ++i)
+    Add({absl::StrCat("G", i % 20), absl::StrCat("c", i % 4), 90.0 + i % 7}, forward);
+  for (int i = 39; i >= 0; --i)
+    Add({absl::StrCat("G", i % 20), absl::StrCat("c", i % 4), 90.0 + i % 7}, backward);
   EXPECT_EQ(Propose(forward).floor, Propose(backward).floor);
   EXPECT_EQ(Propose(forward).source, Propose(backward).source);
 }

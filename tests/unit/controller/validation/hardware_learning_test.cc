@@ -80,7 +80,7 @@ HardwareLibrary ReadLibrary(const std::map<std::string, std::string>& files) {
 
 // Proposals for one file.
 v1::LearnedModel ProposeModel(const std::vector<LearnedMetric>& learned,
-                         const std::map<std::string, std::string>& files) {
+                              const std::map<std::string, std::string>& files) {
   const auto models = ProposeHardware(learned, ReadLibrary(files), files, {}, 0, checks::Checks());
   EXPECT_OK(models.status());
   EXPECT_THAT(*models, SizeIs(1));
@@ -192,14 +192,15 @@ TEST(HardwareLearning, WhatIsProposedIsReadAgain) {
 }
 
 TEST(HardwareLearning, AModelWithoutAFileGetsOne) {
-  const v1::LearnedModel model =
-      ProposeModel({Metric("gpu-gemm", "tflops_median", "fp16", 100, "NVIDIA GeForce RTX 9090 Ti"),
-               Metric("gpu-memory", "memory_gbytes_per_s", "", 2000, "NVIDIA GeForce RTX 9090 Ti")},
-              {{kPath, kFile}});
+  const v1::LearnedModel model = ProposeModel(
+      {Metric("gpu-gemm", "tflops_median", "fp16", 100, "NVIDIA GeForce RTX 9090 Ti"),
+       Metric("gpu-memory", "memory_gbytes_per_s", "", 2000, "NVIDIA GeForce RTX 9090 Ti")},
+      {{kPath, kFile}});
   EXPECT_EQ(model.file(), "inventory/hardware/rtx_9090_ti.yaml");
   EXPECT_THAT(model.diff(),
               HasSubstr("--- /dev/null\n+++ b/inventory/hardware/rtx_9090_ti.yaml\n@@ -0,0 +1,"));
-  const HardwareLibrary library = ReadLibrary({{model.file(), Added(model.diff())}, {kPath, kFile}});
+  const HardwareLibrary library =
+      ReadLibrary({{model.file(), Added(model.diff())}, {kPath, kFile}});
   const HardwareModel* const read = library.Find("gpu", "NVIDIA GeForce RTX 9090 Ti");
   ASSERT_NE(read, nullptr);
   ASSERT_THAT(read->limits, SizeIs(2));
@@ -212,8 +213,8 @@ TEST(HardwareLearning, OneFileOfSeveralModelsHasFloorsForAll) {
       {"inventory/hardware/p100.yaml", "kind: gpu\nmatch: [Tesla P100*]\n"}};
   const v1::LearnedModel model =
       ProposeModel({Metric("gpu-gemm", "tflops_median", "fp32", 9, "Tesla P100-SXM2-16GB"),
-               Metric("gpu-gemm", "tflops_median", "fp32", 8, "Tesla P100-PCIE-16GB")},
-              files);
+                    Metric("gpu-gemm", "tflops_median", "fp32", 8, "Tesla P100-PCIE-16GB")},
+                   files);
   EXPECT_THAT(model.diff(), HasSubstr("+limits:\n+  - check: gpu-gemm\n"));
   EXPECT_DOUBLE_EQ(model.limits(0).limit().floor(), 7.6);
 }
@@ -231,7 +232,7 @@ TEST(HardwareLearning, WhatCannotBeChangedSafelyIsForAPersonToPutIn) {
                     "    unit: TFLOPS\n    peak: 121\n    source: the data\n      sheet\n")}) {
     const v1::LearnedModel model =
         ProposeModel({Metric("gpu-gemm", "tflops_median", "fp16", 100)},
-                {{kPath, absl::StrCat("kind: gpu\nmatch: [NVIDIA L4]\n", rest)}});
+                     {{kPath, absl::StrCat("kind: gpu\nmatch: [NVIDIA L4]\n", rest)}});
     EXPECT_EQ(model.diff(), "") << rest;
     EXPECT_THAT(model.fragment(), HasSubstr("    floor: 95\n")) << rest;
     ASSERT_THAT(model.notes(), SizeIs(1)) << rest;

@@ -20,21 +20,23 @@ absl::StatusOr<HardwareLibrary> ParseOne(const std::string& text) {
 constexpr char kGpuHead[] = "kind: gpu\nmatch: [Tesla T4]\n";
 
 std::string Limit(const std::string& rest) {
-  return absl::StrCat(kGpuHead, "limits:\n  - {check: gpu-gemm, metric: tflops_median, ", rest, "}\n");
+  return absl::StrCat(kGpuHead, "limits:\n  - {check: gpu-gemm, metric: tflops_median, ", rest,
+                      "}\n");
 }
 
 TEST(ParseHardware, ReadsWhatIsThere) {
   const HardwareLibrary library =
-      ParseOne(absl::StrCat(kGpuHead,
-                         "power_watts: {value: 70, source: data sheet}\n"
-                         "max_temperature_celsius: {value: 85, source: data sheet}\n"
-                         "fleet: {percent: 3}\n"
-                         "history: {deviations: 6}\n"
-                         "limits:\n"
-                         "  - {check: gpu-gemm, metric: tflops_median, variant: fp16, unit: TFLOPS,"
-                         " floor: 30, peak: 65, source: measured}\n"
-                         "  - {check: gpu-gemm, metric: errors, unit: \"1\", optional: true}\n"
-                         "digests: [{name: d, value: 00ffaa1122, source: s}]\n"))
+      ParseOne(
+          absl::StrCat(kGpuHead,
+                       "power_watts: {value: 70, source: data sheet}\n"
+                       "max_temperature_celsius: {value: 85, source: data sheet}\n"
+                       "fleet: {percent: 3}\n"
+                       "history: {deviations: 6}\n"
+                       "limits:\n"
+                       "  - {check: gpu-gemm, metric: tflops_median, variant: fp16, unit: TFLOPS,"
+                       " floor: 30, peak: 65, source: measured}\n"
+                       "  - {check: gpu-gemm, metric: errors, unit: \"1\", optional: true}\n"
+                       "digests: [{name: d, value: 00ffaa1122, source: s}]\n"))
           .value();
   const HardwareModel* const model = library.Find("gpu", "tesla t4");
   ASSERT_NE(model, nullptr);
@@ -102,7 +104,8 @@ TEST(ParseHardware, FindsWhatCannotBeMeant) {
                     "  - {check: gpu-gemm, metric: errors, unit: \"1\"}\n"
                     "  - {check: gpu-gemm, metric: errors, unit: \"1\"}\n"),
        "t4.yaml:5:5: there is another limit"},
-      {absl::StrCat(kGpuHead, "power_watts: {value: 70000, source: s}\n"), "is no power of one card"},
+      {absl::StrCat(kGpuHead, "power_watts: {value: 70000, source: s}\n"),
+       "is no power of one card"},
       {absl::StrCat(kGpuHead, "power_watts: {value: 70}\n"), "lacks 'source'"},
       {absl::StrCat(kGpuHead, "power_watts: 70\n"), "expected a power_watts"},
       {absl::StrCat(kGpuHead, "max_temperature_celsius: {value: 185, source: s}\n"),

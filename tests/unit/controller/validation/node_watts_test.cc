@@ -51,16 +51,19 @@ TEST(NodeWatts, OneWrongReadingDoesNotCount) {
 TEST(NodeWatts, WhatIsOldBearsNothingOut) {
   NodeWatts node(250);
   node.Take(Samples({{kPowerOfNode, 1600}}), kWattsStart);
-  EXPECT_EQ(node.Take(Samples({{kPowerOfNode, 1600}}), kWattsStart + absl::Seconds(16)), std::nullopt);
+  EXPECT_EQ(node.Take(Samples({{kPowerOfNode, 1600}}), kWattsStart + absl::Seconds(16)),
+            std::nullopt);
 }
 
 TEST(NodeWatts, MeterIsTheWholeNode) {
   NodeWatts node(250);
-  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfGpus, 900}, {kPowerOfNode, 1610}}), kWattsStart), 1610);
+  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfGpus, 900}, {kPowerOfNode, 1610}}), kWattsStart),
+            1610);
   // The meter's word lasts until its next one.
   EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfGpus, 1000}}), kWattsStart + absl::Seconds(14)),
             std::nullopt);
-  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfNode, 1580}}), kWattsStart + absl::Seconds(14)), 1580);
+  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfNode, 1580}}), kWattsStart + absl::Seconds(14)),
+            1580);
 }
 
 TEST(NodeWatts, MeterShowsWhatRanBeforeAtFirst) {
@@ -76,7 +79,8 @@ TEST(NodeWatts, MeterShowsWhatRanBeforeAtFirst) {
 TEST(NodeWatts, SensorsAndTheRestOfTheIdleNode) {
   NodeWatts node(300);
   // At rest: the idle draw itself, of which 60 W and 40 W are the sensors'.
-  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfProcessors, 60}, {kPowerOfGpus, 40}}), kWattsStart), 300);
+  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfProcessors, 60}, {kPowerOfGpus, 40}}), kWattsStart),
+            300);
   EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfProcessors, 250}, {kPowerOfGpus, 1000}}),
                       kWattsStart + absl::Seconds(1)),
             200 + 250 + 1000);
@@ -91,7 +95,8 @@ TEST(NodeWatts, SensorsAndTheRestOfTheIdleNode) {
 
 TEST(NodeWatts, SensorsAreTheLeastThatANodeDraws) {
   NodeWatts node(50);
-  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfProcessors, 80}, {kPowerOfGpus, 60}}), kWattsStart), 140);
+  EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfProcessors, 80}, {kPowerOfGpus, 60}}), kWattsStart),
+            140);
 }
 
 TEST(NodeWatts, MeterThatFallsSilentIsReplaced) {

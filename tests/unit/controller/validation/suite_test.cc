@@ -25,20 +25,21 @@ absl::StatusOr<Suite> ParseText(const std::string& text) {
 constexpr char kSuiteHead[] = "name: s\ndescription: d\nstages:\n";
 
 TEST(ParseSuite, ReadsWhatIsThere) {
-  const Suite suite = ParseText(absl::StrCat(kSuiteHead,
-                                         "  - name: burn\n"
-                                         "    stop_on_fail: true\n"
-                                         "    checks:\n"
-                                         "      - gpu-gemm\n"
-                                         "      - check: gpu-gemm\n"
-                                         "        when: [gpus, rdma, gpus]\n"
-                                         "        with: {types: [fp16, fp32], duration: 120}\n"
-                                         "        time_limit: 10m\n"
-                                         "  - {name: net, checks: [{check: nic-pair, when: nics, "
-                                         "max_rounds: 8}]}\n"
-                                         "  - {name: both, side_by_side: true, "
-                                         "checks: [gpu-gemm, nic-pair]}\n"))
-                          .value();
+  const Suite suite =
+      ParseText(absl::StrCat(kSuiteHead,
+                             "  - name: burn\n"
+                             "    stop_on_fail: true\n"
+                             "    checks:\n"
+                             "      - gpu-gemm\n"
+                             "      - check: gpu-gemm\n"
+                             "        when: [gpus, rdma, gpus]\n"
+                             "        with: {types: [fp16, fp32], duration: 120}\n"
+                             "        time_limit: 10m\n"
+                             "  - {name: net, checks: [{check: nic-pair, when: nics, "
+                             "max_rounds: 8}]}\n"
+                             "  - {name: both, side_by_side: true, "
+                             "checks: [gpu-gemm, nic-pair]}\n"))
+          .value();
   EXPECT_EQ(suite.name, "s");
   EXPECT_EQ(suite.description, "d");
   EXPECT_FALSE(suite.admits);
@@ -131,7 +132,7 @@ TEST(ParseSuite, ErrorsNameThePlaceAndTheNearestWord) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("that of its file: 's'")));
   EXPECT_THAT(ParseText(""), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("suite")));
   EXPECT_THAT(ParseText(absl::StrCat(kSuiteHead, "  - {name: a, checks: [x]}\n",
-                                 "  - {name: b, checks: [y], wen: 1}\n")),
+                                     "  - {name: b, checks: [y], wen: 1}\n")),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("'x'"), HasSubstr("'y'"), HasSubstr("'wen'"))));
 }
@@ -168,7 +169,8 @@ TEST(ParseSuite, IsBounded) {
   for (size_t i = 0; i <= kMaxStages; ++i) {
     absl::StrAppend(&many, "  - {name: s", i, ", checks: [gpu-gemm]}\n");
   }
-  EXPECT_THAT(ParseText(many), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most 50")));
+  EXPECT_THAT(ParseText(many),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most 50")));
   EXPECT_FALSE(ParseText(absl::StrCat(kSuiteHead, std::string(1 << 20, '#'))).ok());
 }
 

@@ -25,7 +25,8 @@ class VerifyTest : public ::testing::Test {
   kernels::Report Compare() {
     kernels::Report report = {};
     RunKernel(kWide ? "compare_words64" : "compare_words32", {3, 1, 1}, 64, read_.data(),
-              golden_.data(), uint64_t{kVerifiedWords}, kWide ? kF64Exponent : kF32Exponent, &report);
+              golden_.data(), uint64_t{kVerifiedWords}, kWide ? kF64Exponent : kF32Exponent,
+              &report);
     return report;
   }
   uint64_t Digest() {

@@ -65,9 +65,9 @@ TEST(NicPairTest, APartnerThatStopsIsLost) {
   EXPECT_THAT(results[0].reason, HasSubstr("partner lost"));
 }
 
-// What passes does not stay: gigabytes go by, and the process grows by no more than what it asks for
-// on purpose (times of round trips, a pattern a phase, stacks of threads) and what a sanitizer keeps
-// of it.
+// What passes does not stay: gigabytes go by, and the process grows by no more than what it asks
+// for on purpose (times of round trips, a pattern a phase, stacks of threads) and what a sanitizer
+// keeps of it.
 TEST(NicPairTest, MemoryDoesNotGrowWithTraffic) {
   const auto largest_mib = [] {
     rusage usage = {};

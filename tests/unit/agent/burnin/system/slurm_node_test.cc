@@ -7,10 +7,10 @@
 #include "absl/strings/str_replace.h"
 #include "agent/burnin/check.h"
 #include "common/checks/catalog.h"
-#include "tests/fakes/quiet_reporter.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_file_system.h"
 #include "tests/fakes/fake_process_runner.h"
+#include "tests/fakes/quiet_reporter.h"
 
 namespace muster::burnin {
 namespace {

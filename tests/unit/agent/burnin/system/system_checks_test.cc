@@ -11,10 +11,10 @@
 #include "common/base/clock.h"
 #include "common/checks/catalog.h"
 #include "common/sys/process.h"
-#include "tests/fakes/quiet_reporter.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_file_system.h"
 #include "tests/fakes/fake_process_runner.h"
+#include "tests/fakes/quiet_reporter.h"
 
 namespace muster::burnin {
 namespace {
