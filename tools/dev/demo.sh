@@ -6,7 +6,7 @@ verb_demo() {  # [--suite bookworm|trixie]
   local lab="$DEV_CHECKOUT/tools/lab/lab" site=build/demo-site node started recap
   ((EUID == 0)) || die "the demo needs root"
   verb_deps
-  verb_build release
+  verb_build release lab_programs
   trap _demo_failed EXIT
 
   say "four bare Debian machines"
