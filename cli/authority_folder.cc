@@ -18,8 +18,6 @@ constexpr absl::string_view kRoots = "ca.crt", kKey = "ca.key", kServer = "contr
 constexpr absl::string_view kNextKey = "ca.key.next", kKeyBefore = "ca.key.before";
 // What the change is from and to.
 constexpr absl::string_view kNote = "ca.change";
-// The server's certificate begins in the past: clocks differ.
-constexpr absl::Duration kBackdating = absl::Minutes(5);
 
 struct Note {
   std::string from;  // the pin of the old root
@@ -92,8 +90,7 @@ absl::Status AuthorityFolder::Begin(absl::string_view token_key, absl::Time now)
   if (roots.size() == 1 || !made_before.has_value() || wanted != state.token_key) {
     ASSIGN_OR_RETURN(const std::string name, NextName(old_root, now));
     ASSIGN_OR_RETURN(const pki::Authority next,
-                     wanted.empty() ? pki::MakeCa(name, kCaValidity, now)
-                                    : pki::MakeCaWithKey(name, wanted, kCaValidity, now));
+                     pki::MakeCa(name, kCaValidity, now, wanted));
     ASSIGN_OR_RETURN(const pki::Certificate before, pki::ParseCertificate(old_root));
     ASSIGN_OR_RETURN(const pki::Certificate after, pki::ParseCertificate(next.certificate_pem));
     if (before.public_key_sha256 == after.public_key_sha256) {
@@ -144,7 +141,7 @@ absl::Status AuthorityFolder::Finish(absl::Time now) {
   ASSIGN_OR_RETURN(ca.key, files_.Read(Path(kKey)));
   ASSIGN_OR_RETURN(const std::string server, files_.Read(Path(kServer)));
   ASSIGN_OR_RETURN(const pki::Certificate before, pki::ParseCertificate(server));
-  const pki::Validity as_long = {now - kBackdating, now + (before.not_after - before.not_before)};
+  const pki::Validity as_long = {now - pki::kBackdating, now + (before.not_after - before.not_before)};
   ASSIGN_OR_RETURN(const std::string next,
                    pki::SignAgain(ca, server, as_long, pki::Usage::kServer));
   RETURN_IF_ERROR(files_.WriteAtomically(Path(kServer), next, {}));
@@ -174,7 +171,7 @@ absl::Status AuthorityFolder::SignAdministrator(const std::string& folder, absl:
   ASSIGN_OR_RETURN(ca.key, files_.Read(Path(kKey)));
   ASSIGN_OR_RETURN(
       const std::string next,
-      pki::SignAgain(ca, found->content, {now - kBackdating, own.not_after}, pki::Usage::kClient));
+      pki::SignAgain(ca, found->content, {now - pki::kBackdating, own.not_after}, pki::Usage::kClient));
   return files_.WriteAtomically(path, next, {});
 }
 

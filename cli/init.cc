@@ -28,8 +28,6 @@ namespace {
 
 constexpr absl::Duration kUserValidity = absl::Hours(24 * 365);
 constexpr absl::Duration kServerValidity = absl::Hours(24 * 365 * 5);
-// Clocks of machines that are just being set up are rarely exact.
-constexpr absl::Duration kBackdating = absl::Minutes(5);
 // The account that musterd runs as, made by its package.
 constexpr char kServiceUser[] = "muster";
 
@@ -117,18 +115,18 @@ class Writer {
   std::optional<gid_t> service_gid_;
 };
 
-struct Pair {
+struct IssuedCertificate {
   std::string certificate_pem, key_pem;
 };
 
-absl::StatusOr<Pair> Issue(const pki::Authority& ca, const pki::Subject& subject, absl::Time now,
+absl::StatusOr<IssuedCertificate> Issue(const pki::Authority& ca, const pki::Subject& subject, absl::Time now,
                            absl::Duration validity, pki::Usage usage) {
   ASSIGN_OR_RETURN(pki::KeyAndCsr key, pki::MakeKeyAndCsr(subject.common_name));
-  Pair pair;
-  pair.key_pem = std::move(key.key_pem);
-  ASSIGN_OR_RETURN(pair.certificate_pem, pki::SignCsr(ca, key.csr_pem, subject,
-                                                      {now - kBackdating, now + validity}, usage));
-  return pair;
+  IssuedCertificate issued;
+  issued.key_pem = std::move(key.key_pem);
+  ASSIGN_OR_RETURN(issued.certificate_pem, pki::SignCsr(ca, key.csr_pem, subject,
+                                                      {now - pki::kBackdating, now + validity}, usage));
+  return issued;
 }
 
 pki::Subject ServerSubject(const Address& address, const std::vector<std::string>& names) {
@@ -160,12 +158,10 @@ absl::StatusOr<int> Init(Context& context, const InitOptions& options) {
 
   const std::string name = absl::StrCat("Muster CA of ", options.cluster);
   ASSIGN_OR_RETURN(const pki::Authority ca,
-                   options.ca_key.empty()
-                       ? pki::MakeCa(name, kCaValidity, now)
-                       : pki::MakeCaWithKey(name, options.ca_key, kCaValidity, now));
-  ASSIGN_OR_RETURN(const Pair server, Issue(ca, ServerSubject(address, options.names), now,
+                   pki::MakeCa(name, kCaValidity, now, options.ca_key));
+  ASSIGN_OR_RETURN(const IssuedCertificate server, Issue(ca, ServerSubject(address, options.names), now,
                                             kServerValidity, pki::Usage::kServer));
-  ASSIGN_OR_RETURN(const Pair admin,
+  ASSIGN_OR_RETURN(const IssuedCertificate admin,
                    Issue(ca, AdminSubject(options.admin), now, kUserValidity, pki::Usage::kClient));
   const std::string controller = absl::StrCat(address.host, ":", address.port);
 

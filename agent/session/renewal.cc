@@ -36,6 +36,10 @@ absl::Time RetryRenewAt(const CertificateLife& life, absl::Time now) {
   return now + std::clamp(rest / 20, absl::Seconds(15), absl::Minutes(10));
 }
 
+absl::Time RetryToldRenewalAt(absl::Time now, double jitter) {
+  return now + absl::Seconds(15) + jitter * absl::Seconds(45);
+}
+
 std::string ExpiryRemedy(const CertificateLife& life, absl::Time now,
                          const std::string& node_name) {
   if (now < life.not_after) return "";

@@ -37,6 +37,10 @@ absl::Time RenewAt(const CertificateLife& life, double jitter);
 // When to try again after a renewal failed at `now`: soon enough for many tries before the end.
 absl::Time RetryRenewAt(const CertificateLife& life, absl::Time now);
 
+// The same for a renewal that the controller told the node to make: somebody waits for it. `jitter`
+// in [0, 1) keeps nodes that failed together apart.
+absl::Time RetryToldRenewalAt(absl::Time now, double jitter);
+
 // What an administrator must do about a certificate that is over; empty: it is not.
 std::string ExpiryRemedy(const CertificateLife& life, absl::Time now, const std::string& node_name);
 

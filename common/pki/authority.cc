@@ -18,8 +18,6 @@
 namespace muster::pki {
 namespace {
 
-constexpr absl::Duration kBackdate = absl::Minutes(5);
-
 absl::Status AddExtension(X509* certificate, X509* issuer, int nid, const char* value) {
   X509V3_CTX context;
   X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
@@ -77,9 +75,22 @@ absl::StatusOr<std::string> Finish(X509* certificate, EVP_PKEY* signer) {
   return WriteX509(certificate);
 }
 
-absl::StatusOr<KeyPtr> OpenKey(absl::string_view key) {
-  return IsTokenKey(key) ? OpenTokenKey(key) : ReadKey(key);
-}
+// An authority's key. If it is in a token, the token serves nobody else meanwhile.
+class OpenedKey {
+ public:
+  static absl::StatusOr<OpenedKey> Open(absl::string_view key) {
+    OpenedKey opened;
+    if (IsTokenKey(key)) opened.turn_.emplace();
+    ASSIGN_OR_RETURN(opened.key_, IsTokenKey(key) ? OpenTokenKey(key) : ReadKey(key));
+    return opened;
+  }
+
+  EVP_PKEY* get() const { return key_.get(); }
+
+ private:
+  std::optional<TokenTurn> turn_;  // outlives the key
+  KeyPtr key_;
+};
 
 // An authority that is ready to sign.
 class Signer {
@@ -87,8 +98,7 @@ class Signer {
   static absl::StatusOr<Signer> Open(const Authority& ca) {
     Signer signer;
     ASSIGN_OR_RETURN(signer.certificate_, ReadX509(ca.certificate_pem));
-    if (IsTokenKey(ca.key)) signer.turn_.emplace();
-    ASSIGN_OR_RETURN(signer.key_, OpenKey(ca.key));
+    ASSIGN_OR_RETURN(signer.key_, OpenedKey::Open(ca.key));
     if (X509_check_ca(signer.certificate_.get()) != 1)
       return absl::FailedPreconditionError("the certificate is not a CA's");
     if (X509_check_private_key(signer.certificate_.get(), signer.key_.get()) != 1)
@@ -114,8 +124,7 @@ class Signer {
 
  private:
   X509Ptr certificate_;
-  std::optional<TokenTurn> turn_;  // for as long as there is the key
-  KeyPtr key_;
+  OpenedKey key_;
 };
 
 }  // namespace
@@ -123,19 +132,16 @@ class Signer {
 bool IsTokenKey(absl::string_view text) { return absl::StartsWith(text, "pkcs11:"); }
 
 absl::StatusOr<Authority> MakeCa(absl::string_view common_name, absl::Duration validity,
-                                 absl::Time now) {
-  ASSIGN_OR_RETURN(const KeyPtr key, NewKey());
-  ASSIGN_OR_RETURN(const std::string key_pem, WriteKey(key.get()));
-  return MakeCaWithKey(common_name, key_pem, validity, now);
-}
-
-absl::StatusOr<Authority> MakeCaWithKey(absl::string_view common_name, absl::string_view key,
-                                        absl::Duration validity, absl::Time now) {
-  std::optional<TokenTurn> turn;
-  if (IsTokenKey(key)) turn.emplace();
-  ASSIGN_OR_RETURN(const KeyPtr signer, OpenKey(key));
+                                 absl::Time now, absl::string_view key) {
+  Authority ca;
+  ca.key = std::string(key);
+  if (key.empty()) {
+    ASSIGN_OR_RETURN(const KeyPtr made, NewKey());
+    ASSIGN_OR_RETURN(ca.key, WriteKey(made.get()));
+  }
+  ASSIGN_OR_RETURN(const OpenedKey signer, OpenedKey::Open(ca.key));
   RETURN_IF_ERROR(RequireP256(signer.get()));
-  ASSIGN_OR_RETURN(X509Ptr x509, Begin(signer.get(), {now - kBackdate, now + validity}));
+  ASSIGN_OR_RETURN(X509Ptr x509, Begin(signer.get(), {now - kBackdating, now + validity}));
   X509_NAME* name = X509_get_subject_name(x509.get());
   RETURN_IF_ERROR(AddNameEntry(name, NID_commonName, common_name));
   X509_set_issuer_name(x509.get(), name);
@@ -143,18 +149,12 @@ absl::StatusOr<Authority> MakeCaWithKey(absl::string_view common_name, absl::str
   RETURN_IF_ERROR(AddExtension(self, self, NID_basic_constraints, "critical,CA:TRUE,pathlen:0"));
   RETURN_IF_ERROR(AddExtension(self, self, NID_key_usage, "critical,keyCertSign,cRLSign"));
   RETURN_IF_ERROR(AddExtension(self, self, NID_subject_key_identifier, "hash"));
-  Authority ca;
   ASSIGN_OR_RETURN(ca.certificate_pem, Finish(self, signer.get()));
-  ca.key = std::string(key);
   return ca;
 }
 
-absl::Status CheckAuthority(const Authority& ca) { return Signer::Open(ca).status(); }
-
 absl::StatusOr<size_t> RootOf(const std::vector<std::string>& roots, absl::string_view key) {
-  std::optional<TokenTurn> turn;
-  if (IsTokenKey(key)) turn.emplace();
-  ASSIGN_OR_RETURN(const KeyPtr opened, OpenKey(key));
+  ASSIGN_OR_RETURN(const OpenedKey opened, OpenedKey::Open(key));
   for (size_t i = 0; i < roots.size(); ++i) {
     ASSIGN_OR_RETURN(const X509Ptr root, ReadX509(roots[i]));
     if (X509_check_ca(root.get()) == 1 && X509_check_private_key(root.get(), opened.get()) == 1) {

@@ -24,16 +24,14 @@ struct Validity {
   absl::Time not_after;
 };
 
-// A self-signed P-256 CA that may sign end certificates only (path length 0), valid from five
-// minutes before `now` (other clocks differ) until `now + validity`.
-absl::StatusOr<Authority> MakeCa(absl::string_view common_name, absl::Duration validity,
-                                 absl::Time now);
-// The same for a key that exists, on P-256, PEM or a token's URI.
-absl::StatusOr<Authority> MakeCaWithKey(absl::string_view common_name, absl::string_view key,
-                                        absl::Duration validity, absl::Time now);
+// Certificates begin that long before they are made: the clocks of machines that are being set up
+// are rarely exact.
+inline constexpr absl::Duration kBackdating = absl::Minutes(5);
 
-// FailedPrecondition unless the key belongs to the certificate and the certificate is a CA's.
-absl::Status CheckAuthority(const Authority& ca);
+// A self-signed CA on P-256 that may sign end certificates only (path length 0), valid until
+// `now + validity`. `key` is an existing key, PEM or a token's URI; if empty, a new one is made.
+absl::StatusOr<Authority> MakeCa(absl::string_view common_name, absl::Duration validity,
+                                 absl::Time now, absl::string_view key = "");
 
 // Which of the roots the key belongs to; FailedPrecondition: none, or the key cannot be opened. The
 // key is opened once: a token counts who comes with a wrong PIN.

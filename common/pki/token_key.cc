@@ -28,13 +28,13 @@ absl::StatusOr<ENGINE*> LoadEngine() {
   if (loaded != nullptr) return loaded;
   ENGINE_load_dynamic();
   ENGINE* engine = ENGINE_by_id("pkcs11");
-  // Left alone, it writes the URIs of keys that it does not find, PINs included, to standard error.
-  if (engine != nullptr) ENGINE_ctrl_cmd_string(engine, "QUIET", nullptr, 0);
   if (engine == nullptr) {
     return OpenSslError(absl::StatusCode::kFailedPrecondition,
                         "the key is in a PKCS #11 token, and OpenSSL has no engine pkcs11; install "
                         "libengine-pkcs11-openssl on this machine");
   }
+  // By default it writes the URIs of keys that it does not find, PINs included, to standard error.
+  ENGINE_ctrl_cmd_string(engine, "QUIET", nullptr, 0);
   if (ENGINE_init(engine) != 1) {
     ENGINE_free(engine);
     return OpenSslError(absl::StatusCode::kFailedPrecondition,

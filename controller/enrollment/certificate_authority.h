@@ -30,8 +30,6 @@ class CertificateAuthority {
  public:
   static constexpr absl::Duration kNodeLifetime = absl::Hours(24);
   static constexpr absl::Duration kUserLifetime = absl::Hours(24 * 365);
-  // Certificates begin in the past, because the clocks of fresh machines are off.
-  static constexpr absl::Duration kBackdate = absl::Minutes(5);
 
   // Reads ca.crt, which may hold several, and ca.key of `folder` (/etc/muster/pki).
   // FailedPrecondition, with the remedy: a key that others may read, a key of another certificate.

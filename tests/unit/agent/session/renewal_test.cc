@@ -24,6 +24,11 @@ TEST(RenewalTest, TriesAgainMoreOftenTowardsTheEnd) {
   EXPECT_EQ(RetryRenewAt(kDay, kDay.not_after), kDay.not_after + absl::Seconds(15));
 }
 
+TEST(RenewalTest, TriesAgainWithinAMinuteWhenItWasTold) {
+  EXPECT_EQ(RetryToldRenewalAt(kStart, 0), kStart + absl::Seconds(15));
+  EXPECT_LT(RetryToldRenewalAt(kStart, 0.999), kStart + absl::Minutes(1));
+}
+
 TEST(RenewalTest, SaysWhatToDoAboutAnExpiredCertificate) {
   EXPECT_EQ(ExpiryRemedy(kDay, kDay.not_after - absl::Seconds(1), "c001"), "");
   EXPECT_THAT(ExpiryRemedy(kDay, kDay.not_after + absl::Hours(3), "c001"),

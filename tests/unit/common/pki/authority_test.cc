@@ -28,12 +28,12 @@ class AuthorityTest : public ::testing::Test {
 };
 
 TEST_F(AuthorityTest, CaIsOneAndOwnsItsKey) {
-  EXPECT_OK(CheckAuthority(ca_));
+  EXPECT_OK(RootOf({ca_.certificate_pem}, ca_.key));
   const Certificate ca = ParseCertificate(ca_.certificate_pem).value();
   EXPECT_TRUE(ca.is_ca);
   EXPECT_EQ(ca.not_after, kNow + absl::Hours(24 * 365));
   const Authority other = MakeCa("other", absl::Hours(1), kNow).value();
-  EXPECT_THAT(CheckAuthority({ca_.certificate_pem, other.key}),
+  EXPECT_THAT(RootOf({ca_.certificate_pem}, other.key),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("does not belong")));
 }
 

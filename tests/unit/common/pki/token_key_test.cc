@@ -63,23 +63,23 @@ muster::testing::TempDir* TokenKeyTest::folder_ = nullptr;
 
 TEST_F(TokenKeyTest, AuthoritySignsWithAKeyThatStaysInItsToken) {
   const absl::StatusOr<Authority> ca =
-      MakeCaWithKey("token CA", Uri("ca", "1234"), absl::Hours(24), kTokenNow);
+      MakeCa("token CA", absl::Hours(24), kTokenNow, Uri("ca", "1234"));
   ASSERT_OK(ca);
   EXPECT_TRUE(IsTokenKey(ca->key));
-  EXPECT_OK(CheckAuthority(*ca));
+  EXPECT_OK(RootOf({ca->certificate_pem}, ca->key));
   const absl::StatusOr<std::string> pem = Sign(*ca);
   ASSERT_OK(pem);
   EXPECT_OK(VerifySignedBy(*pem, ca->certificate_pem, kTokenNow));
   // As a file has it: with a newline.
-  EXPECT_OK(CheckAuthority({ca->certificate_pem, ca->key + "\n"}));
+  EXPECT_OK(RootOf({ca->certificate_pem}, ca->key + "\n"));
   const Authority other = MakeCa("other", absl::Hours(24), kTokenNow).value();
-  EXPECT_THAT(CheckAuthority({other.certificate_pem, ca->key}),
+  EXPECT_THAT(RootOf({other.certificate_pem}, ca->key),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("does not belong")));
 }
 
 TEST_F(TokenKeyTest, ManyMaySignAtOnce) {
   const Authority ca =
-      MakeCaWithKey("token CA", Uri("ca", "1234"), absl::Hours(24), kTokenNow).value();
+      MakeCa("token CA", absl::Hours(24), kTokenNow, Uri("ca", "1234")).value();
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&ca] {
@@ -94,14 +94,14 @@ TEST_F(TokenKeyTest, SaysWhatIsMissingAndNeverThePin) {
   for (const std::string& uri :
        {Uri("nothing", "1234"), std::string("pkcs11:token=nowhere;object=ca?pin-value=1234")}) {
     ::testing::internal::CaptureStderr();
-    EXPECT_THAT(MakeCaWithKey("token CA", uri, absl::Hours(24), kTokenNow),
+    EXPECT_THAT(MakeCa("token CA", absl::Hours(24), kTokenNow, uri),
                 StatusIs(absl::StatusCode::kFailedPrecondition,
                          AllOf(HasSubstr("is the PIN right"), Not(HasSubstr("1234")))));
     EXPECT_THAT(::testing::internal::GetCapturedStderr(), Not(HasSubstr("1234")));
   }
-  EXPECT_THAT(MakeCaWithKey("x", "pkcs11:token=a b", absl::Hours(1), kTokenNow),
+  EXPECT_THAT(MakeCa("x", absl::Hours(1), kTokenNow, "pkcs11:token=a b"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("%20")));
-  EXPECT_THAT(MakeCaWithKey("x", "pkcs11:" + std::string(2000, 'x'), absl::Hours(1), kTokenNow),
+  EXPECT_THAT(MakeCa("x", absl::Hours(1), kTokenNow, "pkcs11:" + std::string(2000, 'x')),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 KiB")));
 }
 
