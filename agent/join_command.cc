@@ -14,7 +14,7 @@
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/sys/file_system.h"
-#include "common/sys/process.h"
+#include "common/sys/process/process.h"
 
 namespace muster::agent {
 namespace {

@@ -35,8 +35,8 @@
 #include "common/base/status.h"
 #include "common/base/version.h"
 #include "common/sys/file_system.h"
-#include "common/sys/http_client.h"
-#include "common/sys/process.h"
+#include "common/sys/http/http_client.h"
+#include "common/sys/process/process.h"
 
 namespace muster::agent {
 namespace {

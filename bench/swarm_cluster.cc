@@ -23,7 +23,7 @@
 #include "common/base/status.h"
 #include "common/pki/key.h"
 #include "controller/enrollment/certificate_authority.h"
-#include "controller/store/soci_store.h"
+#include "controller/store/soci/store.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 

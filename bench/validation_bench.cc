@@ -17,12 +17,12 @@
 #include "absl/time/time.h"
 #include "bench/validation_fleet.h"
 #include "common/base/status.h"
-#include "controller/store/soci_store.h"
+#include "controller/store/soci/store.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
-#include "controller/validation/blame.h"
-#include "controller/validation/earlier_results.h"
-#include "controller/validation/result_blob.h"
+#include "controller/validation/engine/earlier_results.h"
+#include "controller/validation/verdict/blame.h"
+#include "controller/validation/verdict/result_blob.h"
 
 namespace muster::controller::validation {
 namespace {

@@ -11,7 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "common/base/status.h"
 #include "common/checks/catalog.h"
-#include "controller/validation/circumstances.h"
+#include "controller/validation/verdict/circumstances.h"
 
 namespace muster::controller::validation {
 namespace {

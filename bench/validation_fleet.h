@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "controller/validation/hardware.h"
-#include "controller/validation/pair_matrix.h"
-#include "controller/validation/pair_schedule.h"
-#include "controller/validation/suite.h"
-#include "controller/validation/verdict.h"
+#include "controller/validation/schedule/pair_schedule.h"
+#include "controller/validation/suite/hardware.h"
+#include "controller/validation/suite/suite.h"
+#include "controller/validation/verdict/pair_matrix.h"
+#include "controller/validation/verdict/verdict.h"
 #include "muster/v1/validation.pb.h"
 
 namespace muster::controller::validation {

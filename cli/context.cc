@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
-#include "cli/plain_text.h"
+#include "cli/render/plain_text.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 

@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/context.h"
-#include "cli/output.h"
-#include "cli/usage_hint.h"
-#include "cli/verbs.h"
+#include "cli/render/output.h"
+#include "cli/render/usage_hint.h"
+#include "cli/verbs/verbs.h"
 #include "common/base/clock.h"
 #include "common/base/version.h"
 

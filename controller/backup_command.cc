@@ -13,9 +13,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "common/base/clock.h"
-#include "common/base/counted.h"
-#include "common/base/nearest_word.h"
 #include "common/base/status.h"
+#include "common/base/text/counted.h"
+#include "common/base/text/nearest_word.h"
 #include "controller/backup/backup.h"
 
 namespace muster::controller {

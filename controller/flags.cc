@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "common/base/nearest_word.h"
+#include "common/base/text/nearest_word.h"
 
 namespace muster::controller {
 

@@ -7,7 +7,7 @@
 #include <spdlog/sinks/systemd_sink.h>
 #include <spdlog/spdlog.h>
 
-#include "common/base/plain_text.h"
+#include "common/base/text/plain_text.h"
 
 namespace muster::controller {
 namespace {

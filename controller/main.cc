@@ -20,7 +20,7 @@
 #include "controller/grpc_log.h"
 #include "controller/log.h"
 #include "controller/memory.h"
-#include "controller/service/credentials.h"
+#include "controller/service/front/credentials.h"
 
 namespace muster::controller {
 namespace {

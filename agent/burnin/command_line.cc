@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "common/base/nearest_word.h"
+#include "common/base/text/nearest_word.h"
 #include "common/base/version.h"
 #include "common/checks/parameter_value.h"
 

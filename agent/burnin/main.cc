@@ -13,7 +13,7 @@
 #include "agent/burnin/worker.h"
 #include "common/base/clock.h"
 #include "common/sys/file_system.h"
-#include "common/sys/process.h"
+#include "common/sys/process/process.h"
 
 namespace muster::burnin {
 namespace {

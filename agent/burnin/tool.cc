@@ -8,7 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
 #include "common/base/clock.h"
-#include "common/sys/process_control.h"
+#include "common/sys/process/process_control.h"
 
 namespace muster::burnin {
 

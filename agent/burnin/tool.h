@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "agent/burnin/check.h"
-#include "common/sys/process.h"
+#include "common/sys/process/process.h"
 
 namespace muster::burnin {
 

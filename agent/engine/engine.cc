@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "agent/engine/plan_rules.h"
 #include "agent/engine/progress_board.h"
-#include "common/base/counted.h"
 #include "common/base/status.h"
+#include "common/base/text/counted.h"
 #include "muster/v1/agent_session.pb.h"
 
 namespace muster::agent {

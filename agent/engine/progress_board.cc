@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "common/base/utf8.h"
+#include "common/base/text/utf8.h"
 
 namespace muster::agent {
 

@@ -8,7 +8,7 @@
 #include "agent/engine/step_report.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
-#include "common/base/utf8.h"
+#include "common/base/text/utf8.h"
 #include "muster/v1/agent_session.pb.h"
 
 namespace muster::agent {

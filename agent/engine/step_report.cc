@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/utf8.h"
+#include "common/base/text/utf8.h"
 
 namespace muster::agent {
 namespace {

@@ -12,7 +12,7 @@
 #include "agent/facts/probe.h"
 #include "agent/facts/sysfs.h"
 #include "common/base/status.h"
-#include "common/sys/process.h"
+#include "common/sys/process/process.h"
 #include "google/protobuf/timestamp.pb.h"
 #include "muster/v1/facts.pb.h"
 

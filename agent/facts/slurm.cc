@@ -5,7 +5,7 @@
 #include "absl/strings/str_split.h"
 #include "agent/facts/probe.h"
 #include "common/base/status.h"
-#include "common/sys/process.h"
+#include "common/sys/process/process.h"
 #include "muster/v1/facts.pb.h"
 
 namespace muster::agent {

@@ -16,7 +16,7 @@
 #include "agent/resources/ownership.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
-#include "common/sys/archive_extract.h"
+#include "common/sys/archive/archive_extract.h"
 #include "common/sys/place.h"
 #include "common/sys/tree_stage.h"
 #include "common/sys/unique_fd.h"

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "agent/resources/resource.h"
-#include "common/sys/archive_extract.h"
+#include "common/sys/archive/archive_extract.h"
 #include "common/sys/file_system.h"
 #include "muster/v1/records.pb.h"
 

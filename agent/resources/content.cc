@@ -6,7 +6,7 @@
 #include "agent/resources/check_values.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
-#include "common/sys/http_text.h"
+#include "common/sys/http/http_text.h"
 #include "muster/v1/plan.pb.h"
 
 namespace muster::agent {

@@ -11,7 +11,7 @@
 #include "agent/resources/ownership.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
-#include "common/base/text_diff.h"
+#include "common/base/text/text_diff.h"
 #include "muster/v1/plan.pb.h"
 
 namespace muster::agent {

@@ -13,7 +13,7 @@
 #include "agent/resources/line_edit.h"
 #include "agent/resources/missing.h"
 #include "common/base/status.h"
-#include "common/base/text_diff.h"
+#include "common/base/text/text_diff.h"
 #include "muster/v1/plan.pb.h"
 
 namespace muster::agent {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
-#include "common/base/text_diff.h"
+#include "common/base/text/text_diff.h"
 
 namespace muster::agent {
 namespace {

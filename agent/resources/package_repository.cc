@@ -12,7 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "agent/resources/check_values.h"
 #include "common/base/status.h"
-#include "common/base/text_diff.h"
+#include "common/base/text/text_diff.h"
 #include "muster/v1/plan.pb.h"
 
 namespace muster::agent {

@@ -10,7 +10,7 @@
 #include "agent/resources/check_values.h"
 #include "agent/resources/kernel_parameter.h"
 #include "common/base/status.h"
-#include "common/base/text_diff.h"
+#include "common/base/text/text_diff.h"
 #include "muster/v1/plan.pb.h"
 
 namespace muster::agent {

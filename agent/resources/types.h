@@ -12,7 +12,7 @@
 #include "agent/sys/unit_manager.h"
 #include "common/base/clock.h"
 #include "common/sys/file_system.h"
-#include "common/sys/process.h"
+#include "common/sys/process/process.h"
 
 namespace muster::agent {
 

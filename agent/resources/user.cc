@@ -7,8 +7,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "agent/resources/check_values.h"
-#include "common/base/counted.h"
 #include "common/base/status.h"
+#include "common/base/text/counted.h"
 #include "muster/v1/plan.pb.h"
 
 namespace muster::agent {

@@ -345,9 +345,8 @@ bool Session::RenewIfDue(const Identity& identity, const CertificateLife& life) 
     mailbox_.OnNote("certificate renewed");
     return true;
   }
-  renew_at_ = is_told_to_renew_
-                  ? RetryToldRenewalAt(clock_.Now(), absl::Uniform(random_, 0.0, 1.0))
-                  : RetryRenewAt(life, clock_.Now());
+  renew_at_ = is_told_to_renew_ ? RetryToldRenewalAt(clock_.Now(), absl::Uniform(random_, 0.0, 1.0))
+                                : RetryRenewAt(life, clock_.Now());
   mailbox_.OnNote(absl::StrCat("renewing the certificate: ", status.message(), "; next try at ",
                                absl::FormatTime("%H:%M:%SZ", renew_at_, absl::UTCTimeZone())));
   return false;

@@ -7,9 +7,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_split.h"
-#include "common/base/hostlist.h"
-#include "common/base/plain_text.h"
-#include "common/base/utf8.h"
+#include "common/base/text/hostlist.h"
+#include "common/base/text/plain_text.h"
+#include "common/base/text/utf8.h"
 
 namespace muster::agent {
 namespace {

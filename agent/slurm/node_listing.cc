@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "common/base/utf8.h"
+#include "common/base/text/utf8.h"
 
 namespace muster::agent {
 namespace {

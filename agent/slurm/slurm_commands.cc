@@ -10,10 +10,10 @@
 #include "agent/slurm/job_listing.h"
 #include "agent/slurm/node_listing.h"
 #include "agent/slurm/request_check.h"
-#include "common/base/hostlist.h"
 #include "common/base/status.h"
-#include "common/base/utf8.h"
-#include "common/sys/process.h"
+#include "common/base/text/hostlist.h"
+#include "common/base/text/utf8.h"
+#include "common/sys/process/process.h"
 
 namespace muster::agent {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/sys/process.h"
+#include "common/sys/process/process.h"
 
 namespace muster::agent {
 

@@ -1,7 +1,7 @@
 #include "agent/sys/apt_arguments.h"
 
 #include "absl/strings/str_cat.h"
-#include "common/sys/process.h"
+#include "common/sys/process/process.h"
 
 namespace muster::agent {
 namespace {

@@ -15,7 +15,7 @@
 #include "agent/sys/package_manager.h"
 #include "common/base/clock.h"
 #include "common/sys/file_system.h"
-#include "common/sys/process.h"
+#include "common/sys/process/process.h"
 
 namespace muster::agent {
 

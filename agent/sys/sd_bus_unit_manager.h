@@ -5,7 +5,7 @@
 
 #include "absl/time/time.h"
 #include "agent/sys/unit_manager.h"
-#include "common/sys/process.h"
+#include "common/sys/process/process.h"
 
 namespace muster {
 class Clock;

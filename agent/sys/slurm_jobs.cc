@@ -10,8 +10,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "agent/sys/accounts.h"
-#include "common/base/plain_text.h"
 #include "common/base/status.h"
+#include "common/base/text/plain_text.h"
 #include "common/sys/file_system.h"
 
 namespace muster::agent {

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "common/base/slurm_job.h"
+#include "common/base/text/slurm_job.h"
 
 namespace muster::sys {
 class FileSystem;

@@ -11,7 +11,7 @@
 #include "common/base/backoff.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
-#include "common/sys/http_text.h"
+#include "common/sys/http/http_text.h"
 #include "common/sys/large_file.h"
 
 namespace muster::agent {

@@ -10,7 +10,7 @@
 #include "agent/transfer/partial.h"
 #include "common/base/clock.h"
 #include "common/sys/file_system.h"
-#include "common/sys/http_client.h"
+#include "common/sys/http/http_client.h"
 
 namespace muster::agent {
 

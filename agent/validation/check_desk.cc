@@ -12,11 +12,11 @@
 #include "agent/validation/worker_output.h"
 #include "agent/validation/worker_process.h"
 #include "common/base/clock.h"
-#include "common/base/counted.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
+#include "common/base/text/counted.h"
 #include "common/sys/file_system.h"
-#include "common/sys/process_control.h"
+#include "common/sys/process/process_control.h"
 
 namespace muster::agent {
 namespace {

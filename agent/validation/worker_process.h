@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "common/sys/process.h"
+#include "common/sys/process/process.h"
 #include "muster/v1/agent_session.pb.h"
 #include "muster/v1/records.pb.h"
 

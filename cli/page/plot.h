@@ -1,4 +1,5 @@
-// Pictures of measurements as SVG that stands inside a page (cli/page/html.h has its colours).
+// Pictures of measurements as SVG that stands inside a page (cli/render/page/html.h has its
+// colours).
 #pragma once
 
 #include <cstddef>

@@ -9,8 +9,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
-#include "common/base/nearest_word.h"
 #include "common/base/status.h"
+#include "common/base/text/nearest_word.h"
 
 namespace muster::checks {
 namespace {

@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/nearest_word.h"
 #include "common/base/status.h"
+#include "common/base/text/nearest_word.h"
 #include "common/checks/catalog.h"
 #include "common/checks/parameter_value.h"
 

@@ -13,7 +13,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/base/plain_text.h"
+#include "common/base/text/plain_text.h"
 
 namespace muster::wire {
 namespace {

@@ -17,7 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
-#include "common/base/source_error.h"
+#include "common/base/text/source_error.h"
 
 namespace muster::yaml {
 namespace {

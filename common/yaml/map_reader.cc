@@ -7,8 +7,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/base/nearest_word.h"
 #include "common/base/status.h"
+#include "common/base/text/nearest_word.h"
 
 namespace muster::yaml {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
-#include "common/sys/archive.h"
+#include "common/sys/archive/archive.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 

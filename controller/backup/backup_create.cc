@@ -12,7 +12,7 @@
 #include "common/base/digest.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
-#include "common/sys/archive_file.h"
+#include "common/sys/archive/archive_file.h"
 #include "common/sys/file_system.h"
 #include "controller/artifact/blob_store.h"
 #include "controller/backup/backup.h"
@@ -20,7 +20,7 @@
 #include "controller/backup/backup_manifest.h"
 #include "controller/backup/backup_paths.h"
 #include "controller/backup/open_folder.h"
-#include "controller/store/soci_store.h"
+#include "controller/store/soci/store.h"
 #include "controller/store/store_copy.h"
 #include "controller/store/tables.h"
 

@@ -15,7 +15,7 @@
 #include "controller/backup/backup_paths.h"
 #include "controller/backup/open_folder.h"
 #include "controller/store/lock_file.h"
-#include "controller/store/soci_store.h"
+#include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
 
 namespace muster::controller {

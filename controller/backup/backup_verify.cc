@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
-#include "common/sys/archive_file.h"
+#include "common/sys/archive/archive_file.h"
 #include "common/sys/file_system.h"
 #include "common/sys/unique_fd.h"
 #include "controller/backup/backup.h"
@@ -20,7 +20,7 @@
 #include "controller/backup/backup_paths.h"
 #include "controller/enrollment/certificate_authority.h"
 #include "controller/secret/secret_box.h"
-#include "controller/store/soci_store.h"
+#include "controller/store/soci/store.h"
 #include "controller/store/store_copy.h"
 #include "controller/store/tables.h"
 

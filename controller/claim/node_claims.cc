@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/hostlist.h"
+#include "common/base/text/hostlist.h"
 
 namespace muster::controller {
 

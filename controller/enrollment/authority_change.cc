@@ -4,8 +4,8 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "common/base/counted.h"
 #include "common/base/status.h"
+#include "common/base/text/counted.h"
 #include "controller/enrollment/audit.h"
 #include "controller/enrollment/certificate_authority.h"
 #include "controller/enrollment/enrollment.h"

@@ -92,8 +92,9 @@ absl::StatusOr<IssuedCertificate> CertificateAuthority::Issue(absl::string_view 
                                 .organization = OrganizationOf(role),
                                 .uri_sans = {IdentityUri(role, name)}};
   IssuedCertificate issued;
-  ASSIGN_OR_RETURN(issued.pem, pki::SignCsr(authority_, csr_pem, subject,
-                                            {now - pki::kBackdating, not_after}, pki::Usage::kClient));
+  ASSIGN_OR_RETURN(issued.pem,
+                   pki::SignCsr(authority_, csr_pem, subject, {now - pki::kBackdating, not_after},
+                                pki::Usage::kClient));
   ASSIGN_OR_RETURN(const pki::Certificate made, pki::ParseCertificate(issued.pem));
   issued.record.serial = made.serial;
   issued.record.role = std::string(RoleName(role));

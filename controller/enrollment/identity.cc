@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/id.h"
-#include "common/base/nearest_word.h"
 #include "common/base/status.h"
+#include "common/base/text/nearest_word.h"
 #include "common/pki/certificate.h"
 #include "controller/enrollment/validation.h"
 

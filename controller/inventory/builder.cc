@@ -12,8 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "common/base/hostlist.h"
-#include "common/base/nearest_word.h"
+#include "common/base/text/hostlist.h"
+#include "common/base/text/nearest_word.h"
 #include "common/yaml/value.h"
 #include "controller/inventory/names.h"
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/base/hostlist.h"
+#include "common/base/text/hostlist.h"
 #include "controller/inventory/inventory.h"
 
 namespace muster::controller {

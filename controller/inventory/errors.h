@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "common/base/joined_errors.h"
+#include "common/base/text/joined_errors.h"
 #include "common/yaml/document.h"
 #include "controller/inventory/inventory.h"
 

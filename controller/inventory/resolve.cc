@@ -10,8 +10,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/base/hostlist.h"
-#include "common/base/nearest_word.h"
+#include "common/base/text/hostlist.h"
+#include "common/base/text/nearest_word.h"
 #include "controller/inventory/builder.h"
 
 namespace muster::controller {

@@ -6,9 +6,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "common/base/hostlist.h"
-#include "common/base/nearest_word.h"
 #include "common/base/status.h"
+#include "common/base/text/hostlist.h"
+#include "common/base/text/nearest_word.h"
 #include "controller/inventory/inventory.h"
 
 namespace muster::controller {

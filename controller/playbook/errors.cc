@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/base/joined_errors.h"
+#include "common/base/text/joined_errors.h"
 
 namespace muster::controller::playbook {
 

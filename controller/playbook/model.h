@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "common/yaml/document.h"
-#include "controller/playbook/schema.h"
-#include "controller/playbook/value_template.h"
+#include "controller/playbook/load/value_template.h"
+#include "controller/playbook/schema/schema.h"
 #include "controller/template/template.h"
 
 namespace muster::v1 {

@@ -5,7 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/base/nearest_word.h"
+#include "common/base/text/nearest_word.h"
 
 namespace muster::controller::playbook {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "controller/playbook/compiler.h"
-#include "controller/run/held_plan.h"
+#include "controller/run/plan/held_plan.h"
 #include "controller/run/run_events.h"
 #include "controller/run/run_state.h"
 #include "controller/store/tables.h"

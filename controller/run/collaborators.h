@@ -13,7 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "common/base/clock.h"
 #include "controller/playbook/compiler.h"
-#include "controller/run/held_plan.h"
+#include "controller/run/plan/held_plan.h"
 #include "controller/session/agent_sessions.h"
 #include "controller/store/store.h"
 

@@ -3,13 +3,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/counted.h"
-#include "common/base/hostlist.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
+#include "common/base/text/counted.h"
+#include "common/base/text/hostlist.h"
 #include "controller/claim/node_claims.h"
 #include "controller/run/active_run.h"
-#include "controller/run/plan_finish.h"
+#include "controller/run/plan/plan_finish.h"
 #include "controller/run/run_engine.h"
 #include "controller/run/run_records.h"
 #include "muster/v1/agent_session.pb.h"

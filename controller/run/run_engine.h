@@ -15,7 +15,7 @@
 #include "absl/types/span.h"
 #include "controller/run/catch_up.h"
 #include "controller/run/collaborators.h"
-#include "controller/run/play_compilation.h"
+#include "controller/run/plan/play_compilation.h"
 #include "controller/run/run_events.h"
 #include "controller/run/run_state.h"
 #include "controller/store/tables.h"

@@ -3,11 +3,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/hostlist.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
+#include "common/base/text/hostlist.h"
 #include "controller/run/active_run.h"
-#include "controller/run/plan_finish.h"
+#include "controller/run/plan/plan_finish.h"
 #include "controller/run/run_engine.h"
 #include "controller/run/run_history.h"
 #include "controller/run/run_records.h"

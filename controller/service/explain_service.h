@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "controller/playbook/explain.h"
+#include "controller/playbook/explain/explain.h"
 #include "controller/run/collaborators.h"
 #include "muster/v1/explain.grpc.pb.h"
 

@@ -11,13 +11,13 @@
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "controller/inventory/inventory.h"
-#include "controller/service/refusal.h"
+#include "controller/service/front/refusal.h"
 #include "controller/session/caller.h"
-#include "controller/validation/floor_learner.h"
-#include "controller/validation/good_results.h"
-#include "controller/validation/hardware.h"
-#include "controller/validation/hardware_class.h"
-#include "controller/validation/hardware_learning.h"
+#include "controller/validation/engine/good_results.h"
+#include "controller/validation/learning/floor_learner.h"
+#include "controller/validation/learning/hardware_learning.h"
+#include "controller/validation/suite/hardware.h"
+#include "controller/validation/verdict/hardware_class.h"
 
 namespace muster::controller {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "controller/validation/catalog_names.h"
+#include "controller/validation/suite/catalog_names.h"
 #include "muster/v1/hardware.grpc.pb.h"
 
 namespace muster {

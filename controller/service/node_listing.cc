@@ -9,11 +9,11 @@
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "controller/enrollment/enrollment.h"
+#include "controller/gate/service_state.h"
 #include "controller/inventory/inventory.h"
 #include "controller/session/agent_sessions.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
-#include "controller/validation/service_state.h"
 #include "muster/v1/facts.pb.h"
 
 namespace muster::controller {

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/base/slurm_job.h"
+#include "common/base/text/slurm_job.h"
 #include "muster/v1/node.grpc.pb.h"
 
 namespace muster {

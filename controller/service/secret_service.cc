@@ -10,7 +10,7 @@
 #include "common/base/status.h"
 #include "controller/run/secret_rotation.h"
 #include "controller/secret/secret_store.h"
-#include "controller/service/refusal.h"
+#include "controller/service/front/refusal.h"
 #include "controller/session/caller.h"
 
 namespace muster::controller {

@@ -10,9 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status.h"
-#include "controller/store/soci_guard.h"
-#include "controller/store/soci_headers.h"
-#include "controller/store/soci_types.h"
+#include "controller/store/soci/guard.h"
+#include "controller/store/soci/headers.h"
+#include "controller/store/soci/types.h"
 
 namespace muster::controller {
 namespace {

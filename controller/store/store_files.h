@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "controller/store/soci_headers.h"
+#include "controller/store/soci/headers.h"
 
 namespace muster::controller {
 

@@ -56,7 +56,7 @@ class ValidationTable {
       absl::string_view validation_id) = 0;
 };
 
-// A check on one node, as CheckPart of controller/validation/validation_state.h.
+// A check on one node, as CheckPart of controller/validation/schedule/validation_state.h.
 struct ValidationCheckRecord {
   std::string check_id;
   std::string validation_id;
@@ -73,7 +73,7 @@ struct ValidationCheckRecord {
   std::string reason;
   bool put_back = false;
   std::optional<absl::Time> started_at;
-  // See controller/validation/circumstances.h; "": stored by an earlier version.
+  // See controller/validation/verdict/circumstances.h; "": stored by an earlier version.
   std::string parameters_digest;
 };
 
@@ -81,7 +81,7 @@ struct ValidationCheckRecord {
 struct CheckResultRecord {
   std::string check_id;
   absl::Time reported_at;
-  std::string result;  // see controller/validation/result_blob.h
+  std::string result;  // see controller/validation/verdict/result_blob.h
 };
 
 struct CheckHistoryQuery {
@@ -143,7 +143,7 @@ struct NodePassRecord {
 // Where a node is between Slurm and the tests.
 struct NodeServiceRecord {
   std::string node_uuid;
-  int state = 0;           // ServiceState of controller/validation/service_state.h
+  int state = 0;           // ServiceState of controller/gate/service_state.h
   std::string drained_by;  // the validation or condition that drained it; "": nothing of ours
   absl::Time changed_at;
 };

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "absl/status/statusor.h"
-#include "controller/template/ast.h"
+#include "controller/template/syntax/ast.h"
 #include "controller/template/values.h"
 
 namespace muster::tmpl {

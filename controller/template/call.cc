@@ -1,8 +1,8 @@
 #include "controller/template/call.h"
 
 #include "absl/strings/str_cat.h"
-#include "common/base/nearest_word.h"
 #include "common/base/status.h"
+#include "common/base/text/nearest_word.h"
 
 namespace muster::tmpl {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "controller/template/ast.h"
 #include "controller/template/call.h"
+#include "controller/template/syntax/ast.h"
 
 namespace muster::tmpl {
 

@@ -6,7 +6,7 @@
 
 #include "common/base/status.h"
 #include "controller/template/evaluator.h"
-#include "controller/template/parser.h"
+#include "controller/template/syntax/parser.h"
 
 namespace muster::tmpl {
 

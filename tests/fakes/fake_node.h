@@ -18,7 +18,7 @@
 #include "tests/fakes/fake_package_manager.h"
 #include "tests/fakes/fake_process_runner.h"
 #include "tests/fakes/fake_unit_manager.h"
-#include "tests/fakes/temp_dir.h"
+#include "tests/fixtures/temp_dir.h"
 
 namespace muster::testing {
 

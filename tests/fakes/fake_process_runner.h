@@ -10,8 +10,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/sys/process.h"
-#include "common/sys/process_output.h"
+#include "common/sys/process/process.h"
+#include "common/sys/process/process_output.h"
 
 namespace muster::testing {
 

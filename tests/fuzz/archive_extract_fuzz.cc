@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "common/sys/archive_extract.h"
+#include "common/sys/archive/archive_extract.h"
 #include "common/sys/place.h"
-#include "tests/fakes/temp_dir.h"
+#include "tests/fixtures/temp_dir.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   namespace fs = std::filesystem;

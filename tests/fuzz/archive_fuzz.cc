@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "common/sys/archive.h"
+#include "common/sys/archive/archive.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr muster::sys::ArchiveLimits kLimits = {.max_files = 50, .max_total_bytes = 1 << 20};

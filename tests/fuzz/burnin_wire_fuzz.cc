@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "agent/burnin/nic/wire.h"
+#include "agent/burnin/nic/transport/wire.h"
 
 namespace {
 

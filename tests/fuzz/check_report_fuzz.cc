@@ -7,8 +7,8 @@
 #include <google/protobuf/util/message_differencer.h>
 
 #include "common/checks/catalog.h"
-#include "controller/validation/result_blob.h"
-#include "controller/validation/verdict.h"
+#include "controller/validation/verdict/result_blob.h"
+#include "controller/validation/verdict/verdict.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace muster;

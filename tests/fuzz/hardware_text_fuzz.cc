@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "common/checks/catalog.h"
-#include "controller/validation/hardware.h"
-#include "controller/validation/hardware_text.h"
+#include "controller/validation/suite/hardware.h"
+#include "controller/validation/suite/hardware_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace muster::controller::validation;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/base/hostlist.h"
+#include "common/base/text/hostlist.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view text(reinterpret_cast<const char*>(data), size);

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "agent/transfer/partial.h"
-#include "common/sys/http_text.h"
+#include "common/sys/http/http_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   namespace sys = muster::sys;

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "agent/burnin/nic/lldp.h"
-#include "agent/burnin/nic/perftest.h"
+#include "agent/burnin/nic/link/lldp.h"
+#include "agent/burnin/nic/rdma/perftest.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view text(reinterpret_cast<const char*>(data), size);

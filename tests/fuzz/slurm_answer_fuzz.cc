@@ -13,7 +13,7 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include "common/base/clock.h"
-#include "common/base/plain_text.h"
+#include "common/base/text/plain_text.h"
 #include "controller/slurm/agent_slurm_control.h"
 #include "muster/v1/agent_session.pb.h"
 

@@ -7,7 +7,7 @@
 
 #include "agent/slurm/job_listing.h"
 #include "agent/slurm/node_listing.h"
-#include "common/base/plain_text.h"
+#include "common/base/text/plain_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace muster;

@@ -10,9 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "controller/validation/hardware.h"
-#include "controller/validation/suite.h"
-#include "controller/validation/validation_state.h"
+#include "controller/validation/schedule/validation_state.h"
+#include "controller/validation/suite/hardware.h"
+#include "controller/validation/suite/suite.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace muster::controller::validation;

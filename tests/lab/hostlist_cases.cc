@@ -17,7 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "common/base/hostlist.h"
+#include "common/base/text/hostlist.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "agent/burnin/gpu/nvml_abi.h"
+#include "agent/burnin/gpu/driver/nvml_abi.h"
 
 namespace muster::burnin {
 

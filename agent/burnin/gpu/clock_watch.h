@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "agent/burnin/gpu/nvml.h"
+#include "agent/burnin/gpu/driver/nvml.h"
 #include "agent/burnin/result.h"
 
 namespace muster::burnin {

@@ -11,8 +11,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "agent/burnin/check.h"
-#include "agent/burnin/gpu/cuda_context.h"
-#include "agent/burnin/gpu/cuda_driver.h"
+#include "agent/burnin/gpu/driver/cuda_context.h"
+#include "agent/burnin/gpu/driver/cuda_driver.h"
 #include "agent/burnin/gpu/gpus.h"
 #include "agent/burnin/result.h"
 

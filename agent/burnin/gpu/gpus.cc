@@ -11,8 +11,8 @@
 #include "agent/burnin/gpu/other_work.h"
 #include "agent/burnin/gpu/pci_slots.h"
 #include "common/base/clock.h"
-#include "common/base/counted.h"
 #include "common/base/status.h"
+#include "common/base/text/counted.h"
 #include "common/sys/file_system.h"
 
 namespace muster::burnin {

@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "agent/burnin/check.h"
 #include "agent/burnin/gpu/clock_watch.h"
+#include "agent/burnin/gpu/driver/nvml.h"
 #include "agent/burnin/gpu/heat_watch.h"
-#include "agent/burnin/gpu/nvml.h"
 #include "agent/burnin/result.h"
 
 namespace muster::burnin {

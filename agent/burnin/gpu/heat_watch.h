@@ -8,7 +8,7 @@
 
 #include "absl/time/time.h"
 #include "agent/burnin/gpu/clock_reasons.h"
-#include "agent/burnin/gpu/nvml.h"
+#include "agent/burnin/gpu/driver/nvml.h"
 #include "agent/burnin/result.h"
 
 namespace muster::burnin {

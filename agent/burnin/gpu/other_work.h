@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "agent/burnin/gpu/nvml.h"
+#include "agent/burnin/gpu/driver/nvml.h"
 
 namespace muster::burnin {
 

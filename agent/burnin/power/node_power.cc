@@ -11,7 +11,7 @@
 #include "agent/burnin/power/rapl.h"
 #include "common/base/clock.h"
 #include "common/checks/power_samples.h"
-#include "common/sys/process_control.h"
+#include "common/sys/process/process_control.h"
 
 namespace muster::burnin {
 namespace {

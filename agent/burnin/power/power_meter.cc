@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/sys/file_system.h"
-#include "common/sys/process.h"
-#include "common/sys/process_control.h"
+#include "common/sys/process/process.h"
+#include "common/sys/process/process_control.h"
 
 namespace muster::burnin {
 namespace {

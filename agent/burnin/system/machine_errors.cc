@@ -13,8 +13,8 @@
 #include "agent/burnin/system/kernel_log.h"
 #include "agent/burnin/tool.h"
 #include "common/base/clock.h"
-#include "common/base/counted.h"
 #include "common/base/status.h"
+#include "common/base/text/counted.h"
 #include "common/sys/file_system.h"
 
 namespace muster::burnin {

@@ -10,7 +10,7 @@
 #include <set>
 #include <utility>
 
-#include "agent/burnin/gpu/cuda_abi.h"
+#include "agent/burnin/gpu/driver/cuda_abi.h"
 #include "tests/fakes/nvidia/world.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "agent/burnin/gpu/nvml_abi.h"
+#include "agent/burnin/gpu/driver/nvml_abi.h"
 #include "tests/fakes/nvidia/world.h"
 
 namespace muster::fake_nvidia {

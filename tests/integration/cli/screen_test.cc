@@ -12,14 +12,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "cli/connection.h"
-#include "cli/patience.h"
-#include "cli/run_watcher.h"
-#include "cli/validation_watcher.h"
+#include "cli/watch/patience.h"
+#include "cli/watch/run_watcher.h"
+#include "cli/watch/validation_watcher.h"
 #include "common/base/id.h"
 #include "common/base/proto_time.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fed_controller.h"
-#include "tests/fakes/pty_terminal.h"
+#include "tests/fixtures/pty_terminal.h"
 
 namespace muster::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/fakes/virtual_screen.h"
+#include "tests/fixtures/virtual_screen.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

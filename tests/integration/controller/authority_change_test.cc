@@ -1,15 +1,15 @@
 // The change of a cluster's authority against a real controller, from the first step to the last,
 // for a node and for a person.
-#include "cli/authority_folder.h"
+#include "cli/bootstrap/authority_folder.h"
+#include "cli/bootstrap/credentials.h"
 #include "cli/connection.h"
-#include "cli/credentials.h"
 #include "common/pki/certificate.h"
 #include "common/sys/file_system.h"
 #include "muster/v1/authority.grpc.pb.h"
 #include "muster/v1/enrollment.grpc.pb.h"
 #include "muster/v1/event.grpc.pb.h"
 #include "muster/v1/user.grpc.pb.h"
-#include "tests/fakes/enrolled_controller.h"
+#include "tests/fixtures/enrolled_controller.h"
 
 namespace muster::controller {
 namespace {

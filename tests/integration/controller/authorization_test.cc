@@ -1,5 +1,5 @@
 // Calls every RPC of the contract as everybody; only the rows of the table answer.
-#include "controller/service/authorization.h"
+#include "controller/service/front/authorization.h"
 
 #include <fstream>
 #include <set>
@@ -7,7 +7,7 @@
 #include <google/protobuf/descriptor.pb.h>
 #include <grpcpp/generic/generic_stub.h>
 
-#include "tests/fakes/test_controller.h"
+#include "tests/fixtures/test_controller.h"
 
 namespace muster::controller {
 namespace {

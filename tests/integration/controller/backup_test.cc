@@ -3,7 +3,7 @@
 
 #include "controller/artifact/blob_store.h"
 #include "controller/store/tables.h"
-#include "tests/fakes/test_controller.h"
+#include "tests/fixtures/test_controller.h"
 
 namespace muster::controller {
 namespace {

@@ -5,12 +5,12 @@
 
 #include "common/base/call_metadata.h"
 #include "common/base/digest.h"
-#include "common/sys/archive.h"
+#include "common/sys/archive/archive.h"
 #include "muster/v1/artifact.grpc.pb.h"
 #include "muster/v1/event.grpc.pb.h"
 #include "muster/v1/run.grpc.pb.h"
 #include "muster/v1/secret.grpc.pb.h"
-#include "tests/fakes/test_controller.h"
+#include "tests/fixtures/test_controller.h"
 
 namespace muster::controller {
 namespace {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "muster/v1/node.grpc.pb.h"
-#include "tests/fakes/test_controller.h"
+#include "tests/fixtures/test_controller.h"
 
 namespace muster::controller {
 namespace {

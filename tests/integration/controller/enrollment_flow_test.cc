@@ -3,7 +3,7 @@
 #include "muster/v1/enrollment.grpc.pb.h"
 #include "muster/v1/event.grpc.pb.h"
 #include "muster/v1/node.grpc.pb.h"
-#include "tests/fakes/test_controller.h"
+#include "tests/fixtures/test_controller.h"
 
 namespace muster::controller {
 namespace {

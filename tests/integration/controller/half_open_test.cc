@@ -7,8 +7,8 @@
 #include "absl/time/clock.h"
 #include "controller/constants.h"
 #include "muster/v1/enrollment.grpc.pb.h"
-#include "tests/fakes/enrolled_controller.h"
-#include "tests/fakes/http2_client.h"
+#include "tests/fixtures/enrolled_controller.h"
+#include "tests/fixtures/http2_client.h"
 
 namespace muster::controller {
 namespace {

@@ -7,9 +7,9 @@
 #include "absl/strings/str_join.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
-#include "controller/validation/result_blob.h"
+#include "controller/validation/verdict/result_blob.h"
 #include "muster/v1/hardware.grpc.pb.h"
-#include "tests/fakes/test_controller.h"
+#include "tests/fixtures/test_controller.h"
 
 namespace muster::controller {
 namespace {

@@ -12,8 +12,8 @@
 #include "common/base/status.h"
 #include "controller/session/blob_stream.h"
 #include "controller/session/session_registry.h"
-#include "tests/fakes/raw_stream.h"
-#include "tests/fakes/session_fixture.h"
+#include "tests/fixtures/raw_stream.h"
+#include "tests/fixtures/session_fixture.h"
 
 namespace muster::controller {
 namespace {

@@ -16,8 +16,8 @@
 #include "controller/session/intake.h"
 #include "controller/session/session_registry.h"
 #include "muster/v1/plan.pb.h"
-#include "tests/fakes/enrolled_controller.h"
-#include "tests/fakes/raw_stream.h"
+#include "tests/fixtures/enrolled_controller.h"
+#include "tests/fixtures/raw_stream.h"
 
 namespace muster::controller {
 namespace {

@@ -16,14 +16,14 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
-#include "common/sys/archive.h"
+#include "common/sys/archive/archive.h"
 #include "controller/artifact/blob_store.h"
-#include "controller/service/call_shares.h"
+#include "controller/service/front/call_shares.h"
 #include "controller/session/facts_keeper.h"
 #include "muster/v1/artifact.grpc.pb.h"
 #include "muster/v1/node.grpc.pb.h"
 #include "muster/v1/run.grpc.pb.h"
-#include "tests/fakes/enrolled_controller.h"
+#include "tests/fixtures/enrolled_controller.h"
 
 namespace muster::controller {
 namespace {

@@ -4,14 +4,14 @@
 #include <grpcpp/grpcpp.h>
 
 #include "absl/strings/str_cat.h"
-#include "common/sys/archive.h"
+#include "common/sys/archive/archive.h"
 #include "controller/artifact/blob_store.h"
 #include "muster/v1/explain.grpc.pb.h"
 #include "muster/v1/hardware.grpc.pb.h"
 #include "muster/v1/inventory.grpc.pb.h"
 #include "muster/v1/run.grpc.pb.h"
 #include "muster/v1/validation.grpc.pb.h"
-#include "tests/fakes/test_controller.h"
+#include "tests/fixtures/test_controller.h"
 
 namespace muster::controller {
 namespace {

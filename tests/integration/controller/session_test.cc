@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "controller/session/blob_stream.h"
-#include "tests/fakes/session_fixture.h"
+#include "tests/fixtures/session_fixture.h"
 
 namespace muster::controller {
 namespace {

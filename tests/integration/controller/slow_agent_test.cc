@@ -8,7 +8,7 @@
 #include "controller/session/agent_session.h"
 #include "controller/session/intake.h"
 #include "controller/session/session_registry.h"
-#include "tests/fakes/session_fixture.h"
+#include "tests/fixtures/session_fixture.h"
 
 namespace muster::controller {
 namespace {

@@ -2,11 +2,11 @@
 #include "absl/strings/str_format.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
-#include "common/sys/archive.h"
+#include "common/sys/archive/archive.h"
 #include "controller/artifact/blob_store.h"
 #include "muster/v1/run.grpc.pb.h"
 #include "tests/fakes/agent_swarm.h"
-#include "tests/fakes/test_controller.h"
+#include "tests/fixtures/test_controller.h"
 
 namespace muster::controller {
 namespace {

@@ -8,7 +8,7 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 
-#include "tests/fakes/test_controller.h"
+#include "tests/fixtures/test_controller.h"
 
 namespace muster::controller {
 namespace {

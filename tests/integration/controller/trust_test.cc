@@ -4,14 +4,14 @@
 #include <future>
 #include <thread>
 
-#include "common/sys/archive.h"
+#include "common/sys/archive/archive.h"
 #include "controller/artifact/blob_store.h"
 #include "muster/v1/event.grpc.pb.h"
 #include "muster/v1/node.grpc.pb.h"
 #include "muster/v1/run.grpc.pb.h"
 #include "muster/v1/user.grpc.pb.h"
-#include "tests/fakes/enrolled_controller.h"
 #include "tests/fakes/fake_clock.h"
+#include "tests/fixtures/enrolled_controller.h"
 
 namespace muster::controller {
 namespace {

@@ -9,15 +9,15 @@
 
 #include "common/base/digest.h"
 #include "common/base/status.h"
-#include "common/sys/archive.h"
+#include "common/sys/archive/archive.h"
 #include "controller/artifact/blob_store.h"
-#include "controller/validation/result_blob.h"
+#include "controller/validation/verdict/result_blob.h"
 #include "muster/v1/agent_session.grpc.pb.h"
 #include "muster/v1/artifact.grpc.pb.h"
 #include "muster/v1/node.grpc.pb.h"
 #include "muster/v1/run.grpc.pb.h"
 #include "muster/v1/validation.grpc.pb.h"
-#include "tests/fakes/test_controller.h"
+#include "tests/fixtures/test_controller.h"
 
 namespace muster::controller {
 namespace {

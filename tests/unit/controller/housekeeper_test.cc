@@ -15,12 +15,12 @@
 #include "common/base/status.h"
 #include "controller/artifact/blob_store.h"
 #include "controller/blob_retention.h"
-#include "controller/store/soci_store.h"
+#include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
 #include "muster/v1/run.pb.h"
 #include "tests/fakes/fake_clock.h"
-#include "tests/fakes/status_matchers.h"
-#include "tests/fakes/temp_dir.h"
+#include "tests/fixtures/status_matchers.h"
+#include "tests/fixtures/temp_dir.h"
 
 namespace muster::controller {
 namespace {

@@ -9,7 +9,7 @@
 #include "common/base/digest.h"
 #include "common/base/id.h"
 #include "controller/http/package_server.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
 namespace {

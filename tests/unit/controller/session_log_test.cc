@@ -6,10 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "controller/store/soci_store.h"
+#include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
 #include "muster/v1/agent_session.pb.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "agent/burnin/gpu/cuda_abi.h"
-#include "agent/burnin/gpu/dynamic_library.h"
+#include "agent/burnin/gpu/driver/cuda_abi.h"
+#include "agent/burnin/gpu/driver/dynamic_library.h"
 
 namespace muster::burnin {
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/burnin/gpu/checks.h"
-#include "agent/burnin/gpu/copy/copy_test.h"
+#include "agent/burnin/gpu/copy/copies.h"
 #include "agent/burnin/gpu/copy/near_memory.h"
 #include "agent/burnin/gpu/gpu_work.h"
 #include "agent/burnin/gpu/telemetry.h"

@@ -13,8 +13,8 @@
 #include "agent/burnin/gpu/gpu_work.h"
 #include "agent/burnin/gpu/telemetry.h"
 #include "common/base/clock.h"
-#include "common/base/counted.h"
 #include "common/base/status.h"
+#include "common/base/text/counted.h"
 
 namespace muster::burnin {
 namespace {

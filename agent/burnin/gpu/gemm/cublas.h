@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "agent/burnin/gpu/dynamic_library.h"
+#include "agent/burnin/gpu/driver/dynamic_library.h"
 #include "agent/burnin/gpu/gemm/engine.h"
 
 namespace muster::burnin {

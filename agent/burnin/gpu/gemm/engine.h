@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "agent/burnin/gpu/cuda_context.h"
+#include "agent/burnin/gpu/driver/cuda_context.h"
 #include "agent/burnin/gpu/kernels/element.h"
 #include "agent/burnin/gpu/kernels/launcher.h"
 

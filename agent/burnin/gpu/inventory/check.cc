@@ -12,7 +12,7 @@
 #include "agent/burnin/gpu/inventory/reading.h"
 #include "agent/burnin/gpu/pci_slots.h"
 #include "common/base/clock.h"
-#include "common/base/counted.h"
+#include "common/base/text/counted.h"
 #include "common/sys/file_system.h"
 
 namespace muster::burnin {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "agent/burnin/gpu/clock_reasons.h"
-#include "common/base/counted.h"
+#include "common/base/text/counted.h"
 
 namespace muster::burnin {
 namespace {

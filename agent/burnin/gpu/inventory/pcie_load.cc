@@ -5,8 +5,8 @@
 #include <thread>
 #include <utility>
 
-#include "agent/burnin/gpu/cuda_context.h"
-#include "agent/burnin/gpu/cuda_driver.h"
+#include "agent/burnin/gpu/driver/cuda_context.h"
+#include "agent/burnin/gpu/driver/cuda_driver.h"
 #include "common/base/status.h"
 
 namespace muster::burnin {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "agent/burnin/gpu/driver/nvml.h"
 #include "agent/burnin/gpu/gpus.h"
-#include "agent/burnin/gpu/nvml.h"
 
 namespace muster::burnin {
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "agent/burnin/gpu/cuda_context.h"
+#include "agent/burnin/gpu/driver/cuda_context.h"
 #include "agent/burnin/gpu/kernels/modules.h"
 #include "agent/burnin/gpu/kernels/report.h"
 #include "common/base/status.h"

@@ -5,10 +5,10 @@
 #include "absl/strings/str_format.h"
 #include "agent/burnin/gpu/checks.h"
 #include "agent/burnin/gpu/gpu_work.h"
-#include "agent/burnin/gpu/memory/memory_test.h"
+#include "agent/burnin/gpu/memory/patterns.h"
 #include "agent/burnin/gpu/telemetry.h"
-#include "common/base/counted.h"
 #include "common/base/status.h"
+#include "common/base/text/counted.h"
 
 namespace muster::burnin {
 namespace {

@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "agent/validation/worker_output.h"
-#include "tests/fakes/nvidia_file.h"
-#include "tests/fakes/status_matchers.h"
-#include "tests/fakes/worker_process.h"
+#include "tests/fixtures/nvidia_file.h"
+#include "tests/fixtures/status_matchers.h"
+#include "tests/fixtures/worker_process.h"
 #include "tests/integration/agent/burnin/worker_run.h"
 
 namespace muster::burnin {

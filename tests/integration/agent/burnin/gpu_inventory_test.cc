@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "common/sys/process.h"
+#include "common/sys/process/process.h"
 #include "muster/v1/validation.pb.h"
-#include "tests/fakes/nvidia_file.h"
+#include "tests/fixtures/nvidia_file.h"
 
 namespace muster {
 namespace {

@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/digest.h"
-#include "common/sys/process.h"
-#include "tests/fakes/worker_process.h"
+#include "common/sys/process/process.h"
+#include "tests/fixtures/worker_process.h"
 
 namespace muster {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "common/sys/process.h"
-#include "common/sys/process_control.h"
-#include "tests/fakes/nvidia_file.h"
-#include "tests/fakes/temp_dir.h"
+#include "common/sys/process/process.h"
+#include "common/sys/process/process_control.h"
+#include "tests/fixtures/nvidia_file.h"
+#include "tests/fixtures/temp_dir.h"
 
 namespace muster::burnin {
 namespace {

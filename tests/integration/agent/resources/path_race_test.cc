@@ -32,12 +32,12 @@
 #include "absl/strings/str_replace.h"
 #include "agent/resources/types.h"
 #include "common/sys/file_system.h"
-#include "common/sys/process.h"
+#include "common/sys/process/process.h"
 #include "muster/v1/plan.pb.h"
 #include "tests/fakes/fake_node.h"
-#include "tests/fakes/raw_archive.h"
-#include "tests/fakes/status_matchers.h"
-#include "tests/fakes/temp_dir.h"
+#include "tests/fixtures/raw_archive.h"
+#include "tests/fixtures/status_matchers.h"
+#include "tests/fixtures/temp_dir.h"
 
 namespace muster::agent {
 namespace {

@@ -23,8 +23,8 @@
 #include "agent/sys/sd_bus.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_process_runner.h"
-#include "tests/fakes/status_matchers.h"
-#include "tests/fakes/temp_dir.h"
+#include "tests/fixtures/status_matchers.h"
+#include "tests/fixtures/temp_dir.h"
 
 namespace muster::agent {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/base/clock.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::burnin {
 namespace {

@@ -14,8 +14,8 @@
 #include "agent/engine/reboot_gate.h"
 #include "muster/v1/agent_session.pb.h"
 #include "tests/fakes/fake_machine.h"
-#include "tests/fakes/status_matchers.h"
-#include "tests/fakes/temp_dir.h"
+#include "tests/fixtures/status_matchers.h"
+#include "tests/fixtures/temp_dir.h"
 
 namespace muster::agent {
 

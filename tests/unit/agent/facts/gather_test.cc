@@ -9,7 +9,7 @@
 #include "common/base/clock.h"
 #include "common/wire/message_rules.h"
 #include "muster/v1/facts.pb.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::agent {
 namespace {

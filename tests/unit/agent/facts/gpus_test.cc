@@ -6,8 +6,8 @@
 
 #include "agent/facts/probe.h"
 #include "muster/v1/facts.pb.h"
-#include "tests/fakes/nvidia_file.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/nvidia_file.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::agent {
 namespace {

@@ -5,8 +5,8 @@
 #include "common/base/digest.h"
 #include "common/sys/file_system.h"
 #include "muster/v1/records.pb.h"
-#include "tests/fakes/raw_archive.h"
-#include "tests/fakes/temp_dir.h"
+#include "tests/fixtures/raw_archive.h"
+#include "tests/fixtures/temp_dir.h"
 #include "tests/unit/agent/resources/resource_test.h"
 
 namespace muster::agent {

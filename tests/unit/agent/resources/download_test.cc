@@ -7,7 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "common/sys/file_system.h"
 #include "common/sys/unique_fd.h"
-#include "tests/fakes/temp_dir.h"
+#include "tests/fixtures/temp_dir.h"
 #include "tests/unit/agent/resources/resource_test.h"
 
 namespace muster::agent {

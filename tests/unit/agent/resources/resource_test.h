@@ -12,7 +12,7 @@
 #include "common/base/status.h"
 #include "muster/v1/plan.pb.h"
 #include "tests/fakes/fake_node.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::agent {
 

@@ -10,8 +10,8 @@
 #include "common/base/digest.h"
 #include "common/sys/file_system.h"
 #include "tests/fakes/fake_controller.h"
-#include "tests/fakes/status_matchers.h"
-#include "tests/fakes/temp_dir.h"
+#include "tests/fixtures/status_matchers.h"
+#include "tests/fixtures/temp_dir.h"
 
 namespace muster::agent {
 namespace {

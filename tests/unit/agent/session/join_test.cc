@@ -18,8 +18,8 @@
 #include "common/pki/key.h"
 #include "common/sys/file_system.h"
 #include "muster/v1/enrollment.grpc.pb.h"
-#include "tests/fakes/status_matchers.h"
-#include "tests/fakes/temp_dir.h"
+#include "tests/fixtures/status_matchers.h"
+#include "tests/fixtures/temp_dir.h"
 
 namespace muster::agent {
 namespace {

@@ -15,12 +15,12 @@
 #include "common/pki/authority.h"
 #include "common/pki/key.h"
 #include "common/sys/file_system.h"
-#include "common/sys/process.h"
+#include "common/sys/process/process.h"
 #include "tests/fakes/fake_accounts.h"
 #include "tests/fakes/fake_controller.h"
 #include "tests/fakes/fake_machine.h"
-#include "tests/fakes/status_matchers.h"
-#include "tests/fakes/temp_dir.h"
+#include "tests/fixtures/status_matchers.h"
+#include "tests/fixtures/temp_dir.h"
 
 namespace muster::agent {
 namespace {

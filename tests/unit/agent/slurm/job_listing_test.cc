@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/plain_text.h"
+#include "common/base/text/plain_text.h"
 
 namespace muster::agent {
 namespace {

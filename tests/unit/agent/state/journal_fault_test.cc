@@ -13,8 +13,8 @@
 #include "absl/strings/str_join.h"
 #include "agent/state/journal.h"
 #include "tests/fakes/fake_clock.h"
-#include "tests/fakes/status_matchers.h"
-#include "tests/fakes/temp_dir.h"
+#include "tests/fixtures/status_matchers.h"
+#include "tests/fixtures/temp_dir.h"
 #include "tests/unit/agent/state/failing_disk.h"
 
 namespace muster::agent {

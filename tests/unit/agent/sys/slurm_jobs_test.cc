@@ -12,7 +12,7 @@
 #include "common/sys/file_system.h"
 #include "tests/fakes/fake_accounts.h"
 #include "tests/fakes/fake_file_system.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::agent {
 namespace {

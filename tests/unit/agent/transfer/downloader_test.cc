@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/digest.h"
 #include "tests/fakes/http_server.h"
-#include "tests/fakes/status_matchers.h"
-#include "tests/fakes/temp_dir.h"
+#include "tests/fixtures/status_matchers.h"
+#include "tests/fixtures/temp_dir.h"
 
 namespace muster::agent {
 namespace {

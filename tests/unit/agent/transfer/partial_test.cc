@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/fakes/fake_file_system.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::agent {
 namespace {

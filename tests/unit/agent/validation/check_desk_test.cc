@@ -17,10 +17,10 @@
 #include "common/base/clock.h"
 #include "common/base/proto_time.h"
 #include "common/sys/file_system.h"
-#include "common/sys/process.h"
-#include "tests/fakes/status_matchers.h"
-#include "tests/fakes/temp_dir.h"
-#include "tests/fakes/unreapable.h"
+#include "common/sys/process/process.h"
+#include "tests/fixtures/status_matchers.h"
+#include "tests/fixtures/temp_dir.h"
+#include "tests/fixtures/unreapable.h"
 
 namespace muster::agent {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "common/checks/catalog.h"
 #include "common/checks/parameter_value.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::checks {
 namespace {

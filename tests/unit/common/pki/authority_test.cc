@@ -6,7 +6,7 @@
 
 #include "common/pki/certificate.h"
 #include "common/pki/key.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::pki {
 namespace {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/pki/authority.h"
 #include "common/pki/key.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::pki {
 namespace {

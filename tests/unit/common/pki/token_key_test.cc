@@ -12,9 +12,9 @@
 #include "common/pki/authority.h"
 #include "common/pki/certificate.h"
 #include "common/pki/key.h"
-#include "common/sys/process.h"
-#include "tests/fakes/status_matchers.h"
-#include "tests/fakes/temp_dir.h"
+#include "common/sys/process/process.h"
+#include "tests/fixtures/status_matchers.h"
+#include "tests/fixtures/temp_dir.h"
 
 namespace muster::pki {
 namespace {
@@ -78,8 +78,7 @@ TEST_F(TokenKeyTest, AuthoritySignsWithAKeyThatStaysInItsToken) {
 }
 
 TEST_F(TokenKeyTest, ManyMaySignAtOnce) {
-  const Authority ca =
-      MakeCa("token CA", absl::Hours(24), kTokenNow, Uri("ca", "1234")).value();
+  const Authority ca = MakeCa("token CA", absl::Hours(24), kTokenNow, Uri("ca", "1234")).value();
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&ca] {

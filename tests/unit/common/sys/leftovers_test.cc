@@ -15,8 +15,8 @@
 #include "absl/strings/str_format.h"
 #include "common/sys/file_system.h"
 #include "common/sys/place.h"
-#include "tests/fakes/status_matchers.h"
-#include "tests/fakes/temp_dir.h"
+#include "tests/fixtures/status_matchers.h"
+#include "tests/fixtures/temp_dir.h"
 
 namespace muster::sys {
 namespace {

@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 
 #include "common/sys/file_system.h"
-#include "tests/fakes/status_matchers.h"
-#include "tests/fakes/temp_dir.h"
+#include "tests/fixtures/status_matchers.h"
+#include "tests/fixtures/temp_dir.h"
 
 namespace muster::sys {
 namespace {

@@ -19,8 +19,8 @@
 #include "common/sys/file_system.h"
 #include "common/sys/large_file.h"
 #include "common/sys/place.h"
-#include "tests/fakes/status_matchers.h"
-#include "tests/fakes/temp_dir.h"
+#include "tests/fixtures/status_matchers.h"
+#include "tests/fixtures/temp_dir.h"
 
 namespace muster::sys {
 namespace {

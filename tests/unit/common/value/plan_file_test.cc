@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "muster/v1/plan_file.pb.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster {
 namespace {

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "muster/v1/agent_session.pb.h"
-#include "tests/fakes/field_walk.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/field_walk.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::wire {
 namespace {

@@ -12,10 +12,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/base/plain_text.h"
+#include "common/base/text/plain_text.h"
 #include "muster/v1/agent_session.pb.h"
-#include "tests/fakes/field_walk.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/field_walk.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::wire {
 namespace {

@@ -8,10 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "common/base/id.h"
-#include "common/sys/archive.h"
-#include "controller/store/soci_store.h"
+#include "common/sys/archive/archive.h"
+#include "controller/store/soci/store.h"
 #include "controller/store/store.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
 namespace {

@@ -22,16 +22,16 @@
 #include "common/base/status.h"
 #include "common/pki/authority.h"
 #include "common/pki/key.h"
-#include "common/sys/archive_file.h"
+#include "common/sys/archive/archive_file.h"
 #include "controller/backup/backup.h"
 #include "controller/backup/backup_keys.h"
 #include "controller/backup/backup_manifest.h"
 #include "controller/backup/backup_paths.h"
-#include "controller/store/soci_store.h"
+#include "controller/store/soci/store.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
-#include "tests/fakes/status_matchers.h"
-#include "tests/fakes/temp_dir.h"
+#include "tests/fixtures/status_matchers.h"
+#include "tests/fixtures/temp_dir.h"
 
 namespace muster::controller {
 namespace {

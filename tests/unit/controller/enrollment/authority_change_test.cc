@@ -1,7 +1,7 @@
 #include "controller/enrollment/authority_change.h"
 
 #include "controller/enrollment/users.h"
-#include "tests/fakes/enrollment_fixture.h"
+#include "tests/fixtures/enrollment_fixture.h"
 
 namespace muster::controller {
 namespace {

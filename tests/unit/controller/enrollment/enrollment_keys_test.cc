@@ -1,5 +1,5 @@
 // A node's key in two places: found whoever comes first, and never where there is only one machine.
-#include "tests/fakes/enrollment_fixture.h"
+#include "tests/fixtures/enrollment_fixture.h"
 
 namespace muster::controller {
 namespace {

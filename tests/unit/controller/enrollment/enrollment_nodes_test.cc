@@ -1,5 +1,5 @@
 // Nodes after they joined: replaced, removed, renewed.
-#include "tests/fakes/enrollment_fixture.h"
+#include "tests/fixtures/enrollment_fixture.h"
 
 namespace muster::controller {
 namespace {

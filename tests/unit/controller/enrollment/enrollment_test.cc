@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "controller/enrollment/refusal_log.h"
-#include "tests/fakes/enrollment_fixture.h"
+#include "tests/fixtures/enrollment_fixture.h"
 
 namespace muster::controller {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "common/pki/certificate.h"
 #include "controller/enrollment/validation.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
 namespace {

@@ -1,6 +1,6 @@
 #include "controller/enrollment/users.h"
 
-#include "tests/fakes/enrollment_fixture.h"
+#include "tests/fixtures/enrollment_fixture.h"
 
 namespace muster::controller {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "controller/inventory/inventory.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
 namespace {

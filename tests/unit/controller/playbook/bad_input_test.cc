@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "controller/playbook/compiler.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
 namespace {

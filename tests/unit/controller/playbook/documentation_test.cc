@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "controller/playbook/schema.h"
+#include "controller/playbook/schema/schema.h"
 #include "tests/unit/controller/playbook/compile_fixture.h"
 
 namespace muster::controller {

@@ -6,7 +6,7 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
-#include "controller/playbook/schema.h"
+#include "controller/playbook/schema/schema.h"
 #include "tests/unit/controller/playbook/compile_fixture.h"
 
 namespace muster::controller {

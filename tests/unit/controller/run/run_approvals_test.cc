@@ -2,7 +2,7 @@
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/value/plan_file.h"
-#include "controller/run/earlier_approvals.h"
+#include "controller/run/plan/earlier_approvals.h"
 #include "controller/run/run_engine.h"
 #include "controller/run/run_records.h"
 #include "muster/v1/plan.pb.h"

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
-#include "controller/run/plan_finish.h"
+#include "controller/run/plan/plan_finish.h"
 #include "muster/v1/plan.pb.h"
 #include "tests/unit/controller/run/run_fixture.h"
 

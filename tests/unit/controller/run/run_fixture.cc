@@ -7,10 +7,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "common/base/hostlist.h"
 #include "common/base/status.h"
+#include "common/base/text/hostlist.h"
 #include "controller/run/run_records.h"
-#include "controller/store/soci_store.h"
+#include "controller/store/soci/store.h"
 #include "muster/v1/facts.pb.h"
 #include "muster/v1/plan.pb.h"
 

@@ -21,7 +21,7 @@
 #include "tests/fakes/fake_agent_sessions.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_secret_source.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
 

@@ -12,11 +12,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "common/base/status.h"
-#include "controller/store/soci_store.h"
+#include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
 #include "muster/v1/run.pb.h"
 #include "tests/fakes/failing_store.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
 namespace {

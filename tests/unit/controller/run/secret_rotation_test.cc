@@ -9,17 +9,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
-#include "controller/run/playbook_compiler.h"
-#include "controller/run/stored_inventory.h"
-#include "controller/store/soci_store.h"
+#include "controller/run/plan/playbook_compiler.h"
+#include "controller/run/plan/stored_inventory.h"
+#include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
 #include "muster/v1/inventory.pb.h"
 #include "muster/v1/run.pb.h"
 #include "muster/v1/secret.pb.h"
 #include "tests/fakes/fake_agent_sessions.h"
 #include "tests/fakes/fake_clock.h"
-#include "tests/fakes/status_matchers.h"
-#include "tests/fakes/temp_dir.h"
+#include "tests/fixtures/status_matchers.h"
+#include "tests/fixtures/temp_dir.h"
 
 namespace muster::controller {
 namespace {

@@ -8,11 +8,11 @@
 #include "common/base/status.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/inventory/inventory.h"
-#include "controller/run/stored_inventory.h"
-#include "controller/store/soci_store.h"
+#include "controller/run/plan/stored_inventory.h"
+#include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
 #include "tests/fakes/fake_clock.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "controller/run/run_manager.h"
 #include "controller/session/open_calls.h"
-#include "tests/fakes/people_over_tls.h"
+#include "tests/fixtures/people_over_tls.h"
 #include "tests/unit/controller/run/run_fixture.h"
 
 namespace muster::controller {

@@ -13,13 +13,13 @@
 #include "absl/time/clock.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
-#include "controller/store/soci_store.h"
+#include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
 #include "muster/v1/agent_session.pb.h"
 #include "tests/fakes/failing_store.h"
 #include "tests/fakes/fake_agent_sessions.h"
 #include "tests/fakes/fake_clock.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "muster/v1/agent_session.pb.h"
 #include "tests/fakes/fake_clock.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller::slurm {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "controller/inventory/inventory.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller::slurm {
 namespace {

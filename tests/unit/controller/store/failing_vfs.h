@@ -1,7 +1,7 @@
 // The file system under SQLite, with faults where a test wants them.
 #pragma once
 
-#include "controller/store/soci_headers.h"
+#include "controller/store/soci/headers.h"
 
 namespace muster::testing {
 

@@ -8,11 +8,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
-#include "controller/store/soci_guard.h"
-#include "controller/store/soci_headers.h"
-#include "controller/store/soci_store.h"
+#include "controller/store/soci/guard.h"
+#include "controller/store/soci/headers.h"
+#include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
 namespace {

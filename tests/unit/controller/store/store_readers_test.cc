@@ -17,12 +17,12 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "common/base/status.h"
-#include "controller/store/soci_connection.h"
-#include "controller/store/soci_readers.h"
-#include "controller/store/soci_store.h"
+#include "controller/store/soci/connection.h"
+#include "controller/store/soci/readers.h"
+#include "controller/store/soci/store.h"
 #include "controller/store/stored_facts.h"
 #include "controller/store/tables.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
 namespace {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controller/template/template.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::tmpl {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "controller/template/allowance.h"
 #include "controller/template/template.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::tmpl {
 namespace {

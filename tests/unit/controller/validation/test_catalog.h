@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/checks/catalog.h"
-#include "controller/validation/catalog_names.h"
+#include "controller/validation/suite/catalog_names.h"
 
 namespace muster::controller::validation {
 

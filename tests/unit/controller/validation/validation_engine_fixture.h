@@ -14,15 +14,15 @@
 #include "common/base/status.h"
 #include "common/checks/power_samples.h"
 #include "controller/claim/node_claims.h"
-#include "controller/store/soci_store.h"
+#include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
-#include "controller/validation/active_validation.h"
-#include "controller/validation/validation_engine.h"
+#include "controller/validation/engine/active_validation.h"
+#include "controller/validation/engine/validation_engine.h"
 #include "muster/v1/agent_session.pb.h"
 #include "muster/v1/facts.pb.h"
 #include "tests/fakes/fake_agent_sessions.h"
 #include "tests/fakes/fake_clock.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller::validation {
 

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "controller/validation/validation_state.h"
+#include "controller/validation/schedule/validation_state.h"
 
 namespace muster::controller::validation {
 

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "controller/validation/verdict.h"
+#include "controller/validation/verdict/verdict.h"
 
 namespace muster::controller::validation {
 

@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/burnin/gpu/cuda_context.h"
-#include "agent/burnin/gpu/cuda_driver.h"
-#include "tests/fakes/nvidia_file.h"
-#include "tests/fakes/status_matchers.h"
+#include "agent/burnin/gpu/driver/cuda_context.h"
+#include "agent/burnin/gpu/driver/cuda_driver.h"
+#include "tests/fixtures/nvidia_file.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::burnin {
 namespace {

@@ -10,8 +10,8 @@
 #include "common/base/clock.h"
 #include "tests/fakes/fake_file_system.h"
 #include "tests/fakes/fake_process_runner.h"
-#include "tests/fakes/nvidia_file.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/nvidia_file.h"
+#include "tests/fixtures/status_matchers.h"
 #include "tests/unit/agent/burnin/gpu/recording_reporter.h"
 
 namespace muster::burnin {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "tests/fakes/nvidia_file.h"
+#include "tests/fixtures/nvidia_file.h"
 
 namespace muster::burnin {
 namespace {

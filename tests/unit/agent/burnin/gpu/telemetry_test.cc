@@ -9,8 +9,8 @@
 #include "agent/burnin/gpu/clock_reasons.h"
 #include "common/base/clock.h"
 #include "tests/fakes/fake_clock.h"
-#include "tests/fakes/nvidia_file.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/nvidia_file.h"
+#include "tests/fixtures/status_matchers.h"
 #include "tests/unit/agent/burnin/gpu/recording_reporter.h"
 
 namespace muster::burnin {

@@ -10,7 +10,7 @@
 
 #include "common/base/clock.h"
 #include "common/checks/power_samples.h"
-#include "common/sys/process_control.h"
+#include "common/sys/process/process_control.h"
 #include "tests/fakes/fake_file_system.h"
 #include "tests/fakes/fake_process_runner.h"
 #include "tests/unit/agent/burnin/gpu/recording_reporter.h"

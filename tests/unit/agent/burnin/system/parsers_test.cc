@@ -6,7 +6,7 @@
 #include "agent/burnin/system/file_systems.h"
 #include "agent/burnin/system/machine_errors.h"
 #include "agent/burnin/system/stress.h"
-#include "tests/fakes/status_matchers.h"
+#include "tests/fixtures/status_matchers.h"
 
 namespace muster::burnin {
 namespace {

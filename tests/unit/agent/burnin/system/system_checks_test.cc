@@ -10,7 +10,7 @@
 #include "agent/burnin/tool.h"
 #include "common/base/clock.h"
 #include "common/checks/catalog.h"
-#include "common/sys/process.h"
+#include "common/sys/process/process.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_file_system.h"
 #include "tests/fakes/fake_process_runner.h"

@@ -1,0 +1,146 @@
+#include "agent/burnin/gpu/copy/copies.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "absl/types/span.h"
+#include "agent/burnin/gpu/kernels/element.h"
+#include "common/base/status.h"
+#include "common/base/text/counted.h"
+
+namespace muster::burnin {
+namespace {
+
+using Step = std::function<absl::Status()>;
+
+// What is sent, and a bound of what the host must make and compare of it.
+constexpr uint64_t kPatternWords = uint64_t{1} << 17;
+
+// A pattern of 1 MiB is repeated, each time with another number mixed in, lest a copy of the wrong
+// piece pass.
+uint64_t WordAt(const std::vector<uint64_t>& pattern, uint64_t i) {
+  return pattern[i % pattern.size()] ^ (i / pattern.size() * 0x9e3779b97f4a7c15u);
+}
+
+std::vector<uint64_t> MakePattern(uint64_t seed) {
+  std::vector<uint64_t> pattern(kPatternWords);
+  for (uint64_t i = 0; i < kPatternWords; ++i) pattern[i] = kernels::RandomWord(seed, i);
+  return pattern;
+}
+
+void Fill(void* memory, uint64_t bytes, uint64_t seed) {
+  const std::vector<uint64_t> pattern = MakePattern(seed);
+  auto* words = static_cast<uint64_t*>(memory);
+  for (uint64_t i = 0; i < bytes / 8; ++i) words[i] = WordAt(pattern, i);
+}
+
+// The first difference and how many there are; empty: none.
+std::string FindDamage(const void* memory, uint64_t bytes, uint64_t seed) {
+  const std::vector<uint64_t> pattern = MakePattern(seed);
+  const auto* words = static_cast<const uint64_t*>(memory);
+  uint64_t count = 0;
+  std::string first;
+  for (uint64_t i = 0; i < bytes / 8; ++i) {
+    const uint64_t expected = WordAt(pattern, i);
+    if (words[i] == expected) continue;
+    if (count++ == 0)
+      first = absl::StrFormat("at offset %d: sent 0x%016x, received 0x%016x", i * 8, expected,
+                              words[i]);
+  }
+  return count == 0 ? ""
+                    : absl::StrCat(Counted(count, "word"),
+                                   count == 1 ? " differs, " : " differ, the first ", first);
+}
+
+// Copies again and again, at least once, until the time is over. Bytes a second, by the host's
+// clock: copies of this size outlast what a wait costs by far.
+absl::StatusOr<double> Repeat(Clock& clock, const CopySettings& settings, uint64_t bytes_a_step,
+                              const std::function<bool()>& stop, const Step& step) {
+  RETURN_IF_ERROR(step());  // tables of addresses are filled, clocks are up
+  const absl::Time start = clock.Now();
+  double bytes = 0;
+  absl::Duration took;
+  do {
+    RETURN_IF_ERROR(step());
+    bytes += static_cast<double>(bytes_a_step);
+    took = clock.Now() - start;
+  } while (took < settings.time && !stop());
+  return bytes / std::max(absl::ToDoubleSeconds(took), 1e-9) / 1e9;
+}
+
+}  // namespace
+
+absl::StatusOr<HostCopies> MeasureHostCopies(const CudaContext& context, Clock& clock,
+                                             const CopySettings& settings,
+                                             const std::function<bool()>& stop) {
+  ASSIGN_OR_RETURN(const HostMemory sent, context.AllocateHost(settings.bytes));
+  ASSIGN_OR_RETURN(const HostMemory received, context.AllocateHost(settings.bytes));
+  ASSIGN_OR_RETURN(const DeviceMemory there, context.Allocate(settings.bytes));
+  ASSIGN_OR_RETURN(const DeviceMemory other, context.Allocate(settings.bytes));
+  ASSIGN_OR_RETURN(const CudaStream out, context.CreateStream());
+  ASSIGN_OR_RETURN(const CudaStream back, context.CreateStream());
+  Fill(sent.get(), settings.bytes, settings.seed);
+  std::memset(received.get(), 0, settings.bytes);
+
+  const auto send = [&](cuda::DevicePointer to) {
+    return context.CopyToDevice(to, sent.get(), settings.bytes, out.get());
+  };
+  const auto receive = [&] {
+    return context.CopyToHost(received.get(), there.get(), settings.bytes, back.get());
+  };
+  const auto wait = [&](const CudaStream& stream) { return context.Synchronize(stream.get()); };
+  HostCopies result;
+  ASSIGN_OR_RETURN(result.to_device_gbytes_per_s,
+                   Repeat(clock, settings, settings.bytes, stop, [&]() -> absl::Status {
+                     RETURN_IF_ERROR(send(there.get()));
+                     return wait(out);
+                   }));
+  ASSIGN_OR_RETURN(result.to_host_gbytes_per_s,
+                   Repeat(clock, settings, settings.bytes, stop, [&]() -> absl::Status {
+                     RETURN_IF_ERROR(receive());
+                     return wait(back);
+                   }));
+  result.damage = FindDamage(received.get(), settings.bytes, settings.seed);
+  ASSIGN_OR_RETURN(result.both_gbytes_per_s,
+                   Repeat(clock, settings, 2 * settings.bytes, stop, [&]() -> absl::Status {
+                     RETURN_IF_ERROR(send(other.get()));
+                     RETURN_IF_ERROR(receive());
+                     RETURN_IF_ERROR(wait(out));
+                     return wait(back);
+                   }));
+  return result;
+}
+
+absl::StatusOr<PeerCopies> MeasurePeerCopies(const CudaContext& from, const CudaContext& to,
+                                             Clock& clock, const CopySettings& settings,
+                                             const std::function<bool()>& stop) {
+  PeerCopies result;
+  ASSIGN_OR_RETURN(const bool reachable, from.driver().CanAccessPeer(from.device(), to.device()));
+  if (reachable) {
+    const absl::Status enabled = from.EnablePeerAccess(to);
+    if (!enabled.ok() && !absl::IsUnimplemented(enabled)) return enabled;
+    result.direct = enabled.ok();
+  }
+  ASSIGN_OR_RETURN(const HostMemory host, from.AllocateHost(settings.bytes));
+  ASSIGN_OR_RETURN(const DeviceMemory source, from.Allocate(settings.bytes));
+  ASSIGN_OR_RETURN(const DeviceMemory target, to.Allocate(settings.bytes));
+  ASSIGN_OR_RETURN(const CudaStream stream, from.CreateStream());
+  Fill(host.get(), settings.bytes, settings.seed);
+  RETURN_IF_ERROR(from.CopyToDevice(source.get(), host.get(), settings.bytes, stream.get()));
+  RETURN_IF_ERROR(from.Synchronize(stream.get()));
+  ASSIGN_OR_RETURN(
+      result.gbytes_per_s, Repeat(clock, settings, settings.bytes, stop, [&]() -> absl::Status {
+        RETURN_IF_ERROR(
+            from.CopyToPeer(to, target.get(), source.get(), settings.bytes, stream.get()));
+        return from.Synchronize(stream.get());
+      }));
+  std::memset(host.get(), 0, settings.bytes);
+  RETURN_IF_ERROR(to.CopyToHost(host.get(), target.get(), settings.bytes, nullptr));
+  RETURN_IF_ERROR(to.Synchronize(nullptr));
+  result.damage = FindDamage(host.get(), settings.bytes, settings.seed);
+  return result;
+}
+
+}  // namespace muster::burnin

@@ -1,0 +1,175 @@
+#include "agent/burnin/nic/link/link_state.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "agent/burnin/nic/link/sysfs.h"
+#include "common/base/status.h"
+#include "common/sys/file_system.h"
+
+namespace muster::burnin {
+namespace {
+
+constexpr absl::string_view kNet = "/sys/class/net";
+// if_arp.h's hardware types.
+constexpr int64_t kEthernet = 1;
+constexpr int64_t kInfiniband = 32;
+// Of statistics/: what says that something is wrong, and what says how much was moved.
+constexpr absl::string_view kReadCounters[] = {
+    "rx_bytes",       "tx_bytes",       "rx_errors",       "tx_errors",         "rx_dropped",
+    "tx_dropped",     "rx_crc_errors",  "rx_frame_errors", "rx_missed_errors",  "rx_fifo_errors",
+    "rx_over_errors", "tx_fifo_errors", "collisions",      "tx_carrier_errors",
+};
+
+std::optional<int64_t> ReadNumber(sys::FileSystem& files, const std::string& path) {
+  int64_t number = 0;
+  if (!absl::SimpleAtoi(ReadText(files, path), &number)) return std::nullopt;
+  return number;
+}
+
+std::string LinkName(sys::FileSystem& files, const std::string& path) {
+  const absl::StatusOr<std::string> target = files.ReadLink(path);
+  return target.ok() ? target->substr(target->rfind('/') + 1) : "";
+}
+
+std::optional<PcieLink> ReadPcie(sys::FileSystem& files, const std::string& device,
+                                 absl::string_view prefix) {
+  const PcieLink link{
+      .speed_gts =
+          ParsePcieSpeed(ReadText(files, absl::StrCat(device, "/", prefix, "_link_speed"))),
+      .width = static_cast<int>(
+          ReadNumber(files, absl::StrCat(device, "/", prefix, "_link_width")).value_or(0))};
+  // A device that is not on PCI Express says 0 or 255.
+  if (link.speed_gts <= 0 || link.width <= 0 || link.width > 64) return std::nullopt;
+  return link;
+}
+
+struct FreeInterfaces {
+  void operator()(ifaddrs* list) const { freeifaddrs(list); }
+};
+using InterfaceList = std::unique_ptr<ifaddrs, FreeInterfaces>;
+
+InterfaceList AllAddresses() {
+  ifaddrs* list = nullptr;
+  return InterfaceList(getifaddrs(&list) == 0 ? list : nullptr);
+}
+
+std::string AddressText(const sockaddr* address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (address == nullptr) return "";
+  if (address->sa_family == AF_INET)
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, text, sizeof text);
+  if (address->sa_family == AF_INET6) {
+    const in6_addr& in6 = reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr;
+    if (!IN6_IS_ADDR_LINKLOCAL(&in6)) inet_ntop(AF_INET6, &in6, text, sizeof text);
+  }
+  return text;
+}
+
+}  // namespace
+
+double ParsePcieSpeed(absl::string_view text) {
+  double speed = 0;
+  return absl::SimpleAtod(text.substr(0, text.find(' ')), &speed) && speed > 0 && speed < 1000
+             ? speed
+             : 0;
+}
+
+bool IsLinkDown(sys::FileSystem& files, absl::string_view name) {
+  const std::string folder = absl::StrCat(kNet, "/", name);
+  const std::string operstate = ReadText(files, folder + "/operstate");
+  return operstate.empty() || operstate == "down" || operstate == "lowerlayerdown" ||
+         ReadNumber(files, folder + "/carrier") == 0;
+}
+
+absl::StatusOr<LinkState> ReadLinkState(sys::FileSystem& files, absl::string_view name) {
+  if (name.empty() || name.size() >= IFNAMSIZ || absl::StrContains(name, "/") || name == "." ||
+      name == "..")
+    return absl::InvalidArgumentError(absl::StrCat("'", name, "' is no name of an interface"));
+  const std::string folder = absl::StrCat(kNet, "/", name);
+  if (!files.Read(folder + "/operstate", kPage).ok())
+    return absl::NotFoundError(absl::StrCat("there is no interface ", name));
+  LinkState state;
+  state.name = std::string(name);
+  state.mac = ReadText(files, folder + "/address");
+  state.operstate = ReadText(files, folder + "/operstate");
+  // Both refuse to be read while the interface is down.
+  if (const auto carrier = ReadNumber(files, folder + "/carrier")) state.carrier = *carrier != 0;
+  if (const auto speed = ReadNumber(files, folder + "/speed"); speed && *speed > 0)
+    state.speed_mbits = speed;
+  state.duplex = ReadText(files, folder + "/duplex");
+  state.mtu = ReadNumber(files, folder + "/mtu");
+  state.carrier_changes = ReadNumber(files, folder + "/carrier_changes");
+  for (const absl::string_view counter : kReadCounters)
+    if (const auto value = ReadNumber(files, absl::StrCat(folder, "/statistics/", counter)))
+      state.counters[std::string(counter)] = *value;
+  const std::string device = folder + "/device";
+  state.driver = LinkName(files, device + "/driver");
+  if (LinkName(files, device + "/subsystem") == "pci") {
+    state.pci_address = LinkName(files, device);
+    state.pcie = ReadPcie(files, device, "current");
+    state.pcie_possible = ReadPcie(files, device, "max");
+    // A card of 16 lanes in a slot of 8 is not at fault. The port is the folder above the device.
+    const std::optional<PcieLink> port = ReadPcie(files, device + "/..", "max");
+    if (state.pcie_possible && port)
+      state.pcie_possible = PcieLink{std::min(state.pcie_possible->speed_gts, port->speed_gts),
+                                     std::min(state.pcie_possible->width, port->width)};
+  }
+  return state;
+}
+
+absl::StatusOr<std::vector<std::string>> PhysicalInterfaces(sys::FileSystem& files) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(std::string(kNet)));
+  // systemd's PID 1 writes it in a container: no card is there, as cards are the host's.
+  const bool in_container = files.Read("/run/systemd/container", kPage).ok();
+  std::vector<std::string> physical;
+  for (const std::string& name : names) {
+    const std::string folder = absl::StrCat(kNet, "/", name);
+    const int64_t type = ReadNumber(files, folder + "/type").value_or(0);
+    if (type != kEthernet && type != kInfiniband) continue;
+    const bool given = in_container && !files.ReadLink(folder + "/master").ok() &&
+                       !files.List(folder + "/bridge").ok();
+    if (given || files.ReadLink(folder + "/device").ok()) physical.push_back(name);
+  }
+  return physical;
+}
+
+std::string InterfaceOfAddress(absl::string_view address) {
+  const InterfaceList list = AllAddresses();
+  for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next)
+    if (!address.empty() && AddressText(entry->ifa_addr) == address) return entry->ifa_name;
+  return "";
+}
+
+absl::StatusOr<std::string> AddressOfInterface(absl::string_view name) {
+  const InterfaceList list = AllAddresses();
+  for (const int family : {AF_INET, AF_INET6}) {
+    for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
+      if (entry->ifa_name != name || entry->ifa_addr == nullptr ||
+          entry->ifa_addr->sa_family != family)
+        continue;
+      if (std::string text = AddressText(entry->ifa_addr); !text.empty()) return text;
+    }
+  }
+  return absl::NotFoundError(absl::StrCat("interface ", name, " has no address"));
+}
+
+Subject NicSubject(const LinkState& state) {
+  Subject subject{
+      .id = state.name, .kind = "nic", .model = state.driver, .slot = state.pci_address};
+  subject.attributes["mac"] = state.mac;
+  if (state.speed_mbits) subject.attributes["speed_mbits"] = absl::StrCat(*state.speed_mbits);
+  if (state.mtu) subject.attributes["mtu"] = absl::StrCat(*state.mtu);
+  return subject;
+}
+
+}  // namespace muster::burnin

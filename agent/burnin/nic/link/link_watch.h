@@ -1,0 +1,40 @@
+// Watches the interface under a test: a link that is lost explains a test that fails.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "agent/burnin/nic/link/link_rules.h"
+#include "agent/burnin/nic/link/link_state.h"
+#include "agent/burnin/nic/transport/socket.h"
+#include "agent/burnin/result.h"
+
+namespace muster::burnin {
+
+// Not thread-safe.
+class LinkWatch {
+ public:
+  // A link that is away for less is one that flaps: told at the end, and the test goes on.
+  static constexpr absl::Duration kPatience = absl::Seconds(1);
+
+  // `address`: of this end of the connection; one that no interface has is not watched.
+  LinkWatch(sys::FileSystem& files, absl::string_view address);
+
+  // "" : not known.
+  const std::string& interface() const { return before_.state.name; }
+  // FailedPrecondition: the link has been down for kPatience.
+  absl::Status Look();
+  // What there is to say at the end: the subject, a fault "link_down" when it is down now,
+  // "link_flapped" when it came back; otherwise also what its counters of errors grew by, and
+  // "crc_errors" for frames that arrived damaged.
+  void Report(CheckResult& result);
+
+ private:
+  sys::FileSystem& files_;
+  LinkReading before_;
+  bool was_down_ = false;
+  Moment down_since_ = {};
+};
+
+}  // namespace muster::burnin

@@ -1,0 +1,70 @@
+#include "agent/burnin/nic/pair/pair_session.h"
+
+#include "absl/strings/str_cat.h"
+#include "agent/burnin/nic/link/link_state.h"
+#include "common/base/status.h"
+
+namespace muster::burnin {
+namespace {
+
+// For a connection between two that have just met, its proof included.
+constexpr absl::Duration kConnectTime = absl::Seconds(10);
+
+}  // namespace
+
+PairSession::PairSession(CheckContext& context)
+    : context_(context), stopping_([&context] { return context.reporter.stopping(); }) {}
+
+absl::StatusOr<std::unique_ptr<PairSession>> PairSession::Meet(CheckContext& context) {
+  if (context.ranks < 2 || context.rank < 0 || context.rank >= context.ranks)
+    return absl::InvalidArgumentError(
+        absl::StrCat("rank ", context.rank, " of ", context.ranks, ": it takes two nodes or more"));
+  std::unique_ptr<PairSession> session(new PairSession(context));
+  const std::string& interface = context.parameters.Word("interface");
+  if (!interface.empty()) {
+    ASSIGN_OR_RETURN(session->source_, AddressOfInterface(interface));
+  }
+  ASSIGN_OR_RETURN(session->listener_, PeerListener::Open(session->source_, context.pair_key));
+  context.reporter.SetPhase("waiting for the partner", std::nullopt);
+  const Endpoint own{.address = session->source_, .port = session->listener_->port()};
+  ASSIGN_OR_RETURN(
+      session->endpoints_,
+      context.reporter.Meet(own, absl::Seconds(context.parameters.Number("meet-timeout"))));
+  if (session->endpoints_.size() != static_cast<size_t>(context.ranks))
+    return absl::InternalError(
+        absl::StrCat("of ", context.ranks, " endpoints ", session->endpoints_.size(), " came"));
+  return session;
+}
+
+absl::StatusOr<sys::UniqueFd> PairSession::ConnectTo(int rank, ChannelId channel) {
+  channel.rank = static_cast<uint32_t>(context_.rank);
+  return Noted(
+      ConnectToPeer(endpoint(rank), source_, context_.pair_key, channel, After(kConnectTime)));
+}
+
+absl::StatusOr<sys::UniqueFd> PairSession::AwaitFrom(const ChannelId& channel) {
+  return Noted(listener_->Await(channel, After(kConnectTime), stopping_));
+}
+
+absl::StatusOr<sys::UniqueFd> PairSession::Noted(absl::StatusOr<sys::UniqueFd> fd) {
+  if (fd.ok() && own_address_.empty())
+    if (const absl::StatusOr<Endpoint> own = LocalEndpoint(fd->get()); own.ok())
+      own_address_ = own->address;
+  return fd;
+}
+
+CheckResult SessionFailure(const absl::Status& status, absl::string_view partner) {
+  if (absl::IsCancelled(status)) {
+    CheckResult result = Unknown("stopped before the end");
+    result.stopped = true;
+    return result;
+  }
+  if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) {
+    CheckResult result = Unknown(absl::StrCat("partner lost: ", partner, ": ", status.message()));
+    result.lost_rank = -1;
+    return result;
+  }
+  return Unknown(std::string(status.message()));
+}
+
+}  // namespace muster::burnin

@@ -1,0 +1,52 @@
+// How two or more nodes come together for a check: the port, the meeting, the proved connections.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "agent/burnin/check.h"
+#include "agent/burnin/nic/pair/peers.h"
+#include "agent/burnin/nic/transport/socket.h"
+#include "common/base/clock.h"
+
+namespace muster::burnin {
+
+// The ranks of this execution and how to reach them; the port closes with it.
+class PairSession {
+ public:
+  // Of the parameters of `context`: "interface" and "meet-timeout". Blocks until all have met.
+  static absl::StatusOr<std::unique_ptr<PairSession>> Meet(CheckContext& context);
+
+  // A connection that this rank makes to `rank`, or that `channel.rank` makes to this one.
+  absl::StatusOr<sys::UniqueFd> ConnectTo(int rank, ChannelId channel);
+  absl::StatusOr<sys::UniqueFd> AwaitFrom(const ChannelId& channel);
+
+  const Endpoint& endpoint(int rank) const { return endpoints_[static_cast<size_t>(rank)]; }
+  void Pause(absl::Duration duration) { context_.clock.Sleep(duration); }
+  const Stopping& stopping() const { return stopping_; }
+  // The address of this end of the first connection; "" before.
+  const std::string& own_address() const { return own_address_; }
+  int rank() const { return context_.rank; }
+  int ranks() const { return context_.ranks; }
+
+ private:
+  explicit PairSession(CheckContext& context);
+
+  // Keeps the address of the first connection.
+  absl::StatusOr<sys::UniqueFd> Noted(absl::StatusOr<sys::UniqueFd> fd);
+
+  CheckContext& context_;
+  const Stopping stopping_;
+  std::string source_;
+  std::string own_address_;
+  std::unique_ptr<PeerListener> listener_;
+  std::vector<Endpoint> endpoints_;
+};
+
+// What a check says of an error of such a session: Cancelled is "stopped", Unavailable and
+// DeadlineExceeded are "partner lost", of no rank, all of them unknown.
+CheckResult SessionFailure(const absl::Status& status, absl::string_view partner);
+
+}  // namespace muster::burnin

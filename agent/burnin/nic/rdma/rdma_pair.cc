@@ -1,0 +1,145 @@
+// rdma-pair: the RDMA ports of two nodes, measured one after the other.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "agent/burnin/nic/link/link_watch.h"
+#include "agent/burnin/nic/nic_checks.h"
+#include "agent/burnin/nic/pair/pair_session.h"
+#include "agent/burnin/nic/rdma/rdma_device.h"
+#include "agent/burnin/nic/rdma/rdma_ports.h"
+#include "agent/burnin/nic/rdma/rdma_run.h"
+#include "agent/burnin/nic/transport/control.h"
+#include "agent/burnin/tool.h"
+#include "common/base/status.h"
+#include "common/base/text/counted.h"
+
+namespace muster::burnin {
+namespace {
+
+constexpr absl::Duration kRdmaAnswerTime = absl::Seconds(15);
+
+// Metrics and faults of what went wrong on the port meanwhile.
+void CompareErrors(const RdmaPort& before, const std::vector<RdmaPort>& after,
+                   CheckResult& result) {
+  const std::string name = PortName(before);
+  for (const RdmaPort& now : after) {
+    if (now.device != before.device || now.port != before.port) continue;
+    for (const auto& [counter, value] : now.errors) {
+      const auto old = before.errors.find(counter);
+      if (old == before.errors.end()) continue;
+      AddMetric(result, "port_errors", counter, name, static_cast<double>(value - old->second));
+      if (counter == "link_downed" && value > old->second)
+        AddFault(result, "link_flapped", name,
+                 absl::StrCat("the link of ", name, " went down during the test"));
+    }
+    if (!now.active)
+      AddFault(result, "link_down", name, absl::StrCat("the link of ", name, " is down"));
+  }
+}
+
+// Of the parameter `ports`. The others are tested all the same.
+void JudgeCount(const std::vector<RdmaPort>& ports, const std::vector<size_t>& active,
+                const checks::Parameters& parameters, CheckResult& result) {
+  const double wanted = parameters.OptionalNumber("ports").value_or(0);
+  if (!parameters.Word("device").empty() || static_cast<double>(active.size()) >= wanted) return;
+  std::string down;
+  for (const RdmaPort& port : ports)
+    if (!port.active) absl::StrAppend(&down, down.empty() ? "" : ", ", PortName(port));
+  AddFault(result, down.empty() ? "missing_device" : "link_down", "",
+           absl::StrCat(Counted(active.size(), "RDMA port"), " of ", wanted,
+                        active.size() == 1 ? " is" : " are", " active",
+                        down.empty() ? "" : absl::StrCat("; down: ", down)));
+}
+
+absl::StatusOr<std::vector<PortMatch>> Agree(const CheckContext& context, Control& control,
+                                             const Stopping& stopping,
+                                             const std::vector<size_t>& own) {
+  Frame frame{FrameType::kPorts, std::vector<double>(own.begin(), own.end())};
+  RETURN_IF_ERROR(control.Send(frame));
+  ASSIGN_OR_RETURN(const Frame answer, control.Expect(FrameType::kPorts, std::nullopt,
+                                                      After(kRdmaAnswerTime), stopping));
+  std::vector<size_t> theirs;
+  for (const double place : answer.values) {
+    if (!(place >= 0 && place < 1e6))
+      return absl::InvalidArgumentError("the partner named a port that is none");
+    theirs.push_back(static_cast<size_t>(place));
+  }
+  return context.rank == 0 ? MatchPorts(own, theirs) : MatchPorts(theirs, own);
+}
+
+absl::Status MeasureAll(CheckContext& context, PairSession& session, sys::UniqueFd fd,
+                        const std::vector<RdmaPort>& ports, const std::vector<size_t>& active,
+                        CheckResult& result) {
+  Control control(std::move(fd));
+  LinkWatch link(context.files, session.own_address());
+  ASSIGN_OR_RETURN(const std::vector<PortMatch> matches,
+                   Agree(context, control, session.stopping(), active));
+  RdmaRun run(context, session, control, link);
+  for (size_t i = 0; i < matches.size(); ++i) {
+    const size_t place = context.rank == 0 ? matches[i].first : matches[i].second;
+    if (std::find(active.begin(), active.end(), place) == active.end())
+      return absl::InternalError("the partner is elsewhere: both ends need equal parameters");
+    // Both nodes call one measurement the same: their ports have names of their own.
+    const std::string variant = matches.size() == 1 ? "" : absl::StrCat(i + 1);
+    const absl::Status status = run.Measure(ports[place], variant, i, matches.size(), result);
+    if (status.ok()) continue;
+    if (!absl::IsInternal(status)) return status;
+    AddUnknown(result, absl::StrCat(PortName(ports[place]), ": ", status.message()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+CheckResult RunRdmaPair(CheckContext& context) {
+  if (context.ranks != 2) return Unknown(absl::StrCat("it takes two nodes, not ", context.ranks));
+  const std::string& device = context.parameters.Word("device");
+  const std::vector<RdmaPort> ports = RdmaPorts(context.files);
+  if (ports.empty() && device.empty())
+    return Skipped("there is no RDMA device in /sys/class/infiniband");
+  CheckResult result;
+  const absl::StatusOr<std::vector<size_t>> active = ActivePorts(ports, device);
+  if (!active.ok()) {
+    AddFault(result, absl::IsNotFound(active.status()) ? "missing_device" : "link_down", device,
+             std::string(active.status().message()));
+    return result;
+  }
+  JudgeCount(ports, *active, context.parameters, result);
+  const auto version =
+      RunTool(context, {"ib_write_bw", "--version"}, absl::Seconds(10), "perftest");
+  if (!version.ok()) {
+    AddUnknown(result, version.status().message());
+    return result;
+  }
+  absl::StatusOr<std::unique_ptr<PairSession>> session = PairSession::Meet(context);
+  if (!session.ok()) return SessionFailure(session.status(), "it did not come");
+  const std::string partner = EndpointText((*session)->endpoint(1 - context.rank));
+  const ChannelId channel{.purpose = Purpose::kControl, .rank = 1};
+  absl::StatusOr<sys::UniqueFd> control =
+      context.rank == 1 ? (*session)->ConnectTo(0, channel) : (*session)->AwaitFrom(channel);
+  if (!control.ok()) return SessionFailure(control.status(), partner);
+  result.tools.push_back("perftest");
+  const absl::Status status =
+      MeasureAll(context, **session, *std::move(control), ports, *active, result);
+  if (!status.ok()) {
+    std::vector<Fault> faults = std::move(result.faults);
+    result = SessionFailure(status, partner);
+    result.faults = std::move(faults);
+  }
+  const std::vector<RdmaPort> after = RdmaPorts(context.files);
+  for (const size_t place : *active) {
+    const RdmaPort& port = ports[place];
+    result.subjects.push_back({.id = PortName(port),
+                               .kind = "nic",
+                               .model = port.link_layer,
+                               .attributes = {{"rate", port.rate}}});
+    CompareErrors(port, after, result);
+  }
+  return result;
+}
+
+}  // namespace muster::burnin

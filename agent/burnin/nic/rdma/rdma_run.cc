@@ -1,0 +1,206 @@
+#include "agent/burnin/nic/rdma/rdma_run.h"
+
+#include <poll.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "agent/burnin/nic/rdma/perftest.h"
+#include "agent/burnin/nic/rdma/rdma_ports.h"
+#include "agent/burnin/tool.h"
+#include "common/base/status.h"
+
+namespace muster::burnin {
+namespace {
+
+// What the programs need beside the test itself: memory is registered, queues are connected.
+constexpr absl::Duration kSetupTime = absl::Seconds(30);
+// A server takes a moment until it listens and nobody says when: the client tries again.
+constexpr int kClientTries = 20;
+constexpr absl::Duration kClientPause = absl::Milliseconds(250);
+constexpr absl::Duration kRunAnswerTime = absl::Seconds(15);
+// For a server to end once its client has: one whose client never came waits for ever.
+constexpr double kServerEndsSeconds = 3;
+// Small enough for the card to send it with the request itself.
+constexpr absl::string_view kLatencyBytes = "8";
+
+// What is looked at while perftest runs; of one thread.
+class TransferWatch {
+ public:
+  TransferWatch(sys::FileSystem& files, LinkWatch& link, const RdmaPort& port, int control,
+                bool is_server)
+      : files_(files), link_(link), port_(port), control_(control), is_server_(is_server) {}
+
+  // Why the program has to end; Internal: because of this port or run alone.
+  absl::Status Look() {
+    RETURN_IF_ERROR(link_.Look());
+    const Moment now = Monotonic::now();
+    if (IsActive(files_, port_)) {
+      down_since_.reset();
+    } else if (!down_since_.has_value()) {
+      down_since_ = now;
+    } else if (SecondsBetween(*down_since_, now) >= absl::ToDoubleSeconds(LinkWatch::kPatience)) {
+      return absl::InternalError(absl::StrCat("the link of ", PortName(port_), " is down"));
+    }
+    // The client says how it went when its program has ended; a server says nothing meanwhile.
+    pollfd spoken = {control_, POLLIN, 0};
+    if (::poll(&spoken, 1, 0) <= 0) return absl::OkStatus();
+    if (!is_server_) return absl::UnavailableError("it closed the connection before the end");
+    if (!spoke_at_.has_value()) spoke_at_ = now;
+    if (SecondsBetween(*spoke_at_, now) < kServerEndsSeconds) return absl::OkStatus();
+    return absl::InternalError("perftest went on after the partner's had ended");
+  }
+
+ private:
+  sys::FileSystem& files_;
+  LinkWatch& link_;
+  const RdmaPort& port_;
+  const int control_;
+  const bool is_server_;
+  std::optional<Moment> down_since_, spoke_at_;
+};
+
+// CheckSuccess() has DeadlineExceeded for a program, which here would stand for the partner.
+absl::Status Failed(const std::vector<std::string>& argv, absl::Duration timeout,
+                    const sys::ProcessResult& done) {
+  const absl::Status status = sys::CheckSuccess({.argv = argv, .timeout = timeout}, done);
+  return status.ok() ? status : absl::InternalError(status.message());
+}
+
+}  // namespace
+
+absl::Status RdmaRun::Measure(const RdmaPort& port, const std::string& variant, size_t before,
+                              size_t ports, CheckResult& result) {
+  const std::string name = PortName(port);
+  for (size_t i = 0; i < std::size(kSteps); ++i) {
+    const Step& step = kSteps[i];
+    const size_t all = ports * std::size(kSteps);
+    context_.reporter.SetPhase(
+        ports == 1 ? std::string(step.words) : absl::StrCat(name, ": ", step.words),
+        static_cast<double>(before * std::size(kSteps) + i) / static_cast<double>(all));
+    if (session_.stopping()()) return absl::CancelledError("stopped");
+    ++number_;
+    const bool is_client = context_.rank == step.client;
+    ASSIGN_OR_RETURN(const std::vector<double> values,
+                     is_client ? Client(step, port) : Server(step, port));
+    if (step.latency && values.size() == 3) {
+      AddMetric(result, "write_latency", variant, name, values[0]);
+      AddMetric(result, "write_latency_p99", variant, name, values[1]);
+      AddMetric(result, "write_latency_p999", variant, name, values[2]);
+    } else if (!step.latency && values.size() == 1) {
+      AddMetric(result, is_client ? "write_send_gbits" : "write_receive_gbits", variant, name,
+                values[0]);
+    } else {
+      AddUnknown(result, absl::StrCat("the partner told no ", step.words));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Duration RdmaRun::TimeLimit() const {
+  return absl::Seconds(static_cast<int>(context_.parameters.Number("duration"))) + kSetupTime;
+}
+
+std::vector<std::string> RdmaRun::Arguments(const Step& step, const RdmaPort& port,
+                                            int tcp_port) const {
+  const checks::Parameters& parameters = context_.parameters;
+  std::vector<std::string> argv = {step.latency ? "ib_write_lat" : "ib_write_bw",
+                                   "-d",
+                                   port.device,
+                                   "-i",
+                                   absl::StrCat(port.port),
+                                   "-p",
+                                   absl::StrCat(tcp_port),
+                                   "-F"};
+  const auto add = [&argv](std::initializer_list<std::string> words) {
+    argv.insert(argv.end(), words);
+  };
+  if (const std::string& gid = parameters.texts().at("gid-index"); !gid.empty()) add({"-x", gid});
+  if (step.latency) {
+    add({"-n", absl::StrCat(static_cast<int>(parameters.Number("iterations"))), "-s",
+         std::string(kLatencyBytes)});
+  } else {
+    add({"--report_gbits", "-D", absl::StrCat(static_cast<int>(parameters.Number("duration"))),
+         "-s", absl::StrCat(static_cast<int64_t>(parameters.Number("message-size")))});
+  }
+  return argv;
+}
+
+absl::StatusOr<sys::ProcessResult> RdmaRun::RunPerftest(const std::vector<std::string>& argv,
+                                                        const RdmaPort& port, bool is_server) {
+  TransferWatch watch(context_.files, link_, port, control_.fd(), is_server);
+  absl::Status seen;  // of the tool's watching thread, until it has ended
+  const auto done = RunTool(context_, argv, TimeLimit(), "perftest", {.must_end = [&] {
+                              seen = watch.Look();
+                              return !seen.ok();
+                            }});
+  if (session_.stopping()()) return absl::CancelledError("stopped");
+  RETURN_IF_ERROR(seen);
+  if (!done.ok()) return absl::InternalError(done.status().message());
+  return done;
+}
+
+// The program's own port knows no key: it is open while one run lasts, and where.
+absl::StatusOr<std::vector<double>> RdmaRun::Server(const Step& step, const RdmaPort& port) {
+  int tcp_port = 0;
+  {
+    ASSIGN_OR_RETURN(const sys::UniqueFd free, Listen("", 1));
+    ASSIGN_OR_RETURN(const Endpoint endpoint, LocalEndpoint(free.get()));
+    tcp_port = endpoint.port;
+  }
+  RETURN_IF_ERROR(control_.Send(
+      {FrameType::kGo, {static_cast<double>(number_), static_cast<double>(tcp_port)}}));
+  const std::vector<std::string> argv = Arguments(step, port, tcp_port);
+  const auto done = RunPerftest(argv, port, /*is_server=*/true);
+  if (!done.ok() && !absl::IsInternal(done.status())) return done.status();
+  // The client knows more of a failure.
+  ASSIGN_OR_RETURN(const Frame frame,
+                   control_.Expect(FrameType::kMeasured, static_cast<uint32_t>(number_),
+                                   After(kRunAnswerTime), session_.stopping()));
+  if (frame.values.size() > 1)
+    return std::vector<double>(frame.values.begin() + 1, frame.values.end());
+  RETURN_IF_ERROR(done.status());
+  RETURN_IF_ERROR(Failed(argv, TimeLimit(), *done));
+  return absl::InternalError("perftest failed on the partner, which says why");
+}
+
+absl::StatusOr<std::vector<double>> RdmaRun::Client(const Step& step, const RdmaPort& port) {
+  ASSIGN_OR_RETURN(const Frame go, control_.Expect(FrameType::kGo, static_cast<uint32_t>(number_),
+                                                   After(kRunAnswerTime), session_.stopping()));
+  const double tcp_port = go.value(1);
+  if (!(tcp_port >= 1 && tcp_port <= 65535))
+    return absl::InvalidArgumentError("the partner named no port");
+  absl::StatusOr<std::vector<double>> values = RunClient(step, port, static_cast<int>(tcp_port));
+  if (!values.ok() && !absl::IsInternal(values.status())) return values.status();
+  Frame answer{FrameType::kMeasured, {static_cast<double>(number_)}};
+  if (values.ok()) answer.values.insert(answer.values.end(), values->begin(), values->end());
+  RETURN_IF_ERROR(control_.Send(answer));
+  return values;
+}
+
+absl::StatusOr<std::vector<double>> RdmaRun::RunClient(const Step& step, const RdmaPort& port,
+                                                       int tcp_port) {
+  std::vector<std::string> argv = Arguments(step, port, tcp_port);
+  argv.push_back(session_.endpoint(1 - context_.rank).address);
+  sys::ProcessResult done;
+  for (int attempt = 0; attempt < kClientTries; ++attempt) {
+    if (attempt > 0) session_.Pause(kClientPause);
+    ASSIGN_OR_RETURN(done, RunPerftest(argv, port, /*is_server=*/false));
+    if (done.ok() || done.timed_out) break;
+  }
+  RETURN_IF_ERROR(Failed(argv, TimeLimit(), done));
+  if (step.latency) {
+    const absl::StatusOr<WriteLatency> latency = ParseWriteLatency(done.out);
+    if (!latency.ok()) return absl::InternalError(latency.status().message());
+    return std::vector<double>{latency->typical_us, latency->p99_us, latency->p999_us};
+  }
+  const absl::StatusOr<double> gbits = ParseWriteBandwidth(done.out);
+  if (!gbits.ok()) return absl::InternalError(gbits.status().message());
+  return std::vector<double>{*gbits};
+}
+
+}  // namespace muster::burnin

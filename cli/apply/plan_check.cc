@@ -1,0 +1,56 @@
+#include "cli/apply/plan_check.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "cli/apply/run_start.h"
+#include "cli/connection.h"
+#include "cli/render/plan/plan_fold.h"
+#include "cli/watch/run_ending.h"
+#include "common/base/status.h"
+#include "muster/v1/run.grpc.pb.h"
+
+namespace muster::cli {
+
+using Stub = v1::RunService::Stub;
+
+absl::Status AddExtraVar(const std::string& assignment, v1::CreateRunRequest& request) {
+  const std::pair<std::string, std::string> parts =
+      absl::StrSplit(assignment, absl::MaxSplits('=', 1));
+  if (parts.first.empty() || assignment.find('=') == std::string::npos)
+    return absl::InvalidArgumentError(
+        absl::StrCat("-e ", assignment, ": expected name=value, such as -e ntp=10.0.0.1"));
+  const auto json = nlohmann::json::parse(parts.second, nullptr, false);
+  (*request.mutable_extra_vars())[parts.first] =
+      json.is_discarded() ? nlohmann::json(parts.second).dump() : parts.second;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CheckedPlan> CheckNodes(Context& context, Connection& connection,
+                                       const v1::CreateRunRequest& request) {
+  CheckedPlan checked;
+  Stub stub(connection.channel());
+  ASSIGN_OR_RETURN(const v1::Run created, StartRun(connection, request, IfBusy::kLeaveOut));
+  const std::string& run_id = created.run_id();
+  ASSIGN_OR_RETURN(
+      checked.exit_code,
+      WatchRun(context, connection, run_id, {.detailed_exit_code = true, .only_progress = true}));
+  if (checked.exit_code == kExitDetached) return checked;
+
+  ASSIGN_OR_RETURN(checked.run, GetDecidedRun(context, connection, run_id));
+  PlanFolder folder;
+  v1::ListStepResultsRequest list;
+  list.set_run_id(run_id);
+  do {
+    v1::ListStepResultsResponse page;
+    RETURN_IF_ERROR(Call(connection, stub, &Stub::ListStepResults, list, &page));
+    for (const v1::NodeStepResult& result : page.results()) folder.Add(result);
+    list.set_after_sequence(page.next_after_sequence());
+  } while (list.after_sequence() > 0);
+  checked.plan = folder.Finish(checked.run);
+  return checked;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,144 @@
+#include "cli/apply/site_bundle.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "cli/connection.h"
+#include "common/base/digest.h"
+#include "common/base/status.h"
+#include "common/sys/archive/archive.h"
+#include "common/sys/file_system.h"
+#include "muster/v1/artifact.grpc.pb.h"
+
+namespace muster::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kLargestSite = size_t{64} << 20;
+constexpr size_t kChunk = 64 << 10;
+
+bool IsLeftOut(const std::string& name) {
+  return absl::StartsWith(name, ".") || absl::EndsWith(name, "~") || absl::EndsWith(name, ".swp");
+}
+
+// Every regular file below `folder` (links are followed), under `prefix` inside the archive.
+absl::Status Collect(const fs::path& folder, const std::string& prefix,
+                     std::map<std::string, std::string>& out) {
+  sys::RealFileSystem files;
+  std::error_code error;
+  size_t total = 0;
+  fs::recursive_directory_iterator it(folder, fs::directory_options::follow_directory_symlink,
+                                      error);
+  for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
+    if (IsLeftOut(it->path().filename().string())) {
+      it.disable_recursion_pending();
+      continue;
+    }
+    if (it.depth() > 16)
+      return absl::InvalidArgumentError(absl::StrCat(
+          it->path().string(), ": folders are nested too deeply; is there a link to a parent?"));
+    if (!it->is_regular_file()) continue;
+    auto content = files.Read(it->path().string(), kLargestSite);
+    if (!content.ok() && !absl::IsResourceExhausted(content.status())) return content.status();
+    if (!content.ok() || (total += content->size()) > kLargestSite)
+      return absl::InvalidArgumentError(
+          absl::StrCat(folder.string(), " holds more than 64 MiB (at ", it->path().string(),
+                       "); a site folder is for playbooks, roles and small files"));
+    out[absl::StrCat(prefix, "/", it->path().lexically_relative(folder).string())] =
+        *std::move(content);
+  }
+  if (error)
+    return absl::UnavailableError(absl::StrCat("reading ", folder.string(), ": ", error.message()));
+  return absl::OkStatus();
+}
+
+// What the hardware of a site has to reach: validations need it beside the suites.
+absl::Status CollectHardware(const fs::path& site, std::map<std::string, std::string>& out) {
+  std::error_code error;
+  if (!fs::is_directory(site / "inventory/hardware", error)) return absl::OkStatus();
+  return Collect(site / "inventory/hardware", "inventory/hardware", out);
+}
+
+// A folder of playbooks, with the hardware of the site that it lies in.
+absl::StatusOr<SiteBundle> PackFolder(const fs::path& folder) {
+  std::map<std::string, std::string> files;
+  RETURN_IF_ERROR(Collect(folder, folder.filename().string(), files));
+  RETURN_IF_ERROR(CollectHardware(folder.parent_path(), files));
+  if (files.empty())
+    return absl::NotFoundError(absl::StrCat("there is no file in ", folder.string()));
+  SiteBundle bundle;
+  ASSIGN_OR_RETURN(bundle.archive, sys::PackTarGz(files));
+  bundle.sha256 = Sha256Hex(bundle.archive);
+  return bundle;
+}
+
+}  // namespace
+
+absl::StatusOr<SiteBundle> PackSiteAt(const std::string& path) {
+  std::error_code error;
+  const fs::path named = fs::canonical(path, error);
+  if (error) return absl::NotFoundError(absl::StrCat("site ", path, ": ", error.message()));
+  if (fs::is_regular_file(named)) return PackSite(path);
+  return PackFolder(fs::is_directory(named / "playbooks") ? named / "playbooks" : named);
+}
+
+absl::StatusOr<SiteBundle> PackSite(const std::string& playbook_path) {
+  std::error_code error;
+  const fs::path playbook = fs::canonical(playbook_path, error);
+  if (error)
+    return absl::NotFoundError(absl::StrCat("playbook ", playbook_path, ": ", error.message()));
+  if (!fs::is_regular_file(playbook))
+    return absl::InvalidArgumentError(absl::StrCat(
+        playbook_path, " is not a file; name a playbook, such as playbooks/site.yaml"));
+  const fs::path folder = playbook.parent_path();
+  ASSIGN_OR_RETURN(SiteBundle bundle, PackFolder(folder));
+  bundle.playbook = (folder.filename() / playbook.filename()).string();
+  return bundle;
+}
+
+absl::StatusOr<SiteBundle> PackSuites(const std::string& site_folder) {
+  const fs::path site(site_folder);
+  std::error_code error;
+  if (!fs::is_directory(site / "playbooks/suites", error)) {
+    return absl::NotFoundError(absl::StrCat(
+        "there is no folder playbooks/suites in ", site_folder,
+        "; run this in the site folder, or name it with --site (those that Muster comes with are "
+        "in /usr/share/muster)"));
+  }
+  std::map<std::string, std::string> files;
+  RETURN_IF_ERROR(Collect(site / "playbooks/suites", "playbooks/suites", files));
+  RETURN_IF_ERROR(CollectHardware(site, files));
+  SiteBundle bundle;
+  ASSIGN_OR_RETURN(bundle.archive, sys::PackTarGz(files));
+  bundle.sha256 = Sha256Hex(bundle.archive);
+  return bundle;
+}
+
+absl::Status UploadBundle(const Connection& connection, const SiteBundle& bundle) {
+  v1::ArtifactService::Stub stub(connection.channel());
+  v1::HasBundleRequest question;
+  question.set_sha256(bundle.sha256);
+  v1::HasBundleResponse answer;
+  RETURN_IF_ERROR(Call(connection, stub, &v1::ArtifactService::Stub::HasBundle, question, &answer));
+  if (answer.present()) return absl::OkStatus();
+
+  grpc::ClientContext context;
+  v1::UploadBundleResponse response;
+  const auto writer = stub.UploadBundle(&context, &response);
+  v1::UploadBundleRequest part;
+  part.mutable_header()->set_sha256(bundle.sha256);
+  part.mutable_header()->set_size(bundle.archive.size());
+  bool open = writer->Write(part);
+  for (size_t at = 0; open && at < bundle.archive.size(); at += kChunk) {
+    part.set_data(bundle.archive.substr(at, kChunk));
+    open = writer->Write(part);
+  }
+  writer->WritesDone();
+  return Annotate(connection.Convert(writer->Finish()), "uploading the site folder");
+}
+
+}  // namespace muster::cli

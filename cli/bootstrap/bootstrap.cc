@@ -1,0 +1,221 @@
+#include "cli/bootstrap/bootstrap.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <iostream>
+#include <thread>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "absl/synchronization/mutex.h"
+#include "cli/bootstrap/join_script.h"
+#include "cli/connection.h"
+#include "cli/render/output.h"
+#include "cli/verbs/token.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "common/base/text/counted.h"
+#include "common/base/text/hostlist.h"
+#include "common/sys/process/process.h"
+#include "muster/v1/enrollment.pb.h"
+#include "muster/v1/node.grpc.pb.h"
+
+namespace muster::cli {
+namespace {
+
+// Installing over a slow line takes minutes, not hours.
+constexpr absl::Duration kMachineTimeout = absl::Minutes(15);
+// From the end of a join until the agent's stream is up.
+constexpr absl::Duration kConnectTimeout = absl::Seconds(30);
+
+std::vector<std::string> SshCommand(const BootstrapTarget& target,
+                                    const BootstrapOptions& options) {
+  std::vector<std::string> argv = {"ssh"};
+  if (!options.ssh_config.empty()) argv.insert(argv.end(), {"-F", options.ssh_config});
+  argv.insert(argv.end(), {"-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o",
+                           "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3",
+                           absl::StrCat(options.user, "@", target.address)});
+  // Not root: sudo without a password, as provisioning accounts have it.
+  if (options.user != "root") argv.insert(argv.end(), {"sudo", "-n"});
+  argv.insert(argv.end(), {"sh", "-s"});
+  return argv;
+}
+
+// The lines that tell: the last three that are not our own progress.
+std::string LastWords(absl::string_view output) {
+  std::vector<std::string> lines;
+  for (absl::string_view line : absl::StrSplit(output, '\n', absl::SkipWhitespace()))
+    if (!absl::StartsWith(line, "step: ")) lines.emplace_back(absl::StripAsciiWhitespace(line));
+  if (lines.size() > 3) lines.erase(lines.begin(), lines.end() - 3);
+  return absl::StrJoin(lines, "; ");
+}
+
+absl::Status BootstrapOne(const BootstrapTarget& target, const BootstrapOptions& options,
+                          sys::ProcessRunner& processes,
+                          const std::function<void(const std::string&)>& on_step) {
+  sys::ProcessSpec spec;
+  spec.argv = SshCommand(target, options);
+  spec.input = target.script;
+  spec.timeout = kMachineTimeout;
+  // ssh finds its agent and its user's keys through these.
+  for (const char* name : {"HOME", "SSH_AUTH_SOCK", "USER"})
+    if (const char* value = std::getenv(name)) spec.environment[name] = value;
+  spec.on_line = [&on_step](absl::string_view line) {
+    if (absl::ConsumePrefix(&line, "step: ")) on_step(std::string(line));
+  };
+  ASSIGN_OR_RETURN(const sys::ProcessResult result, processes.Run(spec));
+  if (result.ok()) return absl::OkStatus();
+  if (result.timed_out)
+    return absl::DeadlineExceededError(
+        absl::StrCat("no end after ", absl::FormatDuration(kMachineTimeout)));
+  const std::string words = LastWords(result.output);
+  // 255 is ssh's own failure; everything else comes from the script on the machine.
+  return absl::UnavailableError(
+      words.empty() ? absl::StrCat("ssh ", target.address, " exited with ", result.exit_code)
+                    : words);
+}
+
+// A line per step, plain: dozens of machines scroll by, and logs keep it.
+class PrintingObserver final : public BootstrapObserver {
+ public:
+  explicit PrintingObserver(size_t total) : total_(total) {}
+  void OnStep(const std::string& node, const std::string& step) override {
+    std::cerr << node << ": " << step << "\n";
+  }
+  void OnDone(const std::string& node, const absl::Status& status) override {
+    ++done_;
+    std::cerr << "[" << done_ << "/" << total_ << "] " << node << ": "
+              << (status.ok() ? "joined" : absl::StrCat("FAILED: ", status.message())) << "\n";
+  }
+
+ private:
+  const size_t total_;
+  size_t done_ = 0;
+};
+
+struct Machines {
+  std::map<std::string, std::string> addresses;  // by name, of those to bootstrap
+  std::vector<std::string> members;              // connected already: left alone
+};
+
+absl::StatusOr<Machines> FindMachines(const Connection& connection, const std::string& selector) {
+  v1::NodeService::Stub stub(connection.channel());
+  v1::ListNodesRequest request;
+  request.set_selector(selector);
+  v1::ListNodesResponse response;
+  RETURN_IF_ERROR(Call(connection, stub, &v1::NodeService::Stub::ListNodes, request, &response));
+  Machines machines;
+  for (const v1::Node& node : response.nodes()) {
+    if (node.connected()) {
+      machines.members.push_back(node.name());
+    } else {
+      machines.addresses[node.name()] = node.address().empty() ? node.name() : node.address();
+    }
+  }
+  return machines;
+}
+
+// Names of `nodes` that are not connected yet when the patience ends.
+absl::StatusOr<std::vector<std::string>> AwaitConnected(Context& context,
+                                                        const Connection& connection,
+                                                        const std::vector<std::string>& nodes) {
+  v1::NodeService::Stub stub(connection.channel());
+  v1::ListNodesRequest request;
+  request.set_selector(FoldHostlist(nodes));
+  const absl::Time deadline = context.clock->Now() + kConnectTimeout;
+  while (true) {
+    v1::ListNodesResponse response;
+    RETURN_IF_ERROR(Call(connection, stub, &v1::NodeService::Stub::ListNodes, request, &response));
+    std::vector<std::string> away;
+    for (const v1::Node& node : response.nodes())
+      if (!node.connected() && node.state() != v1::NODE_STATE_PENDING) away.push_back(node.name());
+    if (away.empty() || context.clock->Now() >= deadline) return away;
+    context.clock->Sleep(absl::Milliseconds(200));
+  }
+}
+
+}  // namespace
+
+std::map<std::string, absl::Status> BootstrapAll(const std::vector<BootstrapTarget>& targets,
+                                                 const BootstrapOptions& options,
+                                                 sys::ProcessRunner& processes,
+                                                 BootstrapObserver& observer) {
+  absl::Mutex mutex;
+  std::map<std::string, absl::Status> results;
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i = next++; i < targets.size(); i = next++) {
+      const BootstrapTarget& target = targets[i];
+      const absl::Status status =
+          BootstrapOne(target, options, processes, [&](const std::string& step) {
+            absl::MutexLock lock(&mutex);
+            observer.OnStep(target.node, step);
+          });
+      absl::MutexLock lock(&mutex);
+      results[target.node] = status;
+      observer.OnDone(target.node, status);
+    }
+  };
+  std::vector<std::thread> workers;
+  const size_t count = std::min<size_t>(targets.size(), std::max(1, options.parallel));
+  for (size_t i = 0; i < count; ++i) workers.emplace_back(work);
+  for (std::thread& worker : workers) worker.join();
+  return results;
+}
+
+absl::StatusOr<int> Bootstrap(Context& context, const BootstrapOptions& options) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  ASSIGN_OR_RETURN(const Machines machines, FindMachines(*connection, options.nodes));
+  const auto& addresses = machines.addresses;
+  if (addresses.empty() && machines.members.empty())
+    return absl::NotFoundError(absl::StrCat("no node of the inventory matches ", options.nodes));
+  // So that the same command can be said again when some have failed.
+  if (!machines.members.empty())
+    std::cerr << FoldHostlist(machines.members) << ": joined and connected already; left alone\n";
+  if (addresses.empty()) return kExitClean;
+  std::vector<std::string> names;
+  for (const auto& [name, address] : addresses) names.push_back(name);
+
+  TokenOptions token_options;
+  token_options.nodes = FoldHostlist(names);
+  v1::CreateTokenResponse tokens;
+  RETURN_IF_ERROR(CreateTokens(*connection, token_options, &tokens));
+  if (tokens.packages_size() == 0)
+    return absl::FailedPreconditionError(
+        "the controller has no agent package to offer; put muster-agent_*.deb into its package "
+        "folder (/usr/share/muster/packages)");
+  std::vector<BootstrapTarget> targets;
+  for (const v1::IssuedToken& token : tokens.tokens())
+    targets.push_back(
+        {token.node_name(), addresses.at(token.node_name()), JoinScript(tokens, token)});
+
+  sys::RealProcessRunner processes;
+  PrintingObserver observer(targets.size());
+  const auto results = BootstrapAll(targets, options, processes, observer);
+  std::vector<std::string> joined, failed;
+  for (const auto& [node, status] : results) (status.ok() ? joined : failed).push_back(node);
+  if (!joined.empty()) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> away,
+                     AwaitConnected(context, *connection, joined));
+    if (!away.empty()) {
+      std::cerr << FoldHostlist(away) << ": joined, but the agent has not connected in "
+                << absl::FormatDuration(kConnectTimeout)
+                << "; see journalctl -u muster-agent there\n";
+      failed.insert(failed.end(), away.begin(), away.end());
+    }
+  }
+  if (failed.empty()) {
+    std::cout << Counted(joined.size(), "node") << " joined: " << FoldHostlist(joined) << "\n";
+    return kExitClean;
+  }
+  std::cout << joined.size() << " of " << Counted(targets.size(), "node")
+            << " joined; failed: " << FoldHostlist(failed)
+            << "\nThe same command can be run again: it leaves alone who has joined.\n";
+  return kExitFailed;
+}
+
+}  // namespace muster::cli

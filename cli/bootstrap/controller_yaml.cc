@@ -1,0 +1,57 @@
+#include "cli/bootstrap/controller_yaml.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
+
+namespace muster::cli {
+namespace {
+
+// $0 cluster, $1 host, $2 main port, $3 enrolment port, $4 directory.
+constexpr char kTemplate[] =
+    R"(# Settings of musterd. After a change: systemctl restart musterd; nodes and runs do not notice.
+
+# The cluster's name, as in the inventory.
+cluster: $0
+
+# How nodes and administrators reach this controller: what certificates and join lines say.
+controller_address: $1:$2
+enrollment_address: $1:$3
+
+# Where musterd listens. The main port takes only callers with a certificate of this cluster; the
+# enrolment port offers joining and no more; the package port serves the agent's package, whose
+# digest travels in the join line.
+listen: 0.0.0.0:$2
+enrollment_listen: 0.0.0.0:$3
+package_listen: 0.0.0.0:7480
+
+# Keys and certificates that `muster init` made.
+pki_directory: $4/pki
+
+# The store, bundles and file contents: what to back up, together with pki_directory.
+state_directory: /var/lib/muster-controller
+
+# Agent packages (*.deb) that joining machines install.
+package_directory: /usr/share/muster/packages
+
+# "on": a node works in Slurm only after it has passed a validation as what it is (GPUs, driver,
+# kernel); others are drained, with "muster:" in the reason. Drains of others are left alone.
+# "off": Slurm is left alone.
+slurm_gate: "on"
+
+# "approved": operators run only what an administrator has applied or approved (`muster bundle`).
+# "any": whatever they upload, which makes each of them root on every node.
+operator_bundles: approved
+
+# "named": a secret is read by the roles of playbooks that it names (`muster secret roles`).
+# "any": by every role.
+secret_readers: named
+)";
+
+}  // namespace
+
+std::string ControllerYaml(const std::string& cluster, const std::string& host, int port,
+                           const std::string& directory) {
+  return absl::Substitute(kTemplate, cluster, host, port, port + 1, directory);
+}
+
+}  // namespace muster::cli

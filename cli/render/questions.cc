@@ -1,0 +1,124 @@
+#include "cli/render/questions.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/text/counted.h"
+#include "common/base/text/hostlist.h"
+#include "common/base/text/slurm_job.h"
+#include "muster/v1/inventory.pb.h"
+#include "muster/v1/node.pb.h"
+#include "muster/v1/run.pb.h"
+
+namespace muster::cli {
+namespace {
+
+SlurmJobsByNode JobsByNode(const v1::ListNodeJobsResponse& response) {
+  SlurmJobsByNode jobs;
+  for (const v1::NodeJobs& node : response.nodes()) {
+    for (const v1::SlurmJobInfo& job : node.jobs())
+      jobs[node.node()].push_back({job.id(), job.user(), job.name()});
+  }
+  return jobs;
+}
+
+template <typename Names>
+std::string Fold(const Names& names) {
+  return FoldHostlist({names.begin(), names.end()});
+}
+
+bool IsInInventory(const v1::Node& node) { return !node.role().empty(); }
+bool IsInSlurm(const v1::Node& node) { return !node.service().empty(); }
+
+std::string Standing(const v1::Node& node, const SlurmJobsByNode& jobs) {
+  std::vector<std::string> parts;
+  parts.push_back(node.connected() ? "connected" : "not connected");
+  parts.push_back(IsInInventory(node) ? "in the inventory" : "not in the inventory");
+  if (IsInSlurm(node)) parts.push_back(absl::StrCat("in Slurm: ", node.service()));
+  const auto running = jobs.find(node.name());
+  if (running != jobs.end())
+    parts.push_back(absl::StrCat(Describe(running->second), " run",
+                                 running->second.size() == 1 ? "s" : "", " on it"));
+  return absl::StrJoin(parts, "; ");
+}
+
+std::vector<std::string> NamesOf(const std::vector<v1::Node>& nodes, bool (*has)(const v1::Node&)) {
+  std::vector<std::string> names;
+  for (const v1::Node& node : nodes) {
+    if (has(node)) names.push_back(node.name());
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string ApplyQuestion(absl::string_view playbook, const v1::PreviewRunResponse& preview,
+                          const v1::ListNodeJobsResponse* jobs) {
+  std::string question;
+  if (jobs != nullptr) {
+    for (const auto& [node, of_node] : JobsByNode(*jobs))
+      absl::StrAppend(&question, "  ", node, ": ", Describe(of_node),
+                      of_node.size() == 1 ? " dies" : " die", " if it reboots\n");
+    if (question.empty() && !jobs->unknown().empty())
+      absl::StrAppend(&question,
+                      "  which jobs die where nodes reboot is not known: ", jobs->unknown(), "\n");
+  }
+  return absl::StrCat(question, "Apply ", playbook, " to ",
+                      Counted(static_cast<size_t>(preview.nodes_size()), "node"), " of cluster ",
+                      preview.cluster(), ", ", Fold(preview.nodes()), "?");
+}
+
+std::string RemovalQuestion(absl::string_view cluster, const std::vector<v1::Node>& nodes,
+                            const v1::ListNodeJobsResponse& jobs) {
+  const SlurmJobsByNode by_node = JobsByNode(jobs);
+  std::string question;
+  for (const v1::Node& node : nodes)
+    absl::StrAppend(&question, "  ", node.name(), ": ", Standing(node, by_node), "\n");
+  if (!jobs.unknown().empty())
+    absl::StrAppend(&question, "  whether jobs run there is not known: ", jobs.unknown(), "\n");
+  return absl::StrCat(question, "End the membership of ", Counted(nodes.size(), "node"),
+                      " in cluster ", cluster, "?");
+}
+
+std::string AfterRemoval(const std::vector<v1::Node>& nodes) {
+  const std::vector<std::string> named = NamesOf(nodes, IsInInventory);
+  const bool is_in_slurm = !NamesOf(nodes, IsInSlurm).empty();
+  if (named.empty() && !is_in_slurm) return "";
+  std::string text;
+  if (!named.empty())
+    absl::StrAppend(&text, "The inventory still names ", FoldHostlist(named),
+                    ": take it out there, then `muster inventory apply`.\n");
+  absl::StrAppend(&text, "Slurm forgets ", nodes.size() == 1 ? "the node" : "the nodes",
+                  " with the `muster apply playbooks/site.yaml` after that; what runs on ",
+                  nodes.size() == 1 ? "it" : "them", " goes on until then.\n");
+  return text;
+}
+
+std::string InventoryQuestion(const v1::DiffInventoryResponse& diff) {
+  std::vector<std::string> acts;
+  if (!diff.cluster_before().empty() && diff.cluster_before() != diff.cluster_after())
+    acts.push_back(
+        absl::StrCat("Rename cluster ", diff.cluster_before(), " to ", diff.cluster_after()));
+  if (diff.dropped_nodes_size() > 0) {
+    acts.push_back(absl::StrCat(
+        acts.empty() ? "Drop " : "drop ",
+        Counted(static_cast<size_t>(diff.dropped_nodes_size()), "node"), ", ",
+        Fold(diff.dropped_nodes()),
+        acts.empty() ? absl::StrCat(", from the inventory of cluster ", diff.cluster_before())
+                     : ""));
+  }
+  if (acts.empty()) return "";
+  return absl::StrCat(absl::StrJoin(acts, " and "), "?");
+}
+
+std::string AfterInventory(const v1::ApplyInventoryResponse& response) {
+  if (response.dropped_members_size() == 0) return "";
+  const std::string nodes = Fold(response.dropped_members());
+  const bool is_one = response.dropped_members_size() == 1;
+  return absl::StrCat(nodes, is_one ? " is" : " are", " in no inventory and still ",
+                      is_one ? "a member" : "members", " of the cluster: no playbook reaches ",
+                      is_one ? "it" : "them", ". `muster apply playbooks/site.yaml` takes ",
+                      is_one ? "it" : "them", " out of Slurm, `muster node remove ", nodes,
+                      " --reason …` ends the membership.\n");
+}
+
+}  // namespace muster::cli

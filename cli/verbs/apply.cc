@@ -1,0 +1,127 @@
+// muster apply: one playbook over many nodes.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/apply/apply_question.h"
+#include "cli/apply/plan_apply.h"
+#include "cli/apply/plan_check.h"
+#include "cli/apply/run_start.h"
+#include "cli/apply/site_bundle.h"
+#include "cli/connection.h"
+#include "cli/verbs/verbs.h"
+#include "cli/watch/run_ending.h"
+#include "cli/watch/terminal.h"
+#include "common/base/status.h"
+#include "common/sys/file_system.h"
+#include "common/value/plan_file.h"
+#include "muster/v1/run.grpc.pb.h"
+
+namespace muster::cli {
+namespace {
+
+struct ApplyOptions {
+  std::string playbook, limit;
+  std::vector<std::string> tags, extra_vars;
+  bool check = false, diff = false, yes = false, detach = false, reboot_with_jobs = false,
+       skip_validation = false;
+  WatchOptions watch;
+};
+
+// What a plan file has decided already cannot be said again.
+absl::StatusOr<int> ApplyFile(Context& context, const ApplyOptions& options,
+                              const std::string& text) {
+  if (!options.tags.empty() || !options.extra_vars.empty() || options.reboot_with_jobs)
+    return absl::InvalidArgumentError(absl::StrCat(
+        options.playbook,
+        " is a plan file, which says itself with which tags and variables, and whether "
+        "nodes may reboot with jobs; make another plan for others"));
+  return ApplyPlanFile(context,
+                       {.path = options.playbook,
+                        .limit = options.limit,
+                        .check = options.check,
+                        .diff = options.diff,
+                        .yes = options.yes,
+                        .detach = options.detach,
+                        .skip_validation = options.skip_validation,
+                        .watch = options.watch},
+                       text);
+}
+
+absl::StatusOr<int> Apply(Context& context, const ApplyOptions& options) {
+  sys::RealFileSystem files;
+  const absl::StatusOr<std::string> text = files.Read(options.playbook);
+  if (text.ok() && LooksLikePlanFile(*text)) return ApplyFile(context, options, *text);
+  v1::CreateRunRequest request;
+  request.set_limit(options.limit);
+  for (const std::string& tag : options.tags) request.add_tags(tag);
+  request.set_check_only(options.check);
+  request.set_want_diff(options.diff);
+  request.set_reboot_with_jobs(options.reboot_with_jobs);
+  request.set_skip_validation(options.skip_validation);
+  for (const std::string& assignment : options.extra_vars)
+    RETURN_IF_ERROR(AddExtraVar(assignment, request));
+  ASSIGN_OR_RETURN(const SiteBundle bundle, PackSite(options.playbook));
+  if (!options.yes && !options.check) RETURN_IF_ERROR(RequireTerminal("--check to look only"));
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  RETURN_IF_ERROR(UploadBundle(*connection, bundle));
+  request.set_bundle_sha256(bundle.sha256);
+  request.set_playbook(bundle.playbook);
+  if (!options.yes && !options.check)
+    RETURN_IF_ERROR(AskToApply(*connection, options.playbook, request, options.reboot_with_jobs));
+  ASSIGN_OR_RETURN(const v1::Run run,
+                   StartRun(*connection, request,
+                            options.yes || options.check ? IfBusy::kLeaveOut : IfBusy::kAsk));
+  if (options.detach) {
+    std::cout << run.run_id() << "\n";
+    return ExitCodeWithLeftOut(kExitClean, run);
+  }
+  WatchOptions watch = options.watch;
+  watch.values = options.diff;
+  return WatchRunAndEndings(context, *connection, run.run_id(), watch);
+}
+
+}  // namespace
+
+void AddApply(CLI::App& app, Context& context) {
+  CLI::App* command =
+      app.add_subcommand("apply", "Apply a playbook to the nodes it names, or a plan file");
+  auto options = std::make_shared<ApplyOptions>();
+  command
+      ->add_option("playbook", options->playbook,
+                   "Such as playbooks/site.yaml; or a file that `muster plan -o` wrote")
+      ->required()
+      ->type_name("PLAYBOOK|FILE");
+  command
+      ->add_option("-l,--limit", options->limit,
+                   "Only these nodes: host list, groups, globs, !exclusions")
+      ->type_name("NODES");
+  command->add_option("-t,--tags", options->tags, "Only tasks with one of these tags")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("TAG");
+  command->add_flag("-C,--check", options->check, "Change nothing; say what would change");
+  command->add_flag("-D,--diff", options->diff,
+                    "Show what changes: differences of files, values of all else");
+  command->add_option("-e,--extra-vars", options->extra_vars, "name=value; outranks all else")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  command->add_flag("--reboot-with-jobs", options->reboot_with_jobs,
+                    "Reboot nodes although Slurm jobs run on them; the jobs die");
+  command->add_flag("--skip-validation", options->skip_validation,
+                    "Leave the plays with `validate` out");
+  command->add_flag("-y,--yes", options->yes, "Do not ask");
+  command->add_flag("-d,--detach", options->detach, "Print the run's id and do not wait");
+  command->add_flag("-v,--verbose", options->watch.verbose, "Also steps that were ok or skipped");
+  command->add_flag("--detailed-exitcode", options->watch.detailed_exit_code,
+                    "Exit with 2 when something changed");
+  command->footer(
+      "Ctrl-C leaves the run going on; `muster run watch` comes back to it.\n"
+      "Exit codes: 0 clean, 1 usage or refused, or a node failed its validation, 2 changes\n"
+      "(--detailed-exitcode), or not all nodes are known to have passed, 3 nodes failed, 4 nodes\n"
+      "unreachable, or left out because other work holds them, 130 detached.");
+  SetAction(command, context, [&context, options] { return Apply(context, *options); });
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,82 @@
+// muster backup: on the controller, by the controller's own program.
+//
+// No call: whoever may call must not get the authority's key by it, and a restore needs a
+// controller that does not run.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "cli/context.h"
+#include "cli/verbs/verbs.h"
+#include "common/base/status.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr char kProgram[] = "musterd";
+
+struct BackupArguments {
+  std::string file, passphrase_file, settings = "/etc/muster/controller.yaml";
+  bool without_keys = false, force = false;
+};
+
+// Becomes `musterd backup`, which has the terminal to ask for the passphrase. Returns on failure.
+absl::StatusOr<int> Become(const std::string& verb, const BackupArguments& arguments) {
+  std::vector<std::string> words = {kProgram, "backup", verb, "--settings", arguments.settings};
+  if (!arguments.passphrase_file.empty()) {
+    words.push_back("--passphrase-file");
+    words.push_back(arguments.passphrase_file);
+  }
+  if (arguments.without_keys) words.push_back("--without-keys");
+  if (arguments.force) words.push_back("--force");
+  words.push_back(arguments.file);
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  execvp(kProgram, argv.data());
+  if (errno == ENOENT)
+    return absl::NotFoundError(
+        "there is no musterd on this machine: backups are made and restored on the controller");
+  return ErrnoStatus(errno, "starting musterd");
+}
+
+void AddBackupVerb(CLI::App& backup, Context& context, const std::string& verb,
+                   const std::string& text) {
+  CLI::App* command = backup.add_subcommand(verb, text);
+  auto arguments = std::make_shared<BackupArguments>();
+  command->add_option("file", arguments->file, "The backup")->required()->type_name("FILE");
+  command
+      ->add_option("--passphrase-file", arguments->passphrase_file,
+                   "Its first line protects the cluster's keys (default: asks on the terminal)")
+      ->type_name("FILE");
+  command
+      ->add_option("--settings", arguments->settings,
+                   "The controller's settings (default /etc/muster/controller.yaml)")
+      ->type_name("FILE");
+  if (verb == "create")
+    command->add_flag("--without-keys", arguments->without_keys,
+                      "Leave out the authority's key and the key of the secrets");
+  if (verb == "restore")
+    command->add_flag("--force", arguments->force,
+                      "Also over a store that knows more than the backup");
+  SetAction(command, context, [verb, arguments] { return Become(verb, *arguments); });
+}
+
+}  // namespace
+
+void AddBackup(CLI::App& app, Context& context) {
+  CLI::App* backup =
+      app.add_subcommand("backup", "Back up and restore the controller; run on it, as root");
+  backup->require_subcommand(1);
+  AddBackupVerb(*backup, context, "create", "Write a backup, while musterd runs");
+  AddBackupVerb(*backup, context, "verify", "Prove that a backup is whole and can be restored");
+  AddBackupVerb(*backup, context, "restore",
+                "Put a backup into place, while musterd is stopped; the old state is kept");
+}
+
+}  // namespace muster::cli

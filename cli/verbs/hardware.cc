@@ -1,0 +1,203 @@
+// muster hardware: what GPUs and network ports have to reach.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "cli/connection.h"
+#include "cli/render/show.h"
+#include "cli/render/validation/hardware_report.h"
+#include "cli/verbs/verbs.h"
+#include "common/base/proto_time.h"
+#include "common/base/status.h"
+#include "common/base/text/counted.h"
+#include "common/base/text/nearest_word.h"
+#include "common/sys/file_system.h"
+#include "muster/v1/hardware.grpc.pb.h"
+
+namespace muster::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using HardwareStub = v1::HardwareService::Stub;
+using Files = google::protobuf::RepeatedPtrField<v1::InventoryFile>;
+
+constexpr char kFolder[] = "inventory/hardware";
+constexpr size_t kLargestFiles = 8 << 20;  // of all files together
+// Of the controller, over the results of some thousand nodes.
+constexpr absl::Duration kLearnTimeout = absl::Minutes(10);
+
+// inventory/hardware/*.yaml of the site, in the order of their names.
+absl::StatusOr<Files> ReadFiles(const std::string& site) {
+  const fs::path folder = fs::path(site) / kFolder;
+  std::vector<std::string> names;
+  std::error_code error;
+  fs::directory_iterator it(folder, error);
+  for (const fs::directory_iterator end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (it->is_regular_file() && it->path().extension() == ".yaml" &&
+        !absl::StartsWith(name, ".")) {
+      names.push_back(name);
+    }
+  }
+  if (error) {
+    return absl::NotFoundError(absl::StrCat(folder.string(), ": ", error.message(),
+                                            "; name the folder that it is in by --site"));
+  }
+  std::sort(names.begin(), names.end());
+  sys::RealFileSystem file_system;
+  Files files;
+  size_t total = 0;
+  for (const std::string& name : names) {
+    ASSIGN_OR_RETURN(std::string text,
+                     file_system.Read(fs::absolute(folder / name).string(), kLargestFiles));
+    total += text.size();
+    if (total > kLargestFiles) {
+      return absl::InvalidArgumentError(absl::StrCat(folder.string(), " holds more than 8 MiB"));
+    }
+    v1::InventoryFile& file = *files.Add();
+    file.set_path(absl::StrCat(kFolder, "/", name));
+    file.set_content(std::move(text));
+  }
+  return files;
+}
+
+absl::StatusOr<v1::ReadHardwareResponse> ReadHardware(Context& context, const std::string& site) {
+  v1::ReadHardwareRequest request;
+  ASSIGN_OR_RETURN(*request.mutable_files(), ReadFiles(site));
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  HardwareStub stub(connection->channel());
+  v1::ReadHardwareResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &HardwareStub::ReadHardware, request, &response));
+  return response;
+}
+
+absl::StatusOr<int> Lint(Context& context, const std::string& site) {
+  ASSIGN_OR_RETURN(const v1::ReadHardwareResponse response, ReadHardware(context, site));
+  Show(context, response, [&] {
+    std::string text =
+        absl::StrCat(kFolder, " is good: ", Counted(response.models_size(), "model"), "\n");
+    for (const std::string& note : response.notes()) absl::StrAppend(&text, "! ", note, "\n");
+    return text;
+  });
+  return kExitClean;
+}
+
+absl::StatusOr<int> ListHardware(Context& context, const std::string& site) {
+  ASSIGN_OR_RETURN(const v1::ReadHardwareResponse response, ReadHardware(context, site));
+  Show(context, response, [&] { return RenderHardwareList(response); });
+  return kExitClean;
+}
+
+absl::StatusOr<int> ShowModel(Context& context, const std::string& site, const std::string& name) {
+  ASSIGN_OR_RETURN(const v1::ReadHardwareResponse response, ReadHardware(context, site));
+  std::vector<std::string> known;
+  for (const v1::HardwareModel& model : response.models()) {
+    known.push_back(model.name());
+    bool named = absl::EqualsIgnoreCase(model.name(), name);
+    for (const std::string& pattern : model.match()) {
+      named = named || absl::EqualsIgnoreCase(pattern, name);
+    }
+    if (!named) continue;
+    Show(context, model, [&] { return RenderHardwareModel(model); });
+    return kExitClean;
+  }
+  return absl::NotFoundError(
+      absl::StrCat("no file in ", kFolder, " is of '", name, "'", DidYouMean(name, known)));
+}
+
+struct LearnOptions {
+  std::vector<std::string> models;
+  std::string site = ".", suite, since;
+  uint32_t min_results = 0;
+};
+
+// "30d", and what absl knows: "12h", "90m".
+absl::StatusOr<absl::Duration> ParseSince(const std::string& text) {
+  absl::Duration since;
+  uint32_t days = 0;
+  if (absl::EndsWith(text, "d") && absl::SimpleAtoi(text.substr(0, text.size() - 1), &days)) {
+    since = absl::Hours(24) * days;
+  } else if (!absl::ParseDuration(text, &since)) {
+    since = absl::ZeroDuration();
+  }
+  if (since > absl::ZeroDuration() && since < absl::InfiniteDuration()) return since;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--since: '", text, "' is no time such as 30d or 12h"));
+}
+
+absl::StatusOr<int> Learn(Context& context, const LearnOptions& options) {
+  v1::LearnHardwareRequest request;
+  ASSIGN_OR_RETURN(*request.mutable_files(), ReadFiles(options.site));
+  for (const std::string& model : options.models) request.add_models(model);
+  request.set_suite(options.suite);
+  request.set_min_subjects(options.min_results);
+  if (!options.since.empty()) {
+    ASSIGN_OR_RETURN(const absl::Duration since, ParseSince(options.since));
+    *request.mutable_since() = ToProtoDuration(since);
+  }
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  HardwareStub stub(connection->channel());
+  v1::LearnHardwareResponse response;
+  RETURN_IF_ERROR(
+      Call(*connection, stub, &HardwareStub::LearnHardware, request, &response, kLearnTimeout));
+  Show(context, response, [&] { return RenderLearned(response); });
+  return kExitClean;
+}
+
+void AddSite(CLI::App* command, std::string& site) {
+  command->add_option("--site", site, "Folder with inventory/hardware (default .)")
+      ->type_name("DIR");
+}
+
+}  // namespace
+
+void AddHardware(CLI::App& app, Context& context) {
+  CLI::App* hardware =
+      app.add_subcommand("hardware", "What GPUs and ports have to reach: list, show, lint, learn");
+  hardware->require_subcommand(1);
+  auto site = std::make_shared<std::string>(".");
+  CLI::App* list = hardware->add_subcommand("list", "The hardware files of a site");
+  AddSite(list, *site);
+  SetAction(list, context, [&context, site] { return ListHardware(context, *site); });
+
+  auto name = std::make_shared<std::string>();
+  CLI::App* show = hardware->add_subcommand("show", "One of them: limits and their sources");
+  show->add_option("model", *name, "Name of its file, or what it matches")
+      ->required()
+      ->type_name("MODEL");
+  AddSite(show, *site);
+  SetAction(show, context, [&context, site, name] { return ShowModel(context, *site, *name); });
+
+  CLI::App* lint = hardware->add_subcommand("lint", "Say what is wrong with hardware files");
+  lint->add_option("site", *site, "Folder with inventory/hardware (default .)")->type_name("DIR");
+  SetAction(lint, context, [&context, site] { return Lint(context, *site); });
+
+  auto options = std::make_shared<LearnOptions>();
+  CLI::App* learn =
+      hardware->add_subcommand("learn", "Propose floors from what good hardware has reached");
+  learn
+      ->add_option("models", options->models,
+                   "Names of files or models, a * at the end for anything (default: all)")
+      ->type_name("MODEL");
+  learn->add_option("-s,--suite", options->suite, "Results of one suite alone (default: of all)")
+      ->type_name("SUITE");
+  learn->add_option("--since", options->since, "How old results may be (default 30d)")
+      ->type_name("TIME");
+  learn
+      ->add_option("--min-results", options->min_results,
+                   "GPUs or ports that must have been measured (default: 8 of 3 nodes, or 5 nodes)")
+      ->type_name("COUNT");
+  AddSite(learn, options->site);
+  learn->footer(
+      "Changes no file: prints the changes, for review and `git apply`:\n"
+      "  muster hardware learn > floors.diff && git apply floors.diff");
+  SetAction(learn, context, [&context, options] { return Learn(context, *options); });
+}
+
+}  // namespace muster::cli

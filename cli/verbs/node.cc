@@ -1,0 +1,318 @@
+// muster node: the machines of the cluster.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cli/bootstrap/bootstrap.h"
+#include "cli/connection.h"
+#include "cli/render/output.h"
+#include "cli/render/questions.h"
+#include "cli/render/show.h"
+#include "cli/verbs/verbs.h"
+#include "cli/watch/terminal.h"
+#include "common/base/clock.h"
+#include "common/base/peer.h"
+#include "common/base/proto_time.h"
+#include "common/base/status.h"
+#include "common/base/text/hostlist.h"
+#include "common/value/proto_value.h"
+#include "muster/v1/node.grpc.pb.h"
+
+namespace muster::cli {
+namespace {
+
+using NodeStub = v1::NodeService::Stub;
+
+const char* NodeStateWord(v1::NodeState state) {
+  switch (state) {
+    case v1::NODE_STATE_KNOWN:
+      return "known";
+    case v1::NODE_STATE_PENDING:
+      return "pending";
+    case v1::NODE_STATE_ENROLLED:
+      return "enrolled";
+    case v1::NODE_STATE_CONFIGURED:
+      return "configured";
+    case v1::NODE_STATE_REMOVED:
+      return "removed";
+    case v1::NODE_STATE_IN_SERVICE:
+      return "in service";
+    case v1::NODE_STATE_QUARANTINED:
+      return "quarantined";
+    case v1::NODE_STATE_LOCKED:
+      return "locked";
+    default:
+      return "?";
+  }
+}
+
+std::string Connected(const v1::Node& node, absl::Time now) {
+  if (node.connected()) return "yes";
+  return node.has_last_seen_at()
+             ? absl::StrCat("no, seen ", HumanTime(ToTime(node.last_seen_at()), now))
+             : "no";
+}
+
+bool IsWaiting(const v1::Node& node) { return !node.enrollment_fingerprint().empty(); }
+
+// The machines among `nodes` that wait for approval; "" when none does.
+std::string WaitingTable(const google::protobuf::RepeatedPtrField<v1::Node>& nodes,
+                         absl::Time now) {
+  Table table({"NODE", "KEY", "FROM", "SINCE", "SAYS"});
+  bool any = false;
+  for (const v1::Node& node : nodes) {
+    if (!IsWaiting(node)) continue;
+    any = true;
+    table.AddRow({node.name(), node.enrollment_fingerprint(), PeerAddress(node.enrollment_peer()),
+                  HumanTime(ToTime(node.enrollment_requested_at()), now),
+                  node.enrollment_description()});
+  }
+  return any ? table.ToString() : "";
+}
+
+absl::StatusOr<int> ListNodes(Context& context, const std::string& selector) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  NodeStub stub(connection->channel());
+  v1::ListNodesRequest request;
+  request.set_selector(selector);
+  v1::ListNodesResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &NodeStub::ListNodes, request, &response));
+  Show(context, response, [&] {
+    Table table({"NODE", "ROLE", "STATE", "SERVICE", "CONNECTED", "RACK", "LAST RUN", "HARDWARE"});
+    for (const v1::Node& node : response.nodes())
+      table.AddRow({node.name(), node.role(), NodeStateWord(node.state()), node.service(),
+                    Connected(node, context.clock->Now()), node.rack(), node.last_run_result(),
+                    node.facts_refused().empty() ? node.summary() : "facts refused"});
+    const std::string waiting = WaitingTable(response.nodes(), context.clock->Now());
+    if (waiting.empty()) return table.ToString();
+    return absl::StrCat(table.ToString(), "\nwaiting for `muster node approve`:\n", waiting);
+  });
+  return kExitClean;
+}
+
+absl::StatusOr<int> ShowNode(Context& context, const std::string& name) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  NodeStub stub(connection->channel());
+  v1::GetNodeRequest request;
+  request.set_name(name);
+  v1::GetNodeResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &NodeStub::GetNode, request, &response));
+  Show(context, response, [&] {
+    const v1::Node& node = response.node();
+    const absl::Time now = context.clock->Now();
+    std::string text;
+    const auto line = [&text](const char* key, const std::string& value) {
+      if (!value.empty()) absl::StrAppend(&text, absl::StrFormat("%-12s", key), value, "\n");
+    };
+    line("node", node.name());
+    line("uuid", node.uuid());
+    line("role", node.role());
+    line("groups", absl::StrJoin(node.groups(), ", "));
+    line("rack", node.rack());
+    line("address", node.address());
+    line("state", NodeStateWord(node.state()));
+    line("locked", node.locked_because());
+    line("in Slurm", node.service());
+    line("connected", Connected(node, now));
+    line("from", PeerAddress(node.peer()));
+    line("agent", node.agent_version());
+    if (node.has_certificate_expires_at())
+      line("certificate",
+           absl::StrCat("expires ", HumanTime(ToTime(node.certificate_expires_at()), now)));
+    line("hardware", node.summary());
+    if (!node.facts_refused().empty())
+      line("distrusted", absl::StrCat(HumanTime(ToTime(node.facts_refused_at()), now), ": ",
+                                      node.facts_refused()));
+    line("last run", node.last_run_id().empty()
+                         ? ""
+                         : absl::StrCat(node.last_run_id(), ": ", node.last_run_result()));
+    if (IsWaiting(node)) {
+      line("waits from", PeerAddress(node.enrollment_peer()));
+      line("with the key", node.enrollment_fingerprint());
+    }
+    line("says", node.enrollment_description());
+    return text;
+  });
+  return kExitClean;
+}
+
+absl::StatusOr<int> Facts(Context& context, const std::string& name, bool refresh) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  NodeStub stub(connection->channel());
+  v1::GetNodeFactsRequest request;
+  request.set_name(name);
+  request.set_refresh(refresh);
+  v1::GetNodeFactsResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &NodeStub::GetNodeFacts, request, &response));
+  std::cout << Format(ProtoToValue(response.facts()), context.output == OutputFormat::kJson
+                                                          ? OutputFormat::kJson
+                                                          : OutputFormat::kYaml);
+  return kExitClean;
+}
+
+struct NodeApproveOptions {
+  std::string nodes;
+  std::string key;  // of the one node; empty: asks
+  bool yes = false;
+};
+
+// Binds the approval to the keys of the machines that wait now, as far as they do: the rest is for
+// the controller to refuse. Shows them, unless the caller knows the key.
+absl::Status CompareKeys(Context& context, Connection& connection,
+                         const NodeApproveOptions& options, v1::ApproveNodeRequest& request) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ExpandHostlist(options.nodes));
+  if (!options.key.empty()) {
+    if (names.size() != 1) return absl::InvalidArgumentError("--key is of one node");
+    (*request.mutable_fingerprints())[names[0]] = absl::AsciiStrToLower(options.key);
+    return absl::OkStatus();
+  }
+  NodeStub stub(connection.channel());
+  v1::ListNodesResponse listed;
+  RETURN_IF_ERROR(Call(connection, stub, &NodeStub::ListNodes, v1::ListNodesRequest(), &listed));
+  const std::set<std::string> wanted(names.begin(), names.end());
+  google::protobuf::RepeatedPtrField<v1::Node> waiting;
+  for (v1::Node& node : *listed.mutable_nodes()) {
+    if (!IsWaiting(node) || wanted.count(node.name()) == 0) continue;
+    (*request.mutable_fingerprints())[node.name()] = node.enrollment_fingerprint();
+    *waiting.Add() = std::move(node);
+  }
+  if (options.yes || waiting.empty()) return absl::OkStatus();
+  std::cerr << WaitingTable(waiting, context.clock->Now());
+  return AskOrRefuse("Does the console of each machine show the same key?",
+                     "nobody was let in; --key KEY names the one that you read there");
+}
+
+absl::StatusOr<int> ApproveNode(Context& context, const NodeApproveOptions& options) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  NodeStub stub(connection->channel());
+  v1::ApproveNodeRequest request;
+  request.set_nodes(options.nodes);
+  RETURN_IF_ERROR(CompareKeys(context, *connection, options, request));
+  v1::ApproveNodeResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &NodeStub::ApproveNode, request, &response));
+  Show(context, response, [&] {
+    return absl::StrCat(
+        "approved ", FoldHostlist({response.approved().begin(), response.approved().end()}), "\n");
+  });
+  return kExitClean;
+}
+
+struct NodeRemoveOptions {
+  std::string nodes, reason;
+  bool yes = false;
+};
+
+// The members that a host list names, as they stand now.
+absl::StatusOr<std::vector<v1::Node>> Members(Connection& connection, NodeStub& stub,
+                                              const std::string& hostlist) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ExpandHostlist(hostlist));
+  v1::ListNodesResponse all;
+  RETURN_IF_ERROR(Call(connection, stub, &NodeStub::ListNodes, v1::ListNodesRequest(), &all));
+  std::vector<v1::Node> members;
+  for (const v1::Node& node : all.nodes()) {
+    if (std::find(names.begin(), names.end(), node.name()) != names.end()) members.push_back(node);
+  }
+  return members;
+}
+
+absl::Status AskToRemove(Connection& connection, NodeStub& stub, const NodeRemoveOptions& options,
+                         const std::vector<v1::Node>& members) {
+  if (options.yes) return absl::OkStatus();
+  v1::GetStatusResponse status;
+  RETURN_IF_ERROR(Call(connection, stub, &NodeStub::GetStatus, v1::GetStatusRequest(), &status));
+  v1::ListNodeJobsRequest request;
+  request.set_nodes(options.nodes);
+  v1::ListNodeJobsResponse jobs;
+  RETURN_IF_ERROR(Call(connection, stub, &NodeStub::ListNodeJobs, request, &jobs));
+  return AskOrRefuse(RemovalQuestion(status.cluster(), members, jobs), "nothing was removed");
+}
+
+absl::StatusOr<int> RemoveNode(Context& context, const NodeRemoveOptions& options) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  NodeStub stub(connection->channel());
+  ASSIGN_OR_RETURN(const std::vector<v1::Node> members, Members(*connection, stub, options.nodes));
+  // What is wrong with the names the controller says.
+  if (!members.empty()) RETURN_IF_ERROR(AskToRemove(*connection, stub, options, members));
+  v1::RemoveNodeRequest request;
+  request.set_nodes(options.nodes);
+  request.set_reason(options.reason);
+  v1::RemoveNodeResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &NodeStub::RemoveNode, request, &response));
+  Show(context, response, [&] {
+    return absl::StrCat("removed ",
+                        FoldHostlist({response.removed().begin(), response.removed().end()}), "\n",
+                        AfterRemoval(members));
+  });
+  return kExitClean;
+}
+
+}  // namespace
+
+void AddNode(CLI::App& app, Context& context) {
+  CLI::App* node = app.add_subcommand("node", "The machines: list, bootstrap, approve, remove");
+  node->require_subcommand(1);
+
+  CLI::App* list = node->add_subcommand("list", "All nodes, or those selected");
+  auto selector = std::make_shared<std::string>();
+  list->add_option("nodes", *selector, "Host list, groups, globs")->type_name("NODES");
+  SetAction(list, context, [&context, selector] { return ListNodes(context, *selector); });
+
+  CLI::App* show = node->add_subcommand("show", "One node");
+  auto show_name = std::make_shared<std::string>();
+  show->add_option("node", *show_name, "Its name in the inventory")->required()->type_name("NODE");
+  SetAction(show, context, [&context, show_name] { return ShowNode(context, *show_name); });
+
+  CLI::App* facts = node->add_subcommand("facts", "What a node's agent found out about it");
+  auto facts_name = std::make_shared<std::string>();
+  auto refresh = std::make_shared<bool>(false);
+  facts->add_option("node", *facts_name, "Its name in the inventory")
+      ->required()
+      ->type_name("NODE");
+  facts->add_flag("--refresh", *refresh, "Ask the agent now");
+  SetAction(facts, context,
+            [&context, facts_name, refresh] { return Facts(context, *facts_name, *refresh); });
+
+  CLI::App* bootstrap = node->add_subcommand("bootstrap", "Install the agent over ssh and join");
+  auto options = std::make_shared<BootstrapOptions>();
+  if (const char* config = std::getenv("MUSTER_SSH_CONFIG")) options->ssh_config = config;
+  bootstrap->add_option("--ssh", options->nodes, "Host list, groups, globs of the inventory")
+      ->required()
+      ->type_name("NODES");
+  bootstrap->add_option("--user", options->user, "Account there (default root; else sudo -n)")
+      ->type_name("USER");
+  bootstrap
+      ->add_option("--ssh-config", options->ssh_config,
+                   "File for ssh -F (default: $MUSTER_SSH_CONFIG, else ssh's own)")
+      ->type_name("FILE");
+  bootstrap->add_option("--parallel", options->parallel, "Machines at a time (default 32)")
+      ->check(CLI::Range(1, 512))
+      ->type_name("COUNT");
+  SetAction(bootstrap, context, [&context, options] { return Bootstrap(context, *options); });
+
+  CLI::App* approve = node->add_subcommand("approve", "Let waiting machines in");
+  auto approving = std::make_shared<NodeApproveOptions>();
+  approve->add_option("nodes", approving->nodes, "Host list")->required()->type_name("HOSTLIST");
+  approve->add_option("--key", approving->key, "The key that the machine's console shows; one node")
+      ->type_name("KEY");
+  approve->add_flag("-y,--yes", approving->yes, "Let in what waits, without asking");
+  SetAction(approve, context, [&context, approving] { return ApproveNode(context, *approving); });
+
+  CLI::App* remove = node->add_subcommand("remove", "End a node's membership for good");
+  auto removal = std::make_shared<NodeRemoveOptions>();
+  remove->add_option("nodes", removal->nodes, "Host list")->required()->type_name("HOSTLIST");
+  remove->add_option("--reason", removal->reason, "Why; goes into the audit log")
+      ->required()
+      ->type_name("TEXT");
+  remove->add_flag("-y,--yes", removal->yes, "Do not ask");
+  SetAction(remove, context, [&context, removal] { return RemoveNode(context, *removal); });
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,49 @@
+#include "cli/watch/patience.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/clock.h"
+
+namespace muster::cli {
+namespace {
+
+// What streams and calls of a controller that stops or starts end with.
+bool IsPassing(const absl::Status& status) {
+  return status.ok() || absl::IsUnavailable(status) || absl::IsCancelled(status) ||
+         absl::IsUnknown(status);
+}
+
+}  // namespace
+
+Patience::Patience(Clock& clock, std::function<void()> renew,
+                   std::function<void(absl::string_view)> say)
+    : clock_(clock), renew_(std::move(renew)), say_(std::move(say)) {}
+
+void Patience::OnAnswer() {
+  away_since_ = absl::InfiniteFuture();
+  if (!told_) return;
+  told_ = false;
+  say_("connected to the controller again\n");
+}
+
+void Patience::OnSilence() {
+  if (told_ || clock_.Now() - away_since_ < kQuiet) return;
+  told_ = true;
+  say_("no connection to the controller; trying again until there is one (the nodes go on)\n");
+}
+
+absl::Status Patience::Await(const absl::Status& status) {
+  if (!IsPassing(status)) return status;
+  away_since_ = std::min(away_since_, clock_.Now());
+  OnSilence();
+  if (clock_.Now() - away_since_ >= kLimit) {
+    if (!status.ok()) return status;
+    return absl::UnavailableError("the controller answers, and ends the stream before its end");
+  }
+  clock_.Sleep(kPause);
+  renew_();
+  return absl::OkStatus();
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,27 @@
+// Follows a run, and the validations that it ends with.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "cli/context.h"
+#include "cli/watch/run_watcher.h"
+
+namespace muster::v1 {
+class Run;
+}
+
+namespace muster::cli {
+
+class Connection;
+
+// The run, once it is decided what its suites come to; as it is after Ctrl-C. Waits while nodes are
+// asked what they are, or while other work holds them, and says so. REQUIRES: it has ended.
+absl::StatusOr<v1::Run> GetDecidedRun(Context& context, Connection& connection,
+                                      const std::string& run_id);
+
+// WatchRun(), then WatchValidation() for each validation that followed.
+absl::StatusOr<int> WatchRunAndEndings(Context& context, Connection& connection,
+                                       const std::string& run_id, const WatchOptions& options);
+
+}  // namespace muster::cli

@@ -1,0 +1,57 @@
+// A terminal whose last lines are redrawn in place, and Ctrl-C as something to ask for.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "cli/render/run/run_screen.h"
+
+namespace muster::cli {
+
+// Writes to standard output. One thread.
+class Terminal {
+ public:
+  Terminal();
+  ~Terminal();
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+  // False: a pipe or a file; then there is nothing to redraw.
+  bool interactive() const { return interactive_; }
+  ScreenSize size() const;
+
+  // Replaces what the last call drew.
+  void Redraw(const std::vector<std::string>& lines);
+  // Prints above the redrawn lines, which have to be drawn again.
+  void Print(absl::string_view text);
+
+ private:
+  const bool interactive_;
+  int drawn_ = 0;
+};
+
+// While it lives, Ctrl-C sets a flag instead of ending the program; a second one ends it.
+class InterruptFlag {
+ public:
+  InterruptFlag();
+  ~InterruptFlag();
+  InterruptFlag(const InterruptFlag&) = delete;
+  InterruptFlag& operator=(const InterruptFlag&) = delete;
+  static bool IsSet();
+};
+
+// Asks a question with the answers y and n; anything but y is no. REQUIRES: a terminal.
+bool Confirm(const std::string& question);
+// Standard input is a terminal.
+bool CanAsk();
+// Asks. FailedPrecondition: there is no terminal to ask. Cancelled, with `otherwise`: the answer is
+// no.
+absl::Status AskOrRefuse(const std::string& question, absl::string_view otherwise);
+// FailedPrecondition, ending with `hint`: there will be nobody to ask before nodes are changed. For
+// commands that do much before they come to the question.
+absl::Status RequireTerminal(absl::string_view hint);
+
+}  // namespace muster::cli

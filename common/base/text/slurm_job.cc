@@ -1,0 +1,105 @@
+#include "common/base/text/slurm_job.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/text/counted.h"
+#include "common/base/text/hostlist.h"
+#include "common/base/text/plain_text.h"
+
+namespace muster {
+namespace {
+
+// Jobs that one text names.
+constexpr size_t kMaxNamed = 5;
+constexpr size_t kMaxIdBytes = 32;
+constexpr size_t kMaxUserBytes = 32;
+constexpr size_t kMaxNameBytes = 40;
+// Of a host list: one that cannot be folded is as long as the cluster is large.
+constexpr size_t kMaxNodesBytes = 80;
+
+// "4 (root, s3)"
+std::string Name(const SlurmJob& job) {
+  std::vector<std::string> known;
+  if (!job.user.empty()) known.push_back(PlainText(job.user, Lines::kOne, kMaxUserBytes));
+  if (!job.name.empty()) known.push_back(PlainText(job.name, Lines::kOne, kMaxNameBytes));
+  return absl::StrCat(PlainText(job.id, Lines::kOne, kMaxIdBytes),
+                      known.empty() ? "" : absl::StrCat(" (", absl::StrJoin(known, ", "), ")"));
+}
+
+// "a", "a and b", "a, b and c".
+std::string Enumerate(std::vector<std::string> parts) {
+  if (parts.size() < 2) return absl::StrJoin(parts, "");
+  const std::string last = std::move(parts.back());
+  parts.pop_back();
+  return absl::StrCat(absl::StrJoin(parts, ", "), " and ", last);
+}
+
+std::string Describe(absl::Span<const SlurmJob> jobs, size_t max_named) {
+  std::vector<std::string> parts;
+  for (const SlurmJob& job : jobs.subspan(0, max_named)) parts.push_back(Name(job));
+  if (jobs.size() > max_named) parts.push_back(absl::StrCat(jobs.size() - max_named, " more"));
+  return absl::StrCat(jobs.size() == 1 ? "job " : "jobs ", Enumerate(std::move(parts)));
+}
+
+std::string DescribeNodes(const std::set<std::string>& nodes) {
+  std::string folded = FoldHostlist({nodes.begin(), nodes.end()});
+  return folded.size() <= kMaxNodesBytes ? folded : Counted(nodes.size(), "node");
+}
+
+absl::string_view Verb(size_t jobs) { return jobs == 1 ? " runs on " : " run on "; }
+
+// Jobs that have the same nodes.
+struct Group {
+  std::set<std::string> nodes;
+  std::vector<SlurmJob> jobs;
+};
+
+// In the order in which the jobs are found.
+std::vector<Group> GroupByNodes(const SlurmJobsByNode& jobs) {
+  std::map<std::string, std::set<std::string>> nodes_of;
+  for (const auto& [node, of_node] : jobs) {
+    for (const SlurmJob& job : of_node) nodes_of[job.id].insert(node);
+  }
+  std::vector<Group> groups;
+  std::map<std::set<std::string>, size_t> places;
+  for (const auto& [node, of_node] : jobs) {
+    for (const SlurmJob& job : of_node) {
+      const auto found = nodes_of.find(job.id);
+      if (found == nodes_of.end()) continue;  // it has its place
+      const auto place = places.emplace(found->second, groups.size());
+      if (place.second) groups.push_back({found->second, {}});
+      groups[place.first->second].jobs.push_back(job);
+      nodes_of.erase(found);
+    }
+  }
+  return groups;
+}
+
+}  // namespace
+
+std::string Describe(absl::Span<const SlurmJob> jobs) { return Describe(jobs, kMaxNamed); }
+
+std::string DescribeWhere(const SlurmJobsByNode& jobs) {
+  std::vector<std::string> parts;
+  size_t left = kMaxNamed;
+  size_t more = 0;
+  std::set<std::string> elsewhere;
+  for (const Group& group : GroupByNodes(jobs)) {
+    if (left == 0) {
+      more += group.jobs.size();
+      elsewhere.insert(group.nodes.begin(), group.nodes.end());
+      continue;
+    }
+    parts.push_back(absl::StrCat(Describe(group.jobs, left), Verb(group.jobs.size()),
+                                 DescribeNodes(group.nodes)));
+    left -= std::min(left, group.jobs.size());
+  }
+  if (more > 0) parts.push_back(absl::StrCat(more, " more", Verb(more), DescribeNodes(elsewhere)));
+  return Enumerate(std::move(parts));
+}
+
+}  // namespace muster

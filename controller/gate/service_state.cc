@@ -1,0 +1,133 @@
+#include "controller/gate/service_state.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace muster::controller::validation {
+namespace {
+
+using State = ServiceState;
+using Event = ServiceEvent;
+
+constexpr ServiceTransition kTransitions[] = {
+    {State::kKnown, Event::kEnrolled, State::kEnrolled},
+    {State::kKnown, Event::kRemoved, State::kRetired},
+    {State::kEnrolled, Event::kApplied, State::kConfigured},
+    {State::kEnrolled, Event::kFailed, State::kQuarantined},
+    {State::kEnrolled, Event::kRemoved, State::kRetired},
+    {State::kConfigured, Event::kApplied, State::kConfigured},
+    {State::kConfigured, Event::kPassed, State::kInService},
+    {State::kConfigured, Event::kFailed, State::kQuarantined},
+    {State::kConfigured, Event::kRemoved, State::kRetired},
+    {State::kInService, Event::kApplied, State::kInService},
+    {State::kInService, Event::kPassed, State::kInService},
+    {State::kInService, Event::kFailed, State::kQuarantined},
+    {State::kInService, Event::kChanged, State::kConfigured},
+    {State::kInService, Event::kRemoved, State::kRetired},
+    {State::kQuarantined, Event::kApplied, State::kQuarantined},
+    {State::kQuarantined, Event::kPassed, State::kInService},
+    {State::kQuarantined, Event::kFailed, State::kQuarantined},
+    {State::kQuarantined, Event::kRemoved, State::kRetired},
+};
+
+// The owner of drains of nodes that have not passed.
+constexpr absl::string_view kGate = "gate";
+
+std::string HeldBecause(const slurm::SlurmNode& node) {
+  return absl::StrCat(node.is_drained ? "drained by " : "taken down by ",
+                      node.reason_user.empty() ? "somebody" : node.reason_user,
+                      node.reason.empty() ? "" : ": ", node.reason);
+}
+
+// How a node of Muster's stands: what Slurm is to say of it (empty: nothing, it serves), and what
+// people are.
+struct Standing {
+  std::string reason;
+  std::string service;
+};
+
+Standing StandingOf(ServiceState state, absl::string_view failed, absl::string_view testing) {
+  if (!testing.empty()) {
+    return {slurm::OwnReason(testing, "being validated"),
+            absl::StrCat("being validated: ", testing)};
+  }
+  if (state == State::kInService) return {"", "in service"};
+  if (state == State::kQuarantined && !failed.empty()) {
+    return {slurm::OwnReason(failed, "failed this validation"),
+            absl::StrCat("quarantined: failed ", failed)};
+  }
+  return {slurm::OwnReason(kGate, "has not passed a validation as what it is now"),
+          "not validated"};
+}
+
+}  // namespace
+
+absl::string_view ServiceStateName(ServiceState state) {
+  switch (state) {
+    case State::kKnown:
+      return "known";
+    case State::kEnrolled:
+      return "enrolled";
+    case State::kConfigured:
+      return "configured";
+    case State::kInService:
+      return "in service";
+    case State::kQuarantined:
+      return "quarantined";
+    case State::kRetired:
+      return "retired";
+  }
+  return "?";
+}
+
+absl::string_view ServiceEventName(ServiceEvent event) {
+  switch (event) {
+    case Event::kEnrolled:
+      return "enrolled";
+    case Event::kApplied:
+      return "applied";
+    case Event::kPassed:
+      return "passed";
+    case Event::kFailed:
+      return "failed";
+    case Event::kChanged:
+      return "changed";
+    case Event::kRemoved:
+      return "removed";
+  }
+  return "?";
+}
+
+absl::Span<const ServiceTransition> ServiceTransitions() { return kTransitions; }
+
+absl::StatusOr<ServiceState> NextServiceState(ServiceState state, ServiceEvent event) {
+  for (const ServiceTransition& row : kTransitions) {
+    if (row.state == state && row.event == event) return row.next;
+  }
+  return absl::FailedPreconditionError(absl::StrCat("a node that is ", ServiceStateName(state),
+                                                    " cannot have ", ServiceEventName(event)));
+}
+
+ServiceAction DecideService(ServiceState state, absl::string_view failed, absl::string_view testing,
+                            const slurm::SlurmNode& node) {
+  const bool is_ours = slurm::OwnerOf(node.reason).has_value();
+  if ((node.is_drained || node.is_held) && !is_ours) {
+    return {ServiceAction::kNone, "", HeldBecause(node)};
+  }
+  // Not yet Muster's, or no longer.
+  if (state == State::kKnown || state == State::kRetired) {
+    return {ServiceAction::kNone, "", node.state};
+  }
+  Standing standing = StandingOf(state, failed, testing);
+  if (standing.reason.empty()) {
+    if (node.is_drained) return {ServiceAction::kResume, "", std::move(standing.service)};
+    if (!node.takes_jobs) absl::StrAppend(&standing.service, ", but ", node.state);
+    return {ServiceAction::kNone, "", std::move(standing.service)};
+  }
+  const bool is_done = node.is_drained && node.reason == standing.reason;
+  return {is_done ? ServiceAction::kNone : ServiceAction::kDrain,
+          is_done ? std::string() : std::move(standing.reason), std::move(standing.service)};
+}
+
+}  // namespace muster::controller::validation

@@ -1,0 +1,49 @@
+#include "controller/gate/slurm_jobs.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/base/text/hostlist.h"
+#include "common/base/text/slurm_job.h"
+
+namespace muster::controller::validation {
+
+bool IsNoSlurmYet(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsFailedPrecondition(status);
+}
+
+absl::Status CheckIdle(slurm::SlurmControl& slurm, const std::vector<std::string>& nodes) {
+  const auto jobs = slurm.JobsOn(nodes);
+  if (IsNoSlurmYet(jobs.status())) return absl::OkStatus();
+  if (!jobs.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("whether Slurm jobs run on ", FoldHostlist(nodes),
+                     " cannot be told: ", jobs.status().message(),
+                     "; try again when Slurm answers, or test beside whatever runs with --force"));
+  }
+  if (jobs->empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(DescribeWhere(*jobs),
+                   "; wait for that to end, drain the nodes first (scontrol update NodeName=… "
+                   "State=DRAIN Reason=…), or test beside it with --force"));
+}
+
+std::set<std::string> NodesWithJobs(slurm::SlurmControl& slurm,
+                                    const std::vector<std::string>& nodes) {
+  std::set<std::string> busy;
+  const auto jobs = slurm.JobsOn(nodes);
+  if (!jobs.ok()) return busy;
+  for (const auto& [node, of_node] : *jobs) busy.insert(node);
+  return busy;
+}
+
+std::vector<std::string> NodesWithoutJobs(slurm::SlurmControl& slurm,
+                                          const std::vector<std::string>& nodes) {
+  const auto jobs = slurm.JobsOn(nodes);
+  std::vector<std::string> idle;
+  if (!jobs.ok() && !IsNoSlurmYet(jobs.status())) return idle;
+  for (const std::string& node : nodes) {
+    if (!jobs.ok() || jobs->count(node) == 0) idle.push_back(node);
+  }
+  return idle;
+}
+
+}  // namespace muster::controller::validation

@@ -1,0 +1,370 @@
+#include "controller/playbook/compile/plan_builder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/digest.h"
+#include "common/base/status.h"
+#include "common/base/text/nearest_word.h"
+#include "muster/v1/plan.pb.h"
+
+namespace muster::controller::playbook {
+namespace {
+
+constexpr size_t kMaxSteps = 10000;  // of a plan
+// What a template file may spend more for each node of the cluster: a gres.conf has a line for each
+// GPU of each node.
+constexpr size_t kStepsPerNode = 5000;
+// Contents above this travel as blobs, so that a plan stays small.
+constexpr size_t kMaxInline = 64 << 10;
+// Smaller ones too when many nodes share them, or when a plan holds this much already.
+constexpr size_t kMuchInline = 1 << 20;
+constexpr size_t kMaxSharedInline = 4 << 10;
+// Secrets never become blobs, which lie in the blob store.
+constexpr size_t kMaxSecretContent = 1 << 20;
+// What a command reads from its standard input travels in the plan.
+constexpr size_t kMaxInput = 1 << 20;
+
+bool ReadsItem(const Condition& condition) { return MayRead(condition.expression, "item"); }
+
+// What tells an item of a loop apart in the names of its steps.
+std::string Label(const Value& item, size_t index) {
+  const Value* shown = &item;
+  if (item.is_object()) {
+    const auto name = item.find("name");
+    if (name != item.end()) shown = &*name;
+  }
+  if (shown->is_string()) return shown->get<std::string>();
+  if (shown->is_number_integer()) return absl::StrCat(shown->get<int64_t>());
+  return absl::StrCat(index + 1);
+}
+
+std::string SkipReason(const std::string& condition) {
+  return absl::StrCat("when: ", condition, " is false");
+}
+
+template <typename T>
+std::vector<std::string> KeysOf(const std::map<std::string, T, std::less<>>& map) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : map) keys.push_back(key);
+  return keys;
+}
+
+}  // namespace
+
+PlanBuilder::PlanBuilder(NodeScope& node, ContentCache& cache, NodePlan* out)
+    : node_(node), cache_(cache), out_(out) {}
+
+bool PlanBuilder::Add(const absl::Status& status) {
+  if (status.ok()) return true;
+  if (!node_.has_facts() && absl::StrContains(status.message(), "'facts'")) {
+    return errors_.Add(
+        absl::Status(status.code(), absl::StrCat(status.message(), "\n  no facts of ", node_.name(),
+                                                 " yet: its agent has not reported any")));
+  }
+  return errors_.Add(status);
+}
+
+std::string PlanBuilder::UniqueId(const std::string& id) {
+  std::string unique = id;
+  while (!ids_.emplace(unique, 1).second) unique = absl::StrCat(id, "#", ++ids_[id]);
+  return unique;
+}
+
+void PlanBuilder::AddRole(const ChosenRole& chosen) {
+  role_ = chosen.use->role.get();
+  v1::RolePlan* plan = out_->plan->add_roles();
+  plan->set_name(role_->name);
+  for (const std::string& need : chosen.needs) plan->add_needs(need);
+  for (const Task& handler : role_->handlers) {
+    ids_.emplace(HandlerId(*role_, handler.name_text), 1);
+  }
+
+  node_.play().ReadAs(role_->name);
+  RoleScope scope(node_, *role_);
+  const absl::StatusOr<std::string> no = FirstFalse(chosen.use->when, scope.scope());
+  if (!Add(no.status())) return;
+  if (!no->empty()) {
+    for (const Task* task : chosen.tasks) AddSkipped(*task, SkipReason(*no), plan);
+    return;
+  }
+  for (const Task* task : chosen.tasks) {
+    AddTask(*task, scope, plan);
+    if (steps_ > kMaxSteps) {
+      errors_.Add(task->document.Error(
+          task->node, absl::StrCat("more than ", kMaxSteps, " steps in the plan of a node")));
+      return;
+    }
+  }
+  AddHandlers(*role_, scope, plan);
+}
+
+void PlanBuilder::AddTask(const Task& task, RoleScope& scope, v1::RolePlan* role) {
+  std::vector<Condition> first, per_item;
+  for (const Condition& condition : task.when) {
+    (task.loop.has_value() && ReadsItem(condition) ? per_item : first).push_back(condition);
+  }
+  const absl::StatusOr<std::string> no = FirstFalse(first, scope.scope());
+  if (!Add(no.status())) return;
+  if (!no->empty()) {
+    AddSkipped(task, SkipReason(*no), role);
+  } else if (task.loop.has_value()) {
+    AddLoop(task, scope, role);
+  } else {
+    Add(AddStep(task, scope, scope.scope(), "", role));
+  }
+}
+
+void PlanBuilder::AddLoop(const Task& task, RoleScope& scope, v1::RolePlan* role) {
+  const absl::StatusOr<Value> items = task.loop->Evaluate(scope.scope());
+  if (!Add(items.status())) return;
+  if (!items->is_array()) {
+    errors_.Add(task.document.Error(*task.node.Find("loop"), "'loop' must give a list"));
+    return;
+  }
+  if (items->empty()) AddSkipped(task, "loop: the list is empty", role);
+  for (size_t i = 0; i < items->size() && steps_ <= kMaxSteps; ++i) {
+    const Value& item = (*items)[i];
+    tmpl::Scope names(&scope.scope());
+    names.Share("item", std::shared_ptr<const Value>(std::shared_ptr<void>(), &item));
+    std::vector<Condition> conditions;
+    std::copy_if(task.when.begin(), task.when.end(), std::back_inserter(conditions), ReadsItem);
+    const absl::StatusOr<std::string> no = FirstFalse(conditions, names);
+    if (!Add(no.status())) return;
+    const std::string label = Label(item, i);
+    if (!no->empty()) {
+      v1::Step* step = AddSkipped(task, SkipReason(*no), role);
+      step->set_name(absl::StrCat(step->name(), ": ", label));
+      continue;
+    }
+    if (!Add(AddStep(task, scope, names, label, role))) return;
+  }
+}
+
+void PlanBuilder::AddHandlers(const Role& role, RoleScope& scope, v1::RolePlan* plan) {
+  for (const Task& handler : role.handlers) {
+    ++steps_;
+    v1::Step* step = plan->add_handlers();
+    *step = *handler.prototype;
+    step->set_step_id(HandlerId(role, handler.name_text));
+    step->set_name(handler.name_text);
+    step->set_source(handler.source);
+    const absl::StatusOr<std::string> no = FirstFalse(handler.when, scope.scope());
+    if (!Add(no.status())) continue;
+    if (!no->empty()) {
+      step->clear_resource();
+      step->set_skip_reason(SkipReason(*no));
+    } else {
+      Add(FillResource(handler, scope, scope.scope(), step));
+    }
+  }
+}
+
+v1::Step* PlanBuilder::AddSkipped(const Task& task, absl::string_view reason, v1::RolePlan* role) {
+  ++steps_;
+  v1::Step* step = role->add_steps();
+  step->set_step_id(UniqueId(absl::StrCat(role_->name, "/", task.name_text)));
+  step->set_name(task.name_text);
+  step->set_source(task.source);
+  step->set_skip_reason(std::string(reason));
+  return step;
+}
+
+absl::Status PlanBuilder::AddStep(const Task& task, RoleScope& scope, const tmpl::Scope& names,
+                                  absl::string_view label, v1::RolePlan* role) {
+  ++steps_;
+  std::string name = task.name_text;
+  if (!task.name.constant()) {
+    ASSIGN_OR_RETURN(const Value rendered, task.name.Evaluate(names));
+    if (IsSecret(rendered)) {
+      return task.document.Error(*task.node.Find("name"), "a task's name cannot hold a secret");
+    }
+    name = rendered.is_string() ? rendered.get<std::string>() : rendered.dump();
+  } else if (!label.empty()) {
+    absl::StrAppend(&name, ": ", label);
+  }
+  v1::Step* step = role->add_steps();
+  *step = *task.prototype;
+  step->set_step_id(UniqueId(absl::StrCat(role_->name, "/", name)));
+  step->set_name(name);
+  step->set_source(task.source);
+  for (const std::string& handler : task.notify) step->add_notify(HandlerId(*role_, handler));
+  return FillResource(task, scope, names, step);
+}
+
+template <typename File>
+absl::Status PlanBuilder::PlaceContent(const Content& content, const Task& task, File* file) {
+  const size_t size = content.text->size();
+  if (content.sensitive && size > kMaxSecretContent) {
+    return task.document.Error(task.node, absl::StrCat("a content of ", size,
+                                                       " bytes that holds a "
+                                                       "secret: at most ",
+                                                       kMaxSecretContent));
+  }
+  // A blob costs its node a call, and the controller a file: worth it sooner for what many share.
+  const bool is_small_best = content.is_shared || inline_bytes_ > kMuchInline;
+  const size_t limit = is_small_best ? kMaxSharedInline : kMaxInline;
+  if (size <= limit || content.sensitive) {
+    inline_bytes_ += size;
+    file->set_content(*content.text);
+    return absl::OkStatus();
+  }
+  const std::string sha256 = content.sha256.empty() ? Sha256Hex(*content.text) : content.sha256;
+  file->set_blob_sha256(sha256);
+  file->set_blob_size(size);
+  out_->blobs.emplace(sha256, content.text);
+  return absl::OkStatus();
+}
+
+// What is small stays where it is.
+template <typename File>
+absl::Status PlanBuilder::PlaceOwnContent(bool sensitive, const Task& task, File* file) {
+  if (file->content().size() <= kMaxSharedInline) {
+    inline_bytes_ += file->content().size();
+    return absl::OkStatus();
+  }
+  Content content;
+  content.text = std::make_shared<const std::string>(std::move(*file->mutable_content()));
+  content.sensitive = sensitive;
+  file->clear_content();
+  return PlaceContent(content, task, file);
+}
+
+absl::Status PlanBuilder::PlaceArchive(const Content& content, const Task& task,
+                                       v1::ArchiveResource* archive) {
+  const std::string sha256 = content.sha256.empty() ? Sha256Hex(*content.text) : content.sha256;
+  if (!archive->sha256().empty() && archive->sha256() != sha256) {
+    return task.document.Error(task.node, absl::StrCat("the archive in files/ has sha256 ", sha256,
+                                                       ", wanted is ", archive->sha256()));
+  }
+  archive->set_sha256(sha256);
+  if (content.text->size() <= kMaxSharedInline) {
+    inline_bytes_ += content.text->size();
+    archive->set_content(*content.text);
+    return absl::OkStatus();
+  }
+  archive->set_is_blob(true);
+  archive->set_blob_size(content.text->size());
+  out_->blobs.emplace(sha256, content.text);
+  return absl::OkStatus();
+}
+
+absl::Status PlanBuilder::FillParams(const std::vector<NodeParam>& params, const Task& task,
+                                     RoleScope& scope, const tmpl::Scope& names,
+                                     google::protobuf::Message* message, v1::Step* step,
+                                     bool* sensitive, std::shared_ptr<const Content>* whole) {
+  for (const NodeParam& param : params) {
+    if (param.param->type == ParamType::kTemplateFile ||
+        param.param->type == ParamType::kRoleFile) {
+      ASSIGN_OR_RETURN(const std::shared_ptr<const Content> content,
+                       FindContent(param, task, scope, names));
+      if (step->has_file() || step->has_archive()) {
+        *whole = content;
+      } else {
+        SetBytes(*param.param, *content->text, message);
+      }
+      *sensitive = *sensitive || content->sensitive;
+      continue;
+    }
+    if (!param.elements.empty()) {
+      for (size_t i = 0; i < param.elements.size(); ++i) {
+        RETURN_IF_ERROR(FillParams(param.elements[i], task, scope, names,
+                                   MutableElement(*param.param, i, message), step, sensitive,
+                                   whole));
+      }
+      if (const absl::Status twice = CheckElementsDiffer(*param.param, *message); !twice.ok()) {
+        return task.document.Error(param.node, twice.message());
+      }
+      continue;
+    }
+    ASSIGN_OR_RETURN(const Value value, param.value.Evaluate(names));
+    if (value.is_null() && param.param->required) {
+      return task.document.Error(param.node, absl::StrCat("'", param.param->key, "' is none"));
+    }
+    if (const absl::Status set = SetField(*param.param, value, message, sensitive); !set.ok()) {
+      return task.document.Error(param.node, set.message());
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanBuilder::FillResource(const Task& task, RoleScope& scope, const tmpl::Scope& names,
+                                       v1::Step* step) {
+  bool sensitive = false;
+  std::shared_ptr<const Content> whole;
+  RETURN_IF_ERROR(FillParams(task.params, task, scope, names, MutableResource(*task.type, step),
+                             step, &sensitive, &whole));
+  NoteSecrets(node_.play().TakeAsked());
+  if (sensitive) step->set_sensitive(true);
+  if (step->has_package() && step->package().names().empty()) {
+    step->clear_resource();
+    step->set_skip_reason("names: the list is empty");
+  } else if (step->has_file()) {
+    if (whole != nullptr) return PlaceContent(*whole, task, step->mutable_file());
+    return PlaceOwnContent(sensitive, task, step->mutable_file());
+  } else if (step->has_archive() && whole != nullptr) {
+    return PlaceArchive(*whole, task, step->mutable_archive());
+  } else if (step->has_command()) {
+    const size_t size = step->command().input().size();
+    inline_bytes_ += size;
+    if (size > kMaxInput)
+      return task.document.Error(
+          task.node, absl::StrCat("a 'stdin' of ", size, " bytes: at most ", kMaxInput));
+  } else if (step->has_files_in()) {
+    for (v1::FileSetEntry& file : *step->mutable_files_in()->mutable_files()) {
+      RETURN_IF_ERROR(PlaceOwnContent(sensitive, task, &file));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void PlanBuilder::NoteSecrets(const std::set<std::string>& names) {
+  for (const std::string& name : names) out_->secrets[name].insert(role_->name);
+}
+
+absl::StatusOr<std::shared_ptr<const Content>> PlanBuilder::FindContent(const NodeParam& param,
+                                                                        const Task& task,
+                                                                        RoleScope& scope,
+                                                                        const tmpl::Scope& names) {
+  ASSIGN_OR_RETURN(const Value value, param.value.Evaluate(names));
+  const std::string name = value.is_string() ? value.get<std::string>() : "";
+  const bool is_file = param.param->type == ParamType::kRoleFile;
+  if (is_file) {
+    const auto found = role_->files.find(name);
+    if (found != role_->files.end()) return found->second;
+  }
+  const auto found = role_->templates.find(name);
+  if (is_file || found == role_->templates.end()) {
+    const std::vector<std::string> known =
+        is_file ? KeysOf(role_->files) : KeysOf(role_->templates);
+    return task.document.Error(
+        param.node, absl::StrCat("role ", role_->name, " has no file '", name, "' in ",
+                                 is_file ? "files/" : "templates/", DidYouMean(name, known)));
+  }
+  // `item` may stand for the variable of a template's own loop: then too, render it anew.
+  const std::optional<std::string> key = scope.CacheKey(found->second);
+  if (key.has_value()) {
+    const auto cached = cache_.find(*key);
+    if (cached != cache_.end()) {
+      NoteSecrets(cached->second->secrets);
+      return cached->second;
+    }
+  }
+  NoteSecrets(node_.play().TakeAsked());
+  tmpl::Limits limits;
+  limits.max_steps += kStepsPerNode * node_.play().inventory().nodes().size();
+  ASSIGN_OR_RETURN(tmpl::Rendered rendered, found->second.Render(names, limits));
+  auto content = std::make_shared<Content>();
+  content->text = std::make_shared<const std::string>(std::move(rendered.text));
+  content->is_shared = key.has_value();
+  content->sensitive = rendered.sensitive;
+  content->sha256 = Sha256Hex(*content->text);
+  content->secrets = node_.play().TakeAsked();
+  NoteSecrets(content->secrets);
+  if (key.has_value()) cache_.emplace(*key, content);
+  return std::shared_ptr<const Content>(std::move(content));
+}
+
+}  // namespace muster::controller::playbook

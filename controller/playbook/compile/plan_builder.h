@@ -1,0 +1,88 @@
+// One node's steps of a play.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "controller/playbook/compile/scopes.h"
+#include "controller/playbook/compiler.h"
+#include "controller/playbook/errors.h"
+#include "controller/playbook/model.h"
+
+namespace muster::v1 {
+class ArchiveResource;
+class RolePlan;
+class Step;
+}  // namespace muster::v1
+
+namespace muster::controller::playbook {
+
+// Rendered template files that are the same on many nodes, by RoleScope::CacheKey.
+using ContentCache = std::map<std::string, std::shared_ptr<const Content>>;
+
+// Which tasks of a role the chosen tags leave.
+struct ChosenRole {
+  const RoleUse* use = nullptr;
+  std::vector<std::string> needs;  // of the roles that are left
+  std::vector<const Task*> tasks;
+};
+
+// Fills the plan and the blobs of one NodePlan, role by role.
+class PlanBuilder {
+ public:
+  // All outlive the builder.
+  PlanBuilder(NodeScope& node, ContentCache& cache, NodePlan* out);
+
+  void AddRole(const ChosenRole& chosen);
+  // What went wrong so far.
+  absl::Status status() const { return errors_.ToStatus(); }
+
+ private:
+  void AddTask(const Task& task, RoleScope& scope, v1::RolePlan* role);
+  void AddLoop(const Task& task, RoleScope& scope, v1::RolePlan* role);
+  void AddHandlers(const Role& role, RoleScope& scope, v1::RolePlan* plan);
+  v1::Step* AddSkipped(const Task& task, absl::string_view reason, v1::RolePlan* role);
+  // `label` tells apart the steps of a loop.
+  absl::Status AddStep(const Task& task, RoleScope& scope, const tmpl::Scope& names,
+                       absl::string_view label, v1::RolePlan* role);
+  // `names` is the role's scope, or one within it that has `item`.
+  absl::Status FillResource(const Task& task, RoleScope& scope, const tmpl::Scope& names,
+                            v1::Step* step);
+  // Sets `message`, the step's resource or an entry of a list in it. *whole: a content of the
+  // role that makes up the step's file or archive, to be placed when all else is known.
+  absl::Status FillParams(const std::vector<NodeParam>& params, const Task& task, RoleScope& scope,
+                          const tmpl::Scope& names, google::protobuf::Message* message,
+                          v1::Step* step, bool* sensitive, std::shared_ptr<const Content>* whole);
+  absl::StatusOr<std::shared_ptr<const Content>> FindContent(const NodeParam& param,
+                                                             const Task& task, RoleScope& scope,
+                                                             const tmpl::Scope& names);
+  // Puts a content into `file`, a FileResource or an entry of a set, or beside the plan.
+  template <typename File>
+  absl::Status PlaceContent(const Content& content, const Task& task, File* file);
+  template <typename File>
+  absl::Status PlaceOwnContent(bool sensitive, const Task& task, File* file);
+  // Puts a role's archive into the step, or beside the plan.
+  absl::Status PlaceArchive(const Content& content, const Task& task, v1::ArchiveResource* archive);
+  // The role being added asked for them.
+  void NoteSecrets(const std::set<std::string>& names);
+  std::string UniqueId(const std::string& id);
+  bool Add(const absl::Status& status);
+
+  NodeScope& node_;
+  ContentCache& cache_;
+  NodePlan* const out_;
+  const Role* role_ = nullptr;  // the one being added
+  ErrorList errors_;
+  std::map<std::string, size_t> ids_;  // with how often each was asked for
+  size_t steps_ = 0;
+  size_t inline_bytes_ = 0;
+};
+
+}  // namespace muster::controller::playbook

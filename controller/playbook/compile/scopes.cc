@@ -1,0 +1,254 @@
+#include "controller/playbook/compile/scopes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/digest.h"
+#include "common/base/status.h"
+#include "controller/playbook/compile/shared_values.h"
+#include "controller/playbook/words.h"
+
+namespace muster::controller::playbook {
+namespace {
+
+constexpr int64_t kMaxSecretBytes = 65536;
+
+// Ten million steps are a second of one processor. What all templates of a node take together: the
+// node of slurmctld renders some files that have lines for each node and each GPU of the cluster.
+constexpr size_t kStepsOfNode = 20'000'000;
+constexpr size_t kStepsOfNodePerNode = 10'000;
+// What a request may take beyond that, and for each of its nodes: their own files, some lines each,
+// are rendered anew for each; what nodes share is rendered once.
+constexpr size_t kStepsOfRequest = 40'000'000;
+constexpr size_t kStepsOfRequestPerNode = 50'000;
+
+size_t StepsOfNode(const Inventory& inventory) {
+  return kStepsOfNode + kStepsOfNodePerNode * inventory.nodes().size();
+}
+
+constexpr char kSecretUse[] =
+    "use secret('name'), secret('name', bytes=32) to have it generated, or secret('name', "
+    "next=true) for the value that a rotation brings";
+
+}  // namespace
+
+PlayScope::PlayScope(const Inventory& inventory, FactsByNode facts,
+                     const std::map<std::string, Value>& extra_vars, SecretSource& secrets,
+                     std::string playbook, size_t node_count)
+    : inventory_(inventory),
+      secrets_(secrets),
+      allowance_(StepsOfNode(inventory) + kStepsOfRequest + kStepsOfRequestPerNode * node_count,
+                 "the templates of this request") {
+  scope_.SetAllowance(&allowance_);
+  reader_.playbook = std::move(playbook);
+  for (const auto& [name, value] : extra_vars) {
+    const std::string wrong = CheckVariable(name);
+    if (!wrong.empty()) {
+      status_ = absl::InvalidArgumentError(absl::StrCat("-e ", name, ": ", wrong));
+      continue;
+    }
+    absl::StatusOr<ValueTemplate> parsed =
+        ValueTemplate::FromValue(value, {.file = absl::StrCat("-e ", name)});
+    if (parsed.ok()) {
+      extra_.emplace(name, *std::move(parsed));
+    } else {
+      status_ = parsed.status();
+    }
+  }
+  const Value& nodes =
+      shared_.emplace("nodes", NodesValue(inventory, std::move(facts))).first->second;
+  for (const auto& [name, node] : nodes.items()) {
+    const auto found = node.find("facts");
+    if (found != node.end()) facts_.emplace(name, &*found);
+  }
+  scope_.Set("cluster", inventory.cluster());
+  scope_.Set("domain", inventory.domain());
+  scope_.SetLookup([this](absl::string_view name) { return FindShared(name); },
+                   [] {
+                     return std::vector<std::string>{"nodes", "groups", "partitions", "racks"};
+                   });
+  scope_.SetFunction("secret", [this](const std::vector<Value>& positional, const Value& named) {
+    return GetSecret(positional, named);
+  });
+}
+
+const Value* PlayScope::FindFacts(const std::string& node) const {
+  const auto found = facts_.find(node);
+  return found == facts_.end() ? nullptr : found->second;
+}
+
+const ValueTemplate* PlayScope::FindExtra(absl::string_view name) const {
+  const auto found = extra_.find(name);
+  return found == extra_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> PlayScope::ExtraNames() const {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : extra_) names.push_back(name);
+  return names;
+}
+
+absl::StatusOr<const ValueTemplate*> PlayScope::Parse(const Variable& variable) {
+  const auto found = parsed_.find(variable.value.get());
+  if (found != parsed_.end()) return &found->second;
+  tmpl::SourcePosition position;
+  position.file = variable.place.file;
+  position.line = std::max(variable.place.line, 1);
+  position.column = std::max(variable.place.column, 1);
+  ASSIGN_OR_RETURN(ValueTemplate parsed, ValueTemplate::FromValue(*variable.value, position));
+  return &parsed_.emplace(variable.value.get(), std::move(parsed)).first->second;
+}
+
+const Value* PlayScope::FindShared(absl::string_view name) {
+  const auto found = shared_.find(name);
+  if (found != shared_.end()) return &found->second;
+  Value value;
+  if (name == "groups") {
+    value = GroupsValue(inventory_);
+  } else if (name == "partitions") {
+    value = PartitionsValue(inventory_);
+  } else if (name == "racks") {
+    value = RacksValue(inventory_);
+  } else {
+    return nullptr;
+  }
+  return &shared_.emplace(std::string(name), std::move(value)).first->second;
+}
+
+absl::StatusOr<Value> PlayScope::GetSecret(const std::vector<Value>& positional,
+                                           const Value& named) {
+  if (positional.size() != 1 || !positional[0].is_string() || positional[0].empty()) {
+    return absl::InvalidArgumentError(kSecretUse);
+  }
+  std::optional<uint32_t> bytes;
+  bool next = false;
+  for (const auto& [key, value] : named.items()) {
+    if (key == "next" && value.is_boolean()) {
+      next = value.get<bool>();
+      continue;
+    }
+    if (key != "bytes" || !value.is_number_integer() || value.get<int64_t>() < 1 ||
+        value.get<int64_t>() > kMaxSecretBytes) {
+      return absl::InvalidArgumentError(kSecretUse);
+    }
+    bytes = static_cast<uint32_t>(value.get<int64_t>());
+  }
+  if (next && bytes.has_value()) return absl::InvalidArgumentError(kSecretUse);
+  const std::string name = positional[0].get<std::string>();
+  asked_.insert(name);
+  const auto found = secret_values_.find({reader_.role, name, next});
+  if (found != secret_values_.end()) return found->second;
+  const absl::StatusOr<std::string> text =
+      next ? secrets_.GetNext(name, reader_) : secrets_.Get(name, bytes, reader_);
+  if (absl::IsNotFound(text.status())) {
+    return absl::NotFoundError(
+        next ? absl::StrCat("no rotation of secret '", name,
+                            "' goes on, so it has no next value: start one with `muster secret "
+                            "rotate ",
+                            name, "`")
+             : absl::StrCat("there is no secret '", name, "': set it with `muster secret set ",
+                            name, "`, or give bytes= to have it generated"));
+  }
+  if (!text.ok()) return Annotate(text.status(), absl::StrCat("secret '", name, "'"));
+  return secret_values_.emplace(std::make_tuple(reader_.role, name, next), MakeSecret(*text))
+      .first->second;
+}
+
+NodeScope::NodeScope(PlayScope& play, const Node& node)
+    : play_(play),
+      node_(node),
+      allowance_(StepsOfNode(play.inventory()), absl::StrCat("the templates of node ", node.name),
+                 &play.allowance()),
+      scope_(&play.scope()) {
+  scope_.SetAllowance(&allowance_);
+  scope_.Set("node", NodeValue(node));
+  if (const Value* facts = play.FindFacts(node.name)) {
+    has_facts_ = true;
+    // Shares no ownership: the facts outlive the play.
+    scope_.Share("facts", std::shared_ptr<const Value>(std::shared_ptr<void>(), facts));
+  }
+  for (Variable& variable : VariablesOf(play.inventory(), node)) {
+    variables_.insert_or_assign(variable.name, std::move(variable));
+  }
+}
+
+const Variable* NodeScope::FindVariable(absl::string_view name) const {
+  const auto found = variables_.find(name);
+  return found == variables_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> NodeScope::VariableNames() const {
+  std::vector<std::string> names;
+  for (const auto& [name, variable] : variables_) names.push_back(name);
+  return names;
+}
+
+RoleScope::RoleScope(NodeScope& node, const Role& role)
+    : node_(node), role_(role), scope_(&node.scope()) {
+  scope_.SetLookup([this](absl::string_view name) { return Find(name); },
+                   [this] {
+                     std::vector<std::string> names = node_.VariableNames();
+                     for (const auto& [name, value] : role_.defaults) names.push_back(name);
+                     for (std::string& name : node_.play().ExtraNames()) names.push_back(name);
+                     return names;
+                   });
+}
+
+absl::StatusOr<RoleScope::Definition> RoleScope::Define(absl::string_view name) const {
+  if (IsReserved(name)) return Definition{};
+  if (const ValueTemplate* extra = node_.play().FindExtra(name)) return Definition{extra, "-e"};
+  if (const Variable* variable = node_.FindVariable(name)) {
+    ASSIGN_OR_RETURN(const ValueTemplate* value, node_.play().Parse(*variable));
+    return Definition{value, variable->place.ToString()};
+  }
+  const auto found = role_.defaults.find(name);
+  if (found == role_.defaults.end()) return Definition{};
+  return Definition{&found->second.value, found->second.place};
+}
+
+absl::StatusOr<const Value*> RoleScope::Find(absl::string_view name) {
+  const auto found = rendered_.find(name);
+  if (found != rendered_.end()) return &found->second;
+  ASSIGN_OR_RETURN(const Definition definition, Define(name));
+  if (definition.value == nullptr) return nullptr;
+  if (definition.value->constant()) return &definition.value->value();
+  const bool again = std::find(rendering_.begin(), rendering_.end(), name) != rendering_.end();
+  rendering_.emplace_back(name);
+  if (again) {
+    const std::string chain = absl::StrJoin(rendering_, " → ");
+    rendering_.pop_back();
+    return absl::InvalidArgumentError(
+        absl::StrCat("variable '", name, "' is made of itself: ", chain));
+  }
+  absl::StatusOr<Value> value = definition.value->Evaluate(scope_);
+  rendering_.pop_back();
+  if (!value.ok()) {
+    return Annotate(value.status(),
+                    absl::StrCat("in variable '", name, "' (", definition.place, ")"));
+  }
+  return &rendered_.emplace(std::string(name), *std::move(value)).first->second;
+}
+
+std::optional<std::string> RoleScope::CacheKey(const tmpl::Template& source) {
+  std::string key = absl::StrCat(reinterpret_cast<uintptr_t>(&source));
+  for (const std::string& name : source.names()) {
+    if (name == "node" || name == "facts" || name == "item") return std::nullopt;
+    const absl::StatusOr<Definition> definition = Define(name);
+    if (!definition.ok()) return std::nullopt;
+    if (definition->value == nullptr) continue;  // shared by all nodes, or known to none
+    if (definition->value->constant()) {
+      absl::StrAppend(&key, ";", name, "@",
+                      reinterpret_cast<uintptr_t>(&definition->value->value()));
+      continue;
+    }
+    const absl::StatusOr<const Value*> value = Find(name);
+    if (!value.ok()) return std::nullopt;
+    absl::StrAppend(&key, ";", name, "=",
+                    Sha256Hex((*value)->dump(-1, ' ', false, Value::error_handler_t::replace)));
+  }
+  return key;
+}
+
+}  // namespace muster::controller::playbook

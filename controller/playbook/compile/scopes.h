@@ -1,0 +1,127 @@
+// The names that templates see: shared ones, a node's, a role's.
+//
+//   RoleScope (item, role defaults and the five levels) → NodeScope (node, facts) → PlayScope
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "controller/inventory/inventory.h"
+#include "controller/playbook/compiler.h"
+#include "controller/playbook/load/value_template.h"
+#include "controller/playbook/model.h"
+#include "controller/template/allowance.h"
+#include "controller/template/scope.h"
+
+namespace muster::controller::playbook {
+
+// What all nodes of a play share: cluster, domain, nodes, groups, partitions, racks, secret().
+// The large ones, but `nodes`, are made when a template first asks for them. Not thread-safe.
+class PlayScope {
+ public:
+  // The references outlive the scope, which may be used for `node_count` nodes. `playbook` is the
+  // path of the play's, for secrets that only some may read.
+  PlayScope(const Inventory& inventory, FactsByNode facts,
+            const std::map<std::string, Value>& extra_vars, SecretSource& secrets,
+            std::string playbook, size_t node_count = 1);
+
+  // From now on secret() is asked by this role.
+  void ReadAs(const std::string& role) { reader_.role = role; }
+
+  // What is wrong with the variables of the command line.
+  const absl::Status& status() const { return status_; }
+  const tmpl::Scope& scope() const { return scope_; }
+  const Inventory& inventory() const { return inventory_; }
+  // What is left to the templates of all nodes together.
+  tmpl::Allowance& allowance() { return allowance_; }
+  const Value* FindFacts(const std::string& node) const;
+  // nullptr when `name` was not given on the command line.
+  const ValueTemplate* FindExtra(absl::string_view name) const;
+  std::vector<std::string> ExtraNames() const;
+  // The secrets that were asked for since the last call.
+  std::set<std::string> TakeAsked() { return std::exchange(asked_, {}); }
+  // The variable's value with its templates parsed, once for all nodes that share it.
+  absl::StatusOr<const ValueTemplate*> Parse(const Variable& variable);
+
+ private:
+  const Value* FindShared(absl::string_view name);
+  absl::StatusOr<Value> GetSecret(const std::vector<Value>& positional, const Value& named);
+
+  const Inventory& inventory_;
+  SecretSource& secrets_;
+  absl::Status status_;
+  tmpl::Allowance allowance_;
+  tmpl::Scope scope_;
+  std::map<std::string, ValueTemplate, std::less<>> extra_;
+  std::map<std::string, Value, std::less<>> shared_;
+  absl::flat_hash_map<std::string, const Value*> facts_;  // by node, in shared_["nodes"]
+  std::unordered_map<const Value*, ValueTemplate> parsed_;
+  SecretReader reader_;
+  std::map<std::tuple<std::string, std::string, bool>, Value> secret_values_;  // role, name, next
+  std::set<std::string> asked_;
+};
+
+class NodeScope {
+ public:
+  NodeScope(PlayScope& play, const Node& node);
+
+  PlayScope& play() const { return play_; }
+  const tmpl::Scope& scope() const { return scope_; }
+  const std::string& name() const { return node_.name; }
+  bool has_facts() const { return has_facts_; }
+  // The inventory's variable that wins for the node, or nullptr.
+  const Variable* FindVariable(absl::string_view name) const;
+  std::vector<std::string> VariableNames() const;
+
+ private:
+  PlayScope& play_;
+  const Node& node_;
+  bool has_facts_ = false;
+  tmpl::Allowance allowance_;
+  tmpl::Scope scope_;
+  std::map<std::string, Variable, std::less<>> variables_;
+};
+
+// Renders variables that are templates themselves on first use.
+class RoleScope {
+ public:
+  RoleScope(NodeScope& node, const Role& role);
+  RoleScope(const RoleScope&) = delete;
+  RoleScope& operator=(const RoleScope&) = delete;
+
+  const tmpl::Scope& scope() const { return scope_; }
+
+  // Two scopes of a play with equal keys render `source` to the same text. nullopt where `source`
+  // reads what is the node's own.
+  std::optional<std::string> CacheKey(const tmpl::Template& source);
+
+ private:
+  struct Definition {
+    const ValueTemplate* value = nullptr;  // nullptr: no such variable
+    std::string place;
+  };
+  absl::StatusOr<Definition> Define(absl::string_view name) const;
+  absl::StatusOr<const Value*> Find(absl::string_view name);
+
+  NodeScope& node_;
+  const Role& role_;
+  tmpl::Scope scope_;
+  std::map<std::string, Value, std::less<>> rendered_;
+  std::vector<std::string> rendering_;  // variables whose templates are being rendered
+};
+
+}  // namespace muster::controller::playbook

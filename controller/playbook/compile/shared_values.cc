@@ -1,0 +1,96 @@
+#include "controller/playbook/compile/shared_values.h"
+
+#include <string>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "controller/playbook/load/value_template.h"
+
+namespace muster::controller::playbook {
+namespace {
+
+// An object with unique keys, without the search that ordered_json makes for each new one.
+class ObjectBuilder {
+ public:
+  ObjectBuilder() : value_(Value::object()) {}
+  void Add(const std::string& key, Value value) {
+    value_.get_ref<Value::object_t&>().Value::object_t::Container::emplace_back(key,
+                                                                                std::move(value));
+  }
+  Value Take() { return std::move(value_); }
+
+ private:
+  Value value_;
+};
+
+bool HasTemplate(const Value& value) {
+  if (value.is_string()) return tmpl::HasTemplateSyntax(value.get_ref<const std::string&>());
+  if (!value.is_structured()) return false;
+  for (const Value& element : value) {
+    if (HasTemplate(element)) return true;
+  }
+  return false;
+}
+
+Value VarsValue(const Inventory& inventory, const Node& node) {
+  Value vars = Value::object();
+  for (const Variable& variable : VariablesOf(inventory, node)) {
+    if (variable.level != VariableLevel::kGroup && variable.level != VariableLevel::kNode) continue;
+    vars.erase(variable.name);
+    if (!HasTemplate(*variable.value)) vars[variable.name] = *variable.value;
+  }
+  return vars;
+}
+
+}  // namespace
+
+Value NodeValue(const Node& node) {
+  return {{"name", node.name},       {"role", std::string(NodeRoleName(node.role))},
+          {"address", node.address}, {"bmc_address", node.bmc_address},
+          {"mac", node.mac},         {"rack", node.rack},
+          {"groups", node.groups}};
+}
+
+Value NodesValue(const Inventory& inventory, FactsByNode facts) {
+  ObjectBuilder nodes;
+  for (const Node& node : inventory.nodes()) {
+    Value value = NodeValue(node);
+    value["vars"] = VarsValue(inventory, node);
+    const auto found = facts.find(node.name);
+    if (found != facts.end()) value["facts"] = std::move(found->second);
+    nodes.Add(node.name, std::move(value));
+  }
+  return nodes.Take();
+}
+
+Value GroupsValue(const Inventory& inventory) {
+  ObjectBuilder groups;
+  for (const Group& group : inventory.groups()) groups.Add(group.name, group.nodes);
+  return groups.Take();
+}
+
+Value PartitionsValue(const Inventory& inventory) {
+  ObjectBuilder partitions;
+  for (const Partition& partition : inventory.partitions()) {
+    partitions.Add(partition.name, {{"name", partition.name},
+                                    {"nodes", partition.nodes},
+                                    {"default", partition.is_default},
+                                    {"max_time", partition.max_time},
+                                    {"state", std::string(PartitionStateName(partition.state))}});
+  }
+  return partitions.Take();
+}
+
+Value RacksValue(const Inventory& inventory) {
+  ObjectBuilder racks;
+  for (const Rack& rack : inventory.racks()) {
+    racks.Add(rack.name, {{"name", rack.name},
+                          {"nodes", rack.nodes},
+                          {"power_limit_watts", rack.power_limit_watts},
+                          {"switch", rack.switch_name}});
+  }
+  return racks.Take();
+}
+
+}  // namespace muster::controller::playbook

@@ -1,0 +1,53 @@
+// What rules about several parameters ask about, for both ways in which parameters come.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "controller/playbook/load/value_template.h"
+#include "controller/playbook/schema/schema.h"
+
+namespace muster::controller::playbook {
+
+// As they stand in a file.
+class GivenParams final : public Given {
+ public:
+  explicit GivenParams(bool in_handler) : in_handler_(in_handler) {}
+
+  void Add(const std::string& key, const ValueTemplate& value) { values_.emplace(key, value); }
+
+  bool Has(absl::string_view key) const override { return values_.find(key) != values_.end(); }
+  bool IsConstant(absl::string_view key) const override {
+    return values_.find(key)->second.constant();
+  }
+  std::optional<std::string> Text(absl::string_view key) const override {
+    const auto found = values_.find(key);
+    if (found == values_.end()) return "";
+    if (!found->second.constant()) return std::nullopt;
+    return ConstantText(found->second);
+  }
+  bool in_handler() const override { return in_handler_; }
+
+ private:
+  std::map<std::string, ValueTemplate, std::less<>> values_;
+  const bool in_handler_;
+};
+
+// As an expression gave them for one map of a list. `map` outlives the object.
+class GivenValues final : public Given {
+ public:
+  explicit GivenValues(const Value& map) : map_(map) {}
+
+  bool Has(absl::string_view key) const override;
+  bool IsConstant(absl::string_view) const override { return true; }
+  std::optional<std::string> Text(absl::string_view key) const override;
+  bool in_handler() const override { return false; }
+
+ private:
+  const Value& map_;
+};
+
+}  // namespace muster::controller::playbook

@@ -1,0 +1,20 @@
+// Rows of the schema that are shared by a resource and the entries of a whole set.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "controller/playbook/schema/schema.h"
+
+namespace muster::controller::playbook {
+
+// A mount, as a task of its own and as an entry of `mounts`.
+std::vector<Param> MountParams();
+std::string CheckMount(const Given& given);
+std::string CheckMountEntry(const Given& given);
+
+// An entry of `files_in`.
+std::vector<Param> FileEntryParams();
+std::string CheckFileEntry(const Given& given);
+
+}  // namespace muster::controller::playbook

@@ -1,0 +1,147 @@
+#include "controller/run/plan/held_plan.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/digest.h"
+#include "common/base/proto_time.h"
+#include "common/base/status.h"
+#include "common/base/text/hostlist.h"
+#include "controller/run/plan/plan_finish.h"
+#include "muster/v1/plan.pb.h"
+#include "muster/v1/plan_file.pb.h"
+#include "muster/v1/run.pb.h"
+
+namespace muster::controller {
+namespace {
+
+constexpr char kPlanAgain[] = "; make a new plan with `muster plan`";
+
+std::string Local(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%d %H:%M UTC", time, absl::UTCTimeZone());
+}
+
+// The step as far as its digest may tell of it.
+v1::Step Open(const v1::Step& step) {
+  v1::Step open = step;
+  if (!step.sensitive()) return open;
+  if (open.has_file()) {
+    open.mutable_file()->clear_content();
+    open.mutable_file()->clear_blob_sha256();
+    open.mutable_file()->clear_blob_size();
+  } else {
+    open.clear_resource();
+  }
+  return open;
+}
+
+}  // namespace
+
+absl::Status CheckHolds(const v1::PlanFile& file, const ClusterIdentity& cluster,
+                        uint64_t inventory_revision, absl::Time now) {
+  if (file.cluster() != cluster.name || file.ca_pin() != cluster.ca_pin) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the plan was made for cluster ", file.cluster(), ", and this is ",
+                     file.cluster() != cluster.name
+                         ? cluster.name
+                         : absl::StrCat("another one of that name, with another authority"),
+                     kPlanAgain));
+  }
+  if (now >= ToTime(file.expires_at())) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the plan was made at ", Local(ToTime(file.created_at())),
+                     " and has expired at ", Local(ToTime(file.expires_at())), kPlanAgain));
+  }
+  if (file.inventory_revision() != inventory_revision) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the plan was made of revision ", file.inventory_revision(),
+                     " of the inventory, which is at ", inventory_revision, " now", kPlanAgain));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::CreateRunRequest> RequestOfPlanFile(const v1::PlanFile& file,
+                                                       const v1::CreateRunRequest& request) {
+  if (!request.bundle_sha256().empty() || !request.playbook().empty() || request.tags_size() > 0 ||
+      request.extra_vars_size() > 0 || request.reboot_with_jobs()) {
+    return absl::InvalidArgumentError(
+        "a run that is held to a plan file takes bundle, playbook, tags, variables and whether to "
+        "reboot with jobs from it");
+  }
+  v1::CreateRunRequest full = request;
+  full.set_bundle_sha256(file.bundle_sha256());
+  full.set_playbook(file.playbook());
+  *full.mutable_tags() = file.tags();
+  *full.mutable_extra_vars() = file.extra_vars();
+  full.set_reboot_with_jobs(file.reboot_with_jobs());
+  return full;
+}
+
+std::string StepsDigest(const v1::Plan& plan) {
+  Sha256 digest;
+  const auto add = [&](const v1::Step& step) {
+    const std::string bytes = SerializeDeterministically(Open(step));
+    digest.Update(absl::StrCat("step ", bytes.size(), "\n"));
+    digest.Update(bytes);
+  };
+  for (const v1::RolePlan& role : plan.roles()) {
+    digest.Update(absl::StrCat("role ", role.name(), "\n"));
+    for (const std::string& need : role.needs()) digest.Update(absl::StrCat("needs ", need, "\n"));
+    for (const v1::Step& step : role.steps()) add(step);
+    digest.Update("handlers\n");
+    for (const v1::Step& handler : role.handlers()) add(handler);
+  }
+  // Half of it tells plans apart, and is kept for each node and play.
+  return digest.FinishHex().substr(0, 32);
+}
+
+absl::StatusOr<std::shared_ptr<const HeldPlan>> HeldPlan::Create(const v1::PlanFile& file) {
+  std::shared_ptr<HeldPlan> held(new HeldPlan);
+  for (const v1::PlannedPlay& planned : file.plays()) {
+    Play& play = held->plays_[planned.play_index()];
+    for (const v1::PlannedNodes& nodes : planned.nodes()) {
+      ASSIGN_OR_RETURN(const std::vector<std::string> names, ExpandHostlist(nodes.nodes()));
+      for (const std::string& name : names) play.digests[name] = nodes.steps_digest();
+    }
+    for (const v1::PlannedStep& step : planned.steps()) {
+      for (const v1::PlannedOutcome& outcome : step.outcomes()) {
+        if (outcome.status() != v1::STEP_STATUS_CHANGED) continue;
+        ASSIGN_OR_RETURN(const std::vector<std::string> names, ExpandHostlist(outcome.nodes()));
+        play.would_act[step.step_id()].insert(names.begin(), names.end());
+      }
+    }
+  }
+  return std::shared_ptr<const HeldPlan>(std::move(held));
+}
+
+bool HeldPlan::Has(uint32_t play, const std::string& node) const {
+  const auto found = plays_.find(play);
+  return found != plays_.end() && found->second.digests.count(node) > 0;
+}
+
+absl::Status HeldPlan::Hold(uint32_t play, const std::string& node, const std::string& steps_digest,
+                            v1::Plan& plan) const {
+  if (!Has(play, node)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the plan file does not say what this play does here", kPlanAgain));
+  }
+  const Play& planned = plays_.at(play);
+  if (planned.digests.at(node) != steps_digest) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the steps of this play are other ones than those of the plan file, because facts changed "
+        "since; nothing of it was done here",
+        kPlanAgain));
+  }
+  for (v1::RolePlan& role : *plan.mutable_roles()) {
+    for (auto* steps : {role.mutable_steps(), role.mutable_handlers()}) {
+      for (v1::Step& step : *steps) {
+        const auto act = planned.would_act.find(step.step_id());
+        step.set_expect_unchanged(act == planned.would_act.end() || act->second.count(node) == 0);
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,60 @@
+#include "controller/run/plan/stored_inventory.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "controller/inventory/inventory.h"
+#include "controller/store/tables.h"
+#include "muster/v1/inventory.pb.h"
+
+namespace muster::controller {
+
+absl::StatusOr<InventoryVersion> StoredInventory::Latest() {
+  InventoryRecord record;
+  RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(record, txn.inventory().Latest());
+    return absl::OkStatus();
+  }));
+  InventoryVersion version;
+  version.revision = record.revision;
+  ASSIGN_OR_RETURN(version.inventory, Get(record.revision));
+  return version;
+}
+
+absl::StatusOr<std::shared_ptr<const Inventory>> StoredInventory::Get(uint64_t revision) {
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto it = parsed_.find(revision);
+    if (it != parsed_.end()) return it->second;
+  }
+  InventoryRecord record;
+  RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(record, txn.inventory().Get(revision));
+    return absl::OkStatus();
+  }));
+  v1::ApplyInventoryRequest request;
+  if (!request.ParseFromString(record.files)) {
+    return absl::DataLossError(
+        absl::StrCat("inventory revision ", revision, ": the stored files are damaged"));
+  }
+  std::map<std::string, std::string> files;
+  for (const v1::InventoryFile& file : request.files()) files[file.path()] = file.content();
+  absl::StatusOr<Inventory> inventory = ParseInventory(files);
+  if (!inventory.ok()) {
+    return Annotate(inventory.status(), absl::StrCat("inventory revision ", revision));
+  }
+  auto shared = std::make_shared<const Inventory>(*std::move(inventory));
+  absl::MutexLock lock(&mutex_);
+  parsed_[revision] = shared;
+  if (parsed_.size() > kKept) parsed_.erase(parsed_.begin());
+  return shared;
+}
+
+bool StoredInventory::Knows(absl::string_view node_name) {
+  const absl::StatusOr<InventoryVersion> current = Latest();
+  return current.ok() && current->inventory->FindNode(node_name) != nullptr;
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,23 @@
+#include "controller/run/plan/values_of_facts.h"
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "common/base/status.h"
+#include "common/value/proto_value.h"
+#include "controller/store/stored_facts.h"
+#include "muster/v1/facts.pb.h"
+
+namespace muster::controller {
+
+absl::StatusOr<FactsByNode> ReadAllFacts(Store& store) {
+  FactsByNode facts;
+  v1::Facts parsed;
+  RETURN_IF_ERROR(ForEachFacts(store, [&](const std::string& name, const std::string& text) {
+    if (parsed.ParseFromString(text)) facts[name] = ProtoToValue(parsed);
+  }));
+  return facts;
+}
+
+}  // namespace muster::controller

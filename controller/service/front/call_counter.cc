@@ -1,0 +1,73 @@
+#include "controller/service/front/call_counter.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+
+#include <grpcpp/server_context.h>
+
+#include "absl/status/statusor.h"
+#include "controller/service/front/authorization.h"
+#include "controller/session/caller.h"
+
+namespace muster::controller {
+namespace {
+
+constexpr int kNiceness = 10;
+
+using grpc::experimental::InterceptionHookPoints;
+using grpc::experimental::Interceptor;
+using grpc::experimental::InterceptorBatchMethods;
+using grpc::experimental::ServerRpcInfo;
+
+// A person's call runs in a thread that gRPC makes for it; all agents share the few threads of
+// gRPC's callbacks, which must get a processor at once. The niceness lasts as long as the thread,
+// which answers people only. Where the kernel forbids it, nothing changes.
+void GiveWay() {
+  static thread_local const bool gives_way =
+      setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNiceness) == 0;
+  static_cast<void>(gives_way);
+}
+
+class CallCounter final : public Interceptor {
+ public:
+  CallCounter(CallShares& shares, ServerRpcInfo* info, CallKind kind)
+      : shares_(shares), info_(info), kind_(kind) {}
+  ~CallCounter() override {
+    if (!person_.empty()) shares_.End(person_, kind_);
+  }
+
+  // Whose call it is is known when its metadata is, which comes before everything else.
+  void Intercept(InterceptorBatchMethods* methods) override {
+    if (person_.empty() &&
+        methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
+      const std::shared_ptr<const grpc::AuthContext> auth = info_->server_context()->auth_context();
+      const absl::StatusOr<Identity> identity =
+          auth == nullptr ? absl::UnauthenticatedError("no connection") : IdentityOf(*auth);
+      // Callbacks write watches, and nothing else of people's.
+      if (kind_ != CallKind::kWatch) GiveWay();
+      if (identity.ok()) {
+        person_ = identity->name;
+        shares_.Begin(person_, kind_);
+      }
+    }
+    methods->Proceed();
+  }
+
+ private:
+  CallShares& shares_;
+  ServerRpcInfo* const info_;
+  const CallKind kind_;
+  std::string person_;  // empty: not begun
+};
+
+}  // namespace
+
+Interceptor* CallCounterFactory::CreateServerInterceptor(ServerRpcInfo* info) {
+  if (IsForNodes(info->method())) return nullptr;
+  return new CallCounter(shares_, info, KindOf(info->method()));
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,41 @@
+#include "controller/service/front/call_gate.h"
+
+#include <grpcpp/security/auth_context.h>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "common/base/call_metadata.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "controller/service/front/authorization.h"
+#include "controller/session/caller.h"
+
+namespace muster::controller {
+namespace {
+
+absl::Status Pass(const grpc::AuthMetadataProcessor::InputMetadata& metadata,
+                  const grpc::AuthContext& context, const Denylist& denylist, absl::Time now,
+                  CallShares& shares) {
+  ASSIGN_OR_RETURN(const Identity identity, IdentityOf(context));
+  RETURN_IF_ERROR(CheckStanding(identity, denylist, now));
+  // gRPC hands the name of the call over with the metadata, once, as HTTP/2 has it.
+  const auto [first, last] = metadata.equal_range(":path");
+  if (first == last || std::next(first) != last)
+    return absl::UnauthenticatedError("the call has no name");
+  const absl::string_view rpc(first->second.data(), first->second.size());
+  const auto verb = metadata.find(kVerbMetadata);
+  RETURN_IF_ERROR(Authorize(rpc, identity,
+                            verb == metadata.end()
+                                ? absl::string_view()
+                                : absl::string_view(verb->second.data(), verb->second.size())));
+  return identity.role == Role::kNode ? absl::OkStatus() : shares.Admit(identity.name, KindOf(rpc));
+}
+
+}  // namespace
+
+grpc::Status CallGate::Process(const InputMetadata& metadata, grpc::AuthContext* context,
+                               OutputMetadata*, OutputMetadata*) {
+  return ToGrpc(Pass(metadata, *context, denylist_, clock_.Now(), shares_));
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,34 @@
+// The gate of the main listener: every call passes it before any service sees the call.
+#pragma once
+
+#include <grpcpp/security/auth_metadata_processor.h>
+
+#include "controller/enrollment/denylist.h"
+#include "controller/service/front/call_shares.h"
+
+namespace muster {
+class Clock;
+}
+
+namespace muster::controller {
+
+// Lets a call through when its certificate holds an identity, is neither over nor denied, the
+// authorization table allows the call, and a person has not as many going on already. Quick and
+// without I/O, so it runs on gRPC's own threads. Thread-safe.
+class CallGate final : public grpc::AuthMetadataProcessor {
+ public:
+  // The references must outlive the object.
+  CallGate(const Denylist& denylist, Clock& clock, CallShares& shares)
+      : denylist_(denylist), clock_(clock), shares_(shares) {}
+
+  bool IsBlocking() const override { return false; }
+  grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* context,
+                       OutputMetadata* consumed, OutputMetadata* response) override;
+
+ private:
+  const Denylist& denylist_;
+  Clock& clock_;
+  CallShares& shares_;
+};
+
+}  // namespace muster::controller

@@ -1,0 +1,120 @@
+#include "controller/service/front/call_shares.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/clock.h"
+
+namespace muster::controller {
+namespace {
+
+struct ShareRow {
+  CallKind kind;
+  size_t most;
+  absl::string_view what;  // the person has so many of
+  absl::string_view remedy;
+};
+constexpr ShareRow kShares[] = {
+    // The command line makes one call after the other; this is a script that runs many of them.
+    // Eight such persons take all of musterd's threads for people.
+    {CallKind::kQuick, 16, "calls", "run fewer commands at once"},
+    // Each computes for up to some seconds: two keep two processors busy.
+    {CallKind::kHeavy, 2, "calls that compile or pack much", "run them one after the other"},
+    // They hold no thread, but take memory, and time with each event. As many as terminals.
+    {CallKind::kWatch, 16, "watches of runs and validations",
+     "end some of them (Ctrl-C; what is watched goes on)"},
+    // Each holds a thread for as long as the other end likes.
+    {CallKind::kTransfer, 4, "transfers of bundles and results", "run them one after the other"},
+};
+
+struct KindRow {
+  absl::string_view rpc;
+  CallKind kind;
+};
+constexpr KindRow kKindRows[] = {
+    // These unpack whole bundles.
+    {"/muster.v1.ArtifactService/ApproveBundle", CallKind::kHeavy},
+    {"/muster.v1.ArtifactService/GetBundle", CallKind::kHeavy},
+    {"/muster.v1.RunService/PreviewRun", CallKind::kHeavy},
+    {"/muster.v1.ValidationService/CreateValidation", CallKind::kHeavy},
+
+    {"/muster.v1.ArtifactService/UploadBundle", CallKind::kTransfer},
+    {"/muster.v1.EventService/VerifyEvents", CallKind::kHeavy},  // reads all of the audit log
+    {"/muster.v1.ExplainService/ExplainStep", CallKind::kHeavy},
+    {"/muster.v1.ExplainService/ExplainVariable", CallKind::kHeavy},
+    {"/muster.v1.HardwareService/LearnHardware", CallKind::kHeavy},
+    {"/muster.v1.InventoryService/ApplyInventory", CallKind::kHeavy},
+    {"/muster.v1.InventoryService/CheckInventory", CallKind::kHeavy},
+    {"/muster.v1.InventoryService/DiffInventory", CallKind::kHeavy},
+    {"/muster.v1.RunService/WatchRun", CallKind::kWatch},
+    {"/muster.v1.SecretService/RotateSecret", CallKind::kHeavy},  // compiles all plays
+    {"/muster.v1.ValidationService/ListCheckResults", CallKind::kTransfer},
+    {"/muster.v1.ValidationService/WatchValidation", CallKind::kWatch},
+};
+
+const ShareRow& RowOf(CallKind kind) {
+  return *std::find_if(std::begin(kShares), std::end(kShares),
+                       [&](const ShareRow& row) { return row.kind == kind; });
+}
+
+}  // namespace
+
+CallKind KindOf(absl::string_view rpc) {
+  const auto row = std::find_if(std::begin(kKindRows), std::end(kKindRows),
+                                [&](const KindRow& each) { return each.rpc == rpc; });
+  return row == std::end(kKindRows) ? CallKind::kQuick : row->kind;
+}
+
+size_t MostAtOnce(CallKind kind) { return RowOf(kind).most; }
+
+CallShares::Share& CallShares::ShareOf(absl::string_view person, CallKind kind) {
+  Share& share = shares_[person][static_cast<size_t>(kind)];
+  const absl::Time oldest = clock_.Now() - kBeginWithin;
+  while (!share.admitted.empty() && share.admitted.front() < oldest) share.admitted.pop_front();
+  return share;
+}
+
+void CallShares::Forget(absl::string_view person) {
+  const auto found = shares_.find(person);
+  const bool has_calls =
+      std::any_of(found->second.begin(), found->second.end(),
+                  [](const Share& share) { return share.begun > 0 || !share.admitted.empty(); });
+  if (!has_calls) shares_.erase(found);
+}
+
+absl::Status CallShares::Admit(absl::string_view person, CallKind kind) {
+  absl::MutexLock lock(&mutex_);
+  Share& share = ShareOf(person, kind);
+  const ShareRow& row = RowOf(kind);
+  if (share.begun + share.admitted.size() < row.most) {
+    share.admitted.push_back(clock_.Now());
+    return absl::OkStatus();
+  }
+  return absl::ResourceExhaustedError(absl::StrCat(
+      person, " has ", row.most, " ", row.what,
+      " going on, the most that one person may have: ", row.remedy, ", and try again"));
+}
+
+void CallShares::Begin(absl::string_view person, CallKind kind) {
+  absl::MutexLock lock(&mutex_);
+  Share& share = ShareOf(person, kind);
+  if (!share.admitted.empty()) share.admitted.pop_front();
+  ++share.begun;
+}
+
+void CallShares::End(absl::string_view person, CallKind kind) {
+  absl::MutexLock lock(&mutex_);
+  --ShareOf(person, kind).begun;
+  Forget(person);
+}
+
+size_t CallShares::CountOf(absl::string_view person, CallKind kind) {
+  absl::MutexLock lock(&mutex_);
+  const Share& share = ShareOf(person, kind);
+  const size_t count = share.begun + share.admitted.size();
+  Forget(person);
+  return count;
+}
+
+}  // namespace muster::controller

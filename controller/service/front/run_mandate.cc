@@ -1,0 +1,55 @@
+#include "controller/service/front/run_mandate.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "controller/enrollment/denylist.h"
+#include "controller/enrollment/identity.h"
+#include "controller/service/front/authorization.h"
+#include "controller/store/store.h"
+#include "controller/store/tables.h"
+
+namespace muster::controller {
+namespace {
+
+constexpr absl::string_view kCreateRun = "/muster.v1.RunService/CreateRun";
+
+// With no lesser role than the one by which the run was asked for: what an administrator may run,
+// an operator may not.
+bool MayCreateRuns(const CertificateRecord& certificate, Role least, absl::Time now) {
+  const absl::StatusOr<Role> role = ParseRole(certificate.role);
+  return role.ok() && *role >= least && !certificate.revoked_at.has_value() &&
+         now <= certificate.not_after &&
+         Authorize(kCreateRun, {*role, certificate.user, certificate.serial}).ok();
+}
+
+}  // namespace
+
+absl::Status CheckMandate(const RunMandate& mandate, Store& store, const Denylist& denylist,
+                          absl::Time now) {
+  absl::StatusOr<Identity> person = ParseActor(mandate.actor);
+  if (!person.ok() || mandate.serial.empty())
+    return absl::PermissionDeniedError(
+        "it is not known by which certificate the run was asked for");
+  if (denylist.Contains(mandate.serial))
+    return absl::PermissionDeniedError(
+        absl::StrCat("the certificate of ", mandate.actor, ", who asked for it, was revoked"));
+  RETURN_IF_ERROR(Authorize(kCreateRun, *person));
+  if (now <= mandate.certificate_ends) return absl::OkStatus();
+  std::vector<CertificateRecord> certificates;
+  RETURN_IF_ERROR(store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(certificates, txn.certificates().ListUsers());
+    return absl::OkStatus();
+  }));
+  if (std::any_of(certificates.begin(), certificates.end(), [&](const CertificateRecord& each) {
+        return each.user == person->name && MayCreateRuns(each, person->role, now);
+      })) {
+    return absl::OkStatus();
+  }
+  return absl::PermissionDeniedError(absl::StrCat(
+      "the certificate of ", mandate.actor, ", who asked for it, is over, and there is no other"));
+}
+
+}  // namespace muster::controller

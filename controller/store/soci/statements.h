@@ -1,0 +1,71 @@
+// Statements that are parsed by SQLite once and run thousands of times a second.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "controller/store/soci/headers.h"
+#include "controller/store/tables.h"
+
+namespace muster::controller {
+
+// One statement with the rows that it reads its values from and writes its answer to. SOCI binds
+// their addresses, so it never moves.
+template <typename Values, typename Row = Values>
+class SociStatement {
+ public:
+  SociStatement() = default;
+  SociStatement(const SociStatement&) = delete;
+  SociStatement& operator=(const SociStatement&) = delete;
+
+  Values values = {};
+  Row row = {};
+
+  // Runs it, prepared by `prepare` at the first time; true when it gave a row. Throws as SOCI;
+  // afterwards it is prepared anew.
+  template <typename Prepare>
+  bool Run(Prepare&& prepare) {
+    if (statement_ == nullptr) statement_ = std::make_unique<soci::statement>(prepare());
+    try {
+      const bool found = statement_->execute(true);
+      if (found) statement_->fetch();  // to its end: an open cursor would keep its snapshot
+      return found;
+    } catch (...) {
+      statement_.reset();
+      throw;
+    }
+  }
+
+ private:
+  std::unique_ptr<soci::statement> statement_;
+};
+
+struct StepKeyRow {
+  std::string run_id, node, step_id;
+  uint32_t play_index = 0;
+  int status = 0;
+};
+
+struct FactsRow {
+  std::string uuid, facts;
+};
+
+// Used by one transaction at a time, as the session is.
+class SociStatements {
+ public:
+  SociStatement<std::string, NodeRecord> get_node;
+  SociStatement<std::string, NodeRecord> get_node_by_name;
+  SociStatement<NodeRecord> put_node;
+  SociStatement<FactsRow> put_facts;
+  SociStatement<OpenPlanRecord> put_plan;
+  SociStatement<OpenPlanRecord> trim_plans;
+  SociStatement<OpenPlanRecord> remove_plans;
+  SociStatement<RunNodeRecord> put_run_node;
+  SociStatement<StepResultRecord> put_step_result;
+  SociStatement<StepKeyRow> step_status;
+};
+
+}  // namespace muster::controller

@@ -1,0 +1,82 @@
+#include "absl/strings/str_cat.h"
+#include "controller/store/soci/guard.h"
+#include "controller/store/soci/tables.h"
+#include "controller/store/soci/types.h"
+
+namespace muster::controller {
+namespace {
+
+using soci::into;
+using soci::use;
+
+soci::details::prepare_temp_type Select(soci::session& session, const char* where,
+                                        TokenRecord& token) {
+  return (session.prepare << "SELECT token_id, hash, node_name, require_approval, created_by, "
+                             "created_at, expires_at, used_at, revoked_at FROM tokens "
+                          << where,
+          into(token.token_id), into(token.hash), into(token.node_name),
+          into(token.require_approval), into(token.created_by), into(token.created_at),
+          into(token.expires_at), into(token.used_at), into(token.revoked_at));
+}
+
+absl::Status NotThere(absl::string_view token_id) {
+  return absl::NotFoundError(absl::StrCat("no token ", token_id, "; see `muster token list`"));
+}
+
+}  // namespace
+
+absl::Status SociTokenTable::Insert(const TokenRecord& token) {
+  return Guard(context_.path, "tokens.Insert", [&]() -> absl::Status {
+    context_.session << "INSERT INTO tokens (token_id, hash, node_name, require_approval, "
+                        "created_by, created_at, expires_at, used_at, revoked_at) VALUES (:id, "
+                        ":hash, :node, :approval, :by, :created, :expires, :used, :revoked)",
+        use(token.token_id), use(token.hash), use(token.node_name), use(token.require_approval),
+        use(token.created_by), use(token.created_at), use(token.expires_at), use(token.used_at),
+        use(token.revoked_at);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<TokenRecord> SociTokenTable::GetByHash(absl::string_view hash) {
+  return Guard(context_.path, "tokens.GetByHash", [&]() -> absl::StatusOr<TokenRecord> {
+    TokenRecord token;
+    const std::string key(hash);
+    soci::statement statement = (Select(context_.session, "WHERE hash = :hash", token), use(key));
+    if (ReadOne(statement)) return token;
+    return absl::NotFoundError("no such token");
+  });
+}
+
+absl::StatusOr<std::vector<TokenRecord>> SociTokenTable::List() {
+  return Guard(context_.path, "tokens.List", [&]() -> absl::StatusOr<std::vector<TokenRecord>> {
+    TokenRecord token;
+    soci::statement statement =
+        Select(context_.session, "ORDER BY created_at, node_name, token_id", token);
+    return ReadAll(statement, token);
+  });
+}
+
+absl::Status SociTokenTable::MarkUsed(absl::string_view token_id, absl::Time now) {
+  return Guard(context_.path, "tokens.MarkUsed", [&]() -> absl::Status {
+    const std::string key(token_id);
+    soci::statement statement =
+        (context_.session.prepare << "UPDATE tokens SET used_at = :now WHERE token_id = :id",
+         use(now), use(key));
+    statement.execute(true);
+    return statement.get_affected_rows() == 1 ? absl::OkStatus() : NotThere(token_id);
+  });
+}
+
+absl::Status SociTokenTable::Revoke(absl::string_view token_id, absl::Time now) {
+  return Guard(context_.path, "tokens.Revoke", [&]() -> absl::Status {
+    const std::string key(token_id);
+    soci::statement statement =
+        (context_.session.prepare
+             << "UPDATE tokens SET revoked_at = COALESCE(revoked_at, :now) WHERE token_id = :id",
+         use(now), use(key));
+    statement.execute(true);
+    return statement.get_affected_rows() == 1 ? absl::OkStatus() : NotThere(token_id);
+  });
+}
+
+}  // namespace muster::controller

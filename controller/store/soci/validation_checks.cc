@@ -1,0 +1,135 @@
+#include "absl/strings/str_cat.h"
+#include "controller/store/soci/guard.h"
+#include "controller/store/soci/tables.h"
+#include "controller/store/soci/types.h"
+
+namespace muster::controller {
+
+using soci::into;
+using soci::use;
+
+absl::Status SociValidationCheckTable::Put(const ValidationCheckRecord& row) {
+  return Guard(context_.path, "validation_checks.Put", [&]() -> absl::Status {
+    context_.session
+        << "INSERT INTO validation_checks (check_id, validation_id, execution_id, node, members, "
+           "rank, stage, stage_check, stage_name, name, phase, outcome, reason, put_back, "
+           "started_at, parameters_digest) VALUES (:check, :id, :execution, :node, :members, "
+           ":rank, :stage, :index, "
+           ":stage_name, :name, :phase, "
+           ":outcome, :reason, :back, :started, :parameters) "
+           "ON CONFLICT (check_id) DO UPDATE SET phase = excluded.phase, "
+           "outcome = excluded.outcome, reason = excluded.reason, put_back = excluded.put_back, "
+           "started_at = excluded.started_at, parameters_digest = excluded.parameters_digest",
+        use(row.check_id), use(row.validation_id), use(row.execution_id), use(row.node),
+        use(row.members), use(row.rank), use(row.stage), use(row.stage_check), use(row.stage_name),
+        use(row.name), use(row.phase), use(row.outcome), use(row.reason), use(row.put_back),
+        use(row.started_at), use(row.parameters_digest);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<std::vector<ValidationCheckRecord>> SociValidationCheckTable::List(
+    absl::string_view validation_id) {
+  return Guard(context_.path, "validation_checks.List",
+               [&]() -> absl::StatusOr<std::vector<ValidationCheckRecord>> {
+                 ValidationCheckRecord row;
+                 const std::string key(validation_id);
+                 soci::statement statement =
+                     (context_.session.prepare
+                          << "SELECT check_id, validation_id, execution_id, node, members, rank, "
+                             "stage, stage_check, stage_name, name, phase, outcome, reason, "
+                             "put_back, "
+                             "started_at, parameters_digest FROM validation_checks WHERE "
+                             "validation_id = :id "
+                             "ORDER BY rowid",
+                      into(row.check_id), into(row.validation_id), into(row.execution_id),
+                      into(row.node), into(row.members), into(row.rank), into(row.stage),
+                      into(row.stage_check), into(row.stage_name), into(row.name), into(row.phase),
+                      into(row.outcome), into(row.reason), into(row.put_back), into(row.started_at),
+                      into(row.parameters_digest), use(key));
+                 return ReadAll(statement, row);
+               });
+}
+
+absl::Status SociValidationCheckTable::PutResult(const CheckResultRecord& row) {
+  return Guard(context_.path, "check_results.Put", [&]() -> absl::Status {
+    context_.session << "INSERT INTO check_results (check_id, reported_at, result) VALUES "
+                        "(:check, :time, CAST(:result AS BLOB)) ON CONFLICT DO NOTHING",
+        use(row.check_id), use(row.reported_at), use(row.result);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<CheckResultRecord> SociValidationCheckTable::GetResult(absl::string_view check_id) {
+  return Guard(context_.path, "check_results.Get", [&]() -> absl::StatusOr<CheckResultRecord> {
+    CheckResultRecord row;
+    const std::string key(check_id);
+    soci::statement statement =
+        (context_.session.prepare
+             << "SELECT check_id, reported_at, result FROM check_results WHERE check_id = :check",
+         into(row.check_id), into(row.reported_at), into(row.result), use(key));
+    if (ReadOne(statement)) return row;
+    return absl::NotFoundError(absl::StrCat("no result of check ", check_id));
+  });
+}
+
+absl::StatusOr<std::vector<CheckResultRecord>> SociValidationCheckTable::History(
+    const CheckHistoryQuery& query) {
+  return Guard(context_.path, "check_results.History",
+               [&]() -> absl::StatusOr<std::vector<CheckResultRecord>> {
+                 CheckResultRecord row;
+                 const int64_t limit = query.limit, skip = query.skip;
+                 soci::statement statement =
+                     (context_.session.prepare
+                          << "SELECT r.check_id, r.reported_at, r.result FROM validation_checks c "
+                             "JOIN check_results r ON r.check_id = c.check_id "
+                             "WHERE c.node = :node AND c.name = :name AND c.validation_id <> :not "
+                             "AND c.parameters_digest = :parameters "
+                             "AND c.outcome = 1 "  // v1::OUTCOME_PASS
+                             "ORDER BY r.reported_at "
+                          << (query.oldest_first ? "ASC" : "DESC") << " LIMIT :limit OFFSET :skip",
+                      into(row.check_id), into(row.reported_at), into(row.result), use(query.node),
+                      use(query.name), use(query.before_validation_id),
+                      use(query.parameters_digest), use(limit), use(skip));
+                 return ReadAll(statement, row);
+               });
+}
+
+absl::StatusOr<std::vector<GoodResultRecord>> SociValidationCheckTable::ListGood(
+    absl::string_view validation_id, int64_t after_place, uint32_t limit) {
+  return Guard(context_.path, "check_results.ListGood",
+               [&]() -> absl::StatusOr<std::vector<GoodResultRecord>> {
+                 GoodResultRecord row;
+                 const std::string key(validation_id);
+                 const int64_t count = limit;
+                 soci::statement statement =
+                     (context_.session.prepare
+                          << "SELECT c.rowid, c.node, c.members, c.name, c.parameters_digest, "
+                             "r.reported_at, r.result "
+                             "FROM validation_checks c "
+                             "JOIN check_results r ON r.check_id = c.check_id "
+                             "JOIN validation_nodes n ON n.validation_id = c.validation_id "
+                             "AND n.node = c.node "
+                             "WHERE c.validation_id = :id AND c.rowid > :after "
+                             // v1::OUTCOME_PASS, both.
+                             "AND c.outcome = 1 AND n.outcome = 1 ORDER BY c.rowid LIMIT :limit",
+                      into(row.place), into(row.node), into(row.members), into(row.name),
+                      into(row.parameters_digest), into(row.reported_at), into(row.result),
+                      use(key), use(after_place), use(count));
+                 return ReadAll(statement, row);
+               });
+}
+
+absl::StatusOr<uint64_t> SociValidationCheckTable::RemoveResults(absl::Time time,
+                                                                 uint32_t max_rows) {
+  return Guard(context_.path, "check_results.Remove", [&]() -> absl::StatusOr<uint64_t> {
+    soci::statement statement =
+        (context_.session.prepare << "DELETE FROM check_results WHERE rowid IN (SELECT rowid FROM "
+                                     "check_results WHERE reported_at < :time LIMIT :rows)",
+         use(time), use(max_rows));
+    statement.execute(true);
+    return static_cast<uint64_t>(statement.get_affected_rows());
+  });
+}
+
+}  // namespace muster::controller

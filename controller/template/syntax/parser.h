@@ -1,0 +1,18 @@
+// Builds the tree of a template from its tokens.
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "controller/template/syntax/ast.h"
+
+namespace muster::tmpl {
+
+// Recursion, in the parser and in everything that walks the tree, is bounded by
+// limits.max_depth.
+absl::StatusOr<std::shared_ptr<const internal::ParsedTemplate>> ParseTemplate(Source source,
+                                                                              const Limits& limits);
+absl::StatusOr<std::shared_ptr<const internal::ParsedTemplate>> ParseBareExpression(
+    Source source, const Limits& limits);
+
+}  // namespace muster::tmpl

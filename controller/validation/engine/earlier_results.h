@@ -1,0 +1,72 @@
+// What a node measured before, out of the store.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/time/time.h"
+#include "controller/validation/verdict/gone_devices.h"
+#include "controller/validation/verdict/result_blob.h"
+#include "controller/validation/verdict/verdict.h"
+#include "muster/v1/validation.pb.h"
+
+namespace google::protobuf {
+class Arena;
+}
+
+namespace muster::controller {
+class Store;
+}
+
+namespace muster::controller::validation {
+
+// Reads earlier results of a node when a judge asks for them. Keeps those of one check of one node,
+// as a judge asks for all of its values one after the other: those of a whole fleet would not fit
+// into memory. Blocks on the store; not thread-safe.
+class EarlierResults {
+ public:
+  // `store` outlives it. Results of `validation_id` itself do not count.
+  EarlierResults(Store& store, std::string validation_id);
+  ~EarlierResults();
+
+  // What a store that cannot be read knows is nothing. Of the first ones there are five: the oldest
+  // that are stored, or where these are of other circumstances, those of 60 or of 30 results ago.
+  std::vector<double> Values(const EarlierQuery& query);
+  // Lives until the next call.
+  EarlierPass Newest(const JudgedResult& judged);
+
+ private:
+  using Key = std::tuple<std::string, std::string, std::string>;  // node, check, parameters
+
+  // A result, and the circumstances of each of its parts that was asked for; "": of the node.
+  struct Earlier {
+    v1::CheckResult* result = nullptr;  // in arena_
+    absl::Time reported_at;
+    absl::flat_hash_map<std::string, std::string> circumstances;
+    // Where the last metric was found: they are asked for in the order in which results have them.
+    int next_metric = 0;
+  };
+
+  // Places in a node's history; each is read when it is asked for.
+  enum Window { kNewest, kOldest, kLongAgo, kSomeTimeAgo, kWindows };
+
+  std::vector<Earlier>& Results(const Key& key, Window window);
+  std::vector<Earlier> Read(const Key& key, Window window);
+  static std::vector<double> ValuesOf(std::vector<Earlier>& results, const EarlierQuery& query);
+
+  Store& store_;
+  const std::string validation_id_;
+  std::optional<Key> key_;
+  std::optional<std::vector<Earlier>> results_[kWindows];  // of `key_`
+  // Of results_. A fleet's results are hundreds of thousands of small pieces one after the other:
+  // the arena takes them from one block, again and again.
+  ResultUnpacker unpacker_;
+  std::vector<char> block_;
+  std::unique_ptr<google::protobuf::Arena> arena_;
+};
+
+}  // namespace muster::controller::validation

@@ -1,0 +1,51 @@
+// A suite with all that is known of the nodes that it is for, before anything starts.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "controller/inventory/inventory.h"
+#include "controller/validation/schedule/validation_state.h"
+#include "controller/validation/suite/found_hardware.h"
+#include "controller/validation/suite/hardware.h"
+#include "controller/validation/suite/suite.h"
+#include "controller/validation/verdict/verdict.h"
+
+namespace muster::controller::validation {
+
+// What the store knows of a node by its name.
+struct EnrolledNode {
+  std::string uuid;
+  FoundHardware found;
+  bool is_witness = false;  // borrowed for this validation
+};
+
+struct PreparedSuite {
+  Suite suite;
+  // Of the suite's text and of all hardware files: what a pass is a pass of.
+  std::string digest;
+  std::shared_ptr<const Inventory> inventory;
+  std::shared_ptr<const HardwareLibrary> hardware;  // that `expectations` point into
+  std::vector<ValidationNode> nodes;                // a witness last
+  // Who could be borrowed, best first, as FindWitnesses() says.
+  std::vector<ValidationNode> witnesses;
+  std::vector<RackPower> racks;
+  std::map<std::string, Expectation> expectations;  // by node
+  std::map<std::string, FoundHardware> found;       // by node
+};
+
+// `site` holds playbooks/suites and inventory/hardware. InvalidArgument: of the suite, the hardware
+// files, the nodes' variables or the selector, with the place; NotFound: there is no such suite.
+absl::StatusOr<PreparedSuite> PrepareSuite(const std::map<std::string, std::string>& site,
+                                           absl::string_view suite_name,
+                                           absl::string_view node_selector,
+                                           std::shared_ptr<const Inventory> inventory,
+                                           const std::map<std::string, EnrolledNode>& enrolled,
+                                           Catalog catalog);
+
+}  // namespace muster::controller::validation

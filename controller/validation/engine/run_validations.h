@@ -1,0 +1,125 @@
+// What runs end with: suites for the nodes that came through them.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "controller/session/agent_sessions.h"
+#include "controller/store/store.h"
+#include "controller/validation/suite/hardware.h"
+
+namespace muster {
+class Clock;
+}
+
+namespace muster::v1 {
+class CreateValidationRequest;
+}
+
+namespace muster::controller {
+class Inventory;
+struct RunValidationRecord;
+}  // namespace muster::controller
+
+namespace muster::controller::validation {
+struct ValidationActor;
+}
+
+namespace muster::controller::validation {
+
+// Whether `suite` can follow a run on `nodes`: all that CreateValidation would refuse and that does
+// not depend on the moment. InvalidArgument also for a suite that does not admit: nobody would ever
+// pass it for good.
+absl::Status CheckEnding(const std::map<std::string, std::string>& site, const std::string& suite,
+                         const std::vector<std::string>& nodes,
+                         std::shared_ptr<const Inventory> inventory, Catalog catalog);
+
+// Starts the validations that run_validations asks for, each once, also when the controller was
+// restarted in between. A run may have made other machines of its nodes, so they are asked what
+// they are first; those that have passed as that are left alone. Thread-safe.
+class RunValidations {
+ public:
+  // Nodes may take so long to answer, and after a restart to find the controller again.
+  static constexpr absl::Duration kFactsWait = absl::Seconds(15);
+  static constexpr absl::Duration kRestartWait = absl::Seconds(60);
+  static constexpr absl::Duration kInterval = absl::Seconds(1);
+  // Nodes that have other work are asked for again after it.
+  static constexpr absl::Duration kBusyWait = absl::Seconds(5);
+
+  // Creates a validation and stores `asked_by` as started by it, in one transaction.
+  // FailedPrecondition: other work holds one of the nodes. Cancelled: `asked_by` is not waiting.
+  using Create = std::function<absl::Status(const v1::CreateValidationRequest& request,
+                                            const RunValidationRecord& asked_by)>;
+
+  // Which of these nodes it is for whose sake Create says FailedPrecondition.
+  using Busy = std::function<std::set<std::string>(const std::vector<std::string>& nodes)>;
+
+  // The references must outlive the object.
+  RunValidations(Store& store, AgentSessions& sessions, Clock& clock, Create create, Busy busy)
+      : store_(store),
+        sessions_(sessions),
+        clock_(clock),
+        create_(std::move(create)),
+        busy_(std::move(busy)) {}
+  ~RunValidations();  // stops
+
+  // Takes up what an earlier process left. Call once, first.
+  absl::Status Resume();
+  void Start();
+  void Stop();
+
+  // Takes away all that the run ended with and that waits; it is never started. NotFound: there is
+  // no such run; FailedPrecondition: nothing of it waits.
+  absl::Status Cancel(const std::string& run_id, const ValidationActor& actor);
+
+  // The run is over, and its nodes are free.
+  void OnRunEnded(const std::string& run_id);
+  // Facts that were asked for with `request_id` are in the store.
+  void OnFactsStored(const std::string& node_uuid, absl::string_view request_id);
+  // One look at all that is due, in the caller's thread.
+  void Look();
+
+ private:
+  // A run with suites that nothing was decided about.
+  struct Due {
+    absl::Time deadline;                     // facts are waited for until then
+    absl::Time next = absl::InfinitePast();  // not looked at before
+    std::set<std::string> asked;             // uuids
+    std::set<std::string> awaited;           // of those the ones that have not answered
+  };
+  struct Ended;
+
+  void Loop();
+  // False: not everything of the run is decided yet.
+  bool LookAt(const std::string& run_id);
+  absl::Status Read(const std::string& run_id, Ended& ended);
+  bool HaveFacts(const Ended& ended);
+  // The nodes of `row` that are free get a row of their own, and are not held up by a job of days.
+  absl::Status Split(const RunValidationRecord& row, const std::vector<std::string>& nodes,
+                     bool& split);
+  absl::Status Decide(const Ended& ended, RunValidationRecord row, bool& decided);
+  bool IsWoken() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stopping_ || woken_; }
+
+  Store& store_;
+  AgentSessions& sessions_;
+  Clock& clock_;
+  const Create create_;
+  const Busy busy_;
+  absl::Mutex mutex_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  bool woken_ ABSL_GUARDED_BY(mutex_) = false;
+  std::map<std::string, Due> due_ ABSL_GUARDED_BY(mutex_);  // by run
+  std::thread thread_;
+};
+
+}  // namespace muster::controller::validation

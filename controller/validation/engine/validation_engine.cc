@@ -1,0 +1,359 @@
+#include "controller/validation/engine/validation_engine.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/clock.h"
+#include "common/base/digest.h"
+#include "common/base/id.h"
+#include "common/base/proto_time.h"
+#include "common/base/status.h"
+#include "common/base/text/hostlist.h"
+#include "controller/claim/node_claims.h"
+#include "controller/store/stored_facts.h"
+#include "controller/store/tables.h"
+#include "controller/validation/engine/active_validation.h"
+#include "controller/validation/engine/validation_records.h"
+#include "controller/validation/verdict/result_blob.h"
+#include "muster/v1/agent_session.pb.h"
+#include "muster/v1/facts.pb.h"
+
+namespace muster::controller::validation {
+namespace {
+
+constexpr size_t kSeedBytes = 32;
+
+}  // namespace
+
+ValidationEngine::ValidationEngine(ValidationCollaborators collaborators)
+    : with_(std::move(collaborators)) {}
+ValidationEngine::~ValidationEngine() = default;
+
+absl::StatusOr<std::map<std::string, EnrolledNode>> ValidationEngine::Enrolled() const {
+  std::map<std::string, EnrolledNode> enrolled;
+  RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::vector<NodeRecord> nodes, txn.nodes().List());
+    for (const NodeRecord& node : nodes) {
+      if (node.state != NodeRecord::kEnrolled && node.state != NodeRecord::kConfigured) continue;
+      enrolled[node.name].uuid = node.uuid;
+    }
+    return absl::OkStatus();
+  }));
+  v1::Facts parsed;
+  RETURN_IF_ERROR(ForEachFacts(with_.store, [&](const std::string& name, const std::string& facts) {
+    const auto found = enrolled.find(name);
+    if (found != enrolled.end() && parsed.ParseFromString(facts)) {
+      found->second.found = FoundOn(parsed);
+    }
+  }));
+  return enrolled;
+}
+
+absl::StatusOr<std::map<std::string, EnrolledNode>> ValidationEngine::EnrolledThen(
+    const std::string& validation_id) const {
+  // Of the others in the racks what they are now counts.
+  ASSIGN_OR_RETURN(auto enrolled, Enrolled());
+  std::vector<ValidationNodeRecord> rows;
+  RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(rows, txn.validations().ListNodes(validation_id));
+    return absl::OkStatus();
+  }));
+  for (const ValidationNodeRecord& row : rows) {
+    EnrolledNode& node = enrolled[row.node];
+    node.uuid = row.node_uuid;
+    node.is_witness = row.is_witness;
+    // A validation that an earlier version has created has nothing stored.
+    if (std::optional<FoundHardware> found = UnpackFound(row.found)) {
+      node.found = *std::move(found);
+    }
+  }
+  return enrolled;
+}
+
+absl::StatusOr<std::unique_ptr<ActiveValidation>> ValidationEngine::Prepare(
+    const ValidationRecord& record, std::shared_ptr<const Inventory> inventory,
+    const std::map<std::string, EnrolledNode>& enrolled, std::vector<CheckPart> stored) {
+  v1::CreateValidationRequest request;
+  request.ParseFromString(record.request);
+  ASSIGN_OR_RETURN(const auto site, with_.load_bundle(request.bundle_sha256()));
+  ASSIGN_OR_RETURN(PreparedSuite prepared,
+                   PrepareSuite(site, request.suite(), request.nodes(), std::move(inventory),
+                                enrolled, with_.catalog));
+  const std::string too_much =
+      ValidationState::CheckSize(prepared.suite, prepared.nodes.size(), request.max_rounds());
+  if (!too_much.empty()) return absl::InvalidArgumentError(too_much);
+  auto validation = std::make_unique<ActiveValidation>(record, std::move(request),
+                                                       std::move(prepared), std::move(stored));
+  validation->record.suite_digest = validation->prepared.digest;
+  return validation;
+}
+
+absl::Status ValidationEngine::ClaimNodes(const ActiveValidation& validation) {
+  std::vector<std::string> names;
+  for (const ValidationNode& node : validation.state.nodes()) names.push_back(node.name);
+  return Claim(validation.record, names);
+}
+
+absl::Status ValidationEngine::Claim(const ValidationRecord& record,
+                                     const std::vector<std::string>& nodes) {
+  return with_.claims.Claim(
+      {record.validation_id,
+       absl::StrCat("validation ", record.validation_id, " of ", record.created_by, " (suite ",
+                    record.suite, ") tests"),
+       absl::StrCat("wait for it (muster validate watch ", record.validation_id,
+                    "), cancel it (muster validate cancel ", record.validation_id, ")"),
+       record.created_at},
+      nodes);
+}
+
+absl::Status ValidationEngine::StoreNew(const ActiveValidation& validation,
+                                        const ValidationActor& actor,
+                                        const RunValidationRecord* asked_by) {
+  const ValidationRecord& record = validation.record;
+  return with_.store.Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.validations().Put(record));
+    std::vector<std::string> names;
+    std::string witness;
+    for (const ValidationNode& node : validation.state.nodes()) {
+      if (node.is_witness) {
+        witness = absl::StrCat(", ", node.name, " as a witness");
+      } else {
+        names.push_back(node.name);
+      }
+      RETURN_IF_ERROR(txn.validations().PutNode({record.validation_id, node.name, node.uuid, 0, "",
+                                                 PackFound(validation.prepared.found.at(node.name)),
+                                                 node.is_witness}));
+    }
+    EventRecord event;
+    event.time = record.created_at;
+    event.actor = actor.actor;
+    event.peer = actor.peer;
+    event.action = "validation.create";
+    event.subject = record.validation_id;
+    event.detail = absl::StrCat("suite ", record.suite, " on ", FoldHostlist(std::move(names)),
+                                witness, validation.request.force() ? " (force)" : "");
+    if (asked_by != nullptr) {
+      RunValidationRecord started = *asked_by;
+      started.state = RunValidationRecord::kStarted;
+      started.validation_id = record.validation_id;
+      started.message.clear();
+      RETURN_IF_ERROR(PutWaiting(txn, started));
+      absl::StrAppend(&event.detail, ", after run ", started.run_id);
+    }
+    return txn.events().Append(std::move(event));
+  });
+}
+
+absl::StatusOr<std::unique_ptr<ActiveValidation>> ValidationEngine::Admit(
+    const v1::CreateValidationRequest& request, const ValidationActor& actor) {
+  ASSIGN_OR_RETURN(auto latest, with_.latest_inventory());
+  ValidationRecord record;
+  record.validation_id = NewShortId("v");
+  record.suite = request.suite();
+  record.request = request.SerializeAsString();
+  record.created_by = actor.actor;
+  record.created_at = with_.clock.Now();
+  record.inventory_revision = latest.first;
+  record.pair_seed = absl::BytesToHexString(RandomBytes(kSeedBytes));
+  ASSIGN_OR_RETURN(const auto enrolled, Enrolled());
+  ASSIGN_OR_RETURN(std::unique_ptr<ActiveValidation> prepared,
+                   Prepare(record, std::move(latest.second), enrolled, {}));
+  RETURN_IF_ERROR(ClaimNodes(*prepared));
+  return prepared;
+}
+
+void ValidationEngine::Drop(std::unique_ptr<ActiveValidation> admitted) {
+  with_.claims.Release(admitted->record.validation_id);
+}
+
+absl::StatusOr<v1::Validation> ValidationEngine::Begin(std::unique_ptr<ActiveValidation> admitted,
+                                                       const ValidationActor& actor,
+                                                       const RunValidationRecord* asked_by) {
+  if (const absl::Status stored = StoreNew(*admitted, actor, asked_by); !stored.ok()) {
+    Drop(std::move(admitted));
+    return stored;
+  }
+  ActiveValidation& validation = *admitted;
+  active_[validation.record.validation_id] = std::move(admitted);
+  std::set<std::string> uuids, connected;
+  for (const ValidationNode& node : validation.state.nodes()) {
+    if (node.uuid.empty()) continue;
+    uuids.insert(node.uuid);
+    if (with_.sessions.IsConnected(node.uuid)) connected.insert(node.uuid);
+  }
+  const v1::Validation answer = ToProto(validation);
+  validation.start_facts.Begin(std::move(uuids), with_.clock.Now());
+  validation.pending = validation.state.Begin(connected, with_.clock.Now());
+  Settle();
+  return answer;
+}
+
+absl::Status ValidationEngine::Cancel(const std::string& validation_id,
+                                      const ValidationActor& actor) {
+  const auto found = active_.find(validation_id);
+  if (found == active_.end()) {
+    RETURN_IF_ERROR(with_.store.View(
+        [&](Transaction& txn) { return txn.validations().Get(validation_id).status(); }));
+    return absl::FailedPreconditionError(
+        absl::StrCat("validation ", validation_id, " has ended already"));
+  }
+  ActiveValidation& validation = *found->second;
+  if (validation.state.cancelled()) return absl::OkStatus();
+  if (validation.state.finished()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("all checks of validation ", validation_id,
+                     " have ended; its nodes say what they are, which takes a minute at most"));
+  }
+  ValidationRecord record = validation.record;
+  record.message = absl::StrCat("stopped by ", actor.actor);
+  RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.validations().Put(record));
+    EventRecord event;
+    event.time = with_.clock.Now();
+    event.actor = actor.actor;
+    event.peer = actor.peer;
+    event.action = "validation.cancel";
+    event.subject = validation_id;
+    return txn.events().Append(std::move(event));
+  }));
+  validation.record = std::move(record);
+  for (ValidationAction& action :
+       validation.state.Cancel(validation.record.message, with_.clock.Now())) {
+    validation.pending.push_back(std::move(action));
+  }
+  Settle();
+  return absl::OkStatus();
+}
+
+absl::Status ValidationEngine::Resume() {
+  std::vector<ValidationRecord> records;
+  RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(records, txn.validations().ListRunning());
+    return absl::OkStatus();
+  }));
+  for (const ValidationRecord& record : records) {
+    const absl::Status status = ResumeOne(record);
+    if (status.ok()) continue;
+    Remove(record.validation_id);
+    // Another process locks the store for a moment: no fault of the validation. The start is tried
+    // again.
+    if (absl::IsUnavailable(status)) return status;
+    // One validation whose suite is lost must not keep the controller from starting.
+    ValidationRecord failed = record;
+    failed.message =
+        absl::StrCat("could not go on after a restart of the controller: ", status.message());
+    RETURN_IF_ERROR(FinishStored(std::move(failed)));
+  }
+  Settle();
+  return absl::OkStatus();
+}
+
+absl::Status ValidationEngine::ResumeOne(const ValidationRecord& record) {
+  std::vector<CheckPart> parts;
+  RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const auto rows, txn.validation_checks().List(record.validation_id));
+    for (const ValidationCheckRecord& row : rows) parts.push_back(ToPart(row));
+    return absl::OkStatus();
+  }));
+  ASSIGN_OR_RETURN(std::shared_ptr<const Inventory> inventory,
+                   with_.inventory(record.inventory_revision));
+  ASSIGN_OR_RETURN(const auto enrolled, EnrolledThen(record.validation_id));
+  const std::vector<CheckPart> stored = parts;
+  ASSIGN_OR_RETURN(std::unique_ptr<ActiveValidation> prepared,
+                   Prepare(record, std::move(inventory), enrolled, std::move(parts)));
+  if (prepared->record.suite_digest != record.suite_digest) {
+    return absl::FailedPreconditionError("the suite is another one now");
+  }
+  RETURN_IF_ERROR(ClaimNodes(*prepared));
+  ActiveValidation& validation = *prepared;
+  active_[record.validation_id] = std::move(prepared);
+  // Agents find the controller again one after the other.
+  validation.pending = validation.state.Begin({}, with_.clock.Now());
+  RETURN_IF_ERROR(JudgeStored(validation, stored));
+  if (absl::StartsWith(record.message, "stopped by ")) {
+    for (ValidationAction& action : validation.state.Cancel(record.message, with_.clock.Now())) {
+      validation.pending.push_back(std::move(action));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidationEngine::JudgeStored(ActiveValidation& validation,
+                                           const std::vector<CheckPart>& stored) {
+  return with_.store.View([&](Transaction& txn) -> absl::Status {
+    for (const CheckPart& part : stored) {
+      if (part.phase != PartPhase::kEnded || part.put_back) continue;
+      const CheckPart* now = validation.state.Find(part.check_id);
+      if (now == nullptr) continue;
+      const checks::CheckSpec& spec = *validation.state.CheckOf(*now).spec;
+      v1::CheckVerdict& verdict = validation.verdicts[part.check_id];
+      verdict = VerdictWithoutResult(spec.name, ToOutcome(part.outcome), part.reason);
+      const absl::StatusOr<CheckResultRecord> record =
+          txn.validation_checks().GetResult(part.check_id);
+      if (absl::IsNotFound(record.status())) continue;
+      RETURN_IF_ERROR(record.status());
+      // One at a time: with its curves it may have megabytes, and a validation has thousands.
+      const absl::StatusOr<v1::CheckResult> result = UnpackResult(record->result);
+      // Of a damaged one the outcome is stored beside it.
+      if (!result.ok()) continue;
+      verdict = JudgeCheck(*result, spec, validation.ExpectationOf(*now),
+                           validation.state.CheckOf(*now).parameters);
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<v1::Validation> ValidationEngine::Get(const std::string& validation_id) const {
+  v1::Validation validation;
+  if (const auto found = active_.find(validation_id); found != active_.end()) {
+    validation = ToProto(*found->second);
+  } else {
+    RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(const ValidationRecord record, txn.validations().Get(validation_id));
+      ASSIGN_OR_RETURN(const auto nodes, txn.validations().ListNodes(validation_id));
+      validation = ToProto(record, nodes, /*with_checks=*/true);
+      return absl::OkStatus();
+    }));
+  }
+  if (with_.service_of) {
+    // Asked before: what is said not to be behind, is not.
+    validation.set_service_is_behind(with_.service_is_behind &&
+                                     with_.service_is_behind(validation_id));
+    for (v1::NodeVerdict& node : *validation.mutable_nodes()) {
+      node.set_service(with_.service_of(node.node()));
+    }
+  }
+  return validation;
+}
+
+absl::StatusOr<std::shared_ptr<ValidationEvents>> ValidationEngine::EventsOf(
+    const std::string& validation_id) const {
+  const auto found = active_.find(validation_id);
+  if (found != active_.end()) return found->second->events;
+  v1::ValidationEvent event;
+  ASSIGN_OR_RETURN(*event.mutable_finished(), Get(validation_id));
+  *event.mutable_time() = event.finished().finished_at();
+  auto events = std::make_shared<ValidationEvents>();
+  events->Finish(std::move(event));
+  return events;
+}
+
+void ValidationEngine::BreakWatches() {
+  for (const auto& [id, validation] : active_) validation->events->Break();
+}
+
+ActiveValidation* ValidationEngine::FindByCheck(absl::string_view check_id) {
+  const auto found = active_.find(check_id.substr(0, check_id.find('/')));
+  return found == active_.end() ? nullptr : found->second.get();
+}
+
+void ValidationEngine::Remove(const std::string& validation_id) {
+  active_.erase(validation_id);
+  with_.claims.Release(validation_id);
+}
+
+}  // namespace muster::controller::validation

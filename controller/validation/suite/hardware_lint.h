@@ -1,0 +1,19 @@
+// Finding floors and ceilings that cannot be meant; internal to controller/validation.
+#pragma once
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "common/checks/catalog.h"
+#include "controller/validation/suite/hardware.h"
+
+namespace muster::controller::validation {
+
+// What is wrong with the values of `limit` together, ready to stand after a place; "": nothing.
+// `metric` is the catalogue's.
+std::string LintLimit(const HardwareLimit& limit, const checks::MetricSpec& metric);
+std::string LintPowerWatts(double watts);
+std::string LintTemperature(double celsius);
+std::string LintDigest(absl::string_view hex);
+
+}  // namespace muster::controller::validation

@@ -1,0 +1,95 @@
+#include "controller/validation/verdict/circumstances.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "common/base/digest.h"
+#include "common/checks/parameter_value.h"
+#include "controller/validation/verdict/population.h"
+#include "muster/v1/validation.pb.h"
+
+namespace muster::controller::validation {
+namespace {
+
+constexpr size_t kDigestLength = 16;
+
+// Parameters that no value depends on.
+struct Aside {
+  absl::string_view check;  // "": of all
+  absl::string_view parameter;
+};
+constexpr Aside kAsides[] = {
+    // Which parts: each is compared with its like.
+    {"", "gpus"},
+    {"nic-link", "interfaces"},
+    // What is expected, and when a check is given up: what passed has kept to it.
+    {"", "max-temperature"},
+    {"", "meet-timeout"},
+    {"nic-link", "speed"},
+    {"nic-link", "mtu"},
+    // Counters are watched for so long; the link's speed is what it is.
+    {"nic-link", "duration"},
+};
+
+// Checks whose tools do not say how they measure: lldpcli names neighbours, and the number of
+// threads is that of the processors, of which one may be missing.
+constexpr absl::string_view kWithoutEngines[] = {"nic-link", "memory-bandwidth"};
+
+bool IsAside(absl::string_view check, absl::string_view parameter) {
+  return std::any_of(std::begin(kAsides), std::end(kAsides), [&](const Aside& aside) {
+    return aside.parameter == parameter && (aside.check.empty() || aside.check == check);
+  });
+}
+
+// "180" for "3m": the same is written in several ways.
+std::string Canonical(const checks::ParameterSpec& spec, const std::string& text) {
+  if (text.empty()) return "";
+  if (checks::IsNumeric(spec.type)) {
+    const absl::StatusOr<double> number = checks::ParseNumber(spec, text);
+    if (number.ok()) return absl::StrFormat("%.17g", *number);
+  }
+  if (spec.type == checks::ParameterType::kWords) {
+    return absl::StrJoin(checks::SplitWords(text), ",");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ParametersDigest(const checks::CheckSpec& check,
+                             const std::map<std::string, std::string>& given) {
+  std::string all;
+  for (const checks::ParameterSpec& spec : check.parameters) {
+    if (IsAside(check.name, spec.name)) continue;
+    const std::string name(spec.name);
+    const auto found = given.find(name);
+    const std::string text = found != given.end() ? found->second : std::string(spec.default_text);
+    absl::StrAppend(&all, name, "=", Canonical(spec, text), "\n");
+  }
+  return Sha256Hex(all).substr(0, kDigestLength);
+}
+
+std::string EnginesOf(const v1::CheckResult& result) {
+  for (const absl::string_view check : kWithoutEngines) {
+    if (result.check() == check) return "";
+  }
+  std::vector<std::string> tools(result.tools().begin(), result.tools().end());
+  std::sort(tools.begin(), tools.end());
+  return absl::StrJoin(tools, ", ");
+}
+
+std::string CircumstancesOf(const v1::CheckResult& result, const v1::Subject* subject) {
+  const std::string engines = EnginesOf(result);
+  if (subject != nullptr) return absl::StrCat(engines, "\n", PopulationOf(*subject));
+  std::vector<std::string> parts;
+  for (const v1::Subject& part : result.subjects()) parts.push_back(PopulationOf(part));
+  std::sort(parts.begin(), parts.end());
+  return absl::StrCat(engines, "\n", absl::StrJoin(parts, "\n"));
+}
+
+}  // namespace muster::controller::validation

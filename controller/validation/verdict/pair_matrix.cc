@@ -1,0 +1,363 @@
+#include "controller/validation/verdict/pair_matrix.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+
+namespace muster::controller::validation {
+namespace {
+
+enum class Direction { kReceive, kSend };
+
+// Metrics that are a rate in one direction with nothing else going on, by how their names begin;
+// "duplex_…" are not.
+struct OneWay {
+  absl::string_view begins;
+  Direction direction;
+  absl::string_view measured_by;  // pairs a sender's metric with the receiver's
+};
+constexpr OneWay kOneWay[] = {
+    {"receive", Direction::kReceive, "tcp"},
+    {"send", Direction::kSend, "tcp"},
+    {"write_receive", Direction::kReceive, "rdma"},
+    {"write_send", Direction::kSend, "rdma"},
+};
+
+const OneWay* OneWayOf(const checks::MetricSpec& metric) {
+  if (metric.unit != "Gbit/s" || metric.better != checks::Better::kHigher) return nullptr;
+  for (const OneWay& way : kOneWay) {
+    if (absl::StartsWith(metric.name, way.begins)) return &way;
+  }
+  return nullptr;
+}
+
+// Of nic-link's faults: these come from cables, transceivers and switch ports, the others from the
+// card and its slot.
+bool SpeaksForLink(const std::string& code) {
+  for (const char* word :
+       {"link_down", "link_flapped", "crc_errors", "wrong_speed", "half_duplex"}) {
+    if (code == word) return true;
+  }
+  return false;
+}
+
+// Of a verdict's findings: one value of a pair, which the partner and all between the two have a
+// share in. All others are this node's own: faults that its worker saw, counters of its port,
+// values that are missing.
+bool IsOfBothSides(const v1::Finding& finding) {
+  if (!finding.has_value()) return false;
+  return finding.unit() == "Gbit/s" || finding.unit() == "µs" ||
+         finding.metric() == "retransmits" || finding.metric() == "path_mtu";
+}
+
+// Whether a fail, one of a pair, comes from values of both sides alone.
+bool FailsByBothSides(const v1::CheckVerdict& verdict) {
+  bool fails = false;
+  for (const v1::Finding& finding : verdict.findings()) {
+    if (finding.outcome() != v1::OUTCOME_FAIL) continue;
+    if (!IsOfBothSides(finding)) return false;
+    fails = true;
+  }
+  return fails;
+}
+
+// What a verdict that fails by values of both sides says of a direction: `metric` is its rate
+// there.
+std::string LimitOf(const v1::CheckVerdict& verdict, const v1::Metric& metric) {
+  for (const v1::Finding& finding : verdict.findings()) {
+    if (finding.outcome() != v1::OUTCOME_FAIL || !IsOfBothSides(finding)) continue;
+    const bool is_this = finding.metric() == metric.name() &&
+                         finding.variant() == metric.variant() &&
+                         finding.subject() == metric.subject();
+    // The other direction has a metric of its own.
+    const bool is_one_way =
+        finding.unit() == "Gbit/s" &&
+        std::any_of(std::begin(kOneWay), std::end(kOneWay), [&](const OneWay& way) {
+          return absl::StartsWith(finding.metric(), way.begins);
+        });
+    if (is_this || !is_one_way) return finding.message();
+  }
+  return "";
+}
+
+double Retransmits(const v1::CheckResult& result) {
+  double sum = 0;
+  for (const v1::Metric& metric : result.metrics()) {
+    if (metric.name() == "retransmits" && std::isfinite(metric.value())) sum += metric.value();
+  }
+  return sum;
+}
+
+class MatrixMaker {
+ public:
+  explicit MatrixMaker(const std::vector<MatrixNode>& nodes) : nodes_(nodes) {
+    for (uint32_t i = 0; i < nodes.size(); ++i) {
+      places_[nodes[i].name] = i;
+      matrix_.nodes.push_back({nodes[i].name, nodes[i].switch_name, {}});
+      knows_uplinks_ = knows_uplinks_ || nodes[i].uplink_gbits_per_s > 0;
+    }
+  }
+
+  void AddPair(const PairResult& pair) {
+    const auto own = places_.find(pair.node);
+    const auto partner = places_.find(pair.partner);
+    if (own == places_.end() || partner == places_.end()) return;
+    const uint32_t round = CountCrossing(pair.round, own->second, partner->second);
+    if (pair.result == nullptr) return;
+    AddFaults(own->second, *pair.result);
+    for (const v1::Metric& metric : pair.result->metrics()) {
+      const checks::MetricSpec* const spec = FindMetric(*pair.spec, metric.name());
+      const OneWay* const way = spec == nullptr ? nullptr : OneWayOf(*spec);
+      if (way == nullptr || !std::isfinite(metric.value())) continue;
+      const bool receives = way->direction == Direction::kReceive;
+      const uint32_t from = receives ? partner->second : own->second;
+      const uint32_t to = receives ? own->second : partner->second;
+      Measured& measured =
+          rates_[{from, to,
+                  absl::StrCat(way->measured_by, metric.name().substr(way->begins.size()), " ",
+                               metric.variant())}];
+      measured.rate.from = from;
+      measured.rate.to = to;
+      measured.round = round;
+      measured.rate.speed_gbits_per_s =
+          std::min(nodes_[from].speed_gbits_per_s, nodes_[to].speed_gbits_per_s);
+      (receives ? measured.rate.to_interface : measured.rate.from_interface) = metric.subject();
+      if (receives || !measured.by_receiver) measured.rate.gbits_per_s = metric.value();
+      measured.by_receiver = measured.by_receiver || receives;
+      if (pair.verdict != nullptr && measured.rate.limit.empty() &&
+          pair.verdict->outcome() == v1::OUTCOME_FAIL) {
+        measured.rate.limit = LimitOf(*pair.verdict, metric);
+      }
+      // The side that sends counts them.
+      if (!receives) measured.rate.retransmits = Retransmits(*pair.result);
+    }
+  }
+
+  void AddFaults(uint32_t node, const v1::CheckResult& result) {
+    std::set<std::string> ports;
+    for (const v1::Subject& subject : result.subjects()) {
+      if (subject.kind() == "nic") ports.insert(subject.id());
+    }
+    for (const v1::Fault& fault : result.faults()) {
+      if (ports.count(fault.subject()) == 0) continue;
+      PortEvidence& port = PortOf(node, fault.subject());
+      const bool of_link = SpeaksForLink(fault.code());
+      std::vector<std::string>& sentences = of_link ? port.link : port.card;
+      if (std::find(sentences.begin(), sentences.end(), fault.message()) == sentences.end()) {
+        sentences.push_back(fault.message());
+      }
+    }
+    for (const v1::Metric& metric : result.metrics()) {
+      if (!(metric.value() > 0) || metric.unit() != "1") continue;  // most are not counts, or 0
+      const bool crc =
+          absl::StrContains(metric.name(), "crc") || absl::StrContains(metric.variant(), "crc");
+      if (!crc || ports.count(metric.subject()) == 0) continue;
+      PortOf(node, metric.subject()).crc_errors += metric.value();
+    }
+  }
+
+  void AddOther(const NodeResultRef& other) {
+    const auto own = places_.find(other.node);
+    if (own != places_.end()) AddFaults(own->second, *other.result);
+  }
+
+  PairMatrix Take() {
+    if (knows_uplinks_) ShareUplinks();
+    for (auto& [key, measured] : rates_) matrix_.rates.push_back(std::move(measured.rate));
+    return std::move(matrix_);
+  }
+
+ private:
+  struct Measured {
+    DirectedRate rate;
+    bool by_receiver = false;
+    uint32_t round = 0;
+  };
+
+  bool Crosses(uint32_t a, uint32_t b) const {
+    const std::string &from = nodes_[a].switch_name, &to = nodes_[b].switch_name;
+    return !from.empty() && !to.empty() && from != to;
+  }
+
+  // The number of the round. Both sides of a pair tell of it. Where nobody knows an uplink, there
+  // is nothing to count for.
+  uint32_t CountCrossing(absl::string_view name, uint32_t a, uint32_t b) {
+    if (!knows_uplinks_) return 0;
+    const uint32_t round =
+        rounds_.try_emplace(std::string(name), static_cast<uint32_t>(rounds_.size())).first->second;
+    if (!Crosses(a, b) || !crossing_.insert({round, std::min(a, b), std::max(a, b)}).second) {
+      return round;
+    }
+    for (const uint32_t node : {a, b}) ++loads_[{round, nodes_[node].switch_name}];
+    return round;
+  }
+
+  // What passed the uplinks of a switch one way in a round, of one kind of measurement.
+  struct Traffic {
+    double gbits_per_s = 0;
+    size_t rates = 0;
+
+    double Mean() const { return gbits_per_s / static_cast<double>(rates); }
+  };
+
+  // The least that the uplinks at both ends leave to each of the pairs that load them, and what
+  // these got there.
+  void ShareUplinks() {
+    using Key = std::tuple<uint32_t, absl::string_view, bool, absl::string_view>;
+    std::map<Key, Traffic> traffic;  // by round, switch, whether it leaves it, what was measured
+    for (const auto& [key, measured] : rates_) {
+      const auto& [from, to, what] = key;
+      if (!Crosses(from, to)) continue;
+      for (const bool leaves : {true, false}) {
+        Traffic& here =
+            traffic[{measured.round, nodes_[leaves ? from : to].switch_name, leaves, what}];
+        here.gbits_per_s += measured.rate.gbits_per_s;
+        ++here.rates;
+      }
+    }
+    for (auto& [key, measured] : rates_) {
+      const auto& [from, to, what] = key;
+      if (!Crosses(from, to)) continue;
+      for (const bool leaves : {true, false}) {
+        const MatrixNode& node = nodes_[leaves ? from : to];
+        if (node.uplink_gbits_per_s <= 0) continue;
+        const double share = node.uplink_gbits_per_s /
+                             static_cast<double>(loads_.at({measured.round, node.switch_name}));
+        double& least = measured.rate.uplink_share_gbits_per_s;
+        if (least > 0 && least <= share) continue;
+        least = share;
+        measured.rate.uplink_mean_gbits_per_s =
+            traffic.at({measured.round, node.switch_name, leaves, what}).Mean();
+      }
+    }
+  }
+
+  PortEvidence& PortOf(uint32_t node, const std::string& interface) {
+    std::vector<PortEvidence>& ports = matrix_.nodes[node].ports;
+    const auto found = std::find_if(ports.begin(), ports.end(), [&](const PortEvidence& port) {
+      return port.interface == interface;
+    });
+    if (found != ports.end()) return *found;
+    ports.push_back({interface, 0, {}, {}});
+    return ports.back();
+  }
+
+  const std::vector<MatrixNode>& nodes_;
+  bool knows_uplinks_ = false;
+  absl::flat_hash_map<std::string, uint32_t> places_;
+  // from, to, and what was measured ("tcp_gbits ", "rdma_gbits 2" of the second pair of ports): one
+  // measurement told by both sides.
+  std::map<std::tuple<uint32_t, uint32_t, std::string>, Measured> rates_;
+  absl::flat_hash_map<std::string, uint32_t> rounds_;
+  std::set<std::tuple<uint32_t, uint32_t, uint32_t>> crossing_;  // round and nodes
+  std::map<std::pair<uint32_t, std::string>, size_t> loads_;     // pairs, by round and switch
+  PairMatrix matrix_;
+};
+
+}  // namespace
+
+bool MeasuresTcp(const checks::CheckSpec& spec) {
+  return std::any_of(spec.metrics.begin(), spec.metrics.end(), [](const auto& metric) {
+    const OneWay* const way = OneWayOf(metric);
+    return way != nullptr && way->measured_by == "tcp";
+  });
+}
+
+PairMatrix MakePairMatrix(const std::vector<MatrixNode>& nodes, absl::Span<const PairResult> pairs,
+                          absl::Span<const NodeResultRef> others) {
+  MatrixMaker maker(nodes);
+  for (const PairResult& pair : pairs) maker.AddPair(pair);
+  for (const NodeResultRef& other : others) maker.AddOther(other);
+  return maker.Take();
+}
+
+void ApplyBlame(const PairMatrix& matrix, const std::vector<Blame>& blames,
+                absl::Span<const PairVerdict> verdicts) {
+  absl::flat_hash_map<std::string, uint32_t> places;
+  for (uint32_t i = 0; i < matrix.nodes.size(); ++i) places[matrix.nodes[i].name] = i;
+  std::map<uint32_t, const Blame*> blamed;
+  std::map<std::pair<uint32_t, uint32_t>, const Blame*> unexplained;
+  std::map<std::pair<std::string, std::string>, const Blame*> uplinks;
+  for (const Blame& blame : blames) {
+    for (const uint32_t node : blame.nodes) blamed.emplace(node, &blame);
+    for (const auto& pair : blame.pairs) unexplained[pair] = &blame;
+    if (blame.kind == BlameKind::kUplink) uplinks[{blame.names[0], blame.names[1]}] = &blame;
+  }
+  // Pairs that cross an uplink, and are no slower than its capacity makes them.
+  std::map<std::pair<uint32_t, uint32_t>, double> fair_shares;
+  for (const DirectedRate& rate : matrix.rates) {
+    double& share = fair_shares.try_emplace(std::minmax(rate.from, rate.to), -1).first->second;
+    if (!IsFairUplinkShare(rate)) share = 0;
+    if (share != 0) share = rate.uplink_share_gbits_per_s;
+  }
+  std::set<uint32_t> told;
+  const auto tell = [&](uint32_t node, const Blame& blame, v1::CheckVerdict* verdict) {
+    if (!told.insert(node).second) return;
+    v1::Finding finding;
+    finding.set_outcome(v1::OUTCOME_FAIL);
+    finding.set_metric("blamed");
+    if (blame.names.size() > 1) finding.set_subject(blame.names[1]);
+    finding.set_source("pairs with other nodes");
+    finding.set_message(blame.message);
+    AddFinding(std::move(finding), verdict);
+  };
+  for (const PairVerdict& pair : verdicts) {
+    const auto own = places.find(pair.node);
+    const auto partner = places.find(pair.partner);
+    if (own == places.end() || partner == places.end()) continue;
+    if (const auto guilty = blamed.find(own->second); guilty != blamed.end()) {
+      tell(own->second, *guilty->second, pair.verdict);
+      continue;
+    }
+    const auto open = unexplained.find(std::minmax(own->second, partner->second));
+    if (pair.verdict->outcome() == v1::OUTCOME_PASS && open != unexplained.end()) {
+      v1::Finding finding;
+      finding.set_outcome(v1::OUTCOME_UNKNOWN);
+      finding.set_metric("blamed");
+      finding.set_source("pairs with other nodes");
+      finding.set_message(open->second->message);
+      AddFinding(std::move(finding), pair.verdict);
+    }
+    if (pair.verdict->outcome() != v1::OUTCOME_FAIL || !FailsByBothSides(*pair.verdict)) continue;
+    const Blame* reason = nullptr;
+    if (const auto guilty = blamed.find(partner->second); guilty != blamed.end()) {
+      reason = guilty->second;
+    } else {
+      const auto uplink = uplinks.find(std::minmax(matrix.nodes[own->second].switch_name,
+                                                   matrix.nodes[partner->second].switch_name));
+      if (uplink != uplinks.end()) reason = uplink->second;
+    }
+    const auto share = fair_shares.find(std::minmax(own->second, partner->second));
+    if (reason == nullptr && share != fair_shares.end() && share->second > 0) {
+      pair.verdict->set_outcome(v1::OUTCOME_UNKNOWN);
+      pair.verdict->set_excused(true);
+      pair.verdict->set_reason(absl::StrFormat(
+          "not this node's fault: the uplink leaves a pair %.4g Gbit/s when all of its round cross "
+          "it at once: %s",
+          share->second, pair.verdict->reason()));
+      continue;
+    }
+    if (reason == nullptr) {
+      pair.verdict->set_outcome(v1::OUTCOME_UNKNOWN);
+      pair.verdict->set_reason(absl::StrCat(
+          "cannot tell whether ", std::string(pair.node), ", ", std::string(pair.partner),
+          " or what is between them is at fault: ", pair.verdict->reason(), "; ",
+          open != unexplained.end() ? open->second->remedy : "validate each with a third node"));
+      continue;
+    }
+    pair.verdict->set_outcome(v1::OUTCOME_UNKNOWN);
+    pair.verdict->set_excused(true);
+    pair.verdict->set_reason(absl::StrCat("not this node's fault: ", reason->message));
+  }
+}
+
+}  // namespace muster::controller::validation

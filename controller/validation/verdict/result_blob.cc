@@ -1,0 +1,96 @@
+#include "controller/validation/verdict/result_blob.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "common/base/status.h"
+
+namespace muster::controller::validation {
+namespace {
+
+// A message of an agent has 2 MiB at most.
+constexpr size_t kMaxResultBytes = size_t{2} << 20;
+// The next rooms are four times as large each, up to that.
+constexpr size_t kFirstRoom = kMaxResultBytes / 64;
+
+template <typename Values>
+void DropWhatIsNoNumber(Values& values) {
+  int kept = 0;
+  for (int i = 0; i < values.size(); ++i) {
+    if (!std::isfinite(values[i].value())) continue;
+    if (kept != i) values.SwapElements(kept, i);
+    ++kept;
+  }
+  values.DeleteSubrange(kept, values.size() - kept);
+}
+
+}  // namespace
+
+v1::CheckResult Sanitize(v1::CheckResult result) {
+  if (result.outcome() < v1::OUTCOME_PASS || result.outcome() > v1::OUTCOME_SKIPPED) {
+    result.set_outcome(v1::OUTCOME_UNKNOWN);
+    result.set_reason("the agent sent no outcome");
+  }
+  DropWhatIsNoNumber(*result.mutable_metrics());
+  DropWhatIsNoNumber(*result.mutable_samples());
+  if (!std::isfinite(result.seconds()) || result.seconds() < 0) result.clear_seconds();
+  return result;
+}
+
+std::string PackResult(const v1::CheckResult& result) {
+  const std::string plain = result.SerializeAsString();
+  uLongf size = ::compressBound(plain.size());
+  std::string packed(size, '\0');
+  // Cannot fail: the bound is large enough.
+  ::compress(reinterpret_cast<Bytef*>(packed.data()), &size,
+             reinterpret_cast<const Bytef*>(plain.data()), plain.size());
+  packed.resize(size);
+  return packed;
+}
+
+ResultUnpacker::ResultUnpacker() : stream_(std::make_unique<z_stream>()) {
+  is_ready_ = ::inflateInit(stream_.get()) == Z_OK;
+}
+
+ResultUnpacker::~ResultUnpacker() {
+  if (is_ready_) ::inflateEnd(stream_.get());
+}
+
+absl::Status ResultUnpacker::Unpack(absl::string_view blob, v1::CheckResult* result) {
+  const absl::Status damaged = absl::DataLossError("the result is damaged in the store");
+  if (!is_ready_ || ::inflateReset(stream_.get()) != Z_OK) {
+    return absl::ResourceExhaustedError("there is no memory to unpack a result");
+  }
+  // zlib reads only.
+  stream_->next_in = reinterpret_cast<Bytef*>(const_cast<char*>(blob.data()));
+  stream_->avail_in = static_cast<uInt>(blob.size());
+  size_t size = 0;
+  // Most results are small: room for the largest would cost more than all else here.
+  for (int status = Z_OK; status != Z_STREAM_END; size = stream_->total_out) {
+    if (size == kMaxResultBytes) return damaged;
+    if (size == plain_.size()) {
+      plain_.resize(std::min(std::max(kFirstRoom, 4 * plain_.size()), kMaxResultBytes));
+    }
+    stream_->next_out = reinterpret_cast<Bytef*>(plain_.data() + size);
+    stream_->avail_out = static_cast<uInt>(plain_.size() - size);
+    status = ::inflate(stream_.get(), Z_NO_FLUSH);
+    // Z_BUF_ERROR: it ends before its end.
+    if (status != Z_OK && status != Z_STREAM_END) return damaged;
+  }
+  return result->ParseFromArray(plain_.data(), static_cast<int>(size)) ? absl::OkStatus() : damaged;
+}
+
+absl::StatusOr<v1::CheckResult> UnpackResult(const std::string& blob) {
+  v1::CheckResult result;
+  RETURN_IF_ERROR(ResultUnpacker().Unpack(blob, &result));
+  return result;
+}
+
+void DropSamples(v1::CheckResult& result) {
+  google::protobuf::RepeatedPtrField<v1::Sample>().Swap(result.mutable_samples());
+}
+
+}  // namespace muster::controller::validation

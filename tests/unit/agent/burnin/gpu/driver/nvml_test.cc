@@ -1,0 +1,86 @@
+#include "agent/burnin/gpu/driver/nvml.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/fixtures/nvidia_file.h"
+#include "tests/fixtures/status_matchers.h"
+
+namespace muster::burnin {
+namespace {
+
+using ::muster::testing::NvidiaFile;
+using ::muster::testing::StatusIs;
+using ::testing::_;
+using ::testing::HasSubstr;
+
+NvmlDevice First(const Nvml& nvml) { return NvmlDevice(nvml, nvml.DeviceAt(0).value()); }
+
+TEST(Nvml, TellsWhatAGpuIs) {
+  const NvidiaFile file(R"({"gpus":[{"preset":"a100"}]})");
+  const auto nvml = Nvml::Load(FAKE_NVML);
+  ASSERT_OK(nvml.status());
+  EXPECT_EQ((*nvml)->DriverVersion().value(), "535.261.03");
+  EXPECT_EQ((*nvml)->DeviceCount().value(), 1u);
+  const NvmlDevice gpu = First(**nvml);
+  EXPECT_EQ(gpu.Name().value(), "NVIDIA A100-SXM4-80GB");
+  EXPECT_EQ(gpu.PciAddress().value(), "0000:3b:00.0");
+  EXPECT_EQ(gpu.MemoryBytes()->total, 81920ull << 20);
+  EXPECT_EQ(gpu.PowerLimitWatts().value(), 400);
+  EXPECT_TRUE(gpu.Ecc()->current);
+  EXPECT_TRUE(gpu.LinkUp(11).value());
+  EXPECT_FALSE(gpu.LinkUp(12).ok());
+}
+
+TEST(Nvml, WhatAConsumerGpuDoesNotTellIsUnimplementedAndNotZero) {
+  const NvidiaFile file(R"({"gpus":[{"preset":"gtx_1080_ti"}]})");
+  const auto nvml = Nvml::Load(FAKE_NVML);
+  ASSERT_OK(nvml.status());
+  const NvmlDevice gpu = First(**nvml);
+  EXPECT_THAT(gpu.Serial(), StatusIs(absl::StatusCode::kUnimplemented, _));
+  EXPECT_THAT(gpu.Ecc(), StatusIs(absl::StatusCode::kUnimplemented, _));
+  EXPECT_THAT(gpu.EccErrors(nvml::kUncorrected, nvml::kAggregateEcc),
+              StatusIs(absl::StatusCode::kUnimplemented, _));
+  EXPECT_THAT(gpu.Remapped(), StatusIs(absl::StatusCode::kUnimplemented, _));
+  EXPECT_THAT(gpu.LinkUp(0), StatusIs(absl::StatusCode::kUnimplemented, _));
+  EXPECT_THAT(gpu.Fabric(), StatusIs(absl::StatusCode::kUnimplemented, _));
+}
+
+TEST(Nvml, FunctionThatTheLibraryLacksIsUnimplemented) {
+  const NvidiaFile file(R"({"gpus":[{"idle":{"clock_reasons":64},"busy":{"clock_reasons":64}}]})");
+  const auto nvml = Nvml::Load(FAKE_NVML);
+  ASSERT_OK(nvml.status());
+  EXPECT_THAT((*nvml)->Call("nvmlFromTheFuture"),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("nvmlFromTheFuture")));
+  // The fake has the name of before driver 535 alone.
+  EXPECT_EQ(First(**nvml).ClockReasons().value(), nvml::kReasonHardwareThermal);
+}
+
+TEST(Nvml, RetiredPagesAreCounted) {
+  const NvidiaFile file(R"({"gpus":[{"preset":"v100","retired_single":3,"retired_double":2}]})");
+  const auto nvml = Nvml::Load(FAKE_NVML);
+  ASSERT_OK(nvml.status());
+  EXPECT_EQ(First(**nvml).RetiredPages(nvml::kMultipleSingleBit).value(), 3u);
+  EXPECT_EQ(First(**nvml).RetiredPages(nvml::kDoubleBit).value(), 2u);
+}
+
+TEST(Nvml, LostGpuIsDataLoss) {
+  const NvidiaFile file(R"({"gpus":[{"preset":"a100","lost_after_s":0}]})");
+  const auto nvml = Nvml::Load(FAKE_NVML);
+  ASSERT_OK(nvml.status());
+  EXPECT_THAT((*nvml)->DeviceAt(0), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("lost")));
+}
+
+TEST(Nvml, DriverThatIsNotLoadedIsSaidSo) {
+  const NvidiaFile file(R"({"nvml_init":9})");
+  EXPECT_THAT(Nvml::Load(FAKE_NVML).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("Driver Not Loaded")));
+}
+
+TEST(Nvml, NoLibraryIsNotFound) {
+  EXPECT_THAT(Nvml::Load("libno-such-nvml.so.1").status(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("libno-such-nvml.so.1")));
+}
+
+}  // namespace
+}  // namespace muster::burnin

@@ -1,0 +1,81 @@
+#include "cli/apply/inventory_files.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/connection.h"
+#include "tests/fixtures/status_matchers.h"
+
+namespace muster::cli {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::HasSubstr;
+using ::testing::Key;
+using ::testing::UnorderedElementsAre;
+
+class InventoryFilesTest : public ::testing::Test {
+ protected:
+  InventoryFilesTest() : root_(::testing::TempDir() + "/inventory-" + std::to_string(getpid())) {
+    std::filesystem::remove_all(root_);
+  }
+  ~InventoryFilesTest() override { std::filesystem::remove_all(root_); }
+  void Write(const std::string& path, const std::string& text = "x: 1\n") {
+    std::filesystem::create_directories(std::filesystem::path(root_ + path).parent_path());
+    std::ofstream(root_ + path) << text;
+  }
+  std::map<std::string, std::string> Read(const std::string& path) {
+    std::map<std::string, std::string> found;
+    const auto files = ReadInventoryFiles(root_ + path);
+    EXPECT_OK(files);
+    if (!files.ok()) return found;
+    for (const v1::InventoryFile& file : *files) found[file.path()] = file.content();
+    return found;
+  }
+  const std::string root_;
+};
+
+TEST_F(InventoryFilesTest, HardwareFilesBesideTheClusterAreNoInventory) {
+  Write("/inventory/cluster.yaml", "cluster: x\n");
+  Write("/inventory/group_vars/gpu.yml");
+  Write("/inventory/node_vars/c001.yaml");
+  Write("/inventory/hardware/h100.yaml", "kind: gpu\n");
+  Write("/inventory/hardware/old/t4.yaml", "kind: gpu\n");
+  Write("/inventory/racks/hardware/r1.yaml");
+  Write("/inventory/.git/config.yaml");
+  Write("/inventory/README.md");
+  EXPECT_THAT(Read("/inventory"), UnorderedElementsAre(Key("inventory/cluster.yaml"),
+                                                       Key("inventory/group_vars/gpu.yml"),
+                                                       Key("inventory/node_vars/c001.yaml"),
+                                                       Key("inventory/racks/hardware/r1.yaml")));
+  // Named by itself, it is taken for what it was named.
+  EXPECT_THAT(Read("/inventory/hardware/h100.yaml"), UnorderedElementsAre(Key("h100.yaml")));
+}
+
+TEST_F(InventoryFilesTest, AFolderWithHardwareAloneHoldsNoInventory) {
+  Write("/inventory/hardware/h100.yaml");
+  EXPECT_THAT(ReadInventoryFiles(root_ + "/inventory"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no *.yaml file in")));
+}
+
+TEST(Refusal, BecomesAnErrorWithAllThatIsWrong) {
+  v1::Refusal refusal;
+  refusal.set_code(static_cast<uint32_t>(absl::StatusCode::kInvalidArgument));
+  refusal.add_errors("a.yaml:1:1: x");
+  refusal.add_errors("a.yaml:2:1: y");
+  EXPECT_THAT(ToStatus(refusal),
+              StatusIs(absl::StatusCode::kInvalidArgument, "a.yaml:1:1: x\n\na.yaml:2:1: y"));
+  refusal.set_more(7);
+  EXPECT_THAT(ToStatus(refusal),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\n\n… and 7 more errors")));
+}
+
+}  // namespace
+}  // namespace muster::cli

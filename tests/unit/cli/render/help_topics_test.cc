@@ -1,0 +1,69 @@
+#include "cli/render/help_topics.h"
+
+#include <set>
+
+#include <gmock/gmock.h>
+
+#include "tests/fixtures/status_matchers.h"
+
+namespace muster::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+using testing::StatusIs;
+
+TEST(HelpTopicsTest, ShowsAPage) {
+  const std::string text = FindHelp("Templates").value();
+  EXPECT_THAT(text, StartsWith("TEMPLATES\n"));
+  EXPECT_THAT(text, HasSubstr("WHAT DIFFERS FROM JINJA2"));
+}
+
+TEST(HelpTopicsTest, ShowsASectionUpToTheNext) {
+  EXPECT_THAT(FindHelp("symlink").value(),
+              AllOf(StartsWith("symlink\n"), HasSubstr("target"), Not(HasSubstr("daemon-reload")),
+                    HasSubstr("(muster help playbook)")));
+}
+
+TEST(HelpTopicsTest, ASectionHoldsThoseBelowIt) {
+  EXPECT_THAT(FindHelp("resources").value(),
+              AllOf(HasSubstr("symlink\n"), HasSubstr("hostname\n")));
+}
+
+TEST(HelpTopicsTest, ShowsEverySectionOfThatName) {
+  EXPECT_THAT(FindHelp("secrets").value(),
+              AllOf(HasSubstr("(muster help playbook)"), HasSubstr("(muster help security)")));
+}
+
+TEST(HelpTopicsTest, NamesTheNearestTopic) {
+  EXPECT_THAT(FindHelp("simlink"),
+              StatusIs(absl::StatusCode::kNotFound,
+                       HasSubstr("no help on 'simlink' (did you mean 'symlink'?)")));
+}
+
+TEST(HelpTopicsTest, ListsEveryPageWithASummary) {
+  const std::string list = ListHelp();
+  std::set<std::string> names;
+  for (size_t i = 0; i < kHelpPageCount; ++i) {
+    EXPECT_THAT(list, HasSubstr(kHelpPages[i].summary));
+    EXPECT_NE(std::string(kHelpPages[i].summary), "");
+    names.insert(kHelpPages[i].name);
+  }
+  EXPECT_EQ(names.size(), kHelpPageCount);
+}
+
+TEST(HelpTopicsTest, EveryTopicIsFound) {
+  for (const std::string& topic : HelpTopics()) EXPECT_OK(FindHelp(topic));
+}
+
+TEST(PlainTextTest, ReadsWithoutMarks) {
+  EXPECT_EQ(
+      PlainText("# A page\n\n**Bold** and [a link](x.md#y), `code`.\n\n```yaml\na: [1](2)\n```\n"),
+      "A PAGE\n\nBold and a link, `code`.\n\n    a: [1](2)\n");
+  EXPECT_EQ(PlainText("[open, a [b] (c) ](d"), "[open, a [b] (c) ](d\n");
+}
+
+}  // namespace
+}  // namespace muster::cli

@@ -1,0 +1,68 @@
+#include "common/base/text/slurm_job.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/text/plain_text.h"
+
+namespace muster {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::Lt;
+
+const SlurmJob kFour = {"4", "root", "s3"};
+const SlurmJob kFive = {"5", "eve", "train"};
+
+std::vector<SlurmJob> Jobs(int first, int last) {
+  std::vector<SlurmJob> jobs;
+  for (int id = first; id <= last; ++id) jobs.push_back({absl::StrCat(id), "", ""});
+  return jobs;
+}
+
+TEST(SlurmJob, IsDescribedByItsIdItsUserAndItsName) {
+  EXPECT_EQ(Describe({kFour}), "job 4 (root, s3)");
+  EXPECT_EQ(Describe({{"4", "root", ""}}), "job 4 (root)");
+  EXPECT_EQ(Describe({{"7_1", "", ""}}), "job 7_1");
+  EXPECT_EQ(Describe({kFour, kFive}), "jobs 4 (root, s3) and 5 (eve, train)");
+  EXPECT_EQ(Describe(Jobs(1, 3)), "jobs 1, 2 and 3");
+  EXPECT_EQ(Describe(Jobs(1, 5)), "jobs 1, 2, 3, 4 and 5");
+  EXPECT_EQ(Describe(Jobs(1, 17)), "jobs 1, 2, 3, 4, 5 and 12 more");
+}
+
+TEST(SlurmJob, IsSaidToRunOnItsNodes) {
+  EXPECT_EQ(DescribeWhere({}), "");
+  EXPECT_EQ(DescribeWhere({{"c004", {kFour}}}), "job 4 (root, s3) runs on c004");
+  EXPECT_EQ(DescribeWhere({{"c004", {kFour, kFive}}}),
+            "jobs 4 (root, s3) and 5 (eve, train) run on c004");
+  EXPECT_EQ(DescribeWhere({{"c003", {kFour}}, {"c004", {kFour}}}),
+            "job 4 (root, s3) runs on c[003-004]");
+  EXPECT_EQ(DescribeWhere({{"c003", {kFour, kFive}}, {"c004", {kFour}}}),
+            "job 4 (root, s3) runs on c[003-004] and job 5 (eve, train) runs on c003");
+}
+
+TEST(SlurmJob, ManyOnManyNodesAreCounted) {
+  SlurmJobsByNode jobs = {{"c001", Jobs(1, 3)}, {"c002", Jobs(4, 9)}, {"c003", Jobs(10, 10)}};
+  EXPECT_EQ(DescribeWhere(jobs),
+            "jobs 1, 2 and 3 run on c001, jobs 4, 5 and 4 more run on c002 and 1 more runs on "
+            "c003");
+  jobs["c004"] = Jobs(11, 20);
+  EXPECT_THAT(DescribeWhere(jobs), EndsWith(" and 11 more run on c[003-004]"));
+}
+
+TEST(SlurmJob, NamesThatAreMeantToConfuseStayPlainAndShort) {
+  SlurmJobsByNode jobs;
+  const std::string name = absl::StrCat("\x1b[2J\r\n\xff\xe2\x80\xae", std::string(10'000, 'x'));
+  for (int node = 1; node <= 999; node += 2) {
+    jobs[absl::StrCat("c", node)] = {{absl::StrCat(node, std::string(10'000, '0')), name, name},
+                                     {"4", name, name}};
+  }
+  const std::string text = DescribeWhere(jobs);
+  EXPECT_TRUE(IsPlain(text, Lines::kOne)) << text;
+  EXPECT_THAT(text.size(), Lt(1000u));
+  EXPECT_THAT(text, EndsWith(" 496 more run on 496 nodes"));
+}
+
+}  // namespace
+}  // namespace muster

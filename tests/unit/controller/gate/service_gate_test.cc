@@ -1,0 +1,452 @@
+#include "controller/gate/service_gate.h"
+
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "controller/gate/node_pass.h"
+#include "controller/gate/slurm_jobs.h"
+#include "controller/store/soci/store.h"
+#include "controller/store/tables.h"
+#include "muster/v1/facts.pb.h"
+#include "tests/fakes/fake_clock.h"
+#include "tests/fakes/fake_slurm_control.h"
+#include "tests/fixtures/status_matchers.h"
+
+namespace muster::controller::validation {
+namespace {
+
+using ::muster::testing::FakeClock;
+using ::muster::testing::FakeSlurmControl;
+using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Counts listings, from whichever thread.
+class CountingSlurm final : public slurm::SlurmControl {
+ public:
+  explicit CountingSlurm(FakeSlurmControl& slurm) : slurm_(slurm) {}
+  absl::StatusOr<std::vector<slurm::SlurmNode>> Nodes() override {
+    absl::MutexLock lock(&mutex_);
+    ++count_;
+    return slurm_.Nodes();
+  }
+  absl::StatusOr<slurm::LeftAlone> Drain(const std::vector<slurm::NodeChange>& nodes,
+                                         const std::string& reason) override {
+    return slurm_.Drain(nodes, reason);
+  }
+  absl::StatusOr<slurm::LeftAlone> Undrain(const std::vector<slurm::NodeChange>& nodes) override {
+    return slurm_.Undrain(nodes);
+  }
+  absl::StatusOr<SlurmJobsByNode> JobsOn(const std::vector<std::string>& nodes) override {
+    return slurm_.JobsOn(nodes);
+  }
+  void Set(const absl::Status& status) {
+    absl::MutexLock lock(&mutex_);
+    slurm_.status = status;
+  }
+  bool Await(int count, absl::Duration timeout) {
+    absl::MutexLock lock(&mutex_);
+    const auto is_there = [&] { return count_ >= count; };
+    return mutex_.AwaitWithTimeout(absl::Condition(&is_there), timeout);
+  }
+
+ private:
+  FakeSlurmControl& slurm_;
+  absl::Mutex mutex_;
+  int count_ = 0;
+};
+
+class ServiceGateTest : public ::testing::Test {
+ protected:
+  ServiceGateTest()
+      : store_(OpenStore(":memory:").value()),
+        gate_(*store_, slurm_, clock_, [](absl::string_view) {}) {
+    EXPECT_OK(store_->Update([](Transaction& txn) -> absl::Status {
+      NodeRecord node;
+      node.uuid = "u1";
+      node.name = "c001";
+      node.state = NodeRecord::kConfigured;
+      return txn.nodes().Put(node);
+    }));
+    SetFacts("GPU-1", "6.1.0");
+    slurm_.Add("c001");
+    slurm_.Add("x999");  // none of ours
+  }
+
+  void SetFacts(const std::string& gpu, const std::string& kernel) {
+    v1::Facts facts;
+    facts.add_gpus()->set_uuid(gpu);
+    facts.mutable_os()->set_kernel(kernel);
+    facts_ = facts;
+    EXPECT_OK(store_->Update(
+        [&](Transaction& txn) { return txn.nodes().PutFacts("u1", facts.SerializeAsString()); }));
+  }
+  void Pass() {
+    EXPECT_OK(store_->Update([&](Transaction& txn) {
+      NodePassRecord pass = {"u1", "v-2", "quick", "d"};
+      pass.passed_at = clock_.Now();
+      SetPassKeys(facts_, pass);
+      return txn.node_service().PutPass(pass);
+    }));
+    gate_.OnJudged("u1", "v-2", v1::OUTCOME_PASS);
+  }
+  void Fail(const std::string& id) {
+    EXPECT_OK(store_->Update([](Transaction& txn) { return txn.node_service().RemovePass("u1"); }));
+    gate_.OnJudged("u1", id, v1::OUTCOME_FAIL);
+  }
+
+  void Run(const std::string& id) { PutValidation(id, ValidationRecord::kRunning); }
+  void End(const std::string& id) { PutValidation(id, ValidationRecord::kDone); }
+  void PutValidation(const std::string& id, ValidationRecord::State state) {
+    EXPECT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
+      ValidationRecord record;
+      record.validation_id = id;
+      record.state = state;
+      RETURN_IF_ERROR(txn.validations().Put(record));
+      return txn.validations().PutNode({id, "c001", "u1", 0, ""});
+    }));
+  }
+  int Events(const std::string& action) {
+    int count = 0;
+    EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(const auto events, txn.events().List(100, 0));
+      for (const EventRecord& event : events) count += event.action == action;
+      return absl::OkStatus();
+    }));
+    return count;
+  }
+
+  std::unique_ptr<Store> store_;
+  FakeSlurmControl slurm_;
+  FakeClock clock_;
+  v1::Facts facts_;
+  ServiceGate gate_;
+};
+
+TEST_F(ServiceGateTest, ANodeServesFromItsPassToItsFailAndAgainAfterRepair) {
+  ASSERT_OK(gate_.Look());
+  EXPECT_THAT(slurm_.calls, ElementsAre("drain c001: muster:gate has not passed a validation as "
+                                        "what it is now"));
+  EXPECT_EQ(gate_.ServiceOf("c001"), "not validated");
+  ASSERT_OK(gate_.Look());  // nothing more to do
+  EXPECT_EQ(slurm_.calls.size(), 1u);
+
+  Pass();
+  ASSERT_OK(gate_.Look());
+  EXPECT_EQ(slurm_.calls.back(), "undrain c001");
+  EXPECT_EQ(gate_.ServiceOf("c001"), "in service");
+
+  Fail("v-3");
+  ASSERT_OK(gate_.Look());
+  EXPECT_EQ(slurm_.calls.back(), "drain c001: muster:v-3 failed this validation");
+  EXPECT_EQ(gate_.ServiceOf("c001"), "quarantined: failed v-3");
+
+  Pass();
+  ASSERT_OK(gate_.Look());
+  EXPECT_EQ(slurm_.calls.back(), "undrain c001");
+  EXPECT_EQ(slurm_.calls.size(), 4u);
+  EXPECT_EQ(gate_.ServiceOf("x999"), "");
+}
+
+TEST_F(ServiceGateTest, AnotherGpuOrKernelNeedsANewPass) {
+  Pass();
+  ASSERT_OK(gate_.Look());
+  EXPECT_THAT(slurm_.calls, IsEmpty());
+  SetFacts("GPU-7", "6.1.0");
+  ASSERT_OK(gate_.Look());
+  EXPECT_THAT(slurm_.calls.back(), HasSubstr("has not passed"));
+  SetFacts("GPU-1", "6.1.0");  // the old one is back, and what passed is there again
+  ASSERT_OK(gate_.Look());
+  EXPECT_EQ(slurm_.calls.back(), "undrain c001");
+  SetFacts("GPU-1", "6.12.0");
+  ASSERT_OK(gate_.Look());
+  EXPECT_THAT(slurm_.calls.back(), HasSubstr("has not passed"));
+}
+
+TEST_F(ServiceGateTest, AnAdministratorsDrainStays) {
+  slurm_.DrainBy("root", "c001", "bad disk");
+  Pass();
+  ASSERT_OK(gate_.Look());
+  Fail("v-3");
+  ASSERT_OK(gate_.Look());
+  Pass();
+  ASSERT_OK(gate_.Look());
+  EXPECT_THAT(slurm_.calls, IsEmpty());
+  EXPECT_EQ(gate_.ServiceOf("c001"), "drained by root: bad disk");
+}
+
+// The reason is the owner's mark: who replaces it has taken the drain over.
+TEST_F(ServiceGateTest, ADrainThatAnAdministratorTookOverIsTheirs) {
+  ASSERT_OK(gate_.Look());
+  slurm_.DrainBy("root", "c001", "bad disk");
+  Pass();
+  ASSERT_OK(gate_.Look());
+  EXPECT_EQ(slurm_.calls.size(), 1u);
+  EXPECT_EQ(gate_.ServiceOf("c001"), "drained by root: bad disk");
+}
+
+TEST_F(ServiceGateTest, ADrainThatComesBetweenLookAndActionStays) {
+  slurm_.after_listing = [this] { slurm_.DrainBy("root", "c001", "bad disk"); };
+  ASSERT_OK(gate_.Look());
+  EXPECT_THAT(slurm_.calls, IsEmpty());
+  EXPECT_EQ(slurm_.nodes["c001"].reason, "bad disk");
+  EXPECT_EQ(gate_.ServiceOf("c001"), "drained by root: bad disk");
+}
+
+TEST_F(ServiceGateTest, AChangeThatSlurmRefusesIsInTheAuditLogOnce) {
+  slurm_.update_status = absl::InternalError("scontrol failed");
+  EXPECT_THAT(gate_.Look(), StatusIs(absl::StatusCode::kInternal, HasSubstr("scontrol failed")));
+  EXPECT_THAT(gate_.trouble(), StatusIs(absl::StatusCode::kInternal, HasSubstr("scontrol")));
+  EXPECT_EQ(gate_.ServiceOf("c001"), "not validated; Slurm has not heard of it yet");
+  EXPECT_FALSE(gate_.Look().ok());
+  slurm_.update_status = absl::OkStatus();
+  ASSERT_OK(gate_.Look());
+  EXPECT_OK(gate_.trouble());
+  EXPECT_EQ(slurm_.calls.size(), 1u);
+  EXPECT_EQ(Events("slurm.drain"), 1);
+}
+
+TEST_F(ServiceGateTest, OnlyWhoIdlesMayBeBorrowed) {
+  const std::vector<std::string> all = {"c001", "x999"};
+  ASSERT_OK(gate_.Look());
+  EXPECT_THAT(gate_.WhomToBorrow(all), ElementsAre("c001")) << "drained by us, without jobs";
+  slurm_.nodes["c001"].state = "MIXED+DRAIN";
+  EXPECT_THAT(gate_.WhomToBorrow(all), IsEmpty()) << "a job was there before the drain";
+  slurm_.nodes["c001"].state = "IDLE+DRAIN";
+  Pass();
+  EXPECT_THAT(gate_.WhomToBorrow(all), ElementsAre("c001")) << "about to be let in";
+  ASSERT_OK(gate_.Look());
+  EXPECT_THAT(gate_.WhomToBorrow(all), ElementsAre("c001"));
+  EXPECT_THAT(gate_.WhomToBorrow({"x999"}), IsEmpty());
+  for (const char* state : {"ALLOCATED", "MIXED", "IDLE+PLANNED", "IDLE+RESERVED"}) {
+    slurm_.nodes["c001"].state = state;
+    EXPECT_THAT(gate_.WhomToBorrow(all), IsEmpty()) << state;
+  }
+  slurm_.DrainBy("root", "c001", "bad disk");
+  EXPECT_THAT(gate_.WhomToBorrow(all), IsEmpty());
+  slurm_.Add("c001");
+  Run("v-5");
+  EXPECT_THAT(gate_.WhomToBorrow(all), IsEmpty()) << "another validation has it";
+  End("v-5");
+  slurm_.status = absl::UnavailableError("slurmctld does not answer");
+  EXPECT_THAT(gate_.WhomToBorrow(all), IsEmpty());
+  slurm_.status = absl::NotFoundError("Slurm is not installed");
+  EXPECT_THAT(gate_.WhomToBorrow(all), ElementsAre("c001", "x999"));
+}
+
+TEST_F(ServiceGateTest, WhoServesIsBorrowedBeforeWhoDoesNot) {
+  EXPECT_OK(store_->Update([](Transaction& txn) -> absl::Status {
+    NodeRecord node;
+    node.uuid = "u2";
+    node.name = "c002";
+    node.state = NodeRecord::kConfigured;
+    return txn.nodes().Put(node);
+  }));
+  slurm_.Add("c002");
+  Pass();
+  ASSERT_OK(gate_.Look());
+  EXPECT_THAT(gate_.WhomToBorrow({"c002", "c001"}), ElementsAre("c001", "c002"));
+}
+
+TEST_F(ServiceGateTest, WithoutAGateWhoHasNoJobMayBeBorrowed) {
+  slurm_.jobs["c001"] = {{"12", "", ""}};
+  const std::vector<std::string> all = {"c001", "x999"};
+  EXPECT_THAT(NodesWithoutJobs(slurm_, all), ElementsAre("x999"));
+  slurm_.status = absl::UnavailableError("slurmctld does not answer");
+  EXPECT_THAT(NodesWithoutJobs(slurm_, all), IsEmpty());
+  slurm_.status = absl::NotFoundError("Slurm is not installed");
+  EXPECT_THAT(NodesWithoutJobs(slurm_, all), ElementsAre("c001", "x999"));
+}
+
+TEST_F(ServiceGateTest, ANodeThatCannotBeHeldServesAgain) {
+  Pass();
+  ASSERT_OK(gate_.Look());
+  slurm_.after_listing = [this] {
+    slurm_.jobs["c001"] = {{"12", "", ""}};
+  };  // between the two questions
+  EXPECT_THAT(gate_.Hold("v-5", {"c001"}, /*force=*/false),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("job 12")));
+  slurm_.after_listing = nullptr;
+  ASSERT_OK(gate_.Look());
+  EXPECT_EQ(slurm_.calls.back(), "undrain c001");
+  EXPECT_EQ(gate_.ServiceOf("c001"), "in service");
+}
+
+TEST_F(ServiceGateTest, ANodeIsDrainedWhileItIsValidatedAndReleasedAfterwards) {
+  Pass();
+  ASSERT_OK(gate_.Hold("v-5", {"c001"}, /*force=*/false));
+  EXPECT_THAT(slurm_.calls, ElementsAre("jobs", "drain c001: muster:v-5 being validated", "jobs"));
+  EXPECT_EQ(gate_.ServiceOf("c001"), "being validated: v-5");
+  Run("v-5");
+  gate_.Release("v-5");
+  ASSERT_OK(gate_.Look());
+  EXPECT_EQ(slurm_.calls.size(), 3u) << "it runs: the drain stays";
+  End("v-5");
+  gate_.OnJudged("u1", "v-5", v1::OUTCOME_UNKNOWN);
+  ASSERT_OK(gate_.Look());
+  EXPECT_EQ(slurm_.calls.back(), "undrain c001") << "what it passed before still holds";
+}
+
+TEST_F(ServiceGateTest, IsBehindFromTheEndOfAValidationToTheEndOfALookThatBeganLater) {
+  Pass();
+  Run("v-5");
+  ASSERT_OK(gate_.Look());
+  EXPECT_EQ(gate_.ServiceOf("c001"), "being validated: v-5");
+  // It ends while a look goes on that has read the store before or after.
+  slurm_.after_listing = [this] {
+    End("v-5");
+    gate_.OnJudged("u1", "v-5", v1::OUTCOME_PASS);
+  };
+  ASSERT_OK(gate_.Look());
+  slurm_.after_listing = nullptr;
+  EXPECT_TRUE(gate_.IsBehind("v-5"));
+  EXPECT_FALSE(gate_.IsBehind("v-2")) << "whose end the first look has seen";
+  slurm_.status = absl::UnavailableError("slurmctld is away");
+  EXPECT_FALSE(gate_.Look().ok());
+  EXPECT_TRUE(gate_.IsBehind("v-5")) << "nothing was seen";
+  slurm_.status = absl::OkStatus();
+  ASSERT_OK(gate_.Look());
+  EXPECT_FALSE(gate_.IsBehind("v-5"));
+  EXPECT_EQ(gate_.ServiceOf("c001"), "in service");
+}
+
+TEST_F(ServiceGateTest, ARestartedControllerKnowsWhatIsBeingValidated) {
+  Pass();
+  Run("v-5");
+  ServiceGate again(*store_, slurm_, clock_, [](absl::string_view) {});
+  ASSERT_OK(again.Look());
+  EXPECT_THAT(slurm_.calls, ElementsAre("drain c001: muster:v-5 being validated"));
+}
+
+// A controller that died before the validation was in the store leaves such a drain behind.
+TEST_F(ServiceGateTest, ADrainForAValidationThatNeverBeganIsTakenAway) {
+  Pass();
+  slurm_.DrainBy("root", "c001", "muster:v-5 being validated");
+  ASSERT_OK(gate_.Look());
+  EXPECT_THAT(slurm_.calls, ElementsAre("undrain c001"));
+}
+
+TEST_F(ServiceGateTest, JobsThatRunKeepAValidationFromItsNodesUnlessForced) {
+  Pass();
+  ASSERT_OK(gate_.Look());
+  slurm_.jobs["c001"] = {{"12", "eve", "train"}, {"13_4", "", ""}};
+  EXPECT_THAT(
+      gate_.Hold("v-5", {"c001", "c002"}, /*force=*/false),
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               HasSubstr("jobs 12 (eve, train) and 13_4 run on c001; wait for that to end")));
+  gate_.Release("v-5");
+  ASSERT_OK(gate_.Look());
+  EXPECT_THAT(slurm_.calls, ElementsAre("jobs")) << "nothing was drained";
+  EXPECT_OK(gate_.Hold("v-6", {"c001"}, /*force=*/true));
+  EXPECT_EQ(slurm_.calls.back(), "drain c001: muster:v-6 being validated");
+}
+
+// One that starts between the question and the drain.
+TEST_F(ServiceGateTest, AJobThatSlipsInIsFoundAfterTheDrain) {
+  Pass();
+  slurm_.after_listing = [this] { slurm_.jobs["c001"] = {{"14", "", ""}}; };
+  EXPECT_THAT(gate_.Hold("v-5", {"c001"}, /*force=*/false),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("job 14 runs on c001")));
+  gate_.Release("v-5");
+  ASSERT_OK(gate_.Look());
+  EXPECT_THAT(slurm_.calls, ElementsAre("jobs", "drain c001: muster:v-5 being validated", "jobs",
+                                        "undrain c001"));
+}
+
+// Jobs go on while slurmctld is away.
+TEST_F(ServiceGateTest, ASlurmThatDoesNotAnswerRefuses) {
+  slurm_.status = absl::UnavailableError("slurmctld is away");
+  EXPECT_THAT(
+      gate_.Hold("v-5", {"c001"}, /*force=*/false),
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               AllOf(HasSubstr("c001 cannot be told: slurmctld is away"), HasSubstr("--force"))));
+  EXPECT_OK(gate_.Hold("v-5", {"c001"}, /*force=*/true));
+}
+
+TEST_F(ServiceGateTest, WhereThereIsNoSlurmYetNothingIsRefused) {
+  for (const absl::Status& none : {absl::NotFoundError("no program squeue"),
+                                   absl::FailedPreconditionError("login1 has not joined")}) {
+    slurm_.status = none;
+    EXPECT_OK(gate_.Hold("v-5", {"c001"}, /*force=*/false));
+  }
+}
+
+// A node is drained before its slurmd comes for the first time only if the gate hurries.
+TEST_F(ServiceGateTest, IsWokenAndHurriesWhileSlurmIsAway) {
+  slurm_.status = absl::UnavailableError("slurmctld is away");
+  CountingSlurm counting(slurm_);
+  ServiceGate gate(*store_, counting, clock_, [](absl::string_view) {});
+  gate.Start();
+  // Less than the ordinary interval, in all.
+  const auto reach = [&](int count) {
+    for (int i = 0; i < 5; ++i) {
+      if (counting.Await(count, absl::Seconds(i < 4 ? 1 : 10))) return true;
+      clock_.Advance(ServiceGate::kRetryInterval);
+    }
+    return false;
+  };
+  EXPECT_TRUE(reach(1));
+  EXPECT_TRUE(reach(2));
+  counting.Set(absl::OkStatus());
+  gate.Wake();
+  EXPECT_TRUE(reach(3));
+  gate.Wake();
+  EXPECT_TRUE(reach(4));
+  gate.Stop();
+}
+
+TEST_F(ServiceGateTest, WhatSlurmCouldNotDoIsDoneLater) {
+  slurm_.status = absl::UnavailableError("slurmctld is away");
+  EXPECT_THAT(gate_.Look(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("away")));
+  slurm_.status = absl::OkStatus();
+  ASSERT_OK(gate_.Look());
+  EXPECT_EQ(slurm_.calls.size(), 1u);
+}
+
+TEST_F(ServiceGateTest, ARestartedControllerKnowsTheQuarantine) {
+  Fail("v-3");
+  ASSERT_OK(gate_.Look());
+  ServiceGate again(*store_, slurm_, clock_, [](absl::string_view) {});
+  ASSERT_OK(again.Look());
+  EXPECT_THAT(slurm_.calls, ElementsAre("drain c001: muster:v-3 failed this validation"));
+  ASSERT_OK(store_->View([](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const auto events, txn.events().List(10, 0));
+    EXPECT_EQ(events.at(0).action, "slurm.drain");
+    EXPECT_EQ(events.at(0).subject, "c001");
+    return absl::OkStatus();
+  }));
+}
+
+TEST_F(ServiceGateTest, SaysOnceWhatSlurmRefuses) {
+  slurm_.status = absl::UnavailableError("Slurm does not answer: permission denied");
+  absl::Mutex mutex;
+  std::vector<std::string> warnings;
+  int looks = 0;
+  ServiceGate gate(*store_, slurm_, clock_, [&](absl::string_view text) {
+    absl::MutexLock lock(&mutex);
+    warnings.emplace_back(text);
+    ++looks;
+  });
+  gate.Start();
+  {
+    absl::MutexLock lock(&mutex);
+    mutex.Await(absl::Condition(
+        +[](int* count) { return *count > 0; }, &looks));
+  }
+  EXPECT_THAT(gate.Look(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("permission")));
+  gate.Stop();
+  EXPECT_THAT(warnings, ::testing::ElementsAre(
+                            "the gate to Slurm: Slurm does not answer: permission denied"));
+}
+
+}  // namespace
+}  // namespace muster::controller::validation

@@ -1,0 +1,124 @@
+#include "controller/gate/service_state.h"
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "tests/fixtures/status_matchers.h"
+
+namespace muster::controller::validation {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr ServiceState kStates[] = {ServiceState::kKnown,       ServiceState::kEnrolled,
+                                    ServiceState::kConfigured,  ServiceState::kInService,
+                                    ServiceState::kQuarantined, ServiceState::kRetired};
+constexpr ServiceEvent kEvents[] = {ServiceEvent::kEnrolled, ServiceEvent::kApplied,
+                                    ServiceEvent::kPassed,   ServiceEvent::kFailed,
+                                    ServiceEvent::kChanged,  ServiceEvent::kRemoved};
+
+TEST(ServiceState, EveryCellOfTheGridIsARowOrAnError) {
+  std::set<std::pair<ServiceState, ServiceEvent>> rows;
+  for (const ServiceTransition& row : ServiceTransitions()) {
+    EXPECT_TRUE(rows.insert({row.state, row.event}).second) << "twice in the table";
+  }
+  for (const ServiceState state : kStates) {
+    for (const ServiceEvent event : kEvents) {
+      SCOPED_TRACE(absl::StrCat(ServiceStateName(state), " ", ServiceEventName(event)));
+      const auto next = NextServiceState(state, event);
+      EXPECT_EQ(next.ok(), rows.count({state, event}) > 0);
+      if (!next.ok()) {
+        EXPECT_TRUE(absl::IsFailedPrecondition(next.status()));
+        continue;
+      }
+      // Into service leads nothing but a pass; out of quarantine neither.
+      if (*next == ServiceState::kInService && state != ServiceState::kInService) {
+        EXPECT_EQ(event, ServiceEvent::kPassed);
+      }
+      if (state == ServiceState::kQuarantined && *next != ServiceState::kQuarantined) {
+        EXPECT_TRUE(event == ServiceEvent::kPassed || event == ServiceEvent::kRemoved);
+      }
+      if (event == ServiceEvent::kFailed) {
+        EXPECT_EQ(*next, ServiceState::kQuarantined);
+      }
+      EXPECT_NE(state, ServiceState::kRetired) << "nothing leads back";
+    }
+  }
+}
+
+slurm::SlurmNode Node(bool drained, const std::string& reason = "") {
+  return {.name = "c001",
+          .state = drained ? "IDLE+DRAIN" : "IDLE",
+          .takes_jobs = !drained,
+          .is_drained = drained,
+          .reason = reason,
+          .reason_user = drained ? "root" : "",
+          .is_held = drained};
+}
+
+TEST(DecideService, NeverTouchesADrainOfOthers) {
+  for (const ServiceState state : kStates) {
+    for (const char* failed : {"", "v-1"}) {
+      for (const char* testing : {"", "v-2"}) {
+        const ServiceAction action = DecideService(state, failed, testing, Node(true, "bad disk"));
+        EXPECT_EQ(action.kind, ServiceAction::kNone);
+        EXPECT_EQ(action.service, "drained by root: bad disk");
+        EXPECT_EQ(DecideService(state, failed, testing, Node(true)).kind, ServiceAction::kNone);
+        slurm::SlurmNode down = Node(false, "fan");
+        down.state = "DOWN";
+        down.takes_jobs = false;
+        down.is_held = true;
+        down.reason_user = "alice";
+        EXPECT_EQ(DecideService(state, failed, testing, down).kind, ServiceAction::kNone);
+        EXPECT_EQ(DecideService(state, failed, testing, down).service, "taken down by alice: fan");
+      }
+    }
+  }
+}
+
+TEST(DecideService, ResumesOnlyWhoPassedAndOnlyItsOwnDrain) {
+  for (const ServiceState state : kStates) {
+    const ServiceAction action = DecideService(state, "", "", Node(true, "muster:v-9 failed"));
+    EXPECT_EQ(action.kind == ServiceAction::kResume, state == ServiceState::kInService)
+        << ServiceStateName(state);
+    EXPECT_NE(DecideService(state, "", "v-2", Node(true, "muster:v-9 failed")).kind,
+              ServiceAction::kResume);
+  }
+}
+
+TEST(DecideService, SaysWhyANodeIsDrained) {
+  ServiceAction action = DecideService(ServiceState::kConfigured, "", "", Node(false));
+  EXPECT_EQ(action.kind, ServiceAction::kDrain);
+  EXPECT_EQ(action.reason, "muster:gate has not passed a validation as what it is now");
+  EXPECT_EQ(action.service, "not validated");
+  action = DecideService(ServiceState::kConfigured, "", "v-1", Node(true, action.reason));
+  EXPECT_EQ(action.kind, ServiceAction::kDrain);
+  EXPECT_EQ(action.reason, "muster:v-1 being validated");
+  EXPECT_EQ(action.service, "being validated: v-1");
+  action = DecideService(ServiceState::kQuarantined, "v-1", "", Node(true, action.reason));
+  EXPECT_EQ(action.kind, ServiceAction::kDrain);
+  EXPECT_EQ(action.reason, "muster:v-1 failed this validation");
+  EXPECT_EQ(action.service, "quarantined: failed v-1");
+  EXPECT_EQ(DecideService(ServiceState::kQuarantined, "v-1", "", Node(true, action.reason)).kind,
+            ServiceAction::kNone);
+}
+
+TEST(DecideService, ANodeThatPassedAndIsDownIsSaidToBe) {
+  slurm::SlurmNode node = Node(false);
+  node.state = "DOWN*";
+  node.takes_jobs = false;
+  const ServiceAction action = DecideService(ServiceState::kInService, "", "", node);
+  EXPECT_EQ(action.kind, ServiceAction::kNone);
+  EXPECT_EQ(action.service, "in service, but DOWN*");
+}
+
+}  // namespace
+}  // namespace muster::controller::validation

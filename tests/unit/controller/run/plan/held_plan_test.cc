@@ -1,0 +1,225 @@
+#include "controller/run/plan/held_plan.h"
+
+#include "common/base/proto_time.h"
+#include "common/value/plan_file.h"
+#include "controller/run/plan/plan_finish.h"
+#include "muster/v1/plan.pb.h"
+#include "muster/v1/plan_file.pb.h"
+#include "tests/unit/controller/run/run_fixture.h"
+
+namespace muster::controller {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr auto kMoved = absl::StatusCode::kFailedPrecondition;
+
+v1::Plan PlanOf(const std::string& host) {
+  v1::Plan plan;
+  v1::RolePlan& role = *plan.add_roles();
+  role.set_name("role");
+  v1::Step& step = *role.add_steps();
+  step.set_step_id("role/step");
+  step.mutable_hostname()->set_name(host);
+  role.add_handlers()->set_step_id("role/handler/h");
+  return plan;
+}
+
+TEST(StepsDigest, TellsOfStepsAndNotOfTheNode) {
+  v1::Plan a = PlanOf("x"), b = PlanOf("x");
+  b.set_node_name("other");
+  b.set_sequence(7);
+  b.set_check_only(true);
+  EXPECT_EQ(StepsDigest(a), StepsDigest(b));
+  EXPECT_NE(StepsDigest(a), StepsDigest(PlanOf("y")));
+  b.mutable_roles(0)->add_needs("c");
+  EXPECT_NE(StepsDigest(a), StepsDigest(b));
+}
+
+TEST(StepsDigest, DoesNotTellOfSecrets) {
+  v1::Plan a = PlanOf("x"), b = PlanOf("x");
+  for (v1::Plan* plan : {&a, &b}) {
+    v1::Step& step = *plan->mutable_roles(0)->mutable_steps(0);
+    step.set_sensitive(true);
+    step.mutable_file()->set_path("/etc/key");
+    step.mutable_file()->set_content(plan == &a ? "one" : "two");
+  }
+  EXPECT_EQ(StepsDigest(a), StepsDigest(b));
+  b.mutable_roles(0)->mutable_steps(0)->mutable_file()->set_path("/etc/other");
+  EXPECT_NE(StepsDigest(a), StepsDigest(b));
+}
+
+class CheckHoldsTest : public ::testing::Test {
+ protected:
+  CheckHoldsTest() {
+    file_.set_cluster("adm");
+    file_.set_ca_pin("sha256:1");
+    file_.set_inventory_revision(7);
+    *file_.mutable_expires_at() = ToTimestamp(now_ + absl::Hours(1));
+  }
+  absl::Status Check() const { return CheckHolds(file_, {"adm", "sha256:1"}, 7, now_); }
+
+  const absl::Time now_ = absl::FromUnixSeconds(1'800'000'000);
+  v1::PlanFile file_;
+};
+
+TEST_F(CheckHoldsTest, HoldsWhereNothingMoved) { EXPECT_OK(Check()); }
+
+TEST_F(CheckHoldsTest, RefusesAnotherCluster) {
+  file_.set_cluster("hpc2");
+  EXPECT_THAT(Check(), StatusIs(kMoved, AllOf(HasSubstr("hpc2"), HasSubstr("adm"))));
+}
+
+TEST_F(CheckHoldsTest, RefusesAClusterSetUpAnew) {
+  file_.set_ca_pin("sha256:2");
+  EXPECT_THAT(Check(), StatusIs(kMoved, HasSubstr("another authority")));
+}
+
+TEST_F(CheckHoldsTest, RefusesAnExpiredPlan) {
+  *file_.mutable_expires_at() = ToTimestamp(now_);
+  EXPECT_THAT(Check(), StatusIs(kMoved, AllOf(HasSubstr("expired"), HasSubstr("muster plan"))));
+}
+
+TEST_F(CheckHoldsTest, RefusesAnotherRevisionOfTheInventory) {
+  file_.set_inventory_revision(6);
+  EXPECT_THAT(Check(), StatusIs(kMoved, HasSubstr("revision 6 of the inventory, which is at 7")));
+}
+
+// Runs of the engine that are held to a file in a bundle named "plan".
+class HeldRunTest : public RunFixture {
+ protected:
+  void SetUp() override {
+    RunFixture::SetUp();
+    for (const char* name : {"a", "b", "c"}) Connect(name);
+    file_.set_format(kPlanFileFormat);
+    file_.set_bundle_sha256("site");
+    file_.set_playbook("one.yaml");
+    file_.set_inventory_revision(7);
+    *file_.mutable_expires_at() = ToTimestamp(clock_.Now() + absl::Hours(1));
+    v1::PlannedPlay& play = *file_.add_plays();
+    AddNode(play, "a", "host-a");
+    v1::PlannedStep& step = *play.add_steps();
+    step.set_step_id("role/step");
+    v1::PlannedOutcome& outcome = *step.add_outcomes();
+    outcome.set_nodes("a");
+    outcome.set_status(v1::STEP_STATUS_CHANGED);
+  }
+
+  // The digest that the fake compiler's plan of the host name has.
+  static void AddNode(v1::PlannedPlay& play, const std::string& name, const std::string& host) {
+    v1::Plan plan;
+    v1::RolePlan& role = *plan.add_roles();
+    role.set_name("role");
+    v1::Step& step = *role.add_steps();
+    step.set_step_id("role/step");
+    step.mutable_hostname()->set_name(host);
+    v1::PlannedNodes& nodes = *play.add_nodes();
+    nodes.set_nodes(name);
+    nodes.set_steps_digest(StepsDigest(plan));
+  }
+
+  absl::StatusOr<v1::Run> Create(bool check_only = false) {
+    plans_["plan"] = {{kPlanFileName, *WritePlanFile(file_)}};
+    v1::CreateRunRequest request;
+    request.set_plan_sha256("plan");
+    request.set_check_only(check_only);
+    absl::StatusOr<v1::Run> run = engine_->Create(request, {"admin:alice", ""});
+    if (run.ok()) AnswerFacts(run->run_id(), 0);
+    return run;
+  }
+
+  v1::PlanFile file_;
+};
+
+TEST_F(HeldRunTest, DoesWhatTheFileSaysOnItsNodesAlone) {
+  const absl::StatusOr<v1::Run> run = Create();
+  ASSERT_OK(run);
+  EXPECT_EQ(run->playbook(), "one.yaml");
+  EXPECT_EQ(run->plan_sha256(), "plan");
+  ASSERT_EQ(run->nodes_size(), 1);
+  EXPECT_EQ(run->nodes(0).node(), "a");
+  EXPECT_FALSE(MustTakePlan("a").roles(0).steps(0).expect_unchanged());
+  Complete("a", run->run_id() + "/0");
+  EXPECT_EQ(Run(run->run_id()).state(), v1::RUN_STATE_SUCCEEDED);
+}
+
+TEST_F(HeldRunTest, WhetherJobsMayDieIsTheFilesToSay) {
+  plans_["plan"] = {{kPlanFileName, *WritePlanFile(file_)}};
+  v1::CreateRunRequest request;
+  request.set_plan_sha256("plan");
+  request.set_reboot_with_jobs(true);
+  EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("reboot with jobs")));
+}
+
+TEST_F(HeldRunTest, StepsThatArePlannedUnchangedAreMarked) {
+  file_.mutable_plays(0)->mutable_steps(0)->mutable_outcomes(0)->set_status(v1::STEP_STATUS_OK);
+  ASSERT_OK(Create());
+  const v1::Plan plan = MustTakePlan("a");
+  EXPECT_TRUE(plan.roles(0).steps(0).expect_unchanged());
+  EXPECT_EQ(plan.digest(), PlanDigest(plan));
+}
+
+TEST_F(HeldRunTest, OtherStepsThanTheFilesAreNotSent) {
+  file_.mutable_plays(0)->clear_nodes();
+  AddNode(*file_.mutable_plays(0), "a", "another");
+  const absl::StatusOr<v1::Run> run = Create();
+  ASSERT_OK(run);
+  const v1::Run end = Run(run->run_id());
+  EXPECT_EQ(end.state(), v1::RUN_STATE_FAILED);
+  EXPECT_THAT(end.nodes(0).message(), HasSubstr("other ones than those of the plan file"));
+  for (const v1::ControllerMessage& message : sessions_.Take("ua")) {
+    EXPECT_FALSE(message.has_plan());
+  }
+}
+
+TEST_F(HeldRunTest, AFreshCheckOnlyLooksAndTellsTheDigest) {
+  file_.mutable_plays(0)->clear_nodes();
+  AddNode(*file_.mutable_plays(0), "a", "another");
+  const absl::StatusOr<v1::Run> run = Create(/*check_only=*/true);
+  ASSERT_OK(run);
+  const v1::Plan plan = MustTakePlan("a");
+  EXPECT_TRUE(plan.check_only());
+  EXPECT_FALSE(plan.roles(0).steps(0).expect_unchanged());
+  Complete("a", run->run_id() + "/0");
+  EXPECT_EQ(Run(run->run_id()).nodes(0).steps_digests().at(0), StepsDigest(plan));
+}
+
+TEST_F(HeldRunTest, GoesOnHeldAfterARestart) {
+  file_.mutable_plays(0)->mutable_steps(0)->mutable_outcomes(0)->set_status(v1::STEP_STATUS_OK);
+  const absl::StatusOr<v1::Run> run = Create();
+  ASSERT_OK(run);
+  MustTakePlan("a");
+  clock_.Advance(absl::Hours(2));  // expired meanwhile: what has begun is brought to its end
+  Restart();
+  Connect("a");
+  AnswerFacts(run->run_id(), 0);
+  EXPECT_TRUE(MustTakePlan("a").roles(0).steps(0).expect_unchanged());
+}
+
+TEST_F(HeldRunTest, WhatMovedIsRefused) {
+  file_.set_inventory_revision(6);
+  EXPECT_THAT(Create().status(), StatusIs(kMoved, HasSubstr("inventory")));
+  file_.set_inventory_revision(7);
+  file_.set_bundle_sha256("gone");
+  EXPECT_THAT(Create().status(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("site that the plan was made of")));
+  file_.set_bundle_sha256("site");
+  file_.mutable_plays(0)->clear_nodes();
+  EXPECT_THAT(Create().status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("of the plan file")));
+  v1::CreateRunRequest request;
+  request.set_plan_sha256("site");
+  EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("has no plan.json")));
+  request.set_plan_sha256("plan");
+  request.add_tags("known");
+  EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("takes bundle")));
+  EXPECT_TRUE(Runs().empty());
+}
+
+}  // namespace
+}  // namespace muster::controller

@@ -1,0 +1,104 @@
+#include "controller/service/front/call_shares.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "controller/service/front/authorization.h"
+#include "tests/fakes/fake_clock.h"
+#include "tests/fixtures/status_matchers.h"
+
+namespace muster::controller {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
+
+class CallSharesTest : public ::testing::Test {
+ protected:
+  // As many as the person may have.
+  void Fill(const std::string& person, CallKind kind) {
+    for (size_t i = 0; i < MostAtOnce(kind); ++i) {
+      ASSERT_OK(shares_.Admit(person, kind));
+      shares_.Begin(person, kind);
+    }
+  }
+
+  testing::FakeClock clock_;
+  CallShares shares_{clock_};
+};
+
+TEST_F(CallSharesTest, OnePersonHasABoundedNumberOfCallsAtOnce) {
+  Fill("eve", CallKind::kQuick);
+  EXPECT_THAT(shares_.Admit("eve", CallKind::kQuick),
+              StatusIs(kExhausted, AllOf(HasSubstr("eve has 16 calls"), HasSubstr("try again"))));
+  EXPECT_OK(shares_.Admit("vera", CallKind::kQuick)) << "another person's are not touched";
+  EXPECT_OK(shares_.Admit("eve", CallKind::kWatch)) << "each kind is counted by itself";
+  shares_.End("eve", CallKind::kQuick);
+  EXPECT_OK(shares_.Admit("eve", CallKind::kQuick));
+  EXPECT_THAT(shares_.Admit("eve", CallKind::kQuick), StatusIs(kExhausted, HasSubstr("16")));
+}
+
+TEST_F(CallSharesTest, EachKindHasItsOwnNumberAndWords) {
+  struct Row {
+    const char* rpc;
+    size_t most;
+    const char* words;
+  };
+  for (const Row& row :
+       {Row{"/muster.v1.NodeService/ListNodes", 16, "calls going on"},
+        Row{"/muster.v1.ExplainService/ExplainVariable", 2, "calls that compile"},
+        Row{"/muster.v1.ArtifactService/GetBundle", 2, "calls that compile"},
+        Row{"/muster.v1.RunService/WatchRun", 16, "watches of runs"},
+        Row{"/muster.v1.ArtifactService/UploadBundle", 4, "transfers of bundles"}}) {
+    SCOPED_TRACE(row.rpc);
+    const CallKind kind = KindOf(row.rpc);
+    EXPECT_EQ(MostAtOnce(kind), row.most);
+    Fill(row.rpc, kind);  // each row has its own person
+    EXPECT_THAT(shares_.Admit(row.rpc, kind), StatusIs(kExhausted, HasSubstr(row.words)));
+  }
+}
+
+TEST_F(CallSharesTest, CallsThatNeverBeginCountForAMinuteOnly) {
+  for (size_t i = 0; i < MostAtOnce(CallKind::kHeavy); ++i)
+    ASSERT_OK(shares_.Admit("eve", CallKind::kHeavy));
+  EXPECT_THAT(shares_.Admit("eve", CallKind::kHeavy), StatusIs(kExhausted, HasSubstr("eve")));
+  clock_.Advance(CallShares::kBeginWithin + absl::Seconds(1));
+  EXPECT_OK(shares_.Admit("eve", CallKind::kHeavy));
+}
+
+TEST_F(CallSharesTest, CallsThatGoOnCountHoweverLong) {
+  Fill("eve", CallKind::kWatch);
+  clock_.Advance(absl::Hours(10));
+  EXPECT_THAT(shares_.Admit("eve", CallKind::kWatch), StatusIs(kExhausted, HasSubstr("eve")));
+  for (size_t i = 0; i < MostAtOnce(CallKind::kWatch); ++i) shares_.End("eve", CallKind::kWatch);
+  EXPECT_EQ(shares_.CountOf("eve", CallKind::kWatch), 0u);
+}
+
+// One that waited so long for a thread that it was forgotten counts again from then on.
+TEST_F(CallSharesTest, CallThatBeginsLateIsCountedOnce) {
+  ASSERT_OK(shares_.Admit("eve", CallKind::kQuick));
+  clock_.Advance(CallShares::kBeginWithin + absl::Seconds(1));
+  EXPECT_EQ(shares_.CountOf("eve", CallKind::kQuick), 0u);
+  shares_.Begin("eve", CallKind::kQuick);
+  EXPECT_EQ(shares_.CountOf("eve", CallKind::kQuick), 1u);
+  shares_.End("eve", CallKind::kQuick);
+  EXPECT_EQ(shares_.CountOf("eve", CallKind::kQuick), 0u);
+}
+
+// A misspelt name would be quick.
+TEST_F(CallSharesTest, CallsThatAreNotQuickExist) {
+  size_t slow = 0;
+  for (const AuthorizationRow& row : AuthorizationTable()) {
+    slow += KindOf(row.rpc) != CallKind::kQuick;
+    EXPECT_EQ(IsForNodes(row.rpc), row.audience == Audience::kNodes) << row.rpc;
+  }
+  EXPECT_EQ(slow, 16u);
+}
+
+}  // namespace
+}  // namespace muster::controller

@@ -1,0 +1,177 @@
+// The suites and hardware files that come with Muster, held against the real catalogue.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "controller/validation/schedule/validation_state.h"
+#include "controller/validation/suite/suite.h"
+#include "controller/validation/verdict/hardware_class.h"
+#include "tests/fixtures/status_matchers.h"
+
+namespace muster::controller::validation {
+namespace {
+
+using ::testing::IsEmpty;
+
+std::map<std::string, std::string> ReadFolder(const std::string& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() != ".yaml") continue;
+    std::ifstream in(entry.path());
+    files[entry.path().string()] =
+        std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  }
+  return files;
+}
+
+std::map<std::string, Suite> Suites() {
+  std::map<std::string, Suite> suites;
+  for (const auto& [path, text] : ReadFolder("playbooks/suites")) {
+    const auto suite = ParseSuite(path, text, checks::Checks());
+    EXPECT_OK(suite);
+    if (suite.ok()) suites[suite->name] = *suite;
+  }
+  return suites;
+}
+
+TEST(ShippedSuites, AreThere) {
+  const auto suites = Suites();
+  for (const char* name : {"quick", "network", "acceptance", "burnin"}) {
+    EXPECT_EQ(suites.count(name), 1u) << name;
+  }
+}
+
+TEST(ShippedSuites, AdmitByThoseThatTestTheWholeNode) {
+  for (const auto& [name, suite] : Suites()) {
+    EXPECT_EQ(suite.admits, name == "acceptance" || name == "burnin") << name;
+  }
+}
+
+TEST(ShippedSuites, DisksAreMeasuredBeforeService) {
+  for (const auto& [name, suite] : Suites()) {
+    bool measures = false;
+    for (const SuiteStage& stage : suite.stages) {
+      for (const SuiteCheck& check : stage.checks) {
+        if (check.spec->name != "disk") continue;
+        measures = true;
+        EXPECT_THAT(check.when, ::testing::ElementsAre(Condition::kDisks)) << name;
+      }
+    }
+    EXPECT_EQ(measures, suite.admits) << name;
+  }
+}
+
+TEST(ShippedSuites, QuickTakesLessThanAMinuteOnEveryNode) {
+  absl::Duration most;
+  const Suite quick = Suites()["quick"];
+  for (const SuiteStage& stage : quick.stages) {
+    absl::Duration longest, sum;
+    for (const SuiteCheck& check : stage.checks) {
+      const auto parameters = checks::Parameters::Parse(*check.spec, check.parameters);
+      ASSERT_OK(parameters);
+      // What it measures, a pair in both directions, and what it waits for after a job: GPUs that
+      // have to cool. A limit is for what goes wrong.
+      const int directions = check.spec->scope == checks::Scope::kPair ? 2 : 1;
+      absl::Duration takes = absl::Seconds(5);
+      for (const char* part : {"duration", "warmup", "latency-duration", "cool-down"}) {
+        if (parameters->texts().count(part) == 0) continue;
+        takes += directions * absl::Seconds(parameters->OptionalNumber(part).value_or(0));
+      }
+      takes *= static_cast<int64_t>(std::max<size_t>(1, check.max_rounds));
+      longest = std::max(longest, takes);
+      sum += takes;
+    }
+    most += stage.side_by_side ? longest : sum;
+  }
+  EXPECT_LT(most, absl::Minutes(1));
+}
+
+TEST(ShippedSuites, FitTenThousandNodes) {
+  for (const auto& [name, suite] : Suites()) {
+    EXPECT_EQ(ValidationState::CheckSize(suite, 10'000, 16), "") << name;
+    EXPECT_EQ(ValidationState::CheckSize(suite, 256, 0), "") << name;
+  }
+}
+
+TEST(ShippedHardware, IsCleanAndKnowsTheExamples) {
+  const auto library = ParseHardware(ReadFolder("inventory/hardware"), checks::Checks());
+  ASSERT_OK(library);
+  for (const char* model : {"NVIDIA GeForce RTX 2080 Ti", "NVIDIA GeForce GTX 1080 Ti",
+                            "Tesla P100-SXM2-16GB", "Tesla V100-PCIE-32GB", "NVIDIA A100-SXM4-80GB",
+                            "NVIDIA A100 80GB PCIe", "NVIDIA H100 80GB HBM3", "NVIDIA H100 PCIe",
+                            "NVIDIA H200", "Tesla T4", "NVIDIA L4", "NVIDIA L40S"}) {
+    EXPECT_NE(library->Find("gpu", model), nullptr) << model;
+  }
+  for (const double gbits : {1, 10, 25, 100}) {
+    EXPECT_NE(library->Find("nic", PortName("ethernet", gbits)), nullptr) << gbits;
+  }
+  for (const auto& [path, text] : ReadFolder("inventory/examples")) {
+    const auto inventory = ParseInventory({{path, text}});
+    ASSERT_OK(inventory);
+    std::vector<std::string> unknown = CheckHardwareOf(*inventory, *library);
+    // Of InfiniBand there is no measured floor to write down.
+    unknown.erase(std::remove_if(unknown.begin(), unknown.end(),
+                                 [](const std::string& sentence) {
+                                   return absl::StrContains(sentence, "'infiniband FDR'");
+                                 }),
+                  unknown.end());
+    EXPECT_THAT(unknown, IsEmpty()) << path;
+  }
+}
+
+TEST(ShippedHardware, UniversityBurnsThreeNodesARackAtOnce) {
+  const std::string path = "inventory/examples/university-2080ti/cluster.yaml";
+  const auto inventory = ParseInventory({{path, ReadFolder("inventory/examples")[path]}}).value();
+  const auto library = ParseHardware(ReadFolder("inventory/hardware"), checks::Checks()).value();
+  std::vector<std::string> tested;
+  for (const Node& node : inventory.nodes()) {
+    if (node.role == NodeRole::kCompute) tested.push_back(node.name);
+  }
+  PowerBudget budget(RackPowers(inventory, tested, library, {}).value(), {1, absl::ZeroDuration()});
+  int started = 0;
+  for (const std::string& name : tested) {
+    const Node& node = *inventory.FindNode(name);
+    const HardwareClass hardware = ReadHardwareClass(inventory, node).value();
+    budget.AddNode(name, node.rack, PowerOf(hardware, {}, library));
+  }
+  for (const std::string& name : tested) {
+    started += budget.TryStart(name, {{name, checks::Load::kGpu}}, absl::UnixEpoch());
+  }
+  EXPECT_EQ(started, 6);
+  EXPECT_DOUBLE_EQ(budget.RackWatts("r1"), 3 * 1600 + kDefaultCpuWatts);  // and the login node
+}
+
+// What people copy from the documentation works.
+TEST(Documentation, ExamplesAreRead) {
+  std::ifstream in("docs/validation.md");
+  const std::string page((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  int suites = 0, files = 0;
+  const std::vector<std::string> parts = absl::StrSplit(page, "```");
+  for (size_t i = 1; i < parts.size(); i += 2) {
+    absl::string_view text = parts[i];
+    if (!absl::ConsumePrefix(&text, "yaml\n")) continue;
+    if (absl::StrContains(text, "\nstages:")) {
+      EXPECT_OK(ParseSuite("playbooks/suites/acceptance.yaml", text, checks::Checks()));
+      ++suites;
+    } else if (absl::StartsWith(text, "kind:")) {
+      EXPECT_OK(
+          ParseHardware({{"inventory/hardware/h100.yaml", std::string(text)}}, checks::Checks()));
+      ++files;
+    }
+  }
+  EXPECT_EQ(suites, 1);
+  EXPECT_EQ(files, 1);
+}
+
+}  // namespace
+}  // namespace muster::controller::validation

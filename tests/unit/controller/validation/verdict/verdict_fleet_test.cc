@@ -1,0 +1,245 @@
+// JudgeFleet: beside peers and own earlier results.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "controller/validation/verdict/circumstances.h"
+#include "tests/unit/controller/validation/verdict_fixture.h"
+
+namespace muster::controller::validation {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Property;
+
+TEST_F(VerdictTest, OutlierOfTheFleet) {
+  for (int i = 0; i < 4; ++i) AddNode(Result(50 + 0.1 * i, i == 2 ? 45 : 50));
+  JudgeFleet(judged_, nullptr);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(verdicts_[i].outcome(), i == 2 ? v1::OUTCOME_FAIL : v1::OUTCOME_PASS) << i;
+  }
+  const v1::Finding& finding = verdicts_[2].findings(verdicts_[2].findings_size() - 1);
+  EXPECT_EQ(finding.subject(), "g1");
+  EXPECT_EQ(finding.source(), "median of 8 GPUs, ± 5 MAD, at least 5 %");
+  EXPECT_NEAR(finding.floor(), 47.5, 0.2);
+}
+
+TEST_F(VerdictTest, SevenAreNoFleetAndOthersAreNoPeers) {
+  for (int i = 0; i < 3; ++i) AddNode(Result(50, i == 2 ? 41 : 50));
+  JudgeFleet(judged_, nullptr);
+  EXPECT_EQ(verdicts_[2].outcome(), v1::OUTCOME_PASS);
+  v1::CheckResult other = Result(41, 41);
+  for (v1::Subject& subject : *other.mutable_subjects()) {
+    (*subject.mutable_attributes())["power_limit_watts"] = "200";
+  }
+  AddNode(other);
+  AddNode(Result());
+  JudgeFleet(judged_, nullptr);
+  EXPECT_EQ(verdicts_[2].outcome(), v1::OUTCOME_FAIL);
+  EXPECT_EQ(verdicts_[3].outcome(), v1::OUTCOME_PASS);
+}
+
+// A node that says that it has a thousand GPUs, all of them twice as fast, or half.
+TEST_F(VerdictTest, ManyGpusOfOneNodePutNoOtherNodeOutOfService) {
+  for (const double lie : {100.0, 45.0, 53.0}) {
+    for (const int honest : {1, 2, 4, 8}) {
+      judged_.clear();
+      verdicts_.clear();
+      results_.clear();
+      for (int i = 0; i < honest; ++i) AddNode(Result(50.1 - 0.1 * i, 49.9 + 0.1 * i));
+      v1::CheckResult liar;
+      liar.set_check("gpu-gemm");
+      liar.set_outcome(v1::OUTCOME_PASS);
+      for (int gpu = 0; gpu < 1000; ++gpu) AddGpu(liar, absl::StrCat("lie", gpu), lie);
+      AddNode(liar);
+      JudgeFleet(judged_, nullptr);
+      for (int i = 0; i < honest; ++i)
+        EXPECT_EQ(verdicts_[i].outcome(), v1::OUTCOME_PASS) << lie << ", " << honest << " honest";
+    }
+  }
+}
+
+// What it says of itself still counts for itself.
+TEST_F(VerdictTest, ANodeWithoutEnoughPeersIsHeldAgainstItsOwnParts) {
+  AddNode(Result());
+  v1::CheckResult many;
+  many.set_check("gpu-gemm");
+  many.set_outcome(v1::OUTCOME_PASS);
+  for (int gpu = 0; gpu < 8; ++gpu) AddGpu(many, absl::StrCat("m", gpu), gpu == 3 ? 41 : 50);
+  AddNode(many);
+  JudgeFleet(judged_, nullptr);
+  EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_PASS);
+  EXPECT_THAT(verdicts_[1].findings(),
+              Contains(Property(&v1::Finding::source, HasSubstr("median of 8 GPUs"))));
+}
+
+TEST_F(VerdictTest, CountsHaveNoFleetAndHotterIsWorse) {
+  for (int i = 0; i < 4; ++i) {
+    v1::CheckResult result = Result();
+    result.mutable_metrics()->RemoveLast();
+    AddMetric(result, "errors", "", "g1", "1", 0);
+    AddMetric(result, "temperature_celsius", "", "g0", "celsius", i == 0 ? 85 : 70);
+    AddMetric(result, "temperature_celsius", "", "g1", "celsius", i == 1 ? 40 : 70);
+    AddNode(result);
+  }
+  JudgeFleet(judged_, nullptr);
+  EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_FAIL);
+  EXPECT_THAT(verdicts_[0].reason(), HasSubstr("above the usual range, which ends at 80 celsius"));
+  EXPECT_EQ(verdicts_[1].outcome(), v1::OUTCOME_PASS);
+}
+
+TEST_F(VerdictTest, ResultsOfAnotherEngineOrOfOtherParametersAreNoPeers) {
+  // Two nodes without cuBLAS, which take their own kernels.
+  for (int i = 0; i < 6; ++i) {
+    v1::CheckResult result = i < 4 ? Result(50, 50) : Result(30, 30);
+    result.add_tools(i < 4 ? "cublas 11.11.3" : "own kernel sm_75");
+    AddNode(result);
+  }
+  JudgeFleet(judged_, nullptr);
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(verdicts_[i].outcome(), Judge(results_[i]).outcome()) << i;
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_THAT(verdicts_[i].findings(),
+                Not(Contains(Property(&v1::Finding::source, HasSubstr("median of")))))
+        << i;
+  }
+  // The same check twice in a stage.
+  judged_.clear();
+  for (int i = 0; i < 6; ++i) {
+    AddNode(i < 4 ? Result(50, 50) : Result(45, 45));
+    judged_.back().parameters_digest = i < 4 ? "of 8 s" : "of 3 min";
+  }
+  JudgeFleet(judged_, nullptr);
+  for (const JudgedResult& judged : judged_) {
+    EXPECT_EQ(judged.verdict->outcome(), v1::OUTCOME_PASS) << std::string(judged.node);
+  }
+  for (JudgedResult& judged : judged_) judged.parameters_digest = "of 8 s";
+  JudgeFleet(judged_, nullptr);
+  EXPECT_EQ(judged_[5].verdict->outcome(), v1::OUTCOME_FAIL);
+}
+
+TEST_F(VerdictTest, HowWarmAnIdleGpuIsIsComparedWithNothing) {
+  const checks::CheckSpec& look = *checks::FindCheck("gpu-inventory");
+  for (int i = 0; i < 9; ++i) {
+    v1::CheckResult result;
+    result.set_check("gpu-inventory");
+    result.set_outcome(v1::OUTCOME_PASS);
+    for (const char* id : {"g0", "g1"}) {
+      AddGpu(result, id, 50);
+      // Right after a job.
+      AddMetric(result, "temperature_celsius", "", id, "celsius", i == 8 ? 75 : 30);
+    }
+    AddNode(result, look);
+  }
+  JudgeFleet(judged_, [](const EarlierQuery&) { return std::vector<double>(12, 30); });
+  EXPECT_EQ(verdicts_[8].outcome(), v1::OUTCOME_PASS) << verdicts_[8].reason();
+}
+
+TEST_F(VerdictTest, PortsOfAnotherNameAreNoPeers) {
+  static constexpr checks::MetricSpec kMetrics[] = {
+      {"speed_mbits", "Mbit/s", "nic", checks::Better::kHigher, ""}};
+  static constexpr checks::CheckSpec kLink = {
+      "nic-link", checks::Scope::kNode, checks::Load::kIdle, {}, kMetrics, ""};
+  for (int i = 0; i < 9; ++i) {
+    v1::CheckResult result;
+    result.set_check("nic-link");
+    result.set_outcome(v1::OUTCOME_PASS);
+    for (const char* name : {"eth0", "eth1"}) {
+      v1::Subject& nic = *result.add_subjects();
+      nic.set_id(name);
+      nic.set_kind("nic");
+      // eth1 is for management on every node; on one node eth0 came up as slow.
+      const bool slow = nic.id() == "eth1" || i == 4;
+      AddMetric(result, "speed_mbits", "", name, "Mbit/s", slow ? 1000 : 10000);
+    }
+    AddNode(result, kLink);
+  }
+  JudgeFleet(judged_, nullptr);
+  for (int i = 0; i < 9; ++i) {
+    EXPECT_EQ(verdicts_[i].outcome(), i == 4 ? v1::OUTCOME_FAIL : v1::OUTCOME_PASS) << i;
+  }
+  EXPECT_THAT(verdicts_[4].reason(), HasSubstr("eth0: speed_mbits is 1000 Mbit/s, below"));
+}
+
+TEST_F(VerdictTest, NodesAreComparedWhereTheInventorySaysWhichMachinesTheyAre) {
+  const auto judge = [&] {
+    for (int i = 0; i < 8; ++i) {
+      v1::CheckResult result;
+      result.set_check("memory");
+      result.set_outcome(v1::OUTCOME_PASS);
+      AddMetric(result, "bandwidth", "", "", "GB/s", i == 3 ? 60 : 100);
+      AddNode(result, kMemory);
+    }
+    JudgeFleet(judged_, nullptr);
+    const v1::Outcome slow = verdicts_[verdicts_.size() - 5].outcome();
+    judged_.clear();
+    return slow;
+  };
+  expectation_ = {};
+  expectation_.hardware.network_gbits_per_s = 10;
+  EXPECT_EQ(judge(), v1::OUTCOME_PASS);
+  expectation_.hardware.node_model = "SYS-4029GP";
+  EXPECT_EQ(judge(), v1::OUTCOME_FAIL);
+}
+
+TEST_F(VerdictTest, WorseThanItWas) {
+  AddNode(Result(44, 50));
+  std::vector<std::string> asked;
+  const auto earlier = [&](const EarlierQuery& query) {
+    asked.push_back(absl::StrCat(query.node, " ", query.check, " ", query.metric, " ",
+                                 query.variant, " ", query.subject));
+    return std::vector<double>(12, 50);
+  };
+  JudgeFleet(judged_, earlier);
+  EXPECT_THAT(asked, Contains("c0 gpu-gemm tflops_median fp16 g0"));
+  EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_FAIL);
+  const v1::Finding& finding = verdicts_[0].findings(verdicts_[0].findings_size() - 1);
+  EXPECT_EQ(finding.subject(), "g0");
+  EXPECT_EQ(finding.source(), "own history, 12 results, ± 5 MAD, at least 10 %");
+  AddNode(Result(44, 50));
+  JudgeFleet({&judged_[1], 1}, [](const EarlierQuery&) { return std::vector<double>(4, 50); });
+  EXPECT_EQ(verdicts_[1].outcome(), v1::OUTCOME_PASS);
+}
+
+TEST_F(VerdictTest, EarlierResultsAreAskedForByTheirCircumstances) {
+  v1::CheckResult result = Result();
+  result.add_tools("cublas 11.11.3");
+  (*result.mutable_subjects(1)->mutable_attributes())["power_limit_watts"] = "200";
+  AddNode(result);
+  judged_[0].parameters_digest = "of 8 s";
+  std::map<std::string, std::string> asked;
+  JudgeFleet(judged_, [&](const EarlierQuery& query) {
+    EXPECT_EQ(query.parameters_digest, "of 8 s");
+    asked[std::string(query.subject)] = std::string(query.circumstances);
+    return std::vector<double>();
+  });
+  EXPECT_EQ(asked["g0"], CircumstancesOf(result, &result.subjects(0)));
+  EXPECT_EQ(asked["g1"], CircumstancesOf(result, &result.subjects(1)));
+  EXPECT_NE(asked["g0"], asked["g1"]);
+}
+
+TEST_F(VerdictTest, AGpuThatBeganWarmIsNotHeldAgainstColdStarts) {
+  const auto earlier = [](const EarlierQuery& query) {
+    return std::vector<double>(12, query.metric == "temperature_celsius" ? 55 : 50);
+  };
+  for (const bool warm : {false, true}) {
+    v1::CheckResult result = Result();
+    AddMetric(result, "temperature_celsius", "", "g0", "celsius", 70);
+    if (warm) {
+      (*result.mutable_subjects(0)->mutable_attributes())["warm_at_start_celsius"] = "64";
+    }
+    AddNode(result);
+  }
+  JudgeFleet(judged_, earlier);
+  EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_FAIL);
+  EXPECT_EQ(verdicts_[1].outcome(), v1::OUTCOME_PASS) << verdicts_[1].reason();
+}
+
+}  // namespace
+}  // namespace muster::controller::validation

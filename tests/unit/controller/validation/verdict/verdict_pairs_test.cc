@@ -1,0 +1,403 @@
+// What the checks of a node say together, pairs among them.
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/checks/catalog.h"
+#include "controller/validation/verdict/pair_matrix.h"
+#include "tests/unit/controller/validation/verdict_fixture.h"
+
+namespace muster::controller::validation {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+v1::CheckVerdict Verdict(v1::Outcome outcome, const std::string& partner = "") {
+  v1::CheckVerdict verdict;
+  verdict.set_check(partner.empty() ? "gpu-gemm" : "nic-pair");
+  verdict.set_partner(partner);
+  verdict.set_outcome(outcome);
+  return verdict;
+}
+
+v1::Outcome Of(const std::vector<v1::CheckVerdict>& verdicts, bool complete = true) {
+  std::vector<const v1::CheckVerdict*> pointers;
+  for (const v1::CheckVerdict& verdict : verdicts) pointers.push_back(&verdict);
+  return OutcomeOf(pointers, complete);
+}
+
+TEST(OutcomeOf, TheWorstCounts) {
+  const auto pass = Verdict(v1::OUTCOME_PASS), fail = Verdict(v1::OUTCOME_FAIL),
+             unknown = Verdict(v1::OUTCOME_UNKNOWN), skipped = Verdict(v1::OUTCOME_SKIPPED);
+  EXPECT_EQ(Of({}), v1::OUTCOME_UNSPECIFIED);
+  EXPECT_EQ(Of({skipped}), v1::OUTCOME_SKIPPED);
+  EXPECT_EQ(Of({pass, skipped}), v1::OUTCOME_PASS);
+  EXPECT_EQ(Of({pass, unknown, skipped}), v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(Of({unknown, fail, pass}), v1::OUTCOME_FAIL);
+  EXPECT_EQ(Of({pass}, false), v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(Of({fail}, false), v1::OUTCOME_FAIL);
+  EXPECT_EQ(Of({}, false), v1::OUTCOME_UNKNOWN);
+}
+
+TEST(OutcomeOf, LostPartnersSayNothingOfTheNode) {
+  const auto pass = Verdict(v1::OUTCOME_PASS, "a"), unknown = Verdict(v1::OUTCOME_UNKNOWN, "b"),
+             fail = Verdict(v1::OUTCOME_FAIL, "c");
+  EXPECT_EQ(Of({pass, unknown}), v1::OUTCOME_PASS);
+  EXPECT_EQ(Of({unknown}), v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(Of({pass, unknown, unknown}), v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(Of({pass, pass, fail}), v1::OUTCOME_FAIL);
+}
+
+constexpr char kPort[] =
+    "kind: nic\n"
+    "match: [ethernet]\n"
+    "limits:\n"
+    "  - {check: nic-pair, metric: receive_gbits, unit: Gbit/s, floor: 8, peak: 10, source: t}\n"
+    "  - {check: nic-pair, metric: send_gbits, unit: Gbit/s, floor: 8, peak: 10, source: t}\n"
+    "  - {check: nic-pair, metric: port_errors, unit: \"1\", ceiling: 0, optional: true,\n"
+    "     source: test}\n";
+
+TEST(OutcomeOf, ExcusedPairsDoNotCountBesideAGoodOne) {
+  const auto pass = Verdict(v1::OUTCOME_PASS, "a"), unknown = Verdict(v1::OUTCOME_UNKNOWN, "b"),
+             fail = Verdict(v1::OUTCOME_FAIL, "c");
+  auto excused = Verdict(v1::OUTCOME_UNKNOWN, "d");
+  excused.set_excused(true);
+  EXPECT_EQ(Of({pass, excused, excused, excused}), v1::OUTCOME_PASS);
+  EXPECT_EQ(Of({excused, excused}), v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(Of({pass, excused, unknown, unknown}), v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(Of({pass, excused, fail}), v1::OUTCOME_FAIL);
+  auto of_another_check = excused;
+  of_another_check.set_check("rdma-pair");
+  EXPECT_EQ(Of({pass, of_another_check}), v1::OUTCOME_UNKNOWN);
+}
+
+TEST(OutcomeOf, AnExcusedGroupDoesNotCountBesideAGoodPair) {
+  auto group = Verdict(v1::OUTCOME_UNKNOWN);
+  group.set_check("collective");
+  const auto pair = Verdict(v1::OUTCOME_PASS, "a"), solo = Verdict(v1::OUTCOME_PASS);
+  EXPECT_EQ(Of({solo, pair, group}), v1::OUTCOME_UNKNOWN);
+  group.set_excused(true);
+  EXPECT_EQ(Of({solo, pair, group}), v1::OUTCOME_PASS);
+  EXPECT_EQ(Of({solo, group}), v1::OUTCOME_UNKNOWN);
+}
+
+// From results of pairs to blame, and back to the verdicts.
+class PairVerdictTest : public VerdictTest {
+ protected:
+  void Pair(const std::string& node, const std::string& partner, double receive, double send) {
+    v1::CheckResult& result = results_.emplace_back();
+    result.set_check("nic-pair");
+    result.set_outcome(v1::OUTCOME_PASS);
+    v1::Subject& nic = *result.add_subjects();
+    nic.set_id("eth0");
+    nic.set_kind("nic");
+    AddMetric(result, "receive_gbits", "", "eth0", "Gbit/s", receive);
+    AddMetric(result, "send_gbits", "", "eth0", "Gbit/s", send);
+    AddMetric(result, "retransmits", "", "eth0", "1", 5);
+    v1::CheckVerdict& verdict = verdicts_.emplace_back();
+    pairs_.push_back(
+        {names_.emplace_back(node), names_.emplace_back(partner), &kPair, &result, &verdict});
+    verdict = JudgeCheck(result, kPair, floor_, {});
+    verdict.set_partner(partner);
+    pair_verdicts_.push_back({pairs_.back().node, pairs_.back().partner, &verdict});
+  }
+  // All pairs of a, b, c and d, of which b's are slow.
+  void PairsWithSlowB() {
+    const std::vector<std::string> names = {"a", "b", "c", "d"};
+    for (const std::string& node : names) {
+      for (const std::string& partner : names) {
+        if (node == partner) continue;
+        const bool slow = node == "b" || partner == "b";
+        Pair(node, partner, slow ? 3 : 9.4, slow ? 3.1 : 9.3);
+      }
+    }
+  }
+  static const std::vector<MatrixNode> FourNodes() {
+    return {{"a", "sw", 10}, {"b", "sw", 10}, {"c", "sw", 10}, {"d", "sw", 10}};
+  }
+  std::map<std::string, std::vector<const v1::CheckVerdict*>> ByNode() const {
+    std::map<std::string, std::vector<const v1::CheckVerdict*>> of_node;
+    for (const PairVerdict& pair : pair_verdicts_) {
+      of_node[std::string(pair.node)].push_back(pair.verdict);
+    }
+    return of_node;
+  }
+  v1::CheckVerdict& VerdictOf(absl::string_view node, absl::string_view partner) {
+    for (const PairVerdict& pair : pair_verdicts_) {
+      if (pair.node == node && pair.partner == partner) return *pair.verdict;
+    }
+    ADD_FAILURE() << node << " and " << partner << " are no pair";
+    return *pair_verdicts_.front().verdict;
+  }
+
+  const HardwareLibrary ports_ =
+      ParseHardware({{"inventory/hardware/port.yaml", kPort}}, kCatalog).value();
+  Expectation floor_{.hardware = {}, .gpu = nullptr, .nic = ports_.Find("nic", "ethernet")};
+  std::vector<PairResult> pairs_;
+  std::vector<PairVerdict> pair_verdicts_;
+};
+
+TEST_F(PairVerdictTest, TheOtherSideHasNothingToAnswerFor) {
+  PairsWithSlowB();
+  Pair("a", "stranger", 1, 1);
+  v1::CheckResult counters;
+  v1::Subject& nic = *counters.add_subjects();
+  nic.set_id("eth0");
+  nic.set_kind("nic");
+  AddMetric(counters, "rx_crc_errors", "", "eth0", "1", 100);
+  const std::vector<NodeResultRef> others = {{"b", &counters}};
+  const PairMatrix matrix = MakePairMatrix(FourNodes(), pairs_, others);
+  ASSERT_THAT(matrix.rates, SizeIs(12));
+  EXPECT_DOUBLE_EQ(matrix.rates[0].gbits_per_s, 3);  // a → b as b received it
+  EXPECT_DOUBLE_EQ(matrix.rates[0].retransmits, 5);
+  EXPECT_EQ(matrix.rates[0].from_interface, "eth0");
+  const std::vector<Blame> blames = FindBlame(matrix);
+  ASSERT_THAT(blames, SizeIs(1));
+  EXPECT_EQ(blames[0].kind, BlameKind::kLink);
+  EXPECT_EQ(ToProto(blames[0]).names(0), "b");
+  ApplyBlame(matrix, blames, pair_verdicts_);
+  auto of_node = ByNode();
+  EXPECT_EQ(OutcomeOf(of_node["b"], true), v1::OUTCOME_FAIL);
+  EXPECT_EQ(OutcomeOf(of_node["c"], true), v1::OUTCOME_PASS);
+  EXPECT_THAT(of_node["c"][1]->reason(), HasSubstr("not this node's fault: the link of b eth0"));
+}
+
+TEST_F(PairVerdictTest, AFaultOfItsOwnStaysANodesFaultWhoeverIsBlamed) {
+  PairsWithSlowB();
+  // What else its worker can see on c itself while b is the slow one.
+  v1::CheckResult flapped, counted, gone;
+  flapped.add_faults()->set_code("link_flapped");
+  AddMetric(flapped, "receive_gbits", "", "eth0", "Gbit/s", 3);
+  AddMetric(flapped, "send_gbits", "", "eth0", "Gbit/s", 3);
+  AddMetric(counted, "receive_gbits", "", "eth0", "Gbit/s", 3);
+  AddMetric(counted, "send_gbits", "", "eth0", "Gbit/s", 3);
+  AddMetric(counted, "port_errors", "symbol_error", "eth0", "1", 7);
+  AddMetric(gone, "receive_gbits", "", "eth0", "Gbit/s", 3);
+  for (v1::CheckResult* result : {&flapped, &counted, &gone}) {
+    result->set_outcome(v1::OUTCOME_PASS);
+    v1::Subject& nic = *result->add_subjects();
+    nic.set_id("eth0");
+    nic.set_kind("nic");
+    v1::CheckVerdict& verdict = VerdictOf("c", "b");
+    verdict = JudgeCheck(*result, kPair, floor_, {});
+    const PairMatrix matrix = MakePairMatrix(FourNodes(), pairs_, {});
+    ApplyBlame(matrix, FindBlame(matrix), pair_verdicts_);
+    EXPECT_EQ(verdict.outcome(), v1::OUTCOME_FAIL) << result->DebugString();
+    EXPECT_EQ(VerdictOf("d", "b").outcome(), v1::OUTCOME_UNKNOWN);
+  }
+}
+
+TEST_F(PairVerdictTest, ASlowUplinkKeepsNoNodeOutThatIsFastInsideItsSwitch) {
+  const std::vector<MatrixNode> nodes = {{"a", "s1", 10}, {"b", "s1", 10}, {"c", "s1", 10},
+                                         {"d", "s2", 10}, {"e", "s2", 10}, {"f", "s2", 10}};
+  for (const MatrixNode& node : nodes) {
+    for (const MatrixNode& partner : nodes) {
+      if (node.name == partner.name) continue;
+      const bool slow = node.switch_name != partner.switch_name;
+      Pair(node.name, partner.name, slow ? 3 : 9.4, slow ? 3.1 : 9.3);
+    }
+  }
+  const PairMatrix matrix = MakePairMatrix(nodes, pairs_, {});
+  const std::vector<Blame> blames = FindBlame(matrix);
+  ASSERT_THAT(blames, SizeIs(1));
+  EXPECT_EQ(blames[0].kind, BlameKind::kUplink);
+  ApplyBlame(matrix, blames, pair_verdicts_);
+  for (const auto& [node, checks] : ByNode()) {
+    EXPECT_EQ(OutcomeOf(checks, true), v1::OUTCOME_PASS) << node;
+  }
+  EXPECT_EQ(VerdictOf("a", "d").outcome(), v1::OUTCOME_UNKNOWN);
+  EXPECT_TRUE(VerdictOf("a", "d").excused());
+  EXPECT_FALSE(VerdictOf("a", "b").excused());
+}
+
+// Two nodes a switch and 5 Gbit/s between the switches: two pairs share them in one round, one
+// alone has them in another.
+TEST_F(PairVerdictTest, ANodeIsNotHeldAgainstWhatTheUplinkDoesNotCarry) {
+  const std::vector<MatrixNode> nodes = {
+      {"a", "s1", 10, 5}, {"b", "s1", 10, 5}, {"c", "s2", 10, 5}, {"d", "s2", 10, 5}};
+  const auto add = [&](const char* node, const char* partner, double rate, const char* round) {
+    Pair(node, partner, rate, rate);
+    pairs_.back().round = round;
+    Pair(partner, node, rate, rate);
+    pairs_.back().round = round;
+  };
+  add("a", "b", 9.4, "0");
+  add("c", "d", 9.4, "0");
+  add("a", "c", 1.7, "1");
+  add("b", "d", 3.0, "1");
+  add("a", "d", 4.7, "2");
+  const PairMatrix matrix = MakePairMatrix(nodes, pairs_, {});
+  std::map<std::string, double> shares, means;
+  for (const DirectedRate& rate : matrix.rates) {
+    const std::string names = matrix.nodes[rate.from].name + matrix.nodes[rate.to].name;
+    shares[names] = rate.uplink_share_gbits_per_s;
+    means[names] = rate.uplink_mean_gbits_per_s;
+  }
+  EXPECT_EQ(shares["ab"], 0);
+  EXPECT_EQ(shares["ac"], 2.5);
+  EXPECT_EQ(shares["db"], 2.5);
+  EXPECT_EQ(shares["ad"], 5);
+  EXPECT_DOUBLE_EQ(means["ac"], 2.35);
+  EXPECT_DOUBLE_EQ(means["ad"], 4.7);
+  const std::vector<Blame> blames = FindBlame(matrix);
+  EXPECT_THAT(blames, SizeIs(0)) << blames[0].message;
+  ApplyBlame(matrix, blames, pair_verdicts_);
+  EXPECT_EQ(VerdictOf("a", "c").outcome(), v1::OUTCOME_UNKNOWN);
+  EXPECT_TRUE(VerdictOf("a", "c").excused());
+  EXPECT_THAT(VerdictOf("a", "c").reason(), HasSubstr("the uplink leaves a pair 2.5 Gbit/s"));
+  for (const auto& [node, checks] : ByNode()) {
+    EXPECT_EQ(OutcomeOf(checks, true), v1::OUTCOME_PASS) << node;
+  }
+}
+
+TEST_F(PairVerdictTest, SlowPairsThatNobodyExplainsAreUnknown) {
+  Pair("a", "b", 9.4, 8.5);
+  Pair("b", "a", 8.5, 9.4);
+  PairMatrix matrix = MakePairMatrix({{"a", "", 10}, {"b", "", 10}}, pairs_, {});
+  matrix.rates[0].gbits_per_s = 5;
+  const std::vector<Blame> blames = FindBlame(matrix);
+  ASSERT_THAT(blames, SizeIs(1));
+  ApplyBlame(matrix, blames, pair_verdicts_);
+  EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(verdicts_[1].outcome(), v1::OUTCOME_UNKNOWN);
+}
+
+TEST_F(PairVerdictTest, OfTwoNodesBelowTheFloorNobodyFails) {
+  Pair("a", "b", 0.09, 0.09);
+  Pair("b", "a", 0.09, 0.09);
+  const std::vector<MatrixNode> nodes = {{"a", "", 10}, {"b", "", 10}};
+  PairMatrix matrix = MakePairMatrix(nodes, pairs_, {});
+  std::vector<Blame> blames = FindBlame(matrix);
+  ASSERT_THAT(blames, SizeIs(1));
+  EXPECT_EQ(blames[0].kind, BlameKind::kCannotTell);
+  ApplyBlame(matrix, blames, pair_verdicts_);
+  for (const auto& [node, checks] : ByNode()) {
+    EXPECT_EQ(OutcomeOf(checks, true), v1::OUTCOME_UNKNOWN) << node;
+    EXPECT_THAT(checks[0]->reason(), HasSubstr("below the floor of 8 Gbit/s; validate each with a "
+                                               "third node"));
+    EXPECT_THAT(checks[0]->reason(), HasSubstr("cannot tell whether "));
+  }
+}
+
+TEST_F(PairVerdictTest, AWrongSpeedTellsWhichOfTwoNodesItIs) {
+  Pair("a", "b", 0.09, 0.09);
+  Pair("b", "a", 0.09, 0.09);
+  v1::CheckResult link;
+  v1::Subject& nic = *link.add_subjects();
+  nic.set_id("eth0");
+  nic.set_kind("nic");
+  v1::Fault& fault = *link.add_faults();
+  fault.set_code("wrong_speed");
+  fault.set_subject("eth0");
+  fault.set_message("eth0 runs at 100 Mbit/s");
+  const std::vector<NodeResultRef> others = {{"b", &link}};
+  const PairMatrix matrix = MakePairMatrix({{"a", "", 10}, {"b", "", 10}}, pairs_, others);
+  ApplyBlame(matrix, FindBlame(matrix), pair_verdicts_);
+  EXPECT_EQ(VerdictOf("a", "b").outcome(), v1::OUTCOME_UNKNOWN);
+  EXPECT_THAT(VerdictOf("a", "b").reason(), HasSubstr("not this node's fault: the link of b eth0"));
+  EXPECT_EQ(VerdictOf("b", "a").outcome(), v1::OUTCOME_FAIL);
+}
+
+TEST_F(PairVerdictTest, OneSlowPairAmongGoodOnesKeepsNobodyOut) {
+  const std::vector<std::string> names = {"a", "b", "c", "d"};
+  for (const std::string& node : names) {
+    for (const std::string& partner : names) {
+      const bool slow = node < "c" && partner < "c";
+      if (node != partner) Pair(node, partner, slow ? 3 : 9.4, slow ? 3.1 : 9.3);
+    }
+  }
+  const PairMatrix matrix = MakePairMatrix(FourNodes(), pairs_, {});
+  ApplyBlame(matrix, FindBlame(matrix), pair_verdicts_);
+  EXPECT_EQ(VerdictOf("a", "b").outcome(), v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(VerdictOf("b", "a").outcome(), v1::OUTCOME_UNKNOWN);
+  EXPECT_THAT(VerdictOf("a", "b").reason(), HasSubstr("look at what only they share"));
+  for (const auto& [node, checks] : ByNode()) {
+    EXPECT_EQ(OutcomeOf(checks, true), v1::OUTCOME_PASS) << node;
+  }
+}
+
+// Its rates are as good as all others: only its times accuse it, and its partners as well.
+TEST_F(PairVerdictTest, ANodeWhoseTimesAreLongWithAllPartnersIsBlamed) {
+  constexpr char kTimes[] =
+      "kind: nic\n"
+      "match: [ethernet]\n"
+      "limits:\n"
+      "  - {check: nic-pair, metric: round_trip_p99, unit: µs, ceiling: 500, source: test}\n";
+  static constexpr checks::MetricSpec kTimed[] = {
+      kPairMetrics[0],
+      kPairMetrics[1],
+      {"round_trip_p99", "µs", "nic", checks::Better::kLower, ""}};
+  static constexpr checks::CheckSpec kTimedPair = {
+      "nic-pair", checks::Scope::kPair, checks::Load::kNetwork, {}, kTimed, ""};
+  static const checks::CheckSpec* const kTimedCatalog[] = {&kTimedPair};
+  const HardwareLibrary ports =
+      ParseHardware({{"inventory/hardware/port.yaml", kTimes}}, kTimedCatalog).value();
+  const Expectation expectation{
+      .hardware = {}, .gpu = nullptr, .nic = ports.Find("nic", "ethernet")};
+  const std::vector<std::string> names = {"a", "b", "c", "d"};
+  for (const std::string& node : names) {
+    for (const std::string& partner : names) {
+      if (node == partner) continue;
+      Pair(node, partner, 9.4, 9.4);
+      AddMetric(results_.back(), "round_trip_p99", "", "eth0", "µs",
+                node == "b" || partner == "b" ? 900 : 90);
+      verdicts_.back() = JudgeCheck(results_.back(), kTimedPair, expectation, {});
+      verdicts_.back().set_partner(partner);
+      pairs_.back().spec = &kTimedPair;
+    }
+  }
+  const PairMatrix matrix = MakePairMatrix(FourNodes(), pairs_, {});
+  const std::vector<Blame> blames = FindBlame(matrix);
+  ASSERT_THAT(blames, SizeIs(1));
+  EXPECT_THAT(blames[0].nodes, ElementsAre(1u));
+  EXPECT_THAT(blames[0].evidence[0], HasSubstr("round_trip_p99 is 900 µs, above the ceiling of"));
+  ApplyBlame(matrix, blames, pair_verdicts_);
+  for (const auto& [node, checks] : ByNode()) {
+    EXPECT_EQ(OutcomeOf(checks, true), node == "b" ? v1::OUTCOME_FAIL : v1::OUTCOME_PASS) << node;
+  }
+}
+
+TEST_F(PairVerdictTest, RdmaIsJudgedToo) {
+  const checks::CheckSpec* const spec = checks::FindCheck("rdma-pair");
+  ASSERT_NE(spec, nullptr);
+  PairsWithSlowB();
+  for (size_t i = 0; i < pairs_.size(); ++i) {
+    pairs_[i].spec = spec;
+    v1::CheckResult& result = results_[i];
+    result.mutable_metrics(0)->set_name("write_receive_gbits");
+    result.mutable_metrics(1)->set_name("write_send_gbits");
+  }
+  const PairMatrix matrix = MakePairMatrix(FourNodes(), pairs_, {});
+  ASSERT_THAT(matrix.rates, SizeIs(12));
+  EXPECT_DOUBLE_EQ(matrix.rates[0].gbits_per_s, 3);  // one measurement, as the receiver told it
+  const std::vector<Blame> blames = FindBlame(matrix);
+  ASSERT_THAT(blames, SizeIs(1));
+  EXPECT_EQ(blames[0].names[0], "b");
+}
+
+TEST_F(PairVerdictTest, AFastPortDoesNotHideASlowOne) {
+  PairsWithSlowB();
+  for (size_t i = 0; i < pairs_.size(); ++i) {
+    pairs_[i].spec = checks::FindCheck("rdma-pair");
+    v1::CheckResult& result = results_[i];
+    result.mutable_metrics(0)->set_name("write_receive_gbits");
+    result.mutable_metrics(1)->set_name("write_send_gbits");
+    for (int way : {0, 1}) {
+      v1::Metric& second = *result.add_metrics() = result.metrics(way);
+      second.set_variant("2");
+      second.set_value(9.4);
+    }
+  }
+  const PairMatrix matrix = MakePairMatrix(FourNodes(), pairs_, {});
+  ASSERT_THAT(matrix.rates, SizeIs(24));
+  const auto slow = std::count_if(matrix.rates.begin(), matrix.rates.end(),
+                                  [](const auto& rate) { return rate.gbits_per_s < 4; });
+  EXPECT_EQ(slow, 6);
+}
+
+}  // namespace
+}  // namespace muster::controller::validation
