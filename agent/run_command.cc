@@ -152,7 +152,7 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
   auto& slurm_commands = *new SlurmCommands(processes);
   auto& slurm = *new SlurmDesk(
       [&slurm_commands](const v1::SlurmRequest& request) { return slurm_commands.Answer(request); },
-      [&mailbox] { mailbox.Wake(); });
+      [&mailbox] { mailbox.Wake(); }, clock);
   auto& session =
       *new Session({.agent_version = kVersion, .boot_id = boot_id}, paths, files, engine, journal,
                    mailbox, reboots, checks, slurm, facts, channel, clock);
@@ -170,13 +170,13 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
   transfers.Stop();
   checks.Shutdown("the agent was stopped");
   const absl::Time deadline = clock.Now() + kStopPatience;
-  while (healthy && !engine.stopped() && clock.Now() < deadline) {
+  while (healthy && !engine.has_ended() && clock.Now() < deadline) {
     clock.Sleep(absl::Milliseconds(50));
   }
   // The session goes last: it still sends what the last steps reported.
   mailbox.SetStopping();
   conversation.join();
-  LogInfo(engine.stopped() ? "stopped" : "stopped; the running step is left to the journal");
+  LogInfo(engine.has_ended() ? "stopped" : "stopped; the running step is left to the journal");
   return healthy ? 0 : 1;
 }
 

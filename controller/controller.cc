@@ -16,8 +16,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
-#include "common/base/ticker.h"
 #include "common/base/version.h"
+#include "common/base/worker.h"
 #include "common/checks/catalog.h"
 #include "common/pki/certificate.h"
 #include "common/sys/file_system.h"
@@ -222,10 +222,11 @@ struct Controller::Modules {
             }),
         rotations(Collaborators(config, clock), *this->resources.secrets),
         open_calls(denylist, clock),
-        sweeper(clock, absl::Seconds(1),
-                [this] {
+        sweeper(clock,
+                [this, &clock] {
                   open_calls.Sweep();
                   registry.Sweep();
+                  return clock.Now() + absl::Seconds(1);
                 }),
         agents(registry, open_calls, enrollment, this->resources.ca.roots().pem,
                *this->resources.blobs,
@@ -434,7 +435,7 @@ struct Controller::Modules {
   validation::RunValidations run_validations;
   SecretRotations rotations;
   OpenCalls open_calls;
-  Ticker sweeper;
+  Worker sweeper;
   AgentSessionService agents;
   EnrollmentService enrollments;
   TokenService tokens;

@@ -18,31 +18,6 @@ constexpr uint32_t kRowsAtATime = 2000;
 
 }  // namespace
 
-Housekeeper::~Housekeeper() { Stop(); }
-
-void Housekeeper::Start() {
-  thread_ = std::thread([this] {
-    do {
-      Clean();
-      absl::MutexLock lock(&mutex_);
-      clock_.AwaitUntil(mutex_, absl::Condition(&is_stopping_), clock_.Now() + kInterval);
-    } while (!IsStopping());
-  });
-}
-
-void Housekeeper::Stop() {
-  {
-    absl::MutexLock lock(&mutex_);
-    is_stopping_ = true;
-  }
-  if (thread_.joinable()) thread_.join();
-}
-
-bool Housekeeper::IsStopping() {
-  absl::MutexLock lock(&mutex_);
-  return is_stopping_;
-}
-
 void Housekeeper::Clean() {
   CleanRows();
   CleanBlobs();
@@ -51,7 +26,7 @@ void Housekeeper::Clean() {
 void Housekeeper::CleanRows() {
   const absl::Time now = clock_.Now();
   uint64_t removed = 1;
-  while (removed > 0 && !IsStopping()) {
+  while (removed > 0 && !worker_.is_stopping()) {
     const absl::Status cleaned = store_.Update([&](Transaction& txn) -> absl::Status {
       RETURN_IF_ERROR(txn.certificates().RemoveExpired(now - kCertificatesKept).status());
       ASSIGN_OR_RETURN(removed,
@@ -74,7 +49,7 @@ void Housekeeper::CleanBlobs() {
   const auto referred = ReferredBlobs(store_);
   if (!referred.ok()) return;
   for (const std::string& sha256 : UnusedBlobs(*blobs, *referred, time)) {
-    if (IsStopping()) return;
+    if (worker_.is_stopping()) return;
     blobs_.RemoveIfOlder(sha256, time).status().IgnoreError();  // an hour later again
   }
 }

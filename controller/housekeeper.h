@@ -2,15 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <thread>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-
-namespace muster {
-class Clock;
-}
+#include "common/base/clock.h"
+#include "common/base/worker.h"
 
 namespace muster::controller {
 
@@ -34,25 +29,24 @@ class Housekeeper {
 
   // The references must outlive the object.
   Housekeeper(Store& store, BlobStore& blobs, Clock& clock)
-      : store_(store), blobs_(blobs), clock_(clock) {}
-  ~Housekeeper();
+      : store_(store), blobs_(blobs), clock_(clock), worker_(clock, [this] {
+          Clean();
+          return clock_.Now() + kInterval;
+        }) {}
 
-  void Start();
-  void Stop();
+  void Start() { worker_.Start(); }
+  void Stop() { worker_.Stop(); }
   // One round, which Stop() cuts short. What the store refuses is tried an hour later.
   void Clean();
 
  private:
-  bool IsStopping();
   void CleanRows();
   void CleanBlobs();
 
   Store& store_;
   BlobStore& blobs_;
   Clock& clock_;
-  absl::Mutex mutex_;
-  bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_;
+  Worker worker_;
 };
 
 }  // namespace muster::controller

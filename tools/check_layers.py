@@ -81,7 +81,7 @@ MAY_INCLUDE = {
 # Of these folders the others see interface headers only.
 INTERFACES = {
     "controller/store": {"store.h", "stored_facts.h", "tables.h"},
-    "controller/session": {"agent_sessions.h"},
+    "controller/session": {"agent_sessions.h", "node_queue.h"},
 }
 # Who makes the implementations and hands them out.
 WIRING = ("controller/controller.cc", "controller/service", "controller/backup")

@@ -35,12 +35,8 @@ Engine::Engine(Options options, ResourceFactory factory, Journal& journal, Clock
       journal_(journal),
       clock_(clock),
       listener_(listener),
-      alive_(clock.Now()) {}
-
-Engine::~Engine() {
-  Stop();
-  if (thread_.joinable()) thread_.join();
-}
+      alive_(clock.Now()),
+      worker_(clock, [this] { return Step(); }) {}
 
 void Engine::TellPlans() {
   if (!options_.on_plans) return;
@@ -50,23 +46,7 @@ void Engine::TellPlans() {
 
 void Engine::Start() {
   TellPlans();
-  thread_ = std::thread([this] { Loop(); });
-}
-
-void Engine::Stop() {
-  absl::MutexLock lock(&mutex_);
-  stopping_ = true;
-  if (!thread_.joinable()) stopped_ = true;
-}
-
-bool Engine::stopped() const {
-  absl::MutexLock lock(&mutex_);
-  return stopped_;
-}
-
-bool Engine::stopping() const {
-  absl::MutexLock lock(&mutex_);
-  return stopping_;
+  worker_.Start();
 }
 
 absl::Time Engine::last_alive() const {
@@ -85,31 +65,17 @@ std::string Engine::active_plan_id() const {
   return plan.has_value() ? plan->plan->plan_id() : std::string();
 }
 
-void Engine::Wait(absl::Duration duration) {
-  const absl::Time deadline = clock_.Now() + duration;
-  absl::MutexLock lock(&mutex_);
-  clock_.AwaitUntil(mutex_, absl::Condition(this, &Engine::Woken), deadline);
-  work_ = false;
-}
-
-void Engine::Loop() {
-  while (!stopping()) {
-    SayAlive();
-    const std::optional<ActivePlan> plan = journal_.NextPlan();
-    if (!plan.has_value()) {
-      Wait(kIdleWait);
-      continue;
-    }
-    const absl::Status status = RunNext(*plan);
-    if (!status.ok()) {
-      listener_.OnNote(absl::StrCat("plan ", plan->plan->plan_id(), " waits: ", status.message(),
-                                    "; free space or repair the disk of the agent's state"));
-      Wait(options_.retry);
-    }
-    listener_.OnReportsReady();
+absl::Time Engine::Step() {
+  SayAlive();
+  const std::optional<ActivePlan> plan = journal_.NextPlan();
+  if (!plan.has_value()) return clock_.Now() + kIdleWait;
+  const absl::Status status = RunNext(*plan);
+  if (!status.ok()) {
+    listener_.OnNote(absl::StrCat("plan ", plan->plan->plan_id(), " waits: ", status.message(),
+                                  "; free space or repair the disk of the agent's state"));
   }
-  absl::MutexLock lock(&mutex_);
-  stopped_ = true;
+  listener_.OnReportsReady();
+  return status.ok() ? absl::InfinitePast() : clock_.Now() + options_.retry;
 }
 
 absl::Status Engine::RunNext(const ActivePlan& plan) {
@@ -133,7 +99,8 @@ absl::Status Engine::RunNext(const ActivePlan& plan) {
                          [this](const v1::StepProgress& p) { listener_.OnProgress(p); });
   PlanContext context(
       plan, journal_, clock_, factory_, package_manager_, progress, options_.reboots,
-      [this] { return stopping(); }, [this](absl::string_view note) { listener_.OnNote(note); });
+      [this] { return worker_.is_stopping(); },
+      [this](absl::string_view note) { listener_.OnNote(note); });
   const auto on_tick = [&] {
     SayAlive();
     // An error comes up again at the next record.
@@ -168,8 +135,7 @@ v1::PlanReceipt Engine::Submit(const v1::Plan& plan) {
   receipt.set_reason(std::string(status.message()));
   if (!status.ok()) return receipt;
   TellPlans();
-  absl::MutexLock lock(&mutex_);
-  work_ = true;
+  worker_.Wake();
   return receipt;
 }
 

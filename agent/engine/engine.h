@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -17,6 +16,7 @@
 #include "agent/engine/role_run.h"
 #include "agent/state/journal.h"
 #include "common/base/clock.h"
+#include "common/base/worker.h"
 
 namespace muster::v1 {
 class Plan;
@@ -56,13 +56,12 @@ class Engine {
   // All references must outlive the engine.
   Engine(Options options, ResourceFactory factory, Journal& journal, Clock& clock,
          EngineListener& listener);
-  // Stops and waits for the steps that are running.
-  ~Engine();
+  // The destructor stops, and waits for the steps that are running.
 
   void Start();
-  // Begins no further step. What runs ends by itself; then stopped() is true.
-  void Stop();
-  bool stopped() const;
+  // Begins no further step. What runs ends by itself; then has_ended() is true.
+  void Stop() { worker_.RequestStop(); }
+  bool has_ended() const { return worker_.has_ended(); }
 
   // Journals the plan if the rules allow it (see plan.proto); blocks on the disk only.
   v1::PlanReceipt Submit(const v1::Plan& plan);
@@ -75,13 +74,11 @@ class Engine {
   std::string active_plan_id() const;
 
  private:
-  void Loop();
+  // Runs the next plan as far as it goes; returns when to look again.
+  absl::Time Step();
   void TellPlans();
   absl::Status RunNext(const ActivePlan& plan);
-  void Wait(absl::Duration duration);
   void SayAlive();
-  bool stopping() const;
-  bool Woken() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return work_ || stopping_; }
 
   const Options options_;
   const ResourceFactory factory_;
@@ -93,11 +90,8 @@ class Engine {
   absl::Mutex tell_mutex_;    // what is told last is what is so
 
   mutable absl::Mutex mutex_;
-  bool work_ ABSL_GUARDED_BY(mutex_) = false;
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Time alive_ ABSL_GUARDED_BY(mutex_);
-  std::thread thread_;
+  Worker worker_;
 };
 
 }  // namespace muster::agent

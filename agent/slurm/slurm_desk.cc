@@ -7,17 +7,11 @@
 namespace muster::agent {
 
 SlurmDesk::SlurmDesk(std::function<v1::SlurmAnswer(const v1::SlurmRequest&)> answer,
-                     std::function<void()> wake)
-    : answer_(std::move(answer)), wake_(std::move(wake)) {
-  thread_ = std::thread([this] { Loop(); });
-}
-
-SlurmDesk::~SlurmDesk() {
-  {
-    absl::MutexLock lock(&mutex_);
-    stopping_ = true;
-  }
-  thread_.join();
+                     std::function<void()> wake, Clock& clock)
+    : answer_(std::move(answer)),
+      wake_(std::move(wake)),
+      worker_(clock, [this] { return Step(); }) {
+  worker_.Start();
 }
 
 void SlurmDesk::Start(v1::SlurmRequest request) {
@@ -25,6 +19,7 @@ void SlurmDesk::Start(v1::SlurmRequest request) {
     absl::MutexLock lock(&mutex_);
     if (waiting_.size() < kMaxWaiting) {
       waiting_.push_back(std::move(request));
+      worker_.Wake();
       return;
     }
     v1::SlurmAnswer& refusal = *due_.emplace_back().mutable_slurm_answer();
@@ -47,26 +42,24 @@ std::vector<v1::AgentMessage> SlurmDesk::TakeDue() {
   return std::exchange(due_, {});
 }
 
-void SlurmDesk::Loop() {
-  for (;;) {
-    v1::SlurmRequest request;
-    uint64_t connection = 0;
-    {
-      absl::MutexLock lock(&mutex_);
-      mutex_.Await(absl::Condition(this, &SlurmDesk::HasWork));
-      if (stopping_) return;
-      request = std::move(waiting_.front());
-      waiting_.pop_front();
-      connection = connection_;
-    }
-    v1::SlurmAnswer answer = answer_(request);
-    {
-      absl::MutexLock lock(&mutex_);
-      if (connection != connection_) continue;
-      *due_.emplace_back().mutable_slurm_answer() = std::move(answer);
-    }
-    wake_();
+absl::Time SlurmDesk::Step() {
+  v1::SlurmRequest request;
+  uint64_t connection = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (waiting_.empty()) return absl::InfiniteFuture();
+    request = std::move(waiting_.front());
+    waiting_.pop_front();
+    connection = connection_;
   }
+  v1::SlurmAnswer answer = answer_(request);
+  {
+    absl::MutexLock lock(&mutex_);
+    if (connection != connection_) return absl::InfinitePast();
+    *due_.emplace_back().mutable_slurm_answer() = std::move(answer);
+  }
+  wake_();
+  return absl::InfinitePast();
 }
 
 }  // namespace muster::agent

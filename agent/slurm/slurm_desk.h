@@ -3,11 +3,11 @@
 
 #include <deque>
 #include <functional>
-#include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "common/base/worker.h"
 #include "muster/v1/agent_session.pb.h"
 
 namespace muster::agent {
@@ -21,10 +21,9 @@ class SlurmDesk {
 
   // `answer` carries a request out, in the desk's thread. `wake` is called when TakeDue() has
   // something new; it must not block or call the desk.
+  // The destructor waits for the request that is being carried out. `clock` must outlive the desk.
   SlurmDesk(std::function<v1::SlurmAnswer(const v1::SlurmRequest&)> answer,
-            std::function<void()> wake);
-  // Waits for the request that is being carried out.
-  ~SlurmDesk();
+            std::function<void()> wake, Clock& clock);
 
   void Start(v1::SlurmRequest request);
   // A connection has begun: what was asked on an earlier one is not waited for any more.
@@ -33,10 +32,8 @@ class SlurmDesk {
   std::vector<v1::AgentMessage> TakeDue();
 
  private:
-  void Loop();
-  bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return stopping_ || !waiting_.empty();
-  }
+  // Carries out the request that has waited longest.
+  absl::Time Step();
 
   const std::function<v1::SlurmAnswer(const v1::SlurmRequest&)> answer_;
   const std::function<void()> wake_;
@@ -44,8 +41,7 @@ class SlurmDesk {
   std::deque<v1::SlurmRequest> waiting_ ABSL_GUARDED_BY(mutex_);
   std::vector<v1::AgentMessage> due_ ABSL_GUARDED_BY(mutex_);
   uint64_t connection_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_;
+  Worker worker_;
 };
 
 }  // namespace muster::agent

@@ -57,29 +57,12 @@ Transfers::Transfers(std::string directory, sys::FileSystem& files, BlobTranspor
       files_(files),
       blobs_(blobs),
       downloader_(downloader),
-      clock_(clock) {}
-
-Transfers::~Transfers() {
-  Stop();
-  if (thread_.joinable()) thread_.join();
-}
+      clock_(clock),
+      worker_(clock, [this] { return Step(); }) {}
 
 void Transfers::Start(IsNeeded is_needed) {
   is_needed_ = std::move(is_needed);
-  thread_ = std::thread([this] {
-    YieldTheDisk();
-    FetchAhead();
-  });
-}
-
-void Transfers::Stop() {
-  absl::MutexLock lock(&mutex_);
-  stopping_ = true;
-}
-
-bool Transfers::stopping() const {
-  absl::MutexLock lock(&mutex_);
-  return stopping_;
+  worker_.Start();
 }
 
 void Transfers::SetPlans(Plans plans) {
@@ -96,6 +79,7 @@ void Transfers::SetPlans(Plans plans) {
     }
   }
   new_plans_ = std::move(plans);
+  worker_.Wake();
 }
 
 void Transfers::Reconcile(const Plans& plans) {
@@ -151,40 +135,45 @@ void Transfers::Prune() {
   }
 }
 
-void Transfers::FetchAhead() {
-  Silent silent;
-  while (true) {
-    std::optional<Plans> plans;
-    Job job;
-    {
-      absl::MutexLock lock(&mutex_);
-      mutex_.Await(absl::Condition(this, &Transfers::SomethingToDo));
-      if (stopping_) return;
-      if (new_plans_.has_value()) {
-        plans = std::move(new_plans_);
-        new_plans_.reset();
-      } else {
-        job = std::move(queue_.front());
-        queue_.pop_front();
-      }
+absl::Time Transfers::Step() {
+  if (!std::exchange(yields_the_disk_, true)) YieldTheDisk();
+  std::optional<Plans> plans;
+  Job job;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (new_plans_.has_value()) {
+      plans = std::move(new_plans_);
+      new_plans_.reset();
+    } else if (!queue_.empty()) {
+      job = std::move(queue_.front());
+      queue_.pop_front();
+    } else {
+      return absl::InfiniteFuture();
     }
-    if (plans.has_value()) {
-      Reconcile(*plans);
-      continue;
-    }
-    const std::string& sha256 = job.content.sha256;
-    const std::shared_ptr<Transfer> transfer = Claim(sha256, silent);
-    if (transfer == nullptr) continue;
-    TransferHooks hooks = Hooks(*transfer, silent);
-    hooks.cancelled = [this, &sha256] {
-      absl::MutexLock lock(&mutex_);
-      return stopping_ || wanted_.count(sha256) == 0;
-    };
-    // Asked after the claim: a step that was at it may have done its work. An error is not lost:
-    // the step that needs the content will try again, and tell.
-    if (is_needed_(*job.step)) (void)Bring(job.content, hooks);
-    Finish(sha256, *transfer);
   }
+  if (plans.has_value()) {
+    Reconcile(*plans);
+  } else {
+    FetchAhead(job);
+  }
+  return absl::InfinitePast();
+}
+
+void Transfers::FetchAhead(const Job& job) {
+  Silent silent;
+  const std::string& sha256 = job.content.sha256;
+  const std::shared_ptr<Transfer> transfer = Claim(sha256, silent);
+  if (transfer == nullptr) return;
+  TransferHooks hooks = Hooks(*transfer, silent);
+  hooks.cancelled = [this, &sha256] {
+    if (worker_.is_stopping()) return true;
+    absl::MutexLock lock(&mutex_);
+    return wanted_.count(sha256) == 0;
+  };
+  // Asked after the claim: a step that was at it may have done its work. An error is not lost:
+  // the step that needs the content will try again, and tell.
+  if (is_needed_(*job.step)) (void)Bring(job.content, hooks);
+  Finish(sha256, *transfer);
 }
 
 std::shared_ptr<Transfers::Transfer> Transfers::Claim(const std::string& sha256,
@@ -221,7 +210,7 @@ TransferHooks Transfers::Hooks(Transfer& transfer, ApplyObserver& observer) {
             }
             observer.OnActivity(activity, percent);
           },
-      .cancelled = [this] { return stopping(); }};
+      .cancelled = [this] { return worker_.is_stopping(); }};
 }
 
 void Transfers::Finish(const std::string& sha256, Transfer& transfer) {
@@ -291,7 +280,7 @@ absl::StatusOr<StoredContent> Transfers::Fetch(const Content& content, ApplyObse
   RETURN_IF_ERROR(CheckContent(content));
   std::shared_ptr<Transfer> transfer;
   while (transfer == nullptr) {
-    if (stopping()) return Stopped();
+    if (worker_.is_stopping()) return Stopped();
     transfer = Claim(content.sha256, observer);
   }
   const absl::Status status = Bring(content, Hooks(*transfer, observer));

@@ -8,7 +8,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,6 +19,7 @@
 #include "agent/transfer/blob_transport.h"
 #include "agent/transfer/downloader.h"
 #include "common/base/clock.h"
+#include "common/base/worker.h"
 #include "common/sys/file_system.h"
 
 namespace muster::v1 {
@@ -41,13 +41,11 @@ class Transfers final : public BlobSource {
   // `directory`: see Paths; must exist. All references outlive the object.
   Transfers(std::string directory, sys::FileSystem& files, BlobTransport& blobs,
             Downloader& downloader, Clock& clock);
-  // Stops.
-  ~Transfers() override;
 
   // Begins to fetch ahead.
   void Start(IsNeeded is_needed);
   // Ends what is under way; every Fetch() returns Cancelled from now on. Does not wait.
-  void Stop();
+  void Stop() { worker_.RequestStop(); }
   // All plans that are not over. What no plan names any more goes. Does not block.
   void SetPlans(Plans plans);
 
@@ -68,7 +66,9 @@ class Transfers final : public BlobSource {
     Content content;
   };
 
-  void FetchAhead();
+  // Looks at new plans, or fetches the next content.
+  absl::Time Step();
+  void FetchAhead(const Job& job);
   void Reconcile(const Plans& plans);
   void Prune();
   absl::Status Bring(const Content& content, const TransferHooks& hooks);
@@ -81,10 +81,6 @@ class Transfers final : public BlobSource {
   TransferHooks Hooks(Transfer& transfer, ApplyObserver& observer);
   void Finish(const std::string& sha256, Transfer& transfer);
   std::string PathOf(const std::string& sha256) const { return directory_ + "/" + sha256; }
-  bool SomethingToDo() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return stopping_ || new_plans_.has_value() || !queue_.empty();
-  }
-  bool stopping() const;
 
   const std::string directory_;
   sys::FileSystem& files_;
@@ -94,15 +90,15 @@ class Transfers final : public BlobSource {
   IsNeeded is_needed_;
 
   mutable absl::Mutex mutex_;
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<Plans> new_plans_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, int> wanted_ ABSL_GUARDED_BY(mutex_);  // digest → steps that name it
   std::deque<Job> queue_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::shared_ptr<Transfer>> active_ ABSL_GUARDED_BY(mutex_);  // by digest
   // Files whose digest was looked at since the agent started, with their time of change.
   std::map<std::string, int64_t> verified_ ABSL_GUARDED_BY(mutex_);
-  std::set<std::pair<std::string, std::string>> tried_;  // plan, digest; the thread's own
-  std::thread thread_;
+  std::set<std::pair<std::string, std::string>> tried_;  // plan, digest; the worker's own
+  bool yields_the_disk_ = false;                         // the worker's own
+  Worker worker_;
 };
 
 }  // namespace muster::agent

@@ -25,42 +25,16 @@ struct ServiceGate::Change {
   ServiceAction action;
 };
 
-ServiceGate::~ServiceGate() { Stop(); }
-
-void ServiceGate::Start() {
-  thread_ = std::thread([this] {
-    absl::Status last;
-    while (true) {
-      // What Slurm cannot do now is tried again.
-      const absl::Status looked = Look();
-      absl::MutexLock lock(&mutex_);
-      if (stopping_) return;
-      if (!looked.ok() && looked != last) {
-        warn_(absl::StrCat("the gate to Slurm: ", looked.message()));
-      }
-      last = looked;
-      const absl::Time now = clock_.Now();
-      // A thousand agents that connect are one reason to look.
-      clock_.AwaitUntil(mutex_, absl::Condition(&stopping_), now + kPause);
-      clock_.AwaitUntil(mutex_, absl::Condition(this, &ServiceGate::IsWoken),
-                        now + (IsWorthHurry(looked) ? kRetryInterval : kInterval));
-      if (stopping_) return;
-      woken_ = false;
-    }
-  });
-}
-
-void ServiceGate::Stop() {
-  {
-    absl::MutexLock lock(&mutex_);
-    stopping_ = true;
-  }
-  if (thread_.joinable()) thread_.join();
-}
-
-void ServiceGate::Wake() {
-  absl::MutexLock lock(&mutex_);
-  woken_ = true;
+absl::Time ServiceGate::Step() {
+  // A thousand agents that connect are one reason to look.
+  if (clock_.Now() < pause_until_) return pause_until_;
+  // What Slurm cannot do now is tried again.
+  const absl::Status before = std::exchange(looked_, Look());
+  if (!worker_.is_stopping() && !looked_.ok() && looked_ != before)
+    warn_(absl::StrCat("the gate to Slurm: ", looked_.message()));
+  const absl::Time now = clock_.Now();
+  pause_until_ = now + kPause;
+  return now + (IsWorthHurry(looked_) ? kRetryInterval : kInterval);
 }
 
 void ServiceGate::OnJudged(const std::string& node_uuid, const std::string& validation_id,
@@ -85,7 +59,7 @@ void ServiceGate::OnJudged(const std::string& node_uuid, const std::string& vali
   }
   absl::MutexLock lock(&mutex_);
   judged_.insert(validation_id);
-  woken_ = true;
+  worker_.Wake();
 }
 
 std::vector<std::string> ServiceGate::WhomToBorrow(const std::vector<std::string>& nodes) {
@@ -134,7 +108,7 @@ void ServiceGate::Forget(const std::string& validation_id, const std::vector<std
     const auto held = held_.find(node);
     if (held != held_.end() && held->second == validation_id) held_.erase(held);
   }
-  woken_ = true;
+  worker_.Wake();
 }
 
 void ServiceGate::Release(const std::string& validation_id) {
@@ -142,7 +116,7 @@ void ServiceGate::Release(const std::string& validation_id) {
   for (auto node = held_.begin(); node != held_.end();) {
     node = node->second == validation_id ? held_.erase(node) : std::next(node);
   }
-  woken_ = true;
+  worker_.Wake();
 }
 
 std::string ServiceGate::ServiceOf(const std::string& node) const {

@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "common/base/worker.h"
 #include "controller/gate/service_state.h"
 #include "controller/slurm/slurm_control.h"
 #include "controller/store/store.h"
@@ -40,15 +40,16 @@ class ServiceGate {
   // work, once for each kind.
   ServiceGate(Store& store, slurm::SlurmControl& slurm, Clock& clock,
               std::function<void(absl::string_view)> warn)
-      : store_(store), slurm_(slurm), clock_(clock), warn_(std::move(warn)) {}
-  ~ServiceGate();  // stops
+      : store_(store), slurm_(slurm), clock_(clock), warn_(std::move(warn)), worker_(clock, [this] {
+          return Step();
+        }) {}
 
-  void Start();
+  void Start() { worker_.Start(); }
   // Waits for a look that goes on: Slurm's waits must end first.
-  void Stop();
+  void Stop() { worker_.Stop(); }
 
   // Something has happened that a look may have to answer. Does not block.
-  void Wake();
+  void Wake() { worker_.Wake(); }
   // A validation has ended for the node. Stores, and wakes the thread.
   void OnJudged(const std::string& node_uuid, const std::string& validation_id,
                 v1::Outcome outcome);
@@ -85,7 +86,8 @@ class ServiceGate {
   struct Change;
   using Changes = std::vector<Change>;
 
-  bool IsWoken() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stopping_ || woken_; }
+  // A look, and when the next is due.
+  absl::Time Step();
   // Finds what is to be done, and keeps it in the store.
   absl::Status Decide(const std::vector<slurm::SlurmNode>& nodes, Changes& changes,
                       std::map<std::string, std::string>& services)
@@ -102,15 +104,16 @@ class ServiceGate {
   // Changes that are in the audit log and that Slurm has not been seen to have made: node → reason.
   std::map<std::string, std::string> announced_ ABSL_GUARDED_BY(look_mutex_);
   mutable absl::Mutex mutex_;
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  bool woken_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status trouble_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::string> services_ ABSL_GUARDED_BY(mutex_);  // by node
   std::map<std::string, std::string> held_ ABSL_GUARDED_BY(mutex_);      // node → validation
   std::set<std::string> judged_ ABSL_GUARDED_BY(mutex_);  // validations, since a look has begun
   std::set<std::string> looking_
       ABSL_GUARDED_BY(mutex_);  // those that the last look begun takes in
-  std::thread thread_;
+  // The worker's own.
+  absl::Time pause_until_ = absl::InfinitePast();
+  absl::Status looked_;
+  Worker worker_;
 };
 
 }  // namespace muster::controller::validation

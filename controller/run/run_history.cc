@@ -56,13 +56,9 @@ v1::RunEvent StepEvent(const StepResultRecord& result) {
 }
 
 struct RunHistory::Desk {
-  bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
-    return is_stopping || !waiting.empty();
-  }
-
   absl::Mutex mutex;
   std::deque<std::shared_ptr<PagedWatch>> waiting ABSL_GUARDED_BY(mutex);  // for their next page
-  bool is_stopping ABSL_GUARDED_BY(mutex) = false;
+  Worker* worker ABSL_GUARDED_BY(mutex) = nullptr;  // nullptr: nobody reads any more
   bool is_broken ABSL_GUARDED_BY(mutex) = false;
 };
 
@@ -84,9 +80,10 @@ class RunHistory::PagedWatch final : public RunWatch,
       return event;
     }
     if (tail_ != nullptr) return tail_->Next();
-    if (!is_waiting_) {
+    if (!is_waiting_ && desk_->worker != nullptr) {
       is_waiting_ = true;
       desk_->waiting.push_back(shared_from_this());
+      desk_->worker->Wake();
     }
     return nullptr;
   }
@@ -157,8 +154,13 @@ class RunHistory::PagedWatch final : public RunWatch,
   std::function<void()> on_ready_ ABSL_GUARDED_BY(callback_mutex_);
 };
 
-RunHistory::RunHistory(Store& store) : store_(store), desk_(std::make_shared<Desk>()) {
-  thread_ = std::thread([this] { Loop(); });
+RunHistory::RunHistory(Store& store, Clock& clock)
+    : store_(store), desk_(std::make_shared<Desk>()), worker_(clock, [this] { return Step(); }) {
+  {
+    absl::MutexLock lock(&desk_->mutex);
+    desk_->worker = &worker_;
+  }
+  worker_.Start();
 }
 
 RunHistory::~RunHistory() { Stop(); }
@@ -166,9 +168,10 @@ RunHistory::~RunHistory() { Stop(); }
 void RunHistory::Stop() {
   {
     absl::MutexLock lock(&desk_->mutex);
-    desk_->is_stopping = true;
+    desk_->worker = nullptr;
+    desk_->waiting.clear();
   }
-  if (thread_.joinable()) thread_.join();
+  worker_.Stop();
 }
 
 void RunHistory::BreakAll() {
@@ -183,25 +186,19 @@ absl::StatusOr<std::shared_ptr<RunWatch>> RunHistory::Watch(const std::string& r
   return std::make_shared<PagedWatch>(desk_, run_id, after_sequence, std::move(on_ready));
 }
 
-void RunHistory::Loop() {
-  Tails tails;
-  while (true) {
-    std::shared_ptr<PagedWatch> next;
-    {
-      absl::MutexLock lock(&desk_->mutex);
-      desk_->mutex.Await(absl::Condition(desk_.get(), &Desk::HasWork));
-      if (desk_->is_stopping) {
-        desk_->waiting.clear();
-        return;
-      }
-      next = std::move(desk_->waiting.front());
-      desk_->waiting.pop_front();
-    }
-    next->ReadPage(store_, tails);
-    next.reset();
-    for (auto each = tails.begin(); each != tails.end();)
-      each = each->second.expired() ? tails.erase(each) : std::next(each);
+absl::Time RunHistory::Step() {
+  std::shared_ptr<PagedWatch> next;
+  {
+    absl::MutexLock lock(&desk_->mutex);
+    if (desk_->waiting.empty()) return absl::InfiniteFuture();
+    next = std::move(desk_->waiting.front());
+    desk_->waiting.pop_front();
   }
+  next->ReadPage(store_, tails_);
+  next.reset();
+  for (auto each = tails_.begin(); each != tails_.end();)
+    each = each->second.expired() ? tails_.erase(each) : std::next(each);
+  return absl::InfinitePast();
 }
 
 }  // namespace muster::controller

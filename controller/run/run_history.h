@@ -6,9 +6,9 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "absl/status/statusor.h"
+#include "common/base/worker.h"
 #include "controller/run/run_events.h"
 
 namespace muster::controller {
@@ -30,8 +30,8 @@ class RunHistory {
   // With what a program printed a result has at most 128 KiB, and some hundred bytes without.
   static constexpr uint32_t kPageResults = 32;
 
-  // `store` must outlive the object. Starts its thread.
-  explicit RunHistory(Store& store);
+  // The references must outlive the object. Starts its thread.
+  RunHistory(Store& store, Clock& clock);
   ~RunHistory();  // stops
 
   // Ends the thread; watchers are told nothing more.
@@ -49,11 +49,13 @@ class RunHistory {
   struct Desk;  // where watches ask for pages
   using Tails = std::map<std::string, std::weak_ptr<RunEventLog>>;
 
-  void Loop();
+  // Reads the next page that somebody waits for.
+  absl::Time Step();
 
   Store& store_;
   const std::shared_ptr<Desk> desk_;
-  std::thread thread_;
+  Tails tails_;  // the worker's own
+  Worker worker_;
 };
 
 }  // namespace muster::controller

@@ -31,11 +31,19 @@ RunManager::RunManager(RunCollaborators collaborators)
     : with_(std::move(collaborators)),
       engine_(with_,
               [this](PlayWork work) {
-                absl::MutexLock lock(&queue_mutex_);
-                plays_.push_back(std::move(work));
+                {
+                  absl::MutexLock lock(&mutex_);
+                  plays_.push_back(std::move(work));
+                }
+                any_compiler_.Wake();
+                small_compiler_.Wake();
               }),
       logs_(engine_.logs()),
-      history_(with_.store) {}
+      history_(with_.store, with_.clock),
+      worker_(with_.clock, [this] { return Step(); }),
+      any_compiler_(with_.clock,
+                    [this] { return CompileNext(std::numeric_limits<size_t>::max()); }),
+      small_compiler_(with_.clock, [this] { return CompileNext(kPlanBatch); }) {}
 
 RunManager::~RunManager() { Stop(); }
 
@@ -44,61 +52,35 @@ absl::Status RunManager::Start() {
     absl::MutexLock lock(&engine_mutex_);
     RETURN_IF_ERROR(engine_.Resume());
   }
-  thread_ = std::thread([this] { Loop(); });
-  for (const size_t most_nodes : {std::numeric_limits<size_t>::max(), kPlanBatch})
-    compilers_.emplace_back([this, most_nodes] { CompileLoop(most_nodes); });
+  for (Worker* worker : {&worker_, &any_compiler_, &small_compiler_}) worker->Start();
   return absl::OkStatus();
 }
 
 void RunManager::Stop() {
-  {
-    absl::MutexLock lock(&queue_mutex_);
-    stopping_ = true;
-  }
-  if (thread_.joinable()) thread_.join();
-  for (std::thread& each : compilers_) {
-    if (each.joinable()) each.join();
-  }
+  const auto workers = {&worker_, &any_compiler_, &small_compiler_};
+  for (Worker* worker : workers) worker->RequestStop();
+  for (Worker* worker : workers) worker->Stop();
   history_.Stop();
 }
 
-void RunManager::Loop() {
-  absl::Time next_tick = with_.clock.Now();
-  size_t most_nodes = 0;  // since memory was returned
-  while (true) {
-    std::deque<Event> events;
-    {
-      absl::MutexLock lock(&queue_mutex_);
-      with_.clock.AwaitUntil(queue_mutex_, absl::Condition(this, &RunManager::HasWork), next_tick);
-      if (stopping_) return;
-      events.swap(queue_);
-    }
-    std::map<std::string, Share> charged;
-    for (const Event& event : events) {
-      if (event.sender.empty()) continue;
-      Share& share = charged[event.sender];
-      ++share.events;
-      share.bytes += event.bytes;
-    }
-    Handle(std::move(events));
-    Release(charged);
-    if (with_.clock.Now() < next_tick) continue;
-    size_t nodes = 0;
-    {
-      absl::MutexLock lock(&engine_mutex_);
-      engine_.Tick();
-      nodes = engine_.active_nodes();
-    }
-    most_nodes = std::max(most_nodes, nodes);
-    if (nodes == 0 && std::exchange(most_nodes, 0) >= kManyNodes && with_.return_memory)
-      with_.return_memory();
-    next_tick = with_.clock.Now() + kTick;
+absl::Time RunManager::Step() {
+  Handle(queue_.Take());
+  if (with_.clock.Now() < next_tick_) return next_tick_;
+  size_t nodes = 0;
+  {
+    absl::MutexLock lock(&engine_mutex_);
+    engine_.Tick();
+    nodes = engine_.active_nodes();
   }
+  most_nodes_ = std::max(most_nodes_, nodes);
+  if (nodes == 0 && std::exchange(most_nodes_, 0) >= kManyNodes && with_.return_memory)
+    with_.return_memory();
+  return next_tick_ = with_.clock.Now() + kTick;
 }
 
 // Reports wait for each other. Only what the same node said later makes them hurry: its order is
 // kept, that between nodes means nothing.
-void RunManager::Handle(std::deque<Event> events) {
+void RunManager::Handle(Queue::Batch events) {
   std::vector<NodeReport> reports;
   absl::flat_hash_set<std::string> reporters;
   const auto store = [&] {
@@ -107,87 +89,64 @@ void RunManager::Handle(std::deque<Event> events) {
     engine_.OnReports(std::exchange(reports, {}));
     reporters.clear();
   };
-  for (Event& event : events) {
+  events.ForEach([&](Event& event) {
     if (event.report.report != nullptr) {
       reporters.insert(event.report.uuid);
       reports.push_back(std::move(event.report));
       if (reports.size() >= kReportsTogether) store();
-      continue;
+      return;
     }
     if (reporters.contains(event.about)) store();
     absl::MutexLock lock(&engine_mutex_);
     event.handle(engine_);
-  }
+  });
   store();
 }
 
-PlayWork RunManager::NextPlay(size_t most_nodes) {
+std::optional<PlayWork> RunManager::NextPlay(size_t most_nodes) {
+  absl::MutexLock lock(&mutex_);
   const auto next = std::find_if(plays_.begin(), plays_.end(), [&](const PlayWork& work) {
     return work.nodes.size() <= most_nodes;
   });
+  if (next == plays_.end()) return std::nullopt;
   PlayWork work = std::move(*next);
   plays_.erase(next);
   return work;
 }
 
-void RunManager::CompileLoop(size_t most_nodes) {
-  const auto has_work = [this, most_nodes]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return stopping_ || std::any_of(plays_.begin(), plays_.end(), [&](const PlayWork& work) {
-             return work.nodes.size() <= most_nodes;
-           });
-  };
-  while (true) {
-    PlayWork work;
-    {
-      absl::MutexLock lock(&queue_mutex_);
-      queue_mutex_.Await(absl::Condition(&has_work));
-      if (stopping_) return;
-      work = NextPlay(most_nodes);
-    }
-    // The next batch is begun when the engine has taken this one.
-    CompilePlans(with_, work, [this](PlanBatch batch) {
-      absl::MutexLock lock(&engine_mutex_);
-      engine_.OnPlans(std::move(batch));
-      return !IsStopping();
-    });
-    if (work.nodes.size() >= kManyNodes && with_.return_memory) with_.return_memory();
-  }
+absl::Time RunManager::CompileNext(size_t most_nodes) {
+  const std::optional<PlayWork> work = NextPlay(most_nodes);
+  if (!work.has_value()) return absl::InfiniteFuture();
+  // The next batch is begun when the engine has taken this one.
+  CompilePlans(with_, *work, [this](PlanBatch batch) {
+    absl::MutexLock lock(&engine_mutex_);
+    engine_.OnPlans(std::move(batch));
+    return !worker_.is_stopping();
+  });
+  if (work->nodes.size() >= kManyNodes && with_.return_memory) with_.return_memory();
+  return absl::InfinitePast();
 }
 
 void RunManager::Push(Event event) {
-  absl::MutexLock lock(&queue_mutex_);
-  if (!stopping_) queue_.push_back(std::move(event));
+  if (worker_.is_stopping()) return;
+  queue_.Push(std::move(event));
+  worker_.Wake();
 }
 
 void RunManager::PushOf(absl::string_view node_uuid, size_t bytes, Event event) {
+  if (worker_.is_stopping()) return;
   {
-    absl::MutexLock lock(&queue_mutex_);
-    if (stopping_) return;
-    Share& share = shares_[std::string(node_uuid)];
+    absl::MutexLock lock(&mutex_);
     // Nothing behind a report that was dropped: what is stored is acknowledged up to its sequence.
-    if (share.is_over) return;
-    if (share.events < kMaxQueuedOfNode && share.bytes + bytes <= kMaxQueuedBytesOfNode) {
-      ++share.events;
-      share.bytes += bytes;
-      event.sender = std::string(node_uuid);
-      event.bytes = bytes;
-      queue_.push_back(std::move(event));
+    if (cut_off_.contains(node_uuid)) return;
+    if (queue_.PushOf(node_uuid, bytes, std::move(event))) {
+      worker_.Wake();
       return;
     }
-    share.is_over = true;
+    cut_off_.emplace(node_uuid);
   }
   with_.sessions.Disconnect(
       node_uuid, absl::ResourceExhaustedError("more came from this node than can be handled"));
-}
-
-void RunManager::Release(const std::map<std::string, Share>& charged) {
-  absl::MutexLock lock(&queue_mutex_);
-  for (const auto& [node, part] : charged) {
-    const auto share = shares_.find(node);
-    share->second.events -= part.events;
-    share->second.bytes -= part.bytes;
-    if (share->second.events == 0 && !share->second.is_over) shares_.erase(share);
-  }
 }
 
 absl::StatusOr<v1::Run> RunManager::Create(const v1::CreateRunRequest& request,
@@ -239,9 +198,8 @@ bool RunManager::MayFetchBlob(absl::string_view uuid, absl::string_view sha256) 
 void RunManager::OnConnected(absl::string_view node_uuid, const v1::Hello& hello) {
   std::string uuid(node_uuid);
   {
-    absl::MutexLock lock(&queue_mutex_);
-    const auto share = shares_.find(node_uuid);
-    if (share != shares_.end()) share->second.is_over = false;
+    absl::MutexLock lock(&mutex_);
+    if (const auto node = cut_off_.find(node_uuid); node != cut_off_.end()) cut_off_.erase(node);
   }
   Push({{}, uuid, [uuid, hello](RunEngine& e) { e.OnConnected(uuid, hello); }});
 }
@@ -275,21 +233,17 @@ void RunManager::OnReport(absl::string_view node_uuid, const v1::Report& report)
 }
 
 void RunManager::OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) {
-  absl::MutexLock lock(&queue_mutex_);
-  if (stopping_ || queue_.size() >= kProgressRoom) return;
-  // Half of its share at most: the rest is for what must not be lost.
-  const size_t bytes = progress.SpaceUsedLong();
-  Share& share = shares_[std::string(node_uuid)];
-  if (share.is_over || share.events >= kMaxQueuedOfNode / 2 ||
-      share.bytes + bytes > kMaxQueuedBytesOfNode / 2) {
-    return;
-  }
-  ++share.events;
-  share.bytes += bytes;
+  if (worker_.is_stopping() || queue_.size() >= kProgressRoom) return;
+  absl::MutexLock lock(&mutex_);
+  if (cut_off_.contains(node_uuid)) return;
   std::string uuid(node_uuid);
-  // It may come before reports that wait for the store.
-  queue_.push_back(
-      {{}, "", [uuid, progress](RunEngine& e) { e.OnProgress(uuid, progress); }, uuid, bytes});
+  // It may come before reports that wait for the store, and may be lost: half of the share is for
+  // what must not be.
+  if (queue_.PushOf(node_uuid, progress.SpaceUsedLong(),
+                    {{}, "", [uuid, progress](RunEngine& e) { e.OnProgress(uuid, progress); }},
+                    /*part=*/2)) {
+    worker_.Wake();
+  }
 }
 
 void RunManager::OnRebootRequest(absl::string_view node_uuid, const v1::RebootRequest& request) {

@@ -4,18 +4,20 @@
 #include <atomic>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "common/base/worker.h"
 #include "controller/run/run_engine.h"
 #include "controller/run/run_history.h"
 #include "controller/session/agent_sessions.h"
+#include "controller/session/node_queue.h"
 
 namespace muster::controller {
 
@@ -76,47 +78,36 @@ class RunManager final : public AgentSessionListener {
     NodeReport report;
     std::string about;  // uuid of the node, whose reports before it come first; empty: nobody's
     std::function<void(RunEngine&)> handle;
-    std::string sender;  // uuid of the node whose share it is charged to; empty: nobody's
-    size_t bytes = 0;
   };
-  // What one node has in the queue.
-  struct Share {
-    size_t events = 0;
-    size_t bytes = 0;
-    bool is_over = false;  // something was dropped: no more is taken before it connects again
-  };
+  using Queue = NodeQueue<Event>;
+
   void Push(Event event);
   // Within the node's share; a node that exceeds it is cut off, and says it again later.
   void PushOf(absl::string_view node_uuid, size_t bytes, Event event);
-  // Gives the shares back that were charged.
-  void Release(const std::map<std::string, Share>& charged);
-  void Loop();
-  void Handle(std::deque<Event> events);
-  // Compiles plays of at most `most_nodes` nodes, one after the other.
-  void CompileLoop(size_t most_nodes);
-  // Takes the next such play out of the queue. REQUIRES: there is one.
-  PlayWork NextPlay(size_t most_nodes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(queue_mutex_);
-  bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(queue_mutex_) {
-    return stopping_ || !queue_.empty();
-  }
-  bool IsStopping() {
-    absl::MutexLock lock(&queue_mutex_);
-    return stopping_;
-  }
+  // Handles what has come, and ticks; returns when the next tick is due.
+  absl::Time Step();
+  void Handle(Queue::Batch events);
+  // Compiles the next play of at most `most_nodes` nodes.
+  absl::Time CompileNext(size_t most_nodes);
+  // Takes it out of the queue; nullopt: there is none.
+  std::optional<PlayWork> NextPlay(size_t most_nodes);
 
   const RunCollaborators with_;
-  absl::Mutex queue_mutex_;
-  std::deque<Event> queue_ ABSL_GUARDED_BY(queue_mutex_);
-  std::map<std::string, Share, std::less<>> shares_ ABSL_GUARDED_BY(queue_mutex_);
-  std::deque<PlayWork> plays_ ABSL_GUARDED_BY(queue_mutex_);  // to be compiled
-  bool stopping_ ABSL_GUARDED_BY(queue_mutex_) = false;
+  Queue queue_{{.events_of_node = kMaxQueuedOfNode, .bytes_of_node = kMaxQueuedBytesOfNode}};
+  absl::Mutex mutex_;
+  // Nodes of which something was dropped: nothing more is taken before they connect again.
+  std::set<std::string, std::less<>> cut_off_ ABSL_GUARDED_BY(mutex_);
+  std::deque<PlayWork> plays_ ABSL_GUARDED_BY(mutex_);  // to be compiled
   absl::Mutex engine_mutex_;
   RunEngine engine_ ABSL_GUARDED_BY(engine_mutex_);
   const std::shared_ptr<const RunLogs> logs_;  // the engine's
   RunHistory history_;
   std::atomic<bool> watches_ended_ = false;
-  std::thread thread_;
-  std::vector<std::thread> compilers_;
+  absl::Time next_tick_ = absl::InfinitePast();  // the worker's own, as is the next
+  size_t most_nodes_ = 0;                        // that were active since memory was returned
+  Worker worker_;
+  Worker any_compiler_;
+  Worker small_compiler_;
 };
 
 }  // namespace muster::controller

@@ -25,8 +25,11 @@ constexpr size_t kMaxRequests = 16;
 }  // namespace
 
 FactsKeeper::FactsKeeper(Store& store, Clock& clock, OnAnswered on_answered)
-    : store_(store), clock_(clock), on_answered_(std::move(on_answered)) {
-  thread_ = std::thread([this] { Loop(); });
+    : store_(store), clock_(clock), on_answered_(std::move(on_answered)), worker_(clock, [this] {
+        WriteNews();
+        return absl::InfiniteFuture();
+      }) {
+  worker_.Start();
 }
 
 FactsKeeper::~FactsKeeper() { Stop(); }
@@ -34,22 +37,19 @@ FactsKeeper::~FactsKeeper() { Stop(); }
 void FactsKeeper::Stop() {
   {
     absl::MutexLock lock(&mutex_);
-    is_stopping_ = true;
+    is_closed_ = true;
   }
-  if (thread_.joinable()) thread_.join();
+  worker_.Stop();
+  WriteNews();
 }
 
-void FactsKeeper::Loop() {
-  for (;;) {
-    NewsByNode news;
-    {
-      absl::MutexLock lock(&mutex_);
-      mutex_.Await(absl::Condition(this, &FactsKeeper::HasWork));
-      if (news_.empty()) return;
-      news.swap(news_);
-    }
-    Write(news);
+void FactsKeeper::WriteNews() {
+  NewsByNode news;
+  {
+    absl::MutexLock lock(&mutex_);
+    news.swap(news_);
   }
+  if (!news.empty()) Write(news);
 }
 
 absl::Status FactsKeeper::CheckRefreshes(absl::string_view person) const {
@@ -101,20 +101,22 @@ void FactsKeeper::OnDisconnected(absl::string_view node_uuid) {
 void FactsKeeper::OnFacts(absl::string_view node_uuid, const v1::FactsReport& report) {
   std::string facts = report.facts().SerializeAsString();
   absl::MutexLock lock(&mutex_);
-  if (is_stopping_) return;
+  if (is_closed_) return;
   News& news = news_[std::string(node_uuid)];
   news.facts = std::move(facts);
   news.refused = absl::OkStatus();
   if (news.answers.size() < kMaxRequests) news.answers.push_back({report.request_id(), {}});
+  worker_.Wake();
 }
 
 void FactsKeeper::OnFactsRefused(absl::string_view node_uuid, absl::string_view request_id,
                                  const absl::Status& why) {
   absl::MutexLock lock(&mutex_);
-  if (is_stopping_) return;
+  if (is_closed_) return;
   News& news = news_[std::string(node_uuid)];
   news.refused = why;
   if (news.answers.size() < kMaxRequests) news.answers.push_back({std::string(request_id), why});
+  worker_.Wake();
 }
 
 absl::Status FactsKeeper::RefuseBadFacts() {

@@ -4,7 +4,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -12,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "common/base/worker.h"
 #include "controller/session/agent_sessions.h"
 
 namespace muster {
@@ -88,15 +88,13 @@ class FactsKeeper final : public AgentSessionListener {
   using NewsByNode = absl::flat_hash_map<std::string, News>;
 
   absl::Status CheckRefreshes(absl::string_view person) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Loop();
+  // Writes what has come since the last time.
+  void WriteNews();
   void Write(const NewsByNode& news);
   // `audited` gets the node when the refusal is entered into the audit log: to be remembered once
   // the transaction is through.
   absl::Status WriteRefusal(Transaction& txn, const std::string& uuid, const absl::Status& why,
                             std::vector<std::string>& audited);
-  bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return is_stopping_ || !news_.empty();
-  }
 
   Store& store_;
   Clock& clock_;
@@ -108,8 +106,8 @@ class FactsKeeper final : public AgentSessionListener {
   // By request id; owned by the waiting callers of Refresh().
   absl::flat_hash_map<std::string, Waiting*> waiting_ ABSL_GUARDED_BY(mutex_);
   NewsByNode news_ ABSL_GUARDED_BY(mutex_);
-  bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_;
+  bool is_closed_ ABSL_GUARDED_BY(mutex_) = false;
+  Worker worker_;
 };
 
 }  // namespace muster::controller

@@ -56,8 +56,6 @@ struct RunValidations::Ended {
   std::map<std::string, std::string> uuids;  // of their nodes that are enrolled, by name
 };
 
-RunValidations::~RunValidations() { Stop(); }
-
 absl::Status RunValidations::Resume() {
   return store_.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const auto rows, txn.run_validations().ListWaiting());
@@ -69,22 +67,12 @@ absl::Status RunValidations::Resume() {
   });
 }
 
-void RunValidations::Start() {
-  thread_ = std::thread([this] { Loop(); });
-}
-
-void RunValidations::Stop() {
+void RunValidations::OnRunEnded(const std::string& run_id) {
   {
     absl::MutexLock lock(&mutex_);
-    stopping_ = true;
+    due_[run_id].deadline = clock_.Now() + kFactsWait;
   }
-  if (thread_.joinable()) thread_.join();
-}
-
-void RunValidations::OnRunEnded(const std::string& run_id) {
-  absl::MutexLock lock(&mutex_);
-  due_[run_id].deadline = clock_.Now() + kFactsWait;
-  woken_ = true;
+  worker_.Wake();
 }
 
 void RunValidations::OnFactsStored(const std::string& node_uuid, absl::string_view request_id) {
@@ -92,7 +80,7 @@ void RunValidations::OnFactsStored(const std::string& node_uuid, absl::string_vi
   absl::MutexLock lock(&mutex_);
   const auto found = due_.find(std::string(request_id));
   if (found == due_.end() || found->second.awaited.erase(node_uuid) == 0) return;
-  if (found->second.awaited.empty()) woken_ = true;
+  if (found->second.awaited.empty()) worker_.Wake();
 }
 
 absl::Status RunValidations::Cancel(const std::string& run_id, const ValidationActor& actor) {
@@ -126,16 +114,11 @@ absl::Status RunValidations::Cancel(const std::string& run_id, const ValidationA
   });
 }
 
-void RunValidations::Loop() {
-  while (true) {
-    Look();
-    absl::MutexLock lock(&mutex_);
-    // Without work nothing but a call ends the wait.
-    const absl::Time next = due_.empty() ? absl::InfiniteFuture() : clock_.Now() + kInterval;
-    clock_.AwaitUntil(mutex_, absl::Condition(this, &RunValidations::IsWoken), next);
-    if (stopping_) return;
-    woken_ = false;
-  }
+absl::Time RunValidations::Step() {
+  Look();
+  absl::MutexLock lock(&mutex_);
+  // Without work only a run that ends, or facts, give it some.
+  return due_.empty() ? absl::InfiniteFuture() : clock_.Now() + kInterval;
 }
 
 void RunValidations::Look() {

@@ -6,7 +6,6 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -14,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "common/base/worker.h"
 #include "controller/session/agent_sessions.h"
 #include "controller/store/store.h"
 #include "controller/validation/suite/hardware.h"
@@ -70,13 +70,13 @@ class RunValidations {
         sessions_(sessions),
         clock_(clock),
         create_(std::move(create)),
-        busy_(std::move(busy)) {}
-  ~RunValidations();  // stops
+        busy_(std::move(busy)),
+        worker_(clock, [this] { return Step(); }) {}
 
   // Takes up what an earlier process left. Call once, first.
   absl::Status Resume();
-  void Start();
-  void Stop();
+  void Start() { worker_.Start(); }
+  void Stop() { worker_.Stop(); }
 
   // Takes away all that the run ended with and that waits; it is never started. NotFound: there is
   // no such run; FailedPrecondition: nothing of it waits.
@@ -99,7 +99,7 @@ class RunValidations {
   };
   struct Ended;
 
-  void Loop();
+  absl::Time Step();
   // False: not everything of the run is decided yet.
   bool LookAt(const std::string& run_id);
   absl::Status Read(const std::string& run_id, Ended& ended);
@@ -108,7 +108,6 @@ class RunValidations {
   absl::Status Split(const RunValidationRecord& row, const std::vector<std::string>& nodes,
                      bool& split);
   absl::Status Decide(const Ended& ended, RunValidationRecord row, bool& decided);
-  bool IsWoken() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stopping_ || woken_; }
 
   Store& store_;
   AgentSessions& sessions_;
@@ -116,10 +115,8 @@ class RunValidations {
   const Create create_;
   const Busy busy_;
   absl::Mutex mutex_;
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  bool woken_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<std::string, Due> due_ ABSL_GUARDED_BY(mutex_);  // by run
-  std::thread thread_;
+  Worker worker_;
 };
 
 }  // namespace muster::controller::validation

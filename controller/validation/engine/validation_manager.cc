@@ -17,7 +17,10 @@ constexpr int kMaxWitnessTries = 3;
 }  // namespace
 
 ValidationManager::ValidationManager(ValidationCollaborators collaborators)
-    : with_(std::move(collaborators)), clock_(with_.clock), engine_(with_) {}
+    : with_(std::move(collaborators)),
+      clock_(with_.clock),
+      engine_(with_),
+      worker_(clock_, [this] { return Step(); }) {}
 
 ValidationManager::~ValidationManager() { Stop(); }
 
@@ -26,55 +29,34 @@ absl::Status ValidationManager::Start() {
     absl::MutexLock lock(&engine_mutex_);
     RETURN_IF_ERROR(engine_.Resume());
   }
-  thread_ = std::thread([this] { Loop(); });
+  worker_.Start();
   return absl::OkStatus();
 }
 
-void ValidationManager::Stop() {
-  {
-    absl::MutexLock lock(&queue_mutex_);
-    stopping_ = true;
-  }
-  if (thread_.joinable()) thread_.join();
-}
+void ValidationManager::Stop() { worker_.Stop(); }
 
-void ValidationManager::Loop() {
-  absl::Time next_tick = clock_.Now();
-  while (true) {
-    std::deque<Event> events;
-    {
-      absl::MutexLock lock(&queue_mutex_);
-      clock_.AwaitUntil(queue_mutex_, absl::Condition(this, &ValidationManager::HasWork),
-                        next_tick);
-      if (stopping_) return;
-      events.swap(queue_);
-      shares_.clear();
-      queued_bytes_ = 0;
-    }
-    absl::MutexLock lock(&engine_mutex_);
-    for (const Event& event : events) event.handle(engine_);
-    engine_.Settle();
-    if (clock_.Now() < next_tick) continue;
+absl::Time ValidationManager::Step() {
+  NodeQueue<Event>::Batch events = queue_.Take();
+  absl::MutexLock lock(&engine_mutex_);
+  events.ForEach([this](Event& event) { event(engine_); });
+  engine_.Settle();
+  if (clock_.Now() >= next_tick_) {
     engine_.Tick();
-    next_tick = clock_.Now() + kTick;
+    next_tick_ = clock_.Now() + kTick;
   }
+  return next_tick_;
 }
 
-void ValidationManager::Push(std::string node, size_t bytes, bool may_be_lost,
-                             std::function<void(ValidationEngine&)> handle) {
-  absl::MutexLock lock(&queue_mutex_);
-  if (stopping_) return;
-  Share& share = shares_[node];
-  const size_t part = may_be_lost ? 2 : 1;
-  if (bytes > 0 && (share.events >= kMaxQueuedOfNode / part ||
-                    share.bytes + bytes > kMaxQueuedBytesOfNode / part ||
-                    queued_bytes_ + bytes > kMaxQueuedBytes / part)) {
-    return;
-  }
-  if (bytes > 0) ++share.events;
-  share.bytes += bytes;
-  queued_bytes_ += bytes;
-  queue_.push_back({std::move(node), bytes, std::move(handle)});
+void ValidationManager::Push(Event event) {
+  if (worker_.is_stopping()) return;
+  queue_.Push(std::move(event));
+  worker_.Wake();
+}
+
+void ValidationManager::PushOf(absl::string_view node_uuid, size_t bytes, size_t part,
+                               Event event) {
+  if (worker_.is_stopping()) return;
+  if (queue_.PushOf(node_uuid, bytes, std::move(event), part)) worker_.Wake();
 }
 
 absl::StatusOr<v1::Validation> ValidationManager::Create(const v1::CreateValidationRequest& request,
@@ -160,31 +142,31 @@ void ValidationManager::EndWatches() {
 
 void ValidationManager::OnConnected(absl::string_view node_uuid, const v1::Hello& hello) {
   const std::string uuid(node_uuid);
-  Push(uuid, 0, false, [uuid, hello](ValidationEngine& e) { e.OnConnected(uuid, hello); });
+  Push([uuid, hello](ValidationEngine& e) { e.OnConnected(uuid, hello); });
 }
 
 void ValidationManager::OnDisconnected(absl::string_view node_uuid) {
   const std::string uuid(node_uuid);
-  Push(uuid, 0, false, [uuid](ValidationEngine& e) { e.OnDisconnected(uuid); });
+  Push([uuid](ValidationEngine& e) { e.OnDisconnected(uuid); });
 }
 
 void ValidationManager::OnCheckUpdate(absl::string_view node_uuid, const v1::CheckUpdate& update) {
   const std::string uuid(node_uuid);
-  Push(uuid, update.ByteSizeLong() + 1, true,
-       [uuid, update](ValidationEngine& e) { e.OnUpdate(uuid, update); });
+  PushOf(node_uuid, update.ByteSizeLong(), /*part=*/2,
+         [uuid, update](ValidationEngine& e) { e.OnUpdate(uuid, update); });
 }
 
 void ValidationManager::OnCheckReport(absl::string_view node_uuid, const v1::CheckReport& report) {
   const std::string uuid(node_uuid);
-  Push(uuid, report.ByteSizeLong() + 1, false,
-       [uuid, report](ValidationEngine& e) { e.OnReport(uuid, report); });
+  PushOf(node_uuid, report.ByteSizeLong(), /*part=*/1,
+         [uuid, report](ValidationEngine& e) { e.OnReport(uuid, report); });
 }
 
 void ValidationManager::OnFactsStored(absl::string_view node_uuid, absl::string_view request_id) {
   if (!ParseFactsRequestId(request_id).has_value()) return;
   const std::string uuid(node_uuid), id(request_id);
   // No more of them than were asked for.
-  Push(uuid, 0, false, [uuid, id](ValidationEngine& e) { e.OnFactsStored(uuid, id); });
+  Push([uuid, id](ValidationEngine& e) { e.OnFactsStored(uuid, id); });
 }
 
 }  // namespace muster::controller::validation

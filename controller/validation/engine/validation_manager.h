@@ -3,17 +3,16 @@
 
 #include <atomic>
 #include <cstddef>
-#include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "common/base/worker.h"
 #include "controller/session/agent_sessions.h"
+#include "controller/session/node_queue.h"
 #include "controller/validation/engine/validation_engine.h"
 #include "controller/validation/engine/validation_events.h"
 
@@ -66,35 +65,26 @@ class ValidationManager final : public AgentSessionListener {
   void OnFactsStored(absl::string_view node_uuid, absl::string_view request_id);
 
  private:
-  struct Event {
-    std::string node;
-    size_t bytes = 0;
-    std::function<void(ValidationEngine&)> handle;
-  };
-  struct Share {
-    size_t events = 0;
-    size_t bytes = 0;
-  };
+  using Event = std::function<void(ValidationEngine&)>;
+
   // Has the validation made with a witness, where it needs one that can be had.
   void BorrowWitness(std::unique_ptr<ActiveValidation>& admitted);
-  void Push(std::string node, size_t bytes, bool may_be_lost,
-            std::function<void(ValidationEngine&)> handle);
-  void Loop();
-  bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(queue_mutex_) {
-    return stopping_ || !queue_.empty();
-  }
+  void Push(Event event);
+  // Within 1/`part` of the node's share; dropped otherwise.
+  void PushOf(absl::string_view node_uuid, size_t bytes, size_t part, Event event);
+  // Handles what has come, and ticks; returns when the next tick is due.
+  absl::Time Step();
 
   const ValidationCollaborators with_;
   Clock& clock_;
-  absl::Mutex queue_mutex_;
-  std::deque<Event> queue_ ABSL_GUARDED_BY(queue_mutex_);
-  std::map<std::string, Share> shares_ ABSL_GUARDED_BY(queue_mutex_);
-  size_t queued_bytes_ ABSL_GUARDED_BY(queue_mutex_) = 0;
-  bool stopping_ ABSL_GUARDED_BY(queue_mutex_) = false;
+  NodeQueue<Event> queue_{{.events_of_node = kMaxQueuedOfNode,
+                           .bytes_of_node = kMaxQueuedBytesOfNode,
+                           .bytes = kMaxQueuedBytes}};
   absl::Mutex engine_mutex_;
   ValidationEngine engine_ ABSL_GUARDED_BY(engine_mutex_);
   std::atomic<bool> watches_ended_ = false;
-  std::thread thread_;
+  absl::Time next_tick_ = absl::InfinitePast();  // the worker's own
+  Worker worker_;
 };
 
 }  // namespace muster::controller::validation

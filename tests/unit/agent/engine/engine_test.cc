@@ -230,7 +230,7 @@ TEST_F(EngineTest, LeavesAStepThatLetGoWhenTheAgentStopsToItsNextLife) {
   node_.during_apply["file[/1]"] = [this](ApplyObserver&) { engine_->Stop(); };
   const v1::Plan plan = MakePlan(1, {Role("a", {File("a/1", "/1", "x"), File("a/2", "/2", "x")})});
   EXPECT_TRUE(engine_->Submit(plan).accepted());
-  for (int i = 0; i < 4000 && !engine_->stopped(); ++i) clock_.Sleep(absl::Milliseconds(1));
+  for (int i = 0; i < 4000 && !engine_->has_ended(); ++i) clock_.Sleep(absl::Milliseconds(1));
   EXPECT_TRUE(Results(plan.plan_id()).empty());
   Shutdown();
   node_.apply_errors.clear();

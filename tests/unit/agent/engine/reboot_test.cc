@@ -40,8 +40,8 @@ class RebootRunTest : public EngineTest {
     AwaitDown();
   }
   void AwaitDown() {
-    for (int i = 0; i < 4000 && !engine_->stopped(); ++i) clock_.Sleep(absl::Milliseconds(5));
-    ASSERT_TRUE(engine_->stopped());
+    for (int i = 0; i < 4000 && !engine_->has_ended(); ++i) clock_.Sleep(absl::Milliseconds(5));
+    ASSERT_TRUE(engine_->has_ended());
   }
   void BootAgain() {
     boot_id_ = "boot-2";

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "common/base/clock.h"
 
 namespace muster::agent {
 namespace {
@@ -55,6 +56,7 @@ class SlurmDeskTest : public ::testing::Test {
   int may_pass_ = 0;
   bool woken_ = false;
   std::string taken_;
+  RealClock clock_;
   SlurmDesk desk_{[this](const v1::SlurmRequest& request) {
                     absl::MutexLock lock(&mutex_);
                     taken_ = request.request_id();
@@ -68,7 +70,8 @@ class SlurmDeskTest : public ::testing::Test {
                   [this] {
                     absl::MutexLock lock(&mutex_);
                     woken_ = true;
-                  }};
+                  },
+                  clock_};
 };
 
 TEST_F(SlurmDeskTest, AnswersInOrderAndOneAtATime) {

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "common/base/clock.h"
 #include "common/base/status.h"
 #include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
@@ -93,12 +94,13 @@ class RunHistoryTest : public ::testing::Test {
     return sequences;
   }
 
+  RealClock clock_;
   muster::testing::FailingStore store_;
   bool is_finished_ = false;
 };
 
 TEST_F(RunHistoryTest, GivesEverythingInOrderFromAnyPlace) {
-  RunHistory history(store_);
+  RunHistory history(store_, clock_);
   const std::vector<uint64_t> all = ReadAll(history, 0);
   ASSERT_EQ(all.size(), kResults + 2);  // what became of the node, and the end
   for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], i + 1);
@@ -112,7 +114,7 @@ TEST_F(RunHistoryTest, GivesEverythingInOrderFromAnyPlace) {
 
 // A log of 64 MiB for each of a hundred watchers who do not read would take all of the memory.
 TEST_F(RunHistoryTest, WatchOfALongRunKeepsOnePageUntilItIsRead) {
-  RunHistory history(store_);
+  RunHistory history(store_, clock_);
   Calls calls;
   auto idle = *history.Watch("r-1", 0, calls.counter());
   EXPECT_EQ(idle->Next(), nullptr) << "the store is not read in the caller's thread";
@@ -131,7 +133,7 @@ TEST_F(RunHistoryTest, WatchOfALongRunKeepsOnePageUntilItIsRead) {
 }
 
 TEST_F(RunHistoryTest, WatchersAreSentAwayWhenTheStoreFailsOrTheControllerStops) {
-  RunHistory history(store_);
+  RunHistory history(store_, clock_);
   Calls calls;
   auto watch = *history.Watch("r-1", 0, calls.counter());
   store_.Refuse(1, 1);
@@ -147,7 +149,7 @@ TEST_F(RunHistoryTest, WatchersAreSentAwayWhenTheStoreFailsOrTheControllerStops)
 TEST_F(RunHistoryTest, CancelledWatchIsNotCalled) {
   std::atomic<int> called = 0;
   {
-    RunHistory history(store_);
+    RunHistory history(store_, clock_);
     auto watch = *history.Watch("r-1", 0, [&] { ++called; });
     watch->Cancel();
     EXPECT_EQ(watch->Next(), nullptr);
