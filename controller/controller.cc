@@ -30,6 +30,7 @@
 #include "controller/enrollment/denylist.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/enrollment/users.h"
+#include "controller/gate/open_gate.h"
 #include "controller/gate/service_gate.h"
 #include "controller/gate/slurm_jobs.h"
 #include "controller/housekeeper.h"
@@ -203,11 +204,9 @@ struct Controller::Modules {
         slurm(
             registry, clock, [this] { return FindSlurmctld(); },
             [this] {
-              if (gate != nullptr) gate->Wake();
+              if (service_gate != nullptr) service_gate->Wake();
             }),
-        gate(config.slurm_gate == "on" ? std::make_unique<validation::ServiceGate>(
-                                             *this->resources.store, slurm, clock, LogWarning)
-                                       : nullptr),
+        gate(MakeGate(config, clock)),
         validations(ValidationMeans(clock)),
         run_validations(
             *this->resources.store, registry, clock,
@@ -241,7 +240,7 @@ struct Controller::Modules {
                return Packages(folder,
                                absl::StrCat("http://", host, ":", packages->port(), "/packages/"));
              }}),
-        nodes(*this->resources.store, inventory, enrollment, registry, facts, SlurmService(),
+        nodes(*this->resources.store, inventory, enrollment, registry, facts, slurm, *gate,
               {config.cluster, this->resources.ca.pin(), kVersion, clock.Now(), &clock}),
         artifacts(*this->resources.store, *this->resources.blobs,
                   BundleLoader(*this->resources.blobs), approvals, clock, open_calls),
@@ -264,17 +263,14 @@ struct Controller::Modules {
                          }),
         housekeeper(*this->resources.store, *this->resources.blobs, clock) {}
 
-  NodeService::SlurmService SlurmService() {
-    NodeService::SlurmService service;
-    service.jobs = [this](const std::vector<std::string>& nodes) {
-      auto jobs = slurm.JobsOn(nodes);
-      if (validation::IsNoSlurmYet(jobs.status())) jobs.emplace();
-      return jobs;
-    };
-    if (gate == nullptr) return service;
-    service.of = [this](const std::string& node) { return gate->ServiceOf(node); };
-    service.trouble = [this] { return gate->trouble(); };
-    return service;
+  std::unique_ptr<validation::JobGate> MakeGate(const Config& config, Clock& clock) {
+    if (config.slurm_gate != "on") {
+      return std::make_unique<validation::OpenGate>(slurm, [this] { return CanAskSlurm(); });
+    }
+    auto made =
+        std::make_unique<validation::ServiceGate>(*resources.store, slurm, clock, LogWarning);
+    service_gate = made.get();
+    return made;
   }
 
   RunCollaborators Collaborators(const Config& config, Clock& clock) {
@@ -290,7 +286,7 @@ struct Controller::Modules {
             {config.cluster, resources.ca.pin()},
             &claims,
             [this] {
-              if (gate != nullptr) gate->Wake();
+              if (service_gate != nullptr) service_gate->Wake();
             },
             [](const FileTree& site, const PlaybookEnding& ending,
                std::shared_ptr<const Inventory> of) {
@@ -321,7 +317,6 @@ struct Controller::Modules {
     return place;
   }
 
-  // Without a gate nobody has to have Slurm: who is not there has no say.
   bool CanAskSlurm() {
     const absl::StatusOr<slurm::SlurmctldPlace> place = FindSlurmctld();
     return place.ok() && registry.IsConnected(place->uuid);
@@ -332,32 +327,14 @@ struct Controller::Modules {
             registry,
             clock,
             claims,
+            *gate,
             checks::Checks(),
             [this]() -> absl::StatusOr<std::pair<uint64_t, std::shared_ptr<const Inventory>>> {
               ASSIGN_OR_RETURN(InventoryVersion latest, inventory.Latest());
               return std::make_pair(latest.revision, std::move(latest.inventory));
             },
             [this](uint64_t revision) { return inventory.Get(revision); },
-            BundleLoader(*resources.blobs),
-            [this](const std::string& uuid, const std::string& id, v1::Outcome outcome) {
-              if (gate != nullptr) gate->OnJudged(uuid, id, outcome);
-            },
-            [this](const std::string& node) {
-              return gate == nullptr ? std::string() : gate->ServiceOf(node);
-            },
-            [this](const std::string& id, const std::vector<std::string>& names, bool force) {
-              if (gate != nullptr) return gate->Hold(id, names, force);
-              return force || !CanAskSlurm() ? absl::OkStatus()
-                                             : validation::CheckIdle(slurm, names);
-            },
-            [this](const std::string& id) {
-              if (gate != nullptr) gate->Release(id);
-            },
-            [this](const std::string& id) { return gate != nullptr && gate->IsBehind(id); },
-            [this](const std::vector<std::string>& names) {
-              return gate == nullptr ? validation::NodesWithoutJobs(slurm, names)
-                                     : gate->WhomToBorrow(names);
-            }};
+            BundleLoader(*resources.blobs)};
   }
 
   absl::Status Listen(const Config& config) {
@@ -410,7 +387,7 @@ struct Controller::Modules {
     registry.Stop();
     facts.Stop();
     housekeeper.Stop();
-    if (gate != nullptr) gate->Stop();
+    if (service_gate != nullptr) service_gate->Stop();
     run_validations.Stop();
     validations.Stop();
     runs.Stop();
@@ -430,7 +407,8 @@ struct Controller::Modules {
   NodeClaims claims;
   RunManager runs;
   slurm::AgentSlurmControl slurm;
-  std::unique_ptr<validation::ServiceGate> gate;  // nullptr: Slurm is left alone
+  validation::ServiceGate* service_gate = nullptr;  // the gate, if there is one to shut
+  std::unique_ptr<validation::JobGate> gate;
   validation::ValidationManager validations;
   validation::RunValidations run_validations;
   SecretRotations rotations;
@@ -480,7 +458,7 @@ absl::StatusOr<std::unique_ptr<Controller>> Controller::Start(const Config& conf
   RETURN_IF_ERROR(all.validations.Start());
   RETURN_IF_ERROR(all.run_validations.Resume());
   all.run_validations.Start();
-  if (all.gate != nullptr) all.gate->Start();
+  if (all.service_gate != nullptr) all.service_gate->Start();
   all.registry.Start();
   all.sweeper.Start();
   all.housekeeper.Start();

@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "common/base/worker.h"
+#include "controller/gate/job_gate.h"
 #include "controller/gate/service_state.h"
 #include "controller/slurm/slurm_control.h"
 #include "controller/store/store.h"
@@ -28,7 +29,7 @@ namespace muster::controller::validation {
 // Looks at Slurm and the store about every half minute and whenever it is woken, and has Slurm do
 // what follows from both: whatever was missed is made up for by the next look. Each change is
 // stored and in the audit log. Thread-safe.
-class ServiceGate {
+class ServiceGate final : public JobGate {
  public:
   static constexpr absl::Duration kInterval = absl::Seconds(30);
   // While Slurm does not answer: a new node must be drained before its first job.
@@ -50,33 +51,23 @@ class ServiceGate {
 
   // Something has happened that a look may have to answer. Does not block.
   void Wake() { worker_.Wake(); }
-  // A validation has ended for the node. Stores, and wakes the thread.
-  void OnJudged(const std::string& node_uuid, const std::string& validation_id,
-                v1::Outcome outcome);
-
-  // A validation is about to begin on these nodes: drains them, so that no job starts any more, and
-  // looks for jobs that they have, before that and after it. FailedPrecondition: there are some,
-  // which the error names, or Slurm does not say; not when `force`, nor where there is no Slurm
-  // yet. Blocks for Slurm. The nodes are held for the validation until Release(); after an error
-  // they are not.
+  // Of JobGate; Hold() drains the nodes first, and looks for jobs before that and after it.
   absl::Status Hold(const std::string& validation_id, const std::vector<std::string>& nodes,
-                    bool force);
-  // The validation is in the store, or will never be. Wakes the thread.
-  void Release(const std::string& validation_id);
-
-  // Those of `nodes` that are idle and that no validation has, as they come: first the ones in
-  // service, then the ones that we keep out of it. All where there is no Slurm yet, none where it
-  // cannot be asked. Blocks for Slurm.
-  std::vector<std::string> WhomToBorrow(const std::vector<std::string>& nodes);
-
-  // As of the last look: "in service", "not validated", "drained by root: bad disk"; empty: Slurm
-  // does not know the node, or could not be asked yet.
-  std::string ServiceOf(const std::string& node) const;
-  // The validation has ended, and no look that began after that is through: what ServiceOf() says
-  // of its nodes is older.
-  bool IsBehind(const std::string& validation_id) const;
-  // What kept the last look from its work; OK: nothing.
-  absl::Status trouble() const;
+                    bool force) override;
+  void Release(const std::string& validation_id) override;
+  // Those that are idle and that no validation has: first the ones in service, then the ones that
+  // are kept out of it.
+  std::vector<std::string> WhomToBorrow(const std::vector<std::string>& nodes) override;
+  // Stores, and wakes the thread.
+  void OnJudged(const std::string& node_uuid, const std::string& validation_id,
+                v1::Outcome outcome) override;
+  bool is_shut() const override { return true; }
+  // As of the last look.
+  std::string ServiceOf(const std::string& node) const override;
+  // No look that began after the validation's end is through.
+  bool IsBehind(const std::string& validation_id) const override;
+  // What kept the last look from its work.
+  absl::Status trouble() const override;
 
   // One look, in the caller's thread. The error says what Slurm or the store could not do; what
   // could be done is done.

@@ -1,4 +1,7 @@
 #include "controller/service/node_service.h"
+#include "controller/gate/job_gate.h"
+#include "controller/gate/slurm_jobs.h"
+#include "controller/slurm/slurm_control.h"
 
 #include <algorithm>
 #include <map>
@@ -94,14 +97,15 @@ absl::Status FillWork(Transaction& txn, absl::Time now, v1::GetStatusResponse& r
 }  // namespace
 
 NodeService::NodeService(Store& store, InventorySource& inventory, Enrollment& enrollment,
-                         AgentSessions& sessions, FactsKeeper& facts, SlurmService slurm,
-                         About about)
+                         AgentSessions& sessions, FactsKeeper& facts, slurm::SlurmControl& slurm,
+                         const validation::JobGate& gate, About about)
     : store_(store),
       inventory_(inventory),
       enrollment_(enrollment),
       sessions_(sessions),
       facts_(facts),
-      slurm_(std::move(slurm)),
+      slurm_(slurm),
+      gate_(gate),
       about_(std::move(about)) {}
 
 grpc::Status NodeService::ListNodes(grpc::ServerContext*, const v1::ListNodesRequest* request,
@@ -174,7 +178,7 @@ absl::StatusOr<std::vector<v1::Node>> NodeService::AllNodes(const InventoryVersi
   ASSIGN_OR_RETURN(std::vector<v1::Node> nodes,
                    ListAllNodes(store_, sessions_, inventory.inventory.get()));
   for (v1::Node& node : nodes) {
-    if (slurm_.of) node.set_service(slurm_.of(node.name()));
+    node.set_service(gate_.ServiceOf(node.name()));
   }
   return nodes;
 }
@@ -264,8 +268,8 @@ absl::Status NodeService::RemoveNode(const grpc::ServerContext& context,
 absl::Status NodeService::ListNodeJobs(const v1::ListNodeJobsRequest& request,
                                        v1::ListNodeJobsResponse& response) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, NodeNames(request.nodes()));
-  if (!slurm_.jobs) return absl::OkStatus();
-  const auto jobs = slurm_.jobs(names);
+  const auto jobs = slurm_.JobsOn(names);
+  if (validation::IsNoSlurmYet(jobs.status())) return absl::OkStatus();
   if (!jobs.ok()) {
     response.set_unknown(std::string(jobs.status().message()));
     return absl::OkStatus();
@@ -309,8 +313,8 @@ absl::Status NodeService::GetStatus(v1::GetStatusResponse& response) {
   response.set_nodes_connected(connected);
   response.set_nodes_pending(pending);
   if (current.inventory != nullptr) response.set_inventory_revision(current.revision);
-  response.set_slurm_gate(slurm_.of != nullptr);
-  if (slurm_.trouble) response.set_slurm_gate_trouble(std::string(slurm_.trouble().message()));
+  response.set_slurm_gate(gate_.is_shut());
+  response.set_slurm_gate_trouble(std::string(gate_.trouble().message()));
   for (const auto& [service, count] : services) {
     v1::ServiceCount& one = *response.add_services();
     one.set_service(service);

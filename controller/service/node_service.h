@@ -1,18 +1,23 @@
 // Nodes, for people.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/base/text/slurm_job.h"
 #include "muster/v1/node.grpc.pb.h"
 
 namespace muster {
 class Clock;
+}
+
+namespace muster::controller::slurm {
+class SlurmControl;
+}
+namespace muster::controller::validation {
+class JobGate;
 }
 
 namespace muster::controller {
@@ -37,18 +42,10 @@ class NodeService final : public v1::NodeService::Service {
     Clock* clock = nullptr;  // outlives the object
   };
 
-  // What the gate to Slurm knows; `of` and `trouble` are empty where it is off. And Slurm's jobs.
-  struct SlurmService {
-    std::function<std::string(const std::string& node)> of = nullptr;  // see v1::Node.service
-    std::function<absl::Status()> trouble = nullptr;  // what keeps the gate from its work
-    // Those that have these nodes, none where there is no Slurm yet; blocks for Slurm.
-    std::function<absl::StatusOr<SlurmJobsByNode>(const std::vector<std::string>& nodes)> jobs =
-        nullptr;
-  };
-
   // The references must outlive the object.
   NodeService(Store& store, InventorySource& inventory, Enrollment& enrollment,
-              AgentSessions& sessions, FactsKeeper& facts, SlurmService slurm, About about);
+              AgentSessions& sessions, FactsKeeper& facts, slurm::SlurmControl& slurm,
+              const validation::JobGate& gate, About about);
 
   grpc::Status ListNodes(grpc::ServerContext* context, const v1::ListNodesRequest* request,
                          v1::ListNodesResponse* response) override;
@@ -89,7 +86,8 @@ class NodeService final : public v1::NodeService::Service {
   Enrollment& enrollment_;
   AgentSessions& sessions_;
   FactsKeeper& facts_;
-  const SlurmService slurm_;
+  slurm::SlurmControl& slurm_;
+  const validation::JobGate& gate_;
   const About about_;
 };
 

@@ -14,49 +14,25 @@
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
 #include "controller/claim/node_claims.h"
+#include "controller/gate/job_gate.h"
 #include "controller/store/stored_facts.h"
 #include "controller/store/tables.h"
 #include "controller/validation/engine/active_validation.h"
+#include "controller/validation/engine/admission.h"
 #include "controller/validation/engine/validation_records.h"
 #include "controller/validation/verdict/result_blob.h"
 #include "muster/v1/agent_session.pb.h"
 #include "muster/v1/facts.pb.h"
 
 namespace muster::controller::validation {
-namespace {
-
-constexpr size_t kSeedBytes = 32;
-
-}  // namespace
-
 ValidationEngine::ValidationEngine(ValidationCollaborators collaborators)
     : with_(std::move(collaborators)) {}
 ValidationEngine::~ValidationEngine() = default;
 
-absl::StatusOr<std::map<std::string, EnrolledNode>> ValidationEngine::Enrolled() const {
-  std::map<std::string, EnrolledNode> enrolled;
-  RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
-    ASSIGN_OR_RETURN(const std::vector<NodeRecord> nodes, txn.nodes().List());
-    for (const NodeRecord& node : nodes) {
-      if (node.state != NodeRecord::kEnrolled && node.state != NodeRecord::kConfigured) continue;
-      enrolled[node.name].uuid = node.uuid;
-    }
-    return absl::OkStatus();
-  }));
-  v1::Facts parsed;
-  RETURN_IF_ERROR(ForEachFacts(with_.store, [&](const std::string& name, const std::string& facts) {
-    const auto found = enrolled.find(name);
-    if (found != enrolled.end() && parsed.ParseFromString(facts)) {
-      found->second.found = FoundOn(parsed);
-    }
-  }));
-  return enrolled;
-}
-
 absl::StatusOr<std::map<std::string, EnrolledNode>> ValidationEngine::EnrolledThen(
     const std::string& validation_id) const {
-  // Of the others in the racks what they are now counts.
-  ASSIGN_OR_RETURN(auto enrolled, Enrolled());
+  // The others in the racks count as what they are now.
+  ASSIGN_OR_RETURN(auto enrolled, EnrolledNodes(with_.store));
   std::vector<ValidationNodeRecord> rows;
   RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(rows, txn.validations().ListNodes(validation_id));
@@ -72,42 +48,6 @@ absl::StatusOr<std::map<std::string, EnrolledNode>> ValidationEngine::EnrolledTh
     }
   }
   return enrolled;
-}
-
-absl::StatusOr<std::unique_ptr<ActiveValidation>> ValidationEngine::Prepare(
-    const ValidationRecord& record, std::shared_ptr<const Inventory> inventory,
-    const std::map<std::string, EnrolledNode>& enrolled, std::vector<CheckPart> stored) {
-  v1::CreateValidationRequest request;
-  request.ParseFromString(record.request);
-  ASSIGN_OR_RETURN(const auto site, with_.load_bundle(request.bundle_sha256()));
-  ASSIGN_OR_RETURN(PreparedSuite prepared,
-                   PrepareSuite(site, request.suite(), request.nodes(), std::move(inventory),
-                                enrolled, with_.catalog));
-  const std::string too_much =
-      ValidationState::CheckSize(prepared.suite, prepared.nodes.size(), request.max_rounds());
-  if (!too_much.empty()) return absl::InvalidArgumentError(too_much);
-  auto validation = std::make_unique<ActiveValidation>(record, std::move(request),
-                                                       std::move(prepared), std::move(stored));
-  validation->record.suite_digest = validation->prepared.digest;
-  return validation;
-}
-
-absl::Status ValidationEngine::ClaimNodes(const ActiveValidation& validation) {
-  std::vector<std::string> names;
-  for (const ValidationNode& node : validation.state.nodes()) names.push_back(node.name);
-  return Claim(validation.record, names);
-}
-
-absl::Status ValidationEngine::Claim(const ValidationRecord& record,
-                                     const std::vector<std::string>& nodes) {
-  return with_.claims.Claim(
-      {record.validation_id,
-       absl::StrCat("validation ", record.validation_id, " of ", record.created_by, " (suite ",
-                    record.suite, ") tests"),
-       absl::StrCat("wait for it (muster validate watch ", record.validation_id,
-                    "), cancel it (muster validate cancel ", record.validation_id, ")"),
-       record.created_at},
-      nodes);
 }
 
 absl::Status ValidationEngine::StoreNew(const ActiveValidation& validation,
@@ -148,35 +88,11 @@ absl::Status ValidationEngine::StoreNew(const ActiveValidation& validation,
   });
 }
 
-absl::StatusOr<std::unique_ptr<ActiveValidation>> ValidationEngine::Admit(
-    const v1::CreateValidationRequest& request, const ValidationActor& actor) {
-  ASSIGN_OR_RETURN(auto latest, with_.latest_inventory());
-  ValidationRecord record;
-  record.validation_id = NewShortId("v");
-  record.suite = request.suite();
-  record.request = request.SerializeAsString();
-  record.created_by = actor.actor;
-  record.created_at = with_.clock.Now();
-  record.inventory_revision = latest.first;
-  record.pair_seed = absl::BytesToHexString(RandomBytes(kSeedBytes));
-  ASSIGN_OR_RETURN(const auto enrolled, Enrolled());
-  ASSIGN_OR_RETURN(std::unique_ptr<ActiveValidation> prepared,
-                   Prepare(record, std::move(latest.second), enrolled, {}));
-  RETURN_IF_ERROR(ClaimNodes(*prepared));
-  return prepared;
-}
-
-void ValidationEngine::Drop(std::unique_ptr<ActiveValidation> admitted) {
-  with_.claims.Release(admitted->record.validation_id);
-}
-
-absl::StatusOr<v1::Validation> ValidationEngine::Begin(std::unique_ptr<ActiveValidation> admitted,
+absl::StatusOr<v1::Validation> ValidationEngine::Begin(Admission& admission,
                                                        const ValidationActor& actor,
                                                        const RunValidationRecord* asked_by) {
-  if (const absl::Status stored = StoreNew(*admitted, actor, asked_by); !stored.ok()) {
-    Drop(std::move(admitted));
-    return stored;
-  }
+  RETURN_IF_ERROR(StoreNew(admission.validation(), actor, asked_by));
+  std::unique_ptr<ActiveValidation> admitted = admission.Take();
   ActiveValidation& validation = *admitted;
   active_[validation.record.validation_id] = std::move(admitted);
   std::set<std::string> uuids, connected;
@@ -263,12 +179,13 @@ absl::Status ValidationEngine::ResumeOne(const ValidationRecord& record) {
                    with_.inventory(record.inventory_revision));
   ASSIGN_OR_RETURN(const auto enrolled, EnrolledThen(record.validation_id));
   const std::vector<CheckPart> stored = parts;
-  ASSIGN_OR_RETURN(std::unique_ptr<ActiveValidation> prepared,
-                   Prepare(record, std::move(inventory), enrolled, std::move(parts)));
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<ActiveValidation> prepared,
+      PrepareValidation(with_, record, std::move(inventory), enrolled, std::move(parts)));
   if (prepared->record.suite_digest != record.suite_digest) {
     return absl::FailedPreconditionError("the suite is another one now");
   }
-  RETURN_IF_ERROR(ClaimNodes(*prepared));
+  RETURN_IF_ERROR(ClaimNodes(with_.claims, *prepared));
   ActiveValidation& validation = *prepared;
   active_[record.validation_id] = std::move(prepared);
   // Agents find the controller again one after the other.
@@ -319,13 +236,10 @@ absl::StatusOr<v1::Validation> ValidationEngine::Get(const std::string& validati
       return absl::OkStatus();
     }));
   }
-  if (with_.service_of) {
-    // Asked before: what is said not to be behind, is not.
-    validation.set_service_is_behind(with_.service_is_behind &&
-                                     with_.service_is_behind(validation_id));
-    for (v1::NodeVerdict& node : *validation.mutable_nodes()) {
-      node.set_service(with_.service_of(node.node()));
-    }
+  // Asked before: what is said not to be behind, is not.
+  validation.set_service_is_behind(with_.gate.IsBehind(validation_id));
+  for (v1::NodeVerdict& node : *validation.mutable_nodes()) {
+    node.set_service(with_.gate.ServiceOf(node.node()));
   }
   return validation;
 }

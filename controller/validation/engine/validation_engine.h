@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "controller/session/agent_sessions.h"
 #include "controller/store/store.h"
+#include "controller/validation/engine/collaborators.h"
 #include "controller/validation/engine/prepared_suite.h"
 #include "controller/validation/engine/validation_events.h"
 #include "controller/validation/schedule/validation_state.h"
@@ -37,47 +38,7 @@ struct ValidationRecord;
 namespace muster::controller::validation {
 
 struct ActiveValidation;
-
-// All are thread-safe and outlive the engine.
-struct ValidationCollaborators {
-  Store& store;
-  AgentSessions& sessions;
-  Clock& clock;
-  NodeClaims& claims;
-  Catalog catalog;
-  // The inventory in force with its revision, and an earlier one.
-  std::function<absl::StatusOr<std::pair<uint64_t, std::shared_ptr<const Inventory>>>()>
-      latest_inventory;
-  std::function<absl::StatusOr<std::shared_ptr<const Inventory>>(uint64_t revision)> inventory;
-  // The files of the bundle with this SHA-256. NotFound: not uploaded.
-  std::function<absl::StatusOr<std::map<std::string, std::string>>(const std::string& sha256)>
-      load_bundle;
-  // Told of each node of a validation that ended, in no transaction. May be empty.
-  std::function<void(const std::string& node_uuid, const std::string& validation_id,
-                     v1::Outcome outcome)>
-      on_judged = nullptr;
-  // How the node stands in Slurm now; see NodeVerdict.service. May be empty.
-  std::function<std::string(const std::string& node)> service_of = nullptr;
-  // Takes the nodes out of Slurm's service, before their validation begins; may block for Slurm.
-  // FailedPrecondition: Slurm's jobs run on some. May be empty.
-  std::function<absl::Status(const std::string& validation_id,
-                             const std::vector<std::string>& nodes, bool force)>
-      hold = nullptr;
-  // The validation is in the store, or will never be. May be empty.
-  std::function<void(const std::string& validation_id)> release = nullptr;
-  // `service_of` does not know of the validation's end yet. May be empty.
-  std::function<bool(const std::string& validation_id)> service_is_behind = nullptr;
-  // Those of the nodes that could be borrowed without taking anything from anybody, the best first
-  // and otherwise as they come; may block for Slurm. Empty: all.
-  std::function<std::vector<std::string>(const std::vector<std::string>& nodes)> whom_to_borrow =
-      nullptr;
-};
-
-// Who asks, for the audit log.
-struct ValidationActor {
-  std::string actor;  // "operator:alice", "controller"
-  std::string peer;
-};
+class Admission;
 
 // Every transition is stored before it is acted on; what the store could not keep is tried again at
 // each Tick(). Not thread-safe: ValidationManager gives it one caller at a time.
@@ -89,25 +50,11 @@ class ValidationEngine {
   // Goes on with the validations that an earlier process left. Call once, first, after the runs
   // have claimed their nodes.
   absl::Status Resume();
-  // Checks the suite and the hardware files and claims the nodes. Errors: theirs, with their place;
-  // FailedPrecondition when a run or another validation works on one of the nodes. What it gives
-  // goes into Begin() or Drop().
-  absl::StatusOr<std::unique_ptr<ActiveValidation>> Admit(
-      const v1::CreateValidationRequest& request, const ValidationActor& actor);
-  // Stores the validation and starts it. `asked_by`: what a run asked for, which is stored as
-  // started with the validation. Cancelled: nobody asks for that any more.
-  absl::StatusOr<v1::Validation> Begin(std::unique_ptr<ActiveValidation> admitted,
-                                       const ValidationActor& actor,
+  // Stores the validation and starts it; on an error the admission keeps it. `asked_by`: what a run
+  // asked for, which is stored as started with the validation. Cancelled: nobody asks for that any
+  // more.
+  absl::StatusOr<v1::Validation> Begin(Admission& admission, const ValidationActor& actor,
                                        const RunValidationRecord* asked_by = nullptr);
-  void Drop(std::unique_ptr<ActiveValidation> admitted);
-  // Between Admit() and Begin(): who could be borrowed as a witness, best first: connected, and
-  // nobody works on it.
-  std::vector<std::string> WitnessesFor(const ActiveValidation& admitted) const;
-  // Claims one of them, and gives it back. FailedPrecondition: other work has it by now.
-  absl::Status ClaimWitness(const ActiveValidation& admitted, const std::string& node);
-  void ReleaseWitness(const ActiveValidation& admitted, const std::string& node);
-  // Has the validation made with the node that was claimed. On an error it stays as it was.
-  absl::Status AddWitness(const std::string& node, std::unique_ptr<ActiveValidation>& admitted);
   // FailedPrecondition: it has ended already.
   absl::Status Cancel(const std::string& validation_id, const ValidationActor& actor);
   // As it stands. Of one that has ended, from the store. NotFound: there is none.
@@ -133,19 +80,12 @@ class ValidationEngine {
   void Tick();
 
  private:
-  absl::StatusOr<std::unique_ptr<ActiveValidation>> Prepare(
-      const ValidationRecord& record, std::shared_ptr<const Inventory> inventory,
-      const std::map<std::string, EnrolledNode>& enrolled, std::vector<CheckPart> stored);
   absl::Status ResumeOne(const ValidationRecord& record);
   // Says again what was said of the checks that had ended before a restart.
   absl::Status JudgeStored(ActiveValidation& validation, const std::vector<CheckPart>& stored);
-  absl::Status ClaimNodes(const ActiveValidation& validation);
-  absl::Status Claim(const ValidationRecord& record, const std::vector<std::string>& nodes);
   absl::Status StoreNew(const ActiveValidation& validation, const ValidationActor& actor,
                         const RunValidationRecord* asked_by);
-  // As nodes are now.
-  absl::StatusOr<std::map<std::string, EnrolledNode>> Enrolled() const;
-  // As they were when the validation was created.
+  // Nodes as they were when the validation was created.
   absl::StatusOr<std::map<std::string, EnrolledNode>> EnrolledThen(
       const std::string& validation_id) const;
   ActiveValidation* FindByCheck(absl::string_view check_id);
@@ -162,8 +102,6 @@ class ValidationEngine {
   void ConnectPeers(ActiveValidation& validation, const CheckPart& part);
   void PublishVerdict(ActiveValidation& validation, const CheckPart& part);
   void Acknowledge(const std::string& uuid, const std::string& check_id);
-
-  // validation_witness.cc has WitnessesFor() and what follows it.
 
   // validation_salvage.cc
   // Ends a validation that is not active by what is stored of its checks: a fail counts, all else

@@ -9,6 +9,7 @@
 #include "common/base/clock.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
+#include "controller/gate/job_gate.h"
 #include "controller/gate/node_pass.h"
 #include "controller/store/tables.h"
 #include "controller/validation/engine/active_validation.h"
@@ -318,9 +319,8 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
   v1::Validation& finished = *event.mutable_finished();
   finished = ToProto(record);
   for (const ValidationNode& node : validation.state.nodes()) {
-    if (with_.on_judged && !node.uuid.empty() && !node.is_witness) {
-      with_.on_judged(node.uuid, id, nodes.at(node.name).outcome());
-    }
+    if (!node.uuid.empty() && !node.is_witness)
+      with_.gate.OnJudged(node.uuid, id, nodes.at(node.name).outcome());
     *finished.add_nodes() = std::move(nodes.at(node.name));
   }
   validation.events->Finish(std::move(event));

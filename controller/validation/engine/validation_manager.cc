@@ -4,15 +4,13 @@
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
-#include "controller/validation/engine/active_validation.h"
+#include "controller/validation/engine/admission.h"
 #include "muster/v1/agent_session.pb.h"
 
 namespace muster::controller::validation {
 namespace {
 
 constexpr absl::Duration kTick = absl::Seconds(1);
-// Nodes that get a job just when they are asked for: each costs two questions to Slurm.
-constexpr int kMaxWitnessTries = 3;
 
 }  // namespace
 
@@ -62,57 +60,12 @@ void ValidationManager::PushOf(absl::string_view node_uuid, size_t bytes, size_t
 absl::StatusOr<v1::Validation> ValidationManager::Create(const v1::CreateValidationRequest& request,
                                                          const ValidationActor& actor,
                                                          const RunValidationRecord* asked_by) {
-  std::unique_ptr<ActiveValidation> admitted;
-  {
-    absl::MutexLock lock(&engine_mutex_);
-    ASSIGN_OR_RETURN(admitted, engine_.Admit(request, actor));
-  }
-  const std::string id = admitted->record.validation_id;
-  // Without the engine: agents' reports do not wait for Slurm.
-  absl::Status held;
-  if (with_.hold) {
-    std::vector<std::string> nodes;
-    for (const ValidationNode& node : admitted->state.nodes()) nodes.push_back(node.name);
-    held = with_.hold(id, nodes, request.force());
-  }
-  if (held.ok()) BorrowWitness(admitted);
-  absl::StatusOr<v1::Validation> begun;
-  {
-    absl::MutexLock lock(&engine_mutex_);
-    if (held.ok()) {
-      begun = engine_.Begin(std::move(admitted), actor, asked_by);
-    } else {
-      engine_.Drop(std::move(admitted));
-      begun = held;
-    }
-  }
-  if (with_.release) with_.release(id);
-  return begun;
-}
-
-void ValidationManager::BorrowWitness(std::unique_ptr<ActiveValidation>& admitted) {
-  std::vector<std::string> nodes;
-  {
-    absl::MutexLock lock(&engine_mutex_);
-    nodes = engine_.WitnessesFor(*admitted);
-  }
-  if (nodes.empty()) return;
-  if (with_.whom_to_borrow) nodes = with_.whom_to_borrow(nodes);
-  int tries = 0;
-  for (const std::string& node : nodes) {
-    if (++tries > kMaxWitnessTries) return;
-    {
-      absl::MutexLock lock(&engine_mutex_);
-      if (!engine_.ClaimWitness(*admitted, node).ok()) continue;
-    }
-    // Never by force: a witness's job goes before somebody else's validation.
-    absl::Status status;
-    if (with_.hold) status = with_.hold(admitted->record.validation_id, {node}, /*force=*/false);
-    absl::MutexLock lock(&engine_mutex_);
-    if (status.ok()) status = engine_.AddWitness(node, admitted);
-    if (status.ok()) return;
-    engine_.ReleaseWitness(*admitted, node);
-  }
+  // Without the engine: agents' reports wait neither for Slurm nor for the bundle.
+  ASSIGN_OR_RETURN(Admission admission, Admission::Open(with_, request, actor));
+  RETURN_IF_ERROR(admission.Hold());
+  admission.BorrowWitness();
+  absl::MutexLock lock(&engine_mutex_);
+  return engine_.Begin(admission, actor, asked_by);
 }
 
 absl::Status ValidationManager::Cancel(const std::string& validation_id,

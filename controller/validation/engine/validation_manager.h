@@ -38,7 +38,7 @@ class ValidationManager final : public AgentSessionListener {
   // Validations stay as they are in the store.
   void Stop();
 
-  // See ValidationEngine::Admit(). Blocks for Slurm, too, which is to start no more jobs on the
+  // See Admission. Blocks for Slurm, too, which is to start no more jobs on the
   // nodes; FailedPrecondition where some run. `asked_by`: see
   // ValidationEngine::Begin().
   absl::StatusOr<v1::Validation> Create(const v1::CreateValidationRequest& request,
@@ -67,8 +67,6 @@ class ValidationManager final : public AgentSessionListener {
  private:
   using Event = std::function<void(ValidationEngine&)>;
 
-  // Has the validation made with a witness, where it needs one that can be had.
-  void BorrowWitness(std::unique_ptr<ActiveValidation>& admitted);
   void Push(Event event);
   // Within 1/`part` of the node's share; dropped otherwise.
   void PushOf(absl::string_view node_uuid, size_t bytes, size_t part, Event event);

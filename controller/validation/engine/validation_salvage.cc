@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
+#include "controller/gate/job_gate.h"
 #include "controller/store/tables.h"
 #include "controller/validation/engine/validation_engine.h"
 #include "controller/validation/engine/validation_records.h"
@@ -101,8 +102,9 @@ absl::Status ValidationEngine::FinishStored(ValidationRecord record) {
     return txn.events().Append(std::move(event));
   }));
   for (const ValidationNodeRecord& node : nodes) {
-    if (!with_.on_judged || node.node_uuid.empty() || node.is_witness) continue;
-    with_.on_judged(node.node_uuid, record.validation_id, static_cast<v1::Outcome>(node.outcome));
+    if (node.node_uuid.empty() || node.is_witness) continue;
+    with_.gate.OnJudged(node.node_uuid, record.validation_id,
+                        static_cast<v1::Outcome>(node.outcome));
   }
   return absl::OkStatus();
 }

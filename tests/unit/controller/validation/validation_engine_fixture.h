@@ -17,11 +17,13 @@
 #include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
 #include "controller/validation/engine/active_validation.h"
+#include "controller/validation/engine/admission.h"
 #include "controller/validation/engine/validation_engine.h"
 #include "muster/v1/agent_session.pb.h"
 #include "muster/v1/facts.pb.h"
 #include "tests/fakes/fake_agent_sessions.h"
 #include "tests/fakes/fake_clock.h"
+#include "tests/fakes/fake_job_gate.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller::validation {
@@ -116,6 +118,7 @@ class ValidationEngineTest : public ::testing::Test {
         sessions_,
         clock_,
         *claims_,
+        gate_,
         kCatalog,
         [this]() -> absl::StatusOr<std::pair<uint64_t, std::shared_ptr<const Inventory>>> {
           return std::make_pair(uint64_t{1}, inventory_);
@@ -123,9 +126,6 @@ class ValidationEngineTest : public ::testing::Test {
         [this](uint64_t) -> absl::StatusOr<std::shared_ptr<const Inventory>> { return inventory_; },
         [this](const std::string&) -> absl::StatusOr<std::map<std::string, std::string>> {
           return site_;
-        },
-        [this](const std::string& uuid, const std::string&, v1::Outcome outcome) {
-          judged_[uuid] = outcome;
         }};
   }
 
@@ -143,8 +143,9 @@ class ValidationEngineTest : public ::testing::Test {
     request.set_nodes(nodes);
     request.set_force(force);
     const ValidationActor alice = {"operator:alice", "peer"};
-    ASSIGN_OR_RETURN(std::unique_ptr<ActiveValidation> admitted, engine_->Admit(request, alice));
-    ASSIGN_OR_RETURN(const v1::Validation validation, engine_->Begin(std::move(admitted), alice));
+    const ValidationCollaborators with = Collaborators();
+    ASSIGN_OR_RETURN(Admission admission, Admission::Open(with, request, alice));
+    ASSIGN_OR_RETURN(const v1::Validation validation, engine_->Begin(admission, alice));
     SettleWithFacts();
     return validation.validation_id();
   }
@@ -211,11 +212,11 @@ class ValidationEngineTest : public ::testing::Test {
 
   std::unique_ptr<Store> store_;
   muster::testing::FakeAgentSessions sessions_;
+  muster::testing::FakeJobGate gate_;
   muster::testing::FakeClock clock_;
   std::shared_ptr<const Inventory> inventory_;
   std::map<std::string, std::string> site_;
   std::unique_ptr<NodeClaims> claims_;
-  std::map<std::string, v1::Outcome> judged_;
   std::unique_ptr<ValidationEngine> engine_;
   bool answers_facts_ = true;
 };

@@ -84,7 +84,7 @@ TEST_F(ValidationEngineTest, ACardWithoutADriverKeepsTheNodeOut) {
   const v1::ControllerMessage start = Only("u-c001");
   ASSERT_EQ(start.start_check().check(), "gpu-inventory");
   Report("u-c001", start.start_check().check_id(), v1::OUTCOME_UNKNOWN, "no working driver");
-  EXPECT_EQ(judged_["u-c001"], v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(gate_.judged["u-c001"], v1::OUTCOME_UNKNOWN);
   sessions_.Take("u-c001");  // that its report is stored
   // Of cards that nobody is to use nothing is asked.
   inventory_ = std::make_shared<const Inventory>(
@@ -156,8 +156,8 @@ TEST_F(ValidationEngineTest, TakesNodesThroughTheSuiteAndRemembersWhatPassed) {
   EXPECT_EQ(OutcomeOfNode(id, "c002"), v1::OUTCOME_FAIL);
   EXPECT_EQ(done.nodes(1).checks(0).reason(), "bits");
   EXPECT_EQ(done.nodes(1).checks(0).stage(), "first");
-  EXPECT_EQ(judged_["u-c001"], v1::OUTCOME_PASS);
-  EXPECT_EQ(judged_["u-c002"], v1::OUTCOME_FAIL);
+  EXPECT_EQ(gate_.judged["u-c001"], v1::OUTCOME_PASS);
+  EXPECT_EQ(gate_.judged["u-c002"], v1::OUTCOME_FAIL);
   ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const NodePassRecord pass, txn.node_service().GetPass("u-c001"));
     EXPECT_EQ(pass.validation_id, id);
@@ -484,11 +484,14 @@ TEST_F(ValidationEngineTest, WhatNoRunAsksForAnyMoreLeavesNothingBehind) {
   request.set_bundle_sha256("b");
   request.set_suite("probe");
   request.set_nodes("c001");
-  auto admitted = engine_->Admit(request, {"controller", ""});
-  ASSERT_OK(admitted.status());
-  row.state = RunValidationRecord::kWaiting;  // as it was when it was looked at
-  EXPECT_THAT(engine_->Begin(*std::move(admitted), {"controller", ""}, &row),
-              StatusIs(absl::StatusCode::kCancelled, HasSubstr("after run r-1")));
+  {
+    const ValidationCollaborators with = Collaborators();
+    auto admission = Admission::Open(with, request, {"controller", ""});
+    ASSERT_OK(admission.status());
+    row.state = RunValidationRecord::kWaiting;  // as it was when it was looked at
+    EXPECT_THAT(engine_->Begin(*admission, {"controller", ""}, &row),
+                StatusIs(absl::StatusCode::kCancelled, HasSubstr("after run r-1")));
+  }
   EXPECT_THAT(Audit(), IsEmpty());
   EXPECT_THAT(sessions_.Take("u-c001"), IsEmpty());
   EXPECT_OK(Create("probe", "c001").status()) << "the node is free again";

@@ -23,22 +23,18 @@ using ::testing::IsEmpty;
 class ValidationManagerTest : public ValidationEngineTest {
  protected:
   ValidationManagerTest() {
-    ValidationCollaborators with = Collaborators();
-    with.hold = [this](const std::string& id, const std::vector<std::string>& nodes, bool force) {
+    gate_.on_hold = [this](const std::string& id, const std::vector<std::string>&) {
       // Told before the nodes are tested, and before anybody else sees the validation.
       EXPECT_THAT(sessions_.Take("u-c001"), IsEmpty());
       EXPECT_EQ(Stored(id).code(), absl::StatusCode::kNotFound);
-      calls_.push_back(absl::StrCat("hold ", absl::StrJoin(nodes, ","), force ? " by force" : ""));
       id_ = id;
       return held_;
     };
-    with.release = [this](const std::string& id) {
+    gate_.on_release = [this](const std::string& id) {
       EXPECT_EQ(id, id_);
-      calls_.push_back(Stored(id).ok() ? "release stored" : "release dropped");
+      gate_.calls.push_back(Stored(id).ok() ? "release stored" : "release dropped");
     };
-    with.service_of = [](const std::string& node) { return absl::StrCat(node, " in service"); };
-    with.service_is_behind = [this](const std::string& id) { return id == behind_; };
-    manager_ = std::make_unique<ValidationManager>(std::move(with));
+    manager_ = std::make_unique<ValidationManager>(Collaborators());
   }
 
   absl::Status Stored(const std::string& id) {
@@ -55,14 +51,12 @@ class ValidationManagerTest : public ValidationEngineTest {
 
   absl::Status held_;
   std::string id_;
-  std::string behind_;
-  std::vector<std::string> calls_;
   std::unique_ptr<ValidationManager> manager_;
 };
 
 TEST_F(ValidationManagerTest, HoldsTheNodesBeforeItStoresAndStarts) {
   ASSERT_OK(Create(/*force=*/true));
-  EXPECT_THAT(calls_, ElementsAre("hold c001 by force", "release stored"));
+  EXPECT_THAT(gate_.calls, ElementsAre("hold c001 by force", "release stored"));
   EXPECT_THAT(sessions_.TakeFactsRequests("u-c001"), ::testing::SizeIs(1));
   EXPECT_TRUE(Only("u-c001").has_start_check());
 }
@@ -71,7 +65,7 @@ TEST_F(ValidationManagerTest, ARefusalLeavesNothingBehind) {
   held_ = absl::FailedPreconditionError("job 12 (eve, train) runs on c001");
   EXPECT_THAT(Create(/*force=*/false),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("job 12")));
-  EXPECT_THAT(calls_, ElementsAre("hold c001", "release dropped"));
+  EXPECT_THAT(gate_.calls, ElementsAre("hold c001", "release dropped"));
   EXPECT_THAT(sessions_.Take("u-c001"), IsEmpty());
   EXPECT_THAT(Audit(), IsEmpty());
   held_ = absl::OkStatus();
@@ -83,7 +77,7 @@ TEST_F(ValidationManagerTest, HoldsNothingForAValidationThatCannotBe) {
   ASSERT_OK(claims_->Claim({"r-1", "run r-1 changes", "wait for it", clock_.Now()}, {"c001"}));
   EXPECT_THAT(Create(/*force=*/false),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("run r-1")));
-  EXPECT_THAT(calls_, IsEmpty());
+  EXPECT_THAT(gate_.calls, IsEmpty());
 }
 
 TEST_F(ValidationManagerTest, SaysHowNodesStandInSlurmAndWhetherThatIsOld) {
@@ -91,7 +85,7 @@ TEST_F(ValidationManagerTest, SaysHowNodesStandInSlurmAndWhetherThatIsOld) {
   const v1::Validation now = manager_->Get(id_).value();
   EXPECT_EQ(now.nodes(0).service(), "c001 in service");
   EXPECT_FALSE(now.service_is_behind());
-  behind_ = id_;
+  gate_.behind = id_;
   EXPECT_TRUE(manager_->Get(id_)->service_is_behind());
 }
 

@@ -126,7 +126,7 @@ TEST_F(ValidationPairsTest, OfTwoNodesBelowTheFloorNeitherFails) {
     EXPECT_EQ(node.outcome(), v1::OUTCOME_UNKNOWN) << node.DebugString();
     EXPECT_THAT(node.checks(0).reason(), HasSubstr("validate each with a third node"));
   }
-  EXPECT_EQ(judged_["u-c001"], v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(gate_.judged["u-c001"], v1::OUTCOME_UNKNOWN);
   ASSERT_THAT(done.blames(), SizeIs(1));
   EXPECT_EQ(done.blames(0).kind(), "cannot_tell");
 }

@@ -122,7 +122,7 @@ TEST_F(ValidationRestartTest, WhatCannotGoOnEndsWithTheFailsThatWereStored) {
   const std::vector<v1::ControllerMessage> messages = sessions_.Take("u-c001");
   ASSERT_FALSE(messages.empty());
   Report("u-c001", messages.back().start_check().check_id(), v1::OUTCOME_FAIL, "bits");
-  judged_.clear();
+  gate_.judged.clear();
   site_["playbooks/suites/gpus.yaml"] += "# changed\n";
   Open();
   const v1::Validation done = engine_->Get(id).value();
@@ -131,8 +131,8 @@ TEST_F(ValidationRestartTest, WhatCannotGoOnEndsWithTheFailsThatWereStored) {
   EXPECT_EQ(OutcomeOfNode(id, "c002"), v1::OUTCOME_UNKNOWN);
   ASSERT_THAT(done.nodes(0).checks(), SizeIs(1));
   EXPECT_EQ(done.nodes(0).checks(0).reason(), "bits");
-  EXPECT_EQ(judged_["u-c001"], v1::OUTCOME_FAIL);
-  EXPECT_EQ(judged_["u-c002"], v1::OUTCOME_UNKNOWN);
+  EXPECT_EQ(gate_.judged["u-c001"], v1::OUTCOME_FAIL);
+  EXPECT_EQ(gate_.judged["u-c002"], v1::OUTCOME_UNKNOWN);
   ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
     EXPECT_TRUE(absl::IsNotFound(txn.node_service().GetPass("u-c001").status()));
     EXPECT_EQ(txn.node_service().GetPass("u-c002")->validation_id, before);

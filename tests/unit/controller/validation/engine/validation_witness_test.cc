@@ -52,21 +52,18 @@ class ValidationWitnessTest : public ValidationEngineTest {
   }
 
   void OpenManager() {
-    ValidationCollaborators with = Collaborators();
-    with.hold = [this](const std::string&, const std::vector<std::string>& nodes, bool force) {
-      calls_.push_back(absl::StrCat("hold ", absl::StrJoin(nodes, ","), force ? " by force" : ""));
+    gate_.on_hold = [this](const std::string&, const std::vector<std::string>& nodes) {
       return with_job_.count(nodes[0]) == 0
                  ? absl::OkStatus()
                  : absl::FailedPreconditionError("job 12 (eve, train) runs on c001");
     };
-    with.whom_to_borrow = [this](const std::vector<std::string>& nodes) {
-      calls_.push_back(absl::StrCat("ask ", absl::StrJoin(nodes, ",")));
+    gate_.to_borrow = [this](const std::vector<std::string>& nodes) {
       std::vector<std::string> idle;
       std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(idle),
                    [this](const std::string& node) { return idle_.count(node) > 0; });
       return idle;
     };
-    manager_ = std::make_unique<ValidationManager>(std::move(with));
+    manager_ = std::make_unique<ValidationManager>(Collaborators());
   }
   v1::Validation Validate(const std::string& nodes, bool force = false) {
     v1::CreateValidationRequest request;
@@ -115,13 +112,12 @@ class ValidationWitnessTest : public ValidationEngineTest {
   }
 
   std::set<std::string> idle_, with_job_, running_;
-  std::vector<std::string> calls_;
   std::unique_ptr<ValidationManager> manager_;
 };
 
 TEST_F(ValidationWitnessTest, ANodeAloneIsMeasuredWithOneThatIsBorrowed) {
   const v1::Validation begun = Validate("c001");
-  EXPECT_THAT(calls_, ElementsAre("hold c001", "ask c002,c003,c004", "hold c002"));
+  EXPECT_THAT(gate_.calls, ElementsAre("hold c001", "ask c002,c003,c004", "hold c002"));
   EXPECT_FALSE(Of(begun, "c001").is_witness());
   EXPECT_TRUE(Of(begun, "c002").is_witness());
   EXPECT_THAT(claims_->HeldOf({"c001", "c002", "c003"}), ElementsAre("c001", "c002"));
@@ -147,14 +143,14 @@ TEST_F(ValidationWitnessTest, ANodeAloneIsMeasuredWithOneThatIsBorrowed) {
   ASSERT_THAT(Of(done, "c002").checks(), SizeIs(1));
   EXPECT_EQ(Of(done, "c002").checks(0).outcome(), v1::OUTCOME_FAIL);
   EXPECT_EQ(PassOf("u-c002").value(), "v-old");
-  EXPECT_EQ(judged_.count("u-c002"), 0u);
+  EXPECT_EQ(gate_.judged.count("u-c002"), 0u);
   EXPECT_THAT(claims_->HeldOf({"c001", "c002"}), IsEmpty());
 }
 
 TEST_F(ValidationWitnessTest, AJobThatCameMeanwhileGoesFirst) {
   with_job_ = {"c002"};
   const v1::Validation begun = Validate("c001", /*force=*/true);
-  EXPECT_THAT(calls_,
+  EXPECT_THAT(gate_.calls,
               ElementsAre("hold c001 by force", "ask c002,c003,c004", "hold c002", "hold c003"));
   EXPECT_TRUE(Of(begun, "c003").is_witness());
   EXPECT_THAT(claims_->HeldOf({"c001", "c002", "c003"}), ElementsAre("c001", "c003"));
@@ -165,7 +161,7 @@ TEST_F(ValidationWitnessTest, WhoIsAwayOrHeldOrNotIdleIsNotAsked) {
   ASSERT_OK(claims_->Claim({"r-1", "run r-1 changes", "wait for it", clock_.Now()}, {"c003"}));
   idle_.clear();
   const v1::Validation begun = Validate("c001");
-  EXPECT_THAT(calls_, ElementsAre("hold c001", "ask c004"));
+  EXPECT_THAT(gate_.calls, ElementsAre("hold c001", "ask c004"));
   EXPECT_THAT(begun.nodes(), SizeIs(1));
   const std::string look = Started("u-c001");
   Restart();
@@ -203,7 +199,7 @@ TEST_F(ValidationWitnessTest, WhatTheWitnessSpoiltIsNotTheTestedNodesFault) {
 
 TEST_F(ValidationWitnessTest, TwoNodesNeedNone) {
   Validate("c[001-002]");
-  EXPECT_THAT(calls_, ElementsAre("hold c001,c002"));
+  EXPECT_THAT(gate_.calls, ElementsAre("hold c001,c002"));
 }
 
 }  // namespace

@@ -1,0 +1,16 @@
+#include "controller/gate/open_gate.h"
+
+#include "controller/gate/slurm_jobs.h"
+
+namespace muster::controller::validation {
+
+absl::Status OpenGate::Hold(const std::string&, const std::vector<std::string>& nodes, bool force) {
+  if (force || !can_ask_()) return absl::OkStatus();
+  return CheckIdle(slurm_, nodes);
+}
+
+std::vector<std::string> OpenGate::WhomToBorrow(const std::vector<std::string>& nodes) {
+  return NodesWithoutJobs(slurm_, nodes);
+}
+
+}  // namespace muster::controller::validation
