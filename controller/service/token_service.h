@@ -21,7 +21,7 @@ class TokenService final : public v1::TokenService::Service {
     std::string ca_pin;
     std::string enrollment_address;
     std::string controller_address;
-    // The agent packages on offer now, with their digests; may block for the disk.
+    // The agent packages that are offered now, with their digests; may block for the disk.
     std::function<absl::StatusOr<std::vector<v1::AgentPackage>>()> packages;
   };
 
