@@ -19,7 +19,7 @@ PlotScale RoundedScale(double low, double high, double from_pixel, double to_pix
 
 std::string SvgOpen(int width, int height, absl::string_view title);
 inline constexpr absl::string_view kSvgClose = "</svg>\n";
-// `anchor`: start, middle or end.
+// The positions of a scale's ticks.
 std::string SvgText(double x, double y, absl::string_view anchor, absl::string_view style,
                     absl::string_view text);
 std::string SvgLine(double x1, double y1, double x2, double y2, absl::string_view style);
