@@ -320,7 +320,7 @@ struct Controller::Modules {
     return place;
   }
 
-  // Without a gate, Slurm need not exist: a controller of it that is not connected has no say.
+  // Without a gate, Slurm need not exist: if its controller node is not connected, it is not asked.
   bool CanAskSlurm() {
     const absl::StatusOr<slurm::SlurmctldPlace> place = FindSlurmctld();
     return place.ok() && registry.IsConnected(place->uuid);

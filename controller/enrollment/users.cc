@@ -54,7 +54,7 @@ absl::StatusOr<std::string> Users::Renew(const Identity& who, absl::string_view 
   issued.record.replaces = who.serial;
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
     // A certificate that the store does not know may come from whoever has stolen the earlier
-    // authority's key, and must not outlive it.
+    // authority's key, and would outlive that authority.
     const absl::StatusOr<CertificateRecord> shown = txn.certificates().Get(who.serial);
     if (absl::IsNotFound(shown.status()))
       return absl::PermissionDeniedError(
