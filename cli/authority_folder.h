@@ -53,7 +53,7 @@ class AuthorityFolder {
   // empty, the key that an interrupted Begin() used is taken, or else a new one is made in ca.key.
   // FailedPrecondition: the token's key is the one that signs already.
   absl::Status Begin(absl::string_view token_key, absl::Time now);
-  // The controller runs with the new key: the old one is forgotten.
+  // Forgets the old key. REQUIRES: the controller runs with the new one.
   absl::Status Confirm();
   // Goes back to the old authority; impossible after Confirm(). REQUIRES: the new authority has
   // signed nothing.

@@ -17,8 +17,8 @@ namespace muster::cli {
 // The digits that people name a bundle by.
 std::string ShortDigest(absl::string_view sha256);
 
-// What operators may run of the bundle: "all of it, -e ntp", "playbooks/site.yaml", "nothing,
-// revoked by admin:alice", "nothing".
+// A description of what operators may run of the bundle: "all of it, -e ntp",
+// "playbooks/site.yaml", "nothing, revoked by admin:alice", "nothing".
 std::string WhatOperatorsMayRun(const v1::Bundle& bundle);
 
 std::string RenderBundles(const v1::ListBundlesResponse& response, absl::Time now);

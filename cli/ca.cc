@@ -57,7 +57,7 @@ std::vector<std::string> NamesBehind(const v1::GetAuthorityResponse& authority,
   return names;
 }
 
-// "c[001-003] (of these, not connected: c003)"; REQUIRES: some are behind.
+// "c[001-003] (of these, not connected: c003)"; REQUIRES: some nodes are behind.
 std::string NodesText(const v1::GetAuthorityResponse& authority) {
   const std::string all = FoldHostlist(NamesBehind(authority, true));
   const std::vector<std::string> away = NamesBehind(authority, false);
@@ -141,7 +141,7 @@ class AuthorityRotation {
 
   absl::Time Now() { return context_.clock->Now(); }
 
-  // Both roots are trusted, the new key signs, and the caller has a certificate of it.
+  // Makes both roots trusted and the new key sign, and gets the caller a certificate of it.
   absl::Status BringIn(Stage from) {
     const absl::Status begun = folder_.Begin(options_.key, Now());
     if (!begun.ok() && from == Stage::kBegun)

@@ -1,4 +1,4 @@
-// What all verbs share: global options, the connection, and the way that results are printed.
+// The context that all verbs share: global options, the connection, and the output format.
 #pragma once
 
 #include <functional>

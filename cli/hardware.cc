@@ -1,4 +1,4 @@
-// muster hardware: what GPUs and network ports have to reach.
+// muster hardware: the values that GPUs and network ports have to reach.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>

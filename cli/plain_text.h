@@ -7,8 +7,8 @@
 
 namespace muster::cli {
 
-// What others wrote must not control the terminal: the controller cleans what agents send, but not
-// what it stored before it did, nor the names of files and bundles that people chose.
+// Makes text from others safe: it must not control the terminal. The controller cleans what agents
+// send, but not what it stored before it did, nor the names of files and bundles that people chose.
 std::string Tame(absl::string_view text);
 
 // Each line tamed, indented by `columns` blanks and ended by a newline.

@@ -45,7 +45,7 @@ void Introduce(const v1::PlanFile& plan, absl::Time now) {
             << RenderPlan(plan) << "\n";
 }
 
-// Compares what a fresh check found with the file.
+// Compares the findings of a fresh check with the file.
 absl::Status CheckAgain(const v1::PlanFile& plan, const CheckedPlan& fresh) {
   std::set<std::string> nodes;
   for (const v1::NodeRecap& node : fresh.run.nodes()) nodes.insert(node.node());

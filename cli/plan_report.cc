@@ -115,7 +115,7 @@ bool HasChanges(const v1::PlanFile& plan) {
 }
 
 std::string RenderPlan(const v1::PlanFile& plan) {
-  // What each node would do, as indices of deeds: nodes with equal lists are shown together.
+  // The deeds of each node, by index: nodes with equal lists are shown together.
   std::vector<Deed> deeds;
   std::map<std::string, size_t> deed_of_shape;
   std::map<std::string, std::vector<size_t>> by_node;

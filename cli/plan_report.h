@@ -14,7 +14,7 @@ namespace muster::cli {
 // "munge: shared key", with "(handler)" when it is one.
 std::string StepTitle(const v1::PlannedStep& step);
 
-// What happens there, in a few words: "unchanged", "skipped (when: …)", "mode 0400 -> 0644".
+// Describes the outcome in a few words: "unchanged", "skipped (when: …)", "mode 0400 -> 0644".
 std::string DescribeOutcome(const v1::PlannedOutcome& outcome);
 
 // The changes, equal ones of several nodes once, then the nodes without changes and those left out,

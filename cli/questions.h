@@ -22,11 +22,11 @@ namespace muster::cli {
 std::string ApplyQuestion(absl::string_view playbook, const v1::PreviewRunResponse& preview,
                           const v1::ListNodeJobsResponse* jobs);
 
-// What a removal ends: each node with its role in the inventory and in Slurm, and its jobs.
+// Lists what a removal ends: each node with its role in the inventory and in Slurm, and its jobs.
 std::string RemovalQuestion(absl::string_view cluster, const std::vector<v1::Node>& nodes,
                             const v1::ListNodeJobsResponse& jobs);
 
-// What is left to do after the removal.
+// The steps that are left to do after the removal.
 std::string AfterRemoval(const std::vector<v1::Node>& nodes);
 
 // Empty: the change is harmless. Otherwise it renames the cluster or drops nodes.

@@ -78,7 +78,7 @@ std::string Verdicts(const std::string& node, const v1::Validation& validation) 
   return out;
 }
 
-// What the worker itself saw: addresses, values, log lines.
+// The worker's own observations: addresses, values, log lines.
 std::string Faults(const ValidationEvidence& evidence) {
   std::string out;
   for (const v1::NodeCheckResult& result : evidence.results)

@@ -1,4 +1,5 @@
-// What a vendor asks for before a card or a node goes back: the evidence from a node's checks.
+// The bundle that a vendor asks for before a card or a node goes back: the evidence from a node's
+// checks.
 #pragma once
 
 #include <map>

@@ -9,7 +9,7 @@ namespace muster::cli {
 
 class Connection;
 
-// What to do about nodes that a run cannot have because other work holds them.
+// How to deal with nodes that a run cannot have because other work holds them.
 enum class IfBusy {
   kRefuse,    // nothing is started
   kAsk,       // a person decides; without a terminal nothing is started

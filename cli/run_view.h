@@ -1,4 +1,4 @@
-// What a watcher knows about a run: the state that its events add up to. Pure.
+// A watcher's view of a run: the state that its events add up to. Pure.
 #pragma once
 
 #include <cstdint>

@@ -61,7 +61,7 @@ std::string Blames(const v1::Validation& validation) {
   return out;
 }
 
-// What each ring reached, compared with what its pairs promise.
+// A comparison of what each ring reached with what its pairs promise.
 std::string Rings(const v1::Validation& validation) {
   std::string out;
   for (const v1::RingOutlook& ring : validation.rings()) {

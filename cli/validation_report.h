@@ -44,7 +44,7 @@ inline constexpr int kExitNotPassed = 1;
 inline constexpr int kExitUnknown = 2;
 int ExitCodeOf(const v1::Validation& validation);
 
-// What nodes are doing, for the redrawn lines.
+// The checks that are running on nodes, for the redrawn lines.
 class RunningView {
  public:
   void Apply(const v1::ValidationEvent& event);

@@ -11,7 +11,7 @@ namespace muster::controller {
 // Buffers. Call once, after StartLog().
 void RouteGrpcLog();
 
-// What a line of gRPC's log means to an administrator; the line itself where that is not known.
+// The meaning of a line of gRPC's log to an administrator; the line itself where that is not known.
 std::string ReadableGrpcLine(absl::string_view line);
 
 }  // namespace muster::controller

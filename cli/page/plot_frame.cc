@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kTicks = 6;
 
-// The places of a scale's ticks.
+// The positions of a scale's ticks.
 template <typename Function>
 void ForEachTick(const PlotScale& scale, Function fn) {
   const double step = NiceStep(scale.to - scale.from, kTicks);

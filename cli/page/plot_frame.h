@@ -1,4 +1,4 @@
-// What the plots share: a picture with a title, and the axes of a rectangle in it.
+// Shared parts of the plots: a picture with a title, and the axes of a rectangle in it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Which work holds which nodes: runs and validations exclude each other.
+// Claims of work on nodes: runs and validations exclude each other.
 #pragma once
 
 #include <map>

@@ -28,7 +28,7 @@ enum class KeyUse;
 class Store;
 class Transaction;
 
-// Who does something, and from which address, for the audit log.
+// The originator of an action, for the audit log.
 struct Actor {
   std::string name;  // "admin:alice", "node:<uuid>"
   std::string peer;

@@ -38,7 +38,7 @@ absl::StatusOr<Identity> IdentityOf(const pki::Certificate& certificate);
 // Parses the result of Identity::Actor(). InvalidArgument: not the name of a certificate's bearer.
 absl::StatusOr<Identity> ParseActor(absl::string_view actor);
 
-// "muster://node/<uuid>", "muster://user/<name>" and "muster:<role>": what IdentityOf() reads.
+// "muster://node/<uuid>", "muster://user/<name>" and "muster:<role>", as IdentityOf() reads them.
 std::string IdentityUri(Role role, absl::string_view name);
 std::string OrganizationOf(Role role);
 

@@ -35,7 +35,7 @@ using FileTree = std::map<std::string, std::string>;
 absl::StatusOr<std::shared_ptr<const Playbook>> LoadPlaybook(const FileTree& site,
                                                              absl::string_view path);
 
-// Who asks for a secret.
+// The reader that asks for a secret.
 struct SecretReader {
   std::string role;      // whose tasks, templates or variables ask
   std::string playbook;  // path in the bundle
@@ -65,7 +65,7 @@ struct CompileOptions {
   bool check_only = false;
   bool want_diff = false;
   std::map<std::string, nlohmann::ordered_json> extra_vars;  // -e
-  // What earlier plays of the run want of the nodes. nullptr: each play stands alone.
+  // The claims of the run's earlier plays on the nodes. nullptr: each play stands alone.
   std::shared_ptr<RunOwners> owners = nullptr;
 };
 

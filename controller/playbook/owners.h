@@ -1,5 +1,5 @@
-// Who owns what on a node. Two tasks that want different states of one thing change it back and
-// forth at every apply, and both report success: such a plan is refused.
+// Ownership of things on a node. Two tasks that want different states of one thing change it back
+// and forth at every apply, and both report success: such a plan is refused.
 #pragma once
 
 #include <compare>
@@ -22,7 +22,7 @@ namespace muster::controller {
 
 namespace playbook {
 
-// What a step wants of one thing. Aspects that it leaves alone are not included.
+// A step's wishes about one thing. Aspects that it leaves alone are not included.
 struct Claim {
   std::string thing;  // "/etc/motd", "package munge", "unit munge.service"
   std::string place;  // of the task: "roles/base/tasks/main.yaml:3"
@@ -38,7 +38,7 @@ std::vector<Claim> ClaimsOf(const v1::Step& step);
 
 }  // namespace playbook
 
-// What the plays of a run want of each node. Not thread-safe.
+// The claims of a run's plays on each node. Not thread-safe.
 class RunOwners {
  public:
   // Compares the tasks of the plan with each other and with those of the node's earlier plays:

@@ -14,8 +14,8 @@ namespace muster::controller::playbook {
 namespace {
 
 constexpr size_t kMaxSteps = 10000;  // of a plan
-// What a template file may spend in addition for each node of the cluster: a gres.conf has a line
-// for each GPU of each node.
+// The steps that a template file may spend in addition for each node of the cluster: a gres.conf
+// has a line for each GPU of each node.
 constexpr size_t kStepsPerNode = 5000;
 // Larger contents travel as blobs, so that a plan stays small.
 constexpr size_t kMaxInline = 64 << 10;

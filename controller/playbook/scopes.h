@@ -47,7 +47,7 @@ class PlayScope {
   const absl::Status& status() const { return status_; }
   const tmpl::Scope& scope() const { return scope_; }
   const Inventory& inventory() const { return inventory_; }
-  // What remains of the budget that the templates of all nodes share.
+  // The rest of the budget that the templates of all nodes share.
   tmpl::Allowance& allowance() { return allowance_; }
   const Value* FindFacts(const std::string& node) const;
   // nullptr when `name` was not given on the command line.

@@ -1,4 +1,4 @@
-// Which roles of playbooks may read a secret. Pure.
+// The roles of playbooks that may read a secret. Pure.
 #pragma once
 
 #include <string>

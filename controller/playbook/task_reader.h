@@ -33,7 +33,7 @@ class TaskReader {
   void ReadTasks(const yaml::Document& document, const yaml::Node& list);
 
  private:
-  // What the tasks of an included file inherit from the include.
+  // Conditions and tags that the tasks of an included file inherit from the include.
   struct Inherited {
     std::vector<Condition> when;
     std::set<std::string> tags;

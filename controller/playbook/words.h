@@ -19,7 +19,7 @@ bool CheckKeys(const yaml::Document& document, const yaml::Node& node, absl::str
 const std::vector<std::string>& ReservedNames();
 bool IsReserved(absl::string_view name);
 
-// What is wrong with the name of a variable; "" when nothing is.
+// Describes what is wrong with the name of a variable; "" when nothing is.
 std::string CheckVariable(absl::string_view name);
 
 }  // namespace muster::controller::playbook

@@ -95,7 +95,7 @@ struct RunCollaborators {
   // Whether the person who created a run may still have it carried out, for nodes that missed it.
   // PermissionDenied with the reason. Empty: they may.
   std::function<absl::Status(const RunMandate& mandate)> may_catch_up = nullptr;
-  // What operators may run. nullptr: everything.
+  // Decides what operators may run. nullptr: everything.
   BundleApprovals* approvals = nullptr;
 };
 

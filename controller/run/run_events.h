@@ -20,7 +20,7 @@ namespace muster::controller {
 
 using RunEventPtr = std::shared_ptr<const v1::RunEvent>;
 
-// One watcher's place among the events of a run. Bounded: whoever reads slowly gets events late.
+// One watcher's place among the events of a run. Bounded: a slow reader gets events late.
 class RunWatch {
  public:
   // The number of progress events that may wait for one watcher; more are dropped.

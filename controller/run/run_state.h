@@ -104,7 +104,7 @@ struct RunAction {
 };
 using RunActions = std::vector<RunAction>;
 
-// Where a node can be reached now.
+// The present connection of a node.
 struct NodeLink {
   std::string uuid;
   bool connected = false;

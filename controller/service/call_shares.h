@@ -19,7 +19,7 @@ class Clock;
 
 namespace muster::controller {
 
-// What a call costs while it is running.
+// The kinds of calls, by their cost while they are running.
 enum class CallKind { kQuick, kHeavy, kWatch, kTransfer };
 
 // The kind of the call with this name, as on the wire. Calls without a row in the table are quick.

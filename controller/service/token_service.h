@@ -16,7 +16,7 @@ class Enrollment;
 // TokenService. Thread-safe.
 class TokenService final : public v1::TokenService::Service {
  public:
-  // What a join command must know besides its token.
+  // The information that a join command needs besides its token.
   struct JoinInfo {
     std::string ca_pin;
     std::string enrollment_address;

@@ -105,7 +105,7 @@ void NetworkParts::BlameParts() {
   }
 }
 
-// Where the rates do not decide between two nodes, the faults of their ports may.
+// Decides, by the faults of their ports, between two nodes that the rates leave equally suspicious.
 void NetworkParts::BreakTies() {
   std::vector<Entry*> guilty;
   for (size_t i = 0; i < matrix_.rates.size(); ++i) {

@@ -48,8 +48,8 @@ class EarlierResults {
     v1::CheckResult* result = nullptr;  // in arena_
     absl::Time reported_at;
     absl::flat_hash_map<std::string, std::string> circumstances;
-    // Where the last metric was found: metrics are asked for in the order in which results hold
-    // them.
+    // Position of the last metric that was found: metrics are asked for in the order in which
+    // results hold them.
     int next_metric = 0;
   };
 

@@ -61,7 +61,7 @@ absl::StatusOr<HardwareClass> ReadHardwareClass(const Inventory& inventory, cons
 
 // The traits that conditions of suites ask for: expected or found.
 NodeTraits TraitsOf(const HardwareClass& expected, const FoundHardware& found);
-// Where the GPUs' power limits in force are not known, uses the inventory's, then that of the
+// Uses the GPUs' power limits in force; where they are not known, the inventory's, then that of the
 // model's file.
 NodePower PowerOf(const HardwareClass& expected, const FoundHardware& found,
                   const HardwareLibrary& library);

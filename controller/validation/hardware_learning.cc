@@ -17,7 +17,7 @@
 namespace muster::controller::validation {
 namespace {
 
-// Where a model's maximum is not known: a value this far above the best must be in another unit.
+// For models whose maximum is not known: a value this far above the best must be in another unit.
 constexpr double kPeakAboveBest = 1.2;
 
 // The limit for exactly this variant, or the one for all variants.

@@ -56,8 +56,8 @@ std::string TextOf(const yaml::Node& limit, absl::string_view key) {
   return value == nullptr ? "" : value->text();
 }
 
-// What the source of a limit says besides its floor, to be appended to the new one: about its peak,
-// or what the floor was before.
+// The part of a limit's source that is not about its floor, to be appended to the new one: about
+// its peak, or what the floor was before.
 std::string RestOfSource(const yaml::Node& limit) {
   const std::string whole = TextOf(limit, "source");
   absl::string_view source = whole;

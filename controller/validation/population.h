@@ -15,7 +15,8 @@ namespace muster::controller::validation {
 // few microseconds and free bytes differ for reasons unrelated to the hardware.
 bool IsOfHardware(absl::string_view unit);
 
-// What agents report about a part besides its model, such as "driver_version"; "": nothing.
+// An attribute that agents report about a part besides its model, such as "driver_version"; "": not
+// reported.
 std::string AttributeOf(const v1::Subject& subject, const char* name);
 
 // Parts with equal names may be compared: those of one kind, model, VBIOS, driver, power limit and

@@ -18,7 +18,7 @@ namespace muster::controller::validation {
 inline constexpr double kDefaultIdleWatts = 250;
 inline constexpr double kDefaultCpuWatts = 600;
 
-// What is known about a node's power before anything was measured.
+// Facts about a node's power before anything was measured.
 struct NodePowerFacts {
   std::optional<double> full_watts;  // inventory: node_power_watts, measured at full load
   std::optional<double> idle_watts;  // inventory: node_idle_watts

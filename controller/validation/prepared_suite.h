@@ -18,7 +18,7 @@
 
 namespace muster::controller::validation {
 
-// What the store knows about a node.
+// A node's data in the store.
 struct EnrolledNode {
   std::string uuid;
   FoundHardware found;

@@ -15,7 +15,7 @@
 
 namespace muster::controller::validation {
 
-// What a node must be or have for a check: all conditions of the check must hold.
+// Requirements of a check on a node: all conditions of the check must hold.
 enum class Condition { kGpus, kSeveralGpus, kNics, kRdma, kMachine, kMounts, kDisks };
 absl::string_view ConditionName(Condition condition);
 absl::string_view MissingName(Condition condition);

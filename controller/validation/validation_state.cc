@@ -328,7 +328,7 @@ void ValidationState::EndPart(Part& part, PartOutcome outcome, absl::string_view
   changed_.insert(&part);
   if (!part.info.put_back) Act(ValidationAction::kVerdict, part, reason);
   const SuiteStage& stage = suite_.stages[execution.stage];
-  // What is to blame for a bad pair is known only when all have reported.
+  // The cause of a bad pair is known only when all have reported.
   if (outcome == PartOutcome::kFail && stage.stop_on_fail &&
       CheckAt(execution).spec->scope == checks::Scope::kNode &&
       !node_states_[part.node].failed_stage.has_value()) {

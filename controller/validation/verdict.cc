@@ -60,7 +60,7 @@ class Judge {
       return std::move(verdict_);
     }
     for (const v1::Metric& metric : result_.metrics()) JudgeMetric(metric);
-    // What a worker that broke off did not measure is not at fault.
+    // Metrics that a worker did not measure because it broke off are not failures.
     if (outcome != v1::OUTCOME_UNKNOWN) {
       JudgeDevices();
       for (const HardwareLimit* limit : limits_) {
