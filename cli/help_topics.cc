@@ -35,8 +35,7 @@ struct Section {
 std::vector<Section> Sections() {
   std::vector<Section> sections;
   for (size_t i = 0; i < kHelpPageCount; ++i) {
-    std::vector<std::pair<size_t, int>> open;  // sections that lines still belong to, with their
-                                               // levels
+    std::vector<std::pair<size_t, int>> open;  // sections still open at this line, with levels
     bool in_code = false;
     for (const absl::string_view line : absl::StrSplit(kHelpPages[i].text, '\n')) {
       if (IsFence(line)) in_code = !in_code;

@@ -81,9 +81,7 @@ std::string WhatUnknownMeans(const v1::Validation& validation) {
   for (const v1::NodeVerdict& node : validation.nodes()) {
     if (node.outcome() != v1::OUTCOME_UNKNOWN) continue;
     unknown.push_back(node.node());
-    if (validation.service_is_behind())
-      continue;  // the service is from before the validation's
-                 // end
+    if (validation.service_is_behind()) continue;  // the service is from before the end
     if (node.service() == "in service") serving.push_back(node.node());
     if (absl::StartsWith(node.service(), "not validated") ||
         absl::StartsWith(node.service(), "quarantined")) {

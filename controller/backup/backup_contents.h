@@ -13,8 +13,7 @@ namespace muster::controller {
 struct BackupContents {
   BackupManifest manifest;
   BackupSummary summary;
-  std::map<std::string, std::string> keys;  // name → content; empty: the keys are sealed, or were
-                                            // left out
+  std::map<std::string, std::string> keys;  // name → content; empty: sealed, or left out
 };
 
 // Unpacks `path` into `folder` and verifies what can be verified there; see VerifyBackup().

@@ -78,8 +78,7 @@ absl::StatusOr<std::vector<EnrollmentRecord>> Enrollment::ListPending() {
 
 std::string FingerprintOf(const EnrollmentRecord& enrollment) {
   const absl::StatusOr<pki::Csr> csr = pki::ParseCsr(enrollment.csr_pem);
-  return csr.ok() ? pki::KeyFingerprint(csr->public_key_sha256) : "";  // it was checked when it
-                                                                       // arrived
+  return csr.ok() ? pki::KeyFingerprint(csr->public_key_sha256) : "";  // checked on arrival
 }
 
 absl::Status Enrollment::Approve(const std::vector<std::string>& node_names,

@@ -48,8 +48,7 @@ MHD_Result Handle(void* server, MHD_Connection* connection, const char* url, con
   struct stat info {};
   if (fd < 0 || fstat(fd, &info) != 0) return Reply(connection, MHD_HTTP_NOT_FOUND, "not found\n");
   MHD_Response* response =
-      MHD_create_response_from_fd64(static_cast<uint64_t>(info.st_size), fd);  // takes ownership of
-                                                                               // fd
+      MHD_create_response_from_fd64(static_cast<uint64_t>(info.st_size), fd);  // takes fd over
   if (response == nullptr) {
     close(fd);
     return MHD_NO;

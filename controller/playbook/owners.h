@@ -50,8 +50,7 @@ class RunOwners {
  private:
   using Claims = std::vector<const playbook::Claim*>;
 
-  std::set<playbook::Claim> known_;                            // values that many nodes share are
-                                                               // kept once
+  std::set<playbook::Claim> known_;                            // shared values are kept once
   std::map<std::string, std::map<uint32_t, Claims>> of_node_;  // then by play
 };
 

@@ -72,8 +72,7 @@ class PlayScope {
   absl::flat_hash_map<std::string, const Value*> facts_;  // by node, in shared_["nodes"]
   std::unordered_map<const Value*, ValueTemplate> parsed_;
   SecretReader reader_;
-  std::map<std::tuple<std::string, std::string, bool>, Value> secret_values_;  // by role, name,
-                                                                               // next
+  std::map<std::tuple<std::string, std::string, bool>, Value> secret_values_;  // role, name, next
   std::set<std::string> asked_;
 };
 

@@ -8,10 +8,10 @@
 //
 //   floor = median − max(k · scaled MAD, p · median)
 //
-// where k and p come from the model's file, which are the ones that the fleet is judged by: at k =
-// 5, one of 3.5 million normally distributed values falls below (Φ(−5) = 2.9e-7). A model has the
-// lowest floor of its populations, but never above the lowest value that all nodes except the
-// lowest one reached, less kLearnMargin.
+// where k and p are those of the model's file, by which the fleet is also judged. With k = 5, one
+// of 3.5 million normally distributed values falls below (Φ(−5) = 2.9e-7). A model has the lowest
+// floor of its populations, but never above the lowest value that all nodes except the lowest one
+// reached, less kLearnMargin.
 //
 // No node moves a floor alone: a population has several nodes, none of them contributes more than
 // all others together, and a value that only one node reached does not hold a floor down.

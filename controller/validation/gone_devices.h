@@ -11,8 +11,7 @@ namespace muster::controller::validation {
 
 // An earlier result that passed.
 struct EarlierPass {
-  const v1::CheckResult* result = nullptr;  // nullptr: there is none; valid until the next is asked
-                                            // for
+  const v1::CheckResult* result = nullptr;  // nullptr: none; valid until the next is asked for
   absl::Time reported_at;
 };
 // The newest one of the same check on the same node.

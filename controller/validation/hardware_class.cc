@@ -302,8 +302,7 @@ absl::StatusOr<std::vector<RackPower>> RackPowers(
 std::vector<std::string> CheckHardwareOf(const Inventory& inventory,
                                          const HardwareLibrary& library) {
   std::vector<std::string> found;
-  std::set<std::string> errors;  // an error in a group's variable is reported once, not for each of
-                                 // its nodes
+  std::set<std::string> errors;  // a group's variable is reported once, not for each node
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> unknown;
   for (const Node& node : inventory.nodes()) {
     const absl::StatusOr<HardwareClass> expected = ReadHardwareClass(inventory, node);

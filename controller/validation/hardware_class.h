@@ -23,8 +23,7 @@ struct HardwareClass {
   std::string gpu_temperature_source;  // "cluster.yaml:38, gpu_temperature_limit_celsius"
   std::optional<double> node_power_watts;
   std::optional<double> node_idle_watts;
-  std::optional<std::string> node_model;  // the model of the whole machine: "SYS-4029GP, 2 × Xeon
-                                          // 4216"
+  std::optional<std::string> node_model;  // whole machine: "SYS-4029GP, 2 × Xeon 4216"
   // The expectations that gpu-inventory checks on each GPU.
   std::vector<std::string> gpu_vbios;     // one of these
   std::optional<std::string> gpu_driver;  // "535.261.03"

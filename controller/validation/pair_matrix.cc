@@ -213,8 +213,7 @@ class MatrixMaker {
   // the rates that these pairs reached.
   void ShareUplinks() {
     using Key = std::tuple<uint32_t, absl::string_view, bool, absl::string_view>;
-    std::map<Key, Traffic> traffic;  // by round, switch, whether it leaves the switch, kind of
-                                     // measurement
+    std::map<Key, Traffic> traffic;  // by round, switch, whether it leaves it, what was measured
     for (const auto& [key, measured] : rates_) {
       const auto& [from, to, what] = key;
       if (!Crosses(from, to)) continue;

@@ -27,8 +27,7 @@ struct PairResult {
   const checks::CheckSpec* spec = nullptr;
   const v1::CheckResult* result = nullptr;    // nullptr: no result came
   const v1::CheckVerdict* verdict = nullptr;  // of this side by itself; nullptr: no limit is known
-  absl::string_view round;                    // sides with equal rounds were measured at the same
-                                              // time
+  absl::string_view round;                    // equal rounds were measured at the same time
 };
 
 // Whether a check of pairs measures TCP, which collective operations run over.

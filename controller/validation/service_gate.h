@@ -108,8 +108,7 @@ class ServiceGate {
   absl::Status trouble_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::string> services_ ABSL_GUARDED_BY(mutex_);  // by node
   std::map<std::string, std::string> held_ ABSL_GUARDED_BY(mutex_);      // node → validation
-  std::set<std::string> judged_ ABSL_GUARDED_BY(mutex_);  // validations that ended since the last
-                                                          // look began
+  std::set<std::string> judged_ ABSL_GUARDED_BY(mutex_);  // those that ended since a look began
   std::set<std::string> looking_
       ABSL_GUARDED_BY(mutex_);  // validations that the last look takes into account
   std::thread thread_;

@@ -239,9 +239,7 @@ ValidationActions ValidationState::Settle(absl::Time now) {
 }
 
 void ValidationState::TryStart(Execution& execution, absl::Time now) {
-  if (execution.open == 0 || execution.started)
-    return;  // given up, or running since before a
-             // restart
+  if (execution.open == 0 || execution.started) return;  // given up, or running since a restart
   const bool group = CheckAt(execution).spec->scope == checks::Scope::kGroup;
   std::vector<std::string> away;
   for (const Part* part : execution.parts) {

@@ -271,12 +271,10 @@ class ValidationState {
   std::deque<Execution*> ended_;
   // Executions that wait for power, by the rack of their first node.
   std::map<std::string, std::deque<Execution*>> powerless_;
-  std::set<std::pair<absl::Time, Part*>> deadlines_;  // of parts that are running on connected
-                                                      // nodes
+  std::set<std::pair<absl::Time, Part*>> deadlines_;  // of parts running on connected nodes
   std::set<Part*> unsent_;
   std::set<Part*> changed_;
-  std::set<Part*> lingering_;  // ended by Cancel(), but perhaps still running on their connected
-                               // nodes
+  std::set<Part*> lingering_;  // ended by Cancel(), perhaps still running on connected nodes
   absl::Time linger_until_ = absl::InfinitePast();
   ValidationActions actions_;
   bool cancelled_ = false;
