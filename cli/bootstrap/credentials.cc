@@ -40,8 +40,8 @@ absl::Status RenewCredentials(const Connection& connection, absl::Time now) {
   RETURN_IF_ERROR(Call(connection, stub, &UserStub::RenewUser, request, &response));
   RETURN_IF_ERROR(Annotate(pki::VerifySignedBy(response.certificate_pem(), response.ca_pem(), now),
                            "the controller's answer"));
-  // In this order: with the new roots the certificate at hand is still good for the controller,
-  // and both the one and the other are for this side.
+  // In this order: with the new roots, the present certificate still works for the controller, and
+  // both its old and its new one work for this side.
   RETURN_IF_ERROR(files.WriteAtomically(path("ca.crt"), response.ca_pem(), {}));
   return files.WriteAtomically(path("client.crt"), response.certificate_pem(), {});
 }

@@ -20,9 +20,9 @@ namespace {
 constexpr absl::Duration kTick = absl::Seconds(1);
 // Progress is dropped when the engine is this far behind; everything else is kept.
 constexpr size_t kProgressRoom = 1000;
-// The engine is free for others after so many reports.
+// The engine is released for others after this many reports.
 constexpr size_t kReportsTogether = 512;
-// A run over so many is worth cleaning up behind.
+// After a run over this many nodes, returning memory is worthwhile.
 constexpr size_t kManyNodes = 100;
 
 }  // namespace
@@ -96,8 +96,8 @@ void RunManager::Loop() {
   }
 }
 
-// Reports wait for each other. Only what the same node said later makes them hurry: its order is
-// kept, that between nodes means nothing.
+// Reports are collected. They are handled early only when a later event of the same node follows:
+// the order of each node is kept, that between nodes means nothing.
 void RunManager::Handle(std::deque<Event> events) {
   std::vector<NodeReport> reports;
   absl::flat_hash_set<std::string> reporters;
@@ -144,7 +144,7 @@ void RunManager::CompileLoop(size_t most_nodes) {
       if (stopping_) return;
       work = NextPlay(most_nodes);
     }
-    // The next batch is begun when the engine has taken this one.
+    // The next batch begins when the engine has taken this one.
     CompilePlans(with_, work, [this](PlanBatch batch) {
       absl::MutexLock lock(&engine_mutex_);
       engine_.OnPlans(std::move(batch));
@@ -164,7 +164,8 @@ void RunManager::PushOf(absl::string_view node_uuid, size_t bytes, Event event) 
     absl::MutexLock lock(&queue_mutex_);
     if (stopping_) return;
     Share& share = shares_[std::string(node_uuid)];
-    // Nothing behind a report that was dropped: what is stored is acknowledged up to its sequence.
+    // Accept nothing after a report that was dropped: storing acknowledges everything up to its
+    // sequence.
     if (share.is_over) return;
     if (share.events < kMaxQueuedOfNode && share.bytes + bytes <= kMaxQueuedBytesOfNode) {
       ++share.events;
@@ -269,7 +270,7 @@ void RunManager::OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceip
 }
 
 void RunManager::OnReport(absl::string_view node_uuid, const v1::Report& report) {
-  // What it takes, not what it took to say: two bytes can be a hundred.
+  // Its size in memory, not its size on the wire: two bytes can become a hundred.
   PushOf(node_uuid, report.SpaceUsedLong(),
          {{std::string(node_uuid), std::make_shared<const v1::Report>(report)}, "", nullptr});
 }
@@ -277,7 +278,7 @@ void RunManager::OnReport(absl::string_view node_uuid, const v1::Report& report)
 void RunManager::OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) {
   absl::MutexLock lock(&queue_mutex_);
   if (stopping_ || queue_.size() >= kProgressRoom) return;
-  // Half of its share at most: the rest is for what must not be lost.
+  // At most half of its share: the rest is for events that must not be lost.
   const size_t bytes = progress.SpaceUsedLong();
   Share& share = shares_[std::string(node_uuid)];
   if (share.is_over || share.events >= kMaxQueuedOfNode / 2 ||
@@ -287,7 +288,7 @@ void RunManager::OnProgress(absl::string_view node_uuid, const v1::StepProgress&
   ++share.events;
   share.bytes += bytes;
   std::string uuid(node_uuid);
-  // It may come before reports that wait for the store.
+  // It may overtake reports that wait for the store.
   queue_.push_back(
       {{}, "", [uuid, progress](RunEngine& e) { e.OnProgress(uuid, progress); }, uuid, bytes});
 }

@@ -37,11 +37,12 @@ class NodeService final : public v1::NodeService::Service {
     Clock* clock = nullptr;  // outlives the object
   };
 
-  // What the gate to Slurm knows; `of` and `trouble` are empty where it is off. And Slurm's jobs.
+  // Information from the Slurm gate, and Slurm's jobs; `of` and `trouble` are empty when the gate
+  // is off.
   struct SlurmService {
     std::function<std::string(const std::string& node)> of = nullptr;  // see v1::Node.service
-    std::function<absl::Status()> trouble = nullptr;  // what keeps the gate from its work
-    // Those that have these nodes, none where there is no Slurm yet; blocks for Slurm.
+    std::function<absl::Status()> trouble = nullptr;                   // why the gate cannot work
+    // The jobs on these nodes; none where there is no Slurm yet. Blocks for Slurm.
     std::function<absl::StatusOr<SlurmJobsByNode>(const std::vector<std::string>& nodes)> jobs =
         nullptr;
   };
@@ -80,7 +81,7 @@ class NodeService final : public v1::NodeService::Service {
                             v1::ListNodeJobsResponse& response);
   absl::Status GetStatus(v1::GetStatusResponse& response);
 
-  // Without an inventory: none was applied yet.
+  // Has no inventory when none was applied yet.
   absl::StatusOr<InventoryVersion> InventoryIfAny();
   absl::StatusOr<std::vector<v1::Node>> AllNodes(const InventoryVersion& inventory);
 

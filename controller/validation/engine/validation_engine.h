@@ -1,4 +1,5 @@
-// Carries validations out: what ValidationState decides, done with the store and the sessions.
+// Carries validations out: executes the decisions of ValidationState with the store and the
+// sessions.
 #pragma once
 
 #include <functional>
@@ -38,7 +39,7 @@ namespace muster::controller::validation {
 
 struct ActiveValidation;
 
-// All are thread-safe and outlive the engine.
+// All must be thread-safe and outlive the engine.
 struct ValidationCollaborators {
   Store& store;
   AgentSessions& sessions;
@@ -52,82 +53,83 @@ struct ValidationCollaborators {
   // The files of the bundle with this SHA-256. NotFound: not uploaded.
   std::function<absl::StatusOr<std::map<std::string, std::string>>(const std::string& sha256)>
       load_bundle;
-  // Told of each node of a validation that ended, in no transaction. May be empty.
+  // Called for each node of a validation that ended, outside of any transaction. May be empty.
   std::function<void(const std::string& node_uuid, const std::string& validation_id,
                      v1::Outcome outcome)>
       on_judged = nullptr;
-  // How the node stands in Slurm now; see NodeVerdict.service. May be empty.
+  // The node's present state in Slurm; see NodeVerdict.service. May be empty.
   std::function<std::string(const std::string& node)> service_of = nullptr;
-  // Takes the nodes out of Slurm's service, before their validation begins; may block for Slurm.
-  // FailedPrecondition: Slurm's jobs run on some. May be empty.
+  // Takes the nodes out of Slurm's service before their validation begins; may block for Slurm.
+  // FailedPrecondition: Slurm has jobs on some. May be empty.
   std::function<absl::Status(const std::string& validation_id,
                              const std::vector<std::string>& nodes, bool force)>
       hold = nullptr;
-  // The validation is in the store, or will never be. May be empty.
+  // The validation has been stored, or never will be. May be empty.
   std::function<void(const std::string& validation_id)> release = nullptr;
-  // `service_of` does not know of the validation's end yet. May be empty.
+  // Whether `service_of` does not know of the validation's end yet. May be empty.
   std::function<bool(const std::string& validation_id)> service_is_behind = nullptr;
-  // Those of the nodes that could be borrowed without taking anything from anybody, the best first
-  // and otherwise as they come; may block for Slurm. Empty: all.
+  // Those of the nodes that could be borrowed without taking them away from anybody, best first,
+  // otherwise in the given order; may block for Slurm. Empty: all.
   std::function<std::vector<std::string>(const std::vector<std::string>& nodes)> whom_to_borrow =
       nullptr;
 };
 
-// Who asks, for the audit log.
+// The caller, for the audit log.
 struct ValidationActor {
   std::string actor;  // "operator:alice", "controller"
   std::string peer;
 };
 
-// Every transition is stored before it is acted on; what the store could not keep is tried again at
-// each Tick(). Not thread-safe: ValidationManager gives it one caller at a time.
+// Every transition is stored before it is acted on; transitions that the store could not save are
+// tried again at each Tick(). Not thread-safe: ValidationManager calls it from one thread at a
+// time.
 class ValidationEngine {
  public:
   explicit ValidationEngine(ValidationCollaborators collaborators);
   ~ValidationEngine();
 
-  // Goes on with the validations that an earlier process left. Call once, first, after the runs
-  // have claimed their nodes.
+  // Resumes the validations that an earlier process left. Call once, first, after the runs have
+  // claimed their nodes.
   absl::Status Resume();
   // Checks the suite and the hardware files and claims the nodes. Errors: theirs, with their place;
-  // FailedPrecondition when a run or another validation works on one of the nodes. What it gives
-  // goes into Begin() or Drop().
+  // FailedPrecondition when a run or another validation holds one of the nodes. Pass the result to
+  // Begin() or Drop().
   absl::StatusOr<std::unique_ptr<ActiveValidation>> Admit(
       const v1::CreateValidationRequest& request, const ValidationActor& actor);
-  // Stores the validation and starts it. `asked_by`: what a run asked for, which is stored as
-  // started with the validation. Cancelled: nobody asks for that any more.
+  // Stores the validation and starts it. `asked_by` is the request of a run, which is stored as
+  // started together with the validation. Cancelled: that request has been withdrawn.
   absl::StatusOr<v1::Validation> Begin(std::unique_ptr<ActiveValidation> admitted,
                                        const ValidationActor& actor,
                                        const RunValidationRecord* asked_by = nullptr);
   void Drop(std::unique_ptr<ActiveValidation> admitted);
-  // Between Admit() and Begin(): who could be borrowed as a witness, best first: connected, and
-  // nobody works on it.
+  // Call between Admit() and Begin(): the nodes that could be borrowed as a witness, best first:
+  // they are connected, and no work holds them.
   std::vector<std::string> WitnessesFor(const ActiveValidation& admitted) const;
-  // Claims one of them, and gives it back. FailedPrecondition: other work has it by now.
+  // Claims one of them, and releases it. FailedPrecondition: other work has claimed it by now.
   absl::Status ClaimWitness(const ActiveValidation& admitted, const std::string& node);
   void ReleaseWitness(const ActiveValidation& admitted, const std::string& node);
-  // Has the validation made with the node that was claimed. On an error it stays as it was.
+  // Rebuilds the validation with the claimed node. On an error it stays as it was.
   absl::Status AddWitness(const std::string& node, std::unique_ptr<ActiveValidation>& admitted);
-  // FailedPrecondition: it has ended already.
+  // FailedPrecondition: it has already ended.
   absl::Status Cancel(const std::string& validation_id, const ValidationActor& actor);
-  // As it stands. Of one that has ended, from the store. NotFound: there is none.
+  // Its present state; for one that has ended, from the store. NotFound: there is none.
   absl::StatusOr<v1::Validation> Get(const std::string& validation_id) const;
-  // Of one that has ended: its end at once.
+  // For one that has ended: only its end, at once.
   absl::StatusOr<std::shared_ptr<ValidationEvents>> EventsOf(
       const std::string& validation_id) const;
-  // Sends all watchers away: the controller stops.
+  // Disconnects all watchers: the controller is stopping.
   void BreakWatches();
 
-  // What the agent runs and nobody wants any more is told to stop.
+  // Tells the agent to stop checks that are not wanted any more.
   void OnConnected(const std::string& uuid, const v1::Hello& hello);
   void OnDisconnected(const std::string& uuid);
   void OnUpdate(const std::string& uuid, const v1::CheckUpdate& update);
-  // Acknowledged once it is stored, or at once when nobody wants it.
+  // Acknowledged once it is stored, or at once when it is not wanted.
   void OnReport(const std::string& uuid, const v1::CheckReport& report);
-  // The facts that the node was asked for are in the store.
+  // The facts that were requested from the node are in the store.
   void OnFactsStored(const std::string& uuid, absl::string_view request_id);
-  // Stores and acts on what the calls since the last Settle() led to, together. Call after a batch
-  // of them.
+  // Stores and acts on the results of all calls since the last Settle() together. Call after a
+  // batch of them.
   void Settle();
   // Call about every second.
   void Tick();
@@ -137,19 +139,19 @@ class ValidationEngine {
       const ValidationRecord& record, std::shared_ptr<const Inventory> inventory,
       const std::map<std::string, EnrolledNode>& enrolled, std::vector<CheckPart> stored);
   absl::Status ResumeOne(const ValidationRecord& record);
-  // Says again what was said of the checks that had ended before a restart.
+  // Judges the checks again that had ended before a restart.
   absl::Status JudgeStored(ActiveValidation& validation, const std::vector<CheckPart>& stored);
   absl::Status ClaimNodes(const ActiveValidation& validation);
   absl::Status Claim(const ValidationRecord& record, const std::vector<std::string>& nodes);
   absl::Status StoreNew(const ActiveValidation& validation, const ValidationActor& actor,
                         const RunValidationRecord* asked_by);
-  // As nodes are now.
+  // The present state of the nodes.
   absl::StatusOr<std::map<std::string, EnrolledNode>> Enrolled() const;
-  // As they were when the validation was created.
+  // The state of the nodes when the validation was created.
   absl::StatusOr<std::map<std::string, EnrolledNode>> EnrolledThen(
       const std::string& validation_id) const;
   ActiveValidation* FindByCheck(absl::string_view check_id);
-  // Whether this check is this node's, of a validation that goes on, and has not ended for it.
+  // Whether this check belongs to this node and to an active validation, and has not ended for it.
   bool IsWanted(const std::string& uuid, const std::string& check_id);
   void Remove(const std::string& validation_id);
 
@@ -163,27 +165,28 @@ class ValidationEngine {
   void PublishVerdict(ActiveValidation& validation, const CheckPart& part);
   void Acknowledge(const std::string& uuid, const std::string& check_id);
 
-  // validation_witness.cc has WitnessesFor() and what follows it.
+  // validation_witness.cc has WitnessesFor() and the functions after it.
 
   // validation_salvage.cc
-  // Ends a validation that is not active by what is stored of its checks: a fail counts, all else
-  // is unknown. `record.message`: why.
+  // Ends a validation that is not active with what is stored of its checks: a fail counts,
+  // everything else is unknown. `record.message` says why.
   absl::Status FinishStored(ValidationRecord record);
 
   // validation_finish.cc
   absl::Status Finish(ActiveValidation& validation);
 
   // validation_facts.cc
-  // Asks those who were not asked yet.
+  // Asks the nodes that were not asked yet.
   void AskFacts(ActiveValidation& validation, bool at_end);
-  // Keeps what nodes said that they are at the start.
+  // Stores the facts that nodes reported at the start.
   absl::Status StoreStart(ActiveValidation& validation);
-  // Asks nodes what they are now. True: Finish() need not wait any more.
+  // Asks nodes for their present facts. True: Finish() need not wait any longer.
   bool HaveFinalFacts(ActiveValidation& validation);
 
   const ValidationCollaborators with_;
   std::map<std::string, std::unique_ptr<ActiveValidation>, std::less<>> active_;
-  // Stops that a connected agent's queue had no room for, with their reasons: by uuid and check id.
+  // Stop messages that did not fit into a connected agent's queue, with their reasons: by uuid and
+  // check id.
   std::map<std::pair<std::string, std::string>, std::string> unsent_stops_;
 };
 

@@ -11,7 +11,7 @@ namespace muster::controller::validation {
 namespace {
 
 constexpr absl::Duration kTick = absl::Seconds(1);
-// Nodes that get a job just when they are asked for: each costs two questions to Slurm.
+// Tries, because nodes may get a job just when they are asked for: each costs two queries to Slurm.
 constexpr int kMaxWitnessTries = 3;
 
 }  // namespace
@@ -86,7 +86,7 @@ absl::StatusOr<v1::Validation> ValidationManager::Create(const v1::CreateValidat
     ASSIGN_OR_RETURN(admitted, engine_.Admit(request, actor));
   }
   const std::string id = admitted->record.validation_id;
-  // Without the engine: agents' reports do not wait for Slurm.
+  // Without the engine, so that agents' reports do not wait for Slurm.
   absl::Status held;
   if (with_.hold) {
     std::vector<std::string> nodes;
@@ -123,7 +123,7 @@ void ValidationManager::BorrowWitness(std::unique_ptr<ActiveValidation>& admitte
       absl::MutexLock lock(&engine_mutex_);
       if (!engine_.ClaimWitness(*admitted, node).ok()) continue;
     }
-    // Never by force: a witness's job goes before somebody else's validation.
+    // Never by force: a witness's job takes precedence over somebody else's validation.
     absl::Status status;
     if (with_.hold) status = with_.hold(admitted->record.validation_id, {node}, /*force=*/false);
     absl::MutexLock lock(&engine_mutex_);
@@ -183,7 +183,7 @@ void ValidationManager::OnCheckReport(absl::string_view node_uuid, const v1::Che
 void ValidationManager::OnFactsStored(absl::string_view node_uuid, absl::string_view request_id) {
   if (!ParseFactsRequestId(request_id).has_value()) return;
   const std::string uuid(node_uuid), id(request_id);
-  // No more of them than were asked for.
+  // There are no more of them than were requested.
   Push(uuid, 0, false, [uuid, id](ValidationEngine& e) { e.OnFactsStored(uuid, id); });
 }
 
