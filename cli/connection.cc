@@ -81,23 +81,23 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& 
   ASSIGN_OR_RETURN(options.pem_root_certs, read("ca.crt"));
   ASSIGN_OR_RETURN(options.pem_cert_chain, read("client.crt"));
   ASSIGN_OR_RETURN(options.pem_private_key, read("client.key"));
-  // Said here, where the files are known: TLS would say "socket closed".
+  // Reported here, where the files are known: TLS would say "socket closed".
   RETURN_IF_ERROR(Annotate(
       pki::VerifySignedBy(options.pem_cert_chain, options.pem_root_certs, now),
       absl::StrCat(folder, "/client.crt does not pass with ", folder, "/ca.crt; copy the whole ",
                    "folder /etc/muster/admin anew from the controller")));
   grpc::ChannelArguments arguments;
-  // A watcher may hear nothing for long, while nodes reboot for instance: it asks whether the
-  // controller is still there, each time, and grants a network that comes to rest its time.
+  // A watcher may receive nothing for a long time, for instance while nodes reboot: the pings check
+  // whether the controller is still there, and the timeout gives a network time to settle.
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 15'000);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetMaxReceiveMessageSize(64 << 20);
-  // A controller that restarts is back within seconds: do not wait minutes to try again.
+  // A restarting controller is back within seconds: do not wait minutes to try again.
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
-  // The controller is inside the cluster: no proxy of the environment leads there.
+  // The controller is inside the cluster: no proxy from the environment leads there.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  // A new channel is to make a new connection, not to find the old one in the global pool.
+  // A new channel must make a new connection instead of finding the old one in the global pool.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   MakeChannel make = [address, options, arguments] {
     return grpc::CreateCustomChannel(address, grpc::SslCredentials(options), arguments);
@@ -116,7 +116,7 @@ absl::Status Connection::Convert(const grpc::Status& status) const {
   if (status.ok()) return absl::OkStatus();
   std::string message = status.error_message();
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
-    // What OpenSSL says when the other side is signed by nobody that ca.crt knows.
+    // OpenSSL's message when nobody in ca.crt has signed the other side.
     const bool stranger = absl::StrContains(message, "certificate verify failed");
     message = absl::StrCat(
         "cannot reach the controller at ", address_, ": ", message,

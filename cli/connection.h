@@ -32,20 +32,21 @@ class Connection {
                                                           absl::Time now);
 
   std::shared_ptr<grpc::Channel> channel() const;
-  // Takes a new channel for the calls from now on. For who waits for a controller that restarts: a
-  // channel that was cut off in the middle of a handshake has been seen to stay so for minutes.
+  // Opens a new channel for all later calls, for callers that wait for a controller to restart: a
+  // channel that was cut off in the middle of a handshake has been seen to stay broken for minutes.
   void Renew();
   // host:port.
   const std::string& address() const { return address_; }
-  // Where the credentials are, and the certificate among them.
+  // The folder of the credentials, and the certificate in it.
   const std::string& folder() const { return folder_; }
   const std::string& certificate_pem() const { return certificate_pem_; }
 
-  // The words of the command line that calls, "node remove", for the controller's messages.
+  // The verb of the command line that makes the calls, "node remove", for the controller's
+  // messages.
   void set_verb(const std::string& verb) { verb_ = verb; }
   const std::string& verb() const { return verb_; }
 
-  // OK, or the controller's message; for the failures of the connection itself what to do.
+  // OK, or the controller's message; failures of the connection itself say what to do.
   absl::Status Convert(const grpc::Status& status) const;
 
  private:
@@ -66,8 +67,8 @@ class Connection {
 // All errors of a refusal, a paragraph each.
 absl::Status ToStatus(const v1::Refusal& refusal);
 
-// One unary call with a deadline: Call(connection, stub, &Stub::ListNodes, request, &response). A
-// response that says that the call was refused is an error, too.
+// Makes one unary call with a deadline: Call(connection, stub, &Stub::ListNodes, request,
+// &response). A response that says that the call was refused is an error, too.
 template <typename Stub, typename Request, typename Response>
 absl::Status Call(const Connection& connection, Stub& stub,
                   grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),

@@ -1,4 +1,4 @@
-// What every verb shares: global options, the connection, how results are printed.
+// The context that all verbs share: global options, the connection, and the output format.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ inline constexpr int kExitError = 1;        // usage, or the call failed
 inline constexpr int kExitChanges = 2;      // with --detailed-exitcode
 inline constexpr int kExitFailed = 3;       // some nodes failed
 inline constexpr int kExitUnreachable = 4;  // some nodes did not answer, or were left out
-inline constexpr int kExitDetached = 130;   // Ctrl-C; the run goes on
+inline constexpr int kExitDetached = 130;   // Ctrl-C; the run continues
 
 struct Context {
   Clock* clock = nullptr;
@@ -35,10 +35,10 @@ struct Context {
   std::string config_directory;
   OutputFormat output = OutputFormat::kTable;
   int exit_code = kExitClean;
-  // What was asked for: "node remove".
+  // The verb that was called: "node remove".
   std::string verb;
 
-  // The connection to the controller, opened at first use. It is the caller's until the end.
+  // The connection to the controller, opened at first use. Owned by the context.
   absl::StatusOr<Connection*> Connect();
 
   Context();

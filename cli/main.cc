@@ -29,7 +29,7 @@ const CLI::App* ParsedCommand(const CLI::App& app) {
   return command;
 }
 
-// The help of a verb names the options that all verbs have, and not the first steps.
+// The help of a verb names the options that all verbs have, but not the first steps.
 void FinishHelp(CLI::App& app, const std::string& inherited) {
   for (CLI::App* command : app.get_subcommands(nullptr)) {
     const std::string own = command->get_footer() == inherited ? "" : command->get_footer();
@@ -51,11 +51,11 @@ void PrintUsageError(const CLI::App& app, const CLI::ParseError& error, int argc
 }
 
 int Main(int argc, char** argv) {
-  // gRPC writes its own log of failed handshakes to standard error; what matters of it is in the
-  // error that the call returns.
+  // gRPC writes its own log of failed handshakes to standard error; the important part of it is in
+  // the error that the call returns.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
-  // Names as everything else on the machine finds them. gRPC's own resolver asks a DNS server also
-  // for what /etc/hosts has, and waits seconds where none answers.
+  // Resolves names as everything else on the machine does. gRPC's own resolver asks a DNS server
+  // even for names in /etc/hosts, and waits seconds where none answers.
   setenv("GRPC_DNS_RESOLVER", "native", /*overwrite=*/0);
   RealClock clock;
   Context context;
@@ -92,7 +92,7 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    // CLI11 reports by exceptions: --help and --version among them.
+    // CLI11 reports through exceptions, including --help and --version.
     if (error.get_exit_code() == 0) return app.exit(error);
     if (argc == 1) {
       std::cerr << app.help();

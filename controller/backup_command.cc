@@ -69,7 +69,7 @@ std::string AskHidden(const char* prompt) {
   return line;
 }
 
-// Nullopt: go on without the keys.
+// nullopt: continue without the keys.
 absl::StatusOr<std::optional<SecretBuffer>> Passphrase(const Arguments& arguments) {
   if (arguments.without_keys) return std::optional<SecretBuffer>();
   std::string line;

@@ -1,4 +1,4 @@
-// musterd backup: what `muster backup` runs on the controller.
+// musterd backup: the command that `muster backup` runs on the controller.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace muster::controller {
 
-// `arguments` behind "backup". Prints what was done to standard output.
+// `arguments` are those after "backup". Reports what was done on standard output.
 absl::Status RunBackupCommand(absl::Span<char* const> arguments);
 
 inline constexpr char kBackupUsage[] =

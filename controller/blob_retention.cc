@@ -13,7 +13,7 @@ namespace muster::controller {
 
 namespace {
 
-// Some milliseconds' work.
+// Takes some milliseconds.
 constexpr size_t kNodesAtATime = 500;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Which blobs nobody will ask for again.
+// Finds blobs that nobody will ask for again.
 #pragma once
 
 #include <set>
@@ -13,11 +13,11 @@ namespace muster::controller {
 
 class Store;
 
-// What the store says of blobs: bundles, runs that go on, plans whose end was not reported. Reads a
-// little at a time; what is referred to meanwhile may be missing.
+// The blobs that the store refers to: bundles, active runs, and plans whose end was not reported.
+// Reads a little at a time; blobs that are first referred to meanwhile may be missing.
 absl::StatusOr<std::set<std::string>> ReferredBlobs(Store& store);
 
-// Those of `blobs` that are not in `referred` and were last used before `time`.
+// The `blobs` that are not in `referred` and were last used before `time`.
 std::vector<std::string> UnusedBlobs(const std::vector<BlobInfo>& blobs,
                                      const std::set<std::string>& referred, absl::Time time);
 

@@ -19,7 +19,7 @@ struct Key {
   std::string Config::*member;
   bool is_required;
   bool is_address;
-  std::array<absl::string_view, 2> words = {};  // that it may be; empty: anything
+  std::array<absl::string_view, 2> words = {};  // allowed values; empty: any
 };
 constexpr Key kKeys[] = {
     {"cluster", &Config::cluster, true, false},

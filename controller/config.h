@@ -11,7 +11,7 @@ namespace muster::controller {
 // The keys of the file, with their defaults. Addresses are "host:port".
 struct Config {
   std::string cluster;             // required
-  std::string controller_address;  // required: how nodes and people reach `listen`
+  std::string controller_address;  // required: the address at which nodes and people reach `listen`
   std::string enrollment_address;  // as written; "": controller_address' host and port 7444
   std::string listen = "0.0.0.0:7443";
   std::string enrollment_listen = "0.0.0.0:7444";
@@ -19,16 +19,16 @@ struct Config {
   std::string pki_directory = "/etc/muster/pki";
   std::string state_directory = "/var/lib/muster-controller";
   std::string package_directory = "/usr/share/muster/packages";
-  // "on": only nodes that have passed a validation work in Slurm. "off": Slurm is left alone.
+  // "on": Slurm gives jobs only to nodes that have passed a validation. "off": Slurm is left alone.
   std::string slurm_gate = "on";
-  // "approved": operators run what an administrator has applied or approved. "any": whatever they
-  // upload, which makes them root on every node.
+  // "approved": operators run what an administrator has applied or approved. "any": they run
+  // whatever they upload, which makes them root on every node.
   std::string operator_bundles = "approved";
-  // "named": a secret is read by the roles that it names. "any": by every role.
+  // "named": a secret can be read by the roles that it names. "any": by every role.
   std::string secret_readers = "named";
 };
 
-// "host" of "host:port"; of "[::1]:7443" it is "[::1]".
+// "host" of "host:port"; "[::1]" of "[::1]:7443".
 std::string HostOf(absl::string_view address);
 
 // InvalidArgument with file:line:column for unknown keys and bad values.

@@ -76,14 +76,14 @@
 
 namespace muster::controller {
 
-// What has to exist before the modules that hold references to it.
+// Everything that must exist before the modules that hold references to it.
 struct Controller::Resources {
   std::unique_ptr<Store> store;
   std::unique_ptr<DiskBlobStore> blobs;
   std::unique_ptr<SecretStore> secrets;
   CertificateAuthority ca;
   TlsIdentity tls;
-  // Of the root that has signed our own certificate: what a join line names.
+  // The pin of the root that signed our own certificate, as join lines name it.
   std::string join_pin;
 };
 
@@ -123,15 +123,15 @@ void SetCommonOptions(grpc::ServerBuilder& builder) {
   // A second musterd must fail to listen instead of sharing the port.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
-  // Nobody asks for gRPC's own statistics, which each connection would keep.
+  // Nobody uses gRPC's own statistics, which each connection would keep.
   builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
   builder.AddChannelArgument(GRPC_ARG_TSI_MAX_FRAME_SIZE, kMaxTlsFrameBytes);
   builder.AddChannelArgument(GRPC_ARG_TCP_READ_CHUNK_SIZE, kReadChunkBytes);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_HPACK_TABLE_SIZE_DECODER, kHeaderTableBytes);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, Milliseconds(kHandshakeTimeout));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, Milliseconds(kIdleTimeout));
-  // gRPC bounds a message as it came and unpacks it then: 16 MiB of it may be 16 GiB. Ours do not
-  // compress, so whoever does is refused.
+  // gRPC limits the size of a message as it arrives and then unpacks it: 16 MiB may become 16 GiB.
+  // Our clients do not compress, so compressed messages are refused.
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
@@ -173,7 +173,7 @@ absl::StatusOr<Controller::Resources> Controller::Open(const Config& config, Clo
                    std::move(ca),    std::move(tls),   std::move(join_pin)};
 }
 
-// In the order of who refers to whom: destroyed from the last to the first.
+// Ordered by reference: destroyed from the last to the first.
 struct Controller::Modules {
   Modules(const Config& config, Resources resources, Clock& clock)
       : resources(std::move(resources)),
@@ -189,7 +189,7 @@ struct Controller::Modules {
         facts(*this->resources.store, clock,
               [this](const std::string& uuid, const std::string& request_id,
                      const absl::Status& refused) {
-                // A validation waits for facts until its time is over, and says then what is
+                // A validation waits for facts until its time is over, and then says what is
                 // missing.
                 if (!refused.ok()) return runs.FactsRefused(uuid, request_id, refused);
                 runs.FactsStored(uuid, request_id);
@@ -375,8 +375,8 @@ struct Controller::Modules {
   void Shutdown(Clock& clock) {
     if (is_shut_down.exchange(true)) return;
     const auto deadline = absl::ToChronoTime(clock.Now() + kShutdownGrace);
-    // What would stay open as long as it may ends first: then only calls that do something are
-    // waited for.
+    // Streams that would stay open forever end first: then only calls that do something are waited
+    // for.
     registry.Close();
     slurm.Stop();
     runs.EndWatches();
@@ -472,7 +472,7 @@ void Controller::Shutdown() { modules_->Shutdown(*modules_->clock); }
 
 absl::Status Controller::CheckAlive() {
   const auto nothing = [](Transaction&) { return absl::OkStatus(); };
-  // Who hangs in the disk while it writes holds this up, too; an error is told to those who write.
+  // A writer that hangs in the disk holds this up, too; errors are reported to those who write.
   modules_->resources.store->Update(nothing).IgnoreError();
   return modules_->resources.store->View(nothing);
 }

@@ -18,22 +18,22 @@ class FileSystem;
 
 namespace muster::controller {
 
-// One running controller: the main listener, the enrolment listener and the package server over
-// one store. In a program it is musterd; a test may run several on port 0. Thread-safe.
+// One running controller: the main listener, the enrollment listener and the package server over
+// one store. musterd has one; a test may run several, on port 0. Thread-safe.
 class Controller {
  public:
-  // Opens everything and begins to listen. The error names what could not be had, and the remedy.
-  // `clock` must outlive the object.
+  // Opens everything and starts listening. The error names what could not be opened, and the
+  // remedy. `clock` must outlive the object.
   static absl::StatusOr<std::unique_ptr<Controller>> Start(const Config& config, Clock& clock);
-  // Shuts down, too, if need be.
+  // Calls Shutdown() if that has not been done.
   ~Controller();
 
-  // Lets calls end within kShutdownGrace, cancels the rest, and writes what is to be written.
+  // Lets calls end within kShutdownGrace, cancels the rest, and writes what is still unwritten.
   void Shutdown();
-  // Whether the store answers. Blocks as long as it does not: for the watchdog.
+  // Whether the store answers. Blocks until it does: for the watchdog.
   absl::Status CheckAlive();
 
-  // The ports that were taken.
+  // The ports that the listeners were given.
   int port() const;
   int enrollment_port() const;
   int package_port() const;

@@ -14,7 +14,7 @@ struct Flags {
   bool show_version = false;
 };
 
-// `arguments` without the program's name. InvalidArgument for what it does not know.
+// `arguments` without the program's name. InvalidArgument for unknown ones.
 absl::StatusOr<Flags> ParseFlags(absl::Span<char* const> arguments);
 
 inline constexpr char kUsage[] =

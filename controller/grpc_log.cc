@@ -11,7 +11,7 @@ namespace muster::controller {
 namespace {
 
 struct Meaning {
-  absl::string_view part;  // of gRPC's line
+  absl::string_view part;  // part of gRPC's line
   absl::string_view words;
 };
 
@@ -35,8 +35,8 @@ void OnLine(gpr_log_func_args* args) {
 
 void RouteGrpcLog() {
   gpr_set_log_function(OnLine);
-  // Protocol Buffers complain of each text that is not UTF-8 without saying whose it is: a node
-  // could fill the log with them.
+  // Protocol Buffers logs every text that is not UTF-8 without naming its origin: a node could fill
+  // the log with such lines.
   google::protobuf::SetLogHandler(nullptr);
 }
 

@@ -1,4 +1,4 @@
-// gRPC's own complaints, in the controller's log and in words.
+// gRPC's log messages, in the controller's log and in plain words.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace muster::controller {
 
-// From here on gRPC's log lines go to LogWarning() and the like, and those of Protocol Buffers
-// nowhere. Call once, after StartLog().
+// Sends gRPC's log lines to LogWarning() and the like from now on, and discards those of Protocol
+// Buffers. Call once, after StartLog().
 void RouteGrpcLog();
 
-// What a line of gRPC means to an administrator; the line itself where that is not known.
+// The meaning of a line of gRPC's log to an administrator; the line itself where that is not known.
 std::string ReadableGrpcLine(absl::string_view line);
 
 }  // namespace muster::controller

@@ -13,7 +13,7 @@
 namespace muster::controller {
 namespace {
 
-// Some milliseconds' work.
+// Takes some milliseconds.
 constexpr uint32_t kRowsAtATime = 2000;
 
 }  // namespace
@@ -31,7 +31,7 @@ void Housekeeper::CleanRows() {
       RETURN_IF_ERROR(txn.certificates().RemoveExpired(now - kCertificatesKept).status());
       ASSIGN_OR_RETURN(removed,
                        txn.step_results().RemoveOld(now - kResultsKept, kMaxResults, kRowsAtATime));
-      // What a node measured is compared with for long; what was said of it stays for ever.
+      // Measurements are used for comparison for a long time; verdicts stay forever.
       ASSIGN_OR_RETURN(const uint64_t checks, txn.validation_checks().RemoveResults(
                                                   now - kCheckResultsKept, kRowsAtATime));
       removed += checks;
@@ -43,7 +43,7 @@ void Housekeeper::CleanRows() {
 
 void Housekeeper::CleanBlobs() {
   const absl::Time time = clock_.Now() - kBlobsKept;
-  // First what is there: a blob that is referred to from now on is refreshed before.
+  // List the blobs first: a blob that is referred to from now on is refreshed before that.
   const auto blobs = blobs_.List();
   if (!blobs.ok()) return;
   const auto referred = ReferredBlobs(store_);

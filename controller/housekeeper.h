@@ -1,4 +1,4 @@
-// What the store need not keep forever.
+// Removes rows and blobs that the store need not keep forever.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@ namespace muster::controller {
 class BlobStore;
 class Store;
 
-// Once an hour removes what nobody will ask for again: a little at a time, so that the store is
-// free for others in between. Runs, how their nodes fared and the audit log stay.
+// Removes, once an hour, what nobody will ask for again: a little at a time, so that the store is
+// free for others in between. Runs, the outcomes of their nodes and the audit log are kept.
 class Housekeeper {
  public:
-  // Step results of a run go this long after its end, and earlier when so many newer ones are
-  // there.
+  // A run's step results are removed this long after its end, or earlier when there are too many
+  // newer ones.
   static constexpr absl::Duration kResultsKept = absl::Hours(24 * 90);
   static constexpr absl::Duration kCheckResultsKept = absl::Hours(24 * 400);
   static constexpr uint64_t kMaxResults = 5'000'000;
-  // An expired certificate opens nothing; until then `muster user list` shows what ran out.
+  // An expired certificate is useless; `muster user list` shows it until then.
   static constexpr absl::Duration kCertificatesKept = absl::Hours(24 * 30);
-  // A content that no plan names any more; a plan is begun within a day of its making.
+  // A content that no plan names any more; a plan is started within a day of its creation.
   static constexpr absl::Duration kBlobsKept = absl::Hours(24 * 30);
   static constexpr absl::Duration kInterval = absl::Hours(1);
 

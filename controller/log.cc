@@ -19,7 +19,7 @@ std::shared_ptr<spdlog::logger>& Logger() {
 
 void Log(spdlog::level::level_enum level, absl::string_view line) {
   if (Logger() == nullptr) return;
-  // One line, whatever a node or a stranger put into it.
+  // Always a single line, whatever a node or a stranger put into it.
   const std::string plain = PlainText(line, Lines::kOne);
   Logger()->log(level, spdlog::string_view_t(plain.data(), plain.size()));
 }

@@ -5,10 +5,10 @@
 
 namespace muster::controller {
 
-// Call once, first. Before it, and in tests, lines go nowhere.
+// Call once, first. Before it, and in tests, lines are dropped.
 void StartLog();
 
-// Thread-safe. Never hand a secret or a token over.
+// Thread-safe. Never pass a secret or a token.
 void LogInfo(absl::string_view line);
 void LogWarning(absl::string_view line);
 void LogError(absl::string_view line);

@@ -25,7 +25,7 @@
 namespace muster::controller {
 namespace {
 
-// SIGTERM and SIGINT, blocked in every thread and taken by the main one.
+// Blocks SIGTERM and SIGINT in every thread; the main one receives them.
 sigset_t BlockSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -36,8 +36,8 @@ sigset_t BlockSignals() {
   return signals;
 }
 
-// Returns at the first signal. Until then systemd's watchdog is told, twice in each of its
-// periods, that the store answers; it is not told when it does not.
+// Returns at the first signal. Until then, notifies systemd's watchdog twice in each of its periods
+// as long as the store answers.
 int WaitForSignal(const sigset_t& signals, Controller& controller) {
   uint64_t watchdog_us = 0;
   const bool is_watched = sd_watchdog_enabled(0, &watchdog_us) > 0;
@@ -78,8 +78,8 @@ absl::Status Run(const Flags& flags) {
 int main(int argc, char** argv) {
   using muster::controller::Flags;
   muster::controller::KeepMemoryTogether();
-  // Debian builds absl with its search for deadlocks, which orders all mutexes of the process at
-  // each lock, behind one lock of its own. Tests keep it.
+  // Debian builds absl with deadlock detection, which orders all mutexes of the process at each
+  // lock, behind a single lock of its own. Tests keep it on.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   if (argc > 1 && absl::string_view(argv[1]) == "backup") {
     const absl::Status done = muster::controller::RunBackupCommand(

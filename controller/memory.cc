@@ -5,8 +5,8 @@
 namespace muster::controller {
 namespace {
 
-// glibc makes up to eight for each core. What one thread frees in its own stays there, where no
-// other one looks for it.
+// glibc makes up to eight heaps per core. Memory that one thread frees stays in its heap, where no
+// other thread looks for it.
 constexpr int kHeaps = 4;
 
 }  // namespace

@@ -1,13 +1,14 @@
-// How musterd deals with the memory of thousands of sessions.
+// Memory management for thousands of sessions.
 #pragma once
 
 namespace muster::controller {
 
-// Makes the allocator spread over few heaps; before any thread is started.
+// Makes the allocator use few heaps; call before any thread is started.
 void KeepMemoryTogether();
 
-// Gives back what is free in the heaps. Milliseconds to tenths of seconds, during which others who
-// allocate wait: after what needed much memory, such as compiling a large play.
+// Returns free memory of the heaps to the system. Takes milliseconds to tenths of seconds, during
+// which other threads that allocate wait: for use after work that needed much memory, such as
+// compiling a large play.
 void ReturnMemory();
 
 }  // namespace muster::controller

@@ -1,4 +1,4 @@
-// Comings and goings of agents, in the log.
+// Logs agents as they come and go.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ namespace muster::controller {
 
 class Store;
 
-// Logs who connects, who is gone, who is cut off, and whose facts are refused.
+// Logs which agents connect, disconnect and are cut off, and whose facts are refused.
 class SessionLog final : public AgentSessionListener {
  public:
   using Log = std::function<void(absl::string_view line)>;
@@ -33,14 +33,15 @@ class SessionLog final : public AgentSessionListener {
   void OnMisbehaved(absl::string_view node_uuid, absl::string_view why) override;
 
  private:
-  // "node c001 (3f6c…)"; names change, and two machines may have had one after the other.
+  // "node c001 (3f6c…)"; includes the uuid because names change, and two machines may have had one
+  // after the other.
   std::string Describe(absl::string_view node_uuid) const;
 
   const std::function<std::string(absl::string_view uuid)> name_of_;
   const Log info_, warning_;
 };
 
-// As the store has it; "": it does not.
+// The name in the store; "": it has none.
 std::string NameOf(Store& store, absl::string_view node_uuid);
 
 }  // namespace muster::controller

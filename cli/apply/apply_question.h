@@ -1,4 +1,4 @@
-// The question before an apply, with what the controller knows of it.
+// The question that is asked before an apply, with what the controller knows about it.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ namespace muster::cli {
 
 class Connection;
 
-// Asks whether `request`, whose bundles are uploaded, is to be carried out, naming cluster, nodes
-// and, where it may reboot nodes with jobs, the jobs. `what` is what is applied,
-// `reboots_with_jobs` whether jobs may die of it. Cancelled: no. Otherwise the errors that starting
-// it would have. REQUIRES: a terminal.
+// Asks whether to carry out `request`, whose bundles are uploaded. The question names the cluster,
+// the nodes and, where the run may reboot nodes with jobs, the jobs. `what` is what is applied;
+// `reboots_with_jobs` says whether reboots may kill jobs. Cancelled: the answer is no. Otherwise
+// the errors that starting the run would have. REQUIRES: a terminal.
 absl::Status AskToApply(const Connection& connection, const std::string& what,
                         const v1::CreateRunRequest& request, bool reboots_with_jobs);
 

@@ -9,9 +9,9 @@
 namespace muster::cli {
 
 // One file, or every YAML file below a folder, named from the folder's own name on
-// ("inventory/group_vars/gpu.yaml"), so that errors lead there. Left out are what begins with a
-// dot and the folder's `hardware`, which says what models have to reach and nothing of a cluster:
-// it travels with playbooks.
+// ("inventory/group_vars/gpu.yaml"), so that errors point there. Leaves out names that begin with a
+// dot and the folder's `hardware`, which says what models have to reach and nothing about a
+// cluster: it travels with playbooks.
 absl::StatusOr<google::protobuf::RepeatedPtrField<v1::InventoryFile>> ReadInventoryFiles(
     const std::string& path);
 

@@ -45,7 +45,7 @@ void Introduce(const v1::PlanFile& plan, absl::Time now) {
             << RenderPlan(plan) << "\n";
 }
 
-// Compares what a fresh check found with the file.
+// Compares the findings of a fresh check with the file.
 absl::Status CheckAgain(const v1::PlanFile& plan, const CheckedPlan& fresh) {
   std::set<std::string> nodes;
   for (const v1::NodeRecap& node : fresh.run.nodes()) nodes.insert(node.node());
@@ -76,7 +76,7 @@ absl::StatusOr<int> ApplyPlanFile(Context& context, const PlanApplyOptions& opti
     RETURN_IF_ERROR(AskToApply(*connection, "this plan", request, plan->reboot_with_jobs()));
   }
   request.set_check_only(true);
-  request.set_skip_validation(true);  // what nodes have passed is no part of what is compared
+  request.set_skip_validation(true);  // what nodes have passed is not part of the comparison
   request.set_want_diff(plan->want_diff());
   if (talks) std::cout << "checking that the plan still holds" << std::endl;
   ASSIGN_OR_RETURN(const CheckedPlan fresh, CheckNodes(context, *connection, request));

@@ -14,12 +14,12 @@ struct PlanApplyOptions {
   std::string limit;   // only these of the plan's nodes; empty: all
   bool check = false;  // only say whether the plan still holds
   bool diff = false, yes = false, detach = false;
-  bool skip_validation = false;  // leave out what the playbook ends with
+  bool skip_validation = false;  // leave out the suites that the playbook ends with
   WatchOptions watch;
 };
 
-// Checks the plan's nodes anew and, when they need what the plan says and nothing else, applies it.
-// FailedPrecondition names what moved, and nothing was applied. `text` is the file's content.
+// Checks the plan's nodes again and, when they need exactly what the plan says, applies it.
+// FailedPrecondition names what changed; nothing was applied then. `text` is the file's content.
 absl::StatusOr<int> ApplyPlanFile(Context& context, const PlanApplyOptions& options,
                                   const std::string& text);
 

@@ -14,7 +14,7 @@
 
 namespace muster::cli {
 
-using Stub = v1::RunService::Stub;
+using RunStub = v1::RunService::Stub;
 
 absl::Status AddExtraVar(const std::string& assignment, v1::CreateRunRequest& request) {
   const std::pair<std::string, std::string> parts =
@@ -31,7 +31,7 @@ absl::Status AddExtraVar(const std::string& assignment, v1::CreateRunRequest& re
 absl::StatusOr<CheckedPlan> CheckNodes(Context& context, Connection& connection,
                                        const v1::CreateRunRequest& request) {
   CheckedPlan checked;
-  Stub stub(connection.channel());
+  RunStub stub(connection.channel());
   ASSIGN_OR_RETURN(const v1::Run created, StartRun(connection, request, IfBusy::kLeaveOut));
   const std::string& run_id = created.run_id();
   ASSIGN_OR_RETURN(
@@ -45,7 +45,7 @@ absl::StatusOr<CheckedPlan> CheckNodes(Context& context, Connection& connection,
   list.set_run_id(run_id);
   do {
     v1::ListStepResultsResponse page;
-    RETURN_IF_ERROR(Call(connection, stub, &Stub::ListStepResults, list, &page));
+    RETURN_IF_ERROR(Call(connection, stub, &RunStub::ListStepResults, list, &page));
     for (const v1::NodeStepResult& result : page.results()) folder.Add(result);
     list.set_after_sequence(page.next_after_sequence());
   } while (list.after_sequence() > 0);

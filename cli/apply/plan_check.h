@@ -1,4 +1,4 @@
-// Plans by checking the nodes.
+// Makes plans by checking the nodes.
 #pragma once
 
 #include <string>
@@ -12,18 +12,18 @@ namespace muster::cli {
 
 class Connection;
 
-// "name=value" into the request: JSON where the value reads as JSON, text otherwise.
+// Adds "name=value" to the request: JSON where the value parses as JSON, text otherwise.
 absl::Status AddExtraVar(const std::string& assignment, v1::CreateRunRequest& request);
 
-// What a check run found.
+// The findings of a check run.
 struct CheckedPlan {
-  int exit_code = kExitClean;  // of the run, with kExitChanges; kExitDetached: there is no plan
+  int exit_code = kExitClean;  // the run's, with kExitChanges; kExitDetached: there is no plan
   v1::Run run;
   v1::PlanFile plan;  // plays and left_out
 };
 
-// Starts the check run and waits for its end, as WatchRun() does, but shows no more than where it
-// stands. REQUIRES: request.check_only().
+// Starts the check run and waits for its end, as WatchRun() does, but shows only its progress.
+// REQUIRES: request.check_only().
 absl::StatusOr<CheckedPlan> CheckNodes(Context& context, Connection& connection,
                                        const v1::CreateRunRequest& request);
 

@@ -56,7 +56,7 @@ absl::Status Collect(const fs::path& folder, const std::string& prefix,
   return absl::OkStatus();
 }
 
-// What the hardware of a site has to reach: validations need it beside the suites.
+// Collects the files of inventory/hardware: validations need them along with the suites.
 absl::Status CollectHardware(const fs::path& site, std::map<std::string, std::string>& out) {
   std::error_code error;
   if (!fs::is_directory(site / "inventory/hardware", error)) return absl::OkStatus();

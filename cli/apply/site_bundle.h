@@ -1,4 +1,4 @@
-// The site folder as the archive that is uploaded.
+// The site folder, packed into the archive that is uploaded.
 #pragma once
 
 #include <string>
@@ -17,15 +17,15 @@ struct SiteBundle {
   std::string playbook;  // the playbook's path inside the archive
 };
 
-// Packs the playbook's folder: it, its roles and their files. Hidden files and editors' backups
-// are left out. Errors: the playbook cannot be read; the folder is too large (64 MiB).
+// Packs the playbook's folder: the playbook, its roles and their files. Leaves out hidden files and
+// editors' backups. Errors: the playbook cannot be read; the folder is too large (64 MiB).
 absl::StatusOr<SiteBundle> PackSite(const std::string& playbook_path);
 
-// Packs what a path names: a playbook's folder, a folder of playbooks, or the playbooks/ of a
-// site's folder. `playbook` is empty unless the path is one.
+// Packs the folder that `path` leads to: a playbook's folder, a folder of playbooks, or the
+// playbooks/ of a site's folder. `playbook` is empty unless `path` is one.
 absl::StatusOr<SiteBundle> PackSiteAt(const std::string& path);
 
-// Packs playbooks/suites and inventory/hardware of the site folder: what a validation needs.
+// Packs playbooks/suites and inventory/hardware of the site folder, which a validation needs.
 // NotFound: there are no suites.
 absl::StatusOr<SiteBundle> PackSuites(const std::string& site_folder);
 

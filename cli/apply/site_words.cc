@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A person waits with a finger on the tab key.
+// Limits, because somebody is waiting with a finger on the tab key.
 constexpr size_t kMaxFiles = 500;
 constexpr size_t kMaxFileBytes = 256 << 10;
 
@@ -23,7 +23,7 @@ void AddWords(const yaml::Node& value, std::set<std::string>& out) {
     out.emplace(absl::StripAsciiWhitespace(word));
 }
 
-// What stands under `tags`, at any depth.
+// The words under `tags`, at any depth.
 void AddTags(const yaml::Node& node, std::set<std::string>& out) {
   for (const yaml::Node& item : node.items()) AddTags(item, out);
   for (const yaml::Entry& entry : node.entries()) {

@@ -1,4 +1,4 @@
-// Words of the site folder that a person is in, for completion.
+// Words from the site folder of the current directory, for completion.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace muster::cli {
 // read are left out.
 std::vector<std::string> SiteTags(const std::string& folder);
 
-// The names of the folders in `folder`/roles, and "tasks", which a play's own are; sorted.
+// The names of the folders in `folder`/roles, and "tasks", the name of a play's own tasks; sorted.
 std::vector<std::string> SiteRoles(const std::string& folder);
 
 }  // namespace muster::cli

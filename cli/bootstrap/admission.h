@@ -1,4 +1,4 @@
-// Which suites let nodes into service.
+// The suites that let nodes into service.
 #pragma once
 
 #include <map>
@@ -6,9 +6,9 @@
 
 namespace muster::cli {
 
-// What is said when nodes passed `suite`, one of the site (path → content), and are none the more
-// in service for it: which suite would let them in. Empty: this one does, or its text cannot be
-// read, which the controller has told by then.
+// The hint that is printed when nodes passed `suite`, a suite of `site` (path → content), without
+// being put into service by it: it names the suites that would admit them. Empty when this suite
+// does, or when its text cannot be read, which the controller has reported by then.
 std::string AdmissionHint(const std::map<std::string, std::string>& site, const std::string& suite,
                           const std::string& nodes);
 

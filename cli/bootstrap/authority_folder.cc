@@ -13,10 +13,9 @@ namespace muster::cli {
 namespace {
 
 constexpr absl::string_view kRoots = "ca.crt", kKey = "ca.key", kServer = "controller.crt";
-// The new key before it takes the place of the old one, and the old one until the new one is known
-// to serve.
+// The new key before it replaces the old one, and the old key until the new one is known to work.
 constexpr absl::string_view kNextKey = "ca.key.next", kKeyBefore = "ca.key.before";
-// What the change is from and to.
+// Describes the change.
 constexpr absl::string_view kNote = "ca.change";
 
 struct Note {
@@ -31,7 +30,7 @@ Note ParseNote(const std::string& text) {
   return {lines[0], lines.size() > 1 ? lines[1] : ""};
 }
 
-// "Muster CA of lab, 2026-11-22": two roots of one name are hard to tell apart for people.
+// "Muster CA of lab, 2026-11-22": people can hardly tell two roots with the same name apart.
 absl::StatusOr<std::string> NextName(const std::string& root, absl::Time now) {
   ASSIGN_OR_RETURN(const pki::Certificate own, pki::ParseCertificate(root));
   const std::vector<std::string> parts = absl::StrSplit(own.common_name, ',');
@@ -63,7 +62,7 @@ absl::StatusOr<AuthorityFolder::State> AuthorityFolder::Read() {
   const Note note = text.has_value() ? ParseNote(text->content) : Note();
   state.token_key = note.token_key;
   if (roots.size() == 2) {
-    // The new one is written before the old one.
+    // The new root is written before the old one.
     state.stage = *signer == 0 ? Stage::kChanging : Stage::kBegun;
   } else if (text.has_value()) {
     state.stage = state.signing == note.from ? Stage::kBegun : Stage::kEnding;
@@ -84,7 +83,7 @@ absl::Status AuthorityFolder::Begin(absl::string_view token_key, absl::Time now)
   ASSIGN_OR_RETURN(const std::string roots_pem, files_.Read(Path(kRoots)));
   ASSIGN_OR_RETURN(const std::vector<std::string> roots, pki::SplitCertificates(roots_pem));
   const std::string& old_root = roots.back();
-  // A change that is being resumed keeps its key unless another is named: none has signed yet.
+  // A resumed change keeps its key unless another is named: none has signed yet.
   const std::string wanted = token_key.empty() ? state.token_key : std::string(token_key);
   ASSIGN_OR_RETURN(const auto made_before, files_.View(Path(kNextKey)));
   if (roots.size() == 1 || !made_before.has_value() || wanted != state.token_key) {
@@ -98,7 +97,7 @@ absl::Status AuthorityFolder::Begin(absl::string_view token_key, absl::Time now)
     }
     RETURN_IF_ERROR(
         files_.WriteAtomically(Path(kNote), ToText({state.signing, wanted}), {.mode = 0600}));
-    // A root without its key is of no use: both are new.
+    // A root without its key is useless: both are made anew.
     RETURN_IF_ERROR(files_.WriteAtomically(Path(kRoots), old_root, {}));
     RETURN_IF_ERROR(WriteKey(kNextKey, next.key));
     RETURN_IF_ERROR(
@@ -146,7 +145,7 @@ absl::Status AuthorityFolder::Finish(absl::Time now) {
                    pki::SignAgain(ca, server, as_long, pki::Usage::kServer));
   RETURN_IF_ERROR(files_.WriteAtomically(Path(kServer), next, {}));
   RETURN_IF_ERROR(Confirm());
-  // Restored from a backup it may be missing.
+  // After a restore from a backup it may be missing.
   ASSIGN_OR_RETURN(const std::string from, pki::Sha256Pin(roots.back()));
   RETURN_IF_ERROR(
       files_.WriteAtomically(Path(kNote), ToText({from, state.token_key}), {.mode = 0600}));

@@ -1,12 +1,12 @@
 // The controller's folder of keys (/etc/muster/pki) while its authority changes.
 //
-// The change has two steps, and between them both roots are trusted. The first puts the new root
-// before the old one; the new key signs from then on, and the controller keeps the certificate that
-// those with the old root alone believe. Once everybody has a certificate of the new root, and with
-// it both roots, the second gives the controller a certificate of the new root and drops the old
-// one. Every file is replaced whole and in an order in which the controller can start at any
-// moment. A note, ca.change, lies there from the first write to the end: cut off anywhere, the same
-// calls again go on.
+// The change has two steps, and between them both roots are trusted. The first step puts the new
+// root before the old one; from then on the new key signs, and the controller keeps the certificate
+// that peers with only the old root trust. Once everybody has a certificate of the new root, and
+// both roots with it, the second step gives the controller a certificate of the new root and drops
+// the old one. Every file is replaced whole, in an order that lets the controller start at any
+// moment. A note, ca.change, exists from the first write to the end: after an interruption the same
+// calls continue the change.
 #pragma once
 
 #include <string>
@@ -30,7 +30,7 @@ class AuthorityFolder {
  public:
   enum class Stage {
     kSettled,   // one root, no change under way
-    kBegun,     // the old key signs: Begin() was cut off
+    kBegun,     // the old key signs: Begin() was interrupted
     kChanging,  // two roots, and the new key signs
     kEnding,    // one root, the new one; End() has not been called
   };
@@ -45,27 +45,28 @@ class AuthorityFolder {
   AuthorityFolder(std::string folder, sys::FileSystem& files)
       : folder_(std::move(folder)), files_(files) {}
 
-  // FailedPrecondition: the files do not fit together, with what to do. NotFound: there are none.
+  // FailedPrecondition: the files do not fit together; the message says what to do. NotFound: there
+  // are none.
   absl::StatusOr<State> Read();
 
-  // The first step, from kSettled or kBegun. `token_key`: the PKCS #11 URI of the new key; empty:
-  // the one that was begun with, or else a key is made, in ca.key. FailedPrecondition: the token's
-  // key is the one that signs already.
+  // The first step, from kSettled or kBegun. `token_key` is the PKCS #11 URI of the new key. When
+  // empty, the key that an interrupted Begin() used is taken, or else a new one is made in ca.key.
+  // FailedPrecondition: the token's key is the one that signs already.
   absl::Status Begin(absl::string_view token_key, absl::Time now);
-  // The controller runs with the new key: the old one is forgotten.
+  // Forgets the old key. REQUIRES: the controller runs with the new one.
   absl::Status Confirm();
-  // Back to the old authority, which Confirm() makes impossible. REQUIRES: nothing was signed by
-  // the new one.
+  // Goes back to the old authority; impossible after Confirm(). REQUIRES: the new authority has
+  // signed nothing.
   absl::Status Undo();
 
-  // The second, from kChanging. REQUIRES: everybody is along.
+  // The second step, from kChanging. REQUIRES: everybody has followed the change.
   absl::Status Finish(absl::Time now);
   // The change is over, from kEnding.
   absl::Status End();
 
-  // Signs the certificate in an administrator's folder again, with its key and its end, and gives
-  // it the roots. `muster init` made it, so the store does not know it and the controller does not
-  // renew it. Nothing there, or one that has ended, is left as it is.
+  // Signs the certificate in an administrator's folder again, with the same key and the same end,
+  // and adds the roots. `muster init` made it, so the store does not know it and the controller
+  // does not renew it. A missing or expired certificate is left as it is.
   absl::Status SignAdministrator(const std::string& folder, absl::Time now);
 
  private:

@@ -39,13 +39,13 @@ std::vector<std::string> SshCommand(const BootstrapTarget& target,
   argv.insert(argv.end(), {"-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o",
                            "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3",
                            absl::StrCat(options.user, "@", target.address)});
-  // Not root: sudo without a password, as provisioning accounts have it.
+  // Not root: sudo without a password, as on provisioning accounts.
   if (options.user != "root") argv.insert(argv.end(), {"sudo", "-n"});
   argv.insert(argv.end(), {"sh", "-s"});
   return argv;
 }
 
-// The lines that tell: the last three that are not our own progress.
+// The most informative lines: the last three that are not our own progress.
 std::string LastWords(absl::string_view output) {
   std::vector<std::string> lines;
   for (absl::string_view line : absl::StrSplit(output, '\n', absl::SkipWhitespace()))
@@ -61,7 +61,7 @@ absl::Status BootstrapOne(const BootstrapTarget& target, const BootstrapOptions&
   spec.argv = SshCommand(target, options);
   spec.input = target.script;
   spec.timeout = kMachineTimeout;
-  // ssh finds its agent and its user's keys through these.
+  // ssh finds its agent and its user's keys through these variables.
   for (const char* name : {"HOME", "SSH_AUTH_SOCK", "USER"})
     if (const char* value = std::getenv(name)) spec.environment[name] = value;
   spec.on_line = [&on_step](absl::string_view line) {
@@ -79,7 +79,7 @@ absl::Status BootstrapOne(const BootstrapTarget& target, const BootstrapOptions&
                     : words);
 }
 
-// A line per step, plain: dozens of machines scroll by, and logs keep it.
+// Prints a plain line per step: dozens of machines scroll by, and logs keep it.
 class PrintingObserver final : public BootstrapObserver {
  public:
   explicit PrintingObserver(size_t total) : total_(total) {}
@@ -98,7 +98,7 @@ class PrintingObserver final : public BootstrapObserver {
 };
 
 struct Machines {
-  std::map<std::string, std::string> addresses;  // by name, of those to bootstrap
+  std::map<std::string, std::string> addresses;  // by name, of the nodes to bootstrap
   std::vector<std::string> members;              // connected already: left alone
 };
 
@@ -119,7 +119,7 @@ absl::StatusOr<Machines> FindMachines(const Connection& connection, const std::s
   return machines;
 }
 
-// Names of `nodes` that are not connected yet when the patience ends.
+// The names of `nodes` that are still not connected after kConnectTimeout.
 absl::StatusOr<std::vector<std::string>> AwaitConnected(Context& context,
                                                         const Connection& connection,
                                                         const std::vector<std::string>& nodes) {
@@ -173,7 +173,7 @@ absl::StatusOr<int> Bootstrap(Context& context, const BootstrapOptions& options)
   const auto& addresses = machines.addresses;
   if (addresses.empty() && machines.members.empty())
     return absl::NotFoundError(absl::StrCat("no node of the inventory matches ", options.nodes));
-  // So that the same command can be said again when some have failed.
+  // So that the same command can be repeated when some have failed.
   if (!machines.members.empty())
     std::cerr << FoldHostlist(machines.members) << ": joined and connected already; left alone\n";
   if (addresses.empty()) return kExitClean;

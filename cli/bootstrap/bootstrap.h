@@ -1,4 +1,4 @@
-// muster node bootstrap: the agent onto many machines at once, over ssh.
+// muster node bootstrap: installs the agent on many machines at once, over ssh.
 #pragma once
 
 #include <map>
@@ -22,12 +22,12 @@ struct BootstrapOptions {
   int parallel = 32;
 };
 
-// One machine: where ssh goes and what it runs there.
+// One machine: the address that ssh connects to and the script that it runs there.
 struct BootstrapTarget {
   std::string node, address, script;
 };
 
-// Told from the workers' threads, one call at a time.
+// Called from the workers' threads, one call at a time.
 class BootstrapObserver {
  public:
   virtual ~BootstrapObserver() = default;
@@ -36,14 +36,14 @@ class BootstrapObserver {
   virtual void OnDone(const std::string& node, const absl::Status& status) = 0;
 };
 
-// Runs every target, `parallel` at a time; one that fails or hangs holds up nobody. The result
-// has an entry for each: OK, or why not ("ssh: connect to host … No route to host").
+// Runs every target, `parallel` at a time; one that fails or hangs holds up nobody. The result has
+// an entry for each: OK, or the reason why not ("ssh: connect to host … No route to host").
 std::map<std::string, absl::Status> BootstrapAll(const std::vector<BootstrapTarget>& targets,
                                                  const BootstrapOptions& options,
                                                  sys::ProcessRunner& processes,
                                                  BootstrapObserver& observer);
 
-// The verb: tokens, scripts, BootstrapAll, and waiting until the agents have connected.
+// Carries out the verb: tokens, scripts, BootstrapAll, and waiting until the agents have connected.
 absl::StatusOr<int> Bootstrap(Context& context, const BootstrapOptions& options);
 
 }  // namespace muster::cli

@@ -6,7 +6,7 @@
 namespace muster::cli {
 namespace {
 
-// $0 cluster, $1 host, $2 main port, $3 enrolment port, $4 directory.
+// $0 cluster, $1 host, $2 main port, $3 enrollment port, $4 directory.
 constexpr char kTemplate[] =
     R"(# Settings of musterd. After a change: systemctl restart musterd; nodes and runs do not notice.
 

@@ -5,7 +5,7 @@
 
 namespace muster::cli {
 
-// `port` is the main listener's; the enrolment listener takes the next one.
+// `port` is the main listener's; the enrollment listener takes the next one.
 std::string ControllerYaml(const std::string& cluster, const std::string& host, int port,
                            const std::string& directory);
 

@@ -12,7 +12,7 @@
 
 namespace muster::cli {
 
-using Stub = v1::UserService::Stub;
+using UserStub = v1::UserService::Stub;
 
 absl::Status WriteCredentials(const std::string& folder, const Credentials& credentials) {
   sys::RealFileSystem files;
@@ -35,13 +35,13 @@ absl::Status RenewCredentials(const Connection& connection, absl::Time now) {
                    pki::ParseCertificate(connection.certificate_pem()));
   v1::RenewUserRequest request;
   ASSIGN_OR_RETURN(*request.mutable_csr_pem(), pki::MakeCsr(key_pem, current.common_name));
-  Stub stub(connection.channel());
+  UserStub stub(connection.channel());
   v1::RenewUserResponse response;
-  RETURN_IF_ERROR(Call(connection, stub, &Stub::RenewUser, request, &response));
+  RETURN_IF_ERROR(Call(connection, stub, &UserStub::RenewUser, request, &response));
   RETURN_IF_ERROR(Annotate(pki::VerifySignedBy(response.certificate_pem(), response.ca_pem(), now),
                            "the controller's answer"));
-  // In this order: with the new roots the certificate at hand is still good for the controller,
-  // and both the one and the other are for this side.
+  // In this order: with the new roots, the present certificate still works for the controller, and
+  // both its old and its new one work for this side.
   RETURN_IF_ERROR(files.WriteAtomically(path("ca.crt"), response.ca_pem(), {}));
   return files.WriteAtomically(path("client.crt"), response.certificate_pem(), {});
 }

@@ -17,12 +17,12 @@ struct Credentials {
   std::string key_pem;
 };
 
-// Makes the folder, 0700, and writes all of it; each file appears whole.
+// Makes the folder (0700) and writes all files; each file appears whole.
 absl::Status WriteCredentials(const std::string& folder, const Credentials& credentials);
 
-// Takes a certificate of the authority that signs now, for the same key, and the roots of now, into
-// the folder that the connection was opened with. The folder works wherever this is interrupted.
-// The connection keeps using what it has read.
+// Fetches a certificate of the authority that signs now, for the same key, and the current roots,
+// into the folder that the connection was opened with. The folder works wherever this is
+// interrupted. The connection keeps using the credentials that it has read.
 absl::Status RenewCredentials(const Connection& connection, absl::Time now);
 
 }  // namespace muster::cli

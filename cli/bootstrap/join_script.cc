@@ -22,7 +22,7 @@ std::string Fetch(const v1::AgentPackage& package) {
                       " >\"$d/sum\" && sha256sum -c --quiet \"$d/sum\" <\"$d/muster-agent.deb\"");
 }
 
-// Without a delay between tries: with it apt 2.6 may wait for ever.
+// Without a delay between retries: with one, apt 2.6 may wait forever.
 constexpr char kInstall[] =
     "DEBIAN_FRONTEND=noninteractive apt-get install -y -q -o DPkg::Lock::Timeout=300 "
     "-o Acquire::Retries::Delay=false "
@@ -35,10 +35,10 @@ std::string ShellQuote(const std::string& text) {
 }
 
 std::string JoinLine(const v1::CreateTokenResponse& response, const v1::IssuedToken& token) {
-  // In a subshell: its exit status is that of what failed, and nothing is left in the shell.
+  // In a subshell: its exit status is that of the failed command, and nothing is left in the shell.
   std::string line = "(d=$(mktemp -d) && trap 'rm -rf \"$d\"' EXIT && chmod 755 \"$d\" && ";
   if (response.packages_size() > 0) {
-    // One architecture is the rule; with several the paste-ready line is for the first.
+    // One architecture is usual; with several, the paste-ready line is for the first.
     absl::StrAppend(&line, Fetch(response.packages(0)), " && ", kInstall, " && ");
   }
   return absl::StrCat(line, JoinCommand(response, token), ")");

@@ -11,10 +11,10 @@ class IssuedToken;
 namespace muster::cli {
 
 // One paste-ready line for a root shell. The package is fetched over plain HTTP and accepted only
-// with the digest that the controller told over the authenticated call.
+// with the digest that the controller gave over the authenticated call.
 std::string JoinLine(const v1::CreateTokenResponse& response, const v1::IssuedToken& token);
 
-// The same as a script for `sh -s`: reports on standard output what it is doing ("step: …").
+// The same as a script for `sh -s`: reports its progress on standard output ("step: …").
 std::string JoinScript(const v1::CreateTokenResponse& response, const v1::IssuedToken& token);
 
 // `text` as one word of a POSIX shell.

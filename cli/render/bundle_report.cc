@@ -29,7 +29,7 @@ char SignOf(v1::FileChange change) {
   }
 }
 
-// A name with a line's end must not look like two files.
+// A name with a line break must not look like two files.
 std::string PathLine(absl::string_view name) {
   return absl::StrReplaceAll(Tame(name), {{"\n", " "}});
 }

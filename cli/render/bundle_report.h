@@ -1,4 +1,4 @@
-// Bundles as people read them. Pure.
+// Bundles as text for people. Pure.
 #pragma once
 
 #include <string>
@@ -14,15 +14,15 @@ class ListBundlesResponse;
 
 namespace muster::cli {
 
-// The digits by which people name a bundle.
+// The digits that people name a bundle by.
 std::string ShortDigest(absl::string_view sha256);
 
-// What operators may run of it: "all of it, -e ntp", "playbooks/site.yaml", "nothing, revoked by
-// admin:alice", "nothing".
+// A description of what operators may run of the bundle: "all of it, -e ntp",
+// "playbooks/site.yaml", "nothing, revoked by admin:alice", "nothing".
 std::string WhatOperatorsMayRun(const v1::Bundle& bundle);
 
 std::string RenderBundles(const v1::ListBundlesResponse& response, absl::Time now);
-// With its files, or those that differ from the one it is compared with, and how.
+// Includes its files, or those that differ from the bundle it is compared with, and how.
 std::string RenderBundle(const v1::GetBundleResponse& response, absl::Time now);
 
 }  // namespace muster::cli

@@ -18,7 +18,7 @@ constexpr size_t kColumns = 78;
 
 bool IsFence(absl::string_view line) { return absl::StartsWith(line, "```"); }
 
-// The level of a heading, 0 for any other line; takes the marks off.
+// The level of a heading, 0 for any other line; strips the marks.
 int TakeHeading(absl::string_view* line) {
   int level = 0;
   while (absl::ConsumePrefix(line, "#")) ++level;
@@ -35,7 +35,7 @@ struct Section {
 std::vector<Section> Sections() {
   std::vector<Section> sections;
   for (size_t i = 0; i < kHelpPageCount; ++i) {
-    std::vector<std::pair<size_t, int>> open;  // sections that lines still go to, with levels
+    std::vector<std::pair<size_t, int>> open;  // sections still open at this line, with levels
     bool in_code = false;
     for (const absl::string_view line : absl::StrSplit(kHelpPages[i].text, '\n')) {
       if (IsFence(line)) in_code = !in_code;

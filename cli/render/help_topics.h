@@ -19,18 +19,18 @@ struct HelpPage {
 extern const HelpPage kHelpPages[];
 extern const size_t kHelpPageCount;
 
-// Names of pages and, in lower case, of their sections: what FindHelp() takes.
+// The names of pages and, in lower case, of their sections, as FindHelp() takes them.
 std::vector<std::string> HelpTopics();
 
-// The pages with their summaries and the sections that have a name of one word.
+// The pages with their summaries, and the sections whose names have one word.
 std::string ListHelp();
 
-// The page of that name; or every section whose heading it is, with the page that it is from.
-// Upper and lower case are the same. NotFound with the nearest topic.
+// The page of that name, or every section with that heading and the page that it is from. Upper and
+// lower case are the same. NotFound names the nearest topic.
 absl::StatusOr<std::string> FindHelp(absl::string_view topic);
 
-// Markdown as a person reads it on a terminal: headings in capitals, links and emphasis as their
-// text, code indented.
+// Markdown as plain text for a terminal: headings in capitals, links and emphasis as their text,
+// code indented.
 std::string PlainText(absl::string_view markdown);
 
 }  // namespace muster::cli

@@ -1,4 +1,4 @@
-// How results are shown: aligned tables for people, JSON and YAML for programs.
+// Output of results: aligned tables for people, JSON and YAML for programs.
 #pragma once
 
 #include <iosfwd>
@@ -14,7 +14,7 @@
 
 namespace muster::cli {
 
-// Rows under a header, columns aligned by what a terminal shows of them.
+// Rows under a header, aligned by their display width.
 class Table {
  public:
   explicit Table(std::vector<std::string> header);

@@ -9,8 +9,8 @@ namespace {
 
 using Value = nlohmann::ordered_json;
 
-// Text that reads back as the same string without quotes: letters first, nothing YAML gives a
-// meaning to, and none of the words that would become a boolean or null.
+// Text that reads back as the same string without quotes: it begins with a letter, has nothing with
+// a meaning in YAML, and is none of the words that would become a boolean or null.
 bool IsPlain(absl::string_view text) {
   if (text.empty() || !absl::ascii_isalpha(text.front())) return false;
   for (const char c : text)
@@ -27,13 +27,13 @@ bool IsPlain(absl::string_view text) {
 std::string Scalar(const Value& value) {
   if (value.is_string() && IsPlain(value.get_ref<const std::string&>()))
     return value.get<std::string>();
-  // Any JSON scalar, a quoted string too, is YAML.
+  // Any JSON scalar, even a quoted string, is YAML.
   return value.dump(-1, ' ', false, Value::error_handler_t::replace);
 }
 
 void Append(const Value& value, int indent, std::string& out);
 
-// What follows "key:" or "-".
+// The part after "key:" or "-".
 void AppendNested(const Value& value, int indent, std::string& out) {
   if (value.is_object() && !value.empty()) {
     absl::StrAppend(&out, "\n");
@@ -57,7 +57,7 @@ void Append(const Value& value, int indent, std::string& out) {
     for (const Value& item : value) {
       absl::StrAppend(&out, margin, "-");
       if (item.is_object() && !item.empty()) {
-        // The first key stands beside the dash, the others under it.
+        // The first key goes beside the dash, the others below it.
         std::string nested;
         Append(item, indent + 2, nested);
         absl::StrAppend(&out, " ", absl::StripLeadingAsciiWhitespace(nested));

@@ -1,4 +1,4 @@
-// Texts of nodes and of other people, fit for a terminal.
+// Texts from nodes and other people, made safe for a terminal.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace muster::cli {
 
-// What others wrote must not steer the terminal: the controller cleans what agents say, but not
-// what it stored before it did, nor the names of files and bundles that people chose.
+// Makes text from others safe: it must not control the terminal. The controller cleans what agents
+// send, but not what it stored before it did, nor the names of files and bundles that people chose.
 std::string Tame(absl::string_view text);
 
-// Each line tamed, behind `columns` blanks and with an end.
+// Each line tamed, indented by `columns` blanks and ended by a newline.
 std::string Indent(absl::string_view text, size_t columns = 4);
 
 }  // namespace muster::cli

@@ -14,7 +14,7 @@ constexpr char kMark[] = "…";
 
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-// Where character `count` of the text begins; its end if it has no more.
+// The offset of character `count` of the text, or its end if it has fewer.
 size_t OffsetOf(absl::string_view text, size_t count) {
   size_t seen = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -24,8 +24,8 @@ size_t OffsetOf(absl::string_view text, size_t count) {
   return text.size();
 }
 
-// Where the word begins whose inside is at `place`, if it has a digit; `place` otherwise, or when
-// there is no word before it.
+// The start of the word around `place` if it has a digit there; `place` otherwise, or when no word
+// precedes it.
 size_t BeforeNumber(absl::string_view text, size_t place) {
   if (place == 0 || text[place] == ' ' || text[place - 1] == ' ') return place;
   const size_t blank = text.rfind(' ', place);

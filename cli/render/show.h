@@ -13,15 +13,15 @@ class Message;
 
 namespace muster::cli {
 
-// Prints the whole message as JSON or YAML, or what `table` makes of it, as -o asks for.
+// Prints the whole message as JSON or YAML, or the result of `table`, as -o demands.
 void Show(const Context& context, const google::protobuf::Message& message,
           const std::function<std::string()>& table);
 
-// The same of what was made of a message.
+// The same for a value that was made from a message.
 void Show(const Context& context, const nlohmann::ordered_json& value,
           const std::function<std::string()>& table);
 
-// The message as one line of JSON, for who reads a stream of them.
+// The message as one line of JSON, for readers of a stream.
 std::string JsonLine(const google::protobuf::Message& message);
 
 }  // namespace muster::cli

@@ -13,7 +13,7 @@
 namespace muster::cli {
 namespace {
 
-// "label       text"; without a label the line goes on with what the one above began.
+// "label       text"; without a label the line continues the one above.
 std::string Line(absl::string_view label, absl::string_view text) {
   return absl::StrFormat("%-12s%s\n", label, text);
 }

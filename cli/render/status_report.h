@@ -1,4 +1,4 @@
-// The cluster in a few lines. Pure.
+// A summary of the cluster in a few lines. Pure.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ class GetStatusResponse;
 
 namespace muster::cli {
 
-// `controller`: its address, as the caller reached it.
+// `controller` is its address, as the caller reached it.
 std::string RenderStatus(const v1::GetStatusResponse& status, absl::string_view controller,
                          absl::Time now);
 

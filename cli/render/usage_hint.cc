@@ -8,7 +8,7 @@
 namespace muster::cli {
 namespace {
 
-// "--output=json" and "-ojson" hold their value themselves.
+// "--output=json" and "-ojson" contain their value.
 bool HoldsValue(const std::string& word) {
   return word[1] == '-' ? word.find('=') != std::string::npos : word.size() > 2;
 }
@@ -22,7 +22,7 @@ const CLI::Option* FindOption(const CLI::App& command, const std::string& word) 
   return nullptr;
 }
 
-// "muster run" of the verb below.
+// "muster run" for the verb below it.
 std::string PathOf(const CLI::App& command) {
   const CLI::App* parent = command.get_parent();
   return parent == nullptr ? command.get_name() : PathOf(*parent) + " " + command.get_name();

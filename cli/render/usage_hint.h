@@ -1,4 +1,4 @@
-// What a mistyped option or command may have been meant to be.
+// Suggestions for mistyped options and commands.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@ class App;
 
 namespace muster::cli {
 
-// " (did you mean '--yes'?)" for the first of `words` that looks like an option and is none of
-// `command` or the verbs above it; "" when nothing is near.
+// " (did you mean '--yes'?)" for the first of `words` that looks like an option but belongs neither
+// to `command` nor to the verbs above it; "" when nothing is near.
 std::string OptionHint(const CLI::App& command, const std::vector<std::string>& words);
 
 // "unknown command 'nope' (did you mean 'node'?); see muster --help": for the first of `words` that
-// stands where a command is needed and is none; options before it, with their values, are passed
-// over. "": that is not what is wrong.
+// stands where a command is needed but is not one; skips options before it, with their values. "":
+// no word is an unknown command.
 std::string UnknownCommand(const CLI::App& app, const std::vector<std::string>& words);
 
 }  // namespace muster::cli

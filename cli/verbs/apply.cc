@@ -29,7 +29,7 @@ struct ApplyOptions {
   WatchOptions watch;
 };
 
-// What a plan file has decided already cannot be said again.
+// A plan file has decided these options already; they cannot be given again.
 absl::StatusOr<int> ApplyFile(Context& context, const ApplyOptions& options,
                               const std::string& text) {
   if (!options.tags.empty() || !options.extra_vars.empty() || options.reboot_with_jobs)

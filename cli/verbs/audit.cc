@@ -1,4 +1,4 @@
-// muster audit: who did what, when, from where.
+// muster audit: shows who did what, when and from where.
 #include <CLI/CLI.hpp>
 #include <memory>
 

@@ -1,7 +1,7 @@
-// muster backup: on the controller, by the controller's own program.
+// muster backup: runs on the controller, through the controller's own program.
 //
-// No call: whoever may call must not get the authority's key by it, and a restore needs a
-// controller that does not run.
+// It is not a call: whoever may make calls must not get the authority's key this way, and a restore
+// needs a controller that is not running.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -25,7 +25,8 @@ struct BackupArguments {
   bool without_keys = false, force = false;
 };
 
-// Becomes `musterd backup`, which has the terminal to ask for the passphrase. Returns on failure.
+// Replaces this process with `musterd backup`, which has the terminal to ask for the passphrase.
+// Returns only on failure.
 absl::StatusOr<int> Become(const std::string& verb, const BackupArguments& arguments) {
   std::vector<std::string> words = {kProgram, "backup", verb, "--settings", arguments.settings};
   if (!arguments.passphrase_file.empty()) {

@@ -25,7 +25,7 @@ struct BundleApproveOptions {
   std::vector<std::string> variables;
 };
 
-// What names a bundle: the digest of a site that lies here, which is uploaded, or what was said.
+// The digest of a bundle: that of a local site, which is uploaded, or `name` itself.
 absl::StatusOr<std::string> BundleNamed(const Connection& connection, const std::string& name) {
   std::error_code error;
   if (!std::filesystem::exists(name, error)) return name;

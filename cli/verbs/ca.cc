@@ -1,4 +1,4 @@
-// muster ca: the cluster's certificate authority, and its change.
+// muster ca: the cluster's certificate authority, and its replacement.
 #include <fcntl.h>
 #include <sys/file.h>
 
@@ -37,9 +37,10 @@ namespace {
 using AuthorityStub = v1::AuthorityService::Stub;
 
 constexpr absl::Duration kPause = absl::Seconds(1);
-// For musterd to listen again.
+// How long musterd may take to listen again.
 constexpr absl::Duration kRestartTime = absl::Minutes(1);
-// At the end, for the nodes to drop the earlier root: who is connected does it within seconds.
+// At the end, how long nodes may take to drop the earlier root: connected ones do it within
+// seconds.
 constexpr absl::Duration kDrop = absl::Minutes(1);
 
 struct AuthorityRotateOptions {
@@ -56,7 +57,7 @@ std::vector<std::string> NamesBehind(const v1::GetAuthorityResponse& authority,
   return names;
 }
 
-// "c[001-003] (of these, not connected: c003)"; REQUIRES: some are behind.
+// "c[001-003] (of these, not connected: c003)"; REQUIRES: some nodes are behind.
 std::string NodesText(const v1::GetAuthorityResponse& authority) {
   const std::string all = FoldHostlist(NamesBehind(authority, true));
   const std::vector<std::string> away = NamesBehind(authority, false);
@@ -94,7 +95,7 @@ absl::StatusOr<int> AuthorityStatus(Context& context) {
   return kExitClean;
 }
 
-// One change at a time works on a folder: held until the program ends.
+// Only one change at a time works on a folder: held until the program ends.
 absl::StatusOr<sys::UniqueFd> Lock(const std::string& folder) {
   sys::UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid())
@@ -105,8 +106,8 @@ absl::StatusOr<sys::UniqueFd> Lock(const std::string& folder) {
       absl::StrCat("another `muster ca rotate` works in ", folder));
 }
 
-// Carries one change from wherever it is to its end. Every step asks first where things stand, so
-// that it may be cut off and begun again anywhere.
+// Carries one change from any state to its end. Every step first checks the current state, so that
+// the change may be interrupted and resumed anywhere.
 class AuthorityRotation {
  public:
   AuthorityRotation(Context& context, const AuthorityRotateOptions& options, absl::Duration wait)
@@ -140,7 +141,7 @@ class AuthorityRotation {
 
   absl::Time Now() { return context_.clock->Now(); }
 
-  // Both roots are trusted, the new key signs, and the caller has a certificate of it.
+  // Makes both roots trusted and the new key sign, and gets the caller a certificate of it.
   absl::Status BringIn(Stage from) {
     const absl::Status begun = folder_.Begin(options_.key, Now());
     if (!begun.ok() && from == Stage::kBegun)
@@ -148,8 +149,8 @@ class AuthorityRotation {
                                           options_.pki));
     RETURN_IF_ERROR(begun);
     if (const absl::Status started = Restart(); !started.ok()) {
-      // musterd reports that it is ready before it signs anything; in a change that is being
-      // resumed something may have been.
+      // musterd reports that it is ready before it signs anything; in a resumed change it may have
+      // signed something.
       if (from == Stage::kChanging || !failed_to_start_) return started;
       RETURN_IF_ERROR(Systemctl("stop"));
       RETURN_IF_ERROR(folder_.Undo());
@@ -162,7 +163,7 @@ class AuthorityRotation {
     return RenewOwn();
   }
 
-  // kExitClean: all are along.
+  // kExitClean: all have followed.
   absl::StatusOr<int> AwaitAll() {
     ASSIGN_OR_RETURN(const v1::GetAuthorityResponse authority, AwaitNodes(wait_));
     if (authority.nodes_behind_size() > 0) {
@@ -184,7 +185,7 @@ class AuthorityRotation {
         "again"));
   }
 
-  // The folder has the new root alone: musterd's last restart, and what follows.
+  // The folder has only the new root: musterd's last restart, and the steps after it.
   absl::StatusOr<int> End() {
     RETURN_IF_ERROR(Restart());
     RETURN_IF_ERROR(RenewOwn());
@@ -232,7 +233,7 @@ class AuthorityRotation {
         "nothing was changed");
   }
 
-  // With what lies in the folder of credentials now.
+  // Uses the present content of the folder of credentials.
   absl::StatusOr<std::unique_ptr<Connection>> Open() {
     ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection,
                      Connection::Open(context_.config_directory, Now()));
@@ -250,7 +251,7 @@ class AuthorityRotation {
     return sys::RunChecked(runner, {.argv = {"systemctl", verb, "musterd"}}).status();
   }
 
-  // Makes musterd run with the folder, if it does not yet.
+  // Makes musterd run with the folder's content, if it does not yet.
   absl::Status Restart() {
     ASSIGN_OR_RETURN(const AuthorityFolder::State state, folder_.Read());
     absl::StatusOr<v1::GetAuthorityResponse> authority = Reach();
@@ -269,7 +270,7 @@ class AuthorityRotation {
     return OtherKeys();
   }
 
-  // The folder of `muster init` comes along, and the one that is in use, if that is another.
+  // Renews the folder of `muster init`, and the one in use, if that is another.
   absl::Status RenewOwn() {
     const std::string made_by_init =
         (std::filesystem::path(options_.pki).parent_path() / "admin").string();
@@ -285,7 +286,7 @@ class AuthorityRotation {
     return RenewCredentials(*connection, Now());
   }
 
-  // How things stand when all nodes are along, or when the time is over.
+  // The state when all nodes have followed, or when the time is over.
   absl::StatusOr<v1::GetAuthorityResponse> AwaitNodes(absl::Duration wait) {
     ASSIGN_OR_RETURN(const std::unique_ptr<Connection> connection, Open());
     const absl::Time until = Now() + wait;

@@ -1,6 +1,6 @@
-// muster completion: shell completion that knows the live names.
+// muster completion: shell completion with live names.
 //
-// The shells' scripts are thin: they hand the words typed so far to `muster __complete --`, which
+// The shells' scripts are thin: they pass the words typed so far to `muster __complete --`, which
 // walks the same verbs that are parsed and asks the controller for names.
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -29,10 +29,10 @@
 namespace muster::cli {
 namespace {
 
-// A person waits for it with a finger on the tab key.
+// Somebody is waiting with a finger on the tab key.
 constexpr absl::Duration kPatience = absl::Seconds(1);
 
-// The playbooks, below the site folder that the person is in.
+// The playbooks, below the site folder of the current directory.
 constexpr char kPlaybooks[] = "playbooks";
 
 constexpr char kBash[] = R"(_muster() {
@@ -65,8 +65,8 @@ end
 complete -c muster -a '(__muster_complete)'
 )";
 
-// What `add` takes out of the answer to a call with an empty request; nothing where the controller
-// does not answer in time, or the person may not ask.
+// The names that `add` extracts from the response to an empty request; none when the controller
+// does not answer in time or the person may not call.
 template <typename Service, typename Request, typename Response, typename Add>
 std::vector<std::string> Listed(Context& context,
                                 grpc::Status (Service::Stub::*method)(grpc::ClientContext*,
@@ -89,7 +89,7 @@ std::vector<std::string> NodeNames(Context& context) {
       });
 }
 
-// What selects nodes: their names, groups and roles, racks.
+// The words that select nodes: their names, groups, roles and racks.
 std::vector<std::string> Selectors(Context& context) {
   return Listed<v1::NodeService>(
       context, &v1::NodeService::Stub::ListNodes,
@@ -139,7 +139,7 @@ std::vector<std::string> BundleNames(Context& context) {
       });
 }
 
-// Of the folder that the person is in.
+// From the current directory.
 std::vector<std::string> SuiteNames() {
   std::vector<std::string> names;
   std::error_code error;
@@ -149,11 +149,11 @@ std::vector<std::string> SuiteNames() {
   return names;
 }
 
-// What an argument of a kind (its type_name) may be; without a row the shell offers files.
+// The candidates for an argument of a kind (its type_name); without a row the shell offers files.
 struct KindRow {
   absl::string_view kind;
   std::vector<std::string> (*values)(Context&);
-  bool is_list = false;  // several may be given, commas between
+  bool is_list = false;  // several may be given, separated by commas
 };
 const KindRow kKinds[] = {
     {"NODE", NodeNames},
@@ -182,7 +182,7 @@ const KindRow kKinds[] = {
      }},
 };
 
-// The candidates for `last`, the word that is being typed. Of a list the last element is.
+// The candidates for `last`, the word that is being typed; for a list, for its last element.
 std::vector<std::string> Values(Context& context, const std::string& kind,
                                 const std::string& last) {
   const auto row = std::find_if(std::begin(kKinds), std::end(kKinds),

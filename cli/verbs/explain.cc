@@ -1,4 +1,4 @@
-// muster explain: where a value comes from, and why a step is as it is.
+// muster explain: shows where a value comes from, and why a step is as it is.
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -22,7 +22,7 @@ struct ExplainOptions {
   std::vector<std::string> extra_vars;
 };
 
-// The site and the variables of either request.
+// Fills in the site and the variables, for either request.
 template <typename Request>
 absl::Status Fill(const Connection& connection, const ExplainOptions& options, Request& request) {
   request.set_node(options.node);

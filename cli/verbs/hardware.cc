@@ -1,4 +1,4 @@
-// muster hardware: what GPUs and network ports have to reach.
+// muster hardware: the values that GPUs and network ports have to reach.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -29,7 +29,7 @@ using Files = google::protobuf::RepeatedPtrField<v1::InventoryFile>;
 
 constexpr char kFolder[] = "inventory/hardware";
 constexpr size_t kLargestFiles = 8 << 20;  // of all files together
-// Of the controller, over the results of some thousand nodes.
+// The controller's time for the results of some thousand nodes.
 constexpr absl::Duration kLearnTimeout = absl::Minutes(10);
 
 // inventory/hardware/*.yaml of the site, in the order of their names.
@@ -117,7 +117,7 @@ struct LearnOptions {
   uint32_t min_results = 0;
 };
 
-// "30d", and what absl knows: "12h", "90m".
+// "30d", and the forms that absl knows: "12h", "90m".
 absl::StatusOr<absl::Duration> ParseSince(const std::string& text) {
   absl::Duration since;
   uint32_t days = 0;

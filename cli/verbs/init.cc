@@ -1,6 +1,6 @@
-// muster init: a new cluster's authority, credentials and configuration, on the controller.
+// muster init: sets up a new cluster's authority, credentials and configuration, on the controller.
 //
-// The only verb that is not a call: before it there is no controller to call.
+// The only verb that makes no call: before it there is no controller to call.
 #include <pwd.h>
 
 #include <CLI/CLI.hpp>
@@ -71,7 +71,7 @@ bool IsIpAddress(absl::string_view host) {
 class Writer {
  public:
   explicit Writer(std::string directory) : directory_(std::move(directory)) {
-    // Unknown when the controller's package is not installed yet: root keeps the files then.
+    // Missing when the controller's package is not installed yet: root keeps the files then.
     if (const passwd* account = getpwnam(kServiceUser)) {
       service_uid_ = account->pw_uid;
       service_gid_ = account->pw_gid;
@@ -177,7 +177,7 @@ absl::StatusOr<int> Init(Context& context, const InitOptions& options) {
   RETURN_IF_ERROR(writer.Write(
       "/controller.yaml",
       ControllerYaml(options.cluster, address.host, address.port, options.directory), 0644, false));
-  // Last: its presence is what marks the controller as set up.
+  // Written last: its presence marks the controller as set up.
   RETURN_IF_ERROR(writer.Write("/pki/ca.key", ca.key, 0600, true));
 
   ASSIGN_OR_RETURN(const std::string pin, pki::Sha256Pin(ca.certificate_pem));

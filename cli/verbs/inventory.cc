@@ -1,4 +1,4 @@
-// muster inventory: what should exist.
+// muster inventory: the desired nodes, groups and variables.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>

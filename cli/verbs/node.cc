@@ -63,7 +63,7 @@ std::string Connected(const v1::Node& node, absl::Time now) {
 
 bool IsWaiting(const v1::Node& node) { return !node.enrollment_fingerprint().empty(); }
 
-// The machines among `nodes` that wait for approval; "" when none does.
+// The machines among `nodes` that wait for approval; "" when there are none.
 std::string WaitingTable(const google::protobuf::RepeatedPtrField<v1::Node>& nodes,
                          absl::Time now) {
   Table table({"NODE", "KEY", "FROM", "SINCE", "SAYS"});
@@ -164,8 +164,8 @@ struct NodeApproveOptions {
   bool yes = false;
 };
 
-// Binds the approval to the keys of the machines that wait now, as far as they do: the rest is for
-// the controller to refuse. Shows them, unless the caller knows the key.
+// Binds the approval to the keys of the machines that are waiting now; names without such a machine
+// are left for the controller to refuse. Shows the keys, unless the caller knows them.
 absl::Status CompareKeys(Context& context, Connection& connection,
                          const NodeApproveOptions& options, v1::ApproveNodeRequest& request) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ExpandHostlist(options.nodes));
@@ -210,7 +210,7 @@ struct NodeRemoveOptions {
   bool yes = false;
 };
 
-// The members that a host list names, as they stand now.
+// The members that a host list names, in their present state.
 absl::StatusOr<std::vector<v1::Node>> Members(Connection& connection, NodeStub& stub,
                                               const std::string& hostlist) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ExpandHostlist(hostlist));
@@ -239,7 +239,7 @@ absl::StatusOr<int> RemoveNode(Context& context, const NodeRemoveOptions& option
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   NodeStub stub(connection->channel());
   ASSIGN_OR_RETURN(const std::vector<v1::Node> members, Members(*connection, stub, options.nodes));
-  // What is wrong with the names the controller says.
+  // The controller reports what is wrong with the names.
   if (!members.empty()) RETURN_IF_ERROR(AskToRemove(*connection, stub, options, members));
   v1::RemoveNodeRequest request;
   request.set_nodes(options.nodes);

@@ -1,4 +1,4 @@
-// muster plan: what an apply would change, to look at or to keep and apply later.
+// muster plan: shows what an apply would change, to review or to save and apply later.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -38,7 +38,7 @@ absl::StatusOr<absl::Duration> Lifetime(const std::string& text) {
   return lifetime;
 }
 
-// What the file says besides the predictions.
+// The content of the file besides the predictions.
 absl::Status Describe(Connection& connection, const v1::CreateRunRequest& request,
                       absl::Duration lifetime, CheckedPlan& checked) {
   v1::NodeService::Stub stub(connection.channel());
@@ -125,7 +125,7 @@ void AddPlan(CLI::App& app, Context& context) {
       ->add_option_function<std::string>(
           "-o,--out",
           [&context, options](const std::string& value) {
-            // The words of the general -o stay what they are everywhere else.
+            // The words of the general -o keep their meaning.
             if (const auto format = ParseOutputFormat(value); format.has_value()) {
               context.output = *format;
             } else {

@@ -1,4 +1,4 @@
-// muster run: runs that were, and the one that is.
+// muster run: past runs, and the current one.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -23,7 +23,7 @@ namespace {
 
 using RunStub = v1::RunService::Stub;
 
-// Of what each failure printed, where several nodes are shown.
+// The lines shown of each failure's output, when several nodes are shown.
 constexpr size_t kOutputLines = 40;
 
 const char* RunStateWord(v1::RunState state) {
@@ -78,7 +78,7 @@ struct ShowOptions {
   bool failed = false, steps = false;
 };
 
-// Page by page; a table is printed so too, JSON needs the whole.
+// Page by page; a table is also printed that way, JSON needs everything.
 absl::StatusOr<int> ShowSteps(Context& context, Connection& connection,
                               const ShowOptions& options) {
   RunStub stub(connection.channel());

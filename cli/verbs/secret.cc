@@ -87,7 +87,7 @@ std::string RotationText(const v1::SecretInfo& secret) {
   return absl::StrCat(phase, " on ", rotation.limit(), " by ", rotation.started_by());
 }
 
-// "*" alone is every role.
+// "*" alone means every role.
 std::string RolesText(const v1::SecretInfo& secret) {
   if (secret.roles_size() == 1 && secret.roles(0) == "*") return "every role";
   return absl::StrJoin(secret.roles(), ", ");

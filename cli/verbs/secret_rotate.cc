@@ -1,7 +1,8 @@
-// muster secret rotate: a new value in place of the old one, on all nodes that use it.
+// muster secret rotate: replaces a secret's value by a new one on all nodes that use it.
 //
-// The controller keeps the next value and the phase of the rotation; this drives the runs. Cut off
-// anywhere, `--resume` goes on from the phase that the controller remembers.
+// The controller keeps the next value and the phase of the rotation; this verb drives the runs.
+// After an interruption anywhere, `--resume` continues from the phase that the controller
+// remembers.
 #include "cli/verbs/secret_rotate.h"
 
 #include <CLI/CLI.hpp>
@@ -102,7 +103,7 @@ class SecretRotation {
   }
 
  private:
-  // A run that an earlier command line left behind works on the same nodes: it ends first.
+  // A run that an earlier command left behind works on the same nodes: it has to end first.
   absl::StatusOr<std::optional<int>> AwaitEarlierRun() {
     v1::ListRunsRequest request;
     request.set_limit(kRecentRuns);
@@ -133,7 +134,7 @@ class SecretRotation {
                 << FoldHostlist({response.missing().begin(), response.missing().end()})
                 << ": cut off from the others until `muster apply` has reached them.\n";
     }
-    // Who goes back to the current value has it staged again, too.
+    // Going back to the current value means staging it again, too.
     const bool is_back = rotation.phase() == v1::ROTATION_PHASE_REVERTING;
     if (is_back) {
       ASSIGN_OR_RETURN(const RunEnd end, RunPart(rotation, "stage"));
@@ -169,7 +170,7 @@ class SecretRotation {
     request.set_playbook(rotation.playbook());
     request.set_limit(rotation.limit());
     request.add_tags(tag);
-    // A node that is left behind does not understand the others afterwards.
+    // A node that is left behind could not talk to the others afterwards.
     ASSIGN_OR_RETURN(const v1::Run run, StartRun(connection_, request, IfBusy::kRefuse));
     RunEnd end;
     end.run_id = run.run_id();

@@ -1,4 +1,4 @@
-// Making join tokens, for `token create` and `node bootstrap`.
+// Makes join tokens, for `token create` and `node bootstrap`.
 #pragma once
 
 #include <string>

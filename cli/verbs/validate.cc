@@ -64,7 +64,7 @@ absl::StatusOr<int> Start(Context& context, const StartOptions& options) {
   request.set_max_rounds(options.max_rounds);
   ValidationStub stub(connection->channel());
   v1::CreateValidationResponse response;
-  // The controller asks Slurm first, which may take its time.
+  // The controller first asks Slurm, which may take a while.
   RETURN_IF_ERROR(Call(*connection, stub, &ValidationStub::CreateValidation, request, &response,
                        absl::Minutes(1)));
   const std::string& id = response.validation().validation_id();
@@ -85,7 +85,7 @@ absl::StatusOr<int> Start(Context& context, const StartOptions& options) {
 absl::StatusOr<int> ShowOne(Context& context, const std::string& id) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   ASSIGN_OR_RETURN(const v1::Validation validation, GetValidation(*connection, id));
-  // Whether the suite has another text by now; of old ones nobody asks.
+  // Whether the text of the suite has changed since; old validations are not looked at.
   ValidationStub stub(connection->channel());
   v1::ListValidationsRequest request;
   request.set_limit(kRecentValidations);
@@ -199,7 +199,7 @@ absl::StatusOr<int> Report(Context& context, const std::string& id, const std::s
   ValidationPage page(validation);
   const auto take = [&](const v1::NodeCheckResult& result) { page.Take(result); };
   const auto draw = [&](const v1::NodeCheckResult& result) { page.TakeCurves(result); };
-  // The curves are nearly all of the bytes: only those that are drawn.
+  // The curves make up nearly all of the bytes: fetch only those that are drawn.
   RETURN_IF_ERROR(ForEachCheckResult(*connection, id, "", /*with_samples=*/false, take));
   for (const std::string& node : page.nodes_with_curves()) {
     RETURN_IF_ERROR(ForEachCheckResult(*connection, id, node, /*with_samples=*/true, draw));
@@ -211,7 +211,7 @@ absl::StatusOr<int> Report(Context& context, const std::string& id, const std::s
   return kExitClean;
 }
 
-// A verb that is about one validation.
+// Adds a verb for a single validation.
 CLI::App* AddVerb(CLI::App* parent, const char* name, const char* help,
                   const std::shared_ptr<std::string>& id) {
   CLI::App* verb = parent->add_subcommand(name, help);

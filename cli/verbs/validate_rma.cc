@@ -54,7 +54,7 @@ absl::StatusOr<int> Rma(Context& context, const std::string& node, const std::st
     return absl::NotFoundError(absl::StrCat(
         "no suite has tested ", node, " yet; e.g. muster validate ", node, " --suite acceptance"));
   }
-  // Lists: the evidence refers to what is in them.
+  // Lists, because the evidence refers to their elements.
   std::list<v1::Validation> validations;
   std::list<std::vector<v1::NodeCheckResult>> results;
   std::vector<ValidationEvidence> evidence;

@@ -33,8 +33,9 @@ void AddUser(CLI::App& app, Context& context);
 void AddValidate(CLI::App& app, Context& context);
 void AddWhoAmI(CLI::App& app, Context& context);
 
-// The candidates for the last of `words`, which may be empty; those before it are complete. Asks
-// the controller for names, of nodes, runs, validations, secrets or bundles, for at most a second.
+// The candidates for the last of `words`, which may be empty; the words before it are complete.
+// Asks the controller for the names of nodes, runs, validations, secrets or bundles, for at most a
+// second.
 std::vector<std::string> CompleteWords(const CLI::App& app, Context& context,
                                        std::vector<std::string> words);
 

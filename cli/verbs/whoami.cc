@@ -1,4 +1,4 @@
-// muster whoami: as whom the controller sees the person, and until when.
+// muster whoami: shows as whom the controller sees the person, and until when.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -31,7 +31,7 @@ absl::StatusOr<int> WhoAmI(Context& context) {
   const std::string role(absl::StripPrefix(certificate.organization, kOrganization));
   v1::NodeService::Stub stub(connection->channel());
   v1::GetStatusResponse status;
-  // The controller has the last word: the certificate may have been revoked.
+  // The controller decides: the certificate may have been revoked.
   const absl::Status answer =
       Call(*connection, stub, &v1::NodeService::Stub::GetStatus, v1::GetStatusRequest(), &status);
   if (context.output == OutputFormat::kTable) {

@@ -1,4 +1,4 @@
-// What a controller tells of something that goes on, for who draws it meanwhile.
+// A stream of events from the controller, for a caller that draws the screen meanwhile.
 #pragma once
 
 #include <deque>
@@ -21,14 +21,14 @@
 
 namespace muster::cli {
 
-// Reads a stream in a thread of its own, so that the screen keeps its clock and Ctrl-C works. Ends
-// the call when destroyed. One other thread.
+// Reads a stream in a thread of its own, so that the screen's clock keeps running and Ctrl-C works.
+// The destructor ends the call. One other thread may use it.
 template <typename Event>
 class EventStream {
  public:
   using Reader = std::unique_ptr<grpc::ClientReader<Event>>;
 
-  // `open` begins the call, in that thread; what it uses must outlive the object.
+  // `open` begins the call, in the reader's thread; what it uses must outlive the object.
   explicit EventStream(std::function<Reader(grpc::ClientContext*)> open)
       : thread_([this, open = std::move(open)] { Read(open(&context_)); }) {}
   ~EventStream() {
@@ -40,14 +40,15 @@ class EventStream {
     thread_.join();
   }
 
-  // Waits up to `timeout` for events; takes all there are.
+  // Waits up to `timeout` for events; takes all that have arrived.
   std::deque<Event> Take(Clock& clock, absl::Duration timeout) {
     absl::MutexLock lock(&mutex_);
     clock.AwaitUntil(mutex_, absl::Condition(this, &EventStream::HasNews), clock.Now() + timeout);
     return std::exchange(events_, {});
   }
 
-  // The controller has said that it tells, or told already: a stream may be quiet for long.
+  // The controller has confirmed the stream or sent an event: a stream may be quiet for a long
+  // time.
   bool IsOpen() {
     absl::MutexLock lock(&mutex_);
     return open_;
@@ -60,7 +61,7 @@ class EventStream {
   }
 
  private:
-  // More are left to the flow control of the call.
+  // Events beyond this are left to the call's flow control.
   static constexpr size_t kMostQueued = 4096;
 
   bool HasNews() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {

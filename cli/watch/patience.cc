@@ -8,7 +8,7 @@
 namespace muster::cli {
 namespace {
 
-// What streams and calls of a controller that stops or starts end with.
+// Statuses that streams and calls end with when a controller stops or starts.
 bool IsPassing(const absl::Status& status) {
   return status.ok() || absl::IsUnavailable(status) || absl::IsCancelled(status) ||
          absl::IsUnknown(status);

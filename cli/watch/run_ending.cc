@@ -29,7 +29,7 @@ bool IsOpen(const v1::RunValidation& validation) {
   return validation.state() == v1::RUN_VALIDATION_STATE_WAITING;
 }
 
-// A line of JSON for those who read the run's events so.
+// Prints a line of JSON for those who read the run's events that way.
 void PrintDecisions(const v1::Run& run) {
   const nlohmann::ordered_json all = ProtoToValue(run);
   const nlohmann::ordered_json decided = {{"run_id", all["run_id"]},

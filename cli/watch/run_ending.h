@@ -1,4 +1,4 @@
-// Follows a run, and the validations that it ends with.
+// Follows a run and the validations that it ends with.
 #pragma once
 
 #include <string>
@@ -15,8 +15,9 @@ namespace muster::cli {
 
 class Connection;
 
-// The run, once it is decided what its suites come to; as it is after Ctrl-C. Waits while nodes are
-// asked what they are, or while other work holds them, and says so. REQUIRES: it has ended.
+// The run, once the fate of its suites is decided; after Ctrl-C, the run as it is. Waits, and says
+// so, while nodes are asked for their facts or while other work holds them. REQUIRES: the run has
+// ended.
 absl::StatusOr<v1::Run> GetDecidedRun(Context& context, Connection& connection,
                                       const std::string& run_id);
 

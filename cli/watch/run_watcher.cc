@@ -23,11 +23,11 @@ namespace {
 
 using RunStub = v1::RunService::Stub;
 
-// Of what each step printed; `muster run show --steps --node` has all of it.
+// The lines shown of each step's output; `muster run show --steps --node` has all of it.
 constexpr size_t kWatchedLines = 20;
 constexpr absl::Duration kRunRedraw = absl::Milliseconds(200);
 
-// Shows events as they come, in the way that was asked for.
+// Shows events as they come, in the requested form.
 class RunDisplay {
  public:
   RunDisplay(Context& context, const WatchOptions& options)
@@ -39,7 +39,7 @@ class RunDisplay {
       terminal_.Print(JsonLine(event));
       return;
     }
-    // They come one after the other, as a play's plans are compiled.
+    // They come one after another, as a play's plans are compiled.
     if (event.has_node_finished() && event.node_finished().state() == "failed" &&
         !event.node_finished().message().empty() && !HasTold(event, view)) {
       ends_.Add(event.node_finished());
@@ -54,7 +54,7 @@ class RunDisplay {
                                                  .failure_told = HasTold(event, view)})));
   }
 
-  // What was held back to be told of several nodes at once.
+  // Prints what was held back in order to report several nodes at once.
   void Flush() { terminal_.Print(ends_.Take()); }
 
   void Refresh(const RunView& view) {

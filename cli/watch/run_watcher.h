@@ -12,14 +12,14 @@ class Connection;
 
 struct WatchOptions {
   bool verbose = false;             // also steps that were ok or skipped, and values
-  bool values = false;              // before and after of what changed
+  bool values = false;              // values before and after a change
   bool detailed_exit_code = false;  // kExitChanges when something changed
   bool only_progress = false;  // no events and no recap: the live view, where there is a terminal
 };
 
-// Blocks until the run has ended or Ctrl-C; the exit code tells which. On a terminal a line per
-// node is redrawn; otherwise a line per change; with -o json or yaml one JSON object per event. A
-// controller that restarts meanwhile is waited for, up to two minutes.
+// Blocks until the run has ended or Ctrl-C; the exit code tells which. On a terminal, redraws a
+// line per node; otherwise prints a line per change; with -o json or yaml, one JSON object per
+// event. Waits up to two minutes for a controller that restarts.
 absl::StatusOr<int> WatchRun(Context& context, Connection& connection, const std::string& run_id,
                              const WatchOptions& options);
 

@@ -1,4 +1,4 @@
-// How the nodes of a validation that has ended stand in Slurm, once the gate has acted on it.
+// The service state in Slurm of a validation's nodes, once the gate has acted on its end.
 #pragma once
 
 #include <functional>
@@ -16,13 +16,14 @@ class Validation;
 
 namespace muster::cli {
 
-// The gate is woken by the end, and has asked Slurm a second or two later if Slurm answers.
+// The end of a validation wakes the gate, which has the answer of Slurm a second or two later if
+// Slurm answers.
 inline constexpr absl::Duration kServiceWait = absl::Seconds(5);
 inline constexpr absl::Duration kServiceInterval = absl::Milliseconds(400);
 
-// Takes into `finished` how its nodes stand by `get`, the same validation as the controller has it
-// then: when the gate is not behind any more, or as it is after kServiceWait or when `stop` says
-// so. Blocks. What cannot be had stays as it is.
+// Takes the services of its nodes into `finished` from `get`, which fetches the same validation
+// from the controller: as soon as the gate has caught up, or in its present state after
+// kServiceWait or when `stop` says so. Blocks. What cannot be fetched stays as it is.
 void TakeServices(Clock& clock, const std::function<absl::StatusOr<v1::Validation>()>& get,
                   const std::function<bool()>& stop, v1::Validation& finished);
 

@@ -16,7 +16,7 @@ volatile sig_atomic_t interrupted = 0;
 struct sigaction previous_action;
 
 void OnInterrupt(int) {
-  // The second Ctrl-C means it: the default action ends the program.
+  // The second Ctrl-C is meant: the default action ends the program.
   if (interrupted != 0) {
     signal(SIGINT, SIG_DFL);
     raise(SIGINT);
@@ -42,7 +42,7 @@ void Terminal::Redraw(const std::vector<std::string>& lines) {
   std::string out;
   if (drawn_ > 0) absl::StrAppend(&out, "\033[", drawn_, "A");  // up to the first drawn line
   for (const std::string& line : lines) absl::StrAppend(&out, "\r\033[2K", line, "\n");
-  absl::StrAppend(&out, "\033[J");  // clear what is left of a taller drawing
+  absl::StrAppend(&out, "\033[J");  // clear the rest of a taller drawing
   fwrite(out.data(), 1, out.size(), stdout);
   fflush(stdout);
   drawn_ = static_cast<int>(lines.size());

@@ -1,4 +1,4 @@
-// A terminal whose last lines are redrawn in place, and Ctrl-C as something to ask for.
+// A terminal whose last lines are redrawn in place, and Ctrl-C as a flag that can be queried.
 #pragma once
 
 #include <cstdio>
@@ -19,13 +19,13 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  // False: a pipe or a file; then there is nothing to redraw.
+  // False for a pipe or a file, where nothing can be redrawn.
   bool interactive() const { return interactive_; }
   ScreenSize size() const;
 
-  // Replaces what the last call drew.
+  // Replaces the lines that the last call drew.
   void Redraw(const std::vector<std::string>& lines);
-  // Prints above the redrawn lines, which have to be drawn again.
+  // Prints above the redrawn lines; the caller draws those again.
   void Print(absl::string_view text);
 
  private:
@@ -45,12 +45,12 @@ class InterruptFlag {
 
 // Asks a question with the answers y and n; anything but y is no. REQUIRES: a terminal.
 bool Confirm(const std::string& question);
-// Standard input is a terminal.
+// Whether standard input is a terminal.
 bool CanAsk();
-// Asks. FailedPrecondition: there is no terminal to ask. Cancelled, with `otherwise`: the answer is
-// no.
+// Asks. FailedPrecondition: there is no terminal to ask on. Cancelled, with `otherwise`: the answer
+// is no.
 absl::Status AskOrRefuse(const std::string& question, absl::string_view otherwise);
-// FailedPrecondition, ending with `hint`: there will be nobody to ask before nodes are changed. For
+// FailedPrecondition, ending with `hint`: nobody could be asked before nodes are changed. For
 // commands that do much before they come to the question.
 absl::Status RequireTerminal(absl::string_view hint);
 

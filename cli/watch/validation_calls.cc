@@ -10,21 +10,21 @@
 
 namespace muster::cli {
 
-using Stub = v1::ValidationService::Stub;
+using ValidationStub = v1::ValidationService::Stub;
 
 absl::StatusOr<v1::Validation> GetValidation(Connection& connection, const std::string& id) {
-  Stub stub(connection.channel());
+  ValidationStub stub(connection.channel());
   v1::GetValidationRequest request;
   request.set_validation_id(id);
   v1::GetValidationResponse response;
-  RETURN_IF_ERROR(Call(connection, stub, &Stub::GetValidation, request, &response));
+  RETURN_IF_ERROR(Call(connection, stub, &ValidationStub::GetValidation, request, &response));
   return std::move(*response.mutable_validation());
 }
 
 absl::Status ForEachCheckResult(Connection& connection, const std::string& id,
                                 const std::string& node, bool with_samples,
                                 const std::function<void(v1::NodeCheckResult&)>& take) {
-  Stub stub(connection.channel());
+  ValidationStub stub(connection.channel());
   v1::ListCheckResultsRequest request;
   request.set_validation_id(id);
   request.set_node(node);

@@ -1,4 +1,4 @@
-// What several verbs ask of validations.
+// Calls about validations that several verbs make.
 #pragma once
 
 #include <functional>
@@ -18,12 +18,12 @@ namespace muster::cli {
 class Connection;
 
 absl::StatusOr<v1::Validation> GetValidation(Connection& connection, const std::string& id);
-// Hands each result of one node, or of all for "", to `take` as it comes. What is damaged in
-// the store is left out, and named on standard error.
+// Hands each result of one node, or of all nodes for "", to `take` as it arrives. Results that are
+// damaged in the store are left out and named on standard error.
 absl::Status ForEachCheckResult(Connection& connection, const std::string& id,
                                 const std::string& node, bool with_samples,
                                 const std::function<void(v1::NodeCheckResult&)>& take);
-// All of them at once.
+// All results at once.
 absl::StatusOr<std::vector<v1::NodeCheckResult>> GetCheckResults(Connection& connection,
                                                                  const std::string& id,
                                                                  const std::string& node,

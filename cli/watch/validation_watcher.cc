@@ -26,7 +26,7 @@ using ValidationStub = v1::ValidationService::Stub;
 
 constexpr absl::Duration kValidationRedraw = absl::Milliseconds(200);
 
-// Shows what comes; keeps the end.
+// Shows events as they come; keeps the end.
 class ValidationDisplay {
  public:
   explicit ValidationDisplay(Context& context) : context_(context) {}
@@ -49,7 +49,7 @@ class ValidationDisplay {
   void Say(absl::string_view text) {
     if (context_.output == OutputFormat::kTable) terminal_.Print(text);
   }
-  // `get` looks at the validation again.
+  // `get` fetches the validation again.
   void Finish(const std::function<absl::StatusOr<v1::Validation>()>& get) {
     if (terminal_.interactive()) terminal_.Redraw({});
     if (context_.output != OutputFormat::kTable) return;

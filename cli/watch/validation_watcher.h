@@ -11,9 +11,9 @@ namespace muster::cli {
 
 class Connection;
 
-// Blocks until the validation has ended or Ctrl-C; the exit code tells which. On a terminal what
-// nodes do is redrawn; otherwise a line per verdict; with -o json or yaml one JSON object per
-// event. A controller that restarts meanwhile is waited for, up to two minutes.
+// Blocks until the validation has ended or Ctrl-C; the exit code tells which. On a terminal,
+// redraws what nodes are doing; otherwise prints a line per verdict; with -o json or yaml, one JSON
+// object per event. Waits up to two minutes for a controller that restarts.
 absl::StatusOr<int> WatchValidation(Context& context, Connection& connection,
                                     const std::string& validation_id);
 

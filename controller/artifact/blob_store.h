@@ -17,14 +17,15 @@ namespace muster::controller {
 // Whether `text` is a SHA-256 in lower-case hex.
 bool IsSha256(absl::string_view text);
 
-// A blob that is being received. Nothing is visible under its digest before Commit(); destroying
-// it earlier takes it away. Not thread-safe.
+// A blob that is being received. Nothing is visible under its digest before Commit(); destroying it
+// earlier discards it. Not thread-safe.
 class BlobWriter {
  public:
   virtual ~BlobWriter() = default;
-  // ResourceExhausted: above the bound given at the start, or the disk is full.
+  // ResourceExhausted: exceeds the size given at the start, or the disk is full.
   virtual absl::Status Append(absl::string_view data) = 0;
-  // DataLoss: the bytes have another digest or size than announced. Durable when it returns OK.
+  // DataLoss: the bytes have another digest or size than announced. When it returns OK, the blob is
+  // durable.
   virtual absl::Status Commit() = 0;
 };
 
@@ -33,26 +34,26 @@ struct BlobInfo {
   absl::Time used_at;  // when it was written, or Refresh() found it
 };
 
-// Blobs by the SHA-256 of their content. Immutable once there. Thread-safe; calls block for disk.
+// Blobs by the SHA-256 of their content. Immutable once stored. Thread-safe; calls block for disk.
 class BlobStore {
  public:
   virtual ~BlobStore() = default;
   virtual bool Has(absl::string_view sha256) = 0;
   // NotFound: there is none.
   virtual absl::StatusOr<uint64_t> Size(absl::string_view sha256) = 0;
-  // Up to `count` bytes from `offset` on; "" at and behind the end.
+  // Up to `count` bytes from `offset` on; "" at and past the end.
   virtual absl::StatusOr<std::string> Read(absl::string_view sha256, uint64_t offset,
                                            size_t count) = 0;
-  // Begins to receive the blob of that digest and exact size. InvalidArgument: no digest.
+  // Begins to receive the blob of that digest and exact size. InvalidArgument: not a digest.
   virtual absl::StatusOr<std::unique_ptr<BlobWriter>> Begin(absl::string_view sha256,
                                                             uint64_t size) = 0;
-  // As Has(), and for RemoveIfOlder() it is as if it had been written now: for a blob that is going
-  // to be referred to.
+  // As Has(), but also makes RemoveIfOlder() treat the blob as if it had been written now: for a
+  // blob that is about to be referred to.
   virtual bool Refresh(absl::string_view sha256) = 0;
   virtual absl::StatusOr<std::vector<BlobInfo>> List() = 0;
-  // Removes the blob unless it was written or refreshed since `time`; whether it did.
+  // Removes the blob unless it was written or refreshed since `time`; returns whether it did.
   virtual absl::StatusOr<bool> RemoveIfOlder(absl::string_view sha256, absl::Time time) = 0;
-  // Keeps `data`, refreshed, and returns its digest.
+  // Stores and refreshes `data` and returns its digest.
   absl::StatusOr<std::string> Put(absl::string_view data);
   // The whole blob. ResourceExhausted: larger than `max_size`.
   absl::StatusOr<std::string> ReadAll(absl::string_view sha256, uint64_t max_size);
@@ -79,7 +80,7 @@ class DiskBlobStore final : public BlobStore {
   std::string PathOf(absl::string_view sha256) const;
 
   const std::string folder_;
-  absl::Mutex removing_;  // so that nothing goes that is refreshed at the same time
+  absl::Mutex removing_;  // so that a blob that is being refreshed is not removed
 };
 
 }  // namespace muster::controller

@@ -20,9 +20,9 @@ namespace {
 
 constexpr absl::string_view kAdmin = "admin:";
 constexpr absl::string_view kController = "controller";
-// Enough to tell bundles apart, short enough to be typed.
+// Enough to tell bundles apart, yet short enough to type.
 constexpr size_t kShownDigits = 12;
-// What a template begins with.
+// The beginnings of templates.
 constexpr absl::string_view kTemplateWords[] = {"{{", "{%", "{#"};
 constexpr absl::string_view kHardwareFolder = "inventory/hardware/";
 
@@ -48,7 +48,7 @@ absl::Status CheckVariables(const std::set<std::string>& allowed, absl::string_v
           "), because variables outrank the site; ask an administrator for: muster bundle approve ",
           Short(use.sha256), " --vars ", absl::StrJoin(wanted, ",")));
     }
-    // As it will be read, not as it was written: JSON may spell a brace as \u007b.
+    // In its parsed form, not as written: JSON may spell a brace as \u007b.
     const auto parsed = nlohmann::json::parse(value, nullptr, /*allow_exceptions=*/false);
     const std::string text = parsed.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     for (const absl::string_view word : kTemplateWords) {

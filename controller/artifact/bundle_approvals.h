@@ -1,5 +1,5 @@
-// Which bundles operators may run. Whatever runs on nodes runs as root, so it must have passed
-// through an administrator's hands: applied by one, or approved by one.
+// Which bundles operators may run. Whatever runs on nodes runs as root, so an administrator must
+// have applied or approved it.
 #pragma once
 
 #include <functional>
@@ -19,61 +19,62 @@ class Clock;
 
 namespace muster::controller {
 
-// Where a bundle has its suites.
+// The folder of the suites in a bundle.
 inline constexpr absl::string_view kSuiteFolder = "playbooks/suites/";
 
-// What somebody wants to run of a bundle.
+// The part of a bundle that somebody wants to run.
 struct BundleUse {
   std::string sha256;
   std::string path;                              // of the playbook in it
-  std::map<std::string, std::string> variables;  // -e: by name, as JSON
+  std::map<std::string, std::string> variables;  // -e: name → JSON
 };
 
-// Who asks, for the audit log.
+// The caller, for the audit log.
 struct BundleActor {
   std::string actor;  // "admin:alice"
   std::string peer;
 };
 
-// What an operator may run of a bundle by its `approvals`. Pure. PermissionDenied, with what to ask
-// an administrator for.
+// Whether the bundle's `approvals` let an operator run `use`. Pure. PermissionDenied, with what to
+// ask an administrator for.
 absl::Status CheckApproved(const std::vector<BundleApprovalRecord>& approvals,
                            absl::string_view actor, const BundleUse& use);
 
-// A digest of the bundle's suites and hardware files, which is all that a validation reads: equal
-// for the whole site and for what `muster validate` packs of it. Empty: it has no suites. Pure.
+// A digest of the bundle's suites and hardware files, which are all that a validation reads: equal
+// for the whole site and for the part of it that `muster validate` packs. Empty: it has no suites.
+// Pure.
 std::string SuitesDigest(const std::map<std::string, std::string>& files);
 
-// Thread-safe. Blocks on the store and the blobs: not to be called inside one of the store's
-// transactions, but for Keep().
+// Thread-safe. Blocks on the store and the blobs: must not be called inside one of the store's
+// transactions, except for Keep().
 class BundleApprovals {
  public:
   using LoadBundle =
       std::function<absl::StatusOr<std::map<std::string, std::string>>(const std::string& sha256)>;
 
-  // The beginning of a digest that names a bundle has at least so many digits.
+  // The least number of digits in the beginning of a digest that names a bundle.
   static constexpr size_t kMinBeginning = 8;
 
   // `store` and `clock` must outlive the object. `is_strict` false: operators run any bundle.
   BundleApprovals(Store& store, Clock& clock, LoadBundle load_bundle, bool is_strict)
       : store_(store), clock_(clock), load_bundle_(std::move(load_bundle)), is_strict_(is_strict) {}
 
-  // Administrators and the controller itself may run everything. PermissionDenied for others, as of
-  // CheckApproved().
+  // Administrators and the controller itself may run everything. PermissionDenied for others, as
+  // CheckApproved() decides.
   absl::Status MayRun(absl::string_view actor, const BundleUse& use);
-  // The same for a validation: some approved bundle has these suites and hardware files.
+  // The same for a validation: some approved bundle must have these suites and hardware files.
   absl::Status MayValidate(absl::string_view actor, const std::string& sha256);
 
-  // The row by which what `actor` runs is approved; nullopt for all but administrators.
+  // The approval that `actor` gives by running the bundle; nullopt for all but administrators.
   std::optional<BundleApprovalRecord> ByRunning(absl::string_view actor, const std::string& sha256,
                                                 const std::string& path, const std::string& run_id);
-  // Stores it with the run, unless the bundle was approved before, or an approval of it revoked.
+  // Stores it with the run, unless the bundle was approved before or an approval of it was revoked.
   static absl::Status Keep(Transaction& txn, const BundleApprovalRecord& approval);
 
-  // The whole digest of the uploaded bundle that begins so. NotFound: none. InvalidArgument: too
-  // short, or several begin so.
+  // The whole digest of the uploaded bundle whose digest begins with `beginning`. NotFound: none.
+  // InvalidArgument: too short, or several bundles match.
   absl::StatusOr<std::string> Find(absl::string_view beginning);
-  // `path` empty: all that is in the bundle. NotFound: it is not in it.
+  // `path` empty: everything in the bundle. NotFound: `path` is not in the bundle.
   absl::StatusOr<BundleApprovalRecord> Approve(const std::string& sha256, const std::string& path,
                                                const std::vector<std::string>& variables,
                                                const BundleActor& actor);

@@ -1,4 +1,4 @@
-// A bundle on its way in.
+// The upload of a bundle.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@ class Store;
 
 inline constexpr uint64_t kMaxBundleBytes = uint64_t{64} << 20;
 
-// Receives one bundle, checks that it is what it says and that it can be read, and enters it into
-// the store. Not thread-safe. Destroyed before Finish(): nothing is kept.
+// Receives one bundle, checks its digest and that it can be read, and enters it into the store. Not
+// thread-safe. Destroyed before Finish(): nothing is kept.
 class BundleUpload {
  public:
   static constexpr size_t kMaxPiece = 64 * 1024;
 
-  // InvalidArgument: no digest, or a size of 0 or above 64 MiB.
+  // InvalidArgument: not a digest, or a size of 0 or above 64 MiB.
   static absl::StatusOr<std::unique_ptr<BundleUpload>> Begin(Store& store, BlobStore& blobs,
                                                              absl::string_view sha256,
                                                              uint64_t size);
   // InvalidArgument: a piece above 64 KiB. ResourceExhausted: more than announced; disk full.
   absl::Status Append(absl::string_view data);
-  // The number of files in it. DataLoss: not the announced content. InvalidArgument: not a
+  // Returns the number of files in it. DataLoss: not the announced content. InvalidArgument: not a
   // bundle (see sys::UnpackTarGz).
   absl::StatusOr<size_t> Finish(absl::Time now, const std::string& by);
 
@@ -43,7 +43,7 @@ class BundleUpload {
   std::unique_ptr<BlobWriter> writer_;
 };
 
-// Whether the bundle is there, in the store and on disk.
+// Whether the bundle exists, in the store and on disk.
 absl::StatusOr<bool> HasBundle(Store& store, BlobStore& blobs, absl::string_view sha256);
 
 }  // namespace muster::controller

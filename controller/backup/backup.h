@@ -1,11 +1,10 @@
 // Backups of the controller: its store, the contents that the store names, its authority and keys.
 //
-// docs/operations.md says when and how; this is the file:
+// docs/operations.md says when and how to make them; the file holds:
 //
-//   manifest.json      version, cluster, time, the digest and size of every entry behind
-//   keys.sealed keys.sealed        ca.key, controller.key, secret_key, the administrator's, and the
-//   digest of the
-//                      manifest, sealed under a passphrase; absent where the keys were left out
+//   manifest.json      version, cluster, time, the digest and size of every entry after it
+//   keys.sealed        ca.key, controller.key, secret_key, the administrator's, and the digest of
+//                      the manifest, sealed under a passphrase; absent where the keys were left out
 //   controller.yaml    settings
 //   pki/ca.crt pki/controller.crt
 //   admin/…            the first administrator's folder, without its key
@@ -31,42 +30,42 @@ namespace muster::controller {
 
 struct BackupOptions {
   std::string config_path;  // controller.yaml
-  // Seals the keys at creation, opens them later. Absent: the keys are left out, or stay sealed.
+  // Seals the keys at creation and opens them later. Absent: the keys are left out, or stay sealed.
   std::optional<SecretBuffer> passphrase;
-  // Restore over a store that knows more than the backup.
+  // Restore over a store that has entries newer than the backup.
   bool force = false;
 };
 
-// What a backup holds, for people.
+// A summary of a backup's content, for people.
 struct BackupSummary {
   std::string cluster;
   std::string created_at;  // RFC 3339
   std::string musterd_version;
   bool has_keys = false;
-  bool keys_opened = false;  // the passphrase was given and right, and all secrets open
+  bool keys_opened = false;  // the passphrase was given and correct, and all secrets open
   uint64_t nodes = 0;
   uint64_t secrets = 0;
   uint64_t audit_entries = 0;
   uint64_t blobs = 0;
   uint64_t bytes = 0;       // of the contents, unpacked
-  std::string old_state;    // after a restore: where the former state is; "": there was none
-  uint64_t ended_runs = 0;  // after a restore: that were going on at the time of the backup
+  std::string old_state;    // after a restore: the folder of the former state; "": there was none
+  uint64_t ended_runs = 0;  // after a restore: runs that were in progress at the time of the backup
 };
 
-// Writes `path` (0600), which must not exist, while musterd runs or not.
+// Writes `path` (0600), which must not exist yet, whether musterd is running or not.
 absl::StatusOr<BackupSummary> CreateBackup(const std::string& path, const BackupOptions& options,
                                            Clock& clock);
 
-// Reads the whole file and proves it: digests, the store's integrity, the chain of the audit log
-// and, with the passphrase, that all of it is as it was written, that the authority's key fits and
-// every secret opens. Needs room for the contents in $TMPDIR. DataLoss says what is wrong;
-// FailedPrecondition: there is a passphrase, and nothing under it.
+// Reads the whole file and verifies it: digests, the store's integrity, the chain of the audit log
+// and, with the passphrase, that everything is as it was written, that the authority's key fits and
+// that every secret opens. Needs room for the contents in $TMPDIR. DataLoss says what is wrong;
+// FailedPrecondition: a passphrase was given, but the backup has no sealed keys.
 absl::StatusOr<BackupSummary> VerifyBackup(const std::string& path, const BackupOptions& options);
 
-// Verifies, and puts everything into its place; what was there is kept aside. FailedPrecondition:
-// musterd runs; or the store there knows more than the backup (see `force`); or the backup holds
-// no keys and the machine has none that fit. Runs that were going on are ended: nodes must not be
-// taken back to what was wanted then.
+// Verifies the backup and puts everything into its place; the former state is kept aside.
+// FailedPrecondition: musterd is running; or the existing store is newer than the backup (see
+// `force`); or the backup holds no keys and the machine has none that fit. Runs that were in
+// progress are ended: nodes must not be taken back to what was wanted then.
 absl::StatusOr<BackupSummary> RestoreBackup(const std::string& path, const BackupOptions& options,
                                             Clock& clock);
 

@@ -1,4 +1,4 @@
-// A backup, unpacked and proved.
+// An unpacked and verified backup.
 #pragma once
 
 #include <map>
@@ -16,11 +16,11 @@ struct BackupContents {
   std::map<std::string, std::string> keys;  // name → content; empty: sealed, or left out
 };
 
-// Unpacks `path` into `folder` and proves what can be proved there; see VerifyBackup().
+// Unpacks `path` into `folder` and verifies what can be verified there; see VerifyBackup().
 absl::StatusOr<BackupContents> UnpackBackup(const std::string& path, const std::string& folder,
                                             const BackupOptions& options);
 
-// Every secret of the store at `store_path` opens with `key`; how many there are.
+// Checks that every secret of the store at `store_path` opens with `key`; returns their number.
 absl::StatusOr<uint64_t> CheckSecretsOpen(const std::string& store_path, const std::string& key);
 
 }  // namespace muster::controller

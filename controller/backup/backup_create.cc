@@ -29,7 +29,7 @@ namespace {
 
 constexpr size_t kPieceBytes = 256 << 10;
 
-// What a copy of the store says about what belongs to it.
+// The things that belong to a copy of the store, according to it.
 struct StoreContents {
   std::set<std::string> blobs;
   uint64_t nodes = 0, secrets = 0, audit_entries = 0;
@@ -81,7 +81,7 @@ absl::Status NoSecretKey(const std::string& path) {
                    "--without-keys, with copies of the other keys of pki_directory"));
 }
 
-// One backup on its way into a file.
+// Writes one backup into a file.
 class Creation {
  public:
   Creation(const BackupOptions& options, const Config& config, std::string staging, Clock& clock)
@@ -92,7 +92,7 @@ class Creation {
   }
 
   absl::StatusOr<BackupSummary> Write(const std::string& path) {
-    // The store first: what it names stays in the blob store.
+    // The store first: the blobs that it names stay in the blob store.
     const std::string store = staging_ + "/store.db";
     RETURN_IF_ERROR(CopyStore(config_.state_directory + "/muster.db", store));
     ASSIGN_OR_RETURN(const StoreContents contents, ReadContents(store));
@@ -161,7 +161,7 @@ class Creation {
     const std::string path = absl::StrCat(config_.state_directory, "/blobs/", sha256.substr(0, 2),
                                           "/", sha256.substr(2));
     struct stat info;
-    // Contents of plans that are through may be gone.
+    // Contents of plans that have ended may be gone.
     if (stat(path.c_str(), &info) != 0) return absl::OkStatus();
     const std::string name = absl::StrCat("blobs/", sha256);
     manifest_.entries[name] = {static_cast<uint64_t>(info.st_size), sha256};
@@ -192,9 +192,9 @@ absl::StatusOr<BackupSummary> CreateBackup(const std::string& path, const Backup
   }
   const std::filesystem::path target = std::filesystem::absolute(path);
   ASSIGN_OR_RETURN(const StagingFolder staging, StagingFolder::Make(config.state_directory));
-  // Whoever owns the folder may swap it for another; held open, it stays the one that was meant.
+  // The owner of the folder may swap it for another; held open, it stays the intended one.
   ASSIGN_OR_RETURN(const OpenFolder folder, OpenFolder::At(target.parent_path().string()));
-  // Under another name until it is whole.
+  // Uses another name until it is complete.
   const std::string partial = absl::StrCat(".", target.filename().string(), ".partial-", getpid());
   absl::StatusOr<BackupSummary> summary =
       Creation(options, config, staging.path(), clock).Write(folder.PathOf(partial));

@@ -12,12 +12,12 @@ namespace muster::controller {
 namespace {
 
 constexpr size_t kSaltBytes = 16;
-// 128 MiB and about half a second a guess.
+// 128 MiB and about half a second per guess.
 constexpr uint64_t kScryptN = 1 << 17;
 constexpr uint64_t kScryptR = 8;
 constexpr uint64_t kScryptP = 1;
 constexpr uint64_t kScryptMemory = 256 << 20;
-// Bound into the seal, so that no other sealed thing can be taken for it.
+// Bound into the seal, so that nothing else that was sealed can be taken for it.
 constexpr char kSealName[] = "muster-backup-keys";
 constexpr uint32_t kSealVersion = 2;
 

@@ -1,4 +1,4 @@
-// The keys of a backup, under a passphrase.
+// The keys of a backup, sealed under a passphrase.
 #pragma once
 
 #include <map>
@@ -11,15 +11,15 @@
 namespace muster::controller {
 
 inline constexpr size_t kMinPassphraseBytes = 12;
-// Sealed with the keys, as one of them: the digest of the manifest, and by it of all contents. Who
-// has no passphrase can change neither.
+// The digest of the manifest, and thereby of all contents; sealed with the keys as if it were one
+// of them. Without the passphrase, neither can be changed.
 inline constexpr char kManifestDigest[] = "manifest.sha256";
 
-// salt ‖ AES-256-GCM under scrypt(passphrase, salt) of the files, name → content.
+// salt ‖ AES-256-GCM, under scrypt(passphrase, salt), of the files, name → content.
 // InvalidArgument: the passphrase is too short.
 absl::StatusOr<std::string> SealKeys(const std::map<std::string, std::string>& files,
                                      const SecretBuffer& passphrase);
-// PermissionDenied: another passphrase, or damaged.
+// PermissionDenied: wrong passphrase, or damaged.
 absl::StatusOr<std::map<std::string, std::string>> OpenKeys(absl::string_view sealed,
                                                             const SecretBuffer& passphrase);
 

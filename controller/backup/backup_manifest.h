@@ -10,7 +10,8 @@
 
 namespace muster::controller {
 
-// Of the format. A backup of another one is refused: nothing proved what was in those of format 1.
+// The format's version. A backup of another version is refused: in format 1 nothing authenticated
+// the contents.
 inline constexpr int kBackupVersion = 2;
 
 struct BackupManifest {
@@ -21,12 +22,12 @@ struct BackupManifest {
   std::string cluster;
   std::string created_at;
   std::string musterd_version;
-  bool has_keys = false;                 // keys.sealed follows, which holds this text's digest
+  bool has_keys = false;                 // keys.sealed follows, with the digest of this text in it
   std::map<std::string, Entry> entries;  // by name, without the manifest itself and keys.sealed
 };
 
 std::string ManifestToJson(const BackupManifest& manifest);
-// InvalidArgument: not a manifest. FailedPrecondition: of another format.
+// InvalidArgument: not a manifest. FailedPrecondition: another format.
 absl::StatusOr<BackupManifest> ParseManifest(absl::string_view json);
 
 }  // namespace muster::controller

@@ -15,7 +15,7 @@ namespace muster::controller {
 
 std::vector<BackupPart> BackupParts(const Config& config, const std::string& config_path) {
   const std::string& pki = config.pki_directory;
-  // Where `muster init` puts it.
+  // The place that `muster init` uses.
   const std::string admin = (std::filesystem::path(config_path).parent_path() / "admin").string();
   return {
       {"pki/ca.crt", pki + "/ca.crt", false, true},

@@ -1,4 +1,4 @@
-// Where the parts of a backup lie on the controller.
+// The places of a backup's parts on the controller.
 #pragma once
 
 #include <string>
@@ -14,19 +14,19 @@ struct BackupPart {
   std::string path;  // on the machine
   bool is_key = false;
   bool is_required = false;
-  // Whose: of musterd's account, or of root. An administrator's files are never replaced.
+  // True: owned by musterd's account; false: by root. An administrator's files are never replaced.
   bool is_service = true;
 };
 
-// All but the store and the blobs.
+// All parts except the store and the blobs.
 std::vector<BackupPart> BackupParts(const Config& config, const std::string& config_path);
 
-// The deepest folder on the way to `path`, itself included, in which nobody but root, and whoever
-// this is, can swap anything: each folder above it is root's or ours too, and nobody else may write
-// it, unless it is sticky, as /tmp is.
+// The deepest folder on the path to `path`, itself included, in which nobody but root and the
+// current user can swap anything: each folder above it belongs to root or to us, and nobody else
+// may write to it unless it is sticky, as /tmp is.
 std::string OwnFolderOnTheWayTo(const std::string& path);
 
-// A folder of its own in OwnFolderOnTheWayTo(`near`), removed with everything in it at the end.
+// A private folder in OwnFolderOnTheWayTo(`near`), removed with its contents by the destructor.
 class StagingFolder {
  public:
   static absl::StatusOr<StagingFolder> Make(const std::string& near);

@@ -33,14 +33,15 @@ absl::Status NewerStore(const std::string& path, absl::string_view why) {
                    "you want, say --force; the store is kept aside either way"));
 }
 
-// What the store at `path` has that the backup at `backup` lacks must not be lost by mistake.
+// Entries of the store at `path` that the backup at `backup` lacks must not be lost by mistake.
 absl::Status RefuseNewer(const std::string& path, const std::string& backup) {
   if (!fs::exists(path)) return absl::OkStatus();
   std::vector<EventRecord> last;
   uint64_t count = 0;
   {
     const absl::StatusOr<std::unique_ptr<Store>> store = OpenStore(path);
-    // Another musterd, and one of a newer version, are refusals; damage is why one restores.
+    // Another musterd, or one of a newer version, is a reason to refuse; damage is a reason to
+    // restore.
     if (absl::IsDataLoss(store.status())) return absl::OkStatus();
     RETURN_IF_ERROR(store.status());
     RETURN_IF_ERROR((*store)->View([&](Transaction& txn) -> absl::Status {
@@ -66,8 +67,8 @@ absl::Status RefuseNewer(const std::string& path, const std::string& backup) {
   return absl::OkStatus();
 }
 
-// Runs that were going on must not go on: what they wanted is as old as the backup. The same holds
-// for nodes that would be caught up with.
+// Runs that were in progress must not continue: what they wanted is as old as the backup. The same
+// holds for catch-up runs of nodes.
 absl::StatusOr<uint64_t> EndRuns(const std::string& store_path, const BackupSummary& summary,
                                  absl::Time now) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(store_path));
@@ -105,8 +106,9 @@ absl::StatusOr<uint64_t> EndRuns(const std::string& store_path, const BackupSumm
   return ended;
 }
 
-// Puts files into their places, keeping aside what was there, and gives them to musterd's account.
-// That account owns some of the places: what lies there is reached by open folders alone.
+// Puts files into their places, keeps the former ones aside, and gives the new ones to musterd's
+// account. That account owns some of the places: what is in them is reached only through open
+// folders.
 class Placement {
  public:
   explicit Placement(std::string suffix) : suffix_(std::move(suffix)) {
@@ -114,10 +116,10 @@ class Placement {
     if (const passwd* account = getpwnam(kServiceUser)) owner_ = {account->pw_uid, account->pw_gid};
   }
 
-  // Made if need be: musterd's own, or root's.
+  // Made if it is missing: owned by musterd or by root.
   absl::StatusOr<OpenFolder> FolderAt(const fs::path& path, bool is_service) {
     if (fs::exists(path)) return OpenFolder::At(path.string());
-    std::error_code later;  // what cannot be made now is told by the next call
+    std::error_code later;  // if it cannot be made, the next call fails and says so
     fs::create_directories(path.parent_path(), later);
     RETURN_IF_ERROR(disk_.MakeDirectory(path.string(), 0700));
     ASSIGN_OR_RETURN(OpenFolder folder, OpenFolder::At(path.string()));
@@ -148,8 +150,8 @@ class Placement {
     return folder.PutFile("muster.db", source, 0600, owner_);
   }
 
-  // Blobs lie under the first two digits of their digest. Each leaves `source` when it is in its
-  // place, so that the disk does not have to hold them all twice.
+  // Blobs lie in folders named after the first two digits of their digest. Each leaves `source`
+  // when it is in place, so that the disk does not have to hold them all twice.
   absl::Status PutBlobs(const OpenFolder& folder, const fs::path& source) {
     ASSIGN_OR_RETURN(const OpenFolder blobs, folder.Inner("blobs"));
     RETURN_IF_ERROR(blobs.Own(owner_));
@@ -177,7 +179,7 @@ class Placement {
   sys::RealFileSystem disk_;
 };
 
-// The keys of a backup without any must be there already, and fit.
+// For a backup without keys, the machine must already have them, and they must fit.
 absl::Status CheckKeysOnMachine(const Config& config, const std::string& config_path,
                                 const std::string& staging, const BackupSummary& summary) {
   sys::RealFileSystem disk;
@@ -211,7 +213,8 @@ absl::StatusOr<Config> ConfigOf(const std::string& config_path, const std::strin
 
 absl::StatusOr<BackupSummary> RestoreBackup(const std::string& path, const BackupOptions& options,
                                             Clock& clock) {
-  // Without the settings we do not know yet where the state belongs: where the backup lies is room.
+  // Without the settings we do not know yet where the state belongs: use the backup's own folder,
+  // which has room.
   const fs::path parent = fs::absolute(path).parent_path();
   std::string room = parent.string();
   if (fs::exists(options.config_path)) {
@@ -236,12 +239,12 @@ absl::StatusOr<BackupSummary> RestoreBackup(const std::string& path, const Backu
   const std::string store_path = config.state_directory + "/muster.db";
   const std::string staged_store = staging.path() + "/store.db";
   if (!options.force) RETURN_IF_ERROR(RefuseNewer(store_path, staged_store));
-  // From here on no musterd can start.
+  // From here on no other musterd can start.
   ASSIGN_OR_RETURN(const std::unique_ptr<LockFile> lock, LockFile::Acquire(store_path + ".lock"));
   RETURN_IF_ERROR(place.OwnLock(state, "muster.db.lock"));
   ASSIGN_OR_RETURN(summary.ended_runs, EndRuns(staged_store, summary, now));
 
-  // The store goes last: before it is there nothing starts by mistake.
+  // The store goes last: until it is there, nothing can start by mistake.
   for (const char* name : {"muster.db", "muster.db-wal", "muster.db-shm", "blobs"})
     RETURN_IF_ERROR(place.MoveAside(state, name));
   if (state.Has(place.suffix()))

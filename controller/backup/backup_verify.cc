@@ -49,8 +49,8 @@ absl::StatusOr<std::string> ReadAll(const sys::ReadPiece& read) {
   }
 }
 
-// Unpacks one archive against its manifest and, with the passphrase, the manifest against what was
-// sealed with the keys.
+// Unpacks one archive and checks it against its manifest and, with the passphrase, the manifest
+// against the digest that was sealed with the keys.
 class Unpacking {
  public:
   Unpacking(std::string path, std::string folder, const std::optional<SecretBuffer>& passphrase)
@@ -97,7 +97,7 @@ class Unpacking {
     return absl::OkStatus();
   }
 
-  // They come right behind the manifest: nothing is looked into before it is known to be genuine.
+  // They come right after the manifest: nothing is read before it is known to be genuine.
   absl::Status TakeKeys(uint64_t size, const sys::ReadPiece& read) {
     if (!manifest_.has_keys || has_keys_ || !seen_.empty() || size > kMaxKeysBytes)
       return Damaged("entry keys.sealed is not as its manifest has it");
@@ -178,7 +178,7 @@ absl::Status CheckKeys(const std::string& folder, const std::string& store_path,
   if (ca_key == contents.keys.end()) return absl::DataLossError("its keys lack pki/ca.key");
   sys::RealFileSystem disk;
   ASSIGN_OR_RETURN(const std::string roots, disk.Read(folder + "/pki/ca.crt"));
-  // A key in a token is not in the backup, and the token need not be on the machine that looks.
+  // A key in a token is not in the backup, and the token need not be on the machine that verifies.
   if (!pki::IsTokenKey(ca_key->second)) {
     RETURN_IF_ERROR(
         Annotate(CertificateAuthority::Create(roots, ca_key->second).status(), "the authority"));

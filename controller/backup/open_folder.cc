@@ -124,7 +124,7 @@ absl::Status OpenFolder::OwnFile(const std::string& name, std::optional<Owner> o
   const sys::UniqueFd fd(
       openat(fd_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat info;
-  // A second name of a file that is elsewhere stays whose it is.
+  // A hard link to a file that is elsewhere keeps its owner.
   if (!fd.valid() || fstat(fd.get(), &info) != 0) return Failed("opening", name);
   if (!S_ISREG(info.st_mode) || info.st_nlink != 1)
     return absl::FailedPreconditionError(

@@ -1,4 +1,4 @@
-// A folder that somebody else may own, and what root puts into it.
+// A folder that another user may own, and the files that root puts into it.
 #pragma once
 
 #include <sys/types.h>
@@ -15,9 +15,9 @@
 
 namespace muster::controller {
 
-// Holds a folder open, and reaches what is in it by its descriptor: whoever may write there can
-// swap names as he likes, and gets nothing written, moved or given away outside of the folder by
-// that. Names are single names. Not thread-safe.
+// Holds a folder open and reaches its entries through the descriptor: whoever may write to the
+// folder can swap names at will, but cannot cause anything to be written, moved or given away
+// outside of it. Names are single path components. Not thread-safe.
 class OpenFolder {
  public:
   struct Owner {
@@ -25,15 +25,15 @@ class OpenFolder {
     gid_t gid = 0;
   };
 
-  // No part of `path` but what canonical() resolved at once is followed as a link.
+  // Resolves the links in `path` once, with canonical(); opening fails on any link that remains.
   static absl::StatusOr<OpenFolder> At(const std::string& path);
-  // The folder `name` in this one, made (0700) if need be. FailedPrecondition: it is something
-  // else.
+  // Opens the folder `name` in this one and makes it (0700) if need be. FailedPrecondition: `name`
+  // is something else.
   absl::StatusOr<OpenFolder> Inner(const std::string& name) const;
 
   bool Has(const std::string& name) const;
-  // A new file with the content of the one at `source`, in place of what was there, given to
-  // `owner` when there is one.
+  // Creates a new file with the content of the one at `source`, in place of any existing one, and
+  // gives it to `owner` if there is one.
   absl::Status PutFile(const std::string& name, const std::string& source, mode_t mode,
                        std::optional<Owner> owner) const;
   absl::Status PutText(const std::string& name, absl::string_view content, mode_t mode,
@@ -41,12 +41,12 @@ class OpenFolder {
   // Moves `name` into `other`, under the same name.
   absl::Status MoveInto(const OpenFolder& other, const std::string& name) const;
   absl::Status Rename(const std::string& from, const std::string& to) const;
-  // Gives the folder itself, or the file `name` in it, away.
+  // Changes the owner of the folder itself, or of the file `name` in it.
   absl::Status Own(std::optional<Owner> owner) const;
   absl::Status OwnFile(const std::string& name, std::optional<Owner> owner) const;
   absl::Status SetMode(mode_t mode) const;
 
-  // A path that leads here, whatever became of the names, as long as the object lives.
+  // A path that leads to `name` here as long as the object lives, even if the folder is renamed.
   std::string PathOf(const std::string& name) const;
 
  private:

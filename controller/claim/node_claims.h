@@ -1,4 +1,4 @@
-// Which work holds which nodes: runs and validations exclude each other.
+// Claims of work on nodes: runs and validations exclude each other.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace muster::controller {
 
-// Thread-safe; forgotten by a restart, after which holders claim anew.
+// Thread-safe; lost on restart, after which holders claim anew.
 class NodeClaims {
  public:
   struct Holder {
@@ -23,20 +23,20 @@ class NodeClaims {
     absl::Time since;
   };
 
-  // All of the nodes or none. FailedPrecondition: another holder has some; the message names both,
-  // and what can be done. Claiming again adds nodes.
+  // Claims all of the nodes or none. FailedPrecondition: another holder has some; the message names
+  // both and the remedy. Claiming again adds nodes.
   absl::Status Claim(const Holder& holder, const std::vector<std::string>& nodes);
-  // Which of `nodes` others hold, by the holder's id, and what Claim() would say of it.
+  // The nodes that one holder has, and what Claim() would say about them.
   struct Taken {
     std::vector<std::string> nodes;
     std::string reason;
   };
   std::map<std::string, Taken> HoldersOf(const std::vector<std::string>& nodes) const;
-  // Those of `nodes` that somebody holds.
+  // The `nodes` that are held by anybody.
   std::set<std::string> HeldOf(const std::vector<std::string>& nodes) const;
-  // An unknown id is fine.
+  // Ignores an unknown id.
   void Release(const std::string& holder_id);
-  // Only this one of its nodes, if it has it.
+  // Releases only this one of its nodes, if it has it.
   void ReleaseNode(const std::string& holder_id, const std::string& node);
 
  private:
@@ -44,7 +44,7 @@ class NodeClaims {
     Holder holder;
     std::vector<std::string> nodes;
   };
-  // By holder; `except` is none of them.
+  // By holder, without `except`.
   std::map<std::string, Taken> TakenFrom(const std::vector<std::string>& nodes,
                                          const std::string& except) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

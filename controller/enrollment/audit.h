@@ -1,4 +1,5 @@
-// One entry of the audit log, inside the transaction of the act itself: no act without its entry.
+// Writes one entry of the audit log inside the transaction of the action itself: no action without
+// its entry.
 #pragma once
 
 #include "absl/status/status.h"

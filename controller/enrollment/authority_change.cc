@@ -42,7 +42,7 @@ absl::Status NoteAuthority(Store& store, const CertificateAuthority& ca, absl::T
     const absl::StatusOr<CertificateRecord> newest = txn.certificates().Newest();
     if (absl::IsNotFound(newest.status())) return absl::OkStatus();
     RETURN_IF_ERROR(newest.status());
-    // Of before there was a note of it: nobody knows whether it was another.
+    // From before the authority was recorded: nobody knows whether it was another.
     if (newest->signed_by.empty() || !ca.IsBehind(*newest)) return absl::OkStatus();
     return Audit(txn, now, {"controller", ""}, "ca.change", ca.pin(),
                  absl::StrCat("signs from now on, ", CountedAre(ca.roots().count, "root"),

@@ -1,4 +1,4 @@
-// The authority changes: who is along, and that it is told.
+// Changes of the authority: who has followed, and the entry in the audit log.
 #pragma once
 
 #include <string>
@@ -14,20 +14,20 @@ namespace muster::controller {
 class CertificateAuthority;
 class Store;
 
-// Who would be cut off if nothing but `ca` and its roots were trusted.
+// Those who would be cut off if only `ca` and its roots were trusted.
 struct Behind {
-  // Members that have not shown a certificate of `ca` yet, or were not given just its roots beside
-  // it, and machines that wait for approval: uuid and name.
+  // Members that have not yet shown a certificate of `ca`, or that were given other roots with it,
+  // and machines that wait for approval: uuid and name.
   std::vector<std::pair<std::string, std::string>> nodes;
-  // People with a valid certificate that is not of `ca` and was not renewed, by name.
+  // People with a valid certificate that is not from `ca` and has not been renewed, by name.
   std::vector<std::string> people;
 };
 
-// Blocks for a view of the store.
+// Blocks for a read of the store.
 absl::StatusOr<Behind> WhoIsBehind(Store& store, const CertificateAuthority& ca, absl::Time now);
 
-// Writes to the audit log that another authority signs, or others are trusted, than when the last
-// certificate was signed. Call at the start, before any is.
+// Writes to the audit log when another authority signs, or other roots are trusted, than at the
+// time of the last certificate. Call at the start, before any certificate is signed.
 absl::Status NoteAuthority(Store& store, const CertificateAuthority& ca, absl::Time now);
 
 }  // namespace muster::controller

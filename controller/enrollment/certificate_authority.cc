@@ -18,8 +18,8 @@
 namespace muster::controller {
 namespace {
 
-// The CA's key is the cluster: refuse to work with one that others may read or write. The group
-// may read it, because the service's account is not the file's owner.
+// The CA's key is the cluster: refuse to work with one that others may read or write. The group may
+// read it, because the service's account does not own the file.
 absl::Status CheckMode(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, absl::StrCat("opening ", path));

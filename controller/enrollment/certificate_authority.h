@@ -25,21 +25,21 @@ struct Roots {
   size_t count = 0;
 };
 
-// Signs for nodes and users. Immutable, thread-safe; does not write the store.
+// Signs for nodes and users. Immutable, thread-safe; does not write to the store.
 class CertificateAuthority {
  public:
   static constexpr absl::Duration kNodeLifetime = absl::Hours(24);
   static constexpr absl::Duration kUserLifetime = absl::Hours(24 * 365);
 
-  // Reads ca.crt, which may hold several, and ca.key of `folder` (/etc/muster/pki).
-  // FailedPrecondition, with the remedy: a key that others may read, a key of another certificate.
-  // NotFound: there is none yet.
+  // Reads ca.crt, which may hold several certificates, and ca.key from `folder` (/etc/muster/pki).
+  // FailedPrecondition, with the remedy: others may read the key, or it belongs to another
+  // certificate. NotFound: there is no authority yet.
   static absl::StatusOr<CertificateAuthority> Load(const std::string& folder);
-  // The one of the roots signs that the key (see pki::Authority) belongs to. FailedPrecondition:
-  // it belongs to none.
+  // The root that the key (see pki::Authority) belongs to signs. FailedPrecondition: the key
+  // belongs to none of the roots.
   static absl::StatusOr<CertificateAuthority> Create(absl::string_view roots_pem, std::string key);
 
-  // The CSR gives its key and the proof of possession; every name comes from the arguments.
+  // The CSR provides its key and the proof of possession; every name comes from the arguments.
   absl::StatusOr<IssuedCertificate> IssueNode(absl::string_view csr_pem, absl::string_view uuid,
                                               absl::string_view node_name, absl::Time now) const;
   // REQUIRES: `role` is not kNode.
@@ -47,18 +47,19 @@ class CertificateAuthority {
                                               Role role, absl::Time now,
                                               absl::Time not_after) const;
 
-  // What nodes and people get beside a certificate.
+  // The roots that nodes and people get along with a certificate.
   const Roots& roots() const { return roots_; }
-  // "sha256:<hex>" of the certificate that signs.
+  // "sha256:<hex>" of the signing certificate.
   const std::string& pin() const { return pin_; }
   absl::Time ends_at() const { return ends_at_; }
 
-  // Whether a node's certificate that the store has forgotten may be believed. While the authority
-  // changes one of the earlier authority may not: that key may be why it changes.
+  // Whether to trust a node's certificate that is missing from the store. During a change of the
+  // authority, a certificate of the earlier authority is not trusted: its key may be the reason for
+  // the change.
   bool MayAdopt(absl::string_view pem) const;
 
-  // Whether the certificate is of an authority before this one, or was given out beside other
-  // roots: its holder must renew it.
+  // Whether the certificate comes from an earlier authority or was issued along with other roots:
+  // its holder must renew it.
   bool IsBehind(const CertificateRecord& certificate) const;
 
  private:

@@ -1,4 +1,4 @@
-// The certificates that are valid by their dates and must not be let in any more.
+// Certificates that are valid by their dates but must not be accepted any more.
 #pragma once
 
 #include <string>
@@ -15,22 +15,22 @@ namespace muster::controller {
 
 class Store;
 
-// The store's revoked certificates, in memory, since every RPC asks. Thread-safe.
+// The store's revoked certificates, cached in memory because every RPC checks them. Thread-safe.
 class Denylist {
  public:
-  // Takes the denied serials over from the store.
+  // Copies the denied serials from the store.
   absl::Status Load(Store& store);
   bool Contains(absl::string_view serial) const;
 
  private:
-  // Held while reading the store too: an older list must not take the place of a newer one.
+  // Held while reading the store too: an older list must not replace a newer one.
   absl::Mutex loading_ ABSL_ACQUIRED_BEFORE(mutex_);
   mutable absl::Mutex mutex_;
   absl::flat_hash_set<std::string> serials_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Whether the bearer of a certificate may still speak: TLS asks once, when a connection begins.
-// Unauthenticated: the certificate is over. PermissionDenied: it is denied.
+// Whether the bearer of a certificate may still call: TLS checks only once, when a connection
+// begins. Unauthenticated: the certificate has expired. PermissionDenied: it is denied.
 absl::Status CheckStanding(const Identity& identity, const Denylist& denylist, absl::Time now);
 
 }  // namespace muster::controller

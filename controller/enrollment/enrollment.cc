@@ -30,7 +30,7 @@ absl::Status Validate(const JoinRequest& request) {
   return pki::ParseCsr(request.csr_pem).status();
 }
 
-// PermissionDenied with the reason for the log, unless the token opens the door for the name.
+// PermissionDenied with the reason for the log, unless the token is valid for the name.
 absl::Status CheckToken(const absl::StatusOr<TokenRecord>& token, absl::string_view node_name,
                         absl::Time now) {
   if (absl::IsNotFound(token.status())) return absl::PermissionDeniedError("unknown token");
@@ -93,7 +93,8 @@ absl::StatusOr<JoinResult> Enrollment::JoinIn(Transaction& txn, const JoinReques
   const std::string hash = HashJoinToken(request.token);
   const absl::StatusOr<TokenRecord> token = txn.tokens().GetByHash(hash);
   if (token.ok() && token->used_at.has_value() && !token->revoked_at.has_value()) {
-    // The same machine again: its answer was lost. The certificate is of use to its key only.
+    // The same machine again: it did not receive the answer. The certificate is only useful with
+    // its key.
     ASSIGN_OR_RETURN(const std::vector<EnrollmentRecord> earlier, txn.enrollments().List());
     for (const EnrollmentRecord& enrollment : earlier) {
       if (enrollment.token_hash != hash || enrollment.node_uuid != request.node_uuid ||

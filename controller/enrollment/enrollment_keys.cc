@@ -49,7 +49,7 @@ absl::Status Enrollment::CheckKey(absl::string_view node_uuid, absl::string_view
 absl::StatusOr<bool> Enrollment::UseKey(absl::string_view node_uuid, absl::string_view shown_pem,
                                         const Actor& actor) {
   ASSIGN_OR_RETURN(const pki::Certificate certificate, pki::ParseCertificate(shown_pem));
-  // Nearly always there is nothing to write, and thousands come at once after a restart.
+  // There is nearly always nothing to write, and thousands connect at once after a restart.
   ASSIGN_OR_RETURN(const Shown shown, Judge(node_uuid, certificate.serial));
   if (shown.use == KeyUse::kKnown) return shown.is_behind;
   std::vector<Denied> denied;
@@ -134,11 +134,11 @@ absl::StatusOr<std::string> Enrollment::Renew(absl::string_view node_uuid,
     ASSIGN_OR_RETURN(
         const uint64_t newest,
         UseKeyIn(txn, node_uuid, current, ca_.MayAdopt(current_pem), actor, now, &denied));
-    if (!denied.empty()) return absl::OkStatus();  // committed: the lock is to last
+    if (!denied.empty()) return absl::OkStatus();  // committed: the lock must persist
     ASSIGN_OR_RETURN(const NodeRecord node, txn.nodes().Get(node_uuid));
     ASSIGN_OR_RETURN(const std::vector<CertificateRecord> earlier,
                      txn.certificates().ListByNode(node_uuid));
-    // An agent renews twice a day; each certificate is a row that stays.
+    // An agent renews twice a day; each certificate is a permanent row.
     RETURN_IF_ERROR(CheckPace(earlier, "this node", now));
     ASSIGN_OR_RETURN(IssuedCertificate issued, ca_.IssueNode(csr_pem, node.uuid, node.name, now));
     issued.record.generation = newest + 1;

@@ -59,7 +59,7 @@ absl::Status Enrollment::RemoveMachine(Transaction& txn, NodeRecord node, absl::
 
 void Enrollment::Enforce(const std::vector<Denied>& denied) {
   if (denied.empty()) return;
-  // Should reading fail, the nodes' state still keeps their sessions out.
+  // If reading fails, the nodes' state still keeps their sessions out.
   denylist_.Load(store_).IgnoreError();
   for (const Denied& node : denied) hooks_.on_denied(node.node_uuid, node.words);
 }
@@ -78,7 +78,7 @@ absl::StatusOr<std::vector<EnrollmentRecord>> Enrollment::ListPending() {
 
 std::string FingerprintOf(const EnrollmentRecord& enrollment) {
   const absl::StatusOr<pki::Csr> csr = pki::ParseCsr(enrollment.csr_pem);
-  return csr.ok() ? pki::KeyFingerprint(csr->public_key_sha256) : "";  // looked at when it came
+  return csr.ok() ? pki::KeyFingerprint(csr->public_key_sha256) : "";  // checked on arrival
 }
 
 absl::Status Enrollment::Approve(const std::vector<std::string>& node_names,

@@ -15,7 +15,8 @@
 namespace muster::controller {
 namespace {
 
-// Enrolments that are over; kept until then, so that a machine can ask again for a lost answer.
+// Removes settled enrollments; they are kept until then, so that a machine can ask again for a lost
+// answer.
 absl::Status ForgetSettled(Transaction& txn, absl::Time now) {
   ASSIGN_OR_RETURN(const std::vector<EnrollmentRecord> enrollments, txn.enrollments().List());
   for (const EnrollmentRecord& enrollment : enrollments) {

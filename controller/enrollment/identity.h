@@ -1,4 +1,4 @@
-// Who a certificate stands for.
+// The identity that a certificate stands for.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ struct Certificate;
 
 namespace muster::controller {
 
-// What the bearer of a certificate may be; the authorization table says what each may do.
+// The role of a certificate's bearer; the authorization table says what each role may do.
 enum class Role { kNode, kViewer, kOperator, kAdmin };
 
 absl::string_view RoleName(Role role);
-// InvalidArgument with the nearest known word.
+// InvalidArgument names the nearest known word.
 absl::StatusOr<Role> ParseRole(absl::string_view name);
 
 struct Identity {
@@ -26,18 +26,19 @@ struct Identity {
   std::string serial;                              // of the certificate, hex
   absl::Time expires_at = absl::InfiniteFuture();  // the certificate
 
-  // As it stands in the audit log: "admin:alice", "node:<uuid>".
+  // The name in the audit log: "admin:alice", "node:<uuid>".
   std::string Actor() const;
 };
 
 // Reads the identity from the URI SAN (muster://node/<uuid>, muster://user/<name>) and the role
-// from the subject's O (muster:<role>); both must be there once and agree. Errors: Unauthenticated.
+// from the subject's O (muster:<role>); each must occur exactly once, and they must agree. Errors:
+// Unauthenticated.
 absl::StatusOr<Identity> IdentityOf(const pki::Certificate& certificate);
 
-// Reads back Identity::Actor(). InvalidArgument: that is nobody's who has a certificate.
+// Parses the result of Identity::Actor(). InvalidArgument: not the name of a certificate's bearer.
 absl::StatusOr<Identity> ParseActor(absl::string_view actor);
 
-// "muster://node/<uuid>", "muster://user/<name>" and "muster:<role>": what IdentityOf() reads.
+// "muster://node/<uuid>", "muster://user/<name>" and "muster:<role>", as IdentityOf() reads them.
 std::string IdentityUri(Role role, absl::string_view name);
 std::string OrganizationOf(Role role);
 

@@ -13,7 +13,7 @@ KeyUse JudgeKey(const std::vector<CertificateRecord>& line, absl::string_view se
   if (shown == line.end()) return KeyUse::kForgotten;
   const CertificateRecord* used = NewestUsed(line);
   if (used != nullptr && shown->generation < used->generation) return KeyUse::kCopied;
-  // Nothing comes before the one of the join, so its first use says nothing.
+  // No certificate precedes that of the join, so its first use says nothing.
   if (shown->used_at.has_value() || shown->generation == 0) return KeyUse::kKnown;
   return KeyUse::kFirst;
 }

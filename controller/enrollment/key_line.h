@@ -1,14 +1,14 @@
-// The line of a node's certificates, and what it tells of who shows one. Pure.
+// The line of a node's certificates, and what it says about whoever shows one. Pure.
 //
-// A machine goes forward only: it keeps a renewed certificate before it uses it, and never returns
-// to an older one once it has used a newer one. So a certificate that is shown after a later one
-// was used is held by somebody else than that one: the key was copied.
+// A machine only moves forward: it stores a renewed certificate before using it, and never returns
+// to an older one after using a newer one. So whoever shows a certificate after a later one was
+// used is not the holder of the later one: the key was copied.
 //
-// Two cases look like a copy and are not. The answer to a renewal was lost, or a crash cut it off
-// before the machine had kept it: the later certificate was never used, and the machine renews once
-// more from the one that it has. And the store was restored from a backup: it does not know the
-// certificates that were made since, so what our authority has signed and the store has forgotten
-// is taken for the newest.
+// Two cases look like a copy but are not. In the first, the answer to a renewal was lost, or a
+// crash came before the machine had stored it: the later certificate was never used, and the
+// machine renews again from the one that it has. In the second, the store was restored from a
+// backup and does not know the certificates that were issued since; a certificate that our
+// authority has signed and the store does not know is therefore taken for the newest.
 #pragma once
 
 #include <cstdint>
@@ -23,26 +23,25 @@ namespace muster::controller {
 
 enum class KeyUse {
   kKnown,      // nothing new
-  kFirst,      // to be noted: those before it are over now
-  kForgotten,  // signed by us, and not in the store
+  kFirst,      // to be recorded: earlier certificates are now over
+  kForgotten,  // signed by us, but not in the store
   kCopied,     // a later one was used
 };
 
 KeyUse JudgeKey(const std::vector<CertificateRecord>& line, absl::string_view serial);
 
-// The last in the line that was used; nullptr: none was, or only the one of the join.
+// The last certificate in the line that was used; nullptr: none was, or only that of the join.
 const CertificateRecord* NewestUsed(const std::vector<CertificateRecord>& line);
 
-// PermissionDenied: a node's key is in two hands. Neither of the two learns from it where the other
-// is.
+// PermissionDenied: two machines hold a node's key. The message tells neither where the other is.
 absl::Status KeyCopied();
 
-// Whether the machine that the store has looked up may speak. PermissionDenied, with the remedy: it
-// is not enrolled any more, or locked because its key was copied.
+// Whether the machine that was looked up in the store may connect. PermissionDenied, with the
+// remedy: it is not enrolled any more, or it is locked because its key was copied.
 absl::Status CheckMember(const absl::StatusOr<NodeRecord>& node);
 
-// ResourceExhausted: `whose` certificates are these, and a dozen of them were signed within the
-// hour.
+// ResourceExhausted: a dozen of `certificates` were signed within the hour. `whose` names their
+// owner.
 absl::Status CheckPace(const std::vector<CertificateRecord>& certificates, absl::string_view whose,
                        absl::Time now);
 

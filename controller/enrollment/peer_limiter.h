@@ -1,4 +1,4 @@
-// A bound on how often a stranger may guess.
+// Limits how often a stranger may guess.
 #pragma once
 
 #include <string>
@@ -11,18 +11,17 @@
 
 namespace muster::controller {
 
-// A bucket of failures for each peer: a few at once, then one every few seconds. Peers that did
-// not fail are not remembered, and the table is bounded: when thousands fail at once, the peer
-// with the fewest failures is forgotten first, so that a crowd does not hide who keeps guessing.
-// Thread-safe.
+// One bucket of failures for each peer: a few at once, then one every few seconds. Peers without
+// failures are not stored, and the table is bounded: when thousands fail at once, the peer with the
+// fewest failures is dropped first, so that a crowd cannot hide a persistent guesser. Thread-safe.
 class PeerLimiter {
  public:
   static constexpr double kBurst = 10;
   static constexpr absl::Duration kRefill = absl::Seconds(6);
   static constexpr size_t kMaxPeers = 10'000;
 
-  // Whether the peer may try. `peer` is gRPC's "ipv4:10.0.0.1:3456"; ports do not count, nor
-  // what an IPv6 machine chooses within its /64.
+  // Whether the peer may try. `peer` is gRPC's "ipv4:10.0.0.1:3456"; ignores the port, and of an
+  // IPv6 address everything after the /64, which the machine chooses itself.
   bool MayTry(absl::string_view peer, absl::Time now);
   void Failed(absl::string_view peer, absl::Time now);
 

@@ -1,4 +1,4 @@
-// Which refusals of strangers become entries of the audit log.
+// Decides which refusals of strangers become entries of the audit log.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,27 @@
 
 namespace muster::controller {
 
-// One entry for each address and hour, and kMaxEntries an hour for all addresses together: who has
-// no certificate can neither grow the log at will nor hide one address behind another's noise.
-// What is passed over is counted, and the first entry of a later hour tells how much it was. An
-// address of IPv6 counts by its /64, which is one machine's or one network's to choose from.
+// At most one entry for each address and hour, and kMaxEntries an hour for all addresses together:
+// a peer without a certificate can neither grow the log at will nor hide one address behind
+// another's noise. Refusals without an entry are counted, and the first entry of a later hour gives
+// their number. IPv6 addresses count by their /64, within which one machine or network may choose.
 // Thread-safe.
 class RefusalLog {
  public:
   static constexpr absl::Duration kInterval = absl::Hours(1);
   static constexpr size_t kMaxEntries = 100;
 
-  // What the entry for this refusal has to say of those before it that have none: "" mostly.
-  // nullopt: this refusal gets no entry. `peer` is gRPC's "ipv4:10.0.0.1:3456".
+  // The note, mostly "", with which the entry for this refusal mentions earlier refusals without an
+  // entry. nullopt: this refusal gets no entry. `peer` is gRPC's "ipv4:10.0.0.1:3456".
   std::optional<std::string> Note(absl::string_view peer, absl::Time now);
 
  private:
-  // What the hour that is over had without an entry.
+  // A note on the refusals without an entry of the hour that has ended.
   std::string TellPassedOver() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   absl::Mutex mutex_;
   absl::Time begin_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();  // of this hour
-  // Addresses with an entry in this hour, with their refusals since.
+  // Addresses with an entry in this hour, with the number of their refusals since.
   absl::flat_hash_map<std::string, uint64_t> logged_ ABSL_GUARDED_BY(mutex_);
   uint64_t others_ ABSL_GUARDED_BY(mutex_) = 0;  // refusals of addresses without an entry
 };

@@ -53,8 +53,8 @@ absl::StatusOr<std::string> Users::Renew(const Identity& who, absl::string_view 
   ASSIGN_OR_RETURN(IssuedCertificate issued, ca_.IssueUser(csr_pem, who.name, who.role, now, end));
   issued.record.replaces = who.serial;
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
-    // A certificate that nobody remembers may be the work of who has stolen the earlier authority's
-    // key, and would outlive it.
+    // A certificate that the store does not know may come from whoever has stolen the earlier
+    // authority's key, and would outlive that authority.
     const absl::StatusOr<CertificateRecord> shown = txn.certificates().Get(who.serial);
     if (absl::IsNotFound(shown.status()))
       return absl::PermissionDeniedError(
@@ -63,7 +63,7 @@ absl::StatusOr<std::string> Users::Renew(const Identity& who, absl::string_view 
           "is brought along by `muster ca rotate` itself, on the controller; others are made anew "
           "with `muster user create`");
     RETURN_IF_ERROR(shown.status());
-    // The gate looked at the list in memory; a revocation may have come since.
+    // The gate checked the list in memory; a revocation may have happened since.
     if (shown->revoked_at.has_value())
       return absl::PermissionDeniedError("this certificate is denied: it was revoked");
     if (!ca_.IsBehind(*shown))

@@ -1,4 +1,4 @@
-// People's certificates: signed, listed, denied.
+// Signs, lists and denies people's certificates.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@ class CertificateAuthority;
 class Denylist;
 class Store;
 
-// Every act is one transaction and one entry of the audit log. Thread-safe; methods block for the
-// store. The certificate that `muster init` makes is not in the store: it is the way back in.
+// Every action is one transaction and one entry of the audit log. Thread-safe; methods block for
+// the store. The certificate that `muster init` makes is not in the store: it is the way back in.
 class Users {
  public:
-  // All references must outlive the object. `on_denied`: certificates were denied, what is open
-  // under them must end.
+  // All references must outlive the object. `on_denied` is called when certificates were denied:
+  // sessions that use them must end.
   Users(Store& store, const CertificateAuthority& ca, Denylist& denylist, Clock& clock,
         std::function<void()> on_denied)
       : store_(store),
@@ -37,16 +37,18 @@ class Users {
         clock_(clock),
         on_denied_(std::move(on_denied)) {}
 
-  // The certificate, PEM. InvalidArgument: a bad name or CSR, a role that is no person's.
+  // Returns the certificate, PEM. InvalidArgument: a bad name or CSR, or a role that is not a
+  // person's.
   absl::StatusOr<std::string> Create(absl::string_view name, Role role, absl::string_view csr_pem,
                                      const Actor& actor);
-  // `who`'s certificate once more, for the CSR's key and with the end that it has: nobody stays
-  // longer by it. FailedPrecondition: it is of the authority that signs now. ResourceExhausted: a
-  // dozen within the hour. PermissionDenied: it was revoked, or the store does not know it.
+  // Issues `who`'s certificate again, for the CSR's key and with the same end: renewal extends
+  // nobody's access. FailedPrecondition: it comes from the authority that signs now.
+  // ResourceExhausted: a dozen within the hour. PermissionDenied: it was revoked, or the store does
+  // not know it.
   absl::StatusOr<std::string> Renew(const Identity& who, absl::string_view csr_pem,
                                     const Actor& actor);
   absl::StatusOr<std::vector<CertificateRecord>> List();
-  // How many certificates were denied. NotFound: the name never had one.
+  // Returns how many certificates were denied. NotFound: the name never had one.
   absl::StatusOr<uint32_t> Revoke(absl::string_view name, const Actor& actor);
 
  private:

@@ -1,4 +1,4 @@
-// Checks of what strangers and users send. Pure. Errors: InvalidArgument.
+// Checks of input from strangers and users. Pure. Errors: InvalidArgument.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ absl::Status ValidateUserName(absl::string_view name);
 // As a host name: letters, digits, '-' and '.', 1 to 63 bytes (it becomes a certificate's CN).
 absl::Status ValidateNodeName(absl::string_view name);
 
-// What an applicant says of itself, made harmless for logs and terminals: control characters
-// become '?', and the end is cut off at 256 bytes.
+// An applicant's description of itself, made safe for logs and terminals: control characters become
+// '?', and text beyond 256 bytes is cut off.
 std::string CleanDescription(absl::string_view text);
 
 }  // namespace muster::controller

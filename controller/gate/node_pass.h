@@ -1,4 +1,5 @@
-// What a pass is bound to: a node with another GPU, driver or kernel is another machine.
+// The properties that a pass is bound to: a node with another GPU, driver or kernel counts as
+// another machine.
 #pragma once
 
 #include <string>
@@ -23,8 +24,8 @@ void SetPassKeys(const v1::Facts& facts, NodePassRecord& pass);
 void SetPassKeys(const FoundHardware& found, NodePassRecord& pass);
 // Whether these three are equal.
 bool HaveEqualKeys(const NodePassRecord& one, const NodePassRecord& other);
-// Whether the machine with this uuid has passed as what its newest facts say that it is. NotFound:
-// there is no such machine.
+// Whether the machine with this uuid has passed with the properties that its newest facts report.
+// NotFound: there is no such machine.
 absl::StatusOr<bool> HoldsPass(Transaction& txn, const std::string& node_uuid);
 
 }  // namespace muster::controller::validation

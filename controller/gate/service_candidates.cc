@@ -46,7 +46,7 @@ Borrowable BorrowableOf(const ServiceCandidate& candidate, const slurm::SlurmNod
                ? Borrowable::kOutOfService
                : Borrowable::kNo;
   }
-  // Others have a word beside it: what is planned for or reserved is somebody's.
+  // Others have a say in it, too: a node that is planned for or reserved belongs to somebody.
   return serves && node.takes_jobs && node.state == "IDLE" ? Borrowable::kInService
                                                            : Borrowable::kNo;
 }
@@ -65,7 +65,7 @@ absl::StatusOr<std::map<std::string, ServiceCandidate>> ReadServiceCandidates(Tr
     }
   }
 
-  std::map<std::string, NodePassRecord> now;  // what each is, by name
+  std::map<std::string, NodePassRecord> now;  // the present properties of each, by name
   RETURN_IF_ERROR(txn.nodes().ForEachFacts([&](const std::string& name, const std::string& bytes) {
     v1::Facts facts;
     facts.ParseFromString(bytes);

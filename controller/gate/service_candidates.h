@@ -1,4 +1,4 @@
-// What the store says of nodes, as far as Slurm's service goes.
+// The state of nodes for Slurm's service, from the store.
 #pragma once
 
 #include <map>
@@ -13,25 +13,27 @@
 
 namespace muster::controller::validation {
 
-// The state before what has happened since is taken in. nullptr: nothing is stored of its service.
+// The stored state, before later events are taken into account. nullptr: no service of it is
+// stored.
 ServiceState StoredServiceState(const NodeRecord& node, const NodeServiceRecord* service);
 
-// A node that is enrolled, or waits for it.
+// A node that is enrolled, or waits for enrollment.
 struct ServiceCandidate {
   std::string uuid;
-  // As stored; nullopt: nothing is yet.
+  // The stored row; nullopt: there is none yet.
   std::optional<NodeServiceRecord> stored;
-  // Now, with its pass, its facts and its last apply taken in.
+  // The present state, with the node's pass, its facts and its last apply taken into account.
   ServiceState state = ServiceState::kEnrolled;
-  std::string failed;   // the validation that put it into quarantine
-  std::string testing;  // the validation that runs on it
+  std::string failed;   // the validation that quarantined it
+  std::string testing;  // the validation that is running on it
 };
 
-// Whom a validation of another node may borrow without taking anything from anybody.
+// Whether another node's validation may borrow a node without taking it away from anybody.
 enum class Borrowable {
   kNo,
   kOutOfService,  // not validated or in quarantine: drained by us, without jobs
-  // Jobs could start on it, and none has. What drain of ours it has yet is about to be taken away.
+  // Jobs could start on it, and none has. Any drain of ours that it still has is about to be
+  // removed.
   kInService,
 };
 Borrowable BorrowableOf(const ServiceCandidate& candidate, const slurm::SlurmNode& node);

@@ -14,12 +14,12 @@
 namespace muster::controller::validation {
 namespace {
 
-// Whether Slurm may answer at any moment; what else is amiss, somebody has to mend.
+// Whether Slurm may answer at any moment; any other problem, somebody has to fix.
 bool IsWorthHurry(const absl::Status& status) { return absl::IsUnavailable(status); }
 
 }  // namespace
 
-// What Slurm is to do with a node.
+// A change that Slurm is to make to a node.
 struct ServiceGate::Change {
   slurm::NodeChange node;
   ServiceAction action;
@@ -55,7 +55,7 @@ void ServiceGate::OnJudged(const std::string& node_uuid, const std::string& vali
           return txn.node_service().PutService(
               {node_uuid, static_cast<int>(next), validation_id, clock_.Now()});
         })
-        .IgnoreError();  // its pass is gone with the verdict: the node is drained all the same
+        .IgnoreError();  // its pass is gone with the verdict: the node is drained anyway
   }
   absl::MutexLock lock(&mutex_);
   judged_.insert(validation_id);
@@ -87,7 +87,7 @@ std::vector<std::string> ServiceGate::WhomToBorrow(const std::vector<std::string
 
 absl::Status ServiceGate::Hold(const std::string& validation_id,
                                const std::vector<std::string>& nodes, bool force) {
-  // Who asks again and again until the jobs are through changes nothing by it.
+  // Polling for idle nodes never drains them.
   if (!force) RETURN_IF_ERROR(CheckIdle(slurm_, nodes));
   {
     absl::MutexLock lock(&mutex_);
@@ -96,7 +96,7 @@ absl::Status ServiceGate::Hold(const std::string& validation_id,
   // The next look drains what this one could not.
   Look().IgnoreError();
   if (force) return absl::OkStatus();
-  // After the drains: what is not running by now cannot begin any more.
+  // After the drains: a job that is not running by now cannot start any more.
   absl::Status idle = CheckIdle(slurm_, nodes);
   if (!idle.ok()) Forget(validation_id, nodes);
   return idle;
@@ -138,7 +138,7 @@ absl::Status ServiceGate::trouble() const {
 absl::Status ServiceGate::Look() {
   absl::MutexLock one(&look_mutex_);
   {
-    // What an earlier look could not take in stays.
+    // Validations that an earlier look could not take into account stay.
     absl::MutexLock lock(&mutex_);
     looking_.merge(judged_);
     judged_.clear();
@@ -166,7 +166,7 @@ absl::Status ServiceGate::Decide(const std::vector<slurm::SlurmNode>& nodes, Cha
                                  std::map<std::string, std::string>& services) {
   std::map<std::string, std::string> held;
   {
-    // Before the store: a validation that has begun is in one of the two.
+    // Read before the store: a validation that has begun is in one of the two.
     absl::MutexLock lock(&mutex_);
     held = held_;
   }
@@ -181,7 +181,7 @@ absl::Status ServiceGate::Decide(const std::vector<slurm::SlurmNode>& nodes, Cha
   std::map<std::string, std::string> announced;
   for (const slurm::SlurmNode& node : nodes) {
     const auto found = candidates.find(node.name);
-    if (found == candidates.end()) continue;  // nothing of ours
+    if (found == candidates.end()) continue;  // not a node of ours
     ServiceCandidate& candidate = found->second;
     if (const auto hold = held.find(node.name); hold != held.end())
       candidate.testing = hold->second;

@@ -1,4 +1,5 @@
-// Lets nodes into Slurm's service that have passed a validation as what they are, and no others.
+// Lets nodes that have passed a validation with their present properties into Slurm's service, and
+// no others.
 #pragma once
 
 #include <functional>
@@ -32,13 +33,13 @@ namespace muster::controller::validation {
 class ServiceGate final : public JobGate {
  public:
   static constexpr absl::Duration kInterval = absl::Seconds(30);
-  // While Slurm does not answer: a new node must be drained before its first job.
+  // The interval while Slurm does not answer: a new node must be drained before its first job.
   static constexpr absl::Duration kRetryInterval = absl::Seconds(3);
-  // Between two looks, however often it is woken.
+  // The minimum pause between two looks, however often it is woken.
   static constexpr absl::Duration kPause = absl::Milliseconds(200);
 
-  // The references must outlive the object. `warn` is told what keeps the thread's looks from their
-  // work, once for each kind.
+  // The references must outlive the object. `warn` is called with the reason why the thread's looks
+  // cannot work, once for each kind.
   ServiceGate(Store& store, slurm::SlurmControl& slurm, Clock& clock,
               std::function<void(absl::string_view)> warn)
       : store_(store), slurm_(slurm), clock_(clock), warn_(std::move(warn)), worker_(clock, [this] {
@@ -69,8 +70,8 @@ class ServiceGate final : public JobGate {
   // What kept the last look from its work.
   absl::Status trouble() const override;
 
-  // One look, in the caller's thread. The error says what Slurm or the store could not do; what
-  // could be done is done.
+  // Looks once, in the caller's thread. The error says what Slurm or the store could not do;
+  // everything else has been done.
   absl::Status Look();
 
  private:
@@ -83,7 +84,7 @@ class ServiceGate final : public JobGate {
   absl::Status Decide(const std::vector<slurm::SlurmNode>& nodes, Changes& changes,
                       std::map<std::string, std::string>& services)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
-  // Holds these no more for the validation. Wakes the thread.
+  // Stops holding these for the validation. Wakes the thread.
   void Forget(const std::string& validation_id, const std::vector<std::string>& nodes);
   absl::Status Tell(const Changes& changes, std::map<std::string, std::string>& services);
 
@@ -92,13 +93,13 @@ class ServiceGate final : public JobGate {
   Clock& clock_;
   const std::function<void(absl::string_view)> warn_;
   absl::Mutex look_mutex_;  // one look at a time
-  // Changes that are in the audit log and that Slurm has not been seen to have made: node → reason.
+  // Changes that are in the audit log but that Slurm has not been seen to have made: node → reason.
   std::map<std::string, std::string> announced_ ABSL_GUARDED_BY(look_mutex_);
   mutable absl::Mutex mutex_;
   absl::Status trouble_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::string> services_ ABSL_GUARDED_BY(mutex_);  // by node
   std::map<std::string, std::string> held_ ABSL_GUARDED_BY(mutex_);      // node → validation
-  std::set<std::string> judged_ ABSL_GUARDED_BY(mutex_);  // validations, since a look has begun
+  std::set<std::string> judged_ ABSL_GUARDED_BY(mutex_);  // those that ended since a look began
   std::set<std::string> looking_
       ABSL_GUARDED_BY(mutex_);  // those that the last look begun takes in
   // The worker's own.

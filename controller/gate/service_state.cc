@@ -40,8 +40,8 @@ std::string HeldBecause(const slurm::SlurmNode& node) {
                       node.reason.empty() ? "" : ": ", node.reason);
 }
 
-// How a node of Muster's stands: what Slurm is to say of it (empty: nothing, it serves), and what
-// people are.
+// The state of a node of Muster's: the reason for Slurm (empty: none, it is in service), and the
+// text for people.
 struct Standing {
   std::string reason;
   std::string service;
@@ -115,7 +115,7 @@ ServiceAction DecideService(ServiceState state, absl::string_view failed, absl::
   if ((node.is_drained || node.is_held) && !is_ours) {
     return {ServiceAction::kNone, "", HeldBecause(node)};
   }
-  // Not yet Muster's, or no longer.
+  // Not yet Muster's, or not any more.
   if (state == State::kKnown || state == State::kRetired) {
     return {ServiceAction::kNone, "", node.state};
   }

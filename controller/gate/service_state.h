@@ -1,4 +1,4 @@
-// A node's life as one table, and what Slurm has to hear of it. Pure.
+// The life cycle of a node as one table, and what Slurm has to be told. Pure.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@
 
 namespace muster::controller::validation {
 
-// In the store as these numbers.
+// Stored as these numbers.
 enum class ServiceState {
   kKnown = 1,        // in the inventory
   kEnrolled = 2,     // has a certificate, never applied
-  kConfigured = 3,   // applied, and has not passed as what it is now
-  kInService = 4,    // has passed as what it is now
+  kConfigured = 3,   // applied, but has not passed with its present properties
+  kInService = 4,    // has passed with its present properties
   kQuarantined = 5,  // failed a validation; only a pass leads out
   kRetired = 6,      // removed
 };
@@ -25,9 +25,9 @@ absl::string_view ServiceStateName(ServiceState state);
 enum class ServiceEvent {
   kEnrolled,
   kApplied,
-  kPassed,   // a validation, as what it is now
+  kPassed,   // a validation, with its present properties
   kFailed,   // a validation
-  kChanged,  // other GPUs, another driver or kernel than those that passed
+  kChanged,  // GPUs, driver or kernel differ from those that passed
   kRemoved,
 };
 absl::string_view ServiceEventName(ServiceEvent event);
@@ -46,12 +46,12 @@ struct ServiceAction {
   enum Kind { kNone, kDrain, kResume };
   Kind kind = kNone;
   std::string reason;  // of kDrain, with its owner tag
-  // How the node stands then: "in service", "not validated", "quarantined: failed v-7k3m9q2x",
-  // "being validated: v-7k3m9q2x", "drained by root: bad disk".
+  // The resulting state of the node: "in service", "not validated", "quarantined: failed
+  // v-7k3m9q2x", "being validated: v-7k3m9q2x", "drained by root: bad disk".
   std::string service;
 };
-// A drain that Muster did not make is never touched. `failed` is the validation that put the node
-// into quarantine; `testing` the one that runs on it, for which it is drained whatever its state.
+// Never touches a drain that Muster did not make. `failed` is the validation that quarantined the
+// node; `testing` the one that is running on it, for which it is drained whatever its state.
 ServiceAction DecideService(ServiceState state, absl::string_view failed, absl::string_view testing,
                             const slurm::SlurmNode& node);
 

@@ -1,4 +1,4 @@
-// Whether Slurm's jobs run where somebody wants to test.
+// Checks whether Slurm has jobs on nodes that are to be tested.
 #pragma once
 
 #include <set>
@@ -10,11 +10,11 @@
 
 namespace muster::controller::validation {
 
-// Of an error of SlurmControl: its commands are not installed, the inventory names no node for it,
-// or that has not joined.
+// Whether an error of SlurmControl means that there is no Slurm yet: its commands are not
+// installed, the inventory names no node for it, or that node has not joined.
 bool IsNoSlurmYet(const absl::Status& status);
 
-// FailedPrecondition: some of the nodes have jobs, which the error names, or Slurm does not say.
+// FailedPrecondition: some of the nodes have jobs, which the error names, or Slurm does not answer.
 // OK where there is no Slurm yet. Blocks for Slurm.
 absl::Status CheckIdle(slurm::SlurmControl& slurm, const std::vector<std::string>& nodes);
 
@@ -22,8 +22,8 @@ absl::Status CheckIdle(slurm::SlurmControl& slurm, const std::vector<std::string
 std::set<std::string> NodesWithJobs(slurm::SlurmControl& slurm,
                                     const std::vector<std::string>& nodes);
 
-// Those that have none, as they come: all where there is no Slurm yet, nobody where it cannot be
-// asked. Blocks for Slurm.
+// Those of `nodes` without jobs, in the given order: all where there is no Slurm yet, none where it
+// cannot be asked. Blocks for Slurm.
 std::vector<std::string> NodesWithoutJobs(slurm::SlurmControl& slurm,
                                           const std::vector<std::string>& nodes);
 

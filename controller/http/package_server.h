@@ -1,4 +1,4 @@
-// Plain HTTP for machines that have nothing of Muster yet.
+// Plain HTTP for machines on which nothing of Muster is installed yet.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@ struct MHD_Daemon;
 
 namespace muster::controller {
 
-// Serves GET and HEAD of /packages/<name>.deb from one folder: no other path, no listing, no
-// links out of it. What is fetched is checked against the digest in the join line, so plain HTTP
-// does. Runs threads of its own until it is destroyed.
+// Serves GET and HEAD of /packages/<name>.deb from one folder: no other path, no listing, no links
+// out of it. Downloads are checked against the digest in the join line, so plain HTTP is enough.
+// Runs its own threads until it is destroyed.
 class PackageServer {
  public:
   static constexpr unsigned kMaxConnections = 512;
   static constexpr unsigned kIdleSeconds = 60;
 
-  // `listen` is "address:port"; port 0 takes a free one. InvalidArgument: no address. Unavailable:
-  // the port is taken.
+  // `listen` is "address:port"; port 0 takes a free one. InvalidArgument: not an address.
+  // Unavailable: the port is taken.
   static absl::StatusOr<std::unique_ptr<PackageServer>> Start(const std::string& listen,
                                                               const std::string& folder);
   ~PackageServer();

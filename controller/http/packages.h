@@ -15,11 +15,11 @@ struct PackageFile {
   std::string sha256;        // hex
 };
 
-// Whether it is a Debian package's file name and nothing else: no separators, no leading dot.
+// Whether it is the plain file name of a Debian package: no separators, no leading dot.
 bool IsPackageName(absl::string_view name);
 
-// The muster-agent packages of the folder, by name, with the digests of what is there now; other
-// files are passed over, and a folder that is not there is empty. Blocks for the disk.
+// The muster-agent packages in the folder, by name, with the digests of their present content;
+// ignores other files, and treats a missing folder as empty. Blocks for the disk.
 absl::StatusOr<std::vector<PackageFile>> ListAgentPackages(const std::string& folder);
 
 }  // namespace muster::controller

@@ -36,7 +36,7 @@ constexpr Word<PartitionState> kStates[] = {{"UP", PartitionState::kUp},
                                             {"DRAIN", PartitionState::kDrain},
                                             {"INACTIVE", PartitionState::kInactive}};
 
-// "" and *out, or what is wrong.
+// Returns "" and sets *out, or describes the fault.
 template <typename Enum, size_t N>
 std::string ParseWord(const Word<Enum> (&words)[N], absl::string_view what, absl::string_view text,
                       Enum* out) {
@@ -57,7 +57,7 @@ struct VarsPath {
   std::string owner;
 };
 
-// Of "…/group_vars/gpu.yaml": {true, "gpu"}.
+// "…/group_vars/gpu.yaml" → {true, "gpu"}.
 std::optional<VarsPath> ParseVarsPath(absl::string_view path) {
   const std::vector<absl::string_view> parts = absl::StrSplit(path, '/');
   if (parts.size() < 2) return std::nullopt;
@@ -230,7 +230,7 @@ std::vector<std::string> InventoryBuilder::ZipAddresses(const std::optional<Refe
                                                         size_t nodes) {
   if (!written.has_value()) return {};
   std::vector<std::string> addresses = {written->text};
-  if (!absl::StrContains(written->text, ':')) {  // which IPv6 has and a host list cannot
+  if (!absl::StrContains(written->text, ':')) {  // only IPv6 has one; a host list cannot
     absl::StatusOr<std::vector<std::string>> expanded = ExpandHostlist(written->text);
     if (!expanded.ok()) {
       errors_.AddHostlist(written->origin, expanded.status());

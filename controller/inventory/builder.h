@@ -1,4 +1,4 @@
-// From the documents of an inventory to the checked Inventory; internal to controller/inventory.
+// Builds the checked Inventory from its documents; internal to controller/inventory.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@
 
 namespace muster::controller {
 
-// Reads all files first (builder.cc), then resolves what refers to something (resolve.cc), since
-// a file may refer to what a later one defines. Used once.
+// Reads all files first (builder.cc), then resolves references (resolve.cc), since a file may refer
+// to names that a later one defines. Used once.
 class InventoryBuilder {
  public:
   InventoryBuilder();
@@ -30,14 +30,15 @@ class InventoryBuilder {
     size_t group;
     Origin origin;
   };
-  // What was written about an element of the inventory of the same index, besides its own values.
+  // The source of the inventory's element with the same index: what was written about it besides
+  // its own values.
   struct GroupSource {
     Origin origin;
     std::vector<Reference> nodes;
     std::vector<Reference> groups;
     std::vector<Nested> nested;  // `groups`, resolved
   };
-  struct ListSource {  // of a rack or partition
+  struct ListSource {  // for a rack or partition
     Origin origin;
     std::vector<Reference> nodes;
   };
@@ -76,7 +77,7 @@ class InventoryBuilder {
   void Resolve();
   void ReadVarsFiles();
   void ResolveNestedGroups();
-  // Reports each cycle of groups once; tells whether there was none.
+  // Reports each cycle of groups once; returns whether there was none.
   bool CheckGroupCycles();
   // Groups before those nested in them, otherwise in the order written. Needs no cycles.
   std::vector<size_t> GeneralToSpecial() const;
@@ -86,7 +87,7 @@ class InventoryBuilder {
   void CheckGroupVariables();
   std::vector<size_t> ResolveNodes(const Reference& reference);
   std::optional<size_t> ResolveGroup(const Reference& reference);
-  // Of something that was written, so that an error can show it.
+  // The place of something that was written, so that an error can show it.
   Origin OriginOf(const Place& place) const;
 
   Errors errors_;

@@ -125,14 +125,14 @@ std::string DescribeChange(const ordered_json& before, const ordered_json& now) 
   return absl::StrJoin(changes, ", ");
 }
 
-// ", var driver = 535": of what is new.
+// ", var driver = 535", for a new entry.
 void AppendVars(const ordered_json& value, std::string* text) {
   for (const auto& [name, variable] : EntriesOf(value, "vars")) {
     absl::StrAppend(text, text->empty() ? "" : ", ", "var ", name, " = ", Show(variable, true));
   }
 }
 
-// "nodes c[001-002], var driver = 535"; what is empty or false says nothing.
+// "nodes c[001-002], var driver = 535"; leaves out empty and false values.
 std::string DescribeNew(const ordered_json& value) {
   std::string text;
   for (const auto& [name, field] : FieldsOf(value)) {
@@ -143,7 +143,7 @@ std::string DescribeNew(const ordered_json& value) {
   return text;
 }
 
-// "c001" is one node, "c[001-003]" are nodes: what they share stands once.
+// "c001" is one node, "c[001-003]" are several: the text that they share appears once.
 void EmitNodes(absl::string_view sign,
                const std::map<std::string, std::vector<std::string>>& by_text,
                std::vector<std::string>* lines) {
@@ -202,7 +202,7 @@ ordered_json ToValue(const Inventory& inventory) {
   };
   section("nodes", inventory.nodes(), NodeToValue);
   section("racks", inventory.racks(), RackToValue);
-  std::vector<Group> groups;  // an implicit one says something only by its variables
+  std::vector<Group> groups;  // an implicit group appears only with its variables
   for (const Group& group : inventory.groups()) {
     if (!group.implicit || !group.vars.empty()) groups.push_back(group);
   }

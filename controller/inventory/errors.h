@@ -1,4 +1,4 @@
-// Collecting errors with their places, so that one look at an inventory shows all of them.
+// Collects errors with their places, so that one pass over an inventory shows all of them.
 #pragma once
 
 #include <cstddef>
@@ -30,17 +30,17 @@ struct Reference {
 class Errors {
  public:
   void Add(const Origin& origin, absl::string_view message);
-  // As Add, unless `message` is empty; tells whether it was.
+  // As Add, unless `message` is empty; returns whether it was.
   bool Check(const Origin& origin, absl::string_view message);
-  // Tells whether `status` was OK.
+  // Returns whether `status` was OK.
   bool Add(const absl::Status& status);
-  // An error of ExpandHostlist about the text at `origin`, at the character that it names.
+  // Adds an error of ExpandHostlist about the text at `origin`, at the character that it names.
   void AddHostlist(const Origin& origin, const absl::Status& status);
 
   bool empty() const { return count_ == 0; }
   // Whether further errors will only be counted.
   bool full() const { return count_ >= kMaxJoinedErrors; }
-  // OK, or InvalidArgument as JoinErrors() makes it, an error a line.
+  // OK, or InvalidArgument as JoinErrors() makes it, one error per line.
   absl::Status ToStatus() const;
 
  private:

@@ -1,5 +1,5 @@
-// What the cluster should consist of: nodes, groups, racks, partitions and variables, checked.
-// The format of the files is in docs/inventory.md.
+// The desired state of the cluster: nodes, groups, racks, partitions and variables, checked.
+// docs/inventory.md describes the format of the files.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,8 @@
 
 namespace muster::controller {
 
-// Where something was written; line and column count from 1, 0 where it was not written at all.
+// The place where something was written; line and column count from 1, and are 0 where it was not
+// written at all.
 struct Place {
   std::string file;
   int line = 0;
@@ -29,7 +30,7 @@ struct Place {
 enum class NodeRole { kLogin, kCompute, kStorage };
 absl::string_view NodeRoleName(NodeRole role);  // "login", "compute", "storage"
 
-// The five levels of variables, the weakest first. The inventory holds the middle three.
+// The five levels of variables, weakest first. The inventory holds the middle three.
 enum class VariableLevel { kRoleDefaults, kInventory, kGroup, kNode, kCommandLine };
 // "role defaults", "inventory vars", "group vars", "node vars", "command line"
 absl::string_view VariableLevelName(VariableLevel level);
@@ -50,8 +51,8 @@ struct Node {
   std::string bmc_address;  // of the management controller; "" where none was written
   std::string mac;          // lower case with colons; "" where none was written
   std::string rack;         // "" where in none
-  // All groups that it is in, itself or by nesting, the general before the special: "all", its
-  // role's group, then explicit groups, each before those nested in it.
+  // All groups that the node is in, directly or by nesting, the general before the special: "all",
+  // its role's group, then explicit groups, each before those nested in it.
   std::vector<std::string> groups;
   std::vector<Variable> vars;  // its own only; see VariablesOf
   Place place;
@@ -61,8 +62,8 @@ struct Rack {
   std::string name;
   int power_limit_watts = 0;  // 0 where no limit was written
   std::string switch_name;    // "" where none was written
-  // What the uplinks of that switch carry together, one way; 0 where it was not written. Racks of
-  // one switch say the same.
+  // The total bandwidth of that switch's uplinks, one way; 0 where it was not written. All racks of
+  // one switch have the same value.
   double uplink_gbits_per_s = 0;
   std::vector<std::string> nodes;  // in inventory order
   Place place;
@@ -84,7 +85,7 @@ struct Partition {
   std::string name;
   std::vector<std::string> nodes;  // in inventory order; all of role compute; never empty
   bool is_default = false;
-  std::string max_time;  // in Slurm's words ("7-00:00:00", "UNLIMITED"); "" where none was written
+  std::string max_time;  // in Slurm's format ("7-00:00:00", "UNLIMITED"); "" where none was written
   PartitionState state = PartitionState::kUp;
   Place place;
 };
@@ -101,7 +102,7 @@ class Inventory {
   const std::vector<Partition>& partitions() const { return partitions_; }
   const std::vector<Variable>& vars() const { return vars_; }
 
-  // nullptr when there is none of that name. The pointers live as long as the inventory.
+  // nullptr when there is none with that name. The pointers live as long as the inventory.
   const Node* FindNode(absl::string_view name) const;
   const Rack* FindRack(absl::string_view name) const;
   const Group* FindGroup(absl::string_view name) const;
@@ -122,27 +123,27 @@ class Inventory {
 };
 
 // Reads an inventory from its files (path → content), merged: one YAML file, or those of a folder.
-// Files whose folder is named group_vars or node_vars give variables of the group or node that
-// they are named after. Pure.
+// Files in a folder named group_vars or node_vars hold variables of the group or node that the file
+// is named after. Pure.
 //
 // InvalidArgument holds all errors that were found (the first 20), one after the other, each with
-// file:line:column, the line shown and the nearest known word.
+// file:line:column, the line itself and the nearest known word.
 absl::StatusOr<Inventory> ParseInventory(const std::map<std::string, std::string>& files);
 
-// The inventory's variables that reach `node`, weakest first: a later one of the same name wins.
-// Overridden ones are in the list too, so that `explain` can show them.
+// The inventory's variables that apply to `node`, weakest first: a later one of the same name wins.
+// The list includes overridden ones, so that `explain` can show them.
 std::vector<Variable> VariablesOf(const Inventory& inventory, const Node& node);
 
-// The nodes that a pattern names, in inventory order, each once. Terms are joined by commas: a
-// node or a host list (c[001-003]), a group, a glob over node names (c0*), "rack:NAME"; "!term"
-// takes nodes away from all others; with nothing but exclusions, from all nodes. InvalidArgument
-// for an unknown name (with the nearest known one) and a glob that matches nothing; the result is
-// empty only where groups are or exclusions left nothing.
+// The nodes that a pattern names, in inventory order, each once. Terms are joined by commas: a node
+// or a host list (c[001-003]), a group, a glob over node names (c0*), "rack:NAME"; "!term" removes
+// nodes from the result of all others, or from all nodes when there are only exclusions.
+// InvalidArgument for an unknown name (with the nearest known one) and for a glob that matches
+// nothing; the result is empty only where groups are empty or exclusions left nothing.
 absl::StatusOr<std::vector<const Node*>> Select(const Inventory& inventory,
                                                 absl::string_view pattern);
 
-// What `now` changes about `before`, a line each, for people: "+ nodes c[007-008]: compute",
-// "- rack r2", "~ nodes c[001-003]: rack r1 -> r2", "~ var apt_proxy: \"x\" -> \"y\"". Empty when
+// The changes from `before` to `now`, a line each, for people: "+ nodes c[007-008]: compute", "-
+// rack r2", "~ nodes c[001-003]: rack r1 -> r2", "~ var apt_proxy: \"x\" -> \"y\"". Empty when
 // nothing of meaning differs.
 std::vector<std::string> DiffInventory(const Inventory& before, const Inventory& now);
 

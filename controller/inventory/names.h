@@ -1,4 +1,4 @@
-// What names, addresses and Slurm times in an inventory may look like.
+// The syntax of names, addresses and Slurm times in an inventory.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace muster::controller {
 
-// Each returns "" when the text is well formed, otherwise what is wrong with it, ready to stand
-// after the place in an error.
+// Each returns "" when the text is well formed, otherwise a description of the fault, worded to
+// follow the place in an error.
 std::string CheckDnsLabel(absl::string_view what, absl::string_view text);
 std::string CheckDomain(absl::string_view text);
 std::string CheckName(absl::string_view what, absl::string_view text);  // groups, racks, switches

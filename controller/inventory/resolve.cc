@@ -17,7 +17,7 @@
 namespace muster::controller {
 namespace {
 
-constexpr size_t kAll = 0;  // of the implicit groups
+constexpr size_t kAll = 0;  // index of the implicit group
 
 template <typename T>
 std::vector<std::string> NamesOf(const std::vector<T>& list) {
@@ -149,7 +149,7 @@ bool InventoryBuilder::CheckGroupCycles() {
   std::vector<State> states(group_sources_.size(), kNew);
   struct Step {
     size_t group;
-    size_t next = 0;  // of its nested groups
+    size_t next = 0;  // index into its nested groups
   };
   bool none = true;
   for (size_t start = 0; start < group_sources_.size(); ++start) {
@@ -303,7 +303,7 @@ void InventoryBuilder::ResolvePartitions() {
       }
       nodes.insert(nodes.end(), selected->begin(), selected->end());
     }
-    std::sort(nodes.begin(), nodes.end());  // into inventory order: they lie in one vector
+    std::sort(nodes.begin(), nodes.end());  // into inventory order: they are elements of one vector
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
     for (const Node* node : nodes) partition.nodes.push_back(node->name);
     if (nodes.empty() && is_known) {
@@ -321,7 +321,8 @@ void InventoryBuilder::ResolvePartitions() {
   }
 }
 
-// A variable that unrelated groups of one node set differently has no value that all would expect.
+// A variable that unrelated groups of a node set differently has no value that everyone would
+// expect.
 void InventoryBuilder::CheckGroupVariables() {
   const std::vector<Group>& groups = inventory_.groups_;
   // All groups nested in each, at any depth.
@@ -352,7 +353,7 @@ void InventoryBuilder::CheckGroupVariables() {
     }
     std::vector<Conflict> conflicts;
     for (const auto& [name, all] : setters) {
-      std::vector<Setter> special;  // those that no group nested in them overrides
+      std::vector<Setter> special;  // those that no nested group overrides
       for (const Setter& setter : all) {
         const bool is_overridden = std::any_of(all.begin(), all.end(), [&](const Setter& other) {
           return inside[setter.group].contains(other.group);

@@ -110,7 +110,7 @@ std::vector<Term> SplitTerms(absl::string_view pattern) {
   return terms;
 }
 
-// An error of ExpandHostlist counts its columns from the term; the pattern's are wanted.
+// ExpandHostlist counts columns from the term; the pattern's columns are wanted.
 absl::Status ShiftColumn(const absl::Status& status, size_t by) {
   constexpr absl::string_view kColumn = "column ";
   absl::string_view message = status.message();

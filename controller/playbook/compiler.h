@@ -29,30 +29,30 @@ struct Playbook;  // a parsed playbook with its roles, templates and files
 // The files of a site bundle: path relative to the site's folder → content.
 using FileTree = std::map<std::string, std::string>;
 
-// Reads the playbook and every role, task file, handler file and default that it names; templates
-// and expressions are parsed too, so that a misspelt word is found before anything starts.
-// Several errors come in one status, a paragraph each, with file:line:column.
+// Reads the playbook and every role, task file, handler file and default that it names; also parses
+// templates and expressions, so that a misspelt word is found before anything starts. Several
+// errors come in one status, a paragraph each, with file:line:column.
 absl::StatusOr<std::shared_ptr<const Playbook>> LoadPlaybook(const FileTree& site,
                                                              absl::string_view path);
 
-// Who asks for a secret.
+// The reader that asks for a secret.
 struct SecretReader {
-  std::string role;      // whose tasks, templates or variables they are
+  std::string role;      // whose tasks, templates or variables ask
   std::string playbook;  // path in the bundle
 };
 
-// Where templates get secrets from.
+// The source of secrets for templates.
 class SecretSource {
  public:
   virtual ~SecretSource() = default;
-  // The secret's value. When it does not exist: made of `generate_bytes` random bytes, and the
-  // reader's from then on, or NotFound if that is absent. PermissionDenied, with the remedy: the
-  // secret does not name the reader. Thread-safe.
+  // Returns the secret's value. A missing secret is generated from `generate_bytes` random bytes
+  // and from then on belongs to the reader; without `generate_bytes`: NotFound. PermissionDenied,
+  // with the remedy: the secret does not name the reader. Thread-safe.
   virtual absl::StatusOr<std::string> Get(absl::string_view name,
                                           std::optional<uint32_t> generate_bytes,
                                           const SecretReader& reader) = 0;
-  // The value that a rotation brings to the nodes. NotFound: none goes on. PermissionDenied as of
-  // Get(), but for the rotation's own playbook. Thread-safe.
+  // The value that a rotation is bringing to the nodes. NotFound: no rotation is in progress.
+  // PermissionDenied as for Get(), except for the rotation's own playbook. Thread-safe.
   virtual absl::StatusOr<std::string> GetNext(absl::string_view name,
                                               const SecretReader& reader) = 0;
 };
@@ -65,18 +65,18 @@ struct CompileOptions {
   bool check_only = false;
   bool want_diff = false;
   std::map<std::string, nlohmann::ordered_json> extra_vars;  // -e
-  // What earlier plays of the run want of the nodes. nullptr: each play stands for itself.
+  // The claims of the run's earlier plays on the nodes. nullptr: each play stands alone.
   std::shared_ptr<RunOwners> owners = nullptr;
 };
 
-// sha256 → content. What is the same on many nodes is one string for all of them.
+// sha256 → content. A content that many nodes share is one string for all of them.
 using PlanBlobs = std::map<std::string, std::shared_ptr<const std::string>>;
 
-// What one node gets in a play. Exactly one of plan, error is set: a node whose variables do not
-// fit fails alone.
+// The result of compiling a play for one node. Exactly one of plan and error is set: a node whose
+// variables do not fit fails alone.
 struct NodePlan {
   std::string node;
-  std::unique_ptr<v1::Plan> plan;  // without ids, sequence, expiry and digest: the run sets them
+  std::unique_ptr<v1::Plan> plan;  // without ids, sequence, expiry and digest, which the run sets
   PlanBlobs blobs;                 // contents that travel beside the plan
   std::map<std::string, std::set<std::string>> secrets;  // name → roles that asked for it
   absl::Status error;
@@ -85,7 +85,7 @@ struct NodePlan {
 // The names of the plays with roles or tasks, in order.
 std::vector<std::string> PlayNames(const Playbook& playbook);
 
-// InvalidArgument, with the nearest known one, for a tag that nothing in the playbook bears.
+// InvalidArgument, with the nearest known one, for a tag that occurs nowhere in the playbook.
 absl::Status CheckTags(const Playbook& playbook, const std::vector<std::string>& tags);
 
 // The nodes of play `play_index` under `limit`, in inventory order.
@@ -94,16 +94,16 @@ absl::StatusOr<std::vector<std::string>> SelectPlayNodes(const Playbook& playboo
                                                          const Inventory& inventory,
                                                          absl::string_view limit);
 
-// What a playbook ends with: a suite that nodes are to pass.
+// A suite that nodes are to pass at the end of a playbook.
 struct PlaybookEnding {
   std::string play;
   std::string suite;
   std::vector<std::string> nodes;  // in inventory order; at least one
 };
 
-// Of the plays with `validate` those that bear one of `tags` (empty: all) and name nodes under
-// `limit`, in order. InvalidArgument with its place: one names a node to which no play applies
-// anything, or that another one of them names.
+// The plays with `validate` that have one of `tags` (empty: all) and name nodes under `limit`, in
+// order. InvalidArgument with its place: a play names a node to which no play applies anything, or
+// which another one of them names.
 absl::StatusOr<std::vector<PlaybookEnding>> SelectEndings(const Playbook& playbook,
                                                           const Inventory& inventory,
                                                           absl::string_view limit,
@@ -113,13 +113,13 @@ absl::StatusOr<std::vector<PlaybookEnding>> SelectEndings(const Playbook& playbo
 using FactsByNode = std::map<std::string, nlohmann::ordered_json>;
 
 // Compiles one play for `nodes` (names from SelectPlayNodes), at most `batch` at a time, in their
-// order; what the nodes share is computed once. Ends early when `take` returns false.
+// order; computes once what the nodes share. Ends early when `take` returns false.
 void CompilePlayInBatches(const Playbook& playbook, size_t play_index, const Inventory& inventory,
                           FactsByNode facts, const std::vector<std::string>& nodes,
                           const CompileOptions& options, SecretSource& secrets, size_t batch,
                           absl::FunctionRef<bool(std::vector<NodePlan>)> take);
 
-// All of them at once.
+// Compiles all of them at once.
 std::vector<NodePlan> CompilePlay(const Playbook& playbook, size_t play_index,
                                   const Inventory& inventory, FactsByNode facts,
                                   const std::vector<std::string>& nodes,

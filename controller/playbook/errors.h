@@ -1,4 +1,4 @@
-// Collecting errors with their places, so that one load shows all of them.
+// Collects errors with their places, so that one load shows all of them.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@ namespace muster::controller::playbook {
 
 class ErrorList {
  public:
-  // Equal messages are kept once: an included file may be read several times. Tells whether
-  // `status` was OK.
+  // Keeps equal messages once: an included file may be read several times. Returns whether `status`
+  // was OK.
   bool Add(const absl::Status& status);
 
   bool empty() const { return messages_.empty(); }
-  // OK; or the first error's code as JoinErrors() makes it, an error a paragraph.
+  // OK; or the first error's code as JoinErrors() makes it, one error per paragraph.
   absl::Status ToStatus() const;
 
  private:

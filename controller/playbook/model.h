@@ -1,4 +1,4 @@
-// A playbook as it was read: checked, templates parsed, nothing decided that depends on a node.
+// A playbook as it was read: checked, templates parsed, nothing node-specific decided yet.
 #pragma once
 
 #include <map>
@@ -19,13 +19,13 @@ class Step;
 
 namespace muster::controller::playbook {
 
-// What goes into a file, with its digest; shared by all nodes that get the same.
+// The content of a file, with its digest; shared by all nodes that get the same.
 struct Content {
   std::shared_ptr<const std::string> text;
   std::string sha256;
   bool sensitive = false;
   bool is_shared = false;         // the same on many nodes
-  std::set<std::string> secrets;  // names that rendering asked for
+  std::set<std::string> secrets;  // names of the secrets that rendering asked for
 };
 
 // A parameter whose value depends on the node.
@@ -33,8 +33,8 @@ struct NodeParam {
   const Param* param = nullptr;
   ValueTemplate value;
   yaml::Node node;  // where it was written
-  // Of a list of maps that is written out, and whose entries are in the prototype: what of each
-  // depends on the node. Empty: `value` is the whole list.
+  // For a list of maps that is written out, and whose entries are in the prototype: the
+  // node-specific parameters of each entry. Empty: `value` is the whole list.
   std::vector<std::vector<NodeParam>> elements = {};
 };
 
@@ -45,7 +45,7 @@ struct Task {
   std::string name_text;
   ValueTemplate name;
   const ResourceType* type = nullptr;
-  std::shared_ptr<const v1::Step> prototype;  // with what is the same on every node
+  std::shared_ptr<const v1::Step> prototype;  // with the parameters that are the same on every node
   std::vector<NodeParam> params;
   std::vector<Condition> when;
   std::vector<std::string> notify;  // handler names of the same role
@@ -53,11 +53,11 @@ struct Task {
   std::optional<ValueTemplate> loop;
 };
 
-// A variable of defaults/main.yaml.
+// A variable in defaults/main.yaml.
 struct Default {
   ValueTemplate value;
   std::string place;    // "file:line"
-  std::string written;  // templates and all, JSON
+  std::string written;  // with its templates, as JSON
 };
 
 // A role's folder; shared by the plays that use the role.
@@ -112,7 +112,7 @@ namespace muster::controller {
 struct Playbook {
   std::string path;  // in the bundle
   std::vector<playbook::Play> plays;
-  std::vector<playbook::SuitePlay> suite_plays;  // after all of them
+  std::vector<playbook::SuitePlay> suite_plays;  // run after all plays
 };
 
 }  // namespace muster::controller

@@ -1,4 +1,4 @@
-// Which roles of playbooks may read a secret. Pure.
+// The roles of playbooks that may read a secret. Pure.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ namespace muster::controller {
 // Every role.
 inline constexpr char kAnyRole[] = "*";
 
-// As a secret keeps them: sorted, commas between. InvalidArgument: a name that no role can have, or
-// kAnyRole beside others.
+// The form in which a secret stores them: sorted, separated by commas. InvalidArgument: a name that
+// no role can have, or kAnyRole together with others.
 absl::StatusOr<std::string> JoinRoles(const std::vector<std::string>& roles);
 
-// PermissionDenied, with the remedy, unless `roles` (as of JoinRoles) has the reader's.
+// PermissionDenied, with the remedy, unless `roles` (as from JoinRoles) has the reader's.
 absl::Status CheckReader(absl::string_view secret, absl::string_view roles,
                          const SecretReader& reader);
 

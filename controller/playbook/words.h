@@ -1,4 +1,4 @@
-// Keys of playbooks: known ones, and those that people bring along from elsewhere.
+// Keys of playbooks: known ones, and those that people bring from other tools.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@
 namespace muster::controller::playbook {
 
 // Reports each key of the map `node` that is not in `known`: with the remedy where the key is a
-// word of another tool, otherwise with the nearest known key. False when there was any.
+// word of another tool, otherwise with the nearest known key. Returns false when there was any.
 bool CheckKeys(const yaml::Document& document, const yaml::Node& node, absl::string_view what,
                const std::vector<std::string>& known, ErrorList* errors);
 
-// The variables that Muster itself gives to templates.
+// The variables that Muster itself defines for templates.
 const std::vector<std::string>& ReservedNames();
 bool IsReserved(absl::string_view name);
 
-// What is wrong with the name of a variable, "" when nothing is.
+// Describes what is wrong with the name of a variable; "" when nothing is.
 std::string CheckVariable(absl::string_view name);
 
 }  // namespace muster::controller::playbook

@@ -1,4 +1,4 @@
-// A run that is going on, in memory.
+// A run in progress, in memory.
 #pragma once
 
 #include <memory>
@@ -31,18 +31,18 @@ struct ActiveRun {
   std::shared_ptr<const Playbook> playbook;
   std::shared_ptr<const Inventory> inventory;
   std::shared_ptr<const HeldPlan> held;  // nullptr: the run follows the playbook
-  std::vector<PlaybookEnding> endings;   // empty: none, or they are left out
+  std::vector<PlaybookEnding> endings;   // empty: there are none, or they are left out
   RunState state;
-  RunActions pending;  // not carried out yet, because the store could not keep what led to them
+  RunActions pending;  // not yet carried out, because the store could not save what led to them
   std::shared_ptr<RunEventLog> log;
-  // The current play's plans by node, until the node is through with it: as they travel, which is
-  // a tenth of what they take as objects.
+  // The current play's plans by node, each until its node has finished it: serialized, which takes
+  // a tenth of the memory of the objects.
   absl::flat_hash_map<std::string, std::shared_ptr<const std::string>> plans;
-  // Permits to reboot that have not ended, by node, and the last question of each node that was
-  // refused.
+  // Permits to reboot that have not ended, by node, and for each node that was refused, its last
+  // request.
   std::map<std::string, RebootRecord> reboots;
   std::map<std::string, std::string> refused_reboots;
-  // Questions of each node about reboots, repetitions not counted.
+  // The number of each node's requests to reboot, not counting repetitions.
   std::map<std::string, int> reboot_questions;
 };
 

@@ -1,4 +1,4 @@
-// Which nodes that were away in their last run have come back, gathered for one run together.
+// Collects nodes that missed their last run and have come back, for one run together.
 #pragma once
 
 #include <map>
@@ -22,7 +22,7 @@ struct CatchUpBatch {
 class CatchUp {
  public:
   void Add(const std::string& run_id, const std::string& node, absl::Time now);
-  // Takes out what has waited long enough.
+  // Takes out the batches that have waited long enough.
   std::vector<CatchUpBatch> TakeDue(absl::Time now);
 
  private:

@@ -1,4 +1,4 @@
-// What the run engine works with, as small seams.
+// The run engine's collaborators, as small interfaces.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class Compiler {
   virtual absl::StatusOr<std::shared_ptr<const Playbook>> Load(const FileTree& site,
                                                                absl::string_view path) = 0;
   virtual std::vector<std::string> Plays(const Playbook& playbook) = 0;
-  // InvalidArgument: one of the tags stands nowhere in the playbook.
+  // InvalidArgument: one of the tags occurs nowhere in the playbook.
   virtual absl::Status CheckTags(const Playbook& playbook,
                                  const std::vector<std::string>& tags) = 0;
   virtual absl::StatusOr<std::vector<std::string>> SelectNodes(const Playbook& playbook,
@@ -57,12 +57,12 @@ struct InventoryVersion {
 class InventorySource {
  public:
   virtual ~InventorySource() = default;
-  // NotFound with the remedy: none applied yet.
+  // NotFound, with the remedy: no inventory was applied yet.
   virtual absl::StatusOr<InventoryVersion> Latest() = 0;
   virtual absl::StatusOr<std::shared_ptr<const Inventory>> Get(uint64_t revision) = 0;
 };
 
-// All are thread-safe and outlive the engine.
+// All must be thread-safe and outlive the engine.
 struct RunCollaborators {
   Store& store;
   AgentSessions& sessions;
@@ -72,28 +72,30 @@ struct RunCollaborators {
   Clock& clock;
   // The files of the bundle with this SHA-256. NotFound: not uploaded.
   std::function<absl::StatusOr<FileTree>(const std::string& sha256)> load_bundle;
-  // Keeps a content that is too large for a plan.
+  // Stores a content that is too large for a plan.
   std::function<absl::Status(const std::string& sha256, const std::string& content)> put_blob;
-  // Called when work that needed much memory is over. May be empty.
+  // Called after work that needed much memory. May be empty.
   std::function<void()> return_memory = nullptr;
   ClusterIdentity cluster = {};
-  // What validations hold. nullptr: there are none.
+  // The nodes that validations hold. nullptr: there are none.
   NodeClaims* claims = nullptr;
-  // Called when a play or a run has ended: what nodes are for Slurm may have changed. Must not
+  // Called when a play or a run has ended: the nodes' state for Slurm may have changed. Must not
   // block. May be empty.
   std::function<void()> on_play_ended = nullptr;
-  // Whether the suite can be begun with after a run, as far as is known before it: what it and the
-  // files that it stands on say. Errors have their place. Empty: playbooks must name no suites.
+  // Whether the suite could be started after the run, as far as that can be known before it, from
+  // the suite and the files that it uses. Errors have their place. Empty: playbooks must name no
+  // suites.
   std::function<absl::Status(const FileTree& site, const PlaybookEnding& ending,
                              std::shared_ptr<const Inventory> inventory)>
       check_ending = nullptr;
-  // A run with suites at its end is over and holds no node any more; run_validations says what it
-  // asks for. Must return soon. Of what an earlier process has ended nobody tells. May be empty.
+  // Called when a run with suites at its end is over and holds no nodes any more; run_validations
+  // says what it asks for. Must return soon. Not called for runs that an earlier process ended. May
+  // be empty.
   std::function<void(const std::string& run_id)> on_ended = nullptr;
-  // Whether the person on whose word a run stands may still have it run, for nodes that missed it.
+  // Whether the person who created a run may still have it carried out, for nodes that missed it.
   // PermissionDenied with the reason. Empty: they may.
   std::function<absl::Status(const RunMandate& mandate)> may_catch_up = nullptr;
-  // What operators may run. nullptr: everything.
+  // Decides what operators may run. nullptr: everything.
   BundleApprovals* approvals = nullptr;
 };
 

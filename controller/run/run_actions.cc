@@ -1,4 +1,4 @@
-// RunEngine: carrying out what RunState decided.
+// RunEngine: carries out the decisions of RunState.
 #include <iterator>
 #include <utility>
 
@@ -17,7 +17,7 @@
 namespace muster::controller {
 namespace {
 
-// What the run asks for at its end: its suites for the nodes that came through it.
+// The validations that the run asks for at its end: its suites, for the nodes that came through it.
 std::vector<RunValidationRecord> AskedValidations(const ActiveRun& run) {
   std::vector<RunValidationRecord> rows;
   if (run.state.cancelling()) return rows;
@@ -43,7 +43,7 @@ std::vector<RunValidationRecord> AskedValidations(const ActiveRun& run) {
 void RunEngine::Perform(ActiveRun& run, RunActions actions) {
   run.pending.insert(run.pending.end(), std::make_move_iterator(actions.begin()),
                      std::make_move_iterator(actions.end()));
-  // Stored first, then acted on. What fails stays pending for the next Tick().
+  // Stored first, then acted on. Failures stay pending for the next Tick().
   if (!Persist(run).ok()) return;
   size_t done = 0;
   while (done < run.pending.size()) {
@@ -203,7 +203,7 @@ void RunEngine::OnPlans(PlanBatch batch) {
   if (TakePlans(*run, std::move(batch), more).ok()) {
     Perform(*run, std::move(more));
   } else {
-    // The nodes that still have no plan, with the next Tick().
+    // Compiles the nodes that still have no plan with the next Tick().
     run->pending.push_back({RunAction::kCompile, "", play});
   }
   RemoveFinished();
@@ -221,7 +221,7 @@ void RunEngine::SendPlan(ActiveRun& run, const std::string& node) {
 void RunEngine::SendCancel(const std::string& uuid, const std::string& plan_id) {
   v1::ControllerMessage message;
   message.mutable_cancel_plan()->set_plan_id(plan_id);
-  // Lost with the connection: it is sent again when the agent is back.
+  // Lost with the connection: sent again when the agent is back.
   with_.sessions.Send(uuid, message).IgnoreError();
 }
 

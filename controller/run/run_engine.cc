@@ -24,9 +24,9 @@
 namespace muster::controller {
 namespace {
 
-// Events of an earlier process that are not in the store had numbers too.
+// Events of an earlier process that are not in the store had sequences too.
 constexpr uint64_t kSequenceGap = 100'000;
-// Of an error: a serialized CreateRunResponse with `busy`.
+// The payload of an error: a serialized CreateRunResponse with `busy`.
 constexpr char kBusyPayload[] = "muster/busy-nodes";
 
 // "12s", "3m".
@@ -106,7 +106,7 @@ absl::StatusOr<v1::CreateRunRequest> RunEngine::Complete(const v1::CreateRunRequ
   if (request.plan_sha256().empty()) return request;
   ASSIGN_OR_RETURN(const v1::PlanFile file, LoadPlanFile(request.plan_sha256()));
   RETURN_IF_ERROR(CheckHolds(file, with_.cluster, inventory.revision, with_.clock.Now()));
-  // The request of a run that was missed is complete already.
+  // The request of a missed run is already complete.
   if (catches_up) return request;
   return RequestOfPlanFile(file, request);
 }
@@ -138,8 +138,8 @@ std::optional<BundleApprovalRecord> RunEngine::ApprovalBy(const ActiveRun& run,
                                     run.record.run_id);
 }
 
-// Everything that follows from the record: also after a restart, hence with the same bundle and
-// the same revision of the inventory.
+// Prepares everything that follows from the record, even after a restart, and hence with the same
+// bundle and the same revision of the inventory.
 absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record, bool is_new) {
   const v1::CreateRunRequest request = RequestOf(record);
   ASSIGN_OR_RETURN(CompileOptions options, OptionsOf(request));
@@ -183,7 +183,7 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record, 
     ASSIGN_OR_RETURN(endings, with_.compiler.SelectEndings(*playbook, *inventory, request.limit(),
                                                            options.tags));
   }
-  // The suites of a run that goes on were good when it began.
+  // The suites of a run in progress were valid when it began.
   for (size_t i = 0; is_new && i < endings.size(); ++i) {
     if (!with_.check_ending) {
       return absl::FailedPreconditionError(absl::StrCat(
@@ -239,7 +239,7 @@ std::vector<v1::BusyNodes> RunEngine::BusyOf(const ActiveRun& wanted) const {
   std::vector<std::string> names;
   for (const RunNode& node : wanted.state.nodes()) names.push_back(node.name);
   for (auto& [holder, held] : with_.claims->HoldersOf(names)) {
-    // Runs were told of already.
+    // Runs have been reported already.
     if (active_.count(holder) > 0) continue;
     add(std::move(held.nodes), held.reason);
   }
@@ -279,7 +279,7 @@ std::vector<v1::BusyNodes> BusyNodesOf(const absl::Status& refused) {
   return {list.busy().begin(), list.busy().end()};
 }
 
-// A check changes nothing, and so holds no node against validations.
+// A check changes nothing, so it does not hold nodes against validations.
 absl::Status RunEngine::Claim(const ActiveRun& run) const {
   if (with_.claims == nullptr || run.request.check_only()) return absl::OkStatus();
   const std::string& id = run.record.run_id;
@@ -417,9 +417,10 @@ absl::Status RunEngine::Resume() {
   for (const RunRecord& record : records) {
     const absl::Status status = ResumeOne(record);
     if (status.ok()) continue;
-    // Another process locks the store for a moment: no fault of the run. The start is tried again.
+    // Another process has locked the store for a moment, which is not the run's fault. The start is
+    // tried again.
     if (absl::IsUnavailable(status)) return status;
-    // One run whose bundle is lost must not keep the controller from starting.
+    // A run whose bundle is lost must not keep the controller from starting.
     active_.erase(record.run_id);
     if (with_.claims != nullptr) with_.claims->Release(record.run_id);
     RunRecord failed = record;
@@ -466,7 +467,7 @@ absl::Status RunEngine::ResumeOne(const RunRecord& record) {
   prepared->log = std::make_shared<RunEventLog>(last + kSequenceGap);
   for (const StepResultRecord& result : results) prepared->log->Append(StepEvent(result));
   ActiveRun& run = *prepared;
-  // Runs claim before validations do after a restart.
+  // After a restart, runs claim before validations do.
   RETURN_IF_ERROR(Claim(run));
   logs_->Add(record.run_id, run.log);
   active_[record.run_id] = std::move(prepared);

@@ -1,4 +1,5 @@
-// Carries runs out: what RunState decides, done with the store, the sessions and the compiler.
+// Carries runs out: executes the decisions of RunState with the store, the sessions and the
+// compiler.
 #pragma once
 
 #include <functional>
@@ -37,96 +38,96 @@ namespace muster::controller {
 struct ActiveRun;
 struct BundleApprovalRecord;
 
-// What a node reported.
+// A report from a node.
 struct NodeReport {
   std::string uuid;
   std::shared_ptr<const v1::Report> report;
 };
 
-// Those that a run was refused for while others were free. Empty for all other errors.
+// The nodes that a run was refused for while others were free. Empty for all other errors.
 std::vector<v1::BusyNodes> BusyNodesOf(const absl::Status& refused);
 
-// Who asks, for the audit log.
+// The caller, for the audit log.
 struct RunActor {
   std::string actor;  // "admin:alice", "controller"
   std::string peer;
   RunMandate mandate = {};
 };
 
-// Every transition is stored before it is acted on; what the store could not keep is tried again
-// at each Tick(). Not thread-safe: RunManager gives it one caller at a time.
+// Every transition is stored before it is acted on; transitions that the store could not save are
+// tried again at each Tick(). Not thread-safe: RunManager calls it from one thread at a time.
 class RunEngine {
  public:
-  // Reports that may wait for the store, of all nodes.
+  // Limits on the reports, from all nodes, that may wait for the store.
   static constexpr size_t kMaxBacklog = 10'000;
   static constexpr size_t kMaxBacklogBytes = size_t{64} << 20;
-  // Of one node in one run, asked about reboots: each leaves its lines in the audit log.
+  // For one node in one run, limits its requests to reboot: each leaves entries in the audit log.
   static constexpr int kMaxRebootQuestions = 100;
 
-  // Takes a compilation to be done soon, outside the engine, by CompilePlans(); each batch comes
-  // back by OnPlans().
+  // Schedules a compilation by CompilePlans(), to run soon and outside the engine; each batch comes
+  // back through OnPlans().
   using CompileLater = std::function<void(PlayWork)>;
 
-  // Without `compile_later` plays are compiled at once, in the caller's thread.
+  // Without `compile_later`, plays are compiled at once, in the caller's thread.
   explicit RunEngine(RunCollaborators collaborators, CompileLater compile_later = nullptr);
   ~RunEngine();
 
-  // Goes on with the runs that an earlier process left. Call once, first.
+  // Resumes the runs that an earlier process left. Call once, first.
   absl::Status Resume();
-  // Checks the playbook, stores the run and starts it. Errors: of the playbook and the limit, with
-  // their place; FailedPrecondition when others work on some of the nodes (BusyNodesOf() tells
-  // which when these are not all) and the request does not say to leave those out.
+  // Checks the playbook, stores the run and starts it. Errors: those of the playbook and the limit,
+  // with their place; FailedPrecondition when other work holds some of the nodes (BusyNodesOf()
+  // tells which, when these are not all) and the request does not say to leave those out.
   absl::StatusOr<v1::Run> Create(const v1::CreateRunRequest& request, const RunActor& actor);
-  // The nodes that such a run would work on, in the order of their first play. The errors of
+  // The nodes that such a run would work on, in the order of their first play. Has the errors of
   // Create(); stores and starts nothing.
   absl::StatusOr<std::vector<std::string>> Preview(const v1::CreateRunRequest& request,
                                                    const RunActor& actor);
-  // FailedPrecondition: it has ended already.
+  // FailedPrecondition: it has already ended.
   absl::Status Cancel(const std::string& run_id, const RunActor& actor);
-  // Of the runs that go on.
+  // The number of nodes in active runs.
   size_t active_nodes() const;
-  // What watchers see; may be asked without the engine.
+  // The events for watchers; may be used without the engine.
   std::shared_ptr<const RunLogs> logs() const { return logs_; }
 
   void OnConnected(const std::string& uuid, const v1::Hello& hello);
   void OnDisconnected(const std::string& uuid);
-  // Facts that were asked for with `request_id` are in the store; a run may have waited for them.
+  // The facts that were requested as `request_id` are in the store; a run may have waited for them.
   void OnFacts(const std::string& uuid, const std::string& request_id,
                const absl::Status& refused = absl::OkStatus());
   void OnPlanReceipt(const std::string& uuid, const v1::PlanReceipt& receipt);
-  // Stored together, and acknowledged when they are. Those of one node in their order.
+  // Reports are stored together, and acknowledged once they are. Those of one node come in order.
   void OnReports(std::vector<NodeReport> reports);
   void OnProgress(const std::string& uuid, const v1::StepProgress& progress);
   void OnPlans(PlanBatch batch);
-  // Answered at once, or not at all where the answer is not known yet: the agent asks again.
+  // Answers at once, or not at all while the answer is not known: the agent asks again.
   void OnRebootRequest(const std::string& uuid, const v1::RebootRequest& request);
   // Call about every second.
   void Tick();
 
  private:
-  // A run that may be created, for what is really asked for.
+  // Prepares a run for the request after Complete(), ready to be created.
   absl::StatusOr<std::unique_ptr<ActiveRun>> PrepareNew(const v1::CreateRunRequest& asked,
                                                         const RunActor& actor,
                                                         const std::string& catches_up_run_id);
   absl::StatusOr<v1::Run> CreateCatchingUp(const v1::CreateRunRequest& request,
                                            const RunActor& actor,
                                            const std::string& catches_up_run_id);
-  // Nodes of the run that others work on, by who does.
+  // The nodes of the run that other work holds, by holder.
   std::vector<v1::BusyNodes> BusyOf(const ActiveRun& run) const;
-  // Takes them out, where the request wants that and others are left. FailedPrecondition as for
-  // Create().
+  // Leaves the busy nodes out, if the request wants that and other nodes remain. FailedPrecondition
+  // as for Create().
   absl::Status LeaveOut(const std::vector<v1::BusyNodes>& busy, ActiveRun& run) const;
   absl::Status Claim(const ActiveRun& run) const;
   absl::StatusOr<v1::PlanFile> LoadPlanFile(const std::string& sha256) const;
-  // What is really asked for: that, or what a plan file that still holds says.
+  // The effective request: `request` itself, or the content of a plan file that still holds.
   absl::StatusOr<v1::CreateRunRequest> Complete(const v1::CreateRunRequest& request,
                                                 const InventoryVersion& inventory,
                                                 bool catches_up) const;
-  // Whether the actor may run that bundle; a run that catches up has the rights of whoever created
-  // the one that was missed.
+  // Whether the actor may run that bundle; a catch-up run has the rights of whoever created the
+  // missed run.
   absl::Status MayRun(const v1::CreateRunRequest& request, const RunActor& actor,
                       const std::string& catches_up_run_id);
-  // What an administrator applies whole is approved by it.
+  // The approval that an administrator gives by applying a whole playbook.
   std::optional<BundleApprovalRecord> ApprovalBy(const ActiveRun& run, const RunActor& actor) const;
   absl::StatusOr<std::unique_ptr<ActiveRun>> Prepare(RunRecord record, bool is_new);
   absl::Status ResumeOne(const RunRecord& record);
@@ -154,7 +155,7 @@ class RunEngine {
   void HandleBacklog();
   void ConsiderCatchUp(const std::string& uuid);
   void StartCatchUps();
-  // Why nobody is caught up with the run: said in it, and once in the audit log.
+  // Records why no catch-up run follows: in the missed run, and once in the audit log.
   void RefuseCatchUp(const CatchUpBatch& batch, const absl::Status& why);
 
   // run_reboots.cc
@@ -163,7 +164,7 @@ class RunEngine {
                    absl::Duration patience);
   void RefuseReboot(ActiveRun* run, const std::string& uuid, const std::string& node,
                     const v1::RebootRequest& request, const std::string& why);
-  // Those of the run whose node needs its permit no more.
+  // Ends the run's permits to reboot whose nodes do not need them any more.
   void EndReboots(ActiveRun& run);
 
   ActiveRun* Find(absl::string_view run_id);
@@ -172,11 +173,11 @@ class RunEngine {
   const CompileLater compile_later_;
   std::map<std::string, std::unique_ptr<ActiveRun>, std::less<>> active_;
   const std::shared_ptr<RunLogs> logs_ = std::make_shared<RunLogs>();
-  // Reports that the store could not keep; not acknowledged, so agents have them too.
+  // Reports that the store could not save; they are not acknowledged, so agents keep them too.
   std::vector<NodeReport> backlog_;
-  size_t backlog_bytes_ = 0;  // of what is in it, as it lies in memory
-  // Nodes of which a report was dropped. Nothing more is taken from them before they connect
-  // again and begin with that report: an acknowledgement covers all that precedes.
+  size_t backlog_bytes_ = 0;  // memory that the reports in it take
+  // Nodes whose report was dropped. Nothing more is accepted from them until they reconnect and
+  // begin with that report: an acknowledgement covers all reports before it.
   std::set<std::string> must_repeat_;
   CatchUp catch_up_;
 };

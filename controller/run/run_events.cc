@@ -40,7 +40,7 @@ void RunEventLog::Progress(v1::RunEvent event) {
       const auto watch = weak.lock();
       if (watch == nullptr) continue;
       watch->log_->mutex_.AssertHeld();  // it is this log's
-      // Progress that overtakes kept events would show a step after its end.
+      // Progress that came before kept events would show a step after its end.
       if (watch->after_ < newest || watch->progress_.size() >= RunWatch::kMaxProgress) continue;
       watch->progress_.push_back(shared);
     }
@@ -140,7 +140,7 @@ void RunLogs::BreakAll() const {
 
 RunEventPtr RunLogWatch::Next() {
   absl::MutexLock lock(&log_->mutex_);
-  // Progress that waits is older than a kept event that came after it.
+  // Waiting progress is older than a kept event that came after it.
   if (!progress_.empty()) {
     RunEventPtr event = progress_.front();
     progress_.pop_front();

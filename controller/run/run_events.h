@@ -1,4 +1,4 @@
-// What the watchers of one run see.
+// The events that the watchers of one run see.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,19 @@ namespace muster::controller {
 
 using RunEventPtr = std::shared_ptr<const v1::RunEvent>;
 
-// One watcher's place among the events of a run. Bounded: whoever reads slowly gets events late.
+// One watcher's place among the events of a run. Bounded: a slow reader gets events late.
 class RunWatch {
  public:
-  // Progress that waits for one watcher; more is lost.
+  // The number of progress events that may wait for one watcher; more are dropped.
   static constexpr size_t kMaxProgress = 64;
 
   virtual ~RunWatch() = default;
-  // The next event; nullptr: none now.
+  // The next event; nullptr: none yet.
   virtual RunEventPtr Next() = 0;
-  // The run has ended and Next() has given everything.
+  // The run has ended and Next() has returned every event.
   virtual bool AtEnd() = 0;
   virtual bool IsBroken() = 0;
-  // No call of on_ready begins after this; waits for one that is going on.
+  // After this returns, on_ready is not called any more; waits for a call in progress.
   virtual void Cancel() = 0;
 };
 
@@ -43,34 +43,34 @@ class RunLogWatch;
 class RunEventLog : public std::enable_shared_from_this<RunEventLog> {
  public:
   static constexpr size_t kMaxKept = 50'000;
-  // A result is some hundred bytes; with what a program printed it may be a thousand times that.
+  // A result takes some hundred bytes; with a program's output it may take a thousand times that.
   static constexpr size_t kMaxKeptBytes = size_t{64} << 20;
 
-  // `last_sequence`: the highest one given out before, by an earlier process.
+  // `last_sequence` is the highest one that an earlier process has assigned.
   explicit RunEventLog(uint64_t last_sequence) : last_sequence_(last_sequence) {}
 
-  // Takes sequences for events whose place in the order is stored before they are published.
+  // Reserves sequences for events whose place in the order is stored before they are published.
   uint64_t ReserveSequence();
-  // Gives the event the next sequence unless it has one already, which must be a reserved one.
+  // Gives the event the next sequence, unless it already has one, which must have been reserved.
   void Append(v1::RunEvent event);
-  // Sequence 0: dropped for a watcher that does not keep up.
+  // Has sequence 0; dropped for a watcher that does not keep up.
   void Progress(v1::RunEvent event);
-  // No more events; watchers see the end after the last one.
+  // No more events follow; watchers reach the end after the last one.
   void End();
-  // Watchers are sent away, whatever they have not seen yet: they may come back elsewhere.
+  // Disconnects the watchers, whatever they have not seen yet: they may come back elsewhere.
   void Break();
 
   // `on_ready` is called, from any thread and without locks of the log, whenever Next() may have
   // something new; never after RunWatch::Cancel() has returned.
   std::shared_ptr<RunWatch> Watch(uint64_t after_sequence, std::function<void()> on_ready);
-  // How many events are kept, and how long they are together.
+  // The number of kept events and their total size.
   size_t size() const;
   size_t bytes() const;
 
  private:
   friend class RunLogWatch;
-  // As it travels, which is a quarter of what it takes as an object: thousands of nodes have tens
-  // of thousands of events, and few are ever watched twice.
+  // Serialized, which takes a quarter of the memory of the object: thousands of nodes have tens of
+  // thousands of events, and few are ever watched twice.
   struct Kept {
     uint64_t sequence;
     std::string event;  // a serialized v1::RunEvent
@@ -86,15 +86,15 @@ class RunEventLog : public std::enable_shared_from_this<RunEventLog> {
   std::vector<std::weak_ptr<RunLogWatch>> watches_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The logs of the runs that go on and of those that ended last, to be found without waiting for the
+// The logs of active runs and of those that ended last, which can be found without waiting for the
 // engine. Thread-safe.
 class RunLogs {
  public:
   void Add(const std::string& run_id, std::shared_ptr<RunEventLog> log);
-  // The run has ended: its log is kept until kMaxEnded others have, or until later ones have
-  // kMaxEndedEvents or kMaxEndedBytes. Then RunHistory reads it from the store when somebody asks.
+  // The run has ended: its log is kept until kMaxEnded others have ended, or until later ones hold
+  // kMaxEndedEvents or kMaxEndedBytes. After that RunHistory reads it from the store on demand.
   void End(const std::string& run_id);
-  // nullptr: of no such run.
+  // nullptr: there is no log of such a run.
   std::shared_ptr<RunEventLog> Find(const std::string& run_id) const;
   void BreakAll() const;
 
@@ -108,7 +108,7 @@ class RunLogs {
   std::deque<std::string> ended_ ABSL_GUARDED_BY(mutex_);
 };
 
-// A watcher's place in a log: kept events come late to a slow reader, progress is lost.
+// A watcher's place in a log: a slow reader gets kept events late and loses progress.
 class RunLogWatch final : public RunWatch {
  public:
   RunEventPtr Next() override;

@@ -16,7 +16,7 @@
 namespace muster::controller {
 namespace {
 
-// What became of each node, and the end.
+// The outcome of each node, and the end.
 absl::StatusOr<std::shared_ptr<RunEventLog>> ReadTail(Store& store, const std::string& run_id) {
   RunRecord record;
   std::vector<RunNodeRecord> nodes;
@@ -100,7 +100,7 @@ class RunHistory::PagedWatch final : public RunWatch,
     on_ready_ = nullptr;
   }
 
-  // In the history's thread, outside of the desk's lock.
+  // Runs in the history's thread, outside the desk's lock.
   void ReadPage(Store& store, Tails& tails) {
     std::deque<RunEventPtr> page;
     std::shared_ptr<RunWatch> tail;
@@ -139,13 +139,13 @@ class RunHistory::PagedWatch final : public RunWatch,
       ASSIGN_OR_RETURN(log, ReadTail(store, run_id_));
       known = log;
     }
-    tail = log->Watch(after_, [] {});  // it has ended: there will be nothing new
+    tail = log->Watch(after_, [] {});  // the run has ended: there will be nothing new
     return absl::OkStatus();
   }
 
   const std::shared_ptr<Desk> desk_;
   const std::string run_id_;
-  uint64_t after_;  // of the history's thread
+  uint64_t after_;  // used by the history's thread
   bool is_waiting_ ABSL_GUARDED_BY(desk_->mutex) = false;
   bool has_failed_ ABSL_GUARDED_BY(desk_->mutex) = false;
   std::deque<RunEventPtr> page_ ABSL_GUARDED_BY(desk_->mutex);

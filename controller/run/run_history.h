@@ -1,4 +1,4 @@
-// The events of runs that ended long ago, put together again from the store.
+// The events of runs that ended long ago, reconstructed from the store.
 #pragma once
 
 #include <cstdint>
@@ -16,27 +16,27 @@ namespace muster::controller {
 class Store;
 struct StepResultRecord;
 
-// RunRecord::message of a run that is being cancelled begins so.
+// The beginning of RunRecord::message for a run that is being cancelled.
 inline constexpr char kCancelledBy[] = "cancelled by ";
 
 v1::RunEvent StepEvent(const StepResultRecord& result);
 
-// Step results, then what became of each node, then the end. Watchers get the results a page at a
-// time, when they have read the one before: however long a run was, a watch keeps one page. What
-// comes behind is made once for all who watch the same run. One thread reads for all, so that
-// neither the store nor its work is waited for on gRPC's threads. Thread-safe.
+// Gives step results, then the outcome of each node, then the end. Watchers get the results a page
+// at a time, each after they have read the one before: however long a run was, a watch keeps one
+// page. The events after the results are made once for all watchers of the same run. One thread
+// reads for all, so that gRPC's threads wait neither for the store nor for its work. Thread-safe.
 class RunHistory {
  public:
-  // With what a program printed a result has at most 128 KiB, and some hundred bytes without.
+  // A result with a program's output has at most 128 KiB, and one without some hundred bytes.
   static constexpr uint32_t kPageResults = 32;
 
   // The references must outlive the object. Starts its thread.
   RunHistory(Store& store, Clock& clock);
   ~RunHistory();  // stops
 
-  // Ends the thread; watchers are told nothing more.
+  // Ends the thread; watchers get no more events.
   void Stop();
-  // Sends all watchers away.
+  // Disconnects all watchers.
   void BreakAll();
 
   // See RunEventLog::Watch. NotFound: no such run.

@@ -20,9 +20,9 @@ namespace {
 constexpr absl::Duration kTick = absl::Seconds(1);
 // Progress is dropped when the engine is this far behind; everything else is kept.
 constexpr size_t kProgressRoom = 1000;
-// The engine is free for others after so many reports.
+// The engine is released for others after this many reports.
 constexpr size_t kReportsTogether = 512;
-// A run over so many is worth cleaning up behind.
+// After a run over this many nodes, returning memory is worthwhile.
 constexpr size_t kManyNodes = 100;
 
 }  // namespace
@@ -227,7 +227,7 @@ void RunManager::OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceip
 }
 
 void RunManager::OnReport(absl::string_view node_uuid, const v1::Report& report) {
-  // What it takes, not what it took to say: two bytes can be a hundred.
+  // Its size in memory, not its size on the wire: two bytes can become a hundred.
   PushOf(node_uuid, report.SpaceUsedLong(),
          {{std::string(node_uuid), std::make_shared<const v1::Report>(report)}, "", nullptr});
 }

@@ -1,4 +1,4 @@
-// The runs of the controller, for many threads: the door to RunEngine.
+// The runs of the controller, for many threads: the entrance to RunEngine.
 #pragma once
 
 #include <atomic>
@@ -23,37 +23,36 @@ namespace muster::controller {
 
 struct RunNodeRecord;
 
-// Thread-safe. What agents say is queued and handled by one thread, reports that came together in
-// one transaction; plays are compiled by two others, without the engine: one takes any, the other
-// only small ones, which so never wait for a large one. Calls of administrators run in the caller's
-// thread.
+// Thread-safe. Messages from agents are queued and handled by one thread; reports that arrive
+// together are handled in one transaction. Two other threads compile plays, without the engine: one
+// takes any play, the other only small ones, so that these never wait for a large one. Calls of
+// administrators run in the caller's thread.
 class RunManager final : public AgentSessionListener {
  public:
-  // Of one node, waiting to be handled, as it lies in memory. An honest agent waits for the receipt
-  // of 128 reports.
+  // Limits on what one node may have waiting in the queue, measured in memory. An honest agent
+  // waits for the receipt of 128 reports.
   static constexpr size_t kMaxQueuedOfNode = 512;
   static constexpr size_t kMaxQueuedBytesOfNode = 16 * 1024 * 1024;
 
   explicit RunManager(RunCollaborators collaborators);
   ~RunManager() override;  // stops
 
-  // Goes on with the runs of an earlier process and starts the thread. Call once, before sessions
-  // are accepted.
+  // Resumes the runs of an earlier process and starts the thread. Call once, before sessions are
+  // accepted.
   absl::Status Start();
-  // Runs stay as they are in the store. The listener may still be called; nothing happens then.
+  // Runs stay as they are in the store. The listener may still be called; it does nothing then.
   void Stop();
 
   absl::StatusOr<v1::Run> Create(const v1::CreateRunRequest& request, const RunActor& actor);
   absl::StatusOr<std::vector<std::string>> Preview(const v1::CreateRunRequest& request,
                                                    const RunActor& actor);
   absl::Status Cancel(const std::string& run_id, const RunActor& actor);
-  // See RunEventLog::Watch, and RunHistory for a run that ended long ago.
-  // NotFound: no such run. Neither this nor MayFetchBlob() waits for the engine: both are called
-  // on gRPC's few threads.
+  // See RunEventLog::Watch, and RunHistory for a run that ended long ago. NotFound: no such run.
+  // Neither this nor MayFetchBlob() waits for the engine: both are called on gRPC's few threads.
   absl::StatusOr<std::shared_ptr<RunWatch>> Watch(const std::string& run_id,
                                                   uint64_t after_sequence,
                                                   std::function<void()> on_ready);
-  // Sends all watchers away, and those that come from now on: the controller stops.
+  // Disconnects all watchers, and those that come from now on: the controller is stopping.
   void EndWatches();
   // For the session service: whether a plan that the node may be working on names the content.
   // Reads the store.
@@ -61,10 +60,10 @@ class RunManager final : public AgentSessionListener {
 
   void OnConnected(absl::string_view node_uuid, const v1::Hello& hello) override;
   void OnDisconnected(absl::string_view node_uuid) override;
-  // What a run waits for is that the facts are in the store: FactsStored().
+  // Does nothing: runs wait until facts are in the store, see FactsStored().
   void OnFacts(absl::string_view, const v1::FactsReport&) override {}
   void FactsStored(const std::string& node_uuid, const std::string& request_id);
-  // Or that they never will be.
+  // Or that they never will be, because they were refused.
   void FactsRefused(const std::string& node_uuid, const std::string& request_id,
                     const absl::Status& why);
   void OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) override;
@@ -73,16 +72,17 @@ class RunManager final : public AgentSessionListener {
   void OnRebootRequest(absl::string_view node_uuid, const v1::RebootRequest& request) override;
 
  private:
-  // A report, which waits for others to be stored with it, or something else.
+  // An event in the queue: a report, which is stored together with others, or something else.
   struct Event {
     NodeReport report;
-    std::string about;  // uuid of the node, whose reports before it come first; empty: nobody's
+    std::string about;  // uuid of the node whose earlier reports go first; empty: none
     std::function<void(RunEngine&)> handle;
   };
   using Queue = NodeQueue<Event>;
 
   void Push(Event event);
-  // Within the node's share; a node that exceeds it is cut off, and says it again later.
+  // Counts against the node's share; a node that exceeds it is disconnected and sends it again
+  // later.
   void PushOf(absl::string_view node_uuid, size_t bytes, Event event);
   // Handles what has come, and ticks; returns when the next tick is due.
   absl::Time Step();

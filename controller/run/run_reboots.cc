@@ -1,4 +1,4 @@
-// RunEngine: nodes that ask whether they may reboot.
+// RunEngine: nodes that ask for permission to reboot.
 #include <algorithm>
 #include <utility>
 
@@ -16,12 +16,11 @@
 namespace muster::controller {
 namespace {
 
-// How long an agent may wait between the permit and the reboot: moments, but for clocks that
-// differ.
+// The time between the permit and the reboot: normally moments, except that clocks differ.
 constexpr absl::Duration kPermitLifetime = absl::Minutes(5);
 constexpr absl::Duration kDefaultPatience = absl::Minutes(15);
-// Texts of an agent's: ids are UUIDs. The audit log never shrinks, so that
-// each of its entries is bounded, as is the number of them (see kMaxRebootQuestions).
+// Limits on an agent's texts: ids are UUIDs. The audit log never shrinks, so the size of its
+// entries is limited, as is their number (see kMaxRebootQuestions).
 constexpr size_t kMaxIdBytes = 64;
 constexpr size_t kMaxStepIdBytes = 200;
 constexpr size_t kMaxReasonBytes = 500;
@@ -37,7 +36,7 @@ const v1::Step* FindStep(const v1::Plan& plan, const std::string& step_id) {
   return nullptr;
 }
 
-// At most `limit` bytes, and no half of a character: `text` is UTF-8, and protobuf wants that kept.
+// At most `limit` bytes, without cutting a character: `text` is UTF-8, which protobuf requires.
 std::string Cut(const std::string& text, size_t limit) {
   if (text.size() <= limit) return text;
   while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xc0) == 0x80) --limit;
@@ -52,7 +51,7 @@ std::string Jobs(const v1::RebootRequest& request, const std::string& node) {
   return DescribeWhere(jobs);
 }
 
-// What the audit log says of a question.
+// The text of the audit log about a request.
 std::string Detail(const std::string& run_id, const std::string& node,
                    const v1::RebootRequest& request) {
   return absl::StrCat(
@@ -87,7 +86,7 @@ v1::ControllerMessage PermitOf(const RebootRecord& reboot, const v1::RebootReque
 void RunEngine::OnRebootRequest(const std::string& uuid, const v1::RebootRequest& request) {
   std::string run_id;
   uint32_t play = 0;
-  // No agent asks so.
+  // No agent sends such a request.
   if (!ParsePlanId(request.plan_id(), run_id, play) || !IsId(request.request_id()) ||
       !IsId(request.boot_id()))
     return;
@@ -104,7 +103,7 @@ void RunEngine::OnRebootRequest(const std::string& uuid, const v1::RebootRequest
   }
   if (run->state.cancelling()) return refuse(absl::StrCat("run ", run_id, " was cancelled"));
   const auto plan = run->plans.find(node->name);
-  if (plan == run->plans.end()) return;  // a restarted controller compiles it soon
+  if (plan == run->plans.end()) return;  // a restarted controller will compile it soon
   v1::ControllerMessage sent;
   sent.ParseFromString(*plan->second);
   const v1::Step* step = FindStep(sent.plan(), request.step_id());
@@ -176,7 +175,7 @@ void RunEngine::GrantReboot(ActiveRun& run, const RunNode& node, const v1::Reboo
 
 void RunEngine::RefuseReboot(ActiveRun* run, const std::string& uuid, const std::string& node,
                              const v1::RebootRequest& request, const std::string& why) {
-  // Once for each question, however often it is repeated: the audit log never shrinks.
+  // Once for each request, however often it is repeated: the audit log never shrinks.
   if (run != nullptr && run->refused_reboots[node] != request.request_id() &&
       run->reboot_questions[node] < kMaxRebootQuestions) {
     const absl::Status stored = with_.store.Update([&](Transaction& txn) {
@@ -210,7 +209,7 @@ void RunEngine::EndReboots(ActiveRun& run) {
     for (const RebootRecord& reboot : ended) RETURN_IF_ERROR(txn.reboots().Put(reboot));
     return absl::OkStatus();
   });
-  if (!stored.ok()) return;  // with what the next node says
+  if (!stored.ok()) return;  // together with the next node's report
   for (const RebootRecord& reboot : ended) run.reboots.erase(reboot.node);
 }
 
@@ -222,7 +221,7 @@ absl::Status RunEngine::ResumeReboots(ActiveRun& run, std::vector<RunNode>& node
   }));
   for (RebootRecord& reboot : open) {
     for (RunNode& node : nodes) {
-      // Else its end came and was not stored.
+      // Otherwise its end came but was not stored.
       if (node.name != reboot.node || IsOut(node.phase) || node.phase == NodePhase::kDone) continue;
       node.reboot = NodeReboot{reboot.boot_id, reboot.step_id, reboot.back_by};
     }

@@ -1,4 +1,4 @@
-// Between a run's rows, its protobuf and its state.
+// Conversions between a run's rows, its protobuf and its state.
 #pragma once
 
 #include <string>
@@ -19,15 +19,15 @@ RunNodeRecord ToRecord(const std::string& run_id, const RunNode& node);
 RunNode ToRunNode(const RunNodeRecord& record);
 
 void FillRecap(const RunNodeRecord& record, v1::NodeRecap& recap);
-// With the recap of `nodes`, which may be empty.
+// Includes the recap of `nodes`, which may be empty.
 v1::Run ToProto(const RunRecord& record, const std::vector<RunNodeRecord>& nodes);
 void FillValidations(const std::vector<RunValidationRecord>& rows, v1::Run& run);
 v1::CreateRunRequest RequestOf(const RunRecord& record);
-// Whether the run does all that its playbook says: no check, no part of it by tags.
+// Whether the run applies everything in its playbook: not a check, and not limited by tags.
 bool IsAppliedWhole(const v1::CreateRunRequest& request);
 
-// NodeRecord::last_run_result of a node that ended so: ok, changed, failed, unreachable; "" when
-// it was cancelled.
+// NodeRecord::last_run_result for a node that ended like this: ok, changed, failed, unreachable; ""
+// when it was cancelled.
 std::string ResultWord(const RunNode& node);
 
 }  // namespace muster::controller

@@ -1,4 +1,4 @@
-// RunEngine: what agents say.
+// RunEngine: the reports of agents.
 #include <algorithm>
 #include <utility>
 
@@ -17,7 +17,7 @@
 namespace muster::controller {
 namespace {
 
-// Of all plays of a run; a plan has at most 10,000.
+// In all plays of a run; a plan has at most 10,000.
 constexpr uint32_t kMaxStepsOfNode = 100'000;
 
 void NoteFirstError(RunNode& node, const v1::StepResult& step) {
@@ -25,21 +25,21 @@ void NoteFirstError(RunNode& node, const v1::StepResult& step) {
   node.message = NodeMessage(absl::StrCat(step.role(), ": ", step.name(), ": ", step.message()));
 }
 
-// So many reports share a transaction. One takes some milliseconds then, and its sync to disk is
-// a small part of that.
+// The number of reports that share a transaction. It then takes some milliseconds, of which its
+// sync to disk is a small part.
 constexpr size_t kMaxTogether = 512;
 
-// What the store says when it may take the same later: it is full, or locked by another process.
+// Errors after which the store may accept the same later: it is full, or locked by another process.
 bool MayPass(const absl::Status& status) {
   return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
 }
 
-// What a batch of reports makes of the nodes and runs that it is about; nothing of it counts before
-// the transaction is committed.
+// The changes that a batch of reports makes to its nodes and runs; none of them counts before the
+// transaction is committed.
 struct ReportChanges {
   struct Part {  // a node's part in a run
     ActiveRun* run = nullptr;
-    std::optional<RunNode> node;  // nullopt: it has none
+    std::optional<RunNode> node;  // nullopt: the node has no part in the run
   };
   struct Step {
     RunEventLog* log;
@@ -55,7 +55,7 @@ absl::StatusOr<std::optional<RunNode>> StoredNode(Transaction& txn, const std::s
   const absl::StatusOr<RunNodeRecord> row = txn.runs().GetNode(run_id, record.name);
   if (absl::IsNotFound(row.status())) return std::optional<RunNode>();
   RETURN_IF_ERROR(row.status());
-  // An earlier machine of that name.
+  // The row belongs to an earlier machine of that name.
   if (row->node_uuid != record.uuid) return std::optional<RunNode>();
   return std::optional<RunNode>(ToRunNode(*row));
 }
@@ -75,7 +75,7 @@ absl::Status StoreStep(Transaction& txn, const std::string& run_id, uint32_t pla
                    txn.step_results().Status(run_id, result.node, play, result.step_id));
   std::optional<StepOutcome> earlier;
   if (before.has_value()) earlier = static_cast<StepOutcome>(*before);
-  // More steps than a plan can have: what follows is made up, and must not fill the store.
+  // More steps than a plan can have: the others are made up, and must not fill the store.
   const RunNode& node = *part.node;
   if (!earlier.has_value() &&
       node.ok + node.changed + node.failed + node.skipped >= kMaxStepsOfNode)
@@ -94,8 +94,8 @@ absl::Status StoreStep(Transaction& txn, const std::string& run_id, uint32_t pla
 
 }  // namespace
 
-// A store that was restored from a backup knows less than the agents: a plan that is numbered by it
-// alone would be refused as an old one.
+// A store that was restored from a backup is behind the agents: a plan that was numbered from it
+// alone would be refused as old.
 void RunEngine::OvertakeSequence(const std::string& uuid, uint64_t last_sequence) {
   uint64_t known = 0;
   const absl::Status read = with_.store.View([&](Transaction& txn) -> absl::Status {
@@ -137,7 +137,7 @@ void RunEngine::OnConnected(const std::string& uuid, const v1::Hello& hello) {
   std::string run_id;
   uint32_t play = 0;
   if (ParsePlanId(hello.active_plan_id(), run_id, play) && Find(run_id) == nullptr) {
-    // A node that was away when its run was cancelled still works on it.
+    // A node that was away when its run was cancelled is still working on it.
     with_.store
         .View([&](Transaction& txn) -> absl::Status {
           ASSIGN_OR_RETURN(const RunRecord record, txn.runs().Get(run_id));
@@ -217,13 +217,13 @@ void RunEngine::OnReports(std::vector<NodeReport> reports) {
   RemoveFinished();
 }
 
-// How many it got through.
+// Returns how many were handled.
 size_t RunEngine::HandleInBatches(absl::Span<const NodeReport> reports) {
   size_t done = 0;
   while (done < reports.size()) {
     const auto together = reports.subspan(done, kMaxTogether);
     if (!HandleReports(together).ok()) {
-      // If it is one of them that cannot be stored, those before it are.
+      // If one of them cannot be stored, those before it are.
       while (HandleReports(reports.subspan(done, 1)).ok() && ++done < reports.size()) continue;
       return done;
     }
@@ -346,7 +346,7 @@ void RunEngine::StartCatchUps() {
     const std::string nodes = FoldHostlist(still);
     v1::CreateRunRequest request = RequestOf(missed);
     request.set_limit(nodes);
-    // What an administrator said of the jobs of that hour is not said of those of this one.
+    // The administrator's answer about jobs was about those of that time, not about today's.
     request.set_reboot_with_jobs(false);
     request.set_leave_out_busy(false);
     const absl::Status created =
@@ -361,13 +361,13 @@ void RunEngine::RefuseCatchUp(const CatchUpBatch& batch, const absl::Status& why
   const std::string words =
       NodeMessage(absl::StrCat("back, and not caught up with this run: ",
                                absl::string_view(why.message().data(), why.message().size())));
-  // What the store cannot keep now is said when the node is back the next time.
+  // If the store cannot save it now, it is recorded the next time the node is back.
   with_.store
       .Update([&](Transaction& txn) -> absl::Status {
         std::vector<std::string> told;
         for (const std::string& node : batch.nodes) {
           ASSIGN_OR_RETURN(RunNodeRecord row, txn.runs().GetNode(batch.run_id, node));
-          // A node comes and goes for as long as it likes, and the audit log never shrinks.
+          // A node may come and go for as long as it likes, and the audit log never shrinks.
           if (row.message == words) continue;
           row.message = words;
           RETURN_IF_ERROR(txn.runs().PutNode(row));

@@ -19,7 +19,7 @@ constexpr PhaseName kPhaseNames[] = {
     {NodePhase::kFailed, "failed"},
     {NodePhase::kUnreachable, "unreachable"},
     {NodePhase::kCancelled, "cancelled"},
-    // How RunNode.reboot shows in a row.
+    // The word for RunNode.reboot in a row.
     {NodePhase::kRunning, "rebooting"},
 };
 
@@ -61,7 +61,7 @@ bool IsOut(NodePhase phase) {
 std::string NodeMessage(absl::string_view text) {
   if (text.size() <= kMaxNodeMessage) return std::string(text);
   size_t end = kMaxNodeMessage;
-  // The second and later bytes of a character of UTF-8 begin with the bits 10.
+  // The second and later bytes of a UTF-8 character begin with the bits 10.
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
   return absl::StrCat(text.substr(0, end), "…");
 }
@@ -235,7 +235,7 @@ void RunState::Send(RunNode& node, RunActions& actions) {
 void RunState::Leave(RunNode& node, NodePhase phase, absl::string_view message,
                      RunActions& actions) {
   node.phase = phase;
-  // Not a step's failure, but totals without one would read as if all were well.
+  // Not a step's failure, but totals without one would look as if all were well.
   if (phase == NodePhase::kFailed) ++node.failed;
   if (node.message.empty()) node.message = NodeMessage(message);
   node.away_deadline.reset();
@@ -336,7 +336,7 @@ RunActions RunState::Cancel() {
     if (!open && !later) continue;
     const bool has_plan = open && node.phase == NodePhase::kRunning;
     if (has_plan && node.connected) actions.push_back({RunAction::kSendCancel, node.name, play_});
-    // Who holds the plan tells us where it stopped; nobody else will.
+    // The node that holds the plan tells us where it stopped; nobody else will.
     if (!has_plan || !node.plan_accepted) {
       Leave(node, NodePhase::kCancelled, "cancelled", actions);
     }

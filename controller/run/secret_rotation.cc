@@ -23,7 +23,7 @@
 namespace muster::controller {
 namespace {
 
-// For compilations of which only the names of secrets matter: makes none and opens none.
+// For compilations in which only the names of secrets matter: makes none and opens none.
 class NamesOnly final : public SecretSource {
  public:
   absl::StatusOr<std::string> Get(absl::string_view, std::optional<uint32_t>,
@@ -35,11 +35,12 @@ class NamesOnly final : public SecretSource {
   }
 };
 
-// Enough to go and look.
+// Enough to know where to look.
 constexpr size_t kMaxPlaces = 5;
 constexpr uint32_t kRunsLookedAt = 200;
 
-// The lines that name the secret as a text, in either kind of quotes, and call secret().
+// The lines that contain the secret's name as a string, in either kind of quotes, and call
+// secret().
 std::vector<std::string> FindSecret(const FileTree& site, const std::string& name) {
   std::vector<std::string> places;
   for (const auto& [path, content] : site) {
@@ -117,7 +118,8 @@ absl::StatusOr<SecretRotations::Users> SecretRotations::FindUsers(
     with_.compiler.Compile(
         *loaded, play, *inventory.inventory, facts, nodes, {}, names, kPlanBatch,
         [&](std::vector<NodePlan> plans) {
-          // A node whose plan does not compile, for want of facts say, counts by what it asked for.
+          // A node whose plan does not compile, for instance for lack of facts, counts by the
+          // secrets that it asked for.
           for (const NodePlan& plan : plans) {
             const auto roles = plan.secrets.find(request.name());
             if (roles == plan.secrets.end()) continue;
@@ -160,7 +162,7 @@ absl::Status SecretRotations::Sort(const std::vector<std::string>& users, Users&
     for (const NodeRecord& node : nodes) {
       const bool is_in =
           node.state == NodeRecord::kEnrolled || node.state == NodeRecord::kConfigured;
-      // Who never had a run holds no value yet, and gets the new one with its first.
+      // A node that never had a run holds no value yet, and gets the new one with its first.
       if (is_in && !node.last_run_id.empty()) uuid_of[node.name] = node.uuid;
     }
     return absl::OkStatus();

@@ -1,4 +1,4 @@
-// Rotations of secrets: who takes part, and whether a run has done its share.
+// Rotations of secrets: which nodes take part, and whether a run has done its share.
 #pragma once
 
 #include <map>
@@ -20,37 +20,38 @@ class SecretRotation;
 
 namespace muster::controller {
 
-// The tags of the two halves of a rotation's playbook, each a run of its own: the second begins
-// only when the first has ended well on every node.
+// The tags of the two halves of a rotation's playbook. Each half is a run of its own; the second
+// begins only after the first has succeeded on every node.
 inline constexpr char kStageTag[] = "stage";
 inline constexpr char kSwitchTag[] = "switch";
 
-// "rotate_munge_key.yaml", beside the site's playbook.
+// "rotate_munge_key.yaml", next to the site's playbook.
 std::string RotationPlaybook(absl::string_view site_playbook, absl::string_view secret);
 
 v1::SecretRotation ToProto(const RotationRecord& rotation);
 
-// Thread-safe. A rotation's runs are created by whoever drives it; here it is decided who takes
-// part and when the next phase may begin. Compiles the site: seconds in a large cluster.
+// Thread-safe. The driver of a rotation creates its runs; this class decides which nodes take part
+// and when the next phase may begin. Compiles the site, which takes seconds in a large cluster.
 class SecretRotations {
  public:
-  // `secrets` must outlive the object, as the collaborators.
+  // `secrets` and the collaborators must outlive the object.
   SecretRotations(RunCollaborators collaborators, SecretStore& secrets)
       : with_(std::move(collaborators)), secrets_(secrets) {}
 
-  // FailedPrecondition: a node that uses the secret is not connected, or is not among those of the
-  // rotation's playbook.
+  // FailedPrecondition: a node that uses the secret is not connected, or the rotation's playbook
+  // does not cover it.
   absl::StatusOr<v1::RotateSecretResponse> Rotate(const v1::RotateSecretRequest& request,
                                                   const SecretActor& actor);
-  // FailedPrecondition: the run is not that of the phase, or has not ended well.
+  // FailedPrecondition: the run does not belong to the phase, or has not succeeded.
   absl::StatusOr<v1::AdvanceRotationResponse> Advance(const v1::AdvanceRotationRequest& request,
                                                       const SecretActor& actor);
-  // Where the site that was applied last says secret('NAME'): "roles/munge/tasks/main.yaml:6", a
-  // few of them. Empty: nowhere, or nothing was applied yet.
+  // The places where the most recently applied site calls secret('NAME'):
+  // "roles/munge/tasks/main.yaml:6", a few of them. Empty: there are none, or nothing was applied
+  // yet.
   absl::StatusOr<std::vector<std::string>> PlacesOf(const std::string& name);
 
  private:
-  // Who uses a secret, and who of them can take part.
+  // The users of a secret, and which of them can take part.
   struct Users {
     std::map<std::string, std::vector<std::string>> nodes_of_role;
     std::vector<std::string> connected;

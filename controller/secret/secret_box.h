@@ -19,11 +19,11 @@ class SecretBox {
   // InvalidArgument unless `key` has kSecretKeyBytes.
   static absl::StatusOr<SecretBox> Create(SecretBuffer key);
 
-  // nonce ‖ ciphertext ‖ tag. The name and the version are authenticated with it: a sealed value
-  // put under another name, or an older version put back, does not open.
+  // nonce ‖ ciphertext ‖ tag. The name and the version are authenticated with the value: a sealed
+  // value under another name, or an older version put back, does not open.
   absl::StatusOr<std::string> Seal(absl::string_view name, uint32_t version,
                                    absl::string_view value) const;
-  // DataLoss: damaged, of another name or version, or sealed with another key.
+  // DataLoss: damaged, belongs to another name or version, or sealed with another key.
   absl::StatusOr<SecretBuffer> Open(absl::string_view name, uint32_t version,
                                     absl::string_view sealed) const;
 
@@ -37,10 +37,10 @@ struct SecretKey {
   std::string source;  // the path it came from, for messages
 };
 
-// The key: from `credentials_directory`/secret_key when that folder is given (systemd's
-// LoadCredential=, $CREDENTIALS_DIRECTORY) and holds it, else from `path`. When nothing is there it
-// is created with mode 0600, if `may_create`. FailedPrecondition when it may not be made, when
-// others may read `path` or when its size is wrong.
+// Loads the key: from `credentials_directory`/secret_key when that folder is given (systemd's
+// LoadCredential=, $CREDENTIALS_DIRECTORY) and holds it, otherwise from `path`. A missing key is
+// created with mode 0600 if `may_create`. FailedPrecondition when it may not be created, when
+// others may read `path`, or when its size is wrong.
 absl::StatusOr<SecretKey> LoadSecretKey(sys::FileSystem& files,
                                         const std::string& credentials_directory,
                                         const std::string& path, bool may_create);

@@ -8,8 +8,8 @@
 
 namespace muster::controller {
 
-// Holds a secret, prints as "[secret]" wherever something prints it, and wipes its memory when it
-// goes. The only way to the bytes is Reveal(), so that each use can be found by its name.
+// Holds a secret, prints as "[secret]" wherever it is printed, and wipes its memory on destruction.
+// Reveal() is the only access to the bytes, so that each use can be found by its name.
 class SecretBuffer {
  public:
   explicit SecretBuffer(std::string bytes) : bytes_(std::move(bytes)) {}

@@ -1,4 +1,4 @@
-// SecretStore: the exchange of a value for the next one.
+// SecretStore: the replacement of a value by the next one.
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -70,7 +70,7 @@ absl::StatusOr<std::string> SecretStore::GetNext(absl::string_view name,
   RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const RotationRecord rotation, txn.rotations().Get(name));
     ASSIGN_OR_RETURN(const SecretRecord current, txn.secrets().Get(name));
-    // An administrator began the rotation by this playbook.
+    // An administrator began the rotation with this playbook.
     if (reader.playbook != rotation.playbook) RETURN_IF_ERROR(CheckReader(current, reader));
     const bool is_back = rotation.phase == RotationRecord::kReverting;
     ASSIGN_OR_RETURN(const SecretBuffer opened,
@@ -100,7 +100,7 @@ absl::StatusOr<RotationRecord> SecretStore::BeginRotation(absl::string_view name
     ASSIGN_OR_RETURN(const SecretRecord current, txn.secrets().Get(name));
     rotation.name = std::string(name);
     rotation.version = current.version + 1;
-    // Sealed as what it will be, so that it need not be opened to become current.
+    // Sealed under its future version, so that it need not be opened to become current.
     ASSIGN_OR_RETURN(rotation.sealed, box_.Seal(name, rotation.version, value.Reveal()));
     rotation.playbook = playbook;
     rotation.node_limit = node_limit;

@@ -52,7 +52,7 @@ absl::StatusOr<SecretRecord> MustGet(Transaction& txn, absl::string_view name) {
       absl::StrCat("there is no secret '", name, "'; see `muster secret list`"));
 }
 
-// A value that is being exchanged must not change under it.
+// A value must not be changed during its rotation.
 absl::Status RefuseRotating(Transaction& txn, absl::string_view name) {
   const absl::StatusOr<RotationRecord> rotation = txn.rotations().Get(name);
   if (absl::IsNotFound(rotation.status())) return absl::OkStatus();
@@ -141,7 +141,7 @@ absl::StatusOr<std::string> SecretStore::Get(absl::string_view name,
         absl::StrCat("there is no secret '", name, "'; set it with `muster secret set ", name,
                      "` or let the template make it: secret('", name, "', bytes=32)"));
   }
-  // Two compilations may want it at once: whoever comes second reads what the first one made.
+  // Two compilations may want it at once: the second reads what the first has made.
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
     const absl::Status found = read(txn);
     if (!absl::IsNotFound(found)) return found;

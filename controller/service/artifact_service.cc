@@ -172,7 +172,7 @@ absl::StatusOr<std::string> ArtifactService::Predecessor(const std::string& sha2
     ASSIGN_OR_RETURN(const auto approvals, txn.bundle_approvals().List());
     for (const BundleApprovalRecord& each : approvals) {
       if (each.revoked_at.has_value() || each.sha256 == sha256) continue;
-      // A validation's bundle has suites alone: beside it everything would be new.
+      // The bundle of a validation has only suites: compared with it, everything would be new.
       if (absl::StartsWith(each.path, kSuiteFolder)) continue;
       predecessor = each.sha256;
       break;

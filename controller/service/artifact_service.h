@@ -1,4 +1,4 @@
-// Bundles from the CLI.
+// Bundles that the CLI uploads.
 #pragma once
 
 #include <functional>
@@ -68,7 +68,7 @@ class ArtifactService final : public v1::ArtifactService::Service {
                             const v1::RevokeBundleRequest& request,
                             v1::RevokeBundleResponse& response);
   absl::Status Fill(const std::string& sha256, v1::Bundle& bundle);
-  // What to compare with unless somebody says: the newest other bundle that is approved; "": none.
+  // The default bundle to compare with: the newest other bundle that is approved; "": none.
   absl::StatusOr<std::string> Predecessor(const std::string& sha256);
 
   Store& store_;

@@ -1,4 +1,4 @@
-// The certificate authority and who is behind it, for administrators.
+// The certificate authority and those who are behind it, for administrators.
 #pragma once
 
 #include "absl/status/status.h"

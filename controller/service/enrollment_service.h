@@ -1,4 +1,4 @@
-// What machines call that are no nodes yet.
+// The calls of machines that are not nodes yet.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace muster::controller {
 class Enrollment;
 struct JoinResult;
 
-// EnrollmentService, the only one on the enrolment listener. Thread-safe.
+// EnrollmentService, the only service on the enrollment listener. Thread-safe.
 class EnrollmentService final : public v1::EnrollmentService::Service {
  public:
   // `enrollment` must outlive the object.

@@ -1,4 +1,4 @@
-// The audit log, for reading.
+// Reading the audit log.
 #pragma once
 
 #include "absl/status/status.h"

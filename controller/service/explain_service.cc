@@ -23,7 +23,7 @@
 namespace muster::controller {
 namespace {
 
-// How far back the last result of a step is looked for.
+// How many runs back the last result of a step is searched for.
 constexpr uint32_t kRunsLookedAt = 50;
 
 using ExtraVars = std::map<std::string, nlohmann::ordered_json>;

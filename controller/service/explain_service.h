@@ -1,4 +1,4 @@
-// Why values and steps are as they are, for people.
+// Explains to people why values and steps are as they are.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace muster::controller {
 class SecretStore;
 class Store;
 
-// ExplainService. Thread-safe. Changes nothing; of secrets it reads the names.
+// ExplainService. Thread-safe. Changes nothing; reads only the names of secrets.
 class ExplainService final : public v1::ExplainService::Service {
  public:
   using LoadBundle = std::function<absl::StatusOr<FileTree>(const std::string& sha256)>;
@@ -35,7 +35,7 @@ class ExplainService final : public v1::ExplainService::Service {
                            v1::ExplainStepResponse* response) override;
 
  private:
-  // Everything that both explanations start from; `facts` is filled with what all nodes told.
+  // The common input of both explanations; fills `facts` with what all nodes reported.
   absl::StatusOr<InventoryVersion> Prepare(FactsByNode& facts,
                                            std::map<std::string, std::string>& secrets);
   absl::StatusOr<std::shared_ptr<const Playbook>> Load(const std::string& sha256,

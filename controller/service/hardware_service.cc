@@ -73,7 +73,7 @@ absl::Status HardwareService::Read(const v1::ReadHardwareRequest& request,
   for (const validation::HardwareModel& model : library.models()) {
     *response.add_models() = validation::ToProto(model);
   }
-  // Without an inventory nothing is expected yet.
+  // Without an inventory there are no expectations yet.
   if (const auto inventory = latest_inventory_(); inventory.ok()) {
     for (std::string& note : validation::CheckHardwareOf(**inventory, library)) {
       response.add_notes(std::move(note));

@@ -20,13 +20,13 @@ namespace muster::controller {
 class Inventory;
 class Store;
 
-// HardwareService. Thread-safe. Reads the files that it is sent and the results in the store, and
+// HardwareService. Thread-safe. Reads the files in the request and the results in the store, and
 // changes neither.
 class HardwareService final : public v1::HardwareService::Service {
  public:
   using LatestInventory = std::function<absl::StatusOr<std::shared_ptr<const Inventory>>()>;
 
-  // Of all files together, as of an inventory.
+  // For all files together, as for an inventory.
   static constexpr size_t kMaxBytes = 8 << 20;
   static constexpr uint32_t kMaxModels = 1000;
 
@@ -52,7 +52,7 @@ class HardwareService final : public v1::HardwareService::Service {
   Clock& clock_;
   const validation::Catalog catalog_;
   const LatestInventory latest_inventory_;
-  // Somebody learns: that takes a number for each GPU and metric, once is enough.
+  // Somebody is learning: that takes a number for each GPU and metric, so one at a time is enough.
   std::atomic<bool> learning_ = false;
 };
 

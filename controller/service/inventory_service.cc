@@ -57,7 +57,7 @@ absl::StatusOr<Inventory> Parse(const Files& files) {
   return ParseInventory(contents);
 }
 
-// Nodes of the one that are not in the other.
+// Nodes of `before` that are not in `now`.
 std::vector<std::string> Dropped(const Inventory& before, const Inventory& now) {
   std::vector<std::string> names;
   for (const Node& node : before.nodes()) {

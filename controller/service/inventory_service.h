@@ -21,7 +21,7 @@ class Store;
 // InventoryService. Thread-safe.
 class InventoryService final : public v1::InventoryService::Service {
  public:
-  // What the files of an inventory may take together.
+  // The limit for the files of an inventory together.
   static constexpr size_t kMaxBytes = size_t{3} << 20;
 
   // The references must outlive the object.
@@ -47,10 +47,10 @@ class InventoryService final : public v1::InventoryService::Service {
   absl::Status Diff(const v1::DiffInventoryRequest& request, v1::DiffInventoryResponse& response);
 
  private:
-  // The revision in force, 0 with an empty inventory when there is none or when this version
-  // cannot read it any more.
+  // The revision in force, or 0 with an empty inventory when there is none or this version cannot
+  // read it any more.
   absl::StatusOr<uint64_t> Latest(Inventory& inventory);
-  // Those of `nodes` whose machines have joined: names.
+  // The names in `nodes` whose machines have joined.
   absl::StatusOr<std::vector<std::string>> MembersOf(const std::vector<std::string>& nodes);
 
   Store& store_;

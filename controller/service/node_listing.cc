@@ -19,7 +19,7 @@
 namespace muster::controller {
 namespace {
 
-// Their facts are some hundred kilobytes, read in a millisecond.
+// Their facts take some hundred kilobytes and are read in a millisecond.
 constexpr size_t kNodesAtOnce = 64;
 
 struct NodeStateRow {
@@ -40,7 +40,7 @@ v1::NodeState ToProto(NodeRecord::State state) {
   return v1::NODE_STATE_UNSPECIFIED;
 }
 
-// What the gate to Slurm's service says of nodes, by uuid; its states as the store has them.
+// The states of nodes from the gate to Slurm's service, by uuid; the store has them as numbers.
 std::map<std::string, v1::NodeState> ServiceStates(const std::vector<NodeServiceRecord>& services) {
   constexpr std::pair<validation::ServiceState, v1::NodeState> kRows[] = {
       {validation::ServiceState::kInService, v1::NODE_STATE_IN_SERVICE},
@@ -55,7 +55,7 @@ std::map<std::string, v1::NodeState> ServiceStates(const std::vector<NodeService
   return states;
 }
 
-// The machine of the name: the one that is not removed, or the one removed last.
+// The machine with the name: the one that is not removed, or the one that was removed last.
 using Machines = std::map<std::string, NodeRecord>;
 
 Machines ByName(std::vector<NodeRecord> records) {
@@ -88,7 +88,7 @@ void FillFromRecord(const NodeRecord& record, v1::Node& out) {
   out.set_locked_because(record.locked_because);
 }
 
-// InfinitePast: it has no certificate that counts.
+// InfinitePast: it has no valid certificate.
 absl::StatusOr<absl::Time> CertifiedUntil(Transaction& txn, const std::string& uuid) {
   ASSIGN_OR_RETURN(const std::vector<CertificateRecord> certificates,
                    txn.certificates().ListByNode(uuid));
@@ -173,7 +173,7 @@ absl::StatusOr<std::vector<v1::Node>> ListAllNodes(Store& store, const AgentSess
       }
       if (const auto found = waiting.find(name); found != waiting.end()) {
         FillFromEnrollment(*found->second, node);
-        // A machine that would take the place of another one leaves that one's state.
+        // A machine that would replace another one does not change that one's state.
         if (record == nullptr || record->state == NodeRecord::kRemoved)
           node.set_state(v1::NODE_STATE_PENDING);
       }

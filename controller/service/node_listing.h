@@ -1,4 +1,4 @@
-// What the controller knows of its nodes, put together: inventory, enrolment, session, facts.
+// Combines what the controller knows about its nodes: inventory, enrollment, session, facts.
 #pragma once
 
 #include <string>
@@ -19,16 +19,16 @@ class AgentSessions;
 class Inventory;
 class Store;
 
-// All nodes in the order of the inventory (nullptr: there is none yet), then enrolled ones that
-// are no longer in it, by name; without their details. Blocks for the store.
+// All nodes in the order of the inventory (nullptr: there is none yet), followed by name by
+// enrolled ones that are no longer in it; without their details. Blocks for the store.
 absl::StatusOr<std::vector<v1::Node>> ListAllNodes(Store& store, const AgentSessions& sessions,
                                                    const Inventory* inventory);
 
-// What takes long for thousands: the ends of their certificates, and summaries of their facts,
-// which are parsed outside of any transaction.
+// Adds the details that take long for thousands of nodes: the ends of their certificates, and
+// summaries of their facts, which are parsed outside of any transaction.
 absl::Status AddDetails(Store& store, std::vector<v1::Node>& nodes);
 
-// A few words on the machine: "2 × 16 cores, 192 GiB, 4 × rtx_2080_ti". Pure.
+// A short description of the machine: "2 × 16 cores, 192 GiB, 4 × rtx_2080_ti". Pure.
 std::string Summarize(const v1::Facts& facts);
 
 }  // namespace muster::controller

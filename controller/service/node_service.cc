@@ -30,9 +30,9 @@
 namespace muster::controller {
 namespace {
 
-// Of a kind, in the status.
+// The number of nodes of a kind that the status names.
 constexpr int kMaxNamed = 20;
-// Failures that an administrator may not have heard of.
+// Failures that an administrator may not know about yet.
 constexpr absl::Duration kFailuresShown = absl::Hours(24);
 constexpr int kMaxFailedRuns = 5;
 constexpr uint32_t kRecentRuns = 100;
@@ -227,7 +227,7 @@ absl::Status NodeService::GetNodeFacts(const grpc::ServerContext& context,
           absl::StrCat(refreshed.message(), "; without --refresh its last facts are shown"));
     }
     refreshed = Annotate(refreshed, request.name());
-    // To a caller Unavailable means that the controller is.
+    // For a caller, Unavailable would mean the controller.
     if (absl::IsUnavailable(refreshed))
       return absl::FailedPreconditionError(
           absl::StrCat(refreshed.message(), "; without --refresh its last facts are shown"));

@@ -77,7 +77,7 @@ class NodeService final : public v1::NodeService::Service {
                             v1::ListNodeJobsResponse& response);
   absl::Status GetStatus(v1::GetStatusResponse& response);
 
-  // Without an inventory: none was applied yet.
+  // Has no inventory when none was applied yet.
   absl::StatusOr<InventoryVersion> InventoryIfAny();
   absl::StatusOr<std::vector<v1::Node>> AllNodes(const InventoryVersion& inventory);
 

@@ -18,7 +18,7 @@ namespace muster::controller {
 namespace {
 
 absl::Status Validate(const v1::CreateRunRequest& request) {
-  if (!request.plan_sha256().empty()) return absl::OkStatus();  // the plan file names the rest
+  if (!request.plan_sha256().empty()) return absl::OkStatus();  // the plan file determines the rest
   if (request.playbook().empty()) {
     return absl::InvalidArgumentError("no playbook named; e.g. playbooks/site.yaml");
   }
@@ -28,7 +28,7 @@ absl::Status Validate(const v1::CreateRunRequest& request) {
   return absl::OkStatus();
 }
 
-// Together with their bound of 64 KiB of output and of diff each, this bounds a page.
+// Together with the limit of 64 KiB each for output and diff, this limits a page.
 constexpr uint32_t kResultsAtOnce = 100;
 constexpr size_t kPageBytes = size_t{1} << 20;
 
@@ -156,7 +156,8 @@ absl::Status RunService::ListStepResults(const v1::ListStepResultsRequest& reque
   query.status = request.failed_only() ? v1::STEP_STATUS_FAILED : 0;
   query.after_sequence = request.after_sequence();
   query.limit = kResultsAtOnce;
-  // In pieces, so that neither the store nor a message holds the results of a thousand nodes.
+  // In pieces, so that neither the store nor a message holds the results of a thousand nodes at
+  // once.
   for (size_t bytes = 0; bytes < kPageBytes;) {
     std::vector<StepResultRecord> records;
     RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {

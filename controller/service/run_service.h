@@ -13,7 +13,7 @@ class OpenCalls;
 class RunManager;
 class Store;
 
-// RunService. Thread-safe. Watchers, who stay long and may be many, hold no thread.
+// RunService. Thread-safe. Watchers, which stay long and may be many, hold no thread.
 class RunService final
     : public v1::RunService::WithCallbackMethod_WatchRun<v1::RunService::Service> {
  public:

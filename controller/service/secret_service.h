@@ -1,4 +1,4 @@
-// Secrets: set, made, listed, rotated; never given back.
+// Secrets: set, generated, listed, rotated; never returned.
 #pragma once
 
 #include "absl/status/status.h"

@@ -16,12 +16,12 @@ class Enrollment;
 // TokenService. Thread-safe.
 class TokenService final : public v1::TokenService::Service {
  public:
-  // What a join command must know besides its token.
+  // The information that a join command needs besides its token.
   struct JoinInfo {
     std::string ca_pin;
     std::string enrollment_address;
     std::string controller_address;
-    // The agent packages on offer now, with their digests; may block for the disk.
+    // The agent packages that are offered now, with their digests; may block for the disk.
     std::function<absl::StatusOr<std::vector<v1::AgentPackage>>()> packages;
   };
 

@@ -1,4 +1,4 @@
-// People's certificates: for administrators, and everybody's own.
+// People's certificates: for administrators, and each person's own.
 #pragma once
 
 #include <string>

@@ -25,7 +25,7 @@
 namespace muster::controller {
 namespace {
 
-// Of ids of runs.
+// The prefix of run ids.
 constexpr absl::string_view kRunPrefix = "r-";
 
 absl::Status Validate(const v1::CreateValidationRequest& request) {
@@ -139,7 +139,7 @@ absl::Status ValidationService::Cancel(const grpc::ServerContext& context,
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
   const validation::ValidationActor actor = {caller.identity.Actor(), caller.peer};
   const std::string& id = request.validation_id();
-  // What waits has no validation's id yet.
+  // A waiting suite has no validation id yet.
   return absl::StartsWith(id, kRunPrefix) ? run_validations_.Cancel(id, actor)
                                           : validations_.Cancel(id, actor);
 }
@@ -155,7 +155,7 @@ absl::Status ValidationService::ListResults(const v1::ListCheckResultsRequest& r
   }));
   for (const ValidationCheckRecord& check : checks) {
     if (!request.node().empty() && check.node != request.node()) continue;
-    // One result at a time: with its curves it may have a megabyte.
+    // One result at a time: with its curves it may take a megabyte.
     absl::StatusOr<CheckResultRecord> record;
     const absl::Status read = store_.View([&](Transaction& txn) {
       record = txn.validation_checks().GetResult(check.check_id);
@@ -173,7 +173,7 @@ absl::Status ValidationService::ListResults(const v1::ListCheckResultsRequest& r
     if (unpacked.ok()) {
       *result.mutable_result() = *std::move(unpacked);
     } else {
-      // The others are none the worse for it.
+      // Does not affect the others.
       result.mutable_result()->set_check(check.name);
     }
     result.set_stage(check.stage_name);

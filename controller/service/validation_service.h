@@ -14,7 +14,7 @@ class BundleApprovals;
 class OpenCalls;
 class Store;
 
-// ValidationService. Thread-safe. Watchers, who stay long and may be many, hold no thread.
+// ValidationService. Thread-safe. Watchers, which stay long and may be many, hold no thread.
 class ValidationService final : public v1::ValidationService::WithCallbackMethod_WatchValidation<
                                     v1::ValidationService::Service> {
  public:

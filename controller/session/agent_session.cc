@@ -17,7 +17,7 @@
 namespace muster::controller {
 namespace {
 
-// Beyond it nothing is left to number plans with.
+// Beyond this, no numbers would be left for plans.
 constexpr uint64_t kMaxSequence = uint64_t{1} << 62;
 
 }  // namespace
@@ -39,14 +39,14 @@ AgentSession::Reactor* AgentSession::Begin(SessionRegistry& registry, OpenCalls&
   AgentSession* raw = session.get();
   raw->self_ = session;
   raw->open_call_ = calls.Add(node, [raw](const absl::Status& why) {
-    if (raw->IsClosing()) raw->Abort();  // told before, and it takes nothing
+    if (raw->IsClosing()) raw->Abort();  // closed before, and the peer accepts nothing
     raw->Close(why);
   });
   if (const absl::Status added = registry.Add(std::move(session)); !added.ok()) {
     raw->Close(added);
     return raw;
   }
-  // A sweep may have ended it in between.
+  // A sweep may have ended it meanwhile.
   absl::MutexLock lock(&raw->mutex_);
   raw->ReadOn();
   return raw;
@@ -86,7 +86,7 @@ void AgentSession::Close(const absl::Status& status) {
     Finish(ToGrpc(status));
     return;
   }
-  // The write under way ends first. Nothing is read any more, so an agent that does not take it
+  // The write in progress ends first. Nothing is read any more, so an agent that does not accept it
   // falls silent, and the registry's sweep breaks the stream off.
   closing_ = status;
 }
@@ -102,7 +102,7 @@ bool AgentSession::IsClosing() {
 }
 
 void AgentSession::OnReadDone(bool ok) {
-  if (!ok) {  // the agent left, or the stream is over
+  if (!ok) {  // the agent has left, or the stream is over
     Close(absl::OkStatus());
     return;
   }
@@ -177,8 +177,8 @@ absl::Status AgentSession::Take() {
   absl::Status handled = ReadAgentMessage(received_, incoming_);
   received_.Clear();
   if (handled.ok()) handled = Handle();
-  // Clear() alone keeps the parts of a large message, facts above all, for the next one: a fifth of
-  // what a session takes.
+  // Clear() alone would keep the parts of a large message, above all facts, for the next one: a
+  // fifth of a session's memory.
   if (incoming_.has_heartbeat()) {
     incoming_.Clear();
   } else {

@@ -23,10 +23,10 @@ namespace muster::controller {
 class SessionRegistry;
 
 // The reactor of AgentSessionService.Connect. Reads one message at a time and hands it on; writes
-// from a bounded queue. Lives until gRPC and the registry have both let go of it. Thread-safe.
+// from a bounded queue. Lives until gRPC and the registry have both released it. Thread-safe.
 //
-// It gets bytes and not messages: gRPC would parse a message of any size that the listener takes,
-// and tell one that cannot be parsed as the end of the stream.
+// It receives bytes rather than messages: gRPC would parse a message of any size that the listener
+// accepts, and report one that cannot be parsed as the end of the stream.
 class AgentSession final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                            public std::enable_shared_from_this<AgentSession> {
  public:
@@ -34,20 +34,21 @@ class AgentSession final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
 
   static constexpr size_t kMaxQueuedMessages = 64;
   static constexpr size_t kMaxQueuedBytes = 8 * 1024 * 1024;
-  // What one node may say, beside kMaxAgentMessageBytes of intake.h. An honest agent waits for the
-  // receipt of 128 reports and merges progress, so it stays far below. Parsed, two bytes can be a
-  // hundred (see intake.h for how much of that is taken): messages above this are taken one at a
-  // time, of all nodes.
+  // Limits on what one node may send, in addition to kMaxAgentMessageBytes of intake.h. An honest
+  // agent waits for the receipt of 128 reports and merges progress, so it stays far below. Two
+  // bytes can become a hundred when parsed (see intake.h for the limit on that): larger messages
+  // than this are handled one at a time across all nodes.
   static constexpr size_t kLargeMessageBytes = 64 * 1024;
   static constexpr uint32_t kMessagesPerSecond = 5000;
   static constexpr size_t kBytesPerSecond = 8 * 1024 * 1024;
-  // For so many seconds in a row above that, and the session is cut off.
+  // After so many seconds in a row above that, the session is cut off.
   static constexpr int kMaxFloodedSeconds = 10;
-  // A write that the peer does not take for so long is given up, and the session with it.
+  // A write that the peer does not accept within this time is given up, and the session with it.
   static constexpr absl::Duration kWriteTimeout = absl::Seconds(30);
 
-  // Makes the session and begins to read; it ends with the node's certificate. `context` lives
-  // until OnDone(), as gRPC has it. `must_renew`: the node is to take a new certificate at once.
+  // Makes the session and begins to read; it ends when the node's certificate does. `context` lives
+  // until OnDone(), as gRPC guarantees. `must_renew`: the node has to get a new certificate at
+  // once.
   static Reactor* Begin(SessionRegistry& registry, OpenCalls& calls,
                         grpc::CallbackServerContext* context, const Identity& node,
                         bool must_renew);
@@ -56,15 +57,14 @@ class AgentSession final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
 
   // ResourceExhausted: the queue is full. Unavailable: the stream is ending.
   absl::Status Send(const v1::ControllerMessage& message);
-  // Ends the stream with `status`, after the write that is under way; a second call changes
-  // nothing.
+  // Ends the stream with `status`, after a write in progress; a second call changes nothing.
   void Close(const absl::Status& status);
-  // Breaks the stream off, if it has not ended: for a peer that takes nothing.
+  // Breaks the stream off if it has not ended, for a peer that accepts nothing.
   void Abort();
-  // Close() was called, and the status has not been sent yet.
+  // Close() was called, but the status has not been sent yet.
   bool IsClosing();
-  // Call once a second: reads on where it had stopped because too much came. The error says why
-  // the session must be cut off.
+  // Call once a second: resumes reading after too much had come. The error says why the session
+  // must be cut off.
   absl::Status Refill(absl::Time now);
 
   const std::string& node_uuid() const { return node_uuid_; }
@@ -85,13 +85,13 @@ class AgentSession final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
  private:
   AgentSession(SessionRegistry& registry, grpc::CallbackServerContext* context,
                std::string node_uuid, bool must_renew);
-  // Parses and handles what has come, and lets go of it.
+  // Parses and handles the received message, and releases it.
   absl::Status Take();
   absl::Status TakeLarge();
   absl::Status Handle();
-  // Whether the node was asked for what it says.
+  // Whether the message answers a request to the node.
   absl::Status TakeCredit();
-  // Counts the message; false: no more is read before the next Refill().
+  // Counts the message; false: nothing more is read before the next Refill().
   bool Spend(size_t bytes);
   void ReadOn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -111,7 +111,7 @@ class AgentSession final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
   grpc::CallbackServerContext* context_ ABSL_GUARDED_BY(mutex_);
   std::list<grpc::ByteBuffer> queue_ ABSL_GUARDED_BY(mutex_);  // the first is being written
   size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Closed, but a write is under way: gRPC gets the status when that is through.
+  // Closed while a write is in progress: gRPC gets the status after that.
   std::optional<absl::Status> closing_ ABSL_GUARDED_BY(mutex_);
   bool is_finished_ ABSL_GUARDED_BY(mutex_) = false;  // Finish() was called
   absl::Time writing_since_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
@@ -119,7 +119,7 @@ class AgentSession final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
   size_t bytes_left_ ABSL_GUARDED_BY(mutex_) = kBytesPerSecond;
   int flooded_seconds_ ABSL_GUARDED_BY(mutex_) = 0;
   bool is_paused_ ABSL_GUARDED_BY(mutex_) = false;
-  // Answers that may still come: one report of facts comes unasked, after Hello.
+  // The number of answers that may still come: one report of facts comes unasked, after Hello.
   uint32_t facts_awaited_ ABSL_GUARDED_BY(mutex_) = 1;
   uint32_t receipts_awaited_ ABSL_GUARDED_BY(mutex_) = 0;
   uint32_t slurm_answers_awaited_ ABSL_GUARDED_BY(mutex_) = 0;

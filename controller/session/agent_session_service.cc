@@ -51,7 +51,8 @@ grpc::ServerUnaryReactor* AgentSessionService::RenewCertificate(
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   const auto renew = [&]() -> absl::Status {
     ASSIGN_OR_RETURN(const Caller node, NodeOf(*context));
-    // Who waits no longer asks again: what is issued to nobody must not come after that.
+    // A caller that has stopped waiting will ask again: a certificate issued to nobody must not
+    // come after the next one.
     if (context->IsCancelled()) return absl::CancelledError("the caller waits no longer");
     ASSIGN_OR_RETURN(*response->mutable_certificate_pem(),
                      enrollment_.Renew(node.identity.name, node.certificate_pem, request->csr_pem(),
@@ -67,10 +68,10 @@ grpc::ServerWriteReactor<v1::FetchBlobResponse>* AgentSessionService::FetchBlob(
     grpc::CallbackServerContext* context, const v1::FetchBlobRequest* request) {
   const auto begin = [&]() -> absl::StatusOr<BlobStream*> {
     ASSIGN_OR_RETURN(const Caller node, NodeOf(*context));
-    // Before it is repeated in an error.
+    // Checked before it is repeated in an error.
     if (request->sha256().size() != kSha256Digits)
       return absl::InvalidArgumentError("a blob is named by the 64 hex digits of its SHA-256");
-    // Whether the blob exists is nobody's business whose plan does not name it.
+    // A node whose plan does not name the blob must not learn whether it exists.
     if (!may_fetch_(node.identity.name, request->sha256())) {
       return absl::PermissionDeniedError(
           absl::StrCat("blob ", request->sha256(), " is not part of this node's current plan"));

@@ -1,4 +1,4 @@
-// What agents call.
+// The calls of agents.
 #pragma once
 
 #include <functional>
@@ -14,16 +14,16 @@ class Enrollment;
 class OpenCalls;
 class SessionRegistry;
 
-// The stream as bytes, the other calls as messages; see AgentSession.
+// Serves the stream as bytes and the other calls as messages; see AgentSession.
 using AgentCalls = v1::AgentSessionService::WithRawCallbackMethod_Connect<
     v1::AgentSessionService::WithCallbackMethod_RenewCertificate<
         v1::AgentSessionService::WithCallbackMethod_FetchBlob<v1::AgentSessionService::Service>>>;
 
-// AgentSessionService over gRPC's callback API: no thread waits for any agent. A node is known by
-// its certificate.
+// AgentSessionService over gRPC's callback API: no thread waits for any agent. Nodes are identified
+// by their certificates.
 class AgentSessionService final : public AgentCalls {
  public:
-  // Whether the blob is part of the node's current plan; asked for every FetchBlob. Thread-safe.
+  // Whether the blob is part of the node's current plan; called for every FetchBlob. Thread-safe.
   using MayFetch = std::function<bool(absl::string_view node_uuid, absl::string_view sha256)>;
 
   // The references must outlive the object.

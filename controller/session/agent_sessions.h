@@ -23,7 +23,7 @@ class StepProgress;
 
 namespace muster::controller {
 
-// Told of everything that agents say. Called from gRPC's threads, in order for one node, possibly
+// Receives everything that agents send. Called from gRPC's threads, in order for one node, possibly
 // at once for several; must not block for long.
 class AgentSessionListener {
  public:
@@ -31,9 +31,9 @@ class AgentSessionListener {
   virtual void OnConnected(absl::string_view node_uuid, const v1::Hello& hello) = 0;
   // The stream broke, or nothing came for 13 seconds.
   virtual void OnDisconnected(absl::string_view node_uuid) = 0;
-  // Facts that keep the rules of common/wire.
+  // The facts follow the rules of common/wire.
   virtual void OnFacts(absl::string_view node_uuid, const v1::FactsReport& report) = 0;
-  // The facts of that request broke a rule, which `why` names with the field; nobody sees them.
+  // The facts for that request broke a rule, which `why` names with the field; nobody sees them.
   virtual void OnFactsRefused(absl::string_view node_uuid, absl::string_view request_id,
                               const absl::Status& why) {}
   virtual void OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) = 0;
@@ -42,9 +42,9 @@ class AgentSessionListener {
   virtual void OnRebootRequest(absl::string_view node_uuid, const v1::RebootRequest& request) = 0;
   virtual void OnCheckUpdate(absl::string_view node_uuid, const v1::CheckUpdate& update) {}
   virtual void OnCheckReport(absl::string_view node_uuid, const v1::CheckReport& report) {}
-  // To a SlurmRequest that was sent to it on this session.
+  // The answer to a SlurmRequest that was sent to the node in this session.
   virtual void OnSlurmAnswer(absl::string_view node_uuid, const v1::SlurmAnswer& answer) {}
-  // The node broke the protocol or sent more than is its share, and is cut off for it.
+  // The node broke the protocol or sent more than its share, and is cut off.
   virtual void OnMisbehaved(absl::string_view node_uuid, absl::string_view why) {}
 };
 
@@ -65,9 +65,9 @@ class AgentSessions {
   virtual absl::Status Send(absl::string_view node_uuid, const v1::ControllerMessage& message) = 0;
   virtual bool IsConnected(absl::string_view node_uuid) const = 0;
   virtual std::vector<AgentSessionInfo> List() const = 0;
-  // Ends the node's streams with `why`: PermissionDenied, and it takes itself for turned away;
-  // ResourceExhausted, and it is said to have misbehaved; another code, and it comes back. No
-  // session: nothing happens.
+  // Ends the node's streams with `why`. With PermissionDenied the node considers itself rejected;
+  // with ResourceExhausted it is reported as misbehaving; with another code it comes back. Does
+  // nothing without a session.
   virtual void Disconnect(absl::string_view node_uuid, const absl::Status& why) = 0;
 };
 

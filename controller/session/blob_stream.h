@@ -1,4 +1,4 @@
-// A blob on its way to an agent.
+// Streams a blob to an agent.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@ namespace muster::controller {
 
 class BlobStore;
 
-// How many blobs each node has on their way. Thread-safe.
+// Counts the blobs that each node is fetching. Thread-safe.
 class BlobQuota {
  public:
-  // An agent fetches one ahead of its steps and one for the step that it is at.
+  // An agent fetches one blob ahead of its steps and one for its current step.
   static constexpr size_t kMaxOfNode = 8;
 
-  // False: the node has that many. True: Give() gives it back.
+  // False: the node has as many already. True: Give() gives it back.
   bool Take(const std::string& node_uuid);
   void Give(const std::string& node_uuid);
 
@@ -33,7 +33,7 @@ class BlobQuota {
   absl::flat_hash_map<std::string, size_t> taken_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The reactor of FetchBlob: holds one piece at a time and reads the next when it is written.
+// The reactor of FetchBlob: holds one piece at a time and reads the next after it is written.
 // Deletes itself.
 class BlobStream final : public grpc::ServerWriteReactor<v1::FetchBlobResponse> {
  public:
@@ -41,8 +41,8 @@ class BlobStream final : public grpc::ServerWriteReactor<v1::FetchBlobResponse> 
 
   // A stream that ends at once with `status`.
   static grpc::ServerWriteReactor<v1::FetchBlobResponse>* Refuse(const absl::Status& status);
-  // One of `quota` was taken for the node; the stream gives it back. The references must outlive
-  // the object.
+  // The caller has taken one of `quota` for the node; the stream gives it back. The references must
+  // outlive the object.
   BlobStream(BlobStore& blobs, BlobQuota& quota, OpenCalls::Entry open_call, std::string node_uuid,
              std::string sha256, uint64_t offset);
 

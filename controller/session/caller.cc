@@ -15,12 +15,12 @@
 namespace muster::controller {
 namespace {
 
-// A status travels in a header; grpc's limit for all headers of an answer is 8 KiB.
+// A status travels in a header; gRPC's limit for all headers of a response is 8 KiB.
 constexpr size_t kMaxMessage = 6 << 10;
 constexpr size_t kRoomForNote = 64;
 
-// How many bytes of the message fit `limit` as gRPC writes them: what is not printable ASCII, and
-// '%', takes three. Characters stay whole.
+// The number of bytes of the message that fit into `limit` as gRPC encodes them: '%' and everything
+// outside printable ASCII takes three. Characters are not cut.
 size_t FittingBytes(absl::string_view message, size_t limit) {
   size_t written = 0;
   size_t fits = 0;

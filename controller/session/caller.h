@@ -1,4 +1,4 @@
-// Who is at the other end of a call.
+// The identity of a call's peer.
 #pragma once
 
 #include <string>
@@ -26,15 +26,15 @@ struct Caller {
   Actor ToActor() const;
 };
 
-// By the certificate of the connection, never by what a message says. Unauthenticated: none, or
-// one without an identity of ours.
+// Identifies the caller by the certificate of the connection, never by the content of a message.
+// Unauthenticated: there is none, or it holds no identity of ours.
 absl::StatusOr<Caller> CallerOf(const grpc::ServerContextBase& context);
 absl::StatusOr<Identity> IdentityOf(const grpc::AuthContext& context);
 
-// The codes are numerically equal. A message that does not fit is cut, with a note: gRPC would put
-// an error of its transport in its place.
+// The codes are numerically equal. A message that does not fit is cut, with a note: gRPC would
+// replace it with an error of its transport.
 grpc::Status ToGrpc(const absl::Status& status);
-// Whether a status can carry the message whole.
+// Whether a status can carry the message in full.
 bool FitsStatus(absl::string_view message);
 
 }  // namespace muster::controller

@@ -19,7 +19,8 @@
 namespace muster::controller {
 namespace {
 
-// A node asks for nothing; whoever asks waits for one answer. More are answered by a later report.
+// Nodes ask for nothing; each caller waits for one answer. Further ones are answered by a later
+// report.
 constexpr size_t kMaxRequests = 16;
 
 }  // namespace

@@ -23,37 +23,39 @@ namespace muster::controller {
 class Store;
 class Transaction;
 
-// Stores what agents report of their machines, and asks them for news. Thousands report at once:
-// what has come while one transaction was written goes into the next one together. Thread-safe.
+// Stores the facts that agents report about their machines, and requests new ones. Thousands of
+// reports arrive at once: all that arrive during one transaction are written together in the next.
+// Thread-safe.
 class FactsKeeper final : public AgentSessionListener {
  public:
-  // Who asked is told, in the keeper's thread, when the facts that came with that request id are in
-  // the store, or refused: `why` names the field that breaks its rule.
+  // Called in the keeper's thread when the facts for that request id are in the store, or have been
+  // refused: `why` then names the field that breaks its rule.
   using OnAnswered = std::function<void(const std::string& node_uuid, const std::string& request_id,
                                         const absl::Status& why)>;
-  // A node whose facts are refused is in the audit log once in this time.
+  // A node's refused facts appear in the audit log at most once in this time.
   static constexpr absl::Duration kAuditInterval = absl::Hours(1);
 
   // The references must outlive the object. Starts its thread.
   FactsKeeper(Store& store, Clock& clock, OnAnswered on_answered = nullptr);
   ~FactsKeeper() override;  // stops
 
-  // Writes what has come and ends the thread; nothing is taken any more.
+  // Writes what has arrived and ends the thread; later reports are ignored.
   void Stop();
 
-  // Holds what is stored to today's rules: an earlier version had none, or others. Call before
-  // anything is compiled from facts, and before nodes connect. An error leaves all as it was.
+  // Checks stored facts against the current rules: an earlier version had none, or others. Call
+  // before anything is compiled from facts, and before nodes connect. On an error, everything stays
+  // as it was.
   absl::Status RefuseBadFacts();
 
-  // Each of those who wait in Refresh() holds a thread, for as long as a node likes that does not
-  // answer: not more in all, and not more for one person.
+  // Each caller that waits in Refresh() holds a thread for as long as an unresponsive node keeps it
+  // waiting: limits the callers in total and for one person.
   static constexpr size_t kMaxRefreshes = 16;
   static constexpr size_t kMaxRefreshesOfPerson = 2;
 
   // Asks the node to gather its facts and waits until they are in the store, at most `timeout`.
-  // Unavailable: not connected, or it left meanwhile. DeadlineExceeded: no answer.
-  // FailedPrecondition: what it sent is refused. ResourceExhausted: `person`, or all together, wait
-  // for too many nodes already. Must not be called from a listener.
+  // Unavailable: not connected, or disconnected meanwhile. DeadlineExceeded: no answer.
+  // FailedPrecondition: the facts were refused. ResourceExhausted: `person`, or all callers
+  // together, wait for too many nodes already. Must not be called from a listener.
   absl::Status Refresh(AgentSessions& sessions, absl::string_view node_uuid,
                        absl::string_view person, absl::Duration timeout);
 
@@ -74,15 +76,15 @@ class FactsKeeper final : public AgentSessionListener {
     bool is_answered = false;
     absl::Status outcome;
   };
-  // What became of a request, if the store takes it.
+  // The outcome of a request, provided that the store accepts it.
   struct Answer {
     std::string request_id;
     absl::Status refused;
   };
-  // What one node reported since the last transaction.
+  // The reports of one node since the last transaction.
   struct News {
     std::optional<std::string> facts;  // the newest good ones
-    absl::Status refused;              // of the newest report
+    absl::Status refused;              // for the newest report
     std::vector<Answer> answers;
   };
   using NewsByNode = absl::flat_hash_map<std::string, News>;
@@ -91,16 +93,16 @@ class FactsKeeper final : public AgentSessionListener {
   // Writes what has come since the last time.
   void WriteNews();
   void Write(const NewsByNode& news);
-  // `audited` gets the node when the refusal is entered into the audit log: to be remembered once
-  // the transaction is through.
+  // Adds the node to `audited` when the refusal is entered into the audit log: to be remembered
+  // once the transaction has been committed.
   absl::Status WriteRefusal(Transaction& txn, const std::string& uuid, const absl::Status& why,
                             std::vector<std::string>& audited);
 
   Store& store_;
   Clock& clock_;
   const OnAnswered on_answered_;
-  // When a node's refusal was last entered into the audit log; RefuseBadFacts(),
-  // then the keeper's thread alone.
+  // When each node's refusal was last entered into the audit log. Used by RefuseBadFacts(), then by
+  // the keeper's thread alone.
   absl::flat_hash_map<std::string, absl::Time> audited_;
   absl::Mutex mutex_;
   // By request id; owned by the waiting callers of Refresh().

@@ -10,7 +10,7 @@
 namespace muster::controller {
 namespace {
 
-// Below it, a message takes less than a MiB, whatever is in it.
+// A smaller message takes less than a MiB, whatever it contains.
 constexpr size_t kSmallMessageBytes = 4096;
 
 absl::Status Measure(grpc::ByteBuffer& bytes) {
@@ -34,7 +34,7 @@ absl::Status ReadAgentMessage(grpc::ByteBuffer& bytes, v1::AgentMessage& message
     wire::Clean(message);
     return wire::Check(message);
   }
-  // What a newer agent says beyond our fields has no rule, and would have one after an upgrade.
+  // Fields of a newer agent that we do not know have no rule, but would have one after an upgrade.
   message.DiscardUnknownFields();
   v1::FactsReport& report = *message.mutable_facts();
   v1::Facts* const facts = report.release_facts();

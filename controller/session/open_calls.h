@@ -1,4 +1,4 @@
-// The calls that stay open for long, each under the certificate that it was let in with.
+// Long-lived calls, each with the certificate that it was admitted with.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,15 @@ namespace muster::controller {
 
 class Denylist;
 
-// The gate looks at a certificate when a call begins. A session or a watch goes on for days after
-// that: this ends it when its certificate is over or denied. Thread-safe.
+// The gate checks a certificate when a call begins. A session or a watch stays open for days after
+// that: this class ends it when its certificate expires or is denied. Thread-safe.
 class OpenCalls {
  public:
-  // Ends the call with `why`; told again, by the next sweep, it breaks the call off. Must neither
-  // block nor come back to OpenCalls.
+  // Ends the call with `why`; the next sweep calls it again, and then it breaks the call off. Must
+  // neither block nor call OpenCalls.
   using End = std::function<void(const absl::Status& why)>;
 
-  // Takes the call out when it goes, and waits for an End that is being told.
+  // Removes the call on destruction, and waits for an End that is being called.
   class Entry {
    public:
     Entry() = default;
@@ -51,15 +51,15 @@ class OpenCalls {
     uint64_t id_ = 0;
   };
 
-  // The references must outlive the object, and the object every entry.
+  // The references must outlive the object, and the object must outlive every entry.
   OpenCalls(const Denylist& denylist, Clock& clock) : denylist_(denylist), clock_(clock) {}
 
-  // Ends all calls whose certificate is no good any more. Call it once a second, and at once when a
+  // Ends all calls whose certificate is not valid any more. Call once a second, and at once after a
   // certificate was denied.
   void Sweep();
 
   Entry Add(Identity identity, End end);
-  // A call that is broken off without a word.
+  // Adds a call that is broken off without a status.
   Entry Add(Identity identity, grpc::ServerContextBase* context);
 
  private:

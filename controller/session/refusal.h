@@ -6,8 +6,7 @@
 
 namespace muster::controller {
 
-// A reactor of gRPC's that says nothing but `status`, and deletes itself when gRPC has let go of
-// it.
+// A gRPC reactor that only sends `status`, and deletes itself when gRPC has released it.
 template <class Reactor>
 class Refusal final : public Reactor {
  public:

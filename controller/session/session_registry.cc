@@ -37,7 +37,7 @@ absl::Duration SessionRegistry::ReconnectSpread() const {
 }
 
 void SessionRegistry::Start() {
-  // Those who come first after a restart must know of all who will.
+  // The nodes that come first after a restart must know how many others will come.
   store_
       .View([this](Transaction& txn) -> absl::Status {
         ASSIGN_OR_RETURN(const std::vector<NodeRecord> nodes, txn.nodes().List());
@@ -45,7 +45,7 @@ void SessionRegistry::Start() {
         known_nodes_ = nodes.size();
         return absl::OkStatus();
       })
-      .IgnoreError();  // they are then spread less
+      .IgnoreError();  // they are spread less then
 }
 
 void SessionRegistry::Stop() {
@@ -79,10 +79,10 @@ void SessionRegistry::Sweep() {
   }
   for (const auto& [session, status] : dead) {
     if (absl::IsResourceExhausted(status)) Misbehaved(*session, status);
-    // Whom the status did not reach since the last sweep takes nothing any more.
+    // A peer that the status has not reached since the last sweep accepts nothing any more.
     if (session->IsClosing()) session->Abort();
     session->Close(status);
-    // Without waiting for gRPC: a machine that lost power answers nothing.
+    // Does not wait for gRPC: a machine that lost power does not answer.
     Retire(*session);
   }
   WriteTouches();
@@ -116,7 +116,7 @@ void SessionRegistry::WriteTouches() {
     return absl::OkStatus();
   });
   if (written.ok()) return;
-  absl::MutexLock lock(&mutex_);  // a full disk, say: try again with the next sweep
+  absl::MutexLock lock(&mutex_);  // for instance a full disk: try again with the next sweep
   for (auto& [uuid, touch] : touches) touches_.try_emplace(uuid, std::move(touch));
 }
 
@@ -166,7 +166,7 @@ void SessionRegistry::Misbehaved(const AgentSession& session, const absl::Status
     if (!is_first && now - last->second < kMisbehaviourInterval) return;
     last->second = now;
   }
-  // An entry that a full disk refuses is in the log, at least.
+  // An entry that a full disk refuses is at least in the log.
   store_
       .Update([&](Transaction& txn) -> absl::Status {
         const absl::StatusOr<NodeRecord> node = txn.nodes().Get(uuid);
@@ -196,14 +196,14 @@ absl::Status SessionRegistry::CheckClone(absl::string_view node_uuid, const Node
       if (boots.earlier.size() > kRememberedBoots) boots.earlier.erase(boots.earlier.begin());
       return absl::OkStatus();
     }
-    // One that comes with one boot after another is told of no more often.
+    // A clone that comes with one boot after another is not reported any more often.
     is_known = boots.refused == boot_id || clock_.Now() - boots.refused_at < kMisbehaviourInterval;
   }
   const std::string message =
       absl::StrCat("two machines use the identity of ", node.name, ": boot ", boot_id, " from ",
                    session.peer(), " is back after another; run `muster node remove ", node.name,
                    "` and enrol each machine with a token of its own");
-  // Once: it tries again for as long as it runs, and the audit log never shrinks.
+  // Only once: it tries again for as long as it runs, and the audit log never shrinks.
   if (!is_known) {
     RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
       return Audit(txn, clock_.Now(), {absl::StrCat("node:", node_uuid), session.peer()},
@@ -244,7 +244,7 @@ absl::Status SessionRegistry::Greet(const std::shared_ptr<AgentSession>& session
     {
       absl::MutexLock lock(&mutex_);
       if (!all_.contains(session.get())) return absl::CancelledError("the stream is over");
-      // Before others find the session: Welcome is the first that the agent reads.
+      // Before others find the session: Welcome must be the first message that the agent reads.
       RETURN_IF_ERROR(session->Send(welcome));
       before = std::exchange(by_node_[uuid], session);
       if (node.boot_id != hello.boot_id() || node.agent_version != hello.agent_version())
@@ -286,7 +286,7 @@ void SessionRegistry::Deliver(const AgentSession& session, const v1::AgentMessag
       return listener_.OnSlurmAnswer(uuid, message.slurm_answer());
     case v1::AgentMessage::kHello:
     case v1::AgentMessage::kHeartbeat:
-    case v1::AgentMessage::MESSAGE_NOT_SET:  // a newer agent's message: not for us
+    case v1::AgentMessage::MESSAGE_NOT_SET:  // a newer agent's message, which we do not know
       return;
   }
 }
@@ -294,14 +294,14 @@ void SessionRegistry::Deliver(const AgentSession& session, const v1::AgentMessag
 void SessionRegistry::Remove(const AgentSession& session) {
   Retire(session);
   absl::MutexLock lock(&mutex_);
-  if (all_.erase(&session) == 0) return;  // the session itself still holds on to itself
+  if (all_.erase(&session) == 0) return;  // the session still holds itself
   const auto streams = streams_.find(session.node_uuid());
   if (--streams->second == 0) streams_.erase(streams);
 }
 
 void SessionRegistry::Retire(const AgentSession& session) {
   const std::string& uuid = session.node_uuid();
-  std::shared_ptr<AgentSession> held;  // let go of outside the locks
+  std::shared_ptr<AgentSession> held;  // released outside the locks
   absl::MutexLock order(&OrderOf(uuid));
   {
     absl::MutexLock lock(&mutex_);

@@ -1,4 +1,4 @@
-// All agents' sessions.
+// The sessions of all agents.
 #pragma once
 
 #include <array>
@@ -25,40 +25,42 @@ class AgentSession;
 struct NodeRecord;
 class Store;
 
-// Knows which session is a node's, hands its messages to the listener and drops the dead ones.
+// Knows which session belongs to which node, hands its messages to the listener and drops dead
+// sessions.
 //
-// A sweep goes over all sessions once a second; there are no timers per session, and a
-// heartbeat only writes a number. When a node was last seen goes to the store in batches, when
+// A sweep goes over all sessions once a second; there are no timers per session, and a heartbeat
+// only writes a number. The times when nodes were last seen go to the store in batches, when
 // sessions end and at shutdown.
 class SessionRegistry final : public AgentSessions {
  public:
   static constexpr absl::Duration kHeartbeatInterval = absl::Seconds(5);
   static constexpr int kMissedHeartbeats = 2;
-  // How late the second heartbeat may be. With the sweep's second a dead node is noticed within
-  // 15 seconds of its last word.
+  // How late the second heartbeat may be. Together with the sweep's second, a dead node is noticed
+  // within 15 seconds of its last message.
   static constexpr absl::Duration kHeartbeatGrace = absl::Seconds(3);
   static constexpr absl::Duration kHelloTimeout = absl::Seconds(10);
-  // Of one node: one in use, others that have not noticed yet that they are over.
+  // For one node: one in use, and others that have not noticed yet that they are over.
   static constexpr size_t kMaxStreams = 8;
-  // Begun by one node in a minute. An agent that is cut off again and again comes every second;
-  // each time makes some lines in the log and some work for the runs.
+  // The number of sessions that one node may begin in a minute. An agent that is cut off again and
+  // again reconnects every second; each time costs some lines in the log and some work for the
+  // runs.
   static constexpr size_t kMaxBegunAMinute = 120;
   static constexpr absl::Duration kMisbehaviourInterval = absl::Hours(1);
-  // What two cores let in a second when all agents come at once: a handshake and a greeting take
-  // 3 ms of one (docs/benchmarks.md). Who waits longer than a handshake may comes again, for
-  // nothing but more work.
+  // The number of agents that two cores can admit per second when all come at once: a handshake and
+  // a greeting take 3 ms of one core (docs/benchmarks.md). An agent that waits longer than a
+  // handshake may take has to come again, which only adds work.
   static constexpr int kReconnectsPerSecond = 250;
 
   // The references must outlive the object.
   SessionRegistry(Store& store, Clock& clock, AgentSessionListener& listener);
-  // REQUIRES: the gRPC server has been shut down, no session is left.
+  // REQUIRES: the gRPC server has been shut down and no session is left.
   ~SessionRegistry() override;
 
-  // Learns how many nodes may come at once. Sweep() is due every second from now on.
+  // Reads how many nodes may come at once. Sweep() is due every second from now on.
   void Start();
-  // Writes what is still to be written. REQUIRES: Sweep() is not called any more.
+  // Writes what has not been written yet. REQUIRES: Sweep() is not called any more.
   void Stop();
-  // Drops the dead sessions and writes who was seen when.
+  // Drops dead sessions and writes when nodes were last seen.
   void Sweep();
 
   // AgentSessions
@@ -67,21 +69,22 @@ class SessionRegistry final : public AgentSessions {
   std::vector<AgentSessionInfo> List() const override;
   void Disconnect(absl::string_view node_uuid, const absl::Status& why) override;
 
-  // Ends all streams with UNAVAILABLE, and those that begin from now on: the controller stops.
+  // Ends all streams with UNAVAILABLE, and those that begin from now on: the controller is
+  // stopping.
   void Close();
 
-  // For AgentSession. A stream began; it is a node's session only after Greet().
+  // For AgentSession. A stream began; it becomes a node's session only with Greet().
   // ResourceExhausted: the node has kMaxStreams already, or began too many. Unavailable: after
   // Close().
   absl::Status Add(std::shared_ptr<AgentSession> session);
-  // The session is about to be cut off for what its node did: the log and the audit log hear of
-  // it, the latter once in kMisbehaviourInterval.
+  // The session is about to be cut off because of its node's behaviour: reports it to the log, and
+  // to the audit log once in kMisbehaviourInterval.
   void Misbehaved(const AgentSession& session, const absl::Status& why);
-  // The stream said Hello: it becomes the node's session, in place of an earlier one, and gets
-  // Welcome. FailedPrecondition: two machines share the identity (a boot came back that another
-  // had followed). PermissionDenied: the node is removed.
+  // The stream sent Hello: it becomes the node's session, in place of an earlier one, and gets
+  // Welcome. FailedPrecondition: two machines share the identity (a boot came back after another
+  // had followed it). PermissionDenied: the node is removed.
   absl::Status Greet(const std::shared_ptr<AgentSession>& session, const v1::Hello& hello);
-  // A message after Hello. Dropped when another session took the place.
+  // Takes a message after Hello. Dropped when another session has taken the place.
   void Deliver(const AgentSession& session, const v1::AgentMessage& message);
   // The stream is over.
   void Remove(const AgentSession& session);
@@ -92,7 +95,7 @@ class SessionRegistry final : public AgentSessions {
   Clock& clock() { return clock_; }
 
  private:
-  // What the store is to know of a node; written by the sweep.
+  // News about a node for the store; written by the sweep.
   struct Touch {
     absl::Time last_seen_at;
     std::string boot_id;
@@ -102,17 +105,18 @@ class SessionRegistry final : public AgentSessions {
   struct Boots {
     std::string current;
     std::vector<std::string> earlier;              // the last few
-    std::string refused;                           // the last that was turned away as a clone
-    absl::Time refused_at = absl::InfinitePast();  // and entered into the audit log
+    std::string refused;                           // the last that was rejected as a clone
+    absl::Time refused_at = absl::InfinitePast();  // when that was entered into the audit log
   };
 
-  // Over which time all nodes should come back.
+  // The time over which all nodes should spread their reconnections.
   absl::Duration ReconnectSpread() const;
   absl::Status CheckClone(absl::string_view node_uuid, const NodeRecord& node,
                           const AgentSession& session, const std::string& boot_id);
-  // Listeners hear of one node in order: one of these locks is held around each call to them.
+  // Listeners receive the events of one node in order: one of these locks is held around each call
+  // to them.
   absl::Mutex& OrderOf(absl::string_view node_uuid);
-  // The session is its node's no more; the listener hears of it.
+  // The session does not belong to its node any more; notifies the listener.
   void Retire(const AgentSession& session);
   void TouchNode(const AgentSession& session) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteTouches();

@@ -14,9 +14,9 @@
 namespace muster::controller::slurm {
 namespace {
 
-// Of one request; see muster/v1/slurm.proto.
+// In one request; see muster/v1/slurm.proto.
 constexpr size_t kNodesARequest = 512;
-// Parts of a listing: far more nodes than there are in a cluster.
+// The limit on parts of a listing: room for far more nodes than a cluster has.
 constexpr int kMaxParts = 64;
 
 template <typename Change, typename Changes>
@@ -92,7 +92,7 @@ absl::StatusOr<v1::SlurmAnswer> AgentSlurmControl::Ask(v1::SlurmRequest request,
   }
   if (waiting.is_cut) return absl::UnavailableError(absl::StrCat(where, ": the connection broke"));
   if (waiting.answer.code() != 0) {
-    // What is no canonical code is none of ours.
+    // A code that is not canonical is not one of ours.
     const bool is_code = waiting.answer.code() <= 16;
     return absl::Status(
         is_code ? static_cast<absl::StatusCode>(waiting.answer.code()) : absl::StatusCode::kUnknown,
@@ -113,7 +113,7 @@ absl::StatusOr<std::vector<SlurmNode>> AgentSlurmControl::Nodes() {
     ASSIGN_OR_RETURN(const v1::SlurmAnswer answer,
                      Ask(std::move(request), v1::SlurmAnswer::kNodes));
     for (const v1::SlurmNode& node : answer.nodes().nodes()) {
-      if (node.name() <= after) continue;  // else an agent could keep us here
+      if (node.name() <= after) continue;  // otherwise an agent could keep us here
       after = node.name();
       nodes.push_back({node.name(), node.state(), node.takes_jobs() && !node.is_drained(),
                        node.is_drained(), node.reason(), node.reason_user(),
@@ -170,7 +170,7 @@ absl::StatusOr<SlurmJobsByNode> AgentSlurmControl::JobsOn(const std::vector<std:
 }
 
 void AgentSlurmControl::OnConnected(absl::string_view node_uuid, const v1::Hello&) {
-  // The agent forgets what was asked on an earlier connection.
+  // The agent forgets requests of an earlier connection.
   OnDisconnected(node_uuid);
   {
     absl::MutexLock lock(&mutex_);
@@ -189,7 +189,7 @@ void AgentSlurmControl::OnDisconnected(absl::string_view node_uuid) {
 void AgentSlurmControl::OnSlurmAnswer(absl::string_view node_uuid, const v1::SlurmAnswer& answer) {
   absl::MutexLock lock(&mutex_);
   const auto found = waiting_.find(answer.request_id());
-  // Late, or of a node that was not asked.
+  // Late, or from a node that was not asked.
   if (found == waiting_.end() || found->second->uuid != node_uuid || found->second->is_over) return;
   found->second->answer = answer;
   found->second->is_over = true;

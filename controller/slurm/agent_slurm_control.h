@@ -1,4 +1,4 @@
-// Slurm by the agent of the node on which slurmctld runs.
+// Controls Slurm through the agent of the node on which slurmctld runs.
 #pragma once
 
 #include <functional>
@@ -25,20 +25,21 @@ struct SlurmctldPlace {
   std::string uuid;
 };
 
-// Sends requests over the agent's session and waits for their answers, which it does not trust
-// further than what they are about. Thread-safe.
+// Sends requests over the agent's session and waits for the answers, which it trusts only for what
+// was asked. Thread-safe.
 class AgentSlurmControl final : public SlurmControl, public AgentSessionListener {
  public:
-  // For an answer: what the agent grants Slurm's programs, and some more.
+  // For an answer: the time that the agent allows Slurm's programs, and some more.
   static constexpr absl::Duration kPatience = absl::Seconds(35);
 
-  // `find` says where slurmctld runs, before every request; it may block. `on_connected` is told
-  // that the agent there has connected; it must not block. The references must outlive the object.
+  // `find` is called before every request and returns where slurmctld runs; it may block.
+  // `on_connected` is called when the agent there has connected; it must not block. The references
+  // must outlive the object.
   AgentSlurmControl(AgentSessions& sessions, Clock& clock,
                     std::function<absl::StatusOr<SlurmctldPlace>()> find,
                     std::function<void()> on_connected);
 
-  // Every wait ends, and every later call fails: the controller stops.
+  // Ends every wait, and makes every later call fail: the controller is stopping.
   void Stop();
 
   // SlurmControl. Must not be called from a listener.
@@ -59,7 +60,7 @@ class AgentSlurmControl final : public SlurmControl, public AgentSessionListener
   void OnSlurmAnswer(absl::string_view node_uuid, const v1::SlurmAnswer& answer) override;
 
  private:
-  // Who waits for an answer.
+  // A caller that waits for an answer.
   struct Waiting {
     std::string uuid;
     bool is_over = false;
@@ -76,7 +77,7 @@ class AgentSlurmControl final : public SlurmControl, public AgentSessionListener
   const std::function<void()> on_connected_;
   absl::Mutex mutex_;
   bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::string last_uuid_ ABSL_GUARDED_BY(mutex_);  // that was found; empty: none yet
+  std::string last_uuid_ ABSL_GUARDED_BY(mutex_);  // the last that was found; empty: none yet
   // By request id; owned by the waiting callers.
   std::map<std::string, Waiting*> waiting_ ABSL_GUARDED_BY(mutex_);
 };

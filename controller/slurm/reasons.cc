@@ -7,7 +7,7 @@ namespace muster::controller::slurm {
 namespace {
 
 constexpr absl::string_view kOwnPrefix = "muster:";
-// slurmctld keeps it for as long as the node is drained.
+// slurmctld keeps it as long as the node is drained.
 constexpr size_t kMaxReason = 200;
 
 }  // namespace
@@ -32,7 +32,7 @@ std::optional<std::string> OwnerOf(absl::string_view reason) {
   if (!absl::ConsumePrefix(&rest, kOwnPrefix)) return std::nullopt;
   const absl::string_view owner = rest.substr(0, rest.find(' '));
   if (owner.empty() || owner.size() == rest.size()) return std::nullopt;
-  // What we would not write so is somebody else's.
+  // A reason that we would write differently is somebody else's.
   if (OwnReason(owner, rest.substr(owner.size() + 1)) != std::string(reason)) return std::nullopt;
   return std::string(owner);
 }

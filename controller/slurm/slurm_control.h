@@ -1,4 +1,4 @@
-// Slurm, as far as Muster has a say in it.
+// Slurm, as far as Muster controls it.
 #pragma once
 
 #include <map>
@@ -12,47 +12,47 @@
 
 namespace muster::controller::slurm {
 
-// A node as slurmctld has it.
+// A node as slurmctld reports it.
 struct SlurmNode {
   std::string name;
   std::string state;        // "IDLE+DRAIN", in Slurm's words
   bool takes_jobs = false;  // neither drained, draining, down nor failing
-  bool is_drained = false;  // or draining: somebody said so
+  bool is_drained = false;  // or draining: somebody drained it
   std::string reason;       // of the drain; without who and when
-  std::string reason_user;  // "root"; empty where Slurm does not say
+  std::string reason_user;  // "root"; empty where Slurm does not report it
   bool is_held = false;     // drained, or taken down by a person: its reason says why
 };
 
-// A node that is to change, and the reason of the drain that it must have for that; empty: it must
-// not be drained.
+// A node to change, and the reason that its present drain must have; empty: it must not be drained.
 struct NodeChange {
   std::string node;
   std::string expected_reason;
 };
 
-// By node: why it was not changed ("drained by root: bad disk").
+// By node: the reason why it was not changed ("drained by root: bad disk").
 using LeftAlone = std::map<std::string, std::string>;
 
-// Thread-safe. Every call blocks for Slurm. Its errors: Unavailable, slurmctld or the way to it
-// does not answer; NotFound, Slurm is not installed there; FailedPrecondition, it is not known
-// where slurmctld runs.
+// Thread-safe. Every call blocks for Slurm. Errors: Unavailable: slurmctld or the path to it does
+// not answer; NotFound: Slurm is not installed there; FailedPrecondition: it is not known where
+// slurmctld runs.
 class SlurmControl {
  public:
   virtual ~SlurmControl() = default;
-  // All that slurmctld knows.
+  // All nodes that slurmctld knows.
   virtual absl::StatusOr<std::vector<SlurmNode>> Nodes() = 0;
-  // Running jobs end by themselves; no new ones start. A node that is drained so already is fine.
+  // Lets running jobs end by themselves and starts no new ones. Accepts a node that is already
+  // drained like this.
   virtual absl::StatusOr<LeftAlone> Drain(const std::vector<NodeChange>& nodes,
                                           const std::string& reason) = 0;
-  // Takes the drain with the reason expected away, and nothing else.
+  // Removes the drain that has the expected reason, and nothing else.
   virtual absl::StatusOr<LeftAlone> Undrain(const std::vector<NodeChange>& nodes) = 0;
-  // The jobs that have these nodes.
+  // The jobs on these nodes.
   virtual absl::StatusOr<SlurmJobsByNode> JobsOn(const std::vector<std::string>& nodes) = 0;
 };
 
-// A drain of ours says so in its reason: "muster:v-7k3m9q2x failed this validation".
+// The reason that marks a drain as ours: "muster:v-7k3m9q2x failed this validation".
 std::string OwnReason(absl::string_view owner_id, absl::string_view text);
-// Whose drain it is: "v-7k3m9q2x"; nullopt: not ours.
+// The owner of a drain: "v-7k3m9q2x"; nullopt: not ours.
 std::optional<std::string> OwnerOf(absl::string_view reason);
 
 }  // namespace muster::controller::slurm

@@ -12,7 +12,7 @@ namespace {
 
 constexpr absl::string_view kVariable = "slurm_controller";
 
-// The variable as it reaches the workers: all nodes have to agree on it. nullptr: not set.
+// The variable's value for the worker nodes: all nodes have to agree on it. nullptr: not set.
 const Variable* Find(const std::vector<Variable>& variables) {
   const Variable* found = nullptr;
   for (const Variable& variable : variables) {

@@ -1,4 +1,4 @@
-// On which node slurmctld runs.
+// Finds the node on which slurmctld runs.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ class Inventory;
 
 namespace muster::controller::slurm {
 
-// As the role slurm_controller of the playbooks has it: the inventory's variable slurm_controller,
-// else the first login node. FailedPrecondition, with the remedy: there is no such node, or the
-// variable is no name. Pure.
+// The same node as the playbooks' role slurm_controller chooses: the inventory's variable
+// slurm_controller, else the first login node. FailedPrecondition, with the remedy: there is no
+// such node, or the variable is not a name. Pure.
 absl::StatusOr<std::string> SlurmctldNode(const Inventory& inventory);
 
 }  // namespace muster::controller::slurm

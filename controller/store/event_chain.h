@@ -1,4 +1,4 @@
-// The chain of hashes through the audit log.
+// The hash chain of the audit log.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace muster::controller {
 
-// SHA-256 (hex) over the previous entry's hash and every field of `event` but its own hash, each
-// preceded by its length, so that no two entries hash alike. The first entry follows "".
+// SHA-256 (hex) over the previous entry's hash and every field of `event` except its own hash, each
+// preceded by its length, so that no two entries have the same hash. The first entry follows "".
 std::string ChainHash(absl::string_view previous_hash, const EventRecord& event);
 
 }  // namespace muster::controller

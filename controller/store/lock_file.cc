@@ -36,7 +36,7 @@ absl::StatusOr<std::unique_ptr<LockFile>> LockFile::Acquire(const std::string& p
                      ": another musterd uses this store; stop it first (systemctl stop musterd) "
                      "or give this one another state_dir"));
   }
-  // The pid is for people; a disk too full to hold it does not undo the lock.
+  // The pid is for people; a disk too full to hold it does not invalidate the lock.
   const std::string pid = absl::StrCat(getpid(), "\n");
   if (ftruncate(fd, 0) == 0) (void)!pwrite(fd, pid.data(), pid.size(), 0);
   return lock;

@@ -1,4 +1,4 @@
-// One process per store.
+// Allows one process per store.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace muster::controller {
 // Holds an exclusive lock on a file until it is destroyed or the process ends, however it ends.
 class LockFile {
  public:
-  // Creates `path` (mode 0600) if need be and writes our pid into it. Never waits.
+  // Creates `path` (mode 0600) if need be and writes our pid into it. Never blocks.
   // FailedPrecondition names the process that holds the lock.
   static absl::StatusOr<std::unique_ptr<LockFile>> Acquire(const std::string& path);
   ~LockFile();

@@ -1,4 +1,4 @@
-// The steps from an empty file to the newest schema.
+// The migrations from an empty file to the newest schema.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ struct Migration {
   const char* sql;
 };
 
-// Never changed once released; a new schema is a new step at the end.
+// Never changed once released; a new schema is a new migration at the end.
 extern const Migration kMigrations[];
 extern const size_t kMigrationCount;
 

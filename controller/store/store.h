@@ -59,7 +59,7 @@ class Transaction {
 };
 
 // Thread-safe; Updates are serialized, Views are not. Never reads the clock and never makes ids:
-// callers pass them in. Errors: NotFound and AlreadyExists about rows; ResourceExhausted when the
+// callers pass them in. Errors: NotFound and AlreadyExists for rows; ResourceExhausted when the
 // disk is full (nothing of the transaction is kept); Internal for the rest.
 class Store {
  public:
@@ -67,7 +67,7 @@ class Store {
   // Both run `fn` once. Update commits if and only if `fn` returns OK.
   virtual absl::Status View(absl::FunctionRef<absl::Status(Transaction&)> fn) = 0;
   virtual absl::Status Update(absl::FunctionRef<absl::Status(Transaction&)> fn) = 0;
-  // Bytes that the store takes on disk.
+  // Bytes that the store occupies on disk.
   virtual uint64_t SizeBytes() = 0;
 };
 

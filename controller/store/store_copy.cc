@@ -17,7 +17,7 @@
 namespace muster::controller {
 namespace {
 
-// musterd holds the file's locks for a moment only.
+// musterd holds the file's locks only for a moment.
 constexpr int kCopyTimeoutMs = 10'000;
 constexpr char kIntegrityLines[] = "PRAGMA integrity_check(5)";
 
@@ -26,7 +26,7 @@ constexpr char kIntegrityLines[] = "PRAGMA integrity_check(5)";
 absl::Status CopyStore(const std::string& from, const std::string& to) {
   struct stat info;
   if (stat(from.c_str(), &info) != 0) return ErrnoStatus(errno, absl::StrCat("reading ", from));
-  // VACUUM INTO takes an empty file: so it has the right mode from its first byte.
+  // VACUUM INTO accepts an empty file, which thus has the right mode from its first byte on.
   const int fd = open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return ErrnoStatus(errno, absl::StrCat("creating ", to));
   close(fd);

@@ -10,7 +10,8 @@
 namespace muster::controller {
 namespace {
 
-// Of the database header, https://www.sqlite.org/fileformat.html#the_database_header: big endian.
+// Parts of the database header, https://www.sqlite.org/fileformat.html#the_database_header: big
+// endian.
 constexpr size_t kHeaderBytes = 100;
 constexpr size_t kPageSizeOffset = 16;   // two bytes; 1 stands for 65536
 constexpr size_t kPageCountOffset = 28;  // four bytes
@@ -57,7 +58,7 @@ absl::StatusOr<bool> StoreFiles::HaveShrunk() const {
   return shrunk;
 }
 
-// By SQLite's own descriptor: to close another one of ours would drop its locks.
+// Uses SQLite's own descriptor: closing another one of ours would drop its locks.
 bool IsWhole(soci::session& session) {
   auto* backend = static_cast<soci::sqlite3_session_backend*>(session.get_backend());
   sqlite_api::sqlite3_file* file = nullptr;

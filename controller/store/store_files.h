@@ -1,4 +1,4 @@
-// What others do to the files of a store while it is open.
+// Detects changes that others make to the files of a store while it is open.
 #pragma once
 
 #include <sys/types.h>
@@ -12,20 +12,20 @@
 
 namespace muster::controller {
 
-// SQLite keeps its descriptors and its cache. Over a file that was moved, replaced or cut off it
-// goes on and says that all is stored, until the next start finds none of it. So the files are
-// looked at before each transaction. Not thread-safe.
+// SQLite keeps its descriptors and its cache. If a file was moved, replaced or truncated, it
+// continues and reports everything as stored, until the next start finds none of it. So the files
+// are checked before each transaction. Not thread-safe.
 class StoreFiles {
  public:
-  // `path` of the database.
+  // `path` is the database's.
   explicit StoreFiles(std::string path) : path_(std::move(path)) {}
 
-  // Takes the files for right as they are. Call when SQLite has them open.
+  // Accepts the files as they are. Call when SQLite has them open.
   void Remember();
   // Call after each change.
   void RememberGrowth();
-  // Whether one is shorter than it was, which SQLite itself does only where a tool compacts the
-  // file. FailedPrecondition, with the remedy: one is not there any more, or another one is.
+  // Whether a file is shorter than it was, which SQLite itself causes only when a tool compacts the
+  // file. FailedPrecondition, with the remedy: a file is missing, or has been replaced.
   absl::StatusOr<bool> HaveShrunk() const;
 
  private:
@@ -39,7 +39,7 @@ class StoreFiles {
   std::vector<File> files_;
 };
 
-// Whether the database file is as long as its header says. REQUIRES: all is checkpointed.
+// Whether the database file is as long as its header says. REQUIRES: everything is checkpointed.
 bool IsWhole(soci::session& session);
 
 }  // namespace muster::controller

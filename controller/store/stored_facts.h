@@ -1,4 +1,4 @@
-// What all nodes reported last.
+// The facts that all nodes reported last.
 #pragma once
 
 #include <string>
@@ -11,8 +11,9 @@ namespace muster::controller {
 class Store;
 
 // Calls `fn` with the name and the facts of each node that has reported any and is not removed, by
-// name. `fn` runs outside of any transaction and may take its time; of ten thousand nodes a few
-// lie in memory at once. Facts that change meanwhile are given as they were or as they are.
+// name. `fn` runs outside of any transaction and may take its time; even with ten thousand nodes
+// only a few nodes' facts are in memory at once. Facts that change meanwhile are passed either as
+// they were or as they are.
 absl::Status ForEachFacts(
     Store& store, absl::FunctionRef<void(const std::string& name, const std::string& facts)> fn);
 

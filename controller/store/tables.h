@@ -21,20 +21,20 @@ struct NodeRecord {
   std::string uuid;
   std::string name;
   State state = kPending;
-  std::string description;  // what the machine said of itself when it enrolled
+  std::string description;  // the machine's own description when it enrolled
   std::string agent_version;
   std::string boot_id;
-  std::string earlier_boots;  // the few before boot_id, newest last, with blanks between
+  std::string earlier_boots;  // the few before boot_id, newest last, separated by blanks
   std::optional<absl::Time> enrolled_at;
   std::optional<absl::Time> last_seen_at;
   uint64_t plan_sequence = 0;    // of the newest plan made for the node
   uint64_t report_sequence = 0;  // of the newest report stored from the node
   std::string last_run_id;
   std::string last_run_result;  // ok, changed, failed, unreachable, cancelled
-  std::string locked_because;   // nobody gets in as this machine any more; empty: it is not so
+  std::string locked_because;   // why this machine is shut out; empty: it is not locked
 };
 
-// A node's newest report of facts, where that broke the rules.
+// A node's newest report of facts, when it broke the rules.
 struct FactsRefusal {
   std::string node_uuid;
   std::string why;  // never empty
@@ -53,32 +53,32 @@ class NodeTable {
 
   // The last facts that the node reported, a serialized v1::Facts; "": none yet.
   virtual absl::StatusOr<std::string> Facts(absl::string_view uuid) = 0;
-  // Ends a refusal. NotFound: no such node.
+  // Also ends a refusal. NotFound: no such node.
   virtual absl::Status PutFacts(absl::string_view uuid, const std::string& facts) = 0;
-  // The facts stay those of the last good report. NotFound: no such node.
+  // Keeps the facts of the last good report. NotFound: no such node.
   virtual absl::Status PutFactsRefusal(const FactsRefusal& refusal) = 0;
-  // Of the nodes whose newest facts were refused, which are few.
+  // Covers the nodes whose newest facts were refused, which are few.
   virtual absl::StatusOr<std::vector<FactsRefusal>> ListFactsRefusals() = 0;
   // Calls `fn` with the name and the facts of each node that has reported any and is not removed.
   virtual absl::Status ForEachFacts(
       absl::FunctionRef<void(const std::string& name, const std::string& facts)> fn) = 0;
 };
 
-// A plan that its node has not reported the end of.
+// A plan whose end its node has not reported.
 struct OpenPlanRecord {
   std::string node_uuid;
   std::string plan_id;
   uint64_t sequence = 0;
-  std::string blobs;  // that it names: SHA-256s with blanks between
+  std::string blobs;  // contents that it names: SHA-256s separated by blanks
 };
 
 class OpenPlanTable {
  public:
-  // A node that never reports an end keeps so many.
+  // The number of plans that are kept for a node that never reports an end.
   static constexpr int kMaxPerNode = 8;
 
   virtual ~OpenPlanTable() = default;
-  // Inserts or replaces by node and plan; the oldest above kMaxPerNode go.
+  // Inserts or replaces by node and plan; removes the oldest above kMaxPerNode.
   virtual absl::Status Put(const OpenPlanRecord& plan) = 0;
   virtual absl::StatusOr<std::vector<OpenPlanRecord>> List(absl::string_view node_uuid) = 0;
   // Removes the node's plans up to the one with this id, by their sequence: a node works on one
@@ -94,15 +94,16 @@ struct CertificateRecord {
   absl::Time not_before;
   absl::Time not_after;
   std::optional<absl::Time> revoked_at;
-  // Of the authority that signed it: denied, it stays so until then.
+  // When the authority that signed it expires: a denied certificate stays denied until then.
   absl::Time authority_ends = absl::InfiniteFuture();
-  // The pin of that authority, and the digest of the roots that were given out beside the
-  // certificate. Empty: stored before they were.
+  // The pin of that authority, and the digest of the roots that were issued with the certificate.
+  // Empty: stored before these columns existed.
   std::string signed_by;
   std::string roots;
-  // Of a person's: the serial of the one that it was renewed from.
+  // For a person's certificate: the serial of the one that it was renewed from.
   std::string replaces;
-  // Of a node's: its place in their line, how it was first used and from where. See key_line.h.
+  // For a node's certificate: its place in the line, when it was first used and from where. See
+  // key_line.h.
   uint64_t generation = 0;
   std::optional<absl::Time> used_at;
   std::string used_from;
@@ -114,14 +115,14 @@ class CertificateTable {
   virtual absl::Status Insert(const CertificateRecord& certificate) = 0;
   virtual absl::StatusOr<CertificateRecord> Get(absl::string_view serial) = 0;
   virtual absl::StatusOr<std::vector<CertificateRecord>> ListByNode(absl::string_view uuid) = 0;
-  // Those of people, oldest first.
+  // People's certificates, oldest first.
   virtual absl::StatusOr<std::vector<CertificateRecord>> ListUsers() = 0;
-  // Uuid and name, by name, of the members that have not shown a certificate that was given out by
-  // that authority beside those roots: the newest that was shown counts, or else the one of the
-  // join if the node has ever connected.
+  // Uuid and name, ordered by name, of the members that have not shown a certificate that was
+  // issued by that authority with those roots: counts the newest that was shown, or else that of
+  // the join if the node has ever connected.
   virtual absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ListNodesBehind(
       absl::string_view signed_by, absl::string_view roots) = 0;
-  // What was signed last. NotFound: nothing was.
+  // The certificate that was signed last. NotFound: there is none.
   virtual absl::StatusOr<CertificateRecord> Newest() = 0;
   virtual absl::Status MarkUsed(absl::string_view serial, absl::Time now,
                                 absl::string_view from) = 0;
@@ -129,7 +130,8 @@ class CertificateTable {
   virtual absl::Status RevokeByUser(absl::string_view user, absl::Time now) = 0;
   // Serials of revoked certificates, whether they have expired or not: the denylist.
   virtual absl::StatusOr<std::vector<std::string>> ListDenied() = 0;
-  // Removes those that expired before `time`, revoked ones only with their authority; how many.
+  // Removes certificates that expired before `time`, revoked ones only when their authority has
+  // expired too; returns how many.
   virtual absl::StatusOr<uint64_t> RemoveExpired(absl::Time time) = 0;
 };
 
@@ -155,7 +157,7 @@ class TokenTable {
   virtual absl::Status Revoke(absl::string_view token_id, absl::Time now) = 0;
 };
 
-// An enrolment that waits for an administrator.
+// An enrollment that waits for an administrator.
 struct EnrollmentRecord {
   std::string enrollment_id;
   std::string token_hash;
@@ -182,25 +184,25 @@ struct BundleRecord {
   std::string sha256;
   uint64_t size = 0;
   absl::Time created_at;
-  std::string uploaded_by;  // empty: before there was this column
+  std::string uploaded_by;  // empty: stored before this column existed
 };
 
 class BundleTable {
  public:
   virtual ~BundleTable() = default;
-  // Inserts or replaces by digest; whoever uploaded it first stays.
+  // Inserts or replaces by digest; keeps the first uploader.
   virtual absl::Status Put(const BundleRecord& bundle) = 0;
   virtual absl::StatusOr<BundleRecord> Get(absl::string_view sha256) = 0;
   virtual absl::StatusOr<std::vector<BundleRecord>> List() = 0;
 };
 
-// That operators may run a bundle, or one thing in it.
+// Permission for operators to run a bundle, or one thing in it.
 struct BundleApprovalRecord {
   std::string sha256;         // of the bundle
-  std::string path;           // of the playbook or suite; empty: whatever is in the bundle
+  std::string path;           // of the playbook or suite; empty: everything in the bundle
   std::string suites_digest;  // of the bundle's suites and hardware files
-  std::string variables;      // names that operators may set with -e, blanks between
-  std::string run_id;         // the run or validation that approved it; empty: somebody said so
+  std::string variables;      // names that operators may set with -e, separated by blanks
+  std::string run_id;         // the run or validation that approved it; empty: approved explicitly
   std::string approved_by;
   absl::Time approved_at;
   std::string revoked_by;
@@ -212,9 +214,9 @@ class BundleApprovalTable {
   virtual ~BundleApprovalTable() = default;
   // Inserts or replaces by bundle and path.
   virtual absl::Status Put(const BundleApprovalRecord& approval) = 0;
-  // Those of one bundle, by path; revoked ones too.
+  // The approvals of one bundle, by path, including revoked ones.
   virtual absl::StatusOr<std::vector<BundleApprovalRecord>> List(absl::string_view sha256) = 0;
-  // Those of all bundles, newest first; revoked ones too.
+  // The approvals of all bundles, newest first, including revoked ones.
   virtual absl::StatusOr<std::vector<BundleApprovalRecord>> List() = 0;
 };
 
@@ -228,16 +230,16 @@ struct InventoryRecord {
 class InventoryTable {
  public:
   virtual ~InventoryTable() = default;
-  // NotFound: none applied yet.
+  // NotFound: no inventory was applied yet.
   virtual absl::StatusOr<InventoryRecord> Latest() = 0;
   virtual absl::StatusOr<InventoryRecord> Get(uint64_t revision) = 0;
   virtual absl::Status Insert(const InventoryRecord& record) = 0;
 };
 
-// On whose word a run stands.
+// The authority on which a run is carried out.
 struct RunMandate {
-  std::string actor;   // "operator:bob"; empty: not known, of a run of an older version
-  std::string serial;  // of the certificate by which it was asked for
+  std::string actor;   // "operator:bob"; empty: not known, for a run of an older version
+  std::string serial;  // of the certificate that was used to ask for it
   absl::Time certificate_ends = absl::UnixEpoch();
 };
 
@@ -254,19 +256,19 @@ struct RunRecord {
   std::vector<std::string> plays;  // names
   std::string message;
   std::string catches_up_run_id;
-  RunMandate mandate = {};  // of one that catches up: that of the run which was missed
+  RunMandate mandate = {};  // for a catch-up run: that of the missed run
 };
 
-// How one node fares in a run.
+// The state of one node in a run.
 struct RunNodeRecord {
   std::string run_id;
   std::string node;  // name
   std::string node_uuid;
   std::string state;        // waiting, running, rebooting, done, failed, unreachable, cancelled
-  uint32_t play_index = 0;  // the play the state is about
+  uint32_t play_index = 0;  // the play that the state is about
   uint32_t ok = 0, changed = 0, failed = 0, skipped = 0;
   std::string message;
-  std::string steps_digests;  // "play:digest" of runs that check or are held, blanks between
+  std::string steps_digests;  // "play:digest" for runs that check or are held, separated by blanks
 };
 
 class RunTable {
@@ -287,10 +289,10 @@ class RunTable {
 // A suite that a run ends with. Written with the run's end.
 struct RunValidationRecord {
   enum State {        // as v1::RunValidationState
-    kWaiting = 1,     // what it comes to is not decided yet
+    kWaiting = 1,     // its fate is not decided yet
     kStarted = 2,     // as `validation_id`
     kNotNeeded = 3,   // all of its nodes have passed
-    kPredicted = 4,   // of a run that checks: it would be started
+    kPredicted = 4,   // for a run that only checks: it would be started
     kNotStarted = 5,  // `message` says why
   };
   std::string run_id;
@@ -298,8 +300,8 @@ struct RunValidationRecord {
   std::string play;       // name
   std::string suite;
   State state = kWaiting;
-  // Host lists. While it waits `nodes` are all that came through the run; then those that are to
-  // be validated, and `passed_nodes` those that have a pass as what they are.
+  // Host lists. While kWaiting, `nodes` are all nodes that came through the run; later, those to be
+  // validated, and `passed_nodes` those that have passed with their present hardware and software.
   std::string nodes;
   std::string passed_nodes;
   std::string validation_id;
@@ -313,7 +315,7 @@ class RunValidationTable {
   virtual absl::Status Put(const RunValidationRecord& row) = 0;
   // In the order of their positions.
   virtual absl::StatusOr<std::vector<RunValidationRecord>> List(absl::string_view run_id) = 0;
-  // Those that are kWaiting, of all runs.
+  // All rows that are kWaiting, of all runs.
   virtual absl::StatusOr<std::vector<RunValidationRecord>> ListWaiting() = 0;
 };
 
@@ -323,22 +325,22 @@ struct RebootRecord {
   std::string run_id;
   std::string node;  // name
   std::string node_uuid;
-  std::string step_id;     // that wants it
-  std::string request_id;  // the agent's question
-  std::string boot_id;     // that may end
+  std::string step_id;     // of the step that asks for it
+  std::string request_id;  // of the agent's request
+  std::string boot_id;     // of the boot that may end
   absl::Time granted_at;
-  absl::Time expires_at;  // not to be begun after this
-  absl::Time back_by;     // the run waits for so long
-  // The node is back in another boot, or the step failed without one.
+  absl::Time expires_at;  // must not be started after this
+  absl::Time back_by;     // the run waits until then
+  // When the node came back in another boot, or the step failed without one.
   std::optional<absl::Time> ended_at;
 };
 
 class RebootTable {
  public:
   virtual ~RebootTable() = default;
-  // Inserts; of a permit that is there it sets `ended_at` alone.
+  // Inserts; for an existing permit it only sets `ended_at`.
   virtual absl::Status Put(const RebootRecord& reboot) = 0;
-  // Those of the run that have not ended, oldest first.
+  // The run's open permits, oldest first.
   virtual absl::StatusOr<std::vector<RebootRecord>> ListOpen(absl::string_view run_id) = 0;
 };
 
@@ -357,7 +359,7 @@ struct StepResultQuery {
   std::string run_id;
   std::string node;             // empty: all
   int status = 0;               // v1::StepStatus; 0: any
-  uint64_t after_sequence = 0;  // those behind it
+  uint64_t after_sequence = 0;  // only later ones
   uint32_t limit = 0;           // 0: no limit
 };
 
@@ -377,8 +379,8 @@ class StepResultTable {
     query.node = std::string(node);
     return List(query);
   }
-  // The last ones in the order of their sequence: at most `count`, whose results together are not
-  // much longer than `bytes`.
+  // The last results in the order of their sequence: at most `count`, whose total size is not much
+  // more than `bytes`.
   virtual absl::StatusOr<std::vector<StepResultRecord>> ListNewest(absl::string_view run_id,
                                                                    uint32_t count,
                                                                    size_t bytes) = 0;
@@ -388,8 +390,8 @@ class StepResultTable {
                                                     absl::string_view step_id) = 0;
   // The highest sequence of the run's results; 0: it has none.
   virtual absl::StatusOr<uint64_t> LastSequence(absl::string_view run_id) = 0;
-  // Removes at most `max_rows` results: of runs that ended before `time`, and all but the newest
-  // `keep_rows`; how many. The runs themselves stay.
+  // Removes at most `max_rows` results: those of runs that ended before `time`, and all but the
+  // newest `keep_rows`; returns how many. The runs themselves stay.
   virtual absl::StatusOr<uint64_t> RemoveOld(absl::Time time, uint64_t keep_rows,
                                              uint32_t max_rows) = 0;
 };
@@ -400,7 +402,7 @@ struct SecretRecord {
   std::string sealed;  // nonce ‖ ciphertext ‖ tag of AES-256-GCM, see secret_box.h
   absl::Time updated_at;
   std::string updated_by;
-  std::string roles = "*";  // of playbooks, that may read it: names with commas between; "*": all
+  std::string roles = "*";  // roles of playbooks that may read it, separated by commas; "*": all
 };
 
 class SecretTable {
@@ -412,18 +414,18 @@ class SecretTable {
   virtual absl::Status Delete(absl::string_view name) = 0;
 };
 
-// The exchange of a secret's value for the next one.
+// The replacement of a secret's value by the next one.
 struct RotationRecord {
   enum Phase { kStaging = 1, kSwitching = 2, kReverting = 3 };
   std::string name;  // of the secret
   Phase phase = kStaging;
-  uint32_t version = 0;    // that the next value will have
+  uint32_t version = 0;    // of the next value
   std::string sealed;      // the next value, as SecretRecord::sealed
-  std::string playbook;    // whose runs carry it out
-  std::string node_limit;  // that those runs have
+  std::string playbook;    // its runs carry the rotation out
+  std::string node_limit;  // the limit of those runs
   absl::Time started_at;
   std::string started_by;
-  absl::Time phase_at;  // since when it is in its phase
+  absl::Time phase_at;  // start of the current phase
 };
 
 class RotationTable {
@@ -451,7 +453,7 @@ struct EventRecord {
 class EventTable {
  public:
   virtual ~EventTable() = default;
-  // Gives the entry the next sequence and binds it to the one before by its hash.
+  // Gives the entry the next sequence and chains it to the previous one by its hash.
   virtual absl::Status Append(EventRecord event) = 0;
   // Newest first, below `before_sequence` (0: from the newest).
   virtual absl::StatusOr<std::vector<EventRecord>> List(uint32_t limit,

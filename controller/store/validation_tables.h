@@ -24,12 +24,12 @@ struct ValidationRecord {
   absl::Time created_at;
   std::optional<absl::Time> finished_at;
   uint64_t inventory_revision = 0;
-  std::string pair_seed;  // keys of checks between nodes come from it
-  std::string message;    // why it was cancelled or could not go on
+  std::string pair_seed;  // the keys of checks between nodes are derived from it
+  std::string message;    // why it was cancelled or could not continue
   std::string blames;     // a serialized v1::Validation with `blames` alone
 };
 
-// What is said of one of its nodes.
+// The state and verdict of one node in a validation.
 struct ValidationNodeRecord {
   std::string validation_id;
   std::string node;
@@ -37,7 +37,7 @@ struct ValidationNodeRecord {
   int outcome = 0;      // v1::Outcome
   std::string verdict;  // a serialized v1::NodeVerdict; "": none yet
   std::string found;    // a serialized v1::FoundHardware; putting "" keeps it. "": earlier version
-  bool is_witness = false;  // borrowed for checks between nodes; the first one stays
+  bool is_witness = false;  // borrowed for checks between nodes; the first value is kept
 };
 
 class ValidationTable {
@@ -46,12 +46,12 @@ class ValidationTable {
   // Inserts or replaces by id.
   virtual absl::Status Put(const ValidationRecord& validation) = 0;
   virtual absl::StatusOr<ValidationRecord> Get(absl::string_view validation_id) = 0;
-  // Newest first. `node` empty: whichever nodes.
+  // Newest first. `node` empty: any node.
   virtual absl::StatusOr<std::vector<ValidationRecord>> List(uint32_t limit,
                                                              absl::string_view node) = 0;
   virtual absl::StatusOr<std::vector<ValidationRecord>> ListRunning() = 0;
   virtual absl::Status PutNode(const ValidationNodeRecord& node) = 0;
-  // In the order in which they were put first.
+  // In the order in which they were first put.
   virtual absl::StatusOr<std::vector<ValidationNodeRecord>> ListNodes(
       absl::string_view validation_id) = 0;
 };
@@ -62,7 +62,7 @@ struct ValidationCheckRecord {
   std::string validation_id;
   std::string execution_id;
   std::string node;
-  std::string members;  // nodes by rank, with blanks between
+  std::string members;  // nodes by rank, separated by blanks
   uint32_t rank = 0;
   uint32_t stage = 0;
   uint32_t stage_check = 0;
@@ -77,7 +77,7 @@ struct ValidationCheckRecord {
   std::string parameters_digest;
 };
 
-// What a check reported.
+// The report of a check.
 struct CheckResultRecord {
   std::string check_id;
   absl::Time reported_at;
@@ -87,10 +87,10 @@ struct CheckResultRecord {
 struct CheckHistoryQuery {
   std::string node;
   std::string name;                  // of the check
-  std::string parameters_digest;     // by which it measured
-  std::string before_validation_id;  // not of this one
+  std::string parameters_digest;     // of the measurements
+  std::string before_validation_id;  // excludes this one
   uint32_t limit = 20;
-  uint32_t skip = 0;  // so many before those
+  uint32_t skip = 0;  // skips so many first
   bool oldest_first = false;
 };
 
@@ -112,39 +112,40 @@ class ValidationCheckTable {
   virtual absl::Status Put(const ValidationCheckRecord& check) = 0;
   virtual absl::StatusOr<std::vector<ValidationCheckRecord>> List(
       absl::string_view validation_id) = 0;
-  // Of a check that was put. The first result counts: a later one changes nothing.
+  // For a check that was put. The first result counts: a later one changes nothing.
   virtual absl::Status PutResult(const CheckResultRecord& result) = 0;
   // NotFound: it has not reported.
   virtual absl::StatusOr<CheckResultRecord> GetResult(absl::string_view check_id) = 0;
-  // Results of checks that passed by the same parameters, newest first unless the query says
-  // otherwise: what failed is no measure.
+  // Results of checks that passed with the same parameters, newest first unless the query says
+  // otherwise: failed ones are not a reference.
   virtual absl::StatusOr<std::vector<CheckResultRecord>> History(
       const CheckHistoryQuery& query) = 0;
-  // Those of a validation that ended, behind `after_place` (0: from the first), at most `limit`.
+  // The good results of a validation that ended, after `after_place` (0: from the first), at most
+  // `limit`.
   virtual absl::StatusOr<std::vector<GoodResultRecord>> ListGood(absl::string_view validation_id,
                                                                  int64_t after_place,
                                                                  uint32_t limit) = 0;
-  // Removes results of before `time`, at most `max_rows`; how many.
+  // Removes results from before `time`, at most `max_rows`; returns how many.
   virtual absl::StatusOr<uint64_t> RemoveResults(absl::Time time, uint32_t max_rows) = 0;
 };
 
-// That a node has passed a suite, as what it was then.
+// A record that a node has passed a suite, with the hardware and software that it had then.
 struct NodePassRecord {
   std::string node_uuid;
   std::string validation_id;
   std::string suite;
   std::string suite_digest;
-  std::string gpu_uuids;  // sorted, with blanks between
+  std::string gpu_uuids;  // sorted, separated by blanks
   std::string driver_version;
   std::string kernel;
   absl::Time passed_at;
 };
 
-// Where a node is between Slurm and the tests.
+// The state of a node between Slurm and the tests.
 struct NodeServiceRecord {
   std::string node_uuid;
   int state = 0;           // ServiceState of controller/gate/service_state.h
-  std::string drained_by;  // the validation or condition that drained it; "": nothing of ours
+  std::string drained_by;  // the validation or condition that drained it; "": no drain of ours
   absl::Time changed_at;
 };
 

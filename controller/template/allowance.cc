@@ -16,7 +16,7 @@ std::string Allowance::Exceeded(absl::string_view file, size_t steps) {
   std::pair<absl::string_view, size_t> most = {file, steps};
   for (const auto& [name, spent] : by_file_) {
     const size_t all = spent + (name == file ? steps : 0);
-    // Equal ones by name, so that every run says the same.
+    // Ties are resolved by name, so that every run gives the same text.
     if (all > most.second || (all == most.second && name < most.first)) most = {name, all};
   }
   return absl::StrCat(whose_, " take more than ", max_steps_, " steps together; most of them, ",

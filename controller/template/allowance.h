@@ -1,4 +1,4 @@
-// What many renderings may spend together.
+// A step budget that many renderings share.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@
 namespace muster::tmpl {
 
 // The steps that are left to the templates of one request, or of a part of it. Limits bounds one
-// rendering; a hundred of them that each stop just short of their limit are what this bounds. Not
+// rendering; this bounds, for example, a hundred that each stop just short of their limit. Not
 // thread-safe.
 class Allowance {
  public:
-  // `whose` is for the message: "the templates of node c001". What is spent is spent of `within`,
-  // too, which may be nullptr and outlives the object.
+  // `whose` is for the message: "the templates of node c001". Steps are also spent from `within`,
+  // which may be nullptr and must outlive the object.
   Allowance(size_t max_steps, std::string whose, Allowance* within = nullptr)
       : max_steps_(max_steps), left_(max_steps), whose_(std::move(whose)), within_(within) {}
   Allowance(const Allowance&) = delete;
   Allowance& operator=(const Allowance&) = delete;
 
-  // False when so much is not left, here or in the whole.
+  // False when fewer steps are left, here or in `within`.
   bool Spend(size_t steps) {
     if (steps > left_) {
       left_ = 0;
@@ -30,10 +30,10 @@ class Allowance {
     left_ -= steps;
     return within_ == nullptr || within_->Spend(steps);
   }
-  // What a rendering of `file` has spent, for the message.
+  // Records what a rendering of `file` has spent, for the message.
   void Note(absl::string_view file, size_t steps);
-  // Why Spend() refused a rendering of `file` that has spent `steps` so far: names the file that
-  // took most.
+  // The reason why Spend() refused a rendering of `file` that has spent `steps` so far: names the
+  // file that took most.
   std::string Exceeded(absl::string_view file, size_t steps);
 
   size_t max_steps() const { return max_steps_; }

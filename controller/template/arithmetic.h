@@ -7,12 +7,12 @@
 
 namespace muster::tmpl {
 
-// Integers that leave 64 bits are an error, where Python would go on.
+// Integers that exceed 64 bits are an error, where Python would continue.
 absl::StatusOr<Value> Arithmetic(Context& context, Op op, const Value& a, const Value& b);
 // -a and +a.
 absl::StatusOr<Value> Sign(Op op, const Value& a);
 
-// "%03d of %s" with the values of a list, or with one value.
+// "%03d of %s" with the values of a list, or with a single value.
 absl::StatusOr<Value> FormatPercent(Context& context, const Value& format, const Value& values);
 
 }  // namespace muster::tmpl

@@ -1,4 +1,4 @@
-// What one rendering may still spend, and whether a secret was read.
+// The budget of one rendering, and whether it read a secret.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@ namespace muster::tmpl {
 // Values nested deeper than this are refused, so that recursion over them is bounded.
 inline constexpr int kMaxValueDepth = 100;
 
-// Counts the steps and bytes of one rendering, which it charges to an allowance. The first excess
-// sticks: work goes on with harmless results until its caller looks at status(). Not thread-safe.
+// Counts the steps and bytes of one rendering, and charges them to an allowance. The first error
+// sticks: work continues with harmless results until its caller checks status(). Not thread-safe.
 class Budget {
  public:
-  // `allowance` bounds this and other renderings together; may be nullptr. `file` is the
-  // template's. Both outlive the object.
+  // `allowance` limits this and other renderings together; may be nullptr. `file` is the
+  // template's. Both must outlive the object.
   Budget(const Limits& limits, Allowance* allowance, absl::string_view file)
       : limits_(limits), allowance_(allowance), file_(file) {}
   ~Budget() {
@@ -29,7 +29,7 @@ class Budget {
 
   // False when the steps are used up.
   bool Spend(size_t steps);
-  // For a string of `bytes` about to be made; false when it would be too long.
+  // For a string of `bytes` that is about to be made; false when it would be too long.
   bool SpendText(size_t bytes);
   // False when `depth` is too deep for a value.
   bool Enter(int depth);
@@ -46,8 +46,8 @@ class Budget {
   absl::Status status_;
 };
 
-// What an operation on values needs beside the values. `tainted` is set by whatever reads the
-// text of a secret; the evaluator then makes the result a secret.
+// The context of an operation on values. Whatever reads the text of a secret sets `tainted`; the
+// evaluator then makes the result a secret.
 struct Context {
   Budget& budget;
   bool tainted = false;

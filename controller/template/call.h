@@ -1,5 +1,5 @@
-// Calls of filters, tests, methods and built-in functions: the rows of their tables, and how
-// given arguments find their parameters.
+// Calls of filters, tests, methods and built-in functions: the rows of their tables, and the
+// binding of arguments to parameters.
 #pragma once
 
 #include <string>
@@ -18,27 +18,27 @@ struct GivenArguments {
   std::vector<std::pair<std::string, ValuePtr>> named;
 };
 
-// One call under way. Handlers return values that may be parts of their inputs, and null for
+// One call in progress. Handlers return values that may be parts of their inputs, and null for
 // undefined (the first of an empty list).
 struct Call {
   Context& context;
   ValuePtr input;
   std::vector<ValuePtr> args = {};  // one per parameter of the row; null where not given
-  GivenArguments rest = {};         // of a variadic row: everything
+  GivenArguments rest = {};         // for a variadic row: all arguments
 
   const Value* Arg(size_t index) const { return args[index].get(); }
   // The argument as its type, or `otherwise` when not given; an error for another type.
   absl::StatusOr<bool> BoolArg(size_t index, bool otherwise) const;
   absl::StatusOr<int64_t> IntArg(size_t index, int64_t otherwise) const;
   absl::StatusOr<std::string> TextArg(size_t index, absl::string_view otherwise) const;
-  // The input as text; anything else than a string is printed first.
+  // The input as text; anything other than a string is printed first.
   std::string Input() const { return ToText(context, *input); }
 };
 
 struct Parameters {
   const char* names[4] = {};
   int required = 0;
-  bool variadic = false;  // the handler sorts the arguments out
+  bool variadic = false;  // the handler interprets the arguments itself
 };
 
 // name: as in `x | name(…)`.

@@ -88,7 +88,7 @@ absl::Status Evaluator::RunFor(const Node& node) {
     if (!budget_.Spend(1)) return ErrorAt(node.place, budget_.status());
     status = Bind(node, loop.items[loop.index], /*reuse=*/false);
     if (status.ok()) status = Run(node.branches[0].body);
-    locals_.resize(mark);  // what the body set is forgotten
+    locals_.resize(mark);  // forget the variables that the body set
   }
   loops_.pop_back();
   return status;
@@ -100,12 +100,13 @@ absl::Status Evaluator::RunSet(const Node& node) {
   return Bind(node, std::move(value), /*reuse=*/true);
 }
 
-// {% set x %}…{% endset %}: what the block prints becomes the value, a secret when one went in.
+// {% set x %}…{% endset %}: the block's output becomes the value, which is a secret if it contains
+// one.
 absl::Status Evaluator::RunSetBlock(const Node& node) {
   Rendered outer = std::exchange(output_, {});
   const size_t mark = locals_.size();
   const absl::Status status = Run(node.branches[0].body);
-  locals_.resize(mark);  // what the block set is forgotten
+  locals_.resize(mark);  // forget the variables that the block set
   Rendered block = std::exchange(output_, std::move(outer));
   RETURN_IF_ERROR(status);
   if (!budget_.SpendText(block.text.size())) return ErrorAt(node.place, budget_.status());
@@ -113,8 +114,8 @@ absl::Status Evaluator::RunSetBlock(const Node& node) {
   return Bind(node, std::make_shared<const Value>(std::move(value)), /*reuse=*/true);
 }
 
-// Sets the targets of a for or a set. `reuse`: a name set before gets the new value, so that a
-// template cannot pile up locals.
+// Sets the targets of a for or a set. `reuse`: a name that was set before gets the new value, so
+// that a template cannot pile up locals.
 absl::Status Evaluator::Bind(const Node& node, ValuePtr value, bool reuse) {
   std::vector<ValuePtr> parts = {value};
   if (node.targets.size() > 1) {

@@ -36,7 +36,7 @@ class Evaluator {
     std::vector<ValuePtr> items;
     size_t index = 0;
   };
-  // Why the last null came about; told only when it matters.
+  // The origin of the last null; reported only when it matters.
   struct Undefined {
     const Expr* expr = nullptr;
     ValuePtr object;  // whose attribute or item is missing
@@ -51,7 +51,7 @@ class Evaluator {
   absl::Status Bind(const Node& node, ValuePtr value, bool reuse);
   absl::StatusOr<std::vector<ValuePtr>> LoopItems(const Node& node);
 
-  // Expressions (evaluator_expressions.cc). May give null, for undefined.
+  // Expressions (evaluator_expressions.cc). May return null, for undefined.
   absl::StatusOr<ValuePtr> EvaluateLoosely(const Expr& expr);
   absl::StatusOr<ValuePtr> Name(const Expr& expr);
   absl::StatusOr<ValuePtr> List(const Expr& expr);
@@ -74,10 +74,11 @@ class Evaluator {
 
   const ValuePtr* FindLocal(absl::string_view name) const;
   ValuePtr MissingAt(const Expr& expr, ValuePtr object);
-  // The error that the last null, which came from `expr`, deserves.
+  // The error for the last null, which came from `expr`.
   absl::Status UndefinedError(const Expr& expr) const;
   absl::Status ErrorAt(Place place, const absl::Status& status) const;
-  // Ends an operation: adds the place to its error, makes its result a secret when it read one.
+  // Finishes an operation: adds the place to its error, and makes its result a secret if it read
+  // one.
   absl::StatusOr<ValuePtr> Finish(const Expr& expr, absl::StatusOr<ValuePtr> result);
   absl::StatusOr<ValuePtr> Finish(const Expr& expr, absl::StatusOr<Value> result);
 

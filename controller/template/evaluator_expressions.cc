@@ -1,4 +1,4 @@
-// The half of Evaluator that computes expressions.
+// The part of Evaluator that computes expressions.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -297,8 +297,8 @@ absl::StatusOr<ValuePtr> Evaluator::Filter(const Expr& expr) {
   return Finish(expr, RunFilter(*expr.filter, context_, std::move(input), std::move(given)));
 }
 
-// default(value, boolean=false): the one filter that takes undefined values; its first argument
-// is evaluated only where it is needed.
+// default(value, boolean=false): the only filter that takes undefined values; its first argument is
+// evaluated only when it is needed.
 absl::StatusOr<ValuePtr> Evaluator::Default(const Expr& expr) {
   const Expr* otherwise = nullptr;
   bool falsy_too = false;

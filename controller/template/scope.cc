@@ -28,7 +28,7 @@ absl::StatusOr<std::shared_ptr<const Value>> Scope::Find(absl::string_view name)
     absl::StatusOr<const Value*> value = lookup_(name);
     if (!value.ok()) return value.status();
     if (*value != nullptr) {
-      // Shares no ownership: the pointee outlives the rendering.
+      // Does not share ownership: the pointee outlives the rendering.
       return std::shared_ptr<const Value>(std::shared_ptr<void>(), *value);
     }
   }

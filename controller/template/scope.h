@@ -25,32 +25,32 @@ class Allowance;
 // Thread-compatible: const use from many threads is safe if the callbacks are.
 class Scope {
  public:
-  // nullptr: the name is not known here. The pointee outlives the rendering. An error (a variable
-  // whose own template fails) ends the rendering.
+  // nullptr: the name is not known here. The pointee must outlive the rendering. An error (a
+  // variable whose own template fails) ends the rendering.
   using Lookup = std::function<absl::StatusOr<const Value*>(absl::string_view name)>;
-  // `named` is an object. An error is shown at the place of the call; its code is kept.
+  // `named` is an object. An error is reported at the place of the call; its code is kept.
   using Function = std::function<absl::StatusOr<Value>(const std::vector<Value>& positional,
                                                        const Value& named)>;
 
-  // `parent` may be nullptr and outlives this scope.
+  // `parent` may be nullptr and must outlive this scope.
   explicit Scope(const Scope* parent = nullptr) : parent_(parent) {}
 
   void Set(absl::string_view name, Value value);
   // Shares `value` among scopes instead of copying it.
   void Share(absl::string_view name, std::shared_ptr<const Value> value);
   void SetFunction(absl::string_view name, Function function);
-  // `names` lists what `lookup` knows, for "did you mean".
+  // `names` lists the names that `lookup` knows, for "did you mean".
   void SetLookup(Lookup lookup, std::function<std::vector<std::string>()> names);
 
-  // What renderings with this scope, and with those within it that have none of their own, may
-  // spend together; outlives them.
+  // The budget shared by renderings with this scope and with inner scopes that have none of their
+  // own; must outlive them.
   void SetAllowance(Allowance* allowance) { allowance_ = allowance; }
-  // nullptr: no such bound.
+  // nullptr: there is none.
   Allowance* allowance() const;
 
   absl::StatusOr<std::shared_ptr<const Value>> Find(absl::string_view name) const;
   const Function* FindFunction(absl::string_view name) const;
-  // All known variables, those of the parents too.
+  // All known variables, including those of the parents.
   std::vector<std::string> VariableNames() const;
   std::vector<std::string> FunctionNames() const;
 

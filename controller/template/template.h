@@ -5,12 +5,12 @@
 //   scope.Set("gpu_count", 8);
 //   ASSIGN_OR_RETURN(Rendered out, gres.Render(scope));
 //
-// Whatever it accepts it renders as Jinja2 does with trim_blocks, lstrip_blocks,
-// keep_trailing_newline and StrictUndefined; what is outside the subset is an error that names
-// its place. docs/templates.md lists the subset.
+// Renders every accepted template as Jinja2 does with trim_blocks, lstrip_blocks,
+// keep_trailing_newline and StrictUndefined; anything outside the subset is an error that names its
+// place. docs/templates.md lists the subset.
 //
-// Errors are InvalidArgument: "file:line:column: message", the line and a caret. They never hold
-// a secret. (Errors of a scope's functions and lookups keep their code.)
+// Errors are InvalidArgument: "file:line:column: message", the line and a caret. They never hold a
+// secret. (Errors of a scope's functions and lookups keep their code.)
 #pragma once
 
 #include <cstddef>
@@ -26,14 +26,15 @@
 
 namespace muster::tmpl {
 
-// Where a text starts inside its file: templates are also values inside YAML.
+// The position of a text inside its file: templates are also values inside YAML.
 struct SourcePosition {
   std::string file;
   int line = 1;
   int column = 1;
-  // Columns that the second and later lines lost, as the indentation of a YAML block.
+  // Columns that were removed from the second and later lines, such as the indentation of a YAML
+  // block.
   int indent = 0;
-  // The whole file, so that errors show the line as it stands there; absent: the template's own.
+  // The whole file, so that errors show the original line; absent: the template's own.
   std::shared_ptr<const std::string> file_text = nullptr;
 };
 
@@ -45,8 +46,8 @@ struct Rendered {
 
 // A template that exceeds one of these fails; none can hang or exhaust the controller.
 struct Limits {
-  size_t max_output = size_t{16} << 20;  // bytes, also of every string on the way
-  size_t max_steps = 5'000'000;          // evaluated nodes, loop turns, and values copied
+  size_t max_output = size_t{16} << 20;  // bytes; also for every intermediate string
+  size_t max_steps = 5'000'000;          // evaluated nodes, loop iterations, and copied values
   int max_depth = 64;                    // nested parentheses, blocks, lists
 };
 
@@ -66,11 +67,12 @@ class Template {
 
   absl::StatusOr<Rendered> Render(const Scope& scope, const Limits& limits = {}) const;
   // A source that is exactly one "{{ expression }}", or a bare expression, gives the native value
-  // (list, integer, boolean, …); anything else a string. Text that holds a secret is a secret.
+  // (list, integer, boolean, …); anything else gives a string. Text that contains a secret is a
+  // secret.
   absl::StatusOr<Value> RenderValue(const Scope& scope, const Limits& limits = {}) const;
 
-  // The names that the template may read or call, sorted; loop variables are among them. Two
-  // scopes that agree on these render the same text.
+  // The names that the template may read or call, sorted; includes loop variables. Two scopes that
+  // agree on these render the same text.
   const std::vector<std::string>& names() const;
 
  private:
@@ -79,10 +81,10 @@ class Template {
   std::shared_ptr<const internal::ParsedTemplate> parsed_;
 };
 
-// True when `text` holds anything but plain text: "{{", "{%" or "{#".
+// True when `text` contains anything but plain text: "{{", "{%" or "{#".
 bool HasTemplateSyntax(absl::string_view text);
 
-// Parse and use once.
+// Parses and uses a template once.
 absl::StatusOr<Rendered> Render(absl::string_view source, const SourcePosition& position,
                                 const Scope& scope, const Limits& limits = {});
 absl::StatusOr<Value> RenderValue(absl::string_view source, const SourcePosition& position,
@@ -90,7 +92,7 @@ absl::StatusOr<Value> RenderValue(absl::string_view source, const SourcePosition
 absl::StatusOr<Value> EvaluateExpression(absl::string_view expression,
                                          const SourcePosition& position, const Scope& scope,
                                          const Limits& limits = {});
-// The truth of a bare expression as Python sees it: "", 0, none, [] and {} are false.
+// The truth of a bare expression by Python's rules: "", 0, none, [] and {} are false.
 absl::StatusOr<bool> EvaluateCondition(absl::string_view expression, const SourcePosition& position,
                                        const Scope& scope, const Limits& limits = {});
 

@@ -237,9 +237,9 @@ Value Seal(Context& context, const Value& value) {
 
 namespace {
 
-// Objects keep their entries in order and are searched from end to end: with thousands of nodes
+// Objects keep their entries in order and are searched linearly: with thousands of nodes
 // `nodes[name]` needs a shortcut. Remembers, per thread, where the keys of the last large object
-// were. An entry is looked at before it is believed, so what is out of date only costs time.
+// were. An entry is checked before it is used, so outdated positions only cost time.
 class KeyIndex {
  public:
   static constexpr size_t kWorthIt = 64;

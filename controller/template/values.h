@@ -1,4 +1,4 @@
-// Values as Python sees them: text, truth, equality, order, length, elements.
+// Values with Python's semantics: text, truth, equality, order, length, elements.
 #pragma once
 
 #include <cstdint>
@@ -14,35 +14,35 @@
 
 namespace muster::tmpl {
 
-// A value under evaluation. It may point into a larger value, which it keeps alive, so that
+// A value during evaluation. It may point into a larger value, which it keeps alive, so that
 // walking the inventory copies nothing. Null stands for undefined.
 using ValuePtr = std::shared_ptr<const Value>;
 
 inline ValuePtr NewValue(Value value) { return std::make_shared<const Value>(std::move(value)); }
 inline ValuePtr PartOf(const ValuePtr& whole, const Value& part) { return ValuePtr(whole, &part); }
 
-// "integer", "list", … as error messages name it.
+// "integer", "list", …, as used in error messages.
 std::string TypeName(const Value& value);
 
 // A string or a secret.
 bool IsText(const Value& value);
 // Booleans count as 0 and 1, as in Python.
 bool IsNumber(const Value& value);
-// False when `value` is no integer (or boolean) of 64 bits with a sign.
+// False when `value` is not a signed 64-bit integer (or a boolean).
 bool ToInteger(const Value& value, int64_t* out);
 // REQUIRES: IsNumber(value).
 double ToDouble(const Value& value);
 
 // The bytes of a string or secret, without tainting: for comparisons, never for output.
 absl::string_view PeekText(const Value& value);
-// The bytes of a string or secret; a secret taints. REQUIRES: IsText(value).
+// The bytes of a string or secret; a secret taints the context. REQUIRES: IsText(value).
 absl::string_view Text(Context& context, const Value& value);
 // str(value): strings as they are, everything else as Python prints it.
 std::string ToText(Context& context, const Value& value);
 void AppendText(Context& context, const Value& value, std::string* out);
 // repr(value): strings quoted.
 void AppendRepr(Context& context, const Value& value, std::string* out, int depth = 0);
-// As Python prints a float: the shortest form that reads back the same.
+// A float as Python prints it: the shortest form that reads back the same.
 std::string FloatText(double value);
 
 bool Truth(const Value& value);
@@ -53,13 +53,13 @@ absl::StatusOr<bool> Contains(Context& context, const Value& container, const Va
 
 // In characters, entries or elements.
 absl::StatusOr<int64_t> Length(const Value& value);
-// What a for loop walks through: elements, keys, or characters.
+// The elements that a for loop iterates over: elements, keys, or characters.
 absl::StatusOr<std::vector<ValuePtr>> Elements(Context& context, const ValuePtr& value);
-// A list of copies; spends their size.
+// A list of copies; charges their size.
 Value MakeList(Context& context, const std::vector<ValuePtr>& elements);
-// Spends what a copy of `value` costs and refuses too deep values.
+// Charges the cost of a copy of `value` and refuses values that are nested too deeply.
 void SpendCopy(Context& context, const Value& value, int depth = 0);
-// `value` with each string, at any depth, made a secret (and a number by its text).
+// `value` with each string, at any depth, made a secret (and numbers by their text).
 Value Seal(Context& context, const Value& value);
 
 // The value of the attribute or key, null when there is none.
@@ -69,7 +69,7 @@ ValuePtr FindItem(Context& context, const ValuePtr& object, const Value& index);
 absl::StatusOr<ValuePtr> Slice(Context& context, const ValuePtr& object, const Value* start,
                                const Value* stop, const Value* step);
 
-// The UTF-8 characters of a text; a broken byte counts as one.
+// The UTF-8 characters of a text; an invalid byte counts as one.
 std::vector<absl::string_view> Characters(absl::string_view text);
 
 }  // namespace muster::tmpl

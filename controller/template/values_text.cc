@@ -9,7 +9,7 @@
 namespace muster::tmpl {
 namespace {
 
-// Python quotes with ' unless the text holds ' and no ".
+// Python quotes with ' unless the text contains ' and no ".
 void AppendQuoted(absl::string_view text, std::string* out) {
   const bool has_single = text.find('\'') != absl::string_view::npos;
   const bool has_double = text.find('"') != absl::string_view::npos;

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "cli/page/plot.h"
 #include "cli/render/page/html.h"
+#include "cli/render/page/plot.h"
 #include "cli/render/page/plot_frame.h"
 
 namespace muster::cli {
@@ -15,7 +15,7 @@ constexpr double kSide = 420, kHeatTop = 96, kKeyHeight = 44;
 constexpr size_t kMaxLabels = 40;
 
 // From dark (low) to light (high) through five colours of even steps in lightness, which is also
-// read in grey (after the colour map "viridis" of matplotlib).
+// readable in grey (after the colour map "viridis" of matplotlib).
 std::string HeatColour(double fraction) {
   constexpr std::array<std::array<double, 3>, 5> kStops = {
       {{68, 1, 84}, {59, 82, 139}, {33, 145, 140}, {94, 201, 98}, {253, 231, 37}}};
@@ -65,7 +65,7 @@ std::string HeatMap::Draw() const {
     high = std::max(high.value_or(*cell), *cell);
   }
   if (!low.has_value()) return "";
-  // Half of the best is dark: pairs that hardly differ must not look as if they did.
+  // Dark means at most half of the best: pairs that hardly differ must not look as if they did.
   const double darkest = std::min(*low, *high / 2);
 
   size_t longest = 0;

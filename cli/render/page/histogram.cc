@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "cli/page/plot.h"
 #include "cli/render/page/html.h"
+#include "cli/render/page/plot.h"
 #include "cli/render/page/plot_frame.h"
 
 namespace muster::cli {
@@ -14,7 +14,7 @@ constexpr double kHistogramLeft = 40, kHistogramRight = kHistogramWidth - 30, kH
                  kHistogramBottom = 178;
 constexpr size_t kMaxMarks = 12;
 
-// Square root of the count, within what can be told apart.
+// The square root of the count, within what can be told apart.
 size_t Bins(size_t values) {
   return std::clamp(static_cast<size_t>(std::sqrt(static_cast<double>(values))) + 1, size_t{5},
                     size_t{30});

@@ -9,8 +9,8 @@ namespace {
 
 constexpr absl::string_view kReplacement = "\xEF\xBF\xBD";
 
-// The eight colours of a plot's series keep apart for people with any kind of colour vision
-// (Okabe and Ito, "Color Universal Design", 2008), lightened for the dark page.
+// The eight colours of a plot's series are distinguishable with any kind of colour vision (Okabe
+// and Ito, "Color Universal Design", 2008), lightened for the dark page.
 constexpr absl::string_view kStyle = R"css(
 :root {
   --page: #ffffff; --text: #1b1f24; --quiet: #59636e; --line: #d1d9e0; --grid: #e8ecf0;
@@ -49,7 +49,7 @@ pre { white-space: pre-wrap; font-size: 12px; color: var(--quiet); }
   svg { break-inside: avoid; } }
 )css";
 
-// Length of the well-formed UTF-8 character that `text` begins with; 0: it is none.
+// The length of the well-formed UTF-8 character that `text` begins with; 0: there is none.
 size_t CharacterLength(absl::string_view text) {
   const auto byte = [&](size_t at) { return static_cast<uint8_t>(text[at]); };
   const size_t length = byte(0) < 0x80   ? 1
@@ -64,7 +64,7 @@ size_t CharacterLength(absl::string_view text) {
   if (length == 3 && byte(0) == 0xE0 && byte(1) < 0xA0) return 0;  // overlong
   if (length == 3 && byte(0) == 0xED && byte(1) > 0x9F) return 0;  // a surrogate
   if (length == 4 && byte(0) == 0xF0 && byte(1) < 0x90) return 0;  // overlong
-  if (length == 4 && byte(0) == 0xF4 && byte(1) > 0x8F) return 0;  // behind U+10FFFF
+  if (length == 4 && byte(0) == 0xF4 && byte(1) > 0x8F) return 0;  // above U+10FFFF
   return length;
 }
 
@@ -109,7 +109,7 @@ std::string HtmlText(absl::string_view text) {
 }
 
 std::string HtmlPage(absl::string_view title, absl::string_view body) {
-  // The policy holds even where a text should find a way through the escaping.
+  // The policy protects even if a text should get through the escaping.
   return absl::StrCat(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"

@@ -1,4 +1,4 @@
-// Pages that stand alone: one file, no scripts, nothing fetched from anywhere.
+// Standalone pages: one file, no scripts, nothing fetched from anywhere.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace muster::cli {
 
-// `text` as it may stand between tags and in quoted attributes; bytes that are not UTF-8 and
+// Escapes `text` for use between tags and in quoted attributes; bytes that are not UTF-8 and
 // control characters become U+FFFD.
 std::string HtmlText(absl::string_view text);
 

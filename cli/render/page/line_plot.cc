@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "cli/page/plot.h"
 #include "cli/render/page/html.h"
+#include "cli/render/page/plot.h"
 #include "cli/render/page/plot_frame.h"
 
 namespace muster::cli {
@@ -24,7 +24,7 @@ struct Range {
   bool empty() const { return low > high; }
 };
 
-// The line's points, at most a few for each column of pixels: first, lowest, highest, last.
+// The line's points, at most a few per column of pixels: first, lowest, highest, last.
 std::string Path(const PlotSeries& series, const PlotScale& x, const PlotScale& y) {
   std::string out;
   size_t at = 0;

@@ -6,15 +6,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
-#include "cli/page/plot.h"
 #include "cli/render/page/html.h"
+#include "cli/render/page/plot.h"
 
 namespace muster::cli {
 namespace {
 
 constexpr int kTicks = 6;
 
-// The places of a scale's ticks.
+// The positions of a scale's ticks.
 template <typename Function>
 void ForEachTick(const PlotScale& scale, Function fn) {
   const double step = NiceStep(scale.to - scale.from, kTicks);

@@ -15,17 +15,18 @@ namespace {
 
 using DiffLines = std::vector<absl::string_view>;
 
-// How many variants are shown of the lines between two common ones.
+// The number of variants that are shown for the lines between two common ones.
 constexpr size_t kShownVariants = 8;
-// What two texts may cost to compare, in pairs of lines. Larger ones have nothing in common.
+// The largest comparison of two texts, in pairs of lines. Larger ones count as having nothing in
+// common.
 constexpr size_t kMaxPairs = size_t{4} << 20;
 
-// The longest sequence of lines that both have.
+// The longest common subsequence of lines.
 DiffLines Common(const DiffLines& a, const DiffLines& b) {
   if (a == b) return a;
   if (a.empty() || b.empty() || a.size() > kMaxPairs / b.size()) return {};
   const size_t width = b.size() + 1;
-  std::vector<uint32_t> best((a.size() + 1) * width, 0);  // of what begins at a[i] and b[j]
+  std::vector<uint32_t> best((a.size() + 1) * width, 0);  // for the lines from a[i] and b[j] on
   for (size_t i = a.size(); i-- > 0;) {
     for (size_t j = b.size(); j-- > 0;) {
       best[i * width + j] = a[i] == b[j]
@@ -56,7 +57,7 @@ void AppendGap(const Gap& gap, std::string* out) {
   for (const auto& [lines, nodes] : gap) {
     if (!lines.empty()) variants.emplace_back(nodes, &lines);
   }
-  // In the order of their nodes.
+  // Ordered by their nodes.
   std::sort(variants.begin(), variants.end());
   for (size_t i = 0; i < std::min(kShownVariants, variants.size()); ++i) {
     const std::string nodes = FoldHostlist(variants[i].first);
@@ -81,7 +82,7 @@ std::string FoldTexts(const std::vector<TextOfNodes>& texts) {
   if (split.empty()) return "";
   DiffLines common = split.front();
   for (const DiffLines& lines : split) common = Common(common, lines);
-  std::vector<Gap> gaps(common.size() + 1);  // before each common line, and behind the last
+  std::vector<Gap> gaps(common.size() + 1);  // before each common line, and after the last
   for (size_t i = 0; i < split.size(); ++i) {
     size_t at = 0;
     DiffLines between;

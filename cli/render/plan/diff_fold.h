@@ -1,4 +1,4 @@
-// Diffs of several nodes as one. Pure.
+// Folds the diffs of several nodes into one. Pure.
 #pragma once
 
 #include <string>
@@ -8,19 +8,19 @@
 
 namespace muster::cli {
 
-// A text of some nodes, of several lines.
+// A text of several lines that some nodes have in common.
 struct TextOfNodes {
   std::vector<std::string> nodes;
   std::string text;
 };
 
-// Lines that all texts have stand once; between them the lines of each node behind its name:
+// Lines that all texts share appear once; between them come the lines of each node, after its name:
 //
 //   +search hpc1
 //   c001: +name c001
 //   c[002-003]: +name none
 //
-// Of many differing texts the first are shown, and the others are counted.
+// When many texts differ, the first are shown and the others are counted.
 std::string FoldTexts(const std::vector<TextOfNodes>& texts);
 
 }  // namespace muster::cli

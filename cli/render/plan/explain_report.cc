@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// JSON text as YAML, which is how people write it.
+// JSON text as YAML, the form in which people write it.
 std::string AsYaml(const std::string& text) {
   const Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   return value.is_discarded() ? text + "\n" : ToYaml(value);
@@ -65,11 +65,11 @@ std::string Parameters(const v1::Step& step) {
                             (each.is_number() && each == 0) || each == "unspecified";
       if (is_empty) continue;
       shown[name] = each;
-      // As it is written, not as it is counted.
+      // In octal, as it is written.
       if (name == "mode" && each.is_number_unsigned())
         shown[name] = absl::StrFormat("%04o", each.get<uint32_t>());
     }
-    // Contents are bytes, and JSON has them as base64.
+    // Contents are bytes, which JSON shows as base64.
     if (key == "file" && !step.file().content().empty()) shown["content"] = step.file().content();
     absl::StrAppend(&text, Indent(ToYaml(Json{{key, shown}}), 4));
   }

@@ -13,7 +13,7 @@ class ExplainVariableResponse;
 
 namespace muster::cli {
 
-// The value, which definition gives it, and those that it hides.
+// The value, the definition that it comes from, and the definitions that this one hides.
 std::string RenderVariable(absl::string_view name, absl::string_view node,
                            const v1::ExplainVariableResponse& response);
 

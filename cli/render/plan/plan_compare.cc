@@ -17,7 +17,7 @@ namespace {
 
 using NodeSet = std::set<std::string>;
 
-// What is the same where the same would happen.
+// A key that is equal for outcomes that do the same.
 std::string KeyOf(const v1::PlannedOutcome& outcome) {
   std::string key =
       absl::StrCat(outcome.status(), "\n", outcome.resource(), "\n", outcome.message());

@@ -62,7 +62,7 @@ PlanFolder::Step& PlanFolder::Find(Role& role, uint32_t node, const v1::StepResu
     role.last[node] = known->second;
     return *known->second;
   }
-  // Behind the node's step before: nodes may have steps that others lack.
+  // After the node's previous step: nodes may have steps that others lack.
   const auto last = role.last.find(node);
   auto place = role.steps.begin();
   if (last != role.last.end()) place = std::next(last->second);

@@ -1,4 +1,4 @@
-// What a check run found, folded over equal nodes into a plan file. Pure.
+// Folds the findings of a check run over equal nodes into a plan file. Pure.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@ class Run;
 
 namespace muster::cli {
 
-// Takes results piece by piece. What it keeps grows with the outcomes that differ, and by a number
-// for each result.
+// Takes results one by one. Its memory grows with the number of different outcomes, and by one
+// number for each result.
 class PlanFolder {
  public:
-  // REQUIRES: in the order in which the results came.
+  // REQUIRES: results are added in the order in which they arrived.
   void Add(const v1::NodeStepResult& result);
-  // `run` as it ended. Sets plays, left_out and validations: nodes that are not done are in no
-  // play.
+  // `run` is the run after its end. Sets plays, left_out and validations: nodes that are not done
+  // are in no play.
   v1::PlanFile Finish(const v1::Run& run);
 
  private:
@@ -36,14 +36,14 @@ class PlanFolder {
   struct Step {
     v1::PlannedStep message;
     std::vector<Outcome> outcomes;
-    std::map<std::string, size_t> known;  // place in outcomes by their bytes
+    std::map<std::string, size_t> known;  // index in outcomes, by their serialized bytes
   };
   using Steps = std::list<Step>;
   struct Role {
     std::string name;
     Steps steps;
     std::map<std::string, Steps::iterator> known;  // by step id
-    std::map<uint32_t, Steps::iterator> last;      // by node: where its next step belongs
+    std::map<uint32_t, Steps::iterator> last;      // by node: where its next step goes
   };
   struct Play {
     std::list<Role> roles;

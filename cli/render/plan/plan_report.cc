@@ -18,7 +18,7 @@
 namespace muster::cli {
 namespace {
 
-// Values above this are cut: the plan file has them whole.
+// Longer values are cut: the plan file has them in full.
 constexpr size_t kShownValue = 200;
 
 std::string Shown(absl::string_view value) {
@@ -35,14 +35,14 @@ std::string ChangeText(const v1::Change& change) {
   return absl::StrCat(change.field(), ": ", Shown(change.before()), " -> ", Shown(change.after()));
 }
 
-// A step that would change something, and what of it; how is each node's own.
+// A step that would change something, and which fields; the values are each node's own.
 struct Deed {
   const v1::PlannedPlay* play = nullptr;
   const v1::PlannedStep* step = nullptr;
   const v1::PlannedOutcome* outcome = nullptr;  // one of them
 };
 
-// What is equal where the same is changed, to whatever values.
+// A key that is equal where the same fields change, to whatever values.
 std::string ShapeOf(const v1::PlannedPlay& play, const v1::PlannedStep& step,
                     const v1::PlannedOutcome& outcome) {
   return absl::StrCat(
@@ -52,7 +52,7 @@ std::string ShapeOf(const v1::PlannedPlay& play, const v1::PlannedStep& step,
       }));
 }
 
-// The outcomes of a deed with their nodes, in the order of their first.
+// The outcomes of a deed with their nodes, in the order of their first node.
 using Variants = std::vector<std::pair<const v1::PlannedOutcome*, std::vector<std::string>>>;
 
 void Add(const v1::PlannedOutcome* outcome, const std::string& node, Variants* variants) {
@@ -115,7 +115,7 @@ bool HasChanges(const v1::PlanFile& plan) {
 }
 
 std::string RenderPlan(const v1::PlanFile& plan) {
-  // What each node would do, as numbers of deeds: nodes with equal lists are shown together.
+  // The deeds of each node, by index: nodes with equal lists are shown together.
   std::vector<Deed> deeds;
   std::map<std::string, size_t> deed_of_shape;
   std::map<std::string, std::vector<size_t>> by_node;

@@ -11,18 +11,17 @@ class PlannedStep;
 
 namespace muster::cli {
 
-// "munge: shared key", with "(handler)" where it is one.
+// "munge: shared key", with "(handler)" when it is one.
 std::string StepTitle(const v1::PlannedStep& step);
 
-// What happens there in a few words: "unchanged", "skipped (when: …)", "mode 0400 -> 0644".
+// Describes the outcome in a few words: "unchanged", "skipped (when: …)", "mode 0400 -> 0644".
 std::string DescribeOutcome(const v1::PlannedOutcome& outcome);
 
-// What would change, the same on several nodes once, then the nodes without changes and those left
-// out, then what it comes to: packages, units, reboots, files. REQUIRES: the host lists can be
-// read.
+// The changes, equal ones of several nodes once, then the nodes without changes and those left out,
+// then the summary: packages, units, reboots, files. REQUIRES: the host lists can be read.
 std::string RenderPlan(const v1::PlanFile& plan);
 
-// Some node would change.
+// Whether any node would change.
 bool HasChanges(const v1::PlanFile& plan);
 
 }  // namespace muster::cli

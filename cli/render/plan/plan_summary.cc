@@ -59,7 +59,8 @@ void AddPackages(const ResourceId& id, const v1::PlannedOutcome& outcome, Things
     things.emplace_back(deed, std::string(name));
   }
   if (named) return;
-  // Known only after an earlier step, as with packages of a repository that is to come.
+  // Known only after an earlier step, for instance packages of a repository that is yet to be
+  // added.
   for (absl::string_view name : absl::StrSplit(id.name, ", ")) {
     things.emplace_back(outcome.changes_size() == 1 && outcome.changes(0).field() == "state"
                             ? "install packages"
@@ -81,7 +82,7 @@ void AddUnit(const ResourceId& id, bool handler, const v1::PlannedOutcome& outco
     if (change.field() != "state") continue;
     if (state != kStates->end()) {
       things.emplace_back(state->second, id.name);
-    } else {  // its unit file is to come
+    } else {  // its unit file does not exist yet
       things.emplace_back(handler ? "restart units" : "start units", id.name);
     }
     return;

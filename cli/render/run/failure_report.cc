@@ -40,7 +40,7 @@ void FailureReport::Add(const v1::NodeStepResult& result) {
   if (inserted) {
     Failure& failure = failures_.emplace_back();
     failure.text = text;
-    // A message may hold all of it already.
+    // The message may already contain all of it.
     failure.told = absl::StrContains(step.message(), absl::StripAsciiWhitespace(step.output()));
     if (failures_.size() <= kMaxKept) failure.output = step.output();
   }

@@ -1,4 +1,4 @@
-// What failed in a run, the same on several nodes once. Pure.
+// The failures of a run; equal failures of several nodes are reported once. Pure.
 #pragma once
 
 #include <map>
@@ -13,24 +13,24 @@ class NodeStepResult;
 
 namespace muster::cli {
 
-// Ends of nodes that no step of theirs explains, a playbook that does not compile for them above
-// all: the same on a thousand nodes once.
+// Nodes that ended for a reason that no step of theirs explains, above all a playbook that does not
+// compile for them. Equal ends of a thousand nodes are reported once.
 class EndReport {
  public:
   void Add(const v1::NodeRecap& recap);
-  // "c[001-040]: failed" and the reason, indented; then nothing is left. Empty: nothing was added.
+  // "c[001-040]: failed" and the reason, indented; empties the report. Empty: nothing was added.
   std::string Take();
 
  private:
   std::vector<std::pair<std::string, std::vector<std::string>>> ends_;  // text, nodes
 };
 
-// Keeps what one node of each failure printed, and no more than kMaxKept of those.
+// Keeps the output of one node for each failure, and of at most kMaxKept failures.
 class FailureReport {
  public:
   static constexpr size_t kMaxKept = 100;
 
-  // `lines`: of what the programs printed, the last are shown. 0: all.
+  // `lines`: how many of the last lines of the programs' output are shown. 0: all.
   explicit FailureReport(size_t lines) : lines_(lines) {}
 
   void Add(const v1::NodeStepResult& result);
@@ -41,9 +41,9 @@ class FailureReport {
  private:
   struct Failure {
     std::vector<std::string> nodes;
-    std::string text;    // behind the nodes
+    std::string text;    // after the nodes
     std::string output;  // of the first node
-    bool told = false;   // the message holds it
+    bool told = false;   // the message contains the output
     bool outputs_differ = false;
   };
   std::string Printed(const Failure& failure) const;

@@ -34,7 +34,7 @@ const char* StatusWord(v1::StepStatus status, bool check_only) {
   }
 }
 
-// The word that totals count changes by.
+// The word under which totals count changes.
 const char* ChangedWord(bool check_only) { return check_only ? "would change" : "changed"; }
 
 std::string TotalsLine(const std::string& name, size_t width, const NodeView& totals,
@@ -44,7 +44,7 @@ std::string TotalsLine(const std::string& name, size_t width, const NodeView& to
                          totals.changed, totals.failed, totals.skipped, unreachable);
 }
 
-// Indented; how many lines there are before them stands first.
+// Indented; begins with the number of lines that were left out.
 std::string LastLines(absl::string_view output, size_t most) {
   std::vector<absl::string_view> lines =
       absl::StrSplit(absl::StripTrailingAsciiWhitespace(output), '\n');
@@ -111,7 +111,7 @@ std::string RenderRecap(const RunView& view, absl::Time now) {
   NodeView total;
   uint32_t unreachable = 0;
   std::string text, errors;
-  // A thousand nodes with one mistake make one entry; in the order of the first node of each.
+  // A mistake that a thousand nodes share makes one entry; ordered by the first node of each.
   std::vector<std::pair<std::string, std::vector<std::string>>> causes;
   for (const auto& [name, node] : view.nodes()) {
     text += TotalsLine(name, width, node, node.unreachable ? 1 : 0, view.check_only());

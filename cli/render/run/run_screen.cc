@@ -14,7 +14,7 @@
 namespace muster::cli {
 namespace {
 
-// What a line of so many columns has room for: the widest row that fits counts.
+// The parts that a line of that many columns has room for: the widest row that fits is used.
 struct Layout {
   size_t columns;
   int bar;
@@ -37,13 +37,13 @@ std::string Bar(const NodeView& node, int width) {
                       std::string(static_cast<size_t>(width) - filled, '.'), "] ");
 }
 
-// "  5/31 ", "  5/?  " while nobody has said how many there are.
+// "  5/31 ", or "  5/?  " while the total is not known.
 std::string Steps(const NodeView& node) {
   return absl::StrFormat("%3d/%-3s ", node.steps_done,
                          node.steps_total == 0 ? std::string("?") : absl::StrCat(node.steps_total));
 }
 
-// The most that `room` has place for of role, step and what it does.
+// As much of role, step and activity as fits into `room`.
 std::string Doing(const NodeView& node, size_t room) {
   std::string text = absl::StrCat(node.step, node.activity.empty() ? "" : " - ", node.activity);
   const std::string whole = absl::StrCat(node.role, ": ", text);

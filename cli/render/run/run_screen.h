@@ -1,4 +1,4 @@
-// The live view of a run: what is redrawn in place on a terminal. Pure.
+// The live view of a run, which is redrawn in place on a terminal. Pure.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ struct ScreenSize {
   int rows = 24;
 };
 
-// A headline and a line per node, none as long as the screen is wide; when there are more nodes
-// than rows, those that run come first and the rest is counted. A narrow screen loses the bars
+// A headline and a line per node, each shorter than the screen is wide. When there are more nodes
+// than rows, running nodes come first and the rest are counted. A narrow screen loses the bars
 // first, then the roles' names, then words from the end: never a number, nor the name of the step.
 std::vector<std::string> RenderScreen(const RunView& view, ScreenSize size, absl::Time now);
 

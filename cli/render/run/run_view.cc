@@ -39,7 +39,7 @@ void Count(const v1::StepResult& step, NodeView& node) {
   }
 }
 
-// Through with the play, or out of the run.
+// Whether the node has finished the play or left the run.
 bool IsOver(const NodeView& node) {
   return node.state != "waiting" && node.state != "running" && node.state != "rebooting";
 }
@@ -58,7 +58,7 @@ RunView::RunView(const v1::Run& run, absl::Time now)
   play_count_ = static_cast<uint32_t>(run.plays_size());
   play_index_ = run.current_play();
   if (play_index_ < play_count_) play_ = run.plays(static_cast<int>(play_index_));
-  // The events to come carry every step again: count from them, not from the totals so far.
+  // The coming events report every step again: count from them, not from the totals so far.
   for (const v1::NodeRecap& recap : run.nodes()) At(recap.node());
   for (const v1::BusyNodes& busy : run.left_out())
     left_out_.push_back({busy.nodes(), busy.reason()});
@@ -82,7 +82,7 @@ absl::Duration RunView::Elapsed(absl::Time now) const {
   return std::max(absl::ZeroDuration(), ended_.value_or(now) - started_);
 }
 
-// Told again after a restart of the controller, also of nodes that are through with it.
+// Sent again after a restart of the controller, also for nodes that have finished the play.
 void RunView::TakePlay(const v1::PlayStarted& started, absl::Time now) {
   if (started.play_index() >= play_index_) {
     play_index_ = started.play_index();
@@ -128,7 +128,7 @@ void RunView::Apply(const v1::RunEvent& event, absl::Time now) {
       NodeView& node = At(event.node());
       Count(event.step(), node);
       node.failed_step |= event.step().status() == v1::STEP_STATUS_FAILED;
-      // After a restart of the controller results of all plays come before the play is told.
+      // After a restart of the controller, results of all plays come before the play is reported.
       if (node.play.has_value() && !event.step().handler()) {
         node.results.insert(event.step().step_id());
         node.CountSteps(0);

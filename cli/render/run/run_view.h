@@ -1,4 +1,4 @@
-// What a watcher knows of a run: the state that its events add up to. Pure.
+// A watcher's view of a run: the state that its events add up to. Pure.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +25,16 @@ struct NodeView {
   std::string role, step;         // what is running
   std::string activity;           // "unpacking slurmd"
   float percent = -1;             // of the activity; below 0: unknown
-  // Of the present play, handlers not counted; 0 in total: nobody has said. Neither falls.
+  // In the current play, handlers not counted; a total of 0 means that it is not known. Neither
+  // ever falls.
   uint32_t steps_done = 0, steps_total = 0;
   uint32_t ok = 0, changed = 0, failed = 0, skipped = 0;
   bool unreachable = false;
   std::string message;       // the first error
-  bool failed_step = false;  // the event of one was seen
+  bool failed_step = false;  // the event of a failed step was seen
   absl::Time step_since;     // when the running step was first seen
 
-  // What steps_done is made of: progress that overtakes results, or comes behind them.
+  // The sources of steps_done: progress, which may arrive before or after results.
   std::optional<uint32_t> play;
   std::set<std::string> results;  // ids of the play's steps that have one
   void CountSteps(uint32_t told_done);
@@ -47,7 +48,7 @@ struct NodesLeftOut {
 
 class RunView {
  public:
-  // Starts from what GetRun told.
+  // Starts from the answer to GetRun.
   RunView(const v1::Run& run, absl::Time now);
 
   void Apply(const v1::RunEvent& event, absl::Time now);
@@ -56,10 +57,10 @@ class RunView {
   const std::string& play() const { return play_; }
   uint32_t play_index() const { return play_index_; }
   uint32_t play_count() const { return play_count_; }
-  // Since it was created; of a run that has ended, until then.
+  // The time since the run was created; for a run that has ended, until its end.
   absl::Duration Elapsed(absl::Time now) const;
   bool check_only() const { return check_only_; }
-  // Highest sequence seen: where to go on after a broken stream.
+  // The highest sequence seen: where to resume after a broken stream.
   uint64_t sequence() const { return sequence_; }
   bool finished() const { return finished_; }
   bool cancelled() const { return cancelled_; }

@@ -16,7 +16,7 @@ namespace {
 
 std::string FourDigits(double value) { return absl::StrFormat("%.4g", value); }
 
-// Behind `#`, so that what applies the changes passes over it.
+// Prefixed with `#`, so that tools that apply the changes skip it.
 std::string Commented(const std::string& text) {
   std::string out;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {

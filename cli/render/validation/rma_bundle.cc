@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/page/plot.h"
 #include "cli/render/output.h"
+#include "cli/render/page/plot.h"
 #include "cli/render/validation/validation_page.h"
 #include "cli/render/validation/validation_words.h"
 #include "common/base/proto_time.h"
@@ -24,14 +24,14 @@ std::string Underlined(absl::string_view text) {
   return absl::StrCat("\n", text, "\n", std::string(text.size(), '-'), "\n");
 }
 
-// The parts as the newest result that knows of each tells.
+// The parts, each as reported by the newest result that knows it.
 std::string Parts(const std::vector<ValidationEvidence>& evidence) {
   std::map<std::string, const v1::Subject*> parts;
   for (const ValidationEvidence& each : evidence)
     for (const v1::NodeCheckResult& result : each.results)
       for (const v1::Subject& subject : result.result().subjects()) {
         const v1::Subject*& known = parts[subject.id()];
-        // One that says more counts more: the serial, most of all.
+        // A result with more attributes counts more: above all with the serial.
         if (known == nullptr || known->attributes_size() < subject.attributes_size())
           known = &subject;
       }
@@ -78,7 +78,7 @@ std::string Verdicts(const std::string& node, const v1::Validation& validation) 
   return out;
 }
 
-// What the worker saw with its own eyes: addresses, values, log lines.
+// The worker's own observations: addresses, values, log lines.
 std::string Faults(const ValidationEvidence& evidence) {
   std::string out;
   for (const v1::NodeCheckResult& result : evidence.results)
@@ -113,7 +113,7 @@ std::string Readme(const std::string& node, const v1::Facts& facts,
 
 std::string Text(const nlohmann::ordered_json& value) { return Format(value, OutputFormat::kJson); }
 
-// The validation as if it had been of this node alone.
+// The validation as if it had covered only this node.
 v1::Validation OfNode(const std::string& node, const v1::Validation& validation) {
   v1::Validation out = validation;
   out.clear_nodes();

@@ -1,4 +1,5 @@
-// What a vendor wants to see before a card or a node goes back: the evidence of a node's checks.
+// The bundle that a vendor asks for before a card or a node goes back: the evidence from a node's
+// checks.
 #pragma once
 
 #include <map>
@@ -21,9 +22,9 @@ struct ValidationEvidence {
   const std::vector<v1::NodeCheckResult>& results;
 };
 
-// File names and contents: README.txt with the parts, their serials and what failed against which
-// limit; then facts, verdicts and results as JSON, and each validation as a page. Nothing of other
-// nodes is in it but their names as partners. `evidence` newest first.
+// File names and contents: README.txt with the parts, their serials, and what failed against which
+// limit; then facts, verdicts and results as JSON, and each validation as a page. Other nodes
+// appear in it only by name, as partners. `evidence` is ordered newest first.
 std::map<std::string, std::string> RmaFiles(const std::string& node, const v1::Facts& facts,
                                             const std::vector<ValidationEvidence>& evidence,
                                             absl::Time now);

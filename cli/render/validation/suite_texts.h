@@ -1,4 +1,4 @@
-// Which validations were of another text of their suite than it has now.
+// Finds validations of an earlier text of their suite.
 #pragma once
 
 #include <set>
@@ -12,8 +12,8 @@ class Validation;
 
 namespace muster::cli {
 
-// Ids of those whose suite or hardware files were others than those of the newest one of the same
-// suite: what passed then has not passed what is asked now.
+// The ids of those whose suite or hardware files differ from those of the newest validation of the
+// same suite: a pass then is not a pass of what is demanded now.
 std::set<std::string> OfEarlierTexts(
     const google::protobuf::RepeatedPtrField<v1::Validation>& newest_first);
 

@@ -61,7 +61,7 @@ std::string Blames(const v1::Validation& validation) {
   return out;
 }
 
-// What a ring reached beside what its pairs promise.
+// A comparison of what each ring reached with what its pairs promise.
 std::string Rings(const v1::Validation& validation) {
   std::string out;
   for (const v1::RingOutlook& ring : validation.rings()) {
@@ -123,7 +123,7 @@ std::vector<HtmlCell> FindingRow(const v1::CheckVerdict& check, const v1::Findin
           {finding.message()}};
 }
 
-// What did not pass, node by node; what passed stays out: the records have it.
+// Everything that did not pass, node by node; the records have what passed.
 std::string Findings(const v1::Validation& validation) {
   std::string out;
   for (const v1::NodeVerdict& node : validation.nodes()) {
@@ -151,8 +151,8 @@ std::string Findings(const v1::Validation& validation) {
   return out.empty() ? "" : absl::StrCat(Heading("Findings"), out);
 }
 
-// The nodes whose curves are drawn: those that did not pass, then the others, as the validation
-// lists them.
+// The nodes whose curves are drawn: those that did not pass, then the others, in the validation's
+// order.
 std::vector<std::string> NodesWithCurves(const v1::Validation& validation) {
   std::vector<std::string> names;
   for (const bool fine : {false, true})

@@ -1,4 +1,4 @@
-// A validation as one page that stands alone: verdicts, findings, curves, the network, the fleet.
+// A validation as one standalone page: verdicts, findings, curves, the network, the fleet.
 #pragma once
 
 #include <map>
@@ -15,20 +15,20 @@ class Validation;
 
 namespace muster::cli {
 
-// Curves of this many nodes are drawn, those that did not pass first; the page says how many are
-// left out.
+// The number of nodes whose curves are drawn, those that did not pass first; the page says how many
+// are left out.
 inline constexpr size_t kMaxNodesWithCurves = 32;
 
-// Takes results one by one, in any order, and keeps of them what is drawn: those of a big cluster
-// are never in memory at once.
+// Takes results one by one, in any order, and keeps only what is drawn: the results of a big
+// cluster are never in memory all at once.
 class ValidationPage {
  public:
-  // `validation` outlives it.
+  // `validation` must outlive the object.
   explicit ValidationPage(const v1::Validation& validation);
 
-  // Everything but the samples.
+  // Everything except the samples.
   void Take(const v1::NodeCheckResult& result);
-  // The samples, of these nodes.
+  // The samples of these nodes.
   const std::vector<std::string>& nodes_with_curves() const { return nodes_with_curves_; }
   void TakeCurves(const v1::NodeCheckResult& result);
   std::string Render(absl::TimeZone zone) const;
@@ -43,7 +43,7 @@ class ValidationPage {
   PairPlots pairs_;
 };
 
-// The page of results that are all there, with their samples.
+// The page of results that are all present, with their samples.
 std::string RenderValidationPage(const v1::Validation& validation,
                                  const std::vector<v1::NodeCheckResult>& results,
                                  absl::TimeZone zone);

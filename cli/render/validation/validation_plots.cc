@@ -28,7 +28,7 @@ std::string SeriesName(const v1::CheckResult& result, const v1::Sample& sample) 
 }  // namespace
 
 std::string DrawCurves(const v1::NodeCheckResult& result) {
-  // By metric in alphabetical order, by series in that of their first samples.
+  // Metrics in alphabetical order, series in the order of their first samples.
   std::map<std::string, std::vector<PlotSeries>> plots;
   std::map<std::pair<std::string, std::string>, size_t> places;
   for (const v1::Sample& sample : result.result().samples()) {
@@ -72,7 +72,7 @@ std::string FleetPlots::Draw(const v1::Validation& validation) const {
   for (auto& [key, histogram] : histograms) {
     if (histogram.values.size() < kMinFleet) continue;
     const auto& [check, metric, variant] = key;
-    // A value that all have in common has no shape.
+    // If all have the same value, there is no distribution to show.
     if (std::set<double>(histogram.values.begin(), histogram.values.end()).size() < 2) continue;
     histogram.title = absl::StrCat(check, ": ", MetricWords(metric, variant));
     absl::StrAppend(&out, DrawHistogram(histogram));

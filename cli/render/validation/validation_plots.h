@@ -1,4 +1,4 @@
-// The pictures of a validation's page, chosen from what its checks measured.
+// The plots of a validation's page, chosen by what its checks measured.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "cli/page/plot.h"
+#include "cli/render/page/plot.h"
 
 namespace muster::v1 {
 class NodeCheckResult;
@@ -18,12 +18,12 @@ namespace muster::cli {
 
 using PlottedMetric = std::tuple<std::string, std::string, std::string>;  // check, metric, variant
 
-// Rate, temperature, power and the like over the time of one check, a picture for each metric and
-// a line for each part. "" without samples.
+// Plots rate, temperature, power and the like over the time of one check: one picture for each
+// metric, one line for each part. "" without samples.
 std::string DrawCurves(const v1::NodeCheckResult& result);
 
-// For each metric of a node's parts of which there are at least five values: how they lie, and
-// where those that failed do.
+// For each metric with at least five values from the nodes' parts: their distribution, and where
+// the failed ones lie.
 class FleetPlots {
  public:
   void Take(const v1::NodeCheckResult& result);

@@ -18,10 +18,10 @@
 namespace muster::cli {
 namespace {
 
-// A change of a measured value that is worth a line.
+// The smallest change of a measured value that deserves a line.
 constexpr double kNoticedShare = 0.01;
 constexpr int kFindingsOfCheck = 10;
-// What is redrawn names the stage, too, from this width on.
+// From this width on, the redrawn lines also name the stage.
 constexpr size_t kColumnsForStages = 79;
 
 std::string CheckWords(const v1::CheckVerdict& verdict) {
@@ -74,13 +74,14 @@ const char* StateWord(v1::ValidationState state) {
   }
 }
 
-// Of nodes that are unknown: that this says nothing of them, and how they stand, where Slurm knows.
+// For unknown nodes: says that this proves nothing about them, and gives their state where Slurm
+// knows it.
 std::string WhatUnknownMeans(const v1::Validation& validation) {
   std::vector<std::string> unknown, serving, waiting;
   for (const v1::NodeVerdict& node : validation.nodes()) {
     if (node.outcome() != v1::OUTCOME_UNKNOWN) continue;
     unknown.push_back(node.node());
-    if (validation.service_is_behind()) continue;  // how it stood before
+    if (validation.service_is_behind()) continue;  // the service is from before the end
     if (node.service() == "in service") serving.push_back(node.node());
     if (absl::StartsWith(node.service(), "not validated") ||
         absl::StartsWith(node.service(), "quarantined")) {
@@ -101,7 +102,7 @@ std::string WhatUnknownMeans(const v1::Validation& validation) {
   return text;
 }
 
-// Both bounds of the part of a step that is spent computing: "54.0 % to 100.0 %".
+// Both bounds of the share of a step that is spent computing: "54.0 % to 100.0 %".
 std::string ComputingPart(double worst, double best) {
   return absl::StrFormat("%.1f %% to %.1f %%", 100 * worst, 100 * best);
 }

@@ -9,7 +9,7 @@
 namespace muster::cli {
 namespace {
 
-// Everywhere below, the message's own fields included.
+// Everything below, including the message's own fields.
 void NamePending(nlohmann::ordered_json& value) {
   if (value.is_object()) {
     const auto outcome = value.find("outcome");

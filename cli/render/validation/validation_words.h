@@ -12,18 +12,18 @@ namespace muster::cli {
 
 // "pass", "fail", "unknown", "skipped"; "pending" for a verdict that is still to come.
 absl::string_view OutcomeWord(v1::Outcome outcome);
-// Of a node: "witness" for one that is not under test.
+// The word for a node's outcome: "witness" for one that is not under test.
 absl::string_view OutcomeWord(const v1::NodeVerdict& node);
-// Nothing that a person must look at.
+// Whether there is nothing that a person must look at.
 bool IsFine(v1::Outcome outcome);
-// "tflops median, fp16" of a metric and its variant.
+// "tflops median, fp16" for a metric and its variant.
 std::string MetricWords(absl::string_view metric, absl::string_view variant);
 // A message with validations as a JSON value: a verdict that is still to come is "pending", and a
 // witness has none.
 nlohmann::ordered_json ValidationToValue(const google::protobuf::Message& message);
-// As people read it: "" for what is counted, whose unit is "1".
+// The unit for people: "" for counts, whose unit is "1".
 absl::string_view UnitName(absl::string_view unit);
-// The same behind a number: " Gbit/s".
+// The same after a number: " Gbit/s".
 std::string UnitWords(absl::string_view unit);
 
 }  // namespace muster::cli

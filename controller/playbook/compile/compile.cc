@@ -1,4 +1,4 @@
-// CompilePlay and what the run asks about a playbook beside it.
+// CompilePlay, and the other questions that a run asks about a playbook.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -34,7 +34,7 @@ bool AnyOf(const std::set<std::string>& tags, const std::vector<std::string>& wa
 }
 
 // The roles of which the tags leave something. A role that is left out passes its own needs on to
-// those that need it.
+// the roles that need it.
 std::vector<ChosenRole> Choose(const Play& play, const std::vector<std::string>& tags) {
   std::vector<ChosenRole> chosen;
   std::map<std::string, const RoleUse*> left_out;

@@ -20,7 +20,7 @@ namespace muster::controller {
 namespace playbook {
 namespace {
 
-// Whether a thing is there, or runs: the one wish that a later play may take back.
+// Whether a thing exists or runs: the only wish that a later play may take back.
 constexpr absl::string_view kState = "state";
 constexpr absl::string_view kType = "type";
 constexpr absl::string_view kContent = "content";
@@ -36,7 +36,7 @@ class Claims {
  public:
   explicit Claims(const v1::Step& step) : step_(step) {}
 
-  // Begins with another thing; what follows is wanted of it.
+  // Begins with another thing; the following wishes are about it.
   Claims& Of(std::string thing) {
     list_.push_back({std::move(thing), step_.source(), step_.name(), {}});
     return *this;
@@ -45,7 +45,7 @@ class Claims {
     list_.back().wishes.emplace_back(what, DigestOf(value));
     return *this;
   }
-  // What is not said is left as it is.
+  // An unset value is left as it is.
   Claims& WantIfSaid(absl::string_view what, absl::string_view value) {
     return value.empty() ? *this : Want(what, value);
   }
@@ -53,7 +53,7 @@ class Claims {
     return said ? Want(what, value.Piece()) : *this;
   }
   Claims& WantThere(bool there) { return Want(kState, there ? kPresent : kAbsent); }
-  // A path is one thing however it is written.
+  // A path is one thing, however it is written.
   Claims& OfPath(absl::string_view path) {
     std::vector<absl::string_view> parts;
     for (const absl::string_view part : absl::StrSplit(path, '/', absl::SkipEmpty())) {
@@ -84,13 +84,13 @@ void WantOwnership(const Resource& resource, Claims& claims) {
       .WantIf(resource.has_mode(), "mode", resource.mode());
 }
 
-// Of a FileResource or an entry of a set.
+// The content of a FileResource or an entry of a set.
 template <typename File>
 std::string ContentOf(const File& file) {
   return file.blob_sha256().empty() ? Sha256Hex(file.content()) : file.blob_sha256();
 }
 
-// Of messages without maps, whose bytes say all.
+// For messages without maps, whose bytes say everything.
 template <typename Message>
 std::string BytesOf(const Message& message) {
   return message.SerializeAsString();
@@ -120,7 +120,7 @@ void ClaimFile(const v1::Step& step, Claims& claims) {
   claims.OfPath(file.path()).WantThere(IsThere(file.state()));
   if (!IsThere(file.state())) return;
   claims.Want(kType, kFile);
-  // Written once: whoever changes it later is not undone.
+  // Only written once: a later change is not undone.
   if (!file.only_if_missing()) claims.Want(kContent, ContentOf(file));
   WantOwnership(file, claims);
 }
@@ -145,7 +145,7 @@ void ClaimSymlink(const v1::Step& step, Claims& claims) {
 void ClaimLine(const v1::Step& step, Claims& claims) {
   const v1::LineResource& line = step.line();
   const bool there = IsThere(line.state());
-  // Lines of one file live side by side, and none of them beside a task that writes it whole.
+  // Lines of one file can coexist, but not with a task that writes the whole file.
   claims.OfPath(line.path()).Want(kContent, "lines");
   if (there) claims.WantThere(true).Want(kType, kFile);
   const std::string which = !line.key().empty()     ? line.key()
@@ -181,7 +181,7 @@ void ClaimFilesIn(const v1::Step& step, Claims& claims) {
   for (const v1::FileSetEntry& file : set.files()) names.push_back(file.name());
   std::sort(names.begin(), names.end());
   claims.OfPath(set.path()).WantIf(!names.empty(), kType, kDirectory);
-  // Of two sets in one directory each would remove the files of the other.
+  // Two sets in one directory would each remove the files of the other.
   claims.Want("list of files", absl::StrJoin(names, "/"));
   for (const v1::FileSetEntry& file : set.files()) {
     claims.OfPath(absl::StrCat(set.path(), "/", file.name()))
@@ -226,7 +226,7 @@ void ClaimHostname(const v1::Step& step, Claims& claims) {
   claims.Of("the host name").Want("value", step.hostname().name());
 }
 
-// As sysctl(8) reads keys: the first separator tells what stands between the parts.
+// Normalizes keys as sysctl(8) does: the first separator decides how the parts are separated.
 std::string ParameterName(std::string key) {
   const size_t first = key.find_first_of("./");
   if (first != std::string::npos && key[first] == '/') {
@@ -310,7 +310,7 @@ bool Wants(const Claim& claim, absl::string_view what, absl::string_view value) 
   return std::binary_search(claim.wishes.begin(), claim.wishes.end(), wish);
 }
 
-// What both say, and not alike.
+// The wishes that both state, but differently.
 std::vector<absl::string_view> Differences(const Claim& a, const Claim& b, bool across_plays) {
   std::vector<absl::string_view> found;
   for (const auto& [what, value] : a.wishes) {
@@ -346,7 +346,7 @@ void ForEachBelow(const ByPath& paths, const std::string& folder, Visit visit) {
   }
 }
 
-// What is wanted where another task wants no folder.
+// Reports things that are wanted where another task wants no folder.
 void CheckFolders(const ByPath& paths, ErrorList& errors) {
   for (const auto& [path, claim] : paths) {
     const bool removes = Wants(*claim, kState, kAbsent);
@@ -360,7 +360,7 @@ void CheckFolders(const ByPath& paths, ErrorList& errors) {
   }
 }
 
-// What is written where a set of files removes all others.
+// Reports things that are written where a set of files removes all others.
 void CheckPurged(const v1::Step& step, const ByPath& paths, ErrorList& errors) {
   const v1::FileSetResource& set = step.files_in();
   if (!set.purge()) return;

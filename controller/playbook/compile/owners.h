@@ -1,5 +1,5 @@
-// Who owns what on a node. Two tasks that want one thing to be different change it back and forth
-// at every apply, and both report success: such a plan is refused.
+// Ownership of things on a node. Two tasks that want different states of one thing change it back
+// and forth at every apply, and both report success: such a plan is refused.
 #pragma once
 
 #include <compare>
@@ -22,35 +22,35 @@ namespace muster::controller {
 
 namespace playbook {
 
-// What a step wants of one thing. Of what it leaves as it is it says nothing.
+// A step's wishes about one thing. Aspects that it leaves alone are not included.
 struct Claim {
   std::string thing;  // "/etc/motd", "package munge", "unit munge.service"
   std::string place;  // of the task: "roles/base/tasks/main.yaml:3"
   std::string task;   // its name
-  // What of the thing, with a digest of how it is wanted: values may be secret.
+  // The aspects of the thing, each with a digest of its wanted value: values may be secret.
   std::vector<std::pair<absl::string_view, uint64_t>> wishes;
 
   auto operator<=>(const Claim&) const = default;
 };
 
-// All that the step owns. Empty: it only acts, as commands and restarts do.
+// Everything that the step owns. Empty: it only acts, as commands and restarts do.
 std::vector<Claim> ClaimsOf(const v1::Step& step);
 
 }  // namespace playbook
 
-// What the plays of a run want of each node. Not thread-safe.
+// The claims of a run's plays on each node. Not thread-safe.
 class RunOwners {
  public:
-  // Compares the tasks of the plan with each other, and with those of the node's earlier plays:
-  // there, a thing may be removed or stopped and be there or run in the end, since plays come one
-  // after the other. Handlers own nothing. Errors name both places. Remembers the plan, once it is
-  // good.
+  // Compares the tasks of the plan with each other and with those of the node's earlier plays:
+  // across plays, a thing may first be removed or stopped and later be present or running, since
+  // plays run one after the other. Handlers own nothing. Errors name both places. Remembers the
+  // plan if it is good.
   absl::Status Take(const v1::Plan& plan);
 
  private:
   using Claims = std::vector<const playbook::Claim*>;
 
-  std::set<playbook::Claim> known_;                            // what many nodes share is kept once
+  std::set<playbook::Claim> known_;                            // shared values are kept once
   std::map<std::string, std::map<uint32_t, Claims>> of_node_;  // then by play
 };
 

@@ -14,22 +14,22 @@ namespace muster::controller::playbook {
 namespace {
 
 constexpr size_t kMaxSteps = 10000;  // of a plan
-// What a template file may spend more for each node of the cluster: a gres.conf has a line for each
-// GPU of each node.
+// The steps that a template file may spend in addition for each node of the cluster: a gres.conf
+// has a line for each GPU of each node.
 constexpr size_t kStepsPerNode = 5000;
-// Contents above this travel as blobs, so that a plan stays small.
+// Larger contents travel as blobs, so that a plan stays small.
 constexpr size_t kMaxInline = 64 << 10;
-// Smaller ones too when many nodes share them, or when a plan holds this much already.
+// Smaller ones do so too when many nodes share them, or when a plan already holds this much.
 constexpr size_t kMuchInline = 1 << 20;
 constexpr size_t kMaxSharedInline = 4 << 10;
 // Secrets never become blobs, which lie in the blob store.
 constexpr size_t kMaxSecretContent = 1 << 20;
-// What a command reads from its standard input travels in the plan.
+// Standard input of a command travels in the plan.
 constexpr size_t kMaxInput = 1 << 20;
 
 bool ReadsItem(const Condition& condition) { return MayRead(condition.expression, "item"); }
 
-// What tells an item of a loop apart in the names of its steps.
+// The label that identifies an item of a loop in the names of its steps.
 std::string Label(const Value& item, size_t index) {
   const Value* shown = &item;
   if (item.is_object()) {
@@ -203,7 +203,7 @@ absl::Status PlanBuilder::PlaceContent(const Content& content, const Task& task,
                                                        "secret: at most ",
                                                        kMaxSecretContent));
   }
-  // A blob costs its node a call, and the controller a file: worth it sooner for what many share.
+  // A blob costs its node a call and the controller a file: sharing makes it worthwhile sooner.
   const bool is_small_best = content.is_shared || inline_bytes_ > kMuchInline;
   const size_t limit = is_small_best ? kMaxSharedInline : kMaxInline;
   if (size <= limit || content.sensitive) {
@@ -218,7 +218,7 @@ absl::Status PlanBuilder::PlaceContent(const Content& content, const Task& task,
   return absl::OkStatus();
 }
 
-// What is small stays where it is.
+// Small contents stay in the plan.
 template <typename File>
 absl::Status PlanBuilder::PlaceOwnContent(bool sensitive, const Task& task, File* file) {
   if (file->content().size() <= kMaxSharedInline) {
@@ -343,7 +343,7 @@ absl::StatusOr<std::shared_ptr<const Content>> PlanBuilder::FindContent(const No
         param.node, absl::StrCat("role ", role_->name, " has no file '", name, "' in ",
                                  is_file ? "files/" : "templates/", DidYouMean(name, known)));
   }
-  // `item` may stand for the variable of a template's own loop: then too, render it anew.
+  // `item` may refer to the variable of a template's own loop: render it anew in that case too.
   const std::optional<std::string> key = scope.CacheKey(found->second);
   if (key.has_value()) {
     const auto cached = cache_.find(*key);

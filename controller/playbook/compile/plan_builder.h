@@ -27,21 +27,21 @@ namespace muster::controller::playbook {
 // Rendered template files that are the same on many nodes, by RoleScope::CacheKey.
 using ContentCache = std::map<std::string, std::shared_ptr<const Content>>;
 
-// Which tasks of a role the chosen tags leave.
+// The tasks of a role that the chosen tags leave.
 struct ChosenRole {
   const RoleUse* use = nullptr;
-  std::vector<std::string> needs;  // of the roles that are left
+  std::vector<std::string> needs;  // only roles that are left
   std::vector<const Task*> tasks;
 };
 
 // Fills the plan and the blobs of one NodePlan, role by role.
 class PlanBuilder {
  public:
-  // All outlive the builder.
+  // All references must outlive the builder.
   PlanBuilder(NodeScope& node, ContentCache& cache, NodePlan* out);
 
   void AddRole(const ChosenRole& chosen);
-  // What went wrong so far.
+  // The errors so far.
   absl::Status status() const { return errors_.ToStatus(); }
 
  private:
@@ -49,14 +49,14 @@ class PlanBuilder {
   void AddLoop(const Task& task, RoleScope& scope, v1::RolePlan* role);
   void AddHandlers(const Role& role, RoleScope& scope, v1::RolePlan* plan);
   v1::Step* AddSkipped(const Task& task, absl::string_view reason, v1::RolePlan* role);
-  // `label` tells apart the steps of a loop.
+  // `label` tells the steps of a loop apart.
   absl::Status AddStep(const Task& task, RoleScope& scope, const tmpl::Scope& names,
                        absl::string_view label, v1::RolePlan* role);
   // `names` is the role's scope, or one within it that has `item`.
   absl::Status FillResource(const Task& task, RoleScope& scope, const tmpl::Scope& names,
                             v1::Step* step);
-  // Sets `message`, the step's resource or an entry of a list in it. *whole: a content of the
-  // role that makes up the step's file or archive, to be placed when all else is known.
+  // Sets `message`, the step's resource or an entry of a list in it. *whole: a content of the role
+  // that makes up the step's file or archive, to be placed once everything else is known.
   absl::Status FillParams(const std::vector<NodeParam>& params, const Task& task, RoleScope& scope,
                           const tmpl::Scope& names, google::protobuf::Message* message,
                           v1::Step* step, bool* sensitive, std::shared_ptr<const Content>* whole);
@@ -70,7 +70,7 @@ class PlanBuilder {
   absl::Status PlaceOwnContent(bool sensitive, const Task& task, File* file);
   // Puts a role's archive into the step, or beside the plan.
   absl::Status PlaceArchive(const Content& content, const Task& task, v1::ArchiveResource* archive);
-  // The role being added asked for them.
+  // Records secrets that the role being added has asked for.
   void NoteSecrets(const std::set<std::string>& names);
   std::string UniqueId(const std::string& id);
   bool Add(const absl::Status& status);

@@ -15,12 +15,13 @@ namespace {
 
 constexpr int64_t kMaxSecretBytes = 65536;
 
-// Ten million steps are a second of one processor. What all templates of a node take together: the
-// node of slurmctld renders some files that have lines for each node and each GPU of the cluster.
+// Ten million steps take one processor a second. The limit for all templates of a node together:
+// the node of slurmctld renders some files that have lines for each node and each GPU of the
+// cluster.
 constexpr size_t kStepsOfNode = 20'000'000;
 constexpr size_t kStepsOfNodePerNode = 10'000;
-// What a request may take beyond that, and for each of its nodes: their own files, some lines each,
-// are rendered anew for each; what nodes share is rendered once.
+// The additional limit of a request, and for each of its nodes: a node's own files, some lines
+// each, are rendered for each node; shared files are rendered once.
 constexpr size_t kStepsOfRequest = 40'000'000;
 constexpr size_t kStepsOfRequestPerNode = 50'000;
 
@@ -166,7 +167,7 @@ NodeScope::NodeScope(PlayScope& play, const Node& node)
   scope_.Set("node", NodeValue(node));
   if (const Value* facts = play.FindFacts(node.name)) {
     has_facts_ = true;
-    // Shares no ownership: the facts outlive the play.
+    // Does not share ownership: the facts outlive the play.
     scope_.Share("facts", std::shared_ptr<const Value>(std::shared_ptr<void>(), facts));
   }
   for (Variable& variable : VariablesOf(play.inventory(), node)) {
@@ -237,7 +238,7 @@ std::optional<std::string> RoleScope::CacheKey(const tmpl::Template& source) {
     if (name == "node" || name == "facts" || name == "item") return std::nullopt;
     const absl::StatusOr<Definition> definition = Define(name);
     if (!definition.ok()) return std::nullopt;
-    if (definition->value == nullptr) continue;  // shared by all nodes, or known to none
+    if (definition->value == nullptr) continue;  // shared by all nodes, or unknown to all
     if (definition->value->constant()) {
       absl::StrAppend(&key, ";", name, "@",
                       reinterpret_cast<uintptr_t>(&definition->value->value()));

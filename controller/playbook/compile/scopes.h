@@ -29,24 +29,25 @@
 
 namespace muster::controller::playbook {
 
-// What all nodes of a play share: cluster, domain, nodes, groups, partitions, racks, secret().
-// The large ones, but `nodes`, are made when a template first asks for them. Not thread-safe.
+// The names that all nodes of a play share: cluster, domain, nodes, groups, partitions, racks,
+// secret(). The large ones except `nodes` are built when a template first asks for them. Not
+// thread-safe.
 class PlayScope {
  public:
-  // The references outlive the scope, which may be used for `node_count` nodes. `playbook` is the
-  // path of the play's, for secrets that only some may read.
+  // The references must outlive the scope, which may be used for `node_count` nodes. `playbook` is
+  // the path of the play's playbook, for secrets with restricted readers.
   PlayScope(const Inventory& inventory, FactsByNode facts,
             const std::map<std::string, Value>& extra_vars, SecretSource& secrets,
             std::string playbook, size_t node_count = 1);
 
-  // From now on secret() is asked by this role.
+  // From now on secret() asks as this role.
   void ReadAs(const std::string& role) { reader_.role = role; }
 
-  // What is wrong with the variables of the command line.
+  // The errors in the variables of the command line.
   const absl::Status& status() const { return status_; }
   const tmpl::Scope& scope() const { return scope_; }
   const Inventory& inventory() const { return inventory_; }
-  // What is left to the templates of all nodes together.
+  // The rest of the budget that the templates of all nodes share.
   tmpl::Allowance& allowance() { return allowance_; }
   const Value* FindFacts(const std::string& node) const;
   // nullptr when `name` was not given on the command line.
@@ -96,7 +97,7 @@ class NodeScope {
   std::map<std::string, Variable, std::less<>> variables_;
 };
 
-// Renders variables that are templates themselves on first use.
+// Renders variables that contain templates, each at its first use.
 class RoleScope {
  public:
   RoleScope(NodeScope& node, const Role& role);
@@ -106,7 +107,7 @@ class RoleScope {
   const tmpl::Scope& scope() const { return scope_; }
 
   // Two scopes of a play with equal keys render `source` to the same text. nullopt where `source`
-  // reads what is the node's own.
+  // reads node-specific names.
   std::optional<std::string> CacheKey(const tmpl::Template& source);
 
  private:

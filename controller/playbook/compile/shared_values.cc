@@ -10,7 +10,7 @@
 namespace muster::controller::playbook {
 namespace {
 
-// An object with unique keys, without the search that ordered_json makes for each new one.
+// Builds an object with unique keys, without the search that ordered_json makes for each new one.
 class ObjectBuilder {
  public:
   ObjectBuilder() : value_(Value::object()) {}

@@ -1,4 +1,4 @@
-// The inventory as values for templates.
+// The inventory as template values.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,8 +12,8 @@ namespace muster::controller::playbook {
 // {name, role, address, bmc_address, mac, rack, groups}
 Value NodeValue(const Node& node);
 
-// Node name → NodeValue with `vars` (its own and its groups' variables that are no templates) and,
-// where there are any, `facts`.
+// Node name → NodeValue with `vars` (its own and its groups' variables, except templates) and
+// `facts`, where there are any.
 Value NodesValue(const Inventory& inventory, FactsByNode facts);
 
 Value GroupsValue(const Inventory& inventory);      // name → list of node names

@@ -26,7 +26,7 @@ absl::StatusOr<std::string> NamedSecrets::Get(absl::string_view name,
                                               std::optional<uint32_t> generate_bytes,
                                               const SecretReader& reader) {
   const auto secret = existing_.find(std::string(name));
-  // A variable of the inventory alone is read as no role.
+  // A variable that comes only from the inventory is read without a role.
   if (secret != existing_.end() && !reader.role.empty())
     RETURN_IF_ERROR(CheckReader(name, secret->second, reader));
   if (secret == existing_.end() && !generate_bytes.has_value())
@@ -83,7 +83,7 @@ absl::StatusOr<std::vector<const Role*>> RolesOf(const Playbook& playbook,
   return roles;
 }
 
-// From the strongest to the weakest, but for the role's defaults.
+// From the strongest to the weakest, except the role's defaults.
 std::vector<v1::VariableDefinition> CommonDefinitions(const ExplainInput& input, const Node& node,
                                                       absl::string_view base) {
   std::vector<v1::VariableDefinition> definitions;

@@ -1,4 +1,4 @@
-// Why a variable or a step is as it is on a node. Pure; reads no secret and makes none.
+// Explains why a variable or a step is as it is on a node. Pure; reads no secret and makes none.
 #pragma once
 
 #include <map>
@@ -17,13 +17,13 @@ class ExplainVariableResponse;
 
 namespace muster::controller {
 
-// What both explanations are made from. All outlive the call.
+// The input of both explanations. All references must outlive the call.
 struct ExplainInput {
   const Inventory& inventory;
   const FactsByNode& facts;
   std::string node;
   std::map<std::string, nlohmann::ordered_json> extra_vars;
-  // Those that exist, by name: the roles that may read them (see CheckReader).
+  // The existing secrets, by name: the roles that may read them (see CheckReader).
   std::map<std::string, std::string> secrets;
 };
 
@@ -34,8 +34,8 @@ absl::StatusOr<v1::ExplainVariableResponse> ExplainVariable(const ExplainInput& 
                                                             absl::string_view role,
                                                             absl::string_view name);
 
-// The steps of the node's plans that `name` names: "role/task", or a task's name alone. Results
-// are not filled in. NotFound, with the nearest known one; else the errors of compiling.
+// The steps of the node's plans that `name` names: "role/task", or a task's name alone. Results are
+// not filled in. NotFound, with the nearest known one; otherwise the errors of compiling.
 absl::StatusOr<v1::ExplainStepResponse> ExplainStep(const ExplainInput& input,
                                                     const Playbook& playbook,
                                                     absl::string_view name);

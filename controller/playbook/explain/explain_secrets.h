@@ -1,4 +1,4 @@
-// Secrets for explanations: their names stand for their values.
+// Secrets for explanations, in which their names stand for their values.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace muster::controller::playbook {
 
 // Gives "[secret NAME]" for each secret that the reader may read and that exists or would be
-// generated. No value is ever read, so none can be told. Not thread-safe.
+// generated. Never reads a value, so none can leak. Not thread-safe.
 class NamedSecrets final : public SecretSource {
  public:
   // By name: the roles that may read it (see CheckReader).
@@ -22,12 +22,12 @@ class NamedSecrets final : public SecretSource {
 
   absl::StatusOr<std::string> Get(absl::string_view name, std::optional<uint32_t> generate_bytes,
                                   const SecretReader& reader) override;
-  // Which playbook rotates it is not asked here: it may.
+  // Does not check which playbook rotates the secret: any may.
   absl::StatusOr<std::string> GetNext(absl::string_view name, const SecretReader&) override {
     return Name(std::string(name));
   }
 
-  // Those that were asked for, and whether they exist.
+  // The secrets that were asked for, and whether they exist.
   const std::map<std::string, bool>& asked() const { return asked_; }
 
  private:
@@ -37,7 +37,7 @@ class NamedSecrets final : public SecretSource {
   std::map<std::string, bool> asked_;
 };
 
-// The value with each of these secrets as the text "[secret NAME]".
+// The value, with each secret in it replaced by the text "[secret NAME]".
 Value WithNames(const Value& value);
 
 }  // namespace muster::controller::playbook

@@ -46,7 +46,7 @@ const Task* FindTask(const Role& role, const v1::Step& step, bool handler) {
   return nullptr;
 }
 
-// The task's lines: from its place to the next one of the list.
+// The task's lines: from its place to the next task in the list.
 std::string Written(const Task& task) {
   const std::vector<absl::string_view> lines = absl::StrSplit(task.document.text(), '\n');
   const auto first = static_cast<size_t>(std::max(task.node.mark().line, 1) - 1);
@@ -80,7 +80,7 @@ void AddConditions(const std::vector<Condition>& conditions, const tmpl::Scope& 
   }
 }
 
-// One play's plan for the node, and which of its steps are meant.
+// Explains one play's plan for the node, and selects the steps that are meant.
 class PlayExplainer {
  public:
   PlayExplainer(const ExplainInput& input, const Playbook& playbook, size_t index)
@@ -127,7 +127,7 @@ class PlayExplainer {
       AddConditions(use->when, scope.scope(), out);
       AddConditions(task->when, scope.scope(), out);
     }
-    // By what the step holds: the play may name secrets that this step has nothing to do with.
+    // Decided by the content of the step: the play may name secrets that this step does not use.
     const std::string bytes = step.SerializeAsString();
     for (const auto& [secret, exists] : secrets_.asked()) {
       if (!absl::StrContains(bytes, absl::StrCat("[secret ", secret, "]"))) continue;

@@ -23,7 +23,7 @@ namespace {
 
 constexpr size_t kMaxPlays = 100;
 constexpr size_t kMaxRoles = 200;  // of a play
-// Where validations find suites too, whatever the playbook's own folder.
+// Validations look for suites in this folder too, whatever the playbook's own folder.
 constexpr char kSuiteFolder[] = "playbooks/suites/";
 constexpr char kSuiteExtension[] = ".yaml";
 
@@ -144,7 +144,7 @@ void PlaybookReader::ReadSuitePlay(const yaml::Node& node, SuitePlay* play) {
   if (!play->suite.empty()) CheckSuite(*node.Find("validate"), play->suite);
 }
 
-// What the suite says is for those to check who know the checks.
+// The content of the suite is checked by code that knows the checks.
 void PlaybookReader::CheckSuite(const yaml::Node& node, const std::string& suite) {
   if (site_.count(absl::StrCat(kSuiteFolder, suite, kSuiteExtension)) > 0) return;
   std::vector<std::string> known;
@@ -250,7 +250,7 @@ void PlaybookReader::CheckNeeds(const Play& play) {
 }
 
 void PlaybookReader::CheckCycles(const Play& play) {
-  // Takes away, again and again, the roles that wait for none of those left.
+  // Repeatedly removes the roles that wait for none of those left.
   std::vector<const RoleUse*> left;
   for (const RoleUse& use : play.roles) left.push_back(&use);
   const auto waits = [&](const RoleUse* use) {
@@ -267,7 +267,7 @@ void PlaybookReader::CheckCycles(const Play& play) {
     left = std::move(waiting);
   }
   if (left.empty()) return;
-  // Each one left needs another one left: walking along them comes round.
+  // Each one left needs another one left: following them leads back to the start.
   std::vector<std::string> path;
   const RoleUse* at = left.front();
   while (std::find(path.begin(), path.end(), at->role->name) == path.end()) {

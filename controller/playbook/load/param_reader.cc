@@ -15,7 +15,7 @@
 namespace muster::controller::playbook {
 namespace {
 
-// Numbers and booleans keep their YAML type; everything else is taken as it was written.
+// Numbers and booleans keep their YAML type; everything else is taken as written.
 Scalars ScalarsOf(ParamType type) {
   switch (type) {
     case ParamType::kBool:
@@ -75,7 +75,7 @@ bool ParamReader::Read(const yaml::Node& map, yaml::Mark place, absl::string_vie
     given.Add(row.key, *value);
     if (!ReadValue(row.value, *param, *value, message, depending)) good = false;
   }
-  if (!good) return false;  // what follows may only be a consequence
+  if (!good) return false;  // further errors may only be consequences
   for (const Param& param : params) {
     if (!param.required || given.Has(param.key)) continue;
     return errors_->Add(document_.Error(place, absl::StrCat(what, " lacks '", param.key, "'")));
@@ -94,7 +94,7 @@ bool ParamReader::ReadValue(const yaml::Node& node, const Param& param, const Va
     depending->push_back({&param, value, node});
     return CheckRoleFile(param, node, ConstantText(value).value_or(""));
   }
-  bool sensitive = false;  // a constant holds no secret
+  bool sensitive = false;  // a constant contains no secret
   const absl::Status set = SetField(param, value.value(), message, &sensitive);
   return set.ok() || errors_->Add(document_.Error(node, set.message()));
 }

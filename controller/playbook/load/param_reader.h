@@ -1,4 +1,4 @@
-// The parameters of a resource, or of one map of a list in it, as they stand in a file.
+// The parameters of a resource, or of one map of a list in it, as written in a file.
 #pragma once
 
 #include <string>
@@ -19,14 +19,14 @@ namespace muster::controller::playbook {
 
 class ParamReader {
  public:
-  // `folder` is the role's, "playbooks/roles/munge/". REQUIRES: the role's templates and files are
-  // there already. All outlive the reader.
+  // `folder` is the role's, "playbooks/roles/munge/". REQUIRES: the role's templates and files have
+  // been read already. All references must outlive the reader.
   ParamReader(const yaml::Document& document, const FileTree& site, const std::string& folder,
               const Role& role, bool in_handler, ErrorList* errors);
 
   // Sets the fields of `message` that are the same on every node and appends the others to
-  // *depending. `what` names the map in errors ("'file'"); what is wrong with its parameters
-  // together is reported at `place`. False when anything was wrong.
+  // *depending. `what` names the map in errors ("'file'"); errors about its parameters together are
+  // reported at `place`. Returns false when anything was wrong.
   bool Read(const yaml::Node& map, yaml::Mark place, absl::string_view what,
             const std::vector<Param>& params, ParamsCheck check, google::protobuf::Message* message,
             std::vector<NodeParam>* depending);

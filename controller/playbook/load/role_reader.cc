@@ -77,7 +77,7 @@ void ReadDefaults(const FileTree& site, const std::string& path, Role* role, Err
   }
 }
 
-// Nothing in a role's folder is passed over in silence.
+// No file in a role's folder is ignored silently.
 void CheckRoleFiles(const FileTree& site, const std::string& folder, ErrorList* errors) {
   static const auto* const kFolders =
       new std::vector<std::string>{"tasks", "handlers", "defaults", "templates", "files"};
@@ -104,7 +104,7 @@ void CheckRoleFiles(const FileTree& site, const std::string& folder, ErrorList* 
   }
 }
 
-// A file of tasks or handlers that may be absent.
+// Reads a file of tasks or handlers, which may be absent.
 template <typename Read>
 void ReadIfThere(const FileTree& site, const std::string& path, ErrorList* errors, Read read) {
   if (site.find(path) == site.end()) return;

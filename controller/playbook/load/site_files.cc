@@ -12,7 +12,7 @@
 namespace muster::controller::playbook {
 namespace {
 
-// Whether a value on the line begins with "{{" outside of quotes: YAML takes that for a map.
+// Whether a value on the line begins with "{{" outside quotes: YAML takes that for a map.
 bool BeginsTemplateUnquoted(absl::string_view line) {
   for (size_t at = line.find("{{"); at != absl::string_view::npos; at = line.find("{{", at + 2)) {
     const absl::string_view before = absl::StripTrailingAsciiWhitespace(line.substr(0, at));

@@ -11,8 +11,8 @@
 
 namespace muster::controller::playbook {
 
-// NotFound when there is no such file; a template without quotes is named as the cause where it
-// broke the YAML.
+// NotFound when the file does not exist; when an unquoted template broke the YAML, the error names
+// it as the cause.
 absl::StatusOr<yaml::Document> ReadYaml(const FileTree& site, const std::string& path);
 
 // "no file X", with the nearest path of the same folder.

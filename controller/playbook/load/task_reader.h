@@ -1,4 +1,4 @@
-// Task and handler files → checked tasks of one role.
+// Reads task and handler files into the checked tasks of one role.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@ namespace muster::controller::playbook {
 bool ReadWords(const yaml::Document& document, const yaml::Node& node, absl::string_view what,
                std::vector<std::string>* out, ErrorList* errors);
 
-// Fills role->handlers and role->tasks. REQUIRES: the role's templates and files are there
+// Fills role->handlers and role->tasks. REQUIRES: the role's templates and files have been read
 // already, because tasks name them.
 class TaskReader {
  public:
-  // `folder` is the role's, "playbooks/roles/munge/"; `base` the playbook's, which the sources of
-  // steps leave out. All pointees outlive the reader.
+  // `folder` is the role's, "playbooks/roles/munge/"; `base` is the playbook's, which the sources
+  // of steps leave out. All pointees must outlive the reader.
   TaskReader(const FileTree& site, std::string folder, std::string base, Role* role,
              ErrorList* errors);
 
@@ -33,7 +33,7 @@ class TaskReader {
   void ReadTasks(const yaml::Document& document, const yaml::Node& list);
 
  private:
-  // What an include passes on to the tasks of its file.
+  // Conditions and tags that the tasks of an included file inherit from the include.
   struct Inherited {
     std::vector<Condition> when;
     std::set<std::string> tags;

@@ -74,7 +74,7 @@ tmpl::SourcePosition PositionOfText(const yaml::Document& document, const yaml::
 }
 
 struct ValueTemplate::Part {
-  Value constant;                       // unless one of the others is set
+  Value constant;                       // null when one of the others is set
   std::optional<tmpl::Template> text;   // a string with template syntax
   std::vector<ValueTemplate> elements;  // of a list or map that is not constant
   std::vector<std::string> keys;        // of a map, parallel to elements

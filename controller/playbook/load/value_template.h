@@ -16,14 +16,14 @@
 
 namespace muster::controller::playbook {
 
-// Where the text of a YAML scalar starts, past its quote or block indicator.
+// The position at which the text of a YAML scalar starts, after its quote or block indicator.
 tmpl::SourcePosition PositionOfText(const yaml::Document& document, const yaml::Node& node);
 
-// How plain scalars become values: by YAML's types, or as the text that stands there, so that a
+// How plain scalars become values: by YAML's types, or as the text that is written, so that a
 // version 1.10 stays "1.10".
 enum class Scalars { kTyped, kText };
 
-// Templates in it are parsed once, here. Immutable; copies are cheap. Thread-safe.
+// Templates in it are parsed once, at construction. Immutable; copies are cheap. Thread-safe.
 class ValueTemplate {
  public:
   ValueTemplate();  // constant null
@@ -51,7 +51,7 @@ class ValueTemplate {
   std::shared_ptr<const Part> part_;
 };
 
-// The text of a constant string; nullopt of anything else.
+// The text of a constant string; nullopt for anything else.
 std::optional<std::string> ConstantText(const ValueTemplate& value);
 
 // One line of `when:`.

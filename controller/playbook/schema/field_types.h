@@ -1,5 +1,5 @@
-// How the types of parameters become fields of plan.proto: what set_field.cc's table is made of.
-// Errors name the parameter and what it takes instead; they never show a secret.
+// Turns parameters of each type into fields of plan.proto: the parts of set_field.cc's table.
+// Errors name the parameter and what it accepts; they never show a secret.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ const google::protobuf::FieldDescriptor& Field(const Param& param,
                                                const google::protobuf::Message& resource);
 // "'KEY' must be EXPECTED".
 absl::Status Wrong(const Param& param, absl::string_view expected);
-// A value as a message may show it.
+// A value in a form that messages may show.
 std::string Shown(const Value& value);
 
 // set_text.cc. `sensitive` becomes true where the value holds a secret.

@@ -1,4 +1,4 @@
-// What rules about several parameters ask about, for both ways in which parameters come.
+// The parameters that rules about several of them look at, for both forms in which parameters come.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace muster::controller::playbook {
 
-// As they stand in a file.
+// Parameters as written in a file.
 class GivenParams final : public Given {
  public:
   explicit GivenParams(bool in_handler) : in_handler_(in_handler) {}
@@ -36,7 +36,7 @@ class GivenParams final : public Given {
   const bool in_handler_;
 };
 
-// As an expression gave them for one map of a list. `map` outlives the object.
+// Parameters that an expression gave for one map of a list. `map` must outlive the object.
 class GivenValues final : public Given {
  public:
   explicit GivenValues(const Value& map) : map_(map) {}

@@ -123,7 +123,7 @@ std::string CheckCommand(const Given& given) {
   return ExactlyOne(given, keys, ": false, so that a second apply can change nothing");
 }
 
-// The first of `keys` that makes no sense when the thing is to go.
+// The first of `keys` that makes no sense when the thing is to be removed.
 std::string OnlyWhenPresent(const Given& given, const std::vector<const char*>& keys) {
   if (given.Text("state") != "absent") return "";
   for (const char* key : keys) {

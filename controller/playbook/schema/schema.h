@@ -1,4 +1,4 @@
-// What a task can say: one table row per resource and parameter, named after the fields of
+// The resources and parameters of tasks: one table row each, named after the fields of
 // proto/muster/v1/plan.proto.
 #pragma once
 
@@ -29,7 +29,7 @@ enum class ParamType {
   kMode,      // "0644"
   kSize,      // bytes: "500MiB", "8GiB", or a whole number
   kSha256,    // 64 hexadecimal digits
-  kUrls,      // as kTextList, each of http or https; the form is looked at again on the node
+  kUrls,      // as kTextList, each of http or https; the node checks the form again
   kDuration,  // "5m"
   kTextList,  // a single text counts as a list of one
   kArgv,      // a list with at least a program; never a single text
@@ -39,12 +39,12 @@ enum class ParamType {
   kTemplateFile,  // name of a file in the role's templates/, rendered into the field
   kRoleFile,      // name of a file in the role's files/, copied into the field
   kFalse,         // nothing but false; sets the field to true ("changes: false")
-  kPriority,      // -32767 … 32767 without 0, as apt has it
+  kPriority,      // -32767 … 32767 without 0, as in apt
   kMapList,       // maps with the keys of Param::elements; a single map counts as a list of one
 };
 
 class Given;
-// What is wrong with the parameters together, "" when nothing is. nullptr: no such rule.
+// Describes what is wrong with the parameters together; "" when nothing is. nullptr: no such rule.
 using ParamsCheck = std::string (*)(const Given& given);
 
 struct Param {
@@ -53,7 +53,7 @@ struct Param {
   const char* field;  // of the resource's message
   bool required = false;
   bool takes_secret = false;
-  // Of kMapList: what each of its maps can say, and what more is to be said of one.
+  // For kMapList: the parameters of each of its maps, and a check of each map as a whole.
   std::vector<Param> elements = {};
   ParamsCheck check_element = nullptr;
   bool elements_differ = false;  // no two have the same value of the first of `elements`
@@ -63,19 +63,19 @@ struct Param {
 const Param* FindParam(const std::vector<Param>& params, absl::string_view key);
 std::vector<std::string> KeysOf(const std::vector<Param>& params);
 
-// The parameters that a task gave, for rules about several of them.
+// The parameters that a task was given, for rules about several of them.
 class Given {
  public:
   virtual ~Given() = default;
   virtual bool Has(absl::string_view key) const = 0;
-  // Whether a parameter that was given is the same on every node.
+  // Whether a given parameter is the same on every node.
   virtual bool IsConstant(absl::string_view key) const = 0;
-  // The text of a parameter that is the same on every node; "" when absent; nullopt when it
+  // The text of a parameter that is the same on every node; "" when it is absent; nullopt when it
   // depends on the node.
   virtual std::optional<std::string> Text(absl::string_view key) const = 0;
   virtual bool in_handler() const = 0;
 
-  // False when the state is absent or only known per node.
+  // False when the state is absent or known only per node.
   bool CertainlyPresent() const;
 };
 
@@ -88,18 +88,18 @@ struct ResourceType {
 const std::vector<ResourceType>& ResourceTypes();
 const ResourceType* FindResourceType(absl::string_view key);
 
-// Sets the parameter's field. The message of an error says what is wrong with the value without
-// its place and without secrets. A secret sets *sensitive, which is left alone otherwise. Null
-// leaves the field alone. REQUIRES: not kTemplateFile or kRoleFile.
+// Sets the parameter's field. An error's message describes the fault of the value, without its
+// place and without secrets. A secret sets *sensitive, which is left alone otherwise. Null leaves
+// the field alone. REQUIRES: not kTemplateFile or kRoleFile.
 absl::Status SetField(const Param& param, const Value& value, google::protobuf::Message* resource,
                       bool* sensitive);
 
 // Sets the text or bytes field itself.
 void SetBytes(const Param& param, absl::string_view bytes, google::protobuf::Message* resource);
 
-// One more message in the field of a kMapList.
+// Appends a message to the field of a kMapList.
 google::protobuf::Message* AddElement(const Param& param, google::protobuf::Message* resource);
-// The one at `index` of those that are there.
+// The existing element at `index`.
 google::protobuf::Message* MutableElement(const Param& param, size_t index,
                                           google::protobuf::Message* resource);
 

@@ -41,7 +41,7 @@ std::string CheckFileEntry(const Given& given) {
     ++possible;
     certain += given.IsConstant(key) ? 1 : 0;
   }
-  // A template may leave one of several empty.
+  // A template may leave some of them empty.
   if (possible > 0 && certain < 2) return "";
   return "needs exactly one of content, template or source";
 }

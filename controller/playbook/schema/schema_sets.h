@@ -1,4 +1,4 @@
-// Rows of the schema that are shared by a resource and the entries of a whole set.
+// Rows of the schema that a resource shares with the entries of a set.
 #pragma once
 
 #include <string>

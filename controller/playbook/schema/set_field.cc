@@ -1,4 +1,4 @@
-// From template values to the fields of plan.proto, by reflection: the schema's tables name the
+// Sets the fields of plan.proto from template values, by reflection: the schema's tables name the
 // fields.
 #include <set>
 #include <string>
@@ -20,7 +20,7 @@ namespace pb = google::protobuf;
 
 namespace {
 
-// One map of a list that a template gave: there is no place in a file to point at.
+// Reads one map of a list from a template: there is no place in a file to point to.
 absl::Status SetElement(const Param& param, const Value& value, pb::Message* element,
                         bool* sensitive) {
   if (!value.is_object()) return Wrong(param, absl::StrCat("a list of maps, not ", Shown(value)));

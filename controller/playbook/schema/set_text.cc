@@ -25,14 +25,14 @@ namespace pb = google::protobuf;
 namespace {
 
 bool IsUtf8(absl::string_view text) {
-  // The JSON writer checks; its answer to broken text is a replacement character.
+  // The JSON writer checks it and replaces invalid text by a replacement character.
   const std::string raw(text);
   const Value value(raw);
   return Value::parse(value.dump(-1, ' ', false, Value::error_handler_t::replace))
              .get_ref<const std::string&>() == raw;
 }
 
-// Where a secret may not stand, and where to put it instead.
+// Says that a secret is not allowed here, and where to put it instead.
 absl::Status NoSecretIn(const Param& param) {
   const bool is_argv = param.type == ParamType::kArgv || param.type == ParamType::kValidate;
   return absl::InvalidArgumentError(absl::StrCat(
@@ -92,7 +92,7 @@ absl::Status CheckRegex(const Param& param, const std::string& text) {
   return Wrong(param, absl::StrCat("a regular expression of RE2: ", regex.error()));
 }
 
-// PACKAGE_STATE_LATEST of an enum whose zero is PACKAGE_STATE_UNSPECIFIED: "latest".
+// PACKAGE_STATE_LATEST of an enum whose zero value is PACKAGE_STATE_UNSPECIFIED: "latest".
 std::string Word(const pb::EnumValueDescriptor& value) {
   const std::string& zero = value.type()->value(0)->name();
   const size_t prefix = zero.size() - std::string("UNSPECIFIED").size();
@@ -185,7 +185,7 @@ absl::Status SetTextList(const Param& param, const Value& value, pb::Message* re
   return SetTexts(param, texts, resource);
 }
 
-// A message never shows more of a url than its beginning: it may hold a password.
+// A message never shows more than the beginning of a URL: it may contain a password.
 absl::Status SetUrls(const Param& param, const Value& value, pb::Message* resource,
                      bool* sensitive) {
   ASSIGN_OR_RETURN(const std::vector<std::string> texts, ToTexts(param, value, sensitive));

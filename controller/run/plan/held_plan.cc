@@ -22,7 +22,7 @@ std::string Local(absl::Time time) {
   return absl::FormatTime("%Y-%m-%d %H:%M UTC", time, absl::UTCTimeZone());
 }
 
-// The step as far as its digest may tell of it.
+// The step, without what its digest must not reveal.
 v1::Step Open(const v1::Step& step) {
   v1::Step open = step;
   if (!step.sensitive()) return open;
@@ -92,7 +92,7 @@ std::string StepsDigest(const v1::Plan& plan) {
     digest.Update("handlers\n");
     for (const v1::Step& handler : role.handlers()) add(handler);
   }
-  // Half of it tells plans apart, and is kept for each node and play.
+  // Half of the digest is enough to tell plans apart; it is kept for each node and play.
   return digest.FinishHex().substr(0, 32);
 }
 

@@ -1,4 +1,4 @@
-// A plan file as a run is held to it. Pure.
+// The plan file that a run must follow. Pure.
 #pragma once
 
 #include <cstdint>
@@ -20,27 +20,27 @@ class PlanFile;
 
 namespace muster::controller {
 
-// By what a plan file knows its cluster.
+// The cluster's identity in a plan file.
 struct ClusterIdentity {
   std::string name;
   std::string ca_pin;  // "sha256:<hex>" of the authority's certificate
 };
 
-// FailedPrecondition, with what moved and the remedy: the file is of another cluster, has expired,
-// or the inventory is at another revision.
+// FailedPrecondition, with what changed and the remedy: the file belongs to another cluster, has
+// expired, or the inventory is at another revision.
 absl::Status CheckHolds(const v1::PlanFile& file, const ClusterIdentity& cluster,
                         uint64_t inventory_revision, absl::Time now);
 
-// The request of a run that does what the file says. InvalidArgument: `request` says something that
-// only the file may say.
+// The request for a run that does what the file says. InvalidArgument: `request` sets something
+// that only the file may set.
 absl::StatusOr<v1::CreateRunRequest> RequestOfPlanFile(const v1::PlanFile& file,
                                                        const v1::CreateRunRequest& request);
 
-// A digest of the plan's roles: equal for nodes with equal steps. What sensitive steps hold is left
-// out, so that nobody can guess a secret by its digest.
+// A digest of the plan's roles: equal for nodes with equal steps. The content of sensitive steps is
+// left out, so that nobody can guess a secret by its digest.
 std::string StepsDigest(const v1::Plan& plan);
 
-// Immutable; threads may share it.
+// Immutable, thread-safe.
 class HeldPlan {
  public:
   // InvalidArgument: a host list in it cannot be read.
@@ -48,9 +48,9 @@ class HeldPlan {
 
   // Whether the file predicts what the play does on the node.
   bool Has(uint32_t play, const std::string& node) const;
-  // Marks the steps of a plan with that StepsDigest() that the file has as unchanged, so that the
-  // agent refuses to act on them. FailedPrecondition: the plan has other steps than the one that
-  // was reviewed.
+  // Marks the steps of the plan that the file expects to be unchanged, so that the agent refuses to
+  // act on them. `steps_digest` is the plan's StepsDigest(). FailedPrecondition: the plan's steps
+  // differ from those that were reviewed.
   absl::Status Hold(uint32_t play, const std::string& node, const std::string& steps_digest,
                     v1::Plan& plan) const;
 

@@ -17,7 +17,7 @@
 namespace muster::controller {
 namespace {
 
-// A content this small gains nothing as a blob.
+// Smaller contents gain nothing from being a blob.
 constexpr size_t kMinBlobBytes = 4096;
 
 // A content that may lie in the blob store.

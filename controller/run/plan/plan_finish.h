@@ -1,4 +1,4 @@
-// The last touch to a compiled plan.
+// The last steps of making a plan.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ class Plan;
 
 namespace muster::controller {
 
-// A plan above this travels with its largest file contents as blobs; gRPC's own limit is 4 MiB.
+// A larger plan travels with its largest file contents as blobs; gRPC's own limit is 4 MiB.
 inline constexpr size_t kMaxPlanBytes = size_t{3} << 20;
-// How long an agent may start a plan.
+// How long an agent may wait before it starts a plan.
 inline constexpr absl::Duration kPlanLifetime = absl::Hours(24);
 
 struct PlanIdentity {
@@ -34,14 +34,14 @@ struct PlanIdentity {
 
 // "<run id>/<play index>".
 std::string PlanId(const std::string& run_id, uint32_t play_index);
-// The reverse; false for what is no plan id.
+// Parses PlanId()'s result; false when `plan_id` is not a plan id.
 bool ParsePlanId(const std::string& plan_id, std::string& run_id, uint32_t& play_index);
 
-// Sets the plan's identity and digest. Contents move from the plan into `blobs` (sha256 → content),
-// the largest first, until it fits. ResourceExhausted: it does not fit even so.
+// Sets the plan's identity and digest. Moves contents from the plan into `blobs` (sha256 →
+// content), the largest first, until it fits. ResourceExhausted: it does not fit even then.
 absl::Status FinishPlan(const PlanIdentity& identity, v1::Plan& plan, PlanBlobs& blobs);
 
-// The same bytes for equal messages.
+// Gives the same bytes for equal messages.
 std::string SerializeDeterministically(const google::protobuf::MessageLite& message);
 
 // SHA-256 (hex) over the deterministic serialization with `digest` empty.

@@ -20,7 +20,7 @@
 namespace muster::controller {
 namespace {
 
-// A recap shows an error's beginning; the rest would drown the other nodes.
+// A recap shows the beginning of an error; more would drown the other nodes.
 constexpr size_t kMaxErrorLines = 12;
 
 absl::Status FirstLines(const absl::Status& error) {
@@ -46,7 +46,7 @@ class Compilation {
       finished.error = FinishOne(each, finished);
       if (!finished.error.ok()) finished.error = FirstLines(finished.error);
     }
-    // Before any plan is sent: who has one may fetch what it names.
+    // Done before any plan is sent: whoever has a plan may fetch what it names.
     if (batch.status.ok()) batch.status = Keep();
     return batch;
   }

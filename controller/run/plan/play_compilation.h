@@ -1,4 +1,4 @@
-// Compiling a play: from what the store holds to plans that can be sent.
+// Compiles a play: from the content of the store to plans that can be sent.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace muster::controller {
 
-// Everything that a compilation needs to know of its run, which may end meanwhile.
+// Everything that a compilation needs to know about its run, which may end meanwhile.
 struct PlayWork {
   std::string run_id;
   uint32_t play = 0;
@@ -31,8 +31,8 @@ struct PlayWork {
 
 struct FinishedPlan {
   std::string node;
-  absl::Status error;                          // why there is no plan
-  std::string steps_digest;                    // of checks and held runs, see NodeRecap
+  absl::Status error;                          // the reason why there is no plan
+  std::string steps_digest;                    // for checks and held runs, see NodeRecap
   std::shared_ptr<const std::string> message;  // a serialized v1::ControllerMessage
 };
 
@@ -40,16 +40,16 @@ struct FinishedPlan {
 struct PlanBatch {
   std::string run_id;
   uint32_t play = 0;
-  absl::Status status;  // an error: the store does not answer; the rest has not been compiled
+  absl::Status status;  // an error: the store does not answer, and the rest has not been compiled
   std::vector<FinishedPlan> plans;
 };
 
-// So many nodes' plans are objects at a time.
+// The number of plans that exist as objects at the same time.
 inline constexpr size_t kPlanBatch = 128;
 
-// Compiles with the newest facts, numbers the plans, stores what they name and hands them over,
-// kPlanBatch at a time. Stops when `take` returns false. Needs no lock: takes seconds in a large
-// cluster.
+// Compiles with the newest facts, numbers the plans, stores the contents that they name and hands
+// them over, kPlanBatch at a time. Stops when `take` returns false. Needs no lock; takes seconds in
+// a large cluster.
 void CompilePlans(const RunCollaborators& with, const PlayWork& work,
                   absl::FunctionRef<bool(PlanBatch)> take);
 

@@ -1,4 +1,4 @@
-// The real collaborators of the run engine.
+// The production collaborators of the run engine.
 #pragma once
 
 #include <functional>

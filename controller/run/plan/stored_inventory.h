@@ -1,4 +1,4 @@
-// The inventory, out of the store.
+// The inventory, read from the store.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace muster::controller {
 
-// Revisions of the inventory; the newest few stay parsed. Thread-safe; blocks for the store, so it
+// Revisions of the inventory; keeps the newest few parsed. Thread-safe; blocks for the store, so it
 // must not be called inside a transaction.
 class StoredInventory final : public InventorySource {
  public:
@@ -21,7 +21,7 @@ class StoredInventory final : public InventorySource {
 
   absl::StatusOr<InventoryVersion> Latest() override;
   absl::StatusOr<std::shared_ptr<const Inventory>> Get(uint64_t revision) override;
-  // Whether the inventory in force has the node; false when it cannot be read.
+  // Whether the current inventory has the node; false when it cannot be read.
   bool Knows(absl::string_view node_name);
 
  private:

@@ -1,4 +1,4 @@
-// The facts of all nodes as templates see them.
+// The facts of all nodes as template values.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -8,7 +8,7 @@ namespace muster::controller {
 
 class Store;
 
-// Makes the values outside of any transaction. Leaves out what cannot be parsed.
+// Makes the values outside of any transaction. Leaves out facts that cannot be parsed.
 absl::StatusOr<FactsByNode> ReadAllFacts(Store& store);
 
 }  // namespace muster::controller

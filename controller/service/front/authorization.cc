@@ -93,7 +93,7 @@ constexpr Permission kPermissions[] = {
     {Audience::kNodes, Role::kNode},
 };
 
-// Who an audience is, as somebody who is not of it reads.
+// The names of an audience, worded for somebody who does not belong to it.
 constexpr absl::string_view kWords[] = {"viewer, operator or administrator",
                                         "operator or administrator", "administrator", "a node",
                                         "a machine that joins"};
@@ -115,7 +115,7 @@ std::string Who(const Identity& identity) {
   return identity.name;
 }
 
-// Whoever calls says it, so it is shown only if it looks like a verb.
+// The caller sets it, so it is shown only if it looks like a verb.
 bool LooksLikeVerb(absl::string_view verb) {
   return !verb.empty() && verb.size() <= kMaxVerbBytes &&
          std::all_of(verb.begin(), verb.end(),

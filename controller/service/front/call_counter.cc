@@ -22,9 +22,9 @@ using grpc::experimental::Interceptor;
 using grpc::experimental::InterceptorBatchMethods;
 using grpc::experimental::ServerRpcInfo;
 
-// A person's call runs in a thread that gRPC makes for it; all agents share the few threads of
-// gRPC's callbacks, which must get a processor at once. The niceness lasts as long as the thread,
-// which answers people only. Where the kernel forbids it, nothing changes.
+// A person's call runs in a thread that gRPC makes for it; all agents share gRPC's few callback
+// threads, which must get a processor at once. The niceness lasts as long as the thread, which only
+// serves people. Where the kernel forbids it, nothing changes.
 void GiveWay() {
   static thread_local const bool gives_way =
       setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNiceness) == 0;
@@ -39,14 +39,14 @@ class CallCounter final : public Interceptor {
     if (!person_.empty()) shares_.End(person_, kind_);
   }
 
-  // Whose call it is is known when its metadata is, which comes before everything else.
+  // The caller is known once the call's metadata is, which arrives before everything else.
   void Intercept(InterceptorBatchMethods* methods) override {
     if (person_.empty() &&
         methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
       const std::shared_ptr<const grpc::AuthContext> auth = info_->server_context()->auth_context();
       const absl::StatusOr<Identity> identity =
           auth == nullptr ? absl::UnauthenticatedError("no connection") : IdentityOf(*auth);
-      // Callbacks write watches, and nothing else of people's.
+      // Of people's calls, only watches run in callbacks.
       if (kind_ != CallKind::kWatch) GiveWay();
       if (identity.ok()) {
         person_ = identity->name;
@@ -60,7 +60,7 @@ class CallCounter final : public Interceptor {
   CallShares& shares_;
   ServerRpcInfo* const info_;
   const CallKind kind_;
-  std::string person_;  // empty: not begun
+  std::string person_;  // empty: the call has not begun
 };
 
 }  // namespace

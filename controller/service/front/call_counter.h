@@ -8,13 +8,13 @@
 namespace muster::controller {
 
 // Makes an interceptor for each call of a person. An interceptor lives as long as its call, however
-// the call ends; it looks at no message. CallGate, which stands before the calls, admits them.
+// the call ends, and inspects no messages. CallGate, which comes before the calls, admits them.
 class CallCounterFactory final : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:
   // `shares` must outlive the server.
   explicit CallCounterFactory(CallShares& shares) : shares_(shares) {}
 
-  // nullptr: a node's call, which has none.
+  // nullptr for a node's call, which needs none.
   grpc::experimental::Interceptor* CreateServerInterceptor(
       grpc::experimental::ServerRpcInfo* info) override;
 

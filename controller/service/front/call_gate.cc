@@ -18,7 +18,7 @@ absl::Status Pass(const grpc::AuthMetadataProcessor::InputMetadata& metadata,
                   CallShares& shares) {
   ASSIGN_OR_RETURN(const Identity identity, IdentityOf(context));
   RETURN_IF_ERROR(CheckStanding(identity, denylist, now));
-  // gRPC hands the name of the call over with the metadata, once, as HTTP/2 has it.
+  // gRPC passes the name of the call with the metadata, exactly once, as in HTTP/2.
   const auto [first, last] = metadata.equal_range(":path");
   if (first == last || std::next(first) != last)
     return absl::UnauthenticatedError("the call has no name");

@@ -1,4 +1,4 @@
-// The gate of the main listener: every call passes it before any service sees the call.
+// The gate of the main listener: every call passes it before it reaches a service.
 #pragma once
 
 #include <grpcpp/security/auth_metadata_processor.h>
@@ -12,8 +12,8 @@ class Clock;
 
 namespace muster::controller {
 
-// Lets a call through when its certificate holds an identity, is neither over nor denied, the
-// authorization table allows the call, and a person has not as many going on already. Quick and
+// Lets a call through when its certificate holds an identity and is neither expired nor denied, the
+// authorization table allows the call, and a person has not too many calls in progress. Quick and
 // without I/O, so it runs on gRPC's own threads. Thread-safe.
 class CallGate final : public grpc::AuthMetadataProcessor {
  public:

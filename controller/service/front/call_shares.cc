@@ -12,19 +12,20 @@ namespace {
 struct ShareRow {
   CallKind kind;
   size_t most;
-  absl::string_view what;  // the person has so many of
+  absl::string_view what;  // what the person has too many of
   absl::string_view remedy;
 };
 constexpr ShareRow kShares[] = {
-    // The command line makes one call after the other; this is a script that runs many of them.
-    // Eight such persons take all of musterd's threads for people.
+    // The command line makes one call after another; this limit is for a script that runs many of
+    // them. Eight such persons take all of musterd's threads for people.
     {CallKind::kQuick, 16, "calls", "run fewer commands at once"},
     // Each computes for up to some seconds: two keep two processors busy.
     {CallKind::kHeavy, 2, "calls that compile or pack much", "run them one after the other"},
-    // They hold no thread, but take memory, and time with each event. As many as terminals.
+    // They hold no thread, but cost memory, and time for each event. As many as a person has
+    // terminals.
     {CallKind::kWatch, 16, "watches of runs and validations",
      "end some of them (Ctrl-C; what is watched goes on)"},
-    // Each holds a thread for as long as the other end likes.
+    // Each holds a thread for as long as the peer likes.
     {CallKind::kTransfer, 4, "transfers of bundles and results", "run them one after the other"},
 };
 

@@ -1,4 +1,4 @@
-// How many calls one person may have at once.
+// Limits the calls that one person may have at once.
 #pragma once
 
 #include <array>
@@ -19,19 +19,19 @@ class Clock;
 
 namespace muster::controller {
 
-// What a call costs as long as it goes on.
+// The kinds of calls, by their cost while they are running.
 enum class CallKind { kQuick, kHeavy, kWatch, kTransfer };
 
-// Of the call with this name, as on the wire. What has no row in the table is quick.
+// The kind of the call with this name, as on the wire. Calls without a row in the table are quick.
 CallKind KindOf(absl::string_view rpc);
 // See the table in call_shares.cc.
 size_t MostAtOnce(CallKind kind);
 
-// Counts the calls of each person, whatever certificate or connection they come by. Nodes are not
-// counted here: their sessions have bounds of their own and must never wait for people.
+// Counts the calls of each person, whatever certificate or connection they use. Does not count
+// nodes: their sessions have their own limits and must never wait for people.
 //
-// A call is admitted at the gate, begins when a thread or a reactor takes it up, and ends with it.
-// One that is given up in between never begins: it counts until kBeginWithin has passed.
+// A call is admitted at the gate, begins when a thread or a reactor picks it up, and ends with it.
+// A call that is given up in between never begins: it counts until kBeginWithin has passed.
 // Thread-safe.
 class CallShares {
  public:
@@ -46,19 +46,19 @@ class CallShares {
   // REQUIRES: it has begun.
   void End(absl::string_view person, CallKind kind);
 
-  // Admitted, and begun and not ended.
+  // Calls that are admitted or begun and have not ended.
   size_t CountOf(absl::string_view person, CallKind kind);
 
  private:
   struct Share {
-    std::deque<absl::Time> admitted;  // and not begun
+    std::deque<absl::Time> admitted;  // but not begun
     size_t begun = 0;
   };
   static constexpr size_t kKinds = 4;
   using Shares = std::array<Share, kKinds>;
 
   Share& ShareOf(absl::string_view person, CallKind kind) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Who has no calls is not remembered.
+  // Forgets a person without calls.
   void Forget(absl::string_view person) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Clock& clock_;

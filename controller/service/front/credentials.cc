@@ -22,7 +22,7 @@ absl::StatusOr<std::string> Read(const std::string& path) {
   return Annotate(content.status(), "run `muster init` to make the controller's credentials");
 }
 
-// As in an openssl.cnf: for all contexts of this process.
+// As in an openssl.cnf: applies to all contexts of this process.
 constexpr char kOpenSslConfig[] = R"(
 openssl_conf = modules
 [modules]
@@ -34,7 +34,7 @@ NumTickets = 0
 )";
 
 absl::Status ForbidTickets() {
-  // The machine's own configuration first: loaded later, it would take the place of ours.
+  // The machine's own configuration is loaded first: loaded later, it would replace ours.
   OPENSSL_init_ssl(OPENSSL_INIT_LOAD_CONFIG, nullptr);
   const std::unique_ptr<BIO, decltype(&BIO_free)> text(BIO_new_mem_buf(kOpenSslConfig, -1),
                                                        BIO_free);
@@ -77,7 +77,7 @@ std::shared_ptr<grpc::ServerCredentials> MutualTlsCredentials(const TlsIdentity&
 
 std::shared_ptr<grpc::ServerCredentials> ServerTlsCredentials(const TlsIdentity& identity) {
   grpc::SslServerCredentialsOptions options(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
-  // The CA's own certificate goes along: a joining machine checks the chain against the pin.
+  // Includes the CA's own certificate: a joining machine checks the chain against the pin.
   options.pem_key_cert_pairs.push_back(
       {identity.key_pem, absl::StrCat(identity.certificate_pem, identity.ca_pem)});
   return grpc::SslServerCredentials(options);

@@ -1,4 +1,4 @@
-// The answer to a call that reads files of the caller's.
+// The answer to a call that reads the caller's files.
 #pragma once
 
 #include <grpcpp/support/status.h>
@@ -9,7 +9,7 @@
 
 namespace muster::controller {
 
-// Whether what is wrong goes into the response: several errors, or one that is too long for a
+// Whether the errors go into the response: when there are several, or one that is too long for a
 // status.
 bool NeedsRefusal(const absl::Status& status);
 v1::Refusal ToRefusal(const absl::Status& status);

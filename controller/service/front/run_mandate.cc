@@ -16,8 +16,8 @@ namespace {
 
 constexpr absl::string_view kCreateRun = "/muster.v1.RunService/CreateRun";
 
-// With no lesser role than the one by which the run was asked for: what an administrator may run,
-// an operator may not.
+// The role must not be lower than the one with which the run was requested: an operator may not run
+// everything that an administrator may.
 bool MayCreateRuns(const CertificateRecord& certificate, Role least, absl::Time now) {
   const absl::StatusOr<Role> role = ParseRole(certificate.role);
   return role.ok() && *role >= least && !certificate.revoked_at.has_value() &&

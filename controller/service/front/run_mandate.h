@@ -1,4 +1,4 @@
-// On whose word a run stands, asked again when it is to be run later.
+// Checks, before a run is carried out later, the authority of the person who created it.
 #pragma once
 
 #include "absl/status/status.h"
@@ -10,9 +10,10 @@ class Denylist;
 class Store;
 struct RunMandate;
 
-// Whether the person may still have the run carried out: their certificate of then is not denied,
-// the authorization table lets their role create runs, and where the certificate is over they have
-// another that does. PermissionDenied with the reason; errors of the store.
+// Whether the person may still have the run carried out: the certificate that they used is not
+// denied, the authorization table lets their role create runs, and if that certificate has expired,
+// they have another one that meets both conditions. PermissionDenied with the reason; errors of the
+// store.
 absl::Status CheckMandate(const RunMandate& mandate, Store& store, const Denylist& denylist,
                           absl::Time now);
 

@@ -1,4 +1,4 @@
-// Checks of requests, before anything is done. Pure. Errors: InvalidArgument.
+// Checks of requests before anything is done. Pure. Errors: InvalidArgument.
 #pragma once
 
 #include <string>
@@ -15,10 +15,10 @@ class RemoveNodeRequest;
 
 namespace muster::controller {
 
-// A host list of at least one name.
+// Expands a host list of at least one name.
 absl::StatusOr<std::vector<std::string>> NodeNames(absl::string_view hostlist);
 
-// The token's life; the default where none was given.
+// The token's lifetime; the default where none was given.
 absl::StatusOr<absl::Duration> TokenTtl(const v1::CreateTokenRequest& request);
 
 absl::Status Validate(const v1::RemoveNodeRequest& request);

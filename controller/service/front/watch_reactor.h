@@ -1,4 +1,4 @@
-// Events of a run or a validation on their way to a watcher.
+// Streams the events of a run or a validation to a watcher.
 #pragma once
 
 #include <memory>
@@ -17,13 +17,14 @@
 
 namespace muster::controller {
 
-// The reactor of a watching call: one event at a time is being written, the rest waits in the
-// watch, which bounds it. `Watch` has Next(), which gives a shared pointer to an event or nullptr,
-// AtEnd(), IsBroken() and Cancel(). Ends with the watcher's certificate. Deletes itself.
+// The reactor of a watching call: one event at a time is being written, the others wait in the
+// watch, which limits them. `Watch` has Next(), which returns a shared pointer to an event or
+// nullptr, AtEnd(), IsBroken() and Cancel(). Ends when the watcher's certificate does. Deletes
+// itself.
 template <typename Event, typename Watch>
 class WatchReactor final : public grpc::ServerWriteReactor<Event> {
  public:
-  // `broken`: what the watcher is told when its watch ends before its time.
+  // `broken` is the message to the watcher when its watch ends early.
   WatchReactor(OpenCalls& calls, grpc::CallbackServerContext* context, const char* broken)
       : context_(context), broken_(broken) {
     const absl::StatusOr<Caller> caller = CallerOf(*context);
@@ -34,8 +35,8 @@ class WatchReactor final : public grpc::ServerWriteReactor<Event> {
     }
   }
 
-  // Begins to write. Call once, unless Fail() was. The watcher hears of it at once, so that it can
-  // tell a quiet run from a controller that is away.
+  // Begins to write. Call once, unless Fail() was called. Sends the initial metadata at once, so
+  // that the watcher can tell a quiet run from a controller that is away.
   void Start(std::shared_ptr<Watch> watch) {
     absl::MutexLock lock(&mutex_);
     watch_ = std::move(watch);
@@ -47,7 +48,7 @@ class WatchReactor final : public grpc::ServerWriteReactor<Event> {
     absl::MutexLock lock(&mutex_);
     End(ToGrpc(status));
   }
-  // There may be something new. Any thread.
+  // There may be something new. Callable from any thread.
   void OnReady() {
     absl::MutexLock lock(&mutex_);
     if (watch_ != nullptr && current_ == nullptr) Next();
@@ -80,7 +81,7 @@ class WatchReactor final : public grpc::ServerWriteReactor<Event> {
   }
 
  private:
-  // The watcher may watch no longer. Told again while an event is still being written, it breaks
+  // The watcher may not watch any more. A second call while an event is still being written breaks
   // the call off.
   void Cut(const absl::Status& why) {
     absl::MutexLock lock(&mutex_);
@@ -118,7 +119,7 @@ class WatchReactor final : public grpc::ServerWriteReactor<Event> {
   std::shared_ptr<const Event> current_ ABSL_GUARDED_BY(mutex_);  // being written
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
-  std::optional<grpc::Status> cut_ ABSL_GUARDED_BY(mutex_);  // what to end with after the event
+  std::optional<grpc::Status> cut_ ABSL_GUARDED_BY(mutex_);  // status to end with after the event
   OpenCalls::Entry open_call_;
 };
 

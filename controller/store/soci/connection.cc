@@ -8,9 +8,9 @@
 namespace muster::controller {
 namespace {
 
-// For tools that read the file while musterd runs; musterd itself is alone.
+// For tools that read the file while musterd is running; musterd itself is alone.
 constexpr int kBusyTimeoutMs = 5'000;
-// FULL, not NORMAL: what an agent was told is stored survives a power cut too.
+// FULL, not NORMAL: what was reported to an agent as stored survives even a power cut.
 constexpr char kWriterSettings[] =
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;";
 constexpr char kReaderSettings[] = "PRAGMA query_only = ON;";
@@ -46,7 +46,7 @@ absl::Status SociConnection::Run(const char* begin,
     status = fn(transaction);
   }
   if (status.ok()) status = Execute(end);
-  // SQLite ends a transaction by itself when the disk is full; then there is nothing to undo.
+  // SQLite ends a transaction by itself when the disk is full; then there is nothing to roll back.
   if (!status.ok()) Execute("ROLLBACK").IgnoreError();
   return status;
 }
@@ -64,7 +64,7 @@ absl::Status SociConnection::Execute(const std::string& sql, absl::string_view w
   });
 }
 
-// In place of SQLite's own, which never waits for readers. What fails here is tried again after
+// Replaces SQLite's own hook, which never waits for readers. A failure here is tried again after
 // the next commit; the commit itself is done.
 int SociConnection::OnCommit(void* self, sqlite_api::sqlite3* connection, const char* database,
                              int pages) {

@@ -13,7 +13,7 @@ namespace {
 using soci::into;
 using soci::use;
 
-// The log never shrinks, and whoever reads it does so on a terminal: an entry is short lines.
+// The log never shrinks, and people read it on a terminal: entries are short.
 constexpr size_t kMaxEventText = size_t{64} << 10;
 
 soci::details::prepare_temp_type Select(soci::session& session, const char* where,

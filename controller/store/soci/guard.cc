@@ -14,7 +14,8 @@
 namespace muster::controller {
 namespace {
 
-// Below this much space SQLite's own files (WAL index) fail with an I/O error, not with "full".
+// With less space than this, SQLite's own files (WAL index) fail with an I/O error, not with
+// "full".
 constexpr uint64_t kFullBytes = 256 * 1024;
 
 bool DiskIsFull(const std::string& path) {
@@ -64,13 +65,14 @@ absl::Status SqliteStatus(const soci::sqlite3_soci_error& error, const std::stri
     case SQLITE_NOTADB:
       return Damaged(path, what, text);
     case SQLITE_ERROR:
-      // The statements are fixed, and the migrations made what they name, in SQLite's own format.
+      // The statements are fixed, and the migrations created what they name: the file must be
+      // damaged.
       if (absl::StrContains(text, "no such ") || absl::StrContains(text, "unsupported"))
         return Damaged(path, what, text);
       return absl::InternalError(absl::StrCat(what, ": ", path, ": ", text));
     case SQLITE_READONLY:
     case SQLITE_PERM:
-      // Nothing is in the way but the file itself: a bit of its header says that it is read-only.
+      // Only the file itself is the cause: a bit in its header says that it is read-only.
       if (IsWritable(path) && IsWritable(path + "-wal") && IsWritable(path + "-shm")) {
         return Damaged(path, what, text);
       }

@@ -1,7 +1,7 @@
-// The one way to include SOCI.
+// The only way to include SOCI.
 //
-// Debian configures SOCI's headers for Boost without depending on it. Boost only adds templates
-// for types that we do not use, so it is switched off here rather than installed.
+// Debian configures SOCI's headers for Boost without depending on it. Boost only adds templates for
+// types that we do not use, so it is switched off here rather than installed.
 #pragma once
 
 #include <soci/soci-config.h>

@@ -11,7 +11,7 @@ namespace {
 using soci::into;
 using soci::use;
 
-// A query for nodes; each row it finds lands in `node`.
+// A query for nodes; each row that it finds is stored in `node`.
 soci::details::prepare_temp_type Select(soci::session& session, const char* where,
                                         NodeRecord& node) {
   return (session.prepare << "SELECT uuid, name, state, description, agent_version, boot_id, "

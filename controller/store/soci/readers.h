@@ -1,4 +1,4 @@
-// Connections that only read.
+// Read-only connections.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@
 namespace muster::controller {
 
 // Lends a connection to each View, which sees what was committed when it began and waits for no
-// writer. Bounded: who finds none waits for the first that comes back. Thread-safe.
+// writer. Bounded: a caller that finds none waits for the first that is returned. Thread-safe.
 class SociReaders {
  public:
-  // Two processors are busy with fewer; each keeps a cache of 2 MB.
+  // Fewer keep two processors busy; each has a cache of 2 MB.
   static constexpr size_t kCount = 4;
 
-  // Opens kCount connections to the file at `path`, which outlives the object.
+  // Opens kCount connections to the file at `path`, which must outlive the object.
   absl::Status Open(const std::string& path);
   absl::Status View(absl::FunctionRef<absl::Status(Transaction&)> fn);
 

@@ -12,7 +12,7 @@ namespace {
 using soci::into;
 using soci::use;
 
-// Names of plays come from YAML, where a NUL cannot be.
+// Names of plays come from YAML, which allows no NUL.
 constexpr char kPlaySeparator = '\0';
 
 struct RunRow {

@@ -1,4 +1,4 @@
-// Statements that are parsed by SQLite once and run thousands of times a second.
+// Statements that SQLite parses once and that run thousands of times a second.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace muster::controller {
 
 // One statement with the rows that it reads its values from and writes its answer to. SOCI binds
-// their addresses, so it never moves.
+// their addresses, so it must never move.
 template <typename Values, typename Row = Values>
 class SociStatement {
  public:
@@ -24,14 +24,14 @@ class SociStatement {
   Values values = {};
   Row row = {};
 
-  // Runs it, prepared by `prepare` at the first time; true when it gave a row. Throws as SOCI;
-  // afterwards it is prepared anew.
+  // Runs the statement, prepared by `prepare` the first time; true when it returned a row. Throws
+  // as SOCI does; the next call then prepares it again.
   template <typename Prepare>
   bool Run(Prepare&& prepare) {
     if (statement_ == nullptr) statement_ = std::make_unique<soci::statement>(prepare());
     try {
       const bool found = statement_->execute(true);
-      if (found) statement_->fetch();  // to its end: an open cursor would keep its snapshot
+      if (found) statement_->fetch();  // to the end: an open cursor would keep its snapshot
       return found;
     } catch (...) {
       statement_.reset();
@@ -53,7 +53,7 @@ struct FactsRow {
   std::string uuid, facts;
 };
 
-// Used by one transaction at a time, as the session is.
+// Used by one transaction at a time, like the session.
 class SociStatements {
  public:
   SociStatement<std::string, NodeRecord> get_node;

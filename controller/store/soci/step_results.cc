@@ -67,7 +67,7 @@ absl::StatusOr<std::vector<StepResultRecord>> SociStepResultTable::List(
       context_.path, "step_results.List", [&]() -> absl::StatusOr<std::vector<StepResultRecord>> {
         StepResultRecord row;
         const int64_t limit = query.limit == 0 ? -1 : int64_t{query.limit};
-        // An index serves each: of the run's sequences, or of its node's steps.
+        // Each query has an index: on the run's sequences, or on its node's steps.
         const char* where = query.node.empty()
                                 ? "WHERE run_id = :run AND :node = '' AND sequence > :after AND "
                                   "(:status = 0 OR status = :equal) ORDER BY sequence LIMIT :limit"
@@ -139,7 +139,7 @@ absl::StatusOr<uint64_t> SociStepResultTable::RemoveOld(absl::Time time, uint64_
                                                         uint32_t max_rows) {
   return Guard(
       context_.path, "step_results.RemoveOld", [&]() -> absl::StatusOr<uint64_t> {
-        // Row ids rise, so the oldest rows have the lowest: no counting.
+        // Row ids rise, so the oldest rows have the lowest: no counting is needed.
         const auto keep = static_cast<long long>(keep_rows);
         soci::statement by_number =
             (context_.session.prepare

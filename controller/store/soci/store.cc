@@ -26,8 +26,8 @@ namespace {
 
 constexpr char kInMemory[] = ":memory:";
 
-// Who writes has the one connection that may, one after the other. Who reads has a connection of
-// the readers, so that no writer, and no other reader, makes anybody wait.
+// Writers use the only writing connection, one after another. Readers use the readers' connections,
+// so that neither a writer nor another reader makes anybody wait.
 class SociStore final : public Store {
  public:
   explicit SociStore(std::string path) : path_(std::move(path)) {}
@@ -37,7 +37,7 @@ class SociStore final : public Store {
 
   absl::Status View(absl::FunctionRef<absl::Status(Transaction&)> fn) override {
     RETURN_IF_ERROR(CheckFiles());
-    // A store in memory is one connection's own.
+    // An in-memory store belongs to one connection.
     if (!is_file_) return Write("BEGIN", fn, "ROLLBACK");
     return readers_.View(fn);
   }
@@ -50,7 +50,7 @@ class SociStore final : public Store {
  private:
   absl::Status CheckIntegrity() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Migrate() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Errors: somebody moved the files away or cut them off.
+  // Errors: somebody has moved or truncated the files.
   absl::Status CheckFiles() ABSL_LOCKS_EXCLUDED(mutex_, files_mutex_);
   absl::StatusOr<bool> HaveShrunk() ABSL_LOCKS_EXCLUDED(files_mutex_) {
     absl::MutexLock lock(&files_mutex_);
@@ -70,7 +70,7 @@ class SociStore final : public Store {
   SociReaders readers_;
 };
 
-// Creates the file with the right mode before SQLite would with another.
+// Creates the file with the right mode before SQLite would create it with another.
 absl::Status CreateFile(const std::string& path) {
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0) return ErrnoStatus(errno, absl::StrCat("opening the store ", path));
@@ -156,7 +156,7 @@ absl::Status SociStore::CheckFiles() {
   // Another thread may have found it first.
   ASSIGN_OR_RETURN(const bool have_shrunk, HaveShrunk());
   if (!have_shrunk) return absl::OkStatus();
-  // All that is stored can still be read and stands in the file: a tool has compacted it.
+  // Everything stored can still be read and is in the file: a tool has compacted it.
   const absl::Status checkpointed = writer_.Execute("PRAGMA wal_checkpoint(PASSIVE)");
   if (checkpointed.ok() && IsWhole(writer_.session())) {
     absl::MutexLock files(&files_mutex_);

@@ -1,4 +1,5 @@
-// The tables over SOCI: one .cc file each. Used by one thread at a time, inside a transaction.
+// The tables over SOCI, each in its own .cc file. Used by one thread at a time, inside a
+// transaction.
 #pragma once
 
 #include <string>
@@ -13,7 +14,7 @@ namespace muster::controller {
 
 class SociStatements;
 
-// What every table works on; `path` is for messages.
+// The context that every table works on; `path` is for messages.
 struct SociContext {
   soci::session& session;
   const std::string& path;

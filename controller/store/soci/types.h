@@ -1,4 +1,4 @@
-// How our types travel through SOCI, and the two ways of reading rows.
+// SOCI conversions of our types, and the two ways of reading rows.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +65,7 @@ namespace muster::controller {
 // Runs `statement`, which fills `row`; true when there was a row.
 inline bool ReadOne(soci::statement& statement) { return statement.execute(true); }
 
-// Runs `statement`, which fills `row` again and again.
+// Runs `statement`, which fills `row` again for each row.
 template <typename Row>
 std::vector<Row> ReadAll(soci::statement& statement, const Row& row) {
   std::vector<Row> rows;

@@ -111,7 +111,7 @@ absl::StatusOr<std::vector<GoodResultRecord>> SociValidationCheckTable::ListGood
                              "JOIN validation_nodes n ON n.validation_id = c.validation_id "
                              "AND n.node = c.node "
                              "WHERE c.validation_id = :id AND c.rowid > :after "
-                             // v1::OUTCOME_PASS, both.
+                             // v1::OUTCOME_PASS in both cases.
                              "AND c.outcome = 1 AND n.outcome = 1 ORDER BY c.rowid LIMIT :limit",
                       into(row.place), into(row.node), into(row.members), into(row.name),
                       into(row.parameters_digest), into(row.reported_at), into(row.result),

@@ -4,7 +4,7 @@
 namespace muster::tmpl {
 namespace {
 
-// `default` is known to the evaluator, which alone sees undefined values.
+// The evaluator handles `default`, because only it sees undefined values.
 constexpr FilterRow kFilters[] = {
     {"default", nullptr, {{"default_value", "boolean"}}},
     {"d", nullptr, {{"default_value", "boolean"}}},

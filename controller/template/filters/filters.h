@@ -1,4 +1,4 @@
-// The handlers behind the table of filters, by theme. See call.h for their contract.
+// The handlers in the table of filters, by theme. See call.h for their contract.
 #pragma once
 
 #include "controller/template/call.h"
@@ -67,7 +67,7 @@ ValuePtr FindPath(Context& context, ValuePtr element, absl::string_view path);
 // FindPath for an `attribute=` argument (a name, a path or an index): an error when missing.
 absl::StatusOr<ValuePtr> RequirePath(Context& context, const ValuePtr& element,
                                      const Value& attribute);
-// ASCII letters only; other characters stay.
+// Converts ASCII letters only; other characters stay.
 std::string UpperAscii(absl::string_view text);
 std::string LowerAscii(absl::string_view text);
 // Python's str.strip(): white space, or any of `characters`.

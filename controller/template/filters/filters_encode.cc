@@ -17,7 +17,7 @@
 namespace muster::tmpl {
 namespace {
 
-// The code point of one UTF-8 character; a broken byte stands for itself.
+// The code point of one UTF-8 character; an invalid byte stands for itself.
 uint32_t DecodeUtf8(absl::string_view character) {
   const auto byte = [&](size_t i) {
     return static_cast<uint32_t>(static_cast<unsigned char>(character[i]));
@@ -50,7 +50,7 @@ void AppendJsonCharacter(absl::string_view character, std::string* out) {
     absl::StrAppendFormat(out, "\\u%04x\\u%04x", 0xD800 + (rest >> 10), 0xDC00 + (rest & 0x3FF));
   } else if (code < 0x20 || code > 0x7E ||
              absl::string_view("<>&'").find(static_cast<char>(code)) != absl::string_view::npos) {
-    // As Jinja2 writes it, safe inside HTML too; 0x7F alone stays.
+    // As Jinja2 writes it, which is also safe inside HTML; only 0x7F stays.
     if (code == 0x7F) {
       out->push_back('\x7F');
     } else {
@@ -184,16 +184,16 @@ FilterResult HostlistFold(Call& call) {
   return NewValue(FoldHostlist(std::move(names)));
 }
 
-// Lines "<prefix><host><rest>" that differ only in the host become one with a host list, where the
-// first of them stood. Other lines stay.
+// Lines "<prefix><host><rest>" that differ only in the host are merged into one with a host list,
+// at the position of the first. Other lines stay.
 FilterResult FoldLines(Call& call) {
   if (!IsText(*call.input) || !IsText(*call.args[0]))
     return absl::InvalidArgumentError("filter 'fold_lines' needs a text and a prefix");
   const std::string text(Text(call.context, *call.input));
   const std::string prefix(Text(call.context, *call.args[0]));
   struct Line {
-    std::string text;                // as it is, or what follows the host
-    std::vector<std::string> hosts;  // empty: not to be folded
+    std::string text;                // the line itself, or the text after the host
+    std::vector<std::string> hosts;  // empty: must not be folded
   };
   std::vector<Line> lines;
   absl::flat_hash_map<std::string, size_t> by_rest;

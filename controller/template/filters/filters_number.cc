@@ -12,7 +12,7 @@
 namespace muster::tmpl {
 namespace {
 
-// int(text, base) of Python; base 0 is not known here.
+// Python's int(text, base), except for base 0.
 bool ParseInteger(absl::string_view text, int base, int64_t* out) {
   text = absl::StripAsciiWhitespace(text);
   const bool negative = !text.empty() && text[0] == '-';
@@ -38,7 +38,7 @@ bool ParseInteger(absl::string_view text, int base, int64_t* out) {
 
 bool ParseFloat(absl::string_view text, double* out) {
   text = absl::StripAsciiWhitespace(text);
-  // "nan(…)" is C's, not Python's.
+  // "nan(…)" is C syntax, not Python's.
   return !absl::StrContains(text, "(") && absl::SimpleAtod(text, out);
 }
 
@@ -61,7 +61,7 @@ double RoundTo(double value, int64_t precision, const std::string& method) {
   const double scale = std::pow(10.0, static_cast<double>(precision));
   if (method == "ceil") return std::ceil(value * scale) / scale;
   if (method == "floor") return std::floor(value * scale) / scale;
-  // Half to even, as Python's round().
+  // Half to even, like Python's round().
   return std::nearbyint(value * scale) / scale;
 }
 

@@ -1,4 +1,4 @@
-// Filters that order and group. Strings compare without regard to case unless asked otherwise.
+// Filters that sort and group. Strings are compared without regard to case unless asked otherwise.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -78,7 +78,7 @@ FilterResult Max(Call& call) { return Extreme(call, 1); }
 FilterResult Sort(Call& call) {
   ASSIGN_OR_RETURN(const bool reverse, call.BoolArg(0, false));
   ASSIGN_OR_RETURN(const bool case_sensitive, call.BoolArg(1, false));
-  // "a,b" sorts by a, then by b: from the last to the first, as each sort is stable.
+  // "a,b" sorts by a, then by b: done from the last to the first, because each sort is stable.
   std::vector<Value> attributes;
   if (call.Arg(2) == nullptr || !IsText(*call.Arg(2))) {
     attributes.push_back(call.Arg(2) != nullptr ? *call.Arg(2) : Value());
@@ -147,7 +147,7 @@ FilterResult GroupBy(Call& call) {
       members.push_back(elements[end++].element);
     }
     if (!call.context.budget.status().ok()) return call.context.budget.status();
-    // Python shows the key as the first member spells it.
+    // Python shows the key with the first member's spelling.
     absl::StatusOr<ValuePtr> spelled = RequirePath(call.context, members[0], *call.Arg(0));
     const ValuePtr key = spelled.ok() ? *spelled : elements[begin].key;
     groups.push_back(Value::array({*key, MakeList(call.context, members)}));

@@ -47,8 +47,8 @@ FilterResult MapAttribute(Call& call) {
   return NewValue(MakeList(call.context, elements));
 }
 
-// The texts of the list in `select('in', list)`: looking each element up in turn would take as many
-// steps as there are pairs. nullopt: no list, or not of texts alone.
+// The texts of the list in `select('in', list)`: looking up each element one by one would take as
+// many steps as there are pairs. nullopt: not a list, or not only texts.
 using Texts = absl::flat_hash_set<absl::string_view>;
 std::optional<Texts> TextsToLookUp(Context& context, const TestRow* test,
                                    const GivenArguments& given) {

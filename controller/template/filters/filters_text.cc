@@ -22,13 +22,13 @@ absl::Status CompilePattern(const Context& context, const std::string& pattern, 
   options.set_case_sensitive(!ignore_case);
   *out = std::make_unique<RE2>(pattern, options);
   if ((*out)->ok()) return absl::OkStatus();
-  // RE2's words repeat a part of the pattern, which may be a secret.
+  // RE2's message repeats a part of the pattern, which may be a secret.
   return absl::InvalidArgumentError(absl::StrCat(
       "bad regular expression", context.tainted ? "" : ": ", context.tainted ? "" : (*out)->error(),
       " (RE2 syntax: no look-around, no back-references)"));
 }
 
-// Python capitalizes the letter after one of these.
+// Python capitalizes letters after these.
 bool StartsWord(char before) {
   return absl::ascii_isspace(static_cast<unsigned char>(before)) ||
          absl::string_view("-({[<").find(before) != absl::string_view::npos;

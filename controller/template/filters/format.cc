@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kMaxWidth = 1000;
 
-// One "%-08.3f": the flags, and what follows them.
+// One "%-08.3f": the flags, and the parts after them.
 struct Directive {
   std::string flags;
   int width = 0;
@@ -30,7 +30,7 @@ absl::StatusOr<int> ReadWidth(absl::string_view* rest) {
   return number;
 }
 
-// Reads what follows a "%".
+// Reads the directive after a "%".
 absl::StatusOr<Directive> ReadDirective(absl::string_view* rest) {
   Directive out;
   while (!rest->empty() &&

@@ -67,7 +67,7 @@ struct Argument {
 struct Expr {
   ExprKind kind = ExprKind::kLiteral;
   Place place;
-  int depth = 1;  // of the tree under this node; the parser bounds it
+  int depth = 1;  // of the tree under this node; limited by the parser
   std::string name;
   std::vector<ExprPtr> operands;
   std::vector<Argument> arguments;
@@ -92,7 +92,7 @@ struct Node {
   NodeKind kind = NodeKind::kText;
   Place place;
   std::string text;
-  ExprPtr expr;                      // what is printed, set, or walked through; null: set block
+  ExprPtr expr;                      // the value to print, set or iterate over; null: set block
   std::vector<std::string> targets;  // of for and set
   ExprPtr condition;                 // for … if
   std::vector<Branch> branches;      // of an if; for: the body, then the else if any; set: block

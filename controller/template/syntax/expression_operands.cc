@@ -1,4 +1,5 @@
-// ExpressionParser: what operators work on, with all that follows it: calls, items, filters, tests.
+// ExpressionParser: the operands of operators, with everything that follows them: calls, items,
+// filters, tests.
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -48,7 +49,7 @@ absl::StatusOr<ExprPtr> ExpressionParser::Literal() {
   } else if (token.kind == TokenKind::kFloat) {
     expr->literal = NewValue(token.number);
   } else {
-    // Neighbouring strings are one, as in Python.
+    // Adjacent strings are joined, as in Python.
     std::string text = token.text;
     while (Peek().kind == TokenKind::kString) text += Next().text;
     expr->literal = NewValue(std::move(text));

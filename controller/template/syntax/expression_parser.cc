@@ -9,7 +9,7 @@
 namespace muster::tmpl {
 namespace {
 
-// Words that cannot be names of variables.
+// Words that cannot be variable names.
 constexpr absl::string_view kReserved[] = {"and", "or", "not", "in", "is", "if", "else"};
 // Per level of nesting, this many levels of the tree.
 constexpr int kTreeDepthPerLevel = 4;

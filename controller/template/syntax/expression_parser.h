@@ -1,4 +1,4 @@
-// Parses expressions: precedence as in Jinja2.
+// Parses expressions with the precedence of Jinja2.
 #pragma once
 
 #include <memory>
@@ -12,21 +12,21 @@
 
 namespace muster::tmpl {
 
-// Words that cannot be names of variables.
+// Words that cannot be variable names.
 bool IsReserved(const Token& token);
 std::unique_ptr<Expr> NewExpr(ExprKind kind, Place place, absl::string_view name = "");
 
-// A cursor over tokens that knows the grammar of expressions. The statements' parser drives it.
+// A cursor over tokens that knows the grammar of expressions. The statement parser drives it.
 class ExpressionParser {
  public:
   ExpressionParser(const Source& source, const std::vector<Token>& tokens, int max_depth)
       : source_(source), tokens_(tokens), max_depth_(max_depth) {}
 
-  // A whole expression, "a if b else c" included.
+  // A whole expression, including "a if b else c".
   absl::StatusOr<ExprPtr> Expression();
-  // Without the inline if, as in "for x in …".
+  // Excludes the inline if, as in "for x in …".
   absl::StatusOr<ExprPtr> OrExpression();
-  // "a, b" makes a list; a single expression stays itself.
+  // "a, b" makes a list; a single expression stays as it is.
   absl::StatusOr<ExprPtr> ExpressionList(bool with_conditional);
 
   const Token& Peek(size_t ahead = 0) const;
@@ -41,7 +41,7 @@ class ExpressionParser {
   }
   absl::Status Unexpected(absl::string_view wanted) const;
 
-  // One more level of nesting until Leave(); an error when it is one too many.
+  // Enters one more level of nesting until Leave(); an error when it is one too many.
   absl::Status Enter(Place place);
   void Leave() { --nesting_; }
 
@@ -80,7 +80,7 @@ class ExpressionParser {
   };
   template <size_t kCount>
   absl::StatusOr<ExprPtr> LeftAssociative(Parse next, const BinaryOperator (&operators)[kCount]);
-  // Bounds the depth of the tree.
+  // Limits the depth of the tree.
   absl::StatusOr<ExprPtr> Finish(std::unique_ptr<Expr> expr);
 
   const Source& source_;

@@ -11,7 +11,7 @@
 namespace muster::tmpl {
 namespace {
 
-// Longer ones first.
+// Longer operators come first.
 constexpr absl::string_view kOperators[] = {
     "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[",
     "]",  "(",  ")",  "{",  "}",  ">",  "<", "=", ".", ":", "|", ",", ";",
@@ -62,7 +62,7 @@ class Lexer {
     return absl::string_view::npos;
   }
 
-  // Places are asked for in ascending order, so that counting lines stays linear.
+  // Places must be requested in ascending order, so that counting lines stays linear.
   Place PlaceAt(size_t offset) {
     while (counted_ < offset) {
       if (text_[counted_++] == '\n') {
@@ -95,13 +95,13 @@ class Lexer {
     while (at_ < text_.size() && IsSpace(text_[at_])) ++at_;
   }
 
-  // After a tag ended: where the next text starts matters for lstrip_blocks.
+  // After the end of a tag: lstrip_blocks depends on where the next text starts.
   void MoveTo(size_t offset) {
     at_ = offset;
     line_starting_ = offset > 0 && text_[offset - 1] == '\n';
   }
 
-  // The end of a block or comment: its newline goes with it, unless marked otherwise.
+  // The end of a block or comment: includes its newline, unless marked otherwise.
   void FinishTag(size_t after, char mark) {
     if (mark == '-') {
       while (after < text_.size() && IsSpace(text_[after])) ++after;
@@ -111,7 +111,7 @@ class Lexer {
     MoveTo(after);
   }
 
-  // The text before a tag, stripped as the tag asks for.
+  // The text before a tag, stripped as the tag asks.
   absl::string_view TextBefore(size_t begin, size_t tag, char mark, bool strip_line) const {
     absl::string_view text = text_.substr(begin, tag - begin);
     if (mark == '-') return absl::StripTrailingAsciiWhitespace(text);
@@ -153,7 +153,7 @@ class Lexer {
     return absl::OkStatus();
   }
 
-  // Whether "<space>word<space>[-]%}" stands at `offset`; `end` is set to the offset of its "%}".
+  // Whether `offset` is at "<space>word<space>[-]%}"; sets `end` to the offset of its "%}".
   bool MatchesKeywordTag(size_t offset, absl::string_view word, size_t* end) const {
     while (offset < text_.size() && IsSpace(text_[offset])) ++offset;
     if (!absl::StartsWith(text_.substr(offset), word)) return false;
@@ -298,7 +298,7 @@ class Lexer {
   std::vector<std::pair<char, Place>> brackets_;
   size_t at_ = 0;
   bool line_starting_ = true;
-  // The place counted to so far.
+  // The place that has been counted up to.
   size_t counted_ = 0;
   size_t line_start_ = 0;
   int line_ = 0;

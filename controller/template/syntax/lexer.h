@@ -1,5 +1,5 @@
-// Cuts a template into tokens. Whitespace control ("-", "+", trim_blocks, lstrip_blocks) is
-// settled here: the text tokens hold exactly what is printed.
+// Splits a template into tokens. Handles whitespace control ("-", "+", trim_blocks, lstrip_blocks):
+// the text tokens hold exactly what is printed.
 #pragma once
 
 #include <cstdint>
@@ -37,12 +37,12 @@ struct Token {
   }
 };
 
-// How a token reads in an error message: "'+'", "the end of the template".
+// The name of a token in error messages: "'+'", "the end of the template".
 std::string Describe(const Token& token);
 
 // The last token is always kEnd.
 absl::StatusOr<std::vector<Token>> TokenizeTemplate(const Source& source);
-// The whole source as one expression.
+// Tokenizes the whole source as one expression.
 absl::StatusOr<std::vector<Token>> TokenizeExpression(const Source& source);
 
 }  // namespace muster::tmpl

@@ -9,7 +9,7 @@
 namespace muster::tmpl {
 namespace {
 
-// Escapes of one letter.
+// Single-letter escapes.
 constexpr absl::string_view kSimpleLetters = "\\'\"abfnrtv";
 constexpr absl::string_view kSimpleValues = "\\'\"\a\b\f\n\r\t\v";
 
@@ -34,7 +34,7 @@ int DigitValue(char c) {
   return 99;
 }
 
-// The digits of `base` at the start of `text`; a single "_" may stand between two of them.
+// The number of digits of `base` at the start of `text`, with single "_" allowed between digits.
 size_t CountDigits(absl::string_view text, int base) {
   size_t length = 0;
   while (length < text.size()) {

@@ -22,8 +22,8 @@ struct NumberLiteral {
   int64_t integer = 0;
   double number = 0;
 };
-// Reads the number at the start of `text`, which starts with a digit. `after_dot`: it is the
-// index in `list.0`, which never is a float.
+// Reads the number at the start of `text`, which starts with a digit. `after_dot`: it is the index
+// in `list.0`, which is never a float.
 absl::StatusOr<NumberLiteral> ReadNumber(absl::string_view text, bool after_dot);
 
 }  // namespace muster::tmpl

@@ -12,12 +12,12 @@
 namespace muster::tmpl {
 namespace {
 
-// Jinja2's statements that Muster leaves out on purpose.
+// Jinja2's statements that Muster omits on purpose.
 constexpr absl::string_view kOutside[] = {
     "include", "import", "from",       "macro", "call",     "block", "extends", "filter",
     "with",    "do",     "autoescape", "break", "continue", "trans", "debug",
 };
-// A target named so would hide what the loop provides.
+// A target with such a name would hide what the loop provides.
 constexpr absl::string_view kNoTargets[] = {"loop", "true",  "false", "none",
                                             "True", "False", "None"};
 
@@ -47,8 +47,8 @@ class Parser {
   const Token& Peek() const { return expressions_.Peek(); }
   const Token& Next() { return expressions_.Next(); }
 
-  // Reads until one of `ends` stands as a statement's keyword, which becomes `*end`; without
-  // `ends` until the template's end.
+  // Reads until one of `ends` is the keyword of a statement, which becomes `*end`; without `ends`,
+  // until the template's end.
   absl::StatusOr<Body> Statements(const Words& ends, Token* end) {
     Body body;
     while (true) {
@@ -234,7 +234,7 @@ class Parser {
   }
 
   ExpressionParser expressions_;
-  std::vector<std::pair<std::string, Place>> open_;  // the statements around
+  std::vector<std::pair<std::string, Place>> open_;  // the enclosing statements
 };
 
 }  // namespace

@@ -8,8 +8,7 @@
 
 namespace muster::tmpl {
 
-// Recursion, in the parser and in everything that walks the tree, is bounded by
-// limits.max_depth.
+// limits.max_depth bounds the recursion in the parser and in everything that walks the tree.
 absl::StatusOr<std::shared_ptr<const internal::ParsedTemplate>> ParseTemplate(Source source,
                                                                               const Limits& limits);
 absl::StatusOr<std::shared_ptr<const internal::ParsedTemplate>> ParseBareExpression(

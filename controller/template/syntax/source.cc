@@ -41,7 +41,7 @@ absl::Status Source::Error(Place place, absl::string_view message, absl::StatusC
     return absl::Status(
         code, RenderSourceError(start_.file, place.line, place.column, *start_.file_text, message));
   }
-  // Moves the text to where it stands in its file, so that the numbers agree.
+  // Moves the text to its position in its file, so that line and column numbers agree.
   std::string padded(start_.line > 1 ? start_.line - 1 : 0, '\n');
   padded.append(start_.column > 1 ? start_.column - 1 : 0, ' ');
   const std::string indent(start_.indent > 0 ? start_.indent : 0, ' ');

@@ -1,4 +1,4 @@
-// A validation that is going on, in memory.
+// A validation in progress, in memory.
 #pragma once
 
 #include <map>
@@ -43,7 +43,7 @@ struct ActiveValidation {
   ActiveValidation& operator=(const ActiveValidation&) = delete;
 
   const ValidationNode& NodeOf(const CheckPart& part) const { return *by_name.at(part.node); }
-  // Of a pair: what the slower of the two can reach.
+  // For a pair: what the slower of the two can reach.
   Expectation ExpectationOf(const CheckPart& part) const {
     const Expectation& own = prepared.expectations.at(part.node);
     const auto partner = prepared.expectations.find(std::string(part.Partner()));
@@ -63,16 +63,16 @@ struct ActiveValidation {
   std::map<std::string, NodeWatts> watts;  // by node
   std::map<const SuiteCheck*, std::string> parameters_digests;
   std::shared_ptr<ValidationEvents> events;
-  // Of ended checks: what is said of each by itself.
+  // The verdict on each ended check by itself.
   std::map<std::string, v1::CheckVerdict> verdicts;
-  // What the store does not have yet.
+  // Changes that the store does not have yet.
   ValidationActions pending;
   std::vector<CheckResultRecord> results;
   std::vector<std::pair<std::string, std::string>> acknowledgements;  // node uuid, check id
   // All checks have ended.
   bool finish_pending = false;
   AskedFacts start_facts, final_facts;
-  // Have answered at the start, which the store does not have yet.
+  // Nodes that have answered at the start, whose answers the store does not have yet.
   std::set<std::string> told_at_start;
 };
 

@@ -1,5 +1,4 @@
-// What nodes are when their validation begins and when it ends: what the store has of them may be
-// old.
+// The facts of nodes when their validation begins and when it ends: those in the store may be old.
 #pragma once
 
 #include <map>
@@ -13,35 +12,35 @@
 
 namespace muster::controller::validation {
 
-// A request for facts, as its id names it.
+// A request for facts, as encoded in its id.
 struct FactsRequest {
-  bool at_end = false;  // or at the start
+  bool at_end = false;  // false: at the start
   std::string validation_id;
 };
 std::string FactsRequestId(const FactsRequest& request);
-// nullopt: the request of somebody else.
+// nullopt: somebody else's request.
 std::optional<FactsRequest> ParseFactsRequestId(absl::string_view request_id);
 
-// Which nodes were asked for their facts at one moment of a validation, and who has answered. Nodes
-// are meant by their uuids. Not thread-safe.
+// Tracks which nodes were asked for their facts at one moment of a validation, and which have
+// answered. Nodes are identified by uuid. Not thread-safe.
 class AskedFacts {
  public:
-  // A node may take so long to come back, and to answer.
+  // How long a node may take to come back and to answer.
   static constexpr absl::Duration kWait = absl::Seconds(60);
 
-  // Once: these are to be asked.
+  // Call once: sets the nodes to ask.
   void Begin(const std::set<std::string>& nodes, absl::Time now);
   bool has_begun() const { return has_begun_; }
   std::vector<std::string> ToAsk() const;
   void OnAsked(const std::string& node);
-  // Its connection broke or is another one: what it was asked may be lost.
+  // Its connection broke or was replaced: the request may be lost.
   void OnLost(const std::string& node);
   // Its facts are in the store.
   void OnAnswered(const std::string& node);
   // All have answered, or somebody takes too long.
   bool IsOver(absl::Time now) const;
   bool HaveAnswer(const std::string& node) const;
-  // It is to answer, and has not.
+  // The node has to answer, and has not yet.
   bool WaitsFor(const std::string& node) const;
 
  private:
@@ -49,7 +48,7 @@ class AskedFacts {
 
   bool has_begun_ = false;
   std::map<std::string, Step> nodes_;
-  size_t open_ = 0;  // have not answered
+  size_t open_ = 0;  // nodes that have not answered
   absl::Time deadline_;
 };
 

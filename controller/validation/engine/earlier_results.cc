@@ -14,15 +14,15 @@
 namespace muster::controller::validation {
 namespace {
 
-// That a value is held against, of one check of one node.
+// Results that a value is compared with, of one check of one node.
 constexpr uint32_t kHistoryResults = 12;
-// That stand for how the node was at first: as many as make a history.
+// Results that represent the node's first state: as many as make a history.
 constexpr uint32_t kFirstResults = 5;
 
-// All results of one check of one node, mostly; more are taken when they are needed.
+// Usually enough for all results of one check of one node; more is allocated when needed.
 constexpr size_t kBlockBytes = size_t{256} << 10;
 
-// How a window is asked for.
+// The query for a window.
 struct WindowQuery {
   uint32_t limit;
   uint32_t skip;
@@ -126,7 +126,7 @@ std::vector<EarlierResults::Earlier> EarlierResults::Read(const Key& key, Window
         ASSIGN_OR_RETURN(records, txn.validation_checks().History(query));
         return absl::OkStatus();
       })
-      .IgnoreError();  // without a history it says nothing
+      .IgnoreError();  // without a history there is nothing to compare
   std::vector<Earlier> results;
   for (const CheckResultRecord& record : records) {
     auto* const result = google::protobuf::Arena::CreateMessage<v1::CheckResult>(arena_.get());

@@ -1,4 +1,4 @@
-// What a node measured before, out of the store.
+// A node's earlier measurements, from the store.
 #pragma once
 
 #include <memory>
@@ -25,33 +25,35 @@ class Store;
 namespace muster::controller::validation {
 
 // Reads earlier results of a node when a judge asks for them. Keeps those of one check of one node,
-// as a judge asks for all of its values one after the other: those of a whole fleet would not fit
-// into memory. Blocks on the store; not thread-safe.
+// because a judge asks for all of its values one after another; those of a whole fleet would not
+// fit into memory. Blocks on the store; not thread-safe.
 class EarlierResults {
  public:
-  // `store` outlives it. Results of `validation_id` itself do not count.
+  // `store` must outlive the object. Results of `validation_id` itself do not count.
   EarlierResults(Store& store, std::string validation_id);
   ~EarlierResults();
 
-  // What a store that cannot be read knows is nothing. Of the first ones there are five: the oldest
-  // that are stored, or where these are of other circumstances, those of 60 or of 30 results ago.
+  // Returns nothing when the store cannot be read. The first values are five: the oldest that are
+  // stored or, where these were measured under other circumstances, those of 60 or of 30 results
+  // ago.
   std::vector<double> Values(const EarlierQuery& query);
-  // Lives until the next call.
+  // Valid until the next call.
   EarlierPass Newest(const JudgedResult& judged);
 
  private:
   using Key = std::tuple<std::string, std::string, std::string>;  // node, check, parameters
 
-  // A result, and the circumstances of each of its parts that was asked for; "": of the node.
+  // A result, and the circumstances of each of its parts that was asked for; "": the node's.
   struct Earlier {
     v1::CheckResult* result = nullptr;  // in arena_
     absl::Time reported_at;
     absl::flat_hash_map<std::string, std::string> circumstances;
-    // Where the last metric was found: they are asked for in the order in which results have them.
+    // Position of the last metric that was found: metrics are asked for in the order in which
+    // results hold them.
     int next_metric = 0;
   };
 
-  // Places in a node's history; each is read when it is asked for.
+  // Windows in a node's history; each is read when it is first asked for.
   enum Window { kNewest, kOldest, kLongAgo, kSomeTimeAgo, kWindows };
 
   std::vector<Earlier>& Results(const Key& key, Window window);
@@ -62,8 +64,8 @@ class EarlierResults {
   const std::string validation_id_;
   std::optional<Key> key_;
   std::optional<std::vector<Earlier>> results_[kWindows];  // of `key_`
-  // Of results_. A fleet's results are hundreds of thousands of small pieces one after the other:
-  // the arena takes them from one block, again and again.
+  // The memory of results_. A fleet's results are hundreds of thousands of small objects one after
+  // another: the arena takes them from one block, again and again.
   ResultUnpacker unpacker_;
   std::vector<char> block_;
   std::unique_ptr<google::protobuf::Arena> arena_;

@@ -19,7 +19,8 @@
 namespace muster::controller::validation {
 namespace {
 
-// Of the store's lock: a result has some hundred kilobytes at most, and mostly a few.
+// Results read under one lock of the store: a result has some hundred kilobytes at most, usually a
+// few.
 constexpr uint32_t kPage = 64;
 constexpr double kMbitsInGbit = 1000;
 
@@ -30,7 +31,7 @@ class Ports {
 
   struct Port {
     std::string name;
-    double mbits = 0;  // of Ethernet; 0: not known
+    double mbits = 0;  // for Ethernet; 0: not known
   };
   const Port& Of(const std::string& node) {
     const auto [found, is_new] = ports_.try_emplace(node);
@@ -50,7 +51,8 @@ class Ports {
   std::map<std::string, Port> ports_;
 };
 
-// Whether a port of the result runs at another speed than the inventory says: which is meant?
+// Whether a port of the result runs at another speed than the inventory says, so that it is unclear
+// which is meant.
 bool IsOtherPort(const v1::CheckResult& result, const Ports::Port& port) {
   for (const v1::Subject& subject : result.subjects()) {
     double mbits = 0;

@@ -1,4 +1,4 @@
-// Results of good hardware, out of the store into a FloorLearner.
+// Reads results of good hardware from the store into a FloorLearner.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ class Store;
 
 namespace muster::controller::validation {
 
-// Validations that are read at most, the newest.
+// The number of validations that are read at most, newest first.
 inline constexpr uint32_t kMaxLearnValidations = 1000;
 
 struct GoodResultQuery {
-  std::string suite;  // empty: of all
+  std::string suite;  // empty: all suites
   absl::Time since;
-  std::function<bool()> is_cancelled;  // asked between pages
+  std::function<bool()> is_cancelled;  // called between pages
 };
 
-// Reads what passed, on nodes that passed, of validations that ran to their end; a page at a time,
-// so that the store is never held for long. Between two nodes only what ports of one kind reached
-// counts: the slower one decides. `notes` gets what was left out, a sentence each. Cancelled: as
-// asked for.
+// Reads results that passed, on nodes that passed, from validations that ran to their end; reads a
+// page at a time, so that the store is never held for long. For checks between two nodes, only
+// results between ports of one kind count: the slower one decides. `notes` receives a sentence for
+// each thing that was left out. Cancelled: `is_cancelled` said so.
 absl::Status ReadGoodResults(Store& store, const Inventory& inventory, Catalog catalog,
                              const GoodResultQuery& query, FloorLearner& learner,
                              std::vector<std::string>& notes);

@@ -32,7 +32,7 @@ absl::Status NoSuchSuite(const std::map<std::string, std::string>& site, absl::s
       absl::StrCat("there is no suite '", name, "' in ", kSuiteFolder, DidYouMean(name, names)));
 }
 
-// `found` becomes what was found on it.
+// Sets `found` to the hardware that was found on it.
 ValidationNode MakeNode(const Inventory& inventory, const Node& node, const HardwareClass& expected,
                         const std::map<std::string, EnrolledNode>& enrolled, FoundHardware& found) {
   ValidationNode made;
@@ -47,8 +47,8 @@ ValidationNode MakeNode(const Inventory& inventory, const Node& node, const Hard
   return made;
 }
 
-// Those that are not under test. One whose variables are wrong is nobody's partner: that is told
-// when it is validated itself.
+// The nodes that are not under test. A node with wrong variables cannot be a partner: that is
+// reported when it is validated itself.
 std::vector<ValidationNode> OtherComputeNodes(const Inventory& inventory,
                                               const PreparedSuite& prepared,
                                               const std::map<std::string, EnrolledNode>& enrolled) {
@@ -59,7 +59,7 @@ std::vector<ValidationNode> OtherComputeNodes(const Inventory& inventory,
     if (!expected.ok()) continue;
     FoundHardware found;
     others.push_back(MakeNode(inventory, node, *expected, enrolled, found));
-    // Nobody has looked, but without a network it could never join.
+    // Nobody has looked, but without a network it could not have joined.
     if (others.back().uuid.empty()) others.back().traits.nics = true;
   }
   return others;

@@ -1,4 +1,4 @@
-// A suite with all that is known of the nodes that it is for, before anything starts.
+// A suite with everything that is known about its nodes before anything starts.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace muster::controller::validation {
 
-// What the store knows of a node by its name.
+// A node's data in the store.
 struct EnrolledNode {
   std::string uuid;
   FoundHardware found;
@@ -27,20 +27,21 @@ struct EnrolledNode {
 
 struct PreparedSuite {
   Suite suite;
-  // Of the suite's text and of all hardware files: what a pass is a pass of.
+  // A digest of the suite's text and of all hardware files: it identifies what a pass has passed.
   std::string digest;
   std::shared_ptr<const Inventory> inventory;
-  std::shared_ptr<const HardwareLibrary> hardware;  // that `expectations` point into
+  std::shared_ptr<const HardwareLibrary> hardware;  // `expectations` point into it
   std::vector<ValidationNode> nodes;                // a witness last
-  // Who could be borrowed, best first, as FindWitnesses() says.
+  // The nodes that could be borrowed, best first, as from FindWitnesses().
   std::vector<ValidationNode> witnesses;
   std::vector<RackPower> racks;
   std::map<std::string, Expectation> expectations;  // by node
   std::map<std::string, FoundHardware> found;       // by node
 };
 
-// `site` holds playbooks/suites and inventory/hardware. InvalidArgument: of the suite, the hardware
-// files, the nodes' variables or the selector, with the place; NotFound: there is no such suite.
+// `site` holds playbooks/suites and inventory/hardware. InvalidArgument: errors in the suite, the
+// hardware files, the nodes' variables or the selector, with the place; NotFound: there is no such
+// suite.
 absl::StatusOr<PreparedSuite> PrepareSuite(const std::map<std::string, std::string>& site,
                                            absl::string_view suite_name,
                                            absl::string_view node_selector,

@@ -21,11 +21,11 @@
 namespace muster::controller::validation {
 namespace {
 
-// Before the run's id in requests for facts.
+// The prefix of the run's id in requests for facts.
 constexpr absl::string_view kRequestPrefix = "after/";
 
-// What another look is for: what the store may take later, and what somebody took away while it was
-// looked at.
+// Errors that another look may resolve: the store may accept it later, or somebody has cancelled it
+// meanwhile.
 bool MayBeTemporary(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
          absl::IsCancelled(status);
@@ -48,12 +48,12 @@ absl::Status CheckEnding(const std::map<std::string, std::string>& site, const s
   return too_much.empty() ? absl::OkStatus() : absl::InvalidArgumentError(too_much);
 }
 
-// A run that is over, as far as it asks for validations.
+// A run that has ended, as far as its validations need it.
 struct RunValidations::Ended {
   std::string run_id;
   v1::CreateRunRequest request;
   std::vector<RunValidationRecord> waiting;
-  std::map<std::string, std::string> uuids;  // of their nodes that are enrolled, by name
+  std::map<std::string, std::string> uuids;  // of the run's enrolled nodes, by name
 };
 
 absl::Status RunValidations::Resume() {
@@ -141,7 +141,7 @@ bool RunValidations::LookAt(const std::string& run_id) {
   const absl::Status read = Read(run_id, ended);
   if (!read.ok()) return absl::IsNotFound(read);
   if (ended.waiting.empty()) return true;
-  // What a check has found is of the facts that it was made with.
+  // The findings of a check belong to the facts that it was made with.
   if (!ended.request.check_only() && !HaveFacts(ended)) return false;
   bool all = true;
   for (const RunValidationRecord& row : ended.waiting) {
@@ -173,14 +173,14 @@ absl::Status RunValidations::Read(const std::string& run_id, Ended& ended) {
   });
 }
 
-// Asks the nodes that were not asked yet, and tells whether enough is known to decide.
+// Asks the nodes that were not asked yet, and returns whether enough is known to decide.
 bool RunValidations::HaveFacts(const Ended& ended) {
   v1::ControllerMessage message;
   message.mutable_gather_facts()->set_request_id(absl::StrCat(kRequestPrefix, ended.run_id));
   size_t away = 0;
   for (const auto& [name, uuid] : ended.uuids) {
     {
-      // Before it is sent: the answer may come at once.
+      // Recorded before it is sent: the answer may come at once.
       absl::MutexLock lock(&mutex_);
       Due& due = due_[ended.run_id];
       if (!due.asked.insert(uuid).second) continue;

@@ -1,4 +1,4 @@
-// What runs end with: suites for the nodes that came through them.
+// The validations that runs end with: suites for the nodes that came through them.
 #pragma once
 
 #include <functional>
@@ -37,23 +37,23 @@ struct ValidationActor;
 
 namespace muster::controller::validation {
 
-// Whether `suite` can follow a run on `nodes`: all that CreateValidation would refuse and that does
-// not depend on the moment. InvalidArgument also for a suite that does not admit: nobody would ever
-// pass it for good.
+// Whether `suite` can follow a run on `nodes`: everything that CreateValidation would refuse and
+// that does not depend on the moment. InvalidArgument also for a suite that does not admit: no node
+// would ever pass it for good.
 absl::Status CheckEnding(const std::map<std::string, std::string>& site, const std::string& suite,
                          const std::vector<std::string>& nodes,
                          std::shared_ptr<const Inventory> inventory, Catalog catalog);
 
-// Starts the validations that run_validations asks for, each once, also when the controller was
-// restarted in between. A run may have made other machines of its nodes, so they are asked what
-// they are first; those that have passed as that are left alone. Thread-safe.
+// Starts the validations that run_validations asks for, each once, even when the controller was
+// restarted in between. A run may have changed its nodes' properties, so they are first asked for
+// their facts; nodes that have passed with these are left alone. Thread-safe.
 class RunValidations {
  public:
-  // Nodes may take so long to answer, and after a restart to find the controller again.
+  // How long nodes may take to answer, and after a restart to find the controller again.
   static constexpr absl::Duration kFactsWait = absl::Seconds(15);
   static constexpr absl::Duration kRestartWait = absl::Seconds(60);
   static constexpr absl::Duration kInterval = absl::Seconds(1);
-  // Nodes that have other work are asked for again after it.
+  // When to ask again for nodes that have other work.
   static constexpr absl::Duration kBusyWait = absl::Seconds(5);
 
   // Creates a validation and stores `asked_by` as started by it, in one transaction.
@@ -61,7 +61,7 @@ class RunValidations {
   using Create = std::function<absl::Status(const v1::CreateValidationRequest& request,
                                             const RunValidationRecord& asked_by)>;
 
-  // Which of these nodes it is for whose sake Create says FailedPrecondition.
+  // The nodes among these because of which Create returns FailedPrecondition.
   using Busy = std::function<std::set<std::string>(const std::vector<std::string>& nodes)>;
 
   // The references must outlive the object.
@@ -73,29 +73,29 @@ class RunValidations {
         busy_(std::move(busy)),
         worker_(clock, [this] { return Step(); }) {}
 
-  // Takes up what an earlier process left. Call once, first.
+  // Resumes what an earlier process left. Call once, first.
   absl::Status Resume();
   void Start() { worker_.Start(); }
   void Stop() { worker_.Stop(); }
 
-  // Takes away all that the run ended with and that waits; it is never started. NotFound: there is
-  // no such run; FailedPrecondition: nothing of it waits.
+  // Cancels all suites of the run that are waiting; they are never started. NotFound: there is no
+  // such run; FailedPrecondition: none of its suites is waiting.
   absl::Status Cancel(const std::string& run_id, const ValidationActor& actor);
 
   // The run is over, and its nodes are free.
   void OnRunEnded(const std::string& run_id);
-  // Facts that were asked for with `request_id` are in the store.
+  // The facts that were requested as `request_id` are in the store.
   void OnFactsStored(const std::string& node_uuid, absl::string_view request_id);
-  // One look at all that is due, in the caller's thread.
+  // Handles everything that is due, once, in the caller's thread.
   void Look();
 
  private:
-  // A run with suites that nothing was decided about.
+  // A run with undecided suites.
   struct Due {
-    absl::Time deadline;                     // facts are waited for until then
-    absl::Time next = absl::InfinitePast();  // not looked at before
+    absl::Time deadline;                     // wait for facts until then
+    absl::Time next = absl::InfinitePast();  // do not look before
     std::set<std::string> asked;             // uuids
-    std::set<std::string> awaited;           // of those the ones that have not answered
+    std::set<std::string> awaited;           // those of them that have not answered
   };
   struct Ended;
 
@@ -104,7 +104,8 @@ class RunValidations {
   bool LookAt(const std::string& run_id);
   absl::Status Read(const std::string& run_id, Ended& ended);
   bool HaveFacts(const Ended& ended);
-  // The nodes of `row` that are free get a row of their own, and are not held up by a job of days.
+  // Moves the free nodes of `row` to a row of their own, so that a job of days does not hold them
+  // up.
   absl::Status Split(const RunValidationRecord& row, const std::vector<std::string>& nodes,
                      bool& split);
   absl::Status Decide(const Ended& ended, RunValidationRecord row, bool& decided);

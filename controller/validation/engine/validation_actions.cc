@@ -1,4 +1,4 @@
-// ValidationEngine: what agents say, and carrying out what ValidationState decided.
+// ValidationEngine: messages from agents, and carrying out the decisions of ValidationState.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -20,9 +20,9 @@
 namespace muster::controller::validation {
 namespace {
 
-// A check that its agent has not begun by then is lost; the clocks of nodes may differ.
+// A check that its agent has not started by then is lost; the clocks of nodes may differ.
 constexpr absl::Duration kStartWithin = absl::Minutes(5);
-// Checks of one Hello that are told to stop; an agent has far fewer at once.
+// The number of checks in one Hello that are told to stop; an agent has far fewer at once.
 constexpr int kMaxStopsOfHello = 256;
 constexpr char kUnwanted[] =
     "nobody waits for it any more: its validation has ended, or gave the node up for lost";
@@ -33,7 +33,7 @@ void Append(ValidationActions more, ValidationActions& to) {
   for (ValidationAction& action : more) to.push_back(std::move(action));
 }
 
-// A GPU that is too hot for its place ends its test: the suite's own limit, where it is lower.
+// A GPU that gets too hot ends its test; the suite's own limit applies where it is lower.
 void LimitTemperature(const checks::CheckSpec& spec, const Expectation& expectation,
                       google::protobuf::Map<std::string, std::string>& parameters) {
   const bool takes_it = std::any_of(
@@ -60,7 +60,7 @@ void ValidationEngine::OnConnected(const std::string& uuid, const v1::Hello& hel
   for (const std::string& id : ids) {
     if (IsWanted(uuid, id)) continue;
     if (++stops > kMaxStopsOfHello) return;
-    // Its power is no longer counted and its node may be free.
+    // Its power is no longer counted, and its node may be free.
     StopCheck(uuid, id, kUnwanted);
   }
 }
@@ -120,7 +120,7 @@ void ValidationEngine::OnReport(const std::string& uuid, const v1::CheckReport& 
     return;
   }
   if (part->phase == PartPhase::kEnded) {
-    // A repeat of what the store has not taken yet: the agent must keep it.
+    // A repeat of a report that the store has not taken yet: the agent must keep it.
     const std::pair<std::string, std::string> owed = {uuid, report.check_id()};
     const auto& unsaved = validation->acknowledgements;
     if (std::find(unsaved.begin(), unsaved.end(), owed) != unsaved.end()) return;
@@ -170,7 +170,7 @@ void ValidationEngine::Settle() {
 
 void ValidationEngine::Perform(ActiveValidation& validation) {
   AskFacts(validation, /*at_end=*/false);
-  // Stored first, then acted on. What fails stays for the next Tick().
+  // Stored first, then acted on. Failures stay for the next Tick().
   if (!StoreStart(validation).ok()) return;
   while (true) {
     if (!Persist(validation).ok()) return;
@@ -184,7 +184,7 @@ void ValidationEngine::Perform(ActiveValidation& validation) {
   }
   if (validation.finish_pending && validation.record.state == ValidationRecord::kRunning &&
       HaveFinalFacts(validation)) {
-    // What fails here is tried again, too.
+    // A failure here is tried again, too.
     Finish(validation).IgnoreError();
   }
 }
@@ -250,7 +250,7 @@ void ValidationEngine::StartCheck(ActiveValidation& validation, const CheckPart&
   if (part.members->size() > 1) {
     start.set_rank(part.rank);
     start.set_ranks(static_cast<uint32_t>(part.members->size()));
-    // The same for all ranks, also when one of them starts after a restart of the controller.
+    // The same for all ranks, even when one of them starts after a restart of the controller.
     start.set_pair_key(
         Sha256Hex(absl::StrCat(validation.record.pair_seed, " ", part.execution_id)));
   }
@@ -264,7 +264,7 @@ void ValidationEngine::StopCheck(const std::string& uuid, const std::string& che
   message.mutable_stop_check()->set_check_id(check_id);
   message.mutable_stop_check()->set_reason(reason);
   if (with_.sessions.Send(uuid, message).ok()) return;
-  // An agent that is gone says what it runs when it is back.
+  // A disconnected agent reports its running checks when it is back.
   if (with_.sessions.IsConnected(uuid)) unsent_stops_[{uuid, check_id}] = reason;
 }
 

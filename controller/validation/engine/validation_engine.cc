@@ -42,7 +42,7 @@ absl::StatusOr<std::map<std::string, EnrolledNode>> ValidationEngine::EnrolledTh
     EnrolledNode& node = enrolled[row.node];
     node.uuid = row.node_uuid;
     node.is_witness = row.is_witness;
-    // A validation that an earlier version has created has nothing stored.
+    // A validation that was created by an earlier version has nothing stored.
     if (std::optional<FoundHardware> found = UnpackFound(row.found)) {
       node.found = *std::move(found);
     }
@@ -155,10 +155,10 @@ absl::Status ValidationEngine::Resume() {
     const absl::Status status = ResumeOne(record);
     if (status.ok()) continue;
     Remove(record.validation_id);
-    // Another process locks the store for a moment: no fault of the validation. The start is tried
-    // again.
+    // Another process has locked the store for a moment, which is not the validation's fault. The
+    // start is tried again.
     if (absl::IsUnavailable(status)) return status;
-    // One validation whose suite is lost must not keep the controller from starting.
+    // A validation whose suite is lost must not keep the controller from starting.
     ValidationRecord failed = record;
     failed.message =
         absl::StrCat("could not go on after a restart of the controller: ", status.message());
@@ -188,7 +188,7 @@ absl::Status ValidationEngine::ResumeOne(const ValidationRecord& record) {
   RETURN_IF_ERROR(ClaimNodes(with_.claims, *prepared));
   ActiveValidation& validation = *prepared;
   active_[record.validation_id] = std::move(prepared);
-  // Agents find the controller again one after the other.
+  // Agents find the controller again one after another.
   validation.pending = validation.state.Begin({}, with_.clock.Now());
   RETURN_IF_ERROR(JudgeStored(validation, stored));
   if (absl::StartsWith(record.message, "stopped by ")) {
@@ -213,9 +213,9 @@ absl::Status ValidationEngine::JudgeStored(ActiveValidation& validation,
           txn.validation_checks().GetResult(part.check_id);
       if (absl::IsNotFound(record.status())) continue;
       RETURN_IF_ERROR(record.status());
-      // One at a time: with its curves it may have megabytes, and a validation has thousands.
+      // One at a time: with its curves it may take megabytes, and a validation has thousands.
       const absl::StatusOr<v1::CheckResult> result = UnpackResult(record->result);
-      // Of a damaged one the outcome is stored beside it.
+      // For a damaged one, the outcome is stored separately.
       if (!result.ok()) continue;
       verdict = JudgeCheck(*result, spec, validation.ExpectationOf(*now),
                            validation.state.CheckOf(*now).parameters);

@@ -1,4 +1,5 @@
-// Carries validations out: what ValidationState decides, done with the store and the sessions.
+// Carries validations out: executes the decisions of ValidationState with the store and the
+// sessions.
 #pragma once
 
 #include <functional>
@@ -40,15 +41,16 @@ namespace muster::controller::validation {
 struct ActiveValidation;
 class Admission;
 
-// Every transition is stored before it is acted on; what the store could not keep is tried again at
-// each Tick(). Not thread-safe: ValidationManager gives it one caller at a time.
+// Every transition is stored before it is acted on; transitions that the store could not save are
+// tried again at each Tick(). Not thread-safe: ValidationManager calls it from one thread at a
+// time.
 class ValidationEngine {
  public:
   explicit ValidationEngine(ValidationCollaborators collaborators);
   ~ValidationEngine();
 
-  // Goes on with the validations that an earlier process left. Call once, first, after the runs
-  // have claimed their nodes.
+  // Resumes the validations that an earlier process left. Call once, first, after the runs have
+  // claimed their nodes.
   absl::Status Resume();
   // Stores the validation and starts it; on an error the admission keeps it. `asked_by`: what a run
   // asked for, which is stored as started with the validation. Cancelled: nobody asks for that any
@@ -57,31 +59,31 @@ class ValidationEngine {
                                        const RunValidationRecord* asked_by = nullptr);
   // FailedPrecondition: it has ended already.
   absl::Status Cancel(const std::string& validation_id, const ValidationActor& actor);
-  // As it stands. Of one that has ended, from the store. NotFound: there is none.
+  // Its present state; for one that has ended, from the store. NotFound: there is none.
   absl::StatusOr<v1::Validation> Get(const std::string& validation_id) const;
-  // Of one that has ended: its end at once.
+  // For one that has ended: only its end, at once.
   absl::StatusOr<std::shared_ptr<ValidationEvents>> EventsOf(
       const std::string& validation_id) const;
-  // Sends all watchers away: the controller stops.
+  // Disconnects all watchers: the controller is stopping.
   void BreakWatches();
 
-  // What the agent runs and nobody wants any more is told to stop.
+  // Tells the agent to stop checks that are not wanted any more.
   void OnConnected(const std::string& uuid, const v1::Hello& hello);
   void OnDisconnected(const std::string& uuid);
   void OnUpdate(const std::string& uuid, const v1::CheckUpdate& update);
-  // Acknowledged once it is stored, or at once when nobody wants it.
+  // Acknowledged once it is stored, or at once when it is not wanted.
   void OnReport(const std::string& uuid, const v1::CheckReport& report);
-  // The facts that the node was asked for are in the store.
+  // The facts that were requested from the node are in the store.
   void OnFactsStored(const std::string& uuid, absl::string_view request_id);
-  // Stores and acts on what the calls since the last Settle() led to, together. Call after a batch
-  // of them.
+  // Stores and acts on the results of all calls since the last Settle() together. Call after a
+  // batch of them.
   void Settle();
   // Call about every second.
   void Tick();
 
  private:
   absl::Status ResumeOne(const ValidationRecord& record);
-  // Says again what was said of the checks that had ended before a restart.
+  // Judges the checks again that had ended before a restart.
   absl::Status JudgeStored(ActiveValidation& validation, const std::vector<CheckPart>& stored);
   absl::Status StoreNew(const ActiveValidation& validation, const ValidationActor& actor,
                         const RunValidationRecord* asked_by);
@@ -89,7 +91,7 @@ class ValidationEngine {
   absl::StatusOr<std::map<std::string, EnrolledNode>> EnrolledThen(
       const std::string& validation_id) const;
   ActiveValidation* FindByCheck(absl::string_view check_id);
-  // Whether this check is this node's, of a validation that goes on, and has not ended for it.
+  // Whether this check belongs to this node and to an active validation, and has not ended for it.
   bool IsWanted(const std::string& uuid, const std::string& check_id);
   void Remove(const std::string& validation_id);
 
@@ -104,24 +106,25 @@ class ValidationEngine {
   void Acknowledge(const std::string& uuid, const std::string& check_id);
 
   // validation_salvage.cc
-  // Ends a validation that is not active by what is stored of its checks: a fail counts, all else
-  // is unknown. `record.message`: why.
+  // Ends a validation that is not active with what is stored of its checks: a fail counts,
+  // everything else is unknown. `record.message` says why.
   absl::Status FinishStored(ValidationRecord record);
 
   // validation_finish.cc
   absl::Status Finish(ActiveValidation& validation);
 
   // validation_facts.cc
-  // Asks those who were not asked yet.
+  // Asks the nodes that were not asked yet.
   void AskFacts(ActiveValidation& validation, bool at_end);
-  // Keeps what nodes said that they are at the start.
+  // Stores the facts that nodes reported at the start.
   absl::Status StoreStart(ActiveValidation& validation);
-  // Asks nodes what they are now. True: Finish() need not wait any more.
+  // Asks nodes for their present facts. True: Finish() need not wait any longer.
   bool HaveFinalFacts(ActiveValidation& validation);
 
   const ValidationCollaborators with_;
   std::map<std::string, std::unique_ptr<ActiveValidation>, std::less<>> active_;
-  // Stops that a connected agent's queue had no room for, with their reasons: by uuid and check id.
+  // Stop messages that did not fit into a connected agent's queue, with their reasons: by uuid and
+  // check id.
   std::map<std::pair<std::string, std::string>, std::string> unsent_stops_;
 };
 

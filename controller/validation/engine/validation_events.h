@@ -1,4 +1,4 @@
-// What watchers of one validation see, as it happens.
+// The events that watchers of one validation see, live.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,15 @@ using ValidationEventPtr = std::shared_ptr<const v1::ValidationEvent>;
 
 class ValidationWatch;
 
-// Hands events to whoever watches now; keeps none for later, as the verdicts are in the store.
-// Thread-safe.
+// Passes events to the present watchers; keeps none for later, because the verdicts are in the
+// store. Thread-safe.
 class ValidationEvents : public std::enable_shared_from_this<ValidationEvents> {
  public:
   // `may_be_lost`: dropped for a watcher that does not keep up.
   void Publish(v1::ValidationEvent event, bool may_be_lost);
-  // The last event; who comes later gets it too.
+  // Publishes the last event; later watchers get it too.
   void Finish(v1::ValidationEvent event);
-  // The controller stops: watchers are sent away and may come back elsewhere.
+  // The controller is stopping: disconnects the watchers, which may come back elsewhere.
   void Break();
 
   // `on_ready` is called, from any thread and without locks, whenever Next() may have something
@@ -40,23 +40,23 @@ class ValidationEvents : public std::enable_shared_from_this<ValidationEvents> {
   void Notify() ABSL_LOCKS_EXCLUDED(mutex_);
 
   absl::Mutex mutex_;
-  ValidationEventPtr last_ ABSL_GUARDED_BY(mutex_);  // nullptr: it goes on
+  ValidationEventPtr last_ ABSL_GUARDED_BY(mutex_);  // nullptr: still running
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::weak_ptr<ValidationWatch>> watches_ ABSL_GUARDED_BY(mutex_);
 };
 
-// One watcher. Bounded: who falls far behind is told to come back.
+// One watcher. Bounded: a watcher that falls far behind is told to come back.
 class ValidationWatch {
  public:
-  static constexpr size_t kMaxLost = 256;  // room for what may be lost
+  static constexpr size_t kMaxLost = 256;  // limit for events that may be lost
   static constexpr size_t kMaxWaiting = 20'000;
 
-  // The next event; nullptr: none now.
+  // The next event; nullptr: none yet.
   ValidationEventPtr Next();
-  // The validation has ended and Next() has given everything.
+  // The validation has ended and Next() has returned every event.
   bool AtEnd();
   bool IsBroken();
-  // No call of on_ready begins after this; waits for one that is going on.
+  // After this returns, on_ready is not called any more; waits for a call in progress.
   void Cancel();
 
  private:

@@ -1,4 +1,4 @@
-// ValidationEngine: what nodes are at the start and at the end of their validation.
+// ValidationEngine: the facts of nodes at the start and at the end of their validation.
 #include <map>
 #include <optional>
 #include <set>
@@ -17,8 +17,8 @@
 namespace muster::controller::validation {
 namespace {
 
-// Nodes that some check has passed, and none of their own has not. Of checks with others it is not
-// known yet what they say of a node.
+// Nodes that have passed some check and failed none of their own. What checks with others say about
+// a node is not known yet.
 std::set<std::string> MayPass(const ActiveValidation& validation) {
   std::set<std::string> may, may_not;
   if (validation.state.cancelled()) return may;
@@ -58,7 +58,7 @@ void ValidationEngine::OnFactsStored(const std::string& uuid, absl::string_view 
   if (found == active_.end()) return;
   ActiveValidation& validation = *found->second;
   if (request->at_end) return validation.final_facts.OnAnswered(uuid);
-  // What it says late may be what became of it under its checks.
+  // A late answer may already be affected by its checks.
   AskedFacts& start = validation.start_facts;
   if (start.IsOver(with_.clock.Now()) || !start.WaitsFor(uuid)) return;
   start.OnAnswered(uuid);
@@ -77,7 +77,7 @@ absl::Status ValidationEngine::StoreStart(ActiveValidation& validation) {
       v1::Facts facts;
       facts.ParseFromString(bytes);
       FoundHardware now = FoundOn(facts);
-      // Which checks apply stays as it was decided.
+      // The choice of checks stays as it was decided.
       FoundHardware& kept =
           told.emplace(node.name, validation.prepared.found.at(node.name)).first->second;
       kept.gpu_uuids = std::move(now.gpu_uuids);

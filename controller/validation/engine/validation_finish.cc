@@ -1,4 +1,4 @@
-// ValidationEngine: the end of a validation, when its results are seen beside each other.
+// ValidationEngine: the end of a validation, when its results are compared with each other.
 #include <algorithm>
 #include <list>
 #include <map>
@@ -29,7 +29,7 @@
 namespace muster::controller::validation {
 namespace {
 
-// A check that is over, with all that is known of it.
+// A check that has ended, with everything that is known about it.
 struct EndedCheck {
   const CheckPart* part = nullptr;
   bool has_result = false;
@@ -37,18 +37,18 @@ struct EndedCheck {
   v1::CheckVerdict verdict;
 };
 
-// What the ids of all pairs of a round have in common.
+// The part that the ids of all pairs of a round have in common.
 absl::string_view RoundOf(const CheckPart& part) {
   const absl::string_view id = part.execution_id;
   return id.substr(0, id.rfind('/'));
 }
 
-// Place of a check in its suite: stage, and check of it.
+// The place of a check in its suite: its stage, and its index in that.
 using CheckPlace = std::pair<size_t, size_t>;
 CheckPlace PlaceOf(const CheckPart& part) { return {part.stage, part.check}; }
 
-// Each check between two nodes by itself: who is to blame for what is slow. Returns what was
-// measured by TCP.
+// Judges each check between two nodes by itself: finds what is to blame for slow pairs. Returns the
+// measurements by TCP.
 std::map<CheckPlace, PairMatrix> JudgePairs(const ActiveValidation& validation,
                                             std::list<EndedCheck>& ended, v1::Validation& blames) {
   std::map<std::string, double> uplinks;  // by switch
@@ -62,7 +62,7 @@ std::map<CheckPlace, PairMatrix> JudgePairs(const ActiveValidation& validation,
     nodes.push_back({node.name, node.switch_name, hardware.network_gbits_per_s.value_or(0),
                      uplink == uplinks.end() ? 0 : uplink->second});
   }
-  // By stage and place in it: a suite may have one check twice, with other parameters.
+  // By stage and place in it: a suite may contain one check twice, with different parameters.
   std::map<CheckPlace, std::vector<EndedCheck*>> pairs;
   std::vector<NodeResultRef> others;
   for (EndedCheck& check : ended) {
@@ -93,10 +93,10 @@ std::map<CheckPlace, PairMatrix> JudgePairs(const ActiveValidation& validation,
   return matrices;
 }
 
-// Each ring beside the pairs that were measured by TCP before it.
+// Compares each ring with the pairs that were measured by TCP before it.
 void CompareRings(const ActiveValidation& validation, const std::list<EndedCheck>& ended,
                   const std::map<CheckPlace, PairMatrix>& matrices, v1::Validation& told) {
-  std::set<std::string> seen;  // one rank tells of all
+  std::set<std::string> seen;  // one rank reports for all
   for (const EndedCheck& check : ended) {
     const SuiteCheck& of_suite = validation.state.CheckOf(*check.part);
     if (of_suite.spec->scope != checks::Scope::kGroup || !check.has_result) continue;
@@ -115,19 +115,19 @@ void CompareRings(const ActiveValidation& validation, const std::list<EndedCheck
   }
 }
 
-// Each check of a group by itself: one that is lost says nothing of the others.
+// Judges each check of a group by itself: a lost one says nothing about the others.
 void JudgeGroups(const ActiveValidation& validation, std::list<EndedCheck>& ended) {
   std::map<std::string, std::vector<GroupMember>> groups;
   for (EndedCheck& check : ended) {
     const CheckPart& part = *check.part;
     if (validation.state.CheckOf(part).spec->scope != checks::Scope::kGroup) continue;
-    if (part.started_at == absl::InfinitePast()) continue;  // the others did without it
+    if (part.started_at == absl::InfinitePast()) continue;  // the others continued without it
     groups[part.execution_id].push_back(
         {part.node, part.rank, check.has_result ? &check.result : nullptr, &check.verdict});
   }
   for (auto& [execution, members] : groups) {
-    // Their order is that of their ranks. Since a restart of the controller the numbers may have
-    // gaps where a node was done without.
+    // They are ordered by their ranks. After a restart of the controller, the numbers may have gaps
+    // where the check continued without a node.
     std::sort(members.begin(), members.end(),
               [](const GroupMember& a, const GroupMember& b) { return a.rank < b.rank; });
     for (uint32_t rank = 0; rank < members.size(); ++rank) members[rank].rank = rank;
@@ -136,7 +136,7 @@ void JudgeGroups(const ActiveValidation& validation, std::list<EndedCheck>& ende
   }
 }
 
-// Who was excused because of the witness can do nothing about it: what has to be done is said.
+// A node that was excused because of the witness can do nothing about it: says what has to be done.
 void NameWitness(const ActiveValidation& validation, std::list<EndedCheck>& ended) {
   for (const ValidationNode& node : validation.state.nodes()) {
     if (!node.is_witness) continue;
@@ -154,8 +154,8 @@ void NameWitness(const ActiveValidation& validation, std::list<EndedCheck>& ende
   }
 }
 
-// Checks that are something else beside the others than they were by themselves: what failed
-// there is no measure for later ones.
+// Checks whose outcome in comparison differs from their outcome by themselves: results that failed
+// there are not a reference for later ones.
 std::vector<ValidationCheckRecord> Rejudged(const ActiveValidation& validation,
                                             const std::list<EndedCheck>& ended) {
   std::vector<ValidationCheckRecord> rejudged;
@@ -184,7 +184,7 @@ std::string WhyNotTheSame(const FoundHardware& before, const FoundHardware* now)
 
 absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
   const std::string& id = validation.record.validation_id;
-  // A list: the judges hold addresses.
+  // A list, because the judges hold addresses.
   std::list<EndedCheck> ended;
   RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
     for (const auto& [check_id, verdict] : validation.verdicts) {
@@ -198,7 +198,7 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
       if (absl::IsNotFound(record.status())) continue;
       RETURN_IF_ERROR(record.status());
       absl::StatusOr<v1::CheckResult> result = UnpackResult(record->result);
-      // Damaged: what was said of it by itself stays.
+      // Damaged: the verdict on it by itself stays.
       if (!result.ok()) continue;
       check.result = *std::move(result);
       DropSamples(check.result);
@@ -259,7 +259,7 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
     std::vector<const v1::CheckVerdict*> checks;
     for (const v1::CheckVerdict& check : verdict.checks()) checks.push_back(&check);
     verdict.set_outcome(OutcomeOf(checks, complete));
-    // A pass says something of what was tested.
+    // A pass applies to what was tested.
     const auto found = facts.find(node.name);
     const std::string why_not =
         verdict.outcome() != v1::OUTCOME_PASS

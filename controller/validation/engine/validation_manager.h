@@ -1,4 +1,4 @@
-// The validations of the controller, for many threads: the door to ValidationEngine.
+// The validations of the controller, for many threads: the entrance to ValidationEngine.
 #pragma once
 
 #include <atomic>
@@ -18,22 +18,22 @@
 
 namespace muster::controller::validation {
 
-// Thread-safe. What agents say is queued and handled by one thread, what came together in one
-// transaction. Calls of administrators run in the caller's thread.
+// Thread-safe. Messages from agents are queued and handled by one thread; those that arrive
+// together are handled in one transaction. Calls of administrators run in the caller's thread.
 class ValidationManager final : public AgentSessionListener {
  public:
-  // Of one node, waiting to be handled. A node has a handful of checks at once and sends reports
-  // again until they are acknowledged, so what is above that may be dropped.
+  // Limits on what one node may have waiting in the queue. A node has a handful of checks at once
+  // and repeats reports until they are acknowledged, so anything above that may be dropped.
   static constexpr size_t kMaxQueuedOfNode = 64;
   static constexpr size_t kMaxQueuedBytesOfNode = 8 * 1024 * 1024;
-  // Of all nodes; updates have half of it.
+  // For all nodes; updates may use half of it.
   static constexpr size_t kMaxQueuedBytes = 256 * 1024 * 1024;
 
   explicit ValidationManager(ValidationCollaborators collaborators);
   ~ValidationManager() override;  // stops
 
-  // Goes on with the validations of an earlier process and starts the thread. Call once, before
-  // sessions are accepted and after the runs have started.
+  // Resumes the validations of an earlier process and starts the thread. Call once, before sessions
+  // are accepted and after the runs have started.
   absl::Status Start();
   // Validations stay as they are in the store.
   void Stop();
@@ -49,7 +49,7 @@ class ValidationManager final : public AgentSessionListener {
   // See ValidationEvents::Watch().
   absl::StatusOr<std::shared_ptr<ValidationWatch>> Watch(const std::string& validation_id,
                                                          std::function<void()> on_ready);
-  // Sends all watchers away, and those that come from now on.
+  // Disconnects all watchers, and those that come from now on.
   void EndWatches();
 
   void OnConnected(absl::string_view node_uuid, const v1::Hello& hello) override;
@@ -61,7 +61,7 @@ class ValidationManager final : public AgentSessionListener {
   void OnRebootRequest(absl::string_view, const v1::RebootRequest&) override {}
   void OnCheckUpdate(absl::string_view node_uuid, const v1::CheckUpdate& update) override;
   void OnCheckReport(absl::string_view node_uuid, const v1::CheckReport& report) override;
-  // What a node was asked for with that id is in the store.
+  // The facts that were requested from a node with that id are in the store.
   void OnFactsStored(absl::string_view node_uuid, absl::string_view request_id);
 
  private:

@@ -19,7 +19,7 @@ ValidationCheckRecord ToRecord(const ActiveValidation& validation, const CheckPa
   record.validation_id = validation.record.validation_id;
   record.execution_id = part.execution_id;
   record.node = part.node;
-  // Of a group check each member's row would hold all of its nodes.
+  // For a group check, each member's row would hold all of its nodes.
   if (part.members->size() <= 2) record.members = absl::StrJoin(*part.members, " ");
   record.rank = part.rank;
   record.stage = static_cast<uint32_t>(part.stage);
@@ -29,7 +29,7 @@ ValidationCheckRecord ToRecord(const ActiveValidation& validation, const CheckPa
   record.phase = static_cast<int>(part.phase);
   record.outcome = static_cast<int>(part.outcome);
   record.reason = part.reason;
-  // While it runs: that it will be, should it not come to an end of its own.
+  // While it is running: whether it will be put back, unless it ends by itself.
   record.put_back = part.put_back || (part.phase == PartPhase::kStarted && part.saves_power);
   if (part.started_at != absl::InfinitePast()) record.started_at = part.started_at;
   record.parameters_digest = validation.ParametersDigestOf(part);
@@ -53,7 +53,7 @@ CheckPart ToPart(const ValidationCheckRecord& record) {
   return part;
 }
 
-// The words of v1::Outcome in their order.
+// The words of v1::Outcome in the same order.
 PartOutcome ToPartOutcome(v1::Outcome outcome) { return static_cast<PartOutcome>(outcome); }
 v1::Outcome ToOutcome(PartOutcome outcome) { return static_cast<v1::Outcome>(outcome); }
 

@@ -1,4 +1,4 @@
-// Between the rows of the store, the state and the messages of validations.
+// Conversions between the rows of the store, the state and the messages of validations.
 #pragma once
 
 #include <string>
@@ -16,30 +16,30 @@ namespace muster::controller::validation {
 struct ActiveValidation;
 
 ValidationCheckRecord ToRecord(const ActiveValidation& validation, const CheckPart& part);
-// What ValidationState wants of an earlier process.
+// The part as ValidationState wants it after a restart.
 CheckPart ToPart(const ValidationCheckRecord& record);
 
 PartOutcome ToPartOutcome(v1::Outcome outcome);
 v1::Outcome ToOutcome(PartOutcome outcome);
 
-// Without nodes.
+// Omits the nodes.
 v1::Validation ToProto(const ValidationRecord& record);
-// With `nodes`, as far as they have verdicts.
+// Includes `nodes`, as far as they have verdicts.
 v1::Validation ToProto(const ValidationRecord& record,
                        const std::vector<ValidationNodeRecord>& nodes, bool with_checks);
-// One that goes on, as it stands.
+// The present state of an active validation.
 v1::Validation ToProto(const ActiveValidation& validation);
 
 // Keeps kMaxPassedPairs verdicts of pairs that passed: a node of a large cluster has hundreds,
-// which would make an answer too large for a message. Their results are all kept.
+// which would make a response too large for a message. All their results are kept.
 inline constexpr int kMaxPassedPairs = 64;
 void LeaveOutPassedPairs(v1::NodeVerdict& node);
 
-// What was said of the part: its own reason, or the verdict over its report.
+// The verdict on the part: its own reason, or the verdict on its report.
 v1::CheckVerdict VerdictOf(const ActiveValidation& validation, const CheckPart& part);
 
-// Replaces the row of a suite that a run ends with. Cancelled: it does not wait any more, since
-// somebody has taken it away meanwhile.
+// Replaces the row of a suite that a run ends with. Cancelled: it is not waiting any more, because
+// somebody has cancelled it meanwhile.
 absl::Status PutWaiting(Transaction& txn, const RunValidationRecord& row);
 
 }  // namespace muster::controller::validation

@@ -1,4 +1,4 @@
-// ValidationEngine: the end of a validation that a restarted controller cannot go on with.
+// ValidationEngine: the end of a validation that a restarted controller cannot continue.
 #include <map>
 #include <string>
 #include <utility>
@@ -31,7 +31,7 @@ std::string PartnerIn(const ValidationCheckRecord& row) {
   return members[0] == row.node ? members[1] : members[0];
 }
 
-// What was made of the check when its report came, without the suite and its limits.
+// The verdict from when the check's report came, without the suite and its limits.
 absl::StatusOr<v1::CheckVerdict> StoredVerdict(Transaction& txn, const ValidationCheckRecord& row,
                                                Catalog catalog) {
   v1::Outcome outcome = ToOutcome(static_cast<PartOutcome>(row.outcome));

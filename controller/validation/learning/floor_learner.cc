@@ -20,21 +20,22 @@ namespace muster::controller::validation {
 namespace {
 
 constexpr size_t kMaxName = 200;  // of models and variants that agents name
-constexpr size_t kMaxSuites = 5;  // that a source names
+constexpr size_t kMaxSuites = 5;  // named in a source
 constexpr int kDigits = 3;
 
-// Down to three digits: 49.17 → 49.1.
+// Rounds down to three digits: 49.17 → 49.1.
 double RoundDown(double value) {
   if (!(value > 0) || !std::isfinite(value)) return 0;
   const double unit = std::pow(10, std::floor(std::log10(value)) - (kDigits - 1));
-  // By text, so that 29.200000000000003 is never written.
+  // Through text, so that 29.200000000000003 is never written.
   double rounded = 0;
   const std::string text = absl::StrFormat("%.*g", kDigits, std::floor(value / unit) * unit);
   if (!absl::SimpleAtod(text, &rounded)) return 0;
   return rounded;
 }
 
-// Not what a link says of itself, as its speed in Mbit/s or that of a PCIe lane in GT/s.
+// Excludes what a link says about itself, such as its speed in Mbit/s or that of a PCIe lane in
+// GT/s.
 bool IsMeasuredRate(absl::string_view unit) {
   return IsOfHardware(unit) && unit != "celsius" && unit != "Mbit/s" && unit != "GT/s";
 }
@@ -57,7 +58,7 @@ bool IsEnough(const ReachedValues& values, size_t min_subjects) {
          values.least_of_node.size() >= kMinLearnNodes;
 }
 
-// The least that some node reached, and the least of all others.
+// The lowest value of some node, and the lowest of all others.
 struct LeastOfNodes {
   std::string node;
   double least = std::numeric_limits<double>::infinity();
@@ -97,7 +98,7 @@ uint32_t FloorLearner::SubjectNumber(const GoodResult& good, const v1::Subject& 
       std::string(good.node), static_cast<uint32_t>(node_numbers_.size()));
   if (is_new) node_names_.push_back(known->first);
   const uint32_t node = known->second;
-  // A GPU is known by its uuid wherever it is; a port is the node's.
+  // A GPU is identified by its uuid wherever it is; a port belongs to the node.
   const std::string name = subject.kind() == "gpu"
                                ? subject.id()
                                : absl::StrCat(std::string(good.node), "\n", subject.id());
@@ -114,7 +115,7 @@ void FloorLearner::Add(const GoodResult& good) {
   for (const v1::Metric& metric : good.result->metrics()) {
     const auto subject = subjects.find(metric.subject());
     if (subject == subjects.end()) continue;
-    // Of a copy between two GPUs the variant is the other one; the floor is for all of them.
+    // For a copy between two GPUs, the variant is the other GPU; the floor applies to all of them.
     const bool is_partner = subjects.count(metric.variant()) > 0;
     AddMetric(good, metric, is_partner ? "" : metric.variant(), *subject->second);
   }

@@ -1,18 +1,20 @@
-// Floors from what good hardware has reached.
+// Learns floors from the values that good hardware has reached.
 //
-// A GPU counts once, with the least that it reached while it and its node passed: a floor is what
-// sound hardware never falls below, and a GPU that was tested every day must not outvote one that
-// was tested once. For each population, which is what was measured under the same circumstances
-// (circumstances.h): by one engine, with one driver and one power limit, by the same parameters,
+// A GPU counts once, with the lowest value that it reached while it and its node passed: a floor is
+// a value that sound hardware never falls below, and a GPU that was tested every day must not
+// outvote one that was tested once. For each population, which is everything measured under the
+// same circumstances (circumstances.h): by one engine, with one driver and one power limit, with
+// the same parameters,
 //
 //   floor = median − max(k · scaled MAD, p · median)
 //
-// with k and p of the model's file, those by which the fleet judges it: at k = 5 one of 3.5 million
-// normally distributed values falls below (Φ(−5) = 2.9e-7). A model has the lowest floor of its
-// populations, never above the least that all nodes but the lowest one reached, less kLearnMargin.
+// where k and p are those of the model's file, by which the fleet is also judged. With k = 5, one
+// of 3.5 million normally distributed values falls below (Φ(−5) = 2.9e-7). A model has the lowest
+// floor of its populations, but never above the lowest value that all nodes except the lowest one
+// reached, less kLearnMargin.
 //
-// No node moves a floor alone: a population is of several nodes, none of them tells more of it than
-// all others together, and what only one node reached holds no floor down.
+// No node moves a floor alone: a population has several nodes, none of them contributes more than
+// all others together, and a value that only one node reached does not hold a floor down.
 #pragma once
 
 #include <cstddef>
@@ -31,19 +33,22 @@
 
 namespace muster::controller::validation {
 
-// Below the least good value, of it. The least of a few dozen measurements is not the least that
-// sound hardware will ever show; our choice, under the 5 % by which superbench's rules let a good
-// node differ from its baseline.
+// The distance below the lowest good value, as a share of it. The minimum of a few dozen
+// measurements is not the minimum that sound hardware will ever show; the value is our choice,
+// below the 5 % by which superbench's rules let a good node differ from its baseline.
 inline constexpr double kLearnMargin = 0.02;
-// Fewer say too little about what is usual: kMinPeers, or ports of this many nodes.
+// With fewer, there is too little to say what is usual: kMinPeers parts, or ports of this many
+// nodes.
 inline constexpr size_t kMinLearnNodes = 5;
-// And of those kMinPeers: with fewer one node would be half of them.
+// The least number of nodes that kMinPeers parts must come from: with fewer, one node would be half
+// of them.
 inline constexpr size_t kMinNodesOfPeers = 3;
 
 // A result of a check that passed, on a node that passed.
 struct GoodResult {
   absl::string_view node;
-  // Files of inventory/hardware are matched with it: of the node's network port; "": not known.
+  // The name of the node's network port, by which files of inventory/hardware are matched; "": not
+  // known.
   absl::string_view port;
   absl::string_view suite;
   absl::string_view validation_id;
@@ -53,17 +58,17 @@ struct GoodResult {
   absl::string_view parameters_digest;  // see circumstances.h
 };
 
-// What one population has reached.
+// The values that one population has reached.
 struct ReachedValues {
   std::set<uint32_t> subjects;                  // a number for each
   std::map<std::string, double> least_of_node;  // by its name
   double median = 0, mad = 0, worst = 0, best = 0;
-  std::string driver;  // "535.261.03"; "": not told
+  std::string driver;  // "535.261.03"; "": not reported
   std::string power_limit;
-  std::string engines;  // that measured
+  std::string engines;  // engines that measured
 };
 
-// What all populations of a model have reached in one metric.
+// The values that all populations of a model have reached in one metric.
 struct LearnedMetric {
   std::string kind, model;  // "gpu", "NVIDIA L4"
   const checks::CheckSpec* check = nullptr;
@@ -78,7 +83,7 @@ struct LearnedMetric {
 // Reads results one by one and keeps one number for each subject and metric. Not thread-safe.
 class FloorLearner {
  public:
-  // What it keeps at most; agents choose names of subjects and variants.
+  // Limits on what it keeps; agents choose the names of subjects and variants.
   static constexpr size_t kMaxSubjects = 200'000;
   static constexpr size_t kMaxSeries = 20'000;
 
@@ -86,9 +91,9 @@ class FloorLearner {
 
   uint64_t results() const { return results_; }
   size_t nodes() const { return node_numbers_.size(); }
-  // Whether something was left out to stay within the bounds.
+  // Whether something was left out to stay within the limits.
   bool full() const { return full_; }
-  // In the order of model, check and metric; the same results in any order lead to the same.
+  // Ordered by model, check and metric; does not depend on the order of the results.
   std::vector<LearnedMetric> Learned() const;
 
  private:
@@ -127,16 +132,16 @@ class FloorLearner {
   std::map<SeriesKey, Series> series_;
 };
 
-// What a file of the model should say.
+// A proposal for a file of the model.
 struct FloorProposal {
-  double floor = 0;  // rounded down to three digits; 0: none can be told
+  double floor = 0;  // rounded down to three digits; 0: none can be given
   size_t subjects = 0, nodes = 0;
-  double median = 0, worst = 0, best = 0;  // of all populations that are large enough
+  double median = 0, worst = 0, best = 0;  // over all populations that are large enough
   std::string note;                        // why there is no floor
   std::string source;  // "measured on 24 GPUs of 6 nodes, 2026-11, driver 535…"
 };
-// `min_subjects` 0: kMinPeers subjects of kMinNodesOfPeers nodes, or kMinLearnNodes nodes; else as
-// many subjects, of however many nodes. Pure.
+// `min_subjects` 0: kMinPeers subjects of kMinNodesOfPeers nodes, or kMinLearnNodes nodes;
+// otherwise that many subjects, of any number of nodes. Pure.
 FloorProposal ProposeFloor(const LearnedMetric& learned, const RelativeLimit& limit,
                            size_t min_subjects);
 

@@ -17,10 +17,10 @@
 namespace muster::controller::validation {
 namespace {
 
-// Where nothing is known of what a model can do: a value above this is another unit.
+// For models whose maximum is not known: a value this far above the best must be in another unit.
 constexpr double kPeakAboveBest = 1.2;
 
-// The limit of exactly this variant, or the one of all variants.
+// The limit for exactly this variant, or the one for all variants.
 const HardwareLimit* FindLimit(const HardwareModel* file, const LearnedMetric& learned,
                                absl::string_view variant) {
   if (file == nullptr) return nullptr;
@@ -33,14 +33,14 @@ const HardwareLimit* FindLimit(const HardwareModel* file, const LearnedMetric& l
   return nullptr;
 }
 
-// Up to two digits above what was reached.
+// A value of two digits above the best one reached.
 double PeakOver(double best) {
   const double above = best * kPeakAboveBest;
   const double unit = std::pow(10, std::floor(std::log10(above)) - 1);
   return std::ceil(above / unit) * unit;
 }
 
-// Fills `out` from what was learned; nullopt: nothing is to be written down, and its note says why.
+// Fills `out` from what was learned; nullopt: there is nothing to write, and its note says why.
 std::optional<FloorEntry> Decide(const LearnedMetric& learned, const FloorProposal& proposal,
                                  const HardwareModel* file, v1::LearnedLimit& out) {
   const HardwareLimit* const exact = FindLimit(file, learned, learned.variant);
@@ -108,7 +108,7 @@ std::optional<FloorEntry> Decide(const LearnedMetric& learned, const FloorPropos
   return entry;
 }
 
-// Puts the entries into the model's file, or says how a person can.
+// Writes the entries into the model's file, or says how a person can.
 void Write(const HardwareModel* file, const std::map<std::string, std::string>& files,
            const std::set<std::string>& models, const std::vector<FloorEntry>& entries,
            Catalog catalog, v1::LearnedModel& model) {
@@ -134,7 +134,7 @@ std::string Stem(absl::string_view path) {
   return std::string(absl::StripSuffix(path, ".yaml"));
 }
 
-// What was measured of the models that one file is for: its floors have to hold for all of them.
+// The measurements of the models that one file is for: its floors have to hold for all of them.
 struct FileProposal {
   std::string path;
   const HardwareModel* file = nullptr;  // nullptr: it does not exist yet

@@ -1,4 +1,4 @@
-// What the files of inventory/hardware should say after the fleet has been measured. Pure.
+// Proposes changes to the files of inventory/hardware after the fleet has been measured. Pure.
 #pragma once
 
 #include <map>
@@ -15,9 +15,9 @@ namespace muster::controller::validation {
 
 v1::HardwareModel ToProto(const HardwareModel& model);
 
-// Proposals of each model that was measured, with changes to its file. `files` are those of
-// `library`. `models` are names of files or of models, with a '*' at their end at most; empty: all.
-// NotFound: one of them was not measured.
+// Proposals for each measured model, with changes to its file. `files` are those of `library`.
+// `models` are names of files or models, with a '*' allowed at the end; empty: all. NotFound: one
+// of them was not measured.
 absl::StatusOr<std::vector<v1::LearnedModel>> ProposeHardware(
     const std::vector<LearnedMetric>& learned, const HardwareLibrary& library,
     const std::map<std::string, std::string>& files, const std::vector<std::string>& models,

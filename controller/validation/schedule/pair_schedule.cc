@@ -14,7 +14,7 @@ using Group = std::vector<uint32_t>;  // nodes of one switch
 
 NodePair MakePair(uint32_t a, uint32_t b) { return a < b ? NodePair{a, b} : NodePair{b, a}; }
 
-// By switch, in the order of their numbers; nodes of a rack beside each other.
+// By switch, in the order of their numbers; nodes of a rack are adjacent.
 std::vector<Group> GroupBySwitch(const std::vector<PairPlace>& places) {
   std::map<uint32_t, Group> by_switch;
   for (uint32_t i = 0; i < places.size(); ++i) by_switch[places[i].switch_id].push_back(i);
@@ -38,7 +38,7 @@ void AddInside(const std::vector<Group>& groups, size_t round, PairRound* out) {
 }
 
 // Adds the pairs of node i of one group with node i + shift of the other, both seen as rings of
-// `size` places, of which the last may be empty.
+// `size` places, the last of which may be empty.
 void AddAcross(const Group& a, const Group& b, size_t size, size_t shift, PairRound* out) {
   for (size_t i = 0; i < a.size(); ++i) {
     const size_t j = (i + shift) % size;
@@ -55,10 +55,10 @@ size_t LeftOut(size_t size, size_t round) {
   return static_cast<size_t>(std::find(paired.begin(), paired.end(), false) - paired.begin());
 }
 
-// An even number of switches with equally many nodes: all pairs inside the switches first, then
-// switch against switch as if the switches were the nodes. With an odd size g each node is left
-// out once inside; those left out by two switches meet, which is one of the g ways in which these
-// two switches are paired later. So it is n − 1 rounds either way.
+// For an even number of switches with equally many nodes: first all pairs inside the switches, then
+// switch against switch as if the switches were the nodes. With an odd size g each node is left out
+// once inside; the nodes left out by two switches are paired, which is one of the g ways in which
+// these two switches are paired later. So it takes n − 1 rounds either way.
 std::vector<PairRound> EvenGroups(const std::vector<Group>& groups) {
   const size_t size = groups[0].size();
   std::vector<PairRound> rounds;
@@ -109,8 +109,8 @@ std::vector<PairRound> SortedCircle(const std::vector<Group>& groups,
   return sorted;
 }
 
-// A few rounds only: they need not add up to all pairs, so switches of any sizes can be taken one
-// by one and against each other, and who is left without a partner takes any other such node.
+// For only a few rounds: they need not add up to all pairs, so switches of any sizes can be taken
+// one by one and against each other, and a node left without a partner takes any other such node.
 class LimitedRounds {
  public:
   LimitedRounds(const std::vector<Group>& groups, size_t nodes, size_t max_rounds)
@@ -127,7 +127,8 @@ class LimitedRounds {
       AddInside(groups_, round, &pairs);
       Keep(std::move(pairs), 1);
     }
-    // Another meeting of switches each round, so that many uplinks are seen; then with a shift.
+    // Pairs the switches differently each round, so that many uplinks are measured; then with a
+    // shift.
     const size_t meetings = FullRounds(groups_.size());
     for (size_t i = 0; rounds_.size() < max_rounds_ && i < meetings * largest_; ++i) {
       PairRound pairs;
@@ -140,14 +141,14 @@ class LimitedRounds {
   }
 
  private:
-  static constexpr size_t kTries = 64;  // for a partner of one that was left out
+  static constexpr size_t kTries = 64;  // for a partner of a node that was left out
 
   static uint64_t Key(const NodePair& pair) {
     return static_cast<uint64_t>(pair.first) << 32 | pair.second;
   }
 
-  // Those left without a partner take each other: the neighbour with `apart` 1, who is far away in
-  // the order of the switches with 2.
+  // Nodes left without a partner take each other: with `apart` 1 the neighbour, with 2 one that is
+  // far away in the order of the switches.
   void Keep(PairRound pairs, size_t apart) {
     std::vector<bool> paired(nodes_, false);
     PairRound& round = rounds_.emplace_back();

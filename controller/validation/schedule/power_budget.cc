@@ -10,7 +10,7 @@
 namespace muster::controller::validation {
 namespace {
 
-// Sums of many watts in another order may differ in the last bits.
+// Sums of many watts in a different order may differ in the last bits.
 constexpr double kRoundingWatts = 1e-6;
 
 }  // namespace
@@ -155,7 +155,7 @@ std::vector<std::string> PowerBudget::Measured(absl::string_view name, double wa
   TestedNode& node = found->second;
   const double before = Draws(node);
   if (watts <= before) return {};
-  // The check that is said to need most is the one that needs more.
+  // The check with the highest predicted draw is the one that draws more.
   checks::Load most = node.loads.begin()->second;
   for (const auto& [id, load] : node.loads) {
     if (WattsOf(node, load) > WattsOf(node, most)) most = load;

@@ -1,4 +1,4 @@
-// What may run in a rack at once without drawing more than the rack carries.
+// Decides what may run in a rack at once without drawing more than the rack can supply.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +14,18 @@
 
 namespace muster::controller::validation {
 
-// A node of which nothing is known: two processors without work, and with it.
+// A node about which nothing is known: two processors, idle and under load.
 inline constexpr double kDefaultIdleWatts = 250;
 inline constexpr double kDefaultCpuWatts = 600;
 
-// What is known about a node's power before anything was measured.
+// Facts about a node's power before anything was measured.
 struct NodePowerFacts {
   std::optional<double> full_watts;  // inventory: node_power_watts, measured at full load
   std::optional<double> idle_watts;  // inventory: node_idle_watts
   std::vector<double> gpu_limits;    // enforced limits of its GPUs
 };
 
-// What a node is predicted to draw, in watts.
+// The predicted draw of a node, in watts.
 struct NodePower {
   double idle = kDefaultIdleWatts;
   double cpu = kDefaultCpuWatts;  // processors and network under load, GPUs without work
@@ -33,8 +33,8 @@ struct NodePower {
 
   double Of(checks::Load load) const;
 };
-// full: as the inventory says, or what the processors draw and the GPUs' limits together. cpu: full
-// without the GPUs, but full where their limits are unknown.
+// full: the inventory's value, or the draw of the processors plus the GPUs' limits. cpu: full
+// without the GPUs, but equal to full where their limits are unknown.
 NodePower PredictPower(const NodePowerFacts& facts);
 
 struct RackPower {
@@ -43,17 +43,18 @@ struct RackPower {
   double others_watts = 0;  // nodes of the rack that are not tested, whatever they do
 };
 
-// How load is added to a rack: a power supply that is fine with a load may not be with its jump. A
-// step ends when nothing was added for the interval, so that no interval holds parts of two.
+// How load is added to a rack: a power supply that can carry a load may not survive its sudden
+// rise. A step ends when nothing was added for the interval, so that no interval holds parts of two
+// steps.
 struct PowerRamp {
-  double step_share = 1.0 / 3;  // of the limit; one check may always be added
+  double step_share = 1.0 / 3;  // of the limit; a single check may always be added
   absl::Duration interval = absl::Seconds(5);
 };
 
-// Keeps the sum of what is predicted for a rack under its limit. A node draws what its most
-// demanding check does: `full` is everything of it at work. A node that was seen to draw more than
-// predicted is predicted to do so again; less is no reason for a lower prediction, as the next
-// check may load it more. Not thread-safe.
+// Keeps the sum of a rack's predicted power under its limit. A node draws as much as its most
+// demanding check; `full` means that everything in it is at work. A node that was seen to draw more
+// than predicted is predicted to do so again; a lower draw does not lower the prediction, because
+// the next check may load the node more. Not thread-safe.
 class PowerBudget {
  public:
   struct Member {
@@ -62,23 +63,23 @@ class PowerBudget {
   };
 
   explicit PowerBudget(std::vector<RackPower> racks, PowerRamp ramp = {});
-  // A node under test; `rack` may be empty or unknown, which is no limit. Once a node.
+  // Adds a node under test; `rack` may be empty or unknown, which means no limit. Once per node.
   void AddNode(absl::string_view node, absl::string_view rack, const NodePower& power);
 
-  // Why these could not start even in racks without other work, with the values; "": they could.
+  // Why these could not start even in otherwise idle racks, with the values; "": they could.
   std::string WhyNever(const std::vector<Member>& members) const;
-  // Reserves for all of `members` under `id`, which is new, or for none. False: not now.
+  // Reserves for all of `members` under `id`, which must be new, or for none. False: not now.
   bool TryStart(absl::string_view id, const std::vector<Member>& members, absl::Time now);
-  // Reserves for what is running already, whatever the limit.
+  // Reserves for checks that are running already, regardless of the limit.
   void Resume(absl::string_view id, const std::vector<Member>& members);
-  // Gives back what `id` had; an unknown id is fine.
+  // Gives back the reservation of `id`; ignores an unknown id.
   void Finish(absl::string_view id);
 
-  // What a node drew under the load that it has. Returns the ids to be stopped so that its rack
-  // keeps its limit, the newest first: they stay reserved until Finish(). An id is named once.
+  // Reports a node's draw under its present load. Returns the ids to stop so that its rack keeps
+  // its limit, newest first: they stay reserved until Finish(). An id is returned only once.
   std::vector<std::string> Measured(absl::string_view node, double watts);
 
-  // Predicted for all of the rack, now. 0 for an unknown one.
+  // The prediction for the whole rack, now. 0 for an unknown one.
   double RackWatts(absl::string_view rack) const;
 
  private:

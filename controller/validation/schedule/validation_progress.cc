@@ -1,4 +1,4 @@
-// ValidationState: which check comes next.
+// ValidationState: chooses the next check.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -13,7 +13,7 @@
 namespace muster::controller::validation {
 namespace {
 
-// The round of a node that takes no part in a check.
+// The round of a node that does not take part in a check.
 constexpr char kNoRound[] = "x";
 
 // Equal numbers for equal words.
@@ -50,7 +50,7 @@ bool ValidationState::Applies(const SuiteCheck& check, size_t node) const {
   return HasWhatItTakes(check, nodes_[node]);
 }
 
-// A node comes to its stage. It goes in when it need not wait for the others.
+// A node reaches its stage. It enters when it need not wait for the others.
 void ValidationState::EnterStage(size_t node) {
   NodeState& state = node_states_[node];
   const size_t stage = state.stage;
@@ -92,7 +92,7 @@ void ValidationState::StepNode(size_t node, size_t track_index) {
   }
 }
 
-// All nodes are at the stage.
+// All nodes have reached the stage.
 void ValidationState::EnterSharedStage() {
   shared_tracks_ = TracksOf(suite_.stages[node_states_[0].stage]);
   lanes_.assign(shared_tracks_.size(), {});
@@ -106,7 +106,8 @@ void ValidationState::StepLane(size_t track_index) {
   if (track.check >= track.end) {
     if (std::all_of(shared_tracks_.begin(), shared_tracks_.end(),
                     [](const Track& one) { return one.check >= one.end; })) {
-      // The last node to arrive at a shared stage enters it for all: not before all are moved.
+      // The last node to arrive at a shared stage enters it for all: all must have moved before
+      // that.
       const size_t next = node_states_[0].stage + 1;
       for (NodeState& state : node_states_) state.stage = next;
       for (size_t node = 0; node < nodes_.size(); ++node) EnterStage(node);
@@ -153,7 +154,7 @@ void ValidationState::StepLane(size_t track_index) {
       size_t rounds = check.max_rounds;
       if (max_rounds_ > 0) rounds = rounds == 0 ? max_rounds_ : std::min(rounds, max_rounds_);
       lane.rounds = SchedulePairs(places, rounds);
-      // Its first round, together with those that take no part.
+      // The first round, together with nodes that do not take part.
       if (!lane.rounds.empty()) StartRound(track_index);
       break;
     }
@@ -164,8 +165,8 @@ void ValidationState::StepLane(size_t track_index) {
   }
 }
 
-// Nothing that changes while a validation goes on counts here, but who failed before: after a
-// restart the members are the same again.
+// Depends on nothing that changes during a validation, except on earlier failures: after a restart
+// the members are the same again.
 void ValidationState::AddWitness(const SuiteCheck& check, std::vector<size_t>& members) const {
   if (check.spec->scope == checks::Scope::kNode) return;
   const auto is_enrolled = [&](size_t node) { return !nodes_[node].uuid.empty(); };
@@ -205,10 +206,10 @@ void ValidationState::OnExecutionEnded(Execution& execution) {
   StepLane(track);
 }
 
-// A verdict for a node that takes no part in a check.
+// A verdict for a node that does not take part in a check.
 void ValidationState::AddSolo(size_t stage, size_t check, size_t node) {
   Execution& execution = MakeExecution(stage, check, kNoRound, 0, {node});
-  if (execution.open == 0) {  // told before a restart
+  if (execution.open == 0) {  // decided before a restart
     ended_.push_back(&execution);
     return;
   }
@@ -234,8 +235,8 @@ void ValidationState::AddSolo(size_t stage, size_t check, size_t node) {
   }
 }
 
-// A check between nodes without a second one. What others could have measured is not known of a
-// node that the suite lets into service.
+// Ends a check between nodes that has no second node. In a suite that admits to service its outcome
+// is unknown, because what others would have measured is not known.
 void ValidationState::EndAlone(Part& part, const SuiteCheck& check) {
   const PartOutcome outcome = suite_.admits ? PartOutcome::kUnknown : PartOutcome::kSkipped;
   size_t able = 0;
@@ -262,7 +263,7 @@ void ValidationState::AddExecution(size_t stage, size_t check, absl::string_view
     Execution& execution = MakeExecution(stage, check, round, attempt, members);
     const bool put_back = std::all_of(execution.parts.begin(), execution.parts.end(),
                                       [](const Part* part) { return part->info.put_back; });
-    if (put_back && execution.open == 0) continue;  // the next attempt was begun before a restart
+    if (put_back && execution.open == 0) continue;  // the next attempt began before a restart
     (execution.open == 0 ? ended_ : ready_).push_back(&execution);
     return;
   }
@@ -273,7 +274,7 @@ ValidationState::Execution& ValidationState::MakeExecution(size_t stage, size_t 
                                                            uint32_t attempt,
                                                            const std::vector<size_t>& members) {
   std::string id = absl::StrCat(validation_id_, "/", stage, ".", check, ".", round, ".", attempt);
-  // All pairs of a round have one number; the first node of a pair tells it from the others.
+  // All pairs of a round share one number; the first node of a pair tells it apart from the others.
   absl::StrAppend(&id, "/", nodes_[members[0]].name);
   const std::string prefix = id.substr(0, id.rfind('/') + 1);
   Execution& execution = executions_[id];

@@ -1,4 +1,4 @@
-// ValidationState: what it can be asked.
+// ValidationState: queries.
 #include <algorithm>
 #include <utility>
 

@@ -71,16 +71,16 @@ ValidationActions ValidationState::OnConnected(absl::string_view uuid,
   const std::vector<Part*> active(state.active.begin(), state.active.end());
   for (Part* part : active) {
     if (part->info.phase != PartPhase::kStarted) continue;
-    // What it reports of the time without it is on its way.
+    // Its report on the time without the connection is on its way.
     SetDeadline(*part, std::max(part->deadline, now + kReportGrace));
     if (check_ids.count(part->info.check_id) > 0) {
       part->known = true;
-      // It may have been told of its peers just when it was lost; twice is once.
+      // It may have been told about its peers just when it was lost; telling it twice does no harm.
       if (part->execution->met) Act(ValidationAction::kConnectPeers, *part);
     } else if (part->known) {
       EndPart(*part, PartOutcome::kUnknown, kForgotten);
     } else {
-      // It begins now, with all of its time.
+      // It begins now, with its full time.
       part->info.started_at = now;
       changed_.insert(part);
       SetDeadline(*part, now + CheckAt(*part->execution).time_limit + kReportGrace);
@@ -102,9 +102,9 @@ ValidationActions ValidationState::OnDisconnected(absl::string_view uuid, absl::
   NodeState& state = node_states_[found->second];
   state.connected = false;
   state.away_deadline = now + (Runs(state) ? kLostGrace : kRestartGrace);
-  // A node that cannot report is late only when it is back.
+  // A node that cannot report is late only once it is back.
   for (Part* part : state.active) deadlines_.erase({part->deadline, part});
-  // Nobody can tell how long it would have to be waited for.
+  // Nobody knows how long to wait for it.
   for (auto part = lingering_.begin(); part != lingering_.end();) {
     part = (*part)->node == found->second ? lingering_.erase(part) : std::next(part);
   }
@@ -174,7 +174,7 @@ ValidationActions ValidationState::Cancel(absl::string_view reason, absl::Time n
   for (NodeState& state : node_states_) {
     const std::vector<Part*> active(state.active.begin(), state.active.end());
     for (Part* part : active) {
-      part->execution->stopping = true;  // nobody is stopped twice
+      part->execution->stopping = true;  // nothing is stopped twice
       if (part->info.phase == PartPhase::kStarted) {
         Act(ValidationAction::kStopCheck, *part, reason);
         if (state.connected) lingering_.insert(part);
@@ -216,7 +216,7 @@ ValidationActions ValidationState::Tick(absl::Time now) {
   return Settle(now);
 }
 
-// Everything that the events led to, until nothing more follows.
+// Handles all consequences of the events, until there are no more.
 ValidationActions ValidationState::Settle(absl::Time now) {
   while (!finished_) {
     if (!ended_.empty()) {
@@ -246,7 +246,7 @@ void ValidationState::TryStart(Execution& execution, absl::Time now) {
     if (node_states_[part->node].away) away.push_back(part->info.node);
   }
   if (!away.empty()) {
-    // A group of two or more does without them; the other side of a pair has nobody left.
+    // A group of two or more continues without them; in a pair, the other side has no partner left.
     const bool go_on = group && away.size() + 1 < execution.parts.size();
     for (Part* part : execution.parts) {
       if (part->info.phase == PartPhase::kEnded) continue;
@@ -300,7 +300,7 @@ void ValidationState::Start(Execution& execution, absl::Time now) {
     changed_.insert(part);
     Act(ValidationAction::kStartCheck, *part);
   }
-  // Those that a group does without have ended.
+  // Members that a group continues without have ended.
   execution.parts.erase(
       std::remove_if(execution.parts.begin(), execution.parts.end(),
                      [](const Part* part) { return part->info.phase == PartPhase::kEnded; }),
@@ -326,7 +326,7 @@ void ValidationState::EndPart(Part& part, PartOutcome outcome, absl::string_view
   changed_.insert(&part);
   if (!part.info.put_back) Act(ValidationAction::kVerdict, part, reason);
   const SuiteStage& stage = suite_.stages[execution.stage];
-  // Who is to blame for a bad pair is only known when all were heard.
+  // The cause of a bad pair is known only when all have reported.
   if (outcome == PartOutcome::kFail && stage.stop_on_fail &&
       CheckAt(execution).spec->scope == checks::Scope::kNode &&
       !node_states_[part.node].failed_stage.has_value()) {
@@ -339,7 +339,7 @@ void ValidationState::EndPart(Part& part, PartOutcome outcome, absl::string_view
   }
 }
 
-// Tells all that run to stop; their reports end them.
+// Tells all running parts to stop; their reports end them.
 void ValidationState::Stop(Execution& execution, absl::string_view reason) {
   if (std::exchange(execution.stopping, true)) return;
   for (const Part* part : execution.parts) {

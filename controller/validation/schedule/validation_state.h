@@ -1,12 +1,12 @@
-// What a validation does next: pure decisions, without threads, clock, store or network.
+// Decides what a validation does next: pure decisions, without threads, clock, store or network.
 //
-// A validation takes its nodes through the stages of a suite. A node goes on to the next stage by
-// itself, but stages with checks between nodes are shared: all nodes arrive before it begins and
-// leave it together. Pairs run in rounds. Whoever owns a ValidationState tells it what happened,
-// stores TakeChanged(), and then carries out the actions that it was answered with, in their order.
+// A validation takes its nodes through the stages of a suite. A node moves on to the next stage by
+// itself, but stages with checks between nodes are shared: all nodes arrive before such a stage
+// begins and leave it together. Pairs run in rounds. The owner of a ValidationState reports events
+// to it, stores TakeChanged(), and then carries out the returned actions, in order.
 //
-// It can be made again after a restart of the controller, from what was stored: the same nodes,
-// suite and outcomes lead to the same check ids.
+// It can be rebuilt after a restart of the controller from what was stored: the same nodes, suite
+// and outcomes lead to the same check ids.
 #pragma once
 
 #include <cstddef>
@@ -28,14 +28,14 @@
 
 namespace muster::controller::validation {
 
-// A node that is not connected may still come for so long; after a restart of the controller all
-// agents must find it again, with their backoff.
+// How long a node that is not connected may take to connect; after a restart of the controller, all
+// agents have to find it again, with their backoff.
 inline constexpr absl::Duration kConnectGrace = absl::Seconds(15);
 inline constexpr absl::Duration kRestartGrace = absl::Seconds(60);
-// A node that is lost while its check runs may come back for so long. Longer than it takes to boot
-// most servers, so that the verdict can say that it restarted.
+// How long a node whose connection is lost while its check is running may take to come back. Longer
+// than most servers take to boot, so that the verdict can say that it restarted.
 inline constexpr absl::Duration kLostGrace = absl::Minutes(10);
-// The agent ends a check at its time limit; its report needs some time more, also when the node or
+// The agent ends a check at its time limit; its report takes some more time, even when the node or
 // the controller comes back after that limit.
 inline constexpr absl::Duration kReportGrace = absl::Seconds(30);
 // A check that was told to stop has ended by then: its agent kills it after 25 s.
@@ -43,7 +43,7 @@ inline constexpr absl::Duration kStopGrace = absl::Seconds(40);
 // How often a check that was stopped to save power is started again.
 inline constexpr uint32_t kMaxAttempts = 5;
 
-// What is known of how a part ended; the words of v1::Outcome.
+// The outcome of a part, as far as it is known; the words of v1::Outcome.
 enum class PartOutcome { kNone, kPass, kFail, kUnknown, kSkipped };
 
 struct ValidationNode {
@@ -53,12 +53,12 @@ struct ValidationNode {
   std::string switch_name;
   NodeTraits traits;
   NodePower power;
-  // Not under test: it takes part in the checks between nodes that one node would be alone with.
+  // Not under test: takes part only in the checks between nodes in which one node would be alone.
   bool is_witness = false;
 };
 
 struct PeerEndpoint {
-  std::string address;  // empty: the node's of the inventory
+  std::string address;  // empty: the node's address in the inventory
   uint32_t port = 0;
 };
 
@@ -66,10 +66,10 @@ enum class PartPhase { kWaiting, kStarted, kEnded };
 
 // A check on one node: by itself, or its side of a check between nodes.
 struct CheckPart {
-  // VALIDATION/STAGE.CHECK.ROUND.ATTEMPT/NODE: unique among all validations, the same again after
-  // a restart.
+  // VALIDATION/STAGE.CHECK.ROUND.ATTEMPT/NODE: unique among all validations, and the same again
+  // after a restart.
   std::string check_id;
-  // What the sides of one check between nodes have in common.
+  // Shared by the sides of one check between nodes.
   std::string execution_id;
   std::string node;
   // Nodes by rank, this one included. Never nullptr.
@@ -79,14 +79,14 @@ struct CheckPart {
   size_t check = 0;
   PartPhase phase = PartPhase::kWaiting;
   PartOutcome outcome = PartOutcome::kNone;
-  std::string reason;  // why the validation itself says unknown or skipped; empty: a report says
-  // It is being stopped to save power: what it does not come to know then is no verdict.
+  std::string reason;  // why the validation itself sets unknown or skipped; empty: from a report
+  // It is being stopped to save power: if it cannot give a result then, that is not a verdict.
   bool saves_power = false;
   // Stopped to save power and to be started again: not a verdict.
   bool put_back = false;
   absl::Time started_at = absl::InfinitePast();
 
-  // The other one of a pair; empty otherwise.
+  // The other node of a pair; empty otherwise.
   absl::string_view Partner() const;
 };
 
@@ -95,7 +95,7 @@ struct ValidationAction {
     kStartCheck,    // send StartCheck; `check_id` names the part
     kConnectPeers,  // send ConnectPeers with PeersOf()
     kStopCheck,     // send StopCheck with `reason`
-    kVerdict,       // the part has ended: without a reason of its own, its report is to be judged
+    kVerdict,       // the part has ended: unless it has a reason, its report is to be judged
     kFinish,        // the validation has ended
   };
   Kind kind;
@@ -108,37 +108,37 @@ using ValidationActions = std::vector<ValidationAction>;
 // Not thread-safe.
 class ValidationState {
  public:
-  // Checks between nodes in one validation, at most: more need `max_rounds`.
+  // The most checks between nodes in one validation: more need `max_rounds`.
   static constexpr size_t kMaxPairs = 500'000;
-  // "" or why this would be too much, with the remedy.
+  // "", or why this would be too many, with the remedy.
   static std::string CheckSize(const Suite& suite, size_t nodes, size_t max_rounds);
 
-  // `stored`: what was stored before a restart, none at first; check_id, phase, outcome, reason,
-  // saves_power, put_back and started_at count. `max_rounds` above 0 lowers the suite's. `racks`
-  // have in others_watts what nodes draw that are not among `nodes`. REQUIRES: CheckSize() is
-  // content, and no two nodes have one name or uuid.
+  // `stored` is what was stored before a restart, and empty at first; check_id, phase, outcome,
+  // reason, saves_power, put_back and started_at count. `max_rounds` above 0 lowers the suite's.
+  // The others_watts of `racks` include the draw of nodes that are not among `nodes`. REQUIRES:
+  // CheckSize() returns "", and no two nodes have the same name or uuid.
   ValidationState(std::string validation_id, Suite suite, std::vector<ValidationNode> nodes,
                   size_t max_rounds, std::vector<RackPower> racks,
                   std::vector<CheckPart> stored = {});
 
-  // Once, before all else; `connected` are the uuids of agents that are there.
+  // Call once, before everything else; `connected` are the uuids of connected agents.
   ValidationActions Begin(const std::set<std::string>& connected, absl::Time now);
 
-  // `check_ids` are those of the agent's Hello: what it runs, or has a report of.
+  // `check_ids` come from the agent's Hello: the checks that it is running or has a report of.
   ValidationActions OnConnected(absl::string_view uuid, const std::set<std::string>& check_ids,
                                 absl::Time now);
   ValidationActions OnDisconnected(absl::string_view uuid, absl::Time now);
-  // The first update of a check tells that the agent has it; with `listening`, where.
+  // The first update of a check shows that the agent has it; with `listening`, where it listens.
   ValidationActions OnUpdate(absl::string_view check_id,
                              const std::optional<PeerEndpoint>& listening, absl::Time now);
-  // What the report says once it was judged by itself. Later and unknown ones change nothing.
+  // `outcome` is the verdict on the report by itself. Later and unknown reports change nothing.
   ValidationActions OnReport(absl::string_view check_id, PartOutcome outcome, absl::Time now);
-  // A check could not be sent: as if the node were lost.
+  // A check could not be sent: treated as if the node were lost.
   ValidationActions OnSendFailed(absl::string_view check_id, absl::Time now);
-  // What a node draws under the load that it has now.
+  // The draw of a node under its present load.
   ValidationActions OnPower(absl::string_view node, double watts, absl::Time now);
-  // Ends all checks for the verdict; the validation itself goes on until those of connected nodes
-  // have stopped, kStopGrace at most: a node that still burns is not free.
+  // Ends all checks for the verdict; the validation itself continues until those of connected nodes
+  // have stopped, kStopGrace at most: a node that is still burning is not free.
   ValidationActions Cancel(absl::string_view reason, absl::Time now);
   // Call about every second.
   ValidationActions Tick(absl::Time now);
@@ -151,13 +151,13 @@ class ValidationState {
   const CheckPart* Find(absl::string_view check_id) const;
   const SuiteCheck& CheckOf(const CheckPart& part) const;
   const SuiteStage& StageOf(const CheckPart& part) const;
-  // By rank; as they listen. REQUIRES: a kConnectPeers of this execution.
+  // By rank, where they listen. REQUIRES: a kConnectPeers for this execution.
   std::vector<PeerEndpoint> PeersOf(const CheckPart& part) const;
-  // Parts that have started and not ended, for progress.
+  // Parts that have started but not ended, for progress.
   std::vector<const CheckPart*> Running() const;
-  // Parts that started or ended since the last call, to be stored.
+  // Parts that started or ended since the last call and are to be stored.
   std::vector<const CheckPart*> TakeChanged();
-  // Puts back what could not be stored.
+  // Marks parts again that could not be stored.
   void MarkChanged(const std::vector<const CheckPart*>& parts);
 
  private:
@@ -167,7 +167,7 @@ class ValidationState {
     CheckPart info;
     Execution* execution = nullptr;
     size_t node = 0;     // in nodes_ and node_states_
-    bool known = false;  // the agent has said so
+    bool known = false;  // the agent has confirmed it
     bool listening = false;
     PeerEndpoint endpoint;
     absl::Time deadline = absl::InfiniteFuture();
@@ -178,35 +178,36 @@ class ValidationState {
     std::string id;
     size_t stage = 0;
     size_t check = 0;
-    std::string round;  // a number; "x" for a node that takes no part
+    std::string round;  // a number; "x" for a node that does not take part
     uint32_t attempt = 0;
     std::vector<Part*> parts;
     size_t open = 0;  // parts that have not ended
     bool started = false;
-    bool met = false;  // all sides were told of each other
+    bool met = false;  // all sides have been told about each other
     bool stopping = false;
   };
 
-  // The checks of a stage that follow each other: all of them, or one where they run side by side.
+  // The checks of a stage that follow each other: all of them, or a single one where they run side
+  // by side.
   struct Track {
-    size_t check = 0;  // that goes on; past the end when all are through
+    size_t check = 0;  // the current one; past the end when all are done
     size_t end = 0;
   };
 
   struct NodeState {
     bool connected = false;
-    bool away = false;  // for so long that nothing waits for it
+    bool away = false;  // for so long that nothing waits for it any more
     std::optional<absl::Time> away_deadline;
     size_t stage = 0;
     std::vector<Track> tracks;           // of the stage, unless it is shared
-    std::optional<size_t> failed_stage;  // with stop_on_fail
+    std::optional<size_t> failed_stage;  // in a stage with stop_on_fail
     std::set<Part*> active;              // that have not ended
     std::vector<Execution*> parked;      // until it is connected
   };
 
-  // The check of a shared stage that a track is at.
+  // The current check of a track in a shared stage.
   struct Lane {
-    std::vector<PairRound> rounds;  // of places in `members`
+    std::vector<PairRound> rounds;  // of indices into `members`
     std::vector<size_t> members;
     size_t round = 0;
     size_t open = 0;  // executions that have not ended
@@ -235,7 +236,7 @@ class ValidationState {
   // validation_state.cc: carrying the checks out.
   void TryStart(Execution& execution, absl::Time now);
   void Start(Execution& execution, absl::Time now);
-  // It counts while the node is connected.
+  // Applies while the node is connected.
   void SetDeadline(Part& part, absl::Time deadline);
   void EndPart(Part& part, PartOutcome outcome, absl::string_view reason);
   void EndExecution(Execution& execution);
@@ -259,9 +260,9 @@ class ValidationState {
   std::vector<NodeState> node_states_;
   std::map<std::string, size_t, std::less<>> by_uuid_;
   std::map<std::string, size_t, std::less<>> by_name_;
-  std::vector<size_t> arrived_;       // by stage: nodes that have come to it or beyond
-  std::vector<Track> shared_tracks_;  // of the shared stage that goes on
-  std::vector<Lane> lanes_;           // of them
+  std::vector<size_t> arrived_;       // by stage: nodes that have reached it or gone past it
+  std::vector<Track> shared_tracks_;  // of the current shared stage
+  std::vector<Lane> lanes_;           // of these tracks
   size_t nodes_through_ = 0;
 
   std::map<std::string, Execution, std::less<>> executions_;
@@ -270,10 +271,10 @@ class ValidationState {
   std::deque<Execution*> ended_;
   // Executions that wait for power, by the rack of their first node.
   std::map<std::string, std::deque<Execution*>> powerless_;
-  std::set<std::pair<absl::Time, Part*>> deadlines_;  // of parts that run on connected nodes
+  std::set<std::pair<absl::Time, Part*>> deadlines_;  // of parts running on connected nodes
   std::set<Part*> unsent_;
   std::set<Part*> changed_;
-  std::set<Part*> lingering_;  // ended by Cancel(), and maybe not on their connected nodes
+  std::set<Part*> lingering_;  // ended by Cancel(), perhaps still running on connected nodes
   absl::Time linger_until_ = absl::InfinitePast();
   ValidationActions actions_;
   bool cancelled_ = false;

@@ -7,7 +7,7 @@
 namespace muster::controller::validation {
 namespace {
 
-// The only one that can take part; nullptr: none can, or several.
+// The only node that can take part; nullptr: none can, or several.
 const ValidationNode* LoneNode(const SuiteCheck& check, const std::vector<ValidationNode>& tested) {
   if (check.spec->scope == checks::Scope::kNode) return nullptr;
   const ValidationNode* lone = nullptr;

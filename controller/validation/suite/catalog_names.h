@@ -1,4 +1,4 @@
-// Looking up the words of the catalogue for files that people write.
+// Looks up the names in the catalogue for files that people write.
 #pragma once
 
 #include <string>

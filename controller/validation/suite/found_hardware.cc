@@ -14,14 +14,14 @@
 namespace muster::controller::validation {
 namespace {
 
-// What systemd-detect-virt calls containers (systemd-detect-virt(1)).
+// The containers that systemd-detect-virt knows (systemd-detect-virt(1)).
 constexpr absl::string_view kContainers[] = {
     "openvz", "lxc", "lxc-libvirt", "systemd-nspawn", "docker",          "podman",
     "rkt",    "wsl", "proot",       "pouch",          "container-other",
 };
 
-// PCI's numbers: NVIDIA, and the base class of display controllers (PCI Code and ID Assignment
-// Specification). NVSwitches and the cards' sound are of other classes.
+// PCI numbers: NVIDIA's vendor id, and the base class of display controllers (PCI Code and ID
+// Assignment Specification). NVSwitches and the cards' audio devices have other classes.
 bool IsGpuCard(const v1::PciDeviceFacts& device) {
   return device.vendor_id() == "10de" && absl::StartsWith(device.class_code(), "03");
 }
@@ -40,7 +40,7 @@ FoundHardware FoundOn(const v1::Facts& facts) {
   for (const v1::GpuFacts& gpu : facts.gpus()) {
     if (gpu.power_limit_watts() > 0) found.gpu_power_limits.push_back(gpu.power_limit_watts());
   }
-  // Half of them would pass for all.
+  // Half of them would be taken for all.
   if (static_cast<int>(found.gpu_power_limits.size()) < found.gpus) found.gpu_power_limits.clear();
   std::vector<std::string> uuids;
   for (const v1::GpuFacts& gpu : facts.gpus()) uuids.push_back(gpu.uuid());
@@ -53,7 +53,7 @@ FoundHardware FoundOn(const v1::Facts& facts) {
     if (!nic.up() || nic.kind() == "loopback") continue;
     if (nic.kind() == "infiniband") found.rdma = true;
     found.nics = true;
-    // Bridges and bonds are no cards.
+    // Bridges and bonds are not cards.
     if (nic.driver().empty() && nic.pci_address().empty()) continue;
     ++cards;
     found.sole_port = cards == 1 && nic.kind() == "ethernet" ? nic.name() : "";

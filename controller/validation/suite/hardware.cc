@@ -98,7 +98,7 @@ class ModelReader {
     errors_.Add(inside.Optional("deviations", &out.deviations));
     errors_.Add(inside.Optional("percent", &out.percent));
     errors_.Add(inside.Finish());
-    // Written so that a value that is no number is refused too.
+    // Written so that NaN is refused too.
     if (!(out.deviations >= 1 && out.deviations <= 100)) {
       Wrong(*node, "'deviations' is from 1 to 100");
     }
@@ -180,7 +180,7 @@ class ModelReader {
   std::set<std::tuple<std::string, std::string, std::string>> seen_;
 };
 
-// How much of `model` the pattern says, in characters; 0: it does not match.
+// How much of `model` the pattern spells out, in characters; 0: it does not match.
 size_t Matches(absl::string_view pattern, absl::string_view model) {
   if (absl::ConsumeSuffix(&pattern, "*")) {
     return absl::StartsWithIgnoreCase(model, pattern) ? pattern.size() : 0;

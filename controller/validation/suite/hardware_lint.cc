@@ -8,7 +8,7 @@
 namespace muster::controller::validation {
 namespace {
 
-// A floor so far below the peak would pass anything: megabytes were meant as gigabytes.
+// A floor this far below the peak would pass everything: megabytes were written as gigabytes.
 constexpr double kLeastShareOfPeak = 0.01;
 
 // Rates of hardware, whose peak is in every data sheet.

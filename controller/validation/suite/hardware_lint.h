@@ -1,4 +1,4 @@
-// Finding floors and ceilings that cannot be meant; internal to controller/validation.
+// Finds implausible floors and ceilings; internal to controller/validation.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace muster::controller::validation {
 
-// What is wrong with the values of `limit` together, ready to stand after a place; "": nothing.
-// `metric` is the catalogue's.
+// Describes what is wrong with the combined values of `limit`, worded to follow a place; "":
+// nothing. `metric` is the catalogue's.
 std::string LintLimit(const HardwareLimit& limit, const checks::MetricSpec& metric);
 std::string LintPowerWatts(double watts);
 std::string LintTemperature(double celsius);

@@ -27,13 +27,13 @@ constexpr absl::string_view kPeakPart = "; peak: ";
 constexpr absl::string_view kFloorPart = "floor: ";
 constexpr absl::string_view kBeforePart = "; before: ";
 
-// A double-quoted scalar of YAML, which all of JSON's strings are.
+// A double-quoted YAML scalar; every JSON string is one.
 std::string Quoted(absl::string_view text) {
   return nlohmann::json(std::string(text))
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Plain where it cannot be taken for anything but the text.
+// Unquoted where it cannot be taken for anything but the text.
 std::string Scalar(absl::string_view text) {
   const bool plain =
       !text.empty() && absl::ascii_isalpha(static_cast<unsigned char>(text[0])) &&
@@ -56,8 +56,8 @@ std::string TextOf(const yaml::Node& limit, absl::string_view key) {
   return value == nullptr ? "" : value->text();
 }
 
-// What the source of a limit says beside its floor, to stand behind the new one: of its peak, or
-// what the floor was before.
+// The part of a limit's source that is not about its floor, to be appended to the new one: about
+// its peak, or what the floor was before.
 std::string RestOfSource(const yaml::Node& limit) {
   const std::string whole = TextOf(limit, "source");
   absl::string_view source = whole;
@@ -72,13 +72,13 @@ std::string RestOfSource(const yaml::Node& limit) {
   return absl::StrCat(kBeforePart, floor, ", ", source);
 }
 
-// The lines of a file, and what is to become of them.
+// The lines of a file, and the edits to them.
 class LineEditor {
  public:
   explicit LineEditor(absl::string_view text) : lines_(absl::StrSplit(text, '\n')) {}
 
-  // The line of an entry of a block map: only blanks, or the dash of a list, before its key.
-  // nullopt: it is written otherwise.
+  // The part of a line before the key of an entry of a block map, which may only be blanks or the
+  // dash of a list. nullopt: it is written otherwise.
   std::optional<std::string> BeforeKey(const yaml::Entry& entry) const {
     const auto line = static_cast<size_t>(entry.key_mark.line) - 1;
     if (line >= lines_.size()) return std::nullopt;
@@ -90,8 +90,8 @@ class LineEditor {
     return block && alone ? std::make_optional(before) : std::nullopt;
   }
 
-  // Puts `text` in place of a value that is written on one line; what follows it, such as a
-  // comment, stays. False: it is written otherwise.
+  // Replaces a value that is written on one line by `text`; anything after it, such as a comment,
+  // stays. False: it is written otherwise.
   bool ReplaceValue(const yaml::Entry& entry, const std::string& text) {
     if (!BeforeKey(entry).has_value() || !entry.value.IsScalar()) return false;
     const int number = entry.value.mark().line;
@@ -125,7 +125,7 @@ class LineEditor {
   }
 
  private:
-  // Where a scalar that begins at `begin` ends; npos: not on this line.
+  // The end of a scalar that begins at `begin`; npos: not on this line.
   static size_t ScalarEnd(const std::string& line, size_t begin, const yaml::Node& value) {
     if (begin >= line.size()) return std::string::npos;
     if (!value.quoted()) {
@@ -133,7 +133,7 @@ class LineEditor {
       return line.compare(begin, text.size(), text) == 0 ? begin + text.size() : std::string::npos;
     }
     const char quote = line[begin];
-    if (quote != '"' && quote != '\'') return std::string::npos;  // a block
+    if (quote != '"' && quote != '\'') return std::string::npos;  // a block scalar
     for (size_t i = begin + 1; i < line.size(); ++i) {
       if (quote == '"' && line[i] == '\\') {
         ++i;
@@ -159,7 +159,7 @@ absl::Status CannotEdit(absl::string_view path, int line) {
       absl::StrCat(path, ":", line, ": cannot be changed line by line"));
 }
 
-// Gives a limit that is there its floor.
+// Gives an existing limit its floor.
 absl::Status Change(absl::string_view path, const yaml::Node& limit, const FloorEntry& entry,
                     LineEditor& editor) {
   const yaml::Entry* const unit = limit.FindEntry("unit");
@@ -200,7 +200,7 @@ LimitKey KeyOf(const yaml::Node& limit) {
   return {TextOf(limit, "check"), TextOf(limit, "metric"), TextOf(limit, "variant")};
 }
 
-// What of a limit must stay.
+// The parts of a limit that must stay.
 auto Rest(const HardwareLimit& limit) {
   return std::make_tuple(limit.unit, limit.ceiling, limit.optional);
 }
@@ -250,7 +250,7 @@ bool IsWhatWasMeant(const HardwareModel& before, const HardwareModel& after,
          before.history.deviations == after.history.deviations;
 }
 
-// Where new entries go: before the first one, behind whose comments they would stand otherwise.
+// Adds new entries directly below `limits:`, before the first entry and its comments.
 absl::Status Add(absl::string_view path, const yaml::Node& root,
                  const std::vector<FloorEntry>& entries, absl::string_view text,
                  LineEditor& editor) {
@@ -265,7 +265,7 @@ absl::Status Add(absl::string_view path, const yaml::Node& root,
   const bool block = !items.empty() && limits->key_mark.column == 1 &&
                      items.front().mark().line > limits->key_mark.line;
   if (!block) return CannotEdit(path, limits->key_mark.line);
-  // A map that is an item begins two columns behind its dash.
+  // A map that is a list item begins two columns after its dash.
   const int dash = items.front().mark().column - 3;
   if (dash < 0) return CannotEdit(path, items.front().mark().line);
   editor.InsertAfter(limits->key_mark.line, FloorEntriesText(entries, static_cast<size_t>(dash)));
@@ -357,7 +357,7 @@ std::string HardwareDiff(absl::string_view path, absl::string_view before,
                          absl::string_view after) {
   const std::string diff = UnifiedDiff(before, after, path);
   if (diff.empty()) return "";
-  // Its two lines of names, in the form that tools read.
+  // Its two lines of file names, in the form that tools read.
   const size_t names_end = diff.find("@@");
   if (names_end == std::string::npos) return "";
   const std::string old_name = before.empty() ? "/dev/null" : absl::StrCat("a/", path);

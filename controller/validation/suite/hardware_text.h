@@ -1,4 +1,4 @@
-// Putting floors into files of inventory/hardware without touching what people wrote there. Pure.
+// Inserts floors into files of inventory/hardware without touching what people wrote there. Pure.
 #pragma once
 
 #include <set>
@@ -11,7 +11,7 @@
 
 namespace muster::controller::validation {
 
-// A floor to be written down.
+// A floor to write into a file.
 struct FloorEntry {
   std::string check, metric, variant, unit;
   double floor = 0;
@@ -20,7 +20,7 @@ struct FloorEntry {
   std::string peak_source;
 };
 
-// As entries of `limits:`, each line behind `indent` blanks.
+// The entries of `limits:`, each line indented by `indent` blanks.
 std::string FloorEntriesText(const std::vector<FloorEntry>& entries, size_t indent);
 
 // A whole file for models that have none. `kind` is "gpu" or "nic".
@@ -30,14 +30,14 @@ std::string NewHardwareFile(absl::string_view kind, const std::set<std::string>&
 // "inventory/hardware/rtx_2080_ti.yaml" for "NVIDIA GeForce RTX 2080 Ti".
 std::string NewHardwarePath(absl::string_view model);
 
-// `text` with the floors: a limit that is there gets its floor and keeps its comments, its peak and
-// what its source says of the peak; new ones stand first. FailedPrecondition: the file is written
-// so that this cannot be done line by line (limits in braces, for instance). The answer is read
-// again and has the new floors and nothing else that is new.
+// `text` with the floors: an existing limit gets its floor and keeps its comments, its peak and
+// what its source says about the peak; new limits come first. FailedPrecondition: the file is
+// written so that this cannot be done line by line (limits in braces, for instance). The result has
+// been parsed again and has the new floors and no other change.
 absl::StatusOr<std::string> WithFloors(absl::string_view path, absl::string_view text,
                                        const std::vector<FloorEntry>& entries, Catalog catalog);
 
-// For `patch -p1` and `git apply`; `before` empty: the file is new. "": nothing differs.
+// A diff for `patch -p1` and `git apply`; `before` empty: the file is new. "": nothing differs.
 std::string HardwareDiff(absl::string_view path, absl::string_view before, absl::string_view after);
 
 }  // namespace muster::controller::validation

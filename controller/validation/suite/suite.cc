@@ -26,7 +26,7 @@ constexpr int kMaxRounds = 10'000;
 constexpr size_t kMaxSuiteText = 1000;  // of a name or a parameter
 // For a check that does not say how long it takes.
 constexpr absl::Duration kUsualTimeLimit = absl::Minutes(10);
-// Beside the time that a check measures: start, waiting for a partner, JIT, clean-up.
+// Added to the time that a check measures: start, waiting for a partner, JIT, clean-up.
 constexpr absl::Duration kBesideDuration = absl::Minutes(3);
 
 class SuiteReader {
@@ -67,7 +67,7 @@ class SuiteReader {
     errors_.Add(document_.Error(node, message));
   }
 
-  // The items under `key`, which there must be.
+  // The items under `key`, which is required.
   std::vector<yaml::Node> List(yaml::MapReader& reader, absl::string_view key, size_t most,
                                const yaml::Node& map) {
     yaml::Node list;
@@ -104,8 +104,8 @@ class SuiteReader {
     return stage;
   }
 
-  // What the agent or the worker would refuse when the stage's last check is started beside the
-  // others.
+  // Reports combinations that the agent or the worker would refuse when the stage's last check
+  // starts beside the others.
   void LookBesides(const yaml::Node& node, const SuiteStage& stage) {
     const auto loads_gpus = [](const SuiteCheck& check) {
       return check.spec->load == checks::Load::kGpu;
@@ -214,7 +214,7 @@ class SuiteReader {
         good = false;
         continue;
       }
-      std::vector<std::string> words;  // a list is written with commas
+      std::vector<std::string> words;  // a list is joined with commas
       if (!errors_.Add(yaml::Read(document_, entry.value, &words))) {
         good = false;
         continue;
@@ -246,7 +246,7 @@ class SuiteReader {
     return limit;
   }
 
-  // The time for which GPUs may cool first comes on top of any time limit.
+  // The time in which GPUs may cool down first is added to any time limit.
   absl::Duration TimeLimit(const SuiteCheck& check, std::optional<absl::Duration> given,
                            const yaml::Node& place) {
     const absl::Duration limit = WorkTimeLimit(check, given, place);
@@ -267,7 +267,7 @@ class SuiteReader {
     return std::nullopt;
   }
 
-  // What a check measures by is called "duration" wherever there is such a parameter.
+  // The measuring time of a check is called "duration" wherever there is such a parameter.
   absl::Duration WorkTimeLimit(const SuiteCheck& check, std::optional<absl::Duration> given,
                                const yaml::Node& place) {
     const std::optional<absl::Duration> duration = DurationOf(check, "duration");

@@ -1,4 +1,4 @@
-// What stages and checks of a suite ask of nodes.
+// The conditions that stages and checks of a suite set for nodes.
 #include <algorithm>
 #include <iterator>
 

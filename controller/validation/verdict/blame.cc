@@ -16,10 +16,10 @@
 namespace muster::controller::validation {
 namespace {
 
-constexpr size_t kMaxEvidence = 20;  // sentences of one blame
+constexpr size_t kMaxEvidence = 20;  // sentences for one blame
 constexpr size_t kMaxNames = 32;
 
-// Tells what the parts of a matrix come to; used once.
+// Turns the parts of a matrix into blames; used once.
 class BlameTeller {
  public:
   BlameTeller(const PairMatrix& matrix, const BlameRule& rule)
@@ -59,7 +59,7 @@ class BlameTeller {
     return text;
   }
 
-  // Both directions of a port together, all ports of a node together, both of an uplink.
+  // Merges both directions of a port, all ports of a node, and both directions of an uplink.
   std::vector<Blame> Merge() {
     struct Port {
       const PartState *out = nullptr, *in = nullptr;
@@ -116,8 +116,8 @@ class BlameTeller {
     return blames;
   }
 
-  // An uplink that many pairs cross at once is slow for each: who says what it carries is told when
-  // it carries less.
+  // An uplink that many pairs cross at once is slow for each of them: names the share that the
+  // inventory's capacity leaves a pair, or asks for that capacity.
   std::string RemedyOfUplink(const std::vector<const Entry*>& entries) const {
     double share = 0;
     for (const Entry* entry : entries) {
@@ -153,7 +153,7 @@ class BlameTeller {
     for (const std::string& sentence : port.card) AddEvidence(blame, sentence);
   }
 
-  // One interface whose ways out or in are blamed.
+  // Blames one interface, whose outgoing or incoming direction is at fault.
   Blame OfPort(uint32_t node, const std::string& interface, const PartState* out,
                const PartState* in, bool other_interfaces_are_good) const {
     Blame blame;
@@ -193,7 +193,7 @@ class BlameTeller {
     return blame;
   }
 
-  // Broken frames are a broken link, whatever the rates.
+  // Corrupted frames mean a bad link, whatever the rates.
   void AddCounters(std::vector<Blame>& blames) const {
     for (uint32_t node = 0; node < matrix_.nodes.size(); ++node) {
       for (const PortEvidence& port : matrix_.nodes[node].ports) {
@@ -215,7 +215,7 @@ class BlameTeller {
     }
   }
 
-  // Bad measurements that passed nothing that is blamed, those that share a node together.
+  // Bad measurements that did not pass through a blamed part, grouped by shared nodes.
   void AddUnexplained(std::vector<Blame>& blames) const {
     std::vector<uint32_t> group(matrix_.nodes.size());
     for (uint32_t i = 0; i < group.size(); ++i) group[i] = i;
@@ -271,7 +271,7 @@ class BlameTeller {
     return blame;
   }
 
-  // Whether a node was measured with several others.
+  // Whether each node was measured with several others.
   std::vector<bool> WithSeveralPartners() const {
     constexpr uint32_t kNobody = ~uint32_t{0};
     std::vector<uint32_t> first(matrix_.nodes.size(), kNobody);
@@ -312,7 +312,7 @@ constexpr const char* kKindNames[] = {"node", "nic", "link", "uplink", "cannot_t
 bool IsFairUplinkShare(const DirectedRate& rate, const BlameRule& rule) {
   const double share = rate.uplink_share_gbits_per_s;
   if (share <= 0) return false;
-  // A share of more than the ports' speed holds nobody back.
+  // A share above the ports' speed holds nobody back.
   if (rate.speed_gbits_per_s > 0 && share >= rate.speed_gbits_per_s) return false;
   const double mean =
       rate.uplink_mean_gbits_per_s > 0 ? rate.uplink_mean_gbits_per_s : rate.gbits_per_s;

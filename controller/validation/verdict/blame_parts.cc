@@ -15,7 +15,7 @@ NetworkParts::NetworkParts(const PairMatrix& matrix, const BlameRule& rule)
   BreakTies();
 }
 
-// Which measurements are bad, and what they passed.
+// Finds the bad measurements, and the parts that they passed through.
 void NetworkParts::Measure() {
   std::map<double, double> usual = UsualRates();
   bad_.resize(matrix_.rates.size());
@@ -23,7 +23,7 @@ void NetworkParts::Measure() {
   for (size_t i = 0; i < matrix_.rates.size(); ++i) {
     const DirectedRate& rate = matrix_.rates[i];
     bad_[i] = IsBadRate(rate, usual[rate.speed_gbits_per_s]);
-    // What an uplink held back says of the ports neither that they are good nor that they are not.
+    // A rate that an uplink held back says neither that the ports are good nor that they are bad.
     if (!IsFairUplinkShare(rate, rule_)) {
       Pass(i, {NetworkPart::kOut, rate.from_interface, "", rate.from});
       Pass(i, {NetworkPart::kIn, rate.to_interface, "", rate.to});
@@ -34,8 +34,8 @@ void NetworkParts::Measure() {
   }
 }
 
-// What good pairs reach, by the speed of their ports: those that no uplink holds back, as far as
-// there are any.
+// The rates that good pairs reach, by the speed of their ports: from pairs that no uplink holds
+// back, if there are any.
 std::map<double, double> NetworkParts::UsualRates() const {
   std::map<double, std::vector<double>> free, all;
   for (const DirectedRate& rate : matrix_.rates) {
@@ -72,7 +72,7 @@ void NetworkParts::Suspect() {
   }
 }
 
-// What a bad measurement says: who was at the other end of the part.
+// The evidence of a bad measurement: the nodes at the other end of the part.
 std::pair<uint32_t, uint32_t> NetworkParts::PartnersOf(const NetworkPart& part,
                                                        size_t measurement) const {
   const DirectedRate& rate = matrix_.rates[measurement];
@@ -81,9 +81,9 @@ std::pair<uint32_t, uint32_t> NetworkParts::PartnersOf(const NetworkPart& part,
   return {rate.from, rate.to};
 }
 
-// Bad measurements, by partner, that no part explains that is as suspicious as this one.
+// The number of bad measurements, by partner, that no equally suspicious part explains.
 size_t NetworkParts::OwnEvidence(const Entry& entry) const {
-  // Named anew, as clang 14 lets no lambda see a structured binding.
+  // Named again, because in clang 14 a lambda cannot capture a structured binding.
   const NetworkPart& part = entry.first;
   const PartState& state = entry.second;
   std::set<std::pair<uint32_t, uint32_t>> partners;
@@ -105,7 +105,7 @@ void NetworkParts::BlameParts() {
   }
 }
 
-// What the rates leave open between two nodes, the faults of their ports may tell.
+// Decides, by the faults of their ports, between two nodes that the rates leave equally suspicious.
 void NetworkParts::BreakTies() {
   std::vector<Entry*> guilty;
   for (size_t i = 0; i < matrix_.rates.size(); ++i) {

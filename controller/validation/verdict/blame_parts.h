@@ -1,5 +1,5 @@
-// Internal to blame.cc: the parts of a network that measurements passed, and which of them are to
-// blame. Pure.
+// Internal to blame.cc: the parts of a network that measurements passed through, and which of them
+// are to blame. Pure.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace muster::controller::validation {
 // One direction through one part of the network.
 struct NetworkPart {
   enum Kind { kOut, kIn, kUplink } kind;
-  std::string first;   // interface of the node; switch that is left
-  std::string second;  // switch that is entered
+  std::string first;   // interface of the node; switch that the traffic leaves
+  std::string second;  // switch that the traffic enters
   uint32_t node = 0;
 
   friend bool operator<(const NetworkPart& a, const NetworkPart& b) {
@@ -36,20 +36,20 @@ struct PartState {
   double BadShare() const { return static_cast<double>(bad) / static_cast<double>(passed.size()); }
 };
 
-// All parts of one matrix; measurements are places in its `rates`.
+// All parts of one matrix; measurements are indices into its `rates`.
 class NetworkParts {
  public:
   using Entry = std::pair<const NetworkPart, PartState>;
 
-  // `matrix` and `rule` outlive it.
+  // `matrix` and `rule` must outlive the object.
   NetworkParts(const PairMatrix& matrix, const BlameRule& rule);
 
   const std::map<NetworkPart, PartState>& all() const { return parts_; }
   const std::vector<Entry*>& PassedBy(size_t measurement) const { return parts_of_[measurement]; }
   bool IsBad(size_t measurement) const { return bad_[measurement]; }
-  // It passed a part that is blamed.
+  // Whether it passed through a part that is blamed.
   bool IsExplained(size_t measurement) const;
-  // nullptr: nothing is known of it.
+  // nullptr: nothing is known about it.
   const PortEvidence* PortOf(uint32_t node, const std::string& interface) const;
   // `port` may be nullptr.
   bool LinkErrs(const PortEvidence* port) const;

@@ -20,24 +20,24 @@ constexpr size_t kDigestLength = 16;
 
 // Parameters that no value depends on.
 struct Aside {
-  absl::string_view check;  // "": of all
+  absl::string_view check;  // "": all checks
   absl::string_view parameter;
 };
 constexpr Aside kAsides[] = {
-    // Which parts: each is compared with its like.
+    // They choose parts, each of which is compared with its like.
     {"", "gpus"},
     {"nic-link", "interfaces"},
-    // What is expected, and when a check is given up: what passed has kept to it.
+    // They set expectations, and when a check is given up: what passed has met them.
     {"", "max-temperature"},
     {"", "meet-timeout"},
     {"nic-link", "speed"},
     {"nic-link", "mtu"},
-    // Counters are watched for so long; the link's speed is what it is.
+    // It says how long counters are watched; the link's speed does not depend on it.
     {"nic-link", "duration"},
 };
 
-// Checks whose tools do not say how they measure: lldpcli names neighbours, and the number of
-// threads is that of the processors, of which one may be missing.
+// Checks whose tools do not report how they measure: lldpcli names neighbours, and the number of
+// threads is that of the processors, one of which may be missing.
 constexpr absl::string_view kWithoutEngines[] = {"nic-link", "memory-bandwidth"};
 
 bool IsAside(absl::string_view check, absl::string_view parameter) {
@@ -46,7 +46,7 @@ bool IsAside(absl::string_view check, absl::string_view parameter) {
   });
 }
 
-// "180" for "3m": the same is written in several ways.
+// "180" for "3m": one value can be written in several ways.
 std::string Canonical(const checks::ParameterSpec& spec, const std::string& text) {
   if (text.empty()) return "";
   if (checks::IsNumeric(spec.type)) {

@@ -15,7 +15,7 @@ constexpr double kMbitsInGbit = 1000;
 constexpr char kNicLink[] = "nic-link";
 constexpr char kInterfaces[] = "interfaces";
 
-// As a person would write it: never with an exponent.
+// As a person would write it, without an exponent.
 std::string Plain(double value) {
   std::string text = absl::StrFormat("%.6f", value);
   text.erase(text.find_last_not_of('0') + 1);
@@ -32,7 +32,7 @@ std::string Plain(const std::optional<T>& value) {
   return value.has_value() ? Plain(*value) : "";
 }
 
-// Which ports nic-link is to look at; empty: all that have a link, of whatever speed.
+// The ports that nic-link is to check; empty: all that have a link, of any speed.
 std::vector<std::string> PortsOf(const HardwareClass& expected, const FoundHardware& found) {
   if (!expected.network_interfaces.empty()) return expected.network_interfaces;
   const bool says_more = expected.network_gbits_per_s.has_value() ||

@@ -14,7 +14,7 @@ constexpr absl::string_view kGpu = "gpu";
 bool MissesDevices(const JudgedResult& judged) {
   const auto& findings = judged.verdict->findings();
   return std::any_of(findings.begin(), findings.end(), [](const v1::Finding& finding) {
-    // A GPU that does not even tell its uuid is lost without a subject.
+    // A GPU that does not even report its uuid is lost without a subject.
     return finding.metric() == "gpu_count" || finding.metric() == "missing_device" ||
            (finding.metric() == "gpu_lost" && finding.subject().empty());
   });

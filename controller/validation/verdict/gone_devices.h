@@ -1,4 +1,4 @@
-// Which GPUs are gone, where some are missing. Pure.
+// Names the missing GPUs. Pure.
 #pragma once
 
 #include <functional>
@@ -9,16 +9,16 @@
 
 namespace muster::controller::validation {
 
-// A result that passed.
+// An earlier result that passed.
 struct EarlierPass {
-  const v1::CheckResult* result = nullptr;  // nullptr: there is none; lives until the next is asked
+  const v1::CheckResult* result = nullptr;  // nullptr: none; valid until the next is asked for
   absl::Time reported_at;
 };
-// The newest of the same check on the same node.
+// The newest one of the same check on the same node.
 using NewestPass = std::function<EarlierPass(const JudgedResult& judged)>;
 
-// A check that found fewer GPUs than expected knows only how many are missing; those of the newest
-// pass that it does not see are named, with uuid, slot and serial.
+// A check that found fewer GPUs than expected knows only how many are missing; this names those
+// that the newest pass saw and it does not, with uuid, slot and serial.
 void JudgeGoneDevices(absl::Span<const JudgedResult> results, const NewestPass& newest);
 
 }  // namespace muster::controller::validation

@@ -23,7 +23,7 @@ bool CouldNotTell(const GroupMember& member) {
          member.verdict->outcome() == v1::OUTCOME_FAIL;
 }
 
-// The other rank whose loss ended the check here, as this node knows it.
+// The other rank whose loss ended the check here, as far as this node knows.
 std::optional<uint32_t> NamedBy(const GroupMember& member) {
   if (member.result == nullptr || !member.result->has_lost_rank()) return std::nullopt;
   const int32_t rank = member.result->lost_rank();
@@ -35,7 +35,8 @@ bool WasStopped(const GroupMember& member) {
   return member.result != nullptr && member.result->stopped();
 }
 
-// Whether a finding is about the whole ring: what passed all members, or was timed around it.
+// Whether a finding is about the whole ring: data that passed through all members, or a time around
+// it.
 bool IsOfTheRing(const v1::Finding& finding) {
   if (finding.metric() == "wrong_sum" || absl::StartsWith(finding.metric(), "scaling_"))
     return true;
@@ -43,14 +44,14 @@ bool IsOfTheRing(const v1::Finding& finding) {
          (finding.unit() == "GB/s" || finding.unit() == "ms" || finding.unit() == "µs");
 }
 
-// Neither lost another nor was stopped: it crashed, was cut off, or its own link was down.
+// The node neither lost another nor was stopped: it crashed, was cut off, or its own link was down.
 bool HasReasonsOfItsOwn(const GroupMember& member) {
   const bool lost_some = member.result != nullptr && member.result->has_lost_rank() &&
                          member.result->lost_rank() != static_cast<int64_t>(member.rank);
   return CouldNotTell(member) && !lost_some && !WasStopped(member);
 }
 
-// Named by more members than any other rank.
+// The rank that more members name than any other.
 std::optional<uint32_t> MostNamed(absl::Span<const GroupMember> members) {
   std::map<uint32_t, size_t> votes;
   for (const GroupMember& member : members) {

@@ -1,5 +1,5 @@
-// Who was lost in a check of a group, and who only lost somebody; and what none of them did alone.
-// Pure.
+// Tells which members of a group check were lost and which only lost a partner, and which failures
+// no single member caused. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,23 @@
 
 namespace muster::controller::validation {
 
-// One node in one check of a group.
+// One node in one group check.
 struct GroupMember {
   std::string node;
   uint32_t rank = 0;
-  const v1::CheckResult* result = nullptr;  // nullptr: none came
+  const v1::CheckResult* result = nullptr;  // nullptr: no result came
   v1::CheckVerdict* verdict = nullptr;
 };
 
-// Where one is lost, none comes to an end. Lost is whom at least two others name, and more than
-// name anybody else; and who could not tell a result for reasons of its own. If anybody is:
-// verdicts that are unknown because their nodes lost another or were stopped then are excused, with
-// the reason. All others stay as they are.
+// When one member is lost, no member finishes. A member counts as lost when at least two others
+// name it, and more than name anybody else, or when it could not give a result for reasons of its
+// own. If any member is lost, excuses, with the reason, the verdicts that are unknown because their
+// nodes lost another or were then stopped. All others stay as they are.
 void ExcuseSurvivors(absl::Span<const GroupMember> members);
 
-// A wrong sum, or a ring that is slow, is told by each member, and one of them is enough to make
-// it: who fails by that alone is unknown, with what tells the nodes apart. Faults of a node's own,
-// such as frames that its port breaks, stay its fail.
+// Every member reports a wrong sum or a slow ring, and a single one can cause it: verdicts that
+// fail only for that become unknown, with a hint how to tell the nodes apart. Faults of a node's
+// own, such as corrupted frames at its port, stay failures.
 void SuspectRing(absl::Span<const GroupMember> members);
 
 }  // namespace muster::controller::validation

@@ -20,11 +20,11 @@
 namespace muster::controller::validation {
 namespace {
 
-// Bounds of values, which the catalogue's parameters take.
+// Limits of values that the catalogue's parameters accept.
 constexpr size_t kMaxClassText = 100;
 constexpr size_t kMaxWords = 20;
 constexpr size_t kMaxInterfaceName = 15;  // the kernel's IFNAMSIZ without its NUL
-// Less is no memory of a GPU: the unit was forgotten.
+// Less cannot be a GPU's memory: the unit is missing.
 constexpr double kLeastMemoryBytes = 1 << 20;
 
 bool IsPlainPath(const std::string& path) {
@@ -37,7 +37,7 @@ bool IsPlainPath(const std::string& path) {
   return true;
 }
 
-// The variables that say what hardware a node has.
+// Reads the variables that describe a node's hardware.
 class VariableReader {
  public:
   VariableReader(const Inventory& inventory, const Node& node)
@@ -108,7 +108,7 @@ class VariableReader {
         out);
   }
 
-  // One or several texts, whose blanks are inside.
+  // One or several texts, which may contain blanks.
   void Texts(absl::string_view name, std::vector<std::string>* out) {
     List(
         name,
@@ -121,7 +121,7 @@ class VariableReader {
         out);
   }
 
-  // One or several absolute paths as the kernel lists what is mounted.
+  // One or several absolute paths, as the kernel lists mount points.
   void Paths(absl::string_view name, std::vector<std::string>* out) {
     List(name, IsPlainPath,
          absl::StrCat("an absolute path or a list of up to ", kMaxWords, ", of up to ",
@@ -130,7 +130,7 @@ class VariableReader {
          out);
   }
 
-  // The one that counts; nullptr: nobody gave it.
+  // The effective one; nullptr: not given.
   const Variable* Find(absl::string_view name) const {
     const Variable* found = nullptr;
     for (const Variable& variable : variables_) {
@@ -302,7 +302,7 @@ absl::StatusOr<std::vector<RackPower>> RackPowers(
 std::vector<std::string> CheckHardwareOf(const Inventory& inventory,
                                          const HardwareLibrary& library) {
   std::vector<std::string> found;
-  std::set<std::string> errors;  // a group's variable is wrong once, not for each of its nodes
+  std::set<std::string> errors;  // a group's variable is reported once, not for each node
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> unknown;
   for (const Node& node : inventory.nodes()) {
     const absl::StatusOr<HardwareClass> expected = ReadHardwareClass(inventory, node);

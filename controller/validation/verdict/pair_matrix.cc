@@ -18,12 +18,12 @@ namespace {
 
 enum class Direction { kReceive, kSend };
 
-// Metrics that are a rate in one direction with nothing else going on, by how their names begin;
+// Metrics that are a rate in one direction without other traffic, by the beginnings of their names;
 // "duplex_…" are not.
 struct OneWay {
   absl::string_view begins;
   Direction direction;
-  absl::string_view measured_by;  // pairs a sender's metric with the receiver's
+  absl::string_view measured_by;  // matches a sender's metric with the receiver's
 };
 constexpr OneWay kOneWay[] = {
     {"receive", Direction::kReceive, "tcp"},
@@ -40,7 +40,7 @@ const OneWay* OneWayOf(const checks::MetricSpec& metric) {
   return nullptr;
 }
 
-// Of nic-link's faults: these come from cables, transceivers and switch ports, the others from the
+// Of nic-link's faults, these come from cables, transceivers and switch ports, the others from the
 // card and its slot.
 bool SpeaksForLink(const std::string& code) {
   for (const char* word :
@@ -50,16 +50,16 @@ bool SpeaksForLink(const std::string& code) {
   return false;
 }
 
-// Of a verdict's findings: one value of a pair, which the partner and all between the two have a
-// share in. All others are this node's own: faults that its worker saw, counters of its port,
-// values that are missing.
+// Whether a finding is about a value of the pair, which the partner and everything between the two
+// influence. All others are this node's own: faults that its worker saw, counters of its port,
+// missing values.
 bool IsOfBothSides(const v1::Finding& finding) {
   if (!finding.has_value()) return false;
   return finding.unit() == "Gbit/s" || finding.unit() == "µs" ||
          finding.metric() == "retransmits" || finding.metric() == "path_mtu";
 }
 
-// Whether a fail, one of a pair, comes from values of both sides alone.
+// Whether a failed verdict of a pair comes only from values of both sides.
 bool FailsByBothSides(const v1::CheckVerdict& verdict) {
   bool fails = false;
   for (const v1::Finding& finding : verdict.findings()) {
@@ -70,8 +70,8 @@ bool FailsByBothSides(const v1::CheckVerdict& verdict) {
   return fails;
 }
 
-// What a verdict that fails by values of both sides says of a direction: `metric` is its rate
-// there.
+// The sentence of a verdict that fails by values of both sides about a direction: `metric` is its
+// rate there.
 std::string LimitOf(const v1::CheckVerdict& verdict, const v1::Metric& metric) {
   for (const v1::Finding& finding : verdict.findings()) {
     if (finding.outcome() != v1::OUTCOME_FAIL || !IsOfBothSides(finding)) continue;
@@ -137,7 +137,7 @@ class MatrixMaker {
           pair.verdict->outcome() == v1::OUTCOME_FAIL) {
         measured.rate.limit = LimitOf(*pair.verdict, metric);
       }
-      // The side that sends counts them.
+      // The sending side counts them.
       if (!receives) measured.rate.retransmits = Retransmits(*pair.result);
     }
   }
@@ -157,7 +157,7 @@ class MatrixMaker {
       }
     }
     for (const v1::Metric& metric : result.metrics()) {
-      if (!(metric.value() > 0) || metric.unit() != "1") continue;  // most are not counts, or 0
+      if (!(metric.value() > 0) || metric.unit() != "1") continue;  // most are not counts, or are 0
       const bool crc =
           absl::StrContains(metric.name(), "crc") || absl::StrContains(metric.variant(), "crc");
       if (!crc || ports.count(metric.subject()) == 0) continue;
@@ -188,8 +188,8 @@ class MatrixMaker {
     return !from.empty() && !to.empty() && from != to;
   }
 
-  // The number of the round. Both sides of a pair tell of it. Where nobody knows an uplink, there
-  // is nothing to count for.
+  // The number of the round. Both sides of a pair report it. Where no uplink is known, there is
+  // nothing to count.
   uint32_t CountCrossing(absl::string_view name, uint32_t a, uint32_t b) {
     if (!knows_uplinks_) return 0;
     const uint32_t round =
@@ -201,7 +201,7 @@ class MatrixMaker {
     return round;
   }
 
-  // What passed the uplinks of a switch one way in a round, of one kind of measurement.
+  // The traffic over the uplinks of a switch, one way in a round, for one kind of measurement.
   struct Traffic {
     double gbits_per_s = 0;
     size_t rates = 0;
@@ -209,8 +209,8 @@ class MatrixMaker {
     double Mean() const { return gbits_per_s / static_cast<double>(rates); }
   };
 
-  // The least that the uplinks at both ends leave to each of the pairs that load them, and what
-  // these got there.
+  // Computes the least that the uplinks at both ends leave to each of the pairs that load them, and
+  // the rates that these pairs reached.
   void ShareUplinks() {
     using Key = std::tuple<uint32_t, absl::string_view, bool, absl::string_view>;
     std::map<Key, Traffic> traffic;  // by round, switch, whether it leaves it, what was measured
@@ -254,8 +254,8 @@ class MatrixMaker {
   const std::vector<MatrixNode>& nodes_;
   bool knows_uplinks_ = false;
   absl::flat_hash_map<std::string, uint32_t> places_;
-  // from, to, and what was measured ("tcp_gbits ", "rdma_gbits 2" of the second pair of ports): one
-  // measurement told by both sides.
+  // from, to, and the kind of measurement ("tcp_gbits ", "rdma_gbits 2" for the second pair of
+  // ports): one measurement that both sides report.
   std::map<std::tuple<uint32_t, uint32_t, std::string>, Measured> rates_;
   absl::flat_hash_map<std::string, uint32_t> rounds_;
   std::set<std::tuple<uint32_t, uint32_t, uint32_t>> crossing_;  // round and nodes
@@ -292,7 +292,7 @@ void ApplyBlame(const PairMatrix& matrix, const std::vector<Blame>& blames,
     for (const auto& pair : blame.pairs) unexplained[pair] = &blame;
     if (blame.kind == BlameKind::kUplink) uplinks[{blame.names[0], blame.names[1]}] = &blame;
   }
-  // Pairs that cross an uplink, and are no slower than its capacity makes them.
+  // Pairs that cross an uplink and are no slower than its capacity makes them.
   std::map<std::pair<uint32_t, uint32_t>, double> fair_shares;
   for (const DirectedRate& rate : matrix.rates) {
     double& share = fair_shares.try_emplace(std::minmax(rate.from, rate.to), -1).first->second;

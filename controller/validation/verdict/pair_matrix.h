@@ -1,4 +1,4 @@
-// From what the two sides of pairs reported to a PairMatrix, and from blame back to their verdicts.
+// Converts the reports of both sides of pairs to a PairMatrix, and blame back to their verdicts.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct MatrixNode {
   std::string name;
   std::string switch_name;
   double speed_gbits_per_s = 0;  // 0: not known
-  // What the uplinks of its switch carry together, one way; 0: not known.
+  // The total bandwidth of its switch's uplinks, one way; 0: not known.
   double uplink_gbits_per_s = 0;
 };
 
@@ -25,21 +25,20 @@ struct PairResult {
   absl::string_view node;
   absl::string_view partner;
   const checks::CheckSpec* spec = nullptr;
-  const v1::CheckResult* result = nullptr;    // nullptr: none came
-  const v1::CheckVerdict* verdict = nullptr;  // by itself; nullptr: no limit is known
-  absl::string_view round;                    // equal ones were measured at the same time
+  const v1::CheckResult* result = nullptr;    // nullptr: no result came
+  const v1::CheckVerdict* verdict = nullptr;  // of this side by itself; nullptr: no limit is known
+  absl::string_view round;                    // equal rounds were measured at the same time
 };
 
-// Whether a check of pairs measures TCP, as what runs over it does.
+// Whether a check of pairs measures TCP, which collective operations run over.
 bool MeasuresTcp(const checks::CheckSpec& spec);
 
 // The rates of one check of pairs (those in Gbit/s whose names begin with "receive", "send",
-// "write_receive" and "write_send"; of two that measured the same direction the receiver counts),
-// and what `others`, results of checks
-// of the nodes by themselves, say of their ports: faults of NICs, and counts of "crc" errors.
-// A verdict that fails by a rate of one direction makes this one bad, and both where it fails by
-// another value that both sides share in.
-// Results of nodes that are not in `nodes` are left out.
+// "write_receive" and "write_send"; if two measured the same direction, the receiver's counts), and
+// what `others`, results of checks on single nodes, say about their ports: faults of NICs, and
+// counts of "crc" errors. A verdict that fails by the rate of one direction marks that direction as
+// bad, and one that fails by another value that both sides share in marks both. Leaves out results
+// of nodes that are not in `nodes`.
 struct NodeResultRef {
   absl::string_view node;
   const v1::CheckResult* result = nullptr;
@@ -54,13 +53,13 @@ struct PairVerdict {
   v1::CheckVerdict* verdict = nullptr;
 };
 
-// A pair that failed by its rates, times, retransmits or path MTU says that one of its sides, or
-// what is between them, is bad. Where blame knows which, the other side has nothing to answer for:
-// its verdict becomes unknown and excused, with the reason. A fault that a node's worker saw on
-// this very node, a counter of its port or a missing value stays its fail, whoever is blamed. Who
-// is blamed gets a finding in one of its verdicts: a fail, whatever the floors say. Where nobody
-// can tell which of the two it is, both sides are unknown, with the remedy. What is as slow as the
-// capacity of an uplink makes it is unknown and excused.
+// A pair that fails by its rates, times, retransmits or path MTU shows that one of its sides, or
+// something between them, is bad. Where blame knows which, the other side is not responsible: its
+// verdict becomes unknown and excused, with the reason. A fault that a node's worker saw on this
+// very node, a counter of its port or a missing value stays its failure, whoever is blamed. A
+// blamed node gets a finding in one of its verdicts: a fail, whatever the floors say. Where it
+// cannot be told which of the two it is, both sides become unknown, with the remedy. A pair that is
+// only as slow as the capacity of an uplink makes it becomes unknown and excused.
 void ApplyBlame(const PairMatrix& matrix, const std::vector<Blame>& blames,
                 absl::Span<const PairVerdict> verdicts);
 

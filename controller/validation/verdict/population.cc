@@ -20,7 +20,7 @@ std::string AttributeOf(const v1::Subject& subject, const char* name) {
 
 std::string PopulationOf(const v1::Subject& subject) {
   // Two ports of one card may have different jobs, and slots of different width; a file system is
-  // known by where it is mounted.
+  // identified by its mount point.
   const bool by_name = subject.kind() == "nic" || subject.kind() == "file_system";
   const std::string name = by_name ? subject.id() : "";
   return absl::StrCat(

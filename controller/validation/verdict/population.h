@@ -1,4 +1,4 @@
-// Which values may be compared with each other.
+// Groups of values that may be compared with each other.
 #pragma once
 
 #include <string>
@@ -11,15 +11,16 @@ class Subject;
 
 namespace muster::controller::validation {
 
-// Rates and temperatures belong to the hardware. Counts have ceilings; times of a few microseconds
-// and free bytes differ for reasons that are none of the hardware's.
+// True for rates and temperatures, which belong to the hardware. Counts have ceilings; times of a
+// few microseconds and free bytes differ for reasons unrelated to the hardware.
 bool IsOfHardware(absl::string_view unit);
 
-// What agents tell of a part beside its model, such as "driver_version"; "": nothing.
+// An attribute that agents report about a part besides its model, such as "driver_version"; "": not
+// reported.
 std::string AttributeOf(const v1::Subject& subject, const char* name);
 
-// Parts of equal names may be compared: those of one kind, model, VBIOS, driver, power limit and
-// firmware; of ports and file systems only those of one name.
+// Parts with equal names may be compared: those of one kind, model, VBIOS, driver, power limit and
+// firmware; ports and file systems only with those of the same name.
 std::string PopulationOf(const v1::Subject& subject);
 
 }  // namespace muster::controller::validation

@@ -11,9 +11,9 @@
 namespace muster::controller::validation {
 namespace {
 
-// A message of an agent has 2 MiB at most.
+// An agent's message has 2 MiB at most.
 constexpr size_t kMaxResultBytes = size_t{2} << 20;
-// The next rooms are four times as large each, up to that.
+// Each following buffer is four times as large, up to that.
 constexpr size_t kFirstRoom = kMaxResultBytes / 64;
 
 template <typename Values>
@@ -64,11 +64,11 @@ absl::Status ResultUnpacker::Unpack(absl::string_view blob, v1::CheckResult* res
   if (!is_ready_ || ::inflateReset(stream_.get()) != Z_OK) {
     return absl::ResourceExhaustedError("there is no memory to unpack a result");
   }
-  // zlib reads only.
+  // zlib only reads it.
   stream_->next_in = reinterpret_cast<Bytef*>(const_cast<char*>(blob.data()));
   stream_->avail_in = static_cast<uInt>(blob.size());
   size_t size = 0;
-  // Most results are small: room for the largest would cost more than all else here.
+  // Most results are small: a buffer for the largest would cost more than everything else here.
   for (int status = Z_OK; status != Z_STREAM_END; size = stream_->total_out) {
     if (size == kMaxResultBytes) return damaged;
     if (size == plain_.size()) {
@@ -77,7 +77,7 @@ absl::Status ResultUnpacker::Unpack(absl::string_view blob, v1::CheckResult* res
     stream_->next_out = reinterpret_cast<Bytef*>(plain_.data() + size);
     stream_->avail_out = static_cast<uInt>(plain_.size() - size);
     status = ::inflate(stream_.get(), Z_NO_FLUSH);
-    // Z_BUF_ERROR: it ends before its end.
+    // Z_BUF_ERROR: the data is truncated.
     if (status != Z_OK && status != Z_STREAM_END) return damaged;
   }
   return result->ParseFromArray(plain_.data(), static_cast<int>(size)) ? absl::OkStatus() : damaged;

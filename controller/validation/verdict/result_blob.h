@@ -1,5 +1,5 @@
-// Results of checks on their way from an agent into the store, where they lie compressed: curves
-// are mostly repetition.
+// Results of checks on their way from an agent into the store, which keeps them compressed: curves
+// are highly repetitive.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,8 @@ struct z_stream_s;  // zlib's
 
 namespace muster::controller::validation {
 
-// A result as it came from an agent, made fit to be judged: an outcome that is none becomes
-// unknown, what is not a number is dropped, as if it were missing.
+// A result from an agent, made fit to be judged: an invalid outcome becomes unknown, and values
+// that are not numbers are dropped, as if they were missing.
 v1::CheckResult Sanitize(v1::CheckResult result);
 
 // zlib's format over the serialized message.
@@ -23,10 +23,10 @@ std::string PackResult(const v1::CheckResult& result);
 // DataLoss: it is damaged, or larger than any result that an agent could send.
 absl::StatusOr<v1::CheckResult> UnpackResult(const std::string& blob);
 
-// Gives their memory back, too: clear_samples() keeps it for the next ones.
+// Also frees their memory: clear_samples() would keep it for reuse.
 void DropSamples(v1::CheckResult& result);
 
-// Unpacks many results, one after the other, with the memory of the first.
+// Unpacks many results, one after another, reusing the memory of the first.
 class ResultUnpacker {
  public:
   ResultUnpacker();

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kBitsOfByte = 8;
 
-// nullopt: it was not measured, or is no rate or time.
+// nullopt: it was not measured, or is not a rate or time.
 std::optional<double> PositiveMetric(const v1::CheckResult& result, absl::string_view name,
                                      absl::string_view variant = "") {
   for (const v1::Metric& metric : result.metrics()) {
@@ -27,7 +27,7 @@ std::optional<double> PositiveMetric(const v1::CheckResult& result, absl::string
   return std::nullopt;
 }
 
-// What a node computes between two all-reduces.
+// The time that a node computes between two all-reduces.
 std::optional<double> ComputeSeconds(const RingResult& ring) {
   for (const checks::ParameterSpec& parameter : ring.spec->parameters) {
     if (parameter.name != "compute-time") continue;
@@ -46,7 +46,7 @@ struct PairRates {
   void Add(const PairMatrix& matrix, const std::set<std::string>& nodes) {
     for (const DirectedRate& rate : matrix.rates) {
       const std::string &from = matrix.nodes[rate.from].name, &to = matrix.nodes[rate.to].name;
-      // What did not work at all is told by the pairs.
+      // The pairs report what failed completely.
       if (nodes.count(from) == 0 || nodes.count(to) == 0 || !(rate.gbits_per_s > 0)) continue;
       double& kept = fastest[{from, to}];
       kept = std::max(kept, rate.gbits_per_s);
@@ -117,7 +117,7 @@ std::optional<v1::RingOutlook> CompareWithPairs(const RingResult& ring,
       .bytes_per_second = outlook.slowest_pair_gbits_per_s() * 1e9 / kBitsOfByte};
   const std::optional<double> compute = ComputeSeconds(ring);
   for (const v1::Metric& metric : result.metrics()) {
-    // The ring itself says of which numbers of nodes.
+    // The ring's results name the numbers of nodes.
     absl::string_view text = metric.variant();
     int count = 0;
     if (metric.name() != "predicted_ms" || !absl::ConsumePrefix(&text, "n=") ||

@@ -1,4 +1,4 @@
-// What a ring over all nodes reached, beside what the pairs of its nodes promise. Pure.
+// Compares what a ring over all nodes reached with what the pairs of its nodes promise. Pure.
 #pragma once
 
 #include <map>
@@ -14,22 +14,22 @@
 
 namespace muster::controller::validation {
 
-// A ring whose model reaches less than this share of the slowest pair is worth a hint; no fault, as
-// pairs are measured one way, and not all at once.
+// A ring whose model reaches less than this share of the slowest pair deserves a hint; it is not a
+// fault, because pairs are measured one way, and not all at once.
 inline constexpr double kRingFallsShort = 0.7;
 
-// One check of nodes in a ring. All outlive the call.
+// One check of nodes in a ring. All pointees must outlive the call.
 struct RingResult {
   absl::string_view stage;
   const checks::CheckSpec* spec = nullptr;
-  const std::map<std::string, std::string>* parameters = nullptr;  // as the suite gives them
+  const std::map<std::string, std::string>* parameters = nullptr;  // as given by the suite
   const v1::CheckResult* result = nullptr;                         // any rank's: all agree on times
   const std::vector<std::string>* nodes = nullptr;                 // by rank
 };
 
-// `pairs`: rates over TCP, of checks before the ring. Of several measurements of one direction the
-// fastest counts: that is what the pair can do. nullopt: `result` is of no ring, or none of its
-// pairs was measured.
+// `pairs`: TCP rates from checks before the ring. If one direction was measured several times, the
+// fastest counts: that is what the pair can do. nullopt: `result` does not come from a ring, or
+// none of its pairs was measured.
 std::optional<v1::RingOutlook> CompareWithPairs(const RingResult& ring,
                                                 absl::Span<const PairMatrix* const> pairs);
 

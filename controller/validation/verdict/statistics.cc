@@ -32,8 +32,8 @@ std::vector<double> FairShares(std::vector<std::vector<double>> by_teller, size_
   size_t most = 0;
   for (const std::vector<double>& values : by_teller) most = std::max(most, values.size());
   if (by_teller.size() >= least_tellers) {
-    // The highest number that, as a bound for each, is no more than the share of what is left. One
-    // of each is a share; what is too much stays so for every higher number.
+    // The highest limit per teller that is no more than the allowed share of what is left. One
+    // value of each is allowed; a limit that is too high stays so for every higher one.
     const auto is_fair = [&](size_t bound) {
       size_t all = 0;
       for (const std::vector<double>& values : by_teller) all += std::min(values.size(), bound);
@@ -50,7 +50,7 @@ std::vector<double> FairShares(std::vector<std::vector<double>> by_teller, size_
   for (std::vector<double>& values : by_teller) {
     const size_t count = std::min(values.size(), most);
     if (count < values.size()) std::sort(values.begin(), values.end());
-    // From the middle of each of so many equal parts.
+    // Taken from the middle of each of `count` equal parts.
     for (size_t i = 0; i < count; ++i)
       shares.push_back(values[(2 * i + 1) * values.size() / (2 * count)]);
   }

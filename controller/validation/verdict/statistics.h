@@ -1,4 +1,4 @@
-// Robust statistics over what nodes measured. Pure; the values are finite.
+// Robust statistics over measurements of nodes. Pure; the values are finite.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@ namespace muster::controller::validation {
 // J. Am. Stat. Assoc. 88, 1993).
 inline constexpr double kMadToSigma = 1.4826;
 
-// Fewer peers than this say too little about what is usual.
+// With fewer peers, there is too little to say what is usual.
 inline constexpr size_t kMinPeers = 8;
 
-// REQUIRES: `values` is not empty. Of an even number the mean of the two in the middle.
+// REQUIRES: `values` is not empty. For an even number, the mean of the two middle values.
 double Median(std::vector<double> values);
 
 // Median of the distances from `median`, times kMadToSigma. REQUIRES: `values` is not empty.
@@ -25,22 +25,23 @@ double ScaledMad(const std::vector<double>& values, double median);
 // Quantiles in Statistical Packages, Am. Stat. 50, 1996, definition 7). REQUIRES: not empty.
 double Percentile(std::vector<double> values, double share);
 
-// The values of several tellers, so that none has more than a `least_tellers`th of all: where one
-// tells too many, only some of its values count, spread over what it tells. With 2, a value that is
-// like its own teller's others is never outside of FindUsualRange() by what one other tells; with
-// 3, no one moves the median out of what the others tell. With fewer tellers all values count.
+// Combines the values of several tellers so that none has more than a `least_tellers`th of all: of
+// a teller with too many, only some values count, evenly spread over its values. With 2, a value
+// that is like the others of its own teller is never outside of FindUsualRange() because of one
+// other teller; with 3, no single teller moves the median out of the range of the others. With
+// fewer tellers all values count.
 std::vector<double> FairShares(std::vector<std::vector<double>> by_teller, size_t least_tellers);
 
-// How far a value may be from what is usual.
+// How far a value may be from the usual ones.
 struct OutlierRule {
   double deviations = 5;  // scaled MADs
-  // But at least so far: machines that are alike to a thousandth are no reason to call the one that
-  // differs by two thousandths broken.
+  // The least allowed distance: where machines are alike to a thousandth, a difference of two
+  // thousandths does not mean that one is broken.
   double min_share = 0;     // of the median
   double min_absolute = 0;  // in the unit of the values
 };
 
-// What is usual among some values.
+// The usual range of some values.
 struct UsualRange {
   double median = 0;
   double lower = 0;

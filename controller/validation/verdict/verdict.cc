@@ -60,7 +60,7 @@ class Judge {
       return std::move(verdict_);
     }
     for (const v1::Metric& metric : result_.metrics()) JudgeMetric(metric);
-    // What a worker that broke off did not measure, nothing is wrong with.
+    // Metrics that a worker did not measure because it broke off are not failures.
     if (outcome != v1::OUTCOME_UNKNOWN) {
       JudgeDevices();
       for (const HardwareLimit* limit : limits_) {
@@ -97,7 +97,7 @@ class Judge {
     AddFinding(std::move(finding), &verdict_);
   }
 
-  // The worker, which knows the same expectations, has said it already.
+  // The worker, which knows the same expectations, has reported it already.
   bool HasFault(absl::string_view code, absl::string_view subject) const {
     return std::any_of(
         result_.faults().begin(), result_.faults().end(),
@@ -119,8 +119,8 @@ class Judge {
     const int gpus = expectation_.hardware.gpu_count.value_or(
         expectation_.hardware.gpu_model.has_value() ? 1 : 0);
     const int ports = expectation_.hardware.Port().empty() ? 0 : 1;
-    // What does not apply although all devices are there, such as for want of a library, is no
-    // device that is missing.
+    // If all devices are there but the check does not apply, for instance for lack of a library, no
+    // device is missing.
     if (!(gpus > Seen("gpu") && Measures("gpu")) && !(ports > Seen("nic") && Measures("nic")))
       return;
     v1::Finding finding = Make(v1::OUTCOME_FAIL, "missing_device", "", "");
@@ -196,7 +196,7 @@ class Judge {
     if (limit.has_value()) JudgeLimit(metric, std::nullopt, limit->value, limit->source);
   }
 
-  // GPUs that should be there, and no others.
+  // GPUs that should exist, and no others.
   void JudgeDevices() {
     if (spec_.scope != checks::Scope::kNode || !Measures("gpu")) return;
     int found = 0;
@@ -275,7 +275,7 @@ class Judge {
   const checks::CheckSpec& spec_;
   const Expectation& expectation_;
   const std::map<std::string, std::string>& parameters_;
-  std::vector<const HardwareLimit*> limits_;  // of the check, by the files of GPU and port
+  std::vector<const HardwareLimit*> limits_;  // of the check, from the files of GPU and port
   std::map<std::string, const v1::Subject*> subjects_;
   v1::CheckVerdict verdict_;
 };
@@ -325,7 +325,7 @@ v1::Outcome Worse(v1::Outcome a, v1::Outcome b) { return Badness(a) >= Badness(b
 
 void AddFinding(v1::Finding finding, v1::CheckVerdict* verdict) {
   const v1::Outcome outcome = finding.outcome();
-  // The first bad one is the reason; unless the worker gave one, or it was of something less bad.
+  // The first bad finding is the reason, unless the worker gave one; a worse finding replaces it.
   if (Badness(outcome) > Badness(v1::OUTCOME_PASS) &&
       (verdict->reason().empty() || Badness(outcome) > Badness(verdict->outcome()))) {
     std::string reason = finding.message();

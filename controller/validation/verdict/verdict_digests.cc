@@ -1,4 +1,4 @@
-// JudgeDigests: what must be equal on equal hardware.
+// JudgeDigests: values that must be equal on equal hardware.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -40,7 +40,7 @@ void AddDigest(const Computed& computed, v1::Outcome outcome, const std::string&
   AddFinding(std::move(finding), computed.of->verdict);
 }
 
-// All of one name on one model.
+// Judges all digests of one name on one model.
 void JudgeEqual(const std::vector<Computed>& all) {
   std::map<std::string, size_t> count;
   std::map<absl::string_view, std::vector<const std::string*>> by_node;
@@ -49,7 +49,7 @@ void JudgeEqual(const std::vector<Computed>& all) {
     by_node[computed.of->node].push_back(&computed.digest->value());
   }
   if (count.size() < 2) return;
-  // A node has one voice, however many GPUs it says that it has.
+  // Each node has one vote, however many GPUs it reports.
   std::map<absl::string_view, double> voices;
   for (const auto& [node, values] : by_node) {
     for (const std::string* value : values) voices[*value] += 1.0 / values.size();

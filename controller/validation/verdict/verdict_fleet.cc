@@ -1,4 +1,4 @@
-// JudgeFleet: a result beside its peers' and its own earlier ones.
+// JudgeFleet: compares a result with its peers' and its own earlier ones.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -18,12 +18,12 @@
 namespace muster::controller::validation {
 namespace {
 
-// Temperatures have no natural zero: a share of them says nothing.
+// Temperatures have no natural zero: a percentage of them means nothing.
 constexpr double kLeastDegrees = 10;
-// Fewer earlier results are no history.
+// Fewer earlier results do not make a history.
 constexpr size_t kMinEarlier = 5;
 
-// A small number for each text.
+// Assigns a small number to each text.
 class Interner {
  public:
   uint32_t Of(absl::string_view text) {
@@ -39,8 +39,8 @@ class Interner {
 };
 
 struct PopulationKey {
-  uint32_t peers;  // who may be compared
-  uint32_t check;  // of which stage
+  uint32_t peers;  // values with equal numbers may be compared
+  uint32_t check;  // and its stage
   uint32_t metric;
   uint32_t variant;
 
@@ -93,8 +93,7 @@ OutlierRule RuleOf(const RelativeLimit& limit, const v1::Metric& metric) {
   return rule;
 }
 
-// Adds a finding, and says so, when the value is worse than the range, which is described by
-// `source`.
+// Adds a finding and returns true when the value is worse than the range, which `source` describes.
 bool JudgeAgainst(const Value& value, const UsualRange& range, const std::string& source) {
   const double measured = value.metric->value();
   const bool low = value.better == checks::Better::kHigher && measured < range.lower;
@@ -119,8 +118,8 @@ bool JudgeAgainst(const Value& value, const UsualRange& range, const std::string
   return true;
 }
 
-// Whether it stays what it was for years. How hot a part gets follows the seasons, and a file
-// system slows down as it fills.
+// Whether the value stays the same for years. The temperature of a part follows the seasons, and a
+// file system slows down as it fills.
 bool IsLasting(const Value& value) {
   return value.metric->unit() != "celsius" &&
          (value.subject == nullptr || value.subject->kind() != "file_system");
@@ -140,9 +139,9 @@ std::vector<double> NumbersOf(const std::vector<Value>& values) {
   return numbers;
 }
 
-// Holds the values against what is usual among `peers`.
+// Compares the values with the usual range of `peers`.
 void JudgeAmong(const std::vector<double>& peers, const std::vector<Value>& values) {
-  // Peers are of one model, but only what the inventory expects leads to its file.
+  // Peers are of one model, but only the inventory's expectation leads to its file.
   RelativeLimit limit;
   for (const Value& value : values) {
     if (const HardwareModel* model = ModelOf(value)) {
@@ -161,8 +160,8 @@ void JudgeAmong(const std::vector<double>& peers, const std::vector<Value>& valu
   for (const Value& value : values) JudgeAgainst(value, *range, source);
 }
 
-// A node tells of as many parts as it says that it has. That gives it no more say over the parts of
-// others: where the rest are too few for a fleet, those of a node are held against each other.
+// A node chooses how many parts it reports. That must not give it more say over the parts of
+// others: where the rest are too few for a fleet, the parts of a node are compared with each other.
 void JudgePopulation(const std::vector<Value>& values) {
   std::map<absl::string_view, std::vector<Value>> by_node;
   for (const Value& value : values) by_node[value.of->node].push_back(value);
@@ -175,7 +174,7 @@ void JudgePopulation(const std::vector<Value>& values) {
 
 void JudgeHistory(const Value& value, const std::string& circumstances,
                   const EarlierValues& earlier) {
-  // How hot a GPU gets that began warm says what went before.
+  // The temperature of a GPU that began warm reflects what ran before.
   const bool began_warm =
       value.subject != nullptr && !AttributeOf(*value.subject, "warm_at_start_celsius").empty();
   if (began_warm && value.metric->unit() == "celsius") return;
@@ -243,7 +242,7 @@ void JudgeFleet(absl::Span<const JudgedResult> results, const EarlierValues& ear
       if (earlier != nullptr) JudgeHistory(value, parts[value.subject].circumstances, earlier);
     }
   }
-  // In the order of the results, so that the same results make the same verdict.
+  // Ordered by the results, so that the same results give the same verdict.
   std::vector<std::pair<const PopulationKey, std::vector<Value>>*> in_order;
   for (auto& population : populations) in_order.push_back(&population);
   std::sort(in_order.begin(), in_order.end(), [](const auto* a, const auto* b) {

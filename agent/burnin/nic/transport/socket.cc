@@ -1,8 +1,8 @@
 #include "agent/burnin/nic/transport/socket.h"
 
+#include <linux/tcp.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 

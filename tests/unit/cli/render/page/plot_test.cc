@@ -1,4 +1,4 @@
-#include "cli/page/plot.h"
+#include "cli/render/page/plot.h"
 
 #include <cmath>
 #include <limits>

@@ -39,8 +39,8 @@ Suite TestSuite() {
   return suite;
 }
 
-ValidationNode Node(const std::string& name, const std::string& rack = "r1",
-                    const std::string& switch_name = "s1", bool rdma = false) {
+ValidationNode TestedNode(const std::string& name, const std::string& rack = "r1",
+                          const std::string& switch_name = "s1", bool rdma = false) {
   ValidationNode node;
   node.name = name;
   node.uuid = absl::StrCat("u", name);
@@ -58,13 +58,13 @@ std::vector<std::string> Names(const std::vector<ValidationNode>& nodes) {
 
 TEST(FindWitnesses, TheNearestThatCanTakePartInMost) {
   Suite suite = TestSuite();
-  const std::vector<ValidationNode> others = {Node("far", "r9", "s9"), Node("switch", "r2"),
-                                              Node("rack"),
-                                              Node("far_rdma", "r9", "s9", /*rdma=*/true)};
-  EXPECT_THAT(Names(FindWitnesses({Node("a")}, others, suite)),
+  const std::vector<ValidationNode> others = {TestedNode("far", "r9", "s9"),
+                                              TestedNode("switch", "r2"), TestedNode("rack"),
+                                              TestedNode("far_rdma", "r9", "s9", /*rdma=*/true)};
+  EXPECT_THAT(Names(FindWitnesses({TestedNode("a")}, others, suite)),
               ElementsAre("rack", "switch", "far", "far_rdma"));
   suite = TestSuite();
-  EXPECT_THAT(Names(FindWitnesses({Node("a", "r1", "s1", true)}, others, suite)),
+  EXPECT_THAT(Names(FindWitnesses({TestedNode("a", "r1", "s1", true)}, others, suite)),
               ElementsAre("far_rdma", "rack", "switch", "far"));
   for (const SuiteCheck& check : suite.stages[1].checks) EXPECT_TRUE(check.has_others);
   EXPECT_FALSE(suite.stages[0].checks[0].has_others);
@@ -72,25 +72,27 @@ TEST(FindWitnesses, TheNearestThatCanTakePartInMost) {
 
 TEST(FindWitnesses, NobodyIsNeededWhereTwoCanTakePart) {
   Suite suite = TestSuite();
-  EXPECT_FALSE(IsAnyAlone({Node("a"), Node("b")}, suite));
-  EXPECT_THAT(FindWitnesses({Node("a"), Node("b")}, {Node("c")}, suite), IsEmpty());
+  EXPECT_FALSE(IsAnyAlone({TestedNode("a"), TestedNode("b")}, suite));
+  EXPECT_THAT(FindWitnesses({TestedNode("a"), TestedNode("b")}, {TestedNode("c")}, suite),
+              IsEmpty());
   // One of the two has RDMA: for that it is alone.
-  const std::vector<ValidationNode> tested = {Node("a", "r1", "s1", true), Node("b")};
+  const std::vector<ValidationNode> tested = {TestedNode("a", "r1", "s1", true), TestedNode("b")};
   EXPECT_TRUE(IsAnyAlone(tested, suite));
-  EXPECT_THAT(Names(FindWitnesses(tested, {Node("c"), Node("d", "r9", "s9", true)}, suite)),
-              ElementsAre("d"));
+  EXPECT_THAT(
+      Names(FindWitnesses(tested, {TestedNode("c"), TestedNode("d", "r9", "s9", true)}, suite)),
+      ElementsAre("d"));
   EXPECT_FALSE(suite.stages[1].checks[0].has_others);
 }
 
 TEST(FindWitnesses, WhoIsNotEnrolledIsNoWitnessButCouldBeAPartnerOneDay) {
   Suite suite = TestSuite();
-  ValidationNode absent = Node("b");
+  ValidationNode absent = TestedNode("b");
   absent.uuid.clear();
-  EXPECT_THAT(FindWitnesses({Node("a")}, {absent}, suite), IsEmpty());
+  EXPECT_THAT(FindWitnesses({TestedNode("a")}, {absent}, suite), IsEmpty());
   EXPECT_TRUE(suite.stages[1].checks[0].has_others);
   EXPECT_FALSE(suite.stages[1].checks[1].has_others) << "none of them has RDMA";
   // Nor is a node that is not enrolled a company for the one under test.
-  EXPECT_TRUE(IsAnyAlone({Node("a"), absent}, suite));
+  EXPECT_TRUE(IsAnyAlone({TestedNode("a"), absent}, suite));
 }
 
 class WitnessStateTest : public ::testing::Test {
@@ -133,7 +135,7 @@ class WitnessStateTest : public ::testing::Test {
     return parts;
   }
   static ValidationNode Witness(const std::string& name, bool rdma = false) {
-    ValidationNode node = Node(name, "r1", "s1", rdma);
+    ValidationNode node = TestedNode(name, "r1", "s1", rdma);
     node.is_witness = true;
     return node;
   }
@@ -146,12 +148,12 @@ class WitnessStateTest : public ::testing::Test {
 };
 
 TEST_F(WitnessStateTest, TakesPartInWhatIsBetweenNodesAlone) {
-  Begin(TestSuite(), {Node("a"), Witness("w", /*rdma=*/true)});
+  Begin(TestSuite(), {TestedNode("a"), Witness("w", /*rdma=*/true)});
   EXPECT_THAT(Running(), ElementsAre("look a"));
   Report(PartOutcome::kPass);
   EXPECT_THAT(Running(), ElementsAre("tcp a", "tcp w"));
   // A restarted controller asks for the same.
-  Begin(TestSuite(), {Node("a"), Witness("w", true)});
+  Begin(TestSuite(), {TestedNode("a"), Witness("w", true)});
   EXPECT_THAT(Running(), ElementsAre("tcp a", "tcp w"));
   Report(PartOutcome::kPass);
   EXPECT_THAT(Running(), ElementsAre("ring a", "ring w"));
@@ -163,7 +165,7 @@ TEST_F(WitnessStateTest, TakesPartInWhatIsBetweenNodesAlone) {
 }
 
 TEST_F(WitnessStateTest, IsOnlyAskedWhereANodeIsAlone) {
-  Begin(TestSuite(), {Node("a", "r1", "s1", true), Node("b"), Witness("w", true)});
+  Begin(TestSuite(), {TestedNode("a", "r1", "s1", true), TestedNode("b"), Witness("w", true)});
   Report(PartOutcome::kPass);
   EXPECT_THAT(Running(), ElementsAre("tcp a", "tcp b"));
   Report(PartOutcome::kPass);
@@ -174,8 +176,8 @@ TEST_F(WitnessStateTest, IsOnlyAskedWhereANodeIsAlone) {
 
 TEST_F(WitnessStateTest, WithoutOneANodeIsNotLetInUnmeasured) {
   Suite suite = TestSuite();
-  FindWitnesses({Node("a")}, {Node("b")}, suite);
-  Begin(suite, {Node("a")});
+  FindWitnesses({TestedNode("a")}, {TestedNode("b")}, suite);
+  Begin(suite, {TestedNode("a")});
   Report(PartOutcome::kPass);
   EXPECT_TRUE(state_->finished());
   for (const char* check : {"a tcp", "a ring"}) {
@@ -186,13 +188,13 @@ TEST_F(WitnessStateTest, WithoutOneANodeIsNotLetInUnmeasured) {
   // A suite that lets nobody in says the same of what it skips.
   stored_.clear();
   suite.admits = false;
-  Begin(suite, {Node("a")});
+  Begin(suite, {TestedNode("a")});
   Report(PartOutcome::kPass);
   EXPECT_THAT(verdicts_["a tcp"], HasSubstr("skipped no idle node"));
 }
 
 TEST_F(WitnessStateTest, TheOnlyNodeOfAClusterIsNotHeldUpByThat) {
-  Begin(TestSuite(), {Node("a")});
+  Begin(TestSuite(), {TestedNode("a")});
   Report(PartOutcome::kPass);
   EXPECT_TRUE(state_->finished());
   EXPECT_THAT(verdicts_["a tcp"], HasSubstr("skipped there is no other node"));
@@ -200,7 +202,7 @@ TEST_F(WitnessStateTest, TheOnlyNodeOfAClusterIsNotHeldUpByThat) {
 }
 
 TEST_F(WitnessStateTest, WhoIsLeftByOthersThatFailedIsNotLetInUnmeasured) {
-  Begin(TestSuite(), {Node("a"), Node("b")});
+  Begin(TestSuite(), {TestedNode("a"), TestedNode("b")});
   Note(state_->OnReport("v/0.0.0.0/b", PartOutcome::kFail, now_));
   Report(PartOutcome::kPass);
   EXPECT_TRUE(state_->finished());
@@ -212,9 +214,9 @@ TEST_F(WitnessStateTest, AGroupOfWhichOneIsLeftMeasuresNothing) {
   Suite suite = TestSuite();
   suite.stages.erase(suite.stages.begin());
   suite.stages[0].checks = {Check(kPlainRing)};
-  ValidationNode absent = Node("b");
+  ValidationNode absent = TestedNode("b");
   absent.uuid.clear();
-  Begin(suite, {Node("a"), absent});
+  Begin(suite, {TestedNode("a"), absent});
   EXPECT_TRUE(state_->finished());
   EXPECT_THAT(verdicts_["a ring"], HasSubstr("unknown its partner b is not connected"));
 }

@@ -1,4 +1,4 @@
-// Pictures of measurements as SVG that stands inside a page (cli/render/page/html.h has its
+// Plots of measurements as SVG for use inside a page (cli/render/page/html.h defines the
 // colours).
 #pragma once
 
@@ -23,13 +23,13 @@ struct LinePlot {
   std::optional<double> limit;  // a dashed line
   std::string limit_label = {};
 };
-// "" without points. Of long series each column of the picture shows its lowest and highest value,
-// so that a spike of one sample is seen.
+// "" without points. In a long series, each column of the picture shows its lowest and highest
+// value, so that a spike of one sample is seen.
 std::string DrawLinePlot(const LinePlot& plot);
 
-// Values of pairs, from row to column; the diagonal stays empty. Above kMaxHeatMapCells names a
-// side, neighbours share a cell, which shows the lowest value of them; so no map is bigger than
-// that many cells squared.
+// Values of pairs, from row to column; the diagonal stays empty. With more than kMaxHeatMapCells
+// names, neighbours share a cell, which shows their lowest value; so no map has more than that many
+// cells a side.
 inline constexpr size_t kMaxHeatMapCells = 128;
 class HeatMap {
  public:
@@ -53,12 +53,12 @@ class HeatMap {
   std::vector<std::optional<double>> cells_;  // blocks_.size()² of them, row by row
 };
 
-// How often which value came.
+// The distribution of values.
 struct Histogram {
   std::string title;
   std::string unit;
   std::vector<double> values;
-  std::vector<std::pair<std::string, double>> marked;  // named, as those that failed
+  std::vector<std::pair<std::string, double>> marked;  // named: those that failed
   std::optional<double> floor;                         // a dashed line
 };
 // "" without values.
@@ -68,7 +68,7 @@ std::string DrawHistogram(const Histogram& histogram);
 // REQUIRES: range > 0, ticks > 0.
 double NiceStep(double range, int ticks);
 
-// "3,350", "0.042": four digits that count.
+// "3,350", "0.042": four significant digits.
 std::string PlotNumber(double value);
 
 }  // namespace muster::cli
