@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "controller/validation/suite/suite.h"
+#include "controller/validation/suite/catalog_names.h"
 
 namespace muster {
 class Clock;
