@@ -19,7 +19,7 @@ struct RdmaPort {
   bool active = false;
   std::string rate;                       // "100 Gb/sec (4X EDR)"
   std::string link_layer;                 // "InfiniBand", "Ethernet"
-  std::map<std::string, int64_t> errors;  // counters of what goes wrong, since the device is there
+  std::map<std::string, int64_t> errors;  // error counters, since the device exists
 };
 
 // Sorted by device and port; empty where there are none.
