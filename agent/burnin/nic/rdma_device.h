@@ -22,7 +22,7 @@ struct RdmaPort {
   std::map<std::string, int64_t> errors;  // error counters, since the device exists
 };
 
-// Sorted by device and port; empty where there are none.
+// Sorted by device and port; empty if there are none.
 std::vector<RdmaPort> RdmaPorts(sys::FileSystem& files);
 // Whether it is active now.
 bool IsActive(sys::FileSystem& files, const RdmaPort& port);
