@@ -158,8 +158,7 @@ absl::StatusOr<size_t> RootOf(const std::vector<std::string>& roots, absl::strin
   for (size_t i = 0; i < roots.size(); ++i) {
     ASSIGN_OR_RETURN(const X509Ptr root, ReadX509(roots[i]));
     if (X509_check_ca(root.get()) == 1 && X509_check_private_key(root.get(), opened.get()) == 1) {
-      ERR_clear_error();  // left by the roots before it: TLS on this thread would take it for its
-                          // own
+      ERR_clear_error();  // left by earlier roots: TLS on this thread would take it for its own
       return i;
     }
   }

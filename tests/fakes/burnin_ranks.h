@@ -17,7 +17,7 @@
 
 namespace muster::testing {
 
-// Where the ranks of a test meet. Thread-safe.
+// The meeting point of the ranks of a test. Thread-safe.
 class BurninMeeting {
  public:
   explicit BurninMeeting(int ranks) : endpoints_(static_cast<size_t>(ranks)) {}
@@ -40,7 +40,7 @@ class BurninMeeting {
   size_t came_ = 0;
 };
 
-// Keeps what a check says; can be told to stop it.
+// Keeps the reports of a check; can be told to stop it.
 class RankReporter final : public burnin::Reporter {
  public:
   RankReporter(BurninMeeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
@@ -122,7 +122,7 @@ inline std::vector<burnin::CheckResult> RunRanks(const checks::CheckSpec& check,
   return results;
 }
 
-// The value of a metric of a result, or nullopt.
+// The value of a metric in a result, or nullopt.
 inline std::optional<double> MetricOf(const burnin::CheckResult& result, absl::string_view name,
                                       absl::string_view variant = "") {
   for (const burnin::Metric& metric : result.metrics)

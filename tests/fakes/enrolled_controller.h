@@ -1,4 +1,4 @@
-// A whole controller with three enrolled nodes, and agents that say what a test has them say.
+// A whole controller with three enrolled nodes, and agents that a test controls.
 #pragma once
 
 #include <chrono>
@@ -18,14 +18,14 @@ class EnrolledControllerFixture : public ControllerFixture {
  protected:
   static constexpr int kNodes = 3;
 
-  // c001, c002, … of the inventory.
+  // c001, c002, … in the inventory.
   struct EnrolledNode {
     std::string name;
     std::string uuid;
     ClientIdentity identity;
   };
 
-  // An agent that is welcome.
+  // An agent that was welcomed.
   struct Agent {
     std::unique_ptr<v1::AgentSessionService::Stub> stub;
     grpc::ClientContext context;
@@ -63,7 +63,7 @@ class EnrolledControllerFixture : public ControllerFixture {
     Start();
   }
 
-  // nullptr: the controller does not let it in.
+  // nullptr: the controller does not admit it.
   std::unique_ptr<Agent> Greet(const EnrolledNode& node) {
     auto agent = std::make_unique<Agent>();
     agent->stub = v1::AgentSessionService::NewStub(Connect(controller_->port(), node.identity));

@@ -1,4 +1,4 @@
-// Enrolment over a real store in memory, with a clock of the test's and an inventory of three.
+// Enrollment over a real store in memory, with a fake clock and an inventory of three nodes.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Every text that a message can hold, by its descriptor.
+// Walks over every field that a message can hold, by its descriptor.
 #pragma once
 
 #include <functional>
@@ -23,8 +23,8 @@ struct FieldPath {
         steps, ".", [](std::string* out, const auto* step) { absl::StrAppend(out, step->name()); });
   }
 
-  // The part of `message` that has the field: existing parts where there are, of lists their first
-  // element, else new ones.
+  // The part of `message` that has the field: existing parts if there are any, the first element of
+  // lists, else new ones.
   google::protobuf::Message* Owner(google::protobuf::Message& message) const {
     google::protobuf::Message* owner = &message;
     for (size_t i = 0; i + 1 < steps.size(); ++i) {
@@ -50,8 +50,8 @@ struct FieldPath {
   }
 };
 
-// All fields of the message and its parts, parts themselves included. REQUIRES: no message is a
-// part of itself.
+// All fields of the message and its parts, including the parts themselves. REQUIRES: no message is
+// a part of itself.
 inline void WalkFields(const google::protobuf::Descriptor& message,
                        const std::function<void(const FieldPath&)>& visit,
                        const FieldPath& above = {}) {

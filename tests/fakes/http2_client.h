@@ -1,4 +1,4 @@
-// The client's half of a connection, from TCP up to HTTP/2, which stops wherever a test wants.
+// The client's side of a connection, from TCP up to HTTP/2, which stops wherever a test wants.
 #pragma once
 
 #include <cstdint>
@@ -12,30 +12,30 @@ namespace muster::testing {
 // Speaks to a port of the loopback. Never waits after Handshake(). Not thread-safe.
 class Http2Client {
  public:
-  // HTTP/2's frames, of RFC 9113.
+  // Frame types of HTTP/2, from RFC 9113.
   enum FrameType : uint8_t { kHeaders = 1, kSettings = 4, kPing = 6 };
 
-  // Connects by TCP and says nothing.
+  // Connects by TCP and sends nothing.
   explicit Http2Client(int port);
   ~Http2Client();  // closes
 
-  // TLS, asking for HTTP/2; without a certificate where `certificate_pem` is empty. Waits.
+  // TLS, asking for HTTP/2; without a certificate if `certificate_pem` is empty. Waits.
   bool Handshake(const std::string& certificate_pem, const std::string& key_pem);
-  // Bytes as they are, within TLS after Handshake().
+  // Sends raw bytes, within TLS after Handshake().
   void Send(absl::string_view bytes);
-  // What an HTTP/2 connection begins with.
+  // Sends the preface of an HTTP/2 connection.
   void SendPreface();
   void SendFrame(FrameType type, uint8_t flags, uint32_t stream, absl::string_view payload);
-  // The headers of a gRPC call, whose message never comes. Client's streams have odd numbers.
+  // Sends the headers of a gRPC call, whose message never comes. Clients' streams have odd numbers.
   void BeginCall(uint32_t stream, absl::string_view path);
 
-  // Takes what has come: answers pings, and says that it has read the settings unless
+  // Reads the available bytes: answers pings, and acknowledges the settings unless
   // `keeps_settings`. False: the peer has closed.
   bool Pump(bool keeps_settings = false);
 
  private:
   struct Tls;
-  // What is there now; false: the peer has closed.
+  // Reads the available bytes; false: the peer has closed.
   bool ReadAll();
 
   int fd_ = -1;

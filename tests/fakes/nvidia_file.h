@@ -1,4 +1,4 @@
-// The file that drives the fake NVIDIA libraries, for as long as a test lasts.
+// The file that controls the fake NVIDIA libraries, for the duration of a test.
 #pragma once
 
 #include <stdlib.h>

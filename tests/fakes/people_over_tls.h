@@ -1,4 +1,4 @@
-// A main listener as the controller's, and people who come with certificates of its authority.
+// A main listener like the controller's, and people with certificates of its authority.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -19,7 +19,7 @@
 
 namespace muster::testing {
 
-// Make it before the server and keep it longer.
+// Construct it before the server and keep it longer.
 class PeopleOverTls {
  public:
   PeopleOverTls() {
@@ -41,7 +41,7 @@ class PeopleOverTls {
     return controller::MutualTlsCredentials(identity_, denylist_, clock_, shares_);
   }
 
-  // A connection of its own, by a certificate of its own.
+  // A connection of its own, with its own certificate.
   std::shared_ptr<grpc::Channel> As(const std::string& name, controller::Role role, int port) {
     grpc::SslCredentialsOptions options;
     options.pem_root_certs = ca_.roots().pem;

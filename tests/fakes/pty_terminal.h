@@ -18,7 +18,8 @@
 namespace muster::testing {
 
 // While it lives, this process's standard output is a pseudo-terminal. Assertions that fail
-// meanwhile are written there, too: take what is to be compared, end the object, compare.
+// meanwhile are written there, too: first take the text to compare, then end the object, then
+// compare.
 class PtyTerminal {
  public:
   PtyTerminal(unsigned short columns, unsigned short rows) : screen_(columns, rows) {
@@ -38,7 +39,7 @@ class PtyTerminal {
   PtyTerminal(const PtyTerminal&) = delete;
   PtyTerminal& operator=(const PtyTerminal&) = delete;
 
-  // Gives standard output back, once all that was written is on the screen.
+  // Restores standard output, once everything written is on the screen.
   void End() {
     if (!reader_.joinable()) return;
     fflush(stdout);
@@ -46,7 +47,7 @@ class PtyTerminal {
     reader_.join();
   }
 
-  // The screen, as soon as it is right; as it is in the end, if it never is.
+  // The screen, as soon as it is right; if it never is, its final state.
   std::string Await(const std::function<bool(const std::string& screen)>& is_right) {
     absl::MutexLock lock(&mutex_);
     const auto right = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return is_right(screen_.Text()); };
@@ -57,12 +58,12 @@ class PtyTerminal {
     absl::MutexLock lock(&mutex_);
     return screen_.Text();
   }
-  // All that was ever written.
+  // Everything that was ever written.
   std::string Written() {
     absl::MutexLock lock(&mutex_);
     return written_;
   }
-  // The screen's error, when something was written that it does not know.
+  // The screen's error, if something unknown was written.
   std::string Error() {
     absl::MutexLock lock(&mutex_);
     return screen_.error();

@@ -1,4 +1,4 @@
-// Archives that no decent tool makes.
+// Archives that no sane tool makes.
 #pragma once
 
 #include <archive.h>

@@ -1,4 +1,4 @@
-// A stream whose messages are any bytes, for peers that do not speak our protocol.
+// A stream whose messages are arbitrary bytes, for peers that do not speak our protocol.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace muster::testing {
 
-// Everything waits for gRPC, twenty seconds at most. Not thread-safe.
+// Every call waits for gRPC, at most twenty seconds. Not thread-safe.
 class RawStream {
  public:
   // `method` is the path of a call: "/package.Service/Method".
@@ -54,7 +54,7 @@ class RawStream {
   }
   // As if the peer's machine were gone.
   void Cancel() { context_.TryCancel(); }
-  // How it ended, when all that still comes has been read.
+  // How it ended, after reading everything that still comes.
   grpc::Status Finish() {
     std::string ignored;
     while (Read(&ignored)) {

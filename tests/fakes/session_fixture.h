@@ -1,4 +1,4 @@
-// Agents' streams against a registry, over real TLS, with the registry's clock in our hands.
+// Agents' streams to a registry, over real TLS, with a fake clock for the registry.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +23,7 @@
 
 namespace muster::controller {
 
-// Remembers what it was told, as "connected c1", "facts f1", …
+// Remembers its calls, as "connected c1", "facts f1", …
 class RecordingListener final : public AgentSessionListener {
  public:
   void OnConnected(absl::string_view, const v1::Hello& hello) override {
@@ -53,13 +53,13 @@ class RecordingListener final : public AgentSessionListener {
     misbehaved_.emplace_back(node_uuid);
   }
 
-  // Uuids, one for each time that a session was cut off for what its node did.
+  // Uuids, one for each time that a session was cut off because of its node's behaviour.
   std::vector<std::string> misbehaved() {
     absl::MutexLock lock(&mutex_);
     return misbehaved_;
   }
 
-  // What came, once there are `count` of them or ten seconds have passed.
+  // The calls, once there are `count` of them or ten seconds have passed.
   std::vector<std::string> Await(size_t count) {
     absl::MutexLock lock(&mutex_);
     const auto is_there = [&] {
@@ -82,7 +82,7 @@ class RecordingListener final : public AgentSessionListener {
 
 class SessionFixture : public EnrollmentFixture {
  protected:
-  // Who an agent is for the controller.
+  // An agent's identity for the controller.
   struct Credentials {
     std::string uuid;
     std::string key_pem;
@@ -148,7 +148,7 @@ class SessionFixture : public EnrollmentFixture {
   }
 
   void StartServer() {
-    // The client's check of the server's name is not what is tested here.
+    // The client's check of the server's name is not tested here.
     const pki::KeyAndCsr key = pki::MakeKeyAndCsr("localhost").value();
     TlsIdentity identity;
     identity.key_pem = key.key_pem;
@@ -210,7 +210,7 @@ class SessionFixture : public EnrollmentFixture {
     return agent;
   }
 
-  // Entries of the audit log that say that the node was cut off.
+  // Entries of the audit log about the node's being cut off.
   int CutOffs(const std::string& name) {
     int count = 0;
     EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {

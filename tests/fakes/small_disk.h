@@ -12,10 +12,10 @@
 
 namespace muster::testing {
 
-// In memory, and seen by this process alone. Needs root.
+// In memory, and visible only to this process. Needs root.
 class SmallDisk {
  public:
-  // `size` as mount takes it: "2m".
+  // `size` in the form of mount: "2m".
   SmallDisk(const std::string& path, const std::string& size) : path_(path) {
     std::filesystem::create_directories(path);
     ok_ = unshare(CLONE_NEWNS) == 0 &&
@@ -34,7 +34,7 @@ class SmallDisk {
     return mount("tmpfs", path_.c_str(), "tmpfs", MS_REMOUNT,
                  absl::StrCat("size=", size).c_str()) == 0;
   }
-  // False: a file there is open to be written.
+  // False: a file there is open for writing.
   bool MakeReadOnly(bool read_only) {
     return mount("tmpfs", path_.c_str(), "tmpfs", MS_REMOUNT | (read_only ? MS_RDONLY : 0),
                  nullptr) == 0;

@@ -1,4 +1,4 @@
-// A folder of a test's own, gone with the test.
+// A folder for one test, removed with it.
 #pragma once
 
 #include <stdlib.h>

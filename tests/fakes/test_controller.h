@@ -70,7 +70,7 @@ class ControllerFixture : public ::testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  // The controller's, for those who want another than the machine's.
+  // The controller's clock, for tests that want another than the machine's.
   virtual Clock& Time() { return clock_; }
 
   void Start() {
@@ -83,7 +83,7 @@ class ControllerFixture : public ::testing::Test {
     std::ofstream(folder_ / name) << text;
   }
 
-  // While the controller does not run: the store is held by one process.
+  // Call it while the controller is not running: only one process may hold the store.
   void StoreInventory(const std::string& yaml, uint64_t revision = 1) {
     std::filesystem::create_directories(config_.state_directory);
     const std::unique_ptr<Store> store = OpenStore(config_.state_directory + "/muster.db").value();
@@ -96,7 +96,7 @@ class ControllerFixture : public ::testing::Test {
     }));
   }
 
-  // Credentials of our CA, or of another one that calls itself the same.
+  // Credentials from our CA, or from another one of the same name.
   ClientIdentity Issue(Role role, const std::string& name, bool is_foreign = false) {
     const pki::KeyAndCsr key = pki::MakeKeyAndCsr("client").value();
     const pki::Authority other = pki::MakeCa("test", absl::Hours(1), absl::Now()).value();

@@ -1,4 +1,4 @@
-// A process that SIGKILL does not get out of the way.
+// A process that SIGKILL does not remove.
 #pragma once
 
 #include <signal.h>
@@ -13,9 +13,9 @@
 
 namespace muster::testing {
 
-// Holds a process as a call into the kernel that does not return does (state D), which cannot be
-// had at will: by a tracer that takes no notice of its end, so that its parent cannot reap it
-// (ptrace(2)). As long as this lives.
+// Holds a process like a kernel call that does not return (state D), which cannot be produced at
+// will: by a tracer that ignores its end, so that its parent cannot reap it (ptrace(2)). Lasts as
+// long as this object.
 class Unreapable {
  public:
   Unreapable() = default;
@@ -23,7 +23,7 @@ class Unreapable {
   Unreapable& operator=(const Unreapable&) = delete;
   ~Unreapable() { Release(); }
 
-  // Returns when it is held.
+  // Returns once the process is held.
   void Hold(pid_t pid) {
     int ready[2];
     ASSERT_EQ(::pipe(ready), 0);

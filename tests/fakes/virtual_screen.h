@@ -1,4 +1,4 @@
-// What a terminal shows of the bytes that a program wrote to it.
+// The screen of a terminal after the bytes that a program wrote to it.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace muster::testing {
 
-// As much of a terminal as Muster uses: text with wrapping at the right edge, scrolling, \r, \n,
-// and the sequences for cursor up, erase line and erase below. Anything else is an error.
+// The part of a terminal that Muster uses: text with wrapping at the right edge, scrolling, \\r, \
+// , and the sequences for cursor up, erase line and erase below. Anything else is an error.
 class VirtualScreen {
  public:
   VirtualScreen(size_t columns, size_t rows);
 
   void Write(absl::string_view bytes);
-  // What scrolled away and what is shown, without blanks at the ends of lines and below the last
-  // one.
+  // The text that scrolled away and the visible text, without blanks at the ends of lines and below
+  // the last one.
   std::string Text() const;
-  // "": there was nothing that it does not know.
+  // "": everything was understood.
   const std::string& error() const { return error_; }
 
  private:
@@ -31,7 +31,7 @@ class VirtualScreen {
   std::vector<std::string> gone_;
   std::vector<std::vector<std::string>> cells_;  // a character each; "": blank
   size_t row_ = 0, column_ = 0;
-  std::string rest_;  // of a sequence or a character whose end is still to come
+  std::string rest_;  // of an incomplete sequence or character
   std::string error_;
 };
 

@@ -1,4 +1,4 @@
-// The real muster-burnin as a child, spoken to as an agent does.
+// The real muster-burnin as a child, controlled as by an agent.
 #pragma once
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 namespace muster::testing {
 
-// Ended with its object, by its own id.
+// The destructor ends it, by its own id.
 class WorkerProcess {
  public:
   explicit WorkerProcess(std::vector<std::string> argv) {
@@ -54,11 +54,11 @@ class WorkerProcess {
 
   void Say(const nlohmann::json& line) {
     const std::string text = line.dump() + "\n";
-    if (write(to_.get(), text.data(), text.size()) < 0) return;  // it is seen in what it says
+    if (write(to_.get(), text.data(), text.size()) < 0) return;  // shows in its output
   }
 
   // The next line of `kind`, "progress" or "result", that has `member`; nullopt: none came in time,
-  // or it ended.
+  // or the process ended.
   std::optional<nlohmann::json> Await(const std::string& kind, const std::string& member,
                                       std::chrono::seconds limit) {
     const auto deadline = std::chrono::steady_clock::now() + limit;
@@ -87,7 +87,7 @@ class WorkerProcess {
   std::optional<nlohmann::json> Result(std::chrono::seconds limit = std::chrono::seconds(60)) {
     return Await("result", "outcome", limit);
   }
-  // True: it says that it is in this phase.
+  // True: it reports this phase.
   bool AwaitPhase(const std::string& beginning,
                   std::chrono::seconds limit = std::chrono::seconds(30)) {
     for (;;) {
