@@ -34,7 +34,7 @@ Bio Reading(const std::string& text) {
   return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
-// A header that no table remembers, of RFC 7541, 6.2.2.
+// A header that is not added to a table, by RFC 7541, 6.2.2.
 std::string Field(absl::string_view name, absl::string_view value) {
   std::string field(1, '\0');
   for (const absl::string_view text : {name, value}) {

@@ -39,7 +39,7 @@ void VirtualScreen::LineFeed() {
 }
 
 void VirtualScreen::Put(std::string character) {
-  if (column_ == columns_) {  // what wraps is the character after the last column
+  if (column_ == columns_) {  // the character after the last column wraps
     column_ = 0;
     LineFeed();
   }

@@ -8,8 +8,8 @@
 
 namespace muster::testing {
 
-// The part of a terminal that Muster uses: text with wrapping at the right edge, scrolling, \\r, \
-// , and the sequences for cursor up, erase line and erase below. Anything else is an error.
+// The part of a terminal that Muster uses: text with wrapping at the right edge, scrolling, \r, \n,
+// and the sequences for cursor up, erase line and erase below. Anything else is an error.
 class VirtualScreen {
  public:
   VirtualScreen(size_t columns, size_t rows);

@@ -39,7 +39,7 @@ class DeviceMemory {
   mutable std::mutex mutex_;
   std::map<uint64_t, Block> blocks_;  // by address
   std::map<int, uint64_t> used_;
-  std::map<int, unsigned> memory_flips_;  // past ones
+  std::map<int, unsigned> memory_flips_;  // number of past flips
   uint64_t allocations_ = 0;
   std::mt19937_64 random_{20};
 };

@@ -1,5 +1,5 @@
-// The files of an authority that changes, cut off at every write: musterd can start at any moment,
-// and the same call again comes to the same end.
+// The files of an authority during a change, interrupted at every write: musterd can start at any
+// moment, and repeating the call comes to the same end.
 #include "cli/authority_folder.h"
 
 #include <functional>
@@ -45,14 +45,14 @@ class AuthorityFolderTest : public ::testing::Test {
 
   std::string Content(const std::string& name) { return files_.Read("/pki/" + name).value(); }
   std::string OldPin() { return pki::Sha256Pin(old_.certificate_pem).value(); }
-  // What musterd asks of the folder before it starts.
+  // The conditions that musterd has for the folder before it starts.
   void ExpectMusterdStarts() {
     EXPECT_OK(controller::CertificateAuthority::Create(Content("ca.crt"), Content("ca.key")));
     EXPECT_OK(pki::VerifySignedBy(Content("controller.crt"), Content("ca.crt"), kNow));
     EXPECT_EQ(files_.At("/pki/ca.key").stat.mode, 0600u);
     EXPECT_EQ(files_.At("/pki/ca.key").stat.uid, kService);
   }
-  // What those believe who have the old root alone.
+  // The view of those who have only the old root.
   bool IsBelievedBefore() {
     return pki::VerifySignedBy(Content("controller.crt"), old_.certificate_pem, kNow).ok();
   }
