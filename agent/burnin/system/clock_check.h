@@ -9,9 +9,8 @@ namespace muster::burnin {
 
 struct Tracking {
   int stratum = 0;
-  double offset_s = 0;  // of the clock from true time, positive when it is slow
-  double root_error_s =
-      0;  // root dispersion and half the root delay: the maximum error of offset_s
+  double offset_s = 0;      // of the clock from true time, positive when it is slow
+  double root_error_s = 0;  // root dispersion and half the root delay: bounds offset_s' error
   bool synchronised = false;
 };
 // Parses `chronyc -c tracking`, chronyc(1).

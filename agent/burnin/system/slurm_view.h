@@ -48,8 +48,8 @@ absl::StatusOr<SlurmNodeLine> ParseSlurmNodeLine(absl::string_view text);
 std::vector<Fault> CompareWithSlurm(const SlurmNodeLine& slurm, const SlurmHardware& found,
                                     int64_t gpus);
 
-// The words of a state in which Slurm starts no job, no matter who drained the node; empty: none. A
-// drain is not one of them.
+// The words of a state in which Slurm starts no job, whether or not the node is drained; empty:
+// none. A drain is not one of them.
 std::vector<std::string> StatesOutOfService(absl::string_view state);
 
 }  // namespace muster::burnin

@@ -115,7 +115,7 @@ TEST(HardwareClass, PowerOfNodesAndRacks) {
   EXPECT_EQ(racks[0].name, "r1");
   EXPECT_DOUBLE_EQ(racks[0].limit_watts, 6000);
   EXPECT_DOUBLE_EQ(racks[0].others_watts, 1600 + kDefaultCpuWatts);
-  // GPUs that are not tested may still work at full power.
+  // A node that is not tested may still run its GPUs at full power.
   FoundHardware of_login;
   of_login.gpus = 1;
   of_login.gpu_power_limits = {300};
