@@ -139,7 +139,7 @@ absl::Status StepRun::SettleCheckMode(Member& member, const absl::Status& checke
       member.found.clear();
       return Settle(member, v1::STEP_STATUS_FAILED, foreseen, "");
     }
-    // An earlier step may have provided the missing part; the findings from before stand.
+    // An earlier step would perhaps have provided the missing part; earlier findings stand.
     if (!checked.ok())
       member.found = {{.field = "state", .after = absl::StrCat("will change (after ", after, ")")}};
   }

@@ -21,7 +21,7 @@
 namespace muster::agent {
 namespace {
 
-// Limits the duration of a check, in case the controller's clock is wrong or it makes a mistake.
+// The longest time limit that is accepted for a check, against mistakes of the controller.
 constexpr absl::Duration kLongestCheck = absl::Hours(24 * 15);
 // The endpoint of a check is sent again until its partners are known: updates may be lost.
 constexpr absl::Duration kRepeatListening = absl::Seconds(5);
