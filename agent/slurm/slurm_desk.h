@@ -1,4 +1,4 @@
-// What the controller wants of Slurm, done beside the session.
+// Carries out the controller's requests to Slurm beside the session.
 #pragma once
 
 #include <deque>
@@ -13,23 +13,23 @@
 namespace muster::agent {
 
 // Takes requests without blocking, carries them out one after the other in a thread of its own and
-// has their answers ready for the session. Thread-safe.
+// holds their answers ready for the session. Thread-safe.
 class SlurmDesk {
  public:
-  // Requests that wait; more are refused.
+  // The most waiting requests; more are refused.
   static constexpr size_t kMaxWaiting = 64;
 
   // `answer` carries a request out, in the desk's thread. `wake` is called when TakeDue() has
   // something new; it must not block or call the desk.
   SlurmDesk(std::function<v1::SlurmAnswer(const v1::SlurmRequest&)> answer,
             std::function<void()> wake);
-  // Waits for the request that is being carried out.
+  // Waits for the request in progress.
   ~SlurmDesk();
 
   void Start(v1::SlurmRequest request);
-  // A connection has begun: what was asked on an earlier one is not waited for any more.
+  // A connection has begun: requests from an earlier one are no longer waited for.
   void OnConnected();
-  // What is to be sent now.
+  // The messages to send now.
   std::vector<v1::AgentMessage> TakeDue();
 
  private:

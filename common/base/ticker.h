@@ -1,4 +1,4 @@
-// Work that comes round again and again, in a thread of its own.
+// Periodic work in a thread of its own.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ class Ticker {
   ~Ticker();  // stops
 
   void Start();
-  // Waits for work that is being done; may be called twice.
+  // Waits for work in progress; may be called twice.
   void Stop();
 
  private:

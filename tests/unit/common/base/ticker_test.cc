@@ -19,7 +19,7 @@ TEST(Ticker, WorksOnceAnIntervalUntilItIsStopped) {
   ticker.Start();
   for (int round = 1; round <= 3; ++round) {
     const auto has_come = [&] { return rounds >= round; };
-    // The thread waits for a time that it reads itself: the clock goes on until it is there.
+    // The thread waits for a time that it reads itself: advance the clock until it has arrived.
     for (int i = 0; i < 10'000; ++i) {
       clock.Advance(absl::Milliseconds(100));
       absl::MutexLock lock(&mutex);

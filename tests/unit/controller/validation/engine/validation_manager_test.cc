@@ -19,13 +19,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// The way of a validation into Slurm's nodes.
+// The effect of a validation on Slurm's nodes.
 class ValidationManagerTest : public ValidationEngineTest {
  protected:
   ValidationManagerTest() {
     ValidationCollaborators with = Collaborators();
     with.hold = [this](const std::string& id, const std::vector<std::string>& nodes, bool force) {
-      // Told before the nodes are tested, and before anybody else sees the validation.
+      // Drained before the nodes are tested, and before anybody else sees the validation.
       EXPECT_THAT(sessions_.Take("u-c001"), IsEmpty());
       EXPECT_EQ(Stored(id).code(), absl::StatusCode::kNotFound);
       calls_.push_back(absl::StrCat("hold ", absl::StrJoin(nodes, ","), force ? " by force" : ""));
@@ -78,7 +78,7 @@ TEST_F(ValidationManagerTest, ARefusalLeavesNothingBehind) {
   EXPECT_OK(Create(/*force=*/false)) << "the node is free again";
 }
 
-// Who cannot have the nodes anyway takes nothing out of service.
+// A validation that cannot have the nodes anyway takes nothing out of service.
 TEST_F(ValidationManagerTest, HoldsNothingForAValidationThatCannotBe) {
   ASSERT_OK(claims_->Claim({"r-1", "run r-1 changes", "wait for it", clock_.Now()}, {"c001"}));
   EXPECT_THAT(Create(/*force=*/false),
