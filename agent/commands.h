@@ -1,14 +1,14 @@
-// The agent's subcommands. Each gives the program's exit status.
+// The agent's subcommands. Each returns the program's exit status.
 #pragma once
 
 namespace muster::agent {
 
 struct Flags;
 
-// Until SIGTERM or SIGINT. REQUIRES: no other thread runs yet.
+// Runs until SIGTERM or SIGINT. REQUIRES: no other thread is running yet.
 int RunCommand(const Flags& flags);
 int JoinCommand(const Flags& flags);
-// Prints what it found out; 1 when something is wrong.
+// Prints its findings; 1 when something is wrong.
 int CheckCommand(const Flags& flags);
 
 }  // namespace muster::agent

@@ -10,11 +10,11 @@ inline constexpr char kServiceUnit[] = "muster-agent.service";
 
 // How often the main thread looks at the others, pings the watchdog and renews the status line.
 inline constexpr absl::Duration kSupervisionInterval = absl::Seconds(2);
-// A thread that has not shown itself for so long hangs: the watchdog is no longer pinged, and
-// systemd restarts the agent. Above every wait that a healthy thread makes (a renewal call, a
+// A thread that has shown no sign of life for this long hangs: the watchdog is no longer pinged,
+// and systemd restarts the agent. Longer than every wait of a healthy thread (a renewal call, a
 // slow disk).
 inline constexpr absl::Duration kThreadPatience = absl::Seconds(60);
-// On SIGTERM the running steps may end for so long; then their intents in the journal do.
+// After SIGTERM the running steps have this long to end; then their intents stay in the journal.
 inline constexpr absl::Duration kStopPatience = absl::Seconds(20);
 
 }  // namespace muster::agent

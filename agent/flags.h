@@ -19,8 +19,8 @@ struct Flags {
   bool no_start = false;   // leave the service alone
 };
 
-// Fills in `flags`; false when the program is to end with `exit_code` (help, or bad usage, which
-// has been told on standard error).
+// Fills in `flags`; false when the program has to end with `exit_code` (help, or bad usage, which
+// was reported on standard error).
 bool ParseFlags(int argc, char** argv, Flags& flags, int& exit_code);
 
 }  // namespace muster::agent

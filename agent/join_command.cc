@@ -44,7 +44,7 @@ std::string Describe() {
                       name.machine);
 }
 
-// An agent that runs already holds the old identity: restart, not start.
+// A running agent holds the old identity: restart, not start.
 absl::Status StartService() {
   sys::RealProcessRunner processes;
   for (const char* verb : {"enable", "restart"}) {

@@ -11,11 +11,11 @@ namespace muster::agent {
 namespace {
 
 int Main(int argc, char** argv) {
-  // Debian builds absl with its search for deadlocks, which keeps an order of all mutexes of the
+  // Debian builds absl with its deadlock detection, which tracks the order of all mutexes of the
   // process. Tests keep it.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  // Names as everything else on the node finds them. gRPC's own resolver asks a DNS server also
-  // for what /etc/hosts has, and waits seconds where none answers.
+  // Resolve names as everything else on the node does. gRPC's own resolver asks a DNS server even
+  // for names in /etc/hosts, and waits seconds if none answers.
   ::setenv("GRPC_DNS_RESOLVER", "native", /*overwrite=*/0);
   Flags flags;
   int exit_code = 0;

@@ -12,14 +12,15 @@
 namespace muster::agent {
 namespace {
 
-// One arena a thread is glibc's rule; on a node of 128 cores that is as many half-empty heaps.
+// glibc makes one arena per thread; on a node of 128 cores that means as many half-empty heaps.
 constexpr int kArenas = 2;
-// Fixed, because glibc raises both to the size of the largest plan and then keeps as much.
+// Fixed, because glibc otherwise raises both to the size of the largest plan and then keeps that
+// much.
 constexpr int kMapAboveBytes = 128 << 10;
 constexpr int kTrimAboveBytes = 128 << 10;
 
-// Only segments that nothing may write to: they are as in their files. What the dynamic linker or
-// the program wrote is in others, and would be lost.
+// Only segments that nothing may write to: their content is in their files. Data written by the
+// dynamic linker or the program is in other segments, and would be lost.
 int LetGoOfPages(dl_phdr_info* object, size_t, void* page_size) {
   if (object->dlpi_addr == ::getauxval(AT_SYSINFO_EHDR)) return 0;
   const auto page = *static_cast<const uintptr_t*>(page_size);

@@ -1,26 +1,26 @@
-// What the agent holds of its node's memory while it has nothing to do.
+// Keeps the agent's memory small while it is idle.
 #pragma once
 
 #include <cstddef>
 
 namespace muster::agent {
 
-// Makes the allocator keep less; before any thread is started.
+// Makes the allocator keep less; call before any thread is started.
 void KeepMemorySmall();
 
-// Bytes of the process that are in memory now; 0 when they cannot be told.
+// Resident bytes of the process; 0 when unknown.
 size_t ResidentBytes();
 
-// Gives back what is free in the heap, and lets go of the pages of programs and libraries, which
-// starting up and plans read once: whatever runs again is mapped again from the page cache.
+// Returns free heap memory, and drops the pages of programs and libraries that starting up and
+// plans read once: pages that are used again are mapped again from the page cache.
 void ReturnMemory();
 
-// When to give memory back: once, some time after work made the process grow. Pure.
+// Decides when to give memory back: once, some time after work made the process grow. Pure.
 class MemoryKeeper {
  public:
-  // Growth below it is the beating of a heart.
+  // Smaller growth is the normal fluctuation of heartbeats.
   static constexpr size_t kWorthwhileBytes = size_t{2} << 20;
-  // Idle looks in a row before anything is done: plays follow each other.
+  // Consecutive idle looks before anything is done: plays follow each other.
   static constexpr int kIdleLooks = 3;
 
   // True: call ReturnMemory(), then Returned().

@@ -58,14 +58,14 @@ sigset_t StopSignals() {
   return signals;
 }
 
-// Waits for a signal to stop; false when `patience` is over.
+// Waits for a signal to stop; false after `patience`.
 bool AwaitSignal(absl::Duration patience) {
   const sigset_t signals = StopSignals();
   const timespec limit = absl::ToTimespec(patience);
   return ::sigtimedwait(&signals, nullptr, &limit) > 0;
 }
 
-// Whether a step will need its content. One that waits for an earlier step will.
+// Whether a step will need its content. A step that waits for an earlier one will.
 bool HasWork(const v1::Step& step, ResourceContext& context) {
   const auto resource = MakeResource(step, context, /*want_diff=*/false);
   if (!resource.ok()) return false;
@@ -73,7 +73,7 @@ bool HasWork(const v1::Step& step, ResourceContext& context) {
   return changes.ok() ? !changes->empty() : absl::IsFailedPrecondition(changes.status());
 }
 
-// Watches over the threads until a signal comes. False: the agent must be started anew.
+// Supervises the threads until a signal comes. False: the agent must be restarted.
 bool Supervise(const Engine& engine, const Session& session, const Journal& journal,
                ServiceNotify& notify, Clock& clock) {
   MemoryKeeper memory;
@@ -103,8 +103,8 @@ absl::StatusOr<std::string> ReadBootId(sys::FileSystem& files) {
   return id;
 }
 
-// The whole agent. Its parts live as long as the process does: a step that hangs may still use
-// them when the process ends.
+// The whole agent. Its parts live as long as the process: a hanging step may still use them when
+// the process ends.
 absl::StatusOr<int> RunAgent(const Flags& flags) {
   auto& clock = *new RealClock;
   auto& files = *new sys::RealFileSystem;
@@ -173,7 +173,7 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
   while (healthy && !engine.has_ended() && clock.Now() < deadline) {
     clock.Sleep(absl::Milliseconds(50));
   }
-  // The session goes last: it still sends what the last steps reported.
+  // The session stops last: it still sends the reports of the last steps.
   mailbox.SetStopping();
   conversation.join();
   LogInfo(engine.has_ended() ? "stopped" : "stopped; the running step is left to the journal");
@@ -185,14 +185,14 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
 int RunCommand(const Flags& flags) {
   KeepMemorySmall();
   KeepHwlocSmall();
-  // Before any thread: all of them inherit it, and the main thread alone waits for signals.
+  // Before any thread: all of them inherit the mask, and only the main thread waits for signals.
   const sigset_t signals = StopSignals();
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   StartLog(flags.verbose);
   const absl::StatusOr<int> exit_code = RunAgent(flags);
   if (!exit_code.ok()) LogError(exit_code.status().message());
-  // Neither destructors nor exit handlers: a hung step must not keep the process.
+  // Without destructors or exit handlers: a hung step must not keep the process alive.
   ::_exit(exit_code.value_or(1));
 }
 

@@ -1,4 +1,4 @@
-// What systemd is told about this service (sd_notify); does nothing outside of one.
+// Notifies systemd about this service (sd_notify); does nothing outside of one.
 #pragma once
 
 #include <string>

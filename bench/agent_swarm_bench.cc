@@ -1,5 +1,5 @@
-// Thousands of agents against one musterd: memory, a run over all of them, heartbeats while people
-// storm, all coming back at once.
+// Thousands of agents against one musterd: memory, a run over all of them, heartbeats under a storm
+// of viewers, and all agents reconnecting at once.
 //
 //   agent_swarm_bench [--nodes N]… [--viewers N] [--musterd PATH] [--muster PATH] [--site FOLDER]
 //
@@ -41,7 +41,7 @@ constexpr Targets kTargets[] = {
 
 struct Options {
   std::vector<size_t> nodes;
-  size_t viewers = 100;  // 0: none storm
+  size_t viewers = 100;  // 0: no storm
   SwarmCluster::Programs programs;
 };
 
@@ -148,7 +148,7 @@ absl::Status MeasureStorm(SwarmCluster& cluster, size_t nodes, const testing::Ag
   cluster.KillController();
   RETURN_IF_ERROR(cluster.StartController());
   Figure(nodes, "storm_controller_start", SecondsSince(start), "s", "");
-  // Those that are greeted still may be so on a connection that is dead.
+  // Agents that still count as greeted may be on a dead connection.
   while (swarm.attempts() < attempts + nodes && SecondsSince(start) < 120)
     absl::SleepFor(absl::Milliseconds(10));
   RETURN_IF_ERROR(AwaitAll(swarm, nodes));
@@ -209,7 +209,7 @@ absl::Status Main(int argc, char** argv) {
 }  // namespace muster::bench
 
 int main(int argc, char** argv) {
-  // As musterd does: what is measured is not the search for deadlocks.
+  // As in musterd: the deadlock detection is not to be measured.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const absl::Status status = muster::bench::Main(argc, argv);
   if (status.ok()) return 0;

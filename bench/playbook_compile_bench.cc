@@ -1,4 +1,4 @@
-// Compiling one play: the cost must grow with the number of nodes, and no faster.
+// Compiling one play: the cost must grow linearly with the number of nodes.
 #include <cstdio>
 #include <map>
 #include <string>
@@ -18,7 +18,7 @@
 namespace muster::controller {
 namespace {
 
-// A cluster of 200 has a slurm.conf and a hosts file that name all nodes, and tasks of its own.
+// A site for a cluster of 200: a slurm.conf and a hosts file that name all nodes, and other tasks.
 FileTree Site() {
   std::string tasks =
       "- {name: slurm.conf, file: {path: /etc/slurm/slurm.conf, template: slurm.conf.j2}}\n"
@@ -68,10 +68,10 @@ BENCHMARK(CompileNodes)
     ->Unit(benchmark::kMillisecond)
     ->Complexity();
 
-// Says what docs/benchmarks.md and ./dev bench tell of, in lines that both can read.
+// Prints the figures of docs/benchmarks.md and ./dev bench, in lines that both can read.
 class FigureReporter final : public benchmark::ConsoleReporter {
  public:
-  // Without colours: their ends would come before the figures.
+  // Without colours: their end sequences would come before the figures.
   FigureReporter() : ConsoleReporter(OO_None) {}
 
   void ReportRuns(const std::vector<Run>& runs) override {

@@ -38,7 +38,7 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
-// A TCP port of the loopback that nobody uses now.
+// A TCP port of the loopback that is free now.
 int FreePort() {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -65,7 +65,7 @@ bool Listens(int port) {
   return listens;
 }
 
-// Output goes to the end of `log`.
+// Appends the output to `log`.
 absl::StatusOr<pid_t> Spawn(std::vector<std::string> arguments, const std::string& log,
                             const std::string& directory) {
   std::vector<char*> argv;

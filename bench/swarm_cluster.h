@@ -1,4 +1,4 @@
-// A cluster of agents without machines around the real musterd.
+// A cluster of simulated agents around the real musterd.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@
 
 namespace muster::bench {
 
-// What the kernel says of a process.
+// The kernel's figures of a process.
 struct ProcessUse {
   double rss_mib = 0;       // now
   double peak_rss_mib = 0;  // since it began, or since ResetPeak()
@@ -25,8 +25,8 @@ struct ProcessUse {
 absl::StatusOr<ProcessUse> UseOf(pid_t pid);
 void ResetPeak(pid_t pid);
 
-// A folder with everything that musterd needs, and the process. All listens on the loopback;
-// destroying it ends the process and removes the folder.
+// A folder with everything that musterd needs, and the process. Everything listens on the loopback;
+// destruction ends the process and removes the folder.
 class SwarmCluster {
  public:
   struct Programs {
@@ -43,14 +43,15 @@ class SwarmCluster {
 
   // Starts musterd and waits until it listens.
   absl::Status StartController();
-  // As a power cut.
+  // Like a power cut.
   void KillController();
   pid_t controller() const { return controller_; }
-  // Runs `muster` with these arguments; its output goes into a file. An error has its end.
+  // Runs `muster` with these arguments; its output goes into a file. An error contains the end of
+  // it.
   absl::Status Muster(const std::vector<std::string>& arguments);
 
   testing::AgentSwarm::Options SwarmOptions() const;
-  // A certificate for a person, of the key that all of the swarm has. PEM.
+  // A certificate for a person, with the key that all of the swarm shares. PEM.
   absl::StatusOr<std::string> IssueUser(const std::string& name, controller::Role role) const;
   // May be taken once.
   std::vector<testing::AgentSwarm::Machine> TakeMachines() { return std::move(machines_); }

@@ -1,5 +1,5 @@
-// Deciding about a whole cluster: who is paired with whom, and what is said of what its nodes
-// measured in the suite acceptance, part by part.
+// Deciding about a whole cluster: the pairing of nodes, and the verdicts on their measurements in
+// the suite acceptance, part by part.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -28,13 +28,13 @@ namespace muster::controller::validation {
 namespace {
 
 constexpr uint32_t kCounts[] = {100, 1000, 10000};
-// A store of more does not fit into the time and memory of a benchmark.
+// A larger store does not fit into the time and memory of a benchmark.
 constexpr uint32_t kMostWithEarlier = 1000;
 constexpr int kEarlier = 12;
-constexpr size_t kLeastEarlier = 5;  // that a value is held against
+constexpr size_t kLeastEarlier = 5;  // that a value is compared with
 constexpr double kTargetMs = 2000;
 
-// A cluster whose results were judged by themselves, as they are when they come.
+// A cluster whose results were judged separately, as they are on arrival.
 struct Judged {
   std::unique_ptr<Fleet> fleet;
   std::vector<v1::CheckVerdict> verdicts;  // of the rows
@@ -76,7 +76,7 @@ absl::StatusOr<std::unique_ptr<Judged>> MakeJudged(uint32_t count) {
   return judged;
 }
 
-// One cluster at a time: the biggest takes gigabytes.
+// Holds one cluster at a time: the biggest takes gigabytes.
 class Clusters {
  public:
   Judged& Of(uint32_t count) {
@@ -147,12 +147,12 @@ void BesidePeers(benchmark::State& state, Judged& judged) {
 void Matrix(benchmark::State& state, Judged& judged) {
   for (auto _ : state) {
     const PairMatrix matrix = MakePairMatrix(judged.fleet->nodes, judged.pairs, judged.others);
-    // Each pair is told by two, in both directions.
+    // Two nodes report each pair, in both directions.
     if (matrix.rates.size() != judged.pairs.size()) state.SkipWithError("rates are missing");
   }
 }
 
-// One node in a thousand is to blame, and who was paired with it is excused.
+// One node in a thousand is to blame, and its partners are excused.
 void BlameAndExcuse(benchmark::State& state, Judged& judged) {
   const PairMatrix matrix = MakePairMatrix(judged.fleet->nodes, judged.pairs, judged.others);
   const std::vector<v1::CheckVerdict> by_themselves = judged.verdicts;
@@ -191,7 +191,7 @@ void Outcomes(benchmark::State& state, Judged& judged) {
   }
 }
 
-// What the end of a validation takes out of the store before it can judge.
+// The data that the end of a validation reads from the store before it can judge.
 void ReadBack(benchmark::State& state, Judged& judged) {
   std::vector<std::string> packed;
   for (const FleetRow& row : judged.fleet->rows) packed.push_back(PackResult(row.result));
@@ -202,7 +202,7 @@ void ReadBack(benchmark::State& state, Judged& judged) {
   }
 }
 
-// What the nodes measured in twelve earlier validations.
+// The measurements of the nodes in twelve earlier validations.
 absl::StatusOr<std::unique_ptr<Store>> EarlierStore(const Fleet& fleet) {
   ASSIGN_OR_RETURN(std::unique_ptr<Store> store, OpenStore(":memory:"));
   for (int i = 0; i < kEarlier; ++i) {
@@ -214,7 +214,7 @@ absl::StatusOr<std::unique_ptr<Store>> EarlierStore(const Fleet& fleet) {
       RETURN_IF_ERROR(txn.validations().Put(validation));
       for (size_t n = 0; n < fleet.rows.size(); ++n) {
         const FleetRow& row = fleet.rows[n];
-        if (row.partner.has_value()) continue;  // pairs are held against no earlier ones
+        if (row.partner.has_value()) continue;  // pairs are not compared with earlier ones
         ValidationCheckRecord check;
         check.check_id = absl::StrCat(validation.validation_id, "/", n);
         check.validation_id = validation.validation_id;
@@ -252,7 +252,7 @@ void BesideEarlier(benchmark::State& state, Judged& judged) {
 struct PartRow {
   const char* name;  // "beside peers"
   void (*run)(benchmark::State&, Judged&);
-  // One of those that the target is for: the schedule, and the verdicts by results that are there.
+  // Counts towards the target: the schedule, and the verdicts on available results.
   bool counts;
 };
 constexpr PartRow kParts[] = {
@@ -266,10 +266,10 @@ constexpr PartRow kParts[] = {
     {"results beside twelve earlier ones", BesideEarlier, false},
 };
 
-// Says what docs/benchmarks.md and ./dev bench tell of, in lines that both can read.
+// Prints the figures of docs/benchmarks.md and ./dev bench, in lines that both can read.
 class FigureReporter final : public benchmark::ConsoleReporter {
  public:
-  // Without colours: their ends would come before the figures.
+  // Without colours: their end sequences would come before the figures.
   FigureReporter() : ConsoleReporter(OO_None) {}
 
   void ReportRuns(const std::vector<Run>& runs) override {

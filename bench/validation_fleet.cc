@@ -42,7 +42,7 @@ absl::StatusOr<HardwareLibrary> ReadLibrary() {
 
 std::string GpuId(uint32_t node, int gpu) { return absl::StrFormat("GPU-%08x-%d", node, gpu); }
 
-// The parts of a node that a check has metrics of.
+// Adds the parts of a node for which a check has metrics.
 void AddSubjects(const checks::CheckSpec& spec, uint32_t node, v1::CheckResult& result) {
   std::set<std::string> kinds;
   for (const checks::MetricSpec& metric : spec.metrics) {

@@ -1,4 +1,4 @@
-// What a cluster measured in the suite acceptance, made up: for bench/validation_bench.cc.
+// Made-up measurements of a cluster in the suite acceptance: for bench/validation_bench.cc.
 #pragma once
 
 #include <cstddef>
@@ -30,9 +30,9 @@ struct FleetRow {
   v1::CheckResult result;
 };
 
-// Nodes of four GPUs and a port of 10 Gbit/s, 40 at a switch, that all passed the suite of the
-// checkout by its hardware files; but the pairs of one node in a thousand were slow. Rows refer to
-// the suite and the expectation to the library: it stays where it is.
+// Nodes of four GPUs and a port of 10 Gbit/s, 40 per switch, that all passed the checkout's suite
+// with its hardware files; but the pairs of one node in a thousand were slow. Rows refer to the
+// suite and the expectation to the library, so it must not be moved.
 struct Fleet {
   Fleet() = default;
   Fleet(const Fleet&) = delete;
@@ -43,7 +43,7 @@ struct Fleet {
   Expectation expectation;
   std::vector<MatrixNode> nodes;
   std::vector<PairPlace> places;
-  size_t rounds = 0;  // of pairs, as the suite has it
+  size_t rounds = 0;  // of pairs, as in the suite
   std::deque<FleetRow> rows;
 };
 

@@ -43,7 +43,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectAs(const SwarmCluster& clu
   return grpc::CreateCustomChannel(own.address, grpc::SslCredentials(options), arguments);
 }
 
-// What all viewers look at.
+// The objects that all viewers look at.
 struct Subject {
   std::vector<std::string> nodes;
   std::string run_id;
@@ -115,7 +115,7 @@ class Viewer {
   std::minstd_rand random_;
 };
 
-// Holds what agents sent against what the controller has noted.
+// Compares the heartbeats that agents sent with those that the controller has noted.
 class Observer {
  public:
   Observer(std::shared_ptr<grpc::Channel> channel, const testing::AgentSwarm& swarm)
@@ -216,7 +216,7 @@ absl::StatusOr<StormFigures> Storm(const SwarmCluster& cluster, const testing::A
     absl::SleepFor(kLookEvery);
   }
   const absl::Time end = absl::Now();
-  // What was sent last may still be on its way.
+  // The last ones may still be on their way.
   while (absl::Now() < end + kInterval / 2 && seen.ok()) {
     seen = observer.Look();
     absl::SleepFor(kLookEvery);

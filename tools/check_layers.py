@@ -1,7 +1,9 @@
 #!/usr/bin/python3
-"""Checks who includes whom against the one list of layers, and that no cycle has grown.
+"""Checks includes against the one list of layers, which is MAY_INCLUDE below.
 
-Usage: check_layers.py [ROOT]. Exits 1 and names file:line for each include that is not allowed.
+Usage: check_layers.py [--table] [ROOT]. Exits 1 and names file:line for each include that is not
+allowed, each permission that no include uses, a cycle among the layers, and a table in
+docs/architecture.md that differs from the list. --table prints the table as it should be.
 """
 import pathlib
 import re
@@ -12,44 +14,38 @@ MAY_INCLUDE = {
     "common/base": [],
     "common/checks": ["common/base"],
     "common/value": ["common/base", "muster/v1"],
-    "common/wire": ["common/base", "muster/v1"],
+    "common/wire": ["common/base"],
     "common/yaml": ["common/base"],
     "common/sys": ["common/base"],
     "common/pki": ["common/base"],
     "agent/sys": ["common/base", "common/sys"],
     "agent/state": ["common/base", "common/sys", "muster/v1"],
     "agent/resources": ["common/base", "common/sys", "agent/sys", "agent/state", "muster/v1"],
-    "agent/transfer": ["common/base", "common/sys", "agent/state", "agent/resources", "muster/v1"],
-    "agent/facts": ["common/base", "common/sys", "common/wire", "agent/sys", "agent/state",
-                    "muster/v1"],
-    "agent/engine": ["common/base", "common/sys", "agent/sys", "agent/state", "agent/resources",
-                     "agent/facts", "muster/v1"],
+    "agent/transfer": ["common/base", "common/sys", "agent/resources", "muster/v1"],
+    "agent/facts": ["common/base", "common/sys", "common/wire", "muster/v1"],
+    "agent/engine": ["common/base", "agent/state", "agent/resources", "muster/v1"],
     "agent/burnin": ["common/base", "common/checks", "common/sys"],
-    "agent/validation": ["common/base", "common/checks", "common/sys", "agent/state", "muster/v1"],
+    "agent/validation": ["common/base", "common/checks", "common/sys", "muster/v1"],
     "agent/slurm": ["common/base", "common/sys", "muster/v1"],
     "agent/session": ["common/base", "common/sys", "common/pki", "agent/sys", "agent/state",
-                      "agent/resources", "agent/facts", "agent/transfer", "agent/engine",
-                      "agent/slurm", "agent/validation", "agent/constants.h",
+                      "agent/transfer", "agent/engine", "agent/slurm", "agent/validation",
                       "muster/v1"],
-    "agent": ["common", "agent", "muster/v1"],
+    "agent": ["common", "agent"],
     "controller/template": ["common/base", "common/value"],
-    "controller/inventory": ["common/base", "common/value", "common/yaml", "muster/v1"],
+    "controller/inventory": ["common/base", "common/yaml"],
     "controller/playbook": ["common/base", "common/value", "common/yaml", "controller/template",
                             "controller/inventory", "muster/v1"],
-    "controller/store": ["common/base", "common/sys"],
+    "controller/store": ["common/base"],
     "controller/artifact": ["common/base", "common/sys", "controller/store"],
     "controller/secret": ["common/base", "common/sys", "controller/store", "controller/playbook"],
-    "controller/session": ["common/base", "common/sys", "common/pki", "common/wire",
-                           "controller/store",
+    "controller/session": ["common/base", "common/pki", "common/wire", "controller/store",
                            "controller/enrollment", "controller/artifact", "muster/v1"],
-    "controller/enrollment": ["common/base", "common/sys", "common/pki", "controller/store",
-                              "muster/v1"],
-    "controller/http": ["common/base", "common/sys"],
+    "controller/enrollment": ["common/base", "common/sys", "common/pki", "controller/store"],
+    "controller/http": ["common/base"],
     "controller/claim": ["common/base"],
     "controller/run": ["common/base", "common/sys", "common/value", "controller/store",
                        "controller/session", "controller/artifact", "controller/inventory",
-                       "controller/playbook", "controller/secret", "controller/claim",
-                       "muster/v1"],
+                       "controller/playbook", "controller/secret", "controller/claim", "muster/v1"],
     "controller/slurm": ["common/base", "controller/session", "controller/inventory", "muster/v1"],
     "controller/validation/suite": ["common/base", "common/checks", "common/yaml",
                                     "controller/inventory", "muster/v1"],
@@ -62,7 +58,7 @@ MAY_INCLUDE = {
                                        "controller/validation/verdict", "muster/v1"],
     "controller/gate": ["common/base", "controller/store", "controller/slurm",
                         "controller/validation/suite", "muster/v1"],
-    "controller/validation/engine": ["common/base", "common/checks", "controller/store",
+    "controller/validation/engine": ["common/base", "controller/store",
                                      "controller/session", "controller/inventory",
                                      "controller/claim", "controller/gate",
                                      "controller/validation", "muster/v1"],
@@ -70,23 +66,26 @@ MAY_INCLUDE = {
                            "controller/artifact", "controller/enrollment", "controller/inventory",
                            "controller/playbook", "controller/secret", "controller/run",
                            "controller/validation", "controller/gate", "controller/slurm",
-                           "controller/http",
                            "muster/v1"],
-    "controller/backup": ["common/base", "common/sys", "common/pki", "controller/store",
-                          "controller/secret", "controller/artifact", "controller/enrollment",
-                          "controller/config.h"],
+    "controller/backup": ["common/base", "common/sys", "controller/store", "controller/secret",
+                          "controller/artifact", "controller/enrollment", "controller/config.h"],
     "controller": ["common", "controller", "muster/v1"],
     "cli": ["common", "muster/v1"],
 }
 
-# Of these folders the others see interface headers only.
+# Other folders may include only these headers of them.
 INTERFACES = {
     "controller/store": {"store.h", "stored_facts.h", "tables.h"},
     "controller/session": {"agent_sessions.h", "node_queue.h"},
 }
-# Who makes the implementations and hands them out.
+# These create the implementations and pass them on, so they may include all headers.
 WIRING = ("controller/controller.cc", "controller/service", "controller/backup")
 
+PAGE = "docs/architecture.md"
+BEGIN = "<!-- layers:begin -->"
+END = "<!-- layers:end -->"
+
+OURS = ("common", "agent", "controller", "cli", "muster", "tests")
 INCLUDE = re.compile(r'\s*#\s*include\s+"([^"]+)"')
 
 
@@ -99,7 +98,12 @@ def layer_of(path):
     return best
 
 
-def problems(root):
+def allows(permission, target):
+    return target == permission or target.startswith(permission + "/")
+
+
+def includes(root):
+    """(file, line, layer, target) of each include of our own headers; layer None: in no list."""
     for folder in ("common", "agent", "controller", "cli"):
         for path in sorted((root / folder).rglob("*")):
             if path.suffix not in (".h", ".cc"):
@@ -107,24 +111,56 @@ def problems(root):
             name = path.relative_to(root).as_posix()
             layer = layer_of(name)
             if layer is None:
-                yield f"{name}:1: folder is not in the list of layers of tools/check_layers.py"
+                yield name, 1, None, None
                 continue
             for number, line in enumerate(path.read_text().splitlines(), 1):
                 match = INCLUDE.match(line)
-                if not match:
-                    continue
-                target = match.group(1)
-                if target.split("/")[0] not in ("common", "agent", "controller", "cli", "muster",
-                                                "tests"):
-                    continue  # a library's
-                allowed = [layer, *MAY_INCLUDE[layer]]
-                if not any(target == a or target.startswith(a + "/") for a in allowed):
-                    yield f"{name}:{number}: {layer} may not include {target}"
-                home, _, header = target.rpartition("/")
-                if (home in INTERFACES and layer != home and header not in INTERFACES[home]
-                        and not name.startswith(WIRING)):
-                    yield (f"{name}:{number}: {target} is private to {home}; "
-                           f"include one of {', '.join(sorted(INTERFACES[home]))}")
+                if match and match.group(1).split("/")[0] in OURS:
+                    yield name, number, layer, match.group(1)
+
+
+def problems(root):
+    unused = {(layer, permission) for layer, permissions in MAY_INCLUDE.items()
+              for permission in permissions}
+    for name, number, layer, target in includes(root):
+        if layer is None:
+            yield f"{name}:1: folder is not in the list of layers of tools/check_layers.py"
+            continue
+        if not any(allows(permission, target) for permission in [layer, *MAY_INCLUDE[layer]]):
+            yield f"{name}:{number}: {layer} may not include {target}"
+        unused -= {(layer, permission) for permission in MAY_INCLUDE[layer]
+                   if allows(permission, target)}
+        home, _, header = target.rpartition("/")
+        if (home in INTERFACES and layer != home and header not in INTERFACES[home]
+                and not name.startswith(WIRING)):
+            yield (f"{name}:{number}: {target} is private to {home}; "
+                   f"include one of {', '.join(sorted(INTERFACES[home]))}")
+    for layer, permission in sorted(unused):
+        yield (f"tools/check_layers.py: no include uses the permission {layer} -> {permission}; "
+               "remove it")
+
+
+def table():
+    """MAY_INCLUDE as Markdown."""
+    rows = ["| folder | may include, besides itself | headers that others may include |",
+            "|---|---|---|"]
+    for layer, permissions in MAY_INCLUDE.items():
+        may = ", ".join(f"`{permission}`" for permission in permissions) or "nothing"
+        headers = ", ".join(f"`{header}`" for header in sorted(INTERFACES.get(layer, ())))
+        rows.append(f"| `{layer}` | {may} | {headers or 'all'} |")
+    return "\n".join(rows)
+
+
+def table_problem(root):
+    """What is wrong with the table in the document, or None."""
+    _, begin, rest = (root / PAGE).read_text().partition(BEGIN + "\n")
+    written, end, _ = rest.partition("\n" + END)
+    if not begin or not end:
+        return f"{PAGE}: the table of layers must be between {BEGIN} and {END}"
+    if written != table():
+        return (f"{PAGE}: the table of layers differs from tools/check_layers.py; replace it with "
+                "the output of `tools/check_layers.py --table`")
+    return None
 
 
 def cycle():
@@ -151,11 +187,16 @@ def cycle():
 
 
 def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+    arguments = [argument for argument in sys.argv[1:] if argument != "--table"]
+    if len(arguments) < len(sys.argv[1:]):
+        print(table())
+        return 0
+    root = pathlib.Path(arguments[0] if arguments else ".").resolve()
     found = list(problems(root))
     loop = cycle()
     if loop:
         found.append("layers form a cycle: " + " → ".join(loop))
+    found += filter(None, [table_problem(root)])
     print("\n".join(found) if found else "layers are clean")
     return 1 if found else 0
 

@@ -12,8 +12,9 @@
 
 namespace muster::burnin {
 
-// The result of `call`, made in a thread of its own; nullopt when it has not come within `timeout`.
-// The thread then stays behind, so `call` must own all it touches. What it returns is moved.
+// The result of `call`, made in a thread of its own; nullopt if it does not arrive within
+// `timeout`. The thread then stays behind, so `call` must own everything it touches. The result is
+// moved.
 template <typename T>
 std::optional<T> RunBounded(Clock& clock, absl::Duration timeout, std::function<T()> call) {
   struct State {

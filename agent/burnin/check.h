@@ -1,4 +1,4 @@
-// What a check of muster-burnin is: a function that measures and says what it saw.
+// A check of muster-burnin: a function that measures and reports what it saw.
 #pragma once
 
 #include <optional>
@@ -27,41 +27,43 @@ struct Endpoint {
   int port = 0;
 };
 
-// Where a check tells how it goes, and what it is told meanwhile. Thread-safe.
+// Receives the progress of a check, and passes messages to it meanwhile. Thread-safe.
 class Reporter {
  public:
   virtual ~Reporter() = default;
   // `fraction` from 0 to 1 when known.
   virtual void SetPhase(absl::string_view phase, std::optional<double> fraction) = 0;
-  // `at` is not before the start of the check. Kept, thinned, for the result's curves too.
+  // `at` is not before the start of the check. Samples are also kept, thinned, for the result's
+  // curves.
   virtual void AddSample(Sample sample) = 0;
-  // Of checks between nodes: says where this one listens, and waits for all ranks' endpoints.
-  // Cancelled when the other end of standard input went away, DeadlineExceeded after `timeout`.
+  // For checks between nodes: announces where this one listens, and waits for the endpoints of all
+  // ranks. Cancelled when the other end of standard input went away, DeadlineExceeded after
+  // `timeout`.
   virtual absl::StatusOr<std::vector<Endpoint>> Meet(const Endpoint& listening,
                                                      absl::Duration timeout) = 0;
-  // True: come to an end soon; what was measured so far is of no interest.
+  // True: end soon; the measurements so far are of no interest.
   virtual bool stopping() const = 0;
 };
 
-// What a check is given.
+// The input of a check.
 struct CheckContext {
   const checks::Parameters& parameters;
   Reporter& reporter;
   Clock& clock;
   sys::FileSystem& files;
   sys::ProcessRunner& processes;
-  // What Sample::at counts from.
+  // The origin of Sample::at.
   absl::Time started_at = {};
-  // Of checks between nodes.
+  // For checks between nodes.
   int rank = 0;
   int ranks = 1;
   std::string pair_key = {};
-  // Other programs' work on the GPUs is no reason to refuse.
+  // Do not refuse because other programs are working on the GPUs.
   bool force = false;
 };
 
-// Blocks until the check is over. Sets subjects, metrics, faults, digests, tools; of the outcome
-// only what faults do not say: see CheckResult.
+// Blocks until the check is over. Sets subjects, metrics, faults, digests, tools, and only those
+// parts of the outcome that do not follow from the faults: see CheckResult.
 using CheckFunction = CheckResult (*)(CheckContext& context);
 
 struct CheckRunner {

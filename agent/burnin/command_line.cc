@@ -94,7 +94,7 @@ int Refuse(absl::string_view message, absl::string_view see) {
   return kExitUsage;
 }
 
-// CLI11 only says that a verb is missing, not which word is none.
+// CLI11 only says that a verb is missing, not which word is not a verb.
 std::string UnknownVerb(int argc, char** argv) {
   std::vector<std::string> verbs = {"list"};
   for (const CheckSpec* check : checks::Checks()) verbs.emplace_back(check->name);
@@ -122,7 +122,7 @@ bool ParseCommandLine(int argc, char** argv, CommandLine& line, int& exit_code) 
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    // CLI11 reports by exceptions: --help and --version among them.
+    // CLI11 reports by exceptions, including --help and --version.
     if (error.get_exit_code() == 0) {
       exit_code = app.exit(error);
       return false;

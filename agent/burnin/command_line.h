@@ -1,4 +1,4 @@
-// The command line of muster-burnin, whose verbs and options are the catalogue's.
+// The command line of muster-burnin. Its verbs and options come from the catalogue.
 #pragma once
 
 #include <map>
@@ -20,10 +20,10 @@ struct CommandLine {
   std::string key_file;
 };
 
-// False: it was --help or a mistake, which is printed, and `exit_code` is set.
+// False: --help or a usage error, which is printed; `exit_code` is set.
 bool ParseCommandLine(int argc, char** argv, CommandLine& line, int& exit_code);
 
-// What `list` prints: every check with one line of what it is.
+// The output of `list`: every check with a line of description.
 std::string CheckList();
 
 }  // namespace muster::burnin

@@ -7,7 +7,7 @@
 namespace muster::burnin {
 namespace {
 
-// How many points a curve may have: all of those of `sizes` that have fewer leave the others more.
+// How many points a curve may have: curves among `sizes` with fewer points leave the others more.
 size_t FairShare(std::vector<size_t> sizes, size_t in_all) {
   std::sort(sizes.begin(), sizes.end());
   for (size_t i = 0; i < sizes.size(); ++i) {

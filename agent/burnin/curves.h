@@ -11,20 +11,20 @@
 
 namespace muster::burnin {
 
-// Keeps a bounded number of points of each curve, however long the check takes, spread over all of
-// its time. Peaks and dips remain as they were.
+// Keeps a bounded number of points per curve, spread over the whole check, however long it takes.
+// Peaks and dips are preserved.
 class Curves {
  public:
-  // Five minutes at four samples a second are kept as they are.
+  // Enough to keep five minutes at four samples a second as they are.
   static constexpr size_t kMaxStretches = 1200;
-  // Of all curves together: ten curves of each of sixteen GPUs must fit into one line of output, of
-  // which the agent takes a MiB. A point is some 150 bytes of it.
+  // For all curves together: ten curves of each of sixteen GPUs must fit into one line of output,
+  // of which the agent accepts a MiB. A point takes some 150 bytes of it.
   static constexpr size_t kMaxPointsInAll = 4800;
 
-  // REQUIRES: those of one curve come in the order of time, with finite values.
+  // REQUIRES: the samples of one curve come in the order of time, with finite values.
   void Add(const Sample& sample);
-  // All curves, each in the order of time. What short ones leave of kMaxPointsInAll is the long
-  // ones'.
+  // All curves, each in the order of time. Long curves get the part of kMaxPointsInAll that short
+  // ones leave.
   std::vector<Sample> Samples() const;
 
  private:

@@ -1,4 +1,4 @@
-// What muster-burnin is told on standard input, a JSON object a line.
+// The standard input of muster-burnin, one JSON object per line.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ namespace muster::burnin {
 // Longer lines are refused: 64 KiB is room for the endpoints of a thousand nodes.
 inline constexpr size_t kMaxInputLine = 64 << 10;
 
-// One of the two is set.
+// Exactly one of the two is set.
 struct InputLine {
   std::vector<Endpoint> peers;  // {"peers":[{"address":"10.0.0.1","port":4711},…]}, by rank
   std::string stop;             // {"stop":"reason"}; an empty reason becomes "no reason was given"
 };
 
-// InvalidArgument says what is wrong; unknown fields are passed over.
+// InvalidArgument says what is wrong; unknown fields are ignored.
 absl::StatusOr<InputLine> ParseInputLine(absl::string_view line);
 
 }  // namespace muster::burnin

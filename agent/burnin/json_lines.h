@@ -7,7 +7,7 @@
 
 namespace muster::burnin {
 
-// Without their newline. Bytes that are not UTF-8 are replaced.
+// Lines without their newline. Bytes that are not UTF-8 are replaced.
 std::string ProgressLine(const Progress& progress);
 std::string ResultLine(const FinishedCheck& finished);
 

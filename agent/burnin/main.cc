@@ -1,4 +1,4 @@
-// Tests the hardware of a node, one check a process: the agent starts it, or a person does.
+// Tests the hardware of a node, one check per process: the agent starts it, or a person does.
 #include <signal.h>
 #include <unistd.h>
 
@@ -54,7 +54,7 @@ int Main(int argc, char** argv) {
   WorkerReporter reporter(*output, clock, interrupted, live ? kLiveInterval : kLineInterval);
   if (line.json || line.ranks > 1) StartReadingInput(STDIN_FILENO, line.json, reporter);
   exit_code = RunWorker(line, {clock, files, processes}, reporter, *output);
-  // Threads that hang in a driver or in a read of standard input are nobody's to wait for.
+  // Do not wait for threads that hang in a driver or in a read of standard input.
   std::fflush(stdout);
   std::_Exit(exit_code);
 }

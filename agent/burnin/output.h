@@ -1,4 +1,4 @@
-// Where the worker writes: lines for the agent or text for a person.
+// The output of a worker: lines for the agent or text for a person.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct Progress {
   std::optional<Endpoint> listening;
 };
 
-// A result with what the worker itself knows of it.
+// A result with the worker's own data about it.
 struct FinishedCheck {
   std::string check;
   absl::Time started_at;

@@ -1,4 +1,4 @@
-// What was read of one quantity over a check, however long the check takes.
+// The readings of one quantity during a check, however long the check takes.
 #pragma once
 
 #include <cstddef>
@@ -14,28 +14,29 @@ struct Reading {
   double value = 0;
 };
 
-// Readings of one quantity in bounded memory: at most `max_stretches` of 80 bytes. Up to so many
-// readings each is kept as it is; then neighbours are merged, all over the time alike, and of each
-// stretch of time its lowest and its highest reading stay as they were. Not thread-safe.
+// Readings of one quantity in bounded memory: at most `max_stretches` of 80 bytes. Up to that many
+// readings are kept one by one; then neighbours are merged, evenly over the whole time, and each
+// stretch of time keeps its lowest and its highest reading. Not thread-safe.
 class Readings {
  public:
-  // REQUIRES: 2 stretches or more.
+  // REQUIRES: at least 2 stretches.
   explicit Readings(size_t max_stretches) : max_stretches_(max_stretches) {}
 
-  // REQUIRES: in the order of time, finite.
+  // REQUIRES: readings come in the order of time and are finite.
   void Add(Reading reading);
 
-  uint64_t count() const { return count_; }  // of all that were added
-  // Exact, of all that were added. REQUIRES: count() above 0.
+  uint64_t count() const { return count_; }  // of all added readings
+  // Exact, over all added readings. REQUIRES: count() above 0.
   double Lowest() const;
   double Highest() const;
-  // Of the readings from that time on, the upper one of two in the middle; 0: there is none. Merged
-  // readings count as so many of their mean, and those of the stretch in which `from` lies all
-  // count.
+  // The median of the readings from that time on, the upper one of two in the middle; 0: there is
+  // none. Merged readings count as that many times their mean, and all those of the stretch in
+  // which `from` lies count.
   double Median(absl::Duration from = absl::ZeroDuration()) const;
 
-  // Readings in the order of time, max(4, `most`) of them at most: all that are kept where they are
-  // no more, otherwise the first, the last, and the lowest and highest of stretches of equal size.
+  // Readings in the order of time, at most max(4, `most`) of them: all that are kept if they are no
+  // more than that, otherwise the first, the last, and the lowest and highest of stretches of equal
+  // size.
   std::vector<Reading> Points(size_t most) const;
 
  private:
@@ -50,7 +51,7 @@ class Readings {
   std::vector<Reading> PointsOf(const std::vector<Stretch>& stretches) const;
 
   size_t max_stretches_;
-  uint64_t stride_ = 1;  // readings of a stretch that is full
+  uint64_t stride_ = 1;  // readings of a full stretch
   uint64_t count_ = 0;
   Reading first_, last_;
   std::vector<Stretch> stretches_;

@@ -9,13 +9,13 @@
 namespace muster::burnin {
 namespace {
 
-// Of all faults together: a result is one line, of which the agent takes a MiB, and curves take
+// For all faults together: a result is one line, of which the agent accepts a MiB, and curves take
 // most of it (Curves::kMaxPointsInAll). The messages have the exact counts.
 constexpr size_t kMaxEvidenceInAll = 400;
-constexpr size_t kMaxEvidenceBytes = 240;  // of one text
+constexpr size_t kMaxEvidenceBytes = 240;  // per text
 constexpr absl::string_view kCut = "...";
 
-// As many texts of each fault as leave all faults their share; a fault that has fewer keeps all.
+// Leaves each fault so many texts that every fault gets its share; a fault with fewer keeps all.
 void BoundEvidence(std::vector<Fault>& faults) {
   size_t most = CheckResult::kMaxEvidence;
   const auto count = [&faults](size_t of_each) {

@@ -1,4 +1,4 @@
-// What a check found: CheckResult of muster/v1/validation.proto for a program without protobuf.
+// The result of a check: CheckResult of muster/v1/validation.proto for a program without protobuf.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace muster::burnin {
 // As v1::Outcome; the exit status of muster-burnin is 0, 1, 2 and 2.
 enum class Outcome { kPass, kFail, kUnknown, kSkipped };
 
-// The fields are those of the messages of the same names, which say what each means.
+// The fields are those of the messages of the same names, which document each.
 struct Sample {
   absl::Duration at;  // since the start of the check
   std::string subject;
@@ -38,7 +38,7 @@ struct Metric {
   std::string name;
   std::string variant;
   std::string subject;
-  std::string unit;  // of the catalogue; set by FinishResult()
+  std::string unit;  // from the catalogue; set by FinishResult()
   double value = 0;
 };
 
@@ -56,10 +56,10 @@ struct Digest {
 };
 
 struct CheckResult {
-  // Texts of evidence that one fault may carry.
+  // The most texts of evidence that one fault may carry.
   static constexpr size_t kMaxEvidence = 100;
 
-  // kPass becomes kFail where there are faults: nobody sets both.
+  // kPass becomes kFail if there are faults: nobody sets both.
   Outcome outcome = Outcome::kPass;
   std::string reason;
   std::vector<Subject> subjects;
@@ -71,7 +71,7 @@ struct CheckResult {
   bool stopped = false;
 };
 
-// A result that says no more than this.
+// An unknown result with only this reason.
 CheckResult Unknown(std::string reason);
 CheckResult Skipped(std::string reason);
 
@@ -79,13 +79,13 @@ void AddMetric(CheckResult& result, absl::string_view name, absl::string_view va
                absl::string_view subject, double value);
 void AddFault(CheckResult& result, absl::string_view code, absl::string_view subject,
               std::string message, std::vector<std::string> evidence = {});
-// For a reading that could not be had: what was measured stays, the outcome becomes unknown and the
-// reason names it; later ones are added to the reason.
+// For a reading that failed: the measurements stay, the outcome becomes unknown and the reason
+// names the reading; later ones are added to the reason.
 void AddUnknown(CheckResult& result, absl::string_view reason);
 
-// What the worker does to every result: units from the catalogue, evidence bounded, pass and
-// unknown to fail where there are faults, a reason for whatever is not a pass. A metric that is not
-// finite or not in the catalogue is dropped and makes the result unknown.
+// The last step for every result: units from the catalogue, bounded evidence, fail instead of pass
+// or unknown if there are faults, a reason for anything but a pass. A metric that is not finite or
+// not in the catalogue is dropped and makes the result unknown.
 void FinishResult(const checks::CheckSpec& check, CheckResult& result);
 
 }  // namespace muster::burnin

@@ -104,7 +104,7 @@ std::string ResultTable(const FinishedCheck& finished) {
 
 void TableOutput::Write(const Progress& progress) {
   for (const Sample& sample : progress.samples) {
-    // Of the node there may be several side by side, as of its power; of a GPU one follows another.
+    // A node may have several in parallel, for its power; those of a GPU follow one another.
     const bool has_sources = sample.subject.empty() && !sample.variant.empty();
     newest_[has_sources ? absl::StrCat(sample.metric, " ", sample.variant) : sample.metric] =
         sample.value;

@@ -13,7 +13,7 @@ std::string ResultTable(const FinishedCheck& finished);
 
 class TableOutput final : public Output {
  public:
-  // `live`: standard output is a terminal, so that a line can be drawn over.
+  // `live`: standard output is a terminal, so that a line can be overwritten.
   explicit TableOutput(bool live) : live_(live) {}
 
   void Write(const Progress& progress) override;
@@ -21,8 +21,8 @@ class TableOutput final : public Output {
 
  private:
   const bool live_;
-  std::map<std::string, double> newest_;  // by metric: the worst that the last samples show
-  std::string phase_;                     // printed last, where there is no live line
+  std::map<std::string, double> newest_;  // by metric: the worst of the last samples
+  std::string phase_;                     // printed last, without a live line
   bool drawn_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Programs that a check stands on and that may not be installed.
+// Runs programs that a check needs and that may not be installed.
 #pragma once
 
 #include <functional>
@@ -13,15 +13,15 @@
 namespace muster::burnin {
 
 struct ToolWatch {
-  // Each line of the program's output, of which the result has the end alone.
+  // Called for each line of the program's output; the result has only the end of it.
   sys::LineCallback on_line = {};
   // Asked several times a second by another thread: true ends the program.
   std::function<bool()> must_end = {};
 };
 
 // Runs a program of the Debian package `package`. NotFound names the package; a program that fails
-// is no error here, it is in the result. It is ended when the check is to stop,
-// and dies with the worker.
+// is not an error here, its failure is in the result. It is ended when the check is to stop, and
+// dies with the worker.
 absl::StatusOr<sys::ProcessResult> RunTool(CheckContext& context, std::vector<std::string> argv,
                                            absl::Duration timeout, const std::string& package,
                                            ToolWatch watch = {});

@@ -59,7 +59,7 @@ int RunWorker(const CommandLine& line, const WorkerEnvironment& environment,
   finished.result = Run(line, environment, reporter, finished.started_at);
   finished.duration = environment.clock.Now() - finished.started_at;
   if (const std::string stop = reporter.stop_reason(); !stop.empty()) {
-    // What was measured up to then is of no interest; what was found wrong is.
+    // Measurements up to then are of no interest; faults are.
     finished.result.outcome = Outcome::kUnknown;
     finished.result.reason = absl::StrCat("stopped: ", stop);
   }

@@ -7,15 +7,15 @@
 
 namespace muster::burnin {
 
-// What the check is run with; all outlive the call.
+// Everything a check runs with; all of it outlives the call.
 struct WorkerEnvironment {
   Clock& clock;
   sys::FileSystem& files;
   sys::ProcessRunner& processes;
 };
 
-// Runs the check of `line` and writes its result. Never fails: what could not be done makes the
-// result unknown. Returns the exit status: 0 pass, 1 fail, 2 unknown or skipped.
+// Runs the check of `line` and writes its result. Never fails: anything that could not be done
+// makes the result unknown. Returns the exit status: 0 pass, 1 fail, 2 unknown or skipped.
 int RunWorker(const CommandLine& line, const WorkerEnvironment& environment,
               WorkerReporter& reporter, Output& output);
 

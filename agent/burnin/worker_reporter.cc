@@ -43,7 +43,7 @@ absl::StatusOr<std::vector<Endpoint>> WorkerReporter::Meet(const Endpoint& liste
   absl::MutexLock lock(&mutex_);
   progress_.listening = listening;
   changed_ = true;
-  // A signal wakes nobody: it is looked for now and then.
+  // A signal wakes nobody: it is polled now and then.
   while (!HasPeersOrStops() && clock_.Now() < deadline)
     clock_.AwaitUntil(mutex_, absl::Condition(this, &WorkerReporter::HasPeersOrStops),
                       std::min(deadline, clock_.Now() + absl::Milliseconds(200)));
@@ -95,7 +95,7 @@ void WorkerReporter::WriteWhatIsNew() {
     bool is_news = false;
     {
       absl::MutexLock lock(&mutex_);
-      // An endpoint is waited for: it is told at once.
+      // Somebody waits for an endpoint: it is written at once.
       const auto urgent = +[](WorkerReporter* self) ABSL_NO_THREAD_SAFETY_ANALYSIS {
         return self->finished_ || self->progress_.listening.has_value();
       };

@@ -1,4 +1,4 @@
-// The Reporter of a running worker: collects, and writes once in a while.
+// The Reporter of a running worker: collects, and writes periodically.
 #pragma once
 
 #include <atomic>
@@ -15,11 +15,11 @@
 
 namespace muster::burnin {
 
-// A thread of its own writes what is new every `interval`, so that a check is never held up by a
-// slow reader of its output. Thread-safe.
+// A thread of its own writes the news every `interval`, so that a slow reader of its output never
+// holds up a check. Thread-safe.
 class WorkerReporter final : public Reporter {
  public:
-  // `interrupted` is set by a signal; it is looked at, never changed.
+  // `interrupted` is set by a signal; it is only read here.
   WorkerReporter(Output& output, Clock& clock, const std::atomic<bool>& interrupted,
                  absl::Duration interval);
   ~WorkerReporter() override;
@@ -30,14 +30,14 @@ class WorkerReporter final : public Reporter {
                                              absl::Duration timeout) override;
   bool stopping() const override;
 
-  // What standard input said.
+  // The messages of standard input.
   void SetPeers(std::vector<Endpoint> peers);
-  // The first reason counts.
+  // Only the first reason counts.
   void Stop(const std::string& reason);
-  // "": nobody asked for an end.
+  // "": nobody asked to stop.
   std::string stop_reason() const;
 
-  // Writes what is left and writes no more. The samples of the whole check, thinned.
+  // Writes what is left and then writes no more. Returns the samples of the whole check, thinned.
   std::vector<Sample> Finish();
 
  private:

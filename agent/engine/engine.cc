@@ -13,7 +13,7 @@
 namespace muster::agent {
 namespace {
 
-// A plan ends it at once; this is how often an idle engine shows that it lives.
+// A plan ends this wait at once; this is how often an idle engine shows a sign of life.
 constexpr absl::Duration kIdleWait = absl::Seconds(10);
 
 uint32_t StepsThrough(const ActivePlan& plan) {
@@ -103,7 +103,7 @@ absl::Status Engine::RunNext(const ActivePlan& plan) {
       [this](absl::string_view note) { listener_.OnNote(note); });
   const auto on_tick = [&] {
     SayAlive();
-    // An error comes up again at the next record.
+    // An error occurs again at the next record.
     if (journal_.Sync().ok()) listener_.OnReportsReady();
     progress.Flush();
   };

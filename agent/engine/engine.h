@@ -1,4 +1,4 @@
-// Takes plans, runs them one after another, and lets nothing be lost on the way.
+// Accepts plans, runs them one after another, and loses nothing on the way.
 #pragma once
 
 #include <cstdint>
@@ -26,30 +26,30 @@ class StepProgress;
 
 namespace muster::agent {
 
-// Told of what the engine does, from its thread; must not block.
+// Notified of the engine's activity, from its thread; must not block.
 class EngineListener {
  public:
   virtual ~EngineListener() = default;
-  // The journal may have more durable reports; also called when there are none.
+  // The journal may have new durable reports; also called when there are none.
   virtual void OnReportsReady() = 0;
-  // At most five times a second.
+  // Called at most five times a second.
   virtual void OnProgress(const v1::StepProgress& progress) = 0;
-  // Something for the agent's log: a plan starts or ends, the journal cannot be written.
+  // A message for the agent's log: a plan starts or ends, the journal cannot be written.
   virtual void OnNote(absl::string_view note) = 0;
 };
 
-// Runs accepted plans in the order of their sequences in a thread of its own. A plan that an
-// earlier life of the agent left is continued at the first step without outcome. Thread-safe.
+// Runs accepted plans in the order of their sequences in a thread of its own. A plan left by an
+// earlier life of the agent is continued at the first step without an outcome. Thread-safe.
 class Engine {
  public:
   struct Options {
     std::string node_uuid;
     RebootMeans reboots;
     PlanRunOptions run = {};
-    // After the journal could not be written: how long until the plan is taken up again.
+    // After the journal could not be written: time until the plan is resumed.
     absl::Duration retry = absl::Seconds(5);
-    // Called with all plans that are not over, at the start and when one comes or goes; must not
-    // block. Empty: nobody wants to know.
+    // Called with all unfinished plans, at the start and when one is added or ends; must not block.
+    // Empty: nobody is interested.
     std::function<void(std::vector<std::shared_ptr<const v1::Plan>>)> on_plans = {};
   };
 
@@ -63,14 +63,14 @@ class Engine {
   void Stop() { worker_.RequestStop(); }
   bool has_ended() const { return worker_.has_ended(); }
 
-  // Journals the plan if the rules allow it (see plan.proto); blocks on the disk only.
+  // Journals the plan if the rules allow it (see plan.proto); blocks only on the disk.
   v1::PlanReceipt Submit(const v1::Plan& plan);
-  // The plan stops after the step that is running; plans that are over or unknown do not care.
+  // The plan stops after the running step; a plan that is finished or unknown is left alone.
   absl::Status Cancel(absl::string_view plan_id);
 
-  // When the engine's thread last showed that it lives: at most a few seconds ago if it does.
+  // When the engine's thread last showed a sign of life: at most a few seconds ago if it is alive.
   absl::Time last_alive() const;
-  // The plan that runs or is next. Empty: none.
+  // The plan that is running or next. Empty: none.
   std::string active_plan_id() const;
 
  private:
@@ -87,7 +87,7 @@ class Engine {
   EngineListener& listener_;
   absl::Mutex package_manager_;
   absl::Mutex submit_mutex_;  // rules and journal of one plan at a time
-  absl::Mutex tell_mutex_;    // what is told last is what is so
+  absl::Mutex tell_mutex_;    // the last notification is the current state
 
   mutable absl::Mutex mutex_;
   absl::Time alive_ ABSL_GUARDED_BY(mutex_);

@@ -24,7 +24,7 @@ PlanContext::PlanContext(const ActivePlan& before, Journal& journal, Clock& cloc
       barrier_(clock, stopping_),
       outcomes_(before.outcomes) {
   if (!plan().check_only()) return;
-  // What an earlier life of this check found out, as far as the journal tells.
+  // The findings of an earlier life of this check, as far as the journal has them.
   for (const v1::RolePlan& role : plan().roles()) {
     for (const v1::Step& step : role.steps()) {
       if (Outcome(step.step_id()) == v1::STEP_STATUS_CHANGED) WouldChange(step);
@@ -67,7 +67,7 @@ void PlanContext::WouldChange(const v1::Step& step) {
 std::string PlanContext::WouldChangeBefore(const v1::RolePlan& role,
                                            const absl::Status& missing) const {
   if (plan().after_changes()) return "an earlier play";
-  // Roles side by side are no help: which of them comes first is chance.
+  // Parallel roles do not help: which of them comes first is chance.
   std::set<std::string> before = {role.name()};
   for (size_t known = 0; known < before.size();) {
     known = before.size();

@@ -30,7 +30,7 @@ absl::Status CheckStep(const v1::RolePlan& role, const v1::Step& step, std::set<
   return absl::OkStatus();
 }
 
-// Every role can have its turn: no need is unknown, none goes in a circle.
+// Checks that every role can run: no unknown needs, no cycles.
 absl::Status CheckNeeds(const v1::Plan& plan) {
   std::map<std::string, const v1::RolePlan*> waiting;
   for (const v1::RolePlan& role : plan.roles()) {

@@ -1,4 +1,4 @@
-// Which plans an agent takes. Pure.
+// Decides which plans an agent accepts. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ class Plan;
 
 namespace muster::agent {
 
-// OK, or why the plan is refused, in words for the controller's administrator: it is for another
-// node, it is expired, its sequence is not above `highest_sequence`, or it makes no sense (a digest
-// that does not match, roles that need each other, an id twice).
+// OK, or the reason for refusing the plan, in words for the controller's administrator: it is for
+// another node, it has expired, its sequence is not above `highest_sequence`, or it makes no sense
+// (a digest that does not match, roles that need each other, a duplicate id).
 absl::Status CheckPlan(const v1::Plan& plan, absl::string_view node_uuid, uint64_t highest_sequence,
                        absl::Time now);
 
-// OK unless the plan's time is over.
+// OK unless the plan has expired.
 absl::Status CheckNotExpired(const v1::Plan& plan, absl::Time now);
 
 // SHA-256 of the plan's deterministic serialization without its digest.

@@ -22,7 +22,7 @@ class RoleGraph {
     waiting_ = context.plan().roles_size();
   }
 
-  // A thread's life: take a role, run it, until none is left.
+  // The body of a thread: takes a role and runs it, until none is left.
   void Work() {
     while (const v1::RolePlan* role = Take()) {
       absl::StatusOr<RoleEnd> end = RunRole(context_, *role);
@@ -38,7 +38,7 @@ class RoleGraph {
     ++workers_;
   }
 
-  // True when every thread is through; waits until `deadline` at most.
+  // True when every thread is done; waits at most until `deadline`.
   bool AwaitEnd(absl::Time deadline) {
     absl::MutexLock lock(&mutex_);
     return context_.clock().AwaitUntil(mutex_, absl::Condition(this, &RoleGraph::NoWorkers),
@@ -97,7 +97,7 @@ class RoleGraph {
     if (*end != RoleEnd::kSucceeded) SkipDependants();
   }
 
-  // Everything that can no longer have its turn is skipped at once.
+  // Everything that can no longer run is skipped at once.
   void SkipDependants() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     for (bool progress = true; progress;) {
       progress = false;
@@ -130,7 +130,7 @@ class RoleGraph {
   absl::Status error_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Told by the steps' outcomes alone, so that it is the same after any number of restarts.
+// Derived only from the steps' outcomes, so that it is the same after any number of restarts.
 v1::PlanOutcome SumUp(const PlanContext& context, absl::Duration elapsed) {
   v1::PlanOutcome outcome;
   std::string message;
@@ -171,7 +171,7 @@ absl::StatusOr<std::optional<v1::PlanOutcome>> RunPlan(PlanContext& context,
     RETURN_IF_ERROR(graph.error());
     return std::nullopt;
   }
-  // No last tick: the plan's end is about to be made durable, and all outcomes with it.
+  // No last tick: the plan's end, and with it all outcomes, is about to be made durable.
   return SumUp(context, context.clock().Now() - started);
 }
 

@@ -1,4 +1,4 @@
-// One plan from its first open step to its end.
+// Runs one plan from its first open step to its end.
 #pragma once
 
 #include <functional>
@@ -15,10 +15,10 @@ struct PlanRunOptions {
   absl::Duration tick = absl::Milliseconds(200);
 };
 
-// Walks the role graph: roles whose needs have succeeded run side by side, each in a thread of its
-// own; roles that need a failed one are skipped. Blocks until all is through and gives the
-// outcome, or nullopt when the agent is stopping and the rest is left to its next life. An error:
-// the journal failed; every role has stopped before its next act. `on_tick` runs in the caller's
+// Walks the role graph: roles whose needs have succeeded run in parallel, each in a thread of its
+// own; roles that need a failed one are skipped. Blocks until all are done and returns the outcome,
+// or nullopt when the agent is stopping and the rest is left to its next life. An error: the
+// journal failed; every role has stopped before its next act. `on_tick` runs in the caller's
 // thread.
 absl::StatusOr<std::optional<v1::PlanOutcome>> RunPlan(PlanContext& context,
                                                        const PlanRunOptions& options,

@@ -1,4 +1,4 @@
-// What a plan is doing right now, told at a bearable rate.
+// Reports the current activity of a plan at a bearable rate.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace muster::agent {
 
-// Roles write what they do as often as they like; Flush(), called at the rate of the listener,
-// passes on the latest. Thread-safe.
+// Roles write their activity as often as they like; Flush(), called at the listener's rate, passes
+// on the latest. Thread-safe.
 class ProgressBoard {
  public:
   using Sink = std::function<void(const v1::StepProgress&)>;
 
-  // `steps_done`: of an earlier life of this plan.
+  // `steps_done`: steps that an earlier life of this plan has finished.
   ProgressBoard(const v1::Plan& plan, uint32_t steps_done, Sink sink);
 
   void Show(absl::string_view role, const v1::Step& step, absl::string_view activity,

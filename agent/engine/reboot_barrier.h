@@ -1,4 +1,4 @@
-// Roles that run side by side, brought to a stop for a reboot.
+// Brings roles that run in parallel to a stop for a reboot.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ class Clock;
 
 namespace muster::agent {
 
-// Steps run together or one reboot runs alone; a reboot that waits lets no further step begin.
+// Either steps run together or one reboot runs alone; a waiting reboot lets no further step begin.
 // Thread-safe.
 class RebootBarrier {
  public:
@@ -20,11 +20,11 @@ class RebootBarrier {
   RebootBarrier(Clock& clock, std::function<bool()> stopping)
       : clock_(clock), stopping_(std::move(stopping)) {}
 
-  // Before a step, which must be followed by LeaveStep(). False: the agent is stopping.
+  // Call before a step, and LeaveStep() after it. False: the agent is stopping.
   bool EnterStep();
   void LeaveStep();
   // Returns when no step is running and none can begin before EndReboot(). False: the agent is
-  // stopping, and there is nothing to end.
+  // stopping, and EndReboot() must not be called.
   bool BeginReboot();
   void EndReboot();
 

@@ -1,4 +1,4 @@
-// Who allows a reboot.
+// Decides whether a reboot is allowed.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@ namespace muster::agent {
 class RebootGate {
  public:
   virtual ~RebootGate() = default;
-  // Asks the controller, again and again while it is away, until it has answered or `stopping` is
-  // true (Cancelled). FailedPrecondition: refused, with the reason. Blocks.
+  // Asks the controller, repeatedly while it is away, until it has answered or `stopping` is true
+  // (Cancelled). FailedPrecondition: refused, with the reason. Blocks.
   virtual absl::StatusOr<v1::RebootPermit> Ask(const std::string& plan_id,
                                                const std::string& step_id,
                                                const std::string& reason,

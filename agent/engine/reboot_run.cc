@@ -14,7 +14,7 @@
 namespace muster::agent {
 namespace {
 
-// systemd stops the agent within moments of a reboot's beginning.
+// systemd stops the agent within moments of the beginning of a reboot.
 constexpr absl::Duration kDownPatience = absl::Minutes(5);
 constexpr absl::Duration kRebootLook = absl::Milliseconds(100);
 constexpr size_t kMaxReasonBytes = 1000;
@@ -57,7 +57,7 @@ absl::StatusOr<RebootEnd> RebootNode(PlanContext& context, const v1::RolePlan& r
   const absl::Cleanup end = [&context] { context.barrier().EndReboot(); };
 
   show("asking the controller for a permit to reboot");
-  // It names files and packages, which may be called anything.
+  // It names files and packages, which may have any name.
   const std::string valid_reason = ValidUtf8(reason, kMaxReasonBytes);
   const std::string& plan_id = context.plan().plan_id();
   const absl::StatusOr<v1::RebootPermit> permit =

@@ -1,4 +1,4 @@
-// How a step reboots the node: with the other roles at rest, by the controller's permit, after a
+// Reboots the node for a step: while the other roles rest, with the controller's permit, after a
 // record in the journal that tells the next boot what happened.
 #pragma once
 
@@ -16,17 +16,17 @@ class RebootPermit;
 
 namespace muster::agent {
 
-// OK, or why the permit allows no reboot now: it is another node's or another boot's, its time is
-// over, or it was used. `used`: the last permit that this boot has used; may be empty. Pure.
+// OK, or why the permit allows no reboot now: it is for another node or another boot, it has
+// expired, or it was used. `used`: the last permit that this boot has used; may be empty. Pure.
 absl::Status CheckPermit(const v1::RebootPermit& permit, absl::string_view node_uuid,
                          absl::string_view boot_id, absl::string_view used, absl::Time now);
 
-// How RebootNode() ended where the node did not: what the step's outcome is. nullopt: the agent is
+// How RebootNode() ended if the node did not go down: the step's outcome. nullopt: the agent is
 // stopping, and the step has no outcome before the next boot.
 using RebootEnd = std::optional<absl::Status>;
 
 // `resource` is the step's, `reason` what its check found. An error: the journal failed, and the
-// node stays up. Blocks until the agent is stopped or the reboot has come to nothing.
+// node stays up. Blocks until the agent is stopped or the reboot has failed.
 absl::StatusOr<RebootEnd> RebootNode(PlanContext& context, const v1::RolePlan& role,
                                      const v1::Step& step, Resource& resource,
                                      const std::string& reason, ApplyObserver& observer);

@@ -18,7 +18,7 @@ absl::Status Skip(PlanContext& context, const v1::RolePlan& role, const v1::Step
   return context.Record(result, clean_handler, Journal::Durability::kLazy);
 }
 
-// Their bits stay: the next plan with the role runs them.
+// Their dirty bits stay: the next plan with the role runs them.
 absl::Status SkipDirtyHandlers(PlanContext& context, const v1::RolePlan& role,
                                absl::string_view why) {
   for (const v1::Step& handler : role.handlers()) {
@@ -71,7 +71,7 @@ absl::StatusOr<RoleEnd> RunHandlersOfRole(PlanContext& context, const v1::RolePl
       if (context.cancelled()) end = RoleEnd::kCancelled;
       if (end != RoleEnd::kSucceeded) break;
       if (!handler.skip_reason().empty()) {
-        // The playbook says that nothing is due on this node: the bit would stay for ever.
+        // The playbook says that there is nothing to do on this node: the bit would stay for ever.
         RETURN_IF_ERROR(Skip(context, role, handler, /*handler=*/true, handler.skip_reason(),
                              context.plan().check_only() ? "" : handler.step_id()));
         continue;

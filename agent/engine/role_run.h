@@ -28,13 +28,13 @@ using ResourceFactory =
 
 class RebootGate;
 
-// What a reboot needs to know of the node.
+// What a reboot needs to know about the node.
 struct RebootMeans {
   std::string boot_id;         // the present boot
   RebootGate* gate = nullptr;  // never null where plans run
 };
 
-// What the roles of one running plan share. Thread-safe where it can change.
+// The state that the roles of one running plan share. Thread-safe where it can change.
 class PlanContext {
  public:
   PlanContext(const ActivePlan& before, Journal& journal, Clock& clock,
@@ -43,9 +43,9 @@ class PlanContext {
               std::function<void(absl::string_view)> note);
 
   const v1::Plan& plan() const { return *before_.plan; }
-  // What became of the step, in this life of the agent or an earlier one.
+  // The outcome of the step, from this life of the agent or an earlier one.
   std::optional<v1::StepStatus> Outcome(const std::string& step_id) const;
-  // The intent of an earlier life that never got an outcome.
+  // An earlier life's intent that never got an outcome.
   const v1::StepIntent* CutOff(const std::string& step_id) const;
   // The reboot that an earlier life began for the step; nullptr: none.
   const v1::RebootArmed* Armed(const std::string& step_id) const;
@@ -55,18 +55,18 @@ class PlanContext {
 
   // Check mode: remembers that the step would change something, and what it would notify.
   void WouldChange(const v1::Step& step);
-  // Of the steps that certainly come before the role's next one, because they are the role's own or
-  // of a role that it needs, the first that would change something and may bring what `missing` is
-  // about; "an earlier play" where that was it. Empty: none yet.
+  // Searches the steps that certainly come before the role's next one, because they are the role's
+  // own or of a role that it needs: the first that would change something and may provide what
+  // `missing` lacks; "an earlier play" if that was it. Empty: none yet.
   std::string WouldChangeBefore(const v1::RolePlan& role, const absl::Status& missing) const;
-  // In the journal, or in check mode: would be.
+  // In the journal; in check mode, whether it would be.
   bool IsDirty(const std::string& handler_id) const;
 
   bool cancelled() const { return journal_.IsCancelRequested(plan().plan_id()); }
-  // The agent is going down: what is not begun is left for its next life.
+  // The agent is stopping: work that has not begun is left for its next life.
   bool stopping() const { return stopping_(); }
 
-  // For the agent's log.
+  // Writes to the agent's log.
   void Note(absl::string_view note) { note_(note); }
 
   Journal& journal() { return journal_; }
@@ -97,9 +97,9 @@ class PlanContext {
 
 enum class RoleEnd { kSucceeded, kFailed, kCancelled, kStopped };
 
-// Runs the steps that have no outcome yet, in order, then the handlers that are dirty. After a
-// failure the rest is recorded as skipped and dirty handlers stay dirty. An error means that the
-// journal could not be written: nothing more was done after that.
+// Runs the steps that have no outcome yet, in order, then the dirty handlers. After a failure the
+// rest is recorded as skipped and dirty handlers stay dirty. An error means that the journal could
+// not be written: nothing more was done after that.
 absl::StatusOr<RoleEnd> RunRole(PlanContext& context, const v1::RolePlan& role);
 
 // Records all of the role's steps as skipped, and its dirty handlers.

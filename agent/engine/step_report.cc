@@ -19,7 +19,7 @@ bool ErrorMayHoldOutput(const v1::Step& step) {
          (step.has_line() && !step.line().validate().empty());
 }
 
-// "mode 0644 -> 0600, owner"; values only where they are short and no secret.
+// "mode 0644 -> 0600, owner"; values only if they are short and not secret.
 std::string Listed(const v1::Step& step, const std::vector<Change>& changes) {
   std::string list;
   for (const Change& change : changes) {
@@ -31,7 +31,7 @@ std::string Listed(const v1::Step& step, const std::vector<Change>& changes) {
   return list;
 }
 
-// What a secret can never be in, and an administrator wants to see all the same.
+// Fields that can never contain a secret, and that an administrator wants to see in any case.
 bool IsOpen(absl::string_view field) {
   for (const char* open : {"mode", "owner", "group", "state"})
     if (field == open) return true;

@@ -1,4 +1,4 @@
-// What a step's result may say: bounded, and silent about secrets. Pure.
+// The contents of a step's report: bounded, and silent about secrets. Pure.
 #pragma once
 
 #include <string>
@@ -14,26 +14,27 @@ namespace muster::agent {
 inline constexpr size_t kMaxOutputBytes = size_t{64} << 10;
 inline constexpr size_t kMaxDiffBytes = size_t{64} << 10;
 
-// The changes as they are reported: values of sensitive steps are "[secret]", diffs are bounded.
+// The changes for the report: values of sensitive steps are "[secret]", diffs are bounded.
 std::vector<v1::Change> ReportedChanges(const v1::Step& step, const std::vector<Change>& changes,
                                         bool want_diff);
 
 // Why the step failed. For sensitive steps whose programs could have printed a secret into the
-// error, only that it failed.
+// error, it says only that the step failed.
 std::string ReportedError(const v1::Step& step, const absl::Status& status);
 
 // "resource[x] did not converge; left: mode 0644 -> 0600".
 absl::Status NotConverged(const v1::Step& step, const Resource& resource,
                           const std::vector<Change>& left);
 
-// Of a step that the plan file has as unchanged: what it would change all the same, and what to do.
+// For a step that the plan file predicts as unchanged: what it would change nevertheless, and what
+// to do.
 absl::Status NotAsPlanned(const v1::Step& step, const Resource& resource,
                           const std::vector<Change>& found);
 
-// What the step is about; a command that holds a secret is not told.
+// The resource of the step; a command that holds a secret is left out.
 std::string ReportedResource(const v1::Step& step, const Resource& resource);
 
-// The end of a text that grows: at most kMaxOutputBytes, cut at a line where there is one.
+// The end of a growing text: at most kMaxOutputBytes, cut at a line if there is one.
 class OutputTail {
  public:
   void Append(absl::string_view text);

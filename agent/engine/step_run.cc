@@ -19,7 +19,7 @@ bool UsesPackageManager(const v1::Step& step) {
   return step.has_package() || step.has_package_repository();
 }
 
-// Neighbours are looked at ahead of their turn only where that may save a transaction.
+// Adjacent steps are looked at early only if that may save a transaction.
 bool MayShareOneGo(const v1::Step& a, const v1::Step& b) {
   return a.has_package() && b.has_package();
 }
@@ -44,7 +44,7 @@ class StepObserver final : public ApplyObserver {
   OutputTail output_;
 };
 
-// What the programs of its check printed, cut as all output is.
+// The output of the programs of its check, cut as all output is.
 std::string PrintedByCheck(const Resource* resource) {
   const auto* printing = dynamic_cast<const PrintingCheck*>(resource);
   if (printing == nullptr) return "";
@@ -61,7 +61,7 @@ struct Member {
   absl::Time started;
 };
 
-// The run of one step or of neighbours in one go.
+// The run of one step, or of adjacent steps in one transaction.
 class StepRun {
  public:
   StepRun(PlanContext& context, const v1::RolePlan& role, bool handler)
@@ -100,7 +100,7 @@ absl::Status StepRun::Settle(const Member& member, v1::StepStatus status, const 
                              std::string output) {
   const v1::Step& step = *member.step;
   v1::StepResult result = NewResult(role_, step, handler_, status);
-  // A step that an earlier life began has its first findings in the intent.
+  // If an earlier life began the step, its first findings are in the intent.
   const v1::StepIntent* intent = context_.CutOff(step.step_id());
   if (intent != nullptr) {
     *result.mutable_changes() = intent->changes();
@@ -118,7 +118,7 @@ absl::Status StepRun::Settle(const Member& member, v1::StepStatus status, const 
 
   const bool succeeded = status == v1::STEP_STATUS_OK || status == v1::STEP_STATUS_CHANGED;
   const bool cleans = handler_ && succeeded && !context_.plan().check_only();
-  // Whatever can be checked again may be lost in a power cut; a deed that cannot may not.
+  // Anything that can be checked again may be lost in a power cut; an act that cannot may not.
   const bool once_only = status == v1::STEP_STATUS_CHANGED && member.resource != nullptr &&
                          member.resource->AlwaysChanges();
   return context_.Record(result, cleans ? step.step_id() : std::string(),
@@ -139,7 +139,7 @@ absl::Status StepRun::SettleCheckMode(Member& member, const absl::Status& checke
       member.found.clear();
       return Settle(member, v1::STEP_STATUS_FAILED, foreseen, "");
     }
-    // What is missing may be what an earlier step would have brought; what was found before stands.
+    // An earlier step would perhaps have provided the missing part; earlier findings stand.
     if (!checked.ok())
       member.found = {{.field = "state", .after = absl::StrCat("will change (after ", after, ")")}};
   }
@@ -155,7 +155,7 @@ void StepRun::Absorb(const std::vector<const v1::Step*>& steps, std::vector<Memb
       return;
     }
     Member next;
-    // An error is that step's own, and comes up again in its turn.
+    // An error belongs to that step, and occurs again in its turn.
     if (!Look(step, next).ok()) return;
     // In sync: its turn comes after the transaction, which may change that.
     if (next.found.empty()) continue;
@@ -170,7 +170,7 @@ absl::Status StepRun::SettleRebooted(const v1::Step& step) {
   const absl::Status checked = Look(step, member);
   absl::Status end = checked;
   if (checked.ok() && !member.found.empty() && !member.resource->AlwaysChanges()) {
-    // Another reboot would end no differently, and the next apply would try it again.
+    // Another reboot would not end differently, and the next apply would try it again.
     end = absl::FailedPreconditionError(
         absl::StrCat("the node has rebooted, and still: ", member.found.front().after,
                      "; does the boot loader start the kernel that it should?"));
@@ -190,7 +190,8 @@ absl::StatusOr<bool> StepRun::Reboot(Member member) {
 
 absl::StatusOr<bool> StepRun::Run(const std::vector<const v1::Step*>& steps) {
   const v1::RebootArmed* armed = context_.Armed(steps[0]->step_id());
-  // The same boot as before: something stopped the agent, not the reboot, and the step asks anew.
+  // The same boot as before: something other than the reboot stopped the agent, and the step asks
+  // again.
   if (armed != nullptr && armed->boot_id() != context_.reboots().boot_id) {
     RETURN_IF_ERROR(SettleRebooted(*steps[0]));
     return true;
@@ -253,7 +254,7 @@ absl::StatusOr<bool> StepRun::Apply(std::vector<Member> go) {
   observer.OnActivity("applying", std::nullopt);
   const absl::Status applied = go.front().resource->Apply(observer);
   turn.reset();
-  // It was told to let go, and goes on in the agent's next life.
+  // It was told to let go, and continues in the agent's next life.
   if (absl::IsCancelled(applied) && context_.stopping()) return false;
 
   bool blamed = false;
@@ -274,13 +275,13 @@ absl::StatusOr<bool> StepRun::Apply(std::vector<Member> go) {
     blamed |= !end.ok();
     ends.push_back(std::move(end));
   }
-  // A transaction that failed although everything is in place still failed.
+  // A transaction that failed although everything is in place has still failed.
   if (!applied.ok() && !blamed) ends.front() = applied;
   std::string output = observer.TakeOutput();
   bool left_open = false;
   for (size_t i = 0; i < go.size(); ++i) {
-    // On a machine that goes down services cannot be started and networks are gone: what fails now
-    // says nothing, and is tried again in the agent's next life.
+    // On a machine that is going down services cannot be started and networks are gone: a failure
+    // now means nothing, and is tried again in the agent's next life.
     if (!ends[i].ok() && context_.stopping()) {
       left_open = true;
       continue;

@@ -1,4 +1,4 @@
-// One step, or neighbours that apply in one go.
+// Runs one step, or adjacent steps that apply in one go.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,9 @@
 
 namespace muster::agent {
 
-// Checks, and unless the plan only checks, applies and checks again; records intents and outcomes.
-// The first of `steps` is run; those behind it may join its go, and then have an outcome too.
-// False: the agent is stopping, and the step is left to its next life. An error: the journal
-// failed.
+// Checks; unless the plan only checks, also applies and checks again; records intents and outcomes.
+// The first of `steps` is run; those behind it may join it, and then have an outcome too. False:
+// the agent is stopping, and the step is left to its next life. An error: the journal failed.
 absl::StatusOr<bool> RunSteps(PlanContext& context, const v1::RolePlan& role,
                               const std::vector<const v1::Step*>& steps, bool handler);
 

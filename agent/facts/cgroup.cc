@@ -1,4 +1,4 @@
-// Which control groups the node has, and whether Slurm can build on them.
+// The control groups of the node, and whether Slurm can use them.
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ absl::Status ProbeCgroup(const ProbeContext& context, v1::Facts& facts) {
       if (name != "systemd" && name != "unified" && ReadValue(root + "/" + name + "/tasks"))
         cgroup.add_controllers(name);
   }
-  // Inside a container the hierarchy is the host's to arrange: what looks writable may still
+  // Inside a container the host arranges the hierarchy: a group that looks writable may still
   // refuse to hold tasks, and a slurmd that cannot make its groups does not start at all.
   const bool contained = ReadValue(context.root + "/run/systemd/container").has_value();
   cgroup.set_usable_by_slurm(!contained && Has(cgroup, "cpuset") && Has(cgroup, "memory") &&

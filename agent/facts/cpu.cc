@@ -27,7 +27,7 @@ absl::Status ProbeCpu(const ProbeContext& context, v1::Facts& facts) {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return absl::InternalError("hwloc_topology_init failed");
   const std::unique_ptr<hwloc_topology, DestroyTopology> topology(raw);
-  // The machine, not what the agent's own cpuset leaves of it: slurmd counts so too.
+  // The machine, not the part that the agent's own cpuset leaves of it: slurmd counts so too.
   hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   if (hwloc_topology_load(raw) != 0) return absl::InternalError("hwloc cannot read the topology");
 
@@ -37,7 +37,7 @@ absl::Status ProbeCpu(const ProbeContext& context, v1::Facts& facts) {
 
   v1::CpuFacts& cpu = *facts.mutable_cpu();
   cpu.set_cpus(threads);
-  cpu.set_boards(1);  // slurmd, too, reports one unless it is told otherwise
+  cpu.set_boards(1);  // slurmd, too, reports one by default
   cpu.set_sockets(sockets);
   cpu.set_cores_per_socket(std::max(1u, cores / sockets));
   cpu.set_threads_per_core(std::max(1u, threads / cores));

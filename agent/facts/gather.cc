@@ -32,7 +32,7 @@ FactsGatherer::FactsGatherer(ProbeContext context, std::vector<Probe> probes, Cl
 
 FactsGatherer::~FactsGatherer() = default;
 
-// A disk with an odd model, or a mount point that a user named, must not cost the node all of them.
+// A disk with an odd model, or a mount point named by a user, must not cost the node all its facts.
 void FitFacts(v1::Facts& facts) {
   std::map<std::string, std::string> left_out;  // the first of each field
   wire::Fit(facts, [&](absl::string_view field, absl::string_view what) {

@@ -1,4 +1,4 @@
-// Runs all probes side by side; one that fails or hangs delays nobody.
+// Runs all probes in parallel; one that fails or hangs delays nobody.
 #pragma once
 
 #include <memory>
@@ -17,20 +17,20 @@ namespace muster::agent {
 // How long a probe may take before it is reported as unknown.
 inline constexpr absl::Duration kProbeTimeout = absl::Seconds(5);
 
-// Makes facts keep the rules that the controller holds them to (common/wire): free texts are
-// cleaned, what breaks a rule all the same is left out, and `unknown` says so.
+// Makes facts conform to the rules that the controller enforces (common/wire): free texts are
+// cleaned, anything that still breaks a rule is left out, and `unknown` says so.
 void FitFacts(v1::Facts& facts);
 
 // Gathers facts. Thread-safe.
 class FactsGatherer {
  public:
-  // `clock` and what `context` points to must outlive the process's probes: they are globals of
-  // main(), or outlive the test.
+  // `clock` and everything that `context` points to must outlive the process's probes: they are
+  // globals of main(), or outlive the test.
   FactsGatherer(ProbeContext context, std::vector<Probe> probes, Clock& clock,
                 absl::Duration timeout = kProbeTimeout);
   ~FactsGatherer();
 
-  // Blocks at most `timeout`. A probe without an answer by then is unknown ("no answer in 5s");
+  // Blocks for at most `timeout`. A probe without an answer by then is unknown ("no answer in 5s");
   // while it still hangs, later calls report it so at once and do not start another.
   v1::Facts Gather();
 

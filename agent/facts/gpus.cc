@@ -1,4 +1,4 @@
-// GPUs, as the driver's management library sees them.
+// GPUs, as reported by the driver's management library.
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -12,7 +12,7 @@
 namespace muster::agent {
 namespace {
 
-// PCI base class 03: display controllers. NVSwitches and audio functions are other classes.
+// PCI base class 03: display controllers. NVSwitches and audio functions have other classes.
 bool HasNvidiaGpu(const ProbeContext& context) {
   v1::Facts facts;
   if (!ProbePci(context, facts).ok()) return false;
@@ -26,7 +26,7 @@ bool HasNvidiaGpu(const ProbeContext& context) {
 absl::Status ProbeGpus(const ProbeContext& context, v1::Facts& facts) {
   const absl::StatusOr<NvmlReport> report = QueryNvml(context.nvml_library);
   if (absl::IsNotFound(report.status()) && !HasNvidiaGpu(context))
-    return absl::OkStatus();  // no driver and nothing to drive: no GPUs, and that is known
+    return absl::OkStatus();  // no driver and nothing to drive: certainly no GPUs
   RETURN_IF_ERROR(report.status());
   facts.set_nvidia_driver_version(report->driver_version);
   uint32_t index = 0;

@@ -48,7 +48,7 @@ class Library {
     return absl::InternalError(absl::StrCat(function, ": ", ErrorText(code)));
   }
 
-  // A text that the device may decline to tell.
+  // A text that the device may decline to report.
   std::string Text(const char* function, Device device) const {
     char text[kTextSize] = "";
     return Call(function, device, static_cast<char*>(text), kTextSize).ok() ? text : "";

@@ -12,8 +12,8 @@ namespace muster::agent {
 struct NvmlDevice {
   std::string uuid, name, pci_address, serial, vbios_version;
   uint64_t memory_bytes = 0;
-  double power_limit_watts = 0;  // that is enforced; 0: not told
-  int minor_number = -1;         // of /dev/nvidia<N>; -1: not told
+  double power_limit_watts = 0;  // the enforced one; 0: not reported
+  int minor_number = -1;         // of /dev/nvidia<N>; -1: not reported
 };
 
 struct NvmlReport {
@@ -21,8 +21,8 @@ struct NvmlReport {
   std::vector<NvmlDevice> devices;
 };
 
-// Loads `library` by dlopen, asks for every device and unloads. NotFound: there is no such library.
-// Consumer GPUs answer less (no serial): what is not told stays empty.
+// Loads `library` by dlopen, queries every device and unloads it. NotFound: there is no such
+// library. Consumer GPUs report less (no serial): missing values stay empty.
 absl::StatusOr<NvmlReport> QueryNvml(const std::string& library);
 
 }  // namespace muster::agent

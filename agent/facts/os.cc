@@ -34,7 +34,7 @@ std::map<std::string, std::string> ParseOsRelease(absl::string_view text) {
   return values;
 }
 
-// dpkg's word for what uname calls the machine.
+// dpkg's name for the architecture that uname reports.
 std::string PackageArchitecture(absl::string_view machine) {
   static const std::map<absl::string_view, std::string> kWords = {
       {"x86_64", "amd64"}, {"aarch64", "arm64"}, {"ppc64le", "ppc64el"}};

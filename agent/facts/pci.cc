@@ -1,4 +1,4 @@
-// The PCI devices that a GPU cluster is about, whether or not a driver is loaded for them.
+// The PCI devices that matter to a GPU cluster, whether or not a driver is loaded for them.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "agent/facts/probe.h"

@@ -1,4 +1,4 @@
-// What a probe of the node's facts is, and the list of them.
+// A probe of the node's facts, and the list of all probes.
 #pragma once
 
 #include <string>
@@ -16,13 +16,13 @@ class Facts;
 
 namespace muster::agent {
 
-// Where the probes look. Copied into each probe, since one that hangs outlives its caller.
+// Where the probes look. Copied into each probe, since a hanging one outlives its caller.
 struct ProbeContext {
   // Put before every path: "" on a node, a folder with a copied tree in tests.
   std::string root;
   // Runs programs (slurmd, systemd-detect-virt). Must outlive every probe.
   sys::ProcessRunner* processes = nullptr;
-  // What dlopen() is given to find NVML.
+  // The name of NVML for dlopen().
   std::string nvml_library = "libnvidia-ml.so.1";
 };
 
@@ -36,8 +36,8 @@ struct Probe {
 const std::vector<Probe>& AllProbes();
 
 // Keeps hwloc from loading its plugins into this process: display and OpenCL libraries with their
-// drivers, tens of megabytes that stay. Counting processors needs none. Before any thread is
-// started.
+// drivers, tens of megabytes that stay. Counting processors needs none of them. Call before any
+// thread is started.
 void KeepHwlocSmall();
 
 absl::Status ProbeOs(const ProbeContext& context, v1::Facts& facts);

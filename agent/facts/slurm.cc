@@ -1,4 +1,4 @@
-// The installed Slurm, asked itself.
+// The installed Slurm, as it describes itself.
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

@@ -12,7 +12,7 @@
 namespace muster::agent {
 namespace {
 
-// Words that tell makers, lines, memory kinds and form factors rather than the model.
+// Words that name makers, lines, memory kinds and form factors rather than the model.
 constexpr std::array kNoise = {"nvidia", "geforce", "tesla", "quadro", "graphics", "device",
                                "pcie",   "sxm",     "sxm2",  "sxm3",   "sxm4",     "sxm5",
                                "hbm2",   "hbm2e",   "hbm3",  "hbm3e",  "nvl",      "generation"};

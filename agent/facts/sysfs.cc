@@ -18,7 +18,7 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
   constexpr size_t kLargest = 4 << 20;
   std::ifstream file(path, std::ios::binary);
   if (!file) return ErrnoStatus(errno, absl::StrCat("opening ", path));
-  // Files of the kernel have no size to go by.
+  // Kernel files report no usable size.
   std::string text;
   char chunk[4096];
   while (text.size() < kLargest && (file.read(chunk, sizeof chunk), file.gcount() > 0))

@@ -29,7 +29,7 @@ constexpr char kArchiveKind[] = "archive";
 constexpr uint64_t kDefaultMaxBytes = uint64_t{8} << 30;
 constexpr uint64_t kDefaultMaxEntries = 1'000'000;
 
-// The archive of a plan that brings it along, as a file that no folder holds.
+// An archive that the plan itself carries, as a file without a name in any folder.
 absl::StatusOr<sys::UniqueFd> FileOf(const std::string& content) {
   sys::UniqueFd file(::memfd_create("archive", MFD_CLOEXEC));
   if (!file.valid()) return ErrnoStatus(errno, "creating a file in memory");
@@ -124,7 +124,7 @@ class Archive final : public Resource {
     return context_.records.Put(kArchiveKind, key_, bytes);
   }
 
-  // The record without entries.
+  // The wanted record, without entries.
   absl::StatusOr<v1::ArchiveRecord> Wanted() {
     ASSIGN_OR_RETURN(
         const sys::FileAttributes owner,
@@ -156,7 +156,7 @@ class Archive final : public Resource {
                                    .allow_special = spec_.allow_special()};
     options.max_bytes = spec_.max_bytes() > 0 ? spec_.max_bytes() : kDefaultMaxBytes;
     options.max_entries = spec_.max_entries() > 0 ? spec_.max_entries() : kDefaultMaxEntries;
-    // Whoever says how much may come out knows the archive.
+    // If the playbook says how much may come out, its author knows the archive.
     options.check_ratio = spec_.max_bytes() == 0;
     options.place = spec_.path();
     absl::Time next = absl::InfinitePast();
@@ -177,7 +177,7 @@ class Archive final : public Resource {
     return absl::OkStatus();
   }
 
-  // A crash at any instant leaves a record that says what to do again.
+  // A crash at any instant leaves a record that says what has to be done again.
   absl::Status PutInPlace(sys::TreeStage& stage, const v1::ArchiveRecord& old,
                           v1::ArchiveRecord& record, ApplyObserver& observer) {
     const std::string& path = spec_.path();

@@ -1,4 +1,4 @@
-// What an archive put into a directory, as it is remembered and as it is now.
+// The record of what an archive put into a directory, compared with the present state.
 #pragma once
 
 #include <optional>
@@ -14,12 +14,12 @@
 
 namespace muster::agent {
 
-// nullopt: the bytes are no record.
+// nullopt: the bytes are not a record.
 std::optional<v1::ArchiveRecord> ParseArchiveRecord(const std::string& bytes);
 
 void AddEntries(const std::vector<sys::ExtractedEntry>& entries, v1::ArchiveRecord& record);
 
-// Whether the entry is below `directory` as it was put there.
+// Whether the entry below `directory` is still as it was put there.
 absl::StatusOr<bool> IsAsUnpacked(const v1::ArchiveRecordEntry& entry,
                                   const v1::ArchiveRecord& record, const std::string& directory,
                                   sys::FileSystem& files);
@@ -28,12 +28,12 @@ absl::StatusOr<bool> IsAsUnpacked(const v1::ArchiveRecordEntry& entry,
 absl::StatusOr<std::string> DescribeDrift(const v1::ArchiveRecord& record,
                                           const std::string& directory, sys::FileSystem& files);
 
-// Whether all that is in `directory` is in the record too.
+// Whether everything in `directory` is in the record too.
 absl::StatusOr<bool> OwnsAll(const v1::ArchiveRecord& record, const std::string& directory,
                              sys::FileSystem& files);
 
-// Removes what `old` put below `directory`, but for what is in `keep`, has changed since, or holds
-// something else; the last two are told to the observer.
+// Removes the entries that `old` put below `directory`, except those that are in `keep`, have
+// changed since, or hold something else; the last two are reported to the observer.
 absl::Status RemoveEntries(const v1::ArchiveRecord& old, const v1::ArchiveRecord& keep,
                            const std::string& directory, sys::FileSystem& files,
                            ApplyObserver& observer);

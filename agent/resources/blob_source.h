@@ -1,4 +1,4 @@
-// Contents that travel apart from the plan.
+// Contents that are sent separately from the plan.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@ namespace muster::agent {
 
 class ApplyObserver;
 
-// What a step needs, and where it comes from.
+// A content that a step needs, and its origin.
 struct Content {
   std::string sha256;             // lower-case hex
-  uint64_t size = 0;              // bytes; of a blob
+  uint64_t size = 0;              // bytes; for a blob
   std::vector<std::string> urls;  // tried in order; empty: it is a blob of the controller
-  // The rest is about urls; see DownloadResource.
+  // The rest is for urls; see DownloadResource.
   std::string proxy;
   absl::Duration timeout = absl::Minutes(30);
   uint32_t attempts = 3;
 };
 
-// A content on this node's disk, for root's eyes only.
+// A content on this node's disk, which only root can read.
 struct StoredContent {
   std::string path;
-  // Nothing else needs it: the file may be moved to where it is to go.
+  // Nothing else needs it: the file may be moved to its destination.
   bool may_move = false;
 };
 
@@ -35,11 +35,11 @@ class BlobSource {
  public:
   virtual ~BlobSource() = default;
   // The blob with this SHA-256 of `size` bytes: from the node's own store, or fetched from the
-  // controller, which may take as long as the network needs. What is returned has that digest.
+  // controller, which may take as long as the network needs. The returned content has that digest.
   // NotFound when the controller has no such blob.
   virtual absl::StatusOr<std::string> Get(const std::string& sha256, uint64_t size) = 0;
-  // The same for contents of any size and origin, as a file with that digest. It is there until
-  // the plan is over. Cancelled: the agent stops.
+  // The same for contents of any size and origin, as a file with that digest. It exists until the
+  // plan is finished. Cancelled: the agent stops.
   virtual absl::StatusOr<StoredContent> Fetch(const Content& content, ApplyObserver& observer) = 0;
 };
 

@@ -68,8 +68,8 @@ class Command final : public Resource, public PrintingCheck {
     return process;
   }
 
-  // What a check runs may need what an earlier step only brings, so its failures are
-  // FailedPrecondition: in check mode that is no error.
+  // A check may need something that only an earlier step provides, so its failures are
+  // FailedPrecondition: in check mode that is not an error.
   absl::StatusOr<std::vector<Change>> CheckByRunning() {
     const absl::Status status = RunWithRetries(nullptr);
     if (!status.ok()) return absl::FailedPreconditionError(status.message());

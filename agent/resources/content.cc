@@ -12,7 +12,7 @@
 namespace muster::agent {
 namespace {
 
-// What downloads and archives say in the same words.
+// The fields that downloads and archives share.
 template <typename Spec>
 Content FromUrls(const Spec& spec) {
   Content content;

@@ -1,4 +1,4 @@
-// Which contents a step needs. Pure.
+// Determines which contents a step needs. Pure.
 #pragma once
 
 #include <vector>
@@ -17,12 +17,12 @@ namespace muster::agent {
 
 Content ContentOf(const v1::DownloadResource& spec);
 Content ContentOf(const v1::ArchiveResource& spec);
-// Empty: all that the step needs is in the plan.
+// Empty: everything that the step needs is in the plan.
 std::vector<Content> ContentsOf(const v1::Step& step);
 
 // InvalidArgument unless `text` is a SHA-256 in lower-case hex.
 absl::Status CheckSha256(absl::string_view field, absl::string_view text);
-// InvalidArgument for a digest, a url or a proxy that cannot be one.
+// InvalidArgument for an invalid digest, url or proxy.
 absl::Status CheckContent(const Content& content);
 
 }  // namespace muster::agent

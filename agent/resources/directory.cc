@@ -76,7 +76,7 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeDirectory(const v1::Step& step,
   if (spec.has_mode() && spec.mode() > 07777)
     return absl::InvalidArgumentError(
         absl::StrCat("mode: ", FormatMode(spec.mode()), " is more than permission bits"));
-  // "/var" whole is never meant.
+  // Nobody ever means all of "/var".
   if (spec.state() == v1::PRESENCE_ABSENT && spec.recursive() &&
       std::count(spec.path().begin(), spec.path().end(), '/') < 2)
     return absl::InvalidArgumentError(absl::StrCat(

@@ -64,7 +64,7 @@ class Download final : public Resource {
                      ResolveOwnership(ownership_, context_.accounts));
     if (changes.front().field != "content") {
       const absl::Status set = context_.files.SetAttributes(spec_.path(), attributes);
-      // A file that a user owned is fetched again: the user may have it open.
+      // A file that belonged to a user is fetched again: the user may have it open.
       if (!absl::IsPermissionDenied(set)) return set.ok() ? Remember() : set;
     }
     ASSIGN_OR_RETURN(const StoredContent stored, context_.blobs.Fetch(ContentOf(spec_), observer));
@@ -81,20 +81,20 @@ class Download final : public Resource {
  private:
   std::string Wanted() const { return absl::StrCat("sha256 ", spec_.sha256().substr(0, 12)); }
 
-  // A record says for which size and time of change a digest was right, so that gigabytes are not
-  // read by every check.
+  // A record says for which size and modification time a digest was right, so that not every check
+  // reads gigabytes.
   std::string RecordOf(const sys::FileStat& stat) const {
     return absl::StrCat(spec_.sha256(), " ", stat.size, " ", stat.modified_ns, "\n");
   }
 
-  // What is there instead of the content that is wanted; nullopt: that is it.
+  // The content that is there instead of the wanted one; nullopt: it is the wanted one.
   absl::StatusOr<std::optional<std::string>> OtherContent(const sys::FileStat& stat) {
     ASSIGN_OR_RETURN(const std::optional<std::string> record,
                      context_.records.Get(kDownloadKind, spec_.path()));
     if (record == RecordOf(stat)) return std::optional<std::string>();
     const std::string size = absl::StrCat(stat.size, " bytes");
     const bool size_is_known = record.has_value() && absl::StartsWith(*record, spec_.sha256());
-    // A user's file may have a hole of terabytes: a wrong size is told without reading a byte.
+    // A user's file may have a hole of terabytes: a wrong size is reported without reading a byte.
     if (size_is_known &&
         !absl::StartsWith(*record, absl::StrCat(spec_.sha256(), " ", stat.size, " ")))
       return std::optional<std::string>(size);
@@ -103,7 +103,7 @@ class Download final : public Resource {
     return std::optional<std::string>(absl::StrCat("sha256 ", digest.substr(0, 12), ", ", size));
   }
 
-  // REQUIRES: the file has the content that is wanted.
+  // REQUIRES: the file has the wanted content.
   absl::Status Remember() {
     ASSIGN_OR_RETURN(const std::optional<sys::FileStat> stat, context_.files.Stat(spec_.path()));
     if (!stat.has_value()) return absl::OkStatus();

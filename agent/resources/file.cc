@@ -76,8 +76,8 @@ class File final : public Resource {
       return context_.files.Remove(spec_.path(), /*recursive=*/false);
     ASSIGN_OR_RETURN(const sys::FileAttributes attributes,
                      ResolveOwnership(ownership_, context_.accounts));
-    // A file whose owner or mode is wrong is written anew too: whoever owned it may have it open,
-    // and would go on to write what others trust.
+    // A file whose owner or mode is wrong is rewritten too: its former owner may have it open, and
+    // could keep writing into content that others trust.
     if (spec_.only_if_missing() && changes.front().field != "content")
       return context_.files.SetAttributes(spec_.path(), attributes);
 
@@ -94,7 +94,7 @@ class File final : public Resource {
   }
 
  private:
-  // With the content, where it can be the one that is wanted or is to be shown.
+  // Includes the content, if it may be the wanted one or is to be shown.
   absl::StatusOr<std::optional<sys::FileView>> Look() {
     const bool reads = spec_.state() != v1::PRESENCE_ABSENT && !spec_.only_if_missing();
     const uint64_t shown = want_diff_ ? kMaxDiffInput : 0;
@@ -114,7 +114,7 @@ class File final : public Resource {
     return context_.blobs.Get(sha256_, size_);
   }
 
-  // Diffs are a courtesy: where a text cannot be had, the change goes without.
+  // Diffs are a courtesy: if a text cannot be read, the change is reported without one.
   std::string Diff(const std::string& before) {
     if (!want_diff_ || size_ > kMaxDiffInput) return "";
     const auto after = WantedContent(nullptr);

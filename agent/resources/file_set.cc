@@ -23,8 +23,8 @@ namespace {
 
 constexpr char kRecords[] = "files_in";
 
-// Each entry is a file of its own; the set adds what is to go. Its record holds the names of all
-// files that it ever wrote and has not removed.
+// Each entry is a file of its own; the set adds the removal of files. Its record holds the names of
+// all files that it has ever written and not removed.
 class FileSet final : public Resource {
  public:
   using Files = std::map<std::string, std::unique_ptr<Resource>>;  // by name
@@ -51,7 +51,7 @@ class FileSet final : public Resource {
     ASSIGN_OR_RETURN(const std::set<std::string> surplus, Surplus(recorded, exists));
     for (const std::string& name : surplus) changes.push_back({name, "present", "absent"});
     for (const std::string& name : recorded) {
-      // Else a file that somebody puts there later would be taken for one of the set.
+      // Otherwise a file that somebody puts there later would be taken for one of the set.
       if (names_.count(name) == 0 && surplus.count(name) == 0)
         changes.push_back({name, "absent", "forgotten"});
     }
@@ -105,7 +105,8 @@ class FileSet final : public Resource {
     });
   }
 
-  // What is to go: files of the set that are wanted no more; with `purge` also those of others.
+  // The files to remove: those of the set that are no longer wanted; with `purge` also those of
+  // others.
   absl::StatusOr<std::set<std::string>> Surplus(const std::set<std::string>& recorded,
                                                 bool directory_exists) {
     std::set<std::string> surplus;
@@ -132,7 +133,7 @@ class FileSet final : public Resource {
   std::set<std::string> names_;
 };
 
-// The entry as a step that has it for its file.
+// The entry as a step with a file resource.
 v1::Step FileStep(const v1::FileSetResource& set, const v1::FileSetEntry& entry) {
   v1::Step step;
   v1::FileResource& file = *step.mutable_file();

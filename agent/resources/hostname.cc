@@ -35,7 +35,7 @@ class Hostname final : public Resource {
   }
 
   absl::Status Apply(ApplyObserver& observer) override {
-    // The file first: what a reboot in between finds is the new name.
+    // The file first: after a reboot in between, the node has the new name.
     RETURN_IF_ERROR(
         context_.files.WriteAtomically(kFile, absl::StrCat(name_, "\n"), {.mode = 0644}));
     return sys::RunChecked(context_.processes, {.argv = {"hostname", name_}}).status();

@@ -23,7 +23,7 @@ constexpr char kOptionFolder[] = "/etc/modprobe.d";
 
 std::string Canonical(absl::string_view name) { return absl::StrReplaceAll(name, {{"-", "_"}}); }
 
-// How the kernel has a module.
+// The state of a module in the kernel.
 enum class Presence { kNot, kLoaded, kInUse, kBuiltIn };
 
 class KernelModule final : public Resource {
@@ -76,7 +76,7 @@ class KernelModule final : public Resource {
   absl::Status Apply(ApplyObserver& observer) override {
     ASSIGN_OR_RETURN(const Presence presence, Look());
     if (presence == Presence::kBuiltIn) RETURN_IF_ERROR(CheckBuiltIn());
-    // The options first: loading takes them.
+    // The options first: loading uses them.
     for (const size_t i : {1, 0}) RETURN_IF_ERROR(Put(files_[i]));
     if (!Unloads() && presence == Presence::kNot) return Modprobe({name_}, "loading", observer);
     if (Unloads() && presence == Presence::kLoaded)
@@ -112,7 +112,7 @@ class KernelModule final : public Resource {
     const std::string folder = absl::StrCat("/sys/module/", name_);
     ASSIGN_OR_RETURN(const auto stat, context_.files.Stat(folder));
     if (!stat.has_value()) {
-      // What is built in has a folder there only when it has parameters.
+      // A built-in module has a folder there only if it has parameters.
       ASSIGN_OR_RETURN(const bool built_in, IsListedAsBuiltIn());
       return built_in ? Presence::kBuiltIn : Presence::kNot;
     }
@@ -148,7 +148,7 @@ class KernelModule final : public Resource {
     return absl::OkStatus();
   }
 
-  // FailedPrecondition: an earlier step may bring the module or modprobe itself.
+  // FailedPrecondition: an earlier step may provide the module or modprobe itself.
   absl::Status CheckLoadable() {
     const sys::ProcessSpec spec = {.argv = {"modprobe", "--dry-run", name_},
                                    .timeout = absl::Minutes(1)};

@@ -15,23 +15,24 @@ namespace muster::agent {
 // Values by key, for instance {"vm.swappiness", "10"}.
 using KernelParameters = std::map<std::string, std::string>;
 
-// "net/ipv4/ip_forward" and "net.ipv4.ip_forward" are the latter; within a part '/' stands for a
-// dot ("net.ipv4.conf.eth0/100.forwarding"). InvalidArgument for what is no key.
+// "net/ipv4/ip_forward" and "net.ipv4.ip_forward" become the latter; within a part '/' stands for a
+// dot ("net.ipv4.conf.eth0/100.forwarding"). InvalidArgument if it is not a key.
 absl::StatusOr<std::string> CanonicalParameter(absl::string_view key);
-// With each run of blanks as one, and none around.
+// Each run of blanks becomes one; leading and trailing ones are removed.
 std::string CanonicalValue(absl::string_view value);
 
-// The value now, canonical. `key` is canonical too. nullopt: the kernel has no such parameter.
+// The current value, canonical. `key` is canonical too. nullopt: the kernel has no such parameter.
 absl::StatusOr<std::optional<std::string>> ReadParameter(const std::string& key,
                                                          sys::FileSystem& files);
-// As ReadParameter(), for one that must be there and take another value than `wanted` if need be:
+// As ReadParameter(), for a parameter that must exist and be writable if its value is not `wanted`:
 // FailedPrecondition names the remedy when it is absent, InvalidArgument when it is read-only.
 absl::StatusOr<std::string> ReadParameterToSet(const std::string& key, const std::string& wanted,
                                                sys::FileSystem& files);
 absl::Status WriteParameter(const std::string& key, const std::string& value,
                             sys::FileSystem& files);
 
-// A file of /etc/sysctl.d, and the reverse, which passes over what it does not know.
+// The text of a file of /etc/sysctl.d, and the reverse, which ignores lines that it does not
+// understand.
 std::string FormatParameters(const KernelParameters& parameters);
 KernelParameters ParseParameters(absl::string_view text);
 

@@ -19,7 +19,7 @@
 namespace muster::agent {
 namespace {
 
-// Two roles that run side by side may each have a line in one file.
+// Two roles that run in parallel may each have a line in one file.
 ABSL_CONST_INIT absl::Mutex g_one_writer(absl::kConstInit);
 
 class Line final : public Resource {
@@ -51,7 +51,8 @@ class Line final : public Resource {
     sys::WriteOptions options = {
         .verify = ContentCheck(spec_->path(), spec_->validate(), context_, observer)};
     if (now.has_value()) {
-      // Those of the file whose lines these are: another one may be in its place by now.
+      // The attributes of the file that these lines come from: another one may have replaced it by
+      // now.
       options.mode = now->stat.mode & 0777;
       options.uid = now->stat.uid;
       options.gid = now->stat.gid;
@@ -64,7 +65,7 @@ class Line final : public Resource {
   }
 
  private:
-  // nullopt: there is no such file, and there need not be one.
+  // nullopt: the file does not exist, and need not.
   absl::StatusOr<std::optional<sys::FileView>> Look() {
     const std::string& path = spec_->path();
     ASSIGN_OR_RETURN(std::optional<sys::FileView> now, context_.files.View(path));

@@ -18,7 +18,7 @@ namespace {
 
 struct TextLine {
   std::string text;
-  std::string end;  // "" of a last line without one
+  std::string end;  // "" for a last line without one
 };
 
 std::vector<TextLine> Split(absl::string_view text) {
@@ -68,12 +68,12 @@ bool HasKey(absl::string_view line, const std::string& key) {
   return line.empty() || absl::ascii_isspace(line[0]) || line[0] == '=' || line[0] == ':';
 }
 
-// Where a line that takes no other's place goes: an index into `lines`.
+// Inserts a line that replaces no other: `index` is an index into `lines`.
 void Insert(std::vector<TextLine>& lines, size_t index, const std::string& text) {
   const std::string end = lines.empty() || lines.front().end.empty() ? "\n" : lines.front().end;
   TextLine line = {text, end};
   if (index > 0 && lines[index - 1].end.empty()) {
-    // Behind a last line without an end: the new last one has none either.
+    // After a last line without an end: the new last line has none either.
     lines[index - 1].end = end;
     line.end = "";
   }

@@ -17,18 +17,18 @@ class LineResource;
 
 namespace muster::agent {
 
-// What of a text would change.
+// A change of the text.
 struct LineChange {
-  std::string content;  // the whole text after it
-  std::string before;   // the line that goes or is replaced; "absent", "3 lines"
-  std::string after;    // the line that comes, or "absent"
+  std::string content;  // the whole text after the change
+  std::string before;   // the line that is removed or replaced; "absent", "3 lines"
+  std::string after;    // the new line, or "absent"
 };
 
-// Pure; made once a step. Lines end with "\n" or "\r\n", and the last may lack its end: what comes
-// new ends as its neighbour does.
+// Pure; made once per step. Lines end with LF or CR LF, and the last may lack its end: a new line
+// ends like its neighbour.
 class LineEdit {
  public:
-  // InvalidArgument names the field that is wrong. `spec` outlives the object.
+  // InvalidArgument names the wrong field. `spec` must outlive the object.
   static absl::StatusOr<LineEdit> Make(const v1::LineResource& spec);
   LineEdit(LineEdit&&) noexcept;
   ~LineEdit();
@@ -41,8 +41,8 @@ class LineEdit {
   bool Matches(absl::string_view line) const;
 
   const v1::LineResource& spec_;
-  std::unique_ptr<re2::RE2> match_;         // with `match` only
-  std::unique_ptr<re2::RE2> insert_after_;  // with `insert_after` only
+  std::unique_ptr<re2::RE2> match_;         // only with `match`
+  std::unique_ptr<re2::RE2> insert_after_;  // only with `insert_after`
 };
 
 }  // namespace muster::agent

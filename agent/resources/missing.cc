@@ -14,28 +14,28 @@
 namespace muster::agent {
 namespace {
 
-// Payloads of the errors: the missing path; or that it is packages.
+// Payloads of the errors: the missing path, or the mark that packages are missing.
 constexpr char kPathPayload[] = "muster/missing-path";
 constexpr char kPackagesPayload[] = "muster/missing-packages";
 
 constexpr char kAptFolder[] = "/etc/apt";
 
-// Parts of the names of packages that bring repositories: cuda-keyring, mysql-apt-config.
+// Parts of the names of packages that set up repositories: cuda-keyring, mysql-apt-config.
 constexpr absl::string_view kRepositoryPackages[] = {"apt", "keyring", "release", "repo",
                                                      "sources"};
 
-// `path` itself, or something in it.
+// `path` is `folder` itself, or something in it.
 bool IsWithin(absl::string_view path, absl::string_view folder) {
   return path == folder || folder == "/" ||
          (absl::ConsumePrefix(&path, folder) && absl::StartsWith(path, "/"));
 }
 
-// One lies in the other: who makes one of them may make the other, too.
+// One path lies in the other: a step that makes one of them may make the other, too.
 bool AreOnOneWay(absl::string_view a, absl::string_view b) {
   return IsWithin(a, b) || IsWithin(b, a);
 }
 
-// Where a step writes. Empty: at no place that it names.
+// The path that a step writes. Empty: it names none.
 std::string PathOf(const v1::Step& step) {
   switch (step.resource_case()) {
     case v1::Step::kFile:
@@ -74,20 +74,20 @@ bool MayBringPackages(const v1::Step& step) {
 
 bool MayBringPath(const v1::Step& step, absl::string_view path) {
   switch (step.resource_case()) {
-    // They bring what they like.
+    // They may create anything.
     case v1::Step::kPackage:
     case v1::Step::kCommand:
       return true;
-    // Made with all folders above, empty.
+    // Created with all parent folders, empty.
     case v1::Step::kDirectory:
     case v1::Step::kFilesIn:
       return IsWithin(PathOf(step), path);
-    // Written below folders that are there.
+    // Written below existing folders.
     case v1::Step::kFile:
     case v1::Step::kLine:
     case v1::Step::kDownload:
       return PathOf(step) == path;
-    // What they have in them nobody knows before.
+    // Nobody knows their content beforehand.
     case v1::Step::kSymlink:
       return IsWithin(path, PathOf(step));
     case v1::Step::kArchive:
@@ -100,7 +100,7 @@ bool MayBringPath(const v1::Step& step, absl::string_view path) {
     case v1::Step::kUser:
       return step.user().create_home() &&
              (step.user().home().empty() || IsWithin(path, step.user().home()));
-    // RuntimeDirectory= and the like.
+    // Units create RuntimeDirectory= and the like.
     case v1::Step::kUnit:
       return true;
     default:
@@ -131,7 +131,7 @@ absl::Status CheckFolderOf(const std::string& path, sys::FileSystem& files) {
     return MissingPath(folder, absl::StrCat("the directory ", folder,
                                             " does not exist; create it in an earlier task"));
   }
-  // Where a link leads is seen when it is gone through.
+  // The target of a link is examined when the link is followed.
   if (stat->type == sys::FileType::kDirectory || stat->type == sys::FileType::kSymlink) {
     return absl::OkStatus();
   }

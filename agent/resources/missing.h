@@ -1,4 +1,4 @@
-// What a check found missing that another step of the plan may bring.
+// Errors about something that a check found missing and that another step of the plan may provide.
 #pragma once
 
 #include <string>
@@ -13,16 +13,17 @@ class Step;
 
 namespace muster::agent {
 
-// FailedPrecondition, as Resource::Check() has it. Packages: that no repository has.
+// FailedPrecondition, as for Resource::Check(). Packages: no repository has them.
 absl::Status MissingPackages(absl::string_view message);
 // A file or folder.
 absl::Status MissingPath(absl::string_view path, absl::string_view message);
 
-// OK unless the folder that `path` lies in is not there, or is none.
+// OK unless the folder that holds `path` does not exist, or is not a folder.
 absl::Status CheckFolderOf(const std::string& path, sys::FileSystem& files);
 
-// Whether `step`, when it changes something, may bring what `error` is about: a repository may have
-// the package, a package may bring the folder. True for errors that do not say what is missing.
+// Whether `step`, when it changes something, may provide what `error` reports as missing: a
+// repository may have the package, a package may contain the folder. True for errors that do not
+// say what is missing.
 bool MayBring(const v1::Step& step, const absl::Status& error);
 
 }  // namespace muster::agent

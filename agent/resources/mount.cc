@@ -32,12 +32,12 @@ class Mount final : public Resource {
   MountPoint point_;
 };
 
-// Its record holds the paths of all mounts that it ever made and has not undone.
+// Its record holds the paths of all mounts that it has ever made and not undone.
 class MountSet final : public Resource {
  public:
   MountSet(const v1::MountSetResource& spec, ResourceContext& context, bool want_diff)
       : name_(spec.name()), context_(context), want_diff_(want_diff) {
-    // By path: what is mounted inside another comes behind it.
+    // By path: a mount inside another comes after it.
     std::map<std::string, const v1::MountResource*> by_path;
     for (const v1::MountResource& mount : spec.mounts()) by_path[mount.path()] = &mount;
     for (const auto& [path, mount] : by_path) {
@@ -86,8 +86,8 @@ class MountSet final : public Resource {
     return context_.records.Put("mounts", name_, absl::StrJoin(paths, "\n"));
   }
 
-  // The mounts that were taken out, the inner ones first; only those whose unit is still this
-  // set's, because another task may have taken one over.
+  // The mounts that were removed from the set, the inner ones first; only those whose unit still
+  // belongs to this set, because another task may have taken one over.
   absl::StatusOr<std::vector<MountPoint>> Gone() {
     std::vector<MountPoint> gone;
     ASSIGN_OR_RETURN(const std::set<std::string> recorded, Record());

@@ -13,8 +13,8 @@ namespace {
 constexpr char kUnitFolder[] = "/etc/systemd/system";
 constexpr char kFstab[] = "/etc/fstab";
 
-// A mounted file system still has to take over what its unit says since: kept in a record from
-// before the unit changes until it is done, because afterwards nothing shows it.
+// Records that a mounted file system still has to adopt the changes to its unit: kept from before
+// the unit changes until that is done, because nothing shows it afterwards.
 constexpr char kMountRecord[] = "mount";
 constexpr char kRemount[] = "remount";
 constexpr char kMountAgain[] = "mount again";
@@ -60,7 +60,7 @@ absl::Status MountPoint::CheckFstab() {
                    " too; remove it in an earlier task (line, with state: absent)"));
 }
 
-// systemd mounts by path: what its owner puts there decides what the mount covers.
+// systemd mounts by path: the owner of a folder on it decides what the mount covers.
 absl::Status MountPoint::CheckPlace() {
   if (absent()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::string folder, context_.files.ForeignFolder(spec_.path()));
@@ -117,7 +117,7 @@ absl::StatusOr<std::vector<Change>> MountPoint::Check() {
   return changes;
 }
 
-// Writes the unit. What a file system that is mounted has to take over is recorded before.
+// Writes the unit. If a mounted file system has to adopt changes, that is recorded first.
 absl::Status MountPoint::PutUnit(const UnitStatus& status) {
   ASSIGN_OR_RETURN(const std::string now, UnitFile());
   if (now == content_)
@@ -176,7 +176,7 @@ absl::Status MountPoint::ApplyAbsent(ApplyObserver& observer) {
                  absl::StrCat("`fuser -vm ", spec_.path(), "` on the node shows who uses it")));
   ASSIGN_OR_RETURN(const std::string file, UnitFile());
   if (!file.empty()) {
-    // Before its file is gone, which says where its link is.
+    // Before its file is removed, which says where its link is.
     RETURN_IF_ERROR(context_.units.SetEnabled(name_, false));
     RETURN_IF_ERROR(context_.files.Remove(file_, /*recursive=*/false));
     RETURN_IF_ERROR(context_.units.DaemonReload());

@@ -1,4 +1,4 @@
-// One mount as a systemd unit: what `mount` and each entry of `mounts` are made of.
+// One mount as a systemd unit: the common part of `mount` and of each entry of `mounts`.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ std::string MountUnitPath(absl::string_view mount_path);
 
 class MountPoint {
  public:
-  // `owner` is the resource that the unit is written for. REQUIRES: CheckMount(spec) is OK.
+  // `owner` is the resource for which the unit is written. REQUIRES: CheckMount(spec) is OK.
   MountPoint(v1::MountResource spec, std::string owner, ResourceContext& context, bool want_diff);
 
   const std::string& path() const { return spec_.path(); }
-  // As of a Resource.
+  // As in Resource.
   absl::StatusOr<std::vector<Change>> Check();
   absl::Status Apply(ApplyObserver& observer);
 
@@ -42,7 +42,7 @@ class MountPoint {
   const std::string name_;  // of the unit
   const std::string file_;
   const MountUnit wanted_;
-  const std::string content_;  // of the file; empty: there is to be none
+  const std::string content_;  // of the file; empty: there must be none
 };
 
 }  // namespace muster::agent

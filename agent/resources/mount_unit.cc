@@ -21,12 +21,12 @@ namespace {
 
 constexpr char kOwnerLine[] = "# Written by Muster for ";
 
-// systemd orders these behind the network by itself.
+// systemd itself orders these after the network.
 constexpr const char* kNetworkTypes[] = {"nfs",  "nfs4",       "cifs", "smb3",
                                          "ceph", "glusterfs",  "gfs2", "lustre",
                                          "afs",  "fuse.sshfs", "ocfs2"};
 
-// Words that fstab(5) has for systemd's generator; in a unit they would do nothing.
+// fstab(5) options for systemd's generator; in a unit they would have no effect.
 struct FstabWord {
   const char* word;
   const char* remedy;
@@ -118,8 +118,8 @@ MountUnit MakeMountUnit(const v1::MountResource& spec, absl::string_view owner) 
                     .type = spec.fs_type(),
                     .options = absl::StrJoin(spec.options(), ","),
                     .after = absl::StrJoin(spec.after(), " ")};
-  // systemd wants local file systems before anything that is started later: behind a service one
-  // would be waited for in a circle.
+  // systemd wants local file systems before any service: one that comes after a service would form
+  // an ordering cycle.
   if (!unit.after.empty() && !IsNetwork(unit.type, unit.options))
     absl::StrAppend(&unit.options, unit.options.empty() ? "" : ",", "_netdev");
   unit.wanted_by = IsNetwork(unit.type, unit.options) ? "remote-fs.target" : "local-fs.target";
@@ -129,7 +129,7 @@ MountUnit MakeMountUnit(const v1::MountResource& spec, absl::string_view owner) 
 std::string FormatMountUnit(const MountUnit& unit, absl::string_view path) {
   std::string text =
       absl::StrCat(kOwnerLine, unit.owner, "\n[Unit]\nDescription=", Escaped(path), "\n");
-  // Not Requires=: whoever restarts the service would unmount what jobs use.
+  // Not Requires=: restarting the service would unmount file systems that jobs use.
   if (!unit.after.empty())
     absl::StrAppend(&text, "Wants=", unit.after, "\nAfter=", unit.after, "\n");
   absl::StrAppend(&text, "\n[Mount]\nWhat=", Escaped(unit.source), "\nWhere=", Escaped(path),

@@ -17,10 +17,10 @@ namespace muster::agent {
 // absolute path in its plain form.
 std::string MountUnitName(absl::string_view path);
 
-// InvalidArgument names the field of a mount that no unit can be made of.
+// InvalidArgument names the field that prevents making a unit from the mount.
 absl::Status CheckMount(const v1::MountResource& spec);
 
-// What a unit says, beside its path.
+// The contents of a unit, besides its path.
 struct MountUnit {
   std::string owner;  // the resource that wrote it: "mounts[shared]"; "" when not Muster's
   std::string source;
@@ -33,10 +33,10 @@ struct MountUnit {
 // REQUIRES: CheckMount() is OK and the state is not absent.
 MountUnit MakeMountUnit(const v1::MountResource& spec, absl::string_view owner);
 std::string FormatMountUnit(const MountUnit& unit, absl::string_view path);
-// The reverse. What is missing is empty.
+// The reverse. Missing values are empty.
 MountUnit ParseMountUnit(absl::string_view text);
 
-// The line of `fstab`, counted from 1, that is about `path`.
+// The number, from 1, of the line of `fstab` for `path`.
 std::optional<int> FindInFstab(absl::string_view fstab, absl::string_view path);
 
 }  // namespace muster::agent

@@ -1,4 +1,4 @@
-// Owner, group and mode, as files and directories share them.
+// Owner, group and mode, which files and directories share.
 #pragma once
 
 #include <optional>
@@ -13,18 +13,18 @@
 
 namespace muster::agent {
 
-// Names (or numbers) as a step has them; empty or absent: not asked for.
+// Names (or numbers) from a step; empty or absent: not specified.
 struct OwnershipSpec {
   std::string owner;
   std::string group;
   std::optional<mode_t> mode;
 };
 
-// With names looked up. FailedPrecondition names an unknown user or group.
+// Looks up the names. FailedPrecondition names an unknown user or group.
 absl::StatusOr<sys::FileAttributes> ResolveOwnership(const OwnershipSpec& spec,
                                                      AccountDatabase& accounts);
 
-// What of `want` differs from `now`, with names where there are names.
+// The parts of `want` that differ from `now`, with names where there are any.
 absl::StatusOr<std::vector<Change>> CompareOwnership(const sys::FileStat& now,
                                                      const sys::FileAttributes& want,
                                                      AccountDatabase& accounts);

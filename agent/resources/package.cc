@@ -16,12 +16,12 @@
 namespace muster::agent {
 namespace {
 
-// How old the repositories' lists may be when "latest" is decided by them.
+// The maximum age of the repositories' lists when they decide what "latest" is.
 constexpr absl::Duration kLatestMaxAge = absl::Hours(1);
-// And when they are to tell that there is no such version.
+// The same when they decide that a version does not exist.
 constexpr absl::Duration kMissingMaxAge = absl::Minutes(5);
 
-// A change reads "package munge"; this is what it becomes where no list tells a version.
+// A change reads "package munge"; this is its new value if no list has a version.
 constexpr absl::string_view kField = "package ";
 constexpr absl::string_view kInstalled = "installed";
 
@@ -45,7 +45,7 @@ bool Names(const std::vector<std::string>& items, const std::string& name) {
                      [&name](const std::string& item) { return NameOf(item) == name; });
 }
 
-// Whether both transactions say something about the same package, and not the same thing.
+// Whether both transactions name the same package, but not with the same wish.
 bool Contradict(const PackageTransaction& a, const PackageTransaction& b) {
   const auto contradicts = [](const std::vector<std::string>& items,
                               const std::vector<std::string>& same,
@@ -79,8 +79,8 @@ class Package final : public Resource {
 
   absl::StatusOr<std::vector<Change>> Check() override {
     const bool latest = spec_.state() == v1::PACKAGE_STATE_LATEST;
-    // The lists are a cache of the world and no part of the node's state, so check mode, too,
-    // brings them up to date.
+    // The lists are a cache of the world and not part of the node's state, so check mode refreshes
+    // them, too.
     if (latest) RETURN_IF_ERROR(context_.packages.Update(kLatestMaxAge, {}));
     const std::vector<std::string> names(spec_.names().begin(), spec_.names().end());
     ASSIGN_OR_RETURN(auto found, context_.packages.Query(names, latest));
@@ -102,7 +102,7 @@ class Package final : public Resource {
     return changes;
   }
 
-  // Versions, what else comes or goes, and packages that no repository has.
+  // Finds versions, further packages that come or go, and packages that no repository has.
   absl::Status Foresee(std::vector<Change>& found) override {
     if (own_.install.empty() && own_.remove.empty()) return absl::OkStatus();
     absl::StatusOr<PackagePreview> preview = context_.packages.Preview(own_);
@@ -153,7 +153,7 @@ class Package final : public Resource {
            !(status.installed && VersionMatches(status.version, spec_.version()));
   }
 
-  // Lists that cannot be read are fetched anew; what then is wrong with them names its repository.
+  // Lists that cannot be read are fetched again; an error then names its repository.
   absl::StatusOr<std::map<std::string, PackageStatus>> QueryLists(
       const std::vector<std::string>& names) {
     auto found = context_.packages.Query(names, /*with_candidates=*/true);
@@ -162,7 +162,7 @@ class Package final : public Resource {
     return context_.packages.Query(names, /*with_candidates=*/true);
   }
 
-  // Adds to own_ what is to be done about `name`.
+  // Adds the actions for `name` to own_.
   absl::StatusOr<std::optional<Change>> Compare(const std::string& name,
                                                 const PackageStatus& status) {
     const std::string field = absl::StrCat(kField, name);
@@ -182,7 +182,7 @@ class Package final : public Resource {
       ASSIGN_OR_RETURN(wanted, ChooseVersion(name, status));
       own_.install.push_back(absl::StrCat(name, "=", wanted));
     } else {
-      // "latest" passes over what is held: that is what a hold is for.
+      // "latest" skips packages on hold: that is what a hold is for.
       const bool newer = spec_.state() == v1::PACKAGE_STATE_LATEST && status.installed &&
                          !status.candidate.empty() && status.candidate != status.version &&
                          (!status.held || (spec_.has_hold() && !spec_.hold()));
@@ -210,8 +210,8 @@ class Package final : public Resource {
                              : absl::StrCat((bytes + 500'000) / 1'000'000, " MB");
   }
 
-  // What `version` stands for: the newest that matches. The version itself where no list names the
-  // package yet, because apt-get will look for it in newer ones.
+  // The version that `version` stands for: the newest that matches. If no list names the package
+  // yet, the text itself, because apt-get will look for it in newer ones.
   absl::StatusOr<std::string> ChooseVersion(const std::string& name, PackageStatus status) {
     const auto matching = [this](const PackageStatus& of) {
       const auto found = std::find_if(

@@ -1,4 +1,4 @@
-// How steps show what the package manager does for them.
+// Shows the package manager's work for steps.
 #pragma once
 
 #include "agent/sys/package_manager.h"
@@ -7,7 +7,7 @@ namespace muster::agent {
 
 class ApplyObserver;
 
-// Tells `observer`, which must outlive the transaction, its activity and each line of its output.
+// Reports to `observer`, which must outlive the transaction, the activity and each line of output.
 PackageObserver ShowProgress(ApplyObserver& observer);
 
 }  // namespace muster::agent

@@ -39,8 +39,8 @@ std::string Render(const v1::PackageRepositoryResource& spec, const std::string&
   return text;
 }
 
-// "http://user@mirror.example:8080/debian" → "mirror.example"; "" of what is on the node itself,
-// which is how apt calls that, too.
+// "http://user@mirror.example:8080/debian" → "mirror.example"; "" for repositories on the node
+// itself, as in apt's own names.
 std::string HostOf(absl::string_view uri) {
   const size_t scheme = uri.find("://");
   if (scheme == absl::string_view::npos) return "";
@@ -102,7 +102,7 @@ class PackageRepository final : public Resource {
     bool lists_change = false;
     for (size_t i = 0; i < files_.size(); ++i) {
       ASSIGN_OR_RETURN(before[i], ReadOrEmpty(files_[i].path));
-      // Pins choose among what the lists offer; they ask for no new lists.
+      // Pins choose among the offers of the lists; they need no new lists.
       lists_change |= i != kPins && before[i] != files_[i].content;
     }
     const std::array<size_t, 3> order = IsAbsent() ? kSourceFirst : kSourceLast;
@@ -112,13 +112,13 @@ class PackageRepository final : public Resource {
         context_.packages.Update(absl::ZeroDuration(), ShowProgress(observer));
     if (status.ok()) return status;
     if (IsAbsent()) {
-      // Another repository's fault. The lists are older than the removal now, so that the next
+      // Another repository is at fault. The lists are now older than the removal, so that the next
       // transaction fetches them.
       observer.OnOutput(absl::StrCat(status.message(), "\n"));
       return absl::OkStatus();
     }
-    // Back to what was there: every later use of apt-get would fail on this source, and the next
-    // run would find nothing to do here.
+    // Restore the previous state: every later use of apt-get would fail on this source, and the
+    // next run would find nothing to do here.
     for (const size_t i : kSourceFirst) RETURN_IF_ERROR(Put(files_[i].path, before[i]));
     return absl::Status(
         status.code(),
@@ -133,7 +133,7 @@ class PackageRepository final : public Resource {
     std::string content;  // empty: no such file
   };
   static constexpr size_t kPins = 1;
-  // A source must never stand without the pins that tame it and the key that checks it.
+  // A source must never exist without the pins that restrict it and the key that verifies it.
   static constexpr std::array<size_t, 3> kSourceFirst = {0, 1, 2};
   static constexpr std::array<size_t, 3> kSourceLast = {2, 1, 0};
 
@@ -189,7 +189,7 @@ absl::StatusOr<std::unique_ptr<Resource>> MakePackageRepository(const v1::Step& 
                                                                 bool want_diff) {
   const v1::PackageRepositoryResource& spec = step.package_repository();
   RETURN_IF_ERROR(CheckName("name", spec.name()));
-  // apt passes over files whose names hold anything else.
+  // apt ignores files whose names hold anything else.
   for (const char c : spec.name())
     if (!absl::ascii_isalnum(c) && c != '-' && c != '_' && c != '.')
       return absl::InvalidArgumentError(absl::StrCat(

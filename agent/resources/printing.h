@@ -1,4 +1,4 @@
-// Resources that have something to show of their check.
+// Resources whose check has output to show.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace muster::agent {
 class PrintingCheck {
  public:
   virtual ~PrintingCheck() = default;
-  // What the programs of the last Check() printed, bounded; "": there were none.
+  // The output of the programs of the last Check(), bounded; "": there was none.
   virtual const std::string& check_output() const = 0;
 };
 

@@ -17,13 +17,13 @@
 namespace muster::agent {
 namespace {
 
-// Debian's convention: who needs a reboot makes the file and adds its name to the other.
+// Debian's convention: a package that needs a reboot makes the file and adds its name to the other.
 constexpr char kRequired[] = "/run/reboot-required";
 constexpr char kRequiredBy[] = "/run/reboot-required.pkgs";
 constexpr char kRunningKernel[] = "/proc/sys/kernel/osrelease";
 constexpr size_t kNamesShown = 5;
 
-// "6.1.0-18" of "6.1.0-18-cloud-amd64": flavours of one version are neither older nor newer.
+// "6.1.0-18" for "6.1.0-18-cloud-amd64": flavours of one version are neither older nor newer.
 std::string VersionOf(absl::string_view release) {
   std::vector<absl::string_view> parts;
   for (const absl::string_view part : absl::StrSplit(release, '-')) {
@@ -42,7 +42,7 @@ absl::StatusOr<std::string> NewestKernel(sys::FileSystem& files) {
   for (absl::string_view name : *names) {
     if (!absl::ConsumePrefix(&name, "vmlinuz-")) continue;
     const std::string release(name);
-    // A file that dpkg has unpacked and not configured yet has no modules beside it.
+    // A kernel that dpkg has unpacked but not configured yet has no modules beside it.
     ASSIGN_OR_RETURN(const auto modules, files.Stat(absl::StrCat("/lib/modules/", release)));
     if (!modules.has_value()) continue;
     if (newest.empty() || ::strverscmp(release.c_str(), newest.c_str()) > 0) newest = release;

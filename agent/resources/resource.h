@@ -21,11 +21,11 @@ struct Change {
   std::string field;  // "content", "mode", "package munge"
   std::string before;
   std::string after;
-  std::string diff;  // unified diff of a text; empty where there is none
+  std::string diff;  // unified diff of a text; empty if there is none
   bool operator==(const Change&) const = default;
 };
 
-// Where a resource says what it is doing while it applies. Called from the applying thread.
+// Receives the activity of a resource while it applies. Called from the applying thread.
 class ApplyObserver {
  public:
   virtual ~ApplyObserver() = default;
@@ -35,27 +35,27 @@ class ApplyObserver {
   virtual void OnOutput(absl::string_view text) = 0;
 };
 
-// Check mode is the engine not calling Apply(). Used by one thread at a time.
+// In check mode the engine does not call Apply(). Used by one thread at a time.
 class Resource {
  public:
   virtual ~Resource() = default;
   // Identity in logs and errors: "file[/etc/munge/munge.key]".
   virtual std::string Id() const = 0;
-  // Compares the node with the desired state. Reads only; empty means in sync. FailedPrecondition
+  // Compares the node with the desired state. Read-only; empty means in sync. FailedPrecondition
   // means that something is missing which an earlier step may create (an owner, a unit): in check
   // mode the engine then reports "will change" if an earlier step would change.
   virtual absl::StatusOr<std::vector<Change>> Check() = 0;
-  // After a Check() that found something, in check mode alone, because it may take seconds: says
-  // what would keep Apply() from it, as Check() says errors, and adds to `found` what only a reader
-  // wants to know, such as the packages that come along.
+  // Called after a Check() that found something, only in check mode, because it may take seconds:
+  // returns errors that would prevent Apply(), in the form of Check()'s, and adds to `found`
+  // details that only a reader wants to know, such as further packages that would be installed.
   virtual absl::Status Foresee(std::vector<Change>& found) { return absl::OkStatus(); }
   // Makes the changes that Check() found. Safe to call twice, also after a crash half-way.
   virtual absl::Status Apply(ApplyObserver& observer) = 0;
-  // True for handlers' verbs (restart, an always-command) that stay "changed" after Apply(): the
+  // True for handlers' verbs (restart, an always-command) that remain "changed" after Apply(): the
   // engine does not check them again.
   virtual bool AlwaysChanges() const { return false; }
-  // One go with a neighbour (packages: one transaction): takes over what `next`'s Check() found
-  // and returns true; then next.Apply() is not called. Called between Check() and Apply().
+  // Combines two neighbours (packages: into one transaction): takes over the findings of `next`'s
+  // Check() and returns true; then next.Apply() is not called. Called between Check() and Apply().
   virtual bool Absorb(Resource& next) { return false; }
 };
 

@@ -19,11 +19,11 @@ namespace {
 constexpr char kSysctlFolder[] = "/etc/sysctl.d";
 constexpr char kPrefix[] = "60-muster-";
 
-// What a set is: a file of /etc/sysctl.d and a record of what was before, by `kind` and `name`. A
-// single parameter is a set named after it; keys have a dot, and names of sets have none.
+// A set: a file of /etc/sysctl.d and a record of the values before, by `kind` and `name`. A single
+// parameter is a set named after it; keys have a dot, and names of sets have none.
 //
-// Everything is in the record before it is set, and out of it before the file says so: a crash in
-// between leaves a file that differs, and so another go.
+// A key is in the record before it is set, and stays there until the file says that it no longer
+// is: a crash in between leaves a file that differs, and so another attempt.
 class SysctlSet final : public Resource {
  public:
   SysctlSet(std::string kind, std::string name, KernelParameters wanted, ResourceContext& context,
@@ -102,8 +102,8 @@ class SysctlSet final : public Resource {
     return context_.records.Put(kind_, name_, FormatParameters(before));
   }
 
-  // Of what was set once and is wanted no more: the values to go back to. What another set has
-  // taken over stays.
+  // For keys that were set once and are no longer wanted: the values to restore. Keys that another
+  // set has taken over stay.
   absl::StatusOr<KernelParameters> ToUndo(const KernelParameters& before) {
     KernelParameters undo;
     for (const auto& [key, value] : before)
@@ -135,7 +135,7 @@ class SysctlSet final : public Resource {
   ResourceContext& context_;
   const bool want_diff_;
   const std::string file_;
-  const std::string content_;  // of the file; empty: there is to be none
+  const std::string content_;  // of the file; empty: there must be none
 };
 
 absl::Status Add(absl::string_view key, absl::string_view value, KernelParameters* parameters) {

@@ -1,4 +1,4 @@
-// From a plan's step to the resource that carries it out.
+// Maps a plan's step to the resource that carries it out.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@
 
 namespace muster::agent {
 
-// All that resources touch of the world. Outlives every resource made with it; shared by the
-// roles that run side by side, so each of them is thread-safe.
+// Everything outside the plan that resources use. Outlives every resource made with it; shared by
+// the roles that run in parallel, so each of its members is thread-safe.
 struct ResourceContext {
   sys::FileSystem& files;
   sys::ProcessRunner& processes;
@@ -30,8 +30,8 @@ struct ResourceContext {
 };
 
 // The resource of `step`, with its values checked: InvalidArgument names the field of a step that
-// no compiler of ours would make (a relative path, an empty name). `want_diff`: changes of texts
-// carry unified diffs. The step need not outlive the resource.
+// our compiler would not make (a relative path, an empty name). `want_diff`: changes of texts carry
+// unified diffs. The step need not outlive the resource.
 absl::StatusOr<std::unique_ptr<Resource>> MakeResource(const v1::Step& step,
                                                        ResourceContext& context, bool want_diff);
 

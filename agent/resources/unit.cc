@@ -22,7 +22,7 @@ bool IsStopped(const UnitStatus& status) {
   return status.active_state == "inactive" || status.active_state == "failed";
 }
 
-// As `systemctl is-enabled` sees it: also units that other means than their own link start.
+// As in `systemctl is-enabled`: also units that are started by other means than their own link.
 bool IsEnabled(const UnitStatus& status) {
   for (const char* state : {"enabled", "enabled-runtime", "alias", "indirect", "generated"})
     if (status.unit_file_state == state) return true;
@@ -49,7 +49,7 @@ class Unit final : public Resource {
 
   absl::Status Apply(ApplyObserver& observer) override {
     ASSIGN_OR_RETURN(UnitStatus status, context_.units.GetStatus(spec_.name()));
-    // Before anything is started: systemd would start what the old file says.
+    // Before anything is started: systemd would start the program of the old file.
     if (status.need_daemon_reload || status.load_state == "not-found") {
       RETURN_IF_ERROR(context_.units.DaemonReload());
       ASSIGN_OR_RETURN(status, context_.units.GetStatus(spec_.name()));
@@ -62,7 +62,7 @@ class Unit final : public Resource {
     if (spec_.has_enabled() && spec_.enabled() != IsEnabled(status))
       RETURN_IF_ERROR(context_.units.SetEnabled(spec_.name(), spec_.enabled()));
     RETURN_IF_ERROR(ApplyState(status, observer));
-    // Last: a masked unit could not be stopped by its own ExecStop any more.
+    // Last: a masked unit could no longer be stopped by its own ExecStop.
     if (spec_.has_masked() && spec_.masked() && !IsMasked(status))
       return context_.units.SetMasked(spec_.name(), true);
     return absl::OkStatus();
@@ -73,7 +73,7 @@ class Unit final : public Resource {
   }
 
  private:
-  // A unit that is to be stopped, disabled or masked need not exist.
+  // A unit that has to be stopped, disabled or masked need not exist.
   bool NeedsUnit() const {
     return spec_.state() == v1::UNIT_STATE_STARTED || AlwaysChanges() ||
            (spec_.has_enabled() && spec_.enabled());
@@ -100,8 +100,8 @@ class Unit final : public Resource {
     return absl::OkStatus();
   }
 
-  // A unit that ends by itself counts as started when it has run with success since the node
-  // booted. systemd forgets that of units which nothing refers to; a record does not.
+  // A unit that ends by itself counts as started when it has run successfully since the node
+  // booted. systemd forgets this for unreferenced units; a record does not.
   absl::StatusOr<bool> IsStarted(const UnitStatus& status) {
     if (IsActive(status)) return true;
     if (!status.ends_by_itself || status.active_state != "inactive") return false;
@@ -116,7 +116,7 @@ class Unit final : public Resource {
     return context_.files.Read("/proc/sys/kernel/random/boot_id");
   }
 
-  // After a start that systemd called done.
+  // After a start that systemd reported as done.
   absl::Status SettleStart() {
     ASSIGN_OR_RETURN(const UnitStatus status, context_.units.GetStatus(spec_.name()));
     if (IsActive(status)) return absl::OkStatus();

@@ -142,8 +142,8 @@ class UserAccount final : public Resource {
     ASSIGN_OR_RETURN(const auto user, context_.accounts.FindUser(spec_.name()));
     UserChange change = {
         .name = spec_.name(), .system = spec_.system(), .create_home = spec_.create_home()};
-    // Of an existing account only what differs: usermod refuses to touch the uid of a user who
-    // has processes, even where it stays the same.
+    // For an existing account only the differences: usermod refuses to touch the uid of a user who
+    // has processes, even if it stays the same.
     if (spec_.has_uid() && (!user.has_value() || user->uid != spec_.uid()))
       change.uid = spec_.uid();
     if (!spec_.primary_group().empty()) change.primary_group = spec_.primary_group();
@@ -169,7 +169,7 @@ class UserAccount final : public Resource {
           absl::StrCat("authorized_keys: the home directory ", home,
                        " does not exist; set create_home: true, or create it in an earlier task"));
     ASSIGN_OR_RETURN(const auto stat, context_.files.Stat(folder));
-    // Both are made with the user's own rights, as of every folder that a user owns.
+    // Both are made with the user's own rights, like everything in a folder that a user owns.
     if (stat.has_value() && stat->type != sys::FileType::kDirectory)
       return absl::InvalidArgumentError(
           absl::StrCat("authorized_keys: ", folder, " is not a directory; remove it first"));

@@ -24,11 +24,11 @@
 namespace muster::agent {
 namespace {
 
-// Without progress for so long a step gives up; the agent itself goes on trying to connect.
+// After this long without progress a step gives up; the agent itself keeps trying to connect.
 constexpr absl::Duration kPatience = absl::Minutes(10);
 constexpr absl::Duration kFetchTimeout = absl::Minutes(5);
 
-// A blob's file, written to its end.
+// The file of a blob, which is written by appending.
 class GrowingFile {
  public:
   static absl::StatusOr<GrowingFile> Open(const std::string& path) {
@@ -59,7 +59,7 @@ class GrowingFile {
   uint64_t size_ = 0;
 };
 
-// One call, from the file's end on.
+// Makes one call that continues at the end of the file.
 absl::Status FetchOnce(const std::shared_ptr<grpc::Channel>& channel, const std::string& sha256,
                        uint64_t size, absl::Time deadline, GrowingFile& file, ProgressMeter& meter,
                        const TransferHooks& hooks) {
@@ -91,7 +91,7 @@ absl::Status FetchOnce(const std::shared_ptr<grpc::Channel>& channel, const std:
     return ours;
   }
   const absl::Status status = FromGrpc(reader->Finish());
-  // A call that somebody else ended is worth another one.
+  // If somebody else ended a call, it is worth another try.
   if (absl::IsCancelled(status)) return absl::UnavailableError(status.message());
   RETURN_IF_ERROR(status);
   if (file.size() < size) return absl::UnavailableError("the blob ended early");

@@ -1,4 +1,4 @@
-// Blobs from the controller, over the connection that the agent has.
+// Fetches blobs from the controller, over the agent's existing connection.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class Clock;
 
 namespace muster::agent {
 
-// Goes on where a broken connection stopped. Thread-safe.
+// Continues where a broken connection stopped. Thread-safe.
 class BlobFetcher final : public BlobTransport {
  public:
   // Both outlive the fetcher.

@@ -12,13 +12,13 @@ namespace muster::agent {
 namespace {
 
 // A ping after ten quiet seconds, an answer within five. The second value also bounds, by
-// TCP_USER_TIMEOUT, how long data that was sent may stay unacknowledged.
+// TCP_USER_TIMEOUT, how long sent data may stay unacknowledged.
 constexpr int kKeepaliveMs = 10'000;
 constexpr int kKeepaliveTimeoutMs = 5'000;
-// The session's own backoff decides when to try again; gRPC's must not add its minutes to it.
+// The session's own backoff decides when to retry; gRPC's must not add its minutes to it.
 constexpr int kReconnectMs = 1'000;
-// gRPC's "minimum backoff" is how long an attempt may take. A controller to which thousands come
-// back at once takes seconds for a handshake, and its own limit for one is as long.
+// gRPC's "minimum backoff" is the time limit of an attempt. A controller to which thousands return
+// at once takes seconds for a handshake, and its own limit for one is as long.
 constexpr int kConnectTimeoutMs = 10'000;
 // Plans carry file contents.
 constexpr int kMaxMessageBytes = 64 << 20;

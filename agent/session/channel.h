@@ -1,4 +1,4 @@
-// How the agent reaches its controller.
+// The agent's connection to its controller.
 #pragma once
 
 #include <memory>
@@ -21,14 +21,14 @@ namespace muster::agent {
 // not connect yet.
 std::shared_ptr<grpc::Channel> OpenChannel(const Identity& identity);
 
-// A channel for who has no certificate yet: the server must show one of `ca_pem`.
+// A channel for a machine without a certificate: the server must show one of `ca_pem`.
 std::shared_ptr<grpc::Channel> OpenEnrollmentChannel(const std::string& address,
                                                      const std::string& ca_pem);
 
 // gRPC's codes are numerically Abseil's.
 absl::Status FromGrpc(const grpc::Status& status);
 
-// The channel that is in use now, for those who call beside the stream. Thread-safe.
+// The channel that is in use now, for calls beside the stream. Thread-safe.
 class CurrentChannel {
  public:
   void Set(std::shared_ptr<grpc::Channel> channel);

@@ -18,7 +18,7 @@ ControllerStream::~ControllerStream() {
 
 void ControllerStream::Start() {
   stub_->async()->Connect(&context_, this);
-  // Writes begin outside of reactions: gRPC must not end the stream under them.
+  // Writes begin outside reactions: gRPC must not end the stream under them.
   AddHold();
   StartRead(&incoming_);
   StartCall();
@@ -107,7 +107,8 @@ absl::Status ControllerStream::Finish() {
     finished_ = true;
     {
       absl::MutexLock lock(&mutex_);
-      // A stream that the other side has ended tells why; our cancelling would hide it.
+      // A stream that the other side has ended carries the reason; cancelling it here would hide
+      // it.
       if (!broken_) context_.TryCancel();
       broken_ = true;
       queue_.clear();

@@ -18,8 +18,8 @@
 
 namespace muster::agent {
 
-// Puts what it reads into the mailbox and writes what it is given, one message at a time. The
-// methods are the session thread's; gRPC's threads call the reactions.
+// Puts received messages into the mailbox and writes the messages that it is given, one at a time.
+// The session thread calls the methods; gRPC's threads call the reactions.
 class ControllerStream final
     : public grpc::ClientBidiReactor<v1::AgentMessage, v1::ControllerMessage> {
  public:
@@ -31,11 +31,11 @@ class ControllerStream final
   // Queues the message; the caller bounds the queue by queued().
   void Send(v1::AgentMessage message);
   size_t queued() const;
-  // Since when the message that is being written waits; InfiniteFuture when none is.
+  // Since when the message being written has been waiting; InfiniteFuture when there is none.
   absl::Time writing_since() const;
-  // Reads on after the mailbox was full.
+  // Resumes reading after the mailbox was full.
   void ReadOn();
-  // Ends the stream, waits until gRPC is through with it and gives how it ended.
+  // Ends the stream, waits until gRPC is done with it and returns how it ended.
   absl::Status Finish();
 
  private:
@@ -58,7 +58,7 @@ class ControllerStream final
   bool read_paused_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Time writing_since_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
   bool finished_ = false;  // session thread only
-  // Shared, because the thread that notifies may still be inside it when the waiter goes on.
+  // Shared, because the notifying thread may still be inside it when the waiter continues.
   struct End {
     absl::Notification done;
     absl::Status status;

@@ -1,4 +1,4 @@
-// Where the session gets the node's facts from.
+// The source of the node's facts for the session.
 #pragma once
 
 #include "muster/v1/facts.pb.h"
@@ -8,7 +8,7 @@ namespace muster::agent {
 class FactsSource {
  public:
   virtual ~FactsSource() = default;
-  // May block for seconds; called by one thread of the session's own.
+  // May block for seconds; called by one thread of the session.
   virtual v1::Facts Gather() = 0;
 };
 

@@ -47,15 +47,15 @@ absl::Status WriteSecret(sys::FileSystem& files, const std::string& path,
   return files.WriteAtomically(path, content, options);
 }
 
-// What this machine shows the controller.
+// The request that this machine presents to the controller.
 struct Request {
   std::string uuid;
   std::string key_pem;
   std::string csr_pem;
 };
 
-// That of a join that was cut off, or a new one; on the disk before anybody hears of it. The
-// controller gives its answer once more to the same uuid and CSR only, and a join token works once.
+// The request of an interrupted join, or a new one; it is on disk before anybody learns of it. The
+// controller repeats its answer only for the same uuid and CSR, and a join token works once.
 absl::StatusOr<Request> MakeRequest(const JoinOptions& options, const Paths& paths,
                                     sys::FileSystem& files) {
   RETURN_IF_ERROR(MakeStateDirectories(paths, files));
@@ -68,8 +68,8 @@ absl::StatusOr<Request> MakeRequest(const JoinOptions& options, const Paths& pat
   }
   ASSIGN_OR_RETURN(pki::KeyAndCsr made, pki::MakeKeyAndCsr(options.node_name));
   Request request{NewUuid(), std::move(made.key_pem), std::move(made.csr_pem)};
-  // The request counts as complete once its CSR is there. What the machine is meanwhile, with
-  // --force, stays as it is until the controller has let it in.
+  // The request counts as complete once its CSR exists. With --force, the machine's present
+  // identity stays as it is until the controller has admitted it.
   RETURN_IF_ERROR(files.Remove(paths.JoinRequest(), false));
   RETURN_IF_ERROR(WriteSecret(files, paths.JoinUuid(), request.uuid + "\n"));
   RETURN_IF_ERROR(WriteSecret(files, paths.JoinKey(), request.key_pem));
@@ -77,7 +77,7 @@ absl::StatusOr<Request> MakeRequest(const JoinOptions& options, const Paths& pat
   return request;
 }
 
-// The join is over, one way or the other: the next one starts afresh.
+// The join is over, one way or the other: the next one starts anew.
 absl::Status ForgetRequest(const Paths& paths, sys::FileSystem& files) {
   RETURN_IF_ERROR(files.Remove(paths.JoinRequest(), false));
   RETURN_IF_ERROR(files.Remove(paths.JoinKey(), false));
@@ -127,7 +127,7 @@ class EnrollmentClient {
   const std::unique_ptr<v1::EnrollmentService::Stub> stub_;
 };
 
-// Asks until the administrator has decided. A controller that is away for a while is waited for.
+// Asks until the administrator has decided. Waits for a controller that is away for a while.
 absl::StatusOr<v1::EnrollResponse> AwaitDecision(
     EnrollmentClient& client, v1::EnrollResponse response, const JoinOptions& options,
     const std::string& csr_pem, Clock& clock, const std::function<void(absl::string_view)>& say) {
@@ -163,7 +163,7 @@ absl::Status Join(const JoinOptions& options, const Paths& paths, sys::FileSyste
   ASSIGN_OR_RETURN(v1::EnrollResponse response, client.Enroll(request.uuid, request.csr_pem));
   absl::StatusOr<v1::EnrollResponse> decided =
       AwaitDecision(client, std::move(response), options, request.csr_pem, clock, say);
-  // This request gives no certificate any more: the next join makes another.
+  // This request will never give a certificate: the next join makes another.
   if (absl::IsPermissionDenied(decided.status())) RETURN_IF_ERROR(ForgetRequest(paths, files));
   ASSIGN_OR_RETURN(response, std::move(decided));
   if (response.state() != v1::ENROLLMENT_STATE_APPROVED) {

@@ -1,4 +1,4 @@
-// How this machine becomes a node.
+// Joins this machine to a cluster as a node.
 #pragma once
 
 #include <functional>
@@ -17,21 +17,21 @@ class FileSystem;
 
 namespace muster::agent {
 
-// What the join line says.
+// The contents of the join line.
 struct JoinOptions {
   std::string controller;   // host:port of the main listener
-  std::string enrollment;   // host:port of the enrolment listener
+  std::string enrollment;   // host:port of the enrollment listener
   std::string node_name;    // in the inventory
   std::string ca_pin;       // "sha256:<hex>" of the CA certificate
   std::string token;        // never logged
   std::string description;  // for the administrator who approves
-  // Joins although the machine is a node already, under a new uuid.
+  // Join although the machine is a node already, under a new uuid.
   bool force = false;
 };
 
-// Proves the controller by its CA's digest, presents token and CSR, waits for the administrator if
-// he must approve, and stores the identity. `say` gets lines for the person who waits. Called again
-// after it was cut off, it goes on with the same uuid and CSR.
+// Authenticates the controller by its CA's digest, presents token and CSR, waits for the
+// administrator if approval is required, and stores the identity. `say` gets lines for the waiting
+// person. Called again after an interruption, it continues with the same uuid and CSR.
 absl::Status Join(const JoinOptions& options, const Paths& paths, sys::FileSystem& files,
                   Clock& clock, const std::function<void(absl::string_view)>& say);
 

@@ -49,7 +49,7 @@ Mailbox::Mail Mailbox::Take(Clock& clock, absl::Time deadline) {
   absl::MutexLock lock(&mutex_);
   clock.AwaitUntil(mutex_, absl::Condition(this, &Mailbox::Any), deadline);
   Mail taken = std::exchange(mail_, Mail());
-  // These two hold on until they are dealt with.
+  // These two remain set until they are handled.
   mail_.stopping = taken.stopping;
   mail_.broken = taken.broken;
   return taken;

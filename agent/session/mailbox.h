@@ -1,4 +1,5 @@
-// What waits for the session's thread, from gRPC's threads, the engine's and the facts' one.
+// Everything that waits for the session's thread, from the threads of gRPC, the engine and the
+// facts.
 #pragma once
 
 #include <deque>
@@ -19,31 +20,31 @@ class Clock;
 
 namespace muster::agent {
 
-// Bounded: the controller's messages by the stream, which reads no further when kMaxReceived wait;
+// Bounded: the controller's messages by the stream, which stops reading when kMaxReceived wait;
 // progress by dropping; facts by one gathering at a time. Outlives engine, stream and session.
 // Thread-safe.
 class Mailbox final : public EngineListener {
  public:
   static constexpr size_t kMaxReceived = 32;
 
-  // `note` is called for what belongs into the agent's log, from any thread.
+  // `note` is called with messages for the agent's log, from any thread.
   explicit Mailbox(std::function<void(absl::string_view)> note) : note_(std::move(note)) {}
 
   void OnReportsReady() override;
   void OnProgress(const v1::StepProgress& progress) override;
   void OnNote(absl::string_view note) override { note_(note); }
 
-  // Something that the session asks for itself has come up.
+  // There is something new that the session polls for itself.
   void Wake();
 
-  // From the stream. AddReceived gives how many messages wait now.
+  // Called by the stream. AddReceived returns how many messages are waiting now.
   size_t AddReceived(v1::ControllerMessage message);
   void SetBroken();
   void AddFacts(v1::FactsReport report);
   void SetStopping();
   bool stopping() const;
 
-  // What has come since the last call.
+  // Everything that has arrived since the last call.
   struct Mail {
     std::deque<v1::ControllerMessage> received;
     std::deque<v1::FactsReport> facts;
@@ -57,7 +58,7 @@ class Mailbox final : public EngineListener {
   Mail Take(Clock& clock, absl::Time deadline);
   // Waits until stopping; false when `deadline` came first.
   bool AwaitStop(Clock& clock, absl::Time deadline);
-  // Forgets what a stream that is over has left.
+  // Forgets everything that an ended stream has left.
   void ForgetStream();
 
  private:

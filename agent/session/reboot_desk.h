@@ -1,4 +1,4 @@
-// Where a step that wants the node to reboot and the session with the controller meet.
+// The meeting point of a step that wants to reboot the node and the session with the controller.
 #pragma once
 
 #include <functional>
@@ -24,13 +24,13 @@ namespace muster::agent {
 class AccountDatabase;
 class Mailbox;
 
-// One question at a time, repeated until it is answered, each time with the jobs of that moment.
+// Asks one question at a time and repeats it until it is answered, each time with the current jobs.
 // Thread-safe.
 class RebootDesk final : public RebootGate {
  public:
   static constexpr absl::Duration kRepeat = absl::Seconds(5);
 
-  // `mailbox` is woken when a question waits. All references must outlive the desk.
+  // `mailbox` is woken when a question is waiting. All references must outlive the desk.
   RebootDesk(std::string boot_id, sys::FileSystem& files, AccountDatabase& accounts,
              Mailbox& mailbox, Clock& clock);
 
@@ -38,7 +38,7 @@ class RebootDesk final : public RebootGate {
                                        const std::string& reason,
                                        const std::function<bool()>& stopping) override;
 
-  // The question that is to be sent now, if any. For a connected session.
+  // The question to send now, if any. For a connected session.
   std::optional<v1::RebootRequest> TakeDue();
   // An answer to another question changes nothing.
   void OnAnswer(const v1::RebootAnswer& answer);
@@ -53,7 +53,7 @@ class RebootDesk final : public RebootGate {
   Mailbox& mailbox_;
   Clock& clock_;
   absl::Mutex mutex_;
-  v1::RebootRequest question_ ABSL_GUARDED_BY(mutex_);  // its request_id is empty: none
+  v1::RebootRequest question_ ABSL_GUARDED_BY(mutex_);  // empty request_id: none
   bool due_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<v1::RebootAnswer> answer_ ABSL_GUARDED_BY(mutex_);
 };

@@ -53,14 +53,15 @@ std::string ExpiryRemedy(const CertificateLife& life, absl::Time now,
 
 std::string RefusalRemedy(absl::string_view error) {
   struct Remedy {
-    absl::string_view part;  // of gRPC's message
+    absl::string_view part;  // part of gRPC's message
     absl::string_view words;
   };
   static constexpr Remedy kRemedies[] = {
       {"certificate verify failed",
        "the controller's certificate is not of the authority that this node joined; if the "
        "controller was set up anew, make a token there and run `muster-agent join --force`"},
-      // With TLS 1.3 a server refuses a certificate after the client thinks that all is well.
+      // With TLS 1.3 a server rejects a certificate only after the client considers the handshake
+      // done.
       {"Socket closed",
        "the controller closed the connection at once. If its log (journalctl -u musterd) says that "
        "it refused a certificate, make a token there and run `muster-agent join --force`"},

@@ -1,4 +1,4 @@
-// Certificates live a day; the agent asks for the next one when half of that is over.
+// Renews certificates: they live a day, and the agent asks for the next one after half of that.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ struct CertificateLife {
   absl::Time not_after;
 };
 
-// Errors: InvalidArgument when it is no certificate.
+// Errors: InvalidArgument when it is not a certificate.
 absl::StatusOr<CertificateLife> ReadCertificateLife(const std::string& certificate_pem);
 
 // When to renew: at half life, up to a tenth of the life later by `jitter` in [0, 1), so that
@@ -41,14 +41,15 @@ absl::Time RetryRenewAt(const CertificateLife& life, absl::Time now);
 // in [0, 1) keeps nodes that failed together apart.
 absl::Time RetryToldRenewalAt(absl::Time now, double jitter);
 
-// What an administrator must do about a certificate that is over; empty: it is not.
+// What an administrator must do about an expired certificate; empty: it has not expired.
 std::string ExpiryRemedy(const CertificateLife& life, absl::Time now, const std::string& node_name);
 
-// What to do about a connection that ended with `error` before it was welcome; empty: wait.
+// What to do about a connection that ended with `error` before the controller's welcome; empty:
+// wait.
 std::string RefusalRemedy(absl::string_view error);
 
-// Makes a new key, asks the controller for its certificate and puts both in the place of the old
-// pair. Blocks for the call, at most ten seconds, and the disk.
+// Makes a new key, asks the controller for its certificate and replaces the old pair by the new
+// one. Blocks for the call, at most ten seconds, and the disk.
 absl::Status Renew(const std::shared_ptr<grpc::Channel>& channel, const Identity& identity,
                    const Paths& paths, sys::FileSystem& files, Clock& clock);
 

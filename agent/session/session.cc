@@ -23,12 +23,12 @@ constexpr absl::Duration kWelcomeTimeout = absl::Seconds(15);
 constexpr absl::Duration kRenewalSpread = absl::Seconds(5);
 // A controller that asks for more is not believed.
 constexpr absl::Duration kLongestSpread = absl::Minutes(5);
-// A message that does not leave for so long means that the link is dead.
+// A message that cannot be sent for this long means that the link is dead.
 constexpr absl::Duration kWriteTimeout = absl::Seconds(15);
 constexpr absl::Duration kDefaultHeartbeat = absl::Seconds(5);
-// Clocks further apart break certificates and plans sooner or later.
+// A larger clock difference breaks certificates and plans sooner or later.
 constexpr absl::Duration kClockTolerance = absl::Seconds(30);
-// What may be lost is not queued behind so many messages.
+// Messages that may be lost are not queued behind so many others.
 constexpr size_t kQueueForProgress = 8;
 constexpr size_t kMaxFactsRequests = 8;
 
@@ -105,18 +105,18 @@ void Session::Run() {
     std::string trouble = absl::StrCat(
         identity.ok() ? absl::StrCat("controller ", identity->controller_address, ": ") : "",
         ending.status.message(), remedy.empty() ? "" : "; ", remedy);
-    // The controller's own word, over a connection on which it has proved who it is.
+    // The controller's own statement, over a connection on which it has authenticated itself.
     if (identity.ok() && absl::IsPermissionDenied(ending.status)) {
       MarkTurnedAway(paths_, files_).IgnoreError();
       absl::StrAppend(&trouble, "; to let it in again: `muster node bootstrap --ssh ",
                       identity->node_name, "`, or `muster token create --nodes ",
                       identity->node_name, "` and paste the line here");
     }
-    // A controller that is away for hours is told of once, not every half minute.
+    // A controller that is away for hours is reported once, not every half minute.
     if (trouble != last_trouble || ending.welcomed) mailbox_.OnNote(trouble);
     last_trouble = trouble;
     absl::Duration wait = backoff_.Next();
-    // Who was turned away knocks less often.
+    // A node that was turned away retries less often.
     if (absl::IsPermissionDenied(ending.status) || absl::IsUnauthenticated(ending.status)) {
       wait = options_.longest_backoff / 2 + wait / 2;
     }
@@ -135,7 +135,8 @@ Session::Ending Session::Converse(const Identity& identity, const CertificateLif
   in_flight_.clear();
   sent_up_to_ = 0;
   heartbeat_interval_ = kDefaultHeartbeat;
-  // Never at once: a controller that issues certificates past their half must not be hammered.
+  // Never at once: a controller that issues certificates already past their half must not be
+  // hammered.
   renew_at_ =
       std::max(RenewAt(life, absl::Uniform(random_, 0.0, 1.0)), clock_.Now() + absl::Seconds(1));
   ControllerStream stream(channel, mailbox_, clock_);
@@ -314,7 +315,7 @@ void Session::AnswerPlan(ControllerStream& stream, const v1::Plan& plan) {
   }
   stream.Send(std::move(message));
   if (!accepted) return;
-  // Asked for a plan that is over, the controller may have missed how it went.
+  // If it asks for a finished plan, the controller may have missed the outcome.
   const std::optional<v1::Report> outcome = journal_.FindFinished(plan.plan_id());
   if (!outcome.has_value()) return;
   in_flight_.clear();

@@ -33,9 +33,9 @@ class ControllerStream;
 class RebootDesk;
 class SlurmDesk;
 
-// Keeps one stream to the controller open, whatever happens to the network: plans go to the
-// engine, reports come from the journal and are sent until the controller has stored them. Runs in
-// the thread that calls Run().
+// Keeps one stream to the controller open, whatever happens to the network: plans go to the engine,
+// reports come from the journal and are sent until the controller has stored them. Runs in the
+// thread that calls Run().
 class Session {
  public:
   struct Options {
@@ -44,7 +44,7 @@ class Session {
     // Waits between attempts to connect: full jitter between zero and the doubling ceiling.
     absl::Duration first_backoff = absl::Seconds(1);
     absl::Duration longest_backoff = absl::Seconds(30);
-    // Reports sent and not stored yet.
+    // Reports sent but not stored yet.
     size_t max_reports_in_flight = 128;
     // For tests; empty: OpenChannel.
     std::function<std::shared_ptr<grpc::Channel>(const Identity&)> open_channel = {};
@@ -59,7 +59,7 @@ class Session {
   // Returns when the mailbox was told to stop.
   void Run();
 
-  // When the session's thread last showed that it lives.
+  // When the session's thread last showed a sign of life.
   absl::Time last_alive() const;
   // For `systemctl status`: "connected to login1:7443 as c001".
   std::string status_text() const;
@@ -73,7 +73,7 @@ class Session {
   };
 
   Ending Converse(const Identity& identity, const CertificateLife& life);
-  // One turn: what came in, what is due. False: the stream is over.
+  // One turn: handles arrived mail and due work. False: the stream is over.
   bool Turn(ControllerStream& stream, Mailbox::Mail mail, Ending& ending);
   void Handle(ControllerStream& stream, v1::ControllerMessage& message, Ending& ending);
   void AnswerPlan(ControllerStream& stream, const v1::Plan& plan);
@@ -103,13 +103,13 @@ class Session {
   absl::BitGen random_;
   Backoff backoff_;
 
-  // Of the connection; the session's thread only.
+  // State of the connection; the session's thread only.
   absl::Duration heartbeat_interval_;
   absl::Duration reconnect_spread_;
   absl::Time next_heartbeat_;
   absl::Time renew_at_;
   bool is_told_to_renew_ = false;   // at once, by the controller
-  std::deque<uint64_t> in_flight_;  // sequences of reports sent and not stored
+  std::deque<uint64_t> in_flight_;  // sequences of reports sent but not stored
   uint64_t sent_up_to_ = 0;
 
   mutable absl::Mutex mutex_;

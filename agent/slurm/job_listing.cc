@@ -19,7 +19,7 @@ constexpr size_t kMaxJobId = 64;
 constexpr size_t kMaxUser = 64;
 constexpr size_t kMaxJobName = 128;
 
-// The name on the only line of a job; nullopt: it has several.
+// The name on a job's only line; nullopt: it has several.
 using NamesById = absl::flat_hash_map<absl::string_view, std::optional<absl::string_view>>;
 
 NamesById ParseNames(absl::string_view text) {

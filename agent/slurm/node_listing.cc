@@ -14,13 +14,13 @@
 namespace muster::agent {
 namespace {
 
-// Slurm itself takes nodes down that do not answer; all others mean it.
+// Slurm itself takes down nodes that do not answer; all other users do it on purpose.
 constexpr absl::string_view kSlurmUser = "slurm";
 constexpr size_t kMaxListedNodes = 4000;
 constexpr size_t kMaxBytes = size_t{1} << 20;
 constexpr size_t kMaxText = 255;
 
-// Of a line of "Key=value" words, before free text begins; empty: absent.
+// A field of a line of "Key=value" words, before free text begins; empty: absent.
 absl::string_view Field(absl::string_view line, absl::string_view key) {
   for (const absl::string_view word : absl::StrSplit(line, ' ', absl::SkipEmpty())) {
     absl::string_view rest = word;
@@ -73,7 +73,7 @@ std::vector<v1::SlurmNode> ParseSlurmNodes(absl::string_view text) {
     }
     node.set_takes_jobs(!node.is_drained() && !is_out);
     SplitReason(reason, node);
-    // A node that is down after a drain of Muster's was taken away keeps the reason.
+    // A node that is down after a drain by Muster was removed keeps the reason.
     node.set_is_held(node.is_drained() ||
                      (is_out && !node.reason().empty() && node.reason_user() != kSlurmUser &&
                       !absl::StartsWith(node.reason(), kOwnReasonPrefix)));

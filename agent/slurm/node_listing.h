@@ -1,4 +1,4 @@
-// What `scontrol --oneliner show node` prints.
+// Parses the output of `scontrol --oneliner show node`.
 #pragma once
 
 #include <vector>
@@ -8,19 +8,19 @@
 
 namespace muster::agent {
 
-// A node a line; lines without a node's name and state are passed over. Reasons are free text of
-// administrators: nothing in them is taken for a field. Texts are as they came, also where they are
-// no UTF-8.
+// One node per line; lines without a node's name and state are skipped. Reasons are free text of
+// administrators: nothing in them is taken for a field. Texts are left as they came, even if they
+// are not UTF-8.
 std::vector<v1::SlurmNode> ParseSlurmNodes(absl::string_view text);
 
-// "drained by root: bad disk"; empty: it is not held.
+// "drained by root: bad disk"; empty: the node is not held.
 std::string HeldBecause(const v1::SlurmNode& node);
 
-// Begins the reason of every drain of Muster's.
+// The beginning of the reason of every drain by Muster.
 inline constexpr absl::string_view kOwnReasonPrefix = "muster:";
 
-// A part of the answer to ListSlurmNodes: `nodes` that sort after `after`, as many as go into a
-// message, fit for it.
+// A part of the answer to ListSlurmNodes: `nodes` that sort after `after`, as many as fit into a
+// message, cleaned for it.
 v1::SlurmNodes SlurmNodesAfter(std::vector<v1::SlurmNode> nodes, absl::string_view after);
 
 }  // namespace muster::agent

@@ -19,7 +19,7 @@ constexpr size_t kMaxName = 255;
 constexpr size_t kMaxReason = 255;
 constexpr size_t kMaxRequestId = 64;
 
-// No brackets and no commas: those would name several. "ALL" is every node to scontrol.
+// No brackets and no commas: they would name several nodes. "ALL" is every node to scontrol.
 absl::Status CheckName(const std::string& name) {
   const bool is_name = !name.empty() && name.size() <= kMaxName &&
                        !absl::EqualsIgnoreCase(name, "all") && absl::ascii_isalnum(name.front()) &&
@@ -36,7 +36,7 @@ absl::Status CheckReason(const std::string& reason) {
         absl::StrCat("'", reason, "' does not begin with ", kOwnReasonPrefix));
   }
   if (reason.size() > kMaxReason) return absl::InvalidArgumentError("the reason is too long");
-  // scontrol takes quotation marks for its own.
+  // scontrol interprets quotation marks itself.
   if (std::any_of(reason.begin(), reason.end(),
                   [](char c) { return absl::ascii_iscntrl(c) || c == '"' || c == '\''; })) {
     return absl::InvalidArgumentError("the reason holds characters that Slurm cannot keep");

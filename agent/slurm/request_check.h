@@ -1,4 +1,4 @@
-// Whether what the controller wants of Slurm is something that it may want.
+// Checks that a request of the controller to Slurm is permissible.
 #pragma once
 
 #include "absl/status/status.h"
@@ -6,8 +6,8 @@
 
 namespace muster::agent {
 
-// InvalidArgument: a name that is none, a reason that is not Muster's, too many nodes, no request.
-// What passes can be written into arguments of Slurm's programs as it is. Pure.
+// InvalidArgument: an invalid name, a reason that is not Muster's, too many nodes, no request. A
+// request that passes can be written into arguments of Slurm's programs as it is. Pure.
 absl::Status CheckSlurmRequest(const v1::SlurmRequest& request);
 
 }  // namespace muster::agent

@@ -33,7 +33,7 @@ NodesByName ByName(std::vector<v1::SlurmNode> nodes) {
   return by_name;
 }
 
-// False: it is as wished. The error's message says for whose sake it is left alone.
+// False: it is as wished already. The error's message says for whose sake it is left alone.
 absl::StatusOr<bool> IsToDrain(const v1::SlurmNode& node, absl::string_view expected,
                                absl::string_view reason) {
   if (node.is_drained() && node.reason() == reason) return false;
@@ -111,8 +111,8 @@ absl::StatusOr<std::vector<v1::SlurmNode>> SlurmCommands::List() {
   const absl::StatusOr<std::string> text =
       Run({"scontrol", "--oneliner", "show", "node"}, kMaxListing);
   if (text.ok()) return ParseSlurmNodes(*text);
-  // A question that fails at all is one to ask again: Slurm is being set up, or its controller
-  // away.
+  // Any failure means that the question can be asked again: Slurm is being set up, or its
+  // controller is away.
   if (absl::IsNotFound(text.status())) return text.status();
   return absl::UnavailableError(text.status().message());
 }
@@ -173,13 +173,13 @@ absl::StatusOr<v1::SlurmJobs> SlurmCommands::ListJobs(const v1::ListSlurmJobs& r
   ASSIGN_OR_RETURN(const std::string text, Queue(kJobsFormat));
   v1::SlurmJobs jobs = ParseSlurmJobs(text, nodes);
   if (jobs.nodes().empty()) return jobs;
-  // A job is as much in the way without its name.
+  // Without its name a job is just as much in the way.
   if (const auto names = Queue(kJobNamesFormat); names.ok()) AddJobNames(*names, jobs);
   return jobs;
 }
 
 absl::StatusOr<std::string> SlurmCommands::Queue(absl::string_view format) {
-  // Of all nodes: squeue fails as a whole for a name that Slurm does not know.
+  // For all nodes: squeue fails as a whole for a name that Slurm does not know.
   return Run({"squeue", "--noheader", absl::StrCat("--format=", format),
               "--states=RUNNING,COMPLETING,CONFIGURING,SUSPENDED,STOPPED,SIGNALING,"
               "RESIZING,STAGE_OUT"},

@@ -1,4 +1,4 @@
-// Slurm by its own programs.
+// Controls Slurm by its own programs.
 #pragma once
 
 #include <functional>
@@ -17,15 +17,15 @@ class ProcessRunner;
 namespace muster::agent {
 
 // Calls scontrol and squeue as root of the node on which slurmctld runs, whom Slurm lets drain
-// nodes. A change is made where the node looks as expected at a glance right before it: between the
-// two somebody's own change can come, and is lost, within some hundredths of a second.
+// nodes. A node is changed only if a look right before the change finds it as expected: a change
+// that somebody else makes between the two, within some hundredths of a second, is lost.
 class SlurmCommands {
  public:
   // `processes` must outlive the object.
   explicit SlurmCommands(sys::ProcessRunner& processes) : processes_(processes) {}
 
-  // Carries the request out and answers it, whatever comes; blocks for Slurm's programs, up to
-  // half a minute.
+  // Carries out the request and answers it in any case; blocks for Slurm's programs, up to half a
+  // minute.
   v1::SlurmAnswer Answer(const v1::SlurmRequest& request);
 
  private:
@@ -33,17 +33,17 @@ class SlurmCommands {
                                                   absl::string_view expected_reason)>;
 
   absl::Status Fill(const v1::SlurmRequest& request, v1::SlurmAnswer& answer);
-  // The error's code says whether Slurm is there and answers.
+  // The error's code says whether Slurm is installed and answers.
   absl::StatusOr<std::string> Run(std::vector<std::string> argv, size_t max_output);
   absl::StatusOr<std::vector<v1::SlurmNode>> List();
   absl::StatusOr<v1::SlurmChanged> Drain(const v1::DrainSlurmNodes& request);
   absl::StatusOr<v1::SlurmChanged> Undrain(const v1::UndrainSlurmNodes& request);
-  // `look` tells whether a node is to be changed, or by its error why it is left alone.
+  // `look` says whether a node is to be changed, or by its error why it is left alone.
   absl::StatusOr<v1::SlurmChanged> Change(
       const google::protobuf::RepeatedPtrField<v1::SlurmNodeChange>& changes, const Look& look,
       const std::vector<std::string>& settings);
   absl::StatusOr<v1::SlurmJobs> ListJobs(const v1::ListSlurmJobs& request);
-  // The jobs that have nodes, as squeue prints them.
+  // The jobs that have nodes, in squeue's output.
   absl::StatusOr<std::string> Queue(absl::string_view format);
   absl::Status Update(std::vector<std::string> nodes, const std::vector<std::string>& settings);
 

@@ -1,4 +1,4 @@
-// What the controller wants of Slurm, done beside the session.
+// Carries out the controller's requests to Slurm beside the session.
 #pragma once
 
 #include <deque>
@@ -13,10 +13,10 @@
 namespace muster::agent {
 
 // Takes requests without blocking, carries them out one after the other in a thread of its own and
-// has their answers ready for the session. Thread-safe.
+// holds their answers ready for the session. Thread-safe.
 class SlurmDesk {
  public:
-  // Requests that wait; more are refused.
+  // The most waiting requests; more are refused.
   static constexpr size_t kMaxWaiting = 64;
 
   // `answer` carries a request out, in the desk's thread. `wake` is called when TakeDue() has
@@ -26,9 +26,9 @@ class SlurmDesk {
             std::function<void()> wake, Clock& clock);
 
   void Start(v1::SlurmRequest request);
-  // A connection has begun: what was asked on an earlier one is not waited for any more.
+  // A connection has begun: requests from an earlier one are no longer waited for.
   void OnConnected();
-  // What is to be sent now.
+  // The messages to send now.
   std::vector<v1::AgentMessage> TakeDue();
 
  private:

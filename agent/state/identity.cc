@@ -39,7 +39,8 @@ bool KeyBelongsTo(const std::string& certificate_pem, const std::string& key_pem
          X509_check_private_key(certificate.get(), key.get()) == 1;
 }
 
-// The key of the certificate, and the rest of a renewal that was cut off between its two steps.
+// Returns the key of the certificate, and completes a renewal that was interrupted between its two
+// steps.
 absl::StatusOr<std::string> SettleKey(const Paths& paths, const std::string& certificate_pem,
                                       sys::FileSystem& files) {
   const absl::StatusOr<std::string> key = files.Read(paths.ClientKey());

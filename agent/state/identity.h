@@ -1,4 +1,4 @@
-// Who this node is to the controller, on disk.
+// This node's identity to the controller, on disk.
 #pragma once
 
 #include <string>
@@ -23,28 +23,28 @@ struct Identity {
   std::string key_pem;
 };
 
-// NotFound: the node has not joined; the message says how to. FailedPrecondition: files are there
-// and do not fit together. Finishes a renewal that a crash cut off.
+// NotFound: the node has not joined; the message says how to. FailedPrecondition: files exist but
+// do not fit together. Finishes a renewal that a crash interrupted.
 absl::StatusOr<Identity> LoadIdentity(const Paths& paths, sys::FileSystem& files);
 
 // Whether LoadIdentity() would find a node that has joined.
 absl::StatusOr<bool> HasIdentity(const Paths& paths, sys::FileSystem& files);
 
-// Remembers that the controller itself has ended this membership: what is left of it must not
-// stand in the way of a new join. StoreIdentity() forgets it.
+// Remembers that the controller itself has ended this membership: the remaining files must not
+// prevent a new join. StoreIdentity() forgets it.
 absl::Status MarkTurnedAway(const Paths& paths, sys::FileSystem& files);
 absl::StatusOr<bool> WasTurnedAway(const Paths& paths, sys::FileSystem& files);
 
-// Writes all of a new identity; agent.json, which makes it count, comes last.
+// Writes all files of a new identity; agent.json, which makes it valid, comes last.
 absl::Status StoreIdentity(const Paths& paths, const Identity& identity, sys::FileSystem& files);
 
-// Puts a renewed certificate with its new key in the place of the old pair. A crash at any
-// instant leaves one of the two pairs.
+// Replaces the old pair by a renewed certificate with its new key. A crash at any instant leaves
+// one of the two pairs.
 absl::Status ReplaceCertificate(const Paths& paths, absl::string_view ca_pem,
                                 absl::string_view certificate_pem, absl::string_view key_pem,
                                 sys::FileSystem& files);
 
-// Makes the folder of the state and what is in it, 0700.
+// Makes the state folder and its subfolders, 0700.
 absl::Status MakeStateDirectories(const Paths& paths, sys::FileSystem& files);
 
 }  // namespace muster::agent

@@ -52,7 +52,7 @@ absl::Status SyncDirectory(const std::string& path) {
 }
 
 // Writes a whole file durably under a temporary name and moves it into place; the move is durable
-// once the directory is synced. Gives the descriptor, positioned at the end.
+// once the directory is synced. Returns the descriptor, positioned at the end.
 absl::StatusOr<sys::UniqueFd> ReplaceFile(const std::string& path, absl::string_view bytes) {
   const std::string temporary = path + ".new";
   sys::UniqueFd file(
@@ -130,11 +130,11 @@ absl::Status Journal::Replay() {
   }
   RemoveCopies();
   if (state_.node_uuid != options_.node_uuid) return UseNewIdentity();
-  // Also when the journal is whole: a disk that was restored from a snapshot has one from the
+  // Even if the journal is undamaged: on a disk that was restored from a snapshot it comes from the
   // past, and the controller takes no report under a sequence that it has seen.
   state_.next_report_sequence = std::max(state_.next_report_sequence, FreshReportSequence());
-  // Also when the journal is whole: after a sync that failed, what was read above may stand in the
-  // kernel's memory alone, and no later sync would write it.
+  // Even if the journal is undamaged: after a failed sync, the data read above may exist only in
+  // the kernel's memory, and no later sync would write it.
   const absl::Status written = WriteNewFile(state_.Snapshot());
   if (written.ok()) return absl::OkStatus();
   if (must_rewrite || !broken_.ok()) return written;
@@ -171,7 +171,7 @@ absl::Status Journal::WriteNewFile(const std::vector<v1::JournalRecord>& records
   ASSIGN_OR_RETURN(sys::UniqueFd file, ReplaceFile(JournalPath(), bytes));
   file_ = std::move(file);
   size_ = bytes.size();
-  // The old file may come back by a power cut, without what is appended to the new one.
+  // A power cut may bring back the old file, without the data appended to the new one.
   broken_ = SyncDirectory(options_.directory);
   RETURN_IF_ERROR(broken_);
   unsynced_ = false;
@@ -190,7 +190,7 @@ absl::Status Journal::Append(const v1::JournalRecord& record, Durability durabil
   }
   const absl::Status written = WriteAll(file_.get(), frame, JournalPath());
   if (!written.ok()) {
-    // Half a record would hide all that follow it.
+    // Half a record would hide all records after it.
     if (::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) {
       broken_ = ErrnoStatus(errno, absl::StrCat("cutting off ", JournalPath()));
     }
@@ -200,7 +200,7 @@ absl::Status Journal::Append(const v1::JournalRecord& record, Durability durabil
   if (durability == Durability::kDurable) {
     const absl::Status synced = SyncLocked();
     if (!synced.ok()) {
-      // What the caller was refused must not come back when the journal is opened again.
+      // A record whose caller got an error must not come back when the journal is opened again.
       (void)!::ftruncate(file_.get(), static_cast<off_t>(size_));
       return synced;
     }
@@ -215,7 +215,7 @@ absl::Status Journal::SyncLocked() {
   RETURN_IF_ERROR(broken_);
   if (!unsynced_) return absl::OkStatus();
   if (::fdatasync(file_.get()) != 0) {
-    // The kernel may have dropped the pages: what is on the disk is unknown from here on.
+    // The kernel may have dropped the pages: from here on the content of the disk is unknown.
     broken_ = ErrnoStatus(errno, absl::StrCat("syncing ", JournalPath()));
     return broken_;
   }
@@ -290,9 +290,9 @@ absl::Status Journal::ReportsStored(uint64_t up_to_sequence) {
   v1::JournalRecord record;
   record.mutable_reports_stored()->set_up_to_sequence(
       std::min(up_to_sequence, durable_reports_ - 1));
-  // Lost by a power cut, it is told again: the reports are sent once more and acknowledged again.
+  // If a power cut loses it, it is repeated: the reports are sent once more and acknowledged again.
   RETURN_IF_ERROR(Append(record, Durability::kLazy));
-  // It is recorded. What cannot be compacted now, on a full disk, is after a later plan.
+  // It is recorded. If it cannot be compacted now, on a full disk, a later plan will do it.
   CompactIfSettled().IgnoreError();
   return broken_;
 }

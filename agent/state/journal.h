@@ -1,5 +1,5 @@
-// The agent's memory of what it was told to do, what it is doing and what the controller does not
-// know yet.
+// The agent's memory of its orders, its current work and the reports that the controller does not
+// have yet.
 #pragma once
 
 #include <cstdint>
@@ -20,52 +20,51 @@
 
 namespace muster::agent {
 
-// Append-only file of records, replayed when it is opened. What a call recorded durably survives
-// kill -9 and a power cut; what it recorded lazily survives kill -9, and its report is not handed
-// out before it is durable. Thread-safe; every call that writes may block on the disk.
+// Append-only file of records, replayed when it is opened. Data that a call recorded durably
+// survives kill -9 and a power cut; data recorded lazily survives kill -9, and its report is not
+// handed out before it is durable. Thread-safe; every call that writes may block on the disk.
 class Journal {
  public:
   struct Options {
-    // Of the journal's files; must exist. See paths.h.
+    // The folder of the journal's files; must exist. See paths.h.
     std::string directory;
     // The identity under which sequences count. When it differs from the journal's, plans and
     // reports of the old one are dropped; dirty handlers belong to the machine and stay.
     std::string node_uuid;
-    // Called before each append; an error is what a full disk would be. For tests; empty: none.
+    // Called before each append; its error stands for a full disk. For tests; empty: none.
     std::function<absl::Status()> failpoint = {};
   };
   enum class Durability { kLazy, kDurable };
 
-  // Locks the journal (FailedPrecondition: another agent has it) and replays it. A torn tail is
-  // cut off; of a damaged journal what precedes the damage is kept, and damage.txt describes the
-  // rest without its contents. Both are told by opening_note(), and so is a disk that is too full
-  // to write the journal anew: one that is whole is used as it is. Errors name the file and the
-  // remedy.
+  // Locks the journal (FailedPrecondition: another agent has it) and replays it. A torn tail is cut
+  // off; of a damaged journal the part before the damage is kept, and damage.txt describes the rest
+  // without its contents. opening_note() reports both, and also a disk that is too full to rewrite
+  // the journal: an undamaged one is then used as it is. Errors name the file and the remedy.
   static absl::StatusOr<std::unique_ptr<Journal>> Open(Options options, Clock& clock);
 
-  // What the opening found amiss; empty: nothing.
+  // Problems found when opening; empty: none.
   const std::string& opening_note() const { return opening_note_; }
 
-  // What is recorded. Each error leaves the journal as it was before the call: nothing is ever
+  // Recording. Each error leaves the journal as it was before the call: nothing is ever
   // half-recorded. Durable unless said otherwise.
   absl::Status AcceptPlan(const v1::Plan& plan);
   absl::Status RequestCancel(absl::string_view plan_id);
   absl::Status RecordIntent(const v1::StepIntent& intent);
-  // Makes a report of it. `clean_handler` may be empty.
+  // Makes a report of the outcome. `clean_handler` may be empty.
   absl::Status RecordOutcome(absl::string_view plan_id, const v1::StepResult& result,
                              absl::string_view clean_handler, Durability durability);
   absl::Status ArmReboot(const v1::RebootArmed& armed);
   absl::Status FinishPlan(absl::string_view plan_id, const v1::PlanOutcome& outcome);
-  // The controller has the reports up to that sequence. Compacts when no report is left, if the
-  // disk has room.
+  // The controller has stored the reports up to that sequence. Compacts when no report is left, if
+  // the disk has room.
   absl::Status ReportsStored(uint64_t up_to_sequence);
-  // Makes durable what was recorded lazily.
+  // Makes lazily recorded data durable.
   absl::Status Sync();
 
   uint64_t highest_plan_sequence() const;
-  // The plan that is next in the order of sequences, with what is known of its steps.
+  // The next plan in the order of sequences, with the known state of its steps.
   std::optional<ActivePlan> NextPlan() const;
-  // All plans that are not over, in that order.
+  // All unfinished plans, in that order.
   std::vector<std::shared_ptr<const v1::Plan>> UnfinishedPlans() const;
   bool IsActive(absl::string_view plan_id) const;
   std::optional<v1::Report> FindFinished(absl::string_view plan_id) const;
@@ -80,10 +79,10 @@ class Journal {
   Journal(Options options, Clock& clock, sys::UniqueFd lock);
 
   absl::Status Replay();
-  // Earlier agents copied damaged journals aside, whole: with secrets that were to be forgotten.
+  // Earlier agents copied damaged journals aside, whole: with secrets that had to be forgotten.
   void RemoveCopies();
-  // Broken when the new file is there and may vanish by a power cut; otherwise an error leaves
-  // the old one.
+  // Broken if the new file exists but may vanish in a power cut; otherwise an error leaves the old
+  // one.
   absl::Status WriteNewFile(const std::vector<v1::JournalRecord>& records)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Append(const v1::JournalRecord& record, Durability durability)

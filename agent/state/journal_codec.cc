@@ -9,7 +9,7 @@
 namespace muster::agent {
 namespace {
 
-// Work that the search for frames behind a bad one may do.
+// Limit on the search for frames after a bad one.
 constexpr size_t kSearchBudgetBytes = size_t{64} << 20;
 
 void PutU32(uint32_t value, std::string& out) {
@@ -34,8 +34,8 @@ Frame ReadFrame(absl::string_view bytes, absl::string_view& payload) {
   return Crc32c(payload) == GetU32(bytes.substr(4)) ? Frame::kGood : Frame::kBad;
 }
 
-// A good frame behind a bad one means that the bad one was whole once: a flipped length looks like
-// a torn tail otherwise.
+// A good frame after a bad one means that the bad one was complete once: a flipped length looks
+// like a torn tail otherwise.
 bool HoldsAFrame(absl::string_view bytes) {
   size_t spent = 0;
   for (size_t at = 1; at + kFrameHeaderBytes < bytes.size() && spent < kSearchBudgetBytes; ++at) {
@@ -88,8 +88,8 @@ DecodedJournal DecodeJournal(absl::string_view bytes) {
       }
       frame = Frame::kBad;
     }
-    // A power cut may also leave a tail of zeros where the file had grown and the data had not
-    // reached the disk.
+    // A power cut may also leave a tail of zeros where the file had grown before the data reached
+    // the disk.
     const bool torn = (frame == Frame::kCutOff && !HoldsAFrame(rest)) || AllZero(rest);
     journal.end = torn ? JournalEnd::kTorn : JournalEnd::kDamaged;
     journal.problem =

@@ -13,7 +13,7 @@
 namespace muster::agent {
 namespace {
 
-// The last records before the damage; more of them tell nothing.
+// The last records before the damage; more of them add no information.
 constexpr size_t kMaxRecords = 50;
 
 std::string KindOf(const v1::JournalRecord& record) {
@@ -22,7 +22,7 @@ std::string KindOf(const v1::JournalRecord& record) {
   return set.empty() ? "unknown" : set.front()->name();
 }
 
-// The frame that does not hold, as far as its header can be read.
+// The invalid frame, as far as its header can be read.
 std::string DescribeFrame(absl::string_view rest) {
   if (rest.size() < kFrameHeaderBytes) return "";
   const FrameHeader header = ReadFrameHeader(rest);

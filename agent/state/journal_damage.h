@@ -1,4 +1,4 @@
-// What a person needs to know of a damaged journal, without what stood in it.
+// Describes a damaged journal for a person, without its contents.
 #pragma once
 
 #include <string>

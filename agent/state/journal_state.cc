@@ -114,8 +114,8 @@ std::vector<v1::JournalRecord> JournalState::Snapshot() const {
       records.emplace_back().mutable_plan_cancel_requested()->set_plan_id(plan.plan->plan_id());
     }
   }
-  // Reports stand last. Those of a step only repeat its outcome; those of an ended plan are known
-  // by the snapshot already and must not end it twice, so all travel as outcomes of steps.
+  // Reports come last. Those of a step only repeat its outcome; the snapshot already knows those of
+  // an ended plan, which must not end it twice, so all are written as outcomes of steps.
   for (const v1::Report& report : unacknowledged) {
     *records.emplace_back().mutable_step_outcome()->mutable_report() = report;
   }

@@ -1,4 +1,4 @@
-// What the journal's records add up to. Pure: no files, no threads, no clock.
+// The state that the journal's records add up to. Pure: no files, no threads, no clock.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace muster::agent {
 
-// A plan that is not over.
+// An unfinished plan.
 struct ActivePlan {
   std::shared_ptr<const v1::Plan> plan;
   std::map<std::string, v1::StepStatus> outcomes;  // by step id
@@ -24,14 +24,14 @@ struct ActivePlan {
 
 class JournalState {
  public:
-  // Plans that ended last and are still known by their id.
+  // The last finished plans that are still known by their id.
   static constexpr size_t kFinishedKept = 32;
 
-  // Takes in the next record. Unknown kinds and records about unknown plans are passed over.
+  // Takes in the next record. Unknown kinds and records about unknown plans are ignored.
   void Apply(const v1::JournalRecord& record);
 
-  // Records that give this state again, and nothing that it does not need: a plan that is over
-  // is not among them.
+  // Records that give this state again, and nothing that it does not need: finished plans are not
+  // among them.
   std::vector<v1::JournalRecord> Snapshot() const;
 
   std::string node_uuid;
@@ -41,7 +41,7 @@ class JournalState {
   std::map<uint64_t, ActivePlan> active;  // by plan sequence
   std::deque<v1::Report> unacknowledged;  // rising report_sequence
   std::deque<v1::PlanFinished> finished;  // oldest first, at most kFinishedKept
-  // Plans in the records that are over: what a compaction would drop.
+  // Finished plans in the records: a compaction would drop them.
   size_t finished_since_snapshot = 0;
 
   // nullptr: no such plan is active.

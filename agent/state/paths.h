@@ -1,4 +1,4 @@
-// Where the agent keeps what must outlive it.
+// Paths of the files that must outlive the agent.
 #pragma once
 
 #include <string>
@@ -12,17 +12,17 @@ namespace muster::agent {
 // ├── ca.crt                     the cluster's CA certificates
 // ├── client.crt                 this node's certificate
 // ├── client.key                 and its private key
-// ├── client.key.new             of a renewal that is not through; see identity.h
-// ├── join.uuid join.key join.csr  of a join that is not through
+// ├── client.key.new             of an unfinished renewal; see identity.h
+// ├── join.uuid join.key join.csr  of an unfinished join
 // ├── turned_away                the controller has ended this membership; a join needs no --force
 // ├── journal/
 // │   ├── lock                   held by the one agent that runs
 // │   ├── journal                records; see journal_codec.h
-// │   └── damage.txt             what was wrong with the last damaged journal, without its contents
+// │   └── damage.txt             describes the last damaged journal, without its contents
 // ├── records/<resource>/<key>    what resources remember; see resource_records.h
-// ├── checks/<check id>           checks that run, and reports that are not stored; check_files.h
-// └── blobs/<sha256>             contents that plans which are not over name, fetched once;
-//                               with .part and .part.from: on their way, see partial.h
+// ├── checks/<check id>           running checks, and reports not yet stored; check_files.h
+// └── blobs/<sha256>             contents that unfinished plans name, fetched once;
+//                                with .part and .part.from: on their way, see partial.h
 class Paths {
  public:
   explicit Paths(std::string root = "/var/lib/muster") : root_(std::move(root)) {}

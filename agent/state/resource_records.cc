@@ -8,7 +8,7 @@
 namespace muster::agent {
 
 std::string ResourceRecords::PathOf(absl::string_view kind, absl::string_view key) const {
-  // The digest keeps keys apart; the words before it are for people who look.
+  // The digest keeps keys apart; the words before it are for human readers.
   std::string words;
   for (const char c : key.substr(0, 60)) {
     words += absl::ascii_isalnum(c) || c == '.' || c == '-' ? c : '_';

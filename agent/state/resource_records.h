@@ -1,5 +1,5 @@
-// What resources remember from run to run, because the node itself does not tell: what a whole set
-// put there, what was before, what an archive unpacked.
+// Data that resources remember from run to run, because the node itself does not have it: what a
+// whole set put there, what was there before, what an archive unpacked.
 #pragma once
 
 #include <optional>
@@ -13,12 +13,12 @@
 
 namespace muster::agent {
 
-// One file a record, replaced as a whole; root's alone. `kind` is a resource's key in plans
-// ("sysctls"), `key` tells its records apart and may hold any bytes (a path). Thread-safe: roles
-// that run side by side own different records.
+// One file per record, replaced as a whole; only root has access. `kind` is a resource's key in
+// plans ("sysctls"), `key` tells its records apart and may hold any bytes (a path). Thread-safe:
+// roles that run in parallel own different records.
 //
-// Write the record before the change that it is about: a crash in between leaves a record of what
-// is not there, which undoing survives, never the reverse.
+// Write the record before the change that it describes: a crash in between leaves a record of
+// something that does not exist, which undoing survives, never the reverse.
 class ResourceRecords {
  public:
   // `directory`: see Paths. `files` must outlive the object.
@@ -29,7 +29,7 @@ class ResourceRecords {
   absl::StatusOr<std::optional<std::string>> Get(absl::string_view kind,
                                                  absl::string_view key) const;
   absl::Status Put(absl::string_view kind, absl::string_view key, const std::string& record);
-  // None there is success.
+  // It is a success if there is none.
   absl::Status Remove(absl::string_view kind, absl::string_view key);
 
  private:

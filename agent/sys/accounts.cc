@@ -41,7 +41,7 @@ absl::StatusOr<std::optional<Record>> Lookup(absl::string_view what, std::string
   }
 }
 
-// What the record points to is in `buffer`.
+// The record points into `buffer`.
 absl::StatusOr<std::optional<passwd>> FindPasswd(const std::string& name, std::string& buffer) {
   return Lookup<passwd>(absl::StrCat("looking up user ", name), buffer,
                         [&name](passwd* p, char* b, size_t n, passwd** r) {
@@ -148,7 +148,7 @@ absl::Status SystemAccounts::SaveUser(const UserChange& change) {
   if (!old.has_value()) {
     if (change.system) argv.emplace_back("--system");
     argv.emplace_back(change.create_home ? "--create-home" : "--no-create-home");
-    // "A group of the user's name" also where such a group exists already.
+    // Means "a group with the user's name" even if such a group exists already.
     if (!change.primary_group.has_value()) {
       ASSIGN_OR_RETURN(const std::optional<Group> own, FindGroup(change.name));
       if (own.has_value())
@@ -173,7 +173,7 @@ absl::Status SystemAccounts::SaveUser(const UserChange& change) {
     RETURN_IF_ERROR(RunTool(std::move(argv)));
   }
   if (!change.password_hash.has_value()) return absl::OkStatus();
-  // By standard input: the arguments of a program can be read by everyone.
+  // By standard input: everyone can read the arguments of a program.
   const sys::ProcessSpec spec = {
       .argv = {"chpasswd", "--encrypted"},
       .input = absl::StrCat(change.name, ":", *change.password_hash, "\n")};

@@ -30,7 +30,7 @@ struct User {
   std::vector<std::string> groups;  // supplementary, sorted
 };
 
-// What an account should become; what is absent is left as it is, or to the system's choice.
+// The desired state of an account; absent values are left as they are, or to the system's choice.
 struct GroupChange {
   std::string name;
   std::optional<gid_t> gid;
@@ -57,15 +57,15 @@ class AccountDatabase {
   virtual ~AccountDatabase() = default;
   // nullopt: there is none.
   virtual absl::StatusOr<std::optional<User>> FindUser(const std::string& name) = 0;
-  // One question instead of the dozen of FindUser().
+  // A single query instead of the dozen of FindUser().
   virtual absl::StatusOr<std::optional<uid_t>> UserId(const std::string& name) = 0;
   virtual absl::StatusOr<std::optional<std::string>> UserName(uid_t uid) = 0;
   virtual absl::StatusOr<std::optional<Group>> FindGroup(const std::string& name) = 0;
   virtual absl::StatusOr<std::optional<std::string>> GroupName(gid_t gid) = 0;
-  // Create what is absent and modify what is there.
+  // Create the account if it is missing, otherwise modify it.
   virtual absl::Status SaveUser(const UserChange& change) = 0;
   virtual absl::Status SaveGroup(const GroupChange& change) = 0;
-  // The home directory stays. Nobody there is success.
+  // The home directory stays. It is a success if the user does not exist.
   virtual absl::Status RemoveUser(const std::string& name) = 0;
   virtual absl::Status RemoveGroup(const std::string& name) = 0;
 };

@@ -6,16 +6,16 @@
 namespace muster::agent {
 namespace {
 
-// Seconds that apt itself waits, for whoever takes the lock between our look and its own.
+// Seconds that apt itself waits, in case somebody takes the lock between our look and its own.
 constexpr char kAptLockTimeout[] = "120";
 
-// The words of `apt-get install` for the transaction.
+// The arguments of `apt-get install` for the transaction.
 std::vector<std::string> Words(const PackageTransaction& transaction, bool changes_held) {
   std::vector<std::string> arguments = {"install", transaction.install_recommends
                                                        ? "--install-recommends"
                                                        : "--no-install-recommends"};
   if (transaction.allow_downgrade) arguments.emplace_back("--allow-downgrades");
-  // apt-get holds on to packages that only its own resolver would change, with this option too.
+  // apt-get keeps holding packages that only its own resolver would change, with this option too.
   if (changes_held) arguments.emplace_back("--allow-change-held-packages");
   if (transaction.purge) arguments.emplace_back("--purge");
   arguments.emplace_back("--");
@@ -35,7 +35,7 @@ std::vector<std::string> AptGet(const std::vector<std::string>& arguments) {
            absl::StrCat("DPkg::Lock::Timeout=", kAptLockTimeout),
            std::string("Dpkg::Use-Pty=0"),
            std::string("Acquire::Retries=3"),
-           // With a delay, which is the default, apt 2.6 waits for ever once a server has answered
+           // With a delay, which is the default, apt 2.6 waits for ever after a server has answered
            // a request for an InRelease file with an error.
            std::string("Acquire::Retries::Delay=false"),
        }) {

@@ -1,4 +1,4 @@
-// What apt-get and dpkg are called with. Pure.
+// Command lines of apt-get and dpkg. Pure.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ std::vector<std::string> AptGet(const std::vector<std::string>& arguments);
 std::vector<std::string> AptGetTransaction(const PackageTransaction& transaction,
                                            bool changes_held);
 
-// Finishes what an interrupted dpkg left unpacked.
-// The same, only looked at: "Inst" and "Remv" lines; takes no lock.
+// The same, only simulated: prints "Inst" and "Remv" lines; takes no lock.
 std::vector<std::string> AptGetSimulation(const PackageTransaction& transaction, bool changes_held);
+// Configures the packages that an interrupted dpkg left unpacked.
 std::vector<std::string> DpkgConfigureAll();
 
 }  // namespace muster::agent

@@ -20,7 +20,7 @@ constexpr float kDownloadShare = 0.3f;
 constexpr size_t kMaxCauses = 4;
 constexpr size_t kMaxSaid = 6;
 
-// Parts of apt's messages and what they ask for.
+// Parts of apt's messages and the remedy for each.
 struct RemedyRow {
   absl::string_view text;
   AptRemedy remedy;
@@ -36,7 +36,7 @@ constexpr RemedyRow kRemedies[] = {
     {"was not found", AptRemedy::kUpdateLists},  // "Version '1.2' for 'x' was not found"
 };
 
-// Parts of causes and what an administrator can do.
+// Parts of causes and the hint for an administrator.
 struct HintRow {
   absl::string_view text, hint;
 };
@@ -71,7 +71,7 @@ constexpr HintRow kHints[] = {
     {"Read-only file system", "see the node's kernel log for why"},
 };
 
-// What apt adds to its errors, and tells nothing new.
+// Phrases that apt appends to its errors without adding information.
 constexpr absl::string_view kEmptyWords[] = {
     "Sub-process /usr/bin/dpkg returned an error code",
     "Some index files failed to download",
@@ -80,13 +80,13 @@ constexpr absl::string_view kEmptyWords[] = {
     "Problem executing scripts",
 };
 
-// Where dpkg turns to the next package.
+// Lines with which dpkg begins the next package.
 constexpr absl::string_view kTurns[] = {"Setting up ", "Unpacking ",     "Preparing to ",
                                         "Removing ",   "Purging ",       "Selecting ",
                                         "Processing ", "Installing new "};
 
-// "E: Failed to fetch http://x/InRelease  503  Service Unavailable": a repository or a cache in
-// between that had a bad moment.
+// "E: Failed to fetch http://x/InRelease  503  Service Unavailable": a temporary failure of a
+// repository or of a cache in between.
 bool IsServerError(absl::string_view line) {
   if (!absl::StartsWith(line, "E: Failed to fetch ")) return false;
   const size_t at = line.find("  5");
@@ -114,7 +114,7 @@ std::string FailedPackage(absl::string_view line) {
   return "";
 }
 
-// The cause that a line of apt's own names; "" where it names none.
+// The cause that one of apt's own lines names; "" if it names none.
 std::string CauseIn(absl::string_view line) {
   if (absl::StrContains(line, "epends: ") || absl::StrContains(line, " Conflicts: "))
     return absl::StartsWith(line, " ") ? std::string(absl::StripAsciiWhitespace(line)) : "";
@@ -194,7 +194,7 @@ AptSimulation ParseSimulation(absl::string_view output) {
   AptSimulation simulation;
   for (absl::string_view line : absl::StrSplit(output, '\n')) {
     // "Inst slurmd [22.05.3-1] (22.05.8-4 Debian:12/stable [amd64]) []", without the first pair of
-    // brackets where it is new.
+    // brackets if it is new.
     const bool installs = absl::ConsumePrefix(&line, "Inst ");
     if (!installs && !absl::ConsumePrefix(&line, "Remv ")) continue;
     const absl::string_view name = line.substr(0, line.find(' '));
@@ -224,7 +224,7 @@ uint64_t SumOfSizes(absl::string_view output) {
 AptFailure ParseAptFailure(absl::string_view output) {
   AptFailure failure;
   std::string empty_words;
-  std::vector<std::string> script;  // what was printed since dpkg turned to the present package
+  std::vector<std::string> script;  // printed since dpkg began the present package
   const std::vector<absl::string_view> lines = absl::StrSplit(output, '\n');
   for (size_t i = 0; i < lines.size(); ++i) {
     const absl::string_view line = lines[i];

@@ -1,4 +1,4 @@
-// What apt says, read by rules of our own. Pure.
+// Parses apt's output by our own rules. Pure.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ namespace muster::agent {
 struct AptProgress {
   std::string activity;   // "unpacking munge (amd64)"
   float percent = 0;      // of the whole transaction: downloads are its first third
-  bool is_error = false;  // of one package; `activity` is what dpkg said
+  bool is_error = false;  // of one package; `activity` is dpkg's message
 };
 
-// nullopt for lines that tell nothing worth showing.
+// nullopt for lines that are not worth showing.
 std::optional<AptProgress> ParseAptProgress(absl::string_view line);
 
 struct AptPolicy {
@@ -27,17 +27,18 @@ struct AptPolicy {
   std::vector<std::string> versions;  // newest first, with the installed one
 };
 
-// What `apt-cache policy` says of each package. Those that apt does not know at all are absent.
+// The answer of `apt-cache policy` for each package. Packages that apt does not know at all are
+// absent.
 std::map<std::string, AptPolicy> ParsePolicy(absl::string_view output);
 
-// What `apt-get --simulate` says that it would do.
+// The actions that `apt-get --simulate` announces.
 struct AptSimulation {
   std::map<std::string, std::string> installed;  // or upgraded: "libc6" or "libc6:i386" → version
   std::vector<std::string> removed;
 };
 AptSimulation ParseSimulation(absl::string_view output);
 
-// Describes the archives that `apt-cache show` lists.
+// The sum of the sizes of the archives that `apt-cache show` lists.
 uint64_t SumOfSizes(absl::string_view output);
 
 // What can be done about a failed apt-get.
@@ -46,10 +47,10 @@ enum class AptRemedy { kNone, kTryAgain, kUpdateLists, kFixBroken, kConfigureAll
 struct AptFailure {
   AptRemedy remedy = AptRemedy::kNone;
   std::vector<std::string> unknown;  // packages that no repository has
-  // What went wrong, a line each and the telling ones alone: "slurmd: installed slurmd package
-  // post-installation script subprocess returned error exit status 1".
+  // The causes of the failure, one per line and only the telling ones: "slurmd: installed slurmd
+  // package post-installation script subprocess returned error exit status 1".
   std::vector<std::string> causes;
-  std::vector<std::string> said;  // the last lines of the package's script that failed
+  std::vector<std::string> said;  // the last lines of the package script that failed
   std::string hint;               // what an administrator can do about it; may be empty
 
   // Causes, hint and script, bounded; "" without causes.

@@ -22,16 +22,16 @@ constexpr char kJournalFolder[] = "/var/lib/dpkg/updates";
 constexpr char kSourcesFile[] = "/etc/apt/sources.list";
 constexpr char kSourcesFolder[] = "/etc/apt/sources.list.d";
 constexpr char kListsFolder[] = "/var/lib/apt/lists";
-// After a name was not found the lists are fetched again, unless that has just been done.
+// After a name was not found the lists are fetched again, unless that was done just now.
 constexpr absl::Duration kFreshEnough = absl::Minutes(5);
 constexpr absl::Duration kLockPoll = absl::Seconds(1);
-// What a server that answered with an error gets, longer with each try.
+// Pause after a server answered with an error, longer with each try.
 constexpr absl::Duration kServerPause = absl::Seconds(2);
 constexpr int kMaxAttempts = 4;
 
 std::string Stamp(const std::string& work_folder) { return absl::StrCat(work_folder, "/updated"); }
 
-// To people who watch, and into the step's record.
+// For the people who watch, and for the step's record.
 void Tell(const PackageObserver& observer, absl::string_view what) {
   if (observer.on_activity) observer.on_activity(what, std::nullopt);
   if (observer.on_output) observer.on_output(what);
@@ -40,7 +40,7 @@ void Tell(const PackageObserver& observer, absl::string_view what) {
 // The package part of "name=version".
 std::string NameOf(const std::string& item) { return item.substr(0, item.find('=')); }
 
-// A progress display that overwrites itself, in a file: what it ended with.
+// The last state of a progress display that overwrites itself, in a file.
 absl::string_view LastDisplay(absl::string_view line) {
   while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   const size_t overwritten = line.rfind('\r');
@@ -121,7 +121,7 @@ bool AptPackageManager::ListsAreOlderThan(absl::Duration max_age) {
   return !HasLists();
 }
 
-// Builders of images clean them away.
+// Image builders delete them.
 bool AptPackageManager::HasLists() {
   const auto lists = files_.List(kListsFolder);
   return lists.ok() && std::any_of(lists->begin(), lists->end(), [](const std::string& name) {
@@ -186,15 +186,15 @@ absl::StatusOr<sys::ProcessResult> AptPackageManager::RunTool(std::vector<std::s
       .environment = {{"DEBIAN_FRONTEND", "noninteractive"},
                       {"DEBCONF_NONINTERACTIVE_SEEN", "true"},
                       {"APT_LISTCHANGES_FRONTEND", "none"},
-                      {"NEEDRESTART_MODE", "l"}},  // units are restarted by the playbook alone
+                      {"NEEDRESTART_MODE", "l"}},  // only the playbook restarts units
       .timeout = timeout,
       .on_line =
           [&observer](absl::string_view line) {
             if (observer.on_output) observer.on_output(LastDisplay(line));
           },
       .output_file = absl::StrCat(options_.work_folder, "/output")};
-  // apt-get repeats itself ten times a second; only what is new to a reader is passed on. The
-  // callback is set in any case, because apt-get insists on its descriptor.
+  // apt-get repeats itself ten times a second; only news for a reader is passed on. The callback is
+  // set in any case, because apt-get insists on its descriptor.
   std::string said;
   spec.on_status_line = [&observer, &said](absl::string_view line) {
     const auto progress = ParseAptProgress(line);
@@ -227,7 +227,7 @@ absl::Status AptPackageManager::RepairInterrupted(const PackageObserver& observe
                    Repair(absl::StrCat("repairing an interrupted package transaction", what,
                                        " (dpkg --configure -a)"),
                           DpkgConfigureAll(), observer));
-  // What dpkg cannot finish alone, a missing dependency above all, apt-get may.
+  // apt-get may finish work that dpkg cannot finish alone, above all a missing dependency.
   if (!configured)
     RETURN_IF_ERROR(Repair("repairing broken dependencies (apt-get --fix-broken install)",
                            AptGet({"--fix-broken", "install"}), observer)
@@ -243,20 +243,20 @@ void AptPackageManager::PauseForServer(int attempt, const PackageObserver& obser
 absl::Status AptPackageManager::UpdateLists(absl::Duration max_age,
                                             const PackageObserver& observer) {
   if (!ListsAreOlderThan(max_age)) return absl::OkStatus();
-  // Without this option apt-get calls it a success when a repository did not answer.
+  // Without this option apt-get succeeds even if a repository did not answer.
   const std::vector<std::string> argv = AptGet({"update", "-o", "APT::Update::Error-Mode=any"});
   for (int attempt = 1;; ++attempt) {
     Tell(observer, "fetching the lists of the package repositories");
     const absl::Time started = clock_.Now();
     ASSIGN_OR_RETURN(const sys::ProcessResult result,
                      RunTool(argv, options_.update_timeout, observer));
-    // The time of the start, because a repository file may have been written meanwhile.
+    // The start time, because a repository file may have been written meanwhile.
     if (result.ok())
       return files_.WriteAtomically(
           Stamp(options_.work_folder),
           absl::StrCat(absl::FormatTime(started, absl::UTCTimeZone()), "\n"), {.mode = 0600});
     const AptFailure failure = ParseAptFailure(result.output);
-    // For this lock apt-get itself does not wait.
+    // apt-get itself does not wait for this lock.
     if (failure.remedy == AptRemedy::kWaitForLock && attempt < kMaxAttempts) {
       clock_.Sleep(kLockPoll);
       RETURN_IF_ERROR(AwaitLock(observer));
@@ -354,7 +354,7 @@ absl::Status AptPackageManager::Install(const PackageTransaction& transaction,
                      RunTool(argv, options_.transaction_timeout, observer));
     if (result.ok()) return absl::OkStatus();
     const AptFailure failure = ParseAptFailure(result.output);
-    // Each remedy once: a second time it would not help either. Others may take the lock again.
+    // Each remedy once: it would not help a second time either. But others may take the lock again.
     const bool is_new = tried.insert(failure.remedy).second;
     if (attempt == kMaxAttempts || result.timed_out ||
         (!is_new && failure.remedy != AptRemedy::kWaitForLock))
@@ -397,7 +397,7 @@ absl::Status AptPackageManager::Apply(const PackageTransaction& transaction,
   ASSIGN_OR_RETURN(const std::vector<std::string> held, Held(transaction));
   if (!transaction.install.empty() || !transaction.remove.empty()) {
     const absl::Status installed = Install(transaction, observer);
-    // Whatever became of the others: what was held stays so.
+    // Whatever happened to the other packages: those that were held stay so.
     const absl::Status marked =
         Mark(installed.ok() ? transaction : PackageTransaction{}, held, observer);
     return installed.ok() ? marked : installed;

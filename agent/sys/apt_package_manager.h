@@ -1,4 +1,4 @@
-// Packages of Debian and its relatives, by apt-get and dpkg.
+// Packages of Debian and its derivatives, by apt-get and dpkg.
 #pragma once
 
 #include <functional>
@@ -29,8 +29,8 @@ struct AptOptions {
 
 // A transaction survives the death of the agent: apt-get has a session of its own and writes to
 // files in `work_folder`, never into a pipe that would break under it, and the agent's unit has
-// KillMode=process. A restarted agent checks its step again, finds the lock held, waits and tells
-// by whom; what a killed dpkg left half-done is repaired first.
+// KillMode=process. A restarted agent checks its step again, finds the lock held, waits and reports
+// by whom; the half-done work of a killed dpkg is repaired first.
 class AptPackageManager final : public PackageManager {
  public:
   AptPackageManager(sys::FileSystem& files, sys::ProcessRunner& processes, Clock& clock,
@@ -46,32 +46,32 @@ class AptPackageManager final : public PackageManager {
 
  private:
   absl::StatusOr<std::shared_ptr<const DpkgStatus>> ReadStatus();
-  // When the lists were fetched; InfinitePast: never, or at a time that has not come yet, by a
-  // clock that was set back since.
+  // When the lists were fetched; InfinitePast: never, or at a time in the future, because the clock
+  // was set back since.
   absl::Time ListsFetchedAt();
   bool HasLists();
-  // The sizes of the archives together; 0 where a list does not tell.
+  // The total size of the archives; 0 if a list does not say.
   uint64_t SizeOf(const std::map<std::string, std::string>& versions);
   // True when the lists were not fetched within `max_age`, or a repository file changed since.
   bool ListsAreOlderThan(absl::Duration max_age);
   absl::Status AwaitLock(const PackageObserver& observer);
-  // What an earlier transaction left half-done is finished, as far as that can be: what cannot
-  // shows in the next transaction, which may be the one that takes the culprit away.
+  // Finishes the half-done work of an earlier transaction as far as possible: the rest shows in the
+  // next transaction, which may be the one that removes the culprit.
   absl::Status RepairInterrupted(const PackageObserver& observer);
   absl::StatusOr<bool> Repair(const std::string& name, std::vector<std::string> argv,
                               const PackageObserver& observer);
   void PauseForServer(int attempt, const PackageObserver& observer);
   absl::Status UpdateLists(absl::Duration max_age, const PackageObserver& observer);
   absl::Status Install(const PackageTransaction& transaction, const PackageObserver& observer);
-  // Holds and releases, and holds again what was held before and that apt-get released on its way.
+  // Holds and releases packages, and restores the holds that apt-get removed on its way.
   absl::Status Mark(const PackageTransaction& transaction, const std::vector<std::string>& held,
                     const PackageObserver& observer);
-  // Of the packages that the transaction names, those on hold.
+  // Those packages of the transaction that are on hold.
   absl::StatusOr<std::vector<std::string>> Held(const PackageTransaction& transaction);
-  // One apt-get or dpkg, followed until its end.
+  // Runs one apt-get or dpkg and follows it until its end.
   absl::StatusOr<sys::ProcessResult> RunTool(std::vector<std::string> argv, absl::Duration timeout,
                                              const PackageObserver& observer);
-  // What to try before the same transaction again, done; false: nothing helps.
+  // Carries out what should be tried before repeating the transaction; false: nothing helps.
   absl::StatusOr<bool> Remedy(const AptFailure& failure, const PackageObserver& observer);
   absl::Status Explain(const AptFailure& failure, const sys::ProcessResult& result);
   std::string Explain(const std::string& unknown);

@@ -19,7 +19,7 @@ struct Field {
   std::string Stanza::*member;
 };
 
-// The few fields of a stanza that we read; the rest (descriptions, above all) is most of the file.
+// The few fields of a stanza that we read; the rest (above all descriptions) is most of the file.
 const Field kFields[] = {{"Package:", &Stanza::package},
                          {"Status:", &Stanza::status},
                          {"Version:", &Stanza::version},
@@ -45,7 +45,7 @@ DpkgStatus DpkgStatus::Parse(absl::string_view text) {
   DpkgStatus result;
   for (const absl::string_view part : absl::StrSplit(text, "\n\n")) {
     const Stanza stanza = ParseStanza(part);
-    // "install ok installed": what is wanted, whether that is broken, what is.
+    // "install ok installed": the wanted state, whether it is broken, the actual state.
     const std::vector<absl::string_view> words = absl::StrSplit(stanza.status, ' ');
     if (stanza.package.empty() || words.size() != 3) continue;
     for (const absl::string_view state : kHalfDone)

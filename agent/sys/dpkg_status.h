@@ -1,4 +1,4 @@
-// dpkg's own record of what is installed: /var/lib/dpkg/status.
+// dpkg's own record of installed packages: /var/lib/dpkg/status.
 #pragma once
 
 #include <map>
@@ -14,15 +14,15 @@ namespace muster::agent {
 class DpkgStatus {
  public:
   DpkgStatus() = default;
-  // Never fails: what is not a stanza of dpkg's is passed over, as dpkg wrote it itself.
+  // Never fails: anything that is not a dpkg stanza is skipped, since dpkg wrote the file itself.
   static DpkgStatus Parse(absl::string_view text);
 
   // The version of the installed package `name` ("munge", "libc6:amd64"); "" when it is not
   // installed.
   std::string InstalledVersion(const std::string& name) const;
-  // Whether `name` is on hold: upgrades pass it over.
+  // Whether `name` is on hold: upgrades skip it.
   bool IsHeld(const std::string& name) const { return held_.count(name) > 0; }
-  // Whether `name` was removed and left its configuration files.
+  // Whether `name` was removed but left its configuration files.
   bool HasConfigurationOnly(const std::string& name) const {
     return configuration_only_.count(name) > 0;
   }
@@ -33,7 +33,7 @@ class DpkgStatus {
 
  private:
   std::map<std::string, std::string> versions_;      // "name" and "name:arch" → version
-  std::set<std::string> held_, configuration_only_;  // as the keys of versions_
+  std::set<std::string> held_, configuration_only_;  // keys as in versions_
   std::set<std::string> provided_;
   std::vector<std::string> half_done_;
 };

@@ -1,4 +1,4 @@
-// Who holds a lock file of the package manager.
+// Finds who holds a lock file of the package manager.
 #pragma once
 
 #include <sys/types.h>
@@ -10,7 +10,7 @@ namespace muster::agent {
 
 struct LockHolder {
   pid_t pid = 0;        // 0: a process in another container, which cannot be named
-  std::string program;  // "apt-get"; empty when it cannot be told
+  std::string program;  // "apt-get"; empty when unknown
 
   // "apt-get (pid 812)".
   std::string Describe() const;
@@ -20,7 +20,7 @@ struct LockHolder {
 // apt-get fails on each of them.
 std::optional<LockHolder> FindPackageLockHolder();
 
-// nullopt when `lock_file` is absent or nobody has locked it. Takes no lock itself.
+// nullopt when `lock_file` does not exist or nobody has locked it. Takes no lock itself.
 std::optional<LockHolder> FindLockHolder(const std::string& lock_file);
 
 }  // namespace muster::agent

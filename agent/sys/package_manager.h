@@ -1,4 +1,4 @@
-// The node's package manager, in our words.
+// The node's package manager, in our own terms.
 #pragma once
 
 #include <cstdint>
@@ -19,41 +19,41 @@ struct PackageStatus {
   bool installed = false;           // unpacked and configured
   bool provided = false;            // a virtual package that an installed one provides
   bool half_done = false;           // neither: a transaction was interrupted, or its script fails
-  bool held = false;                // upgrades pass it over
+  bool held = false;                // upgrades skip it
   bool configuration_left = false;  // removed, but its configuration files are still there
-  std::string version;              // of what is installed; empty without
-  // Where it was asked for: what an installation without a version would take (empty: nothing),
-  // and all versions there are, newest first.
+  std::string version;              // of the installed package; empty without one
+  // Set if it was asked for: the version that an installation without a version would take (empty:
+  // none), and all available versions, newest first.
   std::string candidate;
   std::vector<std::string> available;
 };
 
-// One go of the package manager: all or, where a package fails, as much as was possible.
+// One transaction of the package manager: all of it or, if a package fails, as much as possible.
 struct PackageTransaction {
   std::vector<std::string> install;  // "name" (the candidate) or "name=version"
   std::vector<std::string> remove;
   std::vector<std::string> hold, release;  // after the others
   bool install_recommends = false;
-  bool purge = false;            // of `remove` the configuration files go too
-  bool allow_downgrade = false;  // also of what the packages depend on
+  bool purge = false;            // also removes the configuration files of `remove`
+  bool allow_downgrade = false;  // also of dependencies
 
   bool empty() const {
     return install.empty() && remove.empty() && hold.empty() && release.empty();
   }
 };
 
-// What a transaction would do, as the package manager foresees it.
+// The effects of a transaction, as the package manager predicts them.
 struct PackagePreview {
-  // False: there are no lists of the repositories to look it up in, and nothing else is set.
+  // False: there are no repository lists to look it up in, and nothing else is set.
   bool has_lists = false;
-  // Packages that would be installed or upgraded, with what they depend on, and to which version.
-  // Empty where the package manager sees no way yet: apply repairs first what is broken.
+  // Packages that would be installed or upgraded, including dependencies, and their new versions.
+  // Empty if the package manager sees no way yet: apply first repairs broken packages.
   std::map<std::string, std::string> versions;
-  std::vector<std::string> removed;  // with what depends on them
-  uint64_t bytes = 0;                // that `versions` are as archives; 0: not known
+  std::vector<std::string> removed;  // with the packages that depend on them
+  uint64_t bytes = 0;                // total size of the archives of `versions`; 0: not known
 };
 
-// What the package manager says while it works. Called from the thread that called it.
+// Notified while the package manager works, in the thread that called it.
 struct PackageObserver {
   // "unpacking munge"; percent of the whole transaction from 0 to 100, when known.
   std::function<void(absl::string_view activity, std::optional<float> percent)> on_activity;
@@ -65,21 +65,21 @@ struct PackageObserver {
 class PackageManager {
  public:
   virtual ~PackageManager() = default;
-  // The state of each name; names that are nowhere are simply not installed. Candidates cost a
+  // The state of each name; names that exist nowhere are simply not installed. Candidates take a
   // second and are looked up only when asked for. Does not wait for the lock.
   virtual absl::StatusOr<std::map<std::string, PackageStatus>> Query(
       const std::vector<std::string>& names, bool with_candidates) = 0;
-  // Blocks, first until others have released the package lock (telling who holds it). Lists of
-  // the repositories are brought up to date where they are older than the repositories' files.
-  // Packages that are held and named here change all the same, and stay held. NotFound names the
-  // packages that no repository has.
+  // Blocks, first until others have released the package lock (reporting who holds it). Repository
+  // lists are refreshed if they are older than the repositories' files. Packages that are held and
+  // named here change nevertheless, and stay held. NotFound names the packages that no repository
+  // has.
   virtual absl::Status Apply(const PackageTransaction& transaction,
                              const PackageObserver& observer) = 0;
-  // What Apply() would do; changes no package. Where a name is in no list, and the lists are not
+  // What Apply() would do; changes no package. If a name is in no list, and the lists are not
   // fresh, they are fetched first. NotFound as for Apply().
   virtual absl::StatusOr<PackagePreview> Preview(const PackageTransaction& transaction) = 0;
-  // Fetches the lists of the repositories, unless that was done within `max_age` and no
-  // repository file changed since. An error names the repository that failed.
+  // Fetches the repository lists, unless that was done within `max_age` and no repository file has
+  // changed since. An error names the repository that failed.
   virtual absl::Status Update(absl::Duration max_age, const PackageObserver& observer) = 0;
   // Whether version `a` comes before `b` in the package manager's own order.
   virtual absl::StatusOr<bool> IsOlder(const std::string& a, const std::string& b) = 0;

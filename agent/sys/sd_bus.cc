@@ -11,7 +11,7 @@
 namespace muster::agent {
 namespace {
 
-// Where systemctl, too, reaches systemd when root runs it.
+// systemctl, too, reaches systemd here when root runs it.
 constexpr char kPrivateSocket[] = "/run/systemd/private";
 // A daemon-reload with thousands of units, or a machine that swaps, needs its time.
 constexpr uint64_t kCallTimeoutMicroseconds = 120u * 1000u * 1000u;

@@ -1,5 +1,5 @@
-// Ownership of sd-bus objects, and systemd's manager as the peer of a connection. The only file
-// beside sd_bus_unit_manager.cc that knows sd-bus.
+// Ownership of sd-bus objects, and systemd's manager as the peer of a connection. Besides this file
+// only sd_bus_unit_manager.cc uses sd-bus.
 #pragma once
 
 #include <systemd/sd-bus.h>
@@ -41,8 +41,8 @@ class BusError {
   sd_bus_error error_ = SD_BUS_ERROR_NULL;
 };
 
-// Connected to systemd: at `address`, or where that is empty as root by systemd's own socket, and
-// by the system bus otherwise.
+// Connected to systemd: at `address`; if that is empty, as root by systemd's own socket, and
+// otherwise by the system bus.
 absl::StatusOr<BusHandle> OpenSystemd(const std::string& address);
 
 // Calls a method of systemd's manager with arguments already described as in sd_bus_call_method.

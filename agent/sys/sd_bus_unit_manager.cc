@@ -38,7 +38,7 @@ constexpr JobRow kJobs[] = {
     {UnitJob::kReloadOrRestart, "ReloadOrRestartUnit", "reloading"},
 };
 
-// What systemd says about a finished job, for people.
+// systemd's result of a finished job, in words for people.
 struct ResultRow {
   const char* result;
   bool good;
@@ -148,7 +148,7 @@ absl::StatusOr<bool> Flag(sd_bus* bus, const std::string& path, const char* inte
   return flag != 0;
 }
 
-// What tells a unit that has done its work from one that was never started.
+// Distinguishes a unit that has done its work from one that was never started.
 absl::Status ReadEnd(sd_bus* bus, const std::string& path, bool is_service, UnitStatus& status) {
   ASSIGN_OR_RETURN(status.conditions_held, Flag(bus, path, kUnitInterface, "ConditionResult"));
   if (!is_service) return absl::OkStatus();
@@ -185,12 +185,12 @@ absl::StatusOr<UnitStatus> ReadStatus(sd_bus* bus, const std::string& unit) {
   return status;
 }
 
-// How long a program that systemd only launched is watched: most that dislike their configuration
-// end at once.
+// How long a program that systemd has only launched is watched: most programs that reject their
+// configuration end at once.
 constexpr absl::Duration kSettle = absl::Milliseconds(500);
 constexpr uint64_t kLookMicroseconds = 50'000;
 
-// A service of these types counts as started before its program has said anything.
+// A service of these types counts as started before its program has reported anything.
 absl::StatusOr<bool> IsOnlyLaunched(sd_bus* bus, const std::string& unit) {
   if (!absl::EndsWith(unit, ".service")) return false;
   ASSIGN_OR_RETURN(const std::string path, UnitPath(bus, unit));
@@ -216,8 +216,8 @@ absl::StatusOr<bool> DiesAtOnce(sd_bus* bus, const std::string& unit) {
   }
 }
 
-// A unit that failed too often is refused by systemd for a while, also when what made it fail has
-// been mended since. Not being able to say so is no reason not to try.
+// systemd refuses a unit that failed too often for a while, even when the cause has been fixed
+// since. If this reset fails, the start is tried nevertheless.
 void ForgetFailures(sd_bus* bus, const std::string& unit) {
   const auto status = ReadStatus(bus, unit);
   if (status.ok() && HasDied(*status))
@@ -348,7 +348,8 @@ absl::Status SdBusUnitManager::StartReboot() {
 }
 
 std::string SdBusUnitManager::JournalOf(const std::string& unit, absl::Time since) {
-  // What a program said last is on its way to the journal when its end is known already.
+  // The last messages of a program may still be on their way to the journal when its end is already
+  // known.
   processes_.Run({.argv = {"journalctl", "--sync"}, .timeout = kJournalTimeout})
       .status()
       .IgnoreError();

@@ -16,11 +16,11 @@ namespace muster::agent {
 // Longer than any sane TimeoutStartSec: systemd itself ends a job that takes too long.
 inline constexpr absl::Duration kUnitJobTimeout = absl::Minutes(15);
 
-// How long systemd may be out of reach: while it executes itself anew, and while the machine goes
-// down, in which nothing has failed and the end of this process is near.
+// How long systemd may be unreachable: while it re-executes itself, and while the machine shuts
+// down, when nothing has failed and the end of this process is near.
 inline constexpr absl::Duration kConnectPatience = absl::Seconds(20);
 
-// Opens a connection for each call, so that a restarted dbus or systemd is no special case; as
+// Opens a connection for each call, so that a restarted dbus or systemd is not a special case; as
 // root it talks to systemd directly and needs no dbus-daemon. Thread-safe.
 class SdBusUnitManager final : public UnitManager {
  public:

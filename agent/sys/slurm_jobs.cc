@@ -36,7 +36,7 @@ absl::string_view FirstWord(absl::string_view status, absl::string_view key) {
   return "";
 }
 
-// Says of the job what one of its processes tells.
+// Fills in what one of the job's processes reveals about it.
 void Describe(const std::string& pid, absl::string_view status, sys::FileSystem& files,
               AccountDatabase& accounts, SlurmJob& job) {
   uid_t uid = 0;
@@ -55,7 +55,7 @@ void Describe(const std::string& pid, absl::string_view status, sys::FileSystem&
 std::string JobOfCommandLine(absl::string_view command_line) {
   if (!absl::ConsumePrefix(&command_line, "slurmstepd: [")) return "";
   const absl::string_view job = command_line.substr(0, command_line.find_first_of(".]"));
-  // "1235_7" is a task of an array; anything else is not what slurmstepd calls itself.
+  // "1235_7" is a task of an array; slurmstepd gives itself no other names.
   if (job.empty() || job.size() == command_line.size()) return "";
   for (const char c : job)
     if (!absl::ascii_isalnum(c) && c != '_' && c != '+') return "";
@@ -76,7 +76,7 @@ absl::StatusOr<std::vector<SlurmJob>> RunningSlurmJobs(sys::FileSystem& files,
                                                        AccountDatabase& accounts) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List("/proc"));
   std::map<std::string, SlurmJob> jobs;
-  std::map<std::string, SlurmJob*> daemons;  // by process
+  std::map<std::string, SlurmJob*> daemons;  // by process id
   for (const std::string& pid : names) {
     if (!IsProcess(pid)) continue;
     const auto line = files.Read(absl::StrCat("/proc/", pid, "/cmdline"));

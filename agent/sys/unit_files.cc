@@ -15,20 +15,20 @@ constexpr const char* kFolders[] = {"/etc/systemd/system", "/run/systemd/system"
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// The unit itself and, of "each@one.service", its template "each@.service".
+// The unit itself and, for "each@one.service", its template "each@.service".
 std::vector<std::string> NamesOf(const std::string& unit) {
   const size_t at = unit.find('@'), dot = unit.rfind('.');
   if (at == std::string::npos || dot == std::string::npos || dot < at) return {unit};
   return {unit, absl::StrCat(unit.substr(0, at + 1), unit.substr(dot))};
 }
 
-// Links are other things than files of the unit: an alias, a mask, an enabled instance.
+// Links are not files of the unit: they are an alias, a mask, an enabled instance.
 bool IsFile(sys::FileSystem& files, const std::string& path) {
   const auto stat = files.Stat(path);
   return stat.ok() && stat->has_value() && (*stat)->type == sys::FileType::kRegular;
 }
 
-// "/lib" is "/usr/lib" where the two are merged.
+// "/lib" is "/usr/lib" if the two are merged.
 bool IsSamePlace(const std::string& a, const std::string& b) {
   return a == b || absl::StrCat("/usr", a) == b || a == absl::StrCat("/usr", b);
 }
@@ -37,7 +37,7 @@ bool IsSamePlace(const std::string& a, const std::string& b) {
 
 bool HasUnreadUnitFiles(sys::FileSystem& files, const std::string& unit,
                         const std::string& fragment, const std::vector<std::string>& drop_ins) {
-  if (fragment.empty()) return false;  // it will be looked for
+  if (fragment.empty()) return false;  // systemd will look for it
   for (const char* folder : kFolders) {
     const std::string path = absl::StrCat(folder, "/", BaseName(fragment));
     if (IsSamePlace(path, fragment)) break;

@@ -1,4 +1,4 @@
-// systemd's units, in our words.
+// systemd's units, in our own terms.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ struct UnitStatus {
   std::string active_state;     // "active", "inactive", "failed", "activating", …
   std::string sub_state;        // "running", "exited", "dead", …
   std::string unit_file_state;  // "enabled", "disabled", "static", "masked", …; "" without a file
-  bool need_daemon_reload = false;  // its files changed, or came, after systemd read them
-  // Known of a unit that is not active only.
+  bool need_daemon_reload = false;  // its files changed, or were added, after systemd read them
+  // Known only for a unit that is not active.
   bool ends_by_itself = false;  // a oneshot without RemainAfterExit=: never stays active
-  bool ended_well = false;      // such a one has run, as far as systemd still remembers
+  bool ended_well = false;      // such a unit has run, as far as systemd still remembers
   bool conditions_held = true;  // at the last attempt to start it
 };
 
@@ -27,14 +27,14 @@ enum class UnitJob { kStart, kStop, kRestart, kReloadOrRestart };
 class UnitManager {
  public:
   virtual ~UnitManager() = default;
-  // A unit that does not exist has load_state "not-found"; that is no error.
+  // A unit that does not exist has load_state "not-found"; that is not an error.
   virtual absl::StatusOr<UnitStatus> GetStatus(const std::string& unit) = 0;
-  // Returns when systemd has finished the job, not when it queued it. NotFound without such a
-  // unit; an error of a job that failed tells the unit's last journal lines.
+  // Returns when systemd has finished the job, not when it queued it. NotFound without such a unit;
+  // the error of a failed job contains the unit's last journal lines.
   virtual absl::Status Run(UnitJob job, const std::string& unit) = 0;
-  // Whether it starts at boot.
+  // Sets whether it starts at boot.
   virtual absl::Status SetEnabled(const std::string& unit, bool enabled) = 0;
-  // Whether it can be started at all.
+  // Sets whether it cannot be started at all.
   virtual absl::Status SetMasked(const std::string& unit, bool masked) = 0;
   // Makes systemd read all unit files again.
   virtual absl::Status DaemonReload() = 0;

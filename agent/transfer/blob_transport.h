@@ -1,4 +1,4 @@
-// The way of a blob from the controller, as transfers need it.
+// Fetches a blob from the controller, as transfers need it.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace muster::agent {
 class BlobTransport {
  public:
   virtual ~BlobTransport() = default;
-  // Blocks until the file at `path` has all `size` bytes; what is in it already is kept and
-  // continued. NotFound: the controller has no such blob. DataLoss: it has other bytes than that.
+  // Blocks until the file at `path` has all `size` bytes; present content is kept and continued.
+  // NotFound: the controller has no such blob. DataLoss: its bytes are different.
   virtual absl::Status Fetch(const std::string& sha256, uint64_t size, const std::string& path,
                              const TransferHooks& hooks) = 0;
 };

@@ -20,7 +20,7 @@ namespace {
 // How often a url may turn out to have changed midway before it is given up.
 constexpr int kMaxRestarts = 3;
 
-// "x.tar.gz" of a url, for progress.
+// "x.tar.gz" from a url, for progress.
 std::string NameOf(const std::string& url) {
   const std::string shown = sys::DescribeUrl(url);
   const size_t slash = shown.find_last_of('/');
@@ -37,7 +37,7 @@ absl::Status CheckSpace(const std::string& path, uint64_t needed) {
                    " MiB are free; free some (df ", folder, ") and run again"));
 }
 
-// Nothing that another url could do better.
+// Errors that no other url could avoid.
 bool EndsAll(const absl::Status& status) {
   return absl::IsCancelled(status) || absl::IsResourceExhausted(status) ||
          absl::IsDeadlineExceeded(status);
@@ -62,7 +62,7 @@ class Downloader::Attempt {
   absl::Status Run();
 
  private:
-  // One request; OK: the file has the right digest.
+  // Makes one request; OK: the file has the right digest.
   absl::Status Once();
   absl::Status Verify();
   absl::Status Continue();
@@ -77,7 +77,7 @@ class Downloader::Attempt {
   ProgressMeter meter_;
   absl::BitGen random_;
   Backoff backoff_{owner_.options_.first_backoff, owner_.options_.longest_backoff, random_};
-  bool joined_ = false;  // the file is made of several requests' bytes
+  bool joined_ = false;  // the file consists of several requests' bytes
 };
 
 absl::Status Downloader::Attempt::Verify() {
@@ -98,10 +98,10 @@ absl::Status Downloader::Attempt::Continue() {
   const std::optional<Partial> known = partial_.Read();
   ASSIGN_OR_RETURN(const uint64_t have, partial_.Size());
   joined_ = have > 0;
-  // A crash may have come between the last byte and the look at the digest.
+  // A crash may have happened between the last byte and the check of the digest.
   if (have > 0 && known->total == have) return Verify();
   sys::HttpDownload download = {.url = url_, .path = partial_.path(), .offset = have};
-  // Another mirror's tags mean nothing to this one; the digest will tell.
+  // Another mirror's tags mean nothing to this one; the digest decides.
   if (have > 0 && known->source == source_) download.validator = known->validator;
   download.proxy = content_.proxy;
   download.connect_timeout = owner_.options_.connect_timeout;
@@ -139,7 +139,7 @@ absl::Status Downloader::Attempt::Run() {
         return absl::DataLossError(
             absl::StrCat(status.message(), "; it was fetched anew ", kMaxRestarts, " times"));
     } else if (absl::IsUnavailable(status)) {
-      // A connection that breaks now and then is no reason to give up while bytes come.
+      // Do not give up because of a connection that breaks now and then, as long as bytes arrive.
       ASSIGN_OR_RETURN(const uint64_t after, partial_.Size());
       if (after > before) {
         failures = 0;

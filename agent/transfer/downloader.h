@@ -1,4 +1,4 @@
-// Contents from the web.
+// Downloads contents from the web.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@
 namespace muster::agent {
 
 // Tries the urls of a content in order, each several times, until one gives the right digest.
-// Goes on with what an earlier attempt, another mirror or an earlier life of the agent left: the
-// digest tells in the end whether the parts fit, and where not all of it is fetched anew.
-// Thread-safe for different contents.
+// Continues the work of an earlier attempt, another mirror or an earlier life of the agent: in the
+// end the digest shows whether the parts fit, and if not, all of it is fetched anew. Thread-safe
+// for different contents.
 class Downloader {
  public:
   struct Options {
@@ -32,7 +32,7 @@ class Downloader {
       : options_(options), http_(http), files_(files), clock_(clock) {}
 
   // Blocks until the file at `path` has the content, synced to the disk. An error names each url
-  // that was tried and why it would not do; what has come stays for the next call.
+  // that was tried and why it failed; the received part stays for the next call.
   absl::Status Fetch(const Content& content, const std::string& path, const TransferHooks& hooks);
 
  private:

@@ -1,4 +1,4 @@
-// How a transfer talks with those who wait for it.
+// How a transfer communicates with those who wait for it.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace muster::agent {
 
-// Both are called from the thread that transfers.
+// Both are called from the transferring thread.
 struct TransferHooks {
   // As in ApplyObserver; a few times a second.
   std::function<void(absl::string_view activity, std::optional<float> percent)> on_activity;

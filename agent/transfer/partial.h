@@ -1,4 +1,4 @@
-// What is known of a content that has come in part.
+// Records about a partly received content.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace muster::agent {
 
-// A file that grows, and beside it a record of where its bytes come from; written before they are.
+// A growing file has a record beside it of where its bytes come from; the record is written first.
 struct Partial {
   std::string source;     // digest of the url: urls may hold passwords
-  std::string validator;  // of the source; empty: it gives none
+  std::string validator;  // of the source; empty: it has none
   std::optional<uint64_t> total;
 };
 
 std::string FormatPartial(const Partial& partial);
-// nullopt when it is none of ours.
+// nullopt when it is not one of our records.
 std::optional<Partial> ParsePartial(absl::string_view text);
 
 // The two files, by the path of the first.
@@ -30,13 +30,13 @@ class PartialFile {
       : path_(std::move(path)), record_(path_ + ".from"), files_(files) {}
 
   const std::string& path() const { return path_; }
-  // Bytes that are there; 0 when there is no record of where they come from.
+  // Number of bytes present; 0 when there is no record of where they come from.
   absl::StatusOr<uint64_t> Size() const;
   std::optional<Partial> Read() const;
   absl::Status Write(const Partial& partial);
-  // Both; none there is success.
+  // Removes both; it is a success if there are none.
   absl::Status Remove();
-  // The whole content's digest was found right: the record has done its work.
+  // The whole content's digest was right: the record is no longer needed.
   absl::Status RemoveRecord();
 
  private:

@@ -21,17 +21,17 @@ namespace muster::agent {
 namespace {
 
 constexpr char kPart[] = ".part";
-// A part of a download that no plan names is kept so long: the next apply may go on with it.
+// How long a part of a download that no plan names is kept: the next apply may continue it.
 constexpr absl::Duration kKeepParts = absl::Hours(24);
 constexpr absl::Duration kLookEvery = absl::Milliseconds(200);
 
-// Of this thread alone: behind everybody else who reads or writes.
+// For this thread only: lowest I/O priority, behind all other readers and writers.
 void YieldTheDisk() {
   constexpr int kLowestBestEffort = IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 7);
   (void)::syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, kLowestBestEffort);
 }
 
-// "": the name holds no digest.
+// "": the name contains no digest.
 std::string DigestIn(const std::string& name) {
   const size_t start = name.find_first_not_of('.');
   if (start == std::string::npos || name.size() - start < 64) return "";
@@ -67,7 +67,8 @@ void Transfers::Start(IsNeeded is_needed) {
 
 void Transfers::SetPlans(Plans plans) {
   absl::MutexLock lock(&mutex_);
-  // At once, and not by the thread: a step must not move away what another step will need.
+  // Done here at once, and not by the thread: a step must not move away content that another step
+  // will need.
   wanted_.clear();
   for (const auto& plan : plans) {
     for (const v1::RolePlan& role : plan->roles()) {
@@ -103,7 +104,7 @@ void Transfers::Reconcile(const Plans& plans) {
   }
   tried_ = std::move(tried);
   absl::MutexLock lock(&mutex_);
-  // What was queued before and has not had its turn stays first.
+  // Jobs that were queued before and have not had their turn stay first.
   queue_.erase(std::remove_if(queue_.begin(), queue_.end(),
                               [this](const Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
                                 return wanted_.count(job.content.sha256) == 0;
@@ -113,7 +114,7 @@ void Transfers::Reconcile(const Plans& plans) {
 }
 
 void Transfers::Prune() {
-  // Housekeeping: what fails here fails again, harmlessly, with the next plan.
+  // Housekeeping: a failure here occurs again, harmlessly, with the next plan.
   const auto names = files_.List(directory_);
   if (!names.ok()) return;
   const absl::Time now = clock_.Now();
@@ -231,7 +232,7 @@ absl::StatusOr<bool> Transfers::IsStored(const std::string& sha256, const Transf
   hooks.on_activity("verifying what came before", std::nullopt);
   ASSIGN_OR_RETURN(const std::string digest,
                    sys::Sha256OfFile(path, /*sync=*/false, hooks.cancelled));
-  // One that has decayed on the disk is fetched again.
+  // A file that has decayed on the disk is fetched again.
   if (digest != sha256) {
     RETURN_IF_ERROR(files_.Remove(path, /*recursive=*/false));
     return false;
@@ -252,7 +253,7 @@ absl::Status Transfers::FetchBlob(const Content& content, const std::string& par
                      sys::Sha256OfFile(part, /*sync=*/true, hooks.cancelled));
     if (digest == content.sha256) return absl::OkStatus();
     RETURN_IF_ERROR(files_.Remove(part, /*recursive=*/false));
-    // What an earlier life left may have been damaged by its end.
+    // A file from an earlier life may have been damaged when that ended.
     if (before.has_value()) continue;
     return absl::DataLossError(
         absl::StrCat("the controller sent a blob that does not match its digest ", content.sha256));

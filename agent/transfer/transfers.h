@@ -1,4 +1,4 @@
-// Everything that brings contents to this node, ahead of the steps that need them.
+// Brings contents to this node, ahead of the steps that need them.
 #pragma once
 
 #include <deque>
@@ -29,9 +29,9 @@ class Step;
 
 namespace muster::agent {
 
-// Keeps contents as files by their digest, while a plan that is not over names them. One thread
-// fetches what the plans will need, one content after the other; a step that needs a content waits
-// for the transfer that is on its way, or fetches by itself. Parts survive the agent. Thread-safe.
+// Keeps contents as files by their digest, while an unfinished plan names them. One thread fetches
+// what the plans will need, one content after the other; a step that needs a content waits for the
+// running transfer, or fetches it itself. Parts survive the agent. Thread-safe.
 class Transfers final : public BlobSource {
  public:
   // Whether a step has anything to do on this node; may read its disk.
@@ -75,9 +75,10 @@ class Transfers final : public BlobSource {
   absl::Status FetchBlob(const Content& content, const std::string& part,
                          const TransferHooks& hooks);
   absl::StatusOr<bool> IsStored(const std::string& sha256, const TransferHooks& hooks);
-  // nullptr: somebody else is at it, who was waited for.
+  // nullptr: another thread was fetching it, and this one has waited for it.
   std::shared_ptr<Transfer> Claim(const std::string& sha256, ApplyObserver& observer);
-  // That tell `observer` and all who wait for the transfer, and end when the agent stops.
+  // Hooks that notify `observer` and all who wait for the transfer, and end it when the agent
+  // stops.
   TransferHooks Hooks(Transfer& transfer, ApplyObserver& observer);
   void Finish(const std::string& sha256, Transfer& transfer);
   std::string PathOf(const std::string& sha256) const { return directory_ + "/" + sha256; }
@@ -94,7 +95,7 @@ class Transfers final : public BlobSource {
   std::map<std::string, int> wanted_ ABSL_GUARDED_BY(mutex_);  // digest → steps that name it
   std::deque<Job> queue_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::shared_ptr<Transfer>> active_ ABSL_GUARDED_BY(mutex_);  // by digest
-  // Files whose digest was looked at since the agent started, with their time of change.
+  // Files whose digest was checked since the agent started, with their modification time.
   std::map<std::string, int64_t> verified_ ABSL_GUARDED_BY(mutex_);
   std::set<std::pair<std::string, std::string>> tried_;  // plan, digest; the worker's own
   bool yields_the_disk_ = false;                         // the worker's own

@@ -21,19 +21,19 @@
 namespace muster::agent {
 namespace {
 
-// The controller's clock and a mistake bound what a check may ask for.
+// The longest time limit that is accepted for a check, against mistakes of the controller.
 constexpr absl::Duration kLongestCheck = absl::Hours(24 * 15);
-// Where a check listens is told again until its partners are known: updates may be lost.
+// The endpoint of a check is sent again until its partners are known: updates may be lost.
 constexpr absl::Duration kRepeatListening = absl::Seconds(5);
-// For a worker to end once it has said its result. A thread of it that hangs in the kernel keeps it
-// there, and the report must not wait for that.
+// Time for a worker to end after it has sent its result. A thread that hangs in the kernel keeps
+// the process alive, and the report must not wait for that.
 constexpr absl::Duration kLastSteps = absl::Seconds(5);
 constexpr int kMaxSamplesKept = 1024;
 constexpr size_t kMaxPeers = 65536;
 
 }  // namespace
 
-// A check whose worker runs. The fields without lock are the check's own thread's.
+// A check whose worker is running. The fields without a lock belong to the check's own thread.
 struct CheckDesk::Running {
   explicit Running(const v1::StartCheck& start) : check(start.check()), output(start.check()) {}
 
@@ -42,9 +42,9 @@ struct CheckDesk::Running {
   WorkerOutput output;
   sys::ProcessControl control;
 
-  // Of the desk's lock.
+  // Guarded by the desk's lock.
   std::thread thread;
-  std::optional<v1::CheckProgress> progress;  // that has not been sent
+  std::optional<v1::CheckProgress> progress;  // not yet sent
   std::optional<v1::Endpoint> listening;
   bool connected = false;  // its partners are known
   absl::Time listening_due = absl::InfinitePast();
@@ -150,7 +150,7 @@ void CheckDesk::Run(const std::shared_ptr<Running>& running, const v1::StartChec
   absl::StatusOr<sys::ProcessSpec> spec =
       WorkerProcess(options_.worker, check, checks_.KeyFileOf(id));
   if (spec.ok()) {
-    // Known before it begins: after a crash of ours it must not run on unseen.
+    // Recorded before it begins: after a crash of the agent it must not run on unseen.
     absl::Status stored = checks_.Put(running->record);
     if (stored.ok() && !check.pair_key().empty()) stored = checks_.PutKey(id, check.pair_key());
     if (!stored.ok()) spec = stored;
@@ -165,7 +165,7 @@ void CheckDesk::Run(const std::shared_ptr<Running>& running, const v1::StartChec
       running->record.set_pid_start_ticks(StartTicksOf(pid, files_));
       const absl::Status status = checks_.Put(running->record);
       if (!status.ok()) options_.note(status.message());
-      // When memory runs out, the test goes and not what runs beside it.
+      // When memory runs out, the test must be killed, and not the processes beside it.
       files_.WriteToKernel(absl::StrCat("/proc/", pid, "/oom_score_adj"), "1000").IgnoreError();
     };
     options_.note(absl::StrCat("check ", id, " (", check.check(), ") starts"));
@@ -208,7 +208,7 @@ void CheckDesk::TakeLine(Running& running, absl::string_view line) {
     if (news.has_listening()) running.listening = news.listening();
     news.clear_listening();
     if (running.progress.has_value()) {
-      // What has not left yet goes together.
+      // Updates that have not been sent yet go together.
       auto& samples = *running.progress->mutable_samples();
       for (v1::Sample& sample : *news.mutable_samples()) *samples.Add() = std::move(sample);
       if (samples.size() > kMaxSamplesKept) {

@@ -1,4 +1,4 @@
-// The checks of a validation on this node.
+// Runs the checks of a validation on this node.
 #pragma once
 
 #include <functional>
@@ -29,26 +29,26 @@ class ProcessRunner;
 
 namespace muster::agent {
 
-// Carries out what StartCheck asks for, each check by a muster-burnin of its own, which may crash,
-// hang or lie: every check that was asked for gets a report, and the report is kept until the
-// controller has it. Thread-safe.
+// Carries out StartCheck requests, each by a muster-burnin of its own, which may crash, hang or
+// lie: every requested check gets a report, and the report is kept until the controller has it.
+// Thread-safe.
 class CheckDesk {
  public:
   struct Options {
-    // The worker; searched for in kStandardPath.
+    // The worker program; searched for in kStandardPath.
     std::string worker = "muster-burnin";
     std::string boot_id;
     size_t max_running = checks::kMaxChecksAtOnce;
-    // Reports that nobody has fetched; a node with more of them takes no check.
+    // Reports that nobody has fetched; with this many a node accepts no more checks.
     size_t max_reports = 64;
-    // What a check that was told to stop may take to say its last word.
+    // How long a check that was told to stop may take to report.
     absl::Duration stop_patience = absl::Seconds(20);
-    // After SIGKILL. Long enough to take down contexts on all GPUs; a worker that is still there
+    // After SIGKILL. Long enough to tear down contexts on all GPUs; a worker that still exists then
     // hangs in the kernel, and its check ends without it.
     absl::Duration unkillable_after = absl::Seconds(10);
-    // A report that was not acknowledged is sent again after this.
+    // A report that was not acknowledged is sent again after this long.
     absl::Duration repeat = absl::Minutes(1);
-    // The plan that runs; checks wait for none, and are refused. Empty: none.
+    // The running plan; checks are refused while there is one, rather than wait. Empty: none.
     std::function<std::string()> active_plan = [] { return std::string(); };
     // Called when TakeDue() has something new; must not block or call the desk.
     std::function<void()> wake = [] {};
@@ -62,8 +62,8 @@ class CheckDesk {
   // Stops.
   ~CheckDesk();
 
-  // Takes up what an earlier life of the agent left: its workers are ended, its checks are unknown.
-  // Call once, before all else.
+  // Handles the checks that an earlier life of the agent left: its workers are ended, its checks
+  // are unknown. Call once, before all else.
   absl::Status Recover();
 
   void Start(const v1::StartCheck& check);
@@ -71,17 +71,18 @@ class CheckDesk {
   void Stop(const v1::StopCheck& stop);
   void Stored(const v1::CheckReportStored& stored);
 
-  // A connection has begun: what was sent on an earlier one may be lost.
+  // A connection has begun: messages sent on an earlier one may be lost.
   void OnConnected();
-  // What is to be sent now, a report at most. `with_updates`: also what may be lost.
+  // The messages to send now, with at most one report. `with_updates`: also those that may get
+  // lost.
   std::vector<v1::AgentMessage> TakeDue(bool with_updates);
-  // Checks that run, or whose reports have not been stored.
+  // Checks that are running, or whose reports have not been stored.
   std::vector<std::string> check_ids() const;
-  // "gpu-gemm (v-7k3m9q2x/…)"; empty: none runs.
+  // "gpu-gemm (v-7k3m9q2x/…)"; empty: none is running.
   std::string running() const;
 
-  // Ends all checks: they are unknown with `reason`. Waits until they are reported, some seconds.
-  // No check starts afterwards.
+  // Ends all checks: they are unknown with `reason`. Waits some seconds until they are reported. No
+  // check starts afterwards.
   void Shutdown(absl::string_view reason);
 
  private:
@@ -105,9 +106,9 @@ class CheckDesk {
   mutable absl::Mutex mutex_;
   bool is_shut_down_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<std::string, std::shared_ptr<Running>> running_ ABSL_GUARDED_BY(mutex_);
-  // Ended and not acknowledged: when each is to be sent (again).
+  // Ended but not acknowledged: when each report is to be sent (again).
   std::map<std::string, absl::Time> reports_ ABSL_GUARDED_BY(mutex_);
-  // Those of them that the disk did not take.
+  // Those of them that could not be written to disk.
   std::map<std::string, v1::CheckReport> unsaved_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::thread> ended_ ABSL_GUARDED_BY(mutex_);
 };

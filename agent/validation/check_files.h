@@ -16,23 +16,23 @@ class FileSystem;
 
 namespace muster::agent {
 
-// Letters, digits, '.', '_', '-' and '/', and 200 at most: what can be a file's name.
+// Letters, digits, '.', '_', '-' and '/', at most 200: a valid file name.
 bool IsCheckId(absl::string_view check_id);
 
-// One record a check, replaced as a whole. Blocks on the disk. Thread-safe for different checks.
+// One record per check, replaced as a whole. Blocks on the disk. Thread-safe for different checks.
 class CheckFiles {
  public:
   CheckFiles(std::string directory, sys::FileSystem& files)
       : directory_(std::move(directory)), files_(files) {}
 
-  // Those that an earlier life of the agent left; what cannot be read is removed.
+  // The records that an earlier life of the agent left; unreadable ones are removed.
   absl::StatusOr<std::vector<v1::CheckRecord>> List();
   absl::StatusOr<v1::CheckRecord> Get(const std::string& check_id);
   absl::Status Put(const v1::CheckRecord& record);
-  // Also its key.
+  // Also removes its key.
   absl::Status Remove(const std::string& check_id);
 
-  // Where the key of a check between nodes lies while it runs, in hex.
+  // The file that holds the key of a check between nodes while it runs, in hex.
   std::string KeyFileOf(const std::string& check_id) const;
   absl::Status PutKey(const std::string& check_id, absl::string_view key);
   absl::Status RemoveKey(const std::string& check_id);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kMaxErrorBytes = 500;
 
-// Deeper than any message of ours; the JSON parser goes down by recursion.
+// Deeper than any of our messages; the JSON parser is recursive.
 constexpr int kMaxDepth = 32;
 
 bool TooDeep(absl::string_view line) {
@@ -32,7 +32,7 @@ bool TooDeep(absl::string_view line) {
   return false;
 }
 
-// What is not a number was not measured; for the verdict it is missing.
+// A value that is not a number was not measured; for the verdict it is missing.
 template <typename Values>
 void DropWhatIsNoNumber(Values& values) {
   int kept = 0;
@@ -50,7 +50,7 @@ bool CanTravel(const v1::WorkerLine& line) {
   return again.ParseFromString(line.SerializeAsString());
 }
 
-// As muster-burnin's exit status says it; 0, 1, 2.
+// muster-burnin's exit status for this outcome: 0, 1, 2.
 int ExitCodeOf(v1::Outcome outcome) {
   switch (outcome) {
     case v1::OUTCOME_PASS:
@@ -74,9 +74,9 @@ bool UsesGpus(absl::string_view check) {
                      [](const checks::MetricSpec& metric) { return metric.subject == "gpu"; });
 }
 
-// Whether a worker took no notice of its time limit, so that it had to be killed. One that is only
-// slow is asked to end and says its last word; one that memory ran out for, or that a person
-// killed, dies before.
+// Whether a worker ignored its time limit, so that it had to be killed. One that is only slow is
+// asked to end and reports its result; one that ran out of memory, or that a person killed, dies
+// before.
 bool HadToBeKilled(const WorkerEnd& end) {
   return end.start.ok() && end.timed_out && end.signal == SIGKILL;
 }
@@ -128,7 +128,7 @@ absl::StatusOr<std::optional<v1::CheckProgress>> WorkerOutput::Take(absl::string
   if (result_.has_value()) return Refuse("something after its result");
   v1::WorkerLine message;
   google::protobuf::util::JsonParseOptions options;
-  // The worker may be a newer one, while its package is being upgraded.
+  // The worker may be a newer version, while its package is being upgraded.
   options.ignore_unknown_fields = true;
   if (TooDeep(line) ||
       !google::protobuf::util::JsonStringToMessage(
@@ -176,7 +176,7 @@ v1::CheckResult WorkerOutput::Conclude(const WorkerEnd& end) const {
   v1::CheckResult result;
   if (result_.has_value()) result = *result_;
   result.set_check(check_);
-  // Nothing that it said of GPUs counts for more.
+  // None of its statements about GPUs can be trusted any longer.
   if (end.unkillable && UsesGpus(check_) && result.outcome() != v1::OUTCOME_FAIL) {
     AddDriverHangs(std::string(kCannotBeKilled), result);
     return result;
@@ -190,7 +190,7 @@ v1::CheckResult WorkerOutput::Conclude(const WorkerEnd& end) const {
     if (broken_.empty() && end.stop_reason.empty() && !last_error_.empty()) {
       absl::StrAppend(&reason, ": ", last_error_);
     }
-    // What was found broken stays so, whatever came after it.
+    // Faults that were found remain, whatever happened afterwards.
     if (result.outcome() == v1::OUTCOME_FAIL) return result;
     unknown(reason);
     if (broken_.empty() && LoadsGpus(check_) && HadToBeKilled(end)) {

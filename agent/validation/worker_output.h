@@ -1,4 +1,4 @@
-// What muster-burnin prints, and what a check's end makes of it.
+// Reads the output of muster-burnin, and concludes the result of a check from it.
 #pragma once
 
 #include <cstddef>
@@ -27,29 +27,30 @@ struct WorkerEnd {
   absl::Duration time_limit;
 };
 
-// Reads the lines of one worker, who may be broken or confused by broken hardware: nothing that it
-// prints does harm, and only a whole result is one. Not thread-safe.
+// Reads the lines of one worker, which may be broken or confused by broken hardware: nothing that
+// it prints does harm, and only a complete result counts. Not thread-safe.
 class WorkerOutput {
  public:
-  // A result with its curves.
+  // Room for a result with its curves.
   static constexpr size_t kMaxLineBytes = size_t{1} << 20;
-  // Fits into one message of the stream (the controller's kMaxAgentMessageBytes) with room.
+  // Fits into one message of the stream (the controller's kMaxAgentMessageBytes) with room to
+  // spare.
   static constexpr size_t kMaxResultBytes = size_t{3} << 19;
-  // A check of two weeks with a line each second.
+  // Enough for a check of two weeks with a line each second.
   static constexpr size_t kMaxLines = 1'500'000;
   static constexpr int kMaxSamplesOfLine = 512;
 
   explicit WorkerOutput(std::string check) : check_(std::move(check)) {}
 
   // A line of standard output. nullopt: the result, or nothing to pass on. InvalidArgument: it is
-  // no line of a worker; from then on nothing is taken, and the worker may be ended.
+  // not a line of a worker; from then on nothing is accepted, and the worker may be ended.
   absl::StatusOr<std::optional<v1::CheckProgress>> Take(absl::string_view line);
   // A line of standard error: the last one helps to explain an end without a result.
   void TakeError(absl::string_view line);
 
   bool has_result() const { return result_.has_value(); }
 
-  // What is said of the check. Only a worker that ended as its result says can have passed.
+  // The result of the check. Only a worker whose exit agrees with its result can have passed.
   v1::CheckResult Conclude(const WorkerEnd& end) const;
 
  private:
@@ -57,7 +58,7 @@ class WorkerOutput {
 
   const std::string check_;
   size_t lines_ = 0;
-  std::string broken_;  // why; empty: it is not
+  std::string broken_;  // why; empty: it is not broken
   std::string last_error_;
   std::optional<v1::CheckResult> result_;
 };

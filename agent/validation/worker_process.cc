@@ -17,8 +17,8 @@
 namespace muster::agent {
 namespace {
 
-// The place of starttime in /proc/PID/stat after the name in parentheses, which may hold anything
-// (proc(5): field 22, and two come before that).
+// The position of starttime in /proc/PID/stat after the name in parentheses, which may hold
+// anything (proc(5): field 22, and two come before that).
 constexpr size_t kStartTimeField = 19;
 
 bool IsWord(absl::string_view text) {
@@ -49,7 +49,7 @@ absl::StatusOr<sys::ProcessSpec> WorkerProcess(absl::string_view program,
   if (check.ranks() > 1) {
     spec.argv.push_back(absl::StrCat("--rank=", check.rank()));
     spec.argv.push_back(absl::StrCat("--ranks=", check.ranks()));
-    // A file: arguments are everybody's to read.
+    // A file: everybody can read arguments.
     spec.argv.push_back(absl::StrCat("--key-file=", key_file));
   }
   if (check.force()) spec.argv.emplace_back("--force");

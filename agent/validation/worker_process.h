@@ -15,18 +15,18 @@ class FileSystem;
 
 namespace muster::agent {
 
-// How the check is carried out; `key_file` holds its pair key. InvalidArgument: a name that could
-// be taken for something else.
+// The process that carries out the check; `key_file` holds its pair key. InvalidArgument: a name
+// that could be taken for something else.
 absl::StatusOr<sys::ProcessSpec> WorkerProcess(absl::string_view program,
                                                const v1::StartCheck& check,
                                                absl::string_view key_file);
 
-// When the process started, in the kernel's ticks since boot; 0: there is none. With its id it
-// names a process for good.
+// When the process started, in the kernel's ticks since boot; 0: there is no such process. Together
+// with its id it identifies a process permanently.
 uint64_t StartTicksOf(int pid, sys::FileSystem& files);
 
-// Kills what an earlier life of the agent left running for this check, if it is still the same.
-// True: there was something.
+// Kills the process that an earlier life of the agent left running for this check, if it is still
+// the same. True: there was one.
 bool KillLeftBehind(const v1::CheckRecord& record, sys::FileSystem& files);
 
 }  // namespace muster::agent

@@ -14,8 +14,9 @@ class Backoff {
 
   // The wait before the next attempt; each call doubles the ceiling until it reaches the cap.
   absl::Duration Next();
-  // After a success: start again at `initial`, or with `spread` where that is longer, which then is
-  // also the least that the cap is: the server knows how many will come at once.
+  // Call it after a success: starts again at `initial`, or at `spread` if that is longer; the cap
+  // is then at least `spread`. The server sends the spread, since it knows how many will come at
+  // once.
   void Reset(absl::Duration spread = absl::ZeroDuration());
 
  private:

@@ -1,14 +1,15 @@
-// What command lines and the controller say of a call in its metadata.
+// Metadata of calls between command lines and the controller.
 #pragma once
 
 namespace muster {
 
-// The verb that a call is made for, "node remove", by the command line. For messages alone: anybody
-// can say anything.
+// The verb for which the command line makes a call, "node remove". For messages only: any client
+// can claim any verb.
 inline constexpr char kVerbMetadata[] = "muster-verb";
 
-// Initial metadata of a watching call, which the controller sends at once: what is watched may be
-// quiet for long. Its absence tells nothing: gRPC has none, too, where there is no connection.
+// Initial metadata that the controller sends at once on a watching call, because what is watched
+// may be quiet for a long time. Its absence proves nothing: gRPC has no initial metadata without a
+// connection either.
 inline constexpr char kWatchingHeader[] = "muster-watching";
 
 }  // namespace muster

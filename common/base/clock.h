@@ -1,4 +1,4 @@
-// Time as something that is passed in, so that tests own it.
+// Time as a dependency that is passed in, so that tests control it.
 #pragma once
 
 #include "absl/base/thread_annotations.h"

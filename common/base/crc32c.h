@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli): finds torn and flipped bytes in files of ours.
+// CRC-32C (Castagnoli): finds torn and flipped bytes in our files.
 #pragma once
 
 #include <cstdint>

@@ -26,10 +26,10 @@ class Sha256 {
   std::unique_ptr<State> state_;
 };
 
-// Bytes from the system's cryptographic generator. Aborts if there are none to be had.
+// Bytes from the system's cryptographic generator. Aborts if it fails.
 std::string RandomBytes(size_t count);
 
-// Compares without telling by its duration where two strings differ.
+// Compares without revealing by its duration where two strings differ.
 bool ConstantTimeEquals(absl::string_view a, absl::string_view b);
 
 }  // namespace muster

@@ -7,12 +7,12 @@
 
 namespace muster {
 
-// Address and port as people write them: "10.0.0.1:3456", "[2001:db8::7]:3456". What is neither
-// IPv4 nor IPv6 stays as it is.
+// Address and port as people write them: "10.0.0.1:3456", "[2001:db8::7]:3456". Anything that is
+// neither IPv4 nor IPv6 stays as it is.
 std::string PeerAddress(absl::string_view peer);
 
-// What counts as one peer, whatever its port: "10.0.0.1", "2001:db8:0:1::/64". A machine chooses
-// freely within the /64 of its network.
+// The network that counts as one peer, whatever its port: "10.0.0.1", "2001:db8:0:1::/64". A
+// machine chooses freely within the /64 of its network.
 std::string PeerNetwork(absl::string_view peer);
 
 }  // namespace muster

@@ -19,7 +19,7 @@ google::protobuf::Timestamp ToTimestamp(absl::Time time) {
 google::protobuf::Duration ToProtoDuration(absl::Duration duration) {
   google::protobuf::Duration out;
   absl::Duration rest;
-  // Rounds towards zero, so both parts have one sign, as protobuf wants it.
+  // Rounds towards zero, so both parts have the same sign, as protobuf requires.
   out.set_seconds(absl::IDivDuration(duration, absl::Seconds(1), &rest));
   out.set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(rest)));
   return out;

@@ -1,5 +1,5 @@
-// Between Abseil's times and protobuf's. What protobuf cannot hold (years before 1 or after 9999,
-// infinity) never comes up in our messages.
+// Conversion between Abseil's times and protobuf's. Times that protobuf cannot hold (years before 1
+// or after 9999, infinity) never occur in our messages.
 #pragma once
 
 #include "absl/time/time.h"

@@ -1,4 +1,4 @@
-// What Abseil 20220623 lacks: macros that pass errors on, and context for them.
+// Macros that propagate errors, which Abseil 20220623 lacks, and context for errors.
 //
 //   ASSIGN_OR_RETURN(std::string text, files.Read(path));
 //   RETURN_IF_ERROR(Annotate(Parse(text), absl::StrCat("reading ", path)));

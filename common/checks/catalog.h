@@ -1,5 +1,5 @@
-// What checks there are, what they can be told and what they measure: one list for the worker that
-// carries them out, the controller that judges them and the documents.
+// The catalogue of checks, their parameters and their metrics: one list for the worker that runs
+// the checks, the controller that judges them and the documents.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ enum class Scope {
   kGroup,  // all chosen nodes at once
 };
 
-// What a check takes of the power that a rack has.
+// How a check loads the power supply of a rack.
 enum class Load { kIdle, kCpu, kGpu, kNetwork };
 
 enum class ParameterType {
@@ -28,7 +28,7 @@ enum class ParameterType {
   kDuration,  // "60s", "5m", "60": seconds as a number inside
   kSize,      // "1GiB": bytes inside
   kWord,      // one of `words`
-  kWords,     // several of `words`, or free words where there are none; commas between
+  kWords,     // several of `words`, or free words if there are none; comma-separated
   kFlag,      // "true", "false"
 };
 
@@ -39,7 +39,7 @@ struct ParameterSpec {
   absl::string_view help;
   double min = 0;
   double max = 0;                                  // 0: no bound
-  absl::Span<const absl::string_view> words = {};  // that are allowed
+  absl::Span<const absl::string_view> words = {};  // the allowed ones
 };
 
 enum class Better { kHigher, kLower, kNeither };
@@ -63,10 +63,10 @@ struct CheckSpec {
 
 // All checks, in the order of the documents.
 absl::Span<const CheckSpec* const> Checks();
-// nullptr: there is none of this name.
+// nullptr if no check has this name.
 const CheckSpec* FindCheck(absl::string_view name);
 
-// The parameters of one execution: each that the check has, given or by default.
+// The parameters of one execution: every parameter of the check, given or by default.
 class Parameters {
  public:
   // InvalidArgument: an unknown name (with the nearest known one), a value of another type or out
@@ -74,7 +74,7 @@ class Parameters {
   static absl::StatusOr<Parameters> Parse(const CheckSpec& check,
                                           const std::map<std::string, std::string>& given);
 
-  // What the check has a spec for; asking for another name or by another type is a bug.
+  // `name` must be a parameter in the check's spec and of this type; anything else is a bug.
   double Number(absl::string_view name) const;  // also seconds and bytes; 0 for ""
   std::optional<double> OptionalNumber(absl::string_view name) const;  // nullopt for ""
   const std::string& Word(absl::string_view name) const;
@@ -85,7 +85,7 @@ class Parameters {
 
  private:
   std::map<std::string, std::string> texts_;
-  std::map<std::string, double> numbers_;  // of those that are one and are not ""
+  std::map<std::string, double> numbers_;  // of the numeric ones that are not ""
 };
 
 }  // namespace muster::checks

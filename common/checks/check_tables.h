@@ -4,7 +4,7 @@
 #include "absl/types/span.h"
 #include "common/checks/catalog.h"
 
-// Rows of the metrics that every check has which watches GPUs at work.
+// Rows for the metrics of every check that watches GPUs at work.
 #define MUSTER_TELEMETRY_METRICS                                                             \
   {"temperature_max_celsius", "celsius", "gpu", Better::kLower, "hottest that the GPU was"}, \
       {"thermal_headroom_kelvin", "K", "gpu", Better::kNeither,                              \

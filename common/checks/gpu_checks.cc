@@ -3,7 +3,7 @@
 namespace muster::checks {
 namespace {
 
-// gpu-inventory: what is there, and whether it is as it should be.
+// gpu-inventory: the GPUs of the node, and whether they are as they should be.
 
 constexpr absl::string_view kOnOff[] = {"on", "off"};
 

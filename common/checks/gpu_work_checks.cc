@@ -1,4 +1,4 @@
-// The checks that work GPUs hard.
+// The checks that put GPUs under load.
 #include "common/checks/check_tables.h"
 
 namespace muster::checks {

@@ -15,7 +15,7 @@ constexpr ParameterSpec kMeetTimeout = {.name = "meet-timeout",
                                         .min = 1,
                                         .max = 3600};
 
-// nic-pair: what TCP makes of the way between two nodes.
+// nic-pair: the performance of TCP between two nodes.
 
 constexpr absl::string_view kSendMethods[] = {"auto", "sendfile", "copy"};
 constexpr ParameterSpec kPairParameters[] = {

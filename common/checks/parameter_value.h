@@ -17,17 +17,17 @@ absl::StatusOr<double> ParseSize(absl::string_view text);
 // The value of a number, duration (seconds) or size (bytes). InvalidArgument says what is wanted.
 absl::StatusOr<double> ParseNumber(const ParameterSpec& spec, absl::string_view text);
 
-// The same value in words that cannot be mistaken: a duration without a unit, which is of seconds,
-// gets one. Any other text stays as it is.
+// The same value in words that cannot be mistaken: a duration without a unit is in seconds and gets
+// the unit. Any other text stays as it is.
 std::string WithUnit(const ParameterSpec& spec, absl::string_view text);
 
-// Whether `text` is a value of `spec` at all; "" is none.
+// Checks that `text` is a value of `spec`; "" is not.
 absl::Status CheckValue(const ParameterSpec& spec, absl::string_view text);
 
 // "a,b, c" → {a, b, c}; "" → {}.
 std::vector<std::string> SplitWords(absl::string_view text);
 
-// Whether ParseNumber() is for this type.
+// Whether ParseNumber() accepts this type.
 bool IsNumeric(ParameterType type);
 
 // "number", "duration" …, for help texts.

@@ -5,7 +5,7 @@
 namespace muster::checks {
 namespace {
 
-// The part of the data that each rank sends.
+// The fraction of the data that each rank sends.
 double SentPart(int nodes) { return 2.0 * (nodes - 1) / nodes; }
 
 }  // namespace

@@ -54,7 +54,7 @@ bool SetRandomSerial(X509* certificate) {
   return set;
 }
 
-// Version, serial, validity and key; the rest is for the caller.
+// Sets version, serial, validity and key; the caller sets the rest.
 absl::StatusOr<X509Ptr> Begin(EVP_PKEY* key, const Validity& validity) {
   if (validity.not_after <= validity.not_before)
     return absl::InvalidArgumentError("a certificate must end after it begins");
@@ -107,7 +107,7 @@ class Signer {
     return signer;
   }
 
-  // What every certificate for others has; subject and alternative names are the caller's.
+  // The common parts of all certificates for others; the caller sets subject and alternative names.
   absl::Status Begin(X509* leaf, Usage usage) const {
     X509* issuer = certificate_.get();
     if (X509_set_issuer_name(leaf, X509_get_subject_name(issuer)) != 1)
@@ -158,7 +158,7 @@ absl::StatusOr<size_t> RootOf(const std::vector<std::string>& roots, absl::strin
   for (size_t i = 0; i < roots.size(); ++i) {
     ASSIGN_OR_RETURN(const X509Ptr root, ReadX509(roots[i]));
     if (X509_check_ca(root.get()) == 1 && X509_check_private_key(root.get(), opened.get()) == 1) {
-      ERR_clear_error();  // of the roots before it: TLS on this thread would take it for its own
+      ERR_clear_error();  // left by earlier roots: TLS on this thread would take it for its own
       return i;
     }
   }

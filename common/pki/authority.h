@@ -16,7 +16,7 @@ struct Authority {
   std::string key;  // PEM, or a token's "pkcs11:…" (token_key.h)
 };
 
-// Whether the text, what a key file holds for instance, names a key in a token.
+// Whether the text, for instance that of a key file, names a key in a token.
 bool IsTokenKey(absl::string_view text);
 
 struct Validity {
@@ -33,8 +33,8 @@ inline constexpr absl::Duration kBackdating = absl::Minutes(5);
 absl::StatusOr<Authority> MakeCa(absl::string_view common_name, absl::Duration validity,
                                  absl::Time now, absl::string_view key = "");
 
-// Which of the roots the key belongs to; FailedPrecondition: none, or the key cannot be opened. The
-// key is opened once: a token counts who comes with a wrong PIN.
+// The index of the root to which the key belongs; FailedPrecondition: there is none, or the key
+// cannot be opened. The key is opened once: a token counts attempts with a wrong PIN.
 absl::StatusOr<size_t> RootOf(const std::vector<std::string>& roots, absl::string_view key);
 
 enum class Usage { kClient, kServer };
@@ -49,13 +49,13 @@ struct Subject {
 };
 
 // A certificate (PEM) with a random 128-bit serial for the CSR's key. The CSR's signature is
-// checked first: only who holds the private key gets a certificate.
-// Errors: InvalidArgument (bad CSR or subject), FailedPrecondition (not a P-256 key, bad CA).
+// checked first: only the holder of the private key gets a certificate. Errors: InvalidArgument
+// (bad CSR or subject), FailedPrecondition (not a P-256 key, bad CA).
 absl::StatusOr<std::string> SignCsr(const Authority& ca, absl::string_view csr_pem,
                                     const Subject& subject, const Validity& validity, Usage usage);
 
-// A certificate once more, by this authority: the same key and names. Errors: as SignCsr(), and
-// InvalidArgument when `pem` is no certificate.
+// Renews a certificate by this authority: the same key and names. Errors: as SignCsr(), and
+// InvalidArgument when `pem` is not a certificate.
 absl::StatusOr<std::string> SignAgain(const Authority& ca, absl::string_view pem,
                                       const Validity& validity, Usage usage);
 

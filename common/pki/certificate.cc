@@ -17,7 +17,7 @@ namespace muster::pki {
 namespace {
 
 constexpr absl::string_view kPemBegin = "-----BEGIN CERTIFICATE-----";
-// Two while the authority changes; more only by hand.
+// There are two while the authority changes; more only by hand.
 constexpr size_t kMaxRoots = 8;
 
 absl::StatusOr<absl::Time> ToTime(const ASN1_TIME* time) {
@@ -113,7 +113,7 @@ absl::StatusOr<std::string> IssuerOf(absl::string_view pem, absl::string_view ro
     ASSIGN_OR_RETURN(const X509Ptr ca, ReadX509(root));
     if (X509_check_ca(ca.get()) == 1 && X509_check_issued(ca.get(), x509.get()) == X509_V_OK &&
         X509_verify(x509.get(), X509_get0_pubkey(ca.get())) == 1) {
-      ERR_clear_error();  // of the roots before it
+      ERR_clear_error();  // left by the roots before it
       return std::move(root);
     }
   }

@@ -1,4 +1,4 @@
-// What a certificate says.
+// The contents of a certificate, and who signed it.
 #pragma once
 
 #include <string>
@@ -27,17 +27,17 @@ struct Certificate {
 // Errors: InvalidArgument.
 absl::StatusOr<Certificate> ParseCertificate(absl::string_view pem);
 
-// "sha256:<hex of the DER form>", how an administrator names a CA on a command line.
+// "sha256:<hex of the DER form>": how an administrator names a CA on a command line.
 absl::StatusOr<std::string> Sha256Pin(absl::string_view pem);
 
-// The certificates of a file of roots, each as PEM of its own, in their order.
-// Errors: InvalidArgument: there is none, or more than eight.
+// The certificates of a file of roots, each as its own PEM block, in their order. Errors:
+// InvalidArgument: there is none, or more than eight.
 absl::StatusOr<std::vector<std::string>> SplitCertificates(absl::string_view pem);
 
 // Sha256Pin() of each of them.
 absl::StatusOr<std::vector<std::string>> Pins(absl::string_view roots_pem);
 
-// The one of the roots (PEM, one or several) that has signed `pem`. FailedPrecondition: none has.
+// The root that signed `pem`, out of one or several (PEM). FailedPrecondition: none did.
 absl::StatusOr<std::string> IssuerOf(absl::string_view pem, absl::string_view roots_pem);
 
 // FailedPrecondition unless `pem` is signed by one of the roots and valid at `now`.

@@ -25,12 +25,13 @@ struct Csr {
   std::string public_key_sha256;  // hex, of the SubjectPublicKeyInfo
 };
 
-// Reads a CSR and checks its signature, that is, that who made it holds the private key.
-// Errors: InvalidArgument (no CSR, or badly signed), FailedPrecondition (not a P-256 key).
+// Reads a CSR and checks its signature, that is, that its maker holds the private key. Errors:
+// InvalidArgument (not a CSR, or badly signed), FailedPrecondition (not a P-256 key).
 absl::StatusOr<Csr> ParseCsr(absl::string_view csr_pem);
 
-// What a person compares on two screens: the first 128 bits of a public key's digest, in groups of
-// four digits, "9f3a-41c0-…". REQUIRES: `public_key_sha256` is one of Csr's or Certificate's.
+// The text that a person compares on two screens: the first 128 bits of a public key's digest, in
+// groups of four digits, "9f3a-41c0-…". REQUIRES: `public_key_sha256` is one of Csr's or
+// Certificate's.
 std::string KeyFingerprint(absl::string_view public_key_sha256);
 
 }  // namespace muster::pki

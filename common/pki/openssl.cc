@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMaxPemBytes = 64 * 1024;
 
-// Instead of OpenSSL's default, which would ask on the terminal.
+// Replaces OpenSSL's default, which would ask on the terminal.
 int NoPassword(char*, int, int, void*) { return -1; }
 
 absl::StatusOr<BioPtr> Open(absl::string_view pem, absl::string_view what) {

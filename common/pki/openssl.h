@@ -32,7 +32,7 @@ using NamesPtr = std::unique_ptr<GENERAL_NAMES, Deleter<FreeNames>>;
 // "context: OpenSSL's reason", with OpenSSL's queue of errors emptied.
 absl::Status OpenSslError(absl::StatusCode code, absl::string_view context);
 
-// What was written into a memory BIO.
+// The text that was written into a memory BIO.
 std::string BioText(BIO* bio);
 
 // Errors: InvalidArgument when the text is not one PEM block of the kind or is above 64 KiB.
@@ -45,7 +45,7 @@ absl::StatusOr<std::string> WriteKey(EVP_PKEY* key);
 
 // A fresh key on the curve P-256.
 absl::StatusOr<KeyPtr> NewKey();
-// FailedPrecondition unless the key is elliptic on P-256, the only kind that Muster issues for.
+// FailedPrecondition unless the key is elliptic on P-256, the only kind that Muster certifies.
 absl::Status RequireP256(EVP_PKEY* key);
 // SHA-256 (hex) of the key's SubjectPublicKeyInfo.
 absl::StatusOr<std::string> PublicKeySha256(EVP_PKEY* key);

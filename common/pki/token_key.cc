@@ -1,5 +1,5 @@
-// Engines are how OpenSSL 3.0, which Debian 12 has, reaches tokens: there is no provider for it
-// there. Debian 13 has both.
+// OpenSSL 3.0, which Debian 12 has, reaches tokens by engines: there is no provider for it there.
+// Debian 13 has both.
 #include "common/pki/token_key.h"
 
 #include <openssl/engine.h>
@@ -22,7 +22,7 @@ absl::Mutex& TokenMutex() {
   return mutex;
 }
 
-// Loaded once and kept: OpenSSL ends it with the process.
+// Loaded once and kept: OpenSSL unloads it when the process ends.
 absl::StatusOr<ENGINE*> LoadEngine() {
   static ENGINE* loaded = nullptr;
   if (loaded != nullptr) return loaded;
@@ -43,7 +43,7 @@ absl::StatusOr<ENGINE*> LoadEngine() {
   return loaded = engine;
 }
 
-// Instead of OpenSSL's own, which would ask for the PIN on the terminal: musterd has none.
+// Replaces OpenSSL's own, which would ask for the PIN on the terminal: musterd has none.
 UI_METHOD* RefusingToAsk() {
   static UI_METHOD* const method = [] {
     UI_METHOD* made = UI_create_method("none");

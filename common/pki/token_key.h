@@ -19,12 +19,12 @@
 namespace muster::pki {
 
 // `uri` begins with "pkcs11:". REQUIRES: a TokenTurn. Errors: FailedPrecondition with the remedy:
-// OpenSSL has no such engine, the token is not there, its PIN is wrong, it has no such key. No
+// OpenSSL has no such engine, the token is missing, its PIN is wrong, it has no such key. No
 // message repeats the URI, which may hold a PIN, and nobody is asked for one.
 absl::StatusOr<KeyPtr> OpenTokenKey(absl::string_view uri);
 
-// Modules of tokens are not known to be thread-safe: who uses one holds this from before it opens
-// the key until after it has let go of it.
+// Token modules are not known to be thread-safe: hold this from before a key is opened until after
+// it is released.
 class TokenTurn {
  public:
   TokenTurn();

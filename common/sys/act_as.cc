@@ -9,11 +9,11 @@
 namespace muster::sys {
 namespace {
 
-// They report no failure: asking for an id that is none tells which one is in force.
+// They report no failure: a call with an invalid id returns the one in force.
 uid_t FileUid() { return static_cast<uid_t>(::setfsuid(static_cast<uid_t>(-1))); }
 gid_t FileGid() { return static_cast<gid_t>(::setfsgid(static_cast<gid_t>(-1))); }
 
-// Not setgroups(3), which would take the groups from all threads.
+// Not setgroups(3), which would change the groups of all threads.
 bool SetGroupsOfThread(const std::vector<gid_t>& groups) {
   return ::syscall(SYS_setgroups, groups.size(), groups.data()) == 0;
 }

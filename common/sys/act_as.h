@@ -1,4 +1,4 @@
-// Another user's rights on files, for some system calls of one thread.
+// Another user's file access rights for some system calls of one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -7,16 +7,16 @@
 
 namespace muster::sys {
 
-// Nobody is a member: the group that gives no rights.
+// A group without members, which gives no rights.
 inline constexpr gid_t kNobodysGroup = 65534;
 
-// From here to its end this thread opens, makes and removes files as `uid` with the one group
-// `gid`, so that the kernel itself decides what that user may do, on file servers that do not trust
-// root too. The file system ids are a thread's own in Linux, unlike those of setuid(2), which the C
-// library changes in all threads of a process: the rest of a daemon stays root, no child process is
-// needed, and the user can neither signal nor trace the thread, whose other ids remain. No program
-// is to be started meanwhile. A process that did so leaves no core dumps any more (proc(5),
-// suid_dumpable), which would hold root's memory.
+// From construction to destruction this thread opens, creates and removes files as `uid` with the
+// single group `gid`, so that the kernel itself decides what that user may do, also on file servers
+// that do not trust root. In Linux the file system ids belong to a thread, unlike the ids of
+// setuid(2), which the C library changes in all threads of a process: the rest of a daemon stays
+// root, no child process is needed, and the user can neither signal nor trace the thread, whose
+// other ids remain. Start no program meanwhile. A process that has done so no longer dumps core
+// (proc(5), suid_dumpable): a dump would hold root's memory.
 class ActAs {
  public:
   ActAs(uid_t uid, gid_t gid);
@@ -24,7 +24,7 @@ class ActAs {
   ActAs(const ActAs&) = delete;
   ActAs& operator=(const ActAs&) = delete;
 
-  // False: the process may not, and nothing was changed.
+  // False: the process is not permitted to, and nothing was changed.
   bool ok() const { return ok_; }
 
  private:

@@ -22,7 +22,7 @@
 namespace muster::sys {
 namespace {
 
-// Where a new file is looked at that users could swap at its own place. Root's alone.
+// Where a new file is verified if users could replace it at its own place. Only root has access.
 constexpr char kStagingPattern[] = "/run/muster-verify-XXXXXX";
 
 absl::Status WriteAll(int fd, absl::string_view content, const std::string& path) {
@@ -37,7 +37,7 @@ absl::Status WriteAll(int fd, absl::string_view content, const std::string& path
   return absl::OkStatus();
 }
 
-// What a file that takes the place of another one gets.
+// The attributes of a file that replaces another one.
 struct Attributes {
   mode_t mode = 0;
   uid_t uid = 0;
@@ -55,10 +55,10 @@ absl::StatusOr<Attributes> NewAttributes(const Place& place, const WriteOptions&
   const bool replaces = place.folder.Stat(place.name, &old);
   if (replaces && S_ISDIR(old.st_mode)) return IsADirectory(path);
   const bool keeps = replaces && S_ISREG(old.st_mode);
-  // Whoever shares the folder chooses which old file is there, but not who runs the new one as
-  // whom.
+  // Anybody who shares the folder can choose which old file is there, but must not decide as whom
+  // the new one runs.
   const mode_t kept = old.st_mode & (place.folder.IsShared() ? 0777 : 07777);
-  // A file that is nobody's in particular gets the group that its folder gives (set-gid).
+  // Without a wanted group, a file gets the one that its folder gives (set-gid).
   const gid_t any = options.uid.has_value() ? ::getegid() : static_cast<gid_t>(-1);
   return Attributes{.mode = options.mode.value_or(keeps ? kept : 0644),
                     .uid = options.uid.value_or(keeps ? old.st_uid : ::geteuid()),
@@ -73,7 +73,7 @@ absl::Status SetAndSync(const Folder& folder, int fd, const Attributes& attribut
 }
 
 absl::Status CopyAll(int from, int to, const std::string& path) {
-  // In the kernel where the file systems can; some even share the blocks.
+  // By the kernel, if the file systems support it; some even share the blocks.
   for (ssize_t copied = 1; copied > 0;)
     copied = ::copy_file_range(from, nullptr, to, nullptr, size_t{64} << 20, 0);
   std::string block(size_t{1} << 20, '\0');
@@ -171,7 +171,7 @@ absl::Status PlaceFile(const std::string& from, const std::string& path,
       if (::renameat(source.folder.fd(), source.name.c_str(), place.folder.fd(),
                      place.name.c_str()) == 0)
         return place.folder.Sync(path);
-      // Two mounts of one file system, for instance: what a copy can do, it does.
+      // Two mounts of one file system, for instance: copying is still possible.
       if (errno != EXDEV) return FileError(errno, "replacing", path);
     }
   }

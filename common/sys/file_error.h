@@ -1,4 +1,4 @@
-// What went wrong with a file, in words.
+// Errors of file operations, in words.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace muster::sys {
 
-// "what path: reason", with the remedy for a full or a read-only file system, and EMLINK as the
-// refusal that it is (common/sys/folder.h).
+// "what path: reason", with the remedy for a full or a read-only file system; EMLINK is reported as
+// the refusal that it is (common/sys/folder.h).
 absl::Status FileError(int error, absl::string_view what, const std::string& path);
 
 }  // namespace muster::sys

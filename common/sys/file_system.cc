@@ -39,7 +39,7 @@ absl::StatusOr<std::string> ReadAll(int fd, const struct stat& info, size_t max_
   std::string content;
   size_t used = 0;
   while (true) {
-    // Files of /proc and /sys say that they are empty: read until the end, whatever the size.
+    // Files of /proc and /sys report a size of 0: read until the end, whatever the size.
     content.resize(std::max<size_t>(
         content.size(),
         used + std::max<size_t>(
@@ -72,7 +72,7 @@ absl::StatusOr<std::string> TargetOf(const Place& place, const std::string& path
   return target;
 }
 
-// Where `path` is; nullopt where not even its folder is there.
+// Where `path` is; nullopt if not even its folder exists.
 absl::StatusOr<std::optional<Place>> Find(const std::string& path, absl::string_view what) {
   absl::StatusOr<Place> place = Place::Reach(path, what);
   if (absl::IsNotFound(place.status())) return std::optional<Place>();
@@ -80,7 +80,7 @@ absl::StatusOr<std::optional<Place>> Find(const std::string& path, absl::string_
   return std::optional<Place>(*std::move(place));
 }
 
-// Of what is at the place; nullopt when there is nothing.
+// Describes the file at the place; nullopt when there is none.
 absl::StatusOr<std::optional<struct stat>> StatAt(const std::optional<Place>& place,
                                                   const std::string& path) {
   struct stat info = {};
@@ -156,7 +156,7 @@ absl::Status RealFileSystem::MakeDirectory(const std::string& path, mode_t mode)
   const absl::Status made =
       place.folder.MakeFolder(place.name, mode, /*ours=*/false, path).status();
   if (!absl::IsAlreadyExists(made)) return made;
-  // A role beside this one may have been quicker.
+  // A parallel role may have been quicker.
   if (OpenFolder(path, "creating").ok()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(path, " exists and is not a directory"));
 }

@@ -26,36 +26,36 @@ struct FileStat {
   int64_t modified_ns = 0;  // nanoseconds since 1970
 };
 
-// Owner and permissions; what is absent is left as it is.
+// Owner and permissions; absent ones are left as they are.
 struct FileAttributes {
   std::optional<mode_t> mode;
   std::optional<uid_t> uid;
   std::optional<gid_t> gid;
 };
 
-// What is at a path, of one moment: `content` and `stat` come from one descriptor, whoever may
-// rename things there meanwhile.
+// A consistent view of a path: `content` and `stat` come from one descriptor, even if somebody
+// renames things there meanwhile.
 struct FileView {
   FileStat stat;
   std::string content;  // of a regular file; the target of a link
 };
 
-// How a new content takes the place of an old one.
+// How new content replaces the old.
 struct WriteOptions {
-  // Absent: those of the regular file that is replaced; for a new file 0644 and the caller's own.
+  // Absent: those of the regular file that is replaced; for a new file, 0644 and the caller's own.
   std::optional<mode_t> mode;
   std::optional<uid_t> uid;
   std::optional<gid_t> gid;
-  // Called with the path of the complete new file before it takes the place; an error leaves the
-  // old file as it was and is returned unchanged. Where others than root could put something else
-  // at that path, it is that of a copy in a folder of root's.
+  // Called with the path of the complete new file before it replaces the old one; an error leaves
+  // the old file as it was and is returned unchanged. Where anybody but root could put something
+  // else at that path, it is the path of a copy in a folder of root's.
   std::function<absl::Status(const std::string& new_path)> verify;
 };
 
-// Bounds what a careless path (a device, a log) can do to the memory.
+// Bounds the memory that a careless path (a device, a log) can take.
 inline constexpr size_t kMaxReadBytes = size_t{64} << 20;
 
-// The node's files. Paths are absolute. Errors name the path: NotFound when it is absent,
+// The node's files. Paths are absolute. Errors name the path: NotFound when it does not exist,
 // PermissionDenied when it leads through a link that root does not follow (common/sys/place.h).
 // Every call may block on the disk. Thread-safe.
 class FileSystem {
@@ -66,34 +66,35 @@ class FileSystem {
   // `max_bytes`.
   virtual absl::StatusOr<std::string> Read(const std::string& path,
                                            size_t max_bytes = kMaxReadBytes) = 0;
-  // The file is the old one or the new one at every instant, also after a power cut, and never
-  // readable by more than its mode allows. A symbolic link at `path` is replaced, not followed;
-  // a directory is an error. A full or read-only disk leaves the old file and no debris.
+  // At every instant the file is either the old one or the new one, also after a power cut, and it
+  // is never readable by more users than its mode allows. A symbolic link at `path` is replaced,
+  // not followed; a directory is an error. On a full or read-only disk the old file stays and no
+  // debris is left.
   virtual absl::Status WriteAtomically(const std::string& path, const std::string& content,
                                        const WriteOptions& options) = 0;
-  // For files of /proc and /sys, where a write is a request to the kernel: one write(2) of all, to
-  // a file that is there. InvalidArgument: the kernel does not take it.
+  // For files of /proc and /sys, where a write is a request to the kernel: one write(2) of the
+  // whole request, to an existing file. InvalidArgument: the kernel refuses it.
   virtual absl::Status WriteToKernel(const std::string& path, const std::string& request) = 0;
-  // Of the path itself, not of what a link points to; nullopt when there is nothing.
+  // Describes the path itself, not the target of a link; nullopt when nothing is there.
   virtual absl::StatusOr<std::optional<FileStat>> Stat(const std::string& path) = 0;
-  // The same with the content, which is left out of files above `max_bytes`.
+  // The same with the content, which is omitted for files above `max_bytes`.
   virtual absl::StatusOr<std::optional<FileView>> View(const std::string& path,
                                                        size_t max_bytes = kMaxReadBytes) = 0;
-  // With its parents, which get 0755; an existing directory is left as it is.
+  // Creates missing parents too, with 0755; an existing directory is left as it is.
   virtual absl::Status MakeDirectory(const std::string& path, mode_t mode) = 0;
-  // A file, a link or an empty directory; `recursive` also takes what is inside, without leaving
-  // the file system or following links. Nothing there is success.
+  // Removes a file, a link or an empty directory; `recursive` also removes the contents, without
+  // leaving the file system or following links. It is a success if nothing is there.
   virtual absl::Status Remove(const std::string& path, bool recursive) = 0;
   virtual absl::StatusOr<std::string> ReadLink(const std::string& path) = 0;
   // Replaces a file or a link at `path` in one step; a directory there is an error.
   virtual absl::Status MakeSymlink(const std::string& target, const std::string& path) = 0;
-  // Of a file or directory. A link is not followed: InvalidArgument. PermissionDenied for a file
-  // that belongs to a user and would belong to somebody else: it is to be written anew.
+  // For a file or directory. A link is not followed: InvalidArgument. PermissionDenied for a file
+  // that belongs to a user and would belong to somebody else: it has to be written anew.
   virtual absl::Status SetAttributes(const std::string& path, const FileAttributes& attributes) = 0;
   // Names in a directory, sorted, without "." and "..".
   virtual absl::StatusOr<std::vector<std::string>> List(const std::string& directory) = 0;
-  // The first folder on the way to `path` whose owner, not root, decides what stands there; "":
-  // there is none.
+  // The first folder on the way to `path` whose owner is not root and so decides what stands there;
+  // "": there is none.
   virtual absl::StatusOr<std::string> ForeignFolder(const std::string& path) = 0;
 };
 

@@ -15,7 +15,7 @@
 namespace muster::sys {
 namespace {
 
-// Deeper than anything that is meant; the way down takes two descriptors and stack for each level.
+// Deeper than any sensible tree; every level takes two descriptors and stack.
 constexpr int kMaxDepth = 200;
 
 struct CloseDirectory {
@@ -108,8 +108,8 @@ absl::StatusOr<Folder> Folder::MakeFolder(const std::string& name, mode_t mode, 
     return FileError(errno, "creating", path);
   }
   ASSIGN_OR_RETURN(Folder made, Enter(name, "creating", path));
-  // Whoever else may rename things here may have put another directory in its place. One that is
-  // the user's they may have; of ours only one with nothing in it.
+  // Anybody else who may rename things here may have put another directory in its place. For a
+  // directory of the user's that is acceptable; one of ours must be empty.
   const bool theirs = !ours && IsUsers() && made.owner() == owner();
   if (!theirs && IsShared()) {
     bool empty = true;
@@ -119,7 +119,7 @@ absl::StatusOr<Folder> Folder::MakeFolder(const std::string& name, mode_t mode, 
           absl::StrCat("creating ", path, ": somebody else put a directory there meanwhile"));
   }
   ASSIGN_OR_RETURN(const UniqueFd opened, made.Reopen("creating", path));
-  // Not by mkdir's own argument: the umask would take bits away.
+  // Not by mkdir's own argument: the umask would clear bits.
   RETURN_IF_ERROR(SetAttributes(opened.get(), -1, -1, &mode, path));
   return made;
 }
@@ -130,7 +130,7 @@ absl::Status Folder::SetAttributes(int file, uid_t uid, gid_t gid, const mode_t*
   if (::fstat(file, &now) != 0) return FileError(errno, "reading", path);
   constexpr auto kAsItIs = static_cast<uid_t>(-1);
   const bool set_gid = mode != nullptr && (*mode & S_ISGID) != 0;
-  // A file that was a user's may be open in the user's hands for ever.
+  // A file that belonged to a user may be open in the user's hands for ever.
   if (S_ISREG(now.st_mode) && !IsOurs(now.st_uid) &&
       ((uid != kAsItIs && uid != now.st_uid) || set_gid))
     return absl::PermissionDeniedError(absl::StrCat(
@@ -150,7 +150,7 @@ absl::Status Folder::SetAttributes(int file, uid_t uid, gid_t gid, const mode_t*
     return FileError(errno, "setting the owner of", path);
   if (mode == nullptr || (!owner_differs && *mode == (now.st_mode & 07777)))
     return absl::OkStatus();
-  // From a user who is no member of the group the kernel takes all but the set-gid bit, silently.
+  // For a user who is not a member of the group the kernel sets all but the set-gid bit, silently.
   const auto set_mode = [&] { return ::fchmod(file, *mode); };
   if ((set_gid && !only_as_user ? set_mode() : change(set_mode)) != 0)
     return FileError(errno, "setting the mode of", path);
@@ -196,7 +196,7 @@ absl::Status Folder::Empty(const std::string& path, int depth) const {
         const int result = AsOwner([&] { return ::unlinkat(fd(), name, 0); });
         if (result == 0 || errno == ENOENT) return true;
         const std::string child = absl::StrCat(path, "/", name);
-        // What a directory is when it is removed as a file.
+        // The errors for removing a directory as a file.
         status = errno == EISDIR || errno == EPERM ? RemoveTree(name, child, depth + 1)
                                                    : FileError(errno, "removing", child);
         return status.ok();
@@ -227,7 +227,7 @@ absl::Status Folder::RemoveTree(const std::string& name, const std::string& path
 
 absl::Status Folder::Sync(const std::string& path) const {
   ASSIGN_OR_RETURN(const UniqueFd opened, Reopen("opening the folder of", path));
-  // Some file systems (FUSE, network) cannot sync a folder; what happened to it is done.
+  // Some file systems (FUSE, network) cannot sync a folder; the operations on it are complete.
   if (::fsync(opened.get()) != 0 && errno != EINVAL && errno != ENOTSUP)
     return FileError(errno, "syncing the folder of", path);
   return absl::OkStatus();

@@ -9,8 +9,9 @@
 
 namespace muster::sys {
 
-// The digest of a regular file's content in lower-case hex, and that content on the disk: synced
-// when `sync`. NotFound: there is none. `cancelled` is asked now and then; true: Cancelled.
+// The digest of a regular file's content in lower-case hex; with `sync` the content is also synced
+// to the disk. NotFound: the file does not exist. `cancelled` is asked now and then; true:
+// Cancelled.
 absl::StatusOr<std::string> Sha256OfFile(const std::string& path, bool sync = false,
                                          const std::function<bool()>& cancelled = {});
 

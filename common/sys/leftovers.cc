@@ -43,7 +43,7 @@ void RemoveLeftovers(const Folder& folder, absl::string_view name, absl::Time ti
 }
 
 absl::Time FirstWrite() {
-  // The coarse clock is what file systems stamp with: the fine one may be a few milliseconds ahead.
+  // File systems stamp with the coarse clock: the fine one may be a few milliseconds ahead.
   static const absl::Time time = [] {
     timespec now = {};
     ::clock_gettime(CLOCK_REALTIME_COARSE, &now);

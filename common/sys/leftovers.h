@@ -13,15 +13,15 @@ namespace muster::sys {
 // cross file systems; hidden, because programs that read a whole folder (conf.d) skip such names.
 std::string TemporaryName(absl::string_view name);
 
-// Removes from the folder what TemporaryName() was the name of, for this `name`, and was last
-// changed before `time`: with the start of this process, what an earlier one left when it was
-// killed. Only files that are ours or the folder's owner's, and only among the first ten thousand
-// names: whoever fills a folder does not hold up the writer. A writer of the same file that has run
-// for longer loses its temporary file too and says so; the file itself is never torn. What cannot
-// be removed stays.
+// Removes from the folder temporary files that TemporaryName() named for this `name` and that were
+// last changed before `time`: given the start of this process, those are the files that an earlier
+// process left when it was killed. Only files that are ours or the folder's owner's, and only among
+// the first ten thousand names: nobody can hold up the writer by filling a folder. A writer of the
+// same file that has been running for longer loses its temporary file too and says so; the file
+// itself is never torn. Files that cannot be removed stay.
 void RemoveLeftovers(const Folder& folder, absl::string_view name, absl::Time time);
 
-// When this process began to write files, by the clock that file systems use.
+// When this process first wrote a file, by the clock that file systems use.
 absl::Time FirstWrite();
 
 }  // namespace muster::sys

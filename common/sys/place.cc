@@ -20,10 +20,10 @@
 namespace muster::sys {
 namespace {
 
-constexpr int kMaxLinks = 40;  // as the kernel has it
+constexpr int kMaxLinks = 40;  // the kernel's own limit
 constexpr int kHoldFolder = O_PATH | O_DIRECTORY | O_CLOEXEC;
 
-// A part that is no directory hides what would be below it as one that is missing does.
+// A part that is not a directory hides everything below it just as a missing one does.
 absl::Status WalkError(int error, absl::string_view what, const std::string& path) {
   const absl::Status status = FileError(error, what, path);
   return error == ENOTDIR ? absl::NotFoundError(status.message()) : status;
@@ -38,13 +38,14 @@ std::pair<std::string, std::string> Split(absl::string_view path) {
   return {std::string(path.substr(0, slash == 0 ? 1 : slash)), std::string(path.substr(slash + 1))};
 }
 
-// One way, a part at a time: for paths with links, and for kernels and containers without openat2.
+// Walks one path, a part at a time: for paths with links, and for kernels and containers without
+// openat2.
 class Walk {
  public:
-  // `path` is what errors name.
+  // `path` is the name for errors.
   Walk(absl::string_view what, const std::string& path) : what_(what), path_(path) {}
 
-  // To the last part of `way`, which is no link.
+  // Walks to the last part of `way`, which is not a link.
   absl::StatusOr<Place> Run(const std::string& way) {
     RETURN_IF_ERROR(Add(way));
     while (!todo_.empty()) {
@@ -52,7 +53,7 @@ class Walk {
       todo_.pop_front();
       const std::string reached = absl::StrCat(at_ == "/" ? "" : at_, "/", name);
       if (name == "..") {
-        // A foreign folder's owner may have moved what is in it anywhere.
+        // A foreign folder's owner may have moved its contents anywhere.
         if (!foreign_.empty())
           return absl::PermissionDeniedError(absl::StrCat(what_, " ", path_, ": '..' below ",
                                                           foreign_, ", which is not root's alone"));
@@ -75,11 +76,11 @@ class Walk {
     return End(".");
   }
 
-  // As far as it went.
+  // For the part that was walked.
   const std::string& foreign() const { return foreign_; }
 
  private:
-  // Puts the parts of `path` before those that are still to go.
+  // Puts the parts of `path` before those still to walk.
   absl::Status Add(absl::string_view path) {
     const std::vector<std::string> parts = absl::StrSplit(path, '/', absl::SkipEmpty());
     for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
@@ -136,7 +137,7 @@ class Walk {
   int links_ = 0;
 };
 
-// Invalid with errno. One call where there is no link, as nearly always.
+// Invalid with errno. A single call if there is no link, as is nearly always the case.
 UniqueFd OpenWithoutLinks(const std::string& path) {
   struct open_how how = {};
   how.flags = kHoldFolder;

@@ -1,4 +1,4 @@
-// The one way to a path.
+// The only way to resolve a path.
 #pragma once
 
 #include <string>
@@ -12,37 +12,37 @@ namespace muster::sys {
 
 // A name in a folder that is held: where something is, or is to be.
 //
-// Root works in folders that users own, and a user may put a link in the place of any part of a
-// path at any instant. So a path is walked once, and from then on its folder's descriptor counts:
+// Root works in folders that users own, and a user may replace any part of a path by a link at any
+// instant. So a path is walked once, and from then on the descriptor of its folder counts:
 //
 //   ASSIGN_OR_RETURN(const Place place, Place::Reach("/home/ann/.profile", "removing"));
 //   place.folder.AsOwner([&] { return ::unlinkat(place.folder.fd(), place.name.c_str(), 0); });
 //
-// A link on the way is followed only where root made it, and nobody else can change which one is
-// there: it is root's own, and no folder until there is foreign (/bin, /var/run). Any other link
-// is PermissionDenied, naming it. A walk that meets no link leads nowhere but where the path says,
-// whoever owns its folders. A process that is not root follows links as every program does.
+// A link on the way is followed only if root made it and nobody else can exchange it: it is root's
+// own, and no folder up to it is foreign (/bin, /var/run). Any other link is PermissionDenied,
+// naming it. A walk that meets no link leads exactly where the path says, whoever owns its folders.
+// A process that is not root follows links as every program does.
 struct Place {
   Folder folder;
-  std::string name;  // "." for what has no name in a folder: "/"
+  std::string name;  // "." for "/", which has no name in a folder
 
-  // The last part of the path may be anything, a link too. NotFound: its folder is not there.
+  // The last part of the path may be anything, even a link. NotFound: its folder does not exist.
   static absl::StatusOr<Place> Reach(const std::string& path, absl::string_view what);
-  // The last part is no link: one that may be followed was.
+  // The last part is not a link: one that may be followed was followed.
   static absl::StatusOr<Place> Follow(const std::string& path, absl::string_view what);
 };
 
-// The directory at `path`, through a link that may be followed. NotFound: there is none.
+// The directory at `path`, through a link that may be followed. NotFound: it does not exist.
 absl::StatusOr<Folder> OpenFolder(const std::string& path, absl::string_view what);
 
 enum class LastLink { kRefuse, kFollow };
 
-// As of Folder::OpenFile().
+// Errors: as Folder::OpenFile().
 absl::StatusOr<UniqueFd> OpenFile(const std::string& path, int flags, LastLink last_link,
                                   absl::string_view what);
 
 // The first folder on the way to `path` that is foreign: its owner decides what stands at the path.
-// "": root alone does. What is missing will be made by root.
+// "": only root does. Missing folders will be made by root.
 absl::StatusOr<std::string> ForeignFolder(const std::string& path);
 
 }  // namespace muster::sys

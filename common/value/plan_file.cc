@@ -48,9 +48,9 @@ absl::StatusOr<std::string> WritePlanFile(v1::PlanFile file) {
     return absl::InternalError(
         absl::StrCat("the plan cannot be written as JSON: ", std::string(status.message())));
   }
-  // protobuf's own layout writes '<' as a code, which nobody can review.
+  // protobuf's own layout writes '<' as an escape, which nobody can review.
   Json value = Json::parse(compact, nullptr, /*allow_exceptions=*/false);
-  // protobuf writes a map in any order, and the same plan is to be the same text.
+  // protobuf writes a map in any order, but the same plan must be the same text.
   if (const auto variables = value.find("extra_vars"); variables != value.end())
     *variables = Json::parse(nlohmann::json(*variables).dump());
   std::string text = value.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

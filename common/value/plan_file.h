@@ -15,22 +15,22 @@ class PlanFile;
 namespace muster {
 
 inline constexpr uint32_t kPlanFileFormat = 1;
-// How long a plan may be applied unless somebody says otherwise, and at most.
+// How long a plan may be applied: the default and the maximum.
 inline constexpr absl::Duration kPlanFileLifetime = absl::Hours(24);
 inline constexpr absl::Duration kMaxPlanFileLifetime = absl::Hours(24 * 30);
-// The file in the bundle by which it travels to the controller.
+// The name of the file in the bundle that carries it to the controller.
 inline constexpr char kPlanFileName[] = "plan.json";
-// What such a bundle may hold.
+// The size limit of a plan file in such a bundle.
 inline constexpr size_t kMaxPlanFileBytes = size_t{60} << 20;
 
-// Whether the text is meant to be a plan file: a playbook is no JSON object.
+// Whether the text is meant to be a plan file: a playbook is not a JSON object.
 bool LooksLikePlanFile(absl::string_view text);
 
 // The file with its digest set. ResourceExhausted: above kMaxPlanFileBytes.
 absl::StatusOr<std::string> WritePlanFile(v1::PlanFile file);
 
 // InvalidArgument with the remedy: not a plan file, of another format, or changed since it was
-// written. What it says is not compared with the world.
+// written. Its content is not compared with the world.
 absl::StatusOr<v1::PlanFile> ReadPlanFile(absl::string_view text);
 
 }  // namespace muster

@@ -39,7 +39,7 @@ std::string EnumWord(const EnumValueDescriptor& value) {
   return absl::AsciiStrToLower(absl::StripPrefix(value.name(), prefix));
 }
 
-// 33.3f is 33.3 for people, not 33.299999.
+// To people 33.3f is 33.3, not 33.299999.
 double Shortest(float value) { return std::strtod(absl::StrCat(value).c_str(), nullptr); }
 
 Json TimestampValue(const google::protobuf::Timestamp& time) {
@@ -51,8 +51,8 @@ Json DurationValue(const google::protobuf::Duration& duration) {
   return static_cast<double>(duration.seconds()) + duration.nanos() / 1e9;
 }
 
-// The two well-known types by their generated class where the message is one, by reflection where
-// it is dynamic.
+// The two well-known types, by their generated class if the message is an instance of it, by
+// reflection if it is dynamic.
 template <typename T>
 T As(const Message& message) {
   T out;

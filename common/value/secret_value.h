@@ -1,7 +1,7 @@
 // Secrets as values of their own type: a JSON binary with subtype 1.
 //
-// A secret keeps its type on its way through variables and templates, so whatever prints a value
-// can redact it without knowing where it came from.
+// A secret keeps its type on its way through variables and templates, so any code that prints a
+// value can redact it without knowing where it came from.
 #pragma once
 
 #include <string>

@@ -24,7 +24,7 @@ using google::protobuf::MessageFactory;
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
-// What an allocation costs beside what is in it, with the pointer to it.
+// The overhead of an allocation, including the pointer to it.
 constexpr size_t kAllocation = 24;
 constexpr size_t kNumber = 16;
 constexpr size_t kText = sizeof(std::string) + kAllocation;
@@ -67,7 +67,7 @@ absl::Status ExpansionMeter::Check(google::protobuf::io::ZeroCopyInputStream& by
   return Walk(in, root_, left);
 }
 
-// Goes as deep as messages of ours are nested: what is unknown is passed over.
+// Descends as deep as our messages are nested: unknown fields are skipped.
 absl::Status ExpansionMeter::Walk(CodedInputStream& in, const Descriptor& message,
                                   size_t& left) const {
   while (const uint32_t tag = in.ReadTag()) {

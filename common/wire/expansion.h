@@ -1,4 +1,4 @@
-// What a message takes in memory once it is parsed, told from its bytes.
+// Computes from the bytes of a message how much memory it takes once parsed.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@ class ZeroCopyInputStream;
 
 namespace muster::wire {
 
-// InvalidArgument: the bytes are not a message of this protocol.
+// The error for bytes that are not a message of this protocol: InvalidArgument.
 absl::Status NoMessage();
 
-// Two bytes of an empty element become a hundred: what came must be measured before it is parsed.
-// The figures are those of the generated classes, and never too low by much. Thread-safe.
+// Two bytes of an empty element become a hundred: received bytes must be measured before they are
+// parsed. The figures are those of the generated classes, and never much too low. Thread-safe.
 class ExpansionMeter {
  public:
   // For messages of this type.
@@ -37,7 +37,7 @@ class ExpansionMeter {
                     const google::protobuf::Descriptor& message, size_t& left) const;
 
   const google::protobuf::Descriptor& root_;
-  // What an empty message takes.
+  // The size of an empty message.
   absl::flat_hash_map<const google::protobuf::Descriptor*, size_t> sizes_;
 };
 

@@ -1,5 +1,5 @@
-// What facts may hold. They end in slurm.conf, in hosts, on terminals and pages: what is narrow by
-// nature has a narrow rule, what is free text is one line of it.
+// The rules for facts. Facts end up in slurm.conf, in hosts, on terminals and pages: a field that
+// is narrow by nature has a narrow rule, free text is one line.
 #include "common/wire/field_rule.h"
 
 namespace muster::wire {

@@ -1,4 +1,4 @@
-// What a field of a message from a node may hold.
+// Rules for the fields of messages from a node.
 #pragma once
 
 #include <cstddef>
@@ -9,24 +9,24 @@
 
 namespace muster::wire {
 
-// What a text is made of. All but the first three are letters and digits of ASCII with some marks;
+// The characters of a text. All but the first three are ASCII letters and digits with some marks;
 // see kAlphabets in message_rules.cc.
 enum class Letters {
-  kBytes,  // no text
+  kBytes,  // not text
   kText,   // UTF-8, with newlines and tabs, but no other control characters
-  kLine,   // without those, too
-  kId,     // of the controller's making, or a UUID
-  kWord,   // a version, an architecture, a module of the kernel
+  kLine,   // without newlines and tabs, too
+  kId,     // made by the controller, or a UUID
+  kWord,   // a version, an architecture, a kernel module
   kName,   // a device or an interface, as the kernel names it
   kHost,
-  kAddress,  // of IP, with or without prefix length
+  kAddress,  // IP, with or without prefix length
   kColons,   // MAC and PCI addresses
   kType,     // of a gres in Slurm
   kDevice,   // a path below /dev
 };
 
-// A row of the table. A text that is empty is unknown, and allowed where it is not required; so is
-// every message that is absent.
+// A row of the table. An empty text means unknown, and is allowed unless it is required; an absent
+// message is always allowed.
 struct FieldRule {
   absl::string_view field;  // "GpuFacts.slurm_type", in muster.v1
   Letters letters = Letters::kBytes;
@@ -34,11 +34,11 @@ struct FieldRule {
   // The bounds of a number.
   double least = std::numeric_limits<double>::lowest();
   double most = std::numeric_limits<double>::max();
-  size_t max_elements = 0;   // of a list; 0: it is none
+  size_t max_elements = 0;   // of a list; 0: not a list
   bool is_required = false;  // a text that may not be empty
 };
 
-// The words of which the tables are made. Elements of a list of texts may never be empty.
+// Shorthands for the rows of the tables. Elements of a list of texts may never be empty.
 constexpr FieldRule Any(absl::string_view field) { return {.field = field}; }
 constexpr FieldRule Text(absl::string_view field, Letters letters, size_t max_bytes) {
   return {.field = field, .letters = letters, .max_bytes = max_bytes};

@@ -25,7 +25,7 @@ using google::protobuf::Reflection;
 
 struct Alphabet {
   Letters letters;
-  absl::string_view marks;  // beside letters and digits
+  absl::string_view marks;  // besides letters and digits
 };
 constexpr Alphabet kAlphabets[] = {
     {Letters::kId, "._-/"},  {Letters::kWord, "._-+:~"}, {Letters::kName, "._-+:@!"},
@@ -44,7 +44,7 @@ bool IsFree(Letters letters) { return letters == Letters::kText || letters == Le
 
 Lines LinesOf(Letters letters) { return letters == Letters::kText ? Lines::kMany : Lines::kOne; }
 
-// What is wrong with the text; "": nothing.
+// The breach of the rule by the text; "": none.
 std::string TextBreach(const FieldRule& rule, absl::string_view text) {
   if (text.size() > rule.max_bytes) {
     return absl::StrCat(text.size(), " bytes; at most ", rule.max_bytes);
@@ -112,7 +112,7 @@ double NumberIn(const Message& message, const FieldDescriptor& field) {
   }
 }
 
-// What is wrong with a field that is neither a list nor a message of ours; "": nothing.
+// The breach by a field that is neither a list nor one of our messages; "": none.
 std::string ValueBreach(const Message& message, const FieldDescriptor& field,
                         const FieldRule* rule) {
   const Reflection& reflection = *message.GetReflection();
@@ -261,7 +261,8 @@ void CleanFields(Message& message) {
   }
 }
 
-// Before CleanFields(), which makes a 0 of what is no number: an element is nothing without it.
+// Before CleanFields(), which replaces a value that is not a number by 0: an element is useless
+// without it.
 void RemoveElementsWithoutNumber(Message& message) {
   const Descriptor& descriptor = *message.GetDescriptor();
   const Reflection& reflection = *message.GetReflection();
@@ -282,7 +283,7 @@ void RemoveElementsWithoutNumber(Message& message) {
 
 using Told = std::function<void(absl::string_view, absl::string_view)>;
 
-// False: the message is nothing without what went.
+// False: the message is useless without the removed part.
 bool FitFields(Message& message, const Told& told) {
   const Descriptor& descriptor = *message.GetDescriptor();
   const Reflection& reflection = *message.GetReflection();

@@ -1,5 +1,5 @@
-// Messages of nodes against the rules of their fields (field_rule.h). A node's word is hostile
-// input: whatever reads it reads what passed here.
+// Checks messages from nodes against the rules of their fields (field_rule.h). Everything that a
+// node sends is hostile input: it is read only after it has passed here.
 #pragma once
 
 #include <functional>
@@ -15,22 +15,23 @@ class Message;
 
 namespace muster::wire {
 
-// nullptr: it has none, and may hold whatever its type allows.
+// nullptr: the field has no rule, and may hold whatever its type allows.
 const FieldRule* RuleOf(const google::protobuf::FieldDescriptor& field);
 
 // InvalidArgument: the first breach, by field and kind: "gpus[0].slurm_type: not only letters,
-// digits and '_.-'". The value itself is never in it. Numbers must be finite, words of enumerations
-// known and times within the years 1 to 9999, whatever the rows say.
+// digits and '_.-'". The value itself is never in it. Numbers must be finite, enumerators known and
+// times within the years 1 to 9999, whatever the rows say.
 absl::Status Check(const google::protobuf::Message& message);
 
-// For what people read: free texts (Letters::kText and kLine) are made plain and cut to their
-// length, numbers that are none go, with their element of a list where they are in one, and so do
-// unknown fields. No honest agent sends what Check() still refuses then.
+// Cleans the parts that people read: free texts (Letters::kText and kLine) are made plain and cut
+// to their length; values that are not numbers are removed, together with the list element that
+// holds them, and so are unknown fields. No honest agent sends anything that Check() still refuses
+// then.
 void Clean(google::protobuf::Message& message);
 
-// For the sender: does what Clean() does, then removes what still breaks a rule: a field, an
-// element, or the end of a list that is too long. `told` hears of each breach: the field of
-// `message` that it is in, and what it is. Check() has nothing to say then.
+// For the sender: does what Clean() does, then removes everything that still breaks a rule: a
+// field, an element, or the end of a list that is too long. `told` is called for each breach with
+// the field of `message` that holds it, and what it is. Check() passes then.
 void Fit(google::protobuf::Message& message,
          const std::function<void(absl::string_view field, absl::string_view what)>& told);
 

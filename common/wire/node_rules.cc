@@ -1,11 +1,11 @@
-// What nodes may say beside their facts. Ids are the controller's own, or name what it made; the
-// rest is for people to read, and is cleaned rather than refused.
+// The rules for messages of nodes other than facts. Ids are made by the controller, or name things
+// that it made; the rest is for people to read, and is cleaned rather than refused.
 #include "common/wire/field_rule.h"
 
 namespace muster::wire {
 namespace {
 
-// The limits of agent/engine/step_report.cc, with room for what marks the cut.
+// The limits of agent/engine/step_report.cc, with room for the mark of the cut.
 constexpr size_t kOutputBytes = 70 * 1024;
 constexpr size_t kValueBytes = 4200;
 constexpr size_t kMessageBytes = 8300;
@@ -16,7 +16,7 @@ constexpr FieldRule kNodeRules[] = {
     Text("Hello.agent_version", Letters::kWord, 128),
     Required(Text("Hello.boot_id", Letters::kId, 128)),
     Text("Hello.active_plan_id", Letters::kId, 128),
-    // More than an agent keeps: those that run, and reports that wait for the controller.
+    // More than an agent keeps: running checks, and reports that wait for the controller.
     List(256, Text("Hello.check_ids", Letters::kId, kIdBytes)),
 
     Text("FactsReport.request_id", Letters::kId, kIdBytes),
@@ -62,7 +62,7 @@ constexpr FieldRule kNodeRules[] = {
     Text("CheckReport.check_id", Letters::kId, kIdBytes),
     Text("CheckResult.check", Letters::kLine, kLineBytes),
     Text("CheckResult.reason", Letters::kLine, kMessageBytes),
-    // As many as fit into a message, but for what expands beyond all measure; see expansion.h.
+    // As many as fit into a message; excessive expansion is handled in expansion.h.
     List(100'000, Any("CheckResult.subjects")),
     List(100'000, Any("CheckResult.metrics")),
     List(100'000, Any("CheckResult.faults")),

@@ -37,14 +37,14 @@ struct Stop {
   bool exhausted = false;
 };
 
-// Builds the tree from yaml-cpp's events, so that duplicate keys, tags and the cost of aliases
-// are seen, which its own tree hides.
+// Builds the tree from yaml-cpp's events, in order to see duplicate keys, tags and the cost of
+// aliases, which its own tree hides.
 class Builder : public YAML::EventHandler {
  public:
   explicit Builder(const Limits& limits) : limits_(limits) {}
 
   Node TakeRoot() { return std::move(root_); }
-  // Where the innermost list or map begins whose end has not come.
+  // Where the innermost unfinished list or map begins.
   std::optional<Mark> Innermost() const {
     return open_.empty() ? std::nullopt : std::optional<Mark>(open_.back().mark);
   }
@@ -103,7 +103,7 @@ class Builder : public YAML::EventHandler {
     std::string text;
     Mark mark;
   };
-  // A list or map whose end has not come yet.
+  // An unfinished list or map.
   struct Collection {
     bool is_map;
     Mark mark;
@@ -135,7 +135,7 @@ class Builder : public YAML::EventHandler {
     Finish({std::move(node), done.size, done.height}, done.anchor, done.mark);
   }
 
-  // Gives a finished value to the list or map it stands in.
+  // Passes a finished value to the list or map that contains it.
   void Finish(Value value, YAML::anchor_t anchor, Mark place) {
     if (anchor != 0) anchors_[anchor] = value;
     if (open_.empty()) {
@@ -196,7 +196,7 @@ class Builder : public YAML::EventHandler {
   Node root_;
 };
 
-// The length of the UTF-8 character at the start of `text`, 0 when it is none.
+// The length of the UTF-8 character at the start of `text`, 0 if it is not one.
 size_t Utf8Length(absl::string_view text) {
   const auto byte = [text](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
@@ -233,7 +233,7 @@ std::optional<Stop> FindBadByte(absl::string_view text) {
   return std::nullopt;
 }
 
-// yaml-cpp says that an end is missing, and where it noticed: rarely where that was forgotten.
+// yaml-cpp reports that an end is missing, and where it noticed: rarely where it was forgotten.
 struct Bracket {
   absl::string_view error;  // of yaml-cpp
   absl::string_view open, close;
@@ -247,7 +247,7 @@ const Bracket* FindBracket(absl::string_view error) {
   return found == std::end(kBrackets) ? nullptr : found;
 }
 
-// yaml-cpp's words for a tab in the indentation do not mention it.
+// yaml-cpp's message about a tab in the indentation does not mention the tab.
 absl::string_view TabHint(absl::string_view text, int line) {
   for (int i = 1; i < line && !text.empty(); ++i) {
     text.remove_prefix(std::min(text.size(), text.substr(0, text.find('\n')).size() + 1));

@@ -1,4 +1,4 @@
-// Reading YAML text into a checked tree. The only door to yaml-cpp; its exceptions end here.
+// Reads YAML text into a checked tree. Only this code calls yaml-cpp; its exceptions end here.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,22 @@
 
 namespace muster::yaml {
 
-// What a document may cost. Aliases count with all that they stand for.
+// Limits on the cost of a document. Aliases count with everything that they stand for.
 struct Limits {
   size_t max_bytes = 8 << 20;
   int max_depth = 64;
   size_t max_nodes = 500'000;
 };
 
-// One YAML document with the text it came from, so that errors can show the line. Immutable;
-// copies share the text.
+// One YAML document with its source text, so that errors can show the line. Immutable; copies share
+// the text.
 class Document {
  public:
   Document() = default;
 
   // Stricter than YAML: exactly one document (an empty one has a null root), UTF-8 without control
-  // characters, keys are plain text and unique, no merge keys (<<), no tags but !!str. Errors are
-  // InvalidArgument in the form of Error(); ResourceExhausted where a limit is passed.
+  // characters, keys are plain text and unique, no merge keys (<<), no tags except !!str. Errors
+  // are InvalidArgument in the form of Error(), or ResourceExhausted above a limit.
   static absl::StatusOr<Document> Parse(absl::string_view file_name, absl::string_view text,
                                         const Limits& limits = {});
 

@@ -17,10 +17,10 @@
 
 namespace muster::yaml {
 
-// One value each; *out is set only on success. A string is any plain or quoted scalar as written
-// (0400 stays "0400", true stays "true"). A bool is true or false, as YAML 1.2 has it. Durations
-// are written with units: "30s", "1h30m". A list of strings may be empty; a single string is taken
-// for a list of one.
+// Each reads one value; *out is set only on success. A string is any plain or quoted scalar as
+// written (0400 stays "0400", true stays "true"). A bool is true or false, as in YAML 1.2.
+// Durations are written with units: "30s", "1h30m". A list of strings may be empty; a single string
+// is read as a list of one.
 absl::Status Read(const Document& document, const Node& node, std::string* out);
 absl::Status Read(const Document& document, const Node& node, bool* out);
 absl::Status Read(const Document& document, const Node& node, int* out);
@@ -30,13 +30,14 @@ absl::Status Read(const Document& document, const Node& node, absl::Duration* ou
 absl::Status Read(const Document& document, const Node& node, std::vector<std::string>* out);
 absl::Status Read(const Document& document, const Node& node, Node* out);  // any value
 
-// Reads one map key by key and reports the keys nobody asked for. `what` names the map in errors:
-// "rack", "task". The document outlives the reader.
+// Reads one map key by key and reports the keys that nobody asked for. `what` names the map in
+// errors: "rack", "task". The document must outlive the reader.
 class MapReader {
  public:
   MapReader(const Document& document, const Node& node, absl::string_view what);
 
-  // InvalidArgument when the key is absent, empty or of another type, and when the node is no map.
+  // InvalidArgument when the key is absent, empty or of another type, and when the node is not a
+  // map.
   template <typename T>
   absl::Status Required(absl::string_view key, T* out) {
     absl::Status absent = Absent(key);
@@ -57,7 +58,7 @@ class MapReader {
   // Makes a key known without reading it.
   void Allow(absl::string_view key) { Take(key); }
 
-  // InvalidArgument when the node is no map, or names all keys that were never asked for.
+  // InvalidArgument when the node is not a map, or names all keys that were never asked for.
   absl::Status Finish() const;
 
  private:

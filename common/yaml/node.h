@@ -1,4 +1,4 @@
-// The parsed tree of a YAML document: plain values, no parser behind them.
+// The parsed tree of a YAML document: plain values without a parser behind them.
 #pragma once
 
 #include <memory>
@@ -39,19 +39,19 @@ class Node {
   bool IsSequence() const { return kind() == Kind::kSequence; }
   bool IsMap() const { return kind() == Kind::kMap; }
 
-  // Where the value begins; of an empty value, where its key begins.
+  // Where the value begins; for an empty value, where its key begins.
   Mark mark() const;
 
-  // Of a scalar; "" of anything else. Quotes and escapes are resolved.
+  // The text of a scalar, quotes and escapes resolved; "" for any other kind.
   const std::string& text() const;
-  // Whether the scalar was written in quotes or as a block (| or >), and so is a string for sure.
+  // Whether the scalar was written in quotes or as a block (| or >), and so is certainly a string.
   bool quoted() const;
 
-  // Of a sequence; empty of anything else.
+  // The items of a sequence; empty for any other kind.
   const std::vector<Node>& items() const;
-  // Of a map, in the order written; empty of anything else. Keys are unique.
+  // The entries of a map, in the order written; empty for any other kind. Keys are unique.
   const std::vector<Entry>& entries() const;
-  // The value under `key`, or nullptr. Looks through the entries one by one.
+  // The value under `key`, or nullptr. A linear search.
   const Node* Find(absl::string_view key) const;
   const Entry* FindEntry(absl::string_view key) const;
 

@@ -97,7 +97,7 @@ ordered_json ToValue(const Node& node) {
     }
     case Kind::kMap: {
       ordered_json map = ordered_json::object();
-      // Keys are unique, and ordered_json looks through all of its entries at each operator[].
+      // Keys are unique, and ordered_json searches all of its entries at each operator[].
       auto& entries = map.get_ref<ordered_json::object_t&>();
       entries.reserve(node.entries().size());
       for (const Entry& entry : node.entries()) {

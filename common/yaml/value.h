@@ -1,4 +1,4 @@
-// From the tree to the values that templates and variables are made of.
+// Converts the tree to the values that templates and variables are made of.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace muster::yaml {
 
-// Types plain scalars as the core schema of YAML 1.2 does: null, true, false, whole numbers
-// (decimal, 0x, 0o), floats; everything quoted is a string. Plain text stays a string where a
-// number would lose something: a leading zero (0400), more digits than 64 bits hold, .inf, .nan.
+// Types plain scalars by the core schema of YAML 1.2: null, true, false, whole numbers (decimal,
+// 0x, 0o), floats; everything quoted is a string. Plain text stays a string where a number would
+// lose something: a leading zero (0400), more digits than 64 bits hold, .inf, .nan.
 nlohmann::ordered_json ToValue(const Node& node);
 
-// The type that `text` would have as a plain scalar; for values given on a command line.
+// The value that `text` would have as a plain scalar; for values given on a command line.
 nlohmann::ordered_json PlainValue(absl::string_view text);
 
 }  // namespace muster::yaml

@@ -18,8 +18,8 @@ namespace {
 constexpr size_t kMaxReportsInFlight = 64;
 constexpr absl::Duration kWelcomeTimeout = absl::Seconds(15);
 
-// Those of the agent, but for its pings every ten seconds, which find dead links: in one process
-// that shares its cores with thousands they would find live ones dead.
+// The agent's own arguments, except its pings every ten seconds, which find dead links: in one
+// process that shares its cores with thousands of agents they would take live ones for dead.
 grpc::ChannelArguments Arguments() {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 1'000);
@@ -32,7 +32,7 @@ grpc::ChannelArguments Arguments() {
 
 }  // namespace
 
-// One agent: what it remembers from connection to connection.
+// One agent: the state that it keeps from connection to connection.
 class SwarmAgent {
  public:
   SwarmAgent(AgentSwarm& swarm, AgentSwarm::Machine machine)
@@ -74,8 +74,8 @@ class SwarmAgent {
   const std::string uuid_;
   const std::string name_;
   const std::string boot_id_;
-  // Kept from connection to connection, where the agent makes a new one: reading certificates
-  // and making threads is work that thousands of machines share.
+  // Kept from connection to connection, unlike in the agent, which makes a new one: reading
+  // certificates and making threads is work that thousands of machines share.
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::AgentSessionService::Stub> stub_;
 
@@ -88,7 +88,7 @@ class SwarmAgent {
   bool is_cut_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Duration heartbeat_ ABSL_GUARDED_BY(mutex_);
   absl::Duration reconnect_spread_ ABSL_GUARDED_BY(mutex_);
-  // The journal: reports that are not stored, and how far they were sent on this connection.
+  // The journal: unstored reports, and how far they were sent on this connection.
   std::deque<v1::Report> reports_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_report_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t sent_up_to_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -98,7 +98,7 @@ class SwarmAgent {
   absl::Time beat_due_ ABSL_GUARDED_BY(mutex_);
 };
 
-// One connection. Deletes itself when gRPC has let go of it.
+// One connection. Deletes itself when gRPC has released it.
 class SwarmAgent::Stream final
     : public grpc::ClientBidiReactor<v1::AgentMessage, v1::ControllerMessage> {
  public:
@@ -106,7 +106,7 @@ class SwarmAgent::Stream final
 
   void Start(v1::AgentMessage hello) {
     agent_.stub_->async()->Connect(&context_, this);
-    AddHold();  // writes come from other threads; taken back when reading has ended
+    AddHold();  // writes come from other threads; removed when reading has ended
     StartRead(&incoming_);
     StartCall();
     Send(std::move(hello));
@@ -185,7 +185,7 @@ void SwarmAgent::OnTimer(uint64_t connection) {
     if (connection != connection_ || is_cut_) return;
     if (stream_ != nullptr && !is_welcome_) return stream_->Cancel();
     if (stream_ != nullptr) {
-      if (absl::Now() < beat_due_) return;  // it waited for the welcome, which came
+      if (absl::Now() < beat_due_) return;  // it waited for the welcome, which has come
       v1::AgentMessage message;
       message.mutable_heartbeat()->set_uptime_s(60);
       beats_.push_back(absl::Now());

@@ -1,4 +1,4 @@
-// Many agents without machines, in one process.
+// Many simulated agents in one process.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ namespace muster::testing {
 class SwarmAgent;
 
 // Agents that speak the real protocol over real streams, each with a certificate and a connection
-// of its own, and do what a real agent does on the wire: greet, beat, report facts, accept plans,
-// report every step as ok, 64 reports in flight, keep what is not stored, and come back with the
-// agent's backoff. Thread-safe.
+// of its own, and do what a real agent does on the wire: greet, send heartbeats, report facts,
+// accept plans, report every step as ok, with 64 reports in flight, keep reports that are not
+// stored, and reconnect with the agent's backoff. Thread-safe.
 class AgentSwarm {
  public:
   struct Machine {
@@ -33,8 +33,8 @@ class AgentSwarm {
   struct Options {
     std::string address;  // host:port of the controller
     std::string ca_pem;
-    std::string key_pem;  // one for all: making thousands takes long and shows nothing
-    v1::Facts facts;      // of each; the host name is set
+    std::string key_pem;  // shared: making thousands takes long and tests nothing
+    v1::Facts facts;      // of each agent; the host name is set
     absl::Duration first_backoff = absl::Seconds(1);
     absl::Duration longest_backoff = absl::Seconds(30);
   };
@@ -47,16 +47,16 @@ class AgentSwarm {
   // Ends all streams and waits until gRPC has let go of them.
   void Stop();
 
-  // Agents that are welcome on their present connection.
+  // Agents that were welcomed on their present connection.
   size_t greeted() const;
   bool AwaitGreeted(size_t count, absl::Duration timeout) const;
   // Plans whose outcome the controller has stored, since the start.
   uint64_t finished_plans() const;
   uint64_t sent_reports() const;
-  // When each agent, by name, sent its last heartbeats, at most kKeptBeats of them, in order.
+  // The times of each agent's last heartbeats, by name, at most kKeptBeats of them, in order.
   static constexpr size_t kKeptBeats = 16;
   std::map<std::string, std::vector<absl::Time>> RecentBeats() const;
-  // Connections that were tried.
+  // Number of connection attempts.
   uint64_t attempts() const;
 
  private:
@@ -64,12 +64,12 @@ class AgentSwarm {
   struct Timer {
     absl::Time due;
     SwarmAgent* agent;
-    uint64_t connection;                                                  // that it is about
+    uint64_t connection;                                                  // of the timer
     bool operator<(const Timer& other) const { return due > other.due; }  // the earliest on top
   };
   struct Counters {
     size_t greeted = 0;
-    size_t streams = 0;  // that gRPC holds
+    size_t streams = 0;  // held by gRPC
     uint64_t finished_plans = 0;
     uint64_t sent_reports = 0;
     uint64_t attempts = 0;
@@ -88,7 +88,7 @@ class AgentSwarm {
   std::thread timer_thread_;
 };
 
-// What a node with eight GPUs and ten network interfaces says of itself.
+// The facts of a node with eight GPUs and ten network interfaces.
 v1::Facts FactsOfAGpuNode();
 
 }  // namespace muster::testing

@@ -12,7 +12,7 @@
 
 namespace muster::testing {
 
-// Transactions are counted from 1, from the last order on. Not thread-safe.
+// Transactions are counted from 1, starting at the last order. Not thread-safe.
 class FailingStore final : public controller::Store {
  public:
   using Fn = absl::FunctionRef<absl::Status(controller::Transaction&)>;
@@ -20,13 +20,13 @@ class FailingStore final : public controller::Store {
 
   explicit FailingStore(std::unique_ptr<controller::Store> store) : store_(std::move(store)) {}
 
-  // The real one, for a look that no fault touches.
+  // The real one, for a look without faults.
   controller::Store& below() { return *store_; }
 
   // Every Update fails as on a full disk while it is set.
   bool refuse = false;
 
-  // Transactions `first` to `first + count - 1` fail as passing faults do, and keep nothing.
+  // Transactions `first` to `first + count - 1` fail like transient faults, and keep nothing.
   void Refuse(int first, int count) {
     transactions_ = 0;
     refuse_from_ = first;
@@ -40,7 +40,7 @@ class FailingStore final : public controller::Store {
     death_ = death;
     on_death_ = std::move(on_death);
   }
-  // As a new process finds it.
+  // The state as a new process finds it.
   void Revive() {
     dead_ = false;
     dies_at_ = 0;

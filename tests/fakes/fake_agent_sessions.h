@@ -1,4 +1,4 @@
-// Agents that are connected when a test says so and remember what was sent to them.
+// Agents that are connected when a test says so, and that remember the messages sent to them.
 #pragma once
 
 #include <map>
@@ -39,7 +39,7 @@ class FakeAgentSessions final : public controller::AgentSessions {
     return messages;
   }
 
-  // The ids of the requests for facts among what Take() would give, and takes these away.
+  // The ids of the requests for facts that Take() would return, and removes these.
   std::vector<std::string> TakeFactsRequests(const std::string& uuid) {
     absl::MutexLock lock(&mutex_);
     std::vector<v1::ControllerMessage> others;

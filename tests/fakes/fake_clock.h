@@ -8,7 +8,7 @@
 
 namespace muster::testing {
 
-// Waiting threads look again every few milliseconds, so Advance() wakes them. Thread-safe.
+// Waiting threads poll every few milliseconds, so Advance() wakes them. Thread-safe.
 class FakeClock final : public Clock {
  public:
   explicit FakeClock(absl::Time start = absl::FromUnixSeconds(1'900'000'000)) : now_(start) {}
@@ -31,7 +31,7 @@ class FakeClock final : public Clock {
     return true;
   }
 
-  // Moves the time itself, so that code under test that waits alone goes on.
+  // Advances the time itself, so that code under test that waits alone continues.
   void Sleep(absl::Duration duration) override { Advance(duration); }
 
  private:

@@ -18,7 +18,7 @@
 
 namespace muster::agent {
 
-// Serves one agent at a time; remembers what it was told. Thread-safe.
+// Serves one agent at a time; remembers the received messages. Thread-safe.
 class FakeController final : public v1::AgentSessionService::Service {
  public:
   // Listens on a free port of loopback without TLS.
@@ -30,11 +30,11 @@ class FakeController final : public v1::AgentSessionService::Service {
   void Shutdown();
   void Restart();
 
-  // Goes out on the present stream, or the next.
+  // Sent on the present stream, or the next.
   void Send(v1::ControllerMessage message);
   // Ends the present stream with this status.
   void Break(grpc::Status status);
-  // Answers the next greeting with this status in place of a welcome.
+  // Answers the next greeting with this status instead of a welcome.
   void Refuse(grpc::Status status);
   // Reports are acknowledged as they come; false: never.
   void set_acknowledge(bool acknowledge);
@@ -43,11 +43,11 @@ class FakeController final : public v1::AgentSessionService::Service {
   void BreakBlobsAt(size_t bytes);
   // The next welcome tells the agent to renew its certificate.
   std::atomic<bool> tells_to_renew = false;
-  // Signs what RenewCertificate asks for.
+  // Signs the requests of RenewCertificate.
   std::function<grpc::Status(const v1::RenewCertificateRequest&, v1::RenewCertificateResponse*)>
       on_renew;
 
-  // Waits until `condition` holds for what came in.
+  // Waits until `condition` holds for the received messages.
   template <typename Condition>
   bool Await(Condition condition, absl::Duration timeout = absl::Seconds(15)) {
     const auto holds = [&] { return condition(*this); };
@@ -55,11 +55,11 @@ class FakeController final : public v1::AgentSessionService::Service {
     return mutex_.AwaitWithTimeout(absl::Condition(&holds), timeout);
   }
 
-  // What the agent said in its latest Hello.
+  // The agent's latest Hello.
   v1::Hello LastHello();
 
-  // Read inside Await() or after the agent has gone; what no message to come can change also after
-  // an Await() for it.
+  // Read it inside Await() or after the agent has gone; members that no later message can change,
+  // also after an Await() for them.
   std::vector<v1::AgentMessage> received;
   std::map<uint64_t, v1::Report> reports;  // by sequence
   std::map<std::string, v1::PlanReceipt> receipts;

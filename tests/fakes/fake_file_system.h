@@ -1,4 +1,4 @@
-// Files in memory. Behaves like a disk, and fails where it is told to.
+// Files in memory. Behaves like a disk, and fails where a test says so.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class FakeFileSystem final : public sys::FileSystem {
 
   FakeFileSystem() { AddDirectory("/"); }
 
-  // Puts things there without any rule.
+  // Adds files without any checks.
   void AddFile(const std::string& path, std::string content, mode_t mode = 0644, uid_t uid = 0,
                gid_t gid = 0) {
     AddParents(path);
@@ -39,8 +39,8 @@ class FakeFileSystem final : public sys::FileSystem {
   void SetModified(const std::string& path, int64_t ns) { nodes_.at(path).stat.modified_ns = ns; }
   // Every later change of `path` returns `status`; "*" is every path.
   void FailWrites(const std::string& path, absl::Status status) { failures_[path] = status; }
-  // After so many changes from now on each further one returns `status`, as when the power goes;
-  // negative: none does any more.
+  // After so many changes from now on each further one returns `status`, as in a power cut;
+  // negative: none fails any longer.
   void FailAfter(int changes, absl::Status status) {
     changes_left_ = changes;
     cut_off_ = std::move(status);

@@ -10,7 +10,7 @@
 namespace muster::agent {
 namespace {
 
-// What all fakes do before they do their own.
+// The common beginning of all fakes' checks.
 absl::Status CommonCheck(FakeMachine& node, const std::string& id) {
   ++node.checks;
   const auto error = node.check_errors.find(id);

@@ -1,4 +1,4 @@
-// A machine in memory for tests of the engine: resources that change it, and ways to go wrong.
+// A machine in memory for tests of the engine: resources that change it, and faults.
 #pragma once
 
 #include <atomic>
@@ -16,12 +16,12 @@
 
 namespace muster::agent {
 
-// Steps mean: file = state[path] is content; package = every name is in state; command = runs
-// once more each time ("always", for handlers); reboot = asked for by /run/reboot-required in the
-// state, or always. Thread-safe.
+// Steps mean: file = state[path] is content; package = every name is in state; command = runs once
+// more each time ("always", for handlers); reboot = requested by /run/reboot-required in the state,
+// or always. Thread-safe.
 class FakeMachine {
  public:
-  // What resources are made by, as the engine wants it.
+  // The factory of resources, in the engine's form.
   absl::StatusOr<std::unique_ptr<Resource>> Make(const v1::Step& step);
 
   std::map<std::string, std::string> state() const {
@@ -56,10 +56,10 @@ class FakeMachine {
   // FailedPrecondition from Check() of Id() until state has the key.
   std::map<std::string, std::string> requires_key;
 
-  // The power cut: every deed counts; the deed of this number and all that follow do nothing.
+  // The power cut: every act counts; the act of this number and all later ones do nothing.
   std::atomic<int> deeds{0};
   std::atomic<int> dies_at{1 << 30};
-  // Counts one deed; false: the machine is dead.
+  // Counts one act; false: the machine is dead.
   bool Deed() { return deeds.fetch_add(1) < dies_at.load(); }
   bool dead() const { return deeds.load() > dies_at.load(); }
 

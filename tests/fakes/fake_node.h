@@ -50,7 +50,7 @@ class FakeBlobSource final : public agent::BlobSource {
   std::unique_ptr<TempDir> folder_;
 };
 
-// Keeps what a resource says while it applies.
+// Keeps a resource's reports while it applies.
 class RecordingObserver final : public agent::ApplyObserver {
  public:
   void OnActivity(absl::string_view activity, std::optional<float> percent) override {

@@ -1,4 +1,4 @@
-// A package manager with a shelf of packages.
+// A package manager with a fixed choice of packages.
 #pragma once
 
 #include <map>
@@ -17,13 +17,13 @@ namespace muster::testing {
 class FakePackageManager final : public agent::PackageManager {
  public:
   std::map<std::string, std::string> available;            // name → version in the repositories
-  std::map<std::string, std::vector<std::string>> others;  // further versions there
+  std::map<std::string, std::vector<std::string>> others;  // further versions in the repositories
   std::map<std::string, std::string> installed;            // name → version on the node
   std::set<std::string> held, half_done, configuration_left;
   absl::Status update_error;
   absl::Status lists_error;  // until the next update
   bool has_lists = true;
-  uint64_t archive_bytes = 0;  // of each package
+  uint64_t archive_bytes = 0;  // per package
   std::map<std::string, std::vector<std::string>> dependencies, dependents;
 
   // Transactions as "install a b remove c", and "update".
@@ -113,7 +113,7 @@ class FakePackageManager final : public agent::PackageManager {
     return preview;
   }
 
-  // By their text: good enough for "1.0" and "1.1".
+  // Compares texts: good enough for "1.0" and "1.1".
   absl::StatusOr<bool> IsOlder(const std::string& a, const std::string& b) override {
     return a < b;
   }

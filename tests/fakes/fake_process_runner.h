@@ -1,4 +1,4 @@
-// Programs that answer as the test says. Unknown programs are absent, as on a bare machine.
+// Programs that answer as the test says. Unknown programs do not exist, as on a bare machine.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ class FakeProcessRunner final : public sys::ProcessRunner {
  public:
   using Behaviour = std::function<sys::ProcessResult(const sys::ProcessSpec&)>;
 
-  // Commands whose joined argv begins with `prefix` behave so; the longest prefix wins.
+  // Commands whose joined argv begins with `prefix` behave like this; the longest prefix wins.
   void On(const std::string& prefix, Behaviour behaviour) {
     behaviours_[prefix] = std::move(behaviour);
   }
@@ -46,7 +46,7 @@ class FakeProcessRunner final : public sys::ProcessRunner {
     return result;
   }
 
-  // What was run, each as its joined argv.
+  // The commands that were run, each as its joined argv.
   const std::vector<std::string>& commands() const { return commands_; }
   const std::vector<sys::ProcessSpec>& specs() const { return specs_; }
   void ClearLog() {

@@ -1,4 +1,4 @@
-// Secrets for compiler tests: those of a map, and made-up ones where bytes are asked for.
+// Secrets for compiler tests: those of a map, and made-up ones if bytes are requested.
 #pragma once
 
 #include <functional>
@@ -36,7 +36,7 @@ class FakeSecretSource : public controller::SecretSource {
   }
 
   std::map<std::string, std::string> secrets;
-  std::map<std::string, std::string> next;  // of the secrets that are being rotated
+  std::map<std::string, std::string> next;  // of the secrets in rotation
   // Whether the reader may have the secret of that name.
   std::function<absl::Status(absl::string_view name, const controller::SecretReader& reader)>
       may_read =

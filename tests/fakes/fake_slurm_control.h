@@ -79,10 +79,10 @@ class FakeSlurmControl final : public controller::slurm::SlurmControl {
 
   std::map<std::string, controller::slurm::SlurmNode> nodes;
   SlurmJobsByNode jobs;
-  std::vector<std::string> calls;       // all but listings of nodes
-  absl::Status status;                  // what every call answers while it is an error
-  absl::Status update_status;           // what changes answer while it is an error
-  std::function<void()> after_listing;  // what happens between a look and what follows from it
+  std::vector<std::string> calls;       // all except listings of nodes
+  absl::Status status;                  // every call returns it while it is an error
+  absl::Status update_status;           // changes return it while it is an error
+  std::function<void()> after_listing;  // called between a look and the action that follows
 };
 
 }  // namespace muster::testing

@@ -1,4 +1,4 @@
-// Units that change state as systemd's would.
+// Units that change state as under systemd.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ class FakeUnitManager final : public agent::UnitManager {
   };
   std::map<std::string, Unit> units;
 
-  // What was asked for, in order: "start munge.service", "daemon-reload".
+  // The calls, in order: "start munge.service", "daemon-reload".
   std::vector<std::string> log() {
     absl::MutexLock lock(&mutex_);
     return log_;

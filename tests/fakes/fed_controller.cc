@@ -13,7 +13,7 @@
 namespace muster::testing {
 namespace {
 
-// A key and a certificate for it.
+// A key with its certificate.
 std::pair<std::string, std::string> Sign(const pki::Authority& authority, const char* name,
                                          pki::Usage usage) {
   const pki::KeyAndCsr key = pki::MakeKeyAndCsr(name).value();

@@ -1,4 +1,4 @@
-// A controller for watchers: it tells of a run and a validation what a test feeds it.
+// A controller for watchers: it reports the events of a run and a validation that a test feeds it.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@
 
 namespace muster::testing {
 
-// The events that all watchers get, and what ends their calls. Thread-safe.
+// The events that all watchers get, and the end of their calls. Thread-safe.
 template <typename Event>
 class Feed {
  public:
@@ -25,12 +25,12 @@ class Feed {
     absl::MutexLock lock(&mutex_);
     events_.push_back(std::move(event));
   }
-  // Ends the calls that go on, before their time.
+  // Ends the running calls early.
   void Break() {
     absl::MutexLock lock(&mutex_);
     ++breaks_;
   }
-  // Waits until so many watching calls have begun.
+  // Waits until this many watching calls have begun.
   bool AwaitWatches(int count) {
     absl::MutexLock lock(&mutex_);
     const auto begun = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return watches_ >= count; };

@@ -21,7 +21,7 @@
 
 namespace muster::testing {
 
-// One request and its answer, while they last.
+// One request and its answer, for their duration.
 struct HttpCall {
   HttpServer* server;
   HttpReply reply;

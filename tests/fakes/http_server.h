@@ -1,4 +1,4 @@
-// A real HTTP server on a free port of loopback, for tests of what fetches.
+// A real HTTP server on a free port of loopback, for tests of downloads.
 #pragma once
 
 #include <atomic>
@@ -26,12 +26,12 @@ struct HttpReply {
   unsigned status = 200;
   std::map<std::string, std::string> headers = {};
   std::string body = {};
-  std::optional<uint64_t> claimed_length = {};  // where it is a lie
+  std::optional<uint64_t> claimed_length = {};  // if it is a lie
   std::optional<size_t> cut_at = {};            // the connection breaks after so many bytes
-  bool stalls = false;                          // it does not break there, nothing more comes
+  bool stalls = false;                          // instead of breaking, it sends nothing more there
 };
 
-// Answers as the handler of the path says; 404 elsewhere. Thread-safe.
+// Answers by the handler of the path; 404 elsewhere. Thread-safe.
 class HttpServer {
  public:
   using Handler = std::function<HttpReply(const HttpRequest&)>;
@@ -40,9 +40,9 @@ class HttpServer {
   ~HttpServer();
 
   void Handle(const std::string& path, Handler handler);
-  // A file as a decent server gives it: ranges, If-Range, an ETag made of its content.
+  // Serves a file as a decent server does: ranges, If-Range, an ETag made from its content.
   void Serve(const std::string& path, std::string content);
-  // What Serve() answers; for handlers that differ from it in one thing.
+  // The answer of Serve(); for handlers that differ from it in one thing.
   static HttpReply Answer(const HttpRequest& request, const std::string& content);
 
   std::string Url(const std::string& path) const;

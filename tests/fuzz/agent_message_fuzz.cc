@@ -1,5 +1,5 @@
-// An enrolled node that lies. Whatever it says, in frames of a length byte pair and a message, the
-// controller lives, and another node's part of the run stays that node's.
+// An enrolled node that lies. Whatever it sends, in frames of a length byte pair and a message, the
+// controller survives, and another node's part of the run remains that node's.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -41,7 +41,7 @@ class Harness final : public RunFixture {
   }
 
  private:
-  // Ids of plans are random: "own" and "other" stand for this node's and the honest one's.
+  // Plan ids are random: "own" and "other" stand for this node's and the honest one's.
   void Name(std::string* plan_id) const {
     if (*plan_id == "own") *plan_id = own_;
     if (*plan_id == "other") *plan_id = other_;
@@ -76,7 +76,7 @@ class Harness final : public RunFixture {
 }  // namespace muster::controller
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // A line for each text that is not UTF-8 would be all that is seen.
+  // Otherwise a line for each text that is not UTF-8 would hide everything else.
   const google::protobuf::LogSilencer silencer;
   muster::controller::Harness harness;
   harness.Run(absl::string_view(reinterpret_cast<const char*>(data), size));

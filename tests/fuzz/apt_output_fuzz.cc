@@ -1,4 +1,4 @@
-// What apt and dpkg print or write, cut and damaged in every way.
+// Output and files of apt and dpkg, cut and damaged in every way.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

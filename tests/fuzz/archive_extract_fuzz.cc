@@ -1,5 +1,5 @@
-// Archives come from the network and land on the disk: whatever the bytes are, nothing may end
-// outside of the directory, and no link may lead there.
+// Archives come from the network and go to the disk: whatever the bytes are, nothing may end up
+// outside the directory, and no link may lead there.
 #include <fcntl.h>
 
 #include <cstddef>
@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto folder = muster::sys::OpenFolder(tree, "opening");
   if (!file.ok() || !folder.ok()) std::abort();
   const auto entries = muster::sys::ExtractArchive(file->get(), *folder, options);
-  // Beside the tree there is what was there before, even when it was refused in the middle.
+  // Beside the tree there is only what was there before, even after a refusal in the middle.
   size_t beside = 0;
   for (const auto& entry : fs::directory_iterator(root)) beside += entry.exists() ? 1 : 0;
   for (const auto& entry : fs::directory_iterator(root / "in")) beside += entry.exists() ? 1 : 0;

@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     total += content.size();
   }
   if (files->size() > kLimits.max_files || total > kLimits.max_total_bytes) std::abort();
-  // What was accepted can be packed, and comes back the same.
+  // Accepted files can be packed, and come back unchanged.
   const auto packed = muster::sys::PackTarGz(*files);
   if (!packed.ok() || *muster::sys::UnpackTarGz(*packed) != *files) std::abort();
   return 0;

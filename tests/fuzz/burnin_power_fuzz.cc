@@ -1,4 +1,4 @@
-// What a BMC's tool and the kernel's power meters say: any bytes end as watts or as none.
+// Output of a BMC's tool and the kernel's power meters: any bytes end as watts or as none.
 #include <cstdint>
 #include <cstdlib>
 

@@ -1,5 +1,4 @@
-// What stress-ng, fio, chronyc, Slurm and the kernel print: any bytes end as an error or as
-// numbers.
+// Output of stress-ng, fio, chronyc, Slurm and the kernel: any bytes end as an error or as numbers.
 #include <cstdint>
 
 #include "absl/strings/str_split.h"

@@ -1,4 +1,4 @@
-// What may come over the network to a node that tests it: handshakes and frames.
+// Data that may come over the network to a node that tests it: handshakes and frames.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Require(Encode(*hello) == bytes);
     Require(ConnectorProof("k", {.nonce = hello->nonce}, *hello).size() == kProofBytes);
   }
-  // However the network cuts it: the same frames.
+  // However the network cuts the stream, the frames are the same.
   FrameDecoder whole;
   FrameDecoder pieces;
   whole.Add(bytes);

@@ -1,5 +1,5 @@
-// Certificates and signing requests come from strangers: the enrolment listener takes any CSR, and
-// what answers a joining machine shows any chain.
+// Certificates and signing requests come from strangers: the enrollment listener takes any CSR, and
+// a server that answers a joining machine may show any chain.
 #include <cstddef>
 #include <cstdint>
 

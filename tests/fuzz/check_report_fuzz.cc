@@ -1,4 +1,4 @@
-// Whatever an agent reports of a check is judged, kept and read again.
+// Whatever an agent reports about a check is judged, kept and read again.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -13,7 +13,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace muster;
   using namespace muster::controller::validation;
-  // A line for each text that is not UTF-8 would be all that is seen.
+  // Otherwise a line for each text that is not UTF-8 would hide everything else.
   const google::protobuf::LogSilencer silencer;
   v1::CheckResult sent;
   if (!sent.ParseFromArray(data, static_cast<int>(size))) return 0;

@@ -1,6 +1,6 @@
-// Facts of one node, through the templates of all roles that are shipped: whatever a report that
-// keeps the rules says, every file of every plan holds only lines that this program knows, and no
-// other node is left without its plan.
+// Facts of one node, through the templates of all shipped roles: whatever a report that obeys the
+// rules says, every file of every plan holds only lines that this program knows, and no other node
+// is left without its plan.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -52,7 +52,7 @@ v1::Facts HonestFacts(int gpus, bool cgroups) {
   return facts;
 }
 
-// By path: the lines of the files.
+// The lines of the files, by path.
 using Lines = std::map<std::string, std::set<std::string>>;
 
 [[noreturn]] void Fail(const std::string& what) {
@@ -97,7 +97,7 @@ class Site {
   }
 
  private:
-  // What facts may change.
+  // The lines that facts may change.
   static bool IsAllowed(const std::string& path, const std::string& line) {
     static const std::regex kNode(
         "NodeName=(c\\[001-002\\]|c00[12]) CPUs=[0-9]+ Boards=[0-9]+ Sockets=[0-9]+ "
@@ -158,7 +158,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const auto& site = *new muster::controller::Site();
   muster::v1::Facts facts;
   if (!facts.ParseFromArray(data, static_cast<int>(size))) return 0;
-  // What breaks a rule never comes so far. What an agent makes of it does.
+  // Facts that break a rule never get this far, but an agent's cleaned version of them does.
   if (!muster::wire::Check(facts).ok()) {
     muster::wire::Fit(facts, [](absl::string_view, absl::string_view) {});
     if (!muster::wire::Check(facts).ok()) muster::controller::Fail("Fit() left a breach");

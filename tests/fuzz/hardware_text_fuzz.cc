@@ -1,5 +1,5 @@
-// Floors that are put into any text that is a hardware file leave a hardware file, with these
-// floors, and change nothing the second time.
+// Floors that are put into any text of a hardware file give a hardware file with these floors, and
+// putting them in again changes nothing.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -33,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   if (there != entries.size()) std::abort();
   if (HardwareDiff(path, text, *changed).empty() && text != *changed) std::abort();
-  // What is there already is no change of it.
+  // Existing floors are not a change.
   const auto again = WithFloors(path, *changed, {}, catalog);
   if (!again.ok() || *again != *changed) std::abort();
   return 0;

@@ -1,4 +1,4 @@
-// Host lists are typed by people and written into files. Folding what was expanded gives the same
+// Host lists are typed by people and written into files. Folding an expanded list gives the same
 // names.
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto again = muster::ExpandHostlist(folded);
   if (!again.ok() || std::set<std::string>(again->begin(), again->end()) != wanted) std::abort();
   if (muster::FoldHostlist(*again) != folded) std::abort();
-  // Slurm takes a bracket at the end of a name only.
+  // Slurm accepts a bracket only at the end of a name.
   for (size_t at = folded.find(']'); at != std::string::npos; at = folded.find(']', at + 1))
     if (at + 1 != folded.size() && folded[at + 1] != ',') std::abort();
   return 0;

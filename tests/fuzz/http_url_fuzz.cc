@@ -10,7 +10,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   namespace sys = muster::sys;
   const std::string text(reinterpret_cast<const char*>(data), size);
-  // What is shown of a url has neither user nor query.
+  // The displayed url has neither user nor query.
   const std::string shown = sys::DescribeUrl(text);
   if (shown.find('?') != std::string::npos || shown.find('#') != std::string::npos) std::abort();
   const size_t authority = shown.find("://");

@@ -1,5 +1,5 @@
-// No text may crash the inventory. A text is split at "%%%% path\n" lines into files; what parses
-// must survive everything that is done with an inventory.
+// No text may crash the inventory. A text is split at "%%%% path
+// " lines into files; files that parse must survive every operation on an inventory.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,5 @@
-// Any bytes are a journal with a prefix that counts; what they add up to must survive a compaction.
+// Any bytes are a journal with a valid prefix; the state that this adds up to must survive a
+// compaction.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// What perftest and lldpcli print, cut and damaged in every way; lldpcli repeats what neighbours
-// say.
+// Output of perftest and lldpcli, cut and damaged in every way; lldpcli repeats its neighbours'
+// texts.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a controller could send: the agent's rules hold for any plan, and no step of one crashes a
+// Any plan that a controller could send: the agent's rules hold for it, and no step of it crashes a
 // resource. The node is a fake: nothing is applied.
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +33,7 @@ void CheckSteps(const google::protobuf::RepeatedPtrField<muster::v1::Step>& step
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // A line for each text that is not UTF-8 would be all that is seen.
+  // Otherwise a line for each text that is not UTF-8 would hide everything else.
   const google::protobuf::LogSilencer silencer;
   muster::v1::Plan plan;
   if (!plan.ParseFromArray(data, static_cast<int>(size))) return 0;

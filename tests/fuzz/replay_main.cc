@@ -1,5 +1,5 @@
 // Runs a fuzz target once over every file of the folders named on the command line, in order of
-// name, and over each file cut off in the middle. Fails when there was nothing to run.
+// name, and over each file cut off in the middle. Fails if there was nothing to run.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The agent beside slurmctld lies about Slurm. In frames of a length byte pair and an answer it is
-// heard out; nothing is taken from it that was not asked for, and nobody waits for ever.
+// The agent beside slurmctld lies about Slurm. It is heard out, in frames of a length byte pair and
+// an answer; only requested data is accepted, and nobody waits for ever.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -20,7 +20,7 @@
 namespace muster::controller::slurm {
 namespace {
 
-// All patience is over at once.
+// All waits time out at once.
 class ImpatientClock final : public Clock {
  public:
   absl::Time Now() override { return absl::UnixEpoch(); }
@@ -30,7 +30,7 @@ class ImpatientClock final : public Clock {
   void Sleep(absl::Duration) override {}
 };
 
-// Every request gets the next frame for an answer; the last is followed by silence.
+// Every request is answered with the next frame; after the last there is silence.
 class LyingAgent final : public AgentSessions {
  public:
   explicit LyingAgent(absl::string_view frames) : frames_(frames) {}
@@ -46,7 +46,7 @@ class LyingAgent final : public AgentSessions {
       on_cut(std::string(node_uuid));
       return absl::OkStatus();
     }
-    // Ids of requests are random: "own" stands for the one that waits.
+    // Request ids are random: "own" stands for the waiting one.
     if (answer.request_id() == "own") {
       answer.set_request_id(message.slurm_request().request_id());
     }
@@ -98,7 +98,7 @@ void Listen(absl::string_view frames) {
     control.OnSlurmAnswer(uuid, answer);
   };
   const std::vector<NodeChange> changes = {{"c001", ""}, {"c002", "muster:gate not validated"}};
-  // What one call leaves unread the next one gets.
+  // Data that one call leaves unread goes to the next.
   const auto nodes = control.Nodes();
   if (nodes.ok()) CheckNodes(*nodes);
   const auto jobs = control.JobsOn({"c001", "c002"});
@@ -110,7 +110,7 @@ void Listen(absl::string_view frames) {
   }
   if (const auto left = control.Drain(changes, OwnReason("v-1", "x")); left.ok()) CheckLeft(*left);
   if (const auto left = control.Undrain(changes); left.ok()) CheckLeft(*left);
-  // As many parts of a list as it takes, and one for each of the others.
+  // As many parts of a list as fit, and one for each of the other requests.
   Check(agent.requests <= 64 + 3);
 }
 
@@ -118,7 +118,7 @@ void Listen(absl::string_view frames) {
 }  // namespace muster::controller::slurm
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // A line for each text that is not UTF-8 would be all that is seen.
+  // Otherwise a line for each text that is not UTF-8 would hide everything else.
   const google::protobuf::LogSilencer silencer;
   muster::controller::slurm::Listen(absl::string_view(reinterpret_cast<const char*>(data), size));
   return 0;

@@ -1,4 +1,4 @@
-// What scontrol and squeue print, cut and damaged in every way.
+// Output of scontrol and squeue, cut and damaged in every way.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// No text may crash the readers of suites and hardware files. What parses must survive what is done
-// with it.
+// No text may crash the readers of suites and hardware files. Texts that parse must survive every
+// operation on them.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -20,7 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto suite = ParseSuite("playbooks/suites/s.yaml", text, muster::checks::Checks());
   if (!suite.ok() && suite.status().message().empty()) std::abort();
   if (suite.ok()) {
-    // As few as have rounds of pairs in which one of them rests. One lacks what others have.
+    // The fewest nodes with rounds of pairs in which one of them rests. One lacks hardware that
+    // others have.
     std::vector<ValidationNode> nodes(3);
     for (size_t i = 0; i < nodes.size(); ++i) {
       nodes[i].name = absl::StrCat("c", i);
@@ -35,12 +36,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const SuiteStage& stage : suite->stages) checks += stage.checks.size();
     ValidationState state("v", *suite, nodes, 0, {});
     state.Begin({"u0", "u1", "u2"}, absl::UnixEpoch());
-    // Each check ends, so the validation does: of three rounds with a pair each.
+    // Each check ends, so the validation does: three rounds with one pair each.
     std::set<std::string> started;
     for (size_t i = 0; i <= checks * 3 * 2 && !state.finished(); ++i) {
       const auto running = state.Running();
       if (running.empty()) std::abort();
-      std::map<std::string, size_t> at_work;  // by node: side by side, but in one pair at a time
+      std::map<std::string, size_t> at_work;  // by node: checks in parallel, but one pair at a time
       for (const CheckPart* part : running) {
         if (!part->Partner().empty() && ++at_work[absl::StrCat(part->check, part->node)] > 1) {
           std::abort();

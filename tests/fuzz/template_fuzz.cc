@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const muster::tmpl::Scope scope = MakeScope();
   const muster::tmpl::Limits limits = {.max_output = 1 << 16, .max_steps = 20'000, .max_depth = 64};
   const absl::string_view source(reinterpret_cast<const char*>(data), size);
-  // The verdict does not matter; that there is one does.
+  // The verdict does not matter, only that there is one.
   muster::tmpl::Render(source, {.file = "f"}, scope, limits).status().IgnoreError();
   muster::tmpl::EvaluateExpression(source, {.file = "f"}, scope, limits).status().IgnoreError();
   return 0;

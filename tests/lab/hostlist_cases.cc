@@ -5,8 +5,8 @@
 //   c001                        its names, each once, sorted bytewise
 //   …
 //
-// Half of the lists are names that were folded, half are expressions that were expanded: those that
-// Slurm reads too, where no text follows a bracket.
+// Half of the lists are folded names, half are expanded expressions: those that Slurm accepts too,
+// without text after a bracket.
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>

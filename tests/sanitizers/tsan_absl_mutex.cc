@@ -1,11 +1,11 @@
 // Tells ThreadSanitizer about the locks of Debian's Abseil.
 //
-// libabsl_synchronization.a is not built with -fsanitize=thread, so its atomics are invisible:
-// each datum guarded by an absl::Mutex would be reported as a race. The preset tsan links with
-// --wrap for the functions below. What Muster, gRPC and Abseil itself call is then this file,
-// which puts around the real function the annotations that an instrumented Abseil has inside.
-// Between the pre_ and post_ of an annotation accesses are ignored: there Abseil evaluates
-// conditions, at times those of another waiting thread.
+// libabsl_synchronization.a is not built with -fsanitize=thread, so its atomics are invisible: each
+// datum guarded by an absl::Mutex would be reported as a race. The preset tsan links with --wrap
+// for the functions below. Muster, gRPC and Abseil itself then call this file, which wraps the real
+// function in the annotations that an instrumented Abseil contains. Between the pre_ and post_ of
+// an annotation accesses are ignored: there Abseil evaluates conditions, at times those of another
+// waiting thread.
 #include <sanitizer/tsan_interface.h>
 
 #include "absl/synchronization/mutex.h"
@@ -41,7 +41,7 @@ class Unlocking {
   const unsigned flags_;
 };
 
-// A wait gives the lock away and takes it back. Nobody here waits with a reader's lock.
+// A wait releases the lock and takes it again. Nobody here waits with a reader's lock.
 class Waiting {
  public:
   explicit Waiting(void* mutex) : locking_(GivenAway(mutex)) {}
@@ -56,8 +56,8 @@ class Waiting {
 
 }  // namespace
 
-// The names are what the linker makes of absl::X: __real_ is Abseil's own, __wrap_ is called in
-// its place.
+// The linker turns absl::X into these names: __real_ is Abseil's own, __wrap_ is called in its
+// place.
 #define WRAP(result, name, parameters)        \
   extern "C" result __real_##name parameters; \
   extern "C" result __wrap_##name parameters
@@ -146,7 +146,7 @@ WRAP(bool, _ZN4absl7debian37CondVar16WaitWithDeadlineEPNS0_5MutexENS0_4TimeE,
   return __real__ZN4absl7debian37CondVar16WaitWithDeadlineEPNS0_5MutexENS0_4TimeE(v, m, deadline);
 }
 
-// What happened before Notify() happened before the end of a wait for it.
+// Everything before Notify() happens before the end of a wait for it.
 WRAP(void, _ZN4absl7debian312Notification6NotifyEv, (Notification * n)) {
   __tsan_release(n);
   __real__ZN4absl7debian312Notification6NotifyEv(n);

@@ -1,4 +1,4 @@
-// The checks that work GPUs hard, for the table of runners.cc.
+// The checks that put GPUs under load, for the table of runners.cc.
 #pragma once
 
 #include "agent/burnin/check.h"

@@ -1,4 +1,4 @@
-// Why a GPU runs below its clock, in words.
+// The reasons why a GPU runs below its clock, in words.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace muster::burnin {
 
-// What the hardware does by itself, and nobody has asked for.
+// A slowdown that the hardware decides on by itself, without anybody's request.
 struct Slowdown {
   unsigned long long bits;
   const char* variant;  // of throttle_seconds
@@ -21,7 +21,7 @@ inline constexpr Slowdown kSlowdowns[] = {
      "the power supply asserts power brake: look at supplies and cables"},
 };
 
-// "hw_thermal, power_brake"; "" for none, "0x200" for bits that have no name.
+// "hw_thermal, power_brake"; "" for none, "0x200" for bits without a name.
 std::string ClockReasonNames(unsigned long long reasons);
 
 }  // namespace muster::burnin

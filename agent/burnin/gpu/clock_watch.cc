@@ -22,7 +22,7 @@ ClockLimits ReadClockLimits(const NvmlDevice& device) {
 
 void ClockWatch::Take(const Reading& reading) {
   if (!reading.reasons.has_value()) return;
-  // At rest, or held back by what is judged elsewhere. A bit that is not known may be such a
+  // At rest, or held back by something that is judged elsewhere. An unknown bit may be such a
   // reason.
   if ((*reading.reasons & ~nvml::kReasonApplicationClocks) != 0) return;
   const bool application_clocks = *reading.reasons != 0;

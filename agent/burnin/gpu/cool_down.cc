@@ -15,14 +15,14 @@ constexpr absl::Duration kCoolInterval = absl::Seconds(1);
 constexpr absl::Duration kCoolTimeout = absl::Seconds(10);
 constexpr double kCooler = 1;  // degrees, as NVML counts
 
-// By GPU; nullopt: it does not tell.
+// By GPU; nullopt: it does not report one.
 using Temperatures = std::vector<std::optional<double>>;
 
 // DeadlineExceeded: one of them hangs, which is a fault in `result`.
 absl::StatusOr<Temperatures> Read(Clock& clock, const Gpus& gpus, CheckResult& result) {
   Temperatures all;
   for (const Gpu& gpu : gpus.chosen) {
-    // The thread may outlive this function: it gets its own hold of the library.
+    // The thread may outlive this function: it gets its own reference to the library.
     const auto celsius = RunBounded<absl::StatusOr<double>>(
         clock, kCoolTimeout, [gpu, nvml = gpus.nvml] { return gpu.nvml.TemperatureCelsius(); });
     if (!celsius.has_value()) {

@@ -72,7 +72,7 @@ void WorkOnAll(const GpuBench& bench, const GpuWork& work, CheckResult& result) 
 
 void AddGpuError(const Gpu& gpu, const absl::Status& error, CheckResult& result) {
   const std::string message = absl::StrCat(Describe(gpu), ": ", error.message());
-  // CUDA calls many failures the same; NVML knows whether the GPU is still there.
+  // CUDA reports many failures with the same code; NVML knows whether the GPU is still there.
   const bool lost =
       absl::IsDataLoss(error) || absl::IsDataLoss(gpu.nvml.TemperatureCelsius().status());
   if (lost) {

@@ -1,4 +1,4 @@
-// What all checks share that work on GPUs side by side.
+// The common parts of all checks that work on GPUs in parallel.
 #pragma once
 
 #include <cstddef>
@@ -24,21 +24,21 @@ struct GpuBench {
   std::unique_ptr<CudaDriver> driver;
 };
 
-// Opens the chosen GPUs and CUDA. The parameter "max-temperature" takes the place of the driver's
-// own limit; GPUs that are hot from earlier work cool first. nullopt: `result` says why not.
+// Opens the chosen GPUs and CUDA. The parameter "max-temperature" replaces the driver's own limit;
+// GPUs that are hot from earlier work cool first. nullopt: `result` says why not.
 std::optional<GpuBench> OpenBench(CheckContext& context, CheckResult& result);
 
 // The context of one of them.
 absl::StatusOr<std::unique_ptr<CudaContext>> OpenContext(const GpuBench& bench, const Gpu& gpu);
 
 // Calls `work` for all GPUs at once, each in a thread of its own, with an empty result that is then
-// added to `result` in the order of the GPUs. An error of it becomes what AddGpuError() makes of
-// it. Returns when all are through: on a GPU that hangs, never.
+// added to `result` in the order of the GPUs. An error of `work` goes through AddGpuError().
+// Returns when all are done; if a GPU hangs, never.
 using GpuWork = std::function<absl::Status(size_t index, const Gpu& gpu, CheckResult& result)>;
 void WorkOnAll(const GpuBench& bench, const GpuWork& work, CheckResult& result);
 
-// A GPU that is lost or that fails in its work is at fault ("gpu_lost", "gpu_error"); for any other
-// error the check is unknown.
+// A GPU that is lost or that fails in its work is at fault ("gpu_lost", "gpu_error"); any other
+// error makes the check unknown.
 void AddGpuError(const Gpu& gpu, const absl::Status& error, CheckResult& result);
 
 // "GPU 2 (GPU-1f…, slot 0000:3b:00.0)".

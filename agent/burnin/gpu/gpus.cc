@@ -24,7 +24,7 @@ constexpr absl::Duration kAnswerTimeout = absl::Seconds(60);
 struct Loaded {
   std::shared_ptr<const Nvml> nvml;
   std::string driver_version;
-  std::vector<std::optional<Gpu>> gpus;           // by index; nullopt: cannot be talked to
+  std::vector<std::optional<Gpu>> gpus;           // by index; nullopt: not reachable
   std::vector<std::string> errors;                // of those
   std::vector<Subject> subjects;                  // as gpus
   std::vector<absl::StatusOr<OtherWork>> others;  // as gpus
@@ -104,7 +104,7 @@ absl::Status RefuseWhenBusy(sys::FileSystem& files, const Loaded& loaded,
       absl::StrJoin(busy, "; "), ": wait until that has ended, or force the check (--force)"));
 }
 
-// A sentence for a person who has just no driver on this machine.
+// A sentence for a person who simply has no driver on this machine.
 std::string Reason(const absl::Status& status, sys::FileSystem& files) {
   if (const auto slots = GpuSlots(files); slots.ok() && !slots->empty())
     return absl::StrCat("no working driver for ", Counted(slots->size(), "NVIDIA card"), " at ",

@@ -1,4 +1,4 @@
-// The GPUs of a node that a check is for.
+// The GPUs of a node that a check works on.
 #pragma once
 
 #include <memory>
@@ -21,25 +21,25 @@ struct Gpu {
   std::string name;
   std::string pci_address;  // "0000:3b:00.0": for CudaDriver::DeviceByPciAddress()
   NvmlDevice nvml;
-  std::optional<HeatLimit> heat_limit = {};  // the driver's; nullopt: it tells of none
+  std::optional<HeatLimit> heat_limit = {};  // the driver's; nullopt: it reports none
   ClockLimits clock_limits = {};
 };
 
 struct Gpus {
-  std::shared_ptr<const Nvml> nvml;  // what Gpu::nvml stands on
+  std::shared_ptr<const Nvml> nvml;  // must outlive Gpu::nvml
   std::string driver_version;
-  unsigned count = 0;  // that the driver has, chosen or not
+  unsigned count = 0;  // GPUs that the driver has, chosen or not
   std::vector<Gpu> chosen;
 };
 
-// Finds the GPUs that the parameter "gpus" means, adds their subjects to `result`, and a fault for
-// each one that is lost and for a driver that does not answer. The error is the reason why nothing
+// Finds the GPUs that the parameter "gpus" names, adds their subjects to `result`, and a fault for
+// each GPU that is lost and for a driver that does not answer. The error is the reason why nothing
 // can be tested: no library, no driver, no GPU, or one of them is, or may be, at work for somebody
-// else, unless context.force. A display that rests is an attribute of the subject.
+// else, unless context.force is set. An idle display is an attribute of the subject.
 absl::StatusOr<Gpus> OpenGpus(CheckContext& context, CheckResult& result);
 
-// As above without a word on others' work: for checks that only read. That the driver sees no GPU
-// is no error here.
+// The same, regardless of others' work: for checks that only read. It is not an error here if the
+// driver sees no GPU.
 absl::StatusOr<Gpus> OpenGpusToRead(CheckContext& context, CheckResult& result);
 
 }  // namespace muster::burnin

@@ -12,12 +12,12 @@ struct ThresholdRow {
   nvml::TemperatureThreshold threshold;
   const char* source;
 };
-// The first that is told counts.
+// The first threshold that the GPU reports counts.
 constexpr ThresholdRow kThresholds[] = {
     {nvml::kThresholdGpuMax, "the driver's highest operating temperature"},
     {nvml::kThresholdSlowdown, "the driver's slowdown temperature"},
 };
-// What is outside is no temperature at which a GPU could work.
+// No GPU could work at a temperature outside this range.
 constexpr double kLowestThreshold = 50, kHighestThreshold = 150;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What heat, and a supply that gives up, do to one GPU at work.
+// Watches one GPU at work for heat and for a failing power supply.
 #pragma once
 
 #include <iterator>
@@ -19,14 +19,16 @@ struct HeatLimit {
   std::string source;  // "parameter max-temperature"
 };
 
-// The highest operating temperature that the driver tells, otherwise that at which the hardware
-// slows itself down. nullopt: it tells neither, as for newer models that only know their margin.
+// The highest operating temperature that the driver reports, otherwise the temperature at which the
+// hardware slows itself down. nullopt: it reports neither, as for newer models that only know their
+// margin.
 std::optional<HeatLimit> DriverHeatLimit(const NvmlDevice& device);
 
 // Takes readings in the order of time and says when the test of the GPU has to end. Pure.
 class HeatWatch {
  public:
-  // A slowdown of the hardware may flash when clocks change: shorter is no fault.
+  // The hardware may report a slowdown for a moment when clocks change: a shorter one is not a
+  // fault.
   static constexpr absl::Duration kSlowdownGrace = absl::Seconds(1);
 
   struct Reading {
@@ -41,10 +43,10 @@ class HeatWatch {
   // The GPU was above its limit, or was slowed down for kSlowdownGrace in all.
   bool must_end() const { return too_hot_.has_value() || slowed_too_long_; }
 
-  // "too_hot", "thermal_throttle" and "power_brake", as far as they are so.
+  // Adds those of "too_hot", "thermal_throttle" and "power_brake" that apply.
   void AddFaults(const std::string& uuid, CheckResult& result) const;
-  // temperature_max_celsius, thermal_headroom_kelvin and throttle_seconds, as far as they were
-  // told.
+  // Adds those of temperature_max_celsius, thermal_headroom_kelvin and throttle_seconds that have
+  // readings.
   void AddMetrics(const std::string& uuid, CheckResult& result) const;
 
  private:

@@ -1,4 +1,4 @@
-// Values of the floating-point types that C++ does not have, from their bits.
+// Converts the bits of floating-point types that C++ does not have to values.
 #pragma once
 
 #include <cmath>
@@ -46,7 +46,7 @@ inline double FromE4m3(uint32_t bits) {
   return sign * std::ldexp(mantissa + 8, exponent - 10);
 }
 
-// Of an element of A or B.
+// The value of an element of A or B.
 inline double ValueOf(kernels::Element type, uint64_t bits) {
   switch (type) {
     case kernels::Element::kF32:

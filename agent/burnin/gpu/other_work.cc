@@ -34,7 +34,7 @@ absl::StatusOr<OtherWork> ReadOtherWork(const NvmlDevice& device) {
     if (process.pid != own) work.working.push_back(process.pid);
   for (const nvml::ProcessInfo& process : drawing) {
     if (process.pid == own || Has(work.working, process.pid)) continue;
-    // Memory that is not told is the largest number.
+    // Unreported memory is the largest number.
     const bool rests = process.used_gpu_memory <= OtherWork::kMostOfDisplay;
     (rests ? work.displays : work.working).push_back(process.pid);
   }

@@ -1,4 +1,4 @@
-// What other programs do on a GPU.
+// Other programs' work on a GPU.
 #pragma once
 
 #include <vector>
@@ -9,15 +9,16 @@
 namespace muster::burnin {
 
 struct OtherWork {
-  // A display server that shows a desktop holds less; what holds more draws for somebody.
+  // A display server that shows a desktop uses less memory; a process that uses more draws for
+  // somebody.
   static constexpr unsigned long long kMostOfDisplay = 512ull << 20;
 
-  std::vector<unsigned> working;   // process ids: what computes, and what draws with much memory
-  std::vector<unsigned> displays;  // that rest
+  std::vector<unsigned> working;   // process ids: those that compute, or draw with much memory
+  std::vector<unsigned> displays;  // idle ones
 };
 
-// Of all processes but this one. What the GPU does not tell, or being lost cannot tell, nobody
-// does; any other error means that it is not known.
+// The work of all processes but this one. If the GPU does not report processes, or cannot because
+// it is lost, nobody works there; any other error means that it is not known.
 absl::StatusOr<OtherWork> ReadOtherWork(const NvmlDevice& device);
 
 }  // namespace muster::burnin

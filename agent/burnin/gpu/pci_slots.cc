@@ -12,7 +12,8 @@ namespace muster::burnin {
 namespace {
 
 constexpr absl::string_view kDevices = "/sys/bus/pci/devices";
-// As the kernel writes vendor and class; NVSwitches and the cards' sound are of other classes.
+// In the kernel's notation of vendor and class; NVSwitches and the cards' sound devices have other
+// classes.
 constexpr absl::string_view kNvidia = "0x10de";
 constexpr absl::string_view kDisplay = "0x03";
 // A file of sysfs is a page.

@@ -1,4 +1,4 @@
-// Where the kernel sees graphics cards, whether or not a driver knows them.
+// The graphics cards that the kernel sees, whether or not a driver knows them.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ namespace muster::burnin {
 // machine has no such bus.
 absl::StatusOr<std::vector<std::string>> GpuSlots(sys::FileSystem& files);
 
-// Why there is nothing to test, where the driver answers and has no GPU; names the slots.
+// The reason why there is nothing to test if the driver answers but has no GPU; names the slots.
 std::string SeesNoGpu(sys::FileSystem& files);
 
 }  // namespace muster::burnin

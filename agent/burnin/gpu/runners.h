@@ -1,4 +1,4 @@
-// The checks of the GPUs, for the table of checks.cc.
+// The GPU checks, for the table of checks.cc.
 #pragma once
 
 #include "absl/types/span.h"

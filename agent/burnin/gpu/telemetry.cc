@@ -21,7 +21,7 @@ constexpr absl::Duration kSampleInterval = absl::Milliseconds(250);
 // NVML answers within milliseconds; on a GPU that resets itself it takes seconds.
 constexpr absl::Duration kSampleTimeout = absl::Seconds(10);
 
-// Eight minutes at kSampleInterval one by one, a week in stretches of nine minutes.
+// Eight minutes at kSampleInterval without merging, a week in stretches of nine minutes.
 constexpr size_t kMaxStretches = 2048;
 
 struct Series {
@@ -66,7 +66,7 @@ std::optional<T> Told(const absl::StatusOr<T>& value) {
 
 }  // namespace
 
-// Asks one GPU; the lock is not held while the driver works. What it draws, where it tells.
+// Asks one GPU; the lock is not held while the driver works. Returns its power draw, if reported.
 template <typename State>
 static std::optional<double> ReadOne(State& state, size_t i) {
   const Gpu& gpu = state.gpus.chosen[i];
@@ -100,7 +100,7 @@ static std::optional<double> ReadOne(State& state, size_t i) {
   return watts;
 }
 
-// All GPUs once. What they draw together is told when all of them told.
+// Reads all GPUs once. Their total draw is reported when all of them reported theirs.
 template <typename State>
 static void ReadAll(State& state) {
   std::optional<double> sum = 0;

@@ -12,36 +12,37 @@
 namespace muster::burnin {
 
 // Samples four times a second in a thread of its own, as temperature_celsius, power_watts and
-// sm_clock_mhz; what all of them draw together, as common/checks/power_samples.h says. A GPU that
-// does not tell one of them has no such samples.
+// sm_clock_mhz; the draw of all GPUs together is sampled as in common/checks/power_samples.h. A
+// value that a GPU does not report has no samples.
 class Telemetry {
  public:
   // The reporter and the clock must live as long as the process: a thread that hangs in the driver
   // stays behind.
   Telemetry(const Gpus& gpus, Reporter& reporter, Clock& clock, absl::Time started_at);
-  // Ends sampling without a word.
+  // Ends sampling without adding to a result.
   ~Telemetry();
   Telemetry(const Telemetry&) = delete;
   Telemetry& operator=(const Telemetry&) = delete;
 
-  // That GPU was hotter than its limit, or the hardware slows it down: its test is to end now. What
-  // was wrong stands in the result of Finish(). `i` as in Gpus::chosen.
+  // True if that GPU was hotter than its limit, or the hardware slows it down: its test has to end
+  // now. The result of Finish() says what was wrong. `i` is an index of Gpus::chosen.
   bool MustEnd(size_t i) const;
-  // The first GPU whose test goes on: all go at one pace, and it tells the phase.
+  // True for the first GPU whose test is still running: all GPUs keep the same pace, and this one
+  // reports the phase.
   bool IsFirstAtWork(size_t i) const;
 
-  // The median SM clock of that GPU since `from`, in MHz; 0 where it was not told.
+  // The median SM clock of that GPU since `from`, in MHz; 0 if it is not known.
   double MedianClockMhz(const std::string& uuid, absl::Time from) const;
 
   // Ends sampling. Adds a fault "too_hot" for a GPU that was above its limit, "thermal_throttle" or
   // "power_brake" for one that the hardware has slowed down, and "driver_hangs" when NVML has
   // stopped answering.
   void FinishWithoutMetrics(CheckResult& result);
-  // Adds the metrics temperature_max_celsius, power_mean_watts, sm_clock_median_mhz and
-  // throttle_seconds, too, of which the check's table must have rows (MUSTER_TELEMETRY_METRICS).
+  // Also adds the metrics temperature_max_celsius, power_mean_watts, sm_clock_median_mhz and
+  // throttle_seconds, for which the check's table must have rows (MUSTER_TELEMETRY_METRICS).
   void Finish(CheckResult& result);
-  // After that, of a check that computed all the time: "clock_low" for a GPU that did so below its
-  // clocks without a reason.
+  // Call after that, for a check that computed all the time: adds "clock_low" for a GPU that ran
+  // below its clocks without a reason.
   void AddClockFaults(CheckResult& result) const;
 
  private:

@@ -1,4 +1,4 @@
-// The checks of the network; runners.cc has them in its table. Each is a file of its own.
+// The network checks; runners.cc has them in its table. Each has a file of its own.
 #pragma once
 
 #include "agent/burnin/check.h"

@@ -1,4 +1,4 @@
-// The checks of the network, for the table of checks.cc.
+// The network checks, for the table of checks.cc.
 #pragma once
 
 #include "absl/types/span.h"

@@ -1,4 +1,4 @@
-// Percentiles and rates of what was measured.
+// Percentiles and rates of measurements.
 #pragma once
 
 #include <vector>
@@ -12,12 +12,12 @@ struct RoundTripTimes {
   double largest = 0;
 };
 
-// By the nearest rank: the smallest value that at least `fraction` of all are not above; for
-// 0 < fraction <= 1. REQUIRES: `sorted` is sorted and not empty.
+// The nearest-rank percentile: the smallest value such that at least `fraction` of all values are
+// not above it; for 0 < fraction <= 1. REQUIRES: `sorted` is sorted and not empty.
 double PercentileOfSorted(const std::vector<float>& sorted, double fraction);
-// All 0 where there are no times.
+// All fields are 0 if there are no times.
 RoundTripTimes Summarize(std::vector<float> times);
-// 0 where there are none; of an even number the mean of the middle two.
+// 0 without values; for an even number of values, the mean of the middle two.
 double Median(std::vector<double> values);
 
 }  // namespace muster::burnin

@@ -36,7 +36,7 @@ struct NodePower::State {
                         .variant = source,
                         .value = watts});
   }
-  // False: it is to end.
+  // False: sampling has to end.
   bool WaitUntil(absl::Time until) {
     absl::MutexLock lock(&mutex);
     clock.AwaitUntil(mutex, absl::Condition(&stop), until);
@@ -60,7 +60,7 @@ struct NodePower::State {
   absl::Mutex mutex;
   bool stop ABSL_GUARDED_BY(mutex) = false;
   int threads ABSL_GUARDED_BY(mutex) = 0;
-  bool is_at_rest ABSL_GUARDED_BY(mutex) = false;  // that was measured
+  bool is_at_rest ABSL_GUARDED_BY(mutex) = false;  // its draw at rest was measured
   sys::ProcessControl* asking ABSL_GUARDED_BY(mutex) = nullptr;
 };
 

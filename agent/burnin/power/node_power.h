@@ -1,4 +1,4 @@
-// What the whole node draws while a check works on it.
+// Measures the power draw of the whole node while a check runs.
 #pragma once
 
 #include <memory>
@@ -8,21 +8,22 @@
 
 namespace muster::burnin {
 
-// Samples in a thread of its own, as common/checks/power_samples.h says: what processors and memory
-// draw twice a second, and what the node's own power meter says every five seconds. What the
-// machine does not tell is not sampled.
+// Samples in a thread of its own, in the form of common/checks/power_samples.h: the draw of
+// processors and memory twice a second, and the reading of the node's own power meter every five
+// seconds. A value that the machine does not report is not sampled.
 class NodePower {
  public:
-  // `ask_meter` false: the meter, which works for its answers, is left alone. What the context
-  // refers to must live as long as the process: a thread that hangs in the BMC stays behind.
+  // `ask_meter` false: the meter, for which every answer is work, is left alone. Everything that
+  // the context refers to must live as long as the process: a thread that hangs in the BMC stays
+  // behind.
   NodePower(const CheckContext& context, bool ask_meter);
-  // Ends sampling; waits two seconds for it at most.
+  // Ends sampling; waits at most two seconds for that.
   ~NodePower();
   NodePower(const NodePower&) = delete;
   NodePower& operator=(const NodePower&) = delete;
 
-  // Measures what processors draw before the load begins, half a second; not at all where they tell
-  // nothing.
+  // Measures the draw of the processors before the load begins, for half a second; does nothing if
+  // they report none.
   void MeasureRest();
 
  private:

@@ -21,7 +21,7 @@ constexpr size_t kMaxAnswerBytes = 4096;
 // A BMC answers within tenths of a second; a busy one takes longer.
 constexpr absl::Duration kAnswerTimeout = absl::Seconds(5);
 constexpr int kMostFailures = 3;
-// No node draws as much: it would be a slip of units.
+// No node draws that much: it would be a mistake in units.
 constexpr double kMostMeterWatts = 100'000;
 
 std::optional<double> Plausible(double watts) {
@@ -35,7 +35,7 @@ std::string FindAcpiFile(sys::FileSystem& files) {
   for (const std::string& device : *devices) {
     const std::string path = absl::StrCat(kHwmonFolder, "/", device);
     const absl::StatusOr<std::string> name = files.Read(path + "/name", kMaxAnswerBytes);
-    // Other devices have a power1_average as well: of a card, of a processor.
+    // Other devices, such as cards and processors, have a power1_average as well.
     if (!name.ok() || absl::StripAsciiWhitespace(*name) != "power_meter") continue;
     if (std::string file = path + "/power1_average"; files.Read(file, kMaxAnswerBytes).ok())
       return file;

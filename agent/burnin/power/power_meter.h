@@ -1,4 +1,4 @@
-// What the whole node draws, by its own power meter.
+// The power draw of the whole node, from its own power meter.
 #pragma once
 
 #include <optional>
@@ -14,21 +14,22 @@ class ProcessRunner;
 
 namespace muster::burnin {
 
-// Watts of what `ipmitool dcmi power reading` prints: lines of a key, a colon and a value, of which
-// "Instantaneous power reading" counts (lib/ipmi_dcmi.c of ipmitool; DCMI specification 1.5, 6.6.1
-// "Get Power Reading"). nullopt: it says none, 0, or that the measurement is not active.
+// Watts in the output of `ipmitool dcmi power reading`: lines of a key, a colon and a value, of
+// which "Instantaneous power reading" counts (lib/ipmi_dcmi.c of ipmitool; DCMI specification 1.5,
+// 6.6.1 "Get Power Reading"). nullopt: it has no reading, or 0, or says that the measurement is not
+// active.
 std::optional<double> ParseDcmiPower(absl::string_view output);
-// Watts of power1_average of a hwmon device, which has microwatts. nullopt: it is no such number.
+// Watts from power1_average of a hwmon device, which is in microwatts. nullopt: not such a number.
 std::optional<double> ParseMicrowatts(absl::string_view text);
 
-// Asks the meter that ACPI describes (the kernel's acpi_power_meter), otherwise the BMC by IPMI
-// where there is a /dev/ipmi0. Not thread-safe.
+// Asks the meter that ACPI describes (the kernel's acpi_power_meter), otherwise the BMC by IPMI if
+// there is a /dev/ipmi0. Not thread-safe.
 class PowerMeter {
  public:
   PowerMeter(sys::FileSystem& files, sys::ProcessRunner& processes);
 
-  // nullopt: there is none, or it did not answer. Who has no ipmitool, or a BMC that does not know
-  // the question, is not asked again. May take seconds; `control` can end it.
+  // nullopt: there is no meter, or it did not answer. If ipmitool is missing, or the BMC does not
+  // know the question, it is not asked again. May take seconds; `control` can end it.
   std::optional<double> Watts(sys::ProcessControl& control);
 
  private:
@@ -36,7 +37,7 @@ class PowerMeter {
   sys::ProcessRunner& processes_;
   std::string acpi_file_;  // empty: there is none
   bool asks_bmc_ = false;
-  int failures_ = 0;  // of the BMC, one after the other
+  int failures_ = 0;  // of the BMC, consecutive ones
 };
 
 }  // namespace muster::burnin

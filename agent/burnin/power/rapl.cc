@@ -12,7 +12,7 @@ namespace {
 
 constexpr char kFolder[] = "/sys/class/powercap";
 constexpr size_t kMaxFileBytes = 4096;
-// Above this a counter was set back rather than past its range.
+// Above this a counter was reset rather than wrapped around.
 constexpr double kMostPackageWatts = 20'000;
 
 std::optional<std::string> Line(sys::FileSystem& files, const std::string& path) {

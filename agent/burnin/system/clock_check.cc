@@ -53,7 +53,7 @@ CheckResult RunClockCheck(CheckContext& context) {
   const absl::Time start = context.clock.Now();
   const absl::Duration patience = absl::Seconds(context.parameters.Number("wait"));
   absl::StatusOr<Tracking> tracking = AskChrony(context);
-  // After a boot chronyd asks its servers a few times before it believes them.
+  // After a boot chronyd polls its servers a few times before it trusts them.
   for (absl::Duration past; tracking.ok() && !tracking->synchronised &&
                             (past = context.clock.Now() - start) < patience;) {
     if (context.reporter.stopping()) break;

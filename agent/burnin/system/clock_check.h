@@ -10,10 +10,10 @@ namespace muster::burnin {
 struct Tracking {
   int stratum = 0;
   double offset_s = 0;      // of the clock from true time, positive when it is slow
-  double root_error_s = 0;  // root dispersion and half the root delay: offset may be off by so much
+  double root_error_s = 0;  // root dispersion and half the root delay: bounds offset_s' error
   bool synchronised = false;
 };
-// Of `chronyc -c tracking`, chronyc(1).
+// Parses `chronyc -c tracking`, chronyc(1).
 absl::StatusOr<Tracking> ParseTracking(absl::string_view csv);
 
 CheckResult RunClockCheck(CheckContext& context);

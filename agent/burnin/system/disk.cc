@@ -45,13 +45,13 @@ Json ParseOutput(absl::string_view text) {
   return Json::parse(text.begin() + begin, text.end(), nullptr, /*allow_exceptions=*/false);
 }
 
-// What fio says for people, which ends in JSON even when it fails.
+// fio's messages for people, which end in JSON even when it fails.
 std::string LastWords(const std::string& output) {
   std::vector<std::string> said;
   for (const absl::string_view line : absl::StrSplit(output, '\n'))
     if (absl::StartsWith(line, "fio: ")) said.emplace_back(line);
   if (said.empty()) said = LastLines(output, 3);
-  // One line tells of each request that failed.
+  // One line reports each request that failed.
   return absl::StrJoin(said.end() - std::min<ptrdiff_t>(3, std::ssize(said)), said.end(), "; ");
 }
 

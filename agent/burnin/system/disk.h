@@ -1,4 +1,4 @@
-// The check `disk`: what fio measures on named file systems.
+// The check `disk`: fio's measurements on named file systems.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -11,8 +11,8 @@ namespace muster::burnin {
 struct FioRates {
   double bytes_per_s = 0, iops = 0, latency_p99_s = 0;
 };
-// `direction` is "read" or "write". InvalidArgument: it is no such output, or the job had an
-// error. DataLoss: an input/output error.
+// `direction` is "read" or "write". InvalidArgument: not such an output, or the job had an error.
+// DataLoss: an input/output error.
 absl::StatusOr<FioRates> ParseFio(absl::string_view json, const char* direction);
 
 CheckResult RunDiskCheck(CheckContext& context);

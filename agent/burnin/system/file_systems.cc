@@ -17,11 +17,11 @@
 namespace muster::burnin {
 namespace {
 
-// A server that is gone lets every call wait for ever.
+// If a server is gone, every call waits for ever.
 constexpr absl::Duration kMountTimeout = absl::Seconds(30);
 constexpr char kMountsFile[] = "/proc/self/mounts";
 
-// proc(5) writes space, tab, newline and backslash as three octal digits.
+// proc(5) writes space, tab, newline and backslash as octal escapes of three digits.
 std::string Unescape(absl::string_view text) {
   std::string plain;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -80,7 +80,7 @@ CheckResult RunFileSystemsCheck(CheckContext& context) {
   const std::vector<MountedAt> mounts = ParseMounts(*text);
   CheckResult result;
   for (const std::string& path : paths) {
-    // The last one covers those before it.
+    // The last mount covers those before it.
     const auto mount = std::find_if(mounts.rbegin(), mounts.rend(),
                                     [&path](const MountedAt& at) { return at.path == path; });
     if (mount == mounts.rend()) {

@@ -1,4 +1,4 @@
-// The check `file-systems`: that what should be mounted is there, writable and has room.
+// The check `file-systems`: everything that should be mounted is mounted, writable and has room.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct MountedAt {
   std::string type;  // "ext4", "nfs4"
   bool read_only = false;
 };
-// Of /proc/self/mounts, proc(5). Lines that are no mounts are passed over.
+// Parses /proc/self/mounts, proc(5). Lines that are not mounts are skipped.
 std::vector<MountedAt> ParseMounts(absl::string_view mounts);
 
 CheckResult RunFileSystemsCheck(CheckContext& context);

@@ -14,11 +14,11 @@ namespace {
 
 enum class Kind { kBroken, kCorrected, kApplication };
 
-// A line that has `words` and, behind them, `then`. Both are words of the kernel's own messages: of
-// drivers/edac/edac_mc.c, drivers/firmware/efi/cper.c, drivers/edac/mce_amd.c,
+// A line that contains `words` and, after them, `then`. Both are words of the kernel's own
+// messages: from drivers/edac/edac_mc.c, drivers/firmware/efi/cper.c, drivers/edac/mce_amd.c,
 // arch/x86/kernel/cpu/mce/, drivers/pci/pcie/aer.c (both of its wordings: Corrected, Correctable),
-// block/blk-core.c, kernel/watchdog*.c and of the GPUs' driver. Greetings and details of an error,
-// which have a part of these words, match no row.
+// block/blk-core.c, kernel/watchdog*.c and the GPUs' driver. Start-up messages and details of an
+// error, which contain some of these words, match no row.
 struct MessageRow {
   absl::string_view words;
   absl::string_view then;
@@ -31,7 +31,7 @@ constexpr MessageRow kMessages[] = {
     {"[Hardware Error]", "event severity: recoverable", Kind::kBroken},
     {"[Hardware Error]", "event severity: fatal", Kind::kBroken},
     {"[Hardware Error]", "Corrected error, no action required", Kind::kCorrected},
-    // Memory that cannot be corrected any more, found before anybody read it.
+    // Memory that can no longer be corrected, found before anybody read it.
     {"[Hardware Error]", "Deferred error", Kind::kBroken},
     {"[Hardware Error]", "Uncorrected, software", Kind::kBroken},
     {"[Hardware Error]", "System Fatal error", Kind::kBroken},
@@ -48,9 +48,9 @@ constexpr MessageRow kMessages[] = {
     {"hard LOCKUP", "", Kind::kBroken},
 };
 
-// The driver's numbers of errors, by NVIDIA's catalogue of Xids and what it asks to do. What memory
-// errors leave behind, a row to be replaced or a GPU to be reset, gpu-inventory reads from the GPU
-// itself, where it ends with the repair.
+// The driver's error numbers, by NVIDIA's catalogue of Xids and the action that it asks for. The
+// consequences of memory errors, a row to be replaced or a GPU to be reset, are read by
+// gpu-inventory from the GPU itself, where they end with the repair.
 struct XidRow {
   int first, last;
   Kind kind;
@@ -65,23 +65,23 @@ constexpr XidRow kXids[] = {
     {54, 54, Kind::kBroken},         // auxiliary power is not connected
     {62, 62, Kind::kBroken},         // microcontroller halted
     {63, 63, Kind::kCorrected},      // a row or page is to be replaced
-    {64, 64, Kind::kBroken},         // it could not be
+    {64, 64, Kind::kBroken},         // the replacement failed
     {74, 74, Kind::kBroken},         // NVLink
     {79, 79, Kind::kBroken},         // fell off the bus
     {92, 92, Kind::kCorrected},      // high rate of corrected memory errors
-    {94, 94, Kind::kApplication},    // uncorrectable memory error of one program alone
-    {95, 95, Kind::kBroken},         // of more than that
+    {94, 94, Kind::kApplication},    // uncorrectable memory error of a single program
+    {95, 95, Kind::kBroken},         // of more than one
     {109, 110, Kind::kBroken},       // context switch timed out; security fault
     {119, 120, Kind::kBroken},       // GPU's system processor: timeout, error
     {121, 121, Kind::kCorrected},    // corrected error of the link between chips
     {136, 136, Kind::kBroken},       // these: reset the GPU
-    {137, 137, Kind::kApplication},  // access over NVLink that is not allowed
+    {137, 137, Kind::kApplication},  // forbidden access over NVLink
     {140, 140, Kind::kBroken},
     {143, 150, Kind::kBroken},  // initialization failed; NVLink of the fifth generation
     {154, 158, Kind::kBroken},  // asks for a reset, a reboot or support
 };
 
-// 79 of "NVRM: Xid (PCI:0000:3b:00): 79, pid=…".
+// 79 in "NVRM: Xid (PCI:0000:3b:00): 79, pid=…".
 std::optional<int> XidOf(absl::string_view line) {
   constexpr absl::string_view kXid = "NVRM: Xid (";
   constexpr absl::string_view kEnd = "): ";
@@ -96,10 +96,10 @@ std::optional<int> XidOf(absl::string_view line) {
   return xid;
 }
 
-// Of "[Hardware Error]: CPU 2: Machine Check: 0 Bank 5: 8c00004000010091", which the kernel prints
-// of every error that nothing else decodes: bit 61 of the bank's status is set when the error was
-// not corrected (Intel 64 and IA-32 Architectures SDM, volume 3B, IA32_MCi_STATUS; the same of
-// AMD).
+// Parses "[Hardware Error]: CPU 2: Machine Check: 0 Bank 5: 8c00004000010091", which the kernel
+// prints for every error that nothing else decodes: bit 61 of the bank's status is set when the
+// error was not corrected (Intel 64 and IA-32 Architectures SDM, volume 3B, IA32_MCi_STATUS; the
+// same for AMD).
 std::optional<Kind> KindOfBank(absl::string_view line) {
   constexpr absl::string_view kBank = " Bank ";
   constexpr uint64_t kUncorrected = uint64_t{1} << 61;
@@ -128,7 +128,7 @@ std::optional<Kind> KindOf(absl::string_view line) {
   return row == std::end(kMessages) ? std::nullopt : std::optional<Kind>(row->kind);
 }
 
-// 12.345678 of "[   12.345678] …".
+// 12.345678 in "[   12.345678] …".
 std::optional<double> TimeOf(absl::string_view line) {
   double seconds = 0;
   const size_t end = line.find(']');

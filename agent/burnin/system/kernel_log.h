@@ -1,4 +1,4 @@
-// What the kernel's log says of hardware: what is broken, and what is not though it reads so.
+// Reads the kernel's log for hardware errors, and for lines that only look like them.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@
 namespace muster::burnin {
 
 struct KernelLogFindings {
-  // A log of months is not kept: the first ones and the last.
+  // A log of months is not kept: only the first lines and the last.
   static constexpr size_t kMaxLines = 100;
 
-  std::vector<std::string> broken;  // lines that tell of broken hardware, kMaxLines at most
+  std::vector<std::string> broken;  // lines that report broken hardware, kMaxLines at most
   size_t broken_count = 0;          // all of them
-  size_t corrected = 0;             // lines on errors that the hardware has corrected itself
-  size_t application = 0;           // errors on a GPU for which a job's own program is to blame
-  std::set<int> unlisted_xids;      // of which this version does not know whose fault they are
+  size_t corrected = 0;             // lines about errors that the hardware has corrected itself
+  size_t application = 0;           // GPU errors that are the fault of a job's own program
+  std::set<int> unlisted_xids;      // this version does not know whose fault they are
 };
 
 // Reads a log line by line, as dmesg and `journalctl -k -o short-monotonic` print it.
@@ -28,8 +28,8 @@ class KernelLogReader {
   void Take(absl::string_view line);
 
   const KernelLogFindings& findings() const { return findings_; }
-  // Seconds after the boot of its first line that has a time, such as "[   12.345678] "; nullopt:
-  // none has.
+  // Seconds since boot of the first line that has a time, such as "[   12.345678] "; nullopt: none
+  // has.
   const std::optional<double>& begins_at() const { return begins_at_; }
 
  private:

@@ -22,11 +22,11 @@ namespace {
 
 constexpr char kEdacFolder[] = "/sys/devices/system/edac/mc";
 constexpr absl::Duration kErrorsStep = absl::Milliseconds(500);
-// The kernel's first line is of second 0. A log that begins later has lost what came before: its
-// buffer keeps so many bytes, and a burst of errors pushes the first ones out.
+// The kernel's first line is from second 0. A log that begins later has lost its beginning: its
+// buffer has a fixed size, and a burst of errors pushes the first lines out.
 constexpr double kFirstSecond = 1;
-// systemd's, in a container: it sees its host's buffer, whose beginning only the host's journal
-// has.
+// systemd's file in a container: the container sees its host's buffer, whose beginning only the
+// host's journal has.
 constexpr char kContainerFile[] = "/run/systemd/container";
 constexpr absl::Duration kJournalTime = absl::Seconds(60);
 
@@ -77,10 +77,10 @@ std::string LastLineOf(const sys::ProcessResult& run) {
 
 struct KernelLog {
   KernelLogFindings found;
-  std::string gap;  // what is not known of; empty: the log is whole
+  std::string gap;  // the missing part; empty: the log is complete
 };
 
-// The log since the boot: the kernel's buffer or, where that has lost its beginning, the journal.
+// The log since boot: the kernel's buffer or, if that has lost its beginning, the journal.
 absl::StatusOr<KernelLog> ReadLog(CheckContext& context) {
   KernelLogReader buffer;
   const auto dmesg = RunTool(context, {"dmesg"}, absl::Seconds(20), "util-linux",

@@ -1,4 +1,4 @@
-// The check `machine-errors`: what hardware has told the kernel of.
+// The check `machine-errors`: errors that the hardware has reported to the kernel.
 #pragma once
 
 #include "absl/strings/string_view.h"
@@ -6,7 +6,7 @@
 
 namespace muster::burnin {
 
-// Of /proc/interrupts: machine check exceptions, over all processors.
+// Machine check exceptions in /proc/interrupts, over all processors.
 double CountMachineChecks(absl::string_view interrupts);
 
 CheckResult RunMachineErrorsCheck(CheckContext& context);

@@ -15,8 +15,8 @@ namespace {
 constexpr double kFactor = 3;
 constexpr double kB = 2, kC = 1;
 
-// The arrays of one thread, written first by the thread that uses them: that decides on which
-// memory controller they lie.
+// The arrays of one thread, written first by the thread that uses them: that decides which memory
+// controller they belong to.
 struct Arrays {
   explicit Arrays(size_t elements)
       : elements(elements),

@@ -8,14 +8,15 @@
 
 namespace muster::burnin {
 
-// Rates in GB/s (10⁹ bytes) that all threads reached together in their best pass, as McCalpin's
-// STREAM counts them: 16 bytes an element for a copy, 24 for a triad (a = b + s·c).
+// Rates in GB/s (10⁹ bytes) that all threads together reached in their best pass, counted as in
+// McCalpin's STREAM: 16 bytes per element for a copy, 24 for a triad (a = b + s·c).
 struct MemoryRates {
   double copy = 0, triad = 0;
-  // Elements that were not what they must be.
+  // Elements with a wrong value.
   size_t wrong = 0;
 };
-// Each of `threads` works on arrays of its own of together `bytes`, until `deadline` at least once.
+// Each of `threads` works on arrays of its own, together `bytes` large, until `deadline`, but at
+// least once.
 MemoryRates MeasureMemory(Clock& clock, int threads, size_t bytes, absl::Time deadline);
 
 CheckResult RunMemoryBandwidth(CheckContext& context);

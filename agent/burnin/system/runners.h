@@ -1,4 +1,4 @@
-// The checks of the rest of the machine, for the table of checks.cc.
+// The checks of all other parts of the machine, for the table of checks.cc.
 #pragma once
 
 #include "absl/types/span.h"

@@ -19,7 +19,7 @@
 namespace muster::burnin {
 namespace {
 
-// A folder for each GPU that the kernel's driver has taken.
+// Has a folder for each GPU that the kernel's driver has bound.
 constexpr char kGpusFolder[] = "/proc/driver/nvidia/gpus";
 constexpr absl::Duration kSlurmTimeout = absl::Seconds(20);
 constexpr absl::Duration kSlurmStep = absl::Seconds(2);
@@ -32,7 +32,8 @@ std::string LastWordsOf(const sys::ProcessResult& result) {
                        : std::string(absl::StripAsciiWhitespace(lines.front()));
 }
 
-// What does not pass by itself but may still come, as after a boot or a restart of slurmctld.
+// The state of Slurm on this node. It may not be ready yet, as after a boot or a restart of
+// slurmctld.
 struct Service {
   std::vector<Fault> faults;
   std::string unknown;  // why there is no `node`

@@ -1,4 +1,4 @@
-// The check `slurm-node`: that Slurm sees this node as it is.
+// The check `slurm-node`: Slurm's view of this node is right.
 #pragma once
 
 #include "agent/burnin/check.h"

@@ -13,7 +13,7 @@
 namespace muster::burnin {
 namespace {
 
-// More is no count of anything in a node; two of them can be multiplied.
+// Nothing in a node has a larger count; two of them can be multiplied.
 constexpr int64_t kMostOfAnything = int64_t{1} << 31;
 
 constexpr absl::string_view kOutOfService[] = {
@@ -22,7 +22,8 @@ constexpr absl::string_view kOutOfService[] = {
 
 using Fields = std::map<absl::string_view, absl::string_view>;
 
-// Of a line of "Key=value" words, the first of each key: free text comes after all that counts.
+// From a line of "Key=value" words, the first of each key: free text comes after everything that
+// counts.
 Fields FieldsOf(absl::string_view line) {
   Fields fields;
   for (const absl::string_view word : absl::StrSplit(line, ' ', absl::SkipEmpty())) {
@@ -45,30 +46,30 @@ std::optional<int64_t> Number(const Fields& fields, absl::string_view key) {
   return value;
 }
 
-// The line that begins with a node's name; "" : there is none.
+// The line that begins with a node's name; "": there is none.
 absl::string_view NodeLine(absl::string_view text) {
   for (const absl::string_view line : absl::StrSplit(text, '\n'))
     if (absl::StartsWith(line, "NodeName=")) return absl::StripTrailingAsciiWhitespace(line);
   return {};
 }
 
-// The part of a Gres entry behind its name is "4", "tesla" or "tesla:4".
+// The part of a Gres entry after its name is "4", "tesla" or "tesla:4".
 void AddGpus(absl::string_view entry, SlurmNodeLine& node) {
   const std::vector<absl::string_view> parts =
       absl::StrSplit(entry.substr(0, entry.find('(')), ':');
-  // None at all of a line without Gres: Abseil splits a view of nothing into nothing.
+  // Empty for a line without Gres: Abseil splits an empty view into nothing.
   if (parts.empty() || parts.front() != "gpu") return;
   int64_t count = 1;
   const bool has_count = parts.size() > 1 && absl::SimpleAtoi(parts.back(), &count) && count >= 0;
   node.gpus += has_count ? std::min(count, kMostOfAnything) : 1;
-  // "1g.5gb", "a100_3g.20gb": so many of a card's compute slices.
+  // "1g.5gb", "a100_3g.20gb": the number of a card's compute slices.
   for (const absl::string_view part : parts)
     for (size_t at = part.find("g."); at != absl::string_view::npos; at = part.find("g.", at + 1))
       if (at > 0 && absl::ascii_isdigit(static_cast<unsigned char>(part[at - 1])))
         node.has_gpu_slices = true;
 }
 
-// Entries are separated by commas, which also stand between the sockets of one: "(S:0,2)".
+// Entries are separated by commas, which also occur between the sockets of an entry: "(S:0,2)".
 void ReadGres(absl::string_view gres, SlurmNodeLine& node) {
   size_t begin = 0, depth = 0, entries = 0;
   constexpr size_t kMostEntries = 256;
@@ -135,7 +136,7 @@ std::vector<Fault> CompareWithSlurm(const SlurmNodeLine& slurm, const SlurmHardw
   std::vector<Fault> faults;
   const SlurmHardware& configured = slurm.hardware;
   const struct {
-    absl::string_view word;  // of slurm.conf
+    absl::string_view word;  // in slurm.conf
     std::optional<int64_t> configured, found;
   } rows[] = {
       {"Boards", configured.boards, found.boards},
@@ -180,7 +181,7 @@ std::vector<Fault> CompareWithSlurm(const SlurmNodeLine& slurm, const SlurmHardw
 std::vector<std::string> StatesOutOfService(absl::string_view state) {
   std::vector<std::string> words;
   for (absl::string_view word : absl::StrSplit(state, '+')) {
-    // Marks behind a state: "*" of a node that does not answer, "~" of one that is powered down, …
+    // Marks after a state: "*" for a node that does not answer, "~" for one that is powered down, …
     if (absl::EndsWith(word, "*")) words.emplace_back("NOT_RESPONDING");
     while (!word.empty() && !absl::ascii_isalpha(static_cast<unsigned char>(word.back())))
       word.remove_suffix(1);

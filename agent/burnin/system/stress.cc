@@ -13,7 +13,7 @@
 namespace muster::burnin {
 namespace {
 
-// Column of "bogo ops/s (real time)" behind "stress-ng: metrc: [PID] STRESSOR".
+// Column of "bogo ops/s (real time)" after "stress-ng: metrc: [PID] STRESSOR".
 constexpr size_t kRateColumn = 5;
 constexpr absl::Duration kStressGrace = absl::Seconds(60);
 
@@ -24,8 +24,8 @@ struct Stressor {
   std::vector<std::string> options;
 };
 
-// What 0.15 and later print of a worker that was killed, with --verbose, and of any that ended
-// before its time.
+// Printed by 0.15 and later, with --verbose, for a worker that was killed, and for any that ended
+// early.
 constexpr absl::string_view kKilled = "killed by OOM killer";
 constexpr absl::string_view kEndedEarly = "finished prematurely";
 
@@ -43,8 +43,8 @@ CheckResult Run(CheckContext& context, const Stressor& stressor) {
   argv.insert(argv.end(), stressor.options.begin(), stressor.options.end());
   for (const std::string& option :
        {std::string("--verify"), std::string("--metrics-brief"),
-        // A worker that is killed for want of memory would otherwise be started again without a
-        // word, and what it was testing is not known.
+        // A worker that is killed for lack of memory would otherwise be restarted silently, and it
+        // is not known what it was testing.
         std::string("--oomable"), std::string("--verbose"), std::string("--timeout"),
         absl::StrCat(absl::ToInt64Seconds(duration), "s")})
     argv.push_back(option);

@@ -1,4 +1,4 @@
-// The checks `cpu-stress` and `memory-stress`: stress-ng, which verifies what it computes.
+// The checks `cpu-stress` and `memory-stress`: stress-ng, which verifies its results.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,13 @@
 
 namespace muster::burnin {
 
-// Operations per second of real time, of the metrics of `stress-ng --metrics-brief` for `stressor`.
+// Operations per second of real time, from the metrics of `stress-ng --metrics-brief` for
+// `stressor`.
 std::optional<double> StressRate(absl::string_view output, absl::string_view stressor);
-// Lines that say that a verification failed.
+// Lines that report a failed verification.
 std::vector<std::string> StressFailures(absl::string_view output);
-// Of its workers, those that the kernel killed for want of memory, as `--oomable --verbose` tells.
+// The number of its workers that the kernel killed for lack of memory, as `--oomable --verbose`
+// reports.
 size_t StressOomKills(absl::string_view output);
 
 CheckResult RunCpuStress(CheckContext& context);

@@ -124,10 +124,8 @@ class Parser {
   absl::flat_hash_set<std::string> seen_;
 };
 
-// A name cut before the number that it ends with: "c001" → {"c", "001"}. Slurm takes brackets at
-// the end of a name only, so that names that end otherwise have no number here: "c001-ib" →
-// {"c001-ib",
-// ""}.
+// A name split before its trailing number: "c001" → {"c", "001"}. Slurm accepts brackets only at
+// the end of a name, so names that end otherwise have no number here: "c001-ib" → {"c001-ib", ""}.
 struct SplitName {
   std::string prefix, digits;
 };
@@ -148,7 +146,7 @@ absl::StatusOr<std::vector<std::string>> ExpandHostlist(absl::string_view expres
 std::string FoldHostlist(std::vector<std::string> names) {
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  // Names fold together when all but the number, and the number's width, are equal.
+  // Names fold together when everything but the number is equal, and the number's width too.
   struct Group {
     std::string prefix;
     std::vector<std::string> digits;

@@ -1,7 +1,7 @@
 // Slurm's hostlist syntax: "c[001-016,020],login1", several brackets allowed ("r[1-2]n[01-08]").
 //
-// What is read is more than Slurm reads: text may follow a bracket ("c[1-2]-ib", "r[1-2]n3"). What
-// is written is always something that Slurm reads back to the same names.
+// Reading accepts more than Slurm does: text may follow a bracket ("c[1-2]-ib", "r[1-2]n3"). Slurm
+// reads everything that is written here, and gets the same names.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace muster {
 
-// More names than this in one expression is an error, not an exhausted memory.
+// More names than this in one expression are an error, so that none can exhaust the memory.
 inline constexpr size_t kMaxHostlistNames = 65536;
 
 // The names in the order written, duplicates kept out (Slurm keeps them). InvalidArgument names the

@@ -12,8 +12,8 @@
 namespace muster {
 namespace {
 
-// The payload: the number of errors that are left out, then each error, between NULs, which no
-// message for people holds.
+// The payload: the number of omitted errors, then each error, separated by NULs, which no message
+// for people contains.
 constexpr char kPayload[] = "muster/errors";
 constexpr char kBetween = '\0';
 constexpr size_t kShown = 20;

@@ -1,4 +1,4 @@
-// Several errors in one status, that can be taken apart again.
+// Several errors in one status, which can be taken apart again.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,15 @@ namespace muster {
 
 struct ErrorTexts {
   std::vector<std::string> texts;
-  size_t more = 0;  // that are not among them
+  size_t more = 0;  // not among them
 };
 
-// What a status keeps at most. Further errors are only counted.
+// The most errors that a status keeps. Further errors are only counted.
 inline constexpr size_t kMaxJoinedErrors = 1000;
 inline constexpr size_t kMaxJoinedBytes = size_t{1} << 20;
 
-// OK without errors. The message has the first 20, separated by `separator`, and how many more
-// there are; ErrorsOf() has them all.
+// OK if there are no errors. The message has the first 20, separated by `separator`, and how many
+// more there are; ErrorsOf() has them all.
 absl::Status JoinErrors(absl::StatusCode code, ErrorTexts errors, absl::string_view separator);
 
 // The errors that were joined; for any other status, its message alone.

@@ -28,7 +28,7 @@ size_t EditDistance(absl::string_view a, absl::string_view b) {
 }  // namespace
 
 std::string NearestWord(absl::string_view word, const std::vector<std::string>& candidates) {
-  constexpr size_t kLongest = 64;  // of a word worth comparing: bounds the work on hostile input
+  constexpr size_t kLongest = 64;  // longest word worth comparing: bounds the work on hostile input
   if (word.size() > kLongest) return "";
   std::string best;
   size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;

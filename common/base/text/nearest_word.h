@@ -8,7 +8,7 @@
 
 namespace muster {
 
-// The candidate with the least edit distance to `word`, or "" when none is near enough to be
+// The candidate with the smallest edit distance to `word`, or "" when none is near enough to be
 // meant (more than a third of its letters differ, at least one may).
 std::string NearestWord(absl::string_view word, const std::vector<std::string>& candidates);
 

@@ -36,8 +36,8 @@ bool IsLayout(absl::string_view character, Lines lines) {
   return lines == Lines::kMany && (character == "\n" || character == "\t");
 }
 
-// Bytes of the control sequence (ECMA-48: ESC [, parameters, a letter) that `text` begins with; 0:
-// it begins with none.
+// Bytes of the control sequence (ECMA-48: ESC [, parameters, a letter) at the beginning of `text`;
+// 0: there is none.
 size_t ControlSequenceBytes(absl::string_view text) {
   if (!absl::StartsWith(text, "\x1b[")) return 0;
   for (size_t i = 2; i < text.size(); ++i) {

@@ -10,18 +10,17 @@ namespace muster {
 
 enum class Lines {
   kOne,
-  kMany,  // newlines and tabs are a part of the text
+  kMany,  // newlines and tabs are part of the text
 };
 
-// Whether the text is UTF-8 without control characters: C0, DEL and C1, and also what turns the
-// direction of text or ends a line in Unicode, U+2028 to U+202E and U+2066 to U+2069.
+// Whether the text is UTF-8 without control characters: C0, DEL and C1, and also those that change
+// the direction of text or end a line in Unicode, U+2028 to U+202E and U+2066 to U+2069.
 bool IsPlain(absl::string_view text, Lines lines);
 
-// `text` without what IsPlain() refuses, of at most `limit` bytes; "…" stands for an end that was
-// cut.
-// Control characters become blanks; sequences that colour a terminal go as a whole; in texts of
-// many lines a carriage return ends one; what is not UTF-8 becomes U+FFFD.
-// REQUIRES: limit is at least 8.
+// `text` without the characters that IsPlain() refuses, at most `limit` bytes long; "…" replaces an
+// end that was cut. Control characters become blanks; sequences that colour a terminal are removed
+// whole; in texts of many lines a carriage return ends one; anything that is not UTF-8 becomes
+// U+FFFD. REQUIRES: limit is at least 8.
 std::string PlainText(absl::string_view text, Lines lines, size_t limit = std::string::npos);
 
 }  // namespace muster

@@ -13,12 +13,12 @@
 namespace muster {
 namespace {
 
-// Jobs that one text names.
+// The most jobs that one text names.
 constexpr size_t kMaxNamed = 5;
 constexpr size_t kMaxIdBytes = 32;
 constexpr size_t kMaxUserBytes = 32;
 constexpr size_t kMaxNameBytes = 40;
-// Of a host list: one that cannot be folded is as long as the cluster is large.
+// Limit of a host list: one that cannot be folded is as long as the cluster is large.
 constexpr size_t kMaxNodesBytes = 80;
 
 // "4 (root, s3)"
@@ -58,7 +58,7 @@ struct Group {
   std::vector<SlurmJob> jobs;
 };
 
-// In the order in which the jobs are found.
+// In the order in which the jobs occur.
 std::vector<Group> GroupByNodes(const SlurmJobsByNode& jobs) {
   std::map<std::string, std::set<std::string>> nodes_of;
   for (const auto& [node, of_node] : jobs) {
@@ -69,7 +69,7 @@ std::vector<Group> GroupByNodes(const SlurmJobsByNode& jobs) {
   for (const auto& [node, of_node] : jobs) {
     for (const SlurmJob& job : of_node) {
       const auto found = nodes_of.find(job.id);
-      if (found == nodes_of.end()) continue;  // it has its place
+      if (found == nodes_of.end()) continue;  // it is in a group already
       const auto place = places.emplace(found->second, groups.size());
       if (place.second) groups.push_back({found->second, {}});
       groups[place.first->second].jobs.push_back(job);

@@ -1,4 +1,4 @@
-// A job of Slurm's, as people are told of it.
+// A Slurm job, as it is shown to people.
 #pragma once
 
 #include <map>
@@ -12,10 +12,10 @@ namespace muster {
 struct SlurmJob {
   std::string id;    // "1234", "1235_7"
   std::string user;  // empty: not known
-  std::string name;  // the words of whoever submitted it; empty: not known
+  std::string name;  // chosen by the submitter; empty: not known
 };
 
-// The jobs of each node that has some; a job on several nodes is in each row.
+// The jobs of each node that has any; a job on several nodes is in each row.
 using SlurmJobsByNode = std::map<std::string, std::vector<SlurmJob>>;
 
 // "job 4 (root, s3)", "jobs 4 (root, s3) and 5 (eve, train)", "jobs 1, 2, 3, 4, 5 and 2 more":
@@ -23,7 +23,7 @@ using SlurmJobsByNode = std::map<std::string, std::vector<SlurmJob>>;
 std::string Describe(absl::Span<const SlurmJob> jobs);
 
 // "job 4 (root, s3) runs on c[003-004]", "job 4 runs on c001 and jobs 5 and 6 run on c002": each
-// job once, bounded as above. Empty where there are none.
+// job once, bounded as above. Empty if there are none.
 std::string DescribeWhere(const SlurmJobsByNode& jobs);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// One look for errors that lie at a place in a text somebody wrote.
+// One format for errors at a place in a text that somebody wrote.
 //
 //   roles/x/gres.conf.j2:12:13: undefined variable 'gpu_cuont' (did you mean 'gpu_count'?)
 //     12 | Gres=gpu:{{ gpu_cuont }}
@@ -11,9 +11,9 @@
 
 namespace muster {
 
-// "file:line:column: message", the line itself and a caret under the column (both count from 1;
-// a column is a byte). No newline at the end. Of a long line about 160 characters around the
-// column are shown; control characters become spaces; without such a line the message stands alone.
+// "file:line:column: message", the line itself and a caret under the column (both count from 1; a
+// column is a byte). No newline at the end. A long line is cut to about 160 characters around the
+// column; control characters become spaces; without such a line the message stands alone.
 std::string RenderSourceError(absl::string_view file, int line, int column,
                               absl::string_view whole_source, absl::string_view message);
 

@@ -9,7 +9,7 @@ namespace muster {
 namespace {
 
 constexpr size_t kContext = 3;
-// Edits up to which the shortest diff is looked for: the search costs their square.
+// Edits up to which the shortest diff is searched: the cost grows with their square.
 constexpr int kMaxEdits = 1000;
 
 using Lines = std::vector<absl::string_view>;

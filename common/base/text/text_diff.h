@@ -10,7 +10,7 @@ namespace muster {
 
 // Texts above this size are not compared.
 inline constexpr size_t kMaxDiffInput = size_t{1} << 20;
-// A longer diff is cut, and says so.
+// A longer diff is cut and says so.
 inline constexpr size_t kMaxDiffOutput = size_t{64} << 10;
 
 // A unified diff with three lines of context, "--- <name> (before)" first; "" when the texts are

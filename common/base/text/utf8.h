@@ -8,11 +8,12 @@
 
 namespace muster {
 
-// Bytes of the character that `text` begins with; 0: that is not UTF-8. REQUIRES: it is not empty.
+// Number of bytes of the first character of `text`; 0 if it is not UTF-8. REQUIRES: `text` is not
+// empty.
 size_t CharacterBytes(absl::string_view text);
 
-// At most about `limit` bytes of `text`, with U+FFFD for what is not UTF-8: protobuf strings must
-// be UTF-8, what programs print need not be.
+// At most about `limit` bytes of `text`, with U+FFFD for anything that is not UTF-8: protobuf
+// strings must be UTF-8, the output of programs need not be.
 std::string ValidUtf8(absl::string_view text, size_t limit);
 
 }  // namespace muster

@@ -94,7 +94,8 @@ absl::StatusOr<std::string> PackTarGz(const std::map<std::string, std::string>& 
 absl::StatusOr<std::map<std::string, std::string>> UnpackTarGz(absl::string_view archive_bytes,
                                                                const ArchiveLimits& limits) {
   const ReadHandle handle(archive_read_new(), &archive_read_free);
-  // Only what PackTarGz makes: every further format is a further parser of hostile bytes.
+  // Only the formats that PackTarGz makes: every further format is a further parser of hostile
+  // bytes.
   archive_read_support_filter_gzip(handle.get());
   archive_read_support_format_tar(handle.get());
   if (archive_read_open_memory(handle.get(), archive_bytes.data(), archive_bytes.size()) !=

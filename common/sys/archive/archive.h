@@ -12,7 +12,7 @@ namespace muster::sys {
 
 struct ArchiveLimits {
   size_t max_files = 20000;
-  size_t max_total_bytes = size_t{64} << 20;  // of the unpacked contents
+  size_t max_total_bytes = size_t{64} << 20;  // of unpacked contents
 };
 
 // `files` maps relative paths ("roles/base/tasks/main.yaml") to contents. The same files give the
@@ -20,9 +20,9 @@ struct ArchiveLimits {
 // holds "..".
 absl::StatusOr<std::string> PackTarGz(const std::map<std::string, std::string>& files);
 
-// The regular files in `archive`, which comes from somewhere we do not trust: InvalidArgument for
-// damaged data and for entries that are absolute, climb with "..", appear twice, are links or
-// devices; ResourceExhausted above the limits. Directories are passed over.
+// The regular files in `archive`, which comes from an untrusted source: InvalidArgument for damaged
+// data and for entries that are absolute, climb with "..", appear twice, are links or devices;
+// ResourceExhausted above the limits. Directories are skipped.
 absl::StatusOr<std::map<std::string, std::string>> UnpackTarGz(absl::string_view archive,
                                                                const ArchiveLimits& limits = {});
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMaxPath = 4000;
 constexpr size_t kMaxPart = 255;
-// As the kernel has it.
+// The kernel's own limit.
 constexpr int kMaxHops = 40;
 
 }  // namespace
@@ -46,7 +46,7 @@ absl::Status CheckLink(const LinkMap& links, const std::string& path, const std:
         absl::StrCat("archive entry '", absl::CHexEscape(path), "' is a symbolic link to '",
                      absl::CHexEscape(links.at(path).substr(0, 200)), "', ", why));
   };
-  // What is to be walked through, and where the walk has come to: the link itself first.
+  // The parts still to walk, and where the walk has arrived: the link itself first.
   std::deque<std::string> ahead = absl::StrSplit(path, '/');
   std::vector<std::string> at;
   for (int hops = 0; !ahead.empty();) {

@@ -26,15 +26,15 @@ using WriteHandle = std::unique_ptr<struct archive, decltype(&archive_write_free
 using EntryHandle = std::unique_ptr<archive_entry, decltype(&archive_entry_free)>;
 
 constexpr size_t kReadBlock = 256 << 10;
-// gzip reaches 1032:1 at the most; others more, but with nothing that anybody wants in it.
+// gzip reaches at most 1032:1; others reach more, but with no useful content.
 constexpr uint64_t kMaxRatio = 1100;
 constexpr uint64_t kRatioFrom = uint64_t{256} << 20;
-// Links that leave the tree never come to exist, whatever our own checks think of them.
+// Links that leave the tree are never created, whatever our own checks think of them.
 constexpr int kWriteFlags = ARCHIVE_EXTRACT_OWNER | ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME |
                             ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_SECURE_NODOTDOT |
                             ARCHIVE_EXTRACT_SECURE_NOABSOLUTEPATHS;
 
-// One archive on its way to the disk. Runs in a thread whose working directory is the target:
+// Extracts one archive to the disk. Runs in a thread whose working directory is the target:
 // libarchive wants relative paths for its own checks.
 class Extraction {
  public:
@@ -92,13 +92,15 @@ absl::Status Extraction::Open() {
   if (::fstat(archive_, &info) != 0 || ::lseek(archive_, 0, SEEK_SET) != 0)
     return FileError(errno, "reading the archive for", options_.place);
   archive_size_ = static_cast<uint64_t>(info.st_size);
-  // A directory of the thread's own; umask comes with it, which libarchive looks at by setting it.
+  // A working directory for this thread alone; this also separates the umask, which libarchive
+  // reads by setting it.
   if (::unshare(CLONE_FS) != 0 || ::fchdir(directory_.fd()) != 0)
     return FileError(errno, "unpacking into", options_.place);
   ::umask(022);
 
   reader_.reset(archive_read_new());
-  // What tools make today; every further format is a further parser of hostile bytes.
+  // Only the formats that today's tools make; every further format is a further parser of hostile
+  // bytes.
   archive_read_support_filter_gzip(reader_.get());
   archive_read_support_filter_bzip2(reader_.get());
   archive_read_support_filter_xz(reader_.get());
@@ -114,7 +116,7 @@ absl::Status Extraction::Open() {
   return absl::OkStatus();
 }
 
-// Before more of them come: what has come is within its bounds.
+// Before more bytes come: those so far are within the limits.
 absl::Status Extraction::Count(uint64_t bytes) {
   if (options_.cancelled && options_.cancelled())
     return absl::CancelledError("unpacking was stopped");
@@ -252,7 +254,7 @@ absl::Status Extraction::Take(archive_entry* entry) {
     if (!both_directories) return Refuse(path, "appears twice");
     return absl::OkStatus();
   }
-  // A file that says its size is refused before the disk is full of it.
+  // A file that declares its size is refused before it fills the disk.
   const la_int64_t size = archive_entry_size_is_set(entry) ? archive_entry_size(entry) : 0;
   if (size > 0 && static_cast<uint64_t>(size) > options_.max_bytes - bytes_)
     RETURN_IF_ERROR(Count(static_cast<uint64_t>(size)));
@@ -262,7 +264,7 @@ absl::Status Extraction::Take(archive_entry* entry) {
 }
 
 absl::Status Extraction::CheckLinks() {
-  // Again, now that all of them are known: a later link can make an earlier one lead out.
+  // Once more, now that all links are known: a later link can make an earlier one lead out.
   for (const auto& [path, target] : links_) {
     RETURN_IF_ERROR(CheckLink(links_, path, options_.place));
   }
@@ -270,7 +272,7 @@ absl::Status Extraction::CheckLinks() {
 }
 
 absl::Status Extraction::Finish() {
-  // Times and modes of directories are set now.
+  // Sets the times and modes of directories.
   if (archive_write_close(writer_.get()) < ARCHIVE_WARN) return WriteError(".");
   for (ExtractedEntry& entry : entries_) {
     struct stat info = {};

@@ -12,27 +12,27 @@
 
 namespace muster::sys {
 
-// Writes a new archive. The file is complete and durable after Finish(); destroyed before, it is
-// taken away. Not thread-safe.
+// Writes a new archive. The file is complete and durable after Finish(); if the writer is destroyed
+// before that, the file is removed. Not thread-safe.
 class ArchiveFileWriter {
  public:
-  // AlreadyExists: there is a file `path`. Its mode is 0600.
+  // The new file has mode 0600. AlreadyExists: the file `path` exists.
   static absl::StatusOr<std::unique_ptr<ArchiveFileWriter>> Create(const std::string& path);
   virtual ~ArchiveFileWriter() = default;
   virtual absl::Status AddText(const std::string& name, absl::string_view text) = 0;
-  // The file's content as it is now; an error when it changes its size meanwhile.
+  // Adds the current content of the file `source`; an error when its size changes meanwhile.
   virtual absl::Status AddFile(const std::string& name, const std::string& source) = 0;
   virtual absl::Status Finish() = 0;
 };
 
-// An entry that is being read: `read` fills a piece, "" at its end.
+// The entry being read: each call returns the next piece, "" at its end.
 using ReadPiece = std::function<absl::StatusOr<absl::string_view>()>;
 using OnEntry =
     std::function<absl::Status(const std::string& name, uint64_t size, const ReadPiece& read)>;
 
-// Calls `on_entry` for each file of the archive, in their order. InvalidArgument for what is
-// damaged and for entries that are absolute, climb with "..", or are links or devices; the error
-// of `on_entry` otherwise. What it does not read is passed over.
+// Calls `on_entry` for each file of the archive, in order. InvalidArgument for damage and for
+// entries that are absolute, climb with "..", or are links or devices; otherwise the error of
+// `on_entry`. Content that `on_entry` does not read is skipped.
 absl::Status ReadArchiveFile(const std::string& path, const OnEntry& on_entry);
 
 }  // namespace muster::sys

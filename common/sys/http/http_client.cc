@@ -27,13 +27,13 @@ namespace {
 
 constexpr long kMaxRedirects = 5;
 // Written back in pieces of this size, so that a large file does not fill the memory with dirty
-// pages that then stop everybody else's writes.
+// pages, which would block everybody else's writes.
 constexpr uint64_t kWriteBackBytes = uint64_t{8} << 20;
 
 using EasyHandle = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
 using HeaderList = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
 
-// How what libcurl reports is told. Everything else is Unavailable without a remedy.
+// How libcurl's errors are reported. All others are Unavailable without a remedy.
 struct Failure {
   CURLcode code;
   absl::StatusCode status;
@@ -60,7 +60,7 @@ constexpr Failure kFailures[] = {
      "the url, or where it redirects to, cannot be read"},
 };
 
-// How a server's refusal is told.
+// How a server's refusal is reported.
 struct Refusal {
   long first, last;
   absl::StatusCode status;
@@ -111,7 +111,7 @@ class Transfer {
     curl_easy_getinfo(curl_.get(), CURLINFO_RESPONSE_CODE, &code);
     return code;
   }
-  // With the url in front; that of the last redirect where there was one.
+  // Puts the url in front; after a redirect, that of the last one.
   absl::Status Error(absl::StatusCode code, absl::string_view what) const;
 
   const HttpDownload& download_;
@@ -119,9 +119,9 @@ class Transfer {
   HeaderList headers_{nullptr, &curl_slist_free_all};
   char reason_[CURL_ERROR_SIZE] = "";
   UniqueFd file_;
-  absl::Status error_;  // of our own, which libcurl only knows as "write failed"
+  absl::Status error_;  // our own error, which libcurl only knows as "write failed"
 
-  // Of the response; each redirect's begins anew.
+  // From the response; each redirect's begins anew.
   std::string etag_, last_modified_, content_range_;
   bool begun_ = false;
   uint64_t have_ = 0;  // bytes in the file
@@ -155,7 +155,7 @@ absl::Status Transfer::Error(absl::StatusCode code, absl::string_view what) cons
                          ": ", what));
 }
 
-// The server has answered: what becomes of the file.
+// The server has answered: decides what happens to the file.
 absl::Status Transfer::Begin() {
   begun_ = true;
   HttpContent content;
@@ -219,12 +219,12 @@ bool Transfer::SetUp() {
   };
   set(CURLOPT_URL, download_.url.c_str());
   set(CURLOPT_ERRORBUFFER, reason_);
-  set(CURLOPT_NOSIGNAL, 1L);  // other threads have signals of their own
+  set(CURLOPT_NOSIGNAL, 1L);  // other threads use signals of their own
   set(CURLOPT_USERAGENT, "muster-agent");
   set(CURLOPT_FAILONERROR, 1L);
   set(CURLOPT_FOLLOWLOCATION, 1L);
   set(CURLOPT_MAXREDIRS, kMaxRedirects);
-// The bit masks are deprecated since libcurl 7.85; the libraries before it know nothing else.
+// The bit masks are deprecated since libcurl 7.85; older versions support nothing else.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
   set(CURLOPT_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
@@ -275,7 +275,7 @@ absl::Status Transfer::Outcome(CURLcode code) {
   if (code == CURLE_OPERATION_TIMEDOUT) {
     double seconds = 0;
     curl_easy_getinfo(curl_.get(), CURLINFO_TOTAL_TIME, &seconds);
-    // The timer goes off a little before the sum of the transfer's times says so.
+    // The timer fires slightly before the sum of the transfer's times reaches it.
     if (absl::Seconds(seconds) + absl::Milliseconds(50) >= download_.timeout)
       return Error(absl::StatusCode::kDeadlineExceeded,
                    absl::StrCat("not through within ", absl::FormatDuration(download_.timeout),
@@ -296,7 +296,7 @@ absl::Status Transfer::Outcome(CURLcode code) {
     }
   }
   std::string reason = *reason_ == '\0' ? curl_easy_strerror(code) : reason_;
-  // A proxy that cannot be read is quoted whole.
+  // A proxy that cannot be parsed is quoted as a whole.
   if (absl::StrContains(reason, '@')) reason = curl_easy_strerror(code);
   for (const std::string& url : {download_.url, download_.proxy})
     for (const std::string& secret : UrlSecrets(url))

@@ -35,7 +35,7 @@ std::string Part(const UrlHandle& url, CURLUPart part) {
   return copy;
 }
 
-// Digits alone: SimpleAtoi would also take signs and blanks.
+// Only digits: SimpleAtoi would also accept signs and blanks.
 bool ParseNumber(absl::string_view text, uint64_t& number) {
   return !text.empty() &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }) &&

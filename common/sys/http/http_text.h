@@ -1,4 +1,4 @@
-// What of HTTP Muster reads itself. Pure.
+// The parts of HTTP that Muster parses itself. Pure.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace muster::sys {
 
-// OK for a url of http or https that names a host. InvalidArgument says what is wrong, without
-// what the url may hold of secrets.
+// OK for an http or https url that names a host. InvalidArgument says what is wrong, without any
+// secrets of the url.
 absl::Status CheckHttpUrl(const std::string& url);
 
 // The url for people: scheme, host, port and path. Users, passwords, queries (which hold
 // signatures) and fragments are left out.
 std::string DescribeUrl(const std::string& url);
 
-// What DescribeUrl() leaves out, for a look whether a text holds it.
+// The parts that DescribeUrl() leaves out, for checking whether a text contains them.
 std::vector<std::string> UrlSecrets(const std::string& url);
 
 // The value of a Content-Range header: "bytes 5-9/10", or "bytes 5-9/*" for an unknown total.
@@ -28,11 +28,11 @@ struct ContentRange {
   uint64_t last = 0;
   std::optional<uint64_t> total;
 };
-// nullopt when it is none that makes sense.
+// nullopt if the value makes no sense.
 std::optional<ContentRange> ParseContentRange(absl::string_view value);
 
-// What a later request can name in If-Range to get the rest of the same content: the ETag when it
-// is a strong one, else the date of Last-Modified. Empty: there is nothing to go by.
+// The validator that a later request can name in If-Range to get the rest of the same content: the
+// ETag if it is a strong one, else the date of Last-Modified. Empty: there is neither.
 std::string ContentValidator(absl::string_view etag, absl::string_view last_modified);
 
 }  // namespace muster::sys

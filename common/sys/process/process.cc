@@ -32,12 +32,12 @@ constexpr absl::Duration kGrace = absl::Seconds(5);
 // How long output is still read after the program's end: a daemon that it started may hold the
 // pipe open for ever.
 constexpr absl::Duration kLinger = absl::Milliseconds(100);
-// How often a followed file and, without pidfds, the program's end are looked at.
+// How often a followed file and, without pidfds, the program's end are checked.
 constexpr absl::Duration kPollInterval = absl::Milliseconds(50);
-// What is read of a stream before the time limit and others' wishes are looked at again: all that
-// a pipe holds (pipe(7)). A program may write faster than what it writes is taken in.
+// The most that is read from a stream before the time limit and others' wishes are checked again:
+// as much as a pipe holds (pipe(7)). A program may write faster than its output is processed.
 constexpr size_t kMaxTurnBytes = size_t{64} << 10;
-// Descriptors of ours stay clear of those that the child gets (0 to kStatusFd).
+// Our descriptors stay clear of those that the child gets (0 to kStatusFd).
 constexpr int kFirstFd = 10;
 
 // One stream from the child: the reading end of a pipe, or a file that the child writes to.
@@ -75,7 +75,7 @@ absl::StatusOr<Stream> MakeStream(const std::string& file) {
     return stream;
   }
   stream.is_file = true;
-  // A new file: an older program may still write into the one that had this name.
+  // A new file: an older program may still be writing into the previous one of this name.
   ::unlink(file.c_str());
   const int writer = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
   if (writer < 0) return ErrnoStatus(errno, absl::StrCat("creating ", file));
@@ -86,7 +86,7 @@ absl::StatusOr<Stream> MakeStream(const std::string& file) {
   return stream;
 }
 
-// Reads what is there now, about `at_most` bytes of it. A pipe at its end is closed.
+// Reads about `at_most` bytes of the available data. A pipe at its end is closed.
 template <typename Sink>
 void Drain(Stream& stream, size_t at_most, Sink sink) {
   std::array<char, 16384> buffer;
@@ -139,13 +139,14 @@ std::vector<std::string> Environment(const ProcessSpec& spec) {
 
 struct Child {
   pid_t pid = -1;
-  UniqueFd pidfd;  // invalid where the kernel has none
+  UniqueFd pidfd;  // invalid if the kernel has no pidfds
   UniqueFd input;
   Stream out, err, status;
 };
 
-// What to start for `program`. A child gets its signal for its parent's death by a call of its own,
-// which posix_spawn has no place for: setpriv(1) makes it and becomes the program.
+// The command line that starts `program`. A child sets the signal for its parent's death by a call
+// of its own, for which posix_spawn has no place: setpriv(1) makes the call and becomes the
+// program.
 absl::StatusOr<std::vector<std::string>> ArgumentsOf(const ProcessSpec& spec,
                                                      const std::string& program) {
   if (!spec.die_with_parent) return spec.argv;
@@ -158,8 +159,8 @@ absl::StatusOr<std::vector<std::string>> ArgumentsOf(const ProcessSpec& spec,
   return arguments;
 }
 
-// posix_spawn and not fork: nothing of ours runs in the child, so the locks of other threads
-// (malloc's above all) cannot be found locked there.
+// posix_spawn and not fork: none of our code runs in the child, so it cannot find the locks of
+// other threads (above all malloc's) locked there.
 absl::Status Spawn(const ProcessSpec& spec, Child& child) {
   ASSIGN_OR_RETURN(const std::string program, FindProgram(spec.argv.front()));
   ASSIGN_OR_RETURN(std::vector<std::string> arguments, ArgumentsOf(spec, program));
@@ -213,7 +214,7 @@ absl::Status Spawn(const ProcessSpec& spec, Child& child) {
   return absl::OkStatus();
 }
 
-// The child and everything that is read from it until its end.
+// Follows the child and reads all of its streams until its end.
 class Follower {
  public:
   Follower(const ProcessSpec& spec, Child child)
@@ -228,7 +229,7 @@ class Follower {
         keep_input_(spec.control != nullptr) {}
 
   ProcessResult Follow() {
-    // The only wait against the machine's own clock: a program's runtime cannot be simulated.
+    // The only wait on the machine's own clock: a program's runtime cannot be simulated.
     const absl::Time timeout = absl::Now() + spec_.timeout;
     absl::Time deadline = timeout;
     absl::Time give_up = absl::InfiniteFuture();
@@ -248,7 +249,7 @@ class Follower {
       }
       PollOnce(deadline - now);
     }
-    if (ending_) ::kill(-child_.pid, SIGKILL);  // what it left behind
+    if (ending_) ::kill(-child_.pid, SIGKILL);  // its leftover processes
     Finish();
     if (WIFSIGNALED(wait_status))
       result_.signal = WTERMSIG(wait_status);
@@ -268,7 +269,7 @@ class Follower {
 
   // The result of a program that SIGKILL does not end.
   ProcessResult GiveUp() {
-    // Nobody's to join: it may take until the machine's end.
+    // Nobody joins this thread: it may last as long as the machine runs.
     std::thread([pid = child_.pid] {
       while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
       }
@@ -279,7 +280,7 @@ class Follower {
     return std::move(result_);
   }
 
-  // Does what others want of the program by now; true when they have come to want its end.
+  // Carries out the current wishes of others; true when they have asked for the program's end.
   bool TakeWishes() {
     ProcessControl::Wishes wishes = spec_.control->Take();
     if (!wishes.input.empty()) {
@@ -315,7 +316,8 @@ class Follower {
         absl::ToInt64Milliseconds(std::clamp(wait, absl::Milliseconds(1), absl::Hours(1)));
     ::poll(fds.data(), fds.size(), static_cast<int>(milliseconds));
     DrainAll();
-    // Over and not to be reaped: a debugger has it. Its descriptor would end every wait at once.
+    // It has ended but cannot be reaped: a debugger has it. Its descriptor would end every wait at
+    // once.
     for (const pollfd& fd : fds)
       if (child_.pidfd.valid() && fd.fd == child_.pidfd.get() && (fd.revents & POLLIN) != 0)
         child_.pidfd.Reset();
@@ -326,7 +328,7 @@ class Follower {
       const ssize_t count = WriteWithoutSignal();
       if (count < 0 && errno == EINTR) continue;
       if (count < 0 && errno == EAGAIN) return;
-      if (count < 0) {  // the program does not read all of its input: its own affair
+      if (count < 0) {  // the program does not read all of its input, which is its own choice
         input_left_ = {};
         keep_input_ = false;
         break;
@@ -355,7 +357,7 @@ class Follower {
     return count;
   }
 
-  // A turn of each stream.
+  // One turn for each stream.
   void DrainAll() {
     DrainOut(kMaxTurnBytes);
     Drain(child_.err, kMaxTurnBytes, [this](absl::string_view text) {
@@ -379,7 +381,7 @@ class Follower {
 
   void Finish() {
     child_.input.Reset();
-    // Of a file all that it has by now, whoever goes on writing.
+    // For a file, everything that it has by now, even if somebody keeps writing.
     if (child_.out.is_file) DrainOut(SizeOf(child_.out));
     if (child_.status.is_file) DrainStatus(SizeOf(child_.status));
     DrainAll();
@@ -404,9 +406,9 @@ class Follower {
   Tail out_, output_;
   LineSplitter out_lines_, err_lines_, status_lines_;
   absl::string_view input_left_;
-  std::string input_text_;   // that input_left_ is a part of, once `control` wrote
-  bool keep_input_ = false;  // open although all is written
-  bool ending_ = false;      // has got SIGTERM
+  std::string input_text_;   // contains input_left_, once `control` wrote
+  bool keep_input_ = false;  // do not close it although everything is written
+  bool ending_ = false;      // SIGTERM was sent
   bool stop_wished_ = false;
   absl::Duration stop_after_;
 };

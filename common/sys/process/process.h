@@ -14,7 +14,7 @@
 
 namespace muster::sys {
 
-// Where a program's PATH leads, whatever the environment Muster itself was started with.
+// The PATH of every program, whatever the environment that Muster itself was started with.
 inline constexpr char kStandardPath[] =
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 // The child's descriptor behind ProcessSpec::on_status_line.
@@ -27,34 +27,36 @@ class ProcessControl;
 struct ProcessSpec {
   // argv[0] is searched in kStandardPath unless it holds a slash. Never empty.
   std::vector<std::string> argv;
-  // Added to the only variables a program gets otherwise: PATH, HOME=/root, LANG and
+  // Added to the only variables that a program gets otherwise: PATH, HOME=/root, LANG and
   // LC_ALL=C.UTF-8.
   std::map<std::string, std::string> environment = {};
   std::string directory = "/";
   // Written to its standard input, which is then closed; with `control`, when that says so.
   std::string input = {};
-  // For who talks to the program while it runs; used by one Run() only, and outlives it.
+  // For a thread that talks to the program while it runs; used by one Run() only, and must outlive
+  // it.
   ProcessControl* control = nullptr;
-  // Told the id of the process, and of its group, once it runs; called in the thread of Run().
+  // Called with the id of the process, and of its group, once it runs; in the thread of Run().
   std::function<void(int pid)> on_started = {};
   // After this the whole process group gets SIGTERM, and SIGKILL five seconds later.
   absl::Duration timeout = absl::Minutes(10);
   // A program that the kernel holds in a call that does not return (state D) ends with that call,
-  // whatever signals it gets. So long after SIGKILL Run() gives up on it, and it is reaped when it
-  // ends. Infinite: it is waited for, as nothing may run beside what it does.
+  // whatever signals it gets. This long after SIGKILL Run() gives up on it, and it is reaped when
+  // it ends. Infinite: Run() waits for it, since nothing may run beside it.
   absl::Duration unkillable_after = absl::InfiniteDuration();
-  // The program is killed, by SIGKILL, when the thread that is in Run() is gone: for programs that
-  // must not go on alone when this process is killed. Its own children are its own affair.
+  // The program is killed, by SIGKILL, when the thread in Run() is gone: for programs that must not
+  // continue alone when this process is killed. It has to look after its own children.
   bool die_with_parent = false;
-  // Of each captured text the last so many bytes are kept.
+  // The last so many bytes of each captured text are kept.
   size_t max_output = size_t{64} << 10;
-  // Each line of output as it comes, without its newline; called in the thread of Run().
+  // Called for each line of output as it comes, without its newline, in the thread of Run().
   LineCallback on_line = {};
-  // Those of standard error, which are then not on_line's.
+  // Called for the lines of standard error, which then do not go to on_line.
   LineCallback on_error_line = {};
   // A longer line is handed out in pieces of about this size.
   size_t max_line = 8192;
-  // Each line that the program writes to its descriptor kStatusFd. Empty: the descriptor is closed.
+  // Called for each line that the program writes to its descriptor kStatusFd. Empty: the descriptor
+  // is closed.
   LineCallback on_status_line = {};
   // For a program that must outlive this process: when set, output goes to this new file and
   // status lines to "<file>.status" instead of into pipes that would break, and Run() follows
@@ -64,7 +66,7 @@ struct ProcessSpec {
 
 struct ProcessResult {
   int exit_code = 0;  // meaningful when signal is 0
-  int signal = 0;     // that ended the program; 0: it exited
+  int signal = 0;     // the signal that ended the program; 0: it exited
   bool timed_out = false;
   bool stopped = false;     // by ProcessControl
   bool unkillable = false;  // it has not ended (ProcessSpec::unkillable_after); signal is SIGKILL
@@ -78,9 +80,9 @@ struct ProcessResult {
 class ProcessRunner {
  public:
   virtual ~ProcessRunner() = default;
-  // Blocks until the program has ended or is given up; its background children are not waited for.
-  // An error means that it could not be started (NotFound: there is no such program); how it ended
-  // is in the result. The program has its own session and process group.
+  // Blocks until the program has ended or Run() gives up on it; its background children are not
+  // waited for. An error means that it could not be started (NotFound: there is no such program);
+  // how it ended is in the result. The program has its own session and process group.
   virtual absl::StatusOr<ProcessResult> Run(const ProcessSpec& spec) = 0;
 };
 

@@ -40,7 +40,7 @@ ProcessControl::Wishes ProcessControl::Take() {
 
 void ProcessControl::Wake() {
   const uint64_t one = 1;
-  // Full means that it is readable already.
+  // Full means that it is already readable.
   (void)!::write(wake_.get(), &one, sizeof(one));
 }
 

@@ -1,4 +1,4 @@
-// What another thread may want of a program that runs.
+// Lets another thread talk to a running program and stop it.
 #pragma once
 
 #include <optional>
@@ -12,20 +12,20 @@
 
 namespace muster::sys {
 
-// Writes to the standard input of the program of one ProcessRunner::Run(), and ends it. Calls that
-// come before the program has started are kept; those after its end change nothing. Thread-safe.
+// Writes to the standard input of the program of one ProcessRunner::Run(), and stops the program.
+// Calls before the program has started are kept; calls after its end change nothing. Thread-safe.
 class ProcessControl {
  public:
-  // What wakes the thread of Run(); without descriptors left that thread sees wishes late, with
-  // the program's next sign of life.
+  // Makes the descriptor that wakes the thread of Run(); if no descriptors are left, that thread
+  // notices wishes late, when the program next produces output.
   ProcessControl();
 
   // Adds to the program's standard input.
   void Write(absl::string_view text);
-  // The program reads its end of input after what was written.
+  // The program reads end of file after the text written so far.
   void CloseInput();
-  // The program's process group gets SIGTERM after `patience`, and SIGKILL five seconds later. The
-  // first call counts.
+  // The program's process group gets SIGTERM after `patience`, and SIGKILL five seconds later. Only
+  // the first call counts.
   void Stop(absl::Duration patience = absl::ZeroDuration());
 
   // For implementations of ProcessRunner.
@@ -34,7 +34,7 @@ class ProcessControl {
     bool close_input = false;
     std::optional<absl::Duration> stop_after;
   };
-  // What came since the last call; the others but `input` hold on.
+  // The wishes since the last call; all but `input` remain set.
   Wishes Take();
   // Readable while Take() has something new. -1: none.
   int wake_fd() const { return wake_.get(); }

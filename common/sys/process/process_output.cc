@@ -7,7 +7,7 @@ namespace muster::sys {
 
 void Tail::Append(absl::string_view text) {
   text_.append(text.data(), text.size());
-  // Cut at twice the size only, so that each byte is moved once on average.
+  // Cut only at twice the size, so that each byte is moved once on average.
   if (text_.size() <= 2 * max_bytes_) return;
   text_.erase(0, text_.size() - max_bytes_);
   cut_ = true;

@@ -1,4 +1,4 @@
-// What becomes of the bytes that a program prints.
+// Processing of the bytes that a program prints.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class Tail {
  public:
   explicit Tail(size_t max_bytes) : max_bytes_(max_bytes) {}
   void Append(absl::string_view text);
-  // The kept bytes, from a line's beginning where some were lost.
+  // The kept bytes, starting at the beginning of a line if some were lost.
   std::string Take();
 
  private:
@@ -28,7 +28,7 @@ class Tail {
 // thread-safe.
 class LineSplitter {
  public:
-  // A "line" without an end is handed out in pieces of `max_line` bytes or some more.
+  // A "line" without an end is handed out in pieces of `max_line` bytes or slightly more.
   explicit LineSplitter(LineCallback on_line, size_t max_line = 8192)
       : on_line_(std::move(on_line)), max_line_(max_line) {}
   void Append(absl::string_view text);
@@ -39,7 +39,7 @@ class LineSplitter {
   const LineCallback on_line_;
   const size_t max_line_;
   std::string rest_;
-  size_t searched_ = 0;  // of rest_, without finding an end
+  size_t searched_ = 0;  // bytes of rest_ without an end of line
 };
 
 }  // namespace muster::sys

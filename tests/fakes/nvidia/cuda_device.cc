@@ -8,7 +8,7 @@
 namespace muster::fake_nvidia {
 namespace {
 
-// A GPU counts as busy for so long after its last work, as one that is polled is seen.
+// A GPU counts as busy for this long after its last work, as it appears under polling.
 constexpr double kBusyTail_s = 0.4;
 
 void* ContextOf(int gpu) { return reinterpret_cast<void*>(static_cast<intptr_t>(gpu) + 1); }

@@ -1,4 +1,4 @@
-// libcuda.so.1 of the fake: modules and kernels; a launch returns when the kernel is through.
+// libcuda.so.1 of the fake: modules and kernels; a launch returns when the kernel is done.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -73,7 +73,7 @@ EXPORT int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsi
     if (gpu.launch_error != 0) return gpu.launch_error;
     const Working working(current_gpu);
     const SteadyClock::time_point start = SteadyClock::now();
-    // What has turned over while nobody worked is what the kernel finds.
+    // The kernel finds the bits that have flipped while nobody worked.
     DeviceMemory::Instance().FlipWhatIsDue(current_gpu, gpu.flips, SinceFirstContext(), 0);
     const Launch launch = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes};
     static_cast<FakeFunction*>(function)->kernel(launch, arguments);

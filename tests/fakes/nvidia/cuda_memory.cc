@@ -1,4 +1,4 @@
-// libcuda.so.1 of the fake: memory and copies; what is enqueued is done before the call returns.
+// libcuda.so.1 of the fake: memory and copies; enqueued work is done before the call returns.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>

@@ -1,4 +1,4 @@
-// libcuda.so.1 of the fake: streams and events; what is enqueued is done before the call returns.
+// libcuda.so.1 of the fake: streams and events; enqueued work is done before the call returns.
 
 #include "tests/fakes/nvidia/cuda_usage.h"
 

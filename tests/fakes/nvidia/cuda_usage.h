@@ -1,4 +1,4 @@
-// What this process does with the fake GPUs, and what every call of the fake driver begins with.
+// This process's use of the fake GPUs, and the common beginning of every call of the fake driver.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ inline constexpr size_t kMaxGpus = 64;
 double SecondsSince(SteadyClock::time_point then);
 void SleepFor(double seconds);
 
-// What this process has done with the GPUs.
+// This process's use of the GPUs.
 struct Usage {
   std::mutex mutex;
   bool started = false;
@@ -38,13 +38,13 @@ struct Usage {
 };
 Usage& TheUsage();
 
-// Of the calling thread's current context; negative: none.
+// GPU of the calling thread's current context; negative: none.
 extern thread_local int current_gpu;
 
 // Negative: there was none.
 double SinceFirstContext();
 bool IsLost(const Gpu& gpu);
-// Of cuDeviceGetAttribute().
+// The answer of cuDeviceGetAttribute().
 int AttributeOf(const Gpu& gpu, int attribute);
 
 // Marks a GPU as busy while it lives.

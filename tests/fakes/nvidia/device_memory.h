@@ -1,4 +1,4 @@
-// Memory of the fake GPUs: pages of the host, of which each address is known.
+// Memory of the fake GPUs: pages of the host whose addresses are all known.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,15 @@ class DeviceMemory {
  public:
   static DeviceMemory& Instance();
 
-  // 0 when the GPU has not as much left.
+  // 0 when the GPU does not have that much left.
   uint64_t Allocate(int gpu, const Gpu& spec, size_t bytes);
   bool Free(uint64_t address);
   // Whether all of it lies in one allocation.
   bool Covers(uint64_t address, size_t bytes) const;
   uint64_t UsedBytes(int gpu) const;
 
-  // Turns the bits over that are due now. `launches`: kernels of the GPU so far, this one included;
-  // 0: no kernel has run.
+  // Flips the bits that are due now. `launches`: kernels of the GPU so far, including this one; 0:
+  // no kernel has run.
   void FlipWhatIsDue(int gpu, const Flips& flips, double since_first_context_s, uint64_t launches);
 
  private:
@@ -39,7 +39,7 @@ class DeviceMemory {
   mutable std::mutex mutex_;
   std::map<uint64_t, Block> blocks_;  // by address
   std::map<int, uint64_t> used_;
-  std::map<int, unsigned> memory_flips_;  // that have happened
+  std::map<int, unsigned> memory_flips_;  // number of past flips
   uint64_t allocations_ = 0;
   std::mt19937_64 random_{20};
 };

@@ -9,15 +9,15 @@ struct Dim3 {
   unsigned x = 1, y = 1, z = 1;
 };
 
-// As cuLaunchKernel() is given them.
+// The arguments of cuLaunchKernel().
 struct Launch {
   Dim3 grid;
   Dim3 block;
   size_t shared_bytes = 0;
 };
 
-// `arguments` has a pointer to each parameter of the kernel, as cuLaunchKernel() takes them; device
-// pointers in them are addresses of the host. Blocks until all threads of the grid are through.
+// `arguments` has a pointer to each parameter of the kernel, as for cuLaunchKernel(); device
+// pointers in them are addresses of the host. Blocks until all threads of the grid are done.
 using HostKernel = void (*)(const Launch& launch, void** arguments);
 
 // By the name of the PTX entry; nullptr when there is none. Thread-safe.

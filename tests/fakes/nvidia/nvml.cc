@@ -23,7 +23,7 @@ Activity ActivityOf(int gpu) {
   return ask != nullptr ? ask(gpu) : Activity{};
 }
 
-// One call about one GPU: hangs, losses and refusals as the file says, then `answer`.
+// One call about one GPU: hangs, losses and refusals as in the file, then `answer`.
 template <typename Answer>
 int Ask(const char* function, void* device, Answer answer) {
   const int index = static_cast<int>(reinterpret_cast<intptr_t>(device)) - 1;
@@ -202,7 +202,7 @@ EXPORT int nvmlDeviceGetDefaultApplicationsClock(void* device, int type, unsigne
         return nvml::kSuccess;
       });
 }
-// The name of before 535: what drivers of both ages have.
+// The name from before 535, which drivers of both ages have.
 EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* reasons) {
   return AskValue("nvmlDeviceGetCurrentClocksThrottleReasons", device, reasons,
                   [](const Gpu&, const Condition& now) { return now.clock_reasons; });

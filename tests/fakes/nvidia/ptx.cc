@@ -6,7 +6,7 @@
 namespace muster::fake_nvidia {
 namespace {
 
-// The word after the first `directive`, from `at` on, which moves behind it; "" at the end.
+// The word after the first `directive`, searched from `at`, which moves behind it; "" at the end.
 std::string WordAfter(const std::string& text, const std::string& directive, size_t& at) {
   at = text.find(directive, at);
   if (at == std::string::npos) return "";
@@ -24,7 +24,7 @@ std::string WordAfter(const std::string& text, const std::string& directive, siz
 struct VersionRow {
   int ptx, cuda;
 };
-// PTX ISA, release notes: the CUDA release that brought each version.
+// PTX ISA, release notes: the CUDA release that introduced each version.
 constexpr VersionRow kVersions[] = {
     {60, 9000},  {63, 10000}, {64, 10010}, {65, 10020}, {70, 11000},
     {78, 11080}, {80, 12000}, {84, 12040}, {87, 12080}, {90, 13000},

@@ -1,4 +1,4 @@
-// What the fake driver has to know of a PTX text.
+// The properties of a PTX text that the fake driver needs.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct Ptx {
   int version = 0;                   // 65 for ".version 6.5"
 };
 
-// Without a target it is no PTX: `target` is 0.
+// A text without a target is not PTX: `target` is 0.
 Ptx ReadPtx(const std::string& text);
 
 // The oldest CUDA version (11000 for 11.0) whose driver takes that version of PTX.

@@ -1,7 +1,7 @@
-// What GPUs the fake has and how they fare, from a JSON file that may change at any time.
+// The GPUs of the fake and their state, from a JSON file that may change at any time.
 //
 // The file is named by MUSTER_FAKE_NVIDIA, else /etc/muster-fake-nvidia.json; without it there is
-// no driver. README.md beside this has every field.
+// no driver. README.md in this folder describes every field.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace muster::fake_nvidia {
 
-// What a GPU shows while it works, or while it does not.
+// The readings of a GPU while it works, or while it does not.
 struct Condition {
   unsigned temperature = 0;
   double power_watts = 0;
@@ -29,12 +29,12 @@ struct FakeProcess {
   bool graphics = false;
 };
 
-// Bits that turn over by themselves.
+// Bits that flip by themselves.
 struct Flips {
   double memory_after_s = -1;  // since the first context; negative: never
   double memory_every_s = 0;   // 0: once
   unsigned kernel_every = 0;   // launches; 0: never
-  int allocation = 0;          // from 1 by age, from -1 by youth; 0: any
+  int allocation = 0;          // from 1 oldest first, from -1 newest first; 0: any
   unsigned bits = 1;
 };
 
@@ -42,12 +42,12 @@ struct Gpu {
   const Preset* preset = nullptr;
   std::string name, uuid, serial, vbios, pci_address;
   uint64_t memory_bytes = 0;
-  uint64_t backing_bytes = 0;  // what can be allocated, as the machine's own memory backs it
+  uint64_t backing_bytes = 0;  // allocatable bytes, which the machine's own memory backs
   unsigned power_limit_watts = 0;
   Condition idle, busy;
   unsigned max_temperature = 0, slowdown_temperature = 0;  // thresholds; 0: not supported
   unsigned max_pcie_generation = 0, max_pcie_width = 16, card_max_pcie_generation = 0;
-  unsigned application_clock_mhz = 0;  // of data centres' cards; the default is the preset's clock
+  unsigned application_clock_mhz = 0;  // for data centre cards; the default is the preset's clock
   unsigned pcie_replays = 0;
   bool persistence = true;
   bool ecc = false;  // supported and on
@@ -59,10 +59,10 @@ struct Gpu {
   uint64_t nvlink_errors = 0;
   unsigned fabric_state = 0;
   std::vector<FakeProcess> processes;
-  std::vector<std::string> not_supported;  // functions that answer so
-  std::map<std::string, int> answers;      // functions that answer this error
-  std::vector<std::string> hang;           // functions that do not return while they stand here
-  double lost_after_s = -1;                // 0: at once; negative: never
+  std::vector<std::string> not_supported;  // functions that return this
+  std::map<std::string, int> answers;      // functions that return this error
+  std::vector<std::string> hang;  // functions that do not return while they are listed here
+  double lost_after_s = -1;       // 0: at once; negative: never
   int launch_error = 0;
   bool peer_access = false;
   double slowdown = 1;           // of kernels
@@ -73,18 +73,19 @@ struct Gpu {
 struct World {
   std::string driver_version;
   int cuda_version = 12020;
-  int nvml_init = 0, cuda_init = 0;  // what the two initialisations answer
-  std::vector<std::string> hang;     // as Gpu::hang, for all
+  int nvml_init = 0, cuda_init = 0;  // results of the two initialisations
+  std::vector<std::string> hang;     // like Gpu::hang, for all
   std::vector<Gpu> gpus;
 };
 
-// As the file is now. While it cannot be read as JSON, as it was before. Thread-safe.
+// The present content of the file. While that is not readable as JSON, the previous one.
+// Thread-safe.
 std::shared_ptr<const World> CurrentWorld();
 
 // Does not return while `function` hangs, for all GPUs or for this one (negative: for none).
 void HangIfTold(const char* function, int gpu);
 
-// What this process does with a GPU: the fake driver knows, the fake NVML asks it.
+// This process's use of a GPU: the fake driver knows it, the fake NVML asks for it.
 struct Activity {
   bool has_context = false;
   double since_first_context_s = -1;  // of any GPU; negative: there was none

@@ -1,4 +1,4 @@
-// What watchers of runs and validations draw, on terminals of several widths.
+// The drawings of watchers of runs and validations, on terminals of several widths.
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -83,7 +83,7 @@ v1::NodeRecap Recap(const std::string& node, const std::string& state, uint32_t 
   return recap;
 }
 
-// Moves when the test says so, and by what the watcher sleeps, which takes a real moment, too.
+// Advances when the test says so, and when the watcher sleeps, which takes a real moment, too.
 class WatcherClock final : public Clock {
  public:
   absl::Time Now() override { return clock_.Now(); }
@@ -98,7 +98,7 @@ class WatcherClock final : public Clock {
   void Advance(absl::Duration duration) { clock_.Advance(duration); }
 
  private:
-  FakeClock clock_{absl::Now()};  // certificates are looked at by it
+  FakeClock clock_{absl::Now()};  // certificates are checked by it
 };
 
 class ScreenTest : public ::testing::Test {
@@ -136,7 +136,7 @@ class ScreenTest : public ::testing::Test {
     });
   }
   void Feed(v1::RunEvent event) { controller_.run_events.Add(std::move(event)); }
-  // The last event, with what became of the nodes.
+  // The last event, with the results of the nodes.
   void FinishRun(v1::RunState state = v1::RUN_STATE_SUCCEEDED,
                  const std::vector<v1::NodeRecap>& nodes = {}) {
     v1::RunEvent event;
@@ -149,7 +149,7 @@ class ScreenTest : public ::testing::Test {
     for (const v1::NodeRecap& node : nodes) *run.add_nodes() = node;
     Feed(event);
   }
-  // What the watcher ended with, and standard output given back.
+  // The watcher's result; restores standard output.
   absl::StatusOr<int> End() {
     const absl::StatusOr<int> code = watch_.get();
     terminal_->End();
@@ -159,7 +159,7 @@ class ScreenTest : public ::testing::Test {
     return terminal_->Await(
         [&](const std::string& screen) { return absl::StrContains(screen, text); });
   }
-  // The screen when it is what the file says, or what it is in the end; then the watcher is ended.
+  // The screen once it equals the file, or its final state; then the watcher is ended.
   std::string AwaitGolden(const std::string& golden) {
     return terminal_->Await([&](const std::string& screen) { return screen == golden; });
   }
@@ -258,7 +258,7 @@ TEST_F(ScreenTest, TheBarNeverRunsBackwards) {
   WatchRun();
   Feed(PlayStarted(1, 0, "workers", {"c001"}));
   AwaitText("play 1: workers");
-  // Handlers' results, which are none of the 31 steps, and progress that is behind the results.
+  // Handlers' results, which are not among the 31 steps, and progress that lags behind the results.
   Feed(Progress("c001", "slurm_worker", "packages", 26, 31));
   AwaitText(" 26/31 ");
   for (uint64_t step = 0; step < 27; ++step)
@@ -268,7 +268,7 @@ TEST_F(ScreenTest, TheBarNeverRunsBackwards) {
   AwaitText("changed r: h 3 (handler)");
   Feed(Progress("c001", "slurm_worker", "restart slurmd", 25, 31));
   AwaitText("restart slurmd");
-  controller_.run_events.Break();  // all of it comes again
+  controller_.run_events.Break();  // all of it is repeated
   Feed(Progress("c001", "slurm_worker", "the next one", 27, 31));
   AwaitText("the next one");
   const std::string written = terminal_->Written();
@@ -291,11 +291,11 @@ TEST_F(ScreenTest, AConnectionThatBreaksWhileNodesRebootIsNoControllerThatWentAw
   AwaitText("play 1: workers");
   Feed(Progress("c001", "kernel", "reboot", 3, 31, "rebooting"));
   AwaitText("rebooting");
-  // Nothing is said of the run for as long as nodes boot, and twice the connection breaks.
+  // The run has no news while nodes boot, and the connection breaks twice.
   for (int round = 1; round <= 2; ++round) {
     controller_.run_events.Break();
     EXPECT_TRUE(controller_.run_events.AwaitWatches(round + 1));
-    // The client hears of it a moment after the controller has taken it up.
+    // The client learns of it a moment after the controller has accepted it.
     absl::SleepFor(absl::Milliseconds(500));
     clock_.Advance(absl::Seconds(100));
   }
@@ -313,7 +313,7 @@ TEST_F(ScreenTest, AControllerThatIsAwayIsToldOnceAndWaitedFor) {
   controller_.Shutdown();
   AwaitText("no connection to the controller");
   controller_.Restart();
-  // Nothing new is told of the run: that it can be watched is answer enough.
+  // There is no news of the run: it suffices that it can be watched.
   const std::string screen = AwaitText("connected to the controller again");
   FinishRun();
   EXPECT_TRUE(End().ok());

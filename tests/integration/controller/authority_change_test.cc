@@ -21,12 +21,12 @@ class ChangeTest : public EnrolledControllerFixture {
  protected:
   void SetUp() override {
     EnrolledControllerFixture::SetUp();
-    // One member, so that "all are along" is quickly so.
+    // A single member, so that all members soon have followed.
     RemoveNode(nodes_[1].name);
     RemoveNode(nodes_[2].name);
   }
 
-  // Restarts with what is on the disk.
+  // Restarts with the data on the disk.
   void Restart() {
     controller_.reset();
     Start();
@@ -47,7 +47,7 @@ class ChangeTest : public EnrolledControllerFixture {
     Start();
   }
 
-  // The person's own folder, and a connection by what is in it now.
+  // The person's own folder, and a connection with its present content.
   absl::StatusOr<std::unique_ptr<cli::Connection>> Open() {
     return cli::Connection::Open((folder_ / "admin").string(), absl::Now());
   }
@@ -70,7 +70,7 @@ class ChangeTest : public EnrolledControllerFixture {
     return {authority.people_behind().begin(), authority.people_behind().end()};
   }
 
-  // With the roots that the node has; nullptr: not let in.
+  // With the node's roots; nullptr: not admitted.
   std::unique_ptr<Agent> GreetBy(const std::string& roots, bool* must_renew) {
     auto agent = std::make_unique<Agent>();
     grpc::SslCredentialsOptions options;
@@ -91,7 +91,7 @@ class ChangeTest : public EnrolledControllerFixture {
     *must_renew = welcome.welcome().renew_certificate();
     return agent;
   }
-  // As the agent does it when it is told to; the roots that came along.
+  // Like the agent when it is told to; returns the roots that came with it.
   std::string RenewNode(Agent& agent) {
     const pki::KeyAndCsr key = pki::MakeKeyAndCsr("c001").value();
     v1::RenewCertificateRequest request;
@@ -124,7 +124,8 @@ class ChangeTest : public EnrolledControllerFixture {
 };
 
 TEST_F(ChangeTest, NobodyIsCutOffBeforeTheyAreAlongAndTheOldAuthorityIsWorthNothingAfter) {
-  // The administrator of `muster init` makes alice one; her folder is the one in use. bob looks on.
+  // The administrator of `muster init` makes alice one; her folder is the one in use. bob only
+  // watches.
   const ClientIdentity first = Issue(Role::kAdmin, "admin");
   const auto folder_of = [&](const ClientIdentity& who) -> cli::Credentials {
     return {absl::StrCat("localhost:", controller_->port()), authority_.certificate_pem,
@@ -150,7 +151,7 @@ TEST_F(ChangeTest, NobodyIsCutOffBeforeTheyAreAlongAndTheOldAuthorityIsWorthNoth
   bool must_renew = false;
   std::string roots = authority_.certificate_pem;
   {
-    // The store does not know the certificate, so it is not known what came with it.
+    // The store does not know the certificate, so it is not known which roots came with it.
     const std::unique_ptr<Agent> agent = GreetBy(roots, &must_renew);
     ASSERT_NE(agent, nullptr);
     EXPECT_TRUE(must_renew);
@@ -172,7 +173,7 @@ TEST_F(ChangeTest, NobodyIsCutOffBeforeTheyAreAlongAndTheOldAuthorityIsWorthNoth
   EXPECT_THAT(PeopleBehind(), ElementsAre("alice", "bob"));
   EXPECT_THAT(AuditedSubjects("ca.change"), ElementsAre(next));
   {
-    // By the old root and the old certificate.
+    // With the old root and the old certificate.
     const std::unique_ptr<Agent> agent = GreetBy(roots, &must_renew);
     ASSERT_NE(agent, nullptr);
     EXPECT_TRUE(must_renew);
@@ -194,7 +195,7 @@ TEST_F(ChangeTest, NobodyIsCutOffBeforeTheyAreAlongAndTheOldAuthorityIsWorthNoth
   ASSERT_OK(pki_folder.Finish(absl::Now()));
   Restart();
   EXPECT_THAT(Authority()->trusted(), ElementsAre(next));
-  // Both roots are still in the node's hands; it drops the old one by one more renewal.
+  // The node still has both roots; it drops the old one with one more renewal.
   {
     const std::unique_ptr<Agent> agent = GreetBy(roots, &must_renew);
     ASSERT_NE(agent, nullptr);
@@ -204,7 +205,8 @@ TEST_F(ChangeTest, NobodyIsCutOffBeforeTheyAreAlongAndTheOldAuthorityIsWorthNoth
   }
   ASSERT_NE(GreetBy(roots, &must_renew), nullptr);
   EXPECT_FALSE(must_renew);
-  // What the old authority signs opens nothing, and what it shows is believed by nobody.
+  // Certificates signed by the old authority open nothing, and nobody trusts a server that shows
+  // one.
   const std::string new_root = disk_.Read(config_.pki_directory + "/ca.crt").value();
   {
     grpc::SslCredentialsOptions options;
@@ -246,7 +248,7 @@ TEST_F(ChangeTest, JoinLineNamesTheRootThatTheServerShows) {
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response.ca_pin();
   };
-  // While it changes the server's certificate is the old root's.
+  // During the change the server's certificate is the old root's.
   EXPECT_EQ(pin(authority_.certificate_pem), ca_->pin());
 }
 

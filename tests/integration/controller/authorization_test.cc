@@ -1,4 +1,4 @@
-// Calls every RPC of the contract as everybody; only the rows of the table answer.
+// Calls every RPC of the contract in every role; only those in the rows of the table answer.
 #include "controller/service/front/authorization.h"
 
 #include <fstream>
@@ -12,8 +12,8 @@
 namespace muster::controller {
 namespace {
 
-// "/muster.v1.NodeService/ListNodes" of every service in the contract: a new file or service
-// counts at once, whether anybody offers it or not.
+// "/muster.v1.NodeService/ListNodes" of every service in the contract: a new file or service counts
+// at once, whether the controller offers it or not.
 std::set<std::string> AllRpcs() {
   google::protobuf::FileDescriptorSet contract;
   std::ifstream in(MUSTER_CONTRACT, std::ios::binary);
@@ -64,7 +64,7 @@ TEST(AuthorizationTable, RefusalsSayTheVerbThatWasAskedForAndWhoMay) {
             "eve is an operator; node remove needs administrator");
   EXPECT_EQ(refusal("AgentSessionService/Connect", Role::kAdmin, ""),
             "eve is an administrator; this call needs a node");
-  // Whoever calls says the verb, so it is shown only where it looks like one.
+  // The caller chooses the verb, so it is shown only if it looks like one.
   for (const char* verb : {"ap\nply", "\033[2J", "APPLY", "a is an administrator; x"}) {
     EXPECT_EQ(refusal("RunService/CreateRun", Role::kViewer, verb),
               "eve is a viewer; apply needs operator or administrator");
@@ -155,7 +155,7 @@ TEST_F(EveryRpcTest, OnlyTheTablesRowsAnswer) {
         EXPECT_EQ(status.error_code(), grpc::PERMISSION_DENIED);
       }
     }
-    // What is in no table is denied before anybody looks whether it exists.
+    // A call that is in no table is denied before anybody checks whether it exists.
     EXPECT_EQ(Call(channel, "/muster.v1.NodeService/Nothing").error_code(),
               grpc::PERMISSION_DENIED);
     EXPECT_EQ(Call(channel, "/grpc.health.v1.Health/Check").error_code(), grpc::PERMISSION_DENIED);

@@ -1,4 +1,4 @@
-// Backups of a controller that runs, and what they bring back.
+// Backups of a running controller, and their restoration.
 #include "controller/backup/backup.h"
 
 #include "controller/artifact/blob_store.h"
@@ -52,7 +52,7 @@ TEST_F(BackupTest, IsProvedAndBringsTheStateBack) {
     EXPECT_OK(txn.runs().Put(run));
     return Note(txn, "before");
   }));
-  // With a run that goes on: a controller would end this one at its start, for want of a bundle.
+  // With a running run: a controller would end this one at its start, for lack of a bundle.
   const auto created = CreateBackup(file_, Options(), clock_);
   ASSERT_OK(created);
   Start();

@@ -90,7 +90,7 @@ TEST_F(BundleApprovalTest, AnOperatorsOwnSiteRunsOnlyAfterAnAdministratorApprove
   EXPECT_EQ(Approve(eve, own).error_message(),
             "eve is an operator; bundle approve needs administrator");
 
-  // What the administrator reads before: the difference to what was approved last.
+  // The administrator first reads the difference to the bundle that was approved last.
   v1::GetBundleRequest get;
   get.set_bundle(own.substr(0, 12));
   v1::GetBundleResponse got;

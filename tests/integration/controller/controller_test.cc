@@ -1,4 +1,5 @@
-// The controller as a whole: what it refuses to start with, and the packages it offers.
+// The controller as a whole: configurations with which it refuses to start, and the packages it
+// offers.
 #include "controller/controller.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
-// Connections that go half the way and stay there: the controller ends them by itself, and real
-// agents get in meanwhile.
+// Connections that stop half way: the controller ends them by itself, and real agents get in
+// meanwhile.
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ using ::muster::testing::Http2Client;
 
 constexpr char kFetchBlob[] = "/muster.v1.AgentSessionService/FetchBlob";
 constexpr char kEnroll[] = "/muster.v1.EnrollmentService/Enroll";
-// Beyond the controller's own limits, for a machine that is busy with other things.
+// Longer than the controller's own limits, for a busy machine.
 constexpr absl::Duration kPatience = absl::Seconds(30);
 
 class HalfOpenTest : public EnrolledControllerFixture {
@@ -27,12 +27,12 @@ class HalfOpenTest : public EnrolledControllerFixture {
   // How far a connection goes.
   struct Way {
     const char* name;
-    bool is_enrollment;  // which of the ports
+    bool is_enrollment;  // chooses the port
     bool does_tls;
     std::string first_bytes;
     bool does_http2;
-    std::string call;          // begun and never finished; empty: none
-    std::string drop_by_drop;  // then, a byte now and then
+    std::string call;          // begun but never finished; empty: none
+    std::string drop_by_drop;  // after that, a byte now and then
   };
 
   std::unique_ptr<Http2Client> Open(const Way& way) {
@@ -121,7 +121,7 @@ TEST_F(HalfOpenTest, CallsOfOneConnectionAreCounted) {
   EXPECT_TRUE(agent->Beat());
 }
 
-// Sixteen MiB of zeros are sixteen kB on the way; they must not be unpacked.
+// Sixteen MiB of zeros are sixteen kB on the wire; they must not be unpacked.
 TEST_F(HalfOpenTest, CompressedMessagesAreRefused) {
   grpc::ClientContext context;
   context.set_compression_algorithm(GRPC_COMPRESS_GZIP);

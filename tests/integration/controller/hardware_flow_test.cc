@@ -1,4 +1,4 @@
-// Hardware files and what is learned for them, over the wire.
+// Hardware files and the floors learned for them, over the wire.
 #include <string>
 
 #include <grpcpp/grpcpp.h>
@@ -87,7 +87,7 @@ class HardwareFlowTest : public ControllerFixture {
 TEST_F(HardwareFlowTest, FloorsAreLearnedFromWhatIsStored) {
   v1::LearnHardwareRequest request;
   *request.add_files() = File("inventory/hardware/l4.yaml", kFile);
-  request.set_min_subjects(8);  // one node alone makes no floor unless a person says so
+  request.set_min_subjects(8);  // a single node makes no floor unless a person says so
   v1::LearnHardwareResponse response;
   {
     grpc::ClientContext context;

@@ -1,5 +1,5 @@
-// Agents that break the protocol, over real TLS: each is cut off, told why, and entered into the
-// audit log.
+// Agents that break the protocol, over real TLS: each is cut off with the reason, and recorded in
+// the audit log.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -28,7 +28,7 @@ constexpr char kConnect[] = "/muster.v1.AgentSessionService/Connect";
 
 class HostileAgentTest : public SessionFixture {};
 
-// Garbage is told from a stream that ends, also where gRPC would not.
+// Garbage is distinguished from a stream that ends, even where gRPC would not do so.
 TEST_F(HostileAgentTest, GarbageCutsOffAndNobodyElse) {
   const Credentials other = Enrol("c002");
   const auto honest = Connected(other);
@@ -71,7 +71,7 @@ TEST_F(HostileAgentTest, GarbageCutsOffAndNobodyElse) {
   EXPECT_THAT(listener_.misbehaved(), Each(machine_.node_uuid));
   EXPECT_EQ(CutOffs("c001"), 1);
   EXPECT_EQ(CutOffs("c002"), 0);
-  // The other one's stream is as it was.
+  // The other one's stream is unaffected.
   v1::ControllerMessage message;
   message.mutable_cancel_plan()->set_plan_id("p");
   EXPECT_OK(registry_->Send(other.uuid, message));
@@ -80,7 +80,7 @@ TEST_F(HostileAgentTest, GarbageCutsOffAndNobodyElse) {
   EXPECT_EQ(got.cancel_plan().plan_id(), "p");
 }
 
-// What a newer agent may say is none of our business, and no garbage.
+// Fields from a newer agent are ignored, and are not garbage.
 TEST_F(HostileAgentTest, UnknownFieldsAreNoGarbage) {
   const auto agent = Connected();
   v1::AgentMessage message;
@@ -119,7 +119,7 @@ TEST_F(HostileAgentTest, SecondHelloCutsOff) {
   EXPECT_EQ(status.error_message(), "a second Hello");
   EXPECT_THAT(listener_.Await(2), ElementsAre("connected b1", "disconnected"));
   EXPECT_EQ(CutOffs("c001"), 1);
-  // The boot that it spoke of was never taken for the node's.
+  // The boot that it named was never taken for the node's.
   registry_->Sweep();
   EXPECT_EQ(Node(machine_.node_uuid).boot_id, "b1");
 }
@@ -143,7 +143,7 @@ TEST_F(HostileAgentTest, FieldsBeyondMeasureCutOff) {
   }
 }
 
-// Any node could say so of Slurm what it likes; only the one that is asked may, once.
+// Otherwise any node could tell lies about Slurm; only the one that is asked may answer, once.
 TEST_F(HostileAgentTest, AnswersAboutSlurmThatNobodyAskedForCutOff) {
   const auto agent = Connected();
   v1::ControllerMessage question;
@@ -207,7 +207,7 @@ TEST_F(HostileAgentTest, FactsOfEmptyElementsCutOff) {
   EXPECT_EQ(CutOffs("c001"), 1);
 }
 
-// Not the session, but the facts, all of them; who asked is told why.
+// Refuses not the session, but the facts, all of them; whoever asked learns why.
 TEST_F(HostileAgentTest, FactsThatBreakARuleAreRefusedWhole) {
   const auto agent = Connected();
   v1::AgentMessage good;
@@ -251,7 +251,7 @@ TEST_F(HostileAgentTest, StreamsOfOneNodeAreCounted) {
   const std::shared_ptr<grpc::Channel> channel = Channel(Self());
   std::vector<std::unique_ptr<Agent>> mute;
   for (size_t i = 0; i <= SessionRegistry::kMaxStreams; ++i) mute.push_back(Open(channel));
-  // Which of them comes last is up to gRPC; that one ends, and no other.
+  // gRPC decides which of them comes last; that one ends, and no other.
   absl::Mutex mutex;
   std::vector<grpc::Status> ends;
   std::vector<std::thread> waiting;
@@ -292,7 +292,7 @@ TEST_F(HostileAgentTest, CloneIsRefusedAndAudited) {
   const auto again = Open();
   again->Hello("boot-a");
   EXPECT_EQ(again->End().error_code(), grpc::FAILED_PRECONDITION);
-  EXPECT_EQ(LastEvent().sequence, entries);  // told once, however often it tries
+  EXPECT_EQ(LastEvent().sequence, entries);  // recorded once, however often it tries
   EXPECT_TRUE(registry_->IsConnected(machine_.node_uuid));
 }
 
@@ -323,7 +323,7 @@ TEST_F(HostileAgentTest, ClonesOfOneNodeAreAuditedOnceInAWhile) {
 TEST_F(HostileAgentTest, WhoComesTooOftenWaits) {
   const Credentials other = Enrol("c002");
   const std::shared_ptr<grpc::Channel> channel = Channel(Self());
-  registry_->Sweep();  // a minute begins
+  registry_->Sweep();  // starts a new minute
   for (size_t i = 0; i < SessionRegistry::kMaxBegunAMinute; ++i) {
     const auto agent = Open(channel);
     agent->stream->WritesDone();
@@ -334,7 +334,7 @@ TEST_F(HostileAgentTest, WhoComesTooOftenWaits) {
     EXPECT_EQ(status.error_code(), grpc::RESOURCE_EXHAUSTED);
     EXPECT_THAT(status.error_message(), HasSubstr("within a minute"));
   }
-  // Said once, not each time.
+  // Reported once, not each time.
   EXPECT_THAT(listener_.misbehaved(), ElementsAre(machine_.node_uuid));
   Connected(other);
   clock_.Advance(absl::Minutes(1));
@@ -343,7 +343,7 @@ TEST_F(HostileAgentTest, WhoComesTooOftenWaits) {
 }
 
 TEST_F(HostileAgentTest, BlobsOnTheirWayAreCounted) {
-  // More than gRPC takes for a reader that does not read, if it does not enlarge its windows.
+  // More than gRPC buffers for a reader that does not read, if it does not enlarge its windows.
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   allowed_blob_ = blobs_->Put(std::string(4 << 20, 'b')).value();
@@ -371,7 +371,7 @@ TEST_F(HostileAgentTest, BlobsOnTheirWayAreCounted) {
     each->context.TryCancel();
     each->reader->Finish();
   }
-  // The server hears of it a little later.
+  // The server learns of it slightly later.
   const absl::Time give_up = absl::Now() + absl::Seconds(20);
   grpc::Status status;
   do {

@@ -1,5 +1,5 @@
-// The worst of what enrolled nodes can do, all at once: the controller's memory stays within what
-// its constants allow, and an honest agent notices nothing.
+// The worst load that enrolled nodes can cause, all at once: the controller's memory stays within
+// the limits of its constants, and an honest agent notices nothing.
 #include <algorithm>
 #include <atomic>
 #include <fstream>
@@ -25,22 +25,22 @@ namespace {
 constexpr absl::Duration kAttack = absl::Seconds(3);
 constexpr size_t kHostile = 2;  // nodes; the third is honest
 
-// A change that says nothing is two bytes of a report, and an object of four strings that are
-// empty, its place in the list and the allocator's own word in memory.
+// An empty change is two bytes of a report, and in memory an object of four empty strings, its
+// place in the list and the allocator's own word.
 constexpr size_t kBytesPerChange = sizeof(v1::Change) + 2 * sizeof(void*) + 16;
-// As many as pass.
+// As many as are accepted.
 constexpr size_t kChanges = std::min<size_t>(100'000, kMaxExpandedBytes / kBytesPerChange);
 
-// One large message at a time is parsed, and copied for the queue. What that took stays in the heap
-// of the thread that did it, and musterd has four (KeepMemoryTogether).
+// One large message at a time is parsed, and copied for the queue. Its memory stays in the heap of
+// the thread that did it, and musterd has four (KeepMemoryTogether).
 constexpr size_t kLargeMessages = size_t{4} * 2 * kMaxExpandedBytes;
-// Each node: its share of the queue; for each of its streams, and for each that has just been cut
-// off and not yet gone, one message on the way at either end, for both are in this process; its
-// newest facts, in the keeper and on the way to the store.
+// For each node: its share of the queue; for each of its streams, and for each that has just been
+// cut off but is not gone yet, one message in transit at either end, since both are in this
+// process; its newest facts, in the keeper and on the way to the store.
 constexpr size_t kPerNode = RunManager::kMaxQueuedBytesOfNode +
                             SessionRegistry::kMaxStreams * 4 * kMaxAgentMessageBytes +
                             2 * kMaxAgentMessageBytes;
-// Connections, the store's cache, what the allocator has not given back.
+// Connections, the store's cache, memory that the allocator has not returned.
 constexpr size_t kRest = size_t{128} << 20;
 constexpr size_t kBound = kLargeMessages + kHostile * kPerNode + kRest;
 
@@ -110,7 +110,7 @@ TEST_F(HostileLoadTest, MemoryStaysWithinItsBounds) {
   EXPECT_GT(cut_off, 0);
   const size_t grown = most - std::min(most, before);
   RecordProperty("grown_mib", static_cast<int>(grown >> 20));
-#ifndef MUSTER_SANITIZED  // these keep what is freed
+#ifndef MUSTER_SANITIZED  // these keep freed memory
   EXPECT_LE(grown, kBound) << (grown >> 20) << " MiB of " << (kBound >> 20);
 #endif
 }

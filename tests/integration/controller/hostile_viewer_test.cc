@@ -1,5 +1,5 @@
-// What one person can do to the others, with a certificate that is good for reading only: take up
-// what all share. The limits are held, and nobody else notices.
+// The harm that one person can do to others with a read-only certificate: using up shared
+// resources. The limits hold, and nobody else notices.
 #include <sys/resource.h>
 
 #include <chrono>
@@ -38,7 +38,7 @@ using ::testing::Not;
 
 constexpr absl::Duration kViewerPatience = absl::Seconds(60);
 
-// Calls in threads of their own, and how they ended.
+// Calls in threads of their own, and their results.
 class Calls {
  public:
   ~Calls() {
@@ -51,7 +51,7 @@ class Calls {
       ended_.push_back(status);
     });
   }
-  // How the first `count` ended; fewer: the others go on.
+  // The results of the first `count`; fewer: the others are still running.
   std::vector<grpc::Status> Await(size_t count, absl::Duration patience = kViewerPatience) {
     const auto enough = [this, count] { return ended_.size() >= count; };
     absl::MutexLock lock(&mutex_);
@@ -68,7 +68,7 @@ class Calls {
 class HostileViewerTest : public EnrolledControllerFixture {
  protected:
   void SetUp() override {
-    config_.operator_bundles = "any";  // how much a person asks for is looked at here, not what
+    config_.operator_bundles = "any";  // the amount of requests is tested here, not their content
     EnrolledControllerFixture::SetUp();
   }
 
@@ -76,7 +76,8 @@ class HostileViewerTest : public EnrolledControllerFixture {
     return Connect(controller_->port(), Issue(role, name));
   }
 
-  // A run that goes on until it is cancelled: the first node is there and never tells its facts.
+  // A run that continues until it is cancelled: the first node is connected and never reports its
+  // facts.
   std::string BeginRun() {
     const std::string bundle =
         sys::PackTarGz({{"site.yaml", "- {play: all, hosts: compute, roles: [r]}\n"},
@@ -103,7 +104,7 @@ class HostileViewerTest : public EnrolledControllerFixture {
     EXPECT_TRUE(status.ok()) << status.error_message();
   }
 
-  // Until the run's end.
+  // Watches until the run's end.
   static grpc::Status Watch(const std::shared_ptr<grpc::Channel>& channel,
                             const std::string& run_id) {
     v1::WatchRunRequest request;
@@ -144,7 +145,7 @@ TEST_F(HostileViewerTest, WatchesOfOnePersonAreBoundedAcrossConnections) {
     EXPECT_THAT(status.error_message(), HasSubstr("eve has 16 watches of runs and validations"));
   }
   EXPECT_EQ(watches.Await(kTooMany + 1, absl::Milliseconds(300)).size(), kTooMany);
-  // A second certificate of the same person has no share of its own; others have theirs.
+  // A second certificate of the same person has no share of its own; other people have theirs.
   EXPECT_EQ(Watch(ConnectAs(Role::kViewer, "eve"), run_id).error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
   Calls of_others;
@@ -154,11 +155,11 @@ TEST_F(HostileViewerTest, WatchesOfOnePersonAreBoundedAcrossConnections) {
   CancelRun(run_id);
   for (const grpc::Status& status : of_others.Await(1)) EXPECT_TRUE(status.ok());
   EXPECT_EQ(watches.Await(most + kTooMany).size(), most + kTooMany);
-  // What has ended is given back.
+  // Ended calls return their share.
   EXPECT_TRUE(Watch(ConnectAs(Role::kViewer, "eve"), run_id).ok());
 }
 
-// Each of these holds a thread, as long as its other end likes.
+// Each of these holds a thread, for as long as its other end wants.
 TEST_F(HostileViewerTest, TransfersOfOnePersonAreBounded) {
   struct Upload {
     grpc::ClientContext context;
@@ -180,7 +181,7 @@ TEST_F(HostileViewerTest, TransfersOfOnePersonAreBounded) {
   const auto other = v1::ArtifactService::NewStub(ConnectAs(Role::kOperator, "olga"));
   Upload& of_olga = begin(*other);
   of_olga.writer->WritesDone();
-  // An upload of nothing is wrong in itself.
+  // An empty upload is an error by itself.
   EXPECT_EQ(of_olga.writer->Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   for (Upload* upload : held) {
     upload->context.TryCancel();
@@ -211,7 +212,8 @@ TEST_F(HostileViewerTest, RefreshesOfFactsAreBoundedForOnePerson) {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
 }
 
-// Those beyond the share are refused by name, none hangs, and afterwards all of it is there again.
+// Calls beyond the share are refused by name, none hangs, and afterwards the whole share is
+// available again.
 TEST_F(HostileViewerTest, StormOfQuickCallsIsAnsweredOrRefusedAndLeavesNothingBehind) {
   constexpr int kStorm = 300;
   const auto eve = ConnectAs(Role::kViewer, "eve");
@@ -242,7 +244,7 @@ TEST_F(HostileViewerTest, StormOfQuickCallsIsAnsweredOrRefusedAndLeavesNothingBe
   for (size_t i = 0; i < 4 * MostAtOnce(CallKind::kQuick); ++i) EXPECT_TRUE(list(eve).ok());
 }
 
-// How nice this process's threads of that name are.
+// The nice values of this process's threads of that name.
 std::vector<int> NicenessOf(const std::string& name) {
   std::vector<int> niceness;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -257,7 +259,8 @@ std::vector<int> NicenessOf(const std::string& name) {
   return niceness;
 }
 
-// gRPC's names: of a thread that answers a call, and of one that runs the callbacks, agents' too.
+// gRPC's names for a thread that answers a call, and for one that runs the callbacks, including
+// agents'.
 TEST_F(HostileViewerTest, ThreadsThatAnswerPeopleGiveWayToThoseOfAgents) {
   const std::string run_id = BeginRun();
   const std::unique_ptr<Agent> agent = Greet(nodes_[0]);
@@ -272,7 +275,7 @@ TEST_F(HostileViewerTest, ThreadsThatAnswerPeopleGiveWayToThoseOfAgents) {
     return NicenessOf("grpcpp_sync_ser");
   };
   std::vector<int> of_people = looks();
-  // The thread that has answered may be another each time.
+  // A different thread may answer each time.
   for (int i = 0; i < 100 && absl::c_count(of_people, 10) == 0; ++i) of_people = looks();
   EXPECT_THAT(of_people, Contains(10));
   CancelRun(run_id);

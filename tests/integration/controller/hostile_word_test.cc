@@ -1,7 +1,7 @@
-// What a node with root on it, or the thief of its key, can say: every text of every message, over
-// TLS to a whole controller with the playbooks that are shipped. Nothing of it may give slurm.conf,
-// gres.conf or hosts a line, or steer whoever looks at it: on a terminal, as JSON, as a page, in
-// the log and the audit log.
+// The texts that a node under an attacker's control, or the thief of its key, can send: every text
+// of every message, over TLS to a whole controller with the shipped playbooks. None of them may add
+// a line to slurm.conf, gres.conf or hosts, or influence anybody who looks at it: on a terminal, as
+// JSON, as a page, in the log and the audit log.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -50,17 +50,18 @@ using ::muster::testing::TextFields;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// All that is nasty in one text.
+// Everything nasty in one text.
 constexpr char kPoison[] =
     "x\nHealthCheckProgram=/tmp/evil\r\nProlog=/tmp/evil\nNodeName=c003 \"q\" 'a' \\ "
     "\x1b[2J\x1b]52;c;ZXZpbA==\x07\xc2\x9b"
     "31m\xe2\x80\xae</pre><script>alert(1)</script>"
     "{{ 7 * 191 }}{% for x in range(9) %}";
-// What of it is left for one who knows the rules: a line of text.
+// The part of it that an attacker who knows the rules can use: a line of text.
 constexpr char kSlyPoison[] =
     "x Prolog=/tmp/evil \"q\" 'a' \\ </pre><script>alert(1)</script>{{ 7 * 191 }}{% raw %}";
 
-// What no line of slurm.conf, gres.conf or hosts may begin with, and no template evaluate.
+// Beginnings that no line of slurm.conf, gres.conf or hosts may have, and text that no template may
+// evaluate.
 void ExpectClean(const std::string& file, const std::string& content) {
   ASSERT_NE(content, "") << file;
   for (const absl::string_view line : absl::StrSplit(content, '\n')) {
@@ -70,7 +71,8 @@ void ExpectClean(const std::string& file, const std::string& content) {
   EXPECT_TRUE(IsPlain(content, Lines::kMany)) << file;
 }
 
-// Each text in what people are answered is plain: then a terminal, JSON and the log are, too.
+// Each text in the answers to people is plain: then it is harmless on a terminal, in JSON and in
+// the log, too.
 void ExpectPlain(const google::protobuf::Message& message) {
   const google::protobuf::Reflection& reflection = *message.GetReflection();
   std::vector<const google::protobuf::FieldDescriptor*> fields;
@@ -91,7 +93,7 @@ void ExpectPlain(const google::protobuf::Message& message) {
   }
 }
 
-// Also what is made of the answer for programs.
+// Also the forms of the answer for programs.
 void ExpectPlainAnswer(const google::protobuf::Message& message) {
   ExpectPlain(message);
   const std::string json = cli::Format(ProtoToValue(message), cli::OutputFormat::kJson);
@@ -146,7 +148,7 @@ class Client {
   }
   ~Client() { End(); }
 
-  // How the controller ended the stream, or that we did.
+  // How the controller ended the stream, or that we ended it.
   grpc::Status End() {
     if (!heart_.joinable()) return status_;
     ending_ = true;
@@ -163,7 +165,7 @@ class Client {
     return status_ = stream_->Finish();
   }
 
-  // What it says of itself when it is asked from now on.
+  // The facts that it reports when it is asked from now on.
   void SetFacts(const v1::Facts& facts) {
     absl::MutexLock lock(&mutex_);
     facts_ = facts;
@@ -247,7 +249,7 @@ class HostileWordTest : public ControllerFixture {
   static void SetUpTestSuite() {
     ASSERT_TRUE(HardenTls().ok());
     unsetenv("JOURNAL_STREAM");
-    StartLog();  // to standard error, which the tests look at
+    StartLog();  // to standard error, which the tests examine
   }
 
   void SetUp() override {
@@ -286,7 +288,7 @@ class HostileWordTest : public ControllerFixture {
     return Connect(controller_->port(), Issue(Role::kAdmin, "alice"));
   }
 
-  // Asks the node for its facts; "" or why that failed. Its stream is taken up a moment after it
+  // Asks the node for its facts; "" or why that failed. Its stream is accepted a moment after it
   // began.
   std::string Refresh(v1::NodeService::Stub& stub, v1::Facts* facts = nullptr) {
     std::string why = RefreshNow(stub, facts);
@@ -385,8 +387,8 @@ class HostileWordTest : public ControllerFixture {
   std::map<std::string, std::string> uuids_;
 };
 
-// As it was seen: after one apply slurm.conf held lines that a client with c002's certificate had
-// put into the type of a GPU, and gres.conf a line for c003.
+// The attack as it was seen: after one apply slurm.conf held lines that a client with c002's
+// certificate had put into the type of a GPU, and gres.conf a line for c003.
 TEST_F(HostileWordTest, ATypeOfAGpuCannotAddLinesToSlurmConf) {
   const auto stub = v1::NodeService::NewStub(Admin());
   const auto login = As("login1", HonestFacts(0));
@@ -404,12 +406,12 @@ TEST_F(HostileWordTest, ATypeOfAGpuCannotAddLinesToSlurmConf) {
   const v1::Plan plan = login->Next().plan();
   const std::string conf = ContentOf(plan, "/etc/slurm/slurm.conf");
   ExpectClean("slurm.conf", conf);
-  // c002 is there as it was when it last said something good.
+  // c002 is there as in its last valid report.
   EXPECT_THAT(conf, HasSubstr("NodeName=c[001-003] CPUs=64 Boards=1 Sockets=2"));
   ExpectClean("gres.conf", ContentOf(plan, "/etc/slurm/gres.conf"));
   ExpectClean("hosts", ContentOf(plan, "/etc/hosts"));
 
-  // Who waits for the facts hears of it: the run fails the node with the field's name.
+  // Whoever waits for the facts learns of it: the run fails the node with the field's name.
   ComeThrough(*login, plan);
   grpc::ClientContext context;
   v1::WatchRunRequest watch;
@@ -424,7 +426,7 @@ TEST_F(HostileWordTest, ATypeOfAGpuCannotAddLinesToSlurmConf) {
   EXPECT_THAT(message, HasSubstr("gpus[0].slurm_type"));
   context.TryCancel();
 
-  // It is shown, also by a controller that was restarted, until the next good report.
+  // It is shown, also by a restarted controller, until the next valid report.
   EXPECT_THAT(Show(*stub, "c002").facts_refused(), HasSubstr("gpus[0].slurm_type"));
   login->End();
   client->End();
@@ -461,7 +463,7 @@ TEST_F(HostileWordTest, NoTextOfFactsReachesAFileOrAScreenUnchecked) {
       EXPECT_THAT(Refresh(*stub), HasSubstr("refused"));
       ++refused;
     }
-    // What passes is kept for the end.
+    // Accepted texts are kept for the end.
     v1::Facts facts = HonestFacts(2);
     path.SetText(facts, kSlyPoison);
     if (wire::Check(facts).ok()) path.SetText(sly, kSlyPoison);
@@ -470,7 +472,7 @@ TEST_F(HostileWordTest, NoTextOfFactsReachesAFileOrAScreenUnchecked) {
   client->SetFacts(sly);
   v1::Facts known;
   ASSERT_EQ(Refresh(*stub, &known), "");
-  EXPECT_EQ(known.gpus(0).name(), kSlyPoison);  // free text stays what it is
+  EXPECT_EQ(known.gpus(0).name(), kSlyPoison);  // free text stays unchanged
   ExpectPlainAnswer(known);
   StartRun(*v1::RunService::NewStub(Admin()), KeepSite(), "login1");
   const v1::Plan plan = login->Next().plan();
@@ -662,7 +664,7 @@ TEST_F(HostileWordTest, NoTextOfAReportReachesAScreenUncleaned) {
   }
 }
 
-// What no honest agent says, because it is the controller's own: ids and addresses.
+// Values that no honest agent sends, because they are the controller's own: ids and addresses.
 TEST_F(HostileWordTest, WhatIsNoIdCutsOff) {
   ::testing::internal::CaptureStderr();
   int cut_off = 0;

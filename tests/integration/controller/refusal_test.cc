@@ -1,4 +1,4 @@
-// Errors of files, over the wire: thousands of lines, where a status holds some.
+// Errors in files, over the wire: thousands of lines, where a status holds only some.
 #include <string>
 
 #include <grpcpp/grpcpp.h>
@@ -128,7 +128,7 @@ TEST_F(RefusalTest, ASuiteAndHardwareFilesWithHundredsOfErrorsAreRefusedWithAllO
               SizeIs(::testing::Ge(kErrors)));
 }
 
-// The net under all calls: gRPC would say "received initial metadata size exceeds limit".
+// The safety net under all calls: gRPC would say "received initial metadata size exceeds limit".
 TEST_F(RefusalTest, AMessageThatFitsNoStatusIsCutAndKeepsItsCode) {
   v1::GetRunRequest request;
   request.set_run_id(std::string(50'000, 'x'));

@@ -1,4 +1,4 @@
-// Agents' streams against the registry, over real TLS, with the registry's clock in our hands.
+// Agents' streams to the registry, over real TLS, with a fake clock for the registry.
 #include "controller/session/session_registry.h"
 
 #include <thread>
@@ -50,7 +50,7 @@ TEST_F(SessionTest, ANodeIsMissedWithin15Seconds) {
   EXPECT_FALSE(registry_->IsConnected(machine_.node_uuid));
   EXPECT_THAT(listener_.Await(2), ElementsAre("connected b1", "disconnected"));
   EXPECT_EQ(agent->End().error_code(), grpc::DEADLINE_EXCEEDED);
-  // When it was last seen is written with the sweep, not with each heartbeat.
+  // The last-seen time is written with the sweep, not with each heartbeat.
   EXPECT_EQ(Node(machine_.node_uuid).agent_version, "0.1.0");
   EXPECT_TRUE(Node(machine_.node_uuid).last_seen_at.has_value());
 }

@@ -1,5 +1,5 @@
-// Agents that say nothing, read nothing or say too much, over real TLS, with the registry's clock
-// in our hands.
+// Agents that send nothing, read nothing or send too much, over real TLS, with a fake clock for the
+// registry.
 #include <atomic>
 #include <string>
 #include <thread>
@@ -18,15 +18,15 @@ using ::testing::HasSubstr;
 
 class SlowAgentTest : public SessionFixture {};
 
-// It beats, and reads nothing: its queue fills up, and it is broken off.
+// It sends heartbeats but reads nothing: its queue fills up, and it is disconnected.
 TEST_F(SlowAgentTest, WhoNeverReadsIsBrokenOffAndTheOthersGoOn) {
   const Credentials other = Enrol("c002");
   const auto honest = Connected(other);
   const auto stalled = Connected();
   v1::ControllerMessage big;
   big.mutable_cancel_plan()->set_plan_id(std::string(1024 * 1024, 'x'));
-  // gRPC takes some MiB by and by, and what it takes is a sign of life: fill up until it takes
-  // nothing between two sweeps.
+  // gRPC accepts some MiB over time, and every message that it accepts is a sign of life: fill up
+  // until it accepts nothing between two sweeps.
   absl::Status status;
   size_t heard = 2;
   for (uint64_t round = 1; round <= 100 && registry_->IsConnected(machine_.node_uuid); ++round) {
@@ -43,7 +43,7 @@ TEST_F(SlowAgentTest, WhoNeverReadsIsBrokenOffAndTheOthersGoOn) {
   EXPECT_FALSE(registry_->IsConnected(machine_.node_uuid));
   EXPECT_TRUE(registry_->IsConnected(other.uuid));
   EXPECT_EQ(registry_->Send(machine_.node_uuid, big).code(), absl::StatusCode::kUnavailable);
-  // The status cannot reach who does not read, so the next sweep breaks the stream off.
+  // The status cannot reach an agent that does not read, so the next sweep ends the stream.
   registry_->Sweep();
   EXPECT_FALSE(stalled->End().ok());
 
@@ -53,7 +53,7 @@ TEST_F(SlowAgentTest, WhoNeverReadsIsBrokenOffAndTheOthersGoOn) {
   v1::ControllerMessage got;
   ASSERT_TRUE(honest->stream->Read(&got));
   EXPECT_EQ(got.cancel_plan().plan_id(), "p");
-  // Back, it starts with an empty queue.
+  // After reconnecting, it starts with an empty queue.
   const auto again = Connected();
   EXPECT_OK(registry_->Send(machine_.node_uuid, small));
   ASSERT_TRUE(again->stream->Read(&got));
@@ -62,7 +62,7 @@ TEST_F(SlowAgentTest, WhoNeverReadsIsBrokenOffAndTheOthersGoOn) {
 
 TEST_F(SlowAgentTest, SilentStrangerIsSentAway) {
   const auto agent = Open();
-  // Nobody tells when the stream has reached the server: sweep until it is answered.
+  // Nothing reports when the stream has reached the server: sweep until it is answered.
   std::atomic<bool> is_answered = false;
   std::thread sweeper([&] {
     while (!is_answered) {
@@ -106,7 +106,7 @@ TEST_F(SlowAgentTest, FloodIsReadSlowlyThenCutOff) {
     while (agent->stream->Write(message)) ++written;
     broke = true;
   });
-  // A second is over when nothing more goes out: the share is used up and all buffers are full.
+  // A second is over when nothing more is sent: the share is used up and all buffers are full.
   while (!broke) {
     uint64_t before = 0;
     do {

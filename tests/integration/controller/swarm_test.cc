@@ -1,4 +1,4 @@
-// A small swarm of agents against a whole controller: a run over all, and all coming back at once.
+// A small swarm of agents against a whole controller: a run over all, and all reconnecting at once.
 #include "absl/strings/str_format.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
@@ -51,7 +51,7 @@ class SwarmTest : public ControllerFixture {
     options_.longest_backoff = absl::Seconds(1);
   }
 
-  // A play whose file names every node, which is much too large to travel 50 times in plans.
+  // A play whose file names every node, which is much too large to be sent 50 times in plans.
   std::string KeepBundle() {
     const std::string bundle =
         sys::PackTarGz(
@@ -113,7 +113,7 @@ TEST_F(SwarmTest, RunsOverAllAndGreetsAllAgainAfterARestart) {
     EXPECT_EQ(node.ok(), 2u) << node.node();
     EXPECT_EQ(node.skipped(), 1u) << node.node();
   }
-  // The acknowledgements are on their way to the agents when the watcher hears of the end.
+  // The acknowledgements are still on their way to the agents when the watcher learns of the end.
   const absl::Time acknowledged_by = absl::Now() + kPatience;
   while (swarm.finished_plans() < kNodes && absl::Now() < acknowledged_by)
     absl::SleepFor(absl::Milliseconds(5));

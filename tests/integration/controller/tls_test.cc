@@ -1,4 +1,5 @@
-// What a client gets past the handshake: TLS 1.3 and no older one, and a certificate each time.
+// What a client needs to get past the handshake: TLS 1.3 and no older one, and a certificate each
+// time.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -21,7 +22,7 @@ class TlsClient {
     SSL_CTX_set_session_cache_mode(context_, SSL_SESS_CACHE_CLIENT);
     SSL_CTX_sess_set_new_cb(context_, [](SSL* ssl, SSL_SESSION*) {
       ++static_cast<TlsClient*>(SSL_get_app_data(ssl))->tickets_;
-      return 0;  // it stays OpenSSL's
+      return 0;  // OpenSSL keeps it
     });
   }
   ~TlsClient() {
@@ -44,7 +45,7 @@ class TlsClient {
     BIO_free(certificate_text);
   }
 
-  // Whether the handshake succeeds; `session`: goes on with that of an earlier connection.
+  // Whether the handshake succeeds; `session`: resumes that of an earlier connection.
   bool Handshake(int port, SSL_SESSION* session = nullptr) {
     fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const timeval patience = {10, 0};
@@ -92,8 +93,8 @@ TEST_F(TlsTest, RefusesOlderVersions) {
   }
 }
 
-// The attack: whoever was let in once comes back with a session ticket instead of a certificate,
-// whose dates and signature nobody looks at then.
+// The attack: a client that was admitted once returns with a session ticket instead of a
+// certificate, whose dates and signature nobody checks then.
 TEST_F(TlsTest, NobodyComesBackWithATicketInsteadOfACertificate) {
   TlsClient bob(TLS1_3_VERSION);
   bob.Show(Issue(Role::kOperator, "bob"));

@@ -1,6 +1,6 @@
-// Who may still speak: certificates that end or are denied while what they opened lives on, words
-// that count no more, and keys in two hands. Over real TLS, with the controller's clock in our
-// hands.
+// Who may still act: certificates that end or are denied while the connections that they opened
+// live on, approvals that no longer count, and keys in two hands. Over real TLS, with a fake clock
+// for the controller.
 #include <future>
 #include <thread>
 
@@ -32,7 +32,7 @@ class TrustTest : public EnrolledControllerFixture {
   Clock& Time() override { return fake_; }
 
   void SetUp() override {
-    config_.operator_bundles = "any";  // whose word counts is looked at here, not what they run
+    config_.operator_bundles = "any";  // whose approval counts is tested here, not what they run
     EnrolledControllerFixture::SetUp();
     const std::string bundle =
         sys::PackTarGz({{"playbooks/site.yaml",
@@ -64,7 +64,7 @@ class TrustTest : public EnrolledControllerFixture {
     ASSERT_TRUE(
         v1::UserService::NewStub(As(admin_))->RevokeUser(&context, request, &response).ok());
   }
-  // A viewer whose certificate is over soon.
+  // A viewer whose certificate ends soon.
   ClientIdentity ShortLived(absl::Duration lifetime) {
     const pki::KeyAndCsr key = pki::MakeKeyAndCsr("eve").value();
     const pki::Subject subject = {.common_name = "eve",
@@ -114,7 +114,7 @@ class TrustTest : public EnrolledControllerFixture {
     EXPECT_TRUE(v1::RunService::NewStub(As(admin_))->GetRun(&context, request, &response).ok());
     return response.run();
   }
-  // What the runs catch up with, newest first; "": with none.
+  // The runs that are being caught up with, newest first; "": none.
   std::vector<std::string> CaughtUpWith() {
     grpc::ClientContext context;
     v1::ListRunsResponse runs;
@@ -124,7 +124,7 @@ class TrustTest : public EnrolledControllerFixture {
     return missed;
   }
 
-  // Lets time go on until it is so; the agents beat meanwhile.
+  // Advances the time until the condition holds; the agents send heartbeats meanwhile.
   bool PassUntil(const std::function<bool()>& is_so, const std::vector<Agent*>& agents = {}) {
     for (int i = 0; i < 300; ++i) {
       if (is_so()) return true;
@@ -135,7 +135,7 @@ class TrustTest : public EnrolledControllerFixture {
     return false;
   }
 
-  // Brings the run to where the node works on its plan; its id.
+  // Brings the run to the point where the node works on its plan; returns its id.
   static std::string TakePlan(Agent& agent) {
     v1::ControllerMessage message;
     while (agent.stream->Read(&message)) {
@@ -156,7 +156,7 @@ class TrustTest : public EnrolledControllerFixture {
     return "";
   }
 
-  // A watch that has got an event: it is open for sure.
+  // A watch that has got an event: it is certainly open.
   std::unique_ptr<Watch> BeginWatch(const ClientIdentity& who, const std::string& run_id,
                                     Agent& agent, const std::string& plan_id) {
     auto watch = std::make_unique<Watch>();
@@ -190,7 +190,7 @@ class TrustTest : public EnrolledControllerFixture {
   std::string bundle_;
 };
 
-// The attack: a connection is made while the certificate is good, and used for ever.
+// The attack: a connection is made while the certificate is valid, and used for ever.
 TEST_F(TrustTest, ConnectionIsWorthNothingAfterTheCertificatesEnd) {
   const auto channel = As(ShortLived(absl::Minutes(10)));
   EXPECT_TRUE(Look(channel).ok());
@@ -210,8 +210,7 @@ TEST_F(TrustTest, WatchEndsWithItsCertificate) {
   EXPECT_EQ(EndOf(*watch).error_code(), grpc::UNAUTHENTICATED);
 }
 
-// The attack: a person who was revoked goes on watching. Time stands still here: no sweep comes to
-// help.
+// The attack: a revoked person continues watching. Time stands still here: no sweep helps.
 TEST_F(TrustTest, RevocationEndsAPersonsWatchesAtOnceAndNobodyElses) {
   const ClientIdentity eve = Hire("eve", "viewer"), bob = Hire("bob", "operator");
   const auto agent = Greet(nodes_[0]);
@@ -246,7 +245,7 @@ TEST_F(TrustTest, DeniedCertificateStaysDeniedAfterRestartsAndItsOwnEnd) {
   }
 }
 
-// The attack: an operator's run waits for a node that is away, and comes true as the controller's
+// The attack: an operator's run waits for a node that is away, and is continued as the controller's
 // after the operator was revoked.
 TEST_F(TrustTest, RunOfARevokedOperatorIsNotMadeUpFor) {
   const ClientIdentity bob = Hire("bob", "operator"), carol = Hire("carol", "operator");
@@ -303,7 +302,7 @@ TEST_F(TrustTest, CopiedNodeKeyIsNoticedAndLocksBothOut) {
   v1::ListEventsResponse events;
   ASSERT_TRUE(v1::EventService::NewStub(As(admin_))->ListEvents(&listing, {}, &events).ok());
   EXPECT_EQ(events.events(0).action(), "node.key_copied");
-  // The others are none the worse for it.
+  // The others are unaffected.
   EXPECT_NE(Greet(nodes_[1]), nullptr);
 }
 

@@ -1,4 +1,4 @@
-// A validation over the wire: an operator starts it, an agent carries it out, viewers look.
+// A validation over the wire: an operator starts it, an agent carries it out, viewers watch.
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -28,7 +28,7 @@ using ::testing::SizeIs;
 
 constexpr char kUuid[] = "6a1f0d0e-0000-4000-8000-000000000001";
 
-// An agent that says by hand what a test wants.
+// An agent that the test controls by hand.
 class HandAgent {
  public:
   HandAgent(std::shared_ptr<grpc::Channel> channel, const std::vector<std::string>& check_ids)
@@ -38,7 +38,7 @@ class HandAgent {
     for (const std::string& id : check_ids) message.mutable_hello()->add_check_ids(id);
     stream_->Write(message);
     SendFacts("");
-    // On a busy machine a test takes longer than a silent agent is waited for.
+    // On a busy machine a test takes longer than the controller waits for a silent agent.
     heart_ = std::thread([this] {
       v1::AgentMessage beat;
       beat.mutable_heartbeat()->set_uptime_s(1);
@@ -58,8 +58,7 @@ class HandAgent {
     stream_->Finish();
   }
 
-  // The next message that is about checks. Until then it says what it is when it is asked, and
-  // comes through plans.
+  // The next message about checks. Until then it reports its facts when asked, and completes plans.
   v1::ControllerMessage Next() {
     v1::ControllerMessage message;
     while (stream_->Read(&message)) {
@@ -73,7 +72,7 @@ class HandAgent {
     ADD_FAILURE() << "the stream ended";
     return {};
   }
-  // Says what it is when it is asked the next time.
+  // Reports its facts when it is asked the next time.
   void AnswerWhatItIs() {
     v1::ControllerMessage message;
     while (stream_->Read(&message)) {
@@ -81,7 +80,7 @@ class HandAgent {
     }
     ADD_FAILURE() << "the stream ended";
   }
-  // Comes through the next plan, and says nothing to what is asked afterwards.
+  // Completes the next plan, and does not answer any question afterwards.
   void ComeThroughPlan() {
     v1::ControllerMessage message;
     while (stream_->Read(&message)) {
@@ -90,8 +89,8 @@ class HandAgent {
     }
     ADD_FAILURE() << "the stream ended";
   }
-  // Waits until it is asked for Slurm's jobs, and answers that this one runs on c001, or none where
-  // it is "". False: a check began unasked.
+  // Waits until it is asked for Slurm's jobs, and answers that this one runs on c001, or none if it
+  // is "". False: a check began without that question.
   bool AnswerOfJobs(const std::string& job) {
     v1::ControllerMessage message;
     while (stream_->Read(&message)) {
@@ -272,7 +271,7 @@ TEST_F(ValidationFlowTest, FromTheOperatorToTheNodeAndBack) {
   const std::string id = created.validation().validation_id();
   EXPECT_EQ(created.validation().created_by(), "operator:alice");
 
-  // Who watches sees progress, verdicts and the end.
+  // A watcher sees progress, verdicts and the end.
   const auto viewer = v1::ValidationService::NewStub(As(Role::kViewer, "eve"));
   grpc::ClientContext watching;
   v1::WatchValidationRequest watch;
@@ -361,7 +360,7 @@ TEST_F(ValidationFlowTest, ARunOfAPlaybookThatEndsWithASuiteIsFollowedByIt) {
   EXPECT_EQ(validation.nodes(), "c001");
   EXPECT_THAT(start.check_id(), ::testing::StartsWith(validation.validation_id()));
 
-  // It passes as what it says that it is in the end.
+  // It passes as the hardware that it reports in the end.
   v1::CheckResult result = NoGpus();
   result.set_outcome(v1::OUTCOME_PASS);
   agent.Report(start.check_id(), result);
@@ -387,7 +386,7 @@ TEST_F(ValidationFlowTest, WhatWaitsAfterARunIsTakenAwayByTheRunsId) {
     return got.run();
   };
   agent->ComeThroughPlan();
-  // Its facts are waited for.
+  // The run waits for its facts.
   for (int i = 0; i < 500 && get(*runs).validations().empty(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -413,7 +412,7 @@ TEST_F(ValidationFlowTest, WhatWaitsAfterARunIsTakenAwayByTheRunsId) {
   EXPECT_EQ(run.validations(0).message(), "cancelled by operator:bob");
 }
 
-// Nothing is drained then, but nobody's job is disturbed either.
+// Without the gate nothing is drained, but nobody's job is disturbed either.
 TEST_F(ValidationFlowTest, NodesWithJobsAreRefusedAlsoWithTheGateOff) {
   controller_.reset();
   config_.slurm_gate = "off";
@@ -443,7 +442,7 @@ TEST_F(ValidationFlowTest, NodesWithJobsAreRefusedAlsoWithTheGateOff) {
   agent.Report(check_id, NoGpus());
   EXPECT_EQ(agent.Next().check_report_stored().check_id(), check_id);
   grpc::Status forced;
-  for (int i = 0; i < 100; ++i) {  // until the first one has given the node back
+  for (int i = 0; i < 100; ++i) {  // until the first one has released the node
     forced = Create(Role::kOperator, &created, /*force=*/true);
     if (forced.ok()) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -469,7 +468,7 @@ TEST_F(ValidationFlowTest, SurvivesARestartOfTheControllerWithoutStartingTheChec
   EXPECT_EQ(WatchToTheEnd(created.validation().validation_id()).state(), v1::VALIDATION_STATE_DONE);
 }
 
-// One record of a hundred went bad on the disk: the others are shown as ever.
+// One record of a hundred was damaged on the disk: the others are shown as before.
 TEST_F(ValidationFlowTest, ADamagedResultIsToldWithoutTheOthersBeingLost) {
   controller_.reset();
   {

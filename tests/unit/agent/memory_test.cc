@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMiB = size_t{1} << 20;
 
-// The sanitizers' own allocators keep what is freed.
+// The sanitizers' own allocators keep freed memory.
 #ifdef MUSTER_SANITIZED
 constexpr bool kHeapIsGlibcs = false;
 #else
@@ -38,7 +38,7 @@ TEST(ReturnMemory, GivesBackTheHeapAndKeepsTheProgramWhole) {
   KeepMemorySmall();
   std::vector<std::unique_ptr<std::string>> held;
   for (int i = 0; i < 64 * 1024; ++i) held.push_back(std::make_unique<std::string>(1024, 'x'));
-  // Between blocks that stay, so that the heap's end cannot simply move down.
+  // Between blocks that remain, so that the heap's end cannot simply move down.
   const std::string stays(1024, 'y');
   const size_t before = ResidentBytes();
   ASSERT_GT(before, 64 * kMiB);

@@ -63,7 +63,7 @@ TEST(Housekeeper, RemovesWhatIsOldAndNothingElse) {
 
 class BlobsTest : public ::testing::Test {
  protected:
-  // Of a content that was last used so long ago.
+  // A blob whose last use was this long ago.
   std::string Blob(const std::string& content, absl::Duration age) {
     const std::string sha256 = *blobs_->Put(content);
     const timespec time = absl::ToTimespec(clock_.Now() - age);

@@ -1,4 +1,4 @@
-// The playbooks that are shipped, compiled for the clusters that they are for.
+// The shipped playbooks, compiled for the clusters that they are meant for.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -28,7 +28,7 @@ std::string ReadFile(const std::filesystem::path& path) {
   return std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
 }
 
-// What an agent on one of the machines would report.
+// The facts that an agent on one of the machines would report.
 v1::Facts FactsOf(const std::string& version, const std::string& virtualization, int gpus) {
   v1::Facts facts;
   facts.mutable_os()->set_id("debian");
@@ -87,7 +87,7 @@ class SiteTest : public ::testing::Test {
     return plans;
   }
 
-  // The content that the first plan with such a file gives it; "" when none has.
+  // The content of such a file in the first plan that has one; "" if none has.
   static std::string Content(const std::vector<v1::Plan>& plans, const std::string& path) {
     for (const v1::Plan& plan : plans)
       for (const v1::RolePlan& role : plan.roles())
@@ -178,7 +178,7 @@ TEST_F(SiteTest, ANodeThatHasNotEnrolledIsNotInSlurmYet) {
   EXPECT_THAT(conf, HasSubstr("PartitionName=teaching Nodes=c001 "));
 }
 
-// A probe that failed, or a node that does not say: the others have their slurm.conf all the same.
+// A probe that failed, or a node without facts: the others get their slurm.conf nevertheless.
 TEST_F(SiteTest, ANodeThatDoesNotSayWhatItIsIsNotInSlurmYet) {
   UseCluster("university-2080ti");
   for (const char* unknown : {"cpu", "memory", "cgroup", "os"}) {
@@ -203,11 +203,11 @@ TEST_F(SiteTest, WithoutControlGroupsSlurmTracksProcessesOtherwise) {
   const std::string conf = Content(plans, "/etc/slurm/slurm.conf");
   EXPECT_THAT(conf, HasSubstr("\nProctrackType=proctrack/linuxproc\n"));
   EXPECT_THAT(conf, Not(HasSubstr("Gres")));
-  // Who knows that all have them does not have to believe a worker that says otherwise.
+  // Somebody who knows that all have them does not have to believe a worker that claims otherwise.
   options_.extra_vars["slurm_cgroups"] = true;
   EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
               HasSubstr("\nProctrackType=proctrack/cgroup\n"));
-  // Nor is a container's clock its own.
+  // A container's clock is not its own either.
   EXPECT_EQ(CountSteps(plans, "time", "chrony leaves the clock alone", /*skipped=*/false), 7);
   EXPECT_EQ(CountSteps(plans, "time", "chrony may set the clock", /*skipped=*/true), 7);
 }

@@ -19,7 +19,7 @@ namespace {
 // All-reduces whose rates are kept one by one: those of a day would fill the memory.
 constexpr size_t kMaxRates = 65536;
 
-// One GPU's part.
+// The part of one GPU.
 struct Rank {
   std::unique_ptr<CudaContext> cuda;
   DeviceMemory from, to;
@@ -81,7 +81,7 @@ class AllReduce {
     std::vector<cuda::Device> devices;
     for (const Rank& rank : ranks_) devices.push_back(rank.cuda->device());
     const absl::StatusOr<std::vector<void*>> communicators = nccl_.Connect(devices);
-    // Mostly a library that does not suit the driver.
+    // Usually a library that does not suit the driver.
     if (!communicators.ok()) return absl::FailedPreconditionError(communicators.status().message());
     for (size_t i = 0; i < ranks_.size(); ++i)
       parts_.push_back(
@@ -95,7 +95,7 @@ class AllReduce {
     return absl::OkStatus();
   }
 
-  // They work together: one that is too hot ends it for all.
+  // The GPUs work together: one that is too hot ends the test for all.
   bool MustEnd() const {
     bool end = context_.reporter.stopping();
     for (size_t i = 0; i < ranks_.size(); ++i) end |= telemetry_.MustEnd(i);
@@ -118,7 +118,7 @@ class AllReduce {
     const double algbw = rates.Median();
     const auto n = static_cast<double>(ranks_.size());
     AddMetric(result_, "allreduce_algbw_gbytes_per_s", "", "", algbw);
-    // What each link carries, whatever the number of GPUs: every byte is sent 2(n−1)/n times.
+    // The load of each link, whatever the number of GPUs: every byte is sent 2(n−1)/n times.
     AddMetric(result_, "allreduce_busbw_gbytes_per_s", "", "", algbw * 2 * (n - 1) / n);
     return absl::OkStatus();
   }
@@ -154,7 +154,7 @@ class AllReduce {
   std::vector<Nccl::Part> parts_;
 };
 
-// The GPUs were there all the same, and may have had faults.
+// The GPUs were there nevertheless, and may have had faults.
 CheckResult SkippedOf(CheckResult seen, std::string reason) {
   CheckResult skipped = Skipped(std::move(reason));
   skipped.subjects = std::move(seen.subjects);

@@ -7,7 +7,7 @@
 namespace muster::burnin {
 namespace {
 
-// Of nccl.h, the same in all versions 2.
+// Values from nccl.h, the same in all versions 2.
 constexpr int kFloat32 = 7, kSum = 0;
 
 }  // namespace
@@ -59,7 +59,7 @@ absl::Status Nccl::AllReduce(const std::vector<Part>& parts, size_t count) const
                                        reinterpret_cast<void*>(part.to), count, kFloat32, kSum,
                                        part.communicator, part.stream),
                  "ncclAllReduce"));
-  // The group is ended whatever happened in it.
+  // The group is ended whatever happened inside it.
   first_error.Update(ToStatus(functions_.group_end(), "ncclGroupEnd"));
   return first_error;
 }

@@ -1,4 +1,4 @@
-// NVIDIA's library of collectives, where a node has it.
+// NCCL, NVIDIA's library of collectives, if the node has it.
 #pragma once
 
 #include <memory>
@@ -14,9 +14,9 @@ namespace muster::burnin {
 
 inline constexpr char kNcclLibrary[] = "libnccl.so.2";
 
-// Errors: NotFound without the library, FailedPrecondition where it cannot be loaded, Unimplemented
-// where it lacks a function, otherwise Internal with its words. Calls may block on a sick GPU or
-// link. Not thread-safe.
+// Errors: NotFound without the library, FailedPrecondition if it cannot be loaded, Unimplemented if
+// it lacks a function, otherwise Internal with its message. Calls may block on a sick GPU or link.
+// Not thread-safe.
 class Nccl {
  public:
   static absl::StatusOr<std::unique_ptr<Nccl>> Load(const std::string& library = kNcclLibrary);
@@ -32,7 +32,7 @@ class Nccl {
     cuda::DevicePointer from, to;
     cuda::Stream stream;
   };
-  // Enqueues on each stream: every `to` becomes the sum of all `from`, `count` FP32 numbers.
+  // Enqueues on each stream: every `to` becomes the sum of all `from`, `count` FP32 numbers each.
   absl::Status AllReduce(const std::vector<Part>& parts, size_t count) const;
 
  private:

@@ -1,5 +1,5 @@
-// The check gpu-copy: between the host and each GPU, and from each GPU to each other, one after
-// the other, so that none takes another's share of a bus.
+// The check gpu-copy: between the host and each GPU, and from each GPU to each other, one after the
+// other, so that no copy takes another's share of a bus.
 #include <algorithm>
 #include <thread>
 #include <utility>
@@ -46,8 +46,8 @@ class CopyCheck {
     contexts_.push_back(cuda.ok() ? *std::move(cuda) : nullptr);
   }
 
-  // In a thread of its own next to the GPU, since a thread's binding to a node lasts. A GPU that
-  // failed once, or is too hot, is left alone.
+  // Runs in a thread of its own next to the GPU, since a thread's binding to a node lasts. A GPU
+  // that has failed once, or is too hot, is left alone.
   template <typename Measure>
   void Step(size_t gpu, size_t peer, Measure measure) {
     const double fraction = static_cast<double>(step_++) / static_cast<double>(steps_);
@@ -101,7 +101,7 @@ class CopyCheck {
   const Telemetry& telemetry_;
   const CopySettings settings_;
   CheckResult& result_;
-  std::function<bool()> stop_;  // of the step that goes on
+  std::function<bool()> stop_;  // of the current step
   std::vector<std::unique_ptr<CudaContext>> contexts_;
   size_t step_ = 0, steps_ = 0;
 };

@@ -15,11 +15,11 @@ namespace {
 
 using Step = std::function<absl::Status()>;
 
-// What is sent, and a bound of what the host must make and compare of it.
+// Size of the data that is sent; it bounds what the host must generate and compare.
 constexpr uint64_t kPatternWords = uint64_t{1} << 17;
 
-// A pattern of 1 MiB is repeated, each time with another number mixed in, lest a copy of the wrong
-// piece pass.
+// A pattern of 1 MiB is repeated, each time with a different number mixed in, so that a copy of the
+// wrong piece does not pass.
 uint64_t WordAt(const std::vector<uint64_t>& pattern, uint64_t i) {
   return pattern[i % pattern.size()] ^ (i / pattern.size() * 0x9e3779b97f4a7c15u);
 }
@@ -36,7 +36,7 @@ void Fill(void* memory, uint64_t bytes, uint64_t seed) {
   for (uint64_t i = 0; i < bytes / 8; ++i) words[i] = WordAt(pattern, i);
 }
 
-// The first difference and how many there are; empty: none.
+// The first difference and the number of differences; empty: none.
 std::string FindDamage(const void* memory, uint64_t bytes, uint64_t seed) {
   const std::vector<uint64_t> pattern = MakePattern(seed);
   const auto* words = static_cast<const uint64_t*>(memory);
@@ -54,11 +54,11 @@ std::string FindDamage(const void* memory, uint64_t bytes, uint64_t seed) {
                                    count == 1 ? " differs, " : " differ, the first ", first);
 }
 
-// Copies again and again, at least once, until the time is over. Bytes a second, by the host's
-// clock: copies of this size outlast what a wait costs by far.
+// Copies repeatedly, at least once, until the time is over. Bytes per second, by the host's clock:
+// copies of this size take far longer than a wait costs.
 absl::StatusOr<double> Repeat(Clock& clock, const CopySettings& settings, uint64_t bytes_a_step,
                               const std::function<bool()>& stop, const Step& step) {
-  RETURN_IF_ERROR(step());  // tables of addresses are filled, clocks are up
+  RETURN_IF_ERROR(step());  // fills address tables, raises clocks
   const absl::Time start = clock.Now();
   double bytes = 0;
   absl::Duration took;

@@ -1,4 +1,4 @@
-// How fast, and how faithfully, memory is copied between the host and GPUs.
+// Measures how fast, and how faithfully, memory is copied between the host and GPUs.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 namespace muster::burnin {
 
 struct CopySettings {
-  uint64_t bytes = 0;   // of one copy
-  absl::Duration time;  // of each measurement, at least one copy
-  uint64_t seed = 1;    // of what is copied
+  uint64_t bytes = 0;   // per copy
+  absl::Duration time;  // per measurement, at least one copy
+  uint64_t seed = 1;    // for the data that is copied
 };
 
 struct HostCopies {
   double to_device_gbytes_per_s = 0;
   double to_host_gbytes_per_s = 0;
-  double both_gbytes_per_s = 0;  // both ways at once, together
-  std::string damage;            // where what came back differs from what was sent; mostly empty
+  double both_gbytes_per_s = 0;  // both directions at once, summed
+  std::string damage;  // where the data that came back differs from the data sent; mostly empty
 };
 
-// With page-locked memory of the NUMA node that the calling thread prefers. `stop`: asked between
+// Uses page-locked memory of the NUMA node that the calling thread prefers. `stop`: asked between
 // copies.
 absl::StatusOr<HostCopies> MeasureHostCopies(const CudaContext& context, Clock& clock,
                                              const CopySettings& settings,
@@ -33,7 +33,7 @@ absl::StatusOr<HostCopies> MeasureHostCopies(const CudaContext& context, Clock& 
 
 struct PeerCopies {
   double gbytes_per_s = 0;
-  bool direct = false;  // without the host's memory between
+  bool direct = false;  // without the host's memory in between
   std::string damage;   // as above
 };
 

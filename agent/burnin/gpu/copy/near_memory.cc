@@ -15,7 +15,7 @@
 namespace muster::burnin {
 namespace {
 
-// Of <linux/mempolicy.h>; glibc has no wrapper.
+// Values from <linux/mempolicy.h>; glibc has no wrapper.
 constexpr int kPolicyDefault = 0, kPolicyPreferred = 1;
 constexpr int kMaxNode = 1023;
 
@@ -55,7 +55,7 @@ NearNode::NearNode(sys::FileSystem& files, std::optional<int> node) {
   const absl::StatusOr<std::string> list =
       files.Read(absl::StrCat("/sys/devices/system/node/node", *node, "/cpulist"));
   cpu_set_t cpus;
-  // The thread ends with the measurement: where it may run need not be given back.
+  // The thread ends with the measurement: its affinity need not be restored.
   if (list.ok() && ParseCpuList(*list, cpus)) sched_setaffinity(0, sizeof(cpus), &cpus);
 }
 

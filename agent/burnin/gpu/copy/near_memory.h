@@ -1,4 +1,4 @@
-// Memory of the host next to a GPU.
+// Host memory next to a GPU.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@ class FileSystem;
 namespace muster::burnin {
 
 // NUMA node of a PCI device, by /sys/bus/pci/devices/<address>/numa_node. nullopt: the machine has
-// one node, or does not tell.
+// a single node, or does not say.
 std::optional<int> NumaNodeOf(sys::FileSystem& files, const std::string& pci_address);
 
-// While it lives, the calling thread gets new memory from one NUMA node where that has some, and
-// runs on its processors. Where the kernel does not allow it, nothing changes.
+// While it lives, the calling thread gets new memory from one NUMA node if that has some, and runs
+// on its processors. Where the kernel does not allow this, nothing changes.
 class NearNode {
  public:
   NearNode(sys::FileSystem& files, std::optional<int> node);

@@ -1,5 +1,5 @@
-// The CUDA driver's binary interface, as far as it is used here: types and numbers of its API
-// reference. The functions are those of every driver since CUDA 9.
+// The part of the CUDA driver's binary interface that is used here: types and numbers of its API
+// reference. Every driver since CUDA 9 has these functions.
 #pragma once
 
 #include <cstddef>

@@ -14,7 +14,7 @@ constexpr size_t kJitLogBytes = 8192;
 
 }  // namespace
 
-// Makes the context current and calls the function that is named.
+// Makes the context current and calls the named function.
 #define MUSTER_CUDA_CALL(member, ...)                                                         \
   do {                                                                                        \
     RETURN_IF_ERROR(MakeCurrent());                                                           \

@@ -1,4 +1,4 @@
-// A GPU that can be worked with: memory, streams, events and kernels of one CUDA context.
+// A GPU ready for work: memory, streams, events and kernels of one CUDA context.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,8 @@ namespace muster::burnin {
 
 class CudaContext;
 
-// What a context hands out is given back by the destructor. Movable; the context must outlive it.
+// Owns a handle that a context has made; the destructor gives it back. Movable; the context must
+// outlive it.
 template <typename Handle, int (*Free)(const CudaContext&, Handle)>
 class CudaOwned {
  public:
@@ -56,7 +57,7 @@ struct LaunchShape {
 };
 
 // The device's primary context, which libraries such as cuBLAS share. Its methods make it current
-// in the calling thread by themselves. Thread-safe.
+// in the calling thread themselves. Thread-safe.
 class CudaContext {
  public:
   static absl::StatusOr<std::unique_ptr<CudaContext>> Create(const CudaDriver& driver,
@@ -68,7 +69,7 @@ class CudaContext {
   const CudaDriver& driver() const { return driver_; }
   cuda::Device device() const { return device_; }
   cuda::Context handle() const { return context_; }
-  // For calls that are made past this class.
+  // For calls that bypass this class.
   absl::Status MakeCurrent() const;
 
   struct MemoryInfo {
@@ -80,36 +81,36 @@ class CudaContext {
   absl::StatusOr<CudaStream> CreateStream() const;
   absl::StatusOr<CudaEvent> CreateEvent() const;
 
-  // A null stream is the default one. Host memory of the asynchronous copies must stay.
+  // A null stream is the default one. Host memory of an asynchronous copy must stay valid.
   absl::Status CopyToDevice(cuda::DevicePointer to, const void* from, size_t bytes,
                             cuda::Stream stream) const;
   absl::Status CopyToHost(void* to, cuda::DevicePointer from, size_t bytes,
                           cuda::Stream stream) const;
   absl::Status CopyOnDevice(cuda::DevicePointer to, cuda::DevicePointer from, size_t bytes,
                             cuda::Stream stream) const;
-  // From this GPU to another, directly where peer access is enabled, else through the host.
+  // Copies from this GPU to another, directly if peer access is enabled, else through the host.
   absl::Status CopyToPeer(const CudaContext& peer, cuda::DevicePointer to, cuda::DevicePointer from,
                           size_t bytes, cuda::Stream stream) const;
   absl::Status Fill(cuda::DevicePointer memory, unsigned char value, size_t bytes,
                     cuda::Stream stream) const;
-  // Unimplemented where the two have no path of their own; enabled already is fine.
+  // Unimplemented if the two have no direct path; it is not an error if access is enabled already.
   absl::Status EnablePeerAccess(const CudaContext& peer) const;
 
-  // `ptx`: the text, which the driver compiles for this GPU; the error has the compiler's words.
+  // `ptx`: the text, which the driver compiles for this GPU; the error has the compiler's message.
   absl::StatusOr<CudaModule> LoadModule(const std::string& ptx) const;
   absl::StatusOr<cuda::Function> FindFunction(const CudaModule& module, const char* name) const;
-  // Above 48 KiB of shared memory a kernel must be allowed to have so much.
+  // Above 48 KiB of shared memory a kernel needs permission for so much.
   absl::Status AllowSharedMemory(cuda::Function function, size_t bytes) const;
-  // `arguments` has a pointer to each parameter.
+  // `arguments` holds a pointer to each argument.
   absl::Status Launch(cuda::Function function, const LaunchShape& shape, void** arguments,
                       cuda::Stream stream) const;
 
   absl::Status Record(const CudaEvent& event, cuda::Stream stream) const;
-  // Waits for both. Half a microsecond is what the driver resolves.
+  // Waits for both. The driver's resolution is half a microsecond.
   absl::StatusOr<absl::Duration> Elapsed(const CudaEvent& from, const CudaEvent& to) const;
-  // False: it has not come to pass yet.
+  // False: it has not happened yet.
   absl::StatusOr<bool> IsDone(const CudaEvent& event) const;
-  // Of one stream, or of all.
+  // Waits for one stream, or for all.
   absl::Status Synchronize(cuda::Stream stream) const;
   absl::Status Synchronize() const;
 

@@ -12,7 +12,7 @@ struct CudaCodeRow {
   int code;
   absl::StatusCode status;
 };
-// Whatever is not here is Internal.
+// Any other code is Internal.
 constexpr CudaCodeRow kCudaCodes[] = {
     {cuda::kOutOfMemory, absl::StatusCode::kResourceExhausted},
     {cuda::kDeviceUnavailable, absl::StatusCode::kDataLoss},

@@ -14,8 +14,8 @@ namespace muster::burnin {
 inline constexpr char kCudaLibrary[] = "libcuda.so.1";
 
 // Errors of all CUDA calls: ResourceExhausted without memory, DataLoss for an uncorrectable memory
-// error or a GPU that is gone, Unimplemented where a kernel cannot run on the GPU or driver,
-// otherwise Internal; each names the function. Any call may block on a sick GPU. Thread-safe.
+// error or a GPU that is gone, Unimplemented if a kernel cannot run on the GPU or driver, otherwise
+// Internal; each names the function. Any call may block on a sick GPU. Thread-safe.
 class CudaDriver {
  public:
   // Loads and initialises. NotFound: no such library, or no GPU; Unimplemented: the library is
@@ -28,7 +28,8 @@ class CudaDriver {
   const cuda::Functions& functions() const { return functions_; }
 
   absl::StatusOr<int> DeviceCount() const;
-  // "0000:3b:00.0". NotFound: CUDA does not see it, for instance by CUDA_VISIBLE_DEVICES.
+  // Takes an address such as "0000:3b:00.0". NotFound: CUDA does not see it, for instance because
+  // of CUDA_VISIBLE_DEVICES.
   absl::StatusOr<cuda::Device> DeviceByPciAddress(const std::string& address) const;
   absl::StatusOr<int> Attribute(cuda::Device device, cuda::Attribute attribute) const;
   // 75 for compute capability 7.5.

@@ -12,7 +12,7 @@ absl::StatusOr<DynamicLibrary> DynamicLibrary::Load(const std::string& name) {
   if (handle != nullptr) return DynamicLibrary(name, handle);
   const char* why = dlerror();
   const std::string message = absl::StrCat("loading ", name, ": ", why != nullptr ? why : "failed");
-  // The C library's words; where a library is there and lacks another one, it names that one.
+  // The C library's message; if a library exists but lacks another one, it names that one.
   const bool not_there =
       why != nullptr &&
       absl::StartsWith(why, absl::StrCat(name, ": cannot open shared object file: No such file"));

@@ -9,17 +9,17 @@
 
 namespace muster::burnin {
 
-// Stays loaded until the process ends: drivers have threads of their own that an unload would pull
-// the code from under.
+// Stays loaded until the process ends: drivers have threads of their own, and unloading would pull
+// the code from under them.
 class DynamicLibrary {
  public:
-  // By soname, as the loader finds it. NotFound: it is not there. FailedPrecondition: it is, and
-  // cannot be loaded, with why.
+  // Loads a library by its soname, as the loader finds it. NotFound: it does not exist.
+  // FailedPrecondition: it exists but cannot be loaded, with the reason.
   static absl::StatusOr<DynamicLibrary> Load(const std::string& name);
 
   // nullptr: this version of the library lacks it.
   void* Find(const char* symbol) const;
-  // Points `function` at it. Unimplemented where this version lacks it.
+  // Points `function` at it. Unimplemented if this version lacks it.
   template <typename Function>
   absl::Status Bind(const char* symbol, Function*& function) const {
     function = reinterpret_cast<Function*>(Find(symbol));

@@ -11,7 +11,7 @@ struct NvmlCodeRow {
   int code;
   absl::StatusCode status;
 };
-// Whatever is not here is Internal.
+// Any other code is Internal.
 constexpr NvmlCodeRow kNvmlCodes[] = {
     {nvml::kNotSupported, absl::StatusCode::kUnimplemented},
     {nvml::kFunctionNotFound, absl::StatusCode::kUnimplemented},

@@ -15,9 +15,9 @@ namespace muster::burnin {
 
 inline constexpr char kNvmlLibrary[] = "libnvidia-ml.so.1";
 
-// Errors: Unimplemented where library or GPU do not tell, so that nobody takes it for 0; DataLoss
-// where the GPU is lost or must be reset; PermissionDenied; otherwise Internal. Every call may
-// block for ever on a sick GPU. Thread-safe.
+// Errors: Unimplemented if library or GPU do not report a value, so that nobody takes it for 0;
+// DataLoss if the GPU is lost or must be reset; PermissionDenied; otherwise Internal. Every call
+// may block for ever on a sick GPU. Thread-safe.
 class Nvml {
  public:
   // Loads and initialises. NotFound: no such library; FailedPrecondition: no driver, or one of
@@ -28,7 +28,7 @@ class Nvml {
   absl::StatusOr<unsigned> DeviceCount() const;
   absl::StatusOr<nvml::Device> DeviceAt(unsigned index) const;
 
-  // Calls `function` by its name; a missing one is Unimplemented.
+  // Calls `function` by its name; Unimplemented if it is missing.
   template <typename... Arguments>
   absl::Status Call(const char* function, Arguments... arguments) const {
     const auto entry = reinterpret_cast<int (*)(Arguments...)>(library_.Find(function));
@@ -43,7 +43,7 @@ class Nvml {
   DynamicLibrary library_;
 };
 
-// One GPU of NVML's. Copyable; the Nvml must outlive it.
+// One NVML GPU. Copyable; the Nvml must outlive it.
 class NvmlDevice {
  public:
   NvmlDevice(const Nvml& nvml, nvml::Device handle) : nvml_(&nvml), handle_(handle) {}
@@ -52,19 +52,19 @@ class NvmlDevice {
   absl::StatusOr<std::string> Name() const { return Text("nvmlDeviceGetName"); }
   absl::StatusOr<std::string> Serial() const { return Text("nvmlDeviceGetSerial"); }
   absl::StatusOr<std::string> Vbios() const { return Text("nvmlDeviceGetVbiosVersion"); }
-  // As the kernel writes it: "0000:3b:00.0".
+  // In the kernel's notation: "0000:3b:00.0".
   absl::StatusOr<std::string> PciAddress() const;
   absl::StatusOr<nvml::Memory> MemoryBytes() const;
   absl::StatusOr<bool> Persistence() const;
 
   absl::StatusOr<double> TemperatureCelsius() const;
-  // Unimplemented where the model only knows its margin.
+  // Unimplemented if the model only knows its margin.
   absl::StatusOr<double> ThresholdCelsius(nvml::TemperatureThreshold threshold) const;
   absl::StatusOr<double> PowerWatts() const;
-  absl::StatusOr<double> PowerLimitWatts() const;  // that is in force
+  absl::StatusOr<double> PowerLimitWatts() const;  // in force
   absl::StatusOr<double> ClockMhz(nvml::ClockType type) const;
   absl::StatusOr<double> MaxClockMhz(nvml::ClockType type) const;
-  // Of kClockGraphics and kClockMemory. Unimplemented: the model has none, as consumer cards.
+  // For kClockGraphics and kClockMemory. Unimplemented: the model has none, like consumer cards.
   absl::StatusOr<double> ApplicationClockMhz(nvml::ClockType type) const;
   absl::StatusOr<double> DefaultApplicationClockMhz(nvml::ClockType type) const;
   absl::StatusOr<unsigned long long> ClockReasons() const;  // bits of nvml::ClockReason
@@ -73,12 +73,12 @@ class NvmlDevice {
     return Value("nvmlDeviceGetCurrPcieLinkGeneration");
   }
   absl::StatusOr<unsigned> PcieWidth() const { return Value("nvmlDeviceGetCurrPcieLinkWidth"); }
-  // Of card and slot together.
+  // The maximum of card and slot together.
   absl::StatusOr<unsigned> MaxPcieGeneration() const {
     return Value("nvmlDeviceGetMaxPcieLinkGeneration");
   }
   absl::StatusOr<unsigned> MaxPcieWidth() const { return Value("nvmlDeviceGetMaxPcieLinkWidth"); }
-  // Of the card alone.
+  // The maximum of the card alone.
   absl::StatusOr<unsigned> CardMaxPcieGeneration() const {
     return Value("nvmlDeviceGetGpuMaxPcieLinkGeneration");
   }
@@ -98,7 +98,7 @@ class NvmlDevice {
   absl::StatusOr<unsigned> RetiredPages(nvml::RetirementCause cause) const;
   absl::StatusOr<bool> RetirementPending() const;
 
-  // Unimplemented on link 0: the GPU has none.
+  // Unimplemented for link 0: the GPU has no links.
   absl::StatusOr<bool> LinkUp(unsigned link) const;
   absl::StatusOr<unsigned long long> LinkErrors(unsigned link,
                                                 nvml::LinkErrorCounter counter) const;
@@ -106,7 +106,7 @@ class NvmlDevice {
   absl::StatusOr<std::vector<nvml::ProcessInfo>> ComputeProcesses() const {
     return Processes("nvmlDeviceGetComputeRunningProcesses_v3");
   }
-  // Displays and what draws on them; may name those above again.
+  // Displays and programs that draw on them; may include the processes above again.
   absl::StatusOr<std::vector<nvml::ProcessInfo>> GraphicsProcesses() const {
     return Processes("nvmlDeviceGetGraphicsRunningProcesses_v3");
   }

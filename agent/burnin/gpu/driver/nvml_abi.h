@@ -1,5 +1,5 @@
-// NVML's binary interface, as far as it is used here: types and numbers of its API reference,
-// stable since the _v2 and _v3 names came.
+// The part of NVML's binary interface that is used here: types and numbers of its API reference,
+// stable since the _v2 and _v3 names were introduced.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ enum Return : int {
   kUnknown = 999,
 };
 
-// Any text that NVML hands out fits.
+// Large enough for any text that NVML returns.
 inline constexpr unsigned kTextSize = 96;
 inline constexpr unsigned kMaxLinks = 18;
 
@@ -40,7 +40,7 @@ struct Memory {
   unsigned long long total, free, used;
 };
 
-// Of nvmlDeviceGetComputeRunningProcesses_v3 and nvmlDeviceGetGraphicsRunningProcesses_v3.
+// Used by nvmlDeviceGetComputeRunningProcesses_v3 and nvmlDeviceGetGraphicsRunningProcesses_v3.
 struct ProcessInfo {
   unsigned pid;
   unsigned long long used_gpu_memory;
@@ -78,7 +78,7 @@ enum LinkErrorCounter : int {
   kLinkCrcData = 3,
 };
 
-// Bits of nvmlDeviceGetCurrentClocksEventReasons.
+// Bits of the result of nvmlDeviceGetCurrentClocksEventReasons.
 enum ClockReason : unsigned long long {
   kReasonIdle = 0x1,
   kReasonApplicationClocks = 0x2,

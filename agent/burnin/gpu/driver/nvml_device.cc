@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kMilli = 1e-3;
 constexpr int kGpuSensor = 0;               // NVML_TEMPERATURE_GPU
-constexpr unsigned kMaxRetiredPages = 512;  // no board can retire as many
+constexpr unsigned kMaxRetiredPages = 512;  // no board can retire that many
 constexpr size_t kMaxProcesses = 256;
 
 }  // namespace
@@ -96,7 +96,7 @@ absl::StatusOr<double> NvmlDevice::DefaultApplicationClockMhz(nvml::ClockType ty
 
 absl::StatusOr<unsigned long long> NvmlDevice::ClockReasons() const {
   unsigned long long reasons = 0;
-  // The first name came with driver 535; the second is the same under its old name.
+  // The first name came with driver 535; the second is the same function under its old name.
   absl::Status status = nvml_->Call("nvmlDeviceGetCurrentClocksEventReasons", handle_, &reasons);
   if (absl::IsUnimplemented(status))
     status = nvml_->Call("nvmlDeviceGetCurrentClocksThrottleReasons", handle_, &reasons);

@@ -15,9 +15,9 @@ namespace {
 
 using kernels::Element;
 
-// Work that is enqueued at once: long enough that starting it costs nothing, short enough to stop.
+// Work enqueued at a time: long enough that launching it costs nothing, short enough to stop.
 constexpr absl::Duration kBurst = absl::Milliseconds(250);
-// What a rate is the mean of.
+// The window over which a rate is averaged.
 constexpr absl::Duration kRateWindow = absl::Seconds(1);
 constexpr uint64_t kLargestSize = 8192;
 
@@ -86,9 +86,9 @@ class Burner {
   DeviceMemory a_, b_, golden_, results_;
   std::optional<DeviceReport> report_;
   absl::Time start_;
-  uint64_t burst_ = 1;    // products
-  uint64_t next_ = 0;     // buffer, counted on and on
-  double to_verify_ = 0;  // products that are due to be compared
+  uint64_t burst_ = 1;    // number of products
+  uint64_t next_ = 0;     // buffer index, never wraps
+  double to_verify_ = 0;  // products due for comparison
   uint64_t rate_products_ = 0;
   absl::Duration rate_time_;
 };
@@ -109,13 +109,13 @@ absl::Status Burner::Prepare() {
     RETURN_IF_ERROR(kernels_.Walk("fill", "fill_elements", stream_.get(),
                                   matrix == 0 ? a_.get() : b_.get(), input_bytes / 8,
                                   static_cast<int>(settings_.type), SeedOf(matrix), uint64_t{0}));
-  // Once, before memory is short: libraries take their work space with the first product.
+  // Before memory gets short: libraries allocate their work space with the first product.
   RETURN_IF_ERROR(engine_.Multiply(a_.get(), b_.get(), golden_.get(), size(), stream_.get()));
   RETURN_IF_ERROR(context_.Synchronize(stream_.get()));
   ASSIGN_OR_RETURN(const CudaContext::MemoryInfo left, context_.Memory());
   const auto budget = static_cast<uint64_t>(settings_.memory_share * left.free);
   outcome_.buffers = std::max<uint64_t>(1, budget / result_bytes());
-  // What is free may be in pieces: less, until it fits.
+  // Free memory may be fragmented: try less, until it fits.
   for (;;) {
     absl::StatusOr<DeviceMemory> results = context_.Allocate(outcome_.buffers * result_bytes());
     if (results.ok()) {
@@ -157,7 +157,7 @@ absl::StatusOr<absl::Duration> Burner::Multiply(uint64_t first, uint64_t count) 
   return context_.Elapsed(started_, finished_);
 }
 
-// How many products a burst is of: by one, then by as many as that says.
+// Finds the number of products per burst: with one product, then with as many as that suggests.
 absl::Status Burner::Calibrate() {
   ASSIGN_OR_RETURN(const absl::Duration one, Multiply(0, 1));
   const double fitting = absl::FDivDuration(kBurst, std::max(one, absl::Microseconds(1)));
@@ -174,7 +174,7 @@ absl::Status Burner::Burst() {
   rate_time_ += took;
   if (rate_time_ >= kRateWindow) EmitRate();
   to_verify_ += settings_.verify_share * static_cast<double>(burst_);
-  // Rounded, lest a share of 0.3 ten times be a little less than 3.
+  // Rounded, so that ten times a share of 0.3 is not slightly less than 3.
   const auto count = std::min(burst_, static_cast<uint64_t>(std::floor(to_verify_ + 1e-6)));
   to_verify_ -= static_cast<double>(count);
   return count > 0 ? Compare(first + burst_ - count, count) : absl::OkStatus();
@@ -197,7 +197,8 @@ absl::Status Burner::Compare(uint64_t first, uint64_t count) {
   return Explain(first, count);
 }
 
-// Says where: buffer after buffer once more, which also tells a wrong read from a wrong result.
+// Locates the errors: compares buffer after buffer again, which also distinguishes a wrong read
+// from a wrong result.
 absl::Status Burner::Explain(uint64_t first, uint64_t count) {
   std::vector<std::string>& evidence = outcome_.mismatch_evidence;
   bool found = false;

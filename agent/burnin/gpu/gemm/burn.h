@@ -16,36 +16,36 @@ namespace muster::burnin {
 
 struct BurnSettings {
   kernels::Element type = kernels::Element::kF32;
-  uint64_t size = 0;        // rows, columns and depth; 0: by the type and the memory there is
-  double memory_share = 0;  // of the free memory, that results are spread over
-  double verify_share = 1;  // of the results, that are compared
+  uint64_t size = 0;        // rows, columns and depth; 0: chosen by type and memory
+  double memory_share = 0;  // share of the free memory over which results are spread
+  double verify_share = 1;  // share of the results that are compared
   uint64_t seed = 1;
   absl::Duration duration;
 };
 
 struct BurnObserver {
-  // Of about each second.
+  // Called about once a second.
   std::function<void(double tflops)> on_rate;
-  // Before each burst of work; true ends it.
+  // Asked before each burst of work; true ends it.
   std::function<bool()> stop;
 };
 
 struct BurnOutcome {
-  // More than an hour's seconds one by one.
+  // Enough for more than an hour of single seconds.
   static constexpr size_t kMaxRates = 4096;
 
   uint64_t size = 0;
-  uint64_t buffers = 0;  // results that the memory held at a time
+  uint64_t buffers = 0;  // results that fit into the memory at a time
   uint64_t products = 0, verified = 0;
-  Readings tflops{kMaxRates};  // of about each second
-  std::string digest;          // of the golden result, lower-case hex
+  Readings tflops{kMaxRates};  // about one per second
+  std::string digest;          // digest of the golden result, lower-case hex
   uint64_t mismatches = 0;     // elements that differed from the golden result
   uint64_t not_finite = 0;
   std::vector<std::string> mismatch_evidence;  // bounded
   std::vector<std::string> golden_errors;      // the golden result itself is wrong
 };
 
-// The first result is the golden one. Blocks; ResourceExhausted: no memory for one result more.
+// The first result is the golden one. Blocks; ResourceExhausted: no memory for another result.
 absl::StatusOr<BurnOutcome> Burn(KernelLauncher& kernels, GemmEngine& engine, Clock& clock,
                                  const BurnSettings& settings, const BurnObserver& observer);
 

@@ -1,4 +1,4 @@
-// The check gpu-gemm: all chosen GPUs multiply side by side, and every bit is compared.
+// The check gpu-gemm: all chosen GPUs multiply in parallel, and every bit is compared.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -25,7 +25,7 @@ struct Work {
   CheckContext& context;
   const GpuBench& bench;
   const Telemetry& telemetry;
-  const Cublas* cublas;  // nullptr: own kernels alone
+  const Cublas* cublas;  // nullptr: only own kernels
   bool only_cublas;
 };
 
@@ -39,14 +39,14 @@ absl::StatusOr<std::unique_ptr<GemmEngine>> MakeEngine(const Work& work, KernelL
   if (work.cublas == nullptr) return MakeOwnEngine(kernels, type);
   absl::StatusOr<std::unique_ptr<GemmEngine>> engine =
       work.cublas->MakeEngine(kernels.context(), type);
-  // A library that does not suit the type or the driver is no reason to leave the GPU untested.
+  // A library that does not suit the type or the driver must not leave the GPU untested.
   const bool unsuitable =
       absl::IsUnimplemented(engine.status()) || absl::IsFailedPrecondition(engine.status());
   if (engine.ok() || !unsuitable || work.only_cublas) return engine;
   return MakeOwnEngine(kernels, type);
 }
 
-// The engines of one GPU for all types that were asked for, or for all that it can do.
+// The engines of one GPU for all requested types, or for all that it supports.
 absl::StatusOr<std::vector<TypeEngine>> MakeEngines(const Work& work, KernelLauncher& kernels,
                                                     const Gpu& gpu, CheckResult& result) {
   std::vector<TypeEngine> engines;
@@ -65,7 +65,7 @@ absl::StatusOr<std::vector<TypeEngine>> MakeEngines(const Work& work, KernelLaun
       lacking.push_back(std::string(engine.status().message()));
     }
   }
-  // Of all types there is, some are always beyond a GPU; none at all leaves it untested.
+  // When all types are tested, some are always beyond a GPU; if none remains, it is untested.
   if (!lacking.empty() && (!asked.empty() || engines.empty()))
     AddUnknown(result, absl::StrCat(Describe(gpu), ": ", absl::StrJoin(lacking, "; ")));
   return engines;
@@ -112,7 +112,7 @@ void AddFindings(const Gpu& gpu, const TypeEngine& engine, uint64_t seed,
              absl::StrCat(Describe(gpu), ": ", Counted(outcome.not_finite, "element"), " of ", type,
                           " products ", outcome.not_finite == 1 ? "is no number" : "are no numbers",
                           " or infinite"),
-             // Said already where they differ, too.
+             // Reported already if they differ, too.
              outcome.mismatches > 0 ? std::vector<std::string>() : outcome.mismatch_evidence);
   if (!outcome.golden_errors.empty())
     AddFault(result, "wrong_result", gpu.uuid,

@@ -20,11 +20,11 @@ constexpr int kDefaultAlgorithm = -1;
 struct TypeRow {
   Element type;
   int input, output, compute;
-  int capability;  // from which on cublasGemmEx() takes it
+  int capability;  // the lowest that cublasGemmEx() accepts
   bool tensor;     // from `tensor_from` on
   int tensor_from;
 };
-// fp8 is cublasLt's alone.
+// Only cublasLt has fp8.
 constexpr TypeRow kTypes[] = {
     {Element::kF32, kR32F, kR32F, kCompute32F, 60, false, 0},
     {Element::kF64, kR64F, kR64F, kCompute64F, 60, true, 80},
@@ -54,7 +54,7 @@ absl::StatusOr<Functions> BindAll(const DynamicLibrary& library) {
   return functions;
 }
 
-// cublasStatus_t. Whatever is not here happened on the GPU: Internal.
+// cublasStatus_t. Any other code happened on the GPU: Internal.
 struct CodeRow {
   int code;
   absl::StatusCode status;
@@ -94,7 +94,7 @@ class CublasEngine final : public GemmEngine {
                         uint64_t size, cuda::Stream stream) override {
     RETURN_IF_ERROR(context_.MakeCurrent());
     RETURN_IF_ERROR(ToStatus(functions_.set_stream(handle_, stream), "cublasSetStream"));
-    // Its matrices are column by column: what it takes for B · Aᵀ is our A · Bᵀ row by row.
+    // Its matrices are in column-major order: its B · Aᵀ is our A · Bᵀ in row-major order.
     const int n = static_cast<int>(size);
     const auto pointer = [](cuda::DevicePointer address) {
       return reinterpret_cast<void*>(address);

@@ -1,4 +1,4 @@
-// NVIDIA's matrix library, where a node has it.
+// cuBLAS, NVIDIA's matrix library, if the node has it.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,14 @@
 
 namespace muster::burnin {
 
-// libcublas.so.13, .12 or .11, whichever is there. Thread-safe.
+// libcublas.so.13, .12 or .11, whichever exists. Thread-safe.
 class Cublas {
  public:
-  // NotFound: none is there.
+  // NotFound: none of them exists.
   static absl::StatusOr<std::unique_ptr<Cublas>> Load();
 
-  // The context and this must outlive it. Unimplemented: cublasGemmEx() cannot do `type` (fp8), or
-  // not on this GPU. FailedPrecondition: the library does not suit the driver.
+  // The context and this object must outlive it. Unimplemented: cublasGemmEx() cannot do `type`
+  // (fp8), or not on this GPU. FailedPrecondition: the library does not suit the driver.
   absl::StatusOr<std::unique_ptr<GemmEngine>> MakeEngine(const CudaContext& context,
                                                          kernels::Element type) const;
 

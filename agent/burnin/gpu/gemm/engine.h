@@ -1,4 +1,4 @@
-// What multiplies matrices on a GPU.
+// Engines that multiply matrices on a GPU.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,17 @@
 
 namespace muster::burnin {
 
-// C = A · Bᵀ of square matrices, row by row. Gives the same bits every time on GPUs of one model.
+// C = A · Bᵀ for square matrices in row-major order. Gives the same bits every time on GPUs of one
+// model.
 class GemmEngine {
  public:
   virtual ~GemmEngine() = default;
   // Enqueues it. `size` is a multiple of kGemmGranule.
   virtual absl::Status Multiply(cuda::DevicePointer a, cuda::DevicePointer b, cuda::DevicePointer c,
                                 uint64_t size, cuda::Stream stream) = 0;
-  // Names what decides the bits: "own kernel gemm_f16_sm75", "cublas 12.4.5".
+  // Names what determines the bits: "own kernel gemm_f16_sm75", "cublas 12.4.5".
   virtual std::string Tool() const = 0;
-  // Whether it is meant for tensor cores: what it can reach at most depends on that.
+  // Whether it is meant for tensor cores, on which its peak rate depends.
   virtual bool tensor() const = 0;
 };
 

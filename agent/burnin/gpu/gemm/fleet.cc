@@ -15,10 +15,10 @@ const Subject* FindSubject(const CheckResult& result, const std::string& id) {
   return nullptr;
 }
 
-// Of one model and one computation: value → digests.
+// For one model and one computation: value → digests.
 using Votes = std::map<std::string, std::vector<const Digest*>>;
 
-// nullptr: none has more than half of all.
+// nullptr: no value has more than half of all.
 const std::string* Majority(const Votes& votes) {
   size_t all = 0;
   const Votes::value_type* most = nullptr;

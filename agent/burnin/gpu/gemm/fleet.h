@@ -1,4 +1,4 @@
-// Whether GPUs of one model agree on what they computed.
+// Compares the results of GPUs of one model.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace muster::burnin {
 
-// Adds a fault "digest_mismatch" for each GPU whose digest is not that of most GPUs of its model,
-// and for all of them where no value has a majority: then one of them is wrong and nobody can tell
-// which. Models are those of the subjects.
+// Adds a fault "digest_mismatch" for each GPU whose digest differs from that of most GPUs of its
+// model, and for all GPUs of a model without a majority: then one of them is wrong and nobody can
+// tell which. The models come from the subjects.
 void CompareDigests(CheckResult& result);
 
 }  // namespace muster::burnin

@@ -11,9 +11,9 @@ namespace {
 
 using kernels::Element;
 
-// How far a sum may be off, as a part of the typical sum. FP32 sums of a few thousand products lose
-// some 1e-5 of it, tensor cores ten times that because they truncate; those of Hopper keep but
-// about 14 bits while they add FP8. A wrong product is off by about 1.
+// How far a sum may be off, as a fraction of the typical sum. FP32 sums of a few thousand products
+// lose some 1e-5 of it, tensor cores ten times that because they truncate; those of Hopper keep
+// only about 14 bits when they add FP8. A wrong product is off by about 1.
 double Tolerance(Element type) {
   switch (type) {
     case Element::kS8:
@@ -67,7 +67,7 @@ absl::StatusOr<std::vector<std::string>> CheckGolden(
     const uint64_t row = index / matrices.size, column = index % matrices.size;
     const HostSum should = Sum(matrices, row, column);
     const double is = SumValue(matrices.type, bits);
-    // The root of the sum of squares is what a sum of so many random signs typically comes to.
+    // The root of the sum of squares is the typical magnitude of a sum of so many random signs.
     const double allowed = Tolerance(matrices.type) * std::sqrt(should.squares);
     if (std::fabs(is - should.sum) <= allowed) continue;  // false for NaN
     wrong.push_back(absl::StrFormat("row %d, column %d: %.9g instead of %.9g (± %.2g)", row, column,

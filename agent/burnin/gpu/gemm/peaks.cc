@@ -8,11 +8,11 @@ namespace {
 
 using kernels::Element;
 
-// From the vendor's architecture white papers; each times multiprocessors and boost clock is the
-// figure of the data sheet, for instance 108 × 1.41 GHz × 2048 = 312 TFLOPS of A100.
+// From the vendor's architecture white papers; each, times multiprocessors and boost clock, is the
+// figure of the data sheet, for instance 108 × 1.41 GHz × 2048 = 312 TFLOPS for A100.
 struct PeakRow {
   int capability;
-  absl::string_view model;  // a part of the name; of several rows the first that fits counts
+  absl::string_view model;  // part of the name; the first row that fits counts
   Element type;
   bool tensor;
   double operations;

@@ -1,4 +1,4 @@
-// What a GPU could multiply at most.
+// Peak rates of GPUs for matrix products.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace muster::burnin {
 
-// Floating-point (or integer) operations that one multiprocessor does in a clock, two for each
-// product that is added to a sum; FP32 sums for FP16, BF16 and FP8. `tensor`: on tensor cores.
-// nullopt: not known for this model.
+// Floating-point (or integer) operations per clock of one multiprocessor, two for each product that
+// is added to a sum; FP32 sums for FP16, BF16 and FP8. `tensor`: on tensor cores. nullopt: not
+// known for this model.
 std::optional<double> OperationsPerClock(int capability, absl::string_view model,
                                          kernels::Element type, bool tensor);
 

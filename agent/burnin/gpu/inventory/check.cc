@@ -37,7 +37,8 @@ CheckResult RunGpuInventory(CheckContext& context) {
   const Expectations wanted = ExpectationsOf(context.parameters);
   absl::StatusOr<Gpus> gpus = OpenGpusToRead(context, result);
   if (!gpus.ok()) {
-    // Nor is there a driver on a node whose last GPU fell off the bus before the boot.
+    // Without a driver there may still be a GPU: the last one may have fallen off the bus before
+    // the boot.
     const absl::StatusOr<std::vector<std::string>> there = GpuSlots(context.files);
     if (there.ok() && static_cast<double>(there->size()) < wanted.count.value_or(0))
       JudgeCount("the PCI bus has", static_cast<unsigned>(there->size()), wanted, result);
@@ -53,7 +54,7 @@ CheckResult RunGpuInventory(CheckContext& context) {
     const Gpu& gpu = gpus->chosen[i];
     context.reporter.SetPhase(absl::StrCat("GPU ", gpu.index),
                               static_cast<double>(i) / static_cast<double>(gpus->chosen.size()));
-    // The thread may outlive this function: it gets its own hold of the library.
+    // The thread may outlive this function: it gets its own reference to the library.
     const std::optional<GpuReading> reading = RunBounded<GpuReading>(
         context.clock, timeout, [gpu, nvml = gpus->nvml] { return ReadGpu(gpu); });
     if (reading.has_value()) {

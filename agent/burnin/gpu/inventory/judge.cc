@@ -13,15 +13,15 @@
 namespace muster::burnin {
 namespace {
 
-// What a board can retire before it has no more: NVIDIA asks to replace it then.
+// The number of pages that a board can retire: NVIDIA asks to replace it then.
 constexpr unsigned kRetiredPagesLimit = 60;
 
-// The judgement of one GPU as it grows.
+// Collects the judgement of one GPU.
 class Judge {
  public:
   Judge(const Gpu& gpu, CheckResult& result) : gpu_(gpu), result_(result) {}
 
-  // False: there is no such reading; it is noted why.
+  // False: there is no such reading; the reason is noted.
   template <typename T>
   bool Has(absl::string_view what, const absl::StatusOr<T>& reading) {
     if (reading.ok()) return true;
@@ -70,7 +70,7 @@ class Judge {
 
 void JudgeIdentity(const Gpu& gpu, const GpuReading& reading, const Expectations& wanted,
                    Judge& judge) {
-  // As names of hardware files: case does not count.
+  // Compared as hardware files compare names: case does not count.
   if (!wanted.model.empty() && !absl::EqualsIgnoreCase(gpu.name, wanted.model))
     judge.Fault("wrong_model", absl::StrCat("is a '", gpu.name, "', not a '", wanted.model, "'"));
   if (judge.Has("vbios_version", reading.vbios) && !wanted.vbios.empty() &&
@@ -96,7 +96,7 @@ void JudgeIdentity(const Gpu& gpu, const GpuReading& reading, const Expectations
   }
 }
 
-// The faults of one number of the link; nothing is known of a link without load.
+// The faults of one property of the link; without load nothing is known of a link.
 void JudgeLink(absl::string_view what, const absl::StatusOr<unsigned>& now,
                const absl::StatusOr<unsigned>& possible, const std::optional<double>& wanted,
                Judge& judge) {
@@ -131,7 +131,7 @@ void JudgePcie(const GpuReading& reading, const Expectations& wanted, Judge& jud
   JudgeLink("width", reading.pcie_width, reading.max_pcie_width, wanted.pcie_width, judge);
 }
 
-// A card that has no ECC has none that is on.
+// ECC cannot be on for a card without ECC.
 void JudgeEccMode(const GpuReading& reading, const std::string& wanted, Judge& judge) {
   const bool has = judge.Has("ecc_mode", reading.ecc);
   if (!has && !absl::IsUnimplemented(reading.ecc.status())) return;
@@ -179,7 +179,7 @@ void JudgeNvlink(const GpuReading& reading, const Expectations& wanted, Judge& j
     const auto up = std::count(reading.links->begin(), reading.links->end(), true);
     judge.Metric("nvlinks_up", "", static_cast<double>(up));
     const auto all = static_cast<double>(reading.links->size());
-    // A card without a bridge has its links down, all of them.
+    // A card without a bridge has all its links down.
     const double want = wanted.nvlinks.value_or(up > 0 ? all : 0);
     if (static_cast<double>(up) < want)
       judge.Fault("nvlink_down", absl::StrCat("has ", up, " NVLinks up, of ", want));
@@ -197,7 +197,7 @@ void JudgeNvlink(const GpuReading& reading, const Expectations& wanted, Judge& j
                 "(nvidia-fabricmanager) running?");
 }
 
-// How fast a GPU runs under load is gpu-gemm's to judge; what it may, shows at rest, too.
+// gpu-gemm judges how fast a GPU runs under load; its limits show at rest, too.
 void JudgeClocks(const GpuReading& reading, Judge& judge) {
   judge.Add("sm_clock_mhz", "", reading.sm_mhz);
   judge.Add("memory_clock_mhz", "", reading.memory_mhz);

@@ -1,4 +1,4 @@
-// What gpu-inventory makes of its readings. Pure.
+// Judges the readings of gpu-inventory. Pure.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace muster::burnin {
 
-// The parameters of gpu-inventory; "" and nullopt: whatever there is.
+// The parameters of gpu-inventory; "" and nullopt: anything is right.
 struct Expectations {
   std::optional<double> count, memory_bytes, pcie_generation, pcie_width, nvlinks, power_limit;
   std::string model, driver;
@@ -21,8 +21,9 @@ struct Expectations {
 };
 Expectations ExpectationsOf(const checks::Parameters& parameters);
 
-// Adds metrics, faults and what could not be read. `result` has the GPU's subject, whose attributes
-// get what is no number; "not_told" there names what such a GPU does not tell.
+// Adds metrics, faults and values that could not be read. `result` has the GPU's subject, whose
+// attributes get the values that are not numbers; "not_told" there names the values that such a GPU
+// does not report.
 void JudgeGpu(const Gpu& gpu, const GpuReading& reading, const Expectations& wanted,
               CheckResult& result);
 

@@ -13,8 +13,8 @@ namespace muster::burnin {
 namespace {
 
 constexpr size_t kBytes = size_t{16} << 20;
-// A Gen1 x1 link takes so many copies some tenths of a second; a link at speed, milliseconds. It
-// has long left its idle state then.
+// On a Gen1 x1 link so many copies take some tenths of a second, on a link at full speed
+// milliseconds. By then it has long left its idle state.
 constexpr int kCopiesBefore = 4;
 
 struct Buffers {

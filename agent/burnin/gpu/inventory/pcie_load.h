@@ -8,8 +8,8 @@
 
 namespace muster::burnin {
 
-// Calls `read` while memory is copied to and from the GPU, or, where that is not possible, without:
-// the error then says why.
+// Calls `read` while memory is copied to and from the GPU or, if that is not possible, without
+// copies: the error then says why.
 absl::Status UnderPcieLoad(const std::string& pci_address, const std::function<void()>& read);
 
 }  // namespace muster::burnin

@@ -23,7 +23,7 @@ absl::StatusOr<std::vector<bool>> ReadLinks(const NvmlDevice& device) {
   std::vector<bool> links;
   for (unsigned link = 0; link < nvml::kMaxLinks; ++link) {
     const absl::StatusOr<bool> up = device.LinkUp(link);
-    // Link 0 that is not supported means that there are none; a later one, that these were all.
+    // If link 0 is not supported, there are no links; if a later one is not, these were all.
     if (!up.ok() && link == 0) return up.status();
     if (!up.ok()) break;
     links.push_back(*up);

@@ -1,4 +1,4 @@
-// All that gpu-inventory reads of one GPU.
+// Everything that gpu-inventory reads from one GPU.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,24 @@
 
 namespace muster::burnin {
 
-// Each value or why there is none: Unimplemented is a GPU that does not tell such a thing.
+// Each value or the reason why there is none: Unimplemented means that the GPU does not report it.
 struct GpuReading {
   absl::StatusOr<std::string> vbios, serial;
   absl::StatusOr<double> memory_bytes, power_limit_watts, temperature_celsius;
   absl::StatusOr<bool> persistence;
   absl::StatusOr<unsigned long long> clock_reasons;
   absl::StatusOr<double> sm_mhz, memory_mhz, max_sm_mhz, max_memory_mhz;
-  // Of what `nvidia-smi -ac` sets.
+  // Set by `nvidia-smi -ac`.
   absl::StatusOr<double> application_mhz, default_application_mhz;
 
-  absl::Status load;  // that there was load when the two were read
+  absl::Status load;  // OK: there was load when the two were read
   absl::StatusOr<unsigned> pcie_generation, pcie_width;
   absl::StatusOr<unsigned> max_pcie_generation, max_pcie_width, card_pcie_generation;
   absl::StatusOr<unsigned> pcie_replays;
 
   absl::StatusOr<NvmlDevice::EccMode> ecc;
-  absl::StatusOr<unsigned long long> ecc_corrected, ecc_uncorrected;  // of its life
-  absl::StatusOr<unsigned long long> ecc_uncorrected_now;             // since the driver came
+  absl::StatusOr<unsigned long long> ecc_corrected, ecc_uncorrected;  // over its lifetime
+  absl::StatusOr<unsigned long long> ecc_uncorrected_now;             // since the driver was loaded
   absl::StatusOr<NvmlDevice::RemappedRows> remapped;
   absl::StatusOr<unsigned> retired_single, retired_double;
   absl::StatusOr<bool> retirement_pending;
@@ -36,7 +36,7 @@ struct GpuReading {
   absl::StatusOr<std::vector<bool>> links;  // whether each is up
   struct LinkErrors {
     const char* counter;
-    unsigned long long count;  // of all links
+    unsigned long long count;  // over all links
   };
   absl::StatusOr<std::vector<LinkErrors>> link_errors;
   absl::StatusOr<nvml::FabricInfo> fabric;

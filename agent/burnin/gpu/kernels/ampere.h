@@ -1,4 +1,4 @@
-// How bytes come to shared memory on Ampere and later.
+// Copies into shared memory on Ampere and later.
 #pragma once
 
 #include "agent/burnin/gpu/kernels/async_copy.h"

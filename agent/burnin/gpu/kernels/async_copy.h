@@ -1,4 +1,4 @@
-// Copies from global to shared memory that go on while the warp multiplies (sm_80 and later).
+// Copies from global to shared memory that run while the warp multiplies (sm_80 and later).
 #pragma once
 
 #include "agent/burnin/gpu/kernels/device.h"
@@ -6,7 +6,7 @@
 #ifdef __CUDA__
 namespace muster::kernels {
 
-// 16 bytes; both addresses are multiples of 16.
+// Copies 16 bytes; both addresses are multiples of 16.
 MUSTER_DEVICE void StartCopy(void* shared, const void* global) {
   // PTX wants an address inside the window of shared memory, not a generic one.
   const auto to = static_cast<uint32_t>(

@@ -1,4 +1,4 @@
-// The instruction of Pascal for INT8: four products of bytes, added to a 32-bit sum.
+// Pascal's instruction for INT8: four products of bytes, added to a 32-bit sum.
 #pragma once
 
 #include "agent/burnin/gpu/kernels/device.h"

@@ -1,5 +1,5 @@
-// The numbers that are multiplied: what type an element has, and its value by its index, the same
-// on GPU and host. Random values, never zeros or ones: equal data hides errors and saves power.
+// The numbers that are multiplied: the type of an element, and its value by its index, the same on
+// GPU and host. Random values, never zeros or ones: equal data hides errors and saves power.
 #pragma once
 
 #include <stdint.h>
@@ -12,7 +12,7 @@
 
 namespace muster::kernels {
 
-// Of A and B. The values are arguments of kernels.
+// Types of the elements of A and B. The values are arguments of kernels.
 enum class Element : int { kF32 = 0, kF64, kF16, kBf16, kTf32, kE4m3, kS8 };
 
 MUSTER_BOTH int BytesOf(Element type) {
@@ -33,7 +33,7 @@ MUSTER_BOTH int BytesOf(Element type) {
 }
 
 // The output function of splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
-// generators", 2014): a bijection of 64 bits, all of which depend on all.
+// generators", 2014): a bijection on 64 bits, in which every output bit depends on all input bits.
 MUSTER_BOTH uint64_t Mix(uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -41,7 +41,7 @@ MUSTER_BOTH uint64_t Mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Counter-based: the `index`-th number of stream `seed`, without those before it.
+// Counter-based: the `index`-th number of stream `seed`, without computing those before it.
 MUSTER_BOTH uint64_t RandomWord(uint64_t seed, uint64_t index) {
   return Mix(Mix(seed) + index * 0x9e3779b97f4a7c15u);
 }

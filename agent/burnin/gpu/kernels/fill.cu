@@ -4,7 +4,7 @@
 
 namespace muster::kernels {
 
-// `words` words of 64 bits, each as many elements of Element `type` as it holds; the first has
+// `words` words of 64 bits, each with as many elements of Element `type` as it holds; the first has
 // index `first`.
 MUSTER_KERNEL(256)
 fill_elements(uint64_t* out, uint64_t words, int type, uint64_t seed, uint64_t first) {

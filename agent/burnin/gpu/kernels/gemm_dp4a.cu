@@ -4,7 +4,7 @@
 
 namespace muster::kernels {
 
-// An element is four bytes that follow each other in depth.
+// An element is four bytes that are consecutive in depth.
 struct S8x4 {
   using Element = uint32_t;
   using Sum = int32_t;

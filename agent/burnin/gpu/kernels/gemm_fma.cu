@@ -1,4 +1,4 @@
-// FP32 and FP64 on the ordinary units: what every GPU from Pascal on has.
+// FP32 and FP64 on the ordinary units, which every GPU from Pascal on has.
 #include "agent/burnin/gpu/kernels/gemm_fma.h"
 
 namespace muster::kernels {

@@ -1,27 +1,28 @@
 // Matrix products without tensor cores: each thread sums its own elements of C.
 //
-// C = A · Bᵀ: A has `rows` × `depth` elements, B `columns` × `depth`, C `rows` × `columns`, all row
-// by row. A sum is made in the order of `depth`: the same bits on every GPU that adds alike.
+// C = A · Bᵀ: A has `rows` × `depth` elements, B `columns` × `depth`, C `rows` × `columns`, all in
+// row-major order. A sum is made in the order of `depth`: the same bits on every GPU that adds
+// alike.
 #pragma once
 
 #include "agent/burnin/gpu/kernels/device.h"
 
 namespace muster::kernels {
 
-// Threads of a block: 16 × 16, in one dimension.
+// Threads per block: 16 × 16, in one dimension.
 inline constexpr int kFmaThreads = 256;
 
-// One block makes a tile of kTile × kTile of C. Ops says what an element and a sum are, and how a
-// product is added. `depth` is a multiple of 8, rows and columns of kTile; the grid has
-// columns / kTile × rows / kTile blocks.
+// One block computes a tile of kTile × kTile of C. Ops defines an element and a sum, and how a
+// product is added. `depth` is a multiple of 8, rows and columns of kTile; the grid has columns /
+// kTile × rows / kTile blocks.
 template <typename Ops, int kTile>
 MUSTER_DEVICE void MultiplyByThreads(const typename Ops::Element* a, const typename Ops::Element* b,
                                      typename Ops::Sum* c, uint64_t columns, uint64_t depth) {
   using Element = typename Ops::Element;
-  constexpr int kStep = 8;          // of depth, that lie in shared memory at a time
-  constexpr int kOwn = kTile / 16;  // a thread's rows and columns
-  constexpr int kGroup = kOwn / 2;  // those that lie side by side: 16 bytes
-  constexpr int kLoad = kTile * kStep / kFmaThreads;  // elements that a thread fetches a step
+  constexpr int kStep = 8;                            // of depth, in shared memory at a time
+  constexpr int kOwn = kTile / 16;                    // a thread's rows and columns
+  constexpr int kGroup = kOwn / 2;                    // adjacent ones: 16 bytes
+  constexpr int kLoad = kTile * kStep / kFmaThreads;  // elements that a thread fetches per step
   constexpr int kRow = kTile + kGroup;                // padded: fewer bank conflicts
   struct alignas(16) Tile {
     Element element[kStep][kRow];
@@ -44,8 +45,8 @@ MUSTER_DEVICE void MultiplyByThreads(const typename Ops::Element* a, const typen
       tile_a[stage].element[fetch_step + i][fetch_row] = next_a[i];
       tile_b[stage].element[fetch_step + i][fetch_row] = next_b[i];
     }
-    // One barrier a step is enough: who writes a stage has passed the barrier of the stage before,
-    // which all reached after they had read this one.
+    // One barrier per step is enough: a thread that writes a stage has passed the barrier of the
+    // stage before, which all threads reached after they had read this one.
     SyncBlock();
     if (done + kStep < depth) {
       next_a = Load<Fetched>(from_a + done + kStep);

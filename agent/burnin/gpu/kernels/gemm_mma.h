@@ -1,16 +1,16 @@
 // Matrix products on tensor cores of the 16 × 8 shapes, for all their types: see mma.h for the
 // layout that they share.
 //
-// C = A · Bᵀ: A has `rows` × `depth` elements, B `columns` × `depth`, C `rows` × `columns`, all row
-// by row. The order of every sum is fixed.
+// C = A · Bᵀ: A has `rows` × `depth` elements, B `columns` × `depth`, C `rows` × `columns`, all in
+// row-major order. The order of every sum is fixed.
 #pragma once
 
 #include "agent/burnin/gpu/kernels/device.h"
 
 namespace muster::kernels {
 
-inline constexpr int kMmaThreads = 128;  // of a block: four warps, each 64 × 64 of C
-inline constexpr int kMmaTile = 128;     // rows and columns of C that a block makes
+inline constexpr int kMmaThreads = 128;  // per block: four warps, each 64 × 64 of C
+inline constexpr int kMmaTile = 128;     // rows and columns of C that a block computes
 inline constexpr int kMmaStage = 64;     // bytes of depth in shared memory at a time
 // Bytes from row to row in shared memory. 20 words: the eight rows that a warp reads together lie
 // in eight different groups of four banks.
@@ -22,8 +22,8 @@ struct alignas(16) MmaTile {
 
 using Bytes16 = Vector<uint32_t, 4>::Type;
 
-// A stage of a matrix from global memory: every thread brings four times 16 bytes. `row_bytes` from
-// row to row.
+// Fetches a stage of a matrix from global memory: every thread brings four times 16 bytes.
+// `row_bytes` is the distance from row to row.
 template <typename Copy>
 MUSTER_DEVICE void FetchTile(MmaTile& tile, const uint8_t* from, uint64_t row_bytes, Copy copy) {
   const int row = ThreadIndex() / 4, part = ThreadIndex() % 4 * 16;
@@ -32,7 +32,7 @@ MUSTER_DEVICE void FetchTile(MmaTile& tile, const uint8_t* from, uint64_t row_by
     copy(&tile.bytes[row + i * 32][part], from + (row + i * 32) * row_bytes + part);
 }
 
-// What a warp makes of a stage.
+// The work of a warp on a stage.
 template <typename Ops>
 MUSTER_DEVICE void MultiplyStage(const MmaTile& tile_a, const MmaTile& tile_b, int warp_row,
                                  int warp_column, typename Ops::Sum (&sum)[4][8][4]) {
@@ -82,10 +82,10 @@ MUSTER_DEVICE void StoreSums(const Sum (&sum)[4][8][4], Sum* c, uint64_t columns
   }
 }
 
-// Ops says what a sum is, how a product of 16 × 8 × 32 bytes is added, and how bytes come to shared
-// memory: kBuffers is 2 where they do so while the warps multiply. rows and columns are multiples
-// of kMmaTile, `depth_bytes` of kMmaStage; the grid has columns / kMmaTile × rows / kMmaTile
-// blocks.
+// Ops defines a sum, how a product of 16 × 8 × 32 bytes is added, and how bytes are copied to
+// shared memory: kBuffers is 2 if that happens while the warps multiply. rows and columns are
+// multiples of kMmaTile, `depth_bytes` of kMmaStage; the grid has columns / kMmaTile × rows /
+// kMmaTile blocks.
 template <typename Ops>
 MUSTER_DEVICE void MultiplyByMma(const uint8_t* a, const uint8_t* b, typename Ops::Sum* c,
                                  uint64_t columns, uint64_t depth_bytes) {
@@ -105,7 +105,7 @@ MUSTER_DEVICE void MultiplyByMma(const uint8_t* a, const uint8_t* b, typename Op
   for (uint64_t done = 0, stage = 0; done < depth_bytes;
        done += kMmaStage, stage = (stage + 1) % kBuffers) {
     if (kBuffers == 1) {
-      SyncBlock();  // all have read what is there
+      SyncBlock();  // all have read the stage
       FetchTile(tile_a[0], a + done, depth_bytes, Ops::Copy);
       FetchTile(tile_b[0], b + done, depth_bytes, Ops::Copy);
     }

@@ -4,8 +4,8 @@
 
 namespace muster::kernels {
 
-// A warp's four quad pairs make 16 × 16 of C: a pair takes four rows of each eight and four columns
-// of each eight, so that the lanes of half a warp read from eight different rows.
+// A warp's four quad pairs compute 16 × 16 of C: a pair takes four rows of each eight and four
+// columns of each eight, so that the lanes of half a warp read from eight different rows.
 MUSTER_DEVICE int VoltaRow(int row, int lane) { return row % 4 + lane / 4 % 2 * 4 + row / 4 * 8; }
 MUSTER_DEVICE int VoltaColumn(int column, int lane) {
   return column % 4 + lane / 8 % 2 * 4 + column / 4 * 8;
@@ -49,7 +49,7 @@ gemm_f16_sm70(const uint8_t* a, const uint8_t* b, float* c, uint64_t columns, ui
   const uint64_t row = uint64_t{BlockY()} * kMmaTile, column = uint64_t{BlockX()} * kMmaTile;
   float sum[4][4][8] = {};
   for (uint64_t done = 0; done < depth_bytes; done += kMmaStage) {
-    SyncBlock();  // all have read what is there
+    SyncBlock();  // all have read the stage
     FetchTile(tile_a, a + row * depth_bytes + done, depth_bytes, CopyNow);
     FetchTile(tile_b, b + column * depth_bytes + done, depth_bytes, CopyNow);
     SyncBlock();

@@ -1,5 +1,5 @@
-// FP16 and INT8 on the tensor cores of Turing. Its 64 KiB of shared memory a processor hold three
-// blocks with one buffer each: while one fetches, the others multiply.
+// FP16 and INT8 on the tensor cores of Turing. Its 64 KiB of shared memory per multiprocessor hold
+// three blocks with one buffer each: while one fetches, the others multiply.
 #include "agent/burnin/gpu/kernels/gemm_mma.h"
 #include "agent/burnin/gpu/kernels/mma.h"
 

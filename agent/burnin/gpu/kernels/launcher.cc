@@ -5,8 +5,8 @@
 namespace muster::burnin {
 namespace {
 
-// Blocks of 256 threads that one processor holds at least, on every GPU since Pascal: more of them
-// than run at once only cost their start.
+// Blocks of 256 threads that one multiprocessor holds at least, on every GPU since Pascal: blocks
+// beyond those that run at once only cost their launch.
 constexpr unsigned kBlocksOfAProcessor = 8;
 
 }  // namespace

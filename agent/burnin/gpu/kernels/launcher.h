@@ -14,16 +14,16 @@
 
 namespace muster::burnin {
 
-// Compiles modules when they are first needed, which takes the driver up to a second each. For one
-// thread. The context must outlive it.
+// Compiles modules when they are first needed, which takes the driver up to a second each. For use
+// by a single thread. The context must outlive it.
 class KernelLauncher {
  public:
   explicit KernelLauncher(const CudaContext& context) : context_(context) {}
 
   const CudaContext& context() const { return context_; }
 
-  // Enqueues a kernel whose parameters are exactly `arguments`: their types and order are those of
-  // the .cu file.
+  // Enqueues a kernel whose parameters are exactly `arguments`: types and order must match the .cu
+  // file.
   template <typename... Arguments>
   absl::Status Launch(absl::string_view module, absl::string_view kernel, const LaunchShape& shape,
                       cuda::Stream stream, Arguments... arguments) {
@@ -56,7 +56,7 @@ class DeviceReport {
   static absl::StatusOr<DeviceReport> Create(const CudaContext& context);
 
   cuda::DevicePointer pointer() const { return memory_.get(); }
-  // Both wait for what the stream had to do.
+  // Both wait for the work that the stream has queued.
   absl::StatusOr<kernels::Report> Read(cuda::Stream stream) const;
   absl::Status Clear(cuda::Stream stream) const;
 

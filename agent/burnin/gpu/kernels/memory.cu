@@ -9,8 +9,8 @@ MUSTER_DEVICE uint64_t WordFor(const uint64_t* word, int pattern, uint64_t round
   return PatternWord(static_cast<Pattern>(pattern), round, seed, reinterpret_cast<uint64_t>(word));
 }
 
-// Sums what it writes into the digest, as memory_verify sums what it reads: should a comparison
-// itself go wrong, the two sums still tell.
+// Sums the written words into the digest, as memory_verify sums the read ones: if a comparison
+// itself goes wrong, the two sums still show it.
 MUSTER_KERNEL(256)
 memory_write(uint64_t* out, uint64_t words, int pattern, uint64_t round, uint64_t seed,
              Report* report) {
@@ -37,7 +37,7 @@ memory_verify(const uint64_t* in, uint64_t words, int pattern, uint64_t round, u
 }
 
 // A step of moving inversions: each word is compared and at once replaced by its inverse.
-// `inverted`: not 0 when the inverse is what should be there now.
+// `inverted`: not 0 when memory should hold the inverse now.
 MUSTER_KERNEL(256)
 memory_invert(uint64_t* words_of, uint64_t words, int pattern, uint64_t round, uint64_t seed,
               uint64_t inverted, Report* report) {
@@ -53,7 +53,7 @@ memory_invert(uint64_t* words_of, uint64_t words, int pattern, uint64_t round, u
 
 using Bytes16 = Vector<uint32_t, 4>::Type;
 
-// For bandwidth. `count` times 16 bytes.
+// Measures bandwidth. `count` times 16 bytes.
 MUSTER_KERNEL(256) memory_copy(Bytes16* to, const Bytes16* from, uint64_t count) {
   for (uint64_t i = GridThread(); i < count; i += GridThreads()) to[i] = from[i];
 }

@@ -1,8 +1,8 @@
 // The tensor cores' instruction, mma.sync of the PTX ISA, in its shapes. All 32 lanes of a warp
-// call together; each brings and gets its share ("fragment") of the matrices.
+// call together; each supplies and receives its share ("fragment") of the matrices.
 //
-// The shapes of sm_75 and later share one layout when it is told in bytes. With g = lane / 4 and
-// t = lane % 4, of a 16-row A and an 8-column B of 32 bytes of depth a lane has
+// The shapes of sm_75 and later share one layout when it is described in bytes. With g = lane / 4
+// and t = lane % 4, a lane has these parts of a 16-row A and an 8-column B of 32 bytes of depth:
 //   a[0]: row g,     bytes 4t…4t+3     a[2]: row g,     bytes 16+4t…
 //   a[1]: row g + 8, bytes 4t…         a[3]: row g + 8, bytes 16+4t…
 //   b[0]: column g,  bytes 4t…         b[1]: column g,  bytes 16+4t…
@@ -48,10 +48,10 @@ MUSTER_DEVICE void MmaS8K16(int32_t& c0, int32_t& c1, uint32_t a0, uint32_t b0) 
                : "r"(a0), "r"(b0));
 }
 
-// sm_70: four products of 8 × 8 × 4 at once, one for each "quad pair" of lanes {0–3, 16–19},
-// {4–7, 20–23} and so on. A lane has four elements of depth of row (of A) and column (of B)
-// lane % 4, + 4 for lanes from 16 on; and c[i] of row (lane & 1) + (i & 2), + 4 likewise, column
-// (i & 4) + (lane & 2) + (i & 1).
+// sm_70: four products of 8 × 8 × 4 at once, one for each "quad pair" of lanes {0–3, 16–19}, {4–7,
+// 20–23} and so on. A lane has four elements of depth of row (of A) and column (of B) lane % 4, + 4
+// for lanes from 16 on; and c[i] of row (lane & 1) + (i & 2), + 4 likewise, column (i & 4) + (lane
+// & 2) + (i & 1).
 MUSTER_DEVICE void MmaF16K4(float (&c)[8], const uint32_t (&a)[2], const uint32_t (&b)[2]) {
   asm volatile(
       "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 "

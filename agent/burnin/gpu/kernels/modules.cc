@@ -22,7 +22,7 @@ constexpr PtxModule kModules[] = {
     {"gemm_sm89", 89, 84, kPtx_gemm_sm89},
 };
 
-// PTX ISA → CUDA whose drivers were the first to know it ("PTX ISA", release notes).
+// PTX ISA → the CUDA version whose drivers first supported it ("PTX ISA", release notes).
 struct DriverRow {
   int ptx_version;
   int driver;
@@ -31,8 +31,8 @@ constexpr DriverRow kDrivers[] = {
     {60, 9000}, {64, 10010}, {65, 10020}, {70, 11000}, {84, 12040},
 };
 
-// Of each type the best first. A later GPU runs an earlier kernel too, so this order decides; but
-// the instruction of Volta is slow on its successors, which come before it.
+// For each type the best first. A later GPU runs an earlier kernel too, so this order decides; but
+// Volta's instruction is slow on its successors, whose kernels come before it.
 constexpr GemmKernel kKernels[] = {
     {Element::kF32, "gemm_f32", "gemm_fma", 128, 256, false},
     {Element::kF64, "gemm_f64", "gemm_fma", 64, 256, false},
@@ -57,7 +57,7 @@ constexpr NameRow kNames[] = {
     {Element::kS8, "int8"},
 };
 
-// 10020, as cuDriverGetVersion() tells CUDA 10.2.
+// 10020, the form in which cuDriverGetVersion() returns CUDA 10.2.
 std::string CudaVersion(int version) {
   return absl::StrCat(version / 1000, ".", version % 1000 / 10);
 }
@@ -71,7 +71,7 @@ std::string Capability(int capability) {
 int PtxModule::min_driver() const {
   for (const DriverRow& row : kDrivers)
     if (row.ptx_version == ptx_version) return row.driver;
-  std::abort();  // a module of a version that the table lacks: a bug, which modules_test finds
+  std::abort();  // a version missing from the table: a bug, which modules_test finds
 }
 
 absl::Span<const PtxModule> PtxModules() { return kModules; }

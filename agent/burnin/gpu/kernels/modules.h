@@ -1,4 +1,4 @@
-// The PTX texts that muster-burnin carries, and which of their kernels suits a GPU and its driver.
+// The PTX texts embedded in muster-burnin, and the choice of a kernel for a GPU and its driver.
 #pragma once
 
 #include <string>
@@ -18,27 +18,28 @@ struct PtxModule {
   int ptx_version;         // 70: PTX ISA 7.0
   const char* text;
 
-  // Version of CUDA, as cuDriverGetVersion() tells it, that a driver must support to compile it.
+  // The CUDA version, in the form of cuDriverGetVersion(), that a driver must support to compile
+  // it.
   int min_driver() const;
 };
 
 absl::Span<const PtxModule> PtxModules();
-// The name is one of the table's.
+// REQUIRES: the name is in the table.
 const PtxModule& FindPtxModule(absl::string_view name);
 
 // A kernel that computes C = A · Bᵀ; its parameters are A, B, C, columns and depth.
 struct GemmKernel {
   kernels::Element type;
-  absl::string_view name;    // of the entry: "gemm_f16_sm80"
-  absl::string_view module;  // of PtxModule
-  int tile;                  // rows and columns of C that a block makes
-  int threads;               // of a block
+  absl::string_view name;    // of the entry point: "gemm_f16_sm80"
+  absl::string_view module;  // PtxModule::name
+  int tile;                  // rows and columns of C that a block computes
+  int threads;               // per block
   bool tensor;               // on tensor cores
 };
 
 absl::Span<const GemmKernel> GemmKernels();
-// The fastest of those that multiply `type` and run on the GPU with this driver. Unimplemented: it
-// cannot multiply this type, or only with a later driver; the message says which.
+// The fastest kernel that multiplies `type` and runs on the GPU with this driver. Unimplemented:
+// the GPU cannot multiply this type, or only with a later driver; the message says which.
 absl::StatusOr<const GemmKernel*> ChooseGemmKernel(kernels::Element type, int capability,
                                                    int driver);
 

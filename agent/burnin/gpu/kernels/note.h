@@ -1,4 +1,4 @@
-// How verifying kernels write into a Report.
+// Functions with which verifying kernels write into a Report.
 #pragma once
 
 #include "agent/burnin/gpu/kernels/device.h"

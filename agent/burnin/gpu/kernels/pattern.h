@@ -1,4 +1,4 @@
-// What a memory test writes: the word for an address, the same on GPU and host.
+// The pattern of a memory test: the word for an address, the same on GPU and host.
 #pragma once
 
 #include <stdint.h>
@@ -10,14 +10,14 @@ namespace muster::kernels {
 // The values are arguments of kernels.
 enum class Pattern : int {
   // One bit of 64 is set; it moves by one from word to word and from round to round, so that in 64
-  // rounds each bit of each word was once the only one.
+  // rounds each bit of each word has been the only one set once.
   kWalkingOnes = 0,
   kWalkingZeros,
-  // 00…, ff…, aa…, 55…: by round, and all of them again inverted.
+  // 00…, ff…, aa…, 55…: one per round, then all of them again inverted.
   kSolid,
-  // The word's own address: finds address lines that are stuck or tied together.
+  // The word's own address: finds address lines that are stuck or shorted together.
   kAddress,
-  // Another number for each word, round and seed.
+  // A different number for each word, round and seed.
   kRandom,
 };
 

@@ -1,4 +1,4 @@
-// What a verifying kernel writes down: counts of all that is wrong, and the first places.
+// The report of a verifying kernel: counts of all errors, and the first places.
 #pragma once
 
 #include <stdint.h>
@@ -16,12 +16,12 @@ struct Report {
   static constexpr uint64_t kMaxRecords = 100;
 
   uint64_t mismatches;
-  // Of the words that were read: NaN or infinite, whatever was expected.
+  // Among the words that were read: NaN or infinite, whatever was expected.
   uint64_t not_finite;
-  // A sum over all words, whatever their order: of memory the words themselves, of matrices each
+  // An order-independent sum over all words: for memory the words themselves, for matrices each
   // word mixed with its place.
   uint64_t digest;
-  // How many of `first` were asked for; above kMaxRecords they are not there.
+  // The number of entries of `first` that were asked for; those above kMaxRecords do not exist.
   uint64_t records;
   Mismatch first[kMaxRecords];
 };

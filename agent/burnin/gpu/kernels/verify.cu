@@ -5,7 +5,7 @@
 
 namespace muster::kernels {
 
-// Exponent bits of the type that C has; 0: integers, which are always finite.
+// Exponent bits of C's type; 0: integers, which are always finite.
 MUSTER_DEVICE bool IsFinite(uint64_t word, uint64_t exponent_mask) {
   return exponent_mask == 0 || (word & exponent_mask) != exponent_mask;
 }

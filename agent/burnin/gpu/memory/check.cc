@@ -1,4 +1,4 @@
-// The check gpu-memory: patterns through nearly all memory of all chosen GPUs side by side.
+// The check gpu-memory: patterns through nearly all memory of all chosen GPUs in parallel.
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,7 +13,8 @@
 namespace muster::burnin {
 namespace {
 
-// Of what was asked for, that must be had: the rest are odd pieces between others' allocations.
+// Share of the requested memory that must be available: the rest are odd pieces between others'
+// allocations.
 constexpr double kEnough = 0.99;
 
 void AddFindings(const Gpu& gpu, double share, const MemoryOutcome& outcome, CheckResult& result) {

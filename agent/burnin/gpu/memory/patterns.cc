@@ -17,10 +17,10 @@ using kernels::Pattern;
 
 constexpr uint64_t kLargestChunk = uint64_t{1} << 30;
 constexpr uint64_t kSmallestChunk = uint64_t{1} << 20;
-// Of each kind of chunk, so that a chunk is of whole vectors.
+// A multiple for every kind of chunk, so that a chunk consists of whole vectors.
 constexpr uint64_t kChunkGranule = 4096;
 constexpr absl::Duration kFadeStep = absl::Milliseconds(200);
-// The fastest of so many copies counts: the first still fills the tables of addresses.
+// The fastest of so many copies counts: the first still fills the address tables.
 constexpr int kCopies = 5;
 
 enum class Method { kWriteAndVerify, kInvert, kFade };
@@ -104,7 +104,7 @@ absl::Status MemoryTester::Allocate() {
       absl::StrCat("only ", info.free >> 20, " MiB of the GPU's memory are free"));
 }
 
-// Within the first chunk, from one half to the other.
+// Copies within the first chunk, from one half to the other.
 absl::Status MemoryTester::MeasureBandwidth() {
   const uint64_t half = chunks_.front().bytes / 2 / kChunkGranule * kChunkGranule;
   const cuda::DevicePointer from = chunks_.front().memory.get();
@@ -171,7 +171,7 @@ absl::Status MemoryTester::Invert(const Procedure& procedure, uint64_t round, bo
   return Collect(procedure, round).status();
 }
 
-// False: stopped meanwhile.
+// False: the test was stopped meanwhile.
 bool MemoryTester::Fade() {
   const absl::Time until = clock_.Now() + settings_.fade;
   while (clock_.Now() < until) {

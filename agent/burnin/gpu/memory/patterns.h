@@ -15,9 +15,9 @@
 namespace muster::burnin {
 
 struct MemorySettings {
-  double share = 0.9;                   // of the free memory
+  double share = 0.9;                   // of free memory
   std::vector<std::string> procedures;  // as the catalogue names them
-  int passes = 1;                       // of all procedures
+  int passes = 1;                       // over all procedures
   uint64_t seed = 1;
   absl::Duration fade;  // how long words must keep in the procedure "fade"
 };
@@ -29,16 +29,16 @@ struct MemoryObserver {
 
 struct MemoryOutcome {
   uint64_t free_bytes = 0, tested_bytes = 0;
-  int passes = 0;                     // that came to their end
-  uint64_t mismatches = 0;            // words
+  int passes = 0;                     // complete ones
+  uint64_t mismatches = 0;            // number of words
   std::vector<std::string> evidence;  // bounded
-  // Procedures of which what was written and what was read do not sum up alike, though no single
-  // word seemed wrong.
+  // Procedures in which the sums of the written and the read words differ, though no single word
+  // seemed wrong.
   std::vector<std::string> checksum_errors;
-  double bandwidth_gbytes_per_s = 0;  // read and written together
+  double bandwidth_gbytes_per_s = 0;  // reads and writes together
 };
 
-// Blocks. ResourceExhausted: there is hardly any memory free.
+// Blocks. ResourceExhausted: hardly any memory is free.
 absl::StatusOr<MemoryOutcome> TestMemory(KernelLauncher& kernels, Clock& clock,
                                          const MemorySettings& settings,
                                          const MemoryObserver& observer);

@@ -23,7 +23,7 @@ namespace {
 // mlx5 has about 2,000; a driver that claims far more is not believed.
 constexpr uint32_t kMaxStatistics = 16384;
 
-// One request; `command` is a struct of linux/ethtool.h. 0 or an errno.
+// Makes one request; `command` is a struct of linux/ethtool.h. Returns 0 or an errno.
 int Ask(int socket, absl::string_view interface, void* command) {
   ifreq request = {};
   interface.copy(request.ifr_name, IFNAMSIZ - 1);
@@ -35,7 +35,7 @@ std::string Text(const char* field, size_t size) {
   return std::string(field, strnlen(field, size));
 }
 
-// Structs with an array at their end, as large as is asked for.
+// Space for a struct with an array at its end, as large as requested.
 template <typename T>
 T* Place(std::vector<uint64_t>& memory, size_t extra_bytes) {
   memory.assign((sizeof(T) + extra_bytes + 7) / 8, 0);
@@ -95,7 +95,8 @@ std::optional<uint64_t> DamagedFrames(const std::map<std::string, uint64_t>& sta
   std::optional<uint64_t> most;
   for (const auto& [name, value] : statistics) {
     // rx_crc_errors, rx_crc_errors_phy, port.rx_crc_errors, rx_fcs_errors, rx_crc_error,
-    // rx_align_code_errors; queues count what the card let through, not what it threw away.
+    // rx_align_code_errors; queues count the frames that the card passed on, not those that it
+    // dropped.
     const bool received = absl::StrContains(name, "rx");
     const bool damaged = absl::StrContains(name, "crc_err") || absl::StrContains(name, "fcs_err") ||
                          absl::StrContains(name, "align_code_err");

@@ -1,4 +1,4 @@
-// What drivers say of their cards beyond sysfs, by the ethtool ioctl.
+// What drivers report about their cards beyond sysfs, by the ethtool ioctl.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@ struct EthtoolInfo {
   std::string driver;
   std::string driver_version;
   std::string firmware;
-  // The driver's own counters, by the driver's own names; empty where it has none.
+  // The driver's own counters, under its own names; empty if it has none.
   std::map<std::string, uint64_t> statistics;
 };
 
-// Unimplemented: the driver knows nothing of ethtool. NotFound: there is no such interface.
+// Unimplemented: the driver does not support ethtool. NotFound: there is no such interface.
 absl::StatusOr<EthtoolInfo> ReadEthtool(absl::string_view interface);
 
-// Frames that arrived damaged, over the names that drivers have for them; nullopt: it counts none.
-// Drivers that count one thing twice ("rx_crc_errors" and "rx_crc_errors_phy") give the larger.
+// Frames that arrived damaged, whatever drivers call them; nullopt: the driver does not count them.
+// If a driver counts one thing twice ("rx_crc_errors" and "rx_crc_errors_phy"), the larger counts.
 std::optional<uint64_t> DamagedFrames(const std::map<std::string, uint64_t>& statistics);
 
-// A link's state and, where its driver counts them, the damaged frames of now.
+// A link's state and, if its driver counts them, the number of damaged frames now.
 LinkReading WithDamagedFrames(LinkState state);
 
 }  // namespace muster::burnin

@@ -8,7 +8,7 @@
 namespace muster::burnin {
 namespace {
 
-// A metric and the counter of sysfs whose growth it is.
+// A metric and the sysfs counter whose growth it is.
 struct CounterRow {
   absl::string_view metric;
   const char* counter;
@@ -65,7 +65,7 @@ void JudgePcie(const LinkState& link, CheckResult& result) {
 }
 
 void JudgeDamage(const LinkReading& before, const LinkReading& after, CheckResult& result) {
-  // The kernel's counter and the card's own are of the same frames.
+  // The kernel's counter and the card's own count the same frames.
   std::optional<int64_t> damaged = Growth(before.state, after.state, "rx_crc_errors");
   if (before.damaged_frames && after.damaged_frames)
     damaged = std::max(damaged.value_or(0),

@@ -1,4 +1,4 @@
-// What is wrong with a link, from what it was before and after a test and what it should be.
+// Finds what is wrong with a link, from its state before and after a test and its expected state.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace muster::burnin {
 
-// nullopt: whatever it has is right.
+// nullopt: anything is right.
 struct LinkExpectation {
   std::optional<double> speed_mbits;
   std::optional<double> mtu;
   bool must_be_up = false;
 };
 
-// Before and after; of the card itself where the driver counts it.
+// A reading before or after; from the card itself if the driver counts it.
 struct LinkReading {
   LinkState state;
   std::optional<uint64_t> damaged_frames;
@@ -25,7 +25,7 @@ struct LinkReading {
 // Adds metrics and faults for one interface. Pure.
 void JudgeLink(const LinkReading& before, const LinkReading& after,
                const LinkExpectation& expectation, CheckResult& result);
-// The part of it that is about counters: what grew meanwhile, and a fault for damaged frames. Pure.
+// The counters' part of it: their growth meanwhile, and a fault for damaged frames. Pure.
 void JudgeCounters(const LinkReading& before, const LinkReading& after, CheckResult& result);
 
 }  // namespace muster::burnin

@@ -23,7 +23,7 @@ constexpr absl::string_view kNet = "/sys/class/net";
 // if_arp.h's hardware types.
 constexpr int64_t kEthernet = 1;
 constexpr int64_t kInfiniband = 32;
-// Of statistics/: what says that something is wrong, and what says how much was moved.
+// The counters of statistics/ that report errors, and those that count traffic.
 constexpr absl::string_view kReadCounters[] = {
     "rx_bytes",       "tx_bytes",       "rx_errors",       "tx_errors",         "rx_dropped",
     "tx_dropped",     "rx_crc_errors",  "rx_frame_errors", "rx_missed_errors",  "rx_fifo_errors",
@@ -48,7 +48,7 @@ std::optional<PcieLink> ReadPcie(sys::FileSystem& files, const std::string& devi
           ParsePcieSpeed(ReadText(files, absl::StrCat(device, "/", prefix, "_link_speed"))),
       .width = static_cast<int>(
           ReadNumber(files, absl::StrCat(device, "/", prefix, "_link_width")).value_or(0))};
-  // A device that is not on PCI Express says 0 or 255.
+  // A device that is not on PCI Express reports 0 or 255.
   if (link.speed_gts <= 0 || link.width <= 0 || link.width > 64) return std::nullopt;
   return link;
 }
@@ -102,7 +102,7 @@ absl::StatusOr<LinkState> ReadLinkState(sys::FileSystem& files, absl::string_vie
   state.name = std::string(name);
   state.mac = ReadText(files, folder + "/address");
   state.operstate = ReadText(files, folder + "/operstate");
-  // Both refuse to be read while the interface is down.
+  // Both cannot be read while the interface is down.
   if (const auto carrier = ReadNumber(files, folder + "/carrier")) state.carrier = *carrier != 0;
   if (const auto speed = ReadNumber(files, folder + "/speed"); speed && *speed > 0)
     state.speed_mbits = speed;
@@ -129,7 +129,8 @@ absl::StatusOr<LinkState> ReadLinkState(sys::FileSystem& files, absl::string_vie
 
 absl::StatusOr<std::vector<std::string>> PhysicalInterfaces(sys::FileSystem& files) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(std::string(kNet)));
-  // systemd's PID 1 writes it in a container: no card is there, as cards are the host's.
+  // systemd's PID 1 writes it in a container: there are no cards in it, since they belong to the
+  // host.
   const bool in_container = files.Read("/run/systemd/container", kPage).ok();
   std::vector<std::string> physical;
   for (const std::string& name : names) {

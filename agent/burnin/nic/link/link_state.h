@@ -1,4 +1,4 @@
-// What the kernel says of a network interface, from sysfs.
+// The kernel's view of a network interface, from sysfs.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ namespace muster::burnin {
 
 // The speed and width of a device's link to the PCI bus.
 struct PcieLink {
-  double speed_gts = 0;  // GT/s and lane
+  double speed_gts = 0;  // GT/s per lane
   int width = 0;         // lanes
 };
 
-// nullopt and "" stand for what the kernel does not say: a device that is down has no speed, a
-// virtual one no PCI slot.
+// nullopt and "" stand for values that the kernel does not report: a device that is down has no
+// speed, a virtual one no PCI slot.
 struct LinkState {
   std::string name;
   std::string mac;
@@ -35,30 +35,30 @@ struct LinkState {
   std::optional<int64_t> speed_mbits;
   std::string duplex;  // "full", "half"
   std::optional<int64_t> mtu;
-  std::optional<int64_t> carrier_changes;   // since the interface is there
-  std::map<std::string, int64_t> counters;  // statistics/, since the interface is there
+  std::optional<int64_t> carrier_changes;   // since the interface exists
+  std::map<std::string, int64_t> counters;  // statistics/, since the interface exists
   std::optional<PcieLink> pcie;
-  // What the device and the port above it are both able to.
+  // The best that the device and the port above it both support.
   std::optional<PcieLink> pcie_possible;
 };
 
 // Whether an interface has no link now: it is down, has no carrier, or is gone. Reads two files.
 bool IsLinkDown(sys::FileSystem& files, absl::string_view name);
 
-// NotFound: there is no such interface. InvalidArgument: no name of an interface.
+// NotFound: there is no such interface. InvalidArgument: not the name of an interface.
 absl::StatusOr<LinkState> ReadLinkState(sys::FileSystem& files, absl::string_view name);
 // The interfaces that are hardware: they have a device behind them and are Ethernet or InfiniBand.
-// In a container those that it was given: no bridge, and in none.
+// In a container, those that it was given: not a bridge, and not in one.
 absl::StatusOr<std::vector<std::string>> PhysicalInterfaces(sys::FileSystem& files);
-// The interface that has an address, "" when none has it.
+// The interface that has an address, "" if none has it.
 std::string InterfaceOfAddress(absl::string_view address);
-// The first address of an interface, IPv4 before IPv6, none of one link only. NotFound.
+// The first address of an interface, IPv4 before IPv6, but no link-local one. NotFound.
 absl::StatusOr<std::string> AddressOfInterface(absl::string_view name);
 
 // "8.0 GT/s PCIe", "2.5 GT/s": the number; 0 for "Unknown".
 double ParsePcieSpeed(absl::string_view text);
 
-// Of kind "nic".
+// A subject of kind "nic".
 Subject NicSubject(const LinkState& state);
 
 }  // namespace muster::burnin

@@ -1,4 +1,4 @@
-// Watches the interface under a test: a link that is lost explains a test that fails.
+// Watches the interface under a test: a lost link explains a failed test.
 #pragma once
 
 #include <string>
@@ -15,19 +15,20 @@ namespace muster::burnin {
 // Not thread-safe.
 class LinkWatch {
  public:
-  // A link that is away for less is one that flaps: told at the end, and the test goes on.
+  // A link that is away for less than this flaps: that is reported at the end, and the test
+  // continues.
   static constexpr absl::Duration kPatience = absl::Seconds(1);
 
-  // `address`: of this end of the connection; one that no interface has is not watched.
+  // `address`: of this end of the connection; an address that no interface has is not watched.
   LinkWatch(sys::FileSystem& files, absl::string_view address);
 
   // "" : not known.
   const std::string& interface() const { return before_.state.name; }
   // FailedPrecondition: the link has been down for kPatience.
   absl::Status Look();
-  // What there is to say at the end: the subject, a fault "link_down" when it is down now,
-  // "link_flapped" when it came back; otherwise also what its counters of errors grew by, and
-  // "crc_errors" for frames that arrived damaged.
+  // Reports at the end: the subject, a fault "link_down" when it is down now, "link_flapped" when
+  // it came back; otherwise also the growth of its error counters, and "crc_errors" for frames that
+  // arrived damaged.
   void Report(CheckResult& result);
 
  private:

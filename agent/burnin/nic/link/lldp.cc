@@ -8,12 +8,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A name that is longer than this is nobody's.
+// No real name is longer than this.
 constexpr size_t kMaxName = 256;
-// Of neighbours of one interface: more are no switch.
+// The most neighbours of one interface: with more, it is not a switch.
 constexpr size_t kMaxNames = 8;
 
-// The entries of a list, or the one that stands for it.
+// The entries of a list, or a single entry without its list.
 std::vector<const Json*> Entries(const Json& value) {
   std::vector<const Json*> entries;
   if (value.is_array()) {
@@ -37,7 +37,7 @@ std::string Printable(std::string word) {
   return word.substr(0, kMaxName);
 }
 
-// A word itself, or the "value" of an object.
+// A string itself, or the "value" of an object.
 std::string Word(const Json* value) {
   if (value != nullptr && value->is_object()) value = Find(value, "value");
   if (value == nullptr || !value->is_string()) return "";
@@ -60,7 +60,7 @@ LldpNeighbor Neighbor(const Json& entry) {
   const Json* port = Find(&entry, "port");
   const Json* id = Find(port, "id");
   const std::string type = Word(Find(id, "type"));
-  // What stands on the port's label, where its id is only an address or a number.
+  // The text on the port's label, if its id is only an address or a number.
   neighbor.port = type == "mac" || type == "local" ? Either(Word(Find(port, "descr")), id)
                                                    : Either(Word(id), Find(port, "descr"));
   return neighbor;

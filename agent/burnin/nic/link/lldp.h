@@ -1,4 +1,4 @@
-// Neighbours of network interfaces, as lldpd knows them.
+// Neighbours of network interfaces, from lldpd.
 #pragma once
 
 #include <map>
@@ -10,17 +10,17 @@
 
 namespace muster::burnin {
 
-// What is at the other end of a cable.
+// The system at the other end of a cable.
 struct LldpNeighbor {
   std::string system;  // its name, otherwise its chassis' id
   std::string port;    // its id, otherwise its description
-  // Of all that are there, such as machines behind a bridge; a chassis' id is no name.
+  // The names of all systems there, such as machines behind a bridge; a chassis' id is not a name.
   std::vector<std::string> names;
 };
 
 // Interface → its first neighbour, and the names of all, from `lldpcli -f json0 show neighbors`;
-// also from `-f json`, which writes a single entry without its list. InvalidArgument: no JSON. What
-// is not understood is left out: the text comes from the network.
+// also from `-f json`, which writes a single entry without its list. InvalidArgument: not JSON.
+// Anything that is not understood is left out: the text comes from the network.
 absl::StatusOr<std::map<std::string, LldpNeighbor>> ParseLldpNeighbors(absl::string_view json);
 
 }  // namespace muster::burnin

@@ -1,4 +1,4 @@
-// nic-link: whether each link is as it should be, and stays so while it is watched.
+// nic-link: each link is as it should be, and stays so while it is watched.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -23,7 +23,7 @@ namespace {
 constexpr absl::Duration kLinkLook = absl::Milliseconds(200);
 constexpr absl::Duration kLldpTime = absl::Seconds(10);
 
-// Empty where lldpd does not run.
+// Empty if lldpd is not running.
 std::map<std::string, LldpNeighbor> Neighbors(CheckContext& context) {
   const absl::StatusOr<sys::ProcessResult> done =
       context.processes.Run({.argv = {"lldpcli", "-f", "json0", "show", "neighbors"},
@@ -53,7 +53,7 @@ LinkIdentity Describe(const LinkState& state, const std::map<std::string, LldpNe
   return identity;
 }
 
-// True: it is as long as it should be.
+// True: it watched for the whole time.
 bool WatchFor(CheckContext& context, absl::Duration duration) {
   const Moment start = Monotonic::now();
   for (;;) {
@@ -88,7 +88,7 @@ CheckResult RunNicLink(CheckContext& context) {
   for (const std::string& name : names) {
     absl::StatusOr<LinkState> state = ReadLinkState(context.files, name);
     if (state.ok()) {
-      // A port that nobody named and nothing is plugged into is no fault.
+      // A port that nobody named and that nothing is plugged into is not a fault.
       if (named || state->carrier == true) before.push_back(WithDamagedFrames(*state));
     } else if (named && absl::IsNotFound(state.status())) {
       AddFault(result, "missing_device", name, std::string(state.status().message()));

@@ -1,4 +1,4 @@
-// Attributes of devices, as the kernel shows them below /sys.
+// Attributes of devices below /sys.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace muster::burnin {
 
 inline constexpr size_t kPage = 4096;  // bytes; no attribute is longer
 
-// What the file says, without the white space around it; empty when it cannot be read.
+// The content of the file without surrounding white space; empty if it cannot be read.
 std::string ReadText(sys::FileSystem& files, const std::string& path);
 
 }  // namespace muster::burnin

@@ -1,4 +1,4 @@
-// nic-pair: what TCP makes of the way between two nodes.
+// nic-pair: the performance of TCP between two nodes.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -16,10 +16,10 @@
 namespace muster::burnin {
 namespace {
 
-// For the partner to say what it measured, and for both to say good-bye.
+// Time limit for the partner to send its measurements, and for both to say good-bye.
 constexpr absl::Duration kPairAnswerTime = absl::Seconds(15);
 
-// A phase, by who sends in it.
+// A phase, by its senders.
 struct PhaseRow {
   absl::string_view words;
   bool rank0_sends;
@@ -38,7 +38,7 @@ SendMethod MethodOf(const std::string& word) {
   return word == "sendfile" ? SendMethod::kSendfile : SendMethod::kAuto;
 }
 
-// One execution, as one of the two sees it.
+// One execution, as seen by one of the two nodes.
 class NicPair {
  public:
   NicPair(CheckContext& context, PairSession& session, sys::UniqueFd control, LinkWatch& link,
@@ -70,7 +70,7 @@ class NicPair {
   }
 
  private:
-  // The rows speak for rank 0.
+  // The rows are written from the view of rank 0.
   void Progress(const PhaseRow& row, double fraction) {
     const bool other = context_.rank == 1 && row.rank0_sends != row.rank1_sends;
     const PhaseRow& mine = other ? kPhases[row.rank0_sends ? 1 : 0] : row;
@@ -116,7 +116,7 @@ class NicPair {
                                  .value = value});
   }
 
-  // Rank 0 measures and tells: the way there and back is the same for both.
+  // Rank 0 measures and reports: the round trip is the same for both.
   absl::Status RoundTrips() {
     const absl::Duration duration = absl::Seconds(context_.parameters.Number("latency-duration"));
     const ChannelId channel{.purpose = Purpose::kEcho, .rank = 0};

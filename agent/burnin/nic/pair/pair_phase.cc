@@ -15,16 +15,16 @@ namespace muster::burnin {
 namespace {
 
 constexpr absl::Duration kTick = absl::Milliseconds(100);
-// A frame ends a tick early; a rate over less says nothing.
+// A frame ends a tick early; a rate over less time is meaningless.
 constexpr double kShortestSeconds = 0.05;
-// For the partner to reach the same point.
+// Time limit for the partner to reach the same point.
 constexpr absl::Duration kMeetingTime = absl::Seconds(15);
 
 double Gbits(uint64_t bytes, double seconds) {
   return seconds > 0 ? static_cast<double>(bytes) * 8 / seconds / 1e9 : 0;
 }
 
-// Sees when a count that should grow does not.
+// Notices when a count that should grow does not.
 class StallWatch {
  public:
   bool Stalled(uint64_t bytes, Moment now) {
@@ -40,7 +40,7 @@ class StallWatch {
   Moment since_ = Monotonic::now();
 };
 
-// The phase between the first byte and the last, as one of the two ends sees it.
+// The phase between the first byte and the last, as seen by one of the two ends.
 class Phase {
  public:
   Phase(PairSession& session, Control& control, const PhasePlan& plan, const PhaseWatch& watch)
@@ -85,7 +85,7 @@ class Phase {
 
   absl::Status Tick() {
     if (answered_) {
-      session_.Pause(kTick);  // what the partner sends now is of the next phase
+      session_.Pause(kTick);  // the partner's next data belongs to the next phase
     } else if (const absl::Status waited =
                    WaitFor(control_.fd(), POLLIN, After(kTick), session_.stopping());
                !waited.ok() && !absl::IsDeadlineExceeded(waited)) {
@@ -108,7 +108,7 @@ class Phase {
         (!answered_ && send_stall_.Stalled(sent, now)))
       return absl::UnavailableError(
           absl::StrCat("no data moved for ", absl::FormatDuration(kStallTime)));
-    // The partner ends a phase that it measures; one that does not is as good as lost.
+    // The partner ends a phase that it measures; one that does not do so is as good as lost.
     if (SecondsBetween(start_, now) >
         absl::ToDoubleSeconds(plan_.warmup + plan_.duration + kMeetingTime))
       return absl::DeadlineExceededError("it did not end the phase in time");
@@ -122,7 +122,7 @@ class Phase {
       return absl::InternalError("the partner sent an answer that nobody asked for");
     rates_.sent_gbits = frame->value(1);
     answered_ = true;
-    // At once: the partner waits for the end of the streams.
+    // Immediately: the partner waits for the end of the streams.
     rates_.totals = sender_->Stop();
     sender_.reset();
     return absl::OkStatus();
@@ -145,7 +145,7 @@ class Phase {
 
   absl::StatusOr<PhaseRates> Close() {
     const Moment deadline = After(kMeetingTime);
-    // What is on the way still counts as traffic for the next phase; wait for it.
+    // Data in flight still counts as traffic for the next phase; wait for it.
     while (receiver_ && receiver_->ended() < receiver_->streams()) {
       if (Monotonic::now() >= deadline)
         return absl::DeadlineExceededError("it did not end its streams in time");
@@ -164,8 +164,8 @@ class Phase {
   StallWatch receive_stall_;
   StallWatch send_stall_;
   PhaseRates rates_;
-  bool measured_ = false;  // what comes in, by us
-  bool answered_ = false;  // what goes out, by the partner
+  bool measured_ = false;  // incoming data, by us
+  bool answered_ = false;  // outgoing data, by the partner
   Moment start_;
   Moment last_;
   uint64_t last_received_ = 0;

@@ -1,4 +1,4 @@
-// One phase of traffic between two nodes: one way or both ways at once, for a fixed time.
+// One phase of traffic between two nodes: in one direction or both at once, for a fixed time.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace muster::burnin {
 
-// What both sides agree on beforehand, by equal parameters.
+// The parameters that both sides must share.
 struct PhasePlan {
-  uint32_t phase = 0;  // a number of its own
+  uint32_t phase = 0;  // unique
   bool send = false;
   bool receive = false;
   int streams = 1;
@@ -26,18 +26,18 @@ struct PhasePlan {
 
 struct PhaseRates {
   double received_gbits = 0;     // measured here
-  double sent_gbits = 0;         // measured by the partner: what arrived
-  TrafficSender::Totals totals;  // of what was sent
+  double sent_gbits = 0;         // measured by the partner: the part that arrived
+  TrafficSender::Totals totals;  // of the data that was sent
 };
 
-// Nothing moved for so long: the connection is dead, whatever TCP still hopes for.
+// If nothing moves for this long, the connection is dead, whatever TCP still hopes for.
 inline constexpr absl::Duration kStallTime = absl::Seconds(5);
 
 // Called about ten times a second with the rates since the last call, in Gbit/s. An error ends the
 // phase.
 using PhaseWatch = std::function<absl::Status(double received_gbits, double sent_gbits)>;
 
-// Unavailable: the partner or the way to it is lost.
+// Unavailable: the partner or the path to it is lost.
 absl::StatusOr<PhaseRates> RunPhase(PairSession& session, Control& control, const PhasePlan& plan,
                                     const PhaseWatch& watch);
 

@@ -7,7 +7,7 @@
 namespace muster::burnin {
 namespace {
 
-// For a connection between two that have just met, its proof included.
+// Time limit for a connection between two nodes that have just met, including authentication.
 constexpr absl::Duration kConnectTime = absl::Seconds(10);
 
 }  // namespace

@@ -1,4 +1,5 @@
-// How two or more nodes come together for a check: the port, the meeting, the proved connections.
+// How two or more nodes come together for a check: the port, the exchange of endpoints, the
+// authenticated connections.
 #pragma once
 
 #include <memory>
@@ -13,10 +14,10 @@
 
 namespace muster::burnin {
 
-// The ranks of this execution and how to reach them; the port closes with it.
+// The ranks of this execution and how to reach them; destruction closes the port.
 class PairSession {
  public:
-  // Of the parameters of `context`: "interface" and "meet-timeout". Blocks until all have met.
+  // Uses the parameters "interface" and "meet-timeout" of `context`. Blocks until all have met.
   static absl::StatusOr<std::unique_ptr<PairSession>> Meet(CheckContext& context);
 
   // A connection that this rank makes to `rank`, or that `channel.rank` makes to this one.
@@ -45,8 +46,8 @@ class PairSession {
   std::vector<Endpoint> endpoints_;
 };
 
-// What a check says of an error of such a session: Cancelled is "stopped", Unavailable and
-// DeadlineExceeded are "partner lost", of no rank, all of them unknown.
+// The result for an error of such a session: Cancelled is "stopped", Unavailable and
+// DeadlineExceeded are "partner lost", without naming a rank; all of them are unknown.
 CheckResult SessionFailure(const absl::Status& status, absl::string_view partner);
 
 }  // namespace muster::burnin

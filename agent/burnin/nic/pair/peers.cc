@@ -17,10 +17,10 @@ namespace {
 
 // Connections that the kernel holds for us before we accept them.
 constexpr int kBacklog = 64;
-// How often somebody who waits looks whether to stop.
+// How often a waiting thread looks whether to stop.
 constexpr absl::Duration kPeersLook = absl::Milliseconds(50);
 
-// For a proof that fits any socket's buffer: anything but all of it is an error.
+// Sends a proof, which fits any socket's buffer: sending only a part of it is an error.
 bool SendAtOnce(int fd, absl::string_view bytes) {
   return send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
 }
@@ -91,7 +91,7 @@ void PeerListener::Accept(std::vector<Pending>& pending) {
 }
 
 bool PeerListener::Answer(Pending& pending) {
-  // Not a byte more than the hello is read: the rest belongs to whoever asks for the connection.
+  // Not a byte beyond the hello is read: the rest belongs to whoever asks for the connection.
   char chunk[kHelloBytes];
   const ssize_t count = recv(pending.fd.get(), chunk, kHelloBytes - pending.received.size(), 0);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;

@@ -1,4 +1,4 @@
-// Proved connections: those whose two ends know the one-time key of this execution of a check.
+// Authenticated connections: both ends know the one-time key of this execution of a check.
 #pragma once
 
 #include <map>
@@ -16,15 +16,16 @@
 
 namespace muster::burnin {
 
-// The port of a check: closes whatever does not prove itself at once, and itself with its object.
-// A thread of its own answers, so that two nodes can connect to each other at the same time.
+// The port of a check: closes whatever does not authenticate itself at once, and closes itself on
+// destruction. A thread of its own answers, so that two nodes can connect to each other at the same
+// time.
 class PeerListener {
  public:
-  // Connections that have not proved themselves: so many at once, each for so long. One more puts
-  // out the oldest, so that strangers cannot keep the partner out.
+  // Unauthenticated connections: at most so many at once, each for so long. One more evicts the
+  // oldest, so that strangers cannot keep the partner out.
   static constexpr size_t kMaxPending = 16;
   static constexpr absl::Duration kProofTime = absl::Seconds(5);
-  // Proved connections that nobody has asked for yet; further ones are closed.
+  // Authenticated connections that nobody has asked for yet; further ones are closed.
   static constexpr size_t kMaxWaiting = 512;
 
   // `address`: of this node, "" for all. InvalidArgument: an empty key.
@@ -36,7 +37,7 @@ class PeerListener {
   // Blocks until the partner has made this connection. DeadlineExceeded, Cancelled.
   absl::StatusOr<sys::UniqueFd> Await(const ChannelId& channel, Moment deadline,
                                       const Stopping& stopping);
-  // Connections that were closed for want of a proof.
+  // Connections that were closed because they did not authenticate themselves.
   int refused() const;
 
  private:
@@ -50,13 +51,13 @@ class PeerListener {
   PeerListener(sys::UniqueFd socket, sys::UniqueFd wake, int port, std::string key);
   void Serve();
   void Accept(std::vector<Pending>& pending);
-  // True: it is over with this one, one way or the other.
+  // True: done with this one, one way or the other.
   bool Answer(Pending& pending);
   void CountRefused();
 
   const std::string key_;
   const sys::UniqueFd socket_;
-  const sys::UniqueFd wake_;  // readable: come to an end
+  const sys::UniqueFd wake_;  // readable: stop
   const int port_;
   mutable absl::Mutex mutex_;
   std::map<ChannelId, sys::UniqueFd> proved_ ABSL_GUARDED_BY(mutex_);
@@ -64,8 +65,8 @@ class PeerListener {
   std::thread thread_;
 };
 
-// A connection to the partner's port, proved both ways. PermissionDenied: the partner does not know
-// the key, or does not believe that we do.
+// A connection to the partner's port, authenticated both ways. PermissionDenied: the partner does
+// not know the key, or does not believe that we do.
 absl::StatusOr<sys::UniqueFd> ConnectToPeer(const Endpoint& to, absl::string_view source,
                                             absl::string_view key, const ChannelId& channel,
                                             Moment deadline);

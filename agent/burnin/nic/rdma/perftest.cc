@@ -14,8 +14,7 @@
 namespace muster::burnin {
 namespace {
 
-// Titles of columns, as they begin. Which of them there are and in which order, the version and the
-// options decide.
+// Beginnings of column titles. Version and options decide which appear and in which order.
 constexpr absl::string_view kTitles[] = {
     "#bytes",      "#iterations", "BW peak[", "BW average[", "MsgRate[",        "t_min[",
     "t_max[",      "t_typical[",  "t_avg[",   "t_stdev[",    "99% percentile[", "99.9% percentile[",
@@ -27,7 +26,7 @@ struct Row {
   std::string header;
 };
 
-// Empty where a word is no number.
+// Empty if a word is not a number.
 std::vector<double> Numbers(absl::string_view line) {
   std::vector<double> numbers;
   for (const absl::string_view word :

@@ -1,4 +1,4 @@
-// What ib_write_bw and ib_write_lat of the package perftest print.
+// Parses the output of ib_write_bw and ib_write_lat from the package perftest.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace muster::burnin {
 
-// Gbit/s, the mean over the test, whichever unit was asked for. InvalidArgument: there is no such
-// table in it.
+// Gbit/s, the mean over the test, whichever unit was asked for. InvalidArgument: the output
+// contains no such table.
 absl::StatusOr<double> ParseWriteBandwidth(absl::string_view output);
 
 struct WriteLatency {

@@ -19,10 +19,10 @@ struct RdmaPort {
   bool active = false;
   std::string rate;                       // "100 Gb/sec (4X EDR)"
   std::string link_layer;                 // "InfiniBand", "Ethernet"
-  std::map<std::string, int64_t> errors;  // counters of what goes wrong, since the device is there
+  std::map<std::string, int64_t> errors;  // error counters, since the device exists
 };
 
-// Sorted by device and port; empty where there are none.
+// Sorted by device and port; empty if there are none.
 std::vector<RdmaPort> RdmaPorts(sys::FileSystem& files);
 // Whether it is active now.
 bool IsActive(sys::FileSystem& files, const RdmaPort& port);

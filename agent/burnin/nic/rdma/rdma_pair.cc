@@ -22,7 +22,7 @@ namespace {
 
 constexpr absl::Duration kRdmaAnswerTime = absl::Seconds(15);
 
-// Metrics and faults of what went wrong on the port meanwhile.
+// Metrics and faults for errors on the port meanwhile.
 void CompareErrors(const RdmaPort& before, const std::vector<RdmaPort>& after,
                    CheckResult& result) {
   const std::string name = PortName(before);
@@ -41,7 +41,7 @@ void CompareErrors(const RdmaPort& before, const std::vector<RdmaPort>& after,
   }
 }
 
-// Of the parameter `ports`. The others are tested all the same.
+// Checks the parameter `ports`. The other ports are tested nevertheless.
 void JudgeCount(const std::vector<RdmaPort>& ports, const std::vector<size_t>& active,
                 const checks::Parameters& parameters, CheckResult& result) {
   const double wanted = parameters.OptionalNumber("ports").value_or(0);
@@ -83,7 +83,7 @@ absl::Status MeasureAll(CheckContext& context, PairSession& session, sys::Unique
     const size_t place = context.rank == 0 ? matches[i].first : matches[i].second;
     if (std::find(active.begin(), active.end(), place) == active.end())
       return absl::InternalError("the partner is elsewhere: both ends need equal parameters");
-    // Both nodes call one measurement the same: their ports have names of their own.
+    // Both nodes use the same name for a measurement, since their ports have names of their own.
     const std::string variant = matches.size() == 1 ? "" : absl::StrCat(i + 1);
     const absl::Status status = run.Measure(ports[place], variant, i, matches.size(), result);
     if (status.ok()) continue;

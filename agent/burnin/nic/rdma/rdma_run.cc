@@ -17,25 +17,25 @@
 namespace muster::burnin {
 namespace {
 
-// What the programs need beside the test itself: memory is registered, queues are connected.
+// Time that the programs need besides the test itself: memory is registered, queues are connected.
 constexpr absl::Duration kSetupTime = absl::Seconds(30);
-// A server takes a moment until it listens and nobody says when: the client tries again.
+// A server takes a moment until it listens and does not announce it: the client retries.
 constexpr int kClientTries = 20;
 constexpr absl::Duration kClientPause = absl::Milliseconds(250);
 constexpr absl::Duration kRunAnswerTime = absl::Seconds(15);
-// For a server to end once its client has: one whose client never came waits for ever.
+// Time for a server to end after its client: one whose client never came waits for ever.
 constexpr double kServerEndsSeconds = 3;
 // Small enough for the card to send it with the request itself.
 constexpr absl::string_view kLatencyBytes = "8";
 
-// What is looked at while perftest runs; of one thread.
+// The conditions that are watched while perftest runs; for one thread.
 class TransferWatch {
  public:
   TransferWatch(sys::FileSystem& files, LinkWatch& link, const RdmaPort& port, int control,
                 bool is_server)
       : files_(files), link_(link), port_(port), control_(control), is_server_(is_server) {}
 
-  // Why the program has to end; Internal: because of this port or run alone.
+  // Why the program has to end; Internal: only because of this port or run.
   absl::Status Look() {
     RETURN_IF_ERROR(link_.Look());
     const Moment now = Monotonic::now();
@@ -46,7 +46,7 @@ class TransferWatch {
     } else if (SecondsBetween(*down_since_, now) >= absl::ToDoubleSeconds(LinkWatch::kPatience)) {
       return absl::InternalError(absl::StrCat("the link of ", PortName(port_), " is down"));
     }
-    // The client says how it went when its program has ended; a server says nothing meanwhile.
+    // The client reports its result when its program has ended; a server says nothing meanwhile.
     pollfd spoken = {control_, POLLIN, 0};
     if (::poll(&spoken, 1, 0) <= 0) return absl::OkStatus();
     if (!is_server_) return absl::UnavailableError("it closed the connection before the end");
@@ -64,7 +64,7 @@ class TransferWatch {
   std::optional<Moment> down_since_, spoke_at_;
 };
 
-// CheckSuccess() has DeadlineExceeded for a program, which here would stand for the partner.
+// CheckSuccess() has DeadlineExceeded for a program, which here would mean the partner.
 absl::Status Failed(const std::vector<std::string>& argv, absl::Duration timeout,
                     const sys::ProcessResult& done) {
   const absl::Status status = sys::CheckSuccess({.argv = argv, .timeout = timeout}, done);
@@ -133,7 +133,7 @@ std::vector<std::string> RdmaRun::Arguments(const Step& step, const RdmaPort& po
 absl::StatusOr<sys::ProcessResult> RdmaRun::RunPerftest(const std::vector<std::string>& argv,
                                                         const RdmaPort& port, bool is_server) {
   TransferWatch watch(context_.files, link_, port, control_.fd(), is_server);
-  absl::Status seen;  // of the tool's watching thread, until it has ended
+  absl::Status seen;  // owned by the tool's watching thread until it has ended
   const auto done = RunTool(context_, argv, TimeLimit(), "perftest", {.must_end = [&] {
                               seen = watch.Look();
                               return !seen.ok();
@@ -144,7 +144,8 @@ absl::StatusOr<sys::ProcessResult> RdmaRun::RunPerftest(const std::vector<std::s
   return done;
 }
 
-// The program's own port knows no key: it is open while one run lasts, and where.
+// The program's own port is not authenticated: it is open only during one run, at the announced
+// address.
 absl::StatusOr<std::vector<double>> RdmaRun::Server(const Step& step, const RdmaPort& port) {
   int tcp_port = 0;
   {
@@ -157,7 +158,7 @@ absl::StatusOr<std::vector<double>> RdmaRun::Server(const Step& step, const Rdma
   const std::vector<std::string> argv = Arguments(step, port, tcp_port);
   const auto done = RunPerftest(argv, port, /*is_server=*/true);
   if (!done.ok() && !absl::IsInternal(done.status())) return done.status();
-  // The client knows more of a failure.
+  // The client knows more about a failure.
   ASSIGN_OR_RETURN(const Frame frame,
                    control_.Expect(FrameType::kMeasured, static_cast<uint32_t>(number_),
                                    After(kRunAnswerTime), session_.stopping()));

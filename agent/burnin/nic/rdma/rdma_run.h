@@ -24,14 +24,15 @@ class RdmaRun {
   RdmaRun(CheckContext& context, PairSession& session, Control& control, LinkWatch& link)
       : context_(context), session_(session), control_(control), link_(link) {}
 
-  // The rates both ways and the latency of this port with one of the partner's, as metrics with
-  // `variant`. `before` and `ports`: of all that are measured, for the phase. Internal: perftest
-  // failed with this port, on both nodes; the next one may be tried. Other errors end the session.
+  // Measures the rates both ways and the latency of this port with one of the partner's, as metrics
+  // with `variant`. `before` and `ports` count all ports to be measured, for the phase. Internal:
+  // perftest failed with this port, on both nodes; the next one may be tried. Other errors end the
+  // session.
   absl::Status Measure(const RdmaPort& port, const std::string& variant, size_t before,
                        size_t ports, CheckResult& result);
 
  private:
-  // One run of perftest, by who measures.
+  // One run of perftest, by the measuring side.
   struct Step {
     absl::string_view words;
     int client;

@@ -1,4 +1,4 @@
-// collective: a ring all-reduce over all nodes, as a training of a neural network does it.
+// collective: a ring all-reduce over all nodes, like those of neural network training.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -22,12 +22,13 @@
 namespace muster::burnin {
 namespace {
 
-// How often it is looked for bad news, and how late an end may be seen (it is not timed so).
+// How often it polls for bad news, and how late an end may be noticed (which is not part of the
+// measured time).
 constexpr absl::Duration kCollectiveLook = absl::Milliseconds(10);
-// Rounds of a token; the fastest counts.
+// Rounds of a token; the fastest one counts.
 constexpr int kTokenRounds = 50;
 constexpr size_t kKeptMismatches = 10;
-// Up to here the prediction is for every number of nodes, then for powers of two.
+// Up to here the prediction covers every number of nodes, beyond it powers of two.
 constexpr int kEveryUpTo = 16;
 
 // One execution, as one rank sees it.
@@ -64,7 +65,7 @@ class Collective {
     return absl::OkStatus();
   }
 
-  // Of a failure of Run().
+  // The suspect of a failed Run().
   int suspect() const { return suspect_; }
 
  private:
@@ -83,7 +84,7 @@ class Collective {
     return absl::OkStatus();
   }
 
-  // Seconds of the slowest rank.
+  // Seconds that the slowest rank took.
   absl::StatusOr<double> Iterate(const RingData& pattern, absl::Span<float> data) {
     pattern.Fill(data);
     RETURN_IF_ERROR(control_.Largest(0).status());
@@ -102,7 +103,7 @@ class Collective {
     return seconds;
   }
 
-  // When the last channel was through.
+  // The moment at which the last channel was done.
   absl::StatusOr<Moment> AllReduce(absl::Span<float> data) {
     const int count = static_cast<int>(channels_.size());
     std::vector<RingChannel::Outcome> outcomes(channels_.size());
@@ -191,7 +192,7 @@ class Collective {
   bool wrong_ = false;
 };
 
-// Unknown, naming the rank that is lost.
+// An unknown result that names the lost rank.
 CheckResult Lost(const absl::Status& status, int suspect, PairSession& session,
                  RingControl& control) {
   if (absl::IsCancelled(status)) {
@@ -199,7 +200,7 @@ CheckResult Lost(const absl::Status& status, int suspect, PairSession& session,
     return SessionFailure(status, "");
   }
   const int lost = absl::IsFailedPrecondition(status)
-                       ? session.rank()  // the link of this one
+                       ? session.rank()  // its own link
                        : control.FindLost(suspect, absl::IsDeadlineExceeded(status));
   if (absl::IsFailedPrecondition(status)) control.SayLost(lost);
   if (lost < 0) return SessionFailure(status, "one of the ring, which cannot be told");

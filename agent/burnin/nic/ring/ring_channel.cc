@@ -44,7 +44,7 @@ size_t RingChannel::Sendable(absl::Span<float> data) const {
   if (sent_.step >= RingSteps(ranks_)) return 0;
   const size_t size =
       Chunk(data, StepOf(rank_, ranks_, sent_.step).send_chunk).size() * sizeof(float);
-  // The first chunk is our own, all others are what came in the step before.
+  // The first chunk is our own, all others are those received in the step before.
   if (sent_.step == 0 || received_.step >= sent_.step) return size - sent_.bytes;
   if (received_.step < sent_.step - 1) return 0;
   const size_t whole = received_.bytes / sizeof(float) * sizeof(float);
@@ -87,7 +87,7 @@ absl::StatusOr<bool> RingChannel::Receive(absl::Span<float> data) {
     Advance(data, received_, /*sends=*/false);
     return count > 0;
   }
-  // `received_` counts whole numbers here; the start of one waits in the scratch.
+  // `received_` counts whole numbers here; the beginning of an incomplete one waits in the scratch.
   char* scratch = reinterpret_cast<char*>(scratch_.data());
   ASSIGN_OR_RETURN(const size_t count, ReceiveInto(scratch + scratch_bytes_,
                                                    std::min(left, kScratchBytes) - scratch_bytes_));

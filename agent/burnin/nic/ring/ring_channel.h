@@ -12,27 +12,27 @@
 
 namespace muster::burnin {
 
-// Runs in one thread, which sends and receives as the sockets let it; what is received can be sent
-// on at once. Beside the data it holds kScratchBytes.
+// Runs in one thread, which sends and receives as the sockets allow; received data can be sent on
+// at once. Besides the data it holds kScratchBytes.
 class RingChannel {
  public:
   static constexpr size_t kScratchBytes = size_t{256} << 10;
-  // Nothing moved for so long.
+  // The ring fails if nothing moves for this long.
   static constexpr absl::Duration kStallTime = absl::Seconds(10);
 
-  // Both ends are connected and proved.
+  // Both connections must be established and authenticated.
   RingChannel(int rank, int ranks, sys::UniqueFd to_next, sys::UniqueFd from_previous);
 
   struct Outcome {
     absl::Status status;
-    // The rank at whose connection it failed; -1: at none.
+    // The rank whose connection failed; -1: none.
     int suspect = -1;
   };
-  // Leaves the sum of all ranks' data in that of each. Cancelled: `stopping`.
+  // Leaves the sum of all ranks' data in the data of each rank. Cancelled: `stopping`.
   Outcome AllReduce(absl::Span<float> data, const Stopping& stopping);
 
  private:
-  // How far one direction is: a step, and bytes of its chunk.
+  // The progress of one direction: a step, and bytes of its chunk.
   struct Position {
     int step = 0;
     size_t bytes = 0;
@@ -41,7 +41,7 @@ class RingChannel {
   int Next() const { return (rank_ + 1) % ranks_; }
   int Previous() const { return (rank_ + ranks_ - 1) % ranks_; }
   absl::Span<float> Chunk(absl::Span<float> data, int chunk) const;
-  // Bytes that may be sent now of the chunk that is sent.
+  // Bytes that may be sent now of the current chunk.
   size_t Sendable(absl::Span<float> data) const;
   // True: something moved.
   absl::StatusOr<bool> Send(absl::Span<float> data);
@@ -57,7 +57,7 @@ class RingChannel {
   Position sent_;
   Position received_;
   std::vector<float> scratch_;
-  size_t scratch_bytes_ = 0;  // of it that wait for the rest of a number
+  size_t scratch_bytes_ = 0;  // bytes of it that wait for the rest of a number
 };
 
 }  // namespace muster::burnin

@@ -59,7 +59,7 @@ absl::StatusOr<bool> RingControl::Read(Control& from, int rank) {
 absl::Status RingControl::Listen() {
   for (;;) {
     ASSIGN_OR_RETURN(const bool before, Read(previous_, previous()));
-    // Who has passed the last token on is gone before it has come around.
+    // A rank that has passed the last token on is gone before the token has come around.
     bool after = false;
     if (!leaving_) {
       ASSIGN_OR_RETURN(after, Read(next_, next()));
@@ -72,7 +72,7 @@ absl::StatusOr<double> RingControl::AwaitToken() {
   const Moment deadline = After(kTokenTime);
   for (;;) {
     const absl::Status status = Listen();
-    // Also from one that has ended its connection since.
+    // A token also counts from a rank that has closed its connection since.
     if (token_.has_value()) return *std::exchange(token_, std::nullopt);
     RETURN_IF_ERROR(status);
     if (session_->stopping()()) return absl::CancelledError("stopped");
@@ -85,7 +85,7 @@ absl::StatusOr<double> RingControl::AwaitToken() {
 }
 
 absl::StatusOr<double> RingControl::Largest(double value) {
-  // Once around to collect, once more to tell: rank 0 starts both.
+  // Once around to collect, once more to announce: rank 0 starts both.
   if (session_->rank() == 0) {
     RETURN_IF_ERROR(SendToken(value));
     ASSIGN_OR_RETURN(const double largest, AwaitToken());
@@ -115,12 +115,12 @@ absl::StatusOr<double> RingControl::HopSeconds(int rounds) {
     const double seconds = SecondsBetween(start, Monotonic::now());
     fastest = std::min(fastest.value_or(seconds), seconds);
   }
-  // The others' rounds begin whenever; rank 0's is the one that counts.
+  // The others' rounds begin at any time; only rank 0's counts.
   return Largest(session_->rank() == 0 ? fastest.value_or(0) / session_->ranks() : 0);
 }
 
 void RingControl::SayLost(int rank) {
-  // Whoever does not take it any more need not know.
+  // A rank that no longer accepts it need not know.
   (void)next_.Send({FrameType::kLost, {static_cast<double>(rank)}});
   (void)previous_.Send({FrameType::kLost, {static_cast<double>(rank)}});
 }
@@ -133,17 +133,17 @@ int RingControl::FindLost(int suspect, bool answers_not) {
   while (!lost_.has_value() && Monotonic::now() < deadline) {
     bool news = false;
     for (const auto& [control, rank] : {std::pair(&previous_, previous()), {&next_, next()}}) {
-      // A connection that has ended says nothing new; what it said before its end was read.
+      // A closed connection says nothing new; everything before its end was read.
       if (ended_ == rank) continue;
       const absl::StatusOr<bool> read = Read(*control, rank);
       news = news || (read.ok() && *read);
     }
-    // The suspect ended its connection and said nobody's name: it died itself.
+    // The suspect closed its connection without naming anybody: it died itself.
     if (!lost_.has_value() && ended_.has_value() && (suspect < 0 || ended_ == suspect))
       lost_ = ended_;
     if (!news) session_->Pause(absl::Milliseconds(10));
   }
-  // A suspect that answers waits for somebody else, whom nobody knows.
+  // A suspect that answers is waiting for another rank, which nobody knows.
   if (!lost_.has_value() && suspect >= 0 && !(answers_not && answered_ == suspect)) lost_ = suspect;
   const int lost = lost_.value_or(-1);
   if (lost >= 0) SayLost(lost);

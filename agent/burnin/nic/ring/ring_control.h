@@ -1,5 +1,5 @@
-// The two connections for control of a rank in a ring: with the one before it and the one after it.
-// Over them go tokens, and the news who is lost.
+// The two control connections of a rank in a ring: to the rank before it and the one after it. They
+// carry tokens, and the news which rank is lost.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@
 
 namespace muster::burnin {
 
-// Not thread-safe. Once a call has failed only FindLost() is of use.
+// Not thread-safe. After a call has failed only FindLost() is useful.
 class RingControl {
  public:
-  // For a token to come around.
+  // Time limit for a token to come around.
   static constexpr absl::Duration kTokenTime = absl::Seconds(120);
-  // For a neighbour to answer, and for others to say who is lost.
+  // Time limit for a neighbour to answer, and for others to say which rank is lost.
   static constexpr absl::Duration kAnswerTime = absl::Seconds(3);
 
   // Connects to the next rank and waits for the previous one.
@@ -25,32 +25,35 @@ class RingControl {
   int next() const { return (session_->rank() + 1) % session_->ranks(); }
   int previous() const { return (session_->rank() + session_->ranks() - 1) % session_->ranks(); }
 
-  // The largest `value` of all ranks. No rank returns before all have called it: a barrier too.
+  // The largest `value` of all ranks. No rank returns before all have called it, so it is a barrier
+  // too.
   absl::StatusOr<double> Largest(double value);
-  // Seconds that a token takes from a rank to the next, by one that goes around `rounds` times.
+  // Seconds that a token takes from one rank to the next, measured by one that goes around `rounds`
+  // times.
   absl::StatusOr<double> HopSeconds(int rounds);
 
   // The last barrier: afterwards connections may end.
   absl::Status Leave();
 
-  // While others are waited for: answers neighbours. Unavailable: somebody is lost; FindLost()
-  // knows.
+  // Call while waiting for others: answers neighbours. Unavailable: a rank is lost; FindLost()
+  // tells which.
   absl::Status Listen();
-  // Which rank is lost, when the connection to `suspect` has failed (`answers_not`: is silent; -1:
-  // none did): it is another one if a neighbour says so before the suspect's own control connection
-  // ends. Tells the neighbours. -1: it cannot be told.
+  // Which rank is lost, after the connection to `suspect` has failed (`answers_not`: it is silent;
+  // -1: none did): it is another one if a neighbour says so before the suspect's own control
+  // connection ends. Tells the neighbours. -1: not known.
   int FindLost(int suspect, bool answers_not);
-  // Before leaving early: nobody has to wait for this rank.
+  // Call before leaving early, so that nobody has to wait for this rank.
   void SayLost(int rank);
 
  private:
   RingControl(PairSession& session, Control to_next, Control from_previous)
       : session_(&session), next_(std::move(to_next)), previous_(std::move(from_previous)) {}
 
-  // A token from the previous rank; what else comes is answered.
+  // A token from the previous rank; other messages are answered.
   absl::StatusOr<double> AwaitToken();
   absl::Status SendToken(double value) { return next_.Send({FrameType::kToken, {value}}); }
-  // What has come from one neighbour. True: something. Tokens are kept.
+  // Handles the messages that have arrived from one neighbour. True: there was one. Tokens are
+  // kept.
   absl::StatusOr<bool> Read(Control& from, int rank);
 
   PairSession* session_;
@@ -58,8 +61,8 @@ class RingControl {
   Control previous_;
   bool leaving_ = false;
   std::optional<double> token_;
-  std::optional<int> lost_;      // as a neighbour said
-  std::optional<int> ended_;     // neighbour whose connection ended without a word
+  std::optional<int> lost_;      // as reported by a neighbour
+  std::optional<int> ended_;     // neighbour whose connection ended without a message
   std::optional<int> answered_;  // neighbour that answered a ping
 };
 

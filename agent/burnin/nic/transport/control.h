@@ -1,4 +1,4 @@
-// The connection on which two nodes agree on what comes next, as frames with time limits.
+// The connection on which two nodes agree on the next step, as frames with time limits.
 #pragma once
 
 #include <optional>
@@ -11,17 +11,17 @@
 
 namespace muster::burnin {
 
-// One end of it. Unavailable from any call: the partner is lost. Not thread-safe.
+// One end of the connection. Unavailable from any call: the partner is lost. Not thread-safe.
 class Control {
  public:
   explicit Control(sys::UniqueFd fd) : fd_(std::move(fd)) {}
 
   int fd() const { return fd_.get(); }
   absl::Status Send(const Frame& frame);
-  // What has come so far; nullopt: nothing new.
+  // The next frame that has already arrived; nullopt: there is none.
   absl::StatusOr<std::optional<Frame>> Poll();
-  // The next frame, which must be of `type` and, where `phase` is given, begin with it. Another
-  // one: Internal, for both sides run the same program.
+  // The next frame, which must be of `type` and, if `phase` is given, begin with it. Any other
+  // frame is Internal, because both sides run the same program.
   absl::StatusOr<Frame> Expect(FrameType type, std::optional<uint32_t> phase, Moment deadline,
                                const Stopping& stopping);
 

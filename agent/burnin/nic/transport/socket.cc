@@ -31,7 +31,7 @@ absl::StatusOr<std::unique_ptr<addrinfo, FreeAddresses>> Resolve(absl::string_vi
                                                                  int port) {
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
-  // Names would ask a server that may not answer.
+  // Resolving names would ask a server that may not answer.
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
   addrinfo* list = nullptr;
   const std::string host(address);
@@ -89,7 +89,7 @@ absl::Status PrepareAccepted(int fd) {
 
 absl::StatusOr<sys::UniqueFd> Listen(absl::string_view address, int backlog) {
   ASSIGN_OR_RETURN(const auto list, Resolve(address, 0));
-  // "" gives 0.0.0.0 and ::, in an order of the system's choice; :: takes both.
+  // "" gives 0.0.0.0 and ::, in an order that the system chooses; :: accepts both.
   const addrinfo* best = list.get();
   for (const addrinfo* entry = list.get(); address.empty() && entry != nullptr;
        entry = entry->ai_next)
@@ -122,7 +122,7 @@ absl::StatusOr<Endpoint> LocalEndpoint(int fd) {
                   sizeof service, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
     return absl::InternalError("a socket has an address that cannot be written");
   absl::string_view address = host;
-  // An IPv4 address on a socket for both.
+  // An IPv4 address on a dual-stack socket.
   if (absl::StartsWith(address, "::ffff:") && absl::StrContains(address, "."))
     address.remove_prefix(7);
   return Endpoint{.address = std::string(address), .port = std::stoi(service)};
@@ -158,7 +158,7 @@ absl::Status WaitFor(int fd, short events, Moment deadline, const Stopping& stop
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Monotonic::now());
     if (left.count() <= 0) return absl::DeadlineExceededError("no answer in time");
     pollfd wait = {.fd = fd, .events = events, .revents = 0};
-    // Errors wake it too: the call that follows says which.
+    // Errors wake it too: the next call says which.
     const int count =
         poll(&wait, 1, static_cast<int>(std::min<int64_t>(left.count(), kSocketLookMs)));
     if (count > 0) return absl::OkStatus();

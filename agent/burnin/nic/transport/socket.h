@@ -1,5 +1,5 @@
-// TCP sockets with a time limit on everything. All of them are non-blocking; callers see calls that
-// block until done or late.
+// TCP sockets with a time limit on everything. All of them are non-blocking; to callers the
+// functions block until they are done or late.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@
 
 namespace muster::burnin {
 
-// What is measured here is the time between two moments: a step of the wall clock must not count.
+// These checks measure the time between two moments: a step of the wall clock must not count.
 using Monotonic = std::chrono::steady_clock;
 using Moment = Monotonic::time_point;
 Moment After(absl::Duration duration);
@@ -27,19 +27,19 @@ inline double SecondsBetween(Moment from, Moment to) {
 // True: give up soon. Asked a few times a second.
 using Stopping = std::function<bool()>;
 
-// A socket that listens on a port of the kernel's choice. `address`: an IP address of this node, or
-// "" for all.
+// A socket that listens on a port that the kernel chooses. `address`: an IP address of this node,
+// or "" for all.
 absl::StatusOr<sys::UniqueFd> Listen(absl::string_view address, int backlog);
-// Of this end of a socket.
+// The endpoint of this side of a socket.
 absl::StatusOr<Endpoint> LocalEndpoint(int fd);
-// From the address `source` ("": the kernel's choice). Delays of small packets are off.
+// Connects from the address `source` ("": the kernel's choice), with Nagle's algorithm off.
 // Unavailable: refused, unreachable. DeadlineExceeded: no answer.
 absl::StatusOr<sys::UniqueFd> Connect(const Endpoint& to, absl::string_view source,
                                       Moment deadline);
-// As Connect() leaves a socket; for an accepted one.
+// Prepares an accepted socket as Connect() does its own.
 absl::Status PrepareAccepted(int fd);
 
-// Waits for `events` of poll(2). DeadlineExceeded: none came. Cancelled: `stopping`.
+// Waits for `events` of poll(2). DeadlineExceeded: none occurred. Cancelled: `stopping`.
 absl::Status WaitFor(int fd, short events, Moment deadline, const Stopping& stopping = nullptr);
 // Unavailable: the other end is gone.
 absl::Status SendAll(int fd, absl::string_view bytes, Moment deadline,
@@ -47,7 +47,7 @@ absl::Status SendAll(int fd, absl::string_view bytes, Moment deadline,
 absl::Status ReceiveAll(int fd, char* into, size_t size, Moment deadline,
                         const Stopping& stopping = nullptr);
 
-// A socket error as a status: Unavailable where the other end or the way to it is gone.
+// A socket error as a status: Unavailable if the other end or the path to it is gone.
 absl::Status SocketError(int error, absl::string_view what);
 std::string EndpointText(const Endpoint& endpoint);
 

@@ -22,9 +22,9 @@ namespace {
 
 // How long a thread sleeps in poll() before it looks whether to stop.
 constexpr int kTrafficLookMs = 50;
-// Asked for by one recv(); bounds how late a stop is seen.
+// Requested by one recv(); bounds how late a stop is noticed.
 constexpr size_t kReceiveBytes = size_t{4} << 20;
-// A message of a round trip that takes longer is lost.
+// A round-trip message that takes longer is lost.
 constexpr absl::Duration kEchoTime = absl::Seconds(5);
 
 void Wait(int fd, short events) {
@@ -47,7 +47,7 @@ absl::StatusOr<std::unique_ptr<TrafficSender>> TrafficSender::Start(
   sys::UniqueFd file;
   if (method != SendMethod::kCopy) {
     file = sys::UniqueFd(memfd_create("muster-burnin traffic", MFD_CLOEXEC));
-    // Random, so that nothing on the way can make it smaller.
+    // Random, so that nothing on the path can compress it.
     const std::string pattern = RandomBytes(kPatternBytes);
     if (!file.valid() || pwrite(file.get(), pattern.data(), pattern.size(), 0) !=
                              static_cast<ssize_t>(pattern.size())) {
@@ -125,8 +125,8 @@ TrafficReceiver::~TrafficReceiver() {
 
 void TrafficReceiver::Receive(int fd) {
   while (!stopping_.load(std::memory_order_relaxed)) {
-    // TCP's MSG_TRUNC (tcp(7)): the bytes count as read and are not copied. Past the C library,
-    // whose recv() the sanitizers hold to have written them.
+    // TCP's MSG_TRUNC (tcp(7)): the bytes count as read and are not copied. Bypasses the C library,
+    // because the sanitizers assume that its recv() has written them.
     const ssize_t count =
         syscall(SYS_recvfrom, fd, nullptr, kReceiveBytes, MSG_TRUNC, nullptr, nullptr);
     if (count > 0) {

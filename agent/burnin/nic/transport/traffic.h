@@ -21,7 +21,7 @@ namespace muster::burnin {
 
 // How bytes get into a socket.
 enum class SendMethod {
-  kAuto,      // kSendfile; kCopy where the kernel refuses it
+  kAuto,      // kSendfile; kCopy if the kernel refuses it
   kSendfile,  // the network card reads the pages of a file in memory
   kCopy,      // send(2)
 };
@@ -32,7 +32,7 @@ class TrafficSender {
   static constexpr size_t kPatternBytes = size_t{1} << 20;
 
   struct Totals {
-    uint64_t bytes = 0;  // that the kernel took
+    uint64_t bytes = 0;  // bytes that the kernel accepted
     uint64_t segments_sent_again = 0;
     double smoothed_rtt_us = 0;  // mean over the streams
     uint32_t path_mtu = 0;       // smallest
@@ -47,7 +47,7 @@ class TrafficSender {
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   // Also nonzero when a connection broke before Stop().
   bool broken() const { return broken_.load(std::memory_order_relaxed); }
-  // Ends all streams, waits for the threads and says what the kernel counted.
+  // Ends all streams, waits for the threads and returns the kernel's counts.
   Totals Stop();
 
  private:
@@ -65,7 +65,7 @@ class TrafficSender {
   std::vector<std::thread> threads_;
 };
 
-// Receives until the senders end, and throws away what comes without copying it.
+// Receives until the senders end, and discards the data without copying it.
 class TrafficReceiver {
  public:
   explicit TrafficReceiver(std::vector<sys::UniqueFd> streams);
@@ -92,7 +92,7 @@ inline constexpr size_t kMaxRoundTrips = 200'000;
 absl::StatusOr<std::vector<float>> MeasureRoundTrips(int fd, absl::Duration duration,
                                                      size_t message_bytes,
                                                      const Stopping& stopping);
-// Sends back what comes, until the other end closes its side: OK.
+// Echoes everything until the other end closes its side: OK.
 absl::Status EchoUntilClosed(int fd, Moment deadline, const Stopping& stopping);
 
 }  // namespace muster::burnin

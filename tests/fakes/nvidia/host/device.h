@@ -1,5 +1,5 @@
-// The words of agent/burnin/gpu/kernels/device.h, dot4.h, mma.h and async_copy.h for the host.
-// Included before a kernel, whose own definitions are for clang's CUDA alone.
+// Defines agent/burnin/gpu/kernels/device.h, dot4.h, mma.h and async_copy.h for the host. Included
+// before a kernel, since their own definitions are only for clang's CUDA.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The checks of fortified longjmp() take a jump to another stack for an error.
+// The checks of a fortified longjmp() take a jump to another stack for an error.
 #undef _FORTIFY_SOURCE
 #include "tests/fakes/nvidia/host/grid.h"
 
@@ -26,7 +26,7 @@ namespace {
 
 constexpr size_t kStackBytes = size_t{128} << 10;
 constexpr unsigned kWarp = 32;
-constexpr size_t kExchangeBytes = 64;  // of one thread, at most
+constexpr size_t kExchangeBytes = 64;  // per thread, at most
 
 [[noreturn]] void Die(const char* why) {
   std::fprintf(stderr, "fake GPU: %s\n", why);
@@ -133,7 +133,7 @@ void Block::Wake(unsigned first, unsigned end, State state) {
     if (fibers_[i].state == state) fibers_[i].state = State::kReady;
 }
 
-// Until no thread of the warp can go on by itself; false when none could from the start.
+// Runs until no thread of the warp can continue by itself; false if none could from the start.
 bool Block::RunWarp(unsigned first, unsigned end) {
   bool ran = false;
   for (;;) {

@@ -1,5 +1,5 @@
 // Runs the threads of a kernel on one thread of the host: one block after the other, the threads of
-// a block as coroutines where they wait for each other.
+// a block as coroutines if they wait for each other.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace muster::fake_nvidia {
 // them a thread is a plain call. The order is always the same, so results are too.
 void RunGrid(const Launch& launch, bool barriers, const std::function<void()>& thread);
 
-// Of the thread that is running; only within RunGrid().
+// The place of the running thread; only within RunGrid().
 struct Place {
   unsigned thread = 0;  // in its block
   unsigned block_x = 0, block_y = 0;
@@ -21,13 +21,13 @@ struct Place {
 };
 const Place& Here();
 
-// All threads of the block, or the 32 of the warp, come here before one goes on.
+// All threads of the block, or the 32 of the warp, arrive here before any continues.
 void WaitForBlock();
 void WaitForWarp();
 
 // Memory that the threads of a warp share, for instructions that exchange registers. A thread that
-// has written its part waits for the warp and then reads the others'. Calls alternate between two
-// areas, so that nobody overwrites what a slower thread still reads.
+// has written its part waits for the warp and then reads the others' parts. Calls alternate between
+// two areas, so that nobody overwrites data that a slower thread is still reading.
 void* WarpExchange(size_t bytes_per_thread);
 
 }  // namespace muster::fake_nvidia

@@ -6,7 +6,7 @@
 #include "tests/fakes/nvidia/host/device.h"
 #include "tests/fakes/nvidia/host_kernel.h"
 
-// The sources that become PTX: the words above give them another meaning.
+// The sources that become PTX: the definitions above give them another meaning.
 #include "agent/burnin/gpu/kernels/fill.cu"
 #include "agent/burnin/gpu/kernels/gemm_dp4a.cu"
 #include "agent/burnin/gpu/kernels/gemm_fma.cu"

@@ -1,7 +1,7 @@
-// mma.sync on the host, by the layout of fragments that agent/burnin/gpu/kernels/mma.h tells.
+// mma.sync on the host, by the layout of fragments described in agent/burnin/gpu/kernels/mma.h.
 //
-// A sum is made exactly, in double or integers, and rounded once an instruction: as good as a
-// tensor core or better, and always the same, though not the bits of any one of them.
+// A sum is made exactly, in double or integers, and rounded once per instruction: at least as
+// precise as a tensor core, and always the same, though not the bits of any particular one.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ inline const Fragment* ShareInWarp(const Fragment& own) {
   return all;
 }
 
-// The shapes of 16 × 8. `parts` of 16 bytes of depth.
+// The shapes of 16 × 8. `parts` counts 16 bytes of depth each.
 template <typename Format, typename Sum>
 void HostMma16x8(Sum* c, const Fragment& own, int parts) {
   const Fragment* warp = ShareInWarp(own);
@@ -81,7 +81,7 @@ inline void MmaE4m3K32(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b
 inline void MmaF16K8(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t b0) {
   HostMma16x8<HostF16>(c, {{a0, a1}, {b0}}, 1);
 }
-// 8 rows: the other half of the sums is nobody's.
+// 8 rows: the other half of the sums is unused.
 inline void MmaS8K16(int32_t& c0, int32_t& c1, uint32_t a0, uint32_t b0) {
   int32_t c[4] = {c0, c1};
   HostMma16x8<HostS8>(c, {{a0}, {b0}}, 1);

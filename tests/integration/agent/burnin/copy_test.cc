@@ -22,7 +22,7 @@ TEST(GpuCopy, MeasuresBothWaysAndEveryPair) {
   const WorkerRun run = RunWorker(R"({"preset":"a100","count":2,"copy_gbytes_per_s":2})", kCopy);
   EXPECT_EQ(run.outcome(), "OUTCOME_PASS") << run.reason();
   for (int gpu : {0, 1}) {
-    // As fast as the fake is told to be, or less on a machine that is busy.
+    // At the fake's configured speed, or slower on a busy machine.
     const double to_gpu = run.Metric("host_to_gpu_gbytes_per_s", "", UuidOf(gpu));
     EXPECT_GT(to_gpu, 0.05);
     EXPECT_LE(to_gpu, 2.1);
@@ -43,7 +43,7 @@ constexpr char kOneHotGpu[] =
     R"({"preset":"a100","count":2},
        {"preset":"a100","busy":{"temperature":93},"idle":{"temperature":93},"max_temperature":90})";
 
-// The others are measured to the end, and nothing is copied to or from the hot one for long.
+// The others are measured to the end, and copies to and from the hot one soon stop.
 TEST(GpuCopy, GpuAboveItsLimitIsLeftAlone) {
   const WorkerRun run =
       RunWorker(kOneHotGpu, {"gpu-copy", "--size", "1MiB", "--time", "1s", "--cool-down", "0s"});
@@ -82,7 +82,7 @@ TEST(GpuCollective, AddsUpAndTellsWhatTheLinksCarry) {
 }
 
 TEST(GpuCollective, WrongSumIsFound) {
-  // The youngest memory is what the sums lie in.
+  // The sums are in the newest memory.
   const WorkerRun run = RunWorker(
       R"({"preset":"a100"},
          {"preset":"a100","flips":{"memory_after_s":0,"memory_every_s":0.01,"allocation":-1,
@@ -97,7 +97,7 @@ TEST(GpuCollective, OneGpuIsSkipped) {
   EXPECT_THAT(run.reason(), HasSubstr("two GPUs"));
 }
 
-// No role installs NCCL: a suite that asks for it all the same must not keep nodes out.
+// No role installs NCCL: a suite that asks for it nevertheless must not keep nodes out.
 TEST(GpuCollective, WithoutNcclIsSkipped) {
   if (std::filesystem::exists("/usr/lib/x86_64-linux-gnu/libnccl.so.2"))
     GTEST_SKIP() << "this machine has the package libnccl2";

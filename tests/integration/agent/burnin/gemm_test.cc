@@ -28,7 +28,7 @@ std::string With(const std::string& more) {
 }
 
 std::vector<std::string> Gemm(const std::string& types, const std::string& duration = "1s") {
-  // The machine that tests may have a cuBLAS, which the fake driver cannot carry.
+  // The testing machine may have a cuBLAS, which cannot run on the fake driver.
   return {"gpu-gemm", "--engine", "own", "--size", "128", "--types", types, "--duration", duration};
 }
 
@@ -57,7 +57,7 @@ TEST(GpuGemm, GoodGpusPassAndAgree) {
   for (const auto& [name, values] : digests) EXPECT_EQ(values.size(), 1) << name;
 }
 
-// As `nvidia-smi -lgc 300` has it: every bit is right, and nothing says why it is slow.
+// Like `nvidia-smi -lgc 300`: every bit is right, and nothing says why it is slow.
 TEST(GpuGemm, LockedClocksAreAFault) {
   const std::string low = R"({"sm_clock_mhz":300,"clock_reasons":0})";
   const WorkerRun run =
@@ -79,7 +79,7 @@ TEST(GpuGemm, GpuThatCanDoNoTypeIsUnknown) {
   EXPECT_THAT(run.reason(), AllOf(HasSubstr(UuidOf(0)), HasSubstr("fp32 needs a driver for CUDA")));
 }
 
-// The same digest on another day, another one for another seed: what the fleet compares.
+// The same digest on another day, another one for another seed: the fleet compares these.
 TEST(GpuGemm, DigestsDependOnTheSeedAlone) {
   std::vector<std::string> values;
   for (const char* seed : {"1", "1", "2"}) {
@@ -92,8 +92,8 @@ TEST(GpuGemm, DigestsDependOnTheSeedAlone) {
 }
 
 TEST(GpuGemm, FlippedBitsAreFoundAndNamedByUuidAndSlot) {
-  // The youngest memory is what the results lie in: five of them, so that flips fall where a
-  // result waits for its comparison.
+  // The results are in the newest memory: five of them, so that flips hit a result that waits for
+  // its comparison.
   const std::string bad =
       R"({"preset":"rtx_2080_ti","backing_bytes":524288,
           "flips":{"kernel_every":1,"allocation":-1,"bits":20}})";
@@ -111,9 +111,10 @@ TEST(GpuGemm, FlippedBitsAreFoundAndNamedByUuidAndSlot) {
               AllOf(HasSubstr("expected 0x"), HasSubstr("read 0x"), HasSubstr("address 0x")));
 }
 
-// A wrong golden result agrees with itself: the host and the other GPUs do not agree with it.
+// A wrong golden result agrees with itself, but the host and the other GPUs do not agree with it.
 TEST(GpuGemm, WrongInputIsFoundByTheOtherGpus) {
-  // Results of the third kernel, the golden product, come from an input that the second flipped.
+  // The golden product, the result of the third kernel, comes from an input that the second
+  // flipped.
   const WorkerRun run =
       RunWorker(absl::StrCat(kGood, ",", kGood, ",",
                              With(R"("flips":{"kernel_every":2,"allocation":2,"bits":2000})")),
@@ -181,7 +182,7 @@ TEST(GpuGemm, LimitThatIsGivenTakesThePlaceOfTheDrivers) {
   EXPECT_EQ(RunWorker(hot, arguments).outcome(), "OUTCOME_PASS");
 }
 
-// As after a test that was ended for heat.
+// Like after a test that was ended because of heat.
 TEST(GpuGemm, HotGpusCoolBeforeTheyAreLoaded) {
   const auto world = [](int celsius) {
     const std::string rest = absl::StrCat(R"({"temperature":)", celsius, "}");
@@ -215,18 +216,18 @@ TEST(GpuGemm, GpuThatFallsOffTheBusIsAtFault) {
   ASSERT_EQ(run.Faults("gpu_lost").size(), 1) << run.result["faults"];
   EXPECT_EQ(run.Faults("gpu_lost")[0]["subject"], UuidOf(1));
   EXPECT_THAT(run.Faults("gpu_lost")[0]["message"].get<std::string>(), HasSubstr(SlotOf(1)));
-  // The other one goes on to its end.
+  // The other one runs to its end.
   EXPECT_GT(run.Metric("products", "fp32", UuidOf(0)), 0);
 }
 
-// Who waits for the driver for ever is ended from outside.
+// A worker that waits for the driver for ever is killed from outside.
 TEST(GpuGemm, HangingGpuCanBeKilled) {
   const absl::Time start = absl::Now();
   const WorkerRun run =
       RunWorker(With(R"("hang":["cuLaunchKernel"])"), Gemm("fp32"), absl::Seconds(5));
   EXPECT_TRUE(run.timed_out);
   EXPECT_LT(absl::Now() - start, absl::Seconds(30));
-  // It had begun, and said nothing of an end: what the agent makes of that is a fail.
+  // It had begun, and reported no end: the agent turns that into a fail.
   EXPECT_TRUE(run.result.empty()) << run.result;
   agent::WorkerOutput output("gpu-gemm");
   for (const std::string& line : run.lines) EXPECT_OK(output.Take(line));
@@ -269,8 +270,8 @@ TEST(GpuGemm, EveryGenerationMultipliesWhatItCan) {
     EXPECT_GT(run.Metric("products", type, UuidOf(2)), 0) << type;
 }
 
-// It is not there, or does not suit the fake driver: neither is the fault of the GPU, and by
-// default own kernels take its place.
+// cuBLAS is missing, or does not suit the fake driver: neither is the fault of the GPU, and by
+// default our own kernels replace it.
 TEST(GpuGemm, CublasThatCannotBeUsedIsNoFault) {
   std::vector<std::string> arguments = {"gpu-gemm", "--size",     "128",   "--types",
                                         "fp32",     "--duration", "200ms", "--engine"};

@@ -1,4 +1,4 @@
-// muster-burnin itself, with fake NVIDIA libraries in the place of the driver's.
+// muster-burnin itself, with fake NVIDIA libraries in place of the driver's.
 #include <google/protobuf/util/json_util.h>
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ struct Ran {
   v1::CheckResult result;
 };
 
-// Standard input stays open, as the agent keeps it.
+// Standard input stays open, as under the agent.
 Ran RunBurnin(const std::vector<std::string>& words, const NvidiaFile* file) {
   muster::testing::TempDir folder;
   std::vector<std::string> argv = {"/bin/sh", "-c",
@@ -132,14 +132,14 @@ INSTANTIATE_TEST_SUITE_P(
              "driver_hangs"}),
     [](const auto& info) { return std::string(info.param.name); });
 
-// The only GPU has fallen off the bus: NVML then tells of none.
+// The only GPU has fallen off the bus: NVML then reports none.
 TEST(GpuInventory, AllGpusGoneIsAFault) {
   const Ran ran = RunOn("", {"--count", "1"});
   EXPECT_EQ(ran.exit_code, 1);
   EXPECT_EQ(ran.result.outcome(), v1::OUTCOME_FAIL);
   EXPECT_THAT(ran.result.faults(), Contains(Property(&v1::Fault::code, "gpu_count")));
   EXPECT_THAT(ran.result.reason(), HasSubstr("0 GPUs, not 1"));
-  // Nobody said that there must be one.
+  // No parameter requires one.
   const Ran unasked = RunOn("");
   EXPECT_EQ(unasked.exit_code, 2);
   EXPECT_THAT(unasked.result.reason(), HasSubstr("sees no GPU"));

@@ -70,7 +70,7 @@ TEST(GpuMemory, ManyFlipsAreCountedButListedOnlyUpToABound) {
   EXPECT_EQ(faults[0]["evidence"].size(), 100);
 }
 
-// Flipped while nobody touches it: only the pattern that waits sees it.
+// Flipped while nobody touches it: only the waiting pattern sees it.
 TEST(GpuMemory, FadingBitIsFound) {
   const WorkerRun run =
       RunWorker(WithT4(R"("flips":{"memory_after_s":0.2,"memory_every_s":0.1,"allocation":-1})"),

@@ -1,4 +1,4 @@
-// The checks of the network by the real program, in network namespaces of this test's own.
+// The network checks by the real program, in this test's own network namespaces.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -59,7 +59,7 @@ class NicChecksTest : public ::testing::Test {
     return done.ok() ? done->out : "";
   }
 
-  // Starts rank after rank, in the namespaces that are named, and brings them together.
+  // Starts rank after rank, in the given namespaces, and brings them together.
   void Start(const std::string& check, const std::vector<int>& ends,
              const std::vector<std::string>& options) {
     const int ranks = static_cast<int>(ends.size());
@@ -87,7 +87,7 @@ class NicChecksTest : public ::testing::Test {
   }
   WorkerProcess& Worker(int rank) { return *workers_[static_cast<size_t>(rank)]; }
 
-  // Sockets that listen, as /proc/net/tcp has them.
+  // Listening sockets, from /proc/net/tcp.
   int Listening(int end) {
     int count = 0;
     for (const absl::string_view line :
@@ -129,8 +129,8 @@ TEST_F(NicChecksTest, PairMeasuresTheRateOfASlowLinkAndLeavesNoPort) {
     const auto result = Worker(rank).Result();
     ASSERT_TRUE(result.has_value());
     EXPECT_EQ((*result)["outcome"], "OUTCOME_PASS") << (*result)["reason"];
-    // 1448 of 1514 bytes are payload; a bucket may let a little more through in a second, and a
-    // machine that does other things meanwhile much less.
+    // 1448 of 1514 bytes are payload; a bucket may let slightly more through in a second, and a
+    // busy machine much less.
     for (const char* metric : {"send_gbits", "receive_gbits", "duplex_receive_gbits"})
       EXPECT_THAT(MetricOf(*result, metric), AllOf(Ge(0.01), Le(0.105))) << metric;
     EXPECT_EQ(MetricOf(*result, "path_mtu"), 1500);

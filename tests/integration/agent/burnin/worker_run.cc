@@ -49,14 +49,14 @@ WorkerRun RunWorker(const FakeDriver& driver, const std::string& gpus,
     std::filesystem::create_symlink(absl::StrCat(FAKE_NVIDIA, "/", name),
                                     absl::StrCat(without_nccl.path(), "/", name));
   WorkerRun run;
-  // With --json it ends when its input does: the control keeps that open.
+  // With --json it ends when its input does: the control keeps the input open.
   sys::ProcessControl control;
   sys::ProcessSpec spec = {
       .argv = {MUSTER_BURNIN, "--json"},
       .environment = {{"LD_LIBRARY_PATH", driver.nccl ? FAKE_NVIDIA : without_nccl.path()},
                       {"MUSTER_FAKE_NVIDIA", file.path()}},
       .timeout = timeout};
-  // A machine that tests may have an NCCL where the loader's cache names it.
+  // The testing machine may have an NCCL that the loader's cache names.
   if (!driver.nccl) spec.argv.insert(spec.argv.begin(), {kLoader, "--inhibit-cache"});
   spec.argv.insert(spec.argv.end(), arguments.begin(), arguments.end());
   spec.control = &control;

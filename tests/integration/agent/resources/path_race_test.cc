@@ -1,5 +1,5 @@
-// Root applies resources in a folder whose owner swaps its parts for links, all the time. Whatever
-// becomes of the user's own things: nothing else changes, and nothing of root's is told.
+// Root applies resources in a folder whose owner keeps replacing its parts by links. Whatever
+// happens to the user's own things: nothing else changes, and nothing of root's is revealed.
 #include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -56,7 +56,7 @@ struct Case {
   std::vector<std::string> steps;
   const char* folder = "e";       // in %h
   const char* target = "target";  // in the folder
-  bool is_directory = false;      // what root has by that name elsewhere
+  bool is_directory = false;      // type of root's own entry of that name elsewhere
 };
 
 std::vector<Case> Cases() {
@@ -113,7 +113,7 @@ std::vector<Case> Cases() {
   };
 }
 
-// All that is to be as it was, byte for byte and instant for instant.
+// The state of everything that must not change, byte for byte and instant for instant.
 std::string Fingerprint(const fs::path& root) {
   std::ostringstream text;
   std::vector<fs::path> paths = {root};
@@ -159,7 +159,7 @@ class Attacker {
       for (int i = 0; i < 8; ++i) Twice(folder_, links + "/folder");
       for (int i = 0; i < 8; ++i) Twice(target_, links + "/target");
       for (int i = 0; i < 4; ++i) SwapTemporaries(links);
-      // Something to begin with, again.
+      // Restores a beginning.
       ::mkdir((home_ + "/d").c_str(), 0755);
       ::mkdir(folder_.c_str(), 0755);
       if (Random() % 16 == 0) ::rmdir(target_.c_str());
@@ -184,7 +184,7 @@ class Attacker {
     Swap(a, b);
     for (uint64_t wait = Random() % 2000; wait > 0; --wait) asm volatile("");
   }
-  // What root is just writing, or unpacks to.
+  // Swaps the files that root is just writing, or unpacks to.
   void SwapTemporaries(const std::string& links) {
     for (const std::string& in : {folder_, target_}) {
       DIR* const directory = ::opendir(in.c_str());
@@ -267,7 +267,7 @@ class PathRaceTest : public ::testing::TestWithParam<Case> {
     }
     return steps;
   }
-  // Nothing that root alone may read is told by what a check shows.
+  // A check reveals nothing that only root may read.
   void Apply(const v1::Step& step) {
     const auto resource = MakeResource(step, context_, /*want_diff=*/true);
     ASSERT_OK(resource);
@@ -303,7 +303,7 @@ TEST_P(PathRaceTest, LeadsRootNowhereElse) {
   }
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + Seconds();
-  // On a machine that is busy with other things a while longer, until something was shown.
+  // On a busy machine a while longer, until something was shown.
   const auto shown = [this] { return swaps_->load() >= kLeastSwaps && applied_ >= kLeastApplied; };
   while (!HasFailure() &&
          (Clock::now() < end || (!shown() && Clock::now() < end + std::chrono::seconds(20)))) {

@@ -37,7 +37,7 @@ using ::testing::HasSubstr;
 
 constexpr char kUnitPath[] = "/org/freedesktop/systemd1/unit/munge_2eservice";
 
-// A session bus of the test's own; its socket and process end with it.
+// A private session bus; its socket and process end with it.
 class PrivateBus {
  public:
   PrivateBus() {
@@ -85,7 +85,7 @@ class SmallSystemd {
     absl::MutexLock lock(&mutex_);
     type_ = std::move(type);
   }
-  // The program ends with an error after its state was read so often.
+  // The program ends with an error after its state was read this many times.
   void DieAfterReads(int reads) {
     absl::MutexLock lock(&mutex_);
     reads_left_ = reads;
@@ -136,7 +136,7 @@ class SmallSystemd {
       result = Self(data).result_;
     }
     sd_bus* bus = sd_bus_message_get_bus(message);
-    // The end of another job, and the end of this one before its name is known: both happen.
+    // The end of another job, and the end of this one before its name is known: both may happen.
     for (const char* job : {"/job/7", "/job/8"})
       if (!result.empty())
         sd_bus_emit_signal(bus, internal::kManagerPath, internal::kManager, "JobRemoved", "uoss",
@@ -217,7 +217,7 @@ class SmallSystemd {
   int reads_left_ ABSL_GUARDED_BY(mutex_) = 1000;
   std::string active_state_ ABSL_GUARDED_BY(mutex_) = "active";
   std::vector<std::string> log_ ABSL_GUARDED_BY(mutex_);
-  std::thread thread_;  // last: it uses what stands above
+  std::thread thread_;  // last: it uses the members above
 };
 
 class SdBusUnitManagerTest : public ::testing::Test {

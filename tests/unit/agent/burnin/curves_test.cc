@@ -64,7 +64,7 @@ TEST(Curves, ManyOfThemStillFitIntoOneLine) {
   EXPECT_EQ(peaks, 160);
 }
 
-// What a short curve does not need is the long one's.
+// Long curves get the points that a short one does not need.
 TEST(Curves, ShortOnesBesideLongOnesStayAsTheyAre) {
   Curves curves;
   for (int i = 0; i < 1000; ++i) {

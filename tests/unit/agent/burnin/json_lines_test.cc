@@ -13,7 +13,7 @@
 namespace muster::burnin {
 namespace {
 
-// As the agent reads it: an unknown field is an error.
+// Parsed like in the agent: an unknown field is an error.
 v1::WorkerLine ParseLine(const std::string& line) {
   v1::WorkerLine parsed;
   const auto status = google::protobuf::util::JsonStringToMessage(line, &parsed);
@@ -93,8 +93,8 @@ TEST(JsonLines, BytesThatAreNoTextDoNotBreakALine) {
   EXPECT_EQ(ParseLine(line).result().outcome(), v1::OUTCOME_UNKNOWN);
 }
 
-// Eight GPUs of which every type of number is wrong, with all the curves that there may be: a fail
-// that the agent reads, and no line that it refuses.
+// Eight GPUs with every number wrong, and with the most possible curves: a fail that the agent
+// reads, and no line that it refuses.
 TEST(JsonLines, LargestResultFitsIntoALineOfTheAgent) {
   constexpr size_t kAgentTakes = size_t{1} << 20;
   const char* const types[] = {"fp32", "fp64", "fp16", "bf16", "tf32", "fp8", "int8"};

@@ -66,8 +66,8 @@ TEST(Readings, TwinsAreBothKept) {
   EXPECT_EQ(readings.Points(kAll).size(), 3u);
 }
 
-// Whatever came, and however few points are asked for: never more than that, all of them were read,
-// in the order of time, from the first to the last, with the lowest and the highest.
+// Whatever was added, and however few points are requested: never more than that, all of them were
+// added, in the order of time, from the first to the last, with the lowest and the highest.
 TEST(Readings, KeepOrderSpanAndExtremes) {
   std::mt19937 random(2);
   for (int round = 0; round < 300; ++round) {
@@ -104,7 +104,7 @@ TEST(Readings, KeepOrderSpanAndExtremes) {
   }
 }
 
-// One reading in two weeks of them is evidence, whichever it is.
+// One reading out of two weeks is evidence, whichever it is.
 TEST(Readings, SinglePeakOfTwoWeeksRemains) {
   constexpr int kCount = 14 * 86400 * 4;
   for (const int peak : {1, 77'777, 3'141'592, kCount - 2}) {
@@ -116,7 +116,7 @@ TEST(Readings, SinglePeakOfTwoWeeksRemains) {
   }
 }
 
-// The curve over the whole time stays: no gap is longer than a few stretches.
+// The curve over the whole time remains: no gap is longer than a few stretches.
 TEST(Readings, ArePointsOfTheWholeTime) {
   Readings readings(64);
   for (int i = 0; i < 100'000; ++i) readings.Add(ReadingAt(i, i % 10));

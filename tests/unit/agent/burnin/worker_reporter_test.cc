@@ -13,7 +13,7 @@ using ::muster::testing::StatusIs;
 using ::testing::_;
 using ::testing::SizeIs;
 
-// Keeps what is written; answers an endpoint like an agent, when there is an answer.
+// Keeps the output; answers an endpoint like an agent, if there is an answer.
 class RecordingOutput final : public Output {
  public:
   void Write(const Progress& progress) override {

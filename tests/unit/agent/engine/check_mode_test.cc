@@ -86,7 +86,7 @@ TEST_F(EngineTest, StepThatWasPlannedUnchangedJoinsNoTransaction) {
   EXPECT_EQ(node_.state().count("b"), 0u);
 }
 
-// The first apply changes nearly everything, and most of it brings no folder.
+// The first apply changes nearly everything, and most of it provides no folder.
 TEST_F(EngineTest, CheckModeWaitsOnlyForStepsThatCanBringWhatIsMissing) {
   node_.check_errors["file[/etc/slurm/x]"] =
       MissingPath("/etc/slurm", "the directory /etc/slurm does not exist");

@@ -1,5 +1,5 @@
-// The power goes at every instant of a plan; after the restart the node and the reports must end
-// as if nothing had happened.
+// The power fails at every instant of a plan; after the restart the node and the reports must end
+// up as if nothing had happened.
 #include "absl/strings/str_cat.h"
 #include "tests/unit/agent/engine/engine_fixture.h"
 
@@ -18,13 +18,13 @@ v1::Plan WholePlan() {
        Role("worker", {File("worker/conf", "/conf", "c", {kRestartHandler})}, {"munge"})});
 }
 
-// A machine of its own with an agent on it.
+// A separate machine with an agent on it.
 class World final : public EngineTest {
  public:
   World() { node_.Set("/same", "s"); }
   void TestBody() override {}
 
-  // Runs the plan to its end; the power goes at that deed, and comes back at once.
+  // Runs the plan to its end; the power fails at that act, and returns at once.
   void RunWithCut(int instant) {
     node_.dies_at = instant;
     Start();
@@ -36,7 +36,7 @@ class World final : public EngineTest {
     // The controller sends the plan again: it does not know whether it had arrived.
     EXPECT_TRUE(Run(WholePlan()).succeeded());
   }
-  // Runs it undisturbed; gives the number of deeds.
+  // Runs it undisturbed; returns the number of acts.
   int RunClean() {
     Start();
     EXPECT_TRUE(Run(WholePlan()).succeeded());

@@ -63,7 +63,7 @@ class FakeRebootGate final : public RebootGate {
   // Set before the plan runs, read after it.
   absl::Status refusal;
   bool never_answers = false;
-  bool same_permit = false;  // as the one before
+  bool same_permit = false;  // as the previous one
   std::function<void()> before_answer;
   std::string boot_id;               // that the permits are for
   std::vector<std::string> asked;    // step ids
@@ -76,15 +76,15 @@ class FakeRebootGate final : public RebootGate {
 
 class EngineTest : public ::testing::Test {
  protected:
-  // Opens the journal and starts the engine; called again it is a restart of the agent.
+  // Opens the journal and starts the engine; calling it again is a restart of the agent.
   void Start();
-  // As kill -9 would have it, but for steps that are running: they end.
+  // Like kill -9, except that running steps end.
   void Shutdown();
   // Submits and waits for the plan's end.
   v1::PlanOutcome Run(const v1::Plan& plan);
-  // Waits until the plan is over.
+  // Waits until the plan has ended.
   v1::PlanOutcome AwaitEnd(const std::string& plan_id);
-  // The results in the journal by step id; of the last Run().
+  // The results in the journal by step id; from the last Run().
   std::map<std::string, v1::StepResult> Results(const std::string& plan_id);
   v1::StepStatus StatusOf(const v1::Plan& plan, const std::string& step_id) {
     return Results(plan.plan_id())[step_id].status();
@@ -94,7 +94,7 @@ class EngineTest : public ::testing::Test {
   RealClock clock_;
   FakeMachine node_;
   RecordingListener listener_;
-  // What on_plans was told, as ids; read while the engine is quiet.
+  // The arguments of on_plans, as ids; read while the engine is quiet.
   std::vector<std::vector<std::string>> told_;
   FakeRebootGate gate_;
   std::string boot_id_ = "boot-1";

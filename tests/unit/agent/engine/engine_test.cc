@@ -61,7 +61,7 @@ TEST_F(EngineTest, SaysWhatIsLeftWhenAStepDoesNotConverge) {
 TEST_F(EngineTest, RolesWithoutAPathBetweenThemRunSideBySide) {
   absl::Notification left;
   absl::Notification right;
-  // Each waits for the other: one after the other would never end.
+  // Each waits for the other: run one after the other, they would never end.
   node_.during_apply["file[/l]"] = [&](ApplyObserver&) {
     left.Notify();
     EXPECT_TRUE(right.WaitForNotificationWithTimeout(absl::Seconds(10)));

@@ -1,5 +1,5 @@
-// Random plans of real resources on a random node: a check changes nothing and foresees what the
-// apply changes; a second apply changes nothing.
+// Random plans of real resources on a random node: a check changes nothing and predicts the changes
+// of the apply; a second apply changes nothing.
 #include <random>
 #include <set>
 
@@ -12,11 +12,11 @@
 namespace muster::agent {
 namespace {
 
-constexpr int kSeeds = 80;  // each a node and three plans, each run three times
+constexpr int kSeeds = 80;  // each with a node and three plans, each run three times
 constexpr int kPlans = 3;
 
-// Chooses plans and what is on the node before. Each step has a name of its own: two that want
-// different things of one file are a mistake of the playbook.
+// Chooses plans and the initial state of the node. Each step has a name of its own: two steps that
+// want different contents of one file are a mistake in the playbook.
 class Chooser {
  public:
   Chooser(unsigned seed, testing::FakeNode& node) : random_(seed), node_(node) {
@@ -43,7 +43,7 @@ class Chooser {
   bool Coin() { return Below(2) == 0; }
   std::string Text() { return absl::StrCat("text ", Below(3), "\n"); }
   uint32_t Mode() { return Coin() ? 0644 : 0600; }
-  // What an earlier hand left at a path, or nothing.
+  // Puts leftovers of somebody else at a path, or nothing.
   void Litter(const std::string& path) {
     if (node_.files.Has(path)) return;
     if (Coin()) node_.files.AddFile(path, Text(), Mode());
@@ -176,7 +176,7 @@ class PropertyTest : public ::testing::TestWithParam<int> {
     engine_->Start();
   }
 
-  // Runs the steps under a plan of their own; gives the ids of those that changed or would.
+  // Runs the steps in a plan of their own; returns the ids of those that changed or would change.
   std::set<std::string> Run(v1::Plan plan, bool check_only) {
     ++sequence_;
     plan.set_sequence(sequence_);
@@ -203,7 +203,7 @@ class PropertyTest : public ::testing::TestWithParam<int> {
     return changed;
   }
 
-  // Every deed on the node so far.
+  // Every act on the node so far.
   std::vector<std::string> Deeds() {
     std::vector<std::string> deeds = node_.files.log();
     for (const auto& log : {node_.packages.log(), node_.units.log()})

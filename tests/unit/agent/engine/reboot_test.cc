@@ -1,4 +1,4 @@
-// A step that reboots the node: what must hold before, during and after.
+// A step that reboots the node: the conditions before, during and after.
 #include "agent/engine/reboot_run.h"
 
 #include "absl/strings/str_cat.h"
@@ -31,7 +31,7 @@ class RebootRunTest : public EngineTest {
  protected:
   RebootRunTest() {
     node_.Set("/run/reboot-required", "");
-    // What systemd does soon after it has accepted a reboot.
+    // systemd does this soon after it has accepted a reboot.
     node_.on_reboot = [this] { engine_->Stop(); };
   }
   // Submits and waits until the engine has been stopped by the reboot.
@@ -203,7 +203,7 @@ TEST_F(RebootRunTest, WhatFailsWhileTheMachineGoesDownIsTriedAgain) {
   EXPECT_EQ(StatusOf(plan, "r/a"), v1::STEP_STATUS_CHANGED);
 }
 
-// One byte of it that is no UTF-8, and the controller would throw the whole question away.
+// A single byte of it that is not UTF-8 would make the controller discard the whole question.
 TEST_F(RebootRunTest, TheReasonCanAlwaysBeSent) {
   node_.Set("/run/reboot-required", " (linux-\xff)");
   gate_.refusal = absl::FailedPreconditionError("no");

@@ -22,7 +22,7 @@ absl::Status Good(const ProbeContext&, v1::Facts& facts) {
   return absl::OkStatus();
 }
 absl::Status Bad(const ProbeContext&, v1::Facts& facts) {
-  facts.mutable_cpu()->set_cpus(99);  // half an answer must not be taken
+  facts.mutable_cpu()->set_cpus(99);  // a partial answer must not be used
   return absl::InternalError("no such topology");
 }
 absl::Status Hangs(const ProbeContext&, v1::Facts&) {
@@ -46,7 +46,7 @@ TEST(Gather, FailedAndHungProbesAreUnknownAndDelayNobody) {
   EXPECT_EQ(facts.unknown(1).probe(), "gpus");
   EXPECT_EQ(facts.unknown(1).reason(), "no answer in 500ms");
 
-  facts = gatherer.Gather();  // still hanging: said so, and not started again
+  facts = gatherer.Gather();  // still hanging: reported, and not started again
   EXPECT_EQ(facts.unknown_size(), 2);
   EXPECT_EQ(hung_probe_starts, 1);
   release.Notify();

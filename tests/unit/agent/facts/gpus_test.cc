@@ -45,7 +45,7 @@ TEST(Gpus, AreReadThroughNvml) {
   EXPECT_EQ(gpu.power_limit_watts(), 250);
   EXPECT_EQ(gpu.pci_address(), "0000:3c:00.0");
   EXPECT_EQ(gpu.device_path(), "/dev/nvidia1");
-  EXPECT_EQ(gpu.serial(), "");  // a consumer GPU does not tell
+  EXPECT_EQ(gpu.serial(), "");  // a consumer GPU does not report one
 }
 
 TEST(Gpus, DriverThatIsNotLoadedIsUnknownWithNvmlsReason) {

@@ -17,7 +17,7 @@ using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A small copy of what a kernel shows, under a folder of the test's own.
+// A small copy of a kernel's files, in a temporary folder.
 class Probes : public ::testing::Test {
  protected:
   Probes() : root_(::testing::TempDir() + "/probe-root-" + std::to_string(getpid())) {

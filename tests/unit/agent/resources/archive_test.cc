@@ -32,7 +32,7 @@ class ArchiveTest : public ::testing::Test {
   void Offer(const std::vector<RawEntry>& entries) {
     sha256_ = node_.blobs.Add(MakeRawArchive(entries));
   }
-  // A step that unpacks what was offered into `path` of the test's folder.
+  // A step that unpacks the offered archive into `path` of the test's folder.
   std::unique_ptr<Resource> Make(const std::string& path, const std::string& more = "",
                                  const std::string& step_id = "r/unpack") {
     v1::Step step;
@@ -125,7 +125,7 @@ TEST_F(ArchiveTest, SharesADirectory) {
   EXPECT_THAT(List("local/bin"), ElementsAre("mine", "one", "two"));
   EXPECT_EQ((*files_.Stat(Path("local/bin")))->mode, 0750u);
   EXPECT_THAT(Changes(*two), IsEmpty());
-  // What has changed since stays, and so does what was there before.
+  // Files changed since then stay, and so do those that were there before.
   Write("local/bin/one", "changed");
   ExpectConverges(*Make("local", "state: PRESENCE_ABSENT", "r/one"));
   EXPECT_THAT(List("local"), ElementsAre("bin"));
@@ -147,14 +147,14 @@ TEST_F(ArchiveTest, GoesOnAfterACrash) {
   Offer({{.path = "a"}});
   const auto archive = Make("app");
   ASSERT_OK(archive->Apply(observer_));
-  // Cut off while files were put in place.
+  // Interrupted while files were put in place.
   const std::string key = Path("app") + "\nr/unpack";
   v1::ArchiveRecord record;
   ASSERT_TRUE(record.ParseFromString(*records_.Get("archive", key).value()));
   record.set_complete(false);
   ASSERT_OK(records_.Put("archive", key, record.SerializeAsString()));
   ASSERT_OK(files_.Remove(Path("app/a"), false));
-  // Cut off while unpacking.
+  // Interrupted while unpacking.
   ASSERT_OK(files_.MakeDirectory(Path(".muster-unpack-" + Sha256Hex(key).substr(0, 12)), 0700));
   EXPECT_THAT(Changes(*archive), ElementsAre("content: unpacked in part"));
   ExpectConverges(*archive);

@@ -17,7 +17,7 @@ using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// On a real disk: what is placed is never in memory.
+// On a real disk: placed files are never in memory.
 class DownloadTest : public ::testing::Test {
  protected:
   DownloadTest() {
@@ -73,7 +73,7 @@ TEST_F(DownloadTest, ChecksThenConverges) {
   EXPECT_EQ((*files_.Stat(Path("f")))->mode, 0700u);
 }
 
-// Whoever owned the file may have it open, and would go on to write what is root's.
+// The former owner may have the file open, and could keep writing into root's content.
 TEST_F(DownloadTest, PlacesAFileAnewThatAUserOwned) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root";
   ASSERT_OK(Apply(kPlain));

@@ -135,7 +135,7 @@ TEST_F(ResourceTest, AMissingFolderIsFoundByTheCheck) {
     EXPECT_OK(check("/srv")) << what;
     EXPECT_OK(check("/srv/link")) << what;
   }
-  // Those that make the folder, and what is to be gone, need none.
+  // Steps that make the folder, and resources that must be absent, need none.
   for (const char* what : {"directory { path: '/nowhere/deep/x' }",
                            "file { path: '/nowhere/x' state: PRESENCE_ABSENT }",
                            "files_in { path: '/nowhere' files { name: 'x' content: 'a' } }"}) {
@@ -176,7 +176,7 @@ TEST_F(ResourceTest, OnlyWhatCanBringAFolderIsWaitedFor) {
     ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(c.step, &step)) << c.step;
     EXPECT_EQ(MayBring(step, error), c.may) << c.step;
   }
-  // Errors that do not say what is missing wait for anything.
+  // Errors that do not say what is missing wait for any step.
   v1::Step any;
   any.mutable_hostname();
   EXPECT_TRUE(MayBring(any, absl::FailedPreconditionError("no user 'slurm'")));

@@ -73,7 +73,7 @@ TEST_F(FileSetTest, FetchesLargeContents) {
   EXPECT_EQ(Content("l"), "large");
 }
 
-// A crash behind any write: the next run ends where an undisturbed one does.
+// A crash after any write: the next run ends like an undisturbed one.
 TEST_F(FileSetTest, ACrashAnywhereLosesNothing) {
   for (const char* last : {"/etc/x.d/a", "/etc/x.d/b"}) {
     SCOPED_TRACE(last);

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 struct Row {
   const char* name;
   const char* before;
-  const char* spec;   // beside the path
+  const char* spec;   // besides the path
   const char* after;  // nullptr: in sync
 };
 

@@ -57,7 +57,7 @@ TEST(FindInFstab, ReadsItAsSystemdDoes) {
 
 class MountPlaceTest : public ResourceTest {};
 
-// systemd mounts by path: whoever owns a folder above it could lead the mount anywhere.
+// systemd mounts by path: the owner of any folder above it could lead the mount anywhere.
 TEST_F(MountPlaceTest, IsNoUsersFolder) {
   node_.files.AddDirectory("/home/ann");
   ASSERT_OK(node_.files.SetAttributes("/home/ann", {.uid = 1000}));
@@ -78,7 +78,7 @@ class MountTest : public ResourceTest {
  protected:
   MountTest() {
     node_.files.AddDirectory("/etc/systemd/system");
-    // systemd knows each unit as soon as it asks for its file.
+    // systemd knows each unit as soon as somebody asks for its file.
     for (const char* unit : {"home.mount", "home-apps.mount", "scratch.mount"})
       node_.units.units[unit];
   }
@@ -145,7 +145,7 @@ TEST_F(MountTest, AbsentUnmountsAndTakesTheUnitAway) {
   EXPECT_FALSE(node_.files.Has(kFile));
   EXPECT_EQ(Status("home.mount").active_state, "inactive");
   EXPECT_EQ(Status("home.mount").unit_file_state, "disabled");
-  Status("home.mount").active_state = "active";  // by somebody's hand
+  Status("home.mount").active_state = "active";  // mounted by hand
   ExpectConverges(absent, {"state"});
 }
 
@@ -219,7 +219,7 @@ TEST_F(MountSetTest, WhatAnotherTaskHasTakenOverStays) {
   EXPECT_THAT(node_.units.log(), Not(::testing::Contains("stop home.mount")));
 }
 
-// A crash behind any write: the next run ends where an undisturbed one does.
+// A crash after any write: the next run ends like an undisturbed one.
 TEST_F(MountSetTest, ACrashAnywhereLosesNothing) {
   for (const std::string& last : {std::string(kFile), std::string("unit")}) {
     SCOPED_TRACE(last);

@@ -48,7 +48,7 @@ TEST_F(PackageTest, APackageThatNoRepositoryHasIsFoundByTheCheck) {
       Foreseen(*Make(R"(package { names: ["munge", "no-such-tool"] })")).status();
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition,
                                HasSubstr("'no-such-tool' does not exist")));
-  // Only what touches repositories can help.
+  // Only a step that changes repositories can help.
   const auto may = [&](const std::string& text) {
     v1::Step step;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &step));

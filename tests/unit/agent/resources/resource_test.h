@@ -1,4 +1,4 @@
-// What the tests of all resources share: steps written as text, and the way of a step.
+// The common parts of all resource tests: steps written as text, and the life of a step.
 #pragma once
 
 #include <memory>
@@ -44,14 +44,14 @@ class ResourceTest : public ::testing::Test {
     return fields;
   }
 
-  // What check mode tells.
+  // The changes predicted in check mode.
   static absl::StatusOr<std::vector<Change>> Foreseen(Resource& resource) {
     ASSIGN_OR_RETURN(std::vector<Change> found, resource.Check());
     if (!found.empty()) RETURN_IF_ERROR(resource.Foresee(found));
     return found;
   }
 
-  // Expects just these differences, and none after Apply(), also after a second one.
+  // Expects exactly these differences, and none after Apply(), not even after a second one.
   void ExpectConverges(const std::string& text, const std::vector<std::string>& fields) {
     SCOPED_TRACE(text);
     const std::unique_ptr<Resource> resource = Make(text);

@@ -125,8 +125,8 @@ TEST_F(SysctlTest, WhatAnotherSetHasTakenOverStays) {
   EXPECT_EQ(Now("vm/swappiness"), "10");
 }
 
-// Whatever write is the last one before a crash, the next run ends where an undisturbed one does,
-// and still knows what was before.
+// Whichever write is the last one before a crash, the next run ends like an undisturbed one, and
+// still knows the previous values.
 TEST_F(SysctlTest, ACrashAnywhereLosesNothing) {
   for (const char* last : {"/proc/sys/vm/swappiness", "/etc/sysctl.d/60-muster-net.conf"}) {
     SCOPED_TRACE(last);

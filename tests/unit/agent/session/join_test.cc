@@ -27,7 +27,7 @@ namespace {
 using ::muster::testing::StatusIs;
 using ::testing::HasSubstr;
 
-// An enrolment listener with TLS, whose administrator approves at the second question.
+// An enrollment listener with TLS, whose administrator approves at the second question.
 class FakeEnrollment final : public v1::EnrollmentService::Service {
  public:
   FakeEnrollment() {
@@ -52,7 +52,7 @@ class FakeEnrollment final : public v1::EnrollmentService::Service {
 
   v1::EnrollmentState decision = v1::ENROLLMENT_STATE_APPROVED;
   bool lose_first_answer = false;
-  grpc::Status wrong;  // what a question is answered with instead of the decision
+  grpc::Status wrong;  // answers a question instead of the decision
   std::vector<v1::EnrollRequest> requests;
 
  private:

@@ -43,19 +43,19 @@ class RebootDeskTest : public ::testing::Test {
   void Stop() {
     stop_ = true;
     if (!thread_.joinable()) return;
-    // A wait looks for the stop now and then, by this clock.
+    // A wait polls for the stop now and then, by this clock.
     while (!ended_) {
       clock_.Advance(absl::Milliseconds(200));
       absl::SleepFor(absl::Milliseconds(1));
     }
     thread_.join();
   }
-  // How the step's question ended, within moments.
+  // The result of the step's question, within moments.
   absl::StatusOr<v1::RebootPermit> End() {
     thread_.join();
     return end_;
   }
-  // What the session has to send now; fails the test when nothing comes.
+  // The question that the session has to send now; fails the test if none comes.
   v1::RebootRequest MustTake() {
     for (int i = 0; i < 2000; ++i) {
       if (std::optional<v1::RebootRequest> question = desk_.TakeDue()) return *question;
@@ -78,7 +78,7 @@ class RebootDeskTest : public ::testing::Test {
     answer.mutable_permit()->set_boot_id(question.boot_id());
     return answer;
   }
-  // Long enough that a step that had been answered would have gone on.
+  // Long enough for a step that had been answered to continue.
   bool StillAsks() {
     absl::SleepFor(absl::Milliseconds(100));
     return !ended_;
@@ -131,7 +131,7 @@ TEST_F(RebootDeskTest, ARefusalIsTheStepsError) {
 TEST_F(RebootDeskTest, AnswersToOtherQuestionsChangeNothing) {
   v1::RebootAnswer stray;
   stray.mutable_permit()->set_permit_id("stray");
-  desk_.OnAnswer(stray);  // nobody asks
+  desk_.OnAnswer(stray);  // nobody asked
   Ask();
   const v1::RebootRequest question = MustTake();
   desk_.OnAnswer(stray);
@@ -141,7 +141,7 @@ TEST_F(RebootDeskTest, AnswersToOtherQuestionsChangeNothing) {
   desk_.OnAnswer(stray);
   v1::RebootAnswer empty = PermitFor(question);
   empty.clear_answer();
-  desk_.OnAnswer(empty);  // a newer controller's, which this agent does not understand
+  desk_.OnAnswer(empty);  // from a newer controller, which this agent does not understand
   EXPECT_TRUE(StillAsks());
   desk_.OnAnswer(PermitFor(question));
   EXPECT_EQ(End()->permit_id(), "p1");

@@ -180,7 +180,7 @@ class SessionTest : public ::testing::Test {
   std::thread thread_;
 };
 
-// Of the reports of that check; 0 after none.
+// The number of reports of that check; 0 after none.
 int CountReports(const FakeController& controller, const std::string& check_id) {
   int count = 0;
   for (const v1::AgentMessage& message : controller.received) {
@@ -211,7 +211,7 @@ TEST_F(SessionTest, RunsAChecksAndRepeatsItsReportUntilItIsStored) {
     }
     return false;
   }));
-  // A plan has to wait for somebody to decide.
+  // A plan has to wait for a decision.
   SendPlan(MakePlan(1, 1));
   ASSERT_TRUE(controller_.Await([](auto& c) { return c.receipts.count("r-1/0") > 0; }));
   EXPECT_TRUE(controller_.Await([](auto& c) {
@@ -261,7 +261,7 @@ TEST_F(SessionTest, RunsAPlanAndTellsEveryStepOnce) {
   EXPECT_TRUE(controller_.receipts["r-1/0"].accepted());
   EXPECT_EQ(controller_.reports.size(), 21u);
   EXPECT_EQ(controller_.repeated_reports, 0);
-  // What the controller has, the journal forgets.
+  // The journal forgets the reports that the controller has.
   for (int i = 0; i < 500 && !journal_->ReportsAfter(0, 1).empty(); ++i) {
     clock_.Sleep(absl::Milliseconds(10));
   }
@@ -285,7 +285,7 @@ TEST_F(SessionTest, SendsReportsAgainUntilTheyAreStored) {
   SendPlan(MakePlan(1, 6));
   ASSERT_TRUE(controller_.Await([](auto& c) { return c.reports.size() == 4; }));
   clock_.Sleep(absl::Milliseconds(200));
-  // No more than the bound, however long the controller does not store.
+  // No more than the limit, however long the controller does not store them.
   EXPECT_TRUE(controller_.Await([](auto& c) { return c.reports.size() == 4; }));
   controller_.set_acknowledge(true);
   controller_.Break(grpc::Status(grpc::StatusCode::UNAVAILABLE, "restart"));
@@ -399,7 +399,7 @@ TEST_F(SessionTest, RenewsAFreshCertificateWithinSecondsWhenToldTo) {
 TEST_F(SessionTest, WhoIsTurnedAwayHearsHowToComeBackAndMayJoinAgain) {
   controller_.Refuse({grpc::StatusCode::PERMISSION_DENIED, "this node was removed: sold"});
   Start();
-  // The second greeting is welcome.
+  // The second greeting is welcomed.
   ASSERT_TRUE(controller_.Await([](FakeController& c) { return c.hellos > 0; }));
   Stop();
   EXPECT_TRUE(WasTurnedAway(paths_, files_).value());
@@ -415,7 +415,7 @@ TEST_F(SessionTest, ASlowSlurmHoldsNothingUp) {
   question.mutable_slurm_request()->set_request_id("q1");
   question.mutable_slurm_request()->mutable_list_nodes();
   controller_.Send(question);
-  // Slurm takes its time; the session goes on.
+  // Slurm takes its time; the session continues.
   SendPlan(MakePlan(1, 1));
   ASSERT_TRUE(controller_.Await([](auto& c) { return HasOutcome(c, "r-1/0"); }));
   slurm_may_answer_.Notify();

@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// As Slurm 22.05 prints them.
+// The output of Slurm 22.05.
 constexpr char kListing[] =
     "NodeName=c001 Arch=x86_64 CoresPerSocket=1  CPUAlloc=0 CPUEfctv=2 CPUTot=2 CPULoad=0.37 "
     "AvailableFeatures=(null) ActiveFeatures=(null) Gres=gpu:rtx:4 NodeAddr=c001 NodeHostName=c001 "
@@ -38,7 +38,7 @@ TEST(SlurmNodes, AreReadFromWhatScontrolPrints) {
   EXPECT_FALSE(nodes[1].takes_jobs());
   EXPECT_EQ(nodes[1].reason(), "muster:v-7k3m9q2x failed gpu-gemm");
   EXPECT_EQ(nodes[1].reason_user(), "slurm");
-  // What an administrator writes is text, whatever it looks like.
+  // An administrator's reason is text, whatever it looks like.
   EXPECT_EQ(nodes[2].name(), "c003");
   EXPECT_TRUE(nodes[2].is_drained());
   EXPECT_EQ(nodes[2].reason(), "bad disk, see [ticket 12] State=IDLE NodeName=c001");

@@ -102,7 +102,7 @@ TEST_F(SlurmCommandsTest, DrainsWhatNobodyElseHasAndNamesTheRest) {
                           "c009 Slurm does not know it"));
   EXPECT_THAT(Updates(), ElementsAre(absl::StrCat(
                              "scontrol update NodeName=c[001,004] State=DRAIN Reason=", kOurs)));
-  // One argument, whatever is in it.
+  // One argument, whatever it contains.
   EXPECT_EQ(processes_.specs().back().argv.back(), absl::StrCat("Reason=", kOurs));
 }
 
@@ -173,7 +173,7 @@ TEST_F(SlurmCommandsTest, OneCommandTakesNoMoreThanItsArgumentsMayHold) {
   std::string listing;
   std::vector<std::pair<std::string, std::string>> nodes;
   for (int i = 0; i < 512; ++i) {
-    // Nothing that folds.
+    // Names that cannot be folded.
     const std::string name = absl::StrCat("n", i, "-", std::string(230, 'a'));
     nodes.emplace_back(name, "");
     absl::StrAppend(&listing, "NodeName=", name, " State=IDLE\n");

@@ -35,7 +35,7 @@ class SlurmDeskTest : public ::testing::Test {
     const auto is_taken = [&] { return taken_ == id; };
     ASSERT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&is_taken), absl::Seconds(10)));
   }
-  // Ids of what is to be sent, once there are so many.
+  // Ids of the answers to send, once there are so many.
   std::vector<std::string> Due(size_t count) {
     std::vector<std::string> ids;
     while (ids.size() < count) {
@@ -93,7 +93,7 @@ TEST_F(SlurmDeskTest, RefusesWhatIsTooMuch) {
   EXPECT_THAT(Due(1), ElementsAre("more refused"));
 }
 
-// The controller would take such an answer for one that nobody asked for.
+// The controller would take such an answer for an unsolicited one.
 TEST_F(SlurmDeskTest, ANewConnectionGetsNoAnswersToQuestionsOfTheLast) {
   desk_.Start(Request("a"));
   desk_.Start(Request("b"));

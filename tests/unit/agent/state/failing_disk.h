@@ -12,12 +12,12 @@
 
 namespace muster::testing {
 
-// Stands behind write, fsync, fdatasync, rename, unlink, ftruncate and open with O_CREAT, which the
-// linker leads here (--wrap in CMakeLists.txt). One at a time; not thread-safe.
+// Intercepts write, fsync, fdatasync, rename, unlink, ftruncate and open with O_CREAT, which the
+// linker redirects here (--wrap in CMakeLists.txt). One at a time; not thread-safe.
 //
-// It keeps what a power cut would leave: of a file what was synced, of a name what it stood for
-// when the directory was synced. A sync that fails loses what it should have written for good, as
-// Linux's page cache does.
+// It keeps the state that a power cut would leave: for a file the synced content, for a name the
+// file that it referred to when the directory was synced. A sync that fails loses for good the data
+// that it should have written, as Linux's page cache does.
 class FailingDisk {
  public:
   explicit FailingDisk(std::string directory);
@@ -25,22 +25,22 @@ class FailingDisk {
   FailingDisk(const FailingDisk&) = delete;
   FailingDisk& operator=(const FailingDisk&) = delete;
 
-  // Operations `first` (from 1, counted anew) to `first + count - 1` fail with `error`; a write
-  // writes half before it does.
+  // Operations `first` (from 1, counted anew) to `first + count - 1` fail with `error`; a failing
+  // write writes half before.
   void FailAt(int first, int count, int error);
-  // The machine stops in operation `number`: nothing reaches the disk any more. A write gets half
-  // way.
+  // The machine stops in operation `number`: nothing reaches the disk from then on. A write is half
+  // done.
   void StopAt(int number);
-  // Works again, as after FailAt() or StopAt() was never called.
+  // Works again, as if FailAt() or StopAt() had never been called.
   void Mend();
   // Puts the directory into the state that a power cut leaves.
   void CutPower();
 
   bool stopped() const { return stopped_; }
-  // Of the operations since the last order: "write journal".
+  // The operations since the last order: "write journal".
   const std::vector<std::string>& log() const { return log_; }
 
-  // For the wrapped calls. `path` is absolute; what Begin() answers is 0 or the error to fail with.
+  // For the wrapped calls. `path` is absolute; Begin() returns 0 or the error to fail with.
   static FailingDisk* Of(const std::string& path);
   int Begin(const std::string& operation, const std::string& path);
   void Created(const std::string& path);
@@ -58,8 +58,8 @@ class FailingDisk {
   int stop_at_ = 0;
   bool stopped_ = false;
   std::vector<std::string> log_;
-  std::map<ino_t, std::string> synced_;                           // contents that are on the disk
-  std::map<ino_t, std::vector<Range>> lost_;                      // of files, by a sync that failed
+  std::map<ino_t, std::string> synced_;                           // contents on the disk
+  std::map<ino_t, std::vector<Range>> lost_;                      // of files, by a failed sync
   std::map<std::string, std::pair<ino_t, std::string>> durable_;  // by name
 };
 

@@ -68,7 +68,7 @@ TEST(JournalCodecTest, AFlippedBitAnywhereIsNoticedAndWhatPrecedesIsKept) {
     const DecodedJournal journal = DecodeJournal(bytes);
     EXPECT_EQ(journal.records.size(), hit);
     EXPECT_NE(journal.end, JournalEnd::kClean);
-    // Only in the last record can a flipped length pass for an append that was cut off.
+    // Only in the last record can a flipped length pass for an interrupted append.
     if (hit + 1 < written.ends.size()) {
       EXPECT_EQ(journal.end, JournalEnd::kDamaged);
     }

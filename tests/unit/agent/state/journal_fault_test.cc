@@ -1,5 +1,5 @@
 // The journal with a fault at every call to the disk in turn: a record counts whole or not at all,
-// and work goes on when the fault is gone.
+// and work continues when the fault is gone.
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
@@ -52,7 +52,8 @@ absl::Status AcknowledgeAll(Journal& journal) {
                          : journal.ReportsStored(reports.back().report_sequence());
 }
 
-// The life of two plans. What a row did is known to be on the disk once a durable one is through.
+// The life of two plans. The records of a row are certainly on the disk once a durable row has
+// completed.
 struct Row {
   std::function<absl::Status(Journal&)> act;
   bool durable;
@@ -93,7 +94,7 @@ std::string Describe(const Journal& journal) {
 class JournalFaultTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    // What the journal reads as, opened anew, when so many rows are through.
+    // The content of the journal, reopened, after so many rows.
     for (size_t rows = 0; rows <= kRows; ++rows) {
       Anew();
       {
@@ -124,7 +125,7 @@ class JournalFaultTest : public ::testing::Test {
     EXPECT_OK(journal);
     return *std::move(journal);
   }
-  // How many rows a journal that reads so has.
+  // The number of rows of a journal with this content.
   size_t RowsOf(const Journal& journal, size_t at_least, size_t at_most) {
     const std::string read = Describe(journal);
     for (size_t rows = at_most + 1; rows-- > at_least;)
@@ -173,7 +174,7 @@ TEST_F(JournalFaultTest, MachineThatStopsLeavesEachRecordWholeOrAbsent) {
       journal.reset();
       disk_->Mend();
       if (power_cut) disk_->CutPower();
-      // A power cut may take what was recorded lazily.
+      // A power cut may lose lazily recorded data.
       size_t safe = row;
       while (power_cut && safe > 0 && !kLife[safe - 1].durable) --safe;
       journal = Open();
@@ -274,14 +275,14 @@ TEST_F(JournalFaultTest, OpeningOnABadDiskSaysSoAndWorksAfterwards) {
   }
 }
 
-// An agent on a full disk still connects and tells of it.
+// An agent on a full disk still connects and reports it.
 TEST_F(JournalFaultTest, WholeJournalOpensOnAFullDisk) {
   Anew();
   {
     auto journal = Open();
     for (size_t row = 0; row < 8; ++row) ASSERT_OK(kLife[row].act(*journal));
   }
-  disk_->FailAt(2, 1, ENOSPC);  // the new journal; the lock is there
+  disk_->FailAt(2, 1, ENOSPC);  // the new journal; the lock exists
   auto journal = Open();
   EXPECT_THAT(journal->opening_note(), HasSubstr("No space left"));
   EXPECT_EQ(Describe(*journal), reads_[8]);

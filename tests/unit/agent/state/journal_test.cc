@@ -61,7 +61,7 @@ class JournalTest : public ::testing::Test {
   void SetBytes(const std::string& bytes) {
     std::ofstream(Path(), std::ios::binary | std::ios::trunc) << bytes;
   }
-  // What all files beside the lock hold.
+  // The contents of all files except the lock.
   std::string OnDisk() const {
     std::string all;
     for (const auto& entry : std::filesystem::directory_iterator(dir_.path())) {
@@ -233,9 +233,9 @@ TEST_F(JournalTest, ADamagedJournalLeavesNoSecretBehind) {
   }
   std::string bytes = Bytes();
   ASSERT_THAT(bytes, HasSubstr("hush-hush"));
-  bytes[kFrameHeaderBytes + 1] ^= 0x10;  // all plans are behind the damage
+  bytes[kFrameHeaderBytes + 1] ^= 0x10;  // all plans come after the damage
   SetBytes(bytes);
-  // As an earlier agent left it.
+  // Like a file of an earlier agent.
   std::ofstream(dir_.path() + "/journal.damaged-1700000000000", std::ios::binary) << bytes;
   auto journal = Open();
   EXPECT_THAT(journal->opening_note(), HasSubstr("journal.damaged-1700000000000"));

@@ -16,7 +16,7 @@ TEST(ResourceRecordsTest, KeepsOneRecordPerKindAndKey) {
   ASSERT_OK(records.Put("mounts", "/home", "one"));
   ASSERT_OK(records.Put("mounts", "/home", "two"));
   ASSERT_OK(records.Put("files_in", "/home", "three"));
-  ASSERT_OK(records.Put("mounts", "_home", "four"));  // reads like /home, and is another
+  ASSERT_OK(records.Put("mounts", "_home", "four"));  // looks like /home, but is another
   EXPECT_EQ(records.Get("mounts", "/home").value(), "two");
   EXPECT_EQ(records.Get("files_in", "/home").value(), "three");
   EXPECT_EQ(records.Get("mounts", "_home").value(), "four");

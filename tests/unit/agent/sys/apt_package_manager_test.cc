@@ -69,7 +69,7 @@ class AptTest : public ::testing::Test {
     return options;
   }
 
-  // Does what the test set, and records what was asked: "update", "install munge".
+  // Does what the test has set, and records the calls: "update", "install munge".
   sys::ProcessResult AptGet(const sys::ProcessSpec& spec) {
     const auto& argv = spec.argv;
     if (std::find(argv.begin(), argv.end(), "update") != argv.end()) {
@@ -105,7 +105,7 @@ class AptTest : public ::testing::Test {
   testing::FakeClock clock_;
   absl::Time lock_until_ = absl::InfinitePast();
   sys::ProcessResult update_result_, configure_result_;
-  int lists_locked_ = 0;                     // so many updates fail of it
+  int lists_locked_ = 0;                     // so many updates fail because of it
   std::vector<sys::ProcessResult> results_;  // of the next installs; then success
   std::vector<std::string> steps_, activities_;
   std::string output_;
@@ -216,7 +216,7 @@ TEST_F(AptTest, RepairsAnInterruptedTransactionFirst) {
   EXPECT_THAT(output_, HasSubstr("dpkg --configure -a")) << "it is in the record";
 }
 
-// Otherwise a package that cannot be configured could never be taken away.
+// Otherwise a package that cannot be configured could never be removed.
 TEST_F(AptTest, WhatCannotBeRepairedIsLeftToTheTransaction) {
   files_.AddFile(kStatusFile, Stanza("broken", "half-configured"));
   configure_result_ = Fails("dpkg: error processing package broken (--configure):\n it failed\n");
@@ -258,7 +258,7 @@ TEST_F(AptTest, ChangesWhatIsHeldWhenItIsNamed) {
   files_.AddFile(kStatusFile,
                  absl::StrReplaceAll(Stanza("munge", "installed"), {{"install ok", "hold ok"}}));
   results_ = {FakeProcessRunner::Prints("")};
-  // As apt-get does, which leaves the selection "install" behind.
+  // Like apt-get, which leaves the selection "install" behind.
   processes_.On("apt-get --yes --quiet -o APT::Status-Fd=3", [this](const sys::ProcessSpec& spec) {
     sys::ProcessResult result = AptGet(spec);
     if (steps_.back() != "update") files_.AddFile(kStatusFile, Stanza("munge", "installed"));

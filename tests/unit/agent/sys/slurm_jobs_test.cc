@@ -84,7 +84,7 @@ TEST(SlurmJobsTest, ListsEachJobOnce) {
   proc.Add(43, "slurmstepd infinity");
   proc.Add(44, "slurmstepd: [12.0]", kNobody);
   proc.files.AddFile("/proc/self/cmdline", "slurmstepd: [1.0]");
-  proc.files.AddFile("/proc/45/cmdline", "slurmstepd: [13.0]");  // has ended in between
+  proc.files.AddFile("/proc/45/cmdline", "slurmstepd: [13.0]");  // has ended meanwhile
   proc.files.AddDirectory("/proc/50");                           // has ended
   EXPECT_THAT(proc.Ids(), ElementsAre("11", "8"));
 }
@@ -100,14 +100,14 @@ TEST(SlurmJobsTest, TellsWhoseAJobIsAndWhatItIsCalled) {
   proc.accounts.users["eve"] = {.name = "eve", .uid = 1001};
   proc.Add(40, "slurmstepd: [8.extern]");
   proc.Add(41, "slurmstepd: [8.batch]");
-  proc.Add(42, "sleep", 1001, 40);  // the step that stands for the job has no words of its own
+  proc.Add(42, "sleep", 1001, 40);  // the step that represents the job has no text of its own
   proc.Add(43, "/bin/sh", 1001, 41);
   proc.AddEnvironment(43, std::string("PATH=/bin\0SLURM_JOB_NAME=tr\nain\0SLURM_JOB_ID=9\0", 47));
   proc.Add(50, "slurmstepd: [9.0]");
-  proc.Add(51, "python3", 4711, 50);  // nobody has that number here
+  proc.Add(51, "python3", 4711, 50);  // nobody has that uid here
   proc.AddEnvironment(51, "");
   proc.Add(60, "slurmstepd: [11.0]");  // has not begun
-  // A user's own process cannot speak for the job of another, whatever it is called.
+  // A user's own process cannot make claims about another's job, whatever its name is.
   proc.Add(70, "slurmstepd: [8.0]", 1002);
   proc.Add(71, "sh", 1002, 70);
   proc.AddEnvironment(71, "SLURM_JOB_NAME=forged");
@@ -121,7 +121,7 @@ TEST(SlurmJobsTest, FindsAVariableByItsWholeName) {
   EXPECT_EQ(VariableOf("", "PATH"), "");
 }
 
-// A real process by a name of its choice, as these uids; ended with the object.
+// A real process with a chosen name and these uids; the destructor ends it.
 class NamedProcess {
  public:
   NamedProcess(const char* name, uid_t real, uid_t effective) : pid_(fork()) {
@@ -134,7 +134,7 @@ class NamedProcess {
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
   }
-  // Whether it goes by its name yet.
+  // Whether it has taken its name yet.
   bool HasBegun() const {
     const auto line = sys::RealFileSystem().Read(absl::StrCat("/proc/", pid_, "/cmdline"));
     return line.ok() && !JobOfCommandLine(*line).empty();
@@ -148,7 +148,7 @@ class NamedProcess {
 TEST(SlurmJobsTest, AUsersProcessNamedSlurmstepdIsNoJob) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root to act as a user";
   const NamedProcess user("slurmstepd: [990001.0]", kNobody, kNobody);
-  // What a program with the setuid bit of root is, started by a user.
+  // Like a set-uid program of root's, started by a user.
   const NamedProcess setuid("slurmstepd: [990002.0]", kNobody, 0);
   const NamedProcess root("slurmstepd: [990003.0]", 0, 0);
   for (int i = 0; i < 1000; ++i) {

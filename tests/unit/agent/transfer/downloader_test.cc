@@ -1,4 +1,4 @@
-// Downloads from servers that are not what they should be.
+// Downloads from misbehaving servers.
 #include "agent/transfer/downloader.h"
 
 #include <stdlib.h>

@@ -25,7 +25,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// The controller's blobs: appended to the file, and cut off where told.
+// The controller's blobs: appended to the file, and cut off where a test says so.
 class FakeTransport final : public BlobTransport {
  public:
   absl::Status Fetch(const std::string& sha256, uint64_t size, const std::string& path,
@@ -161,13 +161,13 @@ TEST_F(TransfersTest, FetchesAheadWhatIsNeededAndDropsWhatIsNot) {
   ASSERT_OK(stored);
   EXPECT_TRUE(stored->may_move);
   EXPECT_EQ(server_.requests().size(), 1u);
-  // Told again of the same plan it does not begin anew, even if a step has taken the file away.
+  // Given the same plan again it does not fetch anew, even if a step has moved the file away.
   ASSERT_OK(files_.Remove(stored->path, false));
   transfers_->SetPlans({Plan("r-1/0", {"/file"})});
   transfers_->SetPlans({Plan("r-1/0", {"/file"}), Plan("r-2/0", {"/insync"})});
   absl::SleepFor(absl::Milliseconds(100));
   EXPECT_EQ(server_.requests().size(), 1u);
-  // With the plan its contents go, but for parts, which the next one may continue.
+  // With the plan its contents are removed, except parts, which the next plan may continue.
   ASSERT_OK(files_.WriteAtomically(stored->path, content_, {}));
   ASSERT_OK(files_.WriteAtomically(dir_.path() + "/" + std::string(64, '0') + ".part", "1", {}));
   ASSERT_OK(files_.WriteAtomically(dir_.path() + "/debris", "x", {}));

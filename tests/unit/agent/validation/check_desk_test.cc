@@ -62,7 +62,7 @@ class CheckDeskTest : public ::testing::Test {
     *check.mutable_time_limit() = ToProtoDuration(absl::Seconds(60));
     return check;
   }
-  // The next report; waits for it.
+  // Waits for the next report.
   v1::CheckReport AwaitReport() {
     const absl::Time patience = absl::Now() + absl::Seconds(20);
     while (absl::Now() < patience) {
@@ -126,12 +126,12 @@ TEST_F(CheckDeskTest, RunsACheckAndKeepsItsReportUntilItIsStored) {
   EXPECT_THAT(desk_->check_ids(), ElementsAre(kId));
   EXPECT_THAT(desk_->TakeDue(true), IsEmpty());
 
-  // A new connection, a new agent: it is there until it is stored.
+  // A new connection, a new agent: the report remains until it is stored.
   desk_->OnConnected();
   EXPECT_EQ(AwaitReport().check_id(), kId);
   Open();
   EXPECT_EQ(AwaitReport().result().outcome(), v1::OUTCOME_PASS);
-  // Asked for again, it is not run again.
+  // If it is requested again, it is not run again.
   Script("exit 1");
   desk_->Start(check);
   EXPECT_EQ(AwaitReport().result().outcome(), v1::OUTCOME_PASS);
@@ -175,7 +175,7 @@ TEST_F(CheckDeskTest, BringsPartnersTogether) {
   stop.set_reason("stopped by alice");
   desk_->Stop(stop);
   EXPECT_EQ(AwaitReport().result().reason(), "told to stop");
-  // The key lives as long as the check runs.
+  // The key exists as long as the check runs.
   EXPECT_THAT(files_.List(checks()).value(), ElementsAre("v-1+0.0.0.0+c001"));
 }
 
@@ -192,7 +192,7 @@ TEST_F(CheckDeskTest, EndsAWorkerThatHangsWithAllItsChildren) {
   EXPECT_LT(::kill(pid, 0), 0);
 }
 
-// Both as a call into a driver that never returns has them.
+// Both conditions of a call into a driver that never returns.
 TEST_F(CheckDeskTest, AWorkerThatCannotBeKilledEndsItsCheckAndNothingWaitsForIt) {
   Script(absl::StrCat("trap '' TERM; echo $$ > ", dir_.path(), "/pid; sleep 600"));
   v1::StartCheck check = Check();
@@ -205,7 +205,7 @@ TEST_F(CheckDeskTest, AWorkerThatCannotBeKilledEndsItsCheckAndNothingWaitsForIt)
   ASSERT_EQ(result.faults_size(), 1);
   EXPECT_EQ(result.faults(0).code(), "driver_hangs");
   EXPECT_THAT(result.reason(), HasSubstr("cannot be killed"));
-  // Plans are taken again, and the agent can end.
+  // Plans are accepted again, and the agent can end.
   EXPECT_THAT(desk_->running(), IsEmpty());
   desk_->Shutdown("the agent was stopped");
 }
@@ -305,7 +305,7 @@ TEST_F(CheckDeskTest, RefusesWhatItCannotDo) {
   desk_->Start(Check("two"));
   desk_->Start(Check("three"));
   EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("2 checks are running already"));
-  desk_->Start(Check("../../etc/passwd"));  // no id, so there is nothing to report
+  desk_->Start(Check("../../etc/passwd"));  // not an id, so there is nothing to report
   EXPECT_EQ(desk_->check_ids().size(), 8u);
 }
 
@@ -319,7 +319,7 @@ TEST_F(CheckDeskTest, ShutdownMakesWhatRunsUnknown) {
   EXPECT_THAT(desk_->check_ids(), ElementsAre(kId));
 }
 
-// What a killed agent leaves: its worker runs on, and its record says so.
+// The state that a killed agent leaves: its worker is still running, and its record says so.
 TEST_F(CheckDeskTest, ARestartedAgentEndsWhatItsPredecessorLeft) {
   Script(absl::StrCat("trap '' TERM HUP; echo $$ > ", dir_.path(), "/pid; exec sleep 600"));
   desk_->Start(Check());
@@ -348,7 +348,7 @@ TEST_F(CheckDeskTest, AfterARebootNothingIsKilled) {
   v1::CheckRecord record;
   record.set_check_id(kId);
   record.set_boot_id("boot0");
-  record.set_pid(::getpid());  // somebody else's number now
+  record.set_pid(::getpid());  // another process's number now
   record.set_pid_start_ticks(StartTicksOf(::getpid(), files_));
   ASSERT_NE(record.pid_start_ticks(), 0u);
   ASSERT_OK(CheckFiles(checks(), files_).Put(record));

@@ -147,7 +147,7 @@ TEST(WorkerOutput, RefusesWhatCouldDoHarm) {
     WorkerOutput output("gpu-gemm");
     EXPECT_THAT(output.Take(line),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("printed")));
-    // Nor is anything believed that comes later.
+    // Nothing that comes later is accepted either.
     EXPECT_THAT(output.Take(kPass),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("printed")));
     EXPECT_EQ(output.Conclude({}).outcome(), v1::OUTCOME_UNKNOWN);

@@ -55,7 +55,7 @@ TEST_F(InventoryFilesTest, HardwareFilesBesideTheClusterAreNoInventory) {
                                                        Key("inventory/group_vars/gpu.yml"),
                                                        Key("inventory/node_vars/c001.yaml"),
                                                        Key("inventory/racks/hardware/r1.yaml")));
-  // Named by itself, it is taken for what it was named.
+  // A file named by itself keeps the given name.
   EXPECT_THAT(Read("/inventory/hardware/h100.yaml"), UnorderedElementsAre(Key("h100.yaml")));
 }
 

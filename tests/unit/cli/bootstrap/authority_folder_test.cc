@@ -1,5 +1,5 @@
-// The files of an authority that changes, cut off at every write: musterd can start at any moment,
-// and the same call again comes to the same end.
+// The files of an authority during a change, interrupted at every write: musterd can start at any
+// moment, and repeating the call comes to the same end.
 #include "cli/bootstrap/authority_folder.h"
 
 #include <functional>
@@ -45,18 +45,18 @@ class AuthorityFolderTest : public ::testing::Test {
 
   std::string Content(const std::string& name) { return files_.Read("/pki/" + name).value(); }
   std::string OldPin() { return pki::Sha256Pin(old_.certificate_pem).value(); }
-  // What musterd asks of the folder before it starts.
+  // The conditions that musterd has for the folder before it starts.
   void ExpectMusterdStarts() {
     EXPECT_OK(controller::CertificateAuthority::Create(Content("ca.crt"), Content("ca.key")));
     EXPECT_OK(pki::VerifySignedBy(Content("controller.crt"), Content("ca.crt"), kNow));
     EXPECT_EQ(files_.At("/pki/ca.key").stat.mode, 0600u);
     EXPECT_EQ(files_.At("/pki/ca.key").stat.uid, kService);
   }
-  // What those believe who have the old root alone.
+  // The view of those who have only the old root.
   bool IsBelievedBefore() {
     return pki::VerifySignedBy(Content("controller.crt"), old_.certificate_pem, kNow).ok();
   }
-  // Has `step` cut off at each of its changes and called again; how many changes it makes.
+  // Interrupts `step` at each of its changes and calls it again; returns the number of changes.
   int CutOffEverywhere(const std::function<absl::Status()>& step) {
     const FakeFileSystem start = files_;
     for (int changes = 0; changes < 20; ++changes) {
@@ -102,7 +102,7 @@ TEST_F(AuthorityFolderTest, ChangesInTwoStepsBetweenWhichBothRootsAreTrusted) {
   const AuthorityFolder::State after = folder_.Read().value();
   EXPECT_EQ(after.stage, Stage::kEnding);
   EXPECT_THAT(after.trusted, ElementsAre(between.signing));
-  ASSERT_OK(folder_.Begin("", kNow));  // not another one while this has not ended
+  ASSERT_OK(folder_.Begin("", kNow));  // not another one while this one has not ended
   EXPECT_EQ(folder_.Read()->signing, between.signing);
   ASSERT_OK(folder_.End());
   EXPECT_EQ(folder_.Read()->stage, Stage::kSettled);
@@ -110,7 +110,7 @@ TEST_F(AuthorityFolderTest, ChangesInTwoStepsBetweenWhichBothRootsAreTrusted) {
   EXPECT_THAT(pki::ParseCertificate(Content("controller.crt"))->dns_sans, ElementsAre("login1"));
   ExpectMusterdStarts();
 
-  // The next change names itself anew.
+  // The next change gets a new name.
   ASSERT_OK(folder_.Begin("", kNow + absl::Hours(24)));
   EXPECT_EQ(pki::ParseCertificate(Content("ca.crt"))->common_name, "Muster CA of lab, 2030-03-18");
 }
@@ -119,7 +119,7 @@ TEST_F(AuthorityFolderTest, CutOffAtAnyWriteTheSameCallsGoOn) {
   EXPECT_EQ(CutOffEverywhere([&] { return folder_.Begin("", kNow); }), 7);
   EXPECT_TRUE(IsBelievedBefore());
   EXPECT_EQ(folder_.Read()->stage, Stage::kChanging);
-  // Called again after its last write it is not in this stage any more, and says so.
+  // Called again after its last write it is no longer in this stage, and says so.
   const auto finish = [&] {
     return folder_.Read()->stage == Stage::kEnding ? absl::OkStatus() : folder_.Finish(kNow);
   };
@@ -201,7 +201,7 @@ TEST_F(AuthorityFolderTest, AdministratorOfInitComesAlong) {
   expect_good(2);
   ASSERT_OK(folder_.Finish(kNow));
   expect_good(1);
-  // One that has ended is not brought back to life, and a stranger's is named.
+  // An expired certificate is not revived, and a stranger's is named.
   files_.AddFile("/admin/client.crt", sign(kNow - absl::Minutes(1)));
   EXPECT_OK(folder_.SignAdministrator("/admin", kNow));
   files_.AddFile("/admin/client.crt", sign(kNow + absl::Hours(1)));

@@ -47,7 +47,7 @@ TEST(Bootstrap, ANodeThatFailsIsNamedWithItsReasonAndHoldsUpNobody) {
   EXPECT_THAT(observer.done, ElementsAre("c001", "c002", "c003"));
   EXPECT_THAT(observer.steps, ElementsAre("c001: installing the agent", "c001: joining",
                                           "c003: installing the agent", "c003: joining"));
-  // The script, which holds the token, goes through standard input.
+  // The script, which contains the token, is passed by standard input.
   EXPECT_EQ(processes.specs()[0].input, "script one");
   for (const std::string& command : processes.commands())
     EXPECT_FALSE(absl::StrContains(command, "script")) << command;

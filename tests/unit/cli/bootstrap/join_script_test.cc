@@ -42,7 +42,7 @@ TEST(JoinScript, ChecksTheDigestBeforeItInstalls) {
 TEST(JoinScript, TheTokenIsNeverAnArgumentOfAProgram) {
   const v1::CreateTokenResponse response = Response();
   const std::string line = JoinLine(response, response.tokens(0));
-  // printf is built into the shell: no process shows its arguments.
+  // printf is a shell builtin: no process shows its arguments.
   EXPECT_THAT(line, HasSubstr("printf %s 'mtk-secret' | muster-agent join"));
   EXPECT_THAT(line.substr(line.find("muster-agent join")), Not(HasSubstr("mtk-secret")));
 }

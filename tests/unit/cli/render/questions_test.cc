@@ -1,4 +1,4 @@
-// What people are asked before something is lost.
+// The questions to people before something is lost.
 #include "cli/render/questions.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Job 4 of root's, and those of nobody known.
+// Root's job 4, and jobs of unknown owners.
 v1::ListNodeJobsResponse JobsOn(const std::string& node, const std::vector<std::string>& others) {
   v1::ListNodeJobsResponse jobs;
   v1::NodeJobs& one = *jobs.add_nodes();

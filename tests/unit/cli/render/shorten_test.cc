@@ -26,7 +26,7 @@ TEST(Shorten, NeverCutsANumber) {
   EXPECT_EQ(Shorten("ok=8 changed=22 failed=0", 16), "ok=8 changed=22…");
   EXPECT_EQ(Shorten("ok=8 changed=22 failed=0", 15), "ok=8…");
   EXPECT_EQ(Shorten("for 6.1.0-37-amd64", 12), "for…");
-  // A word alone is a name: better a part of it than nothing.
+  // A single word is a name: a part of it is better than nothing.
   EXPECT_EQ(Shorten("6.1.0-37-amd64", 8), "6.1.0-3…");
 }
 

@@ -9,7 +9,7 @@
 namespace muster::cli {
 namespace {
 
-// Without a suite, so that nobody is connected to.
+// Without a suite, so that it connects to nobody.
 void Parse(const std::string& arguments) {
   CLI::App app("", "muster");
   Context context;

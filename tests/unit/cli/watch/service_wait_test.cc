@@ -23,7 +23,7 @@ class ServiceWaitTest : public ::testing::Test {
     finished_.add_nodes()->set_node("c001");
     finished_.mutable_nodes(0)->set_outcome(v1::OUTCOME_PASS);
   }
-  // The gate is through at the look with this number, from 1 on; 0: never.
+  // The gate is done at the look with this number, from 1 on; 0: never.
   void Take(int through_at) {
     TakeServices(
         clock_,

@@ -33,7 +33,7 @@ TEST(Backoff, SpreadsTheFirstAttemptAfterASuccessAsFarAsItIsTold) {
   }
   EXPECT_GT(first, absl::Seconds(35));
   EXPECT_LE(first, absl::Seconds(40));
-  EXPECT_GT(later, absl::Seconds(35));  // the cap gives way, and grows no further
+  EXPECT_GT(later, absl::Seconds(35));  // the cap is raised, but grows no further
   EXPECT_LE(later, absl::Seconds(40));
 }
 

@@ -14,9 +14,16 @@
 namespace muster::checks {
 namespace {
 
+constexpr absl::string_view kPages = "docs/checks-{gpu,nic,system}.md";
+
+// The pages on checks, one after the other.
 std::string Document() {
-  std::ifstream file("docs/validation.md");
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  std::string text;
+  for (const char* page : {"docs/checks-gpu.md", "docs/checks-nic.md", "docs/checks-system.md"}) {
+    std::ifstream file(page);
+    text.append(std::istreambuf_iterator<char>(file), {});
+  }
+  return text;
 }
 
 TEST(Catalog, NamesAreUnique) {
@@ -52,12 +59,14 @@ TEST(Catalog, DefaultsAreValuesOfTheirParameters) {
 TEST(Catalog, IsWhatTheDocumentSays) {
   const std::string document = Document();
   for (const CheckSpec* check : Checks()) {
-    EXPECT_TRUE(absl::StrContains(document, absl::StrCat("`", check->name, "`")) ||
-                absl::StrContains(document, absl::StrCat("\n### ", check->name, "\n")))
-        << "docs/validation.md does not name " << check->name;
+    EXPECT_TRUE(absl::StrContains(document, absl::StrCat("\n## ", check->name, "\n")))
+        << kPages << " have no section on " << check->name;
     for (const MetricSpec& metric : check->metrics)
       EXPECT_TRUE(absl::StrContains(document, absl::StrCat("`", metric.name, "`")))
-          << "docs/validation.md does not name " << metric.name << " of " << check->name;
+          << kPages << " do not name " << metric.name << " of " << check->name;
+    for (const ParameterSpec& parameter : check->parameters)
+      EXPECT_TRUE(absl::StrContains(document, absl::StrCat("`", parameter.name, "`")))
+          << kPages << " do not name " << parameter.name << " of " << check->name;
   }
 }
 

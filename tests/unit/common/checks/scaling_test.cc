@@ -14,7 +14,7 @@ TEST(ScalingTest, TheModelGivesBackWhatWasMeasured) {
   EXPECT_EQ(RingSeconds(model, kBytes, 1), 0);
   // By hand: 2·5·20 µs + 2·5/6·102.2 MB / 1.17 GB/s.
   EXPECT_NEAR(seconds, 0.0002 + 0.14562, 1e-5);
-  // A time that the latencies alone explain leaves a finite rate.
+  // A time that the latencies alone explain still gives a finite rate.
   EXPECT_GT(FitRing(0.0001, 4, 6, 20e-6).bytes_per_second, 0);
 }
 

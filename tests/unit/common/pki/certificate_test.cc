@@ -37,7 +37,7 @@ TEST(Certificate, PinIsTheDigestOfTheDerForm) {
 
 TEST(Certificate, RootsAreSplitAndTheOneThatSignedIsFound) {
   const absl::Time now = absl::FromUnixSeconds(2'000'000'000);
-  // Two of one name: what tells them apart is the key.
+  // Two of the same name: the key distinguishes them.
   const Authority first = MakeCa("roots", absl::Hours(9), now).value();
   const Authority second = MakeCa("roots", absl::Hours(9), now).value();
   const Authority stranger = MakeCa("roots", absl::Hours(9), now).value();

@@ -28,7 +28,7 @@ const absl::Time kTokenNow = absl::FromUnixSeconds(1'900'000'000);
 
 class TokenKeyTest : public ::testing::Test {
  protected:
-  // The module reads its settings once a process.
+  // The module reads its settings once per process.
   static void SetUpTestSuite() {
     folder_ = new muster::testing::TempDir();
     const std::string settings = folder_->path() + "/softhsm2.conf";
@@ -70,7 +70,7 @@ TEST_F(TokenKeyTest, AuthoritySignsWithAKeyThatStaysInItsToken) {
   const absl::StatusOr<std::string> pem = Sign(*ca);
   ASSERT_OK(pem);
   EXPECT_OK(VerifySignedBy(*pem, ca->certificate_pem, kTokenNow));
-  // As a file has it: with a newline.
+  // As in a file: with a newline.
   EXPECT_OK(RootOf({ca->certificate_pem}, ca->key + "\n"));
   const Authority other = MakeCa("other", absl::Hours(24), kTokenNow).value();
   EXPECT_THAT(RootOf({other.certificate_pem}, ca->key),

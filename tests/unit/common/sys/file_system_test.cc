@@ -139,7 +139,7 @@ TEST_F(FileSystemTest, SetsAttributesButNotThroughALink) {
   EXPECT_EQ(stat.mode, 04755u);
 }
 
-// A small file system of its own.
+// A separate small file system.
 class SmallDiskTest : public FileSystemTest {
  protected:
   void SetUp() override {

@@ -97,7 +97,7 @@ TEST_F(LeftoversTest, NoneThatSomebodyElseMade) {
   EXPECT_THAT(Names(), ElementsAre(".slurmd.muster-54b1chcw"));
 }
 
-// Whoever fills a folder does not hold up the writer of a file in it.
+// Filling a folder does not hold up the writer of a file in it.
 TEST_F(LeftoversTest, LooksAtTenThousandNamesAtTheMost) {
   for (int i = 0; i < 12'000; ++i) {
     const std::string name = absl::StrFormat("%s/.slurmd.muster-%08d", folder_, i);

@@ -124,7 +124,7 @@ TEST_F(PlaceTest, GoesRoundInCirclesForAWhile) {
   EXPECT_FALSE(OpenFile(Path("round"), O_RDONLY, LastLink::kFollow, "reading").ok());
 }
 
-// Somebody gave a link of root's another name, where anybody may.
+// Somebody gave another name to a link of root's, in a folder where anybody may.
 TEST_F(PlaceTest, FollowsNoLinkOfSeveralNamesWhereAnybodyMayMakeOne) {
   ASSERT_EQ(::linkat(AT_FDCWD, Path("way").c_str(), AT_FDCWD, Path("open/planted").c_str(), 0), 0);
   EXPECT_THAT(Place::Reach(Path("open/planted/file"), "reading"),
@@ -165,7 +165,7 @@ TEST_F(PlaceTest, TellsWhoseFoldersAreOnTheWay) {
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("users/link")));
 }
 
-// What a process without root's rights may do is the kernel's affair.
+// The kernel decides what a process without root's rights may do.
 TEST_F(PlaceTest, AnotherProcessFollowsLinksAsEveryProgram) {
   ASSERT_EQ(::chmod(dir_.path().c_str(), 0755), 0);
   const pid_t child = ::fork();

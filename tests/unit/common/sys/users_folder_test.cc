@@ -111,7 +111,7 @@ TEST_F(UsersFolderTest, WritesWhatIsToBeRootsOrAnothers) {
   EXPECT_EQ(Stat(Home("shared")).gid, 34u);
 }
 
-// Folders that their owner may not write in, as services have them.
+// Folders that their owner may not write in, such as services have.
 TEST_F(UsersFolderTest, WritesWhereTheOwnerMayNot) {
   ASSERT_OK(fs_.SetAttributes(home_, {.mode = 0500}));
   ASSERT_OK(fs_.MakeDirectory(Home("d"), 0700));
@@ -129,7 +129,7 @@ TEST_F(UsersFolderTest, ReadsAndGivesAwayNoFileWithNamesElsewhere) {
   EXPECT_FALSE(Sha256OfFile(Home("planted")).ok());
   EXPECT_FALSE(fs_.SetAttributes(Home("planted"), {.mode = 0666, .uid = kFolderUser}).ok());
   ASSERT_OK(fs_.SetAttributes(Root("secret"), {.mode = 0644}));
-  // The user may read it now, and yet not own it.
+  // The user may read it now, but not own it.
   EXPECT_EQ(fs_.Read(Home("planted")).value(), "root:x");
   EXPECT_FALSE(fs_.SetAttributes(Home("planted"), {.uid = kFolderUser}).ok());
   EXPECT_FALSE(fs_.SetAttributes(Home("planted"), {.mode = 0666}).ok());

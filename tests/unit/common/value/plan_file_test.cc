@@ -35,7 +35,7 @@ TEST(PlanFile, ReadsWhatItWrote) {
   const absl::StatusOr<std::string> text = WritePlanFile(Example());
   ASSERT_OK(text);
   EXPECT_TRUE(LooksLikePlanFile(*text));
-  // For reviewers: names as in the contract, nothing written as codes.
+  // For reviewers: names as in the contract, nothing escaped.
   EXPECT_THAT(*text, HasSubstr("\"step_id\": \"base/motd\""));
   EXPECT_THAT(*text, HasSubstr("STEP_STATUS_CHANGED"));
   EXPECT_THAT(*text, HasSubstr("-<old>"));

@@ -29,7 +29,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// What real machines say.
+// Facts of real machines.
 v1::Facts HonestFacts() {
   v1::Facts facts;
   facts.mutable_gathered_at()->set_seconds(1'764'000'000);
@@ -186,7 +186,7 @@ TEST(MessageRulesTest, TheBreachIsNamedByItsFieldAndNotRepeated) {
     v1::Facts facts = HonestFacts();
     spoil(facts);
     EXPECT_THAT(Check(facts), StatusIs(absl::StatusCode::kInvalidArgument, breach));
-    // The agent that finds it loses that, and nothing else.
+    // The agent that finds a breach loses that value, and nothing else.
     std::vector<std::string> told;
     Fit(facts, [&](absl::string_view field, absl::string_view) { told.emplace_back(field); });
     EXPECT_OK(Check(facts)) << breach;
@@ -216,7 +216,7 @@ TEST(MessageRulesTest, WhatIsNothingWithoutItsFieldGoesWithIt) {
   EXPECT_EQ(facts.gpus(0).serial(), "a b");
 }
 
-// What was measured and is no number was not measured; a 0 in its place would fail the node.
+// A value that is not a number was not measured; a 0 in its place would fail the node.
 TEST(MessageRulesTest, ElementsWithoutANumberGo) {
   v1::AgentMessage message;
   v1::CheckResult& result = *message.mutable_check_report()->mutable_result();
@@ -246,8 +246,8 @@ TEST(MessageRulesTest, OutputKeepsItsLinesAndLosesItsColours) {
   EXPECT_EQ(step.name(), "install munge");
 }
 
-// The walk over every text of every message, as far as the rules alone go; what becomes of it in
-// files, on terminals and pages is told by the test with a whole controller.
+// Walks over every text of every message, as far as the rules alone go; the test with a whole
+// controller covers the effects in files, on terminals and on pages.
 TEST(MessageRulesTest, NoTextOfAnAgentCarriesWhatSteers) {
   const std::string kPoisons[] = {
       "x\nHealthCheckProgram=/tmp/evil\nNodeName=c003",

@@ -56,7 +56,7 @@ TEST(Document, AnEmptyTextIsNull) {
 }
 
 TEST(Document, AnEndThatIsMissingNamesItsBeginning) {
-  // yaml-cpp notices on line 4; the bracket that was forgotten is two lines above.
+  // yaml-cpp notices on line 4; the missing bracket belongs two lines above.
   EXPECT_THAT(Document::Parse("a.yaml", "a: 1\nvars: {x: 1,\n  y: [1, 2]\nnodes:\n  c001: {}\n"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(StartsWith("a.yaml:2:7: "),

@@ -1,4 +1,4 @@
-// What operators may run, and what they try instead.
+// The bundles that operators may run, and their attempts to run others.
 #include "controller/artifact/bundle_approvals.h"
 
 #include <map>
@@ -59,7 +59,7 @@ class BundleApprovalsTest : public ::testing::Test {
                       const std::string& actor = kEve) {
     return Approvals().MayRun(actor, {kOne, path, variables});
   }
-  // As an administrator's apply does.
+  // Like an administrator's apply.
   void Apply(const std::string& path, const std::string& actor = "admin:alice") {
     const auto approval = Approvals().ByRunning(actor, kOne, path, "r-1");
     if (!approval.has_value()) return;
@@ -84,7 +84,7 @@ TEST_F(BundleApprovalsTest, OperatorsRunWhatAnAdministratorHasAppliedAndNoMore) 
   EXPECT_THAT(MayRun(), Denied(kSite));
   Apply(kSite);
   EXPECT_OK(MayRun());
-  // What lies beside it in the same bundle was not applied.
+  // Other files in the same bundle were not applied.
   EXPECT_THAT(MayRun("playbooks/wipe.yaml"), Denied("playbooks/wipe.yaml"));
   EXPECT_OK(Approvals(/*is_strict=*/false).MayRun(kEve, {kTwo, "x.yaml", {{"a", "1"}}}));
 }
@@ -139,7 +139,7 @@ TEST_F(BundleApprovalsTest, WhatIsRevokedStaysSoThoughItIsAppliedAgain) {
 }
 
 TEST_F(BundleApprovalsTest, ValidationsNeedSuitesAndHardwareThatAnAdministratorHasSeen) {
-  // What `muster validate` packs of the site that was applied.
+  // The files that `muster validate` packs from the applied site.
   Upload(kTwo, {{"playbooks/suites/q.yaml", "q"}});
   const auto may = [&] { return Approvals().MayValidate(kEve, kTwo); };
   EXPECT_THAT(may(), Denied("muster bundle approve 111111111111"));
@@ -154,7 +154,7 @@ TEST_F(BundleApprovalsTest, ValidationsNeedSuitesAndHardwareThatAnAdministratorH
   Upload(kTwo, {{"playbooks/suites/q.yaml", "q"}});
   ASSERT_OK(Approvals().Revoke(kOne, alice_));
   EXPECT_THAT(may(), Denied("suites"));
-  // Bundles without suites are not equal by having none.
+  // Bundles without suites are not equal just because they have none.
   Upload(kTwo, {{"x", "y"}});
   ASSERT_OK(Approvals().Approve(kTwo, "", {}, alice_));
   Upload(std::string(64, '3'), {{"z", "z"}});

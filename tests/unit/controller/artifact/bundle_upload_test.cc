@@ -51,7 +51,7 @@ TEST_F(BundleUploadTest, EntersTheStoreOnceItIsWhole) {
   EXPECT_FALSE(HasBundle(*store_, *blobs_, sha256).value());
   EXPECT_EQ(Upload(sha256, archive.size(), archive).value(), 2u);
   EXPECT_TRUE(HasBundle(*store_, *blobs_, sha256).value());
-  EXPECT_EQ(Upload(sha256, archive.size(), archive).value(), 2u);  // again does no harm
+  EXPECT_EQ(Upload(sha256, archive.size(), archive).value(), 2u);  // repeating it does no harm
 }
 
 TEST_F(BundleUploadTest, RefusesWhatIsNotAsAnnounced) {

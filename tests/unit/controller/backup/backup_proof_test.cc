@@ -1,4 +1,4 @@
-// Who changes a backup, or owns the folders of a restore, gets nothing by it.
+// Changing a backup, or owning the folders of a restore, gains an attacker nothing.
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -87,7 +87,7 @@ class BackupProofTest : public ::testing::Test {
     }));
     return action;
   }
-  // What a backup holds, by name.
+  // The contents of a backup, by name.
   std::map<std::string, std::string> Entries(const std::string& path) {
     std::map<std::string, std::string> entries;
     EXPECT_OK(sys::ReadArchiveFile(
@@ -100,7 +100,7 @@ class BackupProofTest : public ::testing::Test {
         }));
     return entries;
   }
-  // Writes them as they were written first; the manifest fits them.
+  // Writes them in their original form; the manifest fits them.
   std::string Pack(std::map<std::string, std::string> entries, const std::string& name) {
     BackupManifest manifest = ParseManifest(entries["manifest.json"]).value();
     manifest.has_keys = entries.count("keys.sealed") > 0;
@@ -119,7 +119,7 @@ class BackupProofTest : public ::testing::Test {
     EXPECT_OK(archive->Finish());
     return path;
   }
-  // The store of a backup, with an entry of the thief's.
+  // The store of a backup, with an added entry of the thief.
   std::string Changed(const std::string& store) {
     const std::string path = (folder_ / "changed.db").string();
     std::ofstream(path, std::ios::binary) << store;
@@ -137,7 +137,7 @@ class BackupProofTest : public ::testing::Test {
   std::string file_;
 };
 
-// Somebody who can write where backups lie, and does not know the passphrase.
+// An attacker who can write where backups are stored, but does not know the passphrase.
 TEST_F(BackupProofTest, AChangedStoreIsFoundThoughEveryDigestFits) {
   ASSERT_OK(CreateBackup(file_, Options(), clock_));
   std::map<std::string, std::string> entries = Entries(file_);
@@ -155,7 +155,7 @@ TEST_F(BackupProofTest, AChangedStoreIsFoundThoughEveryDigestFits) {
   bare.erase("keys.sealed");
   EXPECT_THAT(RestoreBackup(Pack(bare, "bare.tgz"), Options(true, true), clock_),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("under a passphrase")));
-  // With keys of his own.
+  // With the thief's own keys.
   entries["keys.sealed"] =
       SealKeys({{"pki/ca.key", "x"}}, SecretBuffer("a thief's passphrase")).value();
   EXPECT_THAT(RestoreBackup(Pack(entries, "keys.tgz"), Options(true, true), clock_),
@@ -181,8 +181,8 @@ TEST_F(BackupProofTest, StagesWhereNobodyElseCanSwapFolders) {
   EXPECT_EQ(OwnFolderOnTheWayTo(root / "link/deep"), root / "own/service/state/deep");
 }
 
-// The account of musterd owns the state folder. What it has in its hands when root restores there
-// must not lead root elsewhere.
+// musterd's account owns the state folder. Whatever it does there while root restores must not lead
+// root elsewhere.
 TEST_F(BackupProofTest, TheStateFoldersOwnerGetsNothingElseByARestore) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root to act as another account";
   namespace fs = std::filesystem;

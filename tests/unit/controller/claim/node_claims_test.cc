@@ -22,7 +22,7 @@ TEST(NodeClaims, GivesAllNodesOrNone) {
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr("validation v-1 tests c[001-002] since 22:13:20 UTC"),
                              HasSubstr("cancel it"))));
-  // c003 was not taken by the claim that failed.
+  // The failed claim did not take c003.
   ASSERT_OK(claims.Claim(Holder("v-3"), {"c003"}));
 }
 

@@ -57,7 +57,7 @@ class AuthorityChangeTest : public EnrollmentFixture {
 };
 
 TEST_F(AuthorityChangeTest, NodeIsAlongOnceItHasShownACertificateOfTheNewAuthority) {
-  // A machine that was let in and has never come may not have what it was given.
+  // A machine that was admitted but has never connected may not have received its certificate.
   EXPECT_THAT(NodesBehind(), ElementsAre("c001", "c002"));
   EXPECT_FALSE(Use(0).value());
   EXPECT_FALSE(Use(1).value());
@@ -68,20 +68,20 @@ TEST_F(AuthorityChangeTest, NodeIsAlongOnceItHasShownACertificateOfTheNewAuthori
   EXPECT_THAT(NodesBehind(), ElementsAre("c001", "c002"));
   EXPECT_TRUE(Use(0).value());
   Renew(0);
-  // Signed, and perhaps never received.
+  // Signed, but perhaps never received.
   EXPECT_THAT(NodesBehind(), ElementsAre("c001", "c002"));
   EXPECT_FALSE(Use(0).value());
   EXPECT_THAT(NodesBehind(), ElementsAre("c002"));
-  // A node that is a member no more is waited for by nobody.
+  // Nobody waits for a node that is no longer a member.
   ASSERT_OK(enrollment_->Remove({"c002"}, "sold", kAdmin));
   EXPECT_THAT(NodesBehind(), IsEmpty());
-  // One that waits for approval knows the earlier root alone.
+  // A machine that waits for approval knows only the earlier root.
   ASSERT_OK(enrollment_->Join(Machine(Token("c003", /*require_approval=*/true), "c003")));
   EXPECT_THAT(NodesBehind(), ElementsAre("c003"));
 }
 
 TEST_F(AuthorityChangeTest, ForgottenCertificateOfTheEarlierAuthorityIsNotAdopted) {
-  // Made with a stolen key, or forgotten by a restored store: nobody can tell.
+  // Made with a stolen key, or forgotten by a restored store: nobody can say which.
   const std::string forged = ca_->IssueNode(pki::MakeKeyAndCsr("x").value().csr_pem,
                                             machines_[0].node_uuid, "c001", clock_.Now())
                                  .value()
@@ -92,7 +92,7 @@ TEST_F(AuthorityChangeTest, ForgottenCertificateOfTheEarlierAuthorityIsNotAdopte
   EXPECT_THAT(enrollment_->Renew(machines_[0].node_uuid, forged,
                                  pki::MakeKeyAndCsr("y").value().csr_pem, kNode),
               refused);
-  EXPECT_TRUE(Use(0).value());  // the node itself is as good as before
+  EXPECT_TRUE(Use(0).value());  // the node itself works as before
 }
 
 TEST_F(AuthorityChangeTest, PersonIsAlongOnceEachOfTheirCertificatesIs) {

@@ -60,7 +60,7 @@ TEST_F(LoadTest, SignsWithTheRootThatItsKeyBelongsToAndGivesOutAll) {
   const CertificateAuthority both = load(next.certificate_pem + before.roots().pem);
   EXPECT_EQ(both.pin(), before.pin());
   EXPECT_NE(both.roots().digest, before.roots().digest);
-  // The order of the roots is nobody's business.
+  // The order of the roots does not matter.
   EXPECT_EQ(load(before.roots().pem + next.certificate_pem).roots().digest, both.roots().digest);
   Write("ca.key", next.key, 0600);
   const CertificateAuthority after = CertificateAuthority::Load(folder_).value();
@@ -71,8 +71,8 @@ TEST_F(LoadTest, SignsWithTheRootThatItsKeyBelongsToAndGivesOutAll) {
     return ca.IssueNode(csr, "u", "c001", kNow).value().record;
   };
   EXPECT_FALSE(after.IsBehind(issue(after)));
-  EXPECT_TRUE(after.IsBehind(issue(both)));   // another has signed it
-  EXPECT_TRUE(both.IsBehind(issue(before)));  // given out beside other roots
+  EXPECT_TRUE(after.IsBehind(issue(both)));   // signed by another one
+  EXPECT_TRUE(both.IsBehind(issue(before)));  // issued with other roots
   EXPECT_TRUE(both.IsBehind(CertificateRecord()));
 }
 

@@ -1,4 +1,4 @@
-// A node's key in two places: found whoever comes first, and never where there is only one machine.
+// A node's key in two places: found whoever comes first, and never if there is only one machine.
 #include "tests/fixtures/enrollment_fixture.h"
 
 namespace muster::controller {
@@ -29,7 +29,7 @@ class NodeKeysTest : public EnrollmentFixture {
                               From(address));
   }
   bool IsLocked() { return !Node(machine_.node_uuid).locked_because.empty(); }
-  // As a backup that is restored: what came after it is not known.
+  // Like a restored backup: later certificates are not known.
   void Forget(const std::string& pem) {
     ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
       ASSIGN_OR_RETURN(CertificateRecord record, txn.certificates().Get(Serial(pem)));
@@ -48,7 +48,7 @@ TEST_F(NodeKeysTest, RenewedOverAndOverAnHonestNodeIsNeverLocked) {
   std::string current = joined_;
   for (int i = 0; i < 10; ++i) {
     ASSERT_OK(Use(current, kHonest));
-    ASSERT_OK(Use(current, kHonest));  // it comes back after a while
+    ASSERT_OK(Use(current, kHonest));  // it returns after a while
     absl::StatusOr<std::string> next = Renew(current, kHonest);
     ASSERT_OK(next);
     current = *std::move(next);
@@ -61,7 +61,7 @@ TEST_F(NodeKeysTest, AnswerThatWasLostOrNeverStoredLocksNobodyOut) {
   ASSERT_OK(Use(joined_, kHonest));
   const auto lost = Renew(joined_, kHonest);
   ASSERT_OK(lost);
-  ASSERT_OK(Use(joined_, kHonest));  // it crashed, and has the old one only
+  ASSERT_OK(Use(joined_, kHonest));  // it crashed, and has only the old one
   ASSERT_OK(Renew(joined_, kHonest));
   const auto kept = Renew(joined_, kHonest);
   ASSERT_OK(kept);
@@ -86,7 +86,7 @@ TEST_F(NodeKeysTest, ThiefWhoRenewsACopiedKeyIsNoticedWhenTheNodeComesBack) {
   EXPECT_THAT(LastEvent().detail, AllOf(HasSubstr(kHonest), HasSubstr(kThief)));
   EXPECT_THAT(Node(machine_.node_uuid).locked_because,
               AllOf(HasSubstr(kHonest), HasSubstr(kThief)));
-  // Nothing opens it again but an administrator's token.
+  // Only an administrator's token opens it again.
   EXPECT_THAT(Renew(*stolen, kThief),
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("locked")));
   EXPECT_THAT(Use(*stolen, kThief),
@@ -140,7 +140,7 @@ TEST_F(NodeKeysTest, RestoredStoreLetsInWhoRenewedAfterTheBackup) {
   ASSERT_OK(next);
   EXPECT_OK(Use(*next, kHonest));
   EXPECT_FALSE(IsLocked());
-  // What it had before is a copy from now on, as ever.
+  // Its previous certificate is a copy from now on, as always.
   EXPECT_FALSE(Use(*renewed, kThief).ok());
   EXPECT_TRUE(IsLocked());
 }

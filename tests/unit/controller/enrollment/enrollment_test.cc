@@ -15,9 +15,9 @@ using ::testing::Not;
 
 class JoinTest : public EnrollmentFixture {
  protected:
-  // Every bad token gets the same words; the audit log has the reason.
+  // Every bad token gets the same answer; the audit log has the reason.
   void ExpectDenied(JoinRequest request, const std::string& logged) {
-    request.peer = absl::StrCat("ipv4:10.0.1.", ++strangers_, ":4000");  // each has its entry
+    request.peer = absl::StrCat("ipv4:10.0.1.", ++strangers_, ":4000");  // each has its own entry
     EXPECT_THAT(enrollment_->Join(request),
                 StatusIs(absl::StatusCode::kPermissionDenied,
                          "token is not valid: it may be used, expired or for another node; make a "
@@ -105,13 +105,13 @@ TEST_F(JoinTest, AMachineThatComesLateGetsAFreshCertificateWhileItsTokenLives) {
   const JoinRequest request = Machine(token, "c001");
   const std::string id = enrollment_->Join(request).value().enrollment_id;
   ASSERT_OK(enrollment_->Approve({"c001"}, {}, kAdmin));
-  clock_.Advance(absl::Hours(30));  // the machine was off: its certificate is over
+  clock_.Advance(absl::Hours(30));  // the machine was off: its certificate has expired
   const JoinResult late = enrollment_->GetJoin(id, token, "p").value();
   EXPECT_OK(pki::VerifySignedBy(late.certificate_pem, ca_->roots().pem, clock_.Now()));
   EXPECT_EQ(LastEvent().action, "node.enroll_late");
   EXPECT_THAT(LastEvent().detail, HasSubstr(Serial(late.certificate_pem)));
 
-  // It has come: who stole its first key, and the token, gets nothing by them.
+  // It has connected: a thief of its first key, and of the token, gains nothing.
   ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(NodeRecord node, txn.nodes().Get(request.node_uuid));
     node.last_seen_at = clock_.Now();
@@ -127,7 +127,7 @@ TEST_F(JoinTest, AMachineThatComesLateGetsAFreshCertificateWhileItsTokenLives) {
 TEST_F(JoinTest, NothingIsReissuedAfterTheTokensEnd) {
   const JoinRequest request = Machine(Token("c001", /*require_approval=*/true), "c001");
   const std::string id = enrollment_->Join(request).value().enrollment_id;
-  clock_.Advance(absl::Hours(5));  // the token is over, the administrator comes late
+  clock_.Advance(absl::Hours(5));  // the token has expired, the administrator is late
   EXPECT_EQ(enrollment_->GetJoin(id, request.token, "p").value().state, JoinResult::kPending);
   ASSERT_OK(enrollment_->Approve({"c001"}, {}, kAdmin));
   const std::string approved = enrollment_->GetJoin(id, request.token, "p").value().certificate_pem;
@@ -153,7 +153,7 @@ TEST_F(JoinTest, ApprovalIsOfTheKeyThatWasSeen) {
   EXPECT_EQ(key.size(), 39u);
   EXPECT_EQ(FingerprintOf(enrollment_->ListPending().value()[0]), key);
   EXPECT_THAT(LastEvent().detail, HasSubstr("key " + key));
-  // Between the look and the word another machine took the place of the one that was seen.
+  // Between the look and the approval another machine replaced the one that was seen.
   EXPECT_THAT(enrollment_->Approve({"c001"}, {{"c001", "0000-1111"}}, kAdmin),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr(key), HasSubstr("not 0000-1111"))));
@@ -171,7 +171,7 @@ TEST_F(JoinTest, StrangersCannotGrowTheAuditLog) {
     return count;
   };
   JoinRequest guess = Machine("mtk-guessed", "c001");
-  for (int second = 0; second < 7200; second += 6) {  // as often as the limiter lets it
+  for (int second = 0; second < 7200; second += 6) {  // as often as the limiter permits
     guess.peer = absl::StrCat("ipv4:10.0.0.66:", 1024 + second);
     EXPECT_FALSE(enrollment_->Join(guess).ok());
     clock_.Advance(absl::Seconds(6));
@@ -218,7 +218,7 @@ TEST_F(JoinTest, RefusesMalformedRequests) {
     EXPECT_THAT(enrollment_->Join(bad),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
   }
-  EXPECT_OK(enrollment_->Join(request));  // none of them used the token up
+  EXPECT_OK(enrollment_->Join(request));  // none of them used up the token
 }
 
 TEST_F(JoinTest, NameThatLeftTheInventory) {

@@ -41,7 +41,7 @@ TEST_F(UsersTest, RevokingDeniesAllOfThePersonsCertificatesAndNobodyElses) {
   EXPECT_TRUE(denylist_.Contains(Serial(*first)));
   EXPECT_TRUE(denylist_.Contains(Serial(*second)));
   EXPECT_FALSE(denylist_.Contains(Serial(*other)));
-  EXPECT_EQ(users.Revoke("bob", kAdmin).value(), 0u);  // denied before
+  EXPECT_EQ(users.Revoke("bob", kAdmin).value(), 0u);  // already denied
   const auto all = users.List();
   ASSERT_OK(all);
   EXPECT_EQ(all->size(), 3u);
@@ -78,7 +78,7 @@ TEST_F(UsersTest, RenewedCertificateIsOfTheNewAuthorityAndEndsWhenTheOneAtHandDo
   EXPECT_THAT(renew(bob), StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("revoked")));
 }
 
-// Who has stolen the key of the earlier authority makes certificates that end when they like.
+// A thief of the earlier authority's key makes certificates with any end.
 TEST_F(UsersTest, CertificateThatNobodyHasSignedHereIsNotRenewed) {
   Users users(*store_, *ca_, denylist_, clock_, [] {});
   const IssuedCertificate forged =

@@ -30,7 +30,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Counts listings, from whichever thread.
+// Counts listings, from any thread.
 class CountingSlurm final : public slurm::SlurmControl {
  public:
   explicit CountingSlurm(FakeSlurmControl& slurm) : slurm_(slurm) {}
@@ -79,7 +79,7 @@ class ServiceGateTest : public ::testing::Test {
     }));
     SetFacts("GPU-1", "6.1.0");
     slurm_.Add("c001");
-    slurm_.Add("x999");  // none of ours
+    slurm_.Add("x999");  // not one of ours
   }
 
   void SetFacts(const std::string& gpu, const std::string& kernel) {
@@ -164,7 +164,7 @@ TEST_F(ServiceGateTest, AnotherGpuOrKernelNeedsANewPass) {
   SetFacts("GPU-7", "6.1.0");
   ASSERT_OK(gate_.Look());
   EXPECT_THAT(slurm_.calls.back(), HasSubstr("has not passed"));
-  SetFacts("GPU-1", "6.1.0");  // the old one is back, and what passed is there again
+  SetFacts("GPU-1", "6.1.0");  // the old one is back, and with it the hardware that passed
   ASSERT_OK(gate_.Look());
   EXPECT_EQ(slurm_.calls.back(), "undrain c001");
   SetFacts("GPU-1", "6.12.0");
@@ -184,7 +184,7 @@ TEST_F(ServiceGateTest, AnAdministratorsDrainStays) {
   EXPECT_EQ(gate_.ServiceOf("c001"), "drained by root: bad disk");
 }
 
-// The reason is the owner's mark: who replaces it has taken the drain over.
+// The reason marks the owner: replacing it takes over the drain.
 TEST_F(ServiceGateTest, ADrainThatAnAdministratorTookOverIsTheirs) {
   ASSERT_OK(gate_.Look());
   slurm_.DrainBy("root", "c001", "bad disk");
@@ -301,7 +301,7 @@ TEST_F(ServiceGateTest, IsBehindFromTheEndOfAValidationToTheEndOfALookThatBeganL
   Run("v-5");
   ASSERT_OK(gate_.Look());
   EXPECT_EQ(gate_.ServiceOf("c001"), "being validated: v-5");
-  // It ends while a look goes on that has read the store before or after.
+  // It ends during a look that has read the store before or after.
   slurm_.after_listing = [this] {
     End("v-5");
     gate_.OnJudged("u1", "v-5", v1::OUTCOME_PASS);
@@ -350,7 +350,7 @@ TEST_F(ServiceGateTest, JobsThatRunKeepAValidationFromItsNodesUnlessForced) {
   EXPECT_EQ(slurm_.calls.back(), "drain c001: muster:v-6 being validated");
 }
 
-// One that starts between the question and the drain.
+// A job that starts between the question and the drain.
 TEST_F(ServiceGateTest, AJobThatSlipsInIsFoundAfterTheDrain) {
   Pass();
   slurm_.after_listing = [this] { slurm_.jobs["c001"] = {{"14", "", ""}}; };
@@ -362,7 +362,7 @@ TEST_F(ServiceGateTest, AJobThatSlipsInIsFoundAfterTheDrain) {
                                         "undrain c001"));
 }
 
-// Jobs go on while slurmctld is away.
+// Jobs continue while slurmctld is away.
 TEST_F(ServiceGateTest, ASlurmThatDoesNotAnswerRefuses) {
   slurm_.status = absl::UnavailableError("slurmctld is away");
   EXPECT_THAT(
@@ -380,13 +380,13 @@ TEST_F(ServiceGateTest, WhereThereIsNoSlurmYetNothingIsRefused) {
   }
 }
 
-// A node is drained before its slurmd comes for the first time only if the gate hurries.
+// A node is drained before its slurmd first registers only if the gate hurries.
 TEST_F(ServiceGateTest, IsWokenAndHurriesWhileSlurmIsAway) {
   slurm_.status = absl::UnavailableError("slurmctld is away");
   CountingSlurm counting(slurm_);
   ServiceGate gate(*store_, counting, clock_, [](absl::string_view) {});
   gate.Start();
-  // Less than the ordinary interval, in all.
+  // Less than the ordinary interval, in total.
   const auto reach = [&](int count) {
     for (int i = 0; i < 5; ++i) {
       if (counting.Await(count, absl::Seconds(i < 4 ? 1 : 10))) return true;

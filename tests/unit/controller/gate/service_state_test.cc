@@ -39,7 +39,7 @@ TEST(ServiceState, EveryCellOfTheGridIsARowOrAnError) {
         EXPECT_TRUE(absl::IsFailedPrecondition(next.status()));
         continue;
       }
-      // Into service leads nothing but a pass; out of quarantine neither.
+      // Only a pass leads into service; out of quarantine only a pass or a removal.
       if (*next == ServiceState::kInService && state != ServiceState::kInService) {
         EXPECT_EQ(event, ServiceEvent::kPassed);
       }

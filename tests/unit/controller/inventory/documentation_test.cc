@@ -24,7 +24,7 @@ TEST(InventoryDocumentationTest, TheExampleIsAnInventory) {
   const auto inventory = ParseInventory({{"cluster.yaml", example}});
   ASSERT_OK(inventory);
   EXPECT_GT(inventory->nodes().size(), 1u);
-  // What the page's tables and paragraphs name as keys.
+  // The keys that the page's tables and paragraphs name.
   for (const char* key : {"cluster", "domain", "nodes", "racks", "groups", "partitions", "vars",
                           "role", "address", "bmc_address", "mac", "rack", "power_limit_watts",
                           "switch", "uplink_gbits_per_s", "default", "max_time", "state"}) {

@@ -1,4 +1,4 @@
-// The examples are what a newcomer copies: each must parse and mean what its cluster is.
+// Newcomers copy the examples: each must parse and describe the cluster that it claims.
 #include <fstream>
 #include <iterator>
 #include <string>

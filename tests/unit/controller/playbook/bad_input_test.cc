@@ -1,4 +1,4 @@
-// What people get wrong, and what they are told: the place and the remedy.
+// Mistakes that people make, and the messages that they get: the place and the remedy.
 #include <ostream>
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ using testing::StatusIs;
 
 struct BadInput {
   const char* name;
-  const char* path;  // of the file that is wrong, below playbooks/
+  const char* path;  // of the wrong file, below playbooks/
   const char* text;
   const char* place;  // where the error begins
   const char* says;

@@ -45,14 +45,14 @@ class CompileTest : public ::testing::Test {
     }
   }
 
-  // Makes role r of these tasks, and a playbook of it alone.
+  // Makes role r from these tasks, and a playbook with only this role.
   void SetTasks(const std::string& tasks, const std::string& handlers = "") {
     site["playbooks/site.yaml"] = "- play: p\n  hosts: all\n  roles: [r]\n";
     site["playbooks/roles/r/tasks/main.yaml"] = tasks;
     if (!handlers.empty()) site["playbooks/roles/r/handlers/main.yaml"] = handlers;
   }
 
-  // Secrets are read by these roles alone, as of JoinRoles().
+  // Only these roles may read secrets, as in JoinRoles().
   void ReadBy(const std::string& roles) {
     secrets.may_read = [roles](absl::string_view name, const SecretReader& reader) {
       return CheckReader(name, roles, reader);
@@ -70,7 +70,7 @@ class CompileTest : public ::testing::Test {
     return CompilePlay(**playbook, play, inventory, facts, nodes, options, secrets);
   }
 
-  // The plan of c001; an empty one after a failure that the test then shows.
+  // The plan for c001; an empty one after a failure, which the test then shows.
   v1::Plan Compile(size_t play = 0) {
     const std::vector<NodePlan> plans = CompileFor({"c001"}, play);
     if (plans.size() != 1 || plans[0].plan == nullptr) {
@@ -80,7 +80,7 @@ class CompileTest : public ::testing::Test {
     return *plans[0].plan;
   }
 
-  // The error of c001.
+  // The error for c001.
   absl::Status CompileError() {
     const std::vector<NodePlan> plans = CompileFor({"c001"});
     if (plans.empty()) return absl::InternalError("not loaded");

@@ -33,7 +33,8 @@ std::vector<std::string> Examples() {
   return blocks;
 }
 
-// "playbooks/site.yaml" of a block that begins with a comment of that path; "" of a list of tasks.
+// "playbooks/site.yaml" for a block that begins with a comment of that path; "" for a list of
+// tasks.
 std::string PathOf(absl::string_view block) {
   if (!absl::ConsumePrefix(&block, "# playbooks/")) return "";
   return absl::StrCat("playbooks/", block.substr(0, block.find('\n')));

@@ -1,4 +1,4 @@
-// Plays with `validate`: what a playbook ends with.
+// Plays with `validate`, with which a playbook ends.
 #include <string>
 #include <vector>
 
@@ -50,7 +50,7 @@ TEST_F(EndingTest, NamesASuiteAndItsNodes) {
   EXPECT_EQ(endings[0].suite, "acceptance");
   EXPECT_THAT(endings[0].nodes, ElementsAre("c001", "c002"));
   EXPECT_EQ(endings[1].suite, "quick");
-  // It is no play of the run.
+  // It is not a play of the run.
   EXPECT_THAT(PlayNames(**Load()), ElementsAre("p"));
 }
 

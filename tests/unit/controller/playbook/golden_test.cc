@@ -1,5 +1,5 @@
-// A whole role set, compiled, against the plan that it gave when it was last looked through.
-// MUSTER_UPDATE_GOLDEN=1 writes the plan anew.
+// A whole role set, compiled, compared with the plan that was last reviewed. MUSTER_UPDATE_GOLDEN=1
+// rewrites the plan.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

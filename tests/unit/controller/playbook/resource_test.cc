@@ -180,7 +180,7 @@ TEST_P(ResourceTest, ReachesThePlan) {
 INSTANTIATE_TEST_SUITE_P(Rows, ResourceTest, ::testing::ValuesIn(kResourceRows),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// The tables speak of fields by name: each must be there, and no resource of a step forgotten.
+// The tables refer to fields by name: each must exist, and no resource of a step may be missing.
 TEST(Schema, NamesTheFieldsOfThePlan) {
   const google::protobuf::OneofDescriptor* resources =
       v1::Step::descriptor()->FindOneofByName("resource");

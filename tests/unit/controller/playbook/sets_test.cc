@@ -1,4 +1,4 @@
-// Lists of maps: the entries of whole sets, as far as they are known for each node only.
+// Lists of maps: the entries of whole sets, even if they are known only for each node.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using testing::StatusIs;
 
 class SetsTest : public CompileTest {
  protected:
-  // The error of a set of files whose list is this expression.
+  // The error for a set of files whose list is this expression.
   absl::Status ErrorOf(const std::string& list) {
     SetTasks("- name: a\n  files_in:\n    path: /d\n    files: \"{{ " + list + " }}\"\n");
     return CompileError();

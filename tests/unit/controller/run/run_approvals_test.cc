@@ -1,4 +1,4 @@
-// Operators run what an administrator has applied: every way to a run is held to it.
+// Operators run only what an administrator has applied: every way to start a run enforces this.
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/value/plan_file.h"
@@ -98,7 +98,7 @@ TEST_F(RunApprovalsTest, APlanFileOfAnotherSiteIsHeldToItToo) {
   EXPECT_OK(Create("admin:alice", Site()));
   EXPECT_THAT(Create("operator:eve", plan()), Denied("--vars keys"));
   file.clear_extra_vars();
-  // Past the approvals: the file predicts nothing for any node.
+  // The approvals let it pass: the file predicts nothing for any node.
   EXPECT_THAT(Create("operator:eve", plan()),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("plan file")));
 }
@@ -109,7 +109,7 @@ TEST_F(RunApprovalsTest, APreviewNamesTheNodesAndRefusesAsTheRunWouldAndLeavesNo
   ASSERT_OK(nodes);
   EXPECT_THAT(*nodes, ::testing::ElementsAre("a", "b"));
   EXPECT_TRUE(Runs().empty());
-  // Nor is it an apply: nothing is approved by it.
+  // It is not an apply either: it approves nothing.
   EXPECT_THAT(Create("operator:eve", Site()), Denied());
   v1::CreateRunRequest wrong = Site();
   wrong.set_playbook("none.yaml");
@@ -127,7 +127,7 @@ TEST_F(RunApprovalsTest, CatchingUpHasTheRightsOfWhoeverMissedIt) {
   Pass(absl::Seconds(10));
   const size_t before = Runs().size();
   ASSERT_OK(approvals_->Revoke("site", {"admin:alice", ""}));
-  // However often it comes back: the audit log never shrinks.
+  // However often it is repeated: the audit log never shrinks.
   for (int i = 0; i < 3; ++i) {
     Connect("b");
     Pass(absl::Seconds(10));
@@ -155,7 +155,7 @@ TEST_F(RunApprovalsTest, RunsOfBeforeApprovalsCountAfterTheUpgrade) {
   ASSERT_OK(AdoptEarlierRuns(*store_, *approvals_));
   EXPECT_OK(Create("operator:eve", Site()));
   EXPECT_THAT(Create("operator:eve", by_operator), Denied("two.yaml"));
-  // Once, so that nothing comes back that was revoked since.
+  // Only once, so that nothing revoked since then returns.
   ASSERT_OK(approvals_->Revoke("site", {"admin:alice", ""}));
   ASSERT_OK(AdoptEarlierRuns(*store_, *approvals_));
   EXPECT_THAT(Create("operator:eve", Site()), Denied("revoked"));

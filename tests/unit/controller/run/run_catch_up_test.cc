@@ -9,7 +9,7 @@ namespace {
 
 class RunCatchUpTest : public RunFixture {
  protected:
-  // A run that a finished and b missed.
+  // A run that a completed and b missed.
   v1::Run MissedByB(bool check_only = false) {
     Connect("a");
     const v1::Run run = MustCreate("one.yaml", "", check_only);
@@ -109,7 +109,7 @@ TEST_F(RunCatchUpTest, NobodyIsCaughtUpWithARunWhoseCreatorMayNotRunItAnyMore) {
   EXPECT_THAT(told.nodes(1).message(), ::testing::HasSubstr("alice was revoked"));
   EXPECT_TRUE(told.nodes(1).unreachable());
   EXPECT_EQ(EventsOf("run.catch_up_refused").size(), 1u);
-  // Once the word counts again it is made up for.
+  // Once the approval counts again it is caught up with.
   mandate_errors_.clear();
   Connect("b");
   Pass(absl::Seconds(8));
@@ -118,7 +118,7 @@ TEST_F(RunCatchUpTest, NobodyIsCaughtUpWithARunWhoseCreatorMayNotRunItAnyMore) {
   EXPECT_EQ(Runs()[0].mandate.actor, "admin:alice");
 }
 
-// A run that catches up may miss the node again: who asked for the first one still answers for it.
+// A run that catches up may miss the node again: the creator of the first one still answers for it.
 TEST_F(RunCatchUpTest, ARunThatCatchesUpStandsOnTheSameWord) {
   MissedByB();
   Connect("b");

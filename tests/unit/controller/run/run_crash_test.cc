@@ -21,8 +21,8 @@ using ::muster::testing::FailingStore;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// An agent as the controller sees one: it takes each plan once, whatever its sequence, and tells
-// every report again until it hears that it is stored.
+// An agent as the controller sees it: it takes each plan once, whatever its sequence, and repeats
+// every report until it learns that it is stored.
 struct Agent {
   std::string name;
   uint64_t highest_plan = 0;
@@ -30,7 +30,7 @@ struct Agent {
   std::deque<v1::Plan> work;
   size_t steps_done = 0;  // of the first plan
   std::deque<v1::Report> unacknowledged;
-  std::vector<std::string> taken;  // ids of plans, in their order
+  std::vector<std::string> taken;  // ids of plans, in order
 };
 
 class RunCrashTest : public RunFixture {
@@ -56,7 +56,7 @@ class RunCrashTest : public RunFixture {
     agents_ = {{.name = "a"}, {.name = "b"}};
     next_death_ = refuse_after_ = 0;
     Begin();
-    failing_->Refuse(0, 0);  // from here on they count
+    failing_->Refuse(0, 0);  // transactions count from here on
     failing_->Die(0, FailingStore::Death::kBeforeCommit, [] {});
     fault();
     return Live();
@@ -64,7 +64,7 @@ class RunCrashTest : public RunFixture {
 
   void Begin() {
     engine_ = std::make_unique<RunEngine>(Collaborators());
-    // A start that fails is what the service manager tries again.
+    // The service manager retries a start that fails.
     for (int tries = 0; !engine_->Resume().ok(); ++tries) {
       ASSERT_LT(tries, 10);
       engine_ = std::make_unique<RunEngine>(Collaborators());
@@ -77,7 +77,7 @@ class RunCrashTest : public RunFixture {
       for (const Agent& agent : agents_) sessions_.Cut("u" + agent.name);
     });
   }
-  // What the dead controller had sent has arrived.
+  // The messages of the dead controller have arrived.
   void ReviveIfDead() {
     if (!failing_->dead()) return;
     Hear();
@@ -152,7 +152,7 @@ class RunCrashTest : public RunFixture {
     if (sessions_.IsConnected("u" + agent.name)) Tell(agent, report);
   }
 
-  // As an administrator does: again when it failed, unless the run turns out to be there.
+  // Like an administrator: tries again after a failure, unless the run turns out to exist.
   void CreateRun() {
     v1::CreateRunRequest request;
     request.set_bundle_sha256("site");
@@ -180,7 +180,7 @@ class RunCrashTest : public RunFixture {
     return Stored().at(0).state != RunRecord::kRunning;
   }
 
-  // The whole life of the run; what it left, but for what differs by chance (ids, times).
+  // The whole life of the run; returns what it left, except for random parts (ids, times).
   std::string Live() {
     CreateRun();
     for (int second = 0; second < kMaxSeconds; ++second) {
@@ -236,11 +236,11 @@ class RunCrashTest : public RunFixture {
 
   FailingStore* failing_ = nullptr;
   std::vector<Agent> agents_;
-  int next_death_ = 0;    // of the Updates after the first death
-  int refuse_after_ = 0;  // of the transactions after the first death
+  int next_death_ = 0;    // the Update after the first death
+  int refuse_after_ = 0;  // the transaction after the first death
 };
 
-// What a run without faults leaves, and what it takes.
+// The result of a run without faults, and its number of transactions.
 TEST_F(RunCrashTest, UndisturbedRunEndsWell) {
   const std::string end = LiveAnew([] {});
   EXPECT_THAT(end, AllOf(HasSubstr("a done play 1 ok=0 changed=4 failed=0"),

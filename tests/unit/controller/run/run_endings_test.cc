@@ -1,4 +1,4 @@
-// Runs of playbooks that end with suites: what is asked for, of whom, and when.
+// Runs of playbooks that end with suites: which validations are created, of which nodes, and when.
 #include <string>
 #include <vector>
 
@@ -115,7 +115,7 @@ TEST_F(RunEndingsTest, ASuiteThatCannotFollowKeepsTheRunFromStarting) {
 TEST_F(RunEndingsTest, ARestartInBetweenLosesNothing) {
   const std::string id = MustCreate("ends.yaml").run_id();
   Finish(id, 0, {"a", "b", "c"});
-  // What was a good suite when the run began is not looked at again.
+  // A suite that was valid when the run began is not checked again.
   suite_errors_["acceptance"] = absl::InvalidArgumentError("another catalogue");
   Restart();
   for (const char* name : {"a", "b"}) Connect(name);

@@ -107,7 +107,7 @@ TEST_F(RunEngineTest, RunsOverTheSameNodesExcludeEachOther) {
   MustCreate("one.yaml", "b");
 }
 
-// One busy node refused the call for all others.
+// Earlier, one busy node refused the call for all others.
 TEST_F(RunEngineTest, BusyNodesAreLeftOutAndNamed) {
   for (const char* name : {"a", "b", "c"}) Connect(name);
   site_["all.yaml"] = "only: a b c\n";
@@ -116,7 +116,7 @@ TEST_F(RunEngineTest, BusyNodesAreLeftOutAndNamed) {
   v1::CreateRunRequest request;
   request.set_bundle_sha256("site");
   request.set_playbook("all.yaml");
-  // Whoever asks is told of all of them first.
+  // The caller first learns of all of them.
   const std::vector<v1::BusyNodes> busy =
       BusyNodesOf(engine_->Create(request, {"admin:bob", ""}).status());
   ASSERT_EQ(busy.size(), 2u);
@@ -223,7 +223,7 @@ TEST_F(RunEngineTest, DuplicateReportsCountOnceAndAreAcknowledged) {
   ASSERT_EQ(answers.size(), 2u);
   EXPECT_EQ(answers[1].reports_stored().up_to_sequence(), 1u);
   EXPECT_EQ(StateOf(run.run_id(), "a"), "running ok=1 changed=0 failed=0");
-  // The same step again, as after a crash of the agent, takes the place of the first result.
+  // The same step again, as after a crash of the agent, replaces the first result.
   ReportStep("a", plan, v1::STEP_STATUS_CHANGED);
   EXPECT_EQ(StateOf(run.run_id(), "a"), "running ok=0 changed=1 failed=0");
 }

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 class RunFaultsTest : public RunFixture {
  protected:
-  // From here on the engine works over a store that fails when it is told to.
+  // From here on the engine works over a store that fails on request.
   FailingStore& MakeStoreFail() {
     auto failing = std::make_unique<FailingStore>(std::move(store_));
     FailingStore& store = *failing;
@@ -94,12 +94,12 @@ TEST_F(RunFaultsTest, NothingIsAcknowledgedBeyondAReportThatWasDropped) {
   };
   store.refuse = true;
   for (uint64_t i = 1; i <= RunEngine::kMaxBacklog; ++i) report("ub", i);
-  report("ua", 1);  // no room is left
+  report("ua", 1);  // the disk is full
   EXPECT_FALSE(sessions_.IsConnected("ua"));
   store.refuse = false;
   Pass(absl::Seconds(1));
   EXPECT_EQ(NodeOf("b").report_sequence, RunEngine::kMaxBacklog);
-  report("ua", 2);  // was on its way
+  report("ua", 2);  // was in transit
   EXPECT_EQ(NodeOf("a").report_sequence, 0u);
   Connect("a", plan);
   report("ua", 1);
@@ -149,7 +149,7 @@ TEST_F(RunFaultsTest, RunGoesOnAfterARestartOfTheController) {
   Restart();
   Pass(absl::Seconds(30));
   for (const char* name : {"a", "b", "c"}) Connect(name, plan);
-  // Who is done gets nothing; who is not gets the same plan id under a higher sequence.
+  // A finished node gets nothing; an unfinished one gets the same plan id under a higher sequence.
   EXPECT_TRUE(sessions_.Take("ua").empty());
   const v1::Plan again = MustTakePlan("b");
   EXPECT_EQ(again.plan_id(), plan);
@@ -171,7 +171,7 @@ TEST_F(RunFaultsTest, RunWhoseBundleIsGoneEndsAndTheControllerStarts) {
   EXPECT_THAT(Run(run.run_id()).message(), HasSubstr("one.yaml is not in the bundle"));
 }
 
-// The file is locked by a tool for a moment: that is no reason to give a run up.
+// A tool locks the file for a moment: that must not end a run.
 TEST_F(RunFaultsTest, RunOutlivesARestartThatFindsTheStoreLocked) {
   FailingStore& store = MakeStoreFail();
   Connect("a");
@@ -230,7 +230,7 @@ TEST_F(RunFaultsTest, StoreFromABackupCatchesUpWithItsAgents) {
   EXPECT_EQ(NodeOf("a").plan_sequence, 51u);
   Complete("a", plan.plan_id());
   EXPECT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_SUCCEEDED);
-  // An agent that is behind changes nothing.
+  // An agent that lags behind changes nothing.
   engine_->OnDisconnected("ua");
   hello.set_last_sequence(7);
   engine_->OnConnected("ua", hello);

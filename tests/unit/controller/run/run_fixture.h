@@ -25,9 +25,9 @@
 
 namespace muster::controller {
 
-// Its plays are the lines of the playbook's file: "name: node node …", and what it ends with those
-// that begin with ">suite". A plan has one step, "step",
-// which writes what the facts say of the node's host name.
+// The plays are the lines of the playbook's file: "name: node node …", and the suites at its end
+// those that begin with ">suite". A plan has one step, "step", which writes the host name from the
+// node's facts.
 class FakeCompiler final : public Compiler {
  public:
   absl::StatusOr<std::shared_ptr<const Playbook>> Load(const FileTree& site,
@@ -64,7 +64,7 @@ class RunFixture : public ::testing::Test, public InventorySource {
   absl::StatusOr<std::shared_ptr<const Inventory>> Get(uint64_t revision) override;
 
   RunCollaborators Collaborators();
-  // As after kill -9: a new engine over the same store.
+  // Like kill -9: a new engine over the same store.
   void Restart();
 
   void Enroll(const std::string& name);
@@ -73,20 +73,20 @@ class RunFixture : public ::testing::Test, public InventorySource {
   void Cut(const std::string& name);
   // Answers GatherFacts of every connected node.
   void AnswerFacts(const std::string& run_id, uint32_t play);
-  // Passes time in ticks of a second.
+  // Advances the time in steps of a second.
   void Pass(absl::Duration duration);
 
   // Creates a run of the playbook and answers its first GatherFacts.
   v1::Run MustCreate(const std::string& playbook, const std::string& limit = "",
                      bool check_only = false);
-  // The plan that was sent to the node since the last look; fails the test when there is none.
+  // The plan that was sent to the node since the last look; fails the test if there is none.
   v1::Plan MustTakePlan(const std::string& name);
   bool TookCancel(const std::string& name);
   void ReportStep(const std::string& name, const std::string& plan_id, v1::StepStatus status,
                   const std::string& step_id = "role/step");
   void ReportOutcome(const std::string& name, const std::string& plan_id, bool succeeded,
                      bool cancelled = false);
-  // Changed step and a good end.
+  // Reports a changed step and success.
   void Complete(const std::string& name, const std::string& plan_id);
 
   v1::Run Run(const std::string& run_id);
@@ -110,8 +110,8 @@ class RunFixture : public ::testing::Test, public InventorySource {
   std::unique_ptr<BundleApprovals> approvals_;          // nullptr: everybody runs everything
   std::map<std::string, absl::Status> suite_errors_;    // by suite
   std::map<std::string, absl::Status> mandate_errors_;  // by actor
-  std::vector<std::string> ended_;  // runs with suites at their end, as on_ended() told
-  bool free_when_ended_ = false;    // whether no node was held by then
+  std::vector<std::string> ended_;  // runs with suites at their end, as passed to on_ended()
+  bool free_when_ended_ = false;    // whether no node was held at that time
   std::unique_ptr<RunEngine> engine_;
 };
 

@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 constexpr absl::Duration kPatience = absl::Seconds(30);
 constexpr uint64_t kResults = 5 * RunHistory::kPageResults + 3;
 
-// How often a watch was called.
+// Counts the calls of a watch.
 class Calls {
  public:
   std::function<void()> counter() {
@@ -74,7 +74,7 @@ class RunHistoryTest : public ::testing::Test {
     }));
   }
 
-  // Everything, as a reactor reads it: on when called.
+  // Everything, read as by a reactor: it continues when called.
   std::vector<uint64_t> ReadAll(RunHistory& history, uint64_t after) {
     Calls calls;
     auto watch = history.Watch("r-1", after, calls.counter());
@@ -102,7 +102,7 @@ class RunHistoryTest : public ::testing::Test {
 TEST_F(RunHistoryTest, GivesEverythingInOrderFromAnyPlace) {
   RunHistory history(store_, clock_);
   const std::vector<uint64_t> all = ReadAll(history, 0);
-  ASSERT_EQ(all.size(), kResults + 2);  // what became of the node, and the end
+  ASSERT_EQ(all.size(), kResults + 2);  // the node's result, and the end
   for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], i + 1);
   EXPECT_TRUE(is_finished_);
   EXPECT_EQ(ReadAll(history, kResults - 1).size(), 3u);
@@ -119,7 +119,7 @@ TEST_F(RunHistoryTest, WatchOfALongRunKeepsOnePageUntilItIsRead) {
   auto idle = *history.Watch("r-1", 0, calls.counter());
   EXPECT_EQ(idle->Next(), nullptr) << "the store is not read in the caller's thread";
   ASSERT_TRUE(calls.Await(1));
-  // Meanwhile another one gets all.
+  // Meanwhile another one gets everything.
   EXPECT_EQ(ReadAll(history, 0).size(), kResults + 2);
   for (uint32_t i = 1; i <= RunHistory::kPageResults; ++i) {
     const RunEventPtr event = idle->Next();
@@ -153,7 +153,7 @@ TEST_F(RunHistoryTest, CancelledWatchIsNotCalled) {
     auto watch = *history.Watch("r-1", 0, [&] { ++called; });
     watch->Cancel();
     EXPECT_EQ(watch->Next(), nullptr);
-    EXPECT_EQ(ReadAll(history, 0).size(), kResults + 2);  // behind it
+    EXPECT_EQ(ReadAll(history, 0).size(), kResults + 2);  // after it
   }
   EXPECT_EQ(called, 0);
 }

@@ -1,4 +1,4 @@
-// Enrolled nodes that speak of what is not theirs, repeat themselves, or say more than fits.
+// Enrolled nodes that report on foreign plans, repeat themselves, or send more than fits.
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
 #include "controller/run/run_engine.h"
@@ -32,7 +32,7 @@ class RunHostileTest : public RunFixture {
     }));
     return count;
   }
-  // Of all nodes.
+  // Over all nodes.
   size_t StoredResults(const std::string& run_id) {
     std::vector<StepResultRecord> results;
     EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
@@ -59,10 +59,10 @@ TEST_F(RunHostileTest, ReportsOnAnotherNodesPlanChangeNothing) {
   EXPECT_EQ(StateOf(run.run_id(), "a"), "running ok=0 changed=0 failed=0");
   EXPECT_EQ(StateOf(run.run_id(), "b"), "not in the run");
   EXPECT_EQ(StoredResults(run.run_id()), 0u);
-  // Also plans that never were.
+  // Including plans that never existed.
   for (const char* made_up : {"r-none/0", "nonsense", "", "/", "r-1/99999999999999999999"})
     Say("ub", Report(made_up, NodeOf("b").report_sequence + 1));
-  // It may forget them all.
+  // The agent may forget them all.
   EXPECT_EQ(sessions_.Take("ub").back().reports_stored().up_to_sequence(), 7u);
   Complete("a", plan);
   EXPECT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_SUCCEEDED);
@@ -78,7 +78,7 @@ TEST_F(RunHostileTest, ReceiptForAnotherNodesPlanChangesNothing) {
   receipt.set_reason("I say so");
   engine_->OnPlanReceipt("ub", receipt);
   EXPECT_EQ(StateOf(run.run_id(), "a"), "running ok=0 changed=0 failed=0");
-  // Nor does one for a play that has not come.
+  // A receipt for a future play does not count either.
   receipt.set_plan_id(run.run_id() + "/7");
   engine_->OnPlanReceipt("ua", receipt);
   EXPECT_EQ(StateOf(run.run_id(), "a"), "running ok=0 changed=0 failed=0");
@@ -91,7 +91,7 @@ TEST_F(RunHostileTest, SequenceThatWasSeenIsNotReadAgain) {
   ReportStep("a", plan, v1::STEP_STATUS_OK);
   ReportStep("a", plan, v1::STEP_STATUS_CHANGED, "role/other");
   sessions_.Take("ua");
-  v1::Report replay = Report(plan, 1);  // with another content
+  v1::Report replay = Report(plan, 1);  // with different content
   replay.mutable_outcome()->set_succeeded(false);
   Say("ua", replay);
   EXPECT_EQ(StateOf(run.run_id(), "a"), "running ok=1 changed=1 failed=0");
@@ -136,7 +136,7 @@ TEST_F(RunHostileTest, QuestionsAboutRebootsLeaveABoundedNumberOfLines) {
   EXPECT_THAT(sessions_.Take("ua"), SizeIs(3 * RunEngine::kMaxRebootQuestions));
 }
 
-// The engine's thread does not run: what is said waits.
+// The engine's thread is not running: messages wait.
 TEST_F(RunHostileTest, QuestionsThatWaitAreCharged) {
   Connect("a");
   Connect("b");
@@ -147,7 +147,7 @@ TEST_F(RunHostileTest, QuestionsThatWaitAreCharged) {
   EXPECT_TRUE(sessions_.IsConnected("ub"));
 }
 
-// Two MiB on the way that are seventy in memory.
+// Two MiB on the wire that are seventy in memory.
 TEST_F(RunHostileTest, ReportsAreChargedForWhatTheyTake) {
   Connect("a");
   Connect("b");

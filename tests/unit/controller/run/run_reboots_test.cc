@@ -63,7 +63,7 @@ class RunRebootsTest : public RunFixture {
     request.set_request_id(request_id);
     return request;
   }
-  // Everything that was sent to the node but answers is lost.
+  // Drops everything that was sent to the node except answers.
   std::vector<v1::RebootAnswer> AskAll(const v1::RebootRequest& request,
                                        const std::string& uuid = "ua") {
     sessions_.Take(uuid);
@@ -137,7 +137,7 @@ TEST_F(RunRebootsTest, ARepeatedQuestionGetsTheSamePermit) {
   Pass(absl::Minutes(4));
   EXPECT_EQ(MustPermit(Question()).SerializeAsString(), first.SerializeAsString());
   EXPECT_THAT(EventsOf("reboot.permit"), SizeIs(1));
-  // One that has run out is of no use to anybody.
+  // An expired permit is useless.
   Pass(absl::Minutes(1));
   const v1::RebootPermit later = MustPermit(Question());
   EXPECT_NE(later.permit_id(), first.permit_id());
@@ -218,7 +218,7 @@ TEST_F(RunRebootsTest, OnlyStepsThatRebootOfTheNodesOwnPlanAreAllowed) {
   EXPECT_THAT(Ask(request).refusal(), HasSubstr("does not wait for this node"));
   request.set_plan_id("r-other/0");
   EXPECT_THAT(Ask(request).refusal(), HasSubstr("run r-other does not wait for this node"));
-  // A node that has no part in the run.
+  // A node outside the run.
   sessions_.Connect("uc");
   EXPECT_THAT(Ask(Question(), "uc").refusal(), HasSubstr("does not wait for this node"));
   EXPECT_THAT(Open(), IsEmpty());
@@ -244,7 +244,7 @@ TEST_F(RunRebootsTest, TheAuditLogTakesLittleOfAnAgentsWords) {
   StartRun();
   v1::RebootRequest request = Question();
   request.set_step_id(std::string(100'000, 's'));
-  // Three bytes each, none of which may be left alone.
+  // Three bytes each, which must not be split.
   std::string reason = "x";
   for (int i = 0; i < 100'000; ++i) reason += "€";
   request.set_reason(reason);

@@ -42,7 +42,7 @@ class RunStateTest : public ::testing::Test {
     }
     return links;
   }
-  // To the point where all connected nodes of `play` have their plans.
+  // Advances to the point where all connected nodes of `play` have their plans.
   RunActions Begin(uint32_t play, const std::set<std::string>& connected) {
     state_.StartPlay(play, Links(connected), false, now_);
     state_.FactsAsked({}, now_);
@@ -77,7 +77,7 @@ TEST_F(RunStateTest, PlaysAreBarriers) {
   EXPECT_TRUE(state_.finished());
 }
 
-// Who says of itself what nobody may, and who is no part of the run.
+// Nodes whose facts were refused, and a node outside the run.
 TEST_F(RunStateTest, RefusedFactsFailTheirNodeAndDelayNobody) {
   state_.StartPlay(0, Links({"a", "b", "c"}), false, now_);
   state_.FactsAsked({"ua", "ub", "uc"}, now_);
@@ -220,7 +220,7 @@ TEST_F(RunStateTest, CancelDoesNotWaitForEverForWhoOnlyBeats) {
   Begin(0, {"a", "b"});
   state_.OnReceipt("ua", 0, true, "");
   state_.OnReceipt("ub", 0, true, "");
-  now_ += absl::Hours(5);  // the plan may take long; only the cancelling is waited for
+  now_ += absl::Hours(5);  // the plan may take long; only cancelling has a time limit
   EXPECT_THAT(Words(state_.Tick(now_)), IsEmpty());
   state_.Cancel();
   EXPECT_THAT(Words(state_.Tick(now_)), IsEmpty());

@@ -1,4 +1,4 @@
-// Who takes part in a rotation, and when its next phase may begin; with the real compiler.
+// The nodes of a rotation, and the conditions for its next phase; with the real compiler.
 #include "controller/run/secret_rotation.h"
 
 #include <filesystem>
@@ -96,7 +96,7 @@ class SecretRotationTest : public ::testing::Test {
     request.set_without_missing(without_missing);
     return Rotations().Rotate(request, alice_);
   }
-  // A run of the rotation's playbook that ended so.
+  // A run of the rotation's playbook with this end.
   std::string Run(const std::string& tag, const std::string& limit,
                   RunRecord::State state = RunRecord::kSucceeded) {
     v1::CreateRunRequest request;

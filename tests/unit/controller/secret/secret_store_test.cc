@@ -112,12 +112,12 @@ TEST_F(SecretStoreTest, OnlyTheRolesThatASecretNamesReadIt) {
                               AllOf(HasSubstr("role munge"), HasSubstr("its roles: slurm"),
                                     HasSubstr("muster secret roles token munge,slurm"),
                                     Not(HasSubstr("hunter")))));
-  // bytes= makes no second value of it either.
+  // bytes= does not make a second value of it either.
   EXPECT_THAT(secrets_->Get("token", 32, munge_),
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("")));
   ASSERT_OK(secrets_->SetRoles("token", {"slurm", "munge"}, alice_));
   EXPECT_EQ(*secrets_->Get("token", std::nullopt, munge_), "hunter2");
-  // A new value is for those of the old one.
+  // A new value is for the roles of the old one.
   ASSERT_OK(secrets_->Set("token", SecretBuffer("hunter3"), {}, alice_));
   EXPECT_EQ(secrets_->List()->at(0).roles, "munge,slurm");
   ASSERT_OK(secrets_->SetRoles("token", {"*"}, alice_));
@@ -160,7 +160,7 @@ TEST_F(SecretStoreTest, ARemovedSecretIsGoneAndAudited) {
     EXPECT_EQ(events.at(0).detail, "version 1 of slurm");
     return absl::OkStatus();
   }));
-  // Its last role has no claim to a new one of that name.
+  // Its last role has no claim to a new secret of that name.
   ASSERT_OK(secrets_->Get("token", 32, munge_));
   EXPECT_EQ(secrets_->List()->at(0).roles, "munge");
 }

@@ -140,7 +140,7 @@ TEST_F(InventoryServiceTest, WrongFilesAreRefusedWithTheirPlace) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("bytes")));
 }
 
-// They did not fit the status of a call, and gRPC put an error of its own in their place.
+// They did not fit into the status of a call, and gRPC replaced them by an error of its own.
 TEST_F(InventoryServiceTest, HundredsOfErrorsGoIntoTheResponse) {
   std::string text = "cluster: x\nnodes:\n";
   for (int i = 0; i < 400; ++i) absl::StrAppend(&text, "  c", i, ": {role: x}\n");
@@ -152,7 +152,7 @@ TEST_F(InventoryServiceTest, HundredsOfErrorsGoIntoTheResponse) {
   EXPECT_THAT(response.refusal().errors(0), HasSubstr("cluster.yaml:3:"));
   EXPECT_THAT(response.refusal().errors(399), HasSubstr("cluster.yaml:402:"));
   EXPECT_EQ(response.refusal().more(), 0u);
-  // What is no error of a file is said by the status.
+  // An error that is not about a file goes into the status.
   v1::CheckInventoryResponse none;
   const v1::CheckInventoryRequest empty;
   EXPECT_EQ(service_.CheckInventory(nullptr, &empty, &none).error_code(), grpc::INVALID_ARGUMENT);

@@ -30,7 +30,7 @@ TEST(ToGrpc, CutsAMessageThatFitsNoHeaderWithANote) {
     EXPECT_TRUE(FitsStatus(cut)) << piece;
     EXPECT_THAT(cut, AllOf(StartsWith(std::string(piece) + piece),
                            HasSubstr(" more bytes do not fit an answer)")));
-    // Characters stay whole.
+    // Characters are not split.
     const size_t note = cut.find("… (cut here");
     ASSERT_NE(note, std::string::npos);
     EXPECT_EQ(note % std::string(piece).size(), 0u) << piece;

@@ -41,7 +41,7 @@ class FactsKeeperTest : public ::testing::Test {
     }));
   }
 
-  // The requests whose facts are said to be in the store.
+  // The requests whose facts are reported as stored.
   std::vector<std::string> Keep(const std::string& request_id) {
     std::vector<std::string> told;
     FactsKeeper keeper(
@@ -57,7 +57,7 @@ class FactsKeeperTest : public ::testing::Test {
     return told;
   }
 
-  // By a keeper that ends then.
+  // Refuses facts by a keeper that ends then.
   void Refuse() {
     FactsKeeper keeper(store_, clock_);
     keeper.OnFactsRefused("u1", "r1", absl::FailedPreconditionError("refused: gpus[0].uuid"));
@@ -107,7 +107,7 @@ TEST_F(FactsKeeperTest, WhoAskedIsToldWhenTheyAreInTheStore) {
   EXPECT_THAT(Keep(""), IsEmpty()) << "nobody asked";
 }
 
-// Otherwise a node would be judged by what it was before.
+// Otherwise a node would be judged by its old facts.
 TEST_F(FactsKeeperTest, NobodyIsToldOfWhatTheStoreRefused) {
   store_.refuse = true;
   EXPECT_THAT(Keep("r1"), IsEmpty());
@@ -142,7 +142,7 @@ TEST_F(FactsKeeperTest, RefusalsAreAuditedOnceAnHour) {
                        absl::MutexLock lock(&mutex);
                        answered += !refused.ok();
                      });
-  // Each of them in a transaction of its own.
+  // Each of them in a separate transaction.
   const auto refuse = [&](int count) {
     keeper.OnFactsRefused("u1", "r1", absl::FailedPreconditionError("refused: gpus[0].uuid"));
     const auto is_there = [&] { return answered == count; };
@@ -172,7 +172,7 @@ TEST_F(FactsKeeperTest, WhatAnEarlierVersionStoredMustKeepTheRulesToo) {
   EXPECT_EQ(Audited(), 1);
 }
 
-// Each who waits holds one of musterd's threads for half a minute where a node does not answer.
+// Every waiting call holds one of musterd's threads for half a minute if a node does not answer.
 TEST_F(FactsKeeperTest, OnePersonWaitsForFewNodesAtOnce) {
   constexpr absl::Duration kLong = absl::Seconds(60);
   RealClock clock;
@@ -197,7 +197,7 @@ TEST_F(FactsKeeperTest, OnePersonWaitsForFewNodesAtOnce) {
       StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("try again in some seconds")));
   keeper.OnDisconnected("u1");
   for (std::thread& each : waiting) each.join();
-  // Nobody waits any more: there is room again.
+  // Nobody waits any longer: there is room again.
   waiting.clear();
   begin("eve");
   keeper.OnDisconnected("u1");

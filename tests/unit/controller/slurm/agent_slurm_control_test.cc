@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-// Agents that answer at once, as the test says.
+// Agents that answer at once, with the test's answers.
 class AnsweringSessions final : public AgentSessions {
  public:
   absl::Status Send(absl::string_view node_uuid, const v1::ControllerMessage& message) override {
@@ -161,7 +161,7 @@ TEST_F(AgentSlurmControlTest, AnswersOfOthersAndOfEarlierCountForNothing) {
     v1::SlurmAnswer lie;
     lie.set_request_id(request.request_id());
     lie.mutable_nodes()->add_nodes()->set_name("lie");
-    slurm_.OnSlurmAnswer("u-c001", lie);  // another node's
+    slurm_.OnSlurmAnswer("u-c001", lie);  // from another node
     v1::SlurmAnswer late = lie;
     late.set_request_id("long ago");
     slurm_.OnSlurmAnswer(uuid, late);
@@ -176,11 +176,11 @@ TEST_F(AgentSlurmControlTest, AnswersOfOthersAndOfEarlierCountForNothing) {
 
 TEST_F(AgentSlurmControlTest, NobodyWaitsLongerThanTheConnectionTheClockOrTheController) {
   sessions_.on_request = [this](const std::string&, const v1::SlurmRequest&) {
-    slurm_.OnDisconnected("u-c001");  // none of its business
+    slurm_.OnDisconnected("u-c001");  // not the node in question
     slurm_.OnDisconnected("u-login1");
   };
   EXPECT_THAT(slurm_.Nodes(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("broke")));
-  // A session that takes another's place is told of as a new connection alone.
+  // A session that replaces another is reported only as a new connection.
   sessions_.on_request = [this](const std::string&, const v1::SlurmRequest&) {
     slurm_.OnConnected("u-login1", {});
   };

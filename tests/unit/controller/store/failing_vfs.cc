@@ -10,7 +10,7 @@ using sqlite_api::sqlite3_vfs;
 FailingVfs* current = nullptr;
 sqlite3_vfs* real_vfs = nullptr;
 
-// SQLite gives szOsFile bytes: ours, and behind them the real file system's.
+// SQLite allocates szOsFile bytes: ours, followed by the real file system's.
 struct File {
   sqlite3_file base;
   sqlite3_file* real() { return reinterpret_cast<sqlite3_file*>(this + 1); }
@@ -64,7 +64,7 @@ int ShmUnmap(sqlite3_file* file, int remove) {
   return RealOf(file)->pMethods->xShmUnmap(RealOf(file), remove);
 }
 
-// Version 2: no mapped reads, which go past xRead.
+// Version 2: no memory-mapped reads, which bypass xRead.
 constexpr sqlite_api::sqlite3_io_methods kMethods = {2,
                                                      Close,
                                                      Read,

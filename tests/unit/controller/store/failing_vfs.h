@@ -5,8 +5,9 @@
 
 namespace muster::testing {
 
-// SQLite's default while it exists; what it does not fail goes to the real one. Counts what SQLite
-// does to change or keep files: writes, syncs and truncations. One at a time; not thread-safe.
+// SQLite's default while it exists; operations that it does not fail go to the real one. Counts the
+// operations by which SQLite changes or keeps files: writes, syncs and truncations. One at a time;
+// not thread-safe.
 class FailingVfs {
  public:
   FailingVfs();
@@ -15,7 +16,7 @@ class FailingVfs {
   FailingVfs& operator=(const FailingVfs&) = delete;
 
   // Operations `first` (from 1, counted anew) to `first + count - 1` fail with `error`, SQLITE_FULL
-  // or SQLITE_IOERR; half of a write is done before it does.
+  // or SQLITE_IOERR; a failing write is half done.
   void FailAt(int first, int count, int error);
   int operations() const { return operations_; }
 

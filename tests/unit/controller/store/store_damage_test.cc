@@ -1,5 +1,4 @@
-// What becomes of a store whose bits flip, or whose files somebody moves or cuts off while it is
-// open.
+// A store whose bits flip, or whose files somebody moves or cuts off while it is open.
 #include <unistd.h>
 
 #include <filesystem>
@@ -74,7 +73,7 @@ absl::Status Fill(Store& store) {
   });
 }
 
-// The audit log as it is read, one line an entry; an error when its chain is said to be broken.
+// The audit log as it is read, one line per entry; an error if its chain is reported as broken.
 absl::StatusOr<std::vector<std::string>> ReadAudit(Store& store) {
   std::vector<std::string> lines;
   RETURN_IF_ERROR(store.View([&](Transaction& txn) -> absl::Status {
@@ -90,7 +89,7 @@ absl::StatusOr<std::vector<std::string>> ReadAudit(Store& store) {
   return lines;
 }
 
-// What a controller does all day.
+// A controller's everyday work.
 absl::Status Use(Store& store) {
   RETURN_IF_ERROR(store.View([](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(txn.nodes().List().status());
@@ -189,7 +188,7 @@ TEST_F(StoreDamageTest, FlippedBitIsRefusedOrHarmless) {
   for (const char* end : {"refused", "audit log", "harmless"}) EXPECT_GT(seen[end], 20) << end;
 }
 
-// Of the log that SQLite writes first, after kill -9: what precedes the damage counts.
+// In the log that SQLite writes first, after kill -9: the part before the damage counts.
 TEST_F(StoreDamageTest, FlippedBitOfTheWriteAheadLogLeavesWhatPrecedes) {
   store_.reset();
   store_ = *OpenStore(path_);
@@ -217,7 +216,7 @@ TEST_F(StoreDamageTest, FlippedBitOfTheWriteAheadLogLeavesWhatPrecedes) {
   EXPECT_LT(shortest, static_cast<size_t>(kEvents) + 10);
 }
 
-// SQLite alone would go on, from its cache and the files that it has open.
+// SQLite alone would continue, from its cache and the files that it has open.
 TEST_F(StoreDamageTest, StoreThatIsMovedAwayStoresNothingUntilItIsBack) {
   for (const char* suffix : {"", "-wal"}) {
     SCOPED_TRACE(suffix);

@@ -1,4 +1,4 @@
-// What the administrator is told when the disk or the file is not as it should be.
+// The administrator's messages when the disk or the file is not as it should be.
 #include <unistd.h>
 
 #include <filesystem>
@@ -66,7 +66,7 @@ TEST_F(StoreFaultTest, FullDiskLosesNothingAndSaysSo) {
     return nodes;
   };
   EXPECT_EQ(count(), static_cast<size_t>(kept));
-  // Room again: it goes on without a restart, and a restart finds everything.
+  // There is room again: it continues without a restart, and a restart finds everything.
   ASSERT_TRUE(disk.Resize("8m"));
   EXPECT_OK(
       (*store)->Update([&](Transaction& txn) { return txn.nodes().Put(LargeNode(kept, 50'000)); }));

@@ -30,7 +30,7 @@ constexpr int kEntries = 24;
 constexpr size_t kSmall = 100;
 // So large that SQLite moves its log into the file meanwhile (at 1,000 pages).
 constexpr size_t kLarge = 200'000;
-constexpr int kPlaces = 30;  // of the thousands of equal writes of large entries
+constexpr int kPlaces = 30;  // out of the thousands of equal writes of large entries
 
 class StoreIoTest : public ::testing::Test {
  protected:
@@ -40,14 +40,14 @@ class StoreIoTest : public ::testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  // What the administrator reads.
+  // Checks the administrator's message.
   void ExpectClear(const absl::Status& status) {
     ++refused_;
     EXPECT_THAT(status.ToString(),
                 AllOf(HasSubstr(path_), AnyOf(HasSubstr("df -h"), HasSubstr("dmesg"))));
   }
 
-  // Makes a store and fills it, and tries what fails again, as the controller does.
+  // Makes and fills a store, and retries failed operations, like the controller.
   void Live(size_t entry_bytes) {
     for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path_ + suffix);
     auto store = OpenStore(path_);
@@ -72,7 +72,7 @@ class StoreIoTest : public ::testing::Test {
     }
   }
 
-  // Each entry once and in its order.
+  // Each entry once and in order.
   void ExpectAll() {
     auto store = OpenStore(path_);
     ASSERT_OK(store);
@@ -89,7 +89,7 @@ class StoreIoTest : public ::testing::Test {
     EXPECT_EQ(actions, expected);
   }
 
-  // How many operations a life without faults takes.
+  // The number of operations of a life without faults.
   int Measure(size_t entry_bytes) {
     vfs_.FailAt(0, 0, SQLITE_OK);
     Live(entry_bytes);

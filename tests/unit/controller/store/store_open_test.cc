@@ -26,7 +26,7 @@ class StoreOpenTest : public ::testing::Test {
   void SetUp() override { std::filesystem::create_directories(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // What somebody with a database tool might do to the file.
+  // Changes the file as somebody with a database tool could.
   absl::Status Tamper(const std::string& sql) {
     return Guard(path_, "tampering", [&]() -> absl::Status {
       soci::session session(*soci::factory_sqlite3(), absl::StrCat("dbname=", path_));
@@ -128,7 +128,7 @@ TEST_F(StoreOpenTest, AuditLogRefusesChangesAndShowsForgery) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("append-only")));
   EXPECT_THAT(Tamper("DELETE FROM events WHERE sequence = 2"),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("append-only")));
-  // Whoever may drop the trigger may change the row, but not the hashes that cover it.
+  // Somebody who can drop the trigger can change the row, but not the hashes that cover it.
   ASSERT_OK(Tamper("DROP TRIGGER events_never_change"));
   ASSERT_OK(Tamper("UPDATE events SET actor = 'admin:alice' WHERE sequence = 2"));
   auto store = OpenStore(path_);

@@ -1,4 +1,4 @@
-// Views beside writers and beside each other.
+// Readers beside writers and beside each other.
 #include <unistd.h>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ class StoreReadersTest : public ::testing::Test {
   std::unique_ptr<Store> store_;
 };
 
-// Each of these threads would wait for good if one of them kept another out.
+// Each of these threads would wait for ever if one of them kept another out.
 TEST_F(StoreReadersTest, ReaderThatTakesItsTimeKeepsNobodyOut) {
   ASSERT_OK(PutNode(*store_, "u1"));
   absl::Notification reads, may_end;
@@ -139,10 +139,10 @@ TEST_F(StoreReadersTest, ViewCannotWrite) {
   EXPECT_EQ(CountNodes(*store_), 0u);
 }
 
-// Thousands of facts take seconds to parse: whoever does it must keep nobody out of the store, not
-// even out of one that has a single connection.
+// Thousands of facts take seconds to parse: meanwhile nobody may be kept out of the store, not even
+// out of one with a single connection.
 TEST_F(StoreReadersTest, FactsOfAllNodesAreHandledOutsideOfTransactions) {
-  constexpr int kNodes = 150;  // some pages
+  constexpr int kNodes = 150;  // several pages
   for (const auto& in_memory : {true, false}) {
     const std::unique_ptr<Store> other = in_memory ? *OpenStore(":memory:") : nullptr;
     Store& store = in_memory ? *other : *store_;
@@ -165,11 +165,11 @@ TEST_F(StoreReadersTest, FactsOfAllNodesAreHandledOutsideOfTransactions) {
   }
 }
 
-// SQLite starts its log over only when nobody reads: readers that take turns would let it grow.
+// SQLite restarts its log only when nobody reads: readers that take turns would let it grow.
 TEST_F(StoreReadersTest, ReadersThatOverlapDoNotLetTheLogGrowForGood) {
   constexpr size_t kRowBytes = 1 << 20;
   constexpr size_t kLimit = size_t{4096} * SociConnection::kMaxLogPages;
-  // Each reads for longer than a commit takes, and until the other one does.
+  // Each reads for longer than a commit takes, and until the other one reads.
   constexpr absl::Duration kTurn = absl::Milliseconds(20);
   std::atomic<int> begun = 0;
   std::atomic<bool> is_over = false;
@@ -185,11 +185,11 @@ TEST_F(StoreReadersTest, ReadersThatOverlapDoNotLetTheLogGrowForGood) {
   };
   std::vector<std::thread> readers;
   for (int i = 0; i < 2; ++i) readers.emplace_back(read);
-  // It has started over when a quarter of the limit went in and it did not grow. On a machine that
-  // is busy with other things readers may take too long for some of the tries.
+  // The log was restarted if a quarter of the limit was written and it did not grow. On a busy
+  // machine readers may take too long in some of the tries.
   size_t largest = 0, since = 0, row = 0;
   while (since < kLimit / 4 && largest < 6 * kLimit) {
-    // SQLite writes no page that stays as it is.
+    // SQLite does not write unchanged pages.
     EXPECT_OK(PutNode(*store_, "u", std::string(kRowBytes, static_cast<char>('a' + ++row % 2))));
     const size_t size = std::filesystem::file_size(path_ + "-wal");
     since = size > largest ? 0 : since + kRowBytes;

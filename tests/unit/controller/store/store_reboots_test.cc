@@ -80,7 +80,7 @@ TEST_F(StoreRebootsTest, APermitComesBackAsItWasPut) {
 }
 
 TEST_F(StoreRebootsTest, OpenOnesOfARunAreListedOldestFirst) {
-  // Neither their ids nor their nodes are in the order in which they were given.
+  // Neither their ids nor their nodes are in the order in which they were added.
   for (const char* permit_id : {"p3", "p1", "p2"}) ASSERT_OK(Put(Permit(permit_id, "c002")));
   RebootRecord other = Permit("p0", "c001");
   other.run_id = "r-2";

@@ -127,7 +127,7 @@ TEST(StoreRuns, ResultsAreFoundByStepAndNewestFirst) {
     RETURN_IF_ERROR(txn.runs().PutNode({.run_id = "r-1", .node = "c001", .node_uuid = "u"}));
     for (uint64_t i = 1; i <= 5; ++i)
       RETURN_IF_ERROR(txn.step_results().Put(Result("r-1", absl::StrCat("s", i), i)));
-    // Seen in the transaction that wrote it.
+    // Visible in the transaction that wrote it.
     EXPECT_EQ(txn.step_results().Status("r-1", "c001", 0, "s2").value(), 2);
     EXPECT_EQ(txn.step_results().Status("r-1", "c001", 1, "s2").value(), std::nullopt);
     EXPECT_EQ(txn.step_results().Status("r-1", "c001", 0, "s9").value(), std::nullopt);
@@ -161,7 +161,7 @@ TEST(StoreRuns, ResultsOfOldRunsGoAndTheRunsStay) {
     return absl::OkStatus();
   }));
   ASSERT_OK(store->Update([](Transaction& txn) -> absl::Status {
-    // By age: the first run, in two bites.
+    // By age: the first run, in two batches.
     const absl::Time bound = kRunsNow + absl::Hours(36);
     EXPECT_EQ(txn.step_results().RemoveOld(bound, 1000, 2).value(), 2u);
     EXPECT_EQ(txn.step_results().RemoveOld(bound, 1000, 2).value(), 1u);

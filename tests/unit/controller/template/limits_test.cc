@@ -126,7 +126,8 @@ TEST(LimitsTest, ManyRenderingsTogetherAreBoundedAndTheGreediestFileIsNamed) {
   EXPECT_THAT(status, StatusIs(kOverLimit, AllOf(HasSubstr("the templates of node c001 take more "
                                                            "than 100000 steps together"),
                                                  HasSubstr("are those of greedy.j2"))));
-  // From now on nothing is computed for this node, and others still have what the whole has.
+  // From now on nothing is computed for this node, and other nodes still have the rest of the
+  // total.
   EXPECT_THAT(Render("{{ 1 }}", {.file = "modest.j2"}, scope, limits),
               StatusIs(kOverLimit, HasSubstr("greedy.j2")));
   EXPECT_EQ(node.spent(), 100'000u);

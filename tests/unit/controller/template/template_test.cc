@@ -1,4 +1,4 @@
-// What Jinja2 has no counterpart for: native values, scopes, Muster's own filters. The
+// Features without a counterpart in Jinja2: native values, scopes, Muster's own filters. The
 // comparison with Jinja2 itself is in tests/testdata/template/cases.json.
 #include "controller/template/template.h"
 

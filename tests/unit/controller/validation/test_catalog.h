@@ -1,4 +1,4 @@
-// A catalogue that does not change with the product's.
+// A catalogue that is independent of the product's.
 #pragma once
 
 #include "common/checks/catalog.h"

@@ -149,7 +149,7 @@ class ValidationEngineTest : public ::testing::Test {
     SettleWithFacts();
     return validation.validation_id();
   }
-  // Both nodes, which draw 600 W at work, in one rack; and the suite burn.
+  // Puts both nodes, which draw 600 W at work, in one rack; adds the suite burn.
   void PutIntoRack(int limit_watts) {
     inventory_ = std::make_shared<const Inventory>(
         ParseInventory({{"cluster.yaml",
@@ -159,13 +159,13 @@ class ValidationEngineTest : public ::testing::Test {
     site_["playbooks/suites/burn.yaml"] =
         "name: burn\ndescription: d\nstages:\n  - {name: first, checks: [burn]}\n";
   }
-  // The only message that the node was sent; fails the test otherwise.
+  // The only message that was sent to the node; fails the test otherwise.
   v1::ControllerMessage Only(const std::string& uuid) {
     std::vector<v1::ControllerMessage> messages = sessions_.Take(uuid);
     EXPECT_EQ(messages.size(), 1u) << uuid;
     return messages.empty() ? v1::ControllerMessage() : messages[0];
   }
-  // Of the suite probe, with a rate where there is one.
+  // Reports a result for the suite probe, with a rate if there is one.
   void Report(const std::string& uuid, const std::string& check_id, v1::Outcome outcome,
               const std::string& reason = "", std::optional<double> rate = std::nullopt) {
     v1::CheckReport report;
@@ -182,7 +182,7 @@ class ValidationEngineTest : public ::testing::Test {
     engine_->OnReport(uuid, report);
     SettleWithFacts();
   }
-  // All connected nodes say at once that they are what the store has of them.
+  // All connected nodes report at once the same facts that the store has.
   void SettleWithFacts() {
     engine_->Settle();
     if (!answers_facts_) return;

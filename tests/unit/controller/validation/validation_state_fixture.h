@@ -1,4 +1,4 @@
-// ValidationState under suites of checks that do nothing, with a memory of what it said.
+// ValidationState with suites of checks that do nothing, and a memory of its answers.
 #pragma once
 
 #include <algorithm>
@@ -69,7 +69,7 @@ class ValidationStateTest : public ::testing::Test {
     for (const ValidationNode& node : state_->nodes()) connected.insert(node.uuid);
     return Note(state_->Begin(connected, now_));
   }
-  // What was answered, and remembers what runs.
+  // Keeps the actions, and remembers which checks are running.
   ValidationActions Note(ValidationActions actions) {
     for (const ValidationAction& action : actions) {
       if (action.kind == ValidationAction::kVerdict) {
@@ -92,7 +92,7 @@ class ValidationStateTest : public ::testing::Test {
     now_ += time;
     return Note(state_->Tick(now_));
   }
-  // Passes whatever runs until nothing runs; how many checks that were.
+  // Lets all running checks pass until none is running; returns their number.
   int PassAll() {
     int count = 0;
     for (auto running = RunningIds(); !running.empty(); running = RunningIds()) {

@@ -1,4 +1,4 @@
-// Results of GPUs and what they are judged by.
+// Results of GPUs and the limits by which they are judged.
 #pragma once
 
 #include <deque>
@@ -87,7 +87,7 @@ class VerdictTest : public ::testing::Test {
   v1::CheckVerdict Judge(const v1::CheckResult& result) {
     return JudgeCheck(result, kGemm, expectation_, {});
   }
-  // One node's result, judged by itself.
+  // One node's result, judged separately.
   void AddNode(const v1::CheckResult& result, const checks::CheckSpec& spec = kGemm) {
     results_.push_back(result);
     verdicts_.push_back(JudgeCheck(result, spec, expectation_, {}));

@@ -41,7 +41,7 @@ TEST(ClockWatch, WhatNamesItsReasonOrRestsIsNone) {
   EXPECT_THAT(FaultsOf({.sm_mhz = 300, .memory_mhz = 405, .reasons = std::nullopt}), IsEmpty());
 }
 
-// The same reading is right where the application clock is low, and wrong where it is not.
+// The same reading is right if the application clock is low, and wrong if it is not.
 TEST(ClockWatch, ApplicationClocksExplainWhatTheyAllow) {
   const ClockWatch::Reading reading = {.sm_mhz = 700, .memory_mhz = 2619, .reasons = 0x2};
   EXPECT_THAT(FaultsOf(reading), SizeIs(1));

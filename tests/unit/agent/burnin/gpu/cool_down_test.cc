@@ -79,7 +79,7 @@ class AwaitRestTest : public ::testing::Test {
     waited_ = clock_.Now() - start;
     return status;
   }
-  // Both conditions alike: the fake's GPU may count as busy from a test before.
+  // Both conditions are equal: the fake's GPU may count as busy because of an earlier test.
   static std::string Gpu(int celsius) {
     const std::string condition = absl::StrCat(R"({"temperature":)", celsius, "}");
     return absl::StrCat(R"({"idle":)", condition, R"(,"busy":)", condition, "}");
@@ -136,7 +136,7 @@ TEST_F(AwaitRestTest, StopsWhenTheCheckIsToStop) {
 
 TEST(AwaitRest, DriverThatHangsIsAFault) {
   const NvidiaFile file(R"({"gpus":[{"hang":["nvmlDeviceGetTemperature"]}]})");
-  // What hangs outlives the test, and so does all that it uses.
+  // A hanging thread outlives the test, and so must everything that it uses.
   static auto* const clock = new FakeClock;
   RecordingReporter reporter;
   muster::testing::FakeFileSystem files;

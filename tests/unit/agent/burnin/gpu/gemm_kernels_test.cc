@@ -1,4 +1,4 @@
-// Every kernel against a product that is made the plain way.
+// Compares every kernel with a product that is computed in the plain way.
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -22,7 +22,7 @@ std::vector<uint64_t> Matrix(Element type, int elements, uint64_t seed) {
   return out;
 }
 
-// Element `index` of what fill_elements wrote, read as memory and not by its generator.
+// Element `index` of the output of fill_elements, read from memory and not by its generator.
 double At(Element type, const std::vector<uint64_t>& matrix, int index) {
   uint64_t bits = 0;
   const int bytes = kernels::BytesOf(type);
@@ -78,7 +78,7 @@ TEST_P(GemmKernelTest, MultipliesAsThePlainWayDoes) {
     }
   }
   EXPECT_EQ(wrong, 0);
-  EXPECT_GT(largest, 1);  // the data is no zeros
+  EXPECT_GT(largest, 1);  // the data is not all zeros
 }
 
 TEST_P(GemmKernelTest, GivesTheSameBitsEveryTime) {

@@ -1,4 +1,4 @@
-// What is said of products, without a GPU: peaks, agreement of GPUs, and the host's own sums.
+// The rules about products, without a GPU: peaks, agreement of GPUs, and the host's own sums.
 #include <cmath>
 #include <cstring>
 
@@ -79,7 +79,7 @@ TEST(CompareDigests, ComparesGpusOfOneModelAlone) {
   EXPECT_THAT(WithDigests({{"a", "1"}, {"b", "2"}, {"a", "1"}}).faults, IsEmpty());
 }
 
-// C of the matrices as the host computes it; `spoil` may change an element.
+// Checks the C that the host computes from the matrices; `spoil` may change an element.
 std::vector<std::string> Check(const GoldenMatrices& matrices,
                                const std::function<double(uint64_t, double)>& spoil) {
   const auto bits_at = [&](uint64_t index) -> absl::StatusOr<uint64_t> {

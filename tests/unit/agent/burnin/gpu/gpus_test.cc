@@ -38,7 +38,7 @@ TEST(ChooseGpus, RefusesWhatIsNotThere) {
         << word;
 }
 
-// The fake is found by its soname, since it is loaded already.
+// The fake is found by its soname, since it is already loaded.
 class OpenGpusTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { ASSERT_NE(dlopen(FAKE_NVML, RTLD_NOW), nullptr) << dlerror(); }
@@ -105,7 +105,7 @@ TEST_F(OpenGpusTest, WhoWorksThereMustBeKnown) {
                          HasSubstr("whether GPU 1 is at work for others cannot be told")));
     EXPECT_OK(Open(false, "0").status());
     EXPECT_OK(Open(/*force=*/true).status());
-    // Consumer cards of some drivers do not tell.
+    // Consumer cards with some drivers do not report it.
     const NvidiaFile untold(absl::StrCat(R"({"gpus":[{"not_supported":[")", function, R"("]}]})"));
     EXPECT_OK(Open().status());
   }
@@ -136,8 +136,8 @@ TEST_F(OpenGpusTest, CardsThatNoDriverDrivesAreNamedBySlot) {
   };
   add("0000:3d:00.0", "0x10de\n", "0x030200\n");
   add("0000:3b:00.0", "0x10de\n", "0x030000\n");
-  add("0000:3b:00.1", "0x10de\n", "0x040300\n");  // its sound
-  add("0000:03:00.0", "0x1a03\n", "0x030000\n");  // the board's own
+  add("0000:3b:00.1", "0x10de\n", "0x040300\n");  // its sound device
+  add("0000:03:00.0", "0x1a03\n", "0x030000\n");  // the board's own graphics
   const NvidiaFile unloaded(R"({"nvml_init":9})");
   EXPECT_THAT(Open().status(),
               StatusIs(absl::StatusCode::kFailedPrecondition,

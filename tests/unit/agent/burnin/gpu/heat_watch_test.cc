@@ -62,7 +62,7 @@ TEST(HeatWatch, WithoutALimitOnlySlowdownsCount) {
 TEST(HeatWatch, SlowdownOfASecondInAllEndsTheTest) {
   for (const Slowdown& slowdown : kSlowdowns) {
     HeatWatch watch(std::nullopt);
-    watch.Take(At(0, 80, slowdown.bits));  // since when is not known
+    watch.Take(At(0, 80, slowdown.bits));  // it is not known since when
     watch.Take(At(0.5, 80, slowdown.bits));
     watch.Take(At(1, 80, nvml::kReasonSoftwarePowerCap));  // nobody's fault
     EXPECT_FALSE(watch.must_end());

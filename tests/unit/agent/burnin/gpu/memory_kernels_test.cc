@@ -1,4 +1,4 @@
-// That no flipped bit of a memory pattern escapes.
+// No flipped bit of a memory pattern escapes.
 #include <random>
 #include <set>
 #include <vector>

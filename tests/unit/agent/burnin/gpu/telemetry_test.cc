@@ -36,7 +36,7 @@ double MetricOf(const CheckResult& result, const std::string& name) {
   return found != result.metrics.end() ? found->value : -1;
 }
 
-// Both conditions alike: the fake's GPU may count as busy from a test before.
+// Both conditions are equal: the fake's GPU may count as busy because of an earlier test.
 std::string Always(const std::string& condition) {
   return R"({"gpus":[{"idle":)" + condition + R"(,"busy":)" + condition + "}]}";
 }
@@ -110,7 +110,7 @@ TEST(Telemetry, WhatIsNotToldIsNoMetric) {
 
 TEST(Telemetry, DriverThatHangsIsAFaultAndHoldsNobodyUp) {
   const NvidiaFile file(R"({"gpus":[{"hang":["nvmlDeviceGetPowerUsage"]}]})");
-  // What hangs outlives the test, and so does all that it uses.
+  // A hanging thread outlives the test, and so must everything that it uses.
   static auto* const reporter = new RecordingReporter;
   static auto* const clock = new muster::testing::FakeClock;
   Telemetry telemetry(OneGpu(), *reporter, *clock, clock->Now());

@@ -1,4 +1,4 @@
-// That no flipped bit and no NaN in C escapes.
+// No flipped bit and no NaN in C escapes.
 #include <random>
 #include <vector>
 
@@ -72,8 +72,8 @@ TYPED_TEST(VerifyTest, CountsEveryMismatchButKeepsTheFirst) {
             report.first[kernels::Report::kMaxRecords - 1].expected);
 }
 
-// A comparison of floating-point values would take the first for no difference at all, and the
-// golden result may itself be wrong.
+// Comparing floating-point values would miss the first difference, and the golden result may itself
+// be wrong.
 TYPED_TEST(VerifyTest, FindsNanAndInfinityEvenWhereTheyWereExpected) {
   const auto exponent =
       static_cast<TypeParam>(sizeof(TypeParam) == 8 ? kF64Exponent : kF32Exponent);

@@ -90,7 +90,7 @@ TEST_F(NodePowerTest, MeterIsAskedAtOnceAndOnlyWhereItMayBe) {
   EXPECT_EQ(samples[0].value, 512);
 }
 
-// The check is over, whatever the BMC does.
+// The check ends, whatever the BMC does.
 TEST_F(NodePowerTest, BmcThatDoesNotAnswerIsGivenUp) {
   std::atomic<bool> asked = false;
   AddBmc([&](const sys::ProcessSpec& spec) {

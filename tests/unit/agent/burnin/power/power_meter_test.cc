@@ -15,7 +15,7 @@ using ::muster::testing::FakeProcessRunner;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// As ipmitool 1.8.18 lays it out, and 1.8.19.
+// In the layout of ipmitool 1.8.18, and of 1.8.19.
 constexpr char kOlder[] =
     "\n"
     "    Instantaneous power reading:                   220 Watts\n"

@@ -22,7 +22,7 @@ void AddZone(FakeFileSystem& files, const std::string& folder, const std::string
   files.AddFile(path + "/max_energy_range_uj", "262143328850\n");
 }
 
-// As on a server with two processors, and with what else may lie there.
+// As on a server with two processors, with the other zones that may exist.
 TEST(ReadEnergy, CountsPackagesAndTheirMemoryOnce) {
   FakeFileSystem files;
   files.AddFile("/sys/class/powercap/intel-rapl/enabled", "1\n");
@@ -67,7 +67,7 @@ TEST(MeanWatts, WhatCannotBeIsNotTold) {
   EXPECT_FALSE(MeanWatts(one, {}, absl::Seconds(1)));
   EXPECT_FALSE(MeanWatts(one, {{"b", 6, 10}}, absl::Seconds(1)));
   EXPECT_FALSE(MeanWatts(one, one, absl::ZeroDuration()));
-  // Set back, as by a driver that was loaded anew: no wrap.
+  // Reset, as by a reloaded driver: not a wrap-around.
   EXPECT_FALSE(MeanWatts({{"a", 260'000'000'000, 262'143'328'850}},
                          {{"a", 200'000'000'000, 262'143'328'850}}, absl::Seconds(1)));
 }

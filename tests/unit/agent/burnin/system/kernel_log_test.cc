@@ -64,13 +64,13 @@ constexpr const char* kApplication[] = {
     "Fault: ENGINE GRAPHICS GPCCLIENT_T1_0 faulted @ 0x7f12_a0000000. Fault is of type FAULT_PDE",
     "NVRM: Xid (PCI:0000:3b:00): 32, pid=41872, name=python3, Channel ID 00000008 intr 00040000",
     "NVRM: Xid (PCI:0000:3b:00): 43, pid=41872, name=python3, Ch 00000008",
-    // As drivers before 450 said it.
+    // In the form of drivers before 450.
     "NVRM: Xid (0000:3b:00): 45, Ch 00000010, engmask 00000101",
     "NVRM: Xid (PCI:0000:3b:00): 94, pid=41872, name=python3, Contained: SM (0x1). RST: No",
     "NVRM: Xid (PCI:0000:3b:00): 137, pid=41872, name=python3, NVLink FLA privilege error",
 };
 
-// Greetings, and details of an error of which another line says how bad it is.
+// Start-up messages, and details of an error whose severity is in another line.
 constexpr const char* kNothing[] = {
     "EDAC MC: Ver: 3.0.0",
     "EDAC MC0: Giving out device to module skx_edac controller Skylake Socket#0 IMC#0",
@@ -87,7 +87,7 @@ constexpr const char* kNothing[] = {
     "pcieport 0000:00:1c.0: AER: Corrected error received: 0000:01:00.0",
     "pcieport 0000:00:1c.0: AER: Correctable error message received from 0000:01:00.0",
     "pcieport 0000:00:1c.0: AER: enabled with IRQ 122",
-    // Comes before the first Xid of a GPU, whichever.
+    // Comes before the first Xid of a GPU, whichever that is.
     "NVRM: GPU at PCI:0000:3b:00: GPU-6a3e1f04-0f5c-9d1e-5f0a-2b7c1d9e8f11",
     "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  535.261.03  Wed Jun 11 12:00:00 UTC 2025",
     "usb 1-1: new high-speed USB device number 2 using xhci_hcd",
@@ -102,7 +102,7 @@ KernelLogFindings ReadKernelLog(absl::string_view log) {
 TEST(KernelLog, BeginsWithItsFirstLineThatHasATime) {
   KernelLogReader reader;
   EXPECT_EQ(reader.begins_at(), std::nullopt);
-  // The rest of a line whose beginning is cut off, and what only looks like a time.
+  // The rest of a line without its beginning, and text that only looks like a time.
   for (const char* line :
        {"0.000000] ut off", "[Hardware Error]: event severity: fatal", "[-1.0] x", "[ ] x",
         "[    12.345678", "[   59.250000] br0: port 3", "[   60.000000] br0: port 4"})

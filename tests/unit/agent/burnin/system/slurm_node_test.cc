@@ -19,7 +19,7 @@ using ::muster::testing::FakeProcessRunner;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// As Slurm 22.05 prints it of a worker that waits for its validation.
+// Slurm 22.05's output for a worker that waits for its validation.
 constexpr char kNode[] =
     "NodeName=c001 Arch=x86_64 CoresPerSocket=8  CPUAlloc=0 CPUEfctv=32 CPUTot=32 CPULoad=0.40 "
     "AvailableFeatures=(null) ActiveFeatures=(null) Gres=gpu:rtx_2080_ti:2(S:0-1) NodeAddr=c001 "
@@ -55,7 +55,7 @@ class SlurmNode : public ::testing::Test {
     FinishResult(spec, result);
     return result;
   }
-  // Of the only fault; "" : there is none, or there are several.
+  // The code of the only fault; "": there is none, or there are several.
   static std::string FaultOf(const CheckResult& result) {
     return result.faults.size() == 1 ? result.faults[0].code : "";
   }

@@ -121,7 +121,7 @@ TEST_F(SystemChecks, WrongResultOfStressNgFailsWithItsLine) {
   EXPECT_EQ(result.metrics.at(0).value, 10);
 }
 
-// Nobody ends a program that outlives its worker.
+// Nobody would end a program that outlives its worker.
 TEST_F(SystemChecks, ProgramsDieWithTheWorker) {
   processes_.On("stress-ng", FakeProcessRunner::Prints(""));
   processes_.On("fio", FakeProcessRunner::Prints(""));
@@ -130,7 +130,7 @@ TEST_F(SystemChecks, ProgramsDieWithTheWorker) {
   Run("disk", {{"paths", "/data"}});
   ASSERT_EQ(processes_.specs().size(), 3u);
   for (const sys::ProcessSpec& spec : processes_.specs()) EXPECT_TRUE(spec.die_with_parent);
-  // Threads and no processes, which would live on.
+  // Threads, not processes, which would live on.
   EXPECT_THAT(processes_.specs().back().argv, ::testing::Contains("--thread"));
 }
 
@@ -175,7 +175,7 @@ TEST_F(SystemChecks, FioMeasuresEveryPatternAndFileSystem) {
   EXPECT_EQ(result.metrics.at(0).value, 4);
 }
 
-// As fio 3.33 prints them, JSON and all.
+// fio 3.33's output, including the JSON.
 TEST_F(SystemChecks, FioThatFailsIsToldInItsOwnWords) {
   const std::string line = "fio: io_u error on file /data/x: ";
   const auto run = [&](int error, const std::string& words) {
@@ -218,7 +218,7 @@ TEST_F(SystemChecks, WritableMountPassesAndIsLeftClean) {
   EXPECT_EQ(files_.log().size(), 2u);
 }
 
-// What dmesg prints of a boot, and later of a GPU.
+// dmesg's output about a boot, and later about a GPU.
 constexpr char kBoot[] = "[    0.000000] Linux version 6.1.0-37-amd64\n";
 constexpr char kLost[] = "[   40.250000] NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>'\n";
 constexpr char kBurst[] = "[59180.565926] br0: port 3(v3) entered blocking state\n";
@@ -285,7 +285,7 @@ TEST_F(SystemChecks, LogWhoseBeginningNobodyHasIsUnknown) {
   // Somebody has cleared the buffer.
   processes_.On("dmesg", FakeProcessRunner::Prints(""));
   EXPECT_THAT(Run("machine-errors").reason, HasSubstr("is empty"));
-  // What is there counts all the same.
+  // The lines that exist count nevertheless.
   processes_.On("dmesg", FakeProcessRunner::Prints(absl::StrCat(kBurst, kLost)));
   EXPECT_EQ(Run("machine-errors").outcome, Outcome::kFail);
   // A container has no other log.

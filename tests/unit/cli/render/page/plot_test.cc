@@ -110,7 +110,7 @@ TEST(HeatMapTest, ManyNodesShareCellsThatShowTheWorst) {
   for (int n = 0; n < 1000; ++n) names.push_back(absl::StrCat("c", n));
   HeatMap map("pairs", "Gbit/s", names);
   map.Take(500, 20, 1.0);
-  map.Take(501, 21, 9.4);  // 8 names a cell
+  map.Take(501, 21, 9.4);  // 8 names per cell
   map.Take(999, 0, 9.4);
   const std::string svg = map.Draw();
   EXPECT_LT(svg.size(), 4u << 20);

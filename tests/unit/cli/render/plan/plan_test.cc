@@ -297,7 +297,7 @@ TEST(PlanCompare, NamesStepAndNodesThatDiffer) {
           PlanDifference{"c002", "munge: key: planned unchanged, now mode: 0644 -> 0400"},
           PlanDifference{"c002",
                          "gpu: driver: planned skipped (when: x is false), now no such step"}));
-  // Nodes that are not asked about do not count.
+  // Nodes outside the question do not count.
   EXPECT_THAT(*ComparePlans(plan, now, {"c003"}), ElementsAre(::testing::_));
   const std::string text = RenderDifferences(*ComparePlans(plan, now, {"c001", "c002"}), 1);
   EXPECT_THAT(text, HasSubstr("c001: munge: package: planned"));

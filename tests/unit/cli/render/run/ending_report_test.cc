@@ -81,7 +81,7 @@ TEST(ExitCodeWithEndings, TheRunCountsFirst) {
 TEST(ExitCodeWithEndings, ThenTheWorstValidation) {
   EXPECT_EQ(ExitCodeWithEndings(kExitClean, {kExitUnknown, kExitNotPassed}, false), kExitNotPassed);
   EXPECT_EQ(ExitCodeWithEndings(kExitClean, {kExitUnknown, kExitClean}, false), kExitUnknown);
-  // Where 2 means changes, it must not mean that nobody knows.
+  // If 2 means changes, it must not also mean unknown.
   EXPECT_EQ(ExitCodeWithEndings(kExitChanges, {kExitUnknown}, true), kExitNotPassed);
   EXPECT_EQ(ExitCodeWithEndings(kExitClean, {kExitUnknown}, true), kExitNotPassed);
 }

@@ -134,7 +134,7 @@ TEST(RunReport, WhatStepsThatSucceededPrintedIsShown) {
             head + "    one\n    two\n    three\n");
   EXPECT_EQ(RenderEventLine(event, {.quiet_steps = true, .output = true, .output_lines = 1}),
             head + "    … 2 lines before\n    three\n");
-  event.mutable_step()->clear_output();  // as a sensitive step has it
+  event.mutable_step()->clear_output();  // like that of a sensitive step
   EXPECT_EQ(RenderEventLine(event, {.quiet_steps = true, .output = true}), head);
 }
 

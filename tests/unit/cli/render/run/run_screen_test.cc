@@ -65,7 +65,7 @@ v1::RunEvent ResultEvent(const char* node, uint64_t sequence, const std::string&
   return event;
 }
 
-// What the screen says: "5/31" of the node's line.
+// The numbers on the screen: "5/31" in the node's line.
 std::pair<uint32_t, uint32_t> ShownSteps(const RunView& view, const char* node) {
   for (const std::string& line : RenderScreen(view, {.columns = 120, .rows = 24}, kScreenStart)) {
     if (line.rfind(node, 0) != 0) continue;
@@ -103,7 +103,7 @@ TEST(RunScreen, FitsTheTerminal) {
   view.Apply(Progress("node199", "x", 1, 10), kScreenStart);
   const auto lines = RenderScreen(view, {.columns = 40, .rows = 10}, kScreenStart);
   EXPECT_THAT(lines, SizeIs(9));
-  EXPECT_THAT(lines[1], HasSubstr("node199"));  // what runs comes first
+  EXPECT_THAT(lines[1], HasSubstr("node199"));  // running nodes come first
   EXPECT_THAT(lines.back(), HasSubstr("93 waiting"));
   for (const std::string& line : lines) EXPECT_LT(DisplayWidth(line), 40u) << line;
 }
@@ -114,7 +114,7 @@ TEST(RunScreen, NoWidthCutsANumber) {
   event.mutable_progress()->set_activity("downloading 15 of 32 packages, 204 of 1024 MB");
   event.mutable_progress()->set_percent(45);
   view.Apply(event, kScreenStart);
-  // Numbers that are there, whole, or not at all.
+  // Every number is shown completely or not at all.
   const std::set<std::string> whole = {"1/1", "001", "002", "0", "15",  "27/31",
                                        "32",  "45",  "204", "1", "1024"};
   for (int columns = 1; columns <= 160; ++columns) {
@@ -150,7 +150,7 @@ TEST(RunScreen, TheSecondStepIsNotDoneWhileItRuns) {
   view.Apply(PlayStarted(1, 0, {"c001"}), kScreenStart);
   view.Apply(Progress("c001", "first", 0, 2), kScreenStart);
   view.Apply(Progress("c001", "second", 1, 2), kScreenStart);
-  // The result is stored before it is told, and so comes late.
+  // The result is stored before it is reported, and so comes late.
   view.Apply(ResultEvent("c001", 2, "first"), kScreenStart);
   EXPECT_EQ(ShownSteps(view, "c001"), std::make_pair(1u, 2u));
 }
@@ -185,9 +185,9 @@ TEST(RunScreen, ACheckSaysWhatWouldChange) {
   EXPECT_THAT(RenderScreen(view, {}, kScreenStart)[1], HasSubstr("would change=0"));
 }
 
-// A node that works through plays, and how its progress and its results reach a watcher: in their
-// own order, but one behind or ahead of the other, again after the stream broke or the controller
-// was restarted, and with numbers that fall when its agent was killed.
+// A node that works through plays, and the ways in which its progress and its results reach a
+// watcher: in order, but one before or after the other, repeated after the stream broke or the
+// controller was restarted, and with numbers that decrease when its agent was killed.
 class Node {
  public:
   Node(RunView& view, uint32_t seed) : view_(view), random_(seed) {}
@@ -204,13 +204,13 @@ class Node {
       for (int i = Pick(0, 2); i > 0; --i) Say(Progress("c001", name, done, steps_), is_handler);
       results.push_back(ResultEvent("c001", 0, name, is_handler));
       if (!is_handler) ++done;
-      // What is lost in a crash is done again.
+      // Work lost in a crash is repeated.
       if (!is_handler && Pick(0, 9) == 0) Say(Progress("c001", name, done - 1, steps_), is_handler);
       while (!results.empty() && Pick(0, 2) > 0) {
         Tell(results.front());
         results.pop_front();
       }
-      if (Pick(0, 9) == 0) Start(play);  // a restarted controller says it again
+      if (Pick(0, 9) == 0) Start(play);  // a restarted controller repeats it
     }
     for (v1::RunEvent& event : results) Tell(event);
   }

@@ -70,7 +70,7 @@ TEST(HardwareReport, WhatIsLearnedCanBeAppliedAsItIs) {
   const std::string text = RenderLearned(response);
   EXPECT_THAT(text, AllOf(HasSubstr("# 120 good results of 6 nodes\n# 2 results are damaged"),
                           HasSubstr("a note"), HasSubstr("#   - check: gpu-memory\n")));
-  // Beside comments there is nothing but the diff.
+  // Apart from comments there is only the diff.
   std::string rest;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     if (!line.empty() && !absl::StartsWith(line, "#")) rest += std::string(line) + "\n";

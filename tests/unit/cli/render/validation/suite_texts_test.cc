@@ -24,7 +24,7 @@ TEST(SuiteTexts, TheNewestOfASuiteHasTheTextThatCounts) {
   add("v-4", "acceptance", "x");
   add("v-3", "quick", "a");
   add("v-2", "acceptance", "x");
-  add("v-1", "quick", "b");  // put back as it was
+  add("v-1", "quick", "b");  // the original text again
   EXPECT_THAT(OfEarlierTexts(list.validations()), ElementsAre("v-3"));
 }
 

@@ -122,8 +122,8 @@ TEST(ValidationPageTest, CurvesOfABigClusterAreThoseOfTheNodesThatDidNotPass) {
   EXPECT_THAT(page, HasSubstr("Curves of 32 of 100 nodes"));
 }
 
-#ifndef MUSTER_SANITIZED  // sanitizers keep what is freed
-// The process gets so many bytes more and no others.
+#ifndef MUSTER_SANITIZED  // sanitizers keep freed memory
+// Limits the process to this many further bytes.
 class MemoryLimit {
  public:
   explicit MemoryLimit(rlim_t more) {
@@ -169,7 +169,7 @@ TEST(ValidationPageTest, TenThousandNodesFitIntoMemory) {
     }
   }
   const std::string text = page.Render(absl::UTCTimeZone());
-  // 79 names a cell; 4242 + 1 is in the same.
+  // 79 names per cell; 4242 + 1 is in the same one.
   EXPECT_THAT(text, HasSubstr("c4187–c4265 → c4187–c4265: 1 Gbit/s"));
   EXPECT_LT(text.size(), 16u << 20);
 }

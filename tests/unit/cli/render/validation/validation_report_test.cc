@@ -137,7 +137,7 @@ TEST(ValidationReport, TheWorstNodeDecides) {
   EXPECT_EQ(OutcomeOf(v1::Validation()), v1::OUTCOME_UNKNOWN);
 }
 
-// Neither its part in the validation nor what was seen of it decides anything.
+// Neither its part in the validation nor its results decide anything.
 TEST(ValidationReport, AWitnessIsNamedAndNotCounted) {
   v1::Validation validation;
   validation.set_state(v1::VALIDATION_STATE_DONE);
@@ -166,7 +166,7 @@ TEST(ValidationReport, ExitCodeCountsWhatLiesBetweenNodes) {
   EXPECT_EQ(ExitCodeOf(validation), kExitClean);
   v1::Blame& blame = *validation.add_blames();
   blame.set_kind("cannot_tell");
-  EXPECT_EQ(ExitCodeOf(validation), kExitClean);  // a hint, for no pair is known to be at fault
+  EXPECT_EQ(ExitCodeOf(validation), kExitClean);  // a hint, since no pair is known to be at fault
   blame.set_kind("uplink");
   EXPECT_EQ(ExitCodeOf(validation), kExitNotPassed);
 }

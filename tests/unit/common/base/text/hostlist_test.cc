@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 struct ExpandCase {
   const char* expression;
-  const char* names;  // joined by blanks
+  const char* names;  // separated by blanks
 };
 
 TEST(Hostlist, Expands) {

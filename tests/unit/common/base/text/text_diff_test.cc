@@ -59,7 +59,7 @@ TEST(UnifiedDiff, StaysBoundedWhereEverythingDiffers) {
   EXPECT_THAT(diff, EndsWith("not shown\n"));
 }
 
-// patch(1) of the diff must give the new text, whatever the texts are.
+// patch(1) with the diff must give the new text, whatever the texts are.
 TEST(UnifiedDiff, AppliesToTheOldText) {
   if (std::system("command -v patch >/dev/null 2>&1") != 0)
     FAIL() << "patch is not installed; run ./dev deps";

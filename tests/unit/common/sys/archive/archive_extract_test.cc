@@ -44,7 +44,7 @@ TEST(EntryPath, RefusesWhatLeaves) {
         << path;
   EXPECT_FALSE(EntryPath(absl::string_view("a\0b", 3), 0).ok());
   EXPECT_FALSE(EntryPath(std::string(300, 'a'), 0).ok());
-  // Stripping takes nothing off the danger.
+  // Stripping does not remove the danger.
   EXPECT_FALSE(EntryPath("../../a/b", 2).ok());
 }
 
@@ -116,7 +116,7 @@ TEST_F(ExtractTest, UnpacksWhatIsDecent) {
               ElementsAre("app", "app/bin", "app/bin/tool", "app/readme", "app/link", "app/twin"));
   EXPECT_EQ((*entries)[2].size, 10u);
   EXPECT_EQ((*entries)[4].link_target, "bin/tool");
-  // What the thread did to itself stayed in it.
+  // The thread's changes to itself did not affect others.
   EXPECT_EQ(::umask(before), before);
   char* cwd = ::get_current_dir_name();
   EXPECT_STRNE(cwd, Path("to").c_str());

@@ -1,4 +1,4 @@
-// libcurl against a real server that behaves, or does not.
+// libcurl against a real server that behaves well, or badly.
 #include "common/sys/http/http_client.h"
 
 #include <stdlib.h>
@@ -136,7 +136,7 @@ TEST_F(HttpClientTest, NoticesAnotherPartThanItAskedFor) {
   HttpDownload download = Download("/lies");
   download.offset = 3;
   EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kAborted, HasSubstr("another part")));
-  download.offset = 0;  // not asked for at all
+  download.offset = 0;  // not requested at all
   EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kAborted, HasSubstr("another part")));
 }
 
@@ -235,7 +235,7 @@ TEST_F(HttpClientTest, BoundsTheSize) {
   ASSERT_OK(Fetch(download));
   --download.max_bytes;
   EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("at most")));
-  // A server that does not say how much will come.
+  // A server that does not announce the size.
   server_.Handle("/endless", [this](const HttpRequest&) {
     return HttpReply{.body = content_, .claimed_length = static_cast<uint64_t>(-1)};
   });

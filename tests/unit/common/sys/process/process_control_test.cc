@@ -87,7 +87,7 @@ TEST(ProcessControl, StopEndsTheWholeGroup) {
   EXPECT_FALSE(result.timed_out);
   EXPECT_EQ(result.signal, SIGTERM);
   ASSERT_GT(child, 1);
-  // It is somebody else's child now, who buries it sooner or later.
+  // It is another process's child now, which reaps it sooner or later.
   const absl::Time patience = absl::Now() + absl::Seconds(5);
   while (::kill(child, 0) == 0 && absl::Now() < patience) absl::SleepFor(absl::Milliseconds(10));
   EXPECT_LT(::kill(child, 0), 0);

@@ -69,7 +69,7 @@ TEST(Process, RunsInTheDirectoryWithTheInput) {
   EXPECT_EQ(runner.Run({.argv = {"pwd"}, .directory = "/usr"}).value().out, "/usr\n");
   const std::string big(1 << 20, 'x');
   EXPECT_EQ(runner.Run({.argv = {"wc", "-c"}, .input = big}).value().out, "1048576\n");
-  // A program that leaves its input unread harms nobody.
+  // A program may leave its input unread.
   EXPECT_TRUE(runner.Run({.argv = {"true"}, .input = big}).value().ok());
 }
 
@@ -84,7 +84,7 @@ TEST(Process, NamesWhatCannotBeStarted) {
   EXPECT_THAT(runner.Run({}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("program")));
 }
 
-// Every line takes longer to be taken in than to be written: there is always something to read.
+// Every line takes longer to process than to write: there is always something to read.
 TEST(Process, OneThatWritesFasterThanItIsReadRunsOutOfTimeToo) {
   RealProcessRunner runner;
   ProcessSpec spec;
@@ -122,7 +122,7 @@ TEST(Process, StopsTheWholeGroupAtTheTimeout) {
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("200ms")));
   const pid_t grandchild = std::atoi(result.out.c_str());
   ASSERT_GT(grandchild, 0);
-  // Gone or a zombie that nobody has collected yet, as soon as the kernel has come to it.
+  // Gone, or a zombie that nobody has reaped yet, as soon as the kernel gets to it.
   const auto stat = [grandchild] {
     std::ifstream file(absl::StrCat("/proc/", grandchild, "/stat"));
     std::stringstream text;
@@ -151,7 +151,7 @@ std::string CommandOf(int pid) {
   return name;
 }
 
-// Whether a `sleep` that another process runs has died a second after that was killed.
+// Whether a `sleep` that another process runs is dead a second after that process was killed.
 bool DiesWithItsParent(bool die_with_parent) {
   int pipe[2];
   EXPECT_EQ(::pipe(pipe), 0);

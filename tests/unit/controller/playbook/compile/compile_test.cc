@@ -350,7 +350,7 @@ TEST_F(CompileTest, ASecretOfAnotherRoleIsRefusedWithItsPlaceAndRemedy) {
   SetTasks("- {name: a, file: {path: /a, template: a.j2}}\n");
   site["playbooks/roles/r/templates/a.j2"] = "x\n{{ secret('s') }}\n";
   EXPECT_THAT(CompileError(), refused("playbooks/roles/r/templates/a.j2:2:"));
-  // A variable is read by the role that uses it, wherever it is written.
+  // The role that uses a variable reads it, wherever it is written.
   SetTasks("- {name: a, file: {path: /a, content: \"{{ key }}\"}}\n");
   site["playbooks/roles/r/defaults/main.yaml"] = "key: \"{{ secret('s') }}\"\n";
   EXPECT_THAT(CompileError(), refused("in variable 'key'"));
@@ -458,13 +458,13 @@ TEST_F(CompileTest, SelectsNodesOfThePlayUnderTheLimit) {
 }
 
 // Each of them would run into the limit of one rendering: together they kept a processor busy for
-// the better part of a minute, for a single node.
+// most of a minute, for a single node.
 TEST_F(CompileTest, ManyGreedyTemplatesOfANodeShareOneBudget) {
   std::string tasks;
   for (int i = 0; i < 120; ++i) {
     absl::StrAppend(&tasks, "- {name: t", i, ", file: {path: /etc/f", i, ", template: f", i,
                     ".j2}}\n");
-    // With its node, so that no other node shares it.
+    // Contains its node's name, so that no other node shares it.
     site[absl::StrCat("playbooks/roles/r/templates/f", i, ".j2")] =
         "{{ node.name }}{% for a in range(4000) %}{% for b in range(4000) %}{% endfor %}{% endfor "
         "%}";
@@ -478,7 +478,7 @@ TEST_F(CompileTest, ManyGreedyTemplatesOfANodeShareOneBudget) {
                                     HasSubstr("playbooks/roles/r/templates/f"))));
   // Six of them, not 120; this bound is for a machine that is busy with other tests.
   EXPECT_LT(absl::Now() - start, absl::Seconds(20));
-  // A node that asks for less is compiled all the same.
+  // A node with smaller templates is compiled nevertheless.
   site["playbooks/roles/r/tasks/main.yaml"] =
       "- {name: t, when: node.name == 'c001', file: {path: /etc/f, template: f0.j2}}\n";
   const std::vector<NodePlan> plans = CompileFor({"c001", "c002"});

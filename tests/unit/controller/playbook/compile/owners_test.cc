@@ -21,7 +21,7 @@ using ::testing::Not;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
-// Two tasks of two roles. `fight`: what the error says of them; empty: they get on with each other.
+// Two tasks of two roles. `fight`: the error about them; empty: they do not conflict.
 struct OwnerRow {
   const char* name;
   const char* first;
@@ -204,7 +204,7 @@ TEST_F(OwnersTest, NoErrorHoldsASecret) {
                                                        Not(HasSubstr("hunter2")))));
 }
 
-// Plays of one run, compiled one after the other as a run does.
+// Plays of one run, compiled one after the other as in a run.
 class OwnersOfARun : public CompileTest {
  protected:
   absl::Status Run(const std::string& first, const std::string& second) {
@@ -214,7 +214,7 @@ class OwnersOfARun : public CompileTest {
     options.owners = std::make_shared<RunOwners>();
     const std::vector<NodePlan> before = CompileFor({"c001"}, 0);
     EXPECT_OK(before.at(0).error);
-    // A play that is compiled again does not fight with itself.
+    // A play that is compiled again does not conflict with itself.
     EXPECT_OK(CompileFor({"c001"}, 0).at(0).error);
     return CompileFor({"c001"}, 1).at(0).error;
   }
@@ -234,7 +234,7 @@ TEST_F(OwnersOfARun, ALaterPlayMayStopAndRemove) {
   EXPECT_OK(Run("package: {name: a}", "package: {name: a, state: absent}"));
 }
 
-// So that a new kind of resource is thought of.
+// Reminds the author of a new kind of resource.
 TEST(Owners, EveryKindOfResourceOwnsSomethingOrActsOnly) {
   const auto* kinds = v1::Step::descriptor()->FindOneofByName("resource");
   ASSERT_NE(kinds, nullptr);
@@ -243,7 +243,7 @@ TEST(Owners, EveryKindOfResourceOwnsSomethingOrActsOnly) {
     v1::Step step;
     google::protobuf::Message* resource =
         step.GetReflection()->MutableMessage(&step, kinds->field(i));
-    // Each of these makes a claim of its resource.
+    // Each of these claims its resource.
     for (const char* name : {"name", "path", "key"}) {
       const auto* field = resource->GetDescriptor()->FindFieldByName(name);
       if (field != nullptr) resource->GetReflection()->SetString(resource, field, "/x");

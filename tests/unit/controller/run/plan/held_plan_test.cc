@@ -107,7 +107,7 @@ class HeldRunTest : public RunFixture {
     outcome.set_status(v1::STEP_STATUS_CHANGED);
   }
 
-  // The digest that the fake compiler's plan of the host name has.
+  // Adds the digest of the fake compiler's plan for the host name.
   static void AddNode(v1::PlannedPlay& play, const std::string& name, const std::string& host) {
     v1::Plan plan;
     v1::RolePlan& role = *plan.add_roles();
@@ -192,7 +192,7 @@ TEST_F(HeldRunTest, GoesOnHeldAfterARestart) {
   const absl::StatusOr<v1::Run> run = Create();
   ASSERT_OK(run);
   MustTakePlan("a");
-  clock_.Advance(absl::Hours(2));  // expired meanwhile: what has begun is brought to its end
+  clock_.Advance(absl::Hours(2));  // expired meanwhile: a run that has begun is completed
   Restart();
   Connect("a");
   AnswerFacts(run->run_id(), 0);

@@ -1,5 +1,5 @@
-// One person's storm against a real server over real TLS: what is above the share is refused by
-// name, others notice nothing, and what has ended, however it did, is given back.
+// One person's storm against a real server over real TLS: calls above the share are refused by
+// name, others notice nothing, and ended calls, however they ended, return their share.
 #include "controller/service/front/call_gate.h"
 
 #include <chrono>
@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 
 constexpr absl::Duration kPatience = absl::Seconds(60);
 
-// Answers nothing before it is told to; watches hold no thread, as the real ones.
+// Answers nothing before it is told to; watches hold no thread, like the real ones.
 class SlowRuns final : public v1::RunService::WithCallbackMethod_WatchRun<v1::RunService::Service> {
  public:
   grpc::Status ListRuns(grpc::ServerContext*, const v1::ListRunsRequest*,
@@ -81,7 +81,7 @@ class CallGateTest : public ::testing::Test {
     server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(5));
   }
 
-  // A connection of its own, by a certificate of its own.
+  // A connection of its own, with its own certificate.
   std::unique_ptr<v1::RunService::Stub> As(const std::string& viewer) {
     return v1::RunService::NewStub(people_.As(viewer, Role::kViewer, port_));
   }
@@ -91,7 +91,7 @@ class CallGateTest : public ::testing::Test {
     v1::ListRunsResponse response;
     return stub.ListRuns(&context, {}, &response);
   }
-  // The client is told of a call's end before the server has let go of it.
+  // The client learns of a call's end before the server has released it.
   bool AwaitNone(const std::string& person, CallKind kind) {
     const absl::Time give_up = absl::Now() + kPatience;
     while (shares_.CountOf(person, kind) > 0 && absl::Now() < give_up)
@@ -125,7 +125,7 @@ TEST_F(CallGateTest, CallsOfOnePersonAboveTheShareAreRefusedAndOthersAreServed) 
   for (std::thread& each : storm) each.join();
   other.join();
   EXPECT_TRUE(AwaitNone("eve", CallKind::kQuick));
-  // None of many has kept its share.
+  // Not one of many has kept its share.
   for (size_t i = 0; i < 4 * most; ++i) {
     EXPECT_TRUE(List(*eve).ok());
     EXPECT_TRUE(AwaitNone("eve", CallKind::kQuick));

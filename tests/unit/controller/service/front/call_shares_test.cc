@@ -79,7 +79,7 @@ TEST_F(CallSharesTest, CallsThatGoOnCountHoweverLong) {
   EXPECT_EQ(shares_.CountOf("eve", CallKind::kWatch), 0u);
 }
 
-// One that waited so long for a thread that it was forgotten counts again from then on.
+// A call that waited for a thread so long that it was forgotten counts again from then on.
 TEST_F(CallSharesTest, CallThatBeginsLateIsCountedOnce) {
   ASSERT_OK(shares_.Admit("eve", CallKind::kQuick));
   clock_.Advance(CallShares::kBeginWithin + absl::Seconds(1));
@@ -90,7 +90,7 @@ TEST_F(CallSharesTest, CallThatBeginsLateIsCountedOnce) {
   EXPECT_EQ(shares_.CountOf("eve", CallKind::kQuick), 0u);
 }
 
-// A misspelt name would be quick.
+// A misspelt name would count as quick.
 TEST_F(CallSharesTest, CallsThatAreNotQuickExist) {
   size_t slow = 0;
   for (const AuthorizationRow& row : AuthorizationTable()) {

@@ -53,7 +53,7 @@ TEST(AskedFacts, AsksAgainWhoWasLostAndWaitsForNobodyForEver) {
   facts.OnAsked("b");
   facts.OnAnswered("b");
   facts.OnLost("a");
-  facts.OnLost("b");  // has said it
+  facts.OnLost("b");  // has answered
   EXPECT_THAT(facts.ToAsk(), ElementsAre("a"));
   facts.OnAsked("a");
   EXPECT_THAT(facts.ToAsk(), IsEmpty());

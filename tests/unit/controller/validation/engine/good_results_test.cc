@@ -99,7 +99,7 @@ class GoodResultsTest : public ::testing::Test {
     return ReadGoodResults(*store_, inventory_, checks::Checks(),
                            {suite, since, std::move(is_cancelled)}, learner, notes_);
   }
-  // The least that was learned; 0: nothing was.
+  // The lowest learned value; 0: none.
   double Least(const std::string& suite = "", absl::Time since = kNow - absl::Hours(24)) {
     FloorLearner learner;
     EXPECT_OK(Read(learner, suite, since));
@@ -148,11 +148,11 @@ TEST_F(GoodResultsTest, BetweenTwoNodesTheSlowerPortDecides) {
   Put({.id = "v-1", .partner = "c2", .value = 9.4});
   Put({.id = "v-2", .partner = "slow", .value = 0.9});
   EXPECT_DOUBLE_EQ(Least(), 9.4);
-  // The port of `slow` was none of 1 Gbit/s.
+  // The port of `slow` did not have 1 Gbit/s.
   Put({.id = "v-3", .node = "slow", .partner = "slow", .value = 9});
   EXPECT_DOUBLE_EQ(Least(), 9.4);
   EXPECT_THAT(notes_, ElementsAre(HasSubstr("slow: network_gbits_per_s")));
-  // Who is not in the inventory any more has no known port.
+  // A node that is no longer in the inventory has no known port.
   Put({.id = "v-4", .node = "gone", .partner = "gone", .value = 1});
   EXPECT_DOUBLE_EQ(Least(), 9.4);
 }

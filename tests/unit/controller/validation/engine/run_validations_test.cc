@@ -1,4 +1,4 @@
-// What runs end with, over a real store, with fake agents and by a fake clock.
+// The validations at the end of runs, over a real store, with fake agents and a fake clock.
 #include "controller/validation/engine/run_validations.h"
 
 #include <functional>
@@ -76,7 +76,7 @@ class RunValidationsTest : public ::testing::Test {
     ASSERT_OK(validations_->Resume());
   }
 
-  // As the end of a run on both nodes leaves it.
+  // The state after a run on both nodes.
   void EndRun(const std::string& run_id, bool check_only = false) {
     v1::CreateRunRequest request;
     request.set_bundle_sha256("site");
@@ -117,7 +117,7 @@ class RunValidationsTest : public ::testing::Test {
     validations_->Look();
     ASSERT_EQ(created_.size(), 1u);
   }
-  // The nodes that were asked for their facts since the last look at them answer.
+  // Answers for the nodes that were asked for their facts since the last look.
   std::vector<std::string> AnswerFacts() {
     std::vector<std::string> asked;
     for (const char* name : {"c001", "c002"}) {
@@ -202,7 +202,7 @@ TEST_F(RunValidationsTest, ARunThatMadeAnotherMachineOfANodeHasItValidatedAgain)
   EndRun("r-1");
   validations_->OnRunEnded("r-1");
   validations_->Look();
-  SetKernel("c002", "6.12.0");  // only the facts of after the run tell
+  SetKernel("c002", "6.12.0");  // only the facts from after the run count
   AnswerFacts();
   validations_->Look();
   ASSERT_EQ(created_.size(), 1u);
@@ -228,7 +228,7 @@ TEST_F(RunValidationsTest, ANodeThatDoesNotAnswerIsNotWaitedForLong) {
 TEST_F(RunValidationsTest, ARestartMakesUpForWhatWasLeft) {
   EndRun("r-1");
   for (const char* uuid : {"u-c001", "u-c002"}) sessions_.Cut(uuid);
-  Restart();  // nobody tells of the run again
+  Restart();  // nobody reports the run again
   validations_->Look();
   clock_.Advance(RunValidations::kFactsWait);
   validations_->Look();
@@ -268,7 +268,7 @@ TEST_F(RunValidationsTest, WaitsForNodesThatOthersWorkOn) {
   create_error_ = absl::OkStatus();
   validations_->Look();  // too early
   EXPECT_THAT(created_, IsEmpty());
-  Pass("c001", "6.1.0");  // by what held it
+  Pass("c001", "6.1.0");  // by the validation that held it
   clock_.Advance(RunValidations::kBusyWait);
   validations_->Look();
   ASSERT_EQ(created_.size(), 1u);

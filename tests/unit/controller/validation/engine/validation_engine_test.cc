@@ -28,7 +28,7 @@ using ::testing::Pair;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
-// The lowest of what the room, the model's file and the suite allow is told to the worker.
+// The worker gets the lowest of the limits of the room, the model's file and the suite.
 TEST_F(ValidationEngineTest, ChecksOfGpusAreToldHowHotTheyMayBecome) {
   inventory_ = std::make_shared<const Inventory>(
       ParseInventory(
@@ -46,7 +46,7 @@ TEST_F(ValidationEngineTest, ChecksOfGpusAreToldHowHotTheyMayBecome) {
   EXPECT_EQ(Only("u-c002").start_check().parameters().at("max-temperature"), "88");
 }
 
-// A GPU that is at work for somebody else is left alone, and named, unless that was asked for.
+// A GPU that is at work for somebody else is left alone, and named, unless the caller forced it.
 TEST_F(ValidationEngineTest, BusyGpuIsUnknownUnlessForced) {
   const std::string busy = "GPU 1 is at work for python3 (4711)";
   const std::string id = Create("probe", "c001").value();
@@ -60,7 +60,7 @@ TEST_F(ValidationEngineTest, BusyGpuIsUnknownUnlessForced) {
     return absl::OkStatus();
   }));
 
-  sessions_.Take("u-c001");  // that its report is stored
+  sessions_.Take("u-c001");  // its report is stored
   const std::string forced = Create("probe", "c001", /*force=*/true).value();
   const v1::StartCheck again = Only("u-c001").start_check();
   EXPECT_TRUE(again.force());
@@ -68,7 +68,7 @@ TEST_F(ValidationEngineTest, BusyGpuIsUnknownUnlessForced) {
   EXPECT_EQ(OutcomeOfNode(forced, "c001"), v1::OUTCOME_PASS);
 }
 
-// Not as a node without GPUs, whose checks of GPUs are skipped.
+// Not like a node without GPUs, whose GPU checks are skipped.
 TEST_F(ValidationEngineTest, ACardWithoutADriverKeepsTheNodeOut) {
   ASSERT_OK(store_->Update([](Transaction& txn) {
     v1::Facts facts;
@@ -139,7 +139,7 @@ TEST_F(ValidationEngineTest, TakesNodesThroughTheSuiteAndRemembersWhatPassed) {
   const v1::StartCheck one = Only("u-c001").start_check();
   const v1::StartCheck two = Only("u-c002").start_check();
   EXPECT_EQ(one.check(), "probe");
-  EXPECT_THAT(one.parameters(), IsEmpty());  // nobody has said how hot a GPU may become
+  EXPECT_THAT(one.parameters(), IsEmpty());  // no temperature limit is known
   EXPECT_EQ(one.time_limit().seconds(), 60);
   EXPECT_TRUE(one.has_expires_at());
   EXPECT_NE(one.check_id(), two.check_id());
@@ -174,7 +174,7 @@ TEST_F(ValidationEngineTest, TakesNodesThroughTheSuiteAndRemembersWhatPassed) {
                                               "validation.create operator:alice"));
 }
 
-// What was tested is not what is there now: also after a restart of the controller.
+// The present hardware is not what was tested: also after a restart of the controller.
 TEST_F(ValidationEngineTest, ANodeThatChangedWhileItWasValidatedHasNotPassed) {
   for (const bool restarts : {false, true}) {
     const auto put = [&](const char* gpu, const char* driver) {
@@ -301,7 +301,7 @@ TEST_F(ValidationEngineTest, GoesOnAfterARestart) {
   engine_->OnConnected("u-c001", v1::Hello());
   engine_->OnConnected("u-c002", hello);
   engine_->Settle();
-  // The one has ended, the other runs on: nothing is started again.
+  // One has ended, the other is still running: nothing is started again.
   EXPECT_THAT(sessions_.Take("u-c001"), IsEmpty());
   EXPECT_THAT(sessions_.Take("u-c002"), IsEmpty());
   EXPECT_THAT(engine_->Get(id)->nodes(0).checks(), SizeIs(1));
@@ -338,7 +338,7 @@ TEST_F(ValidationEngineTest, BringsTheSidesOfAPairTogether) {
   update.set_check_id(two.check_id());
   update.mutable_progress()->mutable_listening()->set_port(4712);
   update.mutable_progress()->mutable_listening()->set_address("192.168.0.2");
-  engine_->OnUpdate("u-c001", update);  // another node's check: nothing
+  engine_->OnUpdate("u-c001", update);  // another node's check: ignored
   engine_->Settle();
   EXPECT_THAT(sessions_.Take("u-c001"), IsEmpty());
   engine_->OnUpdate("u-c002", update);
@@ -408,7 +408,7 @@ TEST_F(ValidationEngineTest, CancelStopsWhatRuns) {
   EXPECT_THAT(Only("u-c001").stop_check().reason(), HasSubstr("operator:bob"));
   Only("u-c002");
   Report("u-c001", one, v1::OUTCOME_UNKNOWN, "stopped by operator:bob");
-  Report("u-c002", two, v1::OUTCOME_PASS);  // it was through before it heard
+  Report("u-c002", two, v1::OUTCOME_PASS);  // it was done before it heard
   EXPECT_EQ(engine_->Get(id)->state(), v1::VALIDATION_STATE_CANCELLED);
   EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_UNKNOWN);
   EXPECT_NE(OutcomeOfNode(id, "c002"), v1::OUTCOME_PASS);
@@ -419,7 +419,7 @@ TEST_F(ValidationEngineTest, CancelStopsWhatRuns) {
 TEST_F(ValidationEngineTest, ReportsThatNobodyWantsAreAcknowledgedAndChangeNothing) {
   const std::string id = Create("probe", "c001").value();
   const std::string one = Only("u-c001").start_check().check_id();
-  Report("u-c002", one, v1::OUTCOME_PASS);  // of another node
+  Report("u-c002", one, v1::OUTCOME_PASS);  // from another node
   EXPECT_EQ(Only("u-c002").check_report_stored().check_id(), one);
   Report("u-c002", "v-gone/0.0.0.0/c002", v1::OUTCOME_PASS);
   EXPECT_EQ(Only("u-c002").check_report_stored().check_id(), "v-gone/0.0.0.0/c002");
@@ -466,7 +466,7 @@ TEST_F(ValidationEngineTest, WatchersSeeVerdictsAndTheEnd) {
   EXPECT_EQ(end->finished().validation_id(), id);
   EXPECT_EQ(watch->Next(), nullptr);
   EXPECT_TRUE(watch->AtEnd());
-  // Who comes later sees the end.
+  // A late watcher sees the end.
   const auto late = engine_->EventsOf(id).value()->Watch([] {});
   ASSERT_NE(late->Next(), nullptr);
   EXPECT_TRUE(late->AtEnd());

@@ -1,4 +1,4 @@
-// Nodes are asked what they are before their checks, and when all of them have ended.
+// Nodes are asked for their facts before their checks, and when all of them have ended.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using ::testing::SizeIs;
 
 class ValidationFactsTest : public ValidationEngineTest {
  protected:
-  // Of c001 alone; answers nothing that it is asked afterwards.
+  // On c001 only; does not answer any question afterwards.
   std::string PassTheCheck() {
     const std::string id = Create("probe", "c001").value();
     v1::CheckReport report;
@@ -29,7 +29,7 @@ class ValidationFactsTest : public ValidationEngineTest {
     engine_->Settle();
     return id;
   }
-  // As the keeper of facts does it when they have come.
+  // Like the keeper of facts when they have arrived.
   void Answer(const std::string& request_id, int gpus) {
     PutFacts(gpus);
     engine_->OnFactsStored("u-c001", request_id);
@@ -61,7 +61,7 @@ TEST_F(ValidationFactsTest, AGpuThatIsLostAfterItsLastCheckHasNotPassed) {
               testing::StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(id)));
   const std::vector<std::string> asked = sessions_.TakeFactsRequests("u-c001");
   ASSERT_THAT(asked, ElementsAre(FactsRequestId({true, id})));
-  Answer("after/r-1", 2);  // what a run has asked is no answer
+  Answer("after/r-1", 2);  // an answer to a run's question does not count
   EXPECT_EQ(engine_->Get(id)->state(), v1::VALIDATION_STATE_RUNNING);
   Answer(asked[0], 1);
   const v1::Validation done = engine_->Get(id).value();
@@ -73,7 +73,7 @@ TEST_F(ValidationFactsTest, AGpuThatIsLostAfterItsLastCheckHasNotPassed) {
   EXPECT_FALSE(HasPass());
 }
 
-// The driver was loaded by hand, or a card put in, since it has last said what it is.
+// The driver was loaded by hand, or a card put in, since its last report.
 TEST_F(ValidationFactsTest, WhatIsNewSinceBeforeTheStartIsNoChange) {
   for (const bool restarts : {false, true}) {
     PutFacts(1);
@@ -95,7 +95,7 @@ TEST_F(ValidationFactsTest, WhatIsNewSinceBeforeTheStartIsNoChange) {
   }
 }
 
-// What it says after a minute may be what became of it.
+// A report after a minute may already show the consequences.
 TEST_F(ValidationFactsTest, ALateAnswerDoesNotHideALoss) {
   answers_facts_ = false;
   const std::string id = Create("probe", "c001").value();

@@ -1,4 +1,4 @@
-// What a node's earlier results say of its next ones.
+// What a node's earlier results mean for its next ones.
 #include <memory>
 #include <string>
 
@@ -30,14 +30,14 @@ class ValidationHistoryTest : public ValidationEngineTest {
         "  - name: s\n    checks: [{check: probe, time_limit: 9m, with: {duration: 3m}}]\n";
   }
 
-  // How the node measures from now on.
+  // The node's measurements from now on.
   struct Measures {
     std::string suite = "probe";
     std::string power_limit = "250";
     std::string engine = "cublas 11.11.3";
   };
 
-  // What is said of the node when its next probe measures `rate`, of its GPU and in all.
+  // The verdict on the node when its next probe measures `rate`, for its GPU and in total.
   v1::CheckVerdict Judge(double rate, const Measures& measures) {
     const std::string id = Create(measures.suite, "c001").value();
     v1::CheckReport report;
@@ -68,13 +68,13 @@ class ValidationHistoryTest : public ValidationEngineTest {
   }
   v1::CheckVerdict Judge(double rate) { return Judge(rate, Measures()); }
 
-  // Results under `other` circumstances begin a history of their own, in which the next is judged.
+  // Results under `other` circumstances begin a separate history, in which the next one is judged.
   void ExpectHistoryOfItsOwn(const Measures& other) {
     for (int i = 0; i < 5; ++i) EXPECT_EQ(Judge(10).outcome(), v1::OUTCOME_PASS);
     for (int i = 0; i < 5; ++i) {
       const v1::CheckVerdict verdict = Judge(7, other);
       EXPECT_EQ(verdict.outcome(), v1::OUTCOME_PASS) << i << ": " << verdict.reason();
-      // It passes without a word, as that of a new node.
+      // It passes without findings, like that of a new node.
       for (const v1::Finding& finding : verdict.findings()) {
         EXPECT_THAT(finding.source(), Not(HasSubstr("own history")));
       }
@@ -82,7 +82,7 @@ class ValidationHistoryTest : public ValidationEngineTest {
     const v1::CheckVerdict worse = Judge(6, other);
     EXPECT_EQ(worse.outcome(), v1::OUTCOME_FAIL);
     EXPECT_THAT(worse.reason(), HasSubstr("median 7"));
-    // The way back leads into the old one.
+    // Returning leads into the old history.
     EXPECT_EQ(Judge(10).outcome(), v1::OUTCOME_PASS);
     EXPECT_THAT(Judge(7).reason(), HasSubstr("median 10"));
   }
@@ -100,7 +100,7 @@ TEST_F(ValidationHistoryTest, AnotherEngineLocksNobodyOut) {
   ExpectHistoryOfItsOwn({.engine = "own kernel sm_75"});
 }
 
-// Each time it loses 2 %: of its newest results it is never far.
+// Each time it loses 2 %: it is never far from its newest results.
 TEST_F(ValidationHistoryTest, ASlowDeclineIsHeldAgainstTheFirstResults) {
   double rate = 10;
   v1::CheckVerdict verdict;
@@ -118,7 +118,8 @@ TEST_F(ValidationHistoryTest, ASlowDeclineIsHeldAgainstTheFirstResults) {
   EXPECT_LE(passes, 12);
 }
 
-// The oldest that are stored are of another driver; so are, for some time, those of 30 results ago.
+// The oldest stored results are from another driver; so are, for some time, those of 30 results
+// ago.
 TEST_F(ValidationHistoryTest, AfterAChangeTheFirstResultsAreThoseOfLongAgo) {
   for (int i = 0; i < 6; ++i) Judge(12);
   const Measures now = {.engine = "own kernel sm_75"};

@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// The way of a validation into Slurm's nodes.
+// The effect of a validation on Slurm's nodes.
 class ValidationManagerTest : public ValidationEngineTest {
  protected:
   ValidationManagerTest() {
@@ -72,7 +72,7 @@ TEST_F(ValidationManagerTest, ARefusalLeavesNothingBehind) {
   EXPECT_OK(Create(/*force=*/false)) << "the node is free again";
 }
 
-// Who cannot have the nodes anyway takes nothing out of service.
+// A validation that cannot have the nodes anyway takes nothing out of service.
 TEST_F(ValidationManagerTest, HoldsNothingForAValidationThatCannotBe) {
   ASSERT_OK(claims_->Claim({"r-1", "run r-1 changes", "wait for it", clock_.Now()}, {"c001"}));
   EXPECT_THAT(Create(/*force=*/false),

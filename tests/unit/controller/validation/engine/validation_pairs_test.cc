@@ -1,4 +1,4 @@
-// What the engine makes of pairs when a validation ends.
+// The engine's conclusions from pairs when a validation ends.
 
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ using ::testing::SizeIs;
 
 class ValidationPairsTest : public ValidationEngineTest {
  protected:
-  // The side of a pair that a node was asked for: what it received of its partner.
+  // The requested node's side of a pair: the rate that it received from its partner.
   void ReportPair(const std::string& uuid, double gbits) {
     const std::vector<v1::ControllerMessage> messages = sessions_.Take(uuid);
     ASSERT_FALSE(messages.empty()) << uuid;
@@ -37,7 +37,7 @@ class ValidationPairsTest : public ValidationEngineTest {
     metric.set_value(gbits);
     engine_->OnReport(uuid, report);
   }
-  // A ring of the two, by what its links carried.
+  // A ring of the two, with the rate of its links.
   void ReportRing(const std::string& uuid) {
     const std::vector<v1::ControllerMessage> messages = sessions_.Take(uuid);
     ASSERT_FALSE(messages.empty()) << uuid;
@@ -57,7 +57,7 @@ class ValidationPairsTest : public ValidationEngineTest {
   }
 };
 
-// By pairs that were measured before it; those of a later check, or none, are no measure.
+// Compared with pairs that were measured before it; those of a later check do not count.
 TEST_F(ValidationPairsTest, ARingIsSetBesideThePairsBeforeIt) {
   site_["playbooks/suites/ring.yaml"] =
       "name: ring\ndescription: d\nstages:\n"
@@ -85,7 +85,7 @@ TEST_F(ValidationPairsTest, ARingIsSetBesideThePairsBeforeIt) {
   EXPECT_EQ(done.rings(1).slowest_pair_gbits_per_s(), 9);
 }
 
-// A rate of one of them is no measure for the other, and does not take its place.
+// A rate of one of them does not count for the other, and does not replace it.
 TEST_F(ValidationPairsTest, OneCheckTwiceInASuiteIsJudgedTwice) {
   site_["playbooks/suites/twice.yaml"] =
       "name: twice\ndescription: d\nstages:\n"
@@ -105,7 +105,7 @@ TEST_F(ValidationPairsTest, OneCheckTwiceInASuiteIsJudgedTwice) {
   EXPECT_THAT(done.blames(0).evidence(), ElementsAre("from c001 to c002: 3 Gbit/s"));
 }
 
-// Equally slow both ways: neither shows who it is, and neither is quarantined for it.
+// Equally slow both ways: neither rate shows which node it is, and neither is quarantined for it.
 TEST_F(ValidationPairsTest, OfTwoNodesBelowTheFloorNeitherFails) {
   inventory_ = std::make_shared<const Inventory>(
       ParseInventory({{"cluster.yaml",

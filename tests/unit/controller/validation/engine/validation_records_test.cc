@@ -23,7 +23,7 @@ TEST(ValidationRecords, OfPairsThatPassedSomeAreEnough) {
     check.set_partner("c" + std::to_string(i));
     check.set_outcome(i % 100 == 0 ? v1::OUTCOME_FAIL : v1::OUTCOME_PASS);
   }
-  node.add_checks()->set_outcome(v1::OUTCOME_PASS);  // no pair
+  node.add_checks()->set_outcome(v1::OUTCOME_PASS);  // not a pair
   LeaveOutPassedPairs(node);
   ASSERT_THAT(node.checks(), SizeIs(kMaxPassedPairs + 3 + 1));
   int failed = 0;

@@ -1,4 +1,4 @@
-// A controller that restarts goes on with its validations as they were created.
+// A restarted controller continues its validations as they were created.
 #include <sys/resource.h>
 
 #include <memory>
@@ -32,7 +32,7 @@ class ValidationRestartTest : public ValidationEngineTest {
     ASSERT_OK(store_->Update(
         [&](Transaction& txn) { return txn.nodes().PutFacts(uuid, facts.SerializeAsString()); }));
   }
-  // `check_id` is what the agent still runs.
+  // `check_id` is the check that the agent is still running.
   void Restart(const std::string& check_id) {
     Open();
     v1::Hello hello;
@@ -45,7 +45,7 @@ class ValidationRestartTest : public ValidationEngineTest {
 TEST_F(ValidationRestartTest, AGpuThatFellOffMeanwhileChangesNoChecks) {
   const std::string id = Create("gpus", "c001").value();
   const std::string first = Only("u-c001").start_check().check_id();
-  PutFacts("u-c001", v1::Facts());  // no GPU any more
+  PutFacts("u-c001", v1::Facts());  // GPUs are gone
   Restart(first);
   EXPECT_THAT(sessions_.Take("u-c001"), IsEmpty());
   Report("u-c001", first, v1::OUTCOME_PASS);
@@ -58,7 +58,7 @@ TEST_F(ValidationRestartTest, AGpuThatFellOffMeanwhileChangesNoChecks) {
   EXPECT_EQ(done.state(), v1::VALIDATION_STATE_DONE);
   ASSERT_THAT(done.nodes(0).checks(), SizeIs(3));
   EXPECT_EQ(done.nodes(0).checks(1).outcome(), v1::OUTCOME_PASS);
-  // It is not the machine any more that passed them.
+  // It is no longer the machine that passed them.
   EXPECT_EQ(done.nodes(0).checks(2).check(), "same-machine");
   EXPECT_EQ(done.nodes(0).outcome(), v1::OUTCOME_UNKNOWN);
 }
@@ -112,7 +112,7 @@ TEST_F(ValidationRestartTest, AnotherMachineUnderTheNameIsNotTheOneThatIsTested)
   EXPECT_EQ(engine_->Get(id)->state(), v1::VALIDATION_STATE_RUNNING);
 }
 
-// The suite is another one now: what has been found stays found.
+// The suite has changed: existing findings remain.
 TEST_F(ValidationRestartTest, WhatCannotGoOnEndsWithTheFailsThatWereStored) {
   const std::string before = Create("probe").value();
   Report("u-c001", Only("u-c001").start_check().check_id(), v1::OUTCOME_PASS);
@@ -140,7 +140,7 @@ TEST_F(ValidationRestartTest, WhatCannotGoOnEndsWithTheFailsThatWereStored) {
   }));
 }
 
-// The file is locked by a tool for a moment: that is no reason to give a validation up.
+// A tool locks the file for a moment: that must not end a validation.
 TEST_F(ValidationRestartTest, AValidationOutlivesAStoreThatIsLocked) {
   auto failing = std::make_unique<testing::FailingStore>(std::move(store_));
   testing::FailingStore& store = *failing;
@@ -187,8 +187,8 @@ TEST_F(ValidationRestartTest, ADamagedResultCostsNothingButItsDetails) {
   EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_FAIL);
 }
 
-// The link came back, or the controller, when the time of the check was long over: what the agent
-// found meanwhile counts.
+// The link or the controller came back long after the time of the check: the agent's result counts
+// nevertheless.
 TEST_F(ValidationRestartTest, AReportThatWaitedOnTheNodeCounts) {
   const std::string id = Create("probe", "c001").value();
   const std::string first = Only("u-c001").start_check().check_id();
@@ -204,7 +204,7 @@ TEST_F(ValidationRestartTest, AReportThatWaitedOnTheNodeCounts) {
   EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_PASS);
 }
 
-// It was stopped for the sake of its rack, which is no verdict, whoever hears of its end.
+// It was stopped because of its rack, which is not a verdict, whoever learns of its end.
 TEST_F(ValidationRestartTest, ACheckThatWasStoppedToSavePowerIsStartedAgain) {
   PutIntoRack(1500);
   const std::string id = Create("burn").value();
@@ -212,7 +212,7 @@ TEST_F(ValidationRestartTest, ACheckThatWasStoppedToSavePowerIsStartedAgain) {
   clock_.Advance(absl::Seconds(6));
   engine_->Tick();
   const std::string newer = Only("u-c002").start_check().check_id();
-  // One reading alone would be an error of its sensor.
+  // A single reading would be an error of its sensor.
   for (int i = 0; i < 2; ++i) {
     engine_->OnUpdate("u-c001", Draws(older, checks::kPowerOfNode, 1000));
   }
@@ -231,13 +231,13 @@ TEST_F(ValidationRestartTest, ACheckThatWasStoppedToSavePowerIsStartedAgain) {
   EXPECT_EQ(messages.back().start_check().check_id(), absl::StrCat(id, "/0.0.0.1/c002"));
 }
 
-// Curves are megabytes each: neither what is read after a restart nor what is judged at the end may
-// be of all nodes at once.
+// Curves are megabytes each: neither the data read after a restart nor the data judged at the end
+// may be that of all nodes at once.
 TEST_F(ValidationRestartTest, MemoryDoesNotGrowWithTheCurvesOfAllNodes) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "AddressSanitizer keeps what was given back";
 #endif
-  constexpr int kNodes = 24;  // of 5 MiB each
+  constexpr int kNodes = 24;  // 5 MiB each
   const auto largest_mib = [] {
     rusage usage = {};
     getrusage(RUSAGE_SELF, &usage);

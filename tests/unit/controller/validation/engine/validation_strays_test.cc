@@ -1,4 +1,4 @@
-// Checks that go on where nobody waits for them any more, and reports that come again.
+// Checks that are still running when nobody waits for them any longer, and repeated reports.
 #include <memory>
 #include <string>
 #include <utility>

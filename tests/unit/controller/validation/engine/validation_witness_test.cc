@@ -73,7 +73,7 @@ class ValidationWitnessTest : public ValidationEngineTest {
     request.set_force(force);
     return manager_->Create(request, {"operator:alice", "peer"}).value();
   }
-  // In the engine of the fixture, as after a restart of the controller.
+  // In the fixture's engine, as after a restart of the controller.
   void Restart() {
     manager_.reset();
     Open();
@@ -124,7 +124,7 @@ TEST_F(ValidationWitnessTest, ANodeAloneIsMeasuredWithOneThatIsBorrowed) {
   const std::string look = Started("u-c001");
   EXPECT_EQ(Started("u-c002"), "") << "itself it is not under test";
 
-  // The controller restarts in the middle, with its roles.
+  // The controller restarts in the middle, and the roles remain.
   Restart();
   EXPECT_THAT(claims_->HeldOf({"c001", "c002", "c003"}), ElementsAre("c001", "c002"));
   Report("u-c001", look, v1::OUTCOME_PASS);
@@ -137,7 +137,7 @@ TEST_F(ValidationWitnessTest, ANodeAloneIsMeasuredWithOneThatIsBorrowed) {
   EXPECT_EQ(done.state(), v1::VALIDATION_STATE_DONE);
   EXPECT_EQ(Of(done, "c001").outcome(), v1::OUTCOME_PASS);
   EXPECT_EQ(PassOf("u-c001").value(), begun.validation_id());
-  // Whatever was seen of the witness is told, and changes nothing of it.
+  // The witness's results are shown, but do not affect it.
   EXPECT_TRUE(Of(done, "c002").is_witness());
   EXPECT_EQ(Of(done, "c002").outcome(), v1::OUTCOME_UNSPECIFIED);
   ASSERT_THAT(Of(done, "c002").checks(), SizeIs(1));

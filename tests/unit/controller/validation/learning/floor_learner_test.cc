@@ -21,7 +21,7 @@ using ::testing::SizeIs;
 
 const absl::Time kNow = absl::FromCivil(absl::CivilSecond(2026, 11, 15), absl::UTCTimeZone());
 
-// One GPU of one node with a rate of gpu-gemm.
+// The gpu-gemm rate of one GPU of one node.
 struct Measured {
   std::string uuid, node;
   double tflops = 0;
@@ -51,7 +51,7 @@ void Add(const Measured& measured, FloorLearner& learner, absl::Time time = kNow
                measured.parameters_digest});
 }
 
-// `count` GPUs, three a node, with rates around 100 that are `step` apart.
+// `count` GPUs, three per node, with rates around 100 that are `step` apart.
 void AddFleet(int count, double step, FloorLearner& learner, const std::string& driver = "535",
               const std::string& power = "250", double middle = 100) {
   for (int i = 0; i < count; ++i) {
@@ -98,7 +98,7 @@ TEST(FloorLearner, IsNeverAboveTheWorstGoodValueLessTheMargin) {
   EXPECT_DOUBLE_EQ(proposal.floor, 88.2);
 }
 
-// A node that lies, whichever way.
+// A node that lies, in either direction.
 TEST(FloorLearner, NoNodeMovesAFloorAlone) {
   for (const double lie : {1.0, 50.0, 94.0, 110.0, 1e6}) {
     for (const int parts : {1, 8, 1000}) {
@@ -113,13 +113,13 @@ TEST(FloorLearner, NoNodeMovesAFloorAlone) {
       }
     }
   }
-  // Nor by circumstances that it shares with nobody.
+  // Nor by circumstances that it shares with no other node.
   FloorLearner learner;
   AddFleet(24, 0.001, learner);
   for (int i = 0; i < 100; ++i)
     Add({absl::StrCat("GPU-lie", i), "liar", 10, "666", "250"}, learner);
   EXPECT_DOUBLE_EQ(Propose(learner).floor, 95);
-  // And alone it makes none.
+  // And it makes none alone.
   FloorLearner alone;
   for (int i = 0; i < 100; ++i) Add({absl::StrCat("GPU-lie", i), "liar", 10}, alone);
   EXPECT_EQ(Propose(alone).floor, 0);
@@ -137,8 +137,8 @@ TEST(FloorLearner, AGpuCountsOnceWithTheLeastThatItReached) {
 }
 
 TEST(FloorLearner, EnginesAndParametersAreNotMixed) {
-  // Eight GPUs by cuBLAS, and the same by own kernels, or in a longer burn: a mixture would differ
-  // too much for a floor.
+  // Eight GPUs by cuBLAS, and the same by our own kernels, or in a longer burn: a mixture would
+  // differ too much for a floor.
   for (const bool by_engine : {true, false}) {
     FloorLearner learner;
     for (int i = 0; i < 16; ++i) {
@@ -158,7 +158,7 @@ TEST(FloorLearner, EnginesAndParametersAreNotMixed) {
       EXPECT_THAT(proposal.source, HasSubstr("250 W, cublas 11.11.3 and own kernel sm_75, suite"));
     }
   }
-  // Four and four are no eight.
+  // Four and four are not eight.
   FloorLearner few;
   for (int i = 0; i < 8; ++i) {
     Measured one = {absl::StrCat("GPU-", i), absl::StrCat("c", i % 2), 100};
@@ -192,7 +192,7 @@ TEST(FloorLearner, DriversAndPowerLimitsAreNotMixed) {
   ASSERT_THAT(learned, SizeIs(1));
   EXPECT_THAT(learned[0].populations, SizeIs(3));
   const FloorProposal proposal = ProposeFloor(learned[0], RelativeLimit(), 0);
-  // That of the slowest: all three have to reach it. Mixed, they would have spread too far.
+  // The slowest one's: all three have to reach it. Mixed, they would spread too far.
   EXPECT_DOUBLE_EQ(proposal.floor, 76);
   EXPECT_EQ(proposal.subjects, 24u);
   EXPECT_EQ(proposal.nodes, 3u);
@@ -204,9 +204,9 @@ TEST(FloorLearner, AFewOthersLowerTheFloorAndNeverRaiseIt) {
   FloorLearner learner;
   AddFleet(8, 0.1, learner, "535", "250", 100);
   AddFleet(2, 0.1, learner, "535", "150", 60);
-  EXPECT_DOUBLE_EQ(Propose(learner).floor, 95);  // of one node
+  EXPECT_DOUBLE_EQ(Propose(learner).floor, 95);  // from one node
   AddFleet(4, 0.1, learner, "535", "150", 60);
-  EXPECT_DOUBLE_EQ(Propose(learner).floor, 58.9);  // 2 % below what the second of two reached
+  EXPECT_DOUBLE_EQ(Propose(learner).floor, 58.9);  // 2 % below the rate of the second of two
 }
 
 TEST(FloorLearner, OneGpuWithTwoDriversIsOneGpu) {
@@ -246,14 +246,14 @@ TEST(FloorLearner, TakesRatesOfWorkAlone) {
   };
   add("temperature_max_celsius", "celsius", 60, "GPU-1");  // less is better
   add("products", "1", 1000, "GPU-1");                     // a count
-  add("tflops_median", "GFLOPS", 1000, "GPU-1");           // of another version
-  add("tflops_median", "TFLOPS", 10, "GPU-2");             // of nobody
+  add("tflops_median", "GFLOPS", 1000, "GPU-1");           // from another version
+  add("tflops_median", "TFLOPS", 10, "GPU-2");             // without a known GPU
   add("tflops_median", "TFLOPS", std::numeric_limits<double>::infinity(), "GPU-1");
   add("tflops_median", "TFLOPS", -1, "GPU-1");
   add("no_metric", "TFLOPS", 10, "GPU-1");
   learner.Add({"c1", "", "s", "v", kNow, checks::FindCheck("gpu-gemm"), &result});
   EXPECT_THAT(learner.Learned(), IsEmpty());
-  // What a link says of itself is no rate.
+  // A link's own statement is not a rate.
   result.clear_metrics();
   result.mutable_subjects(0)->set_kind("nic");
   add("speed_mbits", "Mbit/s", 10000, "GPU-1");

@@ -25,7 +25,7 @@ using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr char kPath[] = "inventory/hardware/l4.yaml";
-// As the shipped files are written, with a person's comments.
+// In the form of the shipped files, with a person's comments.
 constexpr char kFile[] =
     "# Ours have no fan.\n"
     "kind: gpu\n"
@@ -87,7 +87,7 @@ v1::LearnedModel ProposeModel(const std::vector<LearnedMetric>& learned,
   return models->at(0);
 }
 
-// The lines that a diff adds; REQUIRES: it is of a new file.
+// The lines that a diff adds; REQUIRES: it creates a new file.
 std::string Added(const std::string& diff) {
   std::string text;
   size_t line = 0;
@@ -162,7 +162,7 @@ TEST(HardwareLearning, NewLimitsOfAFileHaveAPeak) {
                                   HasSubstr("+    floor: 23.7\n"), HasSubstr("a fifth more")));
 }
 
-// What is proposed, put into the files, is read and passes the lint.
+// The proposals, put into the files, can be read and pass the lint.
 TEST(HardwareLearning, WhatIsProposedIsReadAgain) {
   const std::vector<FloorEntry> entries = {
       {"gpu-gemm", "tflops_median", "fp16", "TFLOPS", 95, 0, "measured: \"so\"", ""},
@@ -187,7 +187,7 @@ TEST(HardwareLearning, WhatIsProposedIsReadAgain) {
   EXPECT_DOUBLE_EQ(floors["tflops_median "], 0);
   EXPECT_THAT(*text, AllOf(HasSubstr("# Ours have no fan."), HasSubstr("  # Row 3 is warm.\n"),
                            HasSubstr("# page 3"), HasSubstr("# see #12")));
-  // Once more changes nothing: every floor is there.
+  // Repeating it changes nothing: every floor is there.
   EXPECT_EQ(WithFloors(kPath, *text, {}, checks::Checks()).value(), *text);
 }
 

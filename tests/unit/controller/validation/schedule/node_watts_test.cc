@@ -32,7 +32,7 @@ v1::CheckProgress Samples(const std::vector<Watts>& all) {
   return progress;
 }
 
-// The same samples twice: what they say is then borne out.
+// The same samples twice: the second confirms the first.
 std::optional<double> TakeTwice(NodeWatts& node, const v1::CheckProgress& progress,
                                 absl::Time now) {
   node.Take(progress, now);
@@ -59,7 +59,7 @@ TEST(NodeWatts, MeterIsTheWholeNode) {
   NodeWatts node(250);
   EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfGpus, 900}, {kPowerOfNode, 1610}}), kWattsStart),
             1610);
-  // The meter's word lasts until its next one.
+  // The meter's reading lasts until its next one.
   EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfGpus, 1000}}), kWattsStart + absl::Seconds(14)),
             std::nullopt);
   EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfNode, 1580}}), kWattsStart + absl::Seconds(14)),
@@ -75,20 +75,20 @@ TEST(NodeWatts, MeterShowsWhatRanBeforeAtFirst) {
   EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfNode, 700, 10}}), kWattsStart), 700);
 }
 
-// Without a meter: what the sensors say, and the rest of the idle node.
+// Without a meter: the sensors' readings, and the rest of the idle node.
 TEST(NodeWatts, SensorsAndTheRestOfTheIdleNode) {
   NodeWatts node(300);
-  // At rest: the idle draw itself, of which 60 W and 40 W are the sensors'.
+  // At rest: the idle draw itself, of which the sensors report 60 W and 40 W.
   EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfProcessors, 60}, {kPowerOfGpus, 40}}), kWattsStart),
             300);
   EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfProcessors, 250}, {kPowerOfGpus, 1000}}),
                       kWattsStart + absl::Seconds(1)),
             200 + 250 + 1000);
-  // The newest of an update counts.
+  // The newest sample of an update counts.
   EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfGpus, 5000}, {kPowerOfGpus, 900}}),
                       kWattsStart + absl::Seconds(2)),
             200 + 250 + 900);
-  // Who tells nothing any more is at rest again.
+  // A node that reports nothing any more is at rest again.
   EXPECT_EQ(TakeTwice(node, Samples({{kPowerOfProcessors, 400}}), kWattsStart + absl::Seconds(9)),
             200 + 400 + 40);
 }

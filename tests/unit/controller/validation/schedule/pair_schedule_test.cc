@@ -8,7 +8,7 @@
 namespace muster::controller::validation {
 namespace {
 
-// Every pair at most once, each node at most once a round. Tells how many pairs there are.
+// Every pair at most once, each node at most once per round. Returns the number of pairs.
 size_t CheckRounds(const std::vector<PairRound>& rounds, size_t nodes) {
   std::vector<bool> seen(nodes * nodes, false);
   size_t pairs = 0;
@@ -73,7 +73,7 @@ TEST(SchedulePairs, NobodyToPair) {
 }
 
 TEST(SchedulePairs, RoundsInsideSwitchesComeFirst) {
-  // Two switches of three: each round has to cross once at least, three nodes being odd.
+  // Two switches with three nodes each: each round has to cross at least once, since three is odd.
   const auto six = Switches({3, 3});
   const auto rounds = SchedulePairs(six, 0);
   std::vector<size_t> crossing;

@@ -79,7 +79,7 @@ TEST(PowerBudget, AddsLoadInSteps) {
   EXPECT_EQ(StartAll(budget, {2, 3}, kBudgetStart + absl::Seconds(5)), (std::set<int>{2}));
 }
 
-// Two steps that touch would be one jump of twice the size.
+// Two adjacent steps would be one jump of twice the size.
 TEST(PowerBudget, StepsAreApartWhateverWasAddedWhen) {
   PowerBudget budget({{"r1", 3000, 0}}, {1.0 / 3, absl::Seconds(5)});
   for (const char* node : {"c1", "c2", "c3"}) {
@@ -118,12 +118,12 @@ TEST(PowerBudget, StopsTheNewestWhenMoreIsDrawnThanPredicted) {
   ASSERT_EQ(StartAll(budget, {1, 2, 3}, kBudgetStart).size(), 3u);
   EXPECT_THAT(budget.Measured("c1", 1700), IsEmpty());
   EXPECT_THAT(budget.Measured("c1", 1900), ElementsAre("c3"));
-  EXPECT_THAT(budget.Measured("c2", 1650), IsEmpty());  // c3 is on its way out
+  EXPECT_THAT(budget.Measured("c2", 1650), IsEmpty());  // c3 is being stopped
   budget.Finish("c3");
   EXPECT_FALSE(budget.TryStart("again", {{"c3", Load::kGpu}}, kBudgetStart));
   budget.Finish("c1");
   budget.Finish("c2");
-  // What it was seen to draw is what it is predicted to draw from now on.
+  // Its measured draw becomes its prediction from now on.
   ASSERT_TRUE(budget.TryStart("c1", {{"c1", Load::kGpu}}, kBudgetStart));
   EXPECT_DOUBLE_EQ(budget.RackWatts("r1"), 1900 + 500);
   EXPECT_THAT(budget.Measured("nobody", 99999), IsEmpty());

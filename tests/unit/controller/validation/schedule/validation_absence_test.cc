@@ -47,15 +47,15 @@ TEST_F(ValidationStateTest, LostWhileItRuns) {
   BeginAll();
   state_->OnUpdate("v/0.0.0.0/c1", std::nullopt, now_);
   Note(state_->OnDisconnected("uc1", now_));
-  // It comes back and still has the check.
+  // It reconnects and still has the check.
   EXPECT_THAT(Note(state_->OnConnected("uc1", {"v/0.0.0.0/c1"}, now_)), IsEmpty());
   Note(state_->OnDisconnected("uc1", now_));
-  // It comes back and knows nothing of it.
+  // It reconnects and does not know the check.
   EXPECT_THAT(Words(Note(state_->OnConnected("uc1", {}, now_))),
               ElementsAre("verdict v/0.0.0.0/c1", "start v/1.0.0.0/c1"));
   EXPECT_THAT(verdicts_, ElementsAre("c1 look unknown"));
   EXPECT_THAT(reasons_[0], HasSubstr("restarted while it ran"));
-  // The start of this one was perhaps lost with the connection.
+  // The start of this one may have been lost with the connection.
   Note(state_->OnDisconnected("uc1", now_));
   EXPECT_THAT(Words(Note(state_->OnConnected("uc1", {}, now_))), ElementsAre("start v/1.0.0.0/c1"));
 }
@@ -86,7 +86,7 @@ TEST_F(ValidationStateTest, NoReportInTime) {
   EXPECT_THAT(verdicts_, ElementsAre("c1 look unknown"));
 }
 
-// Its report lies on the node: a link that was down past the time limit costs nothing.
+// Its report waits on the node: a link that was down past the time limit costs nothing.
 TEST_F(ValidationStateTest, ReportAfterALossThatOutlastsTheTimeLimit) {
   Make(MakeSuite({Stage("a", {Check(kPlainLook)})}), Nodes(1));
   BeginAll();
@@ -156,7 +156,7 @@ TEST_F(ValidationStateTest, GroupDoesWithoutWhoIsAway) {
   EXPECT_TRUE(state_->finished());
 }
 
-// The controller was away for longer than the check takes; agents come back one after the other.
+// The controller was away for longer than the check takes; agents reconnect one after the other.
 TEST_F(ValidationStateTest, ReportAfterAnOutageThatOutlastsTheTimeLimit) {
   const Suite suite = MakeSuite({Stage("a", {Check(kPlainLook)})});
   Make(suite, Nodes(2));
@@ -170,7 +170,7 @@ TEST_F(ValidationStateTest, ReportAfterAnOutageThatOutlastsTheTimeLimit) {
   Report("v/0.0.0.0/c1", PartOutcome::kPass);
   EXPECT_THAT(Later(kLostGrace - absl::Seconds(3)), IsEmpty());
   EXPECT_THAT(verdicts_, ElementsAre("c1 look pass"));
-  // Who does not come in the time that a lost node has is given up.
+  // A node that does not reconnect within the time of a lost node is given up.
   EXPECT_THAT(Words(Later(absl::Seconds(1))), ElementsAre("verdict v/0.0.0.0/c2", "finish"));
   EXPECT_THAT(reasons_.back(), HasSubstr("lost while it ran"));
 }

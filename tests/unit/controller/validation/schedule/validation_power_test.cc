@@ -1,4 +1,4 @@
-// ValidationState with racks that have limits, and nodes that draw what they like.
+// ValidationState with racks that have limits, and nodes with arbitrary power draw.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -37,7 +37,7 @@ Suite OneStage(const std::vector<const checks::CheckSpec*>& specs) {
   return {"s", "", {stage}};
 }
 
-// What is known of the racks by whoever looks from outside: predictions, and what was measured.
+// An outside observer's knowledge of the racks: predictions, and measurements.
 class Ledger {
  public:
   struct Running {
@@ -58,7 +58,7 @@ class Ledger {
     double& known = measured_[{node.name, load}];
     known = std::max(known, watts);
   }
-  // Measured or predicted; `all`: with the checks that are being stopped.
+  // Measured or predicted; `all`: including the checks that are being stopped.
   double Sum(const RackPower& rack, bool all) const {
     double sum = rack.others_watts;
     for (const ValidationNode& node : nodes_) {
@@ -114,7 +114,7 @@ class Racks {
   void Measure(const std::string& id, double watts) {
     const Ledger::Running check = ledger_.running.at(id);
     const ValidationNode& node = ledger_.NodeOf(check);
-    // Of a node with one check at a time.
+    // For a node with one check at a time.
     ledger_.Measure(node, check.load, watts);
     Note(state_.OnPower(node.name, watts, now_));
   }
@@ -141,7 +141,7 @@ class Racks {
     }
     state_.TakeChanged();
   }
-  // Who is stopped began last of those in the rack that load it.
+  // The stopped check must be the one that began last among those that load the rack.
   void NoteStop(const ValidationAction& action) {
     Ledger::Running& stopped = ledger_.running.at(action.check_id);
     EXPECT_FALSE(stopped.stopping);
@@ -202,8 +202,8 @@ TEST(ValidationPower, MoreThanPredictedStopsTheNewestWhichRunsLater) {
   EXPECT_EQ(racks.ledger().running.count("v/0.0.0.1/c3"), 1u);
 }
 
-// Whatever the nodes draw: after every second the sum of what was measured or predicted is under
-// the limit, load comes in steps, the newest goes first, and all comes to an end.
+// Whatever the nodes draw: after every second the sum of the measured or predicted draw is below
+// the limit, load is added in steps, the newest check is stopped first, and all checks end.
 TEST(ValidationPower, AnyTraceKeepsTheLimits) {
   int stopped = 0;
   for (unsigned seed = 0; seed < 40; ++seed) {
@@ -226,7 +226,7 @@ TEST(ValidationPower, AnyTraceKeepsTheLimits) {
     Racks racks(limits, nodes, OneStage({&kLook, &kStress, &kPowerGemm, &kLook, &kPowerGemm}));
     Ledger& ledger = racks.ledger();
     for (int second = 0; second < 3000 && !racks.state().finished(); ++second) {
-      // Stopped checks need some seconds; the others end when they like.
+      // Stopped checks need some seconds; the others end at any time.
       const auto running = ledger.running;
       for (const auto& [id, check] : running) {
         if (ledger.running.count(id) == 0) continue;
@@ -240,7 +240,7 @@ TEST(ValidationPower, AnyTraceKeepsTheLimits) {
       }
       racks.Tick(absl::Seconds(1));
       for (const RackPower& rack : ledger.racks()) {
-        if (!ledger.HasLoad(rack)) continue;  // what is left is nobody's test
+        if (!ledger.HasLoad(rack)) continue;  // the rest is not caused by a test
         ASSERT_LE(ledger.Sum(rack, false), rack.limit_watts + kRounding)
             << "seed " << seed << ", second " << second << ", rack " << rack.name;
       }
@@ -259,7 +259,7 @@ TEST(ValidationPower, AnyTraceKeepsTheLimits) {
       }
     }
   }
-  EXPECT_GT(stopped, 20);  // the traces are worth something
+  EXPECT_GT(stopped, 20);  // the traces are meaningful
 }
 
 }  // namespace

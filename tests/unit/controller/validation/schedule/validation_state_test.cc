@@ -176,13 +176,14 @@ TEST_F(ValidationStateTest, RestartGoesOnWhereItWas) {
   Report("v/0.0.0.0/c2", PartOutcome::kPass);
   Make(suite, Nodes(3), {}, Stored());
   verdicts_.clear();
-  EXPECT_THAT(Note(state_->Begin({}, now_)), IsEmpty());  // c3 runs, the others wait
+  EXPECT_THAT(Note(state_->Begin({}, now_)), IsEmpty());  // c3 is running, the others wait
   EXPECT_EQ(state_->Find("v/0.0.0.0/c1")->outcome, PartOutcome::kFail);
   Note(state_->OnConnected("uc1", {}, now_));
   Note(state_->OnConnected("uc2", {}, now_));
   EXPECT_THAT(Note(state_->OnConnected("uc3", {"v/0.0.0.0/c3"}, now_)), IsEmpty());
   EXPECT_EQ(Report("v/0.0.0.0/c3", PartOutcome::kPass).size(), 3u);
-  // Whose agent does not know the check that ran before a second restart is never passed.
+  // A node whose agent does not know the check that was running before a second restart never
+  // passes.
   Make(suite, Nodes(3), {}, Stored());
   Note(state_->Begin({}, now_));
   for (const char* uuid : {"uc1", "uc2", "uc3"}) Note(state_->OnConnected(uuid, {}, now_));
@@ -205,7 +206,7 @@ TEST_F(ValidationStateTest, TooManyPairsAreRefused) {
 }
 
 // Whatever happens in whatever order: it ends, every node has each verdict once, and a part that
-// was started and ended without a report of a pass is not passed.
+// was started and ended without a report of a pass has not passed.
 TEST_F(ValidationStateTest, AlwaysEnds) {
   SuiteStage two = Stage("two", {Check(kPlainGemm), Check(kPlainTcp)});
   two.side_by_side = true;

@@ -1,4 +1,4 @@
-// Whom a node that is validated alone is measured with, and what becomes of it without anybody.
+// The partner of a node that is validated alone, and the result without any partner.
 #include "controller/validation/schedule/witness.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 
 constexpr checks::CheckSpec kRdma = {"rdma", checks::Scope::kPair, checks::Load::kIdle, {}, {}, ""};
 
-// Looks at each node, then at what is between them; RDMA where there is some.
+// Checks each node, then the links between them; RDMA if there is any.
 Suite TestSuite() {
   Suite suite;
   suite.name = "s";
@@ -91,7 +91,7 @@ TEST(FindWitnesses, WhoIsNotEnrolledIsNoWitnessButCouldBeAPartnerOneDay) {
   EXPECT_THAT(FindWitnesses({TestedNode("a")}, {absent}, suite), IsEmpty());
   EXPECT_TRUE(suite.stages[1].checks[0].has_others);
   EXPECT_FALSE(suite.stages[1].checks[1].has_others) << "none of them has RDMA";
-  // Nor is a node that is not enrolled a company for the one under test.
+  // A node that is not enrolled cannot be the partner of the one under test either.
   EXPECT_TRUE(IsAnyAlone({TestedNode("a"), absent}, suite));
 }
 
@@ -114,7 +114,7 @@ class WitnessStateTest : public ::testing::Test {
     }
     for (const CheckPart* part : state_->TakeChanged()) stored_[part->check_id] = *part;
   }
-  // "CHECK NODE" of what runs.
+  // "CHECK NODE" of the running checks.
   std::vector<std::string> Running() {
     std::vector<std::string> words;
     for (const CheckPart* part : state_->Running()) {
@@ -123,7 +123,7 @@ class WitnessStateTest : public ::testing::Test {
     std::sort(words.begin(), words.end());
     return words;
   }
-  // Ends what runs now.
+  // Ends the running checks.
   void Report(PartOutcome outcome) {
     std::vector<std::string> ids;
     for (const CheckPart* part : state_->Running()) ids.push_back(part->check_id);
@@ -185,7 +185,7 @@ TEST_F(WitnessStateTest, WithoutOneANodeIsNotLetInUnmeasured) {
                                         HasSubstr("muster validate a,ANOTHER --suite s")))
         << check;
   }
-  // A suite that lets nobody in says the same of what it skips.
+  // A suite that admits nobody says the same about skipped checks.
   stored_.clear();
   suite.admits = false;
   Begin(suite, {TestedNode("a")});

@@ -24,7 +24,7 @@ TEST(FoundHardware, IsWhatTheFactsSay) {
   EXPECT_FALSE(FoundOn(facts).nics);
   facts.add_gpus();
   facts.add_gpus();
-  AddPort("br0", "ethernet", true, "", facts);  // a bridge is no card
+  AddPort("br0", "ethernet", true, "", facts);  // a bridge is not a card
   EXPECT_TRUE(FoundOn(facts).nics);
   EXPECT_EQ(FoundOn(facts).sole_port, "");
   AddPort("eth0", "ethernet", true, "ixgbe", facts);
@@ -63,12 +63,12 @@ TEST(FoundHardware, CardsThatNoDriverKnowsAreFoundToo) {
   };
   add("10de", "030200");
   add("10de", "030000");
-  add("10de", "040300");  // a card's sound
+  add("10de", "040300");  // a card's sound device
   add("10de", "068000");  // an NVSwitch
   add("15b3", "020700");
   EXPECT_EQ(FoundOn(facts).gpu_cards, 2);
   EXPECT_EQ(UnpackFound(PackFound(FoundOn(facts)))->gpu_cards, 2);
-  // The kernel shows containers what the host has.
+  // The kernel shows containers the host's devices.
   facts.mutable_os()->set_virtualization("systemd-nspawn");
   EXPECT_EQ(FoundOn(facts).gpu_cards, 0);
 }
@@ -87,7 +87,7 @@ TEST(FoundHardware, ComesBackFromTheStore) {
   EXPECT_FALSE(back.rdma);
   EXPECT_EQ(back.sole_port, "eth0");
   EXPECT_TRUE(back.container);
-  // A node with nothing is not one of which nothing was stored.
+  // A node with nothing differs from one of which nothing was stored.
   EXPECT_TRUE(UnpackFound(PackFound(FoundHardware())).has_value());
   EXPECT_FALSE(UnpackFound("").has_value());
   EXPECT_FALSE(UnpackFound("\xff damaged").has_value());

@@ -1,4 +1,4 @@
-// The suites and hardware files that come with Muster, held against the real catalogue.
+// The suites and hardware files that come with Muster, checked against the real catalogue.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -79,8 +79,8 @@ TEST(ShippedSuites, QuickTakesLessThanAMinuteOnEveryNode) {
     for (const SuiteCheck& check : stage.checks) {
       const auto parameters = checks::Parameters::Parse(*check.spec, check.parameters);
       ASSERT_OK(parameters);
-      // What it measures, a pair in both directions, and what it waits for after a job: GPUs that
-      // have to cool. A limit is for what goes wrong.
+      // The time that it measures, twice for both directions of a pair, and that it waits after a
+      // job until the GPUs have cooled. A limit is for errors.
       const int directions = check.spec->scope == checks::Scope::kPair ? 2 : 1;
       absl::Duration takes = absl::Seconds(5);
       for (const char* part : {"duration", "warmup", "latency-duration", "cool-down"}) {
@@ -119,7 +119,7 @@ TEST(ShippedHardware, IsCleanAndKnowsTheExamples) {
     const auto inventory = ParseInventory({{path, text}});
     ASSERT_OK(inventory);
     std::vector<std::string> unknown = CheckHardwareOf(*inventory, *library);
-    // Of InfiniBand there is no measured floor to write down.
+    // For InfiniBand there is no measured floor to write down.
     unknown.erase(std::remove_if(unknown.begin(), unknown.end(),
                                  [](const std::string& sentence) {
                                    return absl::StrContains(sentence, "'infiniband FDR'");
@@ -151,7 +151,7 @@ TEST(ShippedHardware, UniversityBurnsThreeNodesARackAtOnce) {
   EXPECT_DOUBLE_EQ(budget.RackWatts("r1"), 3 * 1600 + kDefaultCpuWatts);  // and the login node
 }
 
-// What people copy from the documentation works.
+// The documentation's examples, which people copy, work.
 TEST(Documentation, ExamplesAreRead) {
   std::ifstream in("docs/validation.md");
   const std::string page((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());

@@ -28,7 +28,7 @@ PairMatrix Nodes(int count, int switches = 1) {
   return matrix;
 }
 
-// Measures all pairs of some rounds, both directions; `rate` tells from → to.
+// Measures all pairs of some rounds, in both directions; `rate` gives from → to.
 void MeasurePairs(PairMatrix& matrix, const std::function<double(uint32_t, uint32_t)>& rate,
                   size_t rounds = 0) {
   for (const PairRound& round :
@@ -162,7 +162,7 @@ TEST(FindBlame, SlowUplink) {
   EXPECT_THAT(blames[0].message, HasSubstr("from small to large is slow, back"));
 }
 
-// Four nodes of 10 Gbit/s a switch, behind 10 Gbit/s.
+// Four nodes of 10 Gbit/s per switch, behind 10 Gbit/s.
 TEST(FindBlame, AnOversubscribedUplinkIsNotSlow) {
   PairMatrix matrix = Nodes(8, 2);
   MeasurePairs(matrix, [](uint32_t a, uint32_t b) { return (a < 4) != (b < 4) ? 2.3 : kGood; });
@@ -176,7 +176,7 @@ TEST(FindBlame, AnOversubscribedUplinkIsNotSlow) {
     rate.limit = "below the floor of 8";
   }
   EXPECT_THAT(FindBlame(matrix), IsEmpty());
-  // Half of that is too little even so.
+  // Half of that is too little even then.
   for (DirectedRate& rate : matrix.rates) {
     if ((rate.from < 4) != (rate.to < 4)) rate.gbits_per_s = 1.2;
   }
@@ -199,7 +199,7 @@ TEST(FindBlame, AnUnequalShareOfAFullUplinkIsNotSlow) {
     rate.uplink_mean_gbits_per_s = 2.35;
   }
   EXPECT_THAT(FindBlame(matrix), IsEmpty());
-  // Beside an uplink that others fill, one that gets next to nothing is slow by itself.
+  // If others fill the uplink, one that gets next to nothing is slow by itself.
   for (DirectedRate& rate : matrix.rates) {
     if (rate.from == 1 || rate.to == 1) rate.gbits_per_s = 0.5;
   }
@@ -208,7 +208,7 @@ TEST(FindBlame, AnUnequalShareOfAFullUplinkIsNotSlow) {
   EXPECT_THAT(blames[0].names, ElementsAre("c1"));
 }
 
-// Most pairs cross the uplinks and say nothing of the ports.
+// Most pairs cross the uplinks and reveal nothing about the ports.
 TEST(FindBlame, ASlowNodeInsideAnOversubscribedNetwork) {
   PairMatrix matrix = Nodes(32, 8);
   const auto crosses = [](uint32_t a, uint32_t b) { return a / 4 != b / 4; };
@@ -288,7 +288,7 @@ TEST(FindBlame, TwoNodesBelowTheirFloorAreTold) {
   ASSERT_THAT(blames, SizeIs(1));
   EXPECT_EQ(blames[0].kind, BlameKind::kCannotTell);
   EXPECT_THAT(blames[0].evidence, Contains("from c0 to c1: 0.09 Gbit/s; below 8"));
-  // A fault of one port tells the two apart, as long as the other has none.
+  // A fault of one port distinguishes the two, as long as the other has none.
   two.nodes[1].ports.push_back({"eth0", 0, {"eth0 runs at 100 Mbit/s"}, {}});
   blames = FindBlame(two);
   ASSERT_THAT(blames, SizeIs(1));
@@ -300,7 +300,7 @@ TEST(FindBlame, TwoNodesBelowTheirFloorAreTold) {
   EXPECT_EQ(FindBlame(two)[0].kind, BlameKind::kCannotTell);
 }
 
-// Most pairs are below their floor, so that the usual rate is no measure.
+// Most pairs are below their floor, so that the usual rate is not a measure.
 TEST(FindBlame, SlowNodesThatAreTheMajority) {
   PairMatrix matrix = Nodes(4);
   MeasurePairs(matrix, [](uint32_t a, uint32_t b) { return a < 2 || b < 2 ? 3 : kGood; });

@@ -126,12 +126,12 @@ TEST(ExpectedParameters, TheSuiteComesFirst) {
   EXPECT_THAT(WithExpectedParameters("nic-link", {{"duration", "2s"}}, expected, {}),
               UnorderedElementsAre(Pair("duration", "2s"), Pair("interfaces", "eth0"),
                                    Pair("mtu", "9000")));
-  // The suite's ports are not those that the inventory speaks of.
+  // The suite's ports are not those of the inventory.
   EXPECT_THAT(WithExpectedParameters("nic-link", {{"interfaces", "ib0"}}, expected, {}),
               ElementsAre(Pair("interfaces", "ib0")));
 }
 
-// What the inventory lets pass, no worker refuses.
+// Workers refuse nothing that the inventory accepts.
 TEST(ExpectedParameters, AreTakenByTheChecks) {
   for (const char* vars :
        {"gpu_count: 0, gpu_pcie_generation: 1, gpu_pcie_width: 1, gpu_nvlinks: 0, "

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 class GoneDevicesTest : public VerdictTest {
  protected:
-  // g1 is missing from the result of c0.
+  // Removes g1 from the result of c0.
   void Lose() {
     v1::CheckResult result;
     result.set_check("gpu-gemm");
@@ -20,7 +20,7 @@ class GoneDevicesTest : public VerdictTest {
     AddGpu(result, "g0", 50);
     AddNode(result);
   }
-  // Both, as the worker itself found it.
+  // Both, as found by the worker itself.
   void LoseAll(const char* code) {
     v1::CheckResult result;
     result.set_check("gpu-gemm");
@@ -56,7 +56,7 @@ TEST_F(GoneDevicesTest, AreNamedWithSlotAndSerial) {
   EXPECT_THAT(Gone()[0].message(), HasSubstr("not seen any more (serial s1)"));
 }
 
-// As gpu-inventory tells of a node whose GPUs are all gone: nothing is there to be named.
+// Like gpu-inventory's result for a node whose GPUs are all gone: there is nothing to name.
 TEST_F(GoneDevicesTest, AllOfThemAreNamed) {
   LoseAll("gpu_count");
   const v1::CheckResult earlier = Result();
@@ -80,7 +80,7 @@ TEST_F(GoneDevicesTest, WithoutAnEarlierPassNobodyCanTell) {
   EXPECT_TRUE(Gone().empty());
 }
 
-// A card that was replaced is no fault: the pass is bound to the new one.
+// A replaced card is not a fault: the pass is bound to the new one.
 TEST_F(GoneDevicesTest, OnlyWhereSomeAreMissing) {
   v1::CheckResult earlier = Result();
   earlier.mutable_subjects(1)->set_id("old");

@@ -118,7 +118,7 @@ TEST_F(GroupLossTest, FailsAndPassesStay) {
   EXPECT_EQ(verdicts_[2].outcome(), v1::OUTCOME_PASS);
 }
 
-// One member that changes what passes it, or that is slow, is seen by all.
+// All members see one that changes the data passing through it, or that is slow.
 TEST_F(GroupLossTest, WhatOneMemberCanDoToTheRingPutsNoOtherOutOfService) {
   for (const char* metric : {"wrong_sum", "busbw", "all_reduce_ms", "scaling_worst"}) {
     verdicts_.clear();

@@ -72,7 +72,7 @@ TEST(HardwareClass, IsWhatTheVariablesSay) {
   EXPECT_EQ(HardwareClass().Name(), "unknown");
 }
 
-// A GPU server whose driver is missing is no CPU node.
+// A GPU server whose driver is missing is not a CPU node.
 TEST(HardwareClass, CardsWithoutADriverAreGpusUnlessTheInventorySaysHowMany) {
   FoundHardware found;
   found.gpu_cards = 2;
@@ -86,7 +86,7 @@ TEST(HardwareClass, CardsWithoutADriverAreGpusUnlessTheInventorySaysHowMany) {
   expected = {};
   expected.gpu_count = 0;
   EXPECT_FALSE(TraitsOf(expected, found).Has(Condition::kGpus));
-  // What the driver has, it has whatever the inventory says.
+  // The driver's GPUs count, whatever the inventory says.
   found.gpus = 1;
   EXPECT_TRUE(TraitsOf(expected, found).Has(Condition::kGpus));
 }
@@ -115,7 +115,7 @@ TEST(HardwareClass, PowerOfNodesAndRacks) {
   EXPECT_EQ(racks[0].name, "r1");
   EXPECT_DOUBLE_EQ(racks[0].limit_watts, 6000);
   EXPECT_DOUBLE_EQ(racks[0].others_watts, 1600 + kDefaultCpuWatts);
-  // What is not tested may work as hard as its GPUs may.
+  // A node that is not tested may still run its GPUs at full power.
   FoundHardware of_login;
   of_login.gpus = 1;
   of_login.gpu_power_limits = {300};

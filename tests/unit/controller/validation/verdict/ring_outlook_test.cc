@@ -30,7 +30,7 @@ class RingOutlookTest : public ::testing::Test {
       }
     }
     matrix_.rates.push_back({0, 4, 1, 10, 0, "", ""});  // not in the ring
-    matrix_.rates.push_back({1, 0, 0, 10, 0, "", ""});  // did not work at first
+    matrix_.rates.push_back({1, 0, 0, 10, 0, "", ""});  // failed at first
   }
 
   static void Add(v1::CheckResult& result, const char* name, const std::string& variant,
@@ -40,7 +40,7 @@ class RingOutlookTest : public ::testing::Test {
     metric.set_variant(variant);
     metric.set_value(value);
   }
-  // As the check itself reports a ring whose links carry so much.
+  // The check's own report of a ring whose links carry this much.
   static v1::CheckResult Ring(double gbits) {
     const checks::RingModel model{.latency_s = kHop, .bytes_per_second = gbits * 1e9 / 8};
     const double seconds = checks::RingSeconds(model, kBytes, kNodes);

@@ -55,7 +55,7 @@ TEST(FairShares, NobodyTellsMoreThanItsShare) {
   EXPECT_THAT(sizes({1000}, 2), ElementsAre(1000));  // about itself
   EXPECT_THAT(sizes({4, 1000}, 3), ElementsAre(4, 1000));
   EXPECT_TRUE(FairShares({}, 2).empty());
-  // What counts is spread over what was told.
+  // The ones that count are spread over the input.
   EXPECT_THAT(FairShares({{0, 0}, {9, 1, 5, 3, 7, 11}}, 2), ElementsAre(0, 0, 3, 9));
 }
 

@@ -33,7 +33,7 @@ TEST_F(VerdictTest, MinorityComputesWrongly) {
       HasSubstr("'gemm fp16' has digest bbbb, 3 of 4 equal GPUs, on 2 of 2 nodes, have aaaa"));
 }
 
-// However many GPUs a node says that it has, its word is one.
+// However many GPUs a node claims to have, it has one vote.
 TEST_F(VerdictTest, ManyGpusOfOneNodeAreNoMajority) {
   for (int i = 0; i < 3; ++i) {
     v1::CheckResult result = Result();

@@ -1,4 +1,4 @@
-// JudgeFleet: beside peers and own earlier results.
+// JudgeFleet: compared with peers and own earlier results.
 
 #include <map>
 #include <string>
@@ -46,7 +46,7 @@ TEST_F(VerdictTest, SevenAreNoFleetAndOthersAreNoPeers) {
   EXPECT_EQ(verdicts_[3].outcome(), v1::OUTCOME_PASS);
 }
 
-// A node that says that it has a thousand GPUs, all of them twice as fast, or half.
+// A node that claims to have a thousand GPUs, all of them twice as fast, or half.
 TEST_F(VerdictTest, ManyGpusOfOneNodePutNoOtherNodeOutOfService) {
   for (const double lie : {100.0, 45.0, 53.0}) {
     for (const int honest : {1, 2, 4, 8}) {
@@ -66,7 +66,7 @@ TEST_F(VerdictTest, ManyGpusOfOneNodePutNoOtherNodeOutOfService) {
   }
 }
 
-// What it says of itself still counts for itself.
+// Its claims about itself still count for itself.
 TEST_F(VerdictTest, ANodeWithoutEnoughPeersIsHeldAgainstItsOwnParts) {
   AddNode(Result());
   v1::CheckResult many;
@@ -96,7 +96,7 @@ TEST_F(VerdictTest, CountsHaveNoFleetAndHotterIsWorse) {
 }
 
 TEST_F(VerdictTest, ResultsOfAnotherEngineOrOfOtherParametersAreNoPeers) {
-  // Two nodes without cuBLAS, which take their own kernels.
+  // Two nodes without cuBLAS, which use our own kernels.
   for (int i = 0; i < 6; ++i) {
     v1::CheckResult result = i < 4 ? Result(50, 50) : Result(30, 30);
     result.add_tools(i < 4 ? "cublas 11.11.3" : "own kernel sm_75");
@@ -154,7 +154,7 @@ TEST_F(VerdictTest, PortsOfAnotherNameAreNoPeers) {
       v1::Subject& nic = *result.add_subjects();
       nic.set_id(name);
       nic.set_kind("nic");
-      // eth1 is for management on every node; on one node eth0 came up as slow.
+      // eth1 is for management on every node; on one node eth0 came up just as slow.
       const bool slow = nic.id() == "eth1" || i == 4;
       AddMetric(result, "speed_mbits", "", name, "Mbit/s", slow ? 1000 : 10000);
     }

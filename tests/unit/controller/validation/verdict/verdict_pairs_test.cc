@@ -1,4 +1,4 @@
-// What the checks of a node say together, pairs among them.
+// The combined verdict of a node's checks, pairs among them.
 
 #include <algorithm>
 
@@ -152,7 +152,7 @@ TEST_F(PairVerdictTest, TheOtherSideHasNothingToAnswerFor) {
   const std::vector<NodeResultRef> others = {{"b", &counters}};
   const PairMatrix matrix = MakePairMatrix(FourNodes(), pairs_, others);
   ASSERT_THAT(matrix.rates, SizeIs(12));
-  EXPECT_DOUBLE_EQ(matrix.rates[0].gbits_per_s, 3);  // a → b as b received it
+  EXPECT_DOUBLE_EQ(matrix.rates[0].gbits_per_s, 3);  // a → b as received by b
   EXPECT_DOUBLE_EQ(matrix.rates[0].retransmits, 5);
   EXPECT_EQ(matrix.rates[0].from_interface, "eth0");
   const std::vector<Blame> blames = FindBlame(matrix);
@@ -168,7 +168,7 @@ TEST_F(PairVerdictTest, TheOtherSideHasNothingToAnswerFor) {
 
 TEST_F(PairVerdictTest, AFaultOfItsOwnStaysANodesFaultWhoeverIsBlamed) {
   PairsWithSlowB();
-  // What else its worker can see on c itself while b is the slow one.
+  // Other faults that its worker may see on c itself while b is the slow one.
   v1::CheckResult flapped, counted, gone;
   flapped.add_faults()->set_code("link_flapped");
   AddMetric(flapped, "receive_gbits", "", "eth0", "Gbit/s", 3);
@@ -214,8 +214,8 @@ TEST_F(PairVerdictTest, ASlowUplinkKeepsNoNodeOutThatIsFastInsideItsSwitch) {
   EXPECT_FALSE(VerdictOf("a", "b").excused());
 }
 
-// Two nodes a switch and 5 Gbit/s between the switches: two pairs share them in one round, one
-// alone has them in another.
+// Two nodes per switch and 5 Gbit/s between the switches: in one round two pairs share them, in
+// another a single pair has them.
 TEST_F(PairVerdictTest, ANodeIsNotHeldAgainstWhatTheUplinkDoesNotCarry) {
   const std::vector<MatrixNode> nodes = {
       {"a", "s1", 10, 5}, {"b", "s1", 10, 5}, {"c", "s2", 10, 5}, {"d", "s2", 10, 5}};
@@ -373,7 +373,7 @@ TEST_F(PairVerdictTest, RdmaIsJudgedToo) {
   }
   const PairMatrix matrix = MakePairMatrix(FourNodes(), pairs_, {});
   ASSERT_THAT(matrix.rates, SizeIs(12));
-  EXPECT_DOUBLE_EQ(matrix.rates[0].gbits_per_s, 3);  // one measurement, as the receiver told it
+  EXPECT_DOUBLE_EQ(matrix.rates[0].gbits_per_s, 3);  // one measurement, as reported by the receiver
   const std::vector<Blame> blames = FindBlame(matrix);
   ASSERT_THAT(blames, SizeIs(1));
   EXPECT_EQ(blames[0].names[0], "b");

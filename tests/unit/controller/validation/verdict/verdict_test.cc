@@ -96,7 +96,7 @@ TEST_F(VerdictTest, MissingUnexpectedAndWrongDevices) {
   AddGpu(one, "g0", 50);
   EXPECT_EQ(Judge(one).outcome(), v1::OUTCOME_FAIL);
   EXPECT_EQ(Judge(one).reason(), "1 GPU was tested, the inventory expects 2");
-  // A suite that asks for one GPU gets one.
+  // A suite that requests one GPU gets one.
   EXPECT_EQ(JudgeCheck(one, kGemm, expectation_, {{"gpus", "0"}}).outcome(), v1::OUTCOME_PASS);
   v1::CheckResult three = Result();
   AddGpu(three, "g2", 50);
@@ -144,7 +144,7 @@ TEST_F(VerdictTest, WorkerThatCouldNotTell) {
   result.set_reason("the worker died of signal 11");
   EXPECT_EQ(Judge(result).outcome(), v1::OUTCOME_UNKNOWN);
   EXPECT_EQ(Judge(result).reason(), "the worker died of signal 11");
-  // What it did see counts.
+  // The faults that it did see count.
   v1::Fault& fault = *result.add_faults();
   fault.set_code("bit_mismatch");
   fault.set_message("3 wrong values");
@@ -183,7 +183,7 @@ TEST_F(VerdictTest, FindingsAreBoundedAndTheWorseAreKept) {
   EXPECT_THAT(verdict.findings(), Contains(Property(&v1::Finding::outcome, v1::OUTCOME_FAIL)));
 }
 
-// The worker, which was told what to expect, has said it: once is enough.
+// The worker, which knew what to expect, has reported it: once is enough.
 TEST_F(VerdictTest, WhatTheWorkerSaidOfDevicesIsNotSaidAgain) {
   v1::CheckResult result;
   result.set_check("gpu-gemm");

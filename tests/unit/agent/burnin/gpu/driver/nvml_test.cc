@@ -52,7 +52,7 @@ TEST(Nvml, FunctionThatTheLibraryLacksIsUnimplemented) {
   ASSERT_OK(nvml.status());
   EXPECT_THAT((*nvml)->Call("nvmlFromTheFuture"),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("nvmlFromTheFuture")));
-  // The fake has the name of before driver 535 alone.
+  // The fake has only the name from before driver 535.
   EXPECT_EQ(First(**nvml).ClockReasons().value(), nvml::kReasonHardwareThermal);
 }
 

@@ -13,7 +13,7 @@ using ::testing::IsEmpty;
 using testing::MetricOf;
 using ::testing::SizeIs;
 
-// The interface that has this address is there on every machine; what it says is the test's.
+// The interface with this address exists on every machine; the test provides its readings.
 constexpr char kAddress[] = "127.0.0.1";
 
 class LinkWatchTest : public ::testing::Test {

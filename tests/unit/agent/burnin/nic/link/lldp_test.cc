@@ -49,7 +49,7 @@ TEST(LldpTest, KnowsAllWhoAreOnOneInterface) {
   EXPECT_THAT(neighbors->at("eth0").names, ElementsAre("phone", "leaf1"));
 }
 
-// As lldpd 1.0.16 tells of another lldpd: its id of a port is an address.
+// As lldpd 1.0.16 reports another lldpd: its id of a port is an address.
 TEST(LldpTest, APortIsCalledByWhatStandsOnItsLabel) {
   const auto neighbors = ParseLldpNeighbors(
       R"({"lldp": [{"interface": [{"name": "eth7", "via": "LLDP", "rid": "1", "age": "0 day, 00:00:06",

@@ -65,9 +65,8 @@ TEST(NicPairTest, APartnerThatStopsIsLost) {
   EXPECT_THAT(results[0].reason, HasSubstr("partner lost"));
 }
 
-// What passes does not stay: gigabytes go by, and the process grows by no more than what it asks
-// for on purpose (times of round trips, a pattern a phase, stacks of threads) and what a sanitizer
-// keeps of it.
+// Traffic is not kept: gigabytes pass, and the process grows only by the memory that it requests on
+// purpose (round-trip times, a pattern per phase, stacks of threads) and by a sanitizer's overhead.
 TEST(NicPairTest, MemoryDoesNotGrowWithTraffic) {
   const auto largest_mib = [] {
     rusage usage = {};

@@ -61,7 +61,7 @@ TEST(PeersTest, WithoutAKeyNoPortIsOpened) {
 }
 
 TEST(PeersTest, WhoListensMustKnowTheKeyToo) {
-  // It repeats what it heard: the proof of the connecting side does not pass for its own.
+  // It repeats what it heard: the connecting side's proof is not accepted as its own.
   absl::StatusOr<sys::UniqueFd> socket = Listen("127.0.0.1", 1);
   ASSERT_TRUE(socket.ok());
   const int port = LocalEndpoint(socket->get())->port;

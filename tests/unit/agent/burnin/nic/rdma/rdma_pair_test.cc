@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 using testing::MetricOf;
 using ::testing::SizeIs;
 
-// The shape of what perftest 4.5 prints.
+// The shape of the output of perftest 4.5.
 constexpr char kBandwidth[] =
     R"(---------------------------------------------------------------------------------------
                     RDMA_Write BW Test
@@ -97,7 +97,7 @@ TEST(RdmaPortsTest, TheActiveOnesAreMeasured) {
   EXPECT_TRUE(IsActive(files, ports[1]));
   EXPECT_TRUE(absl::IsFailedPrecondition(ActivePorts(ports, "mlx5_0").status()));
   EXPECT_TRUE(absl::IsNotFound(ActivePorts(ports, "mlx5_7").status()));
-  // A card of Ethernet that knows RDMA, too, is not cabled for it.
+  // An Ethernet card that supports RDMA, too, is not cabled for it.
   ports[2].link_layer = "Ethernet";
   EXPECT_THAT(ActivePorts(ports, "").value(), ElementsAre(1));
   EXPECT_THAT(ActivePorts(ports, "mlx5_2").value(), ElementsAre(2));
@@ -184,7 +184,7 @@ TEST_F(RdmaPairTest, EachSideServesInItsTurn) {
     EXPECT_EQ(MetricOf(result, "port_errors", "symbol_error"), 0);
     EXPECT_EQ(result.subjects[0].attributes.at("rate"), "100 Gb/sec (4X EDR)");
   }
-  // A client names the server, a server nobody.
+  // A client names the server; a server names nobody.
   const std::vector<std::string>& commands = processes_[0].commands();
   ASSERT_EQ(commands.size(), 4u);
   EXPECT_THAT(commands[1], ::testing::EndsWith("-D 10 -s 8388608 127.0.0.1"));
@@ -227,12 +227,12 @@ TEST_F(RdmaPairTest, APortThatIsDownIsAFaultAndTheOtherIsMeasured) {
   EXPECT_EQ(results[0].faults[0].code, "link_down");
   EXPECT_THAT(results[0].reason, HasSubstr("1 RDMA port of 2 is active; down: mlx5_0"));
   EXPECT_EQ(MetricOf(results[0], "write_send_gbits", "1"), 97.6);
-  // The partner measures both of its ports, with the one that there is.
+  // The partner measures both of its ports, with the only one here.
   EXPECT_EQ(results[1].outcome, Outcome::kPass) << results[1].reason;
   EXPECT_EQ(MetricOf(results[1], "write_send_gbits", "2"), 97.6);
 }
 
-// As perftest does that waits for a partner: until it is told to end.
+// Like a perftest that waits for a partner: until it is told to end.
 sys::ProcessResult UntilStopped(const sys::ProcessSpec& spec) {
   const absl::Time patience = absl::Now() + absl::Seconds(40);
   while (absl::Now() < patience) {

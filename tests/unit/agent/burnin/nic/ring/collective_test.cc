@@ -27,7 +27,7 @@ TEST(CollectiveTest, SumsAreRightForAnyNumberOfRanks) {
     const char* elements;
     const char* channels;
   };
-  // Also more ranks than elements, and chunks that no buffer holds.
+  // Also with more ranks than elements, and chunks larger than any buffer.
   const Case cases[] = {{2, "1000003", "1"}, {3, "1000003", "4"}, {5, "400000", "2"},
                         {4, "3", "1"},       {3, "1", "2"},       {8, "100000", "1"}};
   for (const Case& c : cases) {
@@ -41,7 +41,7 @@ TEST(CollectiveTest, SumsAreRightForAnyNumberOfRanks) {
       EXPECT_LE(MetricOf(result, "busbw_min"), MetricOf(result, "busbw"));
       EXPECT_EQ(MetricOf(result, "scaling_worst", "n=1"), 1);
       EXPECT_TRUE(MetricOf(result, "scaling_best", absl::StrCat("n=", c.ranks)).has_value());
-      // All speak of the slowest rank.
+      // All report the slowest rank.
       EXPECT_EQ(MetricOf(result, "all_reduce_ms"), MetricOf(results[0], "all_reduce_ms"));
     }
   }

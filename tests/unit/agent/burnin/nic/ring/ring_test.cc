@@ -9,7 +9,7 @@ TEST(RingTest, ScheduleAddsUpEverythingEverywhere) {
   for (const int ranks : {2, 3, 4, 7, 16}) {
     SCOPED_TRACE(ranks);
     const auto count = static_cast<size_t>(ranks);
-    // One number a chunk: bit r says that rank r's part is in it.
+    // One number per chunk: bit r says that rank r's part is in it.
     std::vector<std::vector<uint32_t>> chunks(count);
     for (size_t rank = 0; rank < count; ++rank) chunks[rank].assign(count, 1u << rank);
     for (int step = 0; step < RingSteps(ranks); ++step) {

@@ -60,8 +60,8 @@ TEST(WireTest, ProofsDependOnAllThatWasSaid) {
   EXPECT_NE(proof, ConnectorProof("key", kGreeting, changed));
 }
 
-// Computed by another program (Python's hmac) over the words that wire.cc puts together: a node of
-// another build must come to the same.
+// Computed by another program (Python's hmac) over the text that wire.cc composes: a node of
+// another build must get the same.
 TEST(WireTest, ProofIsHmacSha256) {
   const std::string proof = ConnectorProof("key", kGreeting, MakeHello());
   EXPECT_EQ(absl::BytesToHexString(proof),
@@ -72,7 +72,7 @@ TEST(FrameDecoderTest, CutsAStreamIntoFrames) {
   const std::string bytes = Encode({FrameType::kMeasured, {1, 9.4}}) +
                             Encode({FrameType::kBye, {}}) +
                             Encode({FrameType::kTimes, std::vector<double>(16, -0.5)});
-  // However it is cut.
+  // However the stream is cut.
   for (const size_t piece : {size_t{1}, size_t{3}, size_t{4}, size_t{50}, bytes.size()}) {
     SCOPED_TRACE(piece);
     FrameDecoder decoder;
@@ -101,7 +101,7 @@ TEST(FrameDecoderTest, RefusesWhatIsNoFrame) {
       std::string("\x7f\0\0\0", 4),                                             // unknown
       std::string("\x01\x11\0\0", 4),                                           // 17 values
       std::string("\x01\0\0\x01", 4),                                           // reserved
-      Encode({FrameType::kToken, {std::numeric_limits<double>::quiet_NaN()}}),  // no number
+      Encode({FrameType::kToken, {std::numeric_limits<double>::quiet_NaN()}}),  // not a number
       Encode({FrameType::kToken, {std::numeric_limits<double>::infinity()}}),
   };
   for (const std::string& bytes : cases) {
