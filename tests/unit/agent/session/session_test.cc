@@ -108,7 +108,7 @@ class SessionTest : public ::testing::Test {
           answer.mutable_nodes()->add_nodes()->set_name("c001");
           return answer;
         },
-        [this] { mailbox_->Wake(); });
+        [this] { mailbox_->Wake(); }, clock_);
     session_ = std::make_unique<Session>(options, paths_, files_, *engine_, *journal_, *mailbox_,
                                          *reboots_, *checks_, *slurm_, facts_, channel_, clock_);
     thread_ = std::thread([this] { session_->Run(); });
