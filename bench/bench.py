@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Measures Muster and prints each figure beside its target.
 
-Usage: bench.py [--idle-minutes N] [peers|apt|agent|compile|validation|swarm|nic]…   (none: all)
+Usage: bench.py [--idle-minutes N] [--ci] [peers|apt|agent|compile|validation|swarm|nic|build]…
+   (none: all but build)
 Exits 1 when something could not be measured; a target that is missed is a figure like any other.
 """
 import argparse
@@ -15,6 +16,7 @@ import tempfile
 
 import agent
 import apt
+import build
 import nic
 import peers
 from figures import Figures
@@ -25,8 +27,10 @@ PROGRAMS = ROOT / "build/release/bench"
 PART_OF = {"playbook_compile_bench": "compile", "validation_bench": "validation"}
 PROGRAM_PARTS = ("compile", "validation", "swarm")
 LAB_PARTS = ("peers", "apt", "agent")
-PARTS = (*LAB_PARTS, *PROGRAM_PARTS, "nic")
-ROOT_PARTS = (*LAB_PARTS, "nic")
+# Measured when nothing else is said.
+USUAL_PARTS = (*LAB_PARTS, *PROGRAM_PARTS, "nic")
+PARTS = (*USUAL_PARTS, "build")
+ROOT_PARTS = (*LAB_PARTS, "nic", "build")
 PROGRAM_SECONDS = 600
 
 
@@ -104,7 +108,8 @@ def main():
     parser = argparse.ArgumentParser(prog="./dev bench", description="Measures Muster; see "
                                      "docs/benchmarks.md.")
     parser.add_argument("parts", nargs="*", metavar="PART", help="peers, apt, agent, compile, "
-                        "validation, swarm or nic; none: all of them")
+                        "validation, swarm, nic or build; none: all but build")
+    parser.add_argument("--ci", action="store_true", help="with build: all tests, too")
     parser.add_argument("--idle-minutes", type=float, default=10, metavar="N",
                         help="how long the idle agent is watched (default 10)")
     parser.add_argument("--swarm-nodes", type=int, action="append", default=[], metavar="N",
@@ -114,9 +119,10 @@ def main():
     unknown = [part for part in arguments.parts if part not in PARTS]
     if unknown:
         parser.error(f"no part '{unknown[0]}'; there are {', '.join(PARTS)}")
-    parts = arguments.parts or PARTS
+    parts = arguments.parts or USUAL_PARTS
     if any(part in ROOT_PARTS for part in parts) and os.geteuid() != 0:
-        parser.error("peers, apt and agent boot machines, nic makes networks: that needs root")
+        parser.error("peers, apt, agent and build boot machines, nic makes networks: that needs "
+                     "root")
     # As Ctrl-C does: the lab is taken down.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
@@ -125,6 +131,8 @@ def main():
     measure_programs(parts, arguments.swarm_nodes, figures)
     if "nic" in parts:
         measure_nic(figures)
+    if "build" in parts:
+        build.measure(figures, arguments.ci)
     if any(part in LAB_PARTS for part in parts):
         measure_lab(parts, arguments.idle_minutes, figures)
     print(f"\nbefore: {before}\nafter:  {machine()}\n\n{figures.table()}", flush=True)

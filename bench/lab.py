@@ -28,7 +28,8 @@ class Timing:
 def run(argv, seconds=300, **options):
     """Standard output of a command on this machine; Failed with its last lines."""
     try:
-        done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=seconds,
+        options.setdefault("cwd", ROOT)
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=seconds,
                               stdin=subprocess.DEVNULL if "input" not in options else None,
                               check=False, **options)
     except subprocess.TimeoutExpired as late:
