@@ -14,6 +14,7 @@
 #include "common/base/clock.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
+#include "controller/audit/audit.h"
 
 namespace muster::controller {
 namespace {
@@ -188,7 +189,7 @@ absl::StatusOr<std::string> BundleApprovals::Find(absl::string_view beginning) {
 
 absl::StatusOr<BundleApprovalRecord> BundleApprovals::Approve(
     const std::string& sha256, const std::string& path, const std::vector<std::string>& variables,
-    const BundleActor& actor) {
+    const Actor& actor) {
   ASSIGN_OR_RETURN(const auto files, load_bundle_(sha256));
   if (!path.empty() && files.count(path) == 0)
     return absl::NotFoundError(absl::StrCat("bundle ", Short(sha256), " has no ", path,
@@ -198,25 +199,19 @@ absl::StatusOr<BundleApprovalRecord> BundleApprovals::Approve(
   approval.path = path;
   approval.suites_digest = SuitesDigest(files);
   approval.variables = absl::StrJoin(variables, " ");
-  approval.approved_by = actor.actor;
+  approval.approved_by = actor.name;
   approval.approved_at = clock_.Now();
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(txn.bundle_approvals().Put(approval));
-    EventRecord event;
-    event.time = approval.approved_at;
-    event.actor = actor.actor;
-    event.peer = actor.peer;
-    event.action = "bundle.approve";
-    event.subject = sha256;
-    event.detail = absl::StrCat(path.empty() ? "all of it" : path,
-                                variables.empty() ? "" : ", operators may set ",
-                                absl::StrJoin(variables, ", "));
-    return txn.events().Append(std::move(event));
+    return Audit(txn, approval.approved_at, actor, "bundle.approve", sha256,
+                 absl::StrCat(path.empty() ? "all of it" : path,
+                              variables.empty() ? "" : ", operators may set ",
+                              absl::StrJoin(variables, ", ")));
   }));
   return approval;
 }
 
-absl::Status BundleApprovals::Revoke(const std::string& sha256, const BundleActor& actor) {
+absl::Status BundleApprovals::Revoke(const std::string& sha256, const Actor& actor) {
   return store_.Update([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(std::vector<BundleApprovalRecord> approvals,
                      txn.bundle_approvals().List(sha256));
@@ -224,7 +219,7 @@ absl::Status BundleApprovals::Revoke(const std::string& sha256, const BundleActo
     size_t revoked = 0;
     for (BundleApprovalRecord& approval : approvals) {
       if (!IsInForce(approval)) continue;
-      approval.revoked_by = actor.actor;
+      approval.revoked_by = actor.name;
       approval.revoked_at = now;
       RETURN_IF_ERROR(txn.bundle_approvals().Put(approval));
       ++revoked;
@@ -233,13 +228,7 @@ absl::Status BundleApprovals::Revoke(const std::string& sha256, const BundleActo
       return absl::NotFoundError(absl::StrCat("nothing of bundle ", Short(sha256),
                                               " is approved; see `muster bundle list`"));
     }
-    EventRecord event;
-    event.time = now;
-    event.actor = actor.actor;
-    event.peer = actor.peer;
-    event.action = "bundle.revoke";
-    event.subject = sha256;
-    return txn.events().Append(std::move(event));
+    return Audit(txn, now, actor, "bundle.revoke", sha256);
   });
 }
 

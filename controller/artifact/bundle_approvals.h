@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "controller/audit/audit.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 
@@ -27,12 +28,6 @@ struct BundleUse {
   std::string sha256;
   std::string path;                              // of the playbook in it
   std::map<std::string, std::string> variables;  // -e: name → JSON
-};
-
-// The caller, for the audit log.
-struct BundleActor {
-  std::string actor;  // "admin:alice"
-  std::string peer;
 };
 
 // Whether the bundle's `approvals` let an operator run `use`. Pure. PermissionDenied, with what to
@@ -77,9 +72,9 @@ class BundleApprovals {
   // `path` empty: everything in the bundle. NotFound: `path` is not in the bundle.
   absl::StatusOr<BundleApprovalRecord> Approve(const std::string& sha256, const std::string& path,
                                                const std::vector<std::string>& variables,
-                                               const BundleActor& actor);
+                                               const Actor& actor);
   // NotFound: nothing of the bundle is approved.
-  absl::Status Revoke(const std::string& sha256, const BundleActor& actor);
+  absl::Status Revoke(const std::string& sha256, const Actor& actor);
 
  private:
   Store& store_;

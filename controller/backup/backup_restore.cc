@@ -10,6 +10,7 @@
 #include "common/base/status.h"
 #include "common/sys/file_system.h"
 #include "controller/artifact/blob_store.h"
+#include "controller/audit/audit.h"
 #include "controller/backup/backup.h"
 #include "controller/backup/backup_contents.h"
 #include "controller/backup/backup_paths.h"
@@ -94,14 +95,8 @@ absl::StatusOr<uint64_t> EndRuns(const std::string& store_path, const BackupSumm
       node.last_run_result.clear();
       RETURN_IF_ERROR(txn.nodes().Put(node));
     }
-    EventRecord event;
-    event.time = now;
-    event.actor = "controller";
-    event.action = "backup.restore";
-    event.subject = summary.cluster;
-    event.detail =
-        absl::StrCat("from a backup of ", summary.created_at, ", ", ended, " runs ended");
-    return txn.events().Append(std::move(event));
+    return Audit(txn, now, ControllerActor(), "backup.restore", summary.cluster,
+                 absl::StrCat("from a backup of ", summary.created_at, ", ", ended, " runs ended"));
   }));
   return ended;
 }

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
 #include "common/base/text/counted.h"
-#include "controller/enrollment/audit.h"
+#include "controller/audit/audit.h"
 #include "controller/enrollment/certificate_authority.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/store/store.h"

@@ -11,7 +11,7 @@
 #include "common/base/status.h"
 #include "common/pki/certificate.h"
 #include "common/pki/key.h"
-#include "controller/enrollment/audit.h"
+#include "controller/audit/audit.h"
 #include "controller/enrollment/join_token.h"
 #include "controller/enrollment/validation.h"
 #include "controller/store/store.h"

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "controller/audit/audit.h"
 #include "controller/enrollment/certificate_authority.h"
 #include "controller/enrollment/denylist.h"
 #include "controller/enrollment/peer_limiter.h"
@@ -27,12 +28,6 @@ namespace muster::controller {
 enum class KeyUse;
 class Store;
 class Transaction;
-
-// The originator of an action, for the audit log.
-struct Actor {
-  std::string name;  // "admin:alice", "node:<uuid>"
-  std::string peer;
-};
 
 struct JoinRequest {
   std::string token;  // in plain text; never logged

@@ -10,7 +10,7 @@
 #include "common/base/status.h"
 #include "common/pki/certificate.h"
 #include "common/pki/key.h"
-#include "controller/enrollment/audit.h"
+#include "controller/audit/audit.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/enrollment/key_line.h"
 #include "controller/store/store.h"

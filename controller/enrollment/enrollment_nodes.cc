@@ -7,7 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/pki/key.h"
-#include "controller/enrollment/audit.h"
+#include "controller/audit/audit.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/enrollment/validation.h"
 #include "controller/store/store.h"

@@ -6,7 +6,7 @@
 #include "common/base/id.h"
 #include "common/base/status.h"
 #include "common/pki/certificate.h"
-#include "controller/enrollment/audit.h"
+#include "controller/audit/audit.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/enrollment/join_token.h"
 #include "controller/enrollment/validation.h"

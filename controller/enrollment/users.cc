@@ -7,7 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/base/text/counted.h"
-#include "controller/enrollment/audit.h"
+#include "controller/audit/audit.h"
 #include "controller/enrollment/certificate_authority.h"
 #include "controller/enrollment/denylist.h"
 #include "controller/enrollment/enrollment.h"

@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
+#include "controller/audit/audit.h"
 #include "controller/gate/service_candidates.h"
 #include "controller/gate/slurm_jobs.h"
 #include "controller/store/tables.h"
@@ -205,13 +206,8 @@ absl::Status ServiceGate::Decide(const std::vector<slurm::SlurmNode>& nodes, Cha
   }
   const auto append = [&](Transaction& txn, const char* action, std::vector<std::string> names,
                           const std::string& detail) {
-    EventRecord event;
-    event.time = clock_.Now();
-    event.actor = "controller";
-    event.action = action;
-    event.subject = FoldHostlist(std::move(names));
-    event.detail = detail;
-    return txn.events().Append(std::move(event));
+    return Audit(txn, clock_.Now(), ControllerActor(), action, FoldHostlist(std::move(names)),
+                 detail);
   };
   // Stored before Slurm is told.
   if (!news.empty() || !drained.empty() || !resumed.empty()) {

@@ -7,6 +7,7 @@
 #include "common/base/status.h"
 #include "common/base/text/counted.h"
 #include "common/base/text/hostlist.h"
+#include "controller/audit/audit.h"
 #include "controller/claim/node_claims.h"
 #include "controller/run/active_run.h"
 #include "controller/run/plan/plan_finish.h"
@@ -265,15 +266,10 @@ absl::Status RunEngine::Finish(ActiveRun& run) {
       }
       RETURN_IF_ERROR(txn.nodes().Put(*enrolled));
     }
-    EventRecord event;
-    event.time = *record.finished_at;
-    event.actor = "controller";
-    event.action = "run.finish";
-    event.subject = record.run_id;
-    event.detail = run.state.cancelling() ? record.message
-                                          : absl::StrCat(Counted(rows.size(), "node"), ", ", bad,
-                                                         " failed or unreachable");
-    return txn.events().Append(std::move(event));
+    return Audit(txn, *record.finished_at, ControllerActor(), "run.finish", record.run_id,
+                 run.state.cancelling() ? record.message
+                                        : absl::StrCat(Counted(rows.size(), "node"), ", ", bad,
+                                                       " failed or unreachable"));
   }));
   run.record = record;
   v1::RunEvent event;

@@ -13,6 +13,7 @@
 #include "common/base/text/hostlist.h"
 #include "common/value/plan_file.h"
 #include "controller/artifact/bundle_approvals.h"
+#include "controller/audit/audit.h"
 #include "controller/claim/node_claims.h"
 #include "controller/playbook/compile/owners.h"
 #include "controller/run/active_run.h"
@@ -114,7 +115,7 @@ absl::StatusOr<v1::CreateRunRequest> RunEngine::Complete(const v1::CreateRunRequ
 absl::Status RunEngine::MayRun(const v1::CreateRunRequest& request, const RunActor& actor,
                                const std::string& catches_up_run_id) {
   if (with_.approvals == nullptr) return absl::OkStatus();
-  std::string creator = actor.actor;
+  std::string creator = actor.name;
   std::string missed = catches_up_run_id;
   RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
     while (!missed.empty()) {
@@ -134,7 +135,7 @@ std::optional<BundleApprovalRecord> RunEngine::ApprovalBy(const ActiveRun& run,
                                                           const RunActor& actor) const {
   const v1::CreateRunRequest& request = run.request;
   if (with_.approvals == nullptr || !IsAppliedWhole(request)) return std::nullopt;
-  return with_.approvals->ByRunning(actor.actor, request.bundle_sha256(), request.playbook(),
+  return with_.approvals->ByRunning(actor.name, request.bundle_sha256(), request.playbook(),
                                     run.record.run_id);
 }
 
@@ -318,7 +319,7 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::PrepareNew(
   RunRecord record;
   record.run_id = NewShortId("r");
   request.SerializeToString(&record.request);
-  record.created_by = actor.actor;
+  record.created_by = actor.name;
   record.created_at = with_.clock.Now();
   record.inventory_revision = inventory.revision;
   record.catches_up_run_id = catches_up_run_id;
@@ -370,15 +371,9 @@ absl::Status RunEngine::StoreNew(const ActiveRun& run, const RunActor& actor) {
       enrolled->last_run_result.clear();
       RETURN_IF_ERROR(txn.nodes().Put(*enrolled));
     }
-    EventRecord event;
-    event.time = run.record.created_at;
-    event.actor = actor.actor;
-    event.peer = actor.peer;
-    event.action = "run.create";
-    event.subject = run.record.run_id;
-    event.detail = absl::StrCat(run.request.playbook(), run.request.check_only() ? " (check)" : "",
-                                " on ", FoldHostlist(std::move(names)));
-    return txn.events().Append(std::move(event));
+    return Audit(txn, run.record.created_at, actor, "run.create", run.record.run_id,
+                 absl::StrCat(run.request.playbook(), run.request.check_only() ? " (check)" : "",
+                              " on ", FoldHostlist(std::move(names))));
   });
 }
 
@@ -391,16 +386,10 @@ absl::Status RunEngine::Cancel(const std::string& run_id, const RunActor& actor)
   }
   if (run->state.cancelling()) return absl::OkStatus();
   RunRecord record = run->record;
-  record.message = absl::StrCat(kCancelledBy, actor.actor);
+  record.message = absl::StrCat(kCancelledBy, actor.name);
   RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(txn.runs().Put(record));
-    EventRecord event;
-    event.time = with_.clock.Now();
-    event.actor = actor.actor;
-    event.peer = actor.peer;
-    event.action = "run.cancel";
-    event.subject = run_id;
-    return txn.events().Append(std::move(event));
+    return Audit(txn, with_.clock.Now(), actor, "run.cancel", run_id);
   }));
   run->record = std::move(record);
   Perform(*run, run->state.Cancel());
@@ -431,13 +420,8 @@ absl::Status RunEngine::Resume() {
                      absl::string_view(status.message().data(), status.message().size()));
     RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
       RETURN_IF_ERROR(txn.runs().Put(failed));
-      EventRecord event;
-      event.time = *failed.finished_at;
-      event.actor = "controller";
-      event.action = "run.finish";
-      event.subject = failed.run_id;
-      event.detail = failed.message;
-      return txn.events().Append(std::move(event));
+      return Audit(txn, *failed.finished_at, ControllerActor(), "run.finish", failed.run_id,
+                   failed.message);
     }));
   }
   RemoveFinished();

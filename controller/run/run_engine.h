@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "controller/audit/audit.h"
 #include "controller/run/catch_up.h"
 #include "controller/run/collaborators.h"
 #include "controller/run/plan/play_compilation.h"
@@ -47,10 +48,8 @@ struct NodeReport {
 // The nodes that a run was refused for while others were free. Empty for all other errors.
 std::vector<v1::BusyNodes> BusyNodesOf(const absl::Status& refused);
 
-// The caller, for the audit log.
-struct RunActor {
-  std::string actor;  // "admin:alice", "controller"
-  std::string peer;
+// The caller, and what entitles the run to go on without it.
+struct RunActor : Actor {
   RunMandate mandate = {};
 };
 

@@ -7,6 +7,7 @@
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/base/text/slurm_job.h"
+#include "controller/audit/audit.h"
 #include "controller/run/active_run.h"
 #include "controller/run/plan/plan_finish.h"
 #include "controller/run/run_engine.h"
@@ -158,13 +159,8 @@ void RunEngine::GrantReboot(ActiveRun& run, const RunNode& node, const v1::Reboo
     }
     RETURN_IF_ERROR(txn.reboots().Put(record));
     RETURN_IF_ERROR(txn.runs().PutNode(ToRecord(run.record.run_id, after)));
-    EventRecord event;
-    event.time = now;
-    event.actor = absl::StrCat("node:", node.uuid);
-    event.action = "reboot.permit";
-    event.subject = node.name;
-    event.detail = Detail(run.record.run_id, node.name, request);
-    return txn.events().Append(std::move(event));
+    return Audit(txn, now, NodeActor(node.uuid), "reboot.permit", node.name,
+                 Detail(run.record.run_id, node.name, request));
   });
   if (!stored.ok()) return;  // the agent asks again
   with_.sessions.Send(node.uuid, PermitOf(record, request)).IgnoreError();
@@ -179,13 +175,8 @@ void RunEngine::RefuseReboot(ActiveRun* run, const std::string& uuid, const std:
   if (run != nullptr && run->refused_reboots[node] != request.request_id() &&
       run->reboot_questions[node] < kMaxRebootQuestions) {
     const absl::Status stored = with_.store.Update([&](Transaction& txn) {
-      EventRecord event;
-      event.time = with_.clock.Now();
-      event.actor = absl::StrCat("node:", uuid);
-      event.action = "reboot.refuse";
-      event.subject = node;
-      event.detail = Detail(run->record.run_id, node, request);
-      return txn.events().Append(std::move(event));
+      return Audit(txn, with_.clock.Now(), NodeActor(uuid), "reboot.refuse", node,
+                   Detail(run->record.run_id, node, request));
     });
     if (!stored.ok()) return;  // the agent asks again
     ++run->reboot_questions[node];

@@ -6,6 +6,7 @@
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
+#include "controller/audit/audit.h"
 #include "controller/run/active_run.h"
 #include "controller/run/plan/plan_finish.h"
 #include "controller/run/run_engine.h"
@@ -374,13 +375,8 @@ void RunEngine::RefuseCatchUp(const CatchUpBatch& batch, const absl::Status& why
           told.push_back(node);
         }
         if (told.empty()) return absl::OkStatus();
-        EventRecord event;
-        event.time = with_.clock.Now();
-        event.actor = "controller";
-        event.action = "run.catch_up_refused";
-        event.subject = batch.run_id;
-        event.detail = absl::StrCat(FoldHostlist(std::move(told)), ": ", words);
-        return txn.events().Append(std::move(event));
+        return Audit(txn, with_.clock.Now(), ControllerActor(), "run.catch_up_refused",
+                     batch.run_id, absl::StrCat(FoldHostlist(std::move(told)), ": ", words));
       })
       .IgnoreError();
 }

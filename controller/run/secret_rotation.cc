@@ -186,7 +186,7 @@ absl::StatusOr<uint32_t> SecretRotations::VersionOf(const std::string& name) {
 }
 
 absl::StatusOr<v1::RotateSecretResponse> SecretRotations::Rotate(
-    const v1::RotateSecretRequest& request, const SecretActor& actor) {
+    const v1::RotateSecretRequest& request, const Actor& actor) {
   const std::string& name = request.name();
   ASSIGN_OR_RETURN(const uint32_t version, VersionOf(name));
   std::string playbook = RotationPlaybook(request.site_playbook(), name);
@@ -253,7 +253,7 @@ absl::StatusOr<std::vector<std::string>> SecretRotations::PlacesOf(const std::st
 }
 
 absl::StatusOr<v1::AdvanceRotationResponse> SecretRotations::Advance(
-    const v1::AdvanceRotationRequest& request, const SecretActor& actor) {
+    const v1::AdvanceRotationRequest& request, const Actor& actor) {
   ASSIGN_OR_RETURN(const std::optional<RotationRecord> rotation,
                    secrets_.AdvanceRotation(
                        request.name(),

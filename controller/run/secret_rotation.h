@@ -41,10 +41,10 @@ class SecretRotations {
   // FailedPrecondition: a node that uses the secret is not connected, or the rotation's playbook
   // does not cover it.
   absl::StatusOr<v1::RotateSecretResponse> Rotate(const v1::RotateSecretRequest& request,
-                                                  const SecretActor& actor);
+                                                  const Actor& actor);
   // FailedPrecondition: the run does not belong to the phase, or has not succeeded.
   absl::StatusOr<v1::AdvanceRotationResponse> Advance(const v1::AdvanceRotationRequest& request,
-                                                      const SecretActor& actor);
+                                                      const Actor& actor);
   // The places where the most recently applied site calls secret('NAME'):
   // "roles/munge/tasks/main.yaml:6", a few of them. Empty: there are none, or nothing was applied
   // yet.

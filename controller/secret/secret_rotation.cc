@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
+#include "controller/audit/audit.h"
 #include "controller/secret/secret_store.h"
 
 namespace muster::controller {
@@ -12,15 +13,9 @@ namespace {
 constexpr uint32_t kMinRotatedBytes = 16;
 
 absl::Status AuditRotation(Transaction& txn, absl::Time now, absl::string_view action,
-                           const RotationRecord& rotation, const SecretActor& actor) {
-  EventRecord event;
-  event.time = now;
-  event.actor = actor.actor;
-  event.peer = actor.peer;
-  event.action = std::string(action);
-  event.subject = rotation.name;
-  event.detail = absl::StrCat("version ", rotation.version, " on ", rotation.node_limit);
-  return txn.events().Append(std::move(event));
+                           const RotationRecord& rotation, const Actor& actor) {
+  return Audit(txn, now, actor, std::string(action), rotation.name,
+               absl::StrCat("version ", rotation.version, " on ", rotation.node_limit));
 }
 
 absl::Status NoRotation(absl::string_view name) {
@@ -52,7 +47,7 @@ absl::StatusOr<SecretBuffer> SecretStore::RandomValue(Transaction& txn, absl::st
 }
 
 absl::StatusOr<uint32_t> SecretStore::Replace(absl::string_view name, uint32_t bytes,
-                                              const SecretActor& actor) {
+                                              const Actor& actor) {
   uint32_t version = 0;
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
     if (txn.rotations().Get(name).ok())
@@ -85,7 +80,7 @@ absl::StatusOr<std::string> SecretStore::GetNext(absl::string_view name,
 absl::StatusOr<RotationRecord> SecretStore::BeginRotation(absl::string_view name, uint32_t bytes,
                                                           const std::string& playbook,
                                                           const std::string& node_limit,
-                                                          const SecretActor& actor) {
+                                                          const Actor& actor) {
   RotationRecord rotation;
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
     const absl::StatusOr<RotationRecord> other = txn.rotations().Get(name);
@@ -105,7 +100,7 @@ absl::StatusOr<RotationRecord> SecretStore::BeginRotation(absl::string_view name
     rotation.playbook = playbook;
     rotation.node_limit = node_limit;
     rotation.started_at = rotation.phase_at = clock_.Now();
-    rotation.started_by = actor.actor;
+    rotation.started_by = actor.name;
     RETURN_IF_ERROR(txn.rotations().Put(rotation));
     return AuditRotation(txn, rotation.started_at, "secret.rotate.start", rotation, actor);
   }));
@@ -124,7 +119,7 @@ absl::StatusOr<RotationRecord> SecretStore::FindRotation(absl::string_view name)
 }
 
 absl::StatusOr<RotationRecord> SecretStore::ChangeRotation(
-    absl::string_view name, absl::string_view action, const SecretActor& actor,
+    absl::string_view name, absl::string_view action, const Actor& actor,
     absl::FunctionRef<absl::Status(Transaction&, RotationRecord&)> change) {
   RotationRecord rotation;
   const absl::Status changed = store_.Update([&](Transaction& txn) -> absl::Status {
@@ -142,7 +137,7 @@ absl::StatusOr<RotationRecord> SecretStore::ChangeRotation(
 
 absl::StatusOr<RotationRecord> SecretStore::ResumeRotation(absl::string_view name,
                                                            const std::string& node_limit,
-                                                           const SecretActor& actor) {
+                                                           const Actor& actor) {
   return ChangeRotation(name, "secret.rotate.resume", actor,
                         [&](Transaction&, RotationRecord& rotation) {
                           rotation.node_limit = node_limit;
@@ -151,8 +146,9 @@ absl::StatusOr<RotationRecord> SecretStore::ResumeRotation(absl::string_view nam
                         });
 }
 
-absl::StatusOr<std::optional<RotationRecord>> SecretStore::AdvanceRotation(
-    absl::string_view name, AdvanceCheck check, const SecretActor& actor) {
+absl::StatusOr<std::optional<RotationRecord>> SecretStore::AdvanceRotation(absl::string_view name,
+                                                                           AdvanceCheck check,
+                                                                           const Actor& actor) {
   std::optional<RotationRecord> left;
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
     absl::StatusOr<RotationRecord> rotation = txn.rotations().Get(name);
@@ -174,7 +170,7 @@ absl::StatusOr<std::optional<RotationRecord>> SecretStore::AdvanceRotation(
     secret.version = rotation->version;
     secret.sealed = rotation->sealed;
     secret.updated_at = now;
-    secret.updated_by = actor.actor;
+    secret.updated_by = actor.name;
     RETURN_IF_ERROR(txn.secrets().Put(secret));
     return AuditRotation(txn, now, "secret.rotate.finish", *rotation, actor);
   }));
@@ -182,7 +178,7 @@ absl::StatusOr<std::optional<RotationRecord>> SecretStore::AdvanceRotation(
 }
 
 absl::StatusOr<std::optional<RotationRecord>> SecretStore::AbandonRotation(
-    absl::string_view name, const std::string& node_limit, const SecretActor& actor) {
+    absl::string_view name, const std::string& node_limit, const Actor& actor) {
   std::optional<RotationRecord> left;
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
     absl::StatusOr<RotationRecord> rotation = txn.rotations().Get(name);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
+#include "controller/audit/audit.h"
 #include "controller/playbook/secret_readers.h"
 #include "controller/store/tables.h"
 
@@ -34,15 +35,8 @@ absl::Status CheckGeneratedSize(absl::string_view name, uint32_t bytes) {
 }
 
 absl::Status Audit(Transaction& txn, absl::Time now, absl::string_view action,
-                   absl::string_view name, std::string detail, const SecretActor& actor) {
-  EventRecord event;
-  event.time = now;
-  event.actor = actor.actor;
-  event.peer = actor.peer;
-  event.action = std::string(action);
-  event.subject = std::string(name);
-  event.detail = std::move(detail);
-  return txn.events().Append(std::move(event));
+                   absl::string_view name, std::string detail, const Actor& actor) {
+  return Audit(txn, now, actor, std::string(action), std::string(name), std::move(detail));
 }
 
 absl::StatusOr<SecretRecord> MustGet(Transaction& txn, absl::string_view name) {
@@ -85,7 +79,7 @@ absl::StatusOr<std::unique_ptr<SecretStore>> SecretStore::Open(
 
 absl::StatusOr<uint32_t> SecretStore::PutNext(Transaction& txn, absl::string_view name,
                                               absl::string_view value, const std::string& roles,
-                                              absl::string_view action, const SecretActor& actor) {
+                                              absl::string_view action, const Actor& actor) {
   SecretRecord record;
   record.name = std::string(name);
   const absl::StatusOr<SecretRecord> old = txn.secrets().Get(name);
@@ -93,7 +87,7 @@ absl::StatusOr<uint32_t> SecretStore::PutNext(Transaction& txn, absl::string_vie
   record.version = old.ok() ? old->version + 1 : 1;
   ASSIGN_OR_RETURN(record.sealed, box_.Seal(name, record.version, value));
   record.updated_at = clock_.Now();
-  record.updated_by = actor.actor;
+  record.updated_by = actor.name;
   record.roles = !roles.empty() ? roles : old.ok() ? old->roles : kAnyRole;
   RETURN_IF_ERROR(txn.secrets().Put(record));
   RETURN_IF_ERROR(Audit(txn, record.updated_at, action, name,
@@ -154,7 +148,7 @@ absl::StatusOr<std::string> SecretStore::Get(absl::string_view name,
 
 absl::StatusOr<uint32_t> SecretStore::Set(absl::string_view name, const SecretBuffer& value,
                                           const std::vector<std::string>& roles,
-                                          const SecretActor& actor) {
+                                          const Actor& actor) {
   RETURN_IF_ERROR(CheckName(name));
   if (value.size() == 0 || value.size() > kMaxSecretBytes) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -172,7 +166,7 @@ absl::StatusOr<uint32_t> SecretStore::Set(absl::string_view name, const SecretBu
 
 absl::StatusOr<uint32_t> SecretStore::Generate(absl::string_view name, uint32_t bytes, bool replace,
                                                const std::vector<std::string>& roles,
-                                               const SecretActor& actor) {
+                                               const Actor& actor) {
   RETURN_IF_ERROR(CheckName(name));
   RETURN_IF_ERROR(CheckGeneratedSize(name, bytes));
   const SecretBuffer value(RandomBytes(bytes));
@@ -194,7 +188,7 @@ absl::StatusOr<uint32_t> SecretStore::Generate(absl::string_view name, uint32_t 
 }
 
 absl::Status SecretStore::SetRoles(absl::string_view name, const std::vector<std::string>& roles,
-                                   const SecretActor& actor) {
+                                   const Actor& actor) {
   if (roles.empty())
     return absl::InvalidArgumentError("name the roles that may read it; '*' is every role");
   ASSIGN_OR_RETURN(const std::string joined, JoinRoles(roles));
@@ -207,7 +201,7 @@ absl::Status SecretStore::SetRoles(absl::string_view name, const std::vector<std
   });
 }
 
-absl::Status SecretStore::Remove(absl::string_view name, const SecretActor& actor) {
+absl::Status SecretStore::Remove(absl::string_view name, const Actor& actor) {
   return store_.Update([&](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(RefuseRotating(txn, name));
     ASSIGN_OR_RETURN(const SecretRecord record, MustGet(txn, name));

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "common/base/clock.h"
 #include "common/sys/file_system.h"
+#include "controller/audit/audit.h"
 #include "controller/playbook/compiler.h"
 #include "controller/secret/secret_box.h"
 #include "controller/store/store.h"
@@ -35,12 +36,6 @@ struct SecretInfo {
 // Whether the roles that a secret names are enforced.
 enum class SecretReaders { kNamed, kAny };
 
-// The caller, for the audit log.
-struct SecretActor {
-  std::string actor;  // "admin:alice"
-  std::string peer;
-};
-
 // Thread-safe. Each change is audited; no message ever holds a value. Blocks on the store: must not
 // be called inside one of its transactions.
 class SecretStore final : public SecretSource {
@@ -59,45 +54,41 @@ class SecretStore final : public SecretSource {
   // Sets or replaces the secret; returns its new version. `roles` may read it; if empty, the roles
   // that already may. InvalidArgument: name, size, or a new secret without roles.
   absl::StatusOr<uint32_t> Set(absl::string_view name, const SecretBuffer& value,
-                               const std::vector<std::string>& roles, const SecretActor& actor);
+                               const std::vector<std::string>& roles, const Actor& actor);
   // AlreadyExists unless `replace`. Like Set, FailedPrecondition while a rotation is in progress.
   absl::StatusOr<uint32_t> Generate(absl::string_view name, uint32_t bytes, bool replace,
-                                    const std::vector<std::string>& roles,
-                                    const SecretActor& actor);
+                                    const std::vector<std::string>& roles, const Actor& actor);
   // Replaces the roles that may read it. NotFound: there is no such secret.
   absl::Status SetRoles(absl::string_view name, const std::vector<std::string>& roles,
-                        const SecretActor& actor);
+                        const Actor& actor);
   // FailedPrecondition while a rotation is in progress. NotFound: there is no such secret.
-  absl::Status Remove(absl::string_view name, const SecretActor& actor);
+  absl::Status Remove(absl::string_view name, const Actor& actor);
   // Generates a new value and puts it in place of the current one at once; `bytes` 0: the same
   // size. NotFound: there is no such secret.
-  absl::StatusOr<uint32_t> Replace(absl::string_view name, uint32_t bytes,
-                                   const SecretActor& actor);
+  absl::StatusOr<uint32_t> Replace(absl::string_view name, uint32_t bytes, const Actor& actor);
 
   // Rotations: the next value waits beside the current one until all nodes have it. Generates the
   // next value, as Replace() does. FailedPrecondition: a rotation is already in progress.
   absl::StatusOr<RotationRecord> BeginRotation(absl::string_view name, uint32_t bytes,
                                                const std::string& playbook,
-                                               const std::string& node_limit,
-                                               const SecretActor& actor);
+                                               const std::string& node_limit, const Actor& actor);
   // NotFound: no rotation is in progress.
   absl::StatusOr<RotationRecord> FindRotation(absl::string_view name);
   // Continues with other nodes.
   absl::StatusOr<RotationRecord> ResumeRotation(absl::string_view name,
-                                                const std::string& node_limit,
-                                                const SecretActor& actor);
+                                                const std::string& node_limit, const Actor& actor);
   // Advances from staging to switching, from switching to the end, where the next value becomes the
   // current one, or from reverting to the end, where it is discarded; nullopt at an end. `check`
   // may refuse, in the same transaction.
   using AdvanceCheck = absl::FunctionRef<absl::Status(Transaction&, const RotationRecord&)>;
   absl::StatusOr<std::optional<RotationRecord>> AdvanceRotation(absl::string_view name,
                                                                 AdvanceCheck check,
-                                                                const SecretActor& actor);
+                                                                const Actor& actor);
   // Discards the next value while it is staged, and returns nullopt. Later the nodes must go back:
   // then the rotation is reverting, with `node_limit`, and GetNext() gives the current value.
   absl::StatusOr<std::optional<RotationRecord>> AbandonRotation(absl::string_view name,
                                                                 const std::string& node_limit,
-                                                                const SecretActor& actor);
+                                                                const Actor& actor);
   absl::StatusOr<std::vector<SecretInfo>> List();
   SecretReaders readers() const { return readers_; }
 
@@ -113,7 +104,7 @@ class SecretStore final : public SecretSource {
 
   // Applies `change` to the rotation and stores it.
   absl::StatusOr<RotationRecord> ChangeRotation(
-      absl::string_view name, absl::string_view action, const SecretActor& actor,
+      absl::string_view name, absl::string_view action, const Actor& actor,
       absl::FunctionRef<absl::Status(Transaction&, RotationRecord&)> change);
   // Has `bytes` bytes, or the size that the secret has now.
   absl::StatusOr<SecretBuffer> RandomValue(Transaction& txn, absl::string_view name,
@@ -121,7 +112,7 @@ class SecretStore final : public SecretSource {
   // `roles` as from JoinRoles(); empty: keeps the present ones.
   absl::StatusOr<uint32_t> PutNext(Transaction& txn, absl::string_view name,
                                    absl::string_view value, const std::string& roles,
-                                   absl::string_view action, const SecretActor& actor);
+                                   absl::string_view action, const Actor& actor);
 
   Store& store_;
   Clock& clock_;

@@ -16,7 +16,7 @@
 #include "common/base/text/text_diff.h"
 #include "controller/artifact/bundle_approvals.h"
 #include "controller/artifact/bundle_upload.h"
-#include "controller/enrollment/audit.h"
+#include "controller/audit/audit.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/playbook/words.h"
 #include "controller/session/caller.h"
@@ -230,7 +230,7 @@ absl::Status ArtifactService::ApproveBundle(const grpc::ServerContext& context,
   RETURN_IF_ERROR(approvals_
                       .Approve(sha256, request.path(),
                                {request.variables().begin(), request.variables().end()},
-                               {caller.identity.Actor(), caller.peer})
+                               caller.ToActor())
                       .status());
   return Fill(sha256, *response.mutable_bundle());
 }
@@ -240,7 +240,7 @@ absl::Status ArtifactService::RevokeBundle(const grpc::ServerContext& context,
                                            v1::RevokeBundleResponse& response) {
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
   ASSIGN_OR_RETURN(const std::string sha256, approvals_.Find(request.bundle()));
-  RETURN_IF_ERROR(approvals_.Revoke(sha256, {caller.identity.Actor(), caller.peer}));
+  RETURN_IF_ERROR(approvals_.Revoke(sha256, caller.ToActor()));
   return Fill(sha256, *response.mutable_bundle());
 }
 

@@ -15,7 +15,7 @@
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/base/text/counted.h"
-#include "controller/enrollment/audit.h"
+#include "controller/audit/audit.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/inventory/inventory.h"
 #include "controller/service/front/refusal.h"

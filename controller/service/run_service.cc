@@ -92,8 +92,7 @@ absl::Status RunService::CreateRun(const grpc::ServerContext& context,
   RETURN_IF_ERROR(Validate(request));
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
   absl::StatusOr<v1::Run> run = runs_.Create(
-      request, {caller.identity.Actor(),
-                caller.peer,
+      request, {caller.ToActor(),
                 {caller.identity.Actor(), caller.identity.serial, caller.identity.expires_at}});
   if (!run.ok()) {
     for (v1::BusyNodes& busy : BusyNodesOf(run.status())) *response.add_busy() = std::move(busy);
@@ -109,7 +108,7 @@ absl::Status RunService::PreviewRun(const grpc::ServerContext& context,
   RETURN_IF_ERROR(Validate(request));
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
   ASSIGN_OR_RETURN(const std::vector<std::string> nodes,
-                   runs_.Preview(request, {caller.identity.Actor(), caller.peer}));
+                   runs_.Preview(request, {caller.ToActor()}));
   response.set_cluster(cluster_);
   response.mutable_nodes()->Assign(nodes.begin(), nodes.end());
   return absl::OkStatus();
@@ -144,7 +143,7 @@ absl::Status RunService::CancelRun(const grpc::ServerContext& context,
                                    const v1::CancelRunRequest& request) {
   RETURN_IF_ERROR(ValidateRunId(request.run_id()));
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
-  return runs_.Cancel(request.run_id(), {caller.identity.Actor(), caller.peer});
+  return runs_.Cancel(request.run_id(), {caller.ToActor()});
 }
 
 absl::Status RunService::ListStepResults(const v1::ListStepResultsRequest& request,

@@ -60,10 +60,10 @@ absl::Status SecretService::SetSecret(const grpc::ServerContext& context,
                                       const v1::SetSecretRequest& request,
                                       v1::SetSecretResponse& response) {
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
-  ASSIGN_OR_RETURN(const uint32_t version,
-                   secrets_.Set(request.name(), SecretBuffer(request.value()),
-                                {request.roles().begin(), request.roles().end()},
-                                {caller.identity.Actor(), caller.peer}));
+  ASSIGN_OR_RETURN(
+      const uint32_t version,
+      secrets_.Set(request.name(), SecretBuffer(request.value()),
+                   {request.roles().begin(), request.roles().end()}, caller.ToActor()));
   response.set_version(version);
   return absl::OkStatus();
 }
@@ -72,10 +72,10 @@ absl::Status SecretService::GenerateSecret(const grpc::ServerContext& context,
                                            const v1::GenerateSecretRequest& request,
                                            v1::GenerateSecretResponse& response) {
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
-  ASSIGN_OR_RETURN(const uint32_t version,
-                   secrets_.Generate(request.name(), request.bytes(), request.replace(),
-                                     {request.roles().begin(), request.roles().end()},
-                                     {caller.identity.Actor(), caller.peer}));
+  ASSIGN_OR_RETURN(
+      const uint32_t version,
+      secrets_.Generate(request.name(), request.bytes(), request.replace(),
+                        {request.roles().begin(), request.roles().end()}, caller.ToActor()));
   response.set_version(version);
   return absl::OkStatus();
 }
@@ -103,7 +103,7 @@ absl::Status SecretService::RotateSecret(const grpc::ServerContext& context,
   if (request.site_playbook().empty() || request.bundle_sha256().empty())
     return absl::InvalidArgumentError("no site named; upload it first");
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
-  ASSIGN_OR_RETURN(response, rotations_.Rotate(request, {caller.identity.Actor(), caller.peer}));
+  ASSIGN_OR_RETURN(response, rotations_.Rotate(request, caller.ToActor()));
   return absl::OkStatus();
 }
 
@@ -111,7 +111,7 @@ absl::Status SecretService::AdvanceRotation(const grpc::ServerContext& context,
                                             const v1::AdvanceRotationRequest& request,
                                             v1::AdvanceRotationResponse& response) {
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
-  ASSIGN_OR_RETURN(response, rotations_.Advance(request, {caller.identity.Actor(), caller.peer}));
+  ASSIGN_OR_RETURN(response, rotations_.Advance(request, caller.ToActor()));
   return absl::OkStatus();
 }
 
@@ -119,7 +119,7 @@ absl::Status SecretService::SetRoles(const grpc::ServerContext& context,
                                      const v1::SetSecretRolesRequest& request) {
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
   return secrets_.SetRoles(request.name(), {request.roles().begin(), request.roles().end()},
-                           {caller.identity.Actor(), caller.peer});
+                           caller.ToActor());
 }
 
 absl::Status SecretService::Remove(const grpc::ServerContext& context,
@@ -135,7 +135,7 @@ absl::Status SecretService::Remove(const grpc::ServerContext& context,
           "value, and whatever shares the old one stops understanding"));
     }
   }
-  return secrets_.Remove(request.name(), {caller.identity.Actor(), caller.peer});
+  return secrets_.Remove(request.name(), caller.ToActor());
 }
 
 }  // namespace muster::controller

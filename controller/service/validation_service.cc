@@ -137,7 +137,7 @@ absl::Status ValidationService::Cancel(const grpc::ServerContext& context,
                                        const v1::CancelValidationRequest& request) {
   RETURN_IF_ERROR(ValidateId(request.validation_id()));
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
-  const validation::ValidationActor actor = {caller.identity.Actor(), caller.peer};
+  const Actor actor = caller.ToActor();
   const std::string& id = request.validation_id();
   // A waiting suite has no validation id yet.
   return absl::StartsWith(id, kRunPrefix) ? run_validations_.Cancel(id, actor)

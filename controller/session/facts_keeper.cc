@@ -8,7 +8,7 @@
 #include "common/base/clock.h"
 #include "common/base/id.h"
 #include "common/base/status.h"
-#include "controller/enrollment/audit.h"
+#include "controller/audit/audit.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/session/intake.h"
 #include "controller/store/store.h"

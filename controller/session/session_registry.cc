@@ -10,7 +10,7 @@
 #include "common/base/clock.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
-#include "controller/enrollment/audit.h"
+#include "controller/audit/audit.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/enrollment/key_line.h"
 #include "controller/session/agent_session.h"

@@ -106,13 +106,13 @@ Admission::~Admission() {
 
 absl::StatusOr<Admission> Admission::Open(const ValidationCollaborators& with,
                                           const v1::CreateValidationRequest& request,
-                                          const ValidationActor& actor) {
+                                          const Actor& actor) {
   ASSIGN_OR_RETURN(auto latest, with.latest_inventory());
   ValidationRecord record;
   record.validation_id = NewShortId("v");
   record.suite = request.suite();
   record.request = request.SerializeAsString();
-  record.created_by = actor.actor;
+  record.created_by = actor.name;
   record.created_at = with.clock.Now();
   record.inventory_revision = latest.first;
   record.pair_seed = absl::BytesToHexString(RandomBytes(kSeedBytes));

@@ -42,7 +42,7 @@ class Admission {
   // `with` must outlive the object.
   static absl::StatusOr<Admission> Open(const ValidationCollaborators& with,
                                         const v1::CreateValidationRequest& request,
-                                        const ValidationActor& actor);
+                                        const Actor& actor);
   Admission(Admission&& other);
   Admission& operator=(Admission&&) = delete;
   ~Admission();

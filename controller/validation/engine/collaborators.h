@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "controller/audit/audit.h"
 #include "controller/validation/suite/catalog_names.h"
 
 namespace muster {
@@ -41,12 +42,6 @@ struct ValidationCollaborators {
   // The files of the bundle with this SHA-256. NotFound: not uploaded.
   std::function<absl::StatusOr<std::map<std::string, std::string>>(const std::string& sha256)>
       load_bundle;
-};
-
-// Who asks, for the audit log.
-struct ValidationActor {
-  std::string actor;  // "operator:alice", "controller"
-  std::string peer;
 };
 
 }  // namespace muster::controller::validation

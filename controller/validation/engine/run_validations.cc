@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
+#include "controller/audit/audit.h"
 #include "controller/gate/node_pass.h"
 #include "controller/inventory/inventory.h"
 #include "controller/store/tables.h"
@@ -83,7 +84,7 @@ void RunValidations::OnFactsStored(const std::string& node_uuid, absl::string_vi
   if (found->second.awaited.empty()) worker_.Wake();
 }
 
-absl::Status RunValidations::Cancel(const std::string& run_id, const ValidationActor& actor) {
+absl::Status RunValidations::Cancel(const std::string& run_id, const Actor& actor) {
   return store_.Update([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const RunRecord run, txn.runs().Get(run_id));
     ASSIGN_OR_RETURN(const auto rows, txn.run_validations().List(run_id));
@@ -92,16 +93,11 @@ absl::Status RunValidations::Cancel(const std::string& run_id, const ValidationA
       if (row.state != RunValidationRecord::kWaiting) continue;
       any = true;
       row.state = RunValidationRecord::kNotStarted;
-      row.message = absl::StrCat("cancelled by ", actor.actor);
+      row.message = absl::StrCat("cancelled by ", actor.name);
       RETURN_IF_ERROR(txn.run_validations().Put(row));
-      EventRecord event;
-      event.time = clock_.Now();
-      event.actor = actor.actor;
-      event.peer = actor.peer;
-      event.action = "validation.cancel";
-      event.subject = run_id;
-      event.detail = absl::StrCat("suite ", row.suite, " on ", row.nodes, ", before it started");
-      RETURN_IF_ERROR(txn.events().Append(std::move(event)));
+      RETURN_IF_ERROR(
+          Audit(txn, clock_.Now(), actor, "validation.cancel", run_id,
+                absl::StrCat("suite ", row.suite, " on ", row.nodes, ", before it started")));
     }
     if (any) return absl::OkStatus();
     if (run.state == RunRecord::kRunning) {
@@ -268,13 +264,8 @@ absl::Status RunValidations::Decide(const Ended& ended, RunValidationRecord row,
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(PutWaiting(txn, row));
     if (row.state != RunValidationRecord::kNotStarted) return absl::OkStatus();
-    EventRecord event;
-    event.time = clock_.Now();
-    event.actor = "controller";
-    event.action = "validation.not_started";
-    event.subject = ended.run_id;
-    event.detail = absl::StrCat("suite ", row.suite, " on ", row.nodes, ": ", row.message);
-    return txn.events().Append(std::move(event));
+    return Audit(txn, clock_.Now(), ControllerActor(), "validation.not_started", ended.run_id,
+                 absl::StrCat("suite ", row.suite, " on ", row.nodes, ": ", row.message));
   }));
   decided = row.state != RunValidationRecord::kWaiting;
   return absl::OkStatus();

@@ -28,12 +28,9 @@ class CreateValidationRequest;
 
 namespace muster::controller {
 class Inventory;
+struct Actor;
 struct RunValidationRecord;
 }  // namespace muster::controller
-
-namespace muster::controller::validation {
-struct ValidationActor;
-}
 
 namespace muster::controller::validation {
 
@@ -80,7 +77,7 @@ class RunValidations {
 
   // Cancels all suites of the run that are waiting; they are never started. NotFound: there is no
   // such run; FailedPrecondition: none of its suites is waiting.
-  absl::Status Cancel(const std::string& run_id, const ValidationActor& actor);
+  absl::Status Cancel(const std::string& run_id, const Actor& actor);
 
   // The run is over, and its nodes are free.
   void OnRunEnded(const std::string& run_id);

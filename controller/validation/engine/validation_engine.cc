@@ -13,6 +13,7 @@
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
+#include "controller/audit/audit.h"
 #include "controller/claim/node_claims.h"
 #include "controller/gate/job_gate.h"
 #include "controller/store/stored_facts.h"
@@ -50,8 +51,7 @@ absl::StatusOr<std::map<std::string, EnrolledNode>> ValidationEngine::EnrolledTh
   return enrolled;
 }
 
-absl::Status ValidationEngine::StoreNew(const ActiveValidation& validation,
-                                        const ValidationActor& actor,
+absl::Status ValidationEngine::StoreNew(const ActiveValidation& validation, const Actor& actor,
                                         const RunValidationRecord* asked_by) {
   const ValidationRecord& record = validation.record;
   return with_.store.Update([&](Transaction& txn) -> absl::Status {
@@ -68,28 +68,22 @@ absl::Status ValidationEngine::StoreNew(const ActiveValidation& validation,
                                                  PackFound(validation.prepared.found.at(node.name)),
                                                  node.is_witness}));
     }
-    EventRecord event;
-    event.time = record.created_at;
-    event.actor = actor.actor;
-    event.peer = actor.peer;
-    event.action = "validation.create";
-    event.subject = record.validation_id;
-    event.detail = absl::StrCat("suite ", record.suite, " on ", FoldHostlist(std::move(names)),
-                                witness, validation.request.force() ? " (force)" : "");
+    std::string detail =
+        absl::StrCat("suite ", record.suite, " on ", FoldHostlist(std::move(names)), witness,
+                     validation.request.force() ? " (force)" : "");
     if (asked_by != nullptr) {
       RunValidationRecord started = *asked_by;
       started.state = RunValidationRecord::kStarted;
       started.validation_id = record.validation_id;
       started.message.clear();
       RETURN_IF_ERROR(PutWaiting(txn, started));
-      absl::StrAppend(&event.detail, ", after run ", started.run_id);
+      absl::StrAppend(&detail, ", after run ", started.run_id);
     }
-    return txn.events().Append(std::move(event));
+    return Audit(txn, record.created_at, actor, "validation.create", record.validation_id, detail);
   });
 }
 
-absl::StatusOr<v1::Validation> ValidationEngine::Begin(Admission& admission,
-                                                       const ValidationActor& actor,
+absl::StatusOr<v1::Validation> ValidationEngine::Begin(Admission& admission, const Actor& actor,
                                                        const RunValidationRecord* asked_by) {
   RETURN_IF_ERROR(StoreNew(admission.validation(), actor, asked_by));
   std::unique_ptr<ActiveValidation> admitted = admission.Take();
@@ -108,8 +102,7 @@ absl::StatusOr<v1::Validation> ValidationEngine::Begin(Admission& admission,
   return answer;
 }
 
-absl::Status ValidationEngine::Cancel(const std::string& validation_id,
-                                      const ValidationActor& actor) {
+absl::Status ValidationEngine::Cancel(const std::string& validation_id, const Actor& actor) {
   const auto found = active_.find(validation_id);
   if (found == active_.end()) {
     RETURN_IF_ERROR(with_.store.View(
@@ -125,16 +118,10 @@ absl::Status ValidationEngine::Cancel(const std::string& validation_id,
                      " have ended; its nodes say what they are, which takes a minute at most"));
   }
   ValidationRecord record = validation.record;
-  record.message = absl::StrCat("stopped by ", actor.actor);
+  record.message = absl::StrCat("stopped by ", actor.name);
   RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(txn.validations().Put(record));
-    EventRecord event;
-    event.time = with_.clock.Now();
-    event.actor = actor.actor;
-    event.peer = actor.peer;
-    event.action = "validation.cancel";
-    event.subject = validation_id;
-    return txn.events().Append(std::move(event));
+    return Audit(txn, with_.clock.Now(), actor, "validation.cancel", validation_id);
   }));
   validation.record = std::move(record);
   for (ValidationAction& action :

@@ -55,10 +55,10 @@ class ValidationEngine {
   // Stores the validation and starts it; on an error the admission keeps it. `asked_by`: what a run
   // asked for, which is stored as started with the validation. Cancelled: nobody asks for that any
   // more.
-  absl::StatusOr<v1::Validation> Begin(Admission& admission, const ValidationActor& actor,
+  absl::StatusOr<v1::Validation> Begin(Admission& admission, const Actor& actor,
                                        const RunValidationRecord* asked_by = nullptr);
   // FailedPrecondition: it has ended already.
-  absl::Status Cancel(const std::string& validation_id, const ValidationActor& actor);
+  absl::Status Cancel(const std::string& validation_id, const Actor& actor);
   // Its present state; for one that has ended, from the store. NotFound: there is none.
   absl::StatusOr<v1::Validation> Get(const std::string& validation_id) const;
   // For one that has ended: only its end, at once.
@@ -85,7 +85,7 @@ class ValidationEngine {
   absl::Status ResumeOne(const ValidationRecord& record);
   // Judges the checks again that had ended before a restart.
   absl::Status JudgeStored(ActiveValidation& validation, const std::vector<CheckPart>& stored);
-  absl::Status StoreNew(const ActiveValidation& validation, const ValidationActor& actor,
+  absl::Status StoreNew(const ActiveValidation& validation, const Actor& actor,
                         const RunValidationRecord* asked_by);
   // Nodes as they were when the validation was created.
   absl::StatusOr<std::map<std::string, EnrolledNode>> EnrolledThen(

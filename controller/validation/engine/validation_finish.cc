@@ -9,6 +9,7 @@
 #include "common/base/clock.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
+#include "controller/audit/audit.h"
 #include "controller/gate/job_gate.h"
 #include "controller/gate/node_pass.h"
 #include "controller/store/tables.h"
@@ -301,16 +302,11 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
         RETURN_IF_ERROR(txn.node_service().RemovePass(node.uuid));
       }
     }
-    EventRecord event;
-    event.time = now;
-    event.actor = "controller";
-    event.action = "validation.finish";
-    event.subject = id;
-    event.detail =
+    return Audit(
+        txn, now, ControllerActor(), "validation.finish", id,
         absl::StrCat(complete ? "" : record.message + "; ", counts[v1::OUTCOME_PASS], " passed, ",
                      counts[v1::OUTCOME_FAIL], " failed, ",
-                     tested - counts[v1::OUTCOME_PASS] - counts[v1::OUTCOME_FAIL], " unknown");
-    return txn.events().Append(std::move(event));
+                     tested - counts[v1::OUTCOME_PASS] - counts[v1::OUTCOME_FAIL], " unknown"));
   }));
   validation.record = record;
 

@@ -58,7 +58,7 @@ void ValidationManager::PushOf(absl::string_view node_uuid, size_t bytes, size_t
 }
 
 absl::StatusOr<v1::Validation> ValidationManager::Create(const v1::CreateValidationRequest& request,
-                                                         const ValidationActor& actor,
+                                                         const Actor& actor,
                                                          const RunValidationRecord* asked_by) {
   // Without the engine: agents' reports wait neither for Slurm nor for the bundle.
   ASSIGN_OR_RETURN(Admission admission, Admission::Open(with_, request, actor));
@@ -68,8 +68,7 @@ absl::StatusOr<v1::Validation> ValidationManager::Create(const v1::CreateValidat
   return engine_.Begin(admission, actor, asked_by);
 }
 
-absl::Status ValidationManager::Cancel(const std::string& validation_id,
-                                       const ValidationActor& actor) {
+absl::Status ValidationManager::Cancel(const std::string& validation_id, const Actor& actor) {
   absl::MutexLock lock(&engine_mutex_);
   return engine_.Cancel(validation_id, actor);
 }

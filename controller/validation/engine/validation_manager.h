@@ -42,9 +42,9 @@ class ValidationManager final : public AgentSessionListener {
   // nodes; FailedPrecondition where some run. `asked_by`: see
   // ValidationEngine::Begin().
   absl::StatusOr<v1::Validation> Create(const v1::CreateValidationRequest& request,
-                                        const ValidationActor& actor,
+                                        const Actor& actor,
                                         const RunValidationRecord* asked_by = nullptr);
-  absl::Status Cancel(const std::string& validation_id, const ValidationActor& actor);
+  absl::Status Cancel(const std::string& validation_id, const Actor& actor);
   absl::StatusOr<v1::Validation> Get(const std::string& validation_id);
   // See ValidationEvents::Watch().
   absl::StatusOr<std::shared_ptr<ValidationWatch>> Watch(const std::string& validation_id,

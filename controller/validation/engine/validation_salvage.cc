@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
+#include "controller/audit/audit.h"
 #include "controller/gate/job_gate.h"
 #include "controller/store/tables.h"
 #include "controller/validation/engine/validation_engine.h"
@@ -93,13 +94,9 @@ absl::Status ValidationEngine::FinishStored(ValidationRecord record) {
       RETURN_IF_ERROR(txn.node_service().RemovePass(node.node_uuid));
     }
     RETURN_IF_ERROR(txn.validations().Put(record));
-    EventRecord event;
-    event.time = *record.finished_at;
-    event.actor = "controller";
-    event.action = "validation.finish";
-    event.subject = record.validation_id;
-    event.detail = absl::StrCat(record.message, "; ", failed, " failed, ", unknown, " unknown");
-    return txn.events().Append(std::move(event));
+    return Audit(txn, *record.finished_at, ControllerActor(), "validation.finish",
+                 record.validation_id,
+                 absl::StrCat(record.message, "; ", failed, " failed, ", unknown, " unknown"));
   }));
   for (const ValidationNodeRecord& node : nodes) {
     if (node.node_uuid.empty() || node.is_witness) continue;

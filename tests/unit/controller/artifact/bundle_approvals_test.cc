@@ -70,7 +70,7 @@ class BundleApprovalsTest : public ::testing::Test {
   testing::FakeClock clock_;
   std::map<std::string, Files> bundles_;
   std::unique_ptr<Store> store_;
-  const BundleActor alice_ = {"admin:alice", "10.0.0.1:1"};
+  const Actor alice_ = {"admin:alice", "10.0.0.1:1"};
 };
 
 TEST_F(BundleApprovalsTest, OperatorsRunWhatAnAdministratorHasAppliedAndNoMore) {

@@ -131,7 +131,7 @@ class SecretRotationTest : public ::testing::Test {
   testing::FakeClock clock_;
   sys::RealFileSystem files_;
   testing::TempDir folder_;
-  const SecretActor alice_ = {"admin:alice", "10.0.0.1:1"};
+  const Actor alice_ = {"admin:alice", "10.0.0.1:1"};
   const SecretReader keyed_ = {"keyed", "site.yaml"};
   const SecretReader rotation_ = {"tasks", "rotate_key.yaml"};
   testing::FakeAgentSessions sessions_;

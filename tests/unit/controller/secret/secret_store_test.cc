@@ -35,7 +35,7 @@ class SecretStoreTest : public ::testing::Test {
 
   const std::string folder_ = absl::StrCat(::testing::TempDir(), "muster_secret_", getpid());
   const std::string path_ = folder_ + "/secret.key";
-  const SecretActor alice_ = {"admin:alice", "10.0.0.1:1"};
+  const Actor alice_ = {"admin:alice", "10.0.0.1:1"};
   const SecretReader munge_ = {"munge", "site.yaml"};
   const SecretReader slurm_ = {"slurm", "site.yaml"};
   RealClock clock_;

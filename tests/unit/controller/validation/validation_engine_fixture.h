@@ -142,7 +142,7 @@ class ValidationEngineTest : public ::testing::Test {
     request.set_suite(suite);
     request.set_nodes(nodes);
     request.set_force(force);
-    const ValidationActor alice = {"operator:alice", "peer"};
+    const Actor alice = {"operator:alice", "peer"};
     const ValidationCollaborators with = Collaborators();
     ASSIGN_OR_RETURN(Admission admission, Admission::Open(with, request, alice));
     ASSIGN_OR_RETURN(const v1::Validation validation, engine_->Begin(admission, alice));

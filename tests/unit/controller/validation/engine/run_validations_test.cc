@@ -363,7 +363,7 @@ TEST_F(RunValidationsTest, ACancelWhileTheValidationIsCreatedWins) {
 }
 
 TEST_F(RunValidationsTest, OnlyWhatAnEndedRunWaitsForCanBeTakenAway) {
-  const ValidationActor alice = {"operator:alice", "peer"};
+  const Actor alice = {"operator:alice", "peer"};
   EXPECT_THAT(validations_->Cancel("r-9", alice), StatusIs(absl::StatusCode::kNotFound, _));
   RunRecord run;
   run.run_id = "r-1";

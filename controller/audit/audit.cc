@@ -1,10 +1,16 @@
-#include "controller/enrollment/audit.h"
+#include "controller/audit/audit.h"
 
-#include "controller/enrollment/enrollment.h"
+#include <utility>
+
+#include "absl/strings/str_cat.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 
 namespace muster::controller {
+
+Actor ControllerActor() { return {"controller", ""}; }
+
+Actor NodeActor(absl::string_view uuid) { return {absl::StrCat("node:", uuid), ""}; }
 
 absl::Status Audit(Transaction& txn, absl::Time now, const Actor& actor, absl::string_view action,
                    absl::string_view subject, absl::string_view detail) {

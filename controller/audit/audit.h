@@ -1,0 +1,30 @@
+// The one way into the audit log.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace muster::controller {
+
+class Transaction;
+
+// Who does something, and from where.
+struct Actor {
+  std::string name;  // "admin:alice", "node:<uuid>", "controller"
+  std::string peer;  // the caller's address; empty: the controller itself
+};
+
+// The controller, which acts by itself.
+Actor ControllerActor();
+// An agent.
+Actor NodeActor(absl::string_view uuid);
+
+// Adds one entry, inside the transaction of the act itself: no act without its entry. `action` is
+// a word of docs/store.md, "run.create"; `subject` is what it was done to.
+absl::Status Audit(Transaction& txn, absl::Time now, const Actor& actor, absl::string_view action,
+                   absl::string_view subject, absl::string_view detail = "");
+
+}  // namespace muster::controller
