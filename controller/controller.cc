@@ -187,15 +187,8 @@ struct Controller::Modules {
         session_log(
             [this](absl::string_view uuid) { return NameOf(*this->resources.store, uuid); }),
         facts(*this->resources.store, clock,
-              [this](const std::string& uuid, const std::string& request_id,
-                     const absl::Status& refused) {
-                // A validation waits for facts until its time is over, and then says what is
-                // missing.
-                if (!refused.ok()) return runs.FactsRefused(uuid, request_id, refused);
-                runs.FactsStored(uuid, request_id);
-                run_validations.OnFactsStored(uuid, request_id);
-                validations.OnFactsStored(uuid, request_id);
-              }),
+              [this](const std::string& uuid, const FactsRequest& request,
+                     const absl::Status& refused) { OnFacts(uuid, request, refused); }),
         listeners({&session_log, &facts, &slurm, &runs, &validations}),
         registry(*this->resources.store, clock, listeners),
         approvals(*this->resources.store, clock, BundleLoader(*this->resources.blobs),
@@ -262,6 +255,24 @@ struct Controller::Modules {
                            return std::move(latest.inventory);
                          }),
         housekeeper(*this->resources.store, *this->resources.blobs, clock) {}
+
+  // The facts that a node was asked for are in the store, or refused.
+  void OnFacts(const std::string& uuid, const FactsRequest& request, const absl::Status& refused) {
+    switch (request.owner) {
+      case FactsRequest::Owner::kPlay:
+        return runs.OnFactsAnswered(uuid, request.id, refused);
+      // A validation waits for facts until its time is over, and then says what is missing.
+      case FactsRequest::Owner::kRunEnd:
+        if (refused.ok()) run_validations.OnFactsStored(uuid, request.id);
+        return;
+      case FactsRequest::Owner::kValidationStart:
+      case FactsRequest::Owner::kValidationEnd:
+        if (refused.ok()) validations.OnFactsStored(uuid, request);
+        return;
+      case FactsRequest::Owner::kPerson:
+        return;
+    }
+  }
 
   std::unique_ptr<validation::JobGate> MakeGate(const Config& config, Clock& clock) {
     if (config.slurm_gate != "on") {

@@ -77,7 +77,7 @@ MAY_INCLUDE = {
 # Other folders may include only these headers of them.
 INTERFACES = {
     "controller/store": {"store.h", "stored_facts.h", "tables.h"},
-    "controller/session": {"agent_sessions.h", "node_queue.h"},
+    "controller/session": {"agent_sessions.h", "facts_round.h", "node_queue.h"},
 }
 # These create the implementations and pass them on, so they may include all headers.
 WIRING = ("controller/controller.cc", "controller/service", "controller/backup")

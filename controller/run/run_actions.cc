@@ -13,6 +13,7 @@
 #include "controller/run/plan/plan_finish.h"
 #include "controller/run/run_engine.h"
 #include "controller/run/run_records.h"
+#include "controller/session/facts_round.h"
 #include "muster/v1/agent_session.pb.h"
 
 namespace muster::controller {
@@ -136,7 +137,8 @@ absl::Status RunEngine::NextPlay(ActiveRun& run, uint32_t play, bool resumed, Ru
 absl::Status RunEngine::GatherFacts(ActiveRun& run, RunActions& more) {
   ASSIGN_OR_RETURN(const auto links, Links());
   v1::ControllerMessage message;
-  message.mutable_gather_facts()->set_request_id(PlanId(run.record.run_id, run.state.play()));
+  message.mutable_gather_facts()->set_request_id(
+      ToRequestId({FactsRequest::Owner::kPlay, PlanId(run.record.run_id, run.state.play())}));
   std::set<std::string> asked;
   for (const auto& [name, link] : links) {
     if (link.connected && with_.sessions.Send(link.uuid, message).ok()) asked.insert(link.uuid);

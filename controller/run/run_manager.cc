@@ -209,14 +209,10 @@ void RunManager::OnDisconnected(absl::string_view node_uuid) {
   Push({{}, uuid, [uuid](RunEngine& e) { e.OnDisconnected(uuid); }});
 }
 
-void RunManager::FactsStored(const std::string& node_uuid, const std::string& request_id) {
-  Push({{}, "", [node_uuid, request_id](RunEngine& e) { e.OnFacts(node_uuid, request_id); }});
-}
-
-void RunManager::FactsRefused(const std::string& node_uuid, const std::string& request_id,
-                              const absl::Status& why) {
-  Push({{}, "", [node_uuid, request_id, why](RunEngine& e) {
-          e.OnFacts(node_uuid, request_id, why);
+void RunManager::OnFactsAnswered(const std::string& node_uuid, const std::string& plan_id,
+                                 const absl::Status& refused) {
+  Push({{}, "", [node_uuid, plan_id, refused](RunEngine& e) {
+          e.OnFacts(node_uuid, plan_id, refused);
         }});
 }
 

@@ -60,12 +60,11 @@ class RunManager final : public AgentSessionListener {
 
   void OnConnected(absl::string_view node_uuid, const v1::Hello& hello) override;
   void OnDisconnected(absl::string_view node_uuid) override;
-  // Does nothing: runs wait until facts are in the store, see FactsStored().
+  // Does nothing: runs wait until facts are in the store, see OnFactsAnswered().
   void OnFacts(absl::string_view, const v1::FactsReport&) override {}
-  void FactsStored(const std::string& node_uuid, const std::string& request_id);
-  // Or that they never will be, because they were refused.
-  void FactsRefused(const std::string& node_uuid, const std::string& request_id,
-                    const absl::Status& why);
+  // The facts that a play asked for with its plan's id are in the store, or never will be.
+  void OnFactsAnswered(const std::string& node_uuid, const std::string& plan_id,
+                       const absl::Status& refused);
   void OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) override;
   void OnReport(absl::string_view node_uuid, const v1::Report& report) override;
   void OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) override;

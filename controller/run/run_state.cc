@@ -159,21 +159,21 @@ RunActions RunState::StartPlay(uint32_t play, const std::map<std::string, NodeLi
 
 RunActions RunState::FactsAsked(std::set<std::string> uuids, absl::Time now) {
   RunActions actions;
-  facts_awaited_ = std::move(uuids);
-  facts_deadline_ = now + kFactsWait;
+  facts_ = FactsRound();
+  facts_.Begin(uuids, now + kFactsWait);
   MaybeCompile(actions);
   return actions;
 }
 
 RunActions RunState::OnFacts(absl::string_view uuid) {
   RunActions actions;
-  if (facts_awaited_.erase(std::string(uuid)) > 0) MaybeCompile(actions);
+  if (facts_.OnAnswered(std::string(uuid))) MaybeCompile(actions);
   return actions;
 }
 
 RunActions RunState::OnFactsRefused(absl::string_view uuid, absl::string_view why) {
   RunActions actions;
-  if (facts_awaited_.erase(std::string(uuid)) == 0) return actions;
+  if (!facts_.OnAnswered(std::string(uuid))) return actions;
   if (RunNode* node = Mutable(uuid); node != nullptr && IsOpenMember(*node))
     Leave(*node, NodePhase::kFailed, why, actions);
   MaybeCompile(actions);
@@ -181,7 +181,7 @@ RunActions RunState::OnFactsRefused(absl::string_view uuid, absl::string_view wh
 }
 
 void RunState::MaybeCompile(RunActions& actions) {
-  if (stage_ != Stage::kGathering || !facts_awaited_.empty()) return;
+  if (stage_ != Stage::kGathering || !facts_.HaveAll()) return;
   stage_ = Stage::kRunning;
   actions.push_back({RunAction::kCompile, "", play_});
 }
@@ -278,7 +278,7 @@ RunActions RunState::OnDisconnected(absl::string_view uuid, absl::Time now) {
       }
     }
   }
-  if (facts_awaited_.erase(std::string(uuid)) > 0) MaybeCompile(actions);
+  if (facts_.Drop(std::string(uuid))) MaybeCompile(actions);
   return actions;
 }
 
@@ -380,8 +380,8 @@ RunActions RunState::Tick(absl::Time now) {
             actions);
     }
   }
-  if (stage_ == Stage::kGathering && now >= facts_deadline_) {
-    facts_awaited_.clear();
+  if (stage_ == Stage::kGathering && facts_.IsOver(now)) {
+    facts_ = FactsRound();  // the others keep the facts that are known
     MaybeCompile(actions);
   }
   Settle(actions);

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "controller/session/facts_round.h"
 
 namespace muster::controller {
 
@@ -175,8 +176,7 @@ class RunState {
   size_t first_open_ = 0;
   bool cancelling_ = false;
   std::optional<absl::Time> cancel_deadline_;  // from the first Tick() after Cancel()
-  std::set<std::string> facts_awaited_;
-  absl::Time facts_deadline_;
+  FactsRound facts_;
   std::map<std::string, size_t, std::less<>> by_name_;
   std::map<std::string, size_t, std::less<>> by_uuid_;
   std::set<size_t> changed_;

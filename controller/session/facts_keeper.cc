@@ -68,7 +68,7 @@ absl::Status FactsKeeper::CheckRefreshes(absl::string_view person) const {
 
 absl::Status FactsKeeper::Refresh(AgentSessions& sessions, absl::string_view node_uuid,
                                   absl::string_view person, absl::Duration timeout) {
-  const std::string request_id = NewUuid();
+  const std::string request_id = ToRequestId({FactsRequest::Owner::kPerson, NewUuid()});
   Waiting waiting;
   waiting.node_uuid = std::string(node_uuid);
   waiting.person = std::string(person);
@@ -152,8 +152,7 @@ absl::Status FactsKeeper::WriteRefusal(Transaction& txn, const std::string& uuid
   const auto last = audited_.find(uuid);
   if (last != audited_.end() && now - last->second < kAuditInterval) return absl::OkStatus();
   audited.push_back(uuid);
-  return Audit(txn, now, {absl::StrCat("node:", uuid), ""}, "node.facts_refused", node.name,
-               why.message());
+  return Audit(txn, now, NodeActor(uuid), "node.facts_refused", node.name, why.message());
 }
 
 void FactsKeeper::Write(const NewsByNode& news) {
@@ -186,7 +185,8 @@ void FactsKeeper::Write(const NewsByNode& news) {
   if (!on_answered_ || !stored.ok()) return;
   for (const auto& [uuid, each] : news) {
     for (const Answer& answer : each.answers) {
-      if (!answer.request_id.empty()) on_answered_(uuid, answer.request_id, answer.refused);
+      const std::optional<FactsRequest> request = ParseFactsRequest(answer.request_id);
+      if (request.has_value()) on_answered_(uuid, *request, answer.refused);
     }
   }
 }

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "common/base/worker.h"
 #include "controller/session/agent_sessions.h"
+#include "controller/session/facts_round.h"
 
 namespace muster {
 class Clock;
@@ -30,7 +31,7 @@ class FactsKeeper final : public AgentSessionListener {
  public:
   // Called in the keeper's thread when the facts for that request id are in the store, or have been
   // refused: `why` then names the field that breaks its rule.
-  using OnAnswered = std::function<void(const std::string& node_uuid, const std::string& request_id,
+  using OnAnswered = std::function<void(const std::string& node_uuid, const FactsRequest& request,
                                         const absl::Status& why)>;
   // A node's refused facts appear in the audit log at most once in this time.
   static constexpr absl::Duration kAuditInterval = absl::Hours(1);

@@ -53,7 +53,9 @@ class Harness final : public RunFixture {
         Name(message.mutable_hello()->mutable_active_plan_id());
         return engine_->OnConnected("ua", message.hello());
       case v1::AgentMessage::kFacts:
-        return engine_->OnFacts("ua", message.facts().request_id());
+        if (const auto request = ParseFactsRequest(message.facts().request_id()))
+          engine_->OnFacts("ua", request->id);
+        return;
       case v1::AgentMessage::kPlanReceipt:
         Name(message.mutable_plan_receipt()->mutable_plan_id());
         return engine_->OnPlanReceipt("ua", message.plan_receipt());

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "controller/session/facts_round.h"
 #include "controller/store/tables.h"
-#include "controller/validation/engine/asked_facts.h"
 #include "controller/validation/engine/prepared_suite.h"
 #include "controller/validation/engine/validation_events.h"
 #include "controller/validation/schedule/node_watts.h"
@@ -19,6 +19,9 @@
 #include "muster/v1/validation.pb.h"
 
 namespace muster::controller::validation {
+
+// How long nodes may take to come back and to answer.
+inline constexpr absl::Duration kFactsWait = absl::Seconds(60);
 
 struct ActiveValidation {
   ActiveValidation(ValidationRecord record_in, v1::CreateValidationRequest request_in,
@@ -71,7 +74,7 @@ struct ActiveValidation {
   std::vector<std::pair<std::string, std::string>> acknowledgements;  // node uuid, check id
   // All checks have ended.
   bool finish_pending = false;
-  AskedFacts start_facts, final_facts;
+  FactsRound start_facts, final_facts;
   // Nodes that have answered at the start, whose answers the store does not have yet.
   std::set<std::string> told_at_start;
 };

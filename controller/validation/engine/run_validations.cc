@@ -22,9 +22,6 @@
 namespace muster::controller::validation {
 namespace {
 
-// The prefix of the run's id in requests for facts.
-constexpr absl::string_view kRequestPrefix = "after/";
-
 // Errors that another look may resolve: the store may accept it later, or somebody has cancelled it
 // meanwhile.
 bool MayBeTemporary(const absl::Status& status) {
@@ -76,12 +73,11 @@ void RunValidations::OnRunEnded(const std::string& run_id) {
   worker_.Wake();
 }
 
-void RunValidations::OnFactsStored(const std::string& node_uuid, absl::string_view request_id) {
-  if (!absl::ConsumePrefix(&request_id, kRequestPrefix)) return;
+void RunValidations::OnFactsStored(const std::string& node_uuid, const std::string& run_id) {
   absl::MutexLock lock(&mutex_);
-  const auto found = due_.find(std::string(request_id));
-  if (found == due_.end() || found->second.awaited.erase(node_uuid) == 0) return;
-  if (found->second.awaited.empty()) worker_.Wake();
+  const auto found = due_.find(run_id);
+  if (found == due_.end() || !found->second.facts.OnAnswered(node_uuid)) return;
+  if (found->second.facts.HaveAll()) worker_.Wake();
 }
 
 absl::Status RunValidations::Cancel(const std::string& run_id, const Actor& actor) {
@@ -172,25 +168,17 @@ absl::Status RunValidations::Read(const std::string& run_id, Ended& ended) {
 // Asks the nodes that were not asked yet, and returns whether enough is known to decide.
 bool RunValidations::HaveFacts(const Ended& ended) {
   v1::ControllerMessage message;
-  message.mutable_gather_facts()->set_request_id(absl::StrCat(kRequestPrefix, ended.run_id));
-  size_t away = 0;
-  for (const auto& [name, uuid] : ended.uuids) {
-    {
-      // Recorded before it is sent: the answer may come at once.
-      absl::MutexLock lock(&mutex_);
-      Due& due = due_[ended.run_id];
-      if (!due.asked.insert(uuid).second) continue;
-      due.awaited.insert(uuid);
-    }
-    if (sessions_.Send(uuid, message).ok()) continue;
-    ++away;
-    absl::MutexLock lock(&mutex_);
-    due_[ended.run_id].asked.erase(uuid);
-    due_[ended.run_id].awaited.erase(uuid);
-  }
+  message.mutable_gather_facts()->set_request_id(
+      ToRequestId({FactsRequest::Owner::kRunEnd, ended.run_id}));
+  std::set<std::string> uuids;
+  for (const auto& [name, uuid] : ended.uuids) uuids.insert(uuid);
   absl::MutexLock lock(&mutex_);
-  const Due& due = due_[ended.run_id];
-  return (away == 0 && due.awaited.empty()) || clock_.Now() >= due.deadline;
+  Due& due = due_[ended.run_id];
+  due.facts.Begin(uuids, due.deadline);
+  for (const std::string& uuid : due.facts.ToAsk()) {
+    if (sessions_.Send(uuid, message).ok()) due.facts.OnAsked(uuid);
+  }
+  return due.facts.IsOver(clock_.Now());
 }
 
 absl::Status RunValidations::Split(const RunValidationRecord& row,

@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "common/base/worker.h"
 #include "controller/session/agent_sessions.h"
+#include "controller/session/facts_round.h"
 #include "controller/store/store.h"
 #include "controller/validation/suite/hardware.h"
 
@@ -81,8 +82,8 @@ class RunValidations {
 
   // The run is over, and its nodes are free.
   void OnRunEnded(const std::string& run_id);
-  // The facts that were requested as `request_id` are in the store.
-  void OnFactsStored(const std::string& node_uuid, absl::string_view request_id);
+  // The facts that were requested at the end of the run are in the store.
+  void OnFactsStored(const std::string& node_uuid, const std::string& run_id);
   // Handles everything that is due, once, in the caller's thread.
   void Look();
 
@@ -91,8 +92,7 @@ class RunValidations {
   struct Due {
     absl::Time deadline;                     // wait for facts until then
     absl::Time next = absl::InfinitePast();  // do not look before
-    std::set<std::string> asked;             // uuids
-    std::set<std::string> awaited;           // those of them that have not answered
+    FactsRound facts;
   };
   struct Ended;
 

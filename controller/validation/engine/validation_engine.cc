@@ -96,7 +96,7 @@ absl::StatusOr<v1::Validation> ValidationEngine::Begin(Admission& admission, con
     if (with_.sessions.IsConnected(node.uuid)) connected.insert(node.uuid);
   }
   const v1::Validation answer = ToProto(validation);
-  validation.start_facts.Begin(std::move(uuids), with_.clock.Now());
+  validation.start_facts.Begin(uuids, with_.clock.Now() + kFactsWait);
   validation.pending = validation.state.Begin(connected, with_.clock.Now());
   Settle();
   return answer;

@@ -31,6 +31,7 @@ class Hello;
 }  // namespace muster::v1
 
 namespace muster::controller {
+struct FactsRequest;
 class NodeClaims;
 struct RunValidationRecord;
 struct ValidationRecord;
@@ -74,7 +75,7 @@ class ValidationEngine {
   // Acknowledged once it is stored, or at once when it is not wanted.
   void OnReport(const std::string& uuid, const v1::CheckReport& report);
   // The facts that were requested from the node are in the store.
-  void OnFactsStored(const std::string& uuid, absl::string_view request_id);
+  void OnFactsStored(const std::string& uuid, const FactsRequest& request);
   // Stores and acts on the results of all calls since the last Settle() together. Call after a
   // batch of them.
   void Settle();

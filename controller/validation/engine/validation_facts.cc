@@ -41,28 +41,28 @@ std::set<std::string> MayPass(const ActiveValidation& validation) {
 }  // namespace
 
 void ValidationEngine::AskFacts(ActiveValidation& validation, bool at_end) {
-  AskedFacts& facts = at_end ? validation.final_facts : validation.start_facts;
+  FactsRound& facts = at_end ? validation.final_facts : validation.start_facts;
   if (!facts.has_begun() || facts.IsOver(with_.clock.Now())) return;
   v1::ControllerMessage message;
-  message.mutable_gather_facts()->set_request_id(
-      FactsRequestId({at_end, validation.record.validation_id}));
+  message.mutable_gather_facts()->set_request_id(ToRequestId(
+      {at_end ? FactsRequest::Owner::kValidationEnd : FactsRequest::Owner::kValidationStart,
+       validation.record.validation_id}));
   for (const std::string& uuid : facts.ToAsk()) {
     if (with_.sessions.Send(uuid, message).ok()) facts.OnAsked(uuid);
   }
 }
 
-void ValidationEngine::OnFactsStored(const std::string& uuid, absl::string_view request_id) {
-  const std::optional<FactsRequest> request = ParseFactsRequestId(request_id);
-  if (!request.has_value()) return;
-  const auto found = active_.find(request->validation_id);
+void ValidationEngine::OnFactsStored(const std::string& uuid, const FactsRequest& request) {
+  const auto found = active_.find(request.id);
   if (found == active_.end()) return;
   ActiveValidation& validation = *found->second;
-  if (request->at_end) return validation.final_facts.OnAnswered(uuid);
+  if (request.owner == FactsRequest::Owner::kValidationEnd) {
+    validation.final_facts.OnAnswered(uuid);
+    return;
+  }
   // A late answer may already be affected by its checks.
-  AskedFacts& start = validation.start_facts;
-  if (start.IsOver(with_.clock.Now()) || !start.WaitsFor(uuid)) return;
-  start.OnAnswered(uuid);
-  validation.told_at_start.insert(uuid);
+  if (validation.start_facts.IsOver(with_.clock.Now())) return;
+  if (validation.start_facts.OnAnswered(uuid)) validation.told_at_start.insert(uuid);
 }
 
 absl::Status ValidationEngine::StoreStart(ActiveValidation& validation) {
@@ -95,7 +95,8 @@ absl::Status ValidationEngine::StoreStart(ActiveValidation& validation) {
 
 bool ValidationEngine::HaveFinalFacts(ActiveValidation& validation) {
   const absl::Time now = with_.clock.Now();
-  if (!validation.final_facts.has_begun()) validation.final_facts.Begin(MayPass(validation), now);
+  if (!validation.final_facts.has_begun())
+    validation.final_facts.Begin(MayPass(validation), now + kFactsWait);
   AskFacts(validation, /*at_end=*/true);
   return validation.final_facts.IsOver(now);
 }

@@ -229,7 +229,7 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
   std::map<std::string, FoundHardware> facts;
   RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
     for (const ValidationNode& node : validation.state.nodes()) {
-      if (!validation.final_facts.HaveAnswer(node.uuid) || !txn.nodes().Get(node.uuid).ok()) {
+      if (!validation.final_facts.HasAnswered(node.uuid) || !txn.nodes().Get(node.uuid).ok()) {
         continue;
       }
       ASSIGN_OR_RETURN(const std::string bytes, txn.nodes().Facts(node.uuid));

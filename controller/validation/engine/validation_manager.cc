@@ -4,6 +4,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
+#include "controller/session/facts_round.h"
 #include "controller/validation/engine/admission.h"
 #include "muster/v1/agent_session.pb.h"
 
@@ -114,11 +115,9 @@ void ValidationManager::OnCheckReport(absl::string_view node_uuid, const v1::Che
          [uuid, report](ValidationEngine& e) { e.OnReport(uuid, report); });
 }
 
-void ValidationManager::OnFactsStored(absl::string_view node_uuid, absl::string_view request_id) {
-  if (!ParseFactsRequestId(request_id).has_value()) return;
-  const std::string uuid(node_uuid), id(request_id);
+void ValidationManager::OnFactsStored(const std::string& node_uuid, const FactsRequest& request) {
   // No more of them than were asked for.
-  Push([uuid, id](ValidationEngine& e) { e.OnFactsStored(uuid, id); });
+  Push([node_uuid, request](ValidationEngine& e) { e.OnFactsStored(node_uuid, request); });
 }
 
 }  // namespace muster::controller::validation

@@ -62,7 +62,7 @@ class ValidationManager final : public AgentSessionListener {
   void OnCheckUpdate(absl::string_view node_uuid, const v1::CheckUpdate& update) override;
   void OnCheckReport(absl::string_view node_uuid, const v1::CheckReport& report) override;
   // The facts that were requested from a node with that id are in the store.
-  void OnFactsStored(absl::string_view node_uuid, absl::string_view request_id);
+  void OnFactsStored(const std::string& node_uuid, const FactsRequest& request);
 
  private:
   using Event = std::function<void(ValidationEngine&)>;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "common/base/status.h"
 #include "controller/run/run_engine.h"
+#include "controller/session/facts_round.h"
 #include "muster/v1/plan.pb.h"
 #include "tests/fakes/failing_store.h"
 #include "tests/unit/controller/run/run_fixture.h"
@@ -110,7 +111,8 @@ class RunCrashTest : public RunFixture {
   }
   void HearOne(Agent& agent, const v1::ControllerMessage& message) {
     const std::string uuid = "u" + agent.name;
-    if (message.has_gather_facts()) engine_->OnFacts(uuid, message.gather_facts().request_id());
+    if (message.has_gather_facts())
+      engine_->OnFacts(uuid, ParseFactsRequest(message.gather_facts().request_id())->id);
     if (message.has_reports_stored()) {
       while (!agent.unacknowledged.empty() && agent.unacknowledged.front().report_sequence() <=
                                                   message.reports_stored().up_to_sequence()) {

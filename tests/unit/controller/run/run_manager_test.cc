@@ -50,7 +50,7 @@ TEST_F(RunManagerTest, CarriesARunFromThreads) {
   std::vector<std::thread> agents;
   for (const char* uuid : {"ua", "ub", "uc"}) {
     agents.emplace_back([&, uuid] {
-      manager.FactsStored(uuid, run->run_id() + "/0");
+      manager.OnFactsAnswered(uuid, run->run_id() + "/0", absl::OkStatus());
       for (uint64_t i = 1; i <= 20; ++i) {
         v1::StepProgress progress;
         progress.set_plan_id(run->run_id() + "/0");

@@ -188,7 +188,7 @@ class ValidationEngineTest : public ::testing::Test {
     if (!answers_facts_) return;
     for (const controller::AgentSessionInfo& node : sessions_.List()) {
       for (const std::string& id : sessions_.TakeFactsRequests(node.node_uuid)) {
-        engine_->OnFactsStored(node.node_uuid, id);
+        engine_->OnFactsStored(node.node_uuid, ParseFactsRequest(id).value());
       }
     }
     engine_->Settle();

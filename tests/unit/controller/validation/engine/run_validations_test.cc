@@ -125,7 +125,9 @@ class RunValidationsTest : public ::testing::Test {
       for (const v1::ControllerMessage& message : sessions_.Take(uuid)) {
         if (!message.has_gather_facts()) continue;
         asked.push_back(name);
-        validations_->OnFactsStored(uuid, message.gather_facts().request_id());
+        const auto request = ParseFactsRequest(message.gather_facts().request_id());
+        EXPECT_EQ(request->owner, FactsRequest::Owner::kRunEnd);
+        validations_->OnFactsStored(uuid, request->id);
       }
     }
     return asked;
@@ -407,7 +409,7 @@ TEST_F(RunValidationsTest, OthersRequestsForFactsAreNotItsOwn) {
   EndRun("r-1");
   validations_->OnRunEnded("r-1");
   validations_->Look();
-  for (const char* id : {"r-1", "r-1/0", "after/r-2", ""}) {
+  for (const char* id : {"r-1/0", "r-2", ""}) {
     validations_->OnFactsStored("u-c001", id);
     validations_->OnFactsStored("u-c002", id);
   }

@@ -16,6 +16,13 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
+std::string AtStart(const std::string& id) {
+  return ToRequestId({FactsRequest::Owner::kValidationStart, id});
+}
+std::string AtEnd(const std::string& id) {
+  return ToRequestId({FactsRequest::Owner::kValidationEnd, id});
+}
+
 class ValidationFactsTest : public ValidationEngineTest {
  protected:
   // On c001 only; does not answer any question afterwards.
@@ -32,7 +39,7 @@ class ValidationFactsTest : public ValidationEngineTest {
   // Like the keeper of facts when they have arrived.
   void Answer(const std::string& request_id, int gpus) {
     PutFacts(gpus);
-    engine_->OnFactsStored("u-c001", request_id);
+    engine_->OnFactsStored("u-c001", ParseFactsRequest(request_id).value());
     engine_->Settle();
   }
   void PutFacts(int gpus) {
@@ -60,8 +67,8 @@ TEST_F(ValidationFactsTest, AGpuThatIsLostAfterItsLastCheckHasNotPassed) {
   EXPECT_THAT(Create("probe", "c001"),
               testing::StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(id)));
   const std::vector<std::string> asked = sessions_.TakeFactsRequests("u-c001");
-  ASSERT_THAT(asked, ElementsAre(FactsRequestId({true, id})));
-  Answer("after/r-1", 2);  // an answer to a run's question does not count
+  ASSERT_THAT(asked, ElementsAre(AtEnd(id)));
+  Answer(AtEnd("v-other"), 2);  // an answer to another's question does not count
   EXPECT_EQ(engine_->Get(id)->state(), v1::VALIDATION_STATE_RUNNING);
   Answer(asked[0], 1);
   const v1::Validation done = engine_->Get(id).value();
@@ -79,8 +86,8 @@ TEST_F(ValidationFactsTest, WhatIsNewSinceBeforeTheStartIsNoChange) {
     PutFacts(1);
     answers_facts_ = false;
     const std::string id = Create("probe", "c001").value();
-    ASSERT_THAT(sessions_.TakeFactsRequests("u-c001"), ElementsAre(FactsRequestId({false, id})));
-    Answer(FactsRequestId({false, id}), 2);
+    ASSERT_THAT(sessions_.TakeFactsRequests("u-c001"), ElementsAre(AtStart(id)));
+    Answer(AtStart(id), 2);
     const std::string check = Only("u-c001").start_check().check_id();
     if (restarts) {
       Open();
@@ -89,7 +96,7 @@ TEST_F(ValidationFactsTest, WhatIsNewSinceBeforeTheStartIsNoChange) {
       engine_->OnConnected("u-c001", hello);
     }
     Report("u-c001", check, v1::OUTCOME_PASS);
-    Answer(FactsRequestId({true, id}), 2);
+    Answer(AtEnd(id), 2);
     EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_PASS) << restarts;
     sessions_.Take("u-c001");
   }
@@ -101,23 +108,23 @@ TEST_F(ValidationFactsTest, ALateAnswerDoesNotHideALoss) {
   const std::string id = Create("probe", "c001").value();
   sessions_.TakeFactsRequests("u-c001");
   const std::string check = Only("u-c001").start_check().check_id();
-  clock_.Advance(AskedFacts::kWait);
-  Answer(FactsRequestId({false, id}), 1);
+  clock_.Advance(kFactsWait);
+  Answer(AtStart(id), 1);
   Report("u-c001", check, v1::OUTCOME_PASS);
-  Answer(FactsRequestId({true, id}), 1);
+  Answer(AtEnd(id), 1);
   EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_UNKNOWN);
 }
 
 TEST_F(ValidationFactsTest, ANodeThatIsWhatItWasPassesAtOnce) {
   const std::string id = PassTheCheck();
-  Answer(FactsRequestId({true, id}), 2);
+  Answer(AtEnd(id), 2);
   EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_PASS);
   EXPECT_TRUE(HasPass());
 }
 
 TEST_F(ValidationFactsTest, ANodeThatDoesNotSayWhatItIsHasNotPassed) {
   const std::string id = PassTheCheck();
-  clock_.Advance(AskedFacts::kWait - absl::Seconds(1));
+  clock_.Advance(kFactsWait - absl::Seconds(1));
   engine_->Tick();
   EXPECT_EQ(engine_->Get(id)->state(), v1::VALIDATION_STATE_RUNNING);
   clock_.Advance(absl::Seconds(1));
@@ -136,7 +143,7 @@ TEST_F(ValidationFactsTest, ANodeThatComesBackInTimeIsAskedAgain) {
     sessions_.Take("u-c001");
     sessions_.Cut("u-c001");
     engine_->OnDisconnected("u-c001");
-    clock_.Advance(AskedFacts::kWait - absl::Seconds(5));
+    clock_.Advance(kFactsWait - absl::Seconds(5));
     if (restarts) Open();
     engine_->Tick();
     EXPECT_EQ(engine_->Get(id)->state(), v1::VALIDATION_STATE_RUNNING);
