@@ -8,6 +8,7 @@
 
 #include <google/protobuf/stubs/logging.h>
 
+#include "controller/session/facts_round.h"
 #include "muster/v1/agent_session.pb.h"
 #include "tests/unit/controller/run/run_fixture.h"
 
@@ -53,6 +54,8 @@ class Harness final : public RunFixture {
         Name(message.mutable_hello()->mutable_active_plan_id());
         return engine_->OnConnected("ua", message.hello());
       case v1::AgentMessage::kFacts:
+        // The plan's id alone, or as a whole request has it.
+        engine_->OnFacts("ua", message.facts().request_id());
         if (const auto request = ParseFactsRequest(message.facts().request_id()))
           engine_->OnFacts("ua", request->id);
         return;

@@ -46,8 +46,8 @@ class FactsKeeperTest : public ::testing::Test {
     std::vector<std::string> told;
     FactsKeeper keeper(
         store_, clock_,
-        [&](const std::string& uuid, const std::string& id, const absl::Status& refused) {
-          told.push_back(uuid + " " + id + (refused.ok() ? "" : " refused"));
+        [&](const std::string& uuid, const FactsRequest& request, const absl::Status& refused) {
+          told.push_back(uuid + " " + request.id + (refused.ok() ? "" : " refused"));
         });
     v1::FactsReport report;
     report.set_request_id(request_id);
@@ -60,7 +60,7 @@ class FactsKeeperTest : public ::testing::Test {
   // Refuses facts by a keeper that ends then.
   void Refuse() {
     FactsKeeper keeper(store_, clock_);
-    keeper.OnFactsRefused("u1", "r1", absl::FailedPreconditionError("refused: gpus[0].uuid"));
+    keeper.OnFactsRefused("u1", "after/r1", absl::FailedPreconditionError("refused: gpus[0].uuid"));
     keeper.Stop();
   }
 
@@ -103,18 +103,18 @@ class FactsKeeperTest : public ::testing::Test {
 };
 
 TEST_F(FactsKeeperTest, WhoAskedIsToldWhenTheyAreInTheStore) {
-  EXPECT_THAT(Keep("r1"), ElementsAre("u1 r1"));
+  EXPECT_THAT(Keep("after/r1"), ElementsAre("u1 r1"));
   EXPECT_THAT(Keep(""), IsEmpty()) << "nobody asked";
 }
 
 // Otherwise a node would be judged by its old facts.
 TEST_F(FactsKeeperTest, NobodyIsToldOfWhatTheStoreRefused) {
   store_.refuse = true;
-  EXPECT_THAT(Keep("r1"), IsEmpty());
+  EXPECT_THAT(Keep("after/r1"), IsEmpty());
 }
 
 TEST_F(FactsKeeperTest, RefusedFactsLeaveTheLastGoodOnesAndAreShownUntilTheNext) {
-  Keep("r1");
+  Keep("after/r1");
   EXPECT_EQ(Refusal(), std::nullopt);
   Refuse();
   EXPECT_EQ(Refusal(), "refused: gpus[0].uuid");
@@ -144,7 +144,7 @@ TEST_F(FactsKeeperTest, RefusalsAreAuditedOnceAnHour) {
                      });
   // Each of them in a separate transaction.
   const auto refuse = [&](int count) {
-    keeper.OnFactsRefused("u1", "r1", absl::FailedPreconditionError("refused: gpus[0].uuid"));
+    keeper.OnFactsRefused("u1", "after/r1", absl::FailedPreconditionError("refused: gpus[0].uuid"));
     const auto is_there = [&] { return answered == count; };
     absl::MutexLock lock(&mutex);
     EXPECT_TRUE(mutex.AwaitWithTimeout(absl::Condition(&is_there), absl::Seconds(20)));
