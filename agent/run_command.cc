@@ -20,17 +20,17 @@
 #include "agent/resources/types.h"
 #include "agent/service_notify.h"
 #include "agent/session/blob_fetcher.h"
-#include "agent/session/reboot_desk.h"
+#include "agent/session/permit_requests.h"
 #include "agent/session/session.h"
 #include "agent/slurm/slurm_commands.h"
-#include "agent/slurm/slurm_desk.h"
+#include "agent/slurm/slurm_requests.h"
 #include "agent/state/identity.h"
 #include "agent/sys/accounts.h"
 #include "agent/sys/apt_package_manager.h"
 #include "agent/sys/sd_bus_unit_manager.h"
 #include "agent/transfer/downloader.h"
 #include "agent/transfer/transfers.h"
-#include "agent/validation/check_desk.h"
+#include "agent/validation/check_supervisor.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
@@ -132,7 +132,7 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
   auto& records = *new ResourceRecords(paths.RecordDirectory(), files);
   auto& context =
       *new ResourceContext{files, processes, units, packages, accounts, transfers, records, clock};
-  auto& reboots = *new RebootDesk(boot_id, files, accounts, mailbox, clock);
+  auto& reboots = *new PermitRequests(boot_id, files, accounts, mailbox, clock);
   auto& engine = *new Engine(
       {.node_uuid = identity.node_uuid,
        .reboots = {.boot_id = boot_id, .gate = &reboots},
@@ -143,14 +143,14 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
       journal, clock, mailbox);
   auto& gatherer = *new FactsGatherer({.processes = &processes}, AllProbes(), clock);
   auto& facts = *new GathererSource(gatherer);
-  auto& checks = *new CheckDesk({.boot_id = boot_id,
-                                 .active_plan = [&engine] { return engine.active_plan_id(); },
-                                 .wake = [&mailbox] { mailbox.Wake(); },
-                                 .note = [](absl::string_view note) { LogInfo(note); }},
-                                paths.CheckDirectory(), files, processes, clock);
+  auto& checks = *new CheckSupervisor({.boot_id = boot_id,
+                                       .active_plan = [&engine] { return engine.active_plan_id(); },
+                                       .wake = [&mailbox] { mailbox.Wake(); },
+                                       .note = [](absl::string_view note) { LogInfo(note); }},
+                                      paths.CheckDirectory(), files, processes, clock);
   RETURN_IF_ERROR(checks.Recover());
   auto& slurm_commands = *new SlurmCommands(processes);
-  auto& slurm = *new SlurmDesk(
+  auto& slurm = *new SlurmRequests(
       [&slurm_commands](const v1::SlurmRequest& request) { return slurm_commands.Answer(request); },
       [&mailbox] { mailbox.Wake(); }, clock);
   auto& session =

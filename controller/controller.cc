@@ -71,7 +71,7 @@
 #include "controller/slurm/slurmctld_node.h"
 #include "controller/store/soci/store.h"
 #include "controller/store/store.h"
-#include "controller/validation/engine/run_validations.h"
+#include "controller/validation/engine/follow_ups.h"
 #include "controller/validation/engine/validation_manager.h"
 
 namespace muster::controller {
@@ -200,7 +200,7 @@ struct Controller::Modules {
               if (service_gate != nullptr) service_gate->Wake();
             }),
         gate(MakeGate(config, clock)),
-        validations(ValidationMeans(clock)),
+        validations(ValidationParts(clock)),
         run_validations(
             *this->resources.store, registry, clock,
             [this](const v1::CreateValidationRequest& request,
@@ -333,7 +333,7 @@ struct Controller::Modules {
     return place.ok() && registry.IsConnected(place->uuid);
   }
 
-  validation::ValidationCollaborators ValidationMeans(Clock& clock) {
+  validation::ValidationCollaborators ValidationParts(Clock& clock) {
     return {*resources.store,
             registry,
             clock,
@@ -421,7 +421,7 @@ struct Controller::Modules {
   validation::ServiceGate* service_gate = nullptr;  // the gate, if there is one to shut
   std::unique_ptr<validation::JobGate> gate;
   validation::ValidationManager validations;
-  validation::RunValidations run_validations;
+  validation::FollowUps run_validations;
   SecretRotations rotations;
   OpenCalls open_calls;
   Worker sweeper;

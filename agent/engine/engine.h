@@ -44,7 +44,7 @@ class Engine {
  public:
   struct Options {
     std::string node_uuid;
-    RebootMeans reboots;
+    RebootOptions reboots;
     PlanRunOptions run = {};
     // After the journal could not be written: time until the plan is resumed.
     absl::Duration retry = absl::Seconds(5);

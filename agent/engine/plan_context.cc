@@ -9,7 +9,7 @@ namespace muster::agent {
 
 PlanContext::PlanContext(const ActivePlan& before, Journal& journal, Clock& clock,
                          const ResourceFactory& factory, absl::Mutex& package_manager,
-                         ProgressBoard& progress, const RebootMeans& reboots,
+                         ProgressBoard& progress, const RebootOptions& reboots,
                          std::function<bool()> stopping,
                          std::function<void(absl::string_view)> note)
     : before_(before),

@@ -29,7 +29,7 @@ using ResourceFactory =
 class RebootGate;
 
 // What a reboot needs to know about the node.
-struct RebootMeans {
+struct RebootOptions {
   std::string boot_id;         // the present boot
   RebootGate* gate = nullptr;  // never null where plans run
 };
@@ -39,7 +39,7 @@ class PlanContext {
  public:
   PlanContext(const ActivePlan& before, Journal& journal, Clock& clock,
               const ResourceFactory& factory, absl::Mutex& package_manager, ProgressBoard& progress,
-              const RebootMeans& reboots, std::function<bool()> stopping,
+              const RebootOptions& reboots, std::function<bool()> stopping,
               std::function<void(absl::string_view)> note);
 
   const v1::Plan& plan() const { return *before_.plan; }
@@ -74,7 +74,7 @@ class PlanContext {
   const ResourceFactory& factory() { return factory_; }
   absl::Mutex& package_manager() { return package_manager_; }
   ProgressBoard& progress() { return progress_; }
-  const RebootMeans& reboots() const { return reboots_; }
+  const RebootOptions& reboots() const { return reboots_; }
   RebootBarrier& barrier() { return barrier_; }
 
  private:
@@ -84,7 +84,7 @@ class PlanContext {
   const ResourceFactory& factory_;
   absl::Mutex& package_manager_;  // held while a package transaction runs: one per node
   ProgressBoard& progress_;
-  const RebootMeans& reboots_;
+  const RebootOptions& reboots_;
   const std::function<bool()> stopping_;
   const std::function<void(absl::string_view)> note_;
   RebootBarrier barrier_;

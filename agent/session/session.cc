@@ -8,9 +8,9 @@
 #include "absl/random/distributions.h"
 #include "absl/strings/str_cat.h"
 #include "agent/session/controller_stream.h"
-#include "agent/session/reboot_desk.h"
-#include "agent/slurm/slurm_desk.h"
-#include "agent/validation/check_desk.h"
+#include "agent/session/permit_requests.h"
+#include "agent/slurm/slurm_requests.h"
+#include "agent/validation/check_supervisor.h"
 #include "common/base/clock.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
@@ -35,8 +35,9 @@ constexpr size_t kMaxFactsRequests = 8;
 }  // namespace
 
 Session::Session(Options options, Paths paths, sys::FileSystem& files, Engine& engine,
-                 Journal& journal, Mailbox& mailbox, RebootDesk& reboots, CheckDesk& checks,
-                 SlurmDesk& slurm, FactsSource& facts, CurrentChannel& channel, Clock& clock)
+                 Journal& journal, Mailbox& mailbox, PermitRequests& reboots,
+                 CheckSupervisor& checks, SlurmRequests& slurm, FactsSource& facts,
+                 CurrentChannel& channel, Clock& clock)
     : options_(std::move(options)),
       paths_(std::move(paths)),
       files_(files),

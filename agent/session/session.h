@@ -28,10 +28,10 @@ class FileSystem;
 
 namespace muster::agent {
 
-class CheckDesk;
+class CheckSupervisor;
 class ControllerStream;
-class RebootDesk;
-class SlurmDesk;
+class PermitRequests;
+class SlurmRequests;
 
 // Keeps one stream to the controller open, whatever happens to the network: plans go to the engine,
 // reports come from the journal and are sent until the controller has stored them. Runs in the
@@ -52,7 +52,7 @@ class Session {
 
   // All references must outlive the session.
   Session(Options options, Paths paths, sys::FileSystem& files, Engine& engine, Journal& journal,
-          Mailbox& mailbox, RebootDesk& reboots, CheckDesk& checks, SlurmDesk& slurm,
+          Mailbox& mailbox, PermitRequests& reboots, CheckSupervisor& checks, SlurmRequests& slurm,
           FactsSource& facts, CurrentChannel& channel, Clock& clock);
   ~Session();
 
@@ -93,9 +93,9 @@ class Session {
   Engine& engine_;
   Journal& journal_;
   Mailbox& mailbox_;
-  RebootDesk& reboots_;
-  CheckDesk& checks_;
-  SlurmDesk& slurm_;
+  PermitRequests& reboots_;
+  CheckSupervisor& checks_;
+  SlurmRequests& slurm_;
   FactsSource& facts_;
   CurrentChannel& channel_;
   Clock& clock_;

@@ -13,7 +13,7 @@
 #include "common/pki/key.h"
 #include "controller/audit/audit.h"
 #include "controller/enrollment/join_token.h"
-#include "controller/enrollment/validation.h"
+#include "controller/enrollment/name_rules.h"
 #include "controller/store/store.h"
 
 namespace muster::controller {

@@ -9,7 +9,7 @@
 #include "common/pki/key.h"
 #include "controller/audit/audit.h"
 #include "controller/enrollment/enrollment.h"
-#include "controller/enrollment/validation.h"
+#include "controller/enrollment/name_rules.h"
 #include "controller/store/store.h"
 
 namespace muster::controller {

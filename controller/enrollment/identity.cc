@@ -8,7 +8,7 @@
 #include "common/base/status.h"
 #include "common/base/text/nearest_word.h"
 #include "common/pki/certificate.h"
-#include "controller/enrollment/validation.h"
+#include "controller/enrollment/name_rules.h"
 
 namespace muster::controller {
 namespace {

@@ -30,7 +30,7 @@ absl::Time ServiceGate::Step() {
   // A thousand agents that connect are one reason to look.
   if (clock_.Now() < pause_until_) return pause_until_;
   // What Slurm cannot do now is tried again.
-  const absl::Status before = std::exchange(looked_, Look());
+  const absl::Status before = std::exchange(looked_, Reconcile());
   if (!worker_.is_stopping() && !looked_.ok() && looked_ != before)
     warn_(absl::StrCat("the gate to Slurm: ", looked_.message()));
   const absl::Time now = clock_.Now();
@@ -95,7 +95,7 @@ absl::Status ServiceGate::Hold(const std::string& validation_id,
     for (const std::string& node : nodes) held_[node] = validation_id;
   }
   // The next look drains what this one could not.
-  Look().IgnoreError();
+  Reconcile().IgnoreError();
   if (force) return absl::OkStatus();
   // After the drains: a job that is not running by now cannot start any more.
   absl::Status idle = CheckIdle(slurm_, nodes);
@@ -136,7 +136,7 @@ absl::Status ServiceGate::trouble() const {
   return trouble_;
 }
 
-absl::Status ServiceGate::Look() {
+absl::Status ServiceGate::Reconcile() {
   absl::MutexLock one(&look_mutex_);
   {
     // Validations that an earlier look could not take into account stay.

@@ -72,7 +72,7 @@ class ServiceGate final : public JobGate {
 
   // Looks once, in the caller's thread. The error says what Slurm or the store could not do;
   // everything else has been done.
-  absl::Status Look();
+  absl::Status Reconcile();
 
  private:
   struct Change;

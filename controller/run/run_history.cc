@@ -55,7 +55,7 @@ v1::RunEvent StepEvent(const StepResultRecord& result) {
   return event;
 }
 
-struct RunHistory::Desk {
+struct RunHistory::PageQueue {
   absl::Mutex mutex;
   std::deque<std::shared_ptr<PagedWatch>> waiting ABSL_GUARDED_BY(mutex);  // for their next page
   Worker* worker ABSL_GUARDED_BY(mutex) = nullptr;  // nullptr: nobody reads any more
@@ -65,35 +65,35 @@ struct RunHistory::Desk {
 class RunHistory::PagedWatch final : public RunWatch,
                                      public std::enable_shared_from_this<PagedWatch> {
  public:
-  PagedWatch(std::shared_ptr<Desk> desk, std::string run_id, uint64_t after,
+  PagedWatch(std::shared_ptr<PageQueue> pages, std::string run_id, uint64_t after,
              std::function<void()> on_ready)
-      : desk_(std::move(desk)),
+      : pages_(std::move(pages)),
         run_id_(std::move(run_id)),
         after_(after),
         on_ready_(std::move(on_ready)) {}
 
   RunEventPtr Next() override {
-    absl::MutexLock lock(&desk_->mutex);
+    absl::MutexLock lock(&pages_->mutex);
     if (!page_.empty()) {
       RunEventPtr event = std::move(page_.front());
       page_.pop_front();
       return event;
     }
     if (tail_ != nullptr) return tail_->Next();
-    if (!is_waiting_ && desk_->worker != nullptr) {
+    if (!is_waiting_ && pages_->worker != nullptr) {
       is_waiting_ = true;
-      desk_->waiting.push_back(shared_from_this());
-      desk_->worker->Wake();
+      pages_->waiting.push_back(shared_from_this());
+      pages_->worker->Wake();
     }
     return nullptr;
   }
   bool AtEnd() override {
-    absl::MutexLock lock(&desk_->mutex);
+    absl::MutexLock lock(&pages_->mutex);
     return page_.empty() && tail_ != nullptr && tail_->AtEnd();
   }
   bool IsBroken() override {
-    absl::MutexLock lock(&desk_->mutex);
-    return desk_->is_broken || has_failed_;
+    absl::MutexLock lock(&pages_->mutex);
+    return pages_->is_broken || has_failed_;
   }
   void Cancel() override {
     absl::MutexLock lock(&callback_mutex_);
@@ -106,7 +106,7 @@ class RunHistory::PagedWatch final : public RunWatch,
     std::shared_ptr<RunWatch> tail;
     const absl::Status read = Read(store, tails, page, tail);
     {
-      absl::MutexLock lock(&desk_->mutex);
+      absl::MutexLock lock(&pages_->mutex);
       is_waiting_ = false;
       has_failed_ = !read.ok();
       page_ = std::move(page);
@@ -143,22 +143,25 @@ class RunHistory::PagedWatch final : public RunWatch,
     return absl::OkStatus();
   }
 
-  const std::shared_ptr<Desk> desk_;
+  const std::shared_ptr<PageQueue> pages_;
   const std::string run_id_;
   uint64_t after_;  // used by the history's thread
-  bool is_waiting_ ABSL_GUARDED_BY(desk_->mutex) = false;
-  bool has_failed_ ABSL_GUARDED_BY(desk_->mutex) = false;
-  std::deque<RunEventPtr> page_ ABSL_GUARDED_BY(desk_->mutex);
-  std::shared_ptr<RunWatch> tail_ ABSL_GUARDED_BY(desk_->mutex);  // nullptr: results come before it
+  bool is_waiting_ ABSL_GUARDED_BY(pages_->mutex) = false;
+  bool has_failed_ ABSL_GUARDED_BY(pages_->mutex) = false;
+  std::deque<RunEventPtr> page_ ABSL_GUARDED_BY(pages_->mutex);
+  std::shared_ptr<RunWatch> tail_
+      ABSL_GUARDED_BY(pages_->mutex);  // nullptr: results come before it
   absl::Mutex callback_mutex_;
   std::function<void()> on_ready_ ABSL_GUARDED_BY(callback_mutex_);
 };
 
 RunHistory::RunHistory(Store& store, Clock& clock)
-    : store_(store), desk_(std::make_shared<Desk>()), worker_(clock, [this] { return Step(); }) {
+    : store_(store),
+      pages_(std::make_shared<PageQueue>()),
+      worker_(clock, [this] { return Step(); }) {
   {
-    absl::MutexLock lock(&desk_->mutex);
-    desk_->worker = &worker_;
+    absl::MutexLock lock(&pages_->mutex);
+    pages_->worker = &worker_;
   }
   worker_.Start();
 }
@@ -167,32 +170,32 @@ RunHistory::~RunHistory() { Stop(); }
 
 void RunHistory::Stop() {
   {
-    absl::MutexLock lock(&desk_->mutex);
-    desk_->worker = nullptr;
-    desk_->waiting.clear();
+    absl::MutexLock lock(&pages_->mutex);
+    pages_->worker = nullptr;
+    pages_->waiting.clear();
   }
   worker_.Stop();
 }
 
 void RunHistory::BreakAll() {
-  absl::MutexLock lock(&desk_->mutex);
-  desk_->is_broken = true;
+  absl::MutexLock lock(&pages_->mutex);
+  pages_->is_broken = true;
 }
 
 absl::StatusOr<std::shared_ptr<RunWatch>> RunHistory::Watch(const std::string& run_id,
                                                             uint64_t after_sequence,
                                                             std::function<void()> on_ready) {
   RETURN_IF_ERROR(store_.View([&](Transaction& txn) { return txn.runs().Get(run_id).status(); }));
-  return std::make_shared<PagedWatch>(desk_, run_id, after_sequence, std::move(on_ready));
+  return std::make_shared<PagedWatch>(pages_, run_id, after_sequence, std::move(on_ready));
 }
 
 absl::Time RunHistory::Step() {
   std::shared_ptr<PagedWatch> next;
   {
-    absl::MutexLock lock(&desk_->mutex);
-    if (desk_->waiting.empty()) return absl::InfiniteFuture();
-    next = std::move(desk_->waiting.front());
-    desk_->waiting.pop_front();
+    absl::MutexLock lock(&pages_->mutex);
+    if (pages_->waiting.empty()) return absl::InfiniteFuture();
+    next = std::move(pages_->waiting.front());
+    pages_->waiting.pop_front();
   }
   next->ReadPage(store_, tails_);
   next.reset();

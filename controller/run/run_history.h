@@ -46,14 +46,14 @@ class RunHistory {
 
  private:
   class PagedWatch;
-  struct Desk;  // where watches ask for pages
+  struct PageQueue;  // where watches ask for pages
   using Tails = std::map<std::string, std::weak_ptr<RunEventLog>>;
 
   // Reads the next page that somebody waits for.
   absl::Time Step();
 
   Store& store_;
-  const std::shared_ptr<Desk> desk_;
+  const std::shared_ptr<PageQueue> pages_;
   Tails tails_;  // the worker's own
   Worker worker_;
 };

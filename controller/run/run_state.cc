@@ -140,7 +140,7 @@ RunActions RunState::StartPlay(uint32_t play, const std::map<std::string, NodeLi
     node.away_deadline.reset();
     if (!resumed) node.reboot.reset();
     if (!node.connected) {
-      node.away_deadline = now + (resumed ? kRestartGrace : kConnectGrace);
+      node.away_deadline = now + (resumed ? kRestartGrace : kPlayConnectGrace);
       if (node.reboot.has_value()) {
         node.away_deadline = std::max(*node.away_deadline, node.reboot->back_by);
       }

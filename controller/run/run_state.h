@@ -21,7 +21,7 @@
 namespace muster::controller {
 
 // How long a node that is not connected when its play starts may take to connect.
-inline constexpr absl::Duration kConnectGrace = absl::Seconds(10);
+inline constexpr absl::Duration kPlayConnectGrace = absl::Seconds(10);
 // How long a node whose connection is lost during a play may take to come back.
 inline constexpr absl::Duration kReconnectGrace = absl::Seconds(15);
 // After a restart of the controller, all agents have to find it again, with their backoff.

@@ -18,7 +18,7 @@
 #include "controller/enrollment/enrollment.h"
 #include "controller/inventory/inventory.h"
 #include "controller/run/collaborators.h"
-#include "controller/service/front/validation.h"
+#include "controller/service/front/request_rules.h"
 #include "controller/service/node_listing.h"
 #include "controller/session/agent_sessions.h"
 #include "controller/session/caller.h"

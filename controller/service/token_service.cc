@@ -5,7 +5,7 @@
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "controller/enrollment/enrollment.h"
-#include "controller/service/front/validation.h"
+#include "controller/service/front/request_rules.h"
 #include "controller/session/caller.h"
 
 namespace muster::controller {

@@ -16,7 +16,7 @@
 #include "controller/session/open_calls.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
-#include "controller/validation/engine/run_validations.h"
+#include "controller/validation/engine/follow_ups.h"
 #include "controller/validation/engine/validation_events.h"
 #include "controller/validation/engine/validation_manager.h"
 #include "controller/validation/engine/validation_records.h"

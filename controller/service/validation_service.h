@@ -7,7 +7,7 @@
 namespace muster::controller {
 
 namespace validation {
-class RunValidations;
+class FollowUps;
 class ValidationManager;
 }  // namespace validation
 class BundleApprovals;
@@ -23,7 +23,7 @@ class ValidationService final : public v1::ValidationService::WithCallbackMethod
 
   // The references must outlive the object.
   ValidationService(validation::ValidationManager& validations,
-                    validation::RunValidations& run_validations, BundleApprovals& approvals,
+                    validation::FollowUps& run_validations, BundleApprovals& approvals,
                     Store& store, OpenCalls& calls)
       : validations_(validations),
         run_validations_(run_validations),
@@ -60,7 +60,7 @@ class ValidationService final : public v1::ValidationService::WithCallbackMethod
                            grpc::ServerWriter<v1::NodeCheckResult>& writer);
 
   validation::ValidationManager& validations_;
-  validation::RunValidations& run_validations_;
+  validation::FollowUps& run_validations_;
   BundleApprovals& approvals_;
   Store& store_;
   OpenCalls& calls_;

@@ -156,10 +156,10 @@ void ValidationEngine::Tick() {
   for (const auto& [check, reason] : std::exchange(unsent_stops_, {})) {
     StopCheck(check.first, check.second, reason);
   }
-  Settle();
+  Flush();
 }
 
-void ValidationEngine::Settle() {
+void ValidationEngine::Flush() {
   std::vector<std::string> ended;
   for (auto& [id, validation] : active_) {
     Perform(*validation);

@@ -98,7 +98,7 @@ absl::StatusOr<v1::Validation> ValidationEngine::Begin(Admission& admission, con
   const v1::Validation answer = ToProto(validation);
   validation.start_facts.Begin(uuids, with_.clock.Now() + kFactsWait);
   validation.pending = validation.state.Begin(connected, with_.clock.Now());
-  Settle();
+  Flush();
   return answer;
 }
 
@@ -128,7 +128,7 @@ absl::Status ValidationEngine::Cancel(const std::string& validation_id, const Ac
        validation.state.Cancel(validation.record.message, with_.clock.Now())) {
     validation.pending.push_back(std::move(action));
   }
-  Settle();
+  Flush();
   return absl::OkStatus();
 }
 
@@ -151,7 +151,7 @@ absl::Status ValidationEngine::Resume() {
         absl::StrCat("could not go on after a restart of the controller: ", status.message());
     RETURN_IF_ERROR(FinishStored(std::move(failed)));
   }
-  Settle();
+  Flush();
   return absl::OkStatus();
 }
 

@@ -76,9 +76,9 @@ class ValidationEngine {
   void OnReport(const std::string& uuid, const v1::CheckReport& report);
   // The facts that were requested from the node are in the store.
   void OnFactsStored(const std::string& uuid, const FactsRequest& request);
-  // Stores and acts on the results of all calls since the last Settle() together. Call after a
+  // Stores and acts on the results of all calls since the last Flush() together. Call after a
   // batch of them.
-  void Settle();
+  void Flush();
   // Call about every second.
   void Tick();
 

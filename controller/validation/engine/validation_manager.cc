@@ -38,7 +38,7 @@ absl::Time ValidationManager::Step() {
   NodeQueue<Event>::Batch events = queue_.Take();
   absl::MutexLock lock(&engine_mutex_);
   events.ForEach([this](Event& event) { event(engine_); });
-  engine_.Settle();
+  engine_.Flush();
   if (clock_.Now() >= next_tick_) {
     engine_.Tick();
     next_tick_ = clock_.Now() + kTick;

@@ -44,7 +44,8 @@ ValidationActions ValidationState::Begin(const std::set<std::string>& connected,
   for (size_t i = 0; i < nodes_.size(); ++i) {
     NodeState& state = node_states_[i];
     state.connected = connected.count(nodes_[i].uuid) > 0;
-    if (!state.connected) state.away_deadline = now + (restored_ ? kRestartGrace : kConnectGrace);
+    if (!state.connected)
+      state.away_deadline = now + (restored_ ? kRestartGrace : kCheckConnectGrace);
     if (nodes_[i].uuid.empty()) state.away = true;
   }
   for (size_t i = 0; i < nodes_.size(); ++i) EnterStage(i);

@@ -30,7 +30,7 @@ namespace muster::controller::validation {
 
 // How long a node that is not connected may take to connect; after a restart of the controller, all
 // agents have to find it again, with their backoff.
-inline constexpr absl::Duration kConnectGrace = absl::Seconds(15);
+inline constexpr absl::Duration kCheckConnectGrace = absl::Seconds(15);
 inline constexpr absl::Duration kRestartGrace = absl::Seconds(60);
 // How long a node whose connection is lost while its check is running may take to come back. Longer
 // than most servers take to boot, so that the verdict can say that it restarted.
@@ -187,6 +187,18 @@ class ValidationState {
     bool stopping = false;
   };
 
+  // By id: the order in which things are done does not depend on where they are in memory.
+  struct ById {
+    bool operator()(const Part* a, const Part* b) const {
+      return a->info.check_id < b->info.check_id;
+    }
+    using Deadline = std::pair<absl::Time, Part*>;
+    bool operator()(const Deadline& a, const Deadline& b) const {
+      return a.first != b.first ? a.first < b.first : (*this)(a.second, b.second);
+    }
+  };
+  using Parts = std::set<Part*, ById>;
+
   // The checks of a stage that follow each other: all of them, or a single one where they run side
   // by side.
   struct Track {
@@ -201,7 +213,7 @@ class ValidationState {
     size_t stage = 0;
     std::vector<Track> tracks;           // of the stage, unless it is shared
     std::optional<size_t> failed_stage;  // in a stage with stop_on_fail
-    std::set<Part*> active;              // that have not ended
+    Parts active;                        // that have not ended
     std::vector<Execution*> parked;      // until it is connected
   };
 
@@ -271,10 +283,10 @@ class ValidationState {
   std::deque<Execution*> ended_;
   // Executions that wait for power, by the rack of their first node.
   std::map<std::string, std::deque<Execution*>> powerless_;
-  std::set<std::pair<absl::Time, Part*>> deadlines_;  // of parts running on connected nodes
-  std::set<Part*> unsent_;
-  std::set<Part*> changed_;
-  std::set<Part*> lingering_;  // ended by Cancel(), perhaps still running on connected nodes
+  std::set<ById::Deadline, ById> deadlines_;  // of parts running on connected nodes
+  Parts unsent_;
+  Parts changed_;
+  Parts lingering_;  // ended by Cancel(), perhaps still running on connected nodes
   absl::Time linger_until_ = absl::InfinitePast();
   ValidationActions actions_;
   bool cancelled_ = false;

@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "agent/session/controller_stream.h"
-#include "agent/session/reboot_desk.h"
-#include "agent/slurm/slurm_desk.h"
-#include "agent/validation/check_desk.h"
+#include "agent/session/permit_requests.h"
+#include "agent/slurm/slurm_requests.h"
+#include "agent/validation/check_supervisor.h"
 #include "common/pki/authority.h"
 #include "common/pki/key.h"
 #include "common/sys/file_system.h"
@@ -73,7 +73,7 @@ class SessionTest : public ::testing::Test {
       absl::MutexLock lock(&mutex_);
       notes_ += std::string(note) + "\n";
     });
-    reboots_ = std::make_unique<RebootDesk>("boot", files_, accounts_, *mailbox_, clock_);
+    reboots_ = std::make_unique<PermitRequests>("boot", files_, accounts_, *mailbox_, clock_);
     engine_ = std::make_unique<Engine>(
         Engine::Options{.node_uuid = kNode, .reboots = {.boot_id = "boot", .gate = reboots_.get()}},
         [this](const v1::Step& step, bool want_diff) { return node_.Make(step); }, *journal_,
@@ -93,14 +93,14 @@ class SessionTest : public ::testing::Test {
       return grpc::CreateCustomChannel(identity.controller_address,
                                        grpc::InsecureChannelCredentials(), arguments);
     };
-    checks_ = std::make_unique<CheckDesk>(
-        CheckDesk::Options{.worker = dir_.path() + "/worker",
-                           .boot_id = "boot",
-                           .active_plan = [this] { return engine_->active_plan_id(); },
-                           .wake = [this] { mailbox_->Wake(); }},
+    checks_ = std::make_unique<CheckSupervisor>(
+        CheckSupervisor::Options{.worker = dir_.path() + "/worker",
+                                 .boot_id = "boot",
+                                 .active_plan = [this] { return engine_->active_plan_id(); },
+                                 .wake = [this] { mailbox_->Wake(); }},
         paths_.CheckDirectory(), files_, processes_, clock_);
     ASSERT_OK(checks_->Recover());
-    slurm_ = std::make_unique<SlurmDesk>(
+    slurm_ = std::make_unique<SlurmRequests>(
         [this](const v1::SlurmRequest& request) {
           slurm_may_answer_.WaitForNotification();
           v1::SlurmAnswer answer;
@@ -165,7 +165,7 @@ class SessionTest : public ::testing::Test {
   FakeMachine node_;
   sys::RealProcessRunner processes_;
   muster::testing::FakeAccounts accounts_;
-  std::unique_ptr<RebootDesk> reboots_;
+  std::unique_ptr<PermitRequests> reboots_;
   CountingFacts facts_;
   CurrentChannel channel_;
   absl::Mutex mutex_;
@@ -173,9 +173,9 @@ class SessionTest : public ::testing::Test {
   std::unique_ptr<Journal> journal_;
   std::unique_ptr<Mailbox> mailbox_;
   std::unique_ptr<Engine> engine_;
-  std::unique_ptr<CheckDesk> checks_;
+  std::unique_ptr<CheckSupervisor> checks_;
   absl::Notification slurm_may_answer_;
-  std::unique_ptr<SlurmDesk> slurm_;
+  std::unique_ptr<SlurmRequests> slurm_;
   std::unique_ptr<Session> session_;
   std::thread thread_;
 };

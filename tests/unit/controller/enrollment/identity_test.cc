@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/pki/certificate.h"
-#include "controller/enrollment/validation.h"
+#include "controller/enrollment/name_rules.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {

@@ -133,25 +133,25 @@ class ServiceGateTest : public ::testing::Test {
 };
 
 TEST_F(ServiceGateTest, ANodeServesFromItsPassToItsFailAndAgainAfterRepair) {
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   EXPECT_THAT(slurm_.calls, ElementsAre("drain c001: muster:gate has not passed a validation as "
                                         "what it is now"));
   EXPECT_EQ(gate_.ServiceOf("c001"), "not validated");
-  ASSERT_OK(gate_.Look());  // nothing more to do
+  ASSERT_OK(gate_.Reconcile());  // nothing more to do
   EXPECT_EQ(slurm_.calls.size(), 1u);
 
   Pass();
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   EXPECT_EQ(slurm_.calls.back(), "undrain c001");
   EXPECT_EQ(gate_.ServiceOf("c001"), "in service");
 
   Fail("v-3");
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   EXPECT_EQ(slurm_.calls.back(), "drain c001: muster:v-3 failed this validation");
   EXPECT_EQ(gate_.ServiceOf("c001"), "quarantined: failed v-3");
 
   Pass();
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   EXPECT_EQ(slurm_.calls.back(), "undrain c001");
   EXPECT_EQ(slurm_.calls.size(), 4u);
   EXPECT_EQ(gate_.ServiceOf("x999"), "");
@@ -159,44 +159,44 @@ TEST_F(ServiceGateTest, ANodeServesFromItsPassToItsFailAndAgainAfterRepair) {
 
 TEST_F(ServiceGateTest, AnotherGpuOrKernelNeedsANewPass) {
   Pass();
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   EXPECT_THAT(slurm_.calls, IsEmpty());
   SetFacts("GPU-7", "6.1.0");
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   EXPECT_THAT(slurm_.calls.back(), HasSubstr("has not passed"));
   SetFacts("GPU-1", "6.1.0");  // the old one is back, and with it the hardware that passed
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   EXPECT_EQ(slurm_.calls.back(), "undrain c001");
   SetFacts("GPU-1", "6.12.0");
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   EXPECT_THAT(slurm_.calls.back(), HasSubstr("has not passed"));
 }
 
 TEST_F(ServiceGateTest, AnAdministratorsDrainStays) {
   slurm_.DrainBy("root", "c001", "bad disk");
   Pass();
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   Fail("v-3");
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   Pass();
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   EXPECT_THAT(slurm_.calls, IsEmpty());
   EXPECT_EQ(gate_.ServiceOf("c001"), "drained by root: bad disk");
 }
 
 // The reason marks the owner: replacing it takes over the drain.
 TEST_F(ServiceGateTest, ADrainThatAnAdministratorTookOverIsTheirs) {
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   slurm_.DrainBy("root", "c001", "bad disk");
   Pass();
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   EXPECT_EQ(slurm_.calls.size(), 1u);
   EXPECT_EQ(gate_.ServiceOf("c001"), "drained by root: bad disk");
 }
 
 TEST_F(ServiceGateTest, ADrainThatComesBetweenLookAndActionStays) {
   slurm_.after_listing = [this] { slurm_.DrainBy("root", "c001", "bad disk"); };
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   EXPECT_THAT(slurm_.calls, IsEmpty());
   EXPECT_EQ(slurm_.nodes["c001"].reason, "bad disk");
   EXPECT_EQ(gate_.ServiceOf("c001"), "drained by root: bad disk");
@@ -204,12 +204,13 @@ TEST_F(ServiceGateTest, ADrainThatComesBetweenLookAndActionStays) {
 
 TEST_F(ServiceGateTest, AChangeThatSlurmRefusesIsInTheAuditLogOnce) {
   slurm_.update_status = absl::InternalError("scontrol failed");
-  EXPECT_THAT(gate_.Look(), StatusIs(absl::StatusCode::kInternal, HasSubstr("scontrol failed")));
+  EXPECT_THAT(gate_.Reconcile(),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("scontrol failed")));
   EXPECT_THAT(gate_.trouble(), StatusIs(absl::StatusCode::kInternal, HasSubstr("scontrol")));
   EXPECT_EQ(gate_.ServiceOf("c001"), "not validated; Slurm has not heard of it yet");
-  EXPECT_FALSE(gate_.Look().ok());
+  EXPECT_FALSE(gate_.Reconcile().ok());
   slurm_.update_status = absl::OkStatus();
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   EXPECT_OK(gate_.trouble());
   EXPECT_EQ(slurm_.calls.size(), 1u);
   EXPECT_EQ(Events("slurm.drain"), 1);
@@ -217,14 +218,14 @@ TEST_F(ServiceGateTest, AChangeThatSlurmRefusesIsInTheAuditLogOnce) {
 
 TEST_F(ServiceGateTest, OnlyWhoIdlesMayBeBorrowed) {
   const std::vector<std::string> all = {"c001", "x999"};
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   EXPECT_THAT(gate_.WhomToBorrow(all), ElementsAre("c001")) << "drained by us, without jobs";
   slurm_.nodes["c001"].state = "MIXED+DRAIN";
   EXPECT_THAT(gate_.WhomToBorrow(all), IsEmpty()) << "a job was there before the drain";
   slurm_.nodes["c001"].state = "IDLE+DRAIN";
   Pass();
   EXPECT_THAT(gate_.WhomToBorrow(all), ElementsAre("c001")) << "about to be let in";
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   EXPECT_THAT(gate_.WhomToBorrow(all), ElementsAre("c001"));
   EXPECT_THAT(gate_.WhomToBorrow({"x999"}), IsEmpty());
   for (const char* state : {"ALLOCATED", "MIXED", "IDLE+PLANNED", "IDLE+RESERVED"}) {
@@ -253,7 +254,7 @@ TEST_F(ServiceGateTest, WhoServesIsBorrowedBeforeWhoDoesNot) {
   }));
   slurm_.Add("c002");
   Pass();
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   EXPECT_THAT(gate_.WhomToBorrow({"c002", "c001"}), ElementsAre("c001", "c002"));
 }
 
@@ -269,14 +270,14 @@ TEST_F(ServiceGateTest, WithoutAGateWhoHasNoJobMayBeBorrowed) {
 
 TEST_F(ServiceGateTest, ANodeThatCannotBeHeldServesAgain) {
   Pass();
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   slurm_.after_listing = [this] {
     slurm_.jobs["c001"] = {{"12", "", ""}};
   };  // between the two questions
   EXPECT_THAT(gate_.Hold("v-5", {"c001"}, /*force=*/false),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("job 12")));
   slurm_.after_listing = nullptr;
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   EXPECT_EQ(slurm_.calls.back(), "undrain c001");
   EXPECT_EQ(gate_.ServiceOf("c001"), "in service");
 }
@@ -288,33 +289,33 @@ TEST_F(ServiceGateTest, ANodeIsDrainedWhileItIsValidatedAndReleasedAfterwards) {
   EXPECT_EQ(gate_.ServiceOf("c001"), "being validated: v-5");
   Run("v-5");
   gate_.Release("v-5");
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   EXPECT_EQ(slurm_.calls.size(), 3u) << "it runs: the drain stays";
   End("v-5");
   gate_.OnJudged("u1", "v-5", v1::OUTCOME_UNKNOWN);
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   EXPECT_EQ(slurm_.calls.back(), "undrain c001") << "what it passed before still holds";
 }
 
 TEST_F(ServiceGateTest, IsBehindFromTheEndOfAValidationToTheEndOfALookThatBeganLater) {
   Pass();
   Run("v-5");
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   EXPECT_EQ(gate_.ServiceOf("c001"), "being validated: v-5");
   // It ends during a look that has read the store before or after.
   slurm_.after_listing = [this] {
     End("v-5");
     gate_.OnJudged("u1", "v-5", v1::OUTCOME_PASS);
   };
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   slurm_.after_listing = nullptr;
   EXPECT_TRUE(gate_.IsBehind("v-5"));
   EXPECT_FALSE(gate_.IsBehind("v-2")) << "whose end the first look has seen";
   slurm_.status = absl::UnavailableError("slurmctld is away");
-  EXPECT_FALSE(gate_.Look().ok());
+  EXPECT_FALSE(gate_.Reconcile().ok());
   EXPECT_TRUE(gate_.IsBehind("v-5")) << "nothing was seen";
   slurm_.status = absl::OkStatus();
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   EXPECT_FALSE(gate_.IsBehind("v-5"));
   EXPECT_EQ(gate_.ServiceOf("c001"), "in service");
 }
@@ -323,7 +324,7 @@ TEST_F(ServiceGateTest, ARestartedControllerKnowsWhatIsBeingValidated) {
   Pass();
   Run("v-5");
   ServiceGate again(*store_, slurm_, clock_, [](absl::string_view) {});
-  ASSERT_OK(again.Look());
+  ASSERT_OK(again.Reconcile());
   EXPECT_THAT(slurm_.calls, ElementsAre("drain c001: muster:v-5 being validated"));
 }
 
@@ -331,20 +332,20 @@ TEST_F(ServiceGateTest, ARestartedControllerKnowsWhatIsBeingValidated) {
 TEST_F(ServiceGateTest, ADrainForAValidationThatNeverBeganIsTakenAway) {
   Pass();
   slurm_.DrainBy("root", "c001", "muster:v-5 being validated");
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   EXPECT_THAT(slurm_.calls, ElementsAre("undrain c001"));
 }
 
 TEST_F(ServiceGateTest, JobsThatRunKeepAValidationFromItsNodesUnlessForced) {
   Pass();
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   slurm_.jobs["c001"] = {{"12", "eve", "train"}, {"13_4", "", ""}};
   EXPECT_THAT(
       gate_.Hold("v-5", {"c001", "c002"}, /*force=*/false),
       StatusIs(absl::StatusCode::kFailedPrecondition,
                HasSubstr("jobs 12 (eve, train) and 13_4 run on c001; wait for that to end")));
   gate_.Release("v-5");
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   EXPECT_THAT(slurm_.calls, ElementsAre("jobs")) << "nothing was drained";
   EXPECT_OK(gate_.Hold("v-6", {"c001"}, /*force=*/true));
   EXPECT_EQ(slurm_.calls.back(), "drain c001: muster:v-6 being validated");
@@ -357,7 +358,7 @@ TEST_F(ServiceGateTest, AJobThatSlipsInIsFoundAfterTheDrain) {
   EXPECT_THAT(gate_.Hold("v-5", {"c001"}, /*force=*/false),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("job 14 runs on c001")));
   gate_.Release("v-5");
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   EXPECT_THAT(slurm_.calls, ElementsAre("jobs", "drain c001: muster:v-5 being validated", "jobs",
                                         "undrain c001"));
 }
@@ -406,17 +407,17 @@ TEST_F(ServiceGateTest, IsWokenAndHurriesWhileSlurmIsAway) {
 
 TEST_F(ServiceGateTest, WhatSlurmCouldNotDoIsDoneLater) {
   slurm_.status = absl::UnavailableError("slurmctld is away");
-  EXPECT_THAT(gate_.Look(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("away")));
+  EXPECT_THAT(gate_.Reconcile(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("away")));
   slurm_.status = absl::OkStatus();
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   EXPECT_EQ(slurm_.calls.size(), 1u);
 }
 
 TEST_F(ServiceGateTest, ARestartedControllerKnowsTheQuarantine) {
   Fail("v-3");
-  ASSERT_OK(gate_.Look());
+  ASSERT_OK(gate_.Reconcile());
   ServiceGate again(*store_, slurm_, clock_, [](absl::string_view) {});
-  ASSERT_OK(again.Look());
+  ASSERT_OK(again.Reconcile());
   EXPECT_THAT(slurm_.calls, ElementsAre("drain c001: muster:v-3 failed this validation"));
   ASSERT_OK(store_->View([](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const auto events, txn.events().List(10, 0));
@@ -442,7 +443,7 @@ TEST_F(ServiceGateTest, SaysOnceWhatSlurmRefuses) {
     mutex.Await(absl::Condition(
         +[](int* count) { return *count > 0; }, &looks));
   }
-  EXPECT_THAT(gate.Look(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("permission")));
+  EXPECT_THAT(gate.Reconcile(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("permission")));
   gate.Stop();
   EXPECT_THAT(warnings, ::testing::ElementsAre(
                             "the gate to Slurm: Slurm does not answer: permission denied"));

@@ -130,7 +130,7 @@ TEST_F(RunEndingsTest, ARunThatCatchesUpEndsTheSameWay) {
   Cut("b");
   const std::string id = MustCreate("ends.yaml").run_id();
   Finish(id, 0, {"a"});
-  Pass(kConnectGrace + absl::Seconds(2));
+  Pass(kPlayConnectGrace + absl::Seconds(2));
   ASSERT_THAT(Asked(id), SizeIs(1));
   EXPECT_EQ(Asked(id)[0].nodes, "a");
   Connect("b");

@@ -157,7 +157,7 @@ TEST_F(RunStateTest, ConnectedNodeThatAnswersNothingFails) {
 TEST_F(RunStateTest, AbsentNodeBecomesUnreachableAndTheOthersGoOn) {
   Begin(0, {"a"});
   Outcome("a", true);
-  EXPECT_THAT(Words(state_.Tick(now_ + kConnectGrace)), ElementsAre("finished b", "next"));
+  EXPECT_THAT(Words(state_.Tick(now_ + kPlayConnectGrace)), ElementsAre("finished b", "next"));
   EXPECT_EQ(Phase("b"), NodePhase::kUnreachable);
   EXPECT_THAT(state_.FindByName("b")->message, HasSubstr("not connected"));
 }

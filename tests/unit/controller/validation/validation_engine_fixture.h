@@ -184,14 +184,14 @@ class ValidationEngineTest : public ::testing::Test {
   }
   // All connected nodes report at once the same facts that the store has.
   void SettleWithFacts() {
-    engine_->Settle();
+    engine_->Flush();
     if (!answers_facts_) return;
     for (const controller::AgentSessionInfo& node : sessions_.List()) {
       for (const std::string& id : sessions_.TakeFactsRequests(node.node_uuid)) {
         engine_->OnFactsStored(node.node_uuid, ParseFactsRequest(id).value());
       }
     }
-    engine_->Settle();
+    engine_->Flush();
   }
   v1::Outcome OutcomeOfNode(const std::string& id, const std::string& name) {
     const v1::Validation validation = engine_->Get(id).value();

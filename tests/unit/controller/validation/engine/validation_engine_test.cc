@@ -105,11 +105,11 @@ TEST_F(ValidationEngineTest, NodeThatDrawsMoreThanPredictedStopsTheNewestCheckOf
 
   engine_->OnUpdate("u-c001", Draws(older, checks::kPowerOfGpus, 60));  // at rest
   for (int i = 0; i < 2; ++i) engine_->OnUpdate("u-c001", Draws(older, checks::kPowerOfGpus, 700));
-  engine_->Settle();
+  engine_->Flush();
   EXPECT_THAT(sessions_.Take("u-c002"), IsEmpty());                         // 250 - 60 + 700 + 600
   engine_->OnUpdate("u-c001", Draws(older, checks::kPowerOfNode, 65'000));  // a wrong reading
   engine_->OnUpdate("u-c001", Draws(older, checks::kPowerOfNode, 901));
-  engine_->Settle();
+  engine_->Flush();
   EXPECT_THAT(sessions_.Take("u-c001"), IsEmpty());
   const v1::StopCheck stop = Only("u-c002").stop_check();
   EXPECT_EQ(stop.check_id(), newer);
@@ -300,7 +300,7 @@ TEST_F(ValidationEngineTest, GoesOnAfterARestart) {
   hello.add_check_ids(two);
   engine_->OnConnected("u-c001", v1::Hello());
   engine_->OnConnected("u-c002", hello);
-  engine_->Settle();
+  engine_->Flush();
   // One has ended, the other is still running: nothing is started again.
   EXPECT_THAT(sessions_.Take("u-c001"), IsEmpty());
   EXPECT_THAT(sessions_.Take("u-c002"), IsEmpty());
@@ -333,16 +333,16 @@ TEST_F(ValidationEngineTest, BringsTheSidesOfAPairTogether) {
   update.set_check_id(one.check_id());
   update.mutable_progress()->mutable_listening()->set_port(4711);
   engine_->OnUpdate("u-c001", update);
-  engine_->Settle();
+  engine_->Flush();
   EXPECT_THAT(sessions_.Take("u-c001"), IsEmpty());
   update.set_check_id(two.check_id());
   update.mutable_progress()->mutable_listening()->set_port(4712);
   update.mutable_progress()->mutable_listening()->set_address("192.168.0.2");
   engine_->OnUpdate("u-c001", update);  // another node's check: ignored
-  engine_->Settle();
+  engine_->Flush();
   EXPECT_THAT(sessions_.Take("u-c001"), IsEmpty());
   engine_->OnUpdate("u-c002", update);
-  engine_->Settle();
+  engine_->Flush();
   for (const char* uuid : {"u-c001", "u-c002"}) {
     const v1::ConnectPeers peers = Only(uuid).connect_peers();
     ASSERT_THAT(peers.peers(), SizeIs(2));

@@ -33,14 +33,14 @@ class ValidationFactsTest : public ValidationEngineTest {
     report.mutable_result()->set_check("probe");
     report.mutable_result()->set_outcome(v1::OUTCOME_PASS);
     engine_->OnReport("u-c001", report);
-    engine_->Settle();
+    engine_->Flush();
     return id;
   }
   // Like the keeper of facts when they have arrived.
   void Answer(const std::string& request_id, int gpus) {
     PutFacts(gpus);
     engine_->OnFactsStored("u-c001", ParseFactsRequest(request_id).value());
-    engine_->Settle();
+    engine_->Flush();
   }
   void PutFacts(int gpus) {
     v1::Facts facts;
@@ -161,7 +161,7 @@ TEST_F(ValidationFactsTest, WhoCannotPassIsNotAsked) {
   report.mutable_result()->set_check("probe");
   report.mutable_result()->set_outcome(v1::OUTCOME_FAIL);
   engine_->OnReport("u-c001", report);
-  engine_->Settle();
+  engine_->Flush();
   EXPECT_EQ(engine_->Get(failed)->state(), v1::VALIDATION_STATE_DONE);
   EXPECT_THAT(sessions_.TakeFactsRequests("u-c001"), IsEmpty());
 }

@@ -38,7 +38,7 @@ class ValidationRestartTest : public ValidationEngineTest {
     v1::Hello hello;
     hello.add_check_ids(check_id);
     engine_->OnConnected("u-c001", hello);
-    engine_->Settle();
+    engine_->Flush();
   }
 };
 
@@ -107,7 +107,7 @@ TEST_F(ValidationRestartTest, AnotherMachineUnderTheNameIsNotTheOneThatIsTested)
   Open();
   sessions_.Connect("u-new");
   engine_->OnConnected("u-new", v1::Hello());
-  engine_->Settle();
+  engine_->Flush();
   EXPECT_THAT(sessions_.Take("u-new"), IsEmpty());
   EXPECT_EQ(engine_->Get(id)->state(), v1::VALIDATION_STATE_RUNNING);
 }
@@ -216,7 +216,7 @@ TEST_F(ValidationRestartTest, ACheckThatWasStoppedToSavePowerIsStartedAgain) {
   for (int i = 0; i < 2; ++i) {
     engine_->OnUpdate("u-c001", Draws(older, checks::kPowerOfNode, 1000));
   }
-  engine_->Settle();
+  engine_->Flush();
   ASSERT_EQ(Only("u-c002").stop_check().check_id(), newer);
   Restart(older);
   v1::Hello hello;

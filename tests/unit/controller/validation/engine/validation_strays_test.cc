@@ -28,7 +28,7 @@ class ValidationStraysTest : public ValidationEngineTest {
   void Lose(const std::string& uuid) {
     sessions_.Cut(uuid);
     engine_->OnDisconnected(uuid);
-    engine_->Settle();
+    engine_->Flush();
   }
   // It still has the check.
   void Return(const std::string& uuid, const std::string& check_id) {
@@ -36,7 +36,7 @@ class ValidationStraysTest : public ValidationEngineTest {
     v1::Hello hello;
     hello.add_check_ids(check_id);
     engine_->OnConnected(uuid, hello);
-    engine_->Settle();
+    engine_->Flush();
   }
   void Pass(absl::Duration time) {
     clock_.Advance(time);

@@ -82,7 +82,7 @@ class ValidationWitnessTest : public ValidationEngineTest {
       for (const std::string& id : running_) hello.add_check_ids(id);
       engine_->OnConnected(uuid, hello);
     }
-    engine_->Settle();
+    engine_->Flush();
   }
   std::string Started(const std::string& uuid) {
     for (const v1::ControllerMessage& message : sessions_.Take(uuid)) {

@@ -23,7 +23,7 @@ TEST_F(ValidationStateTest, NodeThatIsNotThere) {
   EXPECT_THAT(Words(Note(state_->Begin({"uc1"}, now_))),
               ElementsAre("start v/0.0.0.0/c1", "verdict v/0.0.0.0/c3"));
   Report("v/0.0.0.0/c1", PartOutcome::kPass);
-  EXPECT_THAT(Later(kConnectGrace - absl::Seconds(1)), IsEmpty());
+  EXPECT_THAT(Later(kCheckConnectGrace - absl::Seconds(1)), IsEmpty());
   EXPECT_THAT(Words(Later(absl::Seconds(1))).back(), "finish");
   EXPECT_THAT(verdicts_,
               ::testing::IsSupersetOf({"c3 look unknown", "c2 look unknown",

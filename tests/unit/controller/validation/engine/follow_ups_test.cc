@@ -1,5 +1,5 @@
 // The validations at the end of runs, over a real store, with fake agents and a fake clock.
-#include "controller/validation/engine/run_validations.h"
+#include "controller/validation/engine/follow_ups.h"
 
 #include <functional>
 #include <memory>
@@ -38,7 +38,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class RunValidationsTest : public ::testing::Test {
+class FollowUpsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     store_ = OpenStore(":memory:").value();
@@ -55,7 +55,7 @@ class RunValidationsTest : public ::testing::Test {
   }
 
   void Restart() {
-    validations_ = std::make_unique<RunValidations>(
+    validations_ = std::make_unique<FollowUps>(
         *store_, sessions_, clock_,
         [this](const v1::CreateValidationRequest& request,
                const RunValidationRecord& asked_by) -> absl::Status {
@@ -111,10 +111,10 @@ class RunValidationsTest : public ::testing::Test {
     busy_ = {"c002"};
     EndRun("r-1");
     validations_->OnRunEnded("r-1");
-    validations_->Look();
+    validations_->Reconcile();
     AnswerFacts();
-    validations_->Look();
-    validations_->Look();
+    validations_->Reconcile();
+    validations_->Reconcile();
     ASSERT_EQ(created_.size(), 1u);
   }
   // Answers for the nodes that were asked for their facts since the last look.
@@ -160,96 +160,96 @@ class RunValidationsTest : public ::testing::Test {
   std::set<std::string> busy_;
   std::function<void()> before_store_;  // while a validation is created
   std::vector<v1::CreateValidationRequest> created_;
-  std::unique_ptr<RunValidations> validations_;
+  std::unique_ptr<FollowUps> validations_;
 };
 
-TEST_F(RunValidationsTest, AsksNodesWhatTheyAreAndValidatesThem) {
+TEST_F(FollowUpsTest, AsksNodesWhatTheyAreAndValidatesThem) {
   EndRun("r-1");
   validations_->OnRunEnded("r-1");
-  validations_->Look();
+  validations_->Reconcile();
   EXPECT_THAT(created_, IsEmpty());
   EXPECT_EQ(Row("r-1").state, RunValidationRecord::kWaiting);
   EXPECT_THAT(AnswerFacts(), ElementsAre("c001", "c002"));
-  validations_->Look();
+  validations_->Reconcile();
   ASSERT_EQ(created_.size(), 1u);
   EXPECT_EQ(created_[0].bundle_sha256(), "site");
   EXPECT_EQ(created_[0].suite(), "acceptance");
   EXPECT_EQ(created_[0].nodes(), "c[001-002]");
   EXPECT_EQ(Row("r-1").validation_id, "v-1");
   // Once.
-  validations_->Look();
+  validations_->Reconcile();
   clock_.Advance(absl::Minutes(5));
-  validations_->Look();
+  validations_->Reconcile();
   EXPECT_EQ(created_.size(), 1u);
   EXPECT_THAT(AnswerFacts(), IsEmpty());
 }
 
-TEST_F(RunValidationsTest, LeavesNodesAloneThatHavePassedAsWhatTheyAre) {
+TEST_F(FollowUpsTest, LeavesNodesAloneThatHavePassedAsWhatTheyAre) {
   Pass("c001", "6.1.0");
   Pass("c002", "6.1.0");
   EndRun("r-1");
   validations_->OnRunEnded("r-1");
-  validations_->Look();
+  validations_->Reconcile();
   AnswerFacts();
-  validations_->Look();
+  validations_->Reconcile();
   EXPECT_THAT(created_, IsEmpty());
   EXPECT_EQ(Row("r-1").state, RunValidationRecord::kNotNeeded);
   EXPECT_EQ(Row("r-1").nodes, "");
   EXPECT_EQ(Row("r-1").passed_nodes, "c[001-002]");
 }
 
-TEST_F(RunValidationsTest, ARunThatMadeAnotherMachineOfANodeHasItValidatedAgain) {
+TEST_F(FollowUpsTest, ARunThatMadeAnotherMachineOfANodeHasItValidatedAgain) {
   Pass("c001", "6.1.0");
   Pass("c002", "6.1.0");
   EndRun("r-1");
   validations_->OnRunEnded("r-1");
-  validations_->Look();
+  validations_->Reconcile();
   SetKernel("c002", "6.12.0");  // only the facts from after the run count
   AnswerFacts();
-  validations_->Look();
+  validations_->Reconcile();
   ASSERT_EQ(created_.size(), 1u);
   EXPECT_EQ(created_[0].nodes(), "c002");
   EXPECT_EQ(Row("r-1").nodes, "c002");
   EXPECT_EQ(Row("r-1").passed_nodes, "c001");
 }
 
-TEST_F(RunValidationsTest, ANodeThatDoesNotAnswerIsNotWaitedForLong) {
+TEST_F(FollowUpsTest, ANodeThatDoesNotAnswerIsNotWaitedForLong) {
   sessions_.Cut("u-c002");
   EndRun("r-1");
   validations_->OnRunEnded("r-1");
-  validations_->Look();
+  validations_->Reconcile();
   EXPECT_THAT(AnswerFacts(), ElementsAre("c001"));
-  validations_->Look();
+  validations_->Reconcile();
   EXPECT_THAT(created_, IsEmpty());
-  clock_.Advance(RunValidations::kFactsWait);
-  validations_->Look();
+  clock_.Advance(FollowUps::kFactsWait);
+  validations_->Reconcile();
   ASSERT_EQ(created_.size(), 1u);
   EXPECT_EQ(created_[0].nodes(), "c[001-002]");
 }
 
-TEST_F(RunValidationsTest, ARestartMakesUpForWhatWasLeft) {
+TEST_F(FollowUpsTest, ARestartMakesUpForWhatWasLeft) {
   EndRun("r-1");
   for (const char* uuid : {"u-c001", "u-c002"}) sessions_.Cut(uuid);
   Restart();  // nobody reports the run again
-  validations_->Look();
-  clock_.Advance(RunValidations::kFactsWait);
-  validations_->Look();
+  validations_->Reconcile();
+  clock_.Advance(FollowUps::kFactsWait);
+  validations_->Reconcile();
   EXPECT_THAT(created_, IsEmpty());
   for (const char* uuid : {"u-c001", "u-c002"}) sessions_.Connect(uuid);
-  validations_->Look();
+  validations_->Reconcile();
   AnswerFacts();
-  validations_->Look();
+  validations_->Reconcile();
   EXPECT_EQ(created_.size(), 1u);
   Restart();
-  validations_->Look();
+  validations_->Reconcile();
   EXPECT_EQ(created_.size(), 1u);
 }
 
-TEST_F(RunValidationsTest, ACheckOnlySaysWhatWouldBeValidated) {
+TEST_F(FollowUpsTest, ACheckOnlySaysWhatWouldBeValidated) {
   Pass("c001", "6.1.0");
   EndRun("r-1", /*check_only=*/true);
   validations_->OnRunEnded("r-1");
-  validations_->Look();
+  validations_->Reconcile();
   EXPECT_THAT(AnswerFacts(), IsEmpty());
   EXPECT_THAT(created_, IsEmpty());
   EXPECT_EQ(Row("r-1").state, RunValidationRecord::kPredicted);
@@ -257,28 +257,28 @@ TEST_F(RunValidationsTest, ACheckOnlySaysWhatWouldBeValidated) {
   EXPECT_EQ(Row("r-1").passed_nodes, "c001");
 }
 
-TEST_F(RunValidationsTest, WaitsForNodesThatOthersWorkOn) {
+TEST_F(FollowUpsTest, WaitsForNodesThatOthersWorkOn) {
   create_error_ = absl::FailedPreconditionError("run r-2 works on c001");
   EndRun("r-1");
   validations_->OnRunEnded("r-1");
-  validations_->Look();
+  validations_->Reconcile();
   AnswerFacts();
-  validations_->Look();
+  validations_->Reconcile();
   EXPECT_EQ(Row("r-1").state, RunValidationRecord::kWaiting);
   EXPECT_EQ(Row("r-1").message, "run r-2 works on c001");
   EXPECT_EQ(Row("r-1").nodes, "c[001-002]");
   create_error_ = absl::OkStatus();
-  validations_->Look();  // too early
+  validations_->Reconcile();  // too early
   EXPECT_THAT(created_, IsEmpty());
   Pass("c001", "6.1.0");  // by the validation that held it
-  clock_.Advance(RunValidations::kBusyWait);
-  validations_->Look();
+  clock_.Advance(FollowUps::kBusyWait);
+  validations_->Reconcile();
   ASSERT_EQ(created_.size(), 1u);
   EXPECT_EQ(created_[0].nodes(), "c002");
   EXPECT_EQ(Row("r-1").message, "");
 }
 
-TEST_F(RunValidationsTest, FreeNodesDoNotWaitForThoseWithJobs) {
+TEST_F(FollowUpsTest, FreeNodesDoNotWaitForThoseWithJobs) {
   ASSERT_NO_FATAL_FAILURE(StartWithoutBusyNode());
   EXPECT_EQ(created_[0].nodes(), "c001");
   EXPECT_EQ(Row("r-1").state, RunValidationRecord::kWaiting);
@@ -287,21 +287,21 @@ TEST_F(RunValidationsTest, FreeNodesDoNotWaitForThoseWithJobs) {
   Restart();  // both parts are remembered
   busy_.clear();
   for (int i = 0; i < 2; ++i) {
-    validations_->Look();
+    validations_->Reconcile();
     AnswerFacts();
   }
-  validations_->Look();
+  validations_->Reconcile();
   ASSERT_EQ(created_.size(), 2u);
   EXPECT_EQ(created_[1].nodes(), "c002");
 }
 
-TEST_F(RunValidationsTest, WhatWaitsCanBeTakenAwayForGood) {
+TEST_F(FollowUpsTest, WhatWaitsCanBeTakenAwayForGood) {
   create_error_ = absl::FailedPreconditionError("run r-2 works on c001");
   EndRun("r-1");
   validations_->OnRunEnded("r-1");
-  validations_->Look();
+  validations_->Reconcile();
   AnswerFacts();
-  validations_->Look();
+  validations_->Reconcile();
   ASSERT_OK(validations_->Cancel("r-1", {"operator:alice", "peer"}));
   EXPECT_EQ(Row("r-1").state, RunValidationRecord::kNotStarted);
   EXPECT_EQ(Row("r-1").message, "cancelled by operator:alice");
@@ -311,9 +311,9 @@ TEST_F(RunValidationsTest, WhatWaitsCanBeTakenAwayForGood) {
   create_error_ = absl::OkStatus();
   for (int process = 0; process < 2; ++process) {
     clock_.Advance(absl::Minutes(5));
-    validations_->Look();
+    validations_->Reconcile();
     AnswerFacts();
-    validations_->Look();
+    validations_->Reconcile();
     Restart();
   }
   EXPECT_THAT(created_, IsEmpty());
@@ -323,17 +323,17 @@ TEST_F(RunValidationsTest, WhatWaitsCanBeTakenAwayForGood) {
       StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no suite of run r-1 waits")));
 }
 
-TEST_F(RunValidationsTest, ACancelBeforeTheFactsAreThereCountsToo) {
+TEST_F(FollowUpsTest, ACancelBeforeTheFactsAreThereCountsToo) {
   EndRun("r-1");
   validations_->OnRunEnded("r-1");
-  validations_->Look();
+  validations_->Reconcile();
   ASSERT_OK(validations_->Cancel("r-1", {"operator:alice", "peer"}));
   AnswerFacts();
-  validations_->Look();
+  validations_->Reconcile();
   EXPECT_THAT(created_, IsEmpty());
 }
 
-TEST_F(RunValidationsTest, ACancelLeavesWhatHasStarted) {
+TEST_F(FollowUpsTest, ACancelLeavesWhatHasStarted) {
   ASSERT_NO_FATAL_FAILURE(StartWithoutBusyNode());
   ASSERT_OK(validations_->Cancel("r-1", {"operator:alice", "peer"}));
   std::vector<RunValidationRecord> rows;
@@ -349,22 +349,22 @@ TEST_F(RunValidationsTest, ACancelLeavesWhatHasStarted) {
 }
 
 // Slurm may be asked for a minute before a validation is stored.
-TEST_F(RunValidationsTest, ACancelWhileTheValidationIsCreatedWins) {
+TEST_F(FollowUpsTest, ACancelWhileTheValidationIsCreatedWins) {
   before_store_ = [this] { EXPECT_OK(validations_->Cancel("r-1", {"operator:alice", "peer"})); };
   EndRun("r-1");
   validations_->OnRunEnded("r-1");
-  validations_->Look();
+  validations_->Reconcile();
   AnswerFacts();
-  validations_->Look();
+  validations_->Reconcile();
   ASSERT_EQ(created_.size(), 1u) << "it was tried";
   before_store_ = nullptr;
-  validations_->Look();
+  validations_->Reconcile();
   EXPECT_EQ(created_.size(), 1u) << "once";
   EXPECT_EQ(Row("r-1").state, RunValidationRecord::kNotStarted);
   EXPECT_EQ(Row("r-1").message, "cancelled by operator:alice");
 }
 
-TEST_F(RunValidationsTest, OnlyWhatAnEndedRunWaitsForCanBeTakenAway) {
+TEST_F(FollowUpsTest, OnlyWhatAnEndedRunWaitsForCanBeTakenAway) {
   const Actor alice = {"operator:alice", "peer"};
   EXPECT_THAT(validations_->Cancel("r-9", alice), StatusIs(absl::StatusCode::kNotFound, _));
   RunRecord run;
@@ -375,49 +375,49 @@ TEST_F(RunValidationsTest, OnlyWhatAnEndedRunWaitsForCanBeTakenAway) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("muster run cancel r-1")));
 }
 
-TEST_F(RunValidationsTest, WhatCannotBeStartedIsToldAndNotTriedForever) {
+TEST_F(FollowUpsTest, WhatCannotBeStartedIsToldAndNotTriedForever) {
   create_error_ = absl::InvalidArgumentError("c001: gpu_count is no number");
   EndRun("r-1");
   validations_->OnRunEnded("r-1");
-  validations_->Look();
+  validations_->Reconcile();
   AnswerFacts();
-  validations_->Look();
+  validations_->Reconcile();
   EXPECT_EQ(Row("r-1").state, RunValidationRecord::kNotStarted);
   EXPECT_EQ(Row("r-1").message, "c001: gpu_count is no number");
   EXPECT_THAT(Audit(), ElementsAre("validation.not_started r-1 suite acceptance on c[001-002]: "
                                    "c001: gpu_count is no number"));
   create_error_ = absl::OkStatus();
   clock_.Advance(absl::Minutes(5));
-  validations_->Look();
+  validations_->Reconcile();
   EXPECT_THAT(created_, IsEmpty());
 }
 
-TEST_F(RunValidationsTest, AStoreThatIsFullForAWhileIsWaitedFor) {
+TEST_F(FollowUpsTest, AStoreThatIsFullForAWhileIsWaitedFor) {
   create_error_ = absl::ResourceExhaustedError("disk full");
   EndRun("r-1");
   validations_->OnRunEnded("r-1");
-  validations_->Look();
+  validations_->Reconcile();
   AnswerFacts();
-  validations_->Look();
+  validations_->Reconcile();
   EXPECT_EQ(Row("r-1").state, RunValidationRecord::kWaiting);
   create_error_ = absl::OkStatus();
-  validations_->Look();
+  validations_->Reconcile();
   EXPECT_EQ(created_.size(), 1u);
 }
 
-TEST_F(RunValidationsTest, OthersRequestsForFactsAreNotItsOwn) {
+TEST_F(FollowUpsTest, OthersRequestsForFactsAreNotItsOwn) {
   EndRun("r-1");
   validations_->OnRunEnded("r-1");
-  validations_->Look();
+  validations_->Reconcile();
   for (const char* id : {"r-1/0", "r-2", ""}) {
     validations_->OnFactsStored("u-c001", id);
     validations_->OnFactsStored("u-c002", id);
   }
-  validations_->Look();
+  validations_->Reconcile();
   EXPECT_THAT(created_, IsEmpty());
 }
 
-TEST_F(RunValidationsTest, ItsThreadDoesAllThatByItself) {
+TEST_F(FollowUpsTest, ItsThreadDoesAllThatByItself) {
   validations_->Start();
   EndRun("r-1");
   validations_->OnRunEnded("r-1");

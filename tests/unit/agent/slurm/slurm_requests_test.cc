@@ -1,4 +1,4 @@
-#include "agent/slurm/slurm_desk.h"
+#include "agent/slurm/slurm_requests.h"
 
 #include <memory>
 #include <string>
@@ -22,9 +22,9 @@ v1::SlurmRequest Request(const std::string& id) {
   return request;
 }
 
-class SlurmDeskTest : public ::testing::Test {
+class SlurmRequestsTest : public ::testing::Test {
  protected:
-  ~SlurmDeskTest() override { LetPass(1000); }
+  ~SlurmRequestsTest() override { LetPass(1000); }
 
   void LetPass(int count) {
     absl::MutexLock lock(&mutex_);
@@ -57,24 +57,24 @@ class SlurmDeskTest : public ::testing::Test {
   bool woken_ = false;
   std::string taken_;
   RealClock clock_;
-  SlurmDesk desk_{[this](const v1::SlurmRequest& request) {
-                    absl::MutexLock lock(&mutex_);
-                    taken_ = request.request_id();
-                    const auto may_pass = [this] { return may_pass_ > 0; };
-                    mutex_.Await(absl::Condition(&may_pass));
-                    --may_pass_;
-                    v1::SlurmAnswer answer;
-                    answer.set_request_id(request.request_id());
-                    return answer;
-                  },
-                  [this] {
-                    absl::MutexLock lock(&mutex_);
-                    woken_ = true;
-                  },
-                  clock_};
+  SlurmRequests desk_{[this](const v1::SlurmRequest& request) {
+                        absl::MutexLock lock(&mutex_);
+                        taken_ = request.request_id();
+                        const auto may_pass = [this] { return may_pass_ > 0; };
+                        mutex_.Await(absl::Condition(&may_pass));
+                        --may_pass_;
+                        v1::SlurmAnswer answer;
+                        answer.set_request_id(request.request_id());
+                        return answer;
+                      },
+                      [this] {
+                        absl::MutexLock lock(&mutex_);
+                        woken_ = true;
+                      },
+                      clock_};
 };
 
-TEST_F(SlurmDeskTest, AnswersInOrderAndOneAtATime) {
+TEST_F(SlurmRequestsTest, AnswersInOrderAndOneAtATime) {
   desk_.Start(Request("a"));
   desk_.Start(Request("b"));
   AwaitTaken("a");
@@ -85,16 +85,16 @@ TEST_F(SlurmDeskTest, AnswersInOrderAndOneAtATime) {
   EXPECT_THAT(Due(1), ElementsAre("b"));
 }
 
-TEST_F(SlurmDeskTest, RefusesWhatIsTooMuch) {
+TEST_F(SlurmRequestsTest, RefusesWhatIsTooMuch) {
   desk_.Start(Request("first"));
   AwaitTaken("first");
-  for (size_t i = 0; i < SlurmDesk::kMaxWaiting; ++i) desk_.Start(Request(absl::StrCat(i)));
+  for (size_t i = 0; i < SlurmRequests::kMaxWaiting; ++i) desk_.Start(Request(absl::StrCat(i)));
   desk_.Start(Request("more"));
   EXPECT_THAT(Due(1), ElementsAre("more refused"));
 }
 
 // The controller would take such an answer for an unsolicited one.
-TEST_F(SlurmDeskTest, ANewConnectionGetsNoAnswersToQuestionsOfTheLast) {
+TEST_F(SlurmRequestsTest, ANewConnectionGetsNoAnswersToQuestionsOfTheLast) {
   desk_.Start(Request("a"));
   desk_.Start(Request("b"));
   AwaitTaken("a");

@@ -32,7 +32,7 @@ namespace muster::agent {
 // Carries out StartCheck requests, each by a muster-burnin of its own, which may crash, hang or
 // lie: every requested check gets a report, and the report is kept until the controller has it.
 // Thread-safe.
-class CheckDesk {
+class CheckSupervisor {
  public:
   struct Options {
     // The worker program; searched for in kStandardPath.
@@ -57,10 +57,10 @@ class CheckDesk {
   };
 
   // All references must outlive the desk.
-  CheckDesk(Options options, std::string directory, sys::FileSystem& files,
-            sys::ProcessRunner& processes, Clock& clock);
+  CheckSupervisor(Options options, std::string directory, sys::FileSystem& files,
+                  sys::ProcessRunner& processes, Clock& clock);
   // Stops.
-  ~CheckDesk();
+  ~CheckSupervisor();
 
   // Handles the checks that an earlier life of the agent left: its workers are ended, its checks
   // are unknown. Call once, before all else.

@@ -1,5 +1,5 @@
 // The step that asks and the session that carries the question, without a controller.
-#include "agent/session/reboot_desk.h"
+#include "agent/session/permit_requests.h"
 
 #include <atomic>
 #include <thread>
@@ -22,10 +22,10 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-class RebootDeskTest : public ::testing::Test {
+class PermitRequestsTest : public ::testing::Test {
  protected:
-  RebootDeskTest() { files_.AddDirectory("/proc/1"); }
-  ~RebootDeskTest() override { Stop(); }
+  PermitRequestsTest() { files_.AddDirectory("/proc/1"); }
+  ~PermitRequestsTest() override { Stop(); }
 
   void AddJob(const std::string& pid, const std::string& job) {
     files_.AddFile("/proc/" + pid + "/cmdline", "slurmstepd: [" + job + ".batch]");
@@ -88,18 +88,18 @@ class RebootDeskTest : public ::testing::Test {
   muster::testing::FakeFileSystem files_;
   Mailbox mailbox_{[](absl::string_view) {}};
   muster::testing::FakeAccounts accounts_;
-  RebootDesk desk_{"boot-1", files_, accounts_, mailbox_, clock_};
+  PermitRequests desk_{"boot-1", files_, accounts_, mailbox_, clock_};
   std::atomic<bool> stop_{false}, ended_{false};
   absl::StatusOr<v1::RebootPermit> end_ = absl::UnknownError("no end");
   std::thread thread_;
 };
 
-TEST_F(RebootDeskTest, NothingIsDueBeforeAStepAsks) {
+TEST_F(PermitRequestsTest, NothingIsDueBeforeAStepAsks) {
   EXPECT_EQ(desk_.TakeDue(), std::nullopt);
   EXPECT_FALSE(mailbox_.Take(clock_, clock_.Now()).woken);
 }
 
-TEST_F(RebootDeskTest, AQuestionIsSentOnceAndItsPermitGoesToTheStep) {
+TEST_F(PermitRequestsTest, AQuestionIsSentOnceAndItsPermitGoesToTheStep) {
   AddJob("812", "1234");
   AddJob("813", "1235_7");
   Ask();
@@ -119,7 +119,7 @@ TEST_F(RebootDeskTest, AQuestionIsSentOnceAndItsPermitGoesToTheStep) {
   EXPECT_EQ(permit->permit_id(), "p1");
 }
 
-TEST_F(RebootDeskTest, ARefusalIsTheStepsError) {
+TEST_F(PermitRequestsTest, ARefusalIsTheStepsError) {
   Ask();
   v1::RebootAnswer answer = PermitFor(MustTake());
   answer.set_refusal("job 7 runs on c001");
@@ -128,7 +128,7 @@ TEST_F(RebootDeskTest, ARefusalIsTheStepsError) {
               StatusIs(absl::StatusCode::kFailedPrecondition, "job 7 runs on c001"));
 }
 
-TEST_F(RebootDeskTest, AnswersToOtherQuestionsChangeNothing) {
+TEST_F(PermitRequestsTest, AnswersToOtherQuestionsChangeNothing) {
   v1::RebootAnswer stray;
   stray.mutable_permit()->set_permit_id("stray");
   desk_.OnAnswer(stray);  // nobody asked
@@ -147,11 +147,11 @@ TEST_F(RebootDeskTest, AnswersToOtherQuestionsChangeNothing) {
   EXPECT_EQ(End()->permit_id(), "p1");
 }
 
-TEST_F(RebootDeskTest, AQuestionIsRepeatedWithTheJobsOfThatMoment) {
+TEST_F(PermitRequestsTest, AQuestionIsRepeatedWithTheJobsOfThatMoment) {
   AddJob("812", "1234");
   Ask();
   const v1::RebootRequest first = MustTake();
-  clock_.Advance(RebootDesk::kRepeat - absl::Seconds(1));
+  clock_.Advance(PermitRequests::kRepeat - absl::Seconds(1));
   EXPECT_TRUE(StillAsks());
   EXPECT_EQ(desk_.TakeDue(), std::nullopt);
   AddJob("812", "99");
@@ -164,7 +164,7 @@ TEST_F(RebootDeskTest, AQuestionIsRepeatedWithTheJobsOfThatMoment) {
   EXPECT_OK(End());
 }
 
-TEST_F(RebootDeskTest, StoppingEndsTheQuestion) {
+TEST_F(PermitRequestsTest, StoppingEndsTheQuestion) {
   Ask();
   const v1::RebootRequest question = MustTake();
   Stop();
@@ -181,12 +181,12 @@ TEST_F(RebootDeskTest, StoppingEndsTheQuestion) {
   EXPECT_EQ(desk_.TakeDue(), std::nullopt);
 }
 
-TEST(RebootDesk, AsksNothingWhereItCannotTellWhatRuns) {
+TEST(PermitRequests, AsksNothingWhereItCannotTellWhatRuns) {
   muster::testing::FakeClock clock;
   muster::testing::FakeFileSystem files;  // without /proc
   Mailbox mailbox([](absl::string_view) {});
   muster::testing::FakeAccounts accounts;
-  RebootDesk desk("boot-1", files, accounts, mailbox, clock);
+  PermitRequests desk("boot-1", files, accounts, mailbox, clock);
   EXPECT_THAT(desk.Ask("r-1/0", "s", "why", [] { return false; }).status(),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("/proc")));
   EXPECT_EQ(desk.TakeDue(), std::nullopt);

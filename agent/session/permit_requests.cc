@@ -1,4 +1,4 @@
-#include "agent/session/reboot_desk.h"
+#include "agent/session/permit_requests.h"
 
 #include <algorithm>
 #include <utility>
@@ -19,29 +19,29 @@ constexpr absl::Duration kLook = absl::Milliseconds(200);
 
 }  // namespace
 
-RebootDesk::RebootDesk(std::string boot_id, sys::FileSystem& files, AccountDatabase& accounts,
-                       Mailbox& mailbox, Clock& clock)
+PermitRequests::PermitRequests(std::string boot_id, sys::FileSystem& files,
+                               AccountDatabase& accounts, Mailbox& mailbox, Clock& clock)
     : boot_id_(std::move(boot_id)),
       files_(files),
       accounts_(accounts),
       mailbox_(mailbox),
       clock_(clock) {}
 
-bool RebootDesk::AwaitAnswer(const std::function<bool()>& stopping) {
+bool PermitRequests::AwaitAnswer(const std::function<bool()>& stopping) {
   const absl::Time repeat = clock_.Now() + kRepeat;
   while (clock_.Now() < repeat && !stopping()) {
     absl::MutexLock lock(&mutex_);
-    if (clock_.AwaitUntil(mutex_, absl::Condition(this, &RebootDesk::IsAnswered),
+    if (clock_.AwaitUntil(mutex_, absl::Condition(this, &PermitRequests::IsAnswered),
                           std::min(repeat, clock_.Now() + kLook)))
       return true;
   }
   return false;
 }
 
-absl::StatusOr<v1::RebootPermit> RebootDesk::Ask(const std::string& plan_id,
-                                                 const std::string& step_id,
-                                                 const std::string& reason,
-                                                 const std::function<bool()>& stopping) {
+absl::StatusOr<v1::RebootPermit> PermitRequests::Ask(const std::string& plan_id,
+                                                     const std::string& step_id,
+                                                     const std::string& reason,
+                                                     const std::function<bool()>& stopping) {
   v1::RebootRequest question;
   question.set_plan_id(plan_id);
   question.set_step_id(step_id);
@@ -76,13 +76,13 @@ absl::StatusOr<v1::RebootPermit> RebootDesk::Ask(const std::string& plan_id,
   return absl::FailedPreconditionError(answer_->refusal());
 }
 
-std::optional<v1::RebootRequest> RebootDesk::TakeDue() {
+std::optional<v1::RebootRequest> PermitRequests::TakeDue() {
   absl::MutexLock lock(&mutex_);
   if (!std::exchange(due_, false)) return std::nullopt;
   return question_;
 }
 
-void RebootDesk::OnAnswer(const v1::RebootAnswer& answer) {
+void PermitRequests::OnAnswer(const v1::RebootAnswer& answer) {
   absl::MutexLock lock(&mutex_);
   if (question_.request_id().empty() || answer.request_id() != question_.request_id()) return;
   if (answer.answer_case() == v1::RebootAnswer::ANSWER_NOT_SET) return;

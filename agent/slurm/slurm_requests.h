@@ -14,7 +14,7 @@ namespace muster::agent {
 
 // Takes requests without blocking, carries them out one after the other in a thread of its own and
 // holds their answers ready for the session. Thread-safe.
-class SlurmDesk {
+class SlurmRequests {
  public:
   // The most waiting requests; more are refused.
   static constexpr size_t kMaxWaiting = 64;
@@ -22,8 +22,8 @@ class SlurmDesk {
   // `answer` carries a request out, in the desk's thread. `wake` is called when TakeDue() has
   // something new; it must not block or call the desk.
   // The destructor waits for the request that is being carried out. `clock` must outlive the desk.
-  SlurmDesk(std::function<v1::SlurmAnswer(const v1::SlurmRequest&)> answer,
-            std::function<void()> wake, Clock& clock);
+  SlurmRequests(std::function<v1::SlurmAnswer(const v1::SlurmRequest&)> answer,
+                std::function<void()> wake, Clock& clock);
 
   void Start(v1::SlurmRequest request);
   // A connection has begun: requests from an earlier one are no longer waited for.

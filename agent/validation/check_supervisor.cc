@@ -1,4 +1,4 @@
-#include "agent/validation/check_desk.h"
+#include "agent/validation/check_supervisor.h"
 
 #include <algorithm>
 #include <thread>
@@ -34,7 +34,7 @@ constexpr size_t kMaxPeers = 65536;
 }  // namespace
 
 // A check whose worker is running. The fields without a lock belong to the check's own thread.
-struct CheckDesk::Running {
+struct CheckSupervisor::Running {
   explicit Running(const v1::StartCheck& start) : check(start.check()), output(start.check()) {}
 
   const std::string check;
@@ -51,17 +51,17 @@ struct CheckDesk::Running {
   std::string stop_reason;
 };
 
-CheckDesk::CheckDesk(Options options, std::string directory, sys::FileSystem& files,
-                     sys::ProcessRunner& processes, Clock& clock)
+CheckSupervisor::CheckSupervisor(Options options, std::string directory, sys::FileSystem& files,
+                                 sys::ProcessRunner& processes, Clock& clock)
     : options_(std::move(options)),
       checks_(std::move(directory), files),
       files_(files),
       processes_(processes),
       clock_(clock) {}
 
-CheckDesk::~CheckDesk() { Shutdown("the agent was stopped"); }
+CheckSupervisor::~CheckSupervisor() { Shutdown("the agent was stopped"); }
 
-absl::Status CheckDesk::Recover() {
+absl::Status CheckSupervisor::Recover() {
   ASSIGN_OR_RETURN(std::vector<v1::CheckRecord> records, checks_.List());
   for (v1::CheckRecord& record : records) {
     if (record.has_report()) {
@@ -81,7 +81,7 @@ absl::Status CheckDesk::Recover() {
   return absl::OkStatus();
 }
 
-void CheckDesk::Start(const v1::StartCheck& check) {
+void CheckSupervisor::Start(const v1::StartCheck& check) {
   const std::string& id = check.check_id();
   if (!IsCheckId(id)) {
     options_.note("the controller started a check with an id that is none");
@@ -130,7 +130,7 @@ void CheckDesk::Start(const v1::StartCheck& check) {
   running->thread = std::thread([this, running, check] { Run(running, check); });
 }
 
-void CheckDesk::Refuse(const v1::StartCheck& check, absl::string_view why) {
+void CheckSupervisor::Refuse(const v1::StartCheck& check, absl::string_view why) {
   v1::CheckRecord record;
   record.set_check_id(check.check_id());
   record.set_check(check.check());
@@ -142,7 +142,7 @@ void CheckDesk::Refuse(const v1::StartCheck& check, absl::string_view why) {
   Report(std::move(record), std::move(result));
 }
 
-void CheckDesk::Run(const std::shared_ptr<Running>& running, const v1::StartCheck& check) {
+void CheckSupervisor::Run(const std::shared_ptr<Running>& running, const v1::StartCheck& check) {
   const std::string& id = check.check_id();
   const absl::Time started = clock_.Now();
   WorkerEnd end;
@@ -194,7 +194,7 @@ void CheckDesk::Run(const std::shared_ptr<Running>& running, const v1::StartChec
   Report(running->record, std::move(result));
 }
 
-void CheckDesk::TakeLine(Running& running, absl::string_view line) {
+void CheckSupervisor::TakeLine(Running& running, absl::string_view line) {
   absl::StatusOr<std::optional<v1::CheckProgress>> progress = running.output.Take(line);
   if (!progress.ok()) {
     running.control.Stop();
@@ -221,7 +221,7 @@ void CheckDesk::TakeLine(Running& running, absl::string_view line) {
   options_.wake();
 }
 
-void CheckDesk::Report(v1::CheckRecord record, v1::CheckResult result) {
+void CheckSupervisor::Report(v1::CheckRecord record, v1::CheckResult result) {
   const std::string id = record.check_id();
   v1::CheckReport& report = *record.mutable_report();
   report.set_check_id(id);
@@ -241,7 +241,7 @@ void CheckDesk::Report(v1::CheckRecord record, v1::CheckResult result) {
   options_.wake();
 }
 
-void CheckDesk::JoinEnded() {
+void CheckSupervisor::JoinEnded() {
   std::vector<std::thread> ended;
   {
     absl::MutexLock lock(&mutex_);
@@ -250,7 +250,7 @@ void CheckDesk::JoinEnded() {
   for (std::thread& thread : ended) thread.join();
 }
 
-void CheckDesk::Connect(const v1::ConnectPeers& peers) {
+void CheckSupervisor::Connect(const v1::ConnectPeers& peers) {
   nlohmann::json line = {{"peers", nlohmann::json::array()}};
   for (const v1::Endpoint& peer : peers.peers()) {
     line["peers"].push_back({{"address", peer.address()}, {"port", peer.port()}});
@@ -265,7 +265,7 @@ void CheckDesk::Connect(const v1::ConnectPeers& peers) {
   found->second->control.Write(text);
 }
 
-void CheckDesk::EndOne(Running& running, absl::string_view reason, absl::Duration patience) {
+void CheckSupervisor::EndOne(Running& running, absl::string_view reason, absl::Duration patience) {
   if (!running.stop_reason.empty()) return;
   running.stop_reason = reason.empty() ? "stopped" : std::string(reason);
   const nlohmann::json line = {{"stop", running.stop_reason}};
@@ -274,13 +274,13 @@ void CheckDesk::EndOne(Running& running, absl::string_view reason, absl::Duratio
   running.control.Stop(patience);
 }
 
-void CheckDesk::Stop(const v1::StopCheck& stop) {
+void CheckSupervisor::Stop(const v1::StopCheck& stop) {
   absl::MutexLock lock(&mutex_);
   const auto found = running_.find(stop.check_id());
   if (found != running_.end()) EndOne(*found->second, stop.reason(), options_.stop_patience);
 }
 
-void CheckDesk::Stored(const v1::CheckReportStored& stored) {
+void CheckSupervisor::Stored(const v1::CheckReportStored& stored) {
   {
     absl::MutexLock lock(&mutex_);
     if (reports_.erase(stored.check_id()) == 0) return;
@@ -290,13 +290,13 @@ void CheckDesk::Stored(const v1::CheckReportStored& stored) {
   if (!status.ok()) options_.note(status.message());
 }
 
-void CheckDesk::OnConnected() {
+void CheckSupervisor::OnConnected() {
   absl::MutexLock lock(&mutex_);
   for (auto& [id, due] : reports_) due = absl::InfinitePast();
   for (auto& [id, running] : running_) running->listening_due = absl::InfinitePast();
 }
 
-std::vector<v1::AgentMessage> CheckDesk::TakeDue(bool with_updates) {
+std::vector<v1::AgentMessage> CheckSupervisor::TakeDue(bool with_updates) {
   std::vector<v1::AgentMessage> messages;
   std::string report_id;
   std::optional<v1::CheckReport> unsaved;
@@ -348,7 +348,7 @@ std::vector<v1::AgentMessage> CheckDesk::TakeDue(bool with_updates) {
   return messages;
 }
 
-std::vector<std::string> CheckDesk::check_ids() const {
+std::vector<std::string> CheckSupervisor::check_ids() const {
   absl::MutexLock lock(&mutex_);
   std::vector<std::string> ids;
   for (const auto& [id, running] : running_) ids.push_back(id);
@@ -356,19 +356,19 @@ std::vector<std::string> CheckDesk::check_ids() const {
   return ids;
 }
 
-std::string CheckDesk::running() const {
+std::string CheckSupervisor::running() const {
   absl::MutexLock lock(&mutex_);
   return absl::StrJoin(running_, ", ", [](std::string* out, const auto& entry) {
     absl::StrAppend(out, entry.second->check, " (", entry.first, ")");
   });
 }
 
-void CheckDesk::Shutdown(absl::string_view reason) {
+void CheckSupervisor::Shutdown(absl::string_view reason) {
   {
     absl::MutexLock lock(&mutex_);
     is_shut_down_ = true;
     for (auto& [id, running] : running_) EndOne(*running, reason, absl::Seconds(2));
-    mutex_.Await(absl::Condition(this, &CheckDesk::Idle));
+    mutex_.Await(absl::Condition(this, &CheckSupervisor::Idle));
   }
   JoinEnded();
 }

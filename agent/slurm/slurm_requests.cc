@@ -1,4 +1,4 @@
-#include "agent/slurm/slurm_desk.h"
+#include "agent/slurm/slurm_requests.h"
 
 #include <utility>
 
@@ -6,15 +6,15 @@
 
 namespace muster::agent {
 
-SlurmDesk::SlurmDesk(std::function<v1::SlurmAnswer(const v1::SlurmRequest&)> answer,
-                     std::function<void()> wake, Clock& clock)
+SlurmRequests::SlurmRequests(std::function<v1::SlurmAnswer(const v1::SlurmRequest&)> answer,
+                             std::function<void()> wake, Clock& clock)
     : answer_(std::move(answer)),
       wake_(std::move(wake)),
       worker_(clock, [this] { return Step(); }) {
   worker_.Start();
 }
 
-void SlurmDesk::Start(v1::SlurmRequest request) {
+void SlurmRequests::Start(v1::SlurmRequest request) {
   {
     absl::MutexLock lock(&mutex_);
     if (waiting_.size() < kMaxWaiting) {
@@ -30,19 +30,19 @@ void SlurmDesk::Start(v1::SlurmRequest request) {
   wake_();
 }
 
-void SlurmDesk::OnConnected() {
+void SlurmRequests::OnConnected() {
   absl::MutexLock lock(&mutex_);
   ++connection_;
   waiting_.clear();
   due_.clear();
 }
 
-std::vector<v1::AgentMessage> SlurmDesk::TakeDue() {
+std::vector<v1::AgentMessage> SlurmRequests::TakeDue() {
   absl::MutexLock lock(&mutex_);
   return std::exchange(due_, {});
 }
 
-absl::Time SlurmDesk::Step() {
+absl::Time SlurmRequests::Step() {
   v1::SlurmRequest request;
   uint64_t connection = 0;
   {

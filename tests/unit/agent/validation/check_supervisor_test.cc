@@ -1,5 +1,5 @@
 // The desk with workers that are real processes: small scripts that behave, or do not.
-#include "agent/validation/check_desk.h"
+#include "agent/validation/check_supervisor.h"
 
 #include <signal.h>
 #include <sys/stat.h>
@@ -32,20 +32,20 @@ using ::testing::IsEmpty;
 constexpr char kId[] = "v-1/0.0.0.0/c001";
 constexpr char kPassLine[] = R"(echo '{"result":{"outcome":"OUTCOME_PASS","seconds":3}}')";
 
-class CheckDeskTest : public ::testing::Test {
+class CheckSupervisorTest : public ::testing::Test {
  protected:
   void SetUp() override { Open(); }
 
   void Open() {
     desk_.reset();
-    desk_ =
-        std::make_unique<CheckDesk>(CheckDesk::Options{.worker = worker(),
-                                                       .boot_id = boot_id_,
-                                                       .max_running = 2,
-                                                       .stop_patience = absl::Milliseconds(200),
-                                                       .unkillable_after = absl::Milliseconds(200),
-                                                       .active_plan = [this] { return plan_; }},
-                                    checks(), files_, processes_, clock_);
+    desk_ = std::make_unique<CheckSupervisor>(
+        CheckSupervisor::Options{.worker = worker(),
+                                 .boot_id = boot_id_,
+                                 .max_running = 2,
+                                 .stop_patience = absl::Milliseconds(200),
+                                 .unkillable_after = absl::Milliseconds(200),
+                                 .active_plan = [this] { return plan_; }},
+        checks(), files_, processes_, clock_);
     ASSERT_OK(desk_->Recover());
   }
   std::string worker() const { return dir_.path() + "/worker"; }
@@ -105,10 +105,10 @@ class CheckDeskTest : public ::testing::Test {
   std::string boot_id_ = "boot1";
   std::string plan_;
   std::vector<v1::CheckUpdate> updates_;
-  std::unique_ptr<CheckDesk> desk_;
+  std::unique_ptr<CheckSupervisor> desk_;
 };
 
-TEST_F(CheckDeskTest, RunsACheckAndKeepsItsReportUntilItIsStored) {
+TEST_F(CheckSupervisorTest, RunsACheckAndKeepsItsReportUntilItIsStored) {
   Script(absl::StrCat("echo \"$@\" > ", dir_.path(), "/argv\n", kPassLine));
   v1::StartCheck check = Check();
   (*check.mutable_parameters())["duration"] = "5s";
@@ -145,7 +145,7 @@ TEST_F(CheckDeskTest, RunsACheckAndKeepsItsReportUntilItIsStored) {
   EXPECT_THAT(desk_->check_ids(), IsEmpty());
 }
 
-TEST_F(CheckDeskTest, BringsPartnersTogether) {
+TEST_F(CheckSupervisorTest, BringsPartnersTogether) {
   Script(R"(echo '{"progress":{"listening":{"port":4711}}}'
             key=$(for a in "$@"; do case $a in --key-file=*) cat "${a#--key-file=}";; esac; done)
             read -r peers
@@ -179,7 +179,7 @@ TEST_F(CheckDeskTest, BringsPartnersTogether) {
   EXPECT_THAT(files_.List(checks()).value(), ElementsAre("v-1+0.0.0.0+c001"));
 }
 
-TEST_F(CheckDeskTest, EndsAWorkerThatHangsWithAllItsChildren) {
+TEST_F(CheckSupervisorTest, EndsAWorkerThatHangsWithAllItsChildren) {
   Script(
       absl::StrCat("trap '' TERM; echo $$ > ", dir_.path(), "/pid; sleep 600 & wait; sleep 600"));
   v1::StartCheck check = Check();
@@ -193,7 +193,7 @@ TEST_F(CheckDeskTest, EndsAWorkerThatHangsWithAllItsChildren) {
 }
 
 // Both conditions of a call into a driver that never returns.
-TEST_F(CheckDeskTest, AWorkerThatCannotBeKilledEndsItsCheckAndNothingWaitsForIt) {
+TEST_F(CheckSupervisorTest, AWorkerThatCannotBeKilledEndsItsCheckAndNothingWaitsForIt) {
   Script(absl::StrCat("trap '' TERM; echo $$ > ", dir_.path(), "/pid; sleep 600"));
   v1::StartCheck check = Check();
   *check.mutable_time_limit() = ToProtoDuration(absl::Seconds(2));
@@ -210,7 +210,7 @@ TEST_F(CheckDeskTest, AWorkerThatCannotBeKilledEndsItsCheckAndNothingWaitsForIt)
   desk_->Shutdown("the agent was stopped");
 }
 
-TEST_F(CheckDeskTest, TheAgentEndsWithoutAWorkerThatCannotBeKilled) {
+TEST_F(CheckSupervisorTest, TheAgentEndsWithoutAWorkerThatCannotBeKilled) {
   Script(absl::StrCat("trap '' TERM; echo $$ > ", dir_.path(), "/pid; sleep 600"));
   desk_->Start(Check());
   testing::Unreapable kernel;
@@ -221,7 +221,7 @@ TEST_F(CheckDeskTest, TheAgentEndsWithoutAWorkerThatCannotBeKilled) {
   EXPECT_EQ(AwaitReport().result().faults(0).code(), "driver_hangs");
 }
 
-TEST_F(CheckDeskTest, WhatAWorkerSaidBeforeItHungInTheKernelCounts) {
+TEST_F(CheckSupervisorTest, WhatAWorkerSaidBeforeItHungInTheKernelCounts) {
   Script(absl::StrCat("echo $$ > ", dir_.path(), "/pid; read -r go < ", dir_.path(),
                       "/go; echo '{\"result\":{\"outcome\":\"OUTCOME_FAIL\",\"faults\":[{\"code\":"
                       "\"file_system_hangs\"}]}}'; sleep 600"));
@@ -239,7 +239,7 @@ TEST_F(CheckDeskTest, WhatAWorkerSaidBeforeItHungInTheKernelCounts) {
   EXPECT_THAT(desk_->running(), IsEmpty());
 }
 
-TEST_F(CheckDeskTest, StopKillsAWorkerThatDoesNotListen) {
+TEST_F(CheckSupervisorTest, StopKillsAWorkerThatDoesNotListen) {
   Script("echo '{\"progress\":{}}'; sleep 600");
   desk_->Start(Check());
   AwaitUpdate();
@@ -252,7 +252,7 @@ TEST_F(CheckDeskTest, StopKillsAWorkerThatDoesNotListen) {
   EXPECT_EQ(report.result().reason(), "rack r1 draws more than predicted");
 }
 
-TEST_F(CheckDeskTest, AWorkerThatPrintsGarbageForEverIsEnded) {
+TEST_F(CheckSupervisorTest, AWorkerThatPrintsGarbageForEverIsEnded) {
   Script("exec yes garbage");
   desk_->Start(Check());
   const v1::CheckReport report = AwaitReport();
@@ -260,21 +260,21 @@ TEST_F(CheckDeskTest, AWorkerThatPrintsGarbageForEverIsEnded) {
   EXPECT_THAT(report.result().reason(), HasSubstr("no line of a check: garbage"));
 }
 
-TEST_F(CheckDeskTest, SaysWhyAWorkerDied) {
+TEST_F(CheckSupervisorTest, SaysWhyAWorkerDied) {
   Script("echo 'libcuda.so.1: cannot open' >&2; kill -SEGV $$");
   desk_->Start(Check());
   EXPECT_THAT(AwaitReport().result().reason(),
               ::testing::AllOf(HasSubstr("signal 11"), HasSubstr("libcuda.so.1: cannot open")));
 }
 
-TEST_F(CheckDeskTest, WithoutAWorkerTheCheckIsUnknown) {
+TEST_F(CheckSupervisorTest, WithoutAWorkerTheCheckIsUnknown) {
   desk_->Start(Check());
   const v1::CheckReport report = AwaitReport();
   EXPECT_EQ(report.result().outcome(), v1::OUTCOME_UNKNOWN);
   EXPECT_THAT(report.result().reason(), HasSubstr("worker"));
 }
 
-TEST_F(CheckDeskTest, RefusesWhatItCannotDo) {
+TEST_F(CheckSupervisorTest, RefusesWhatItCannotDo) {
   Script("sleep 600");
   v1::StartCheck late = Check("late");
   *late.mutable_expires_at() = ToTimestamp(absl::Now() - absl::Seconds(1));
@@ -309,7 +309,7 @@ TEST_F(CheckDeskTest, RefusesWhatItCannotDo) {
   EXPECT_EQ(desk_->check_ids().size(), 8u);
 }
 
-TEST_F(CheckDeskTest, ShutdownMakesWhatRunsUnknown) {
+TEST_F(CheckSupervisorTest, ShutdownMakesWhatRunsUnknown) {
   Script("echo '{\"progress\":{}}'; sleep 600");
   desk_->Start(Check());
   AwaitUpdate();
@@ -320,7 +320,7 @@ TEST_F(CheckDeskTest, ShutdownMakesWhatRunsUnknown) {
 }
 
 // The state that a killed agent leaves: its worker is still running, and its record says so.
-TEST_F(CheckDeskTest, ARestartedAgentEndsWhatItsPredecessorLeft) {
+TEST_F(CheckSupervisorTest, ARestartedAgentEndsWhatItsPredecessorLeft) {
   Script(absl::StrCat("trap '' TERM HUP; echo $$ > ", dir_.path(), "/pid; exec sleep 600"));
   desk_->Start(Check());
   const int pid = AwaitPid(dir_.path() + "/pid");
@@ -335,7 +335,8 @@ TEST_F(CheckDeskTest, ARestartedAgentEndsWhatItsPredecessorLeft) {
   const std::string killed = dir_.path() + "/killed";
   CheckFiles left(killed, files_);
   ASSERT_OK(left.Put(record));
-  CheckDesk next({.worker = worker(), .boot_id = "boot1"}, killed, files_, processes_, clock_);
+  CheckSupervisor next({.worker = worker(), .boot_id = "boot1"}, killed, files_, processes_,
+                       clock_);
   ASSERT_OK(next.Recover());
   EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("signal 9"));  // the old one saw it die
   const auto due = next.TakeDue(true);
@@ -344,7 +345,7 @@ TEST_F(CheckDeskTest, ARestartedAgentEndsWhatItsPredecessorLeft) {
   EXPECT_THAT(due[0].check_report().result().reason(), HasSubstr("the agent was restarted"));
 }
 
-TEST_F(CheckDeskTest, AfterARebootNothingIsKilled) {
+TEST_F(CheckSupervisorTest, AfterARebootNothingIsKilled) {
   v1::CheckRecord record;
   record.set_check_id(kId);
   record.set_boot_id("boot0");
@@ -356,7 +357,7 @@ TEST_F(CheckDeskTest, AfterARebootNothingIsKilled) {
   EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("the node was restarted"));
 }
 
-TEST_F(CheckDeskTest, AnotherProcessWithTheSameNumberIsLeftAlone) {
+TEST_F(CheckSupervisorTest, AnotherProcessWithTheSameNumberIsLeftAlone) {
   v1::CheckRecord record;
   record.set_check_id(kId);
   record.set_pid(::getpid());
@@ -364,7 +365,7 @@ TEST_F(CheckDeskTest, AnotherProcessWithTheSameNumberIsLeftAlone) {
   EXPECT_FALSE(KillLeftBehind(record, files_));
 }
 
-TEST_F(CheckDeskTest, WhatIsDamagedOnDiskIsRemoved) {
+TEST_F(CheckSupervisorTest, WhatIsDamagedOnDiskIsRemoved) {
   ASSERT_OK(files_.MakeDirectory(checks(), 0700));
   std::ofstream(checks() + "/v-1+x") << "garbage";
   Open();

@@ -26,13 +26,13 @@ class Mailbox;
 
 // Asks one question at a time and repeats it until it is answered, each time with the current jobs.
 // Thread-safe.
-class RebootDesk final : public RebootGate {
+class PermitRequests final : public RebootGate {
  public:
   static constexpr absl::Duration kRepeat = absl::Seconds(5);
 
   // `mailbox` is woken when a question is waiting. All references must outlive the desk.
-  RebootDesk(std::string boot_id, sys::FileSystem& files, AccountDatabase& accounts,
-             Mailbox& mailbox, Clock& clock);
+  PermitRequests(std::string boot_id, sys::FileSystem& files, AccountDatabase& accounts,
+                 Mailbox& mailbox, Clock& clock);
 
   absl::StatusOr<v1::RebootPermit> Ask(const std::string& plan_id, const std::string& step_id,
                                        const std::string& reason,

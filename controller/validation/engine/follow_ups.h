@@ -45,7 +45,7 @@ absl::Status CheckEnding(const std::map<std::string, std::string>& site, const s
 // Starts the validations that run_validations asks for, each once, even when the controller was
 // restarted in between. A run may have changed its nodes' properties, so they are first asked for
 // their facts; nodes that have passed with these are left alone. Thread-safe.
-class RunValidations {
+class FollowUps {
  public:
   // How long nodes may take to answer, and after a restart to find the controller again.
   static constexpr absl::Duration kFactsWait = absl::Seconds(15);
@@ -63,7 +63,7 @@ class RunValidations {
   using Busy = std::function<std::set<std::string>(const std::vector<std::string>& nodes)>;
 
   // The references must outlive the object.
-  RunValidations(Store& store, AgentSessions& sessions, Clock& clock, Create create, Busy busy)
+  FollowUps(Store& store, AgentSessions& sessions, Clock& clock, Create create, Busy busy)
       : store_(store),
         sessions_(sessions),
         clock_(clock),
@@ -85,7 +85,7 @@ class RunValidations {
   // The facts that were requested at the end of the run are in the store.
   void OnFactsStored(const std::string& node_uuid, const std::string& run_id);
   // Handles everything that is due, once, in the caller's thread.
-  void Look();
+  void Reconcile();
 
  private:
   // A run with undecided suites.

@@ -1,4 +1,4 @@
-#include "controller/validation/engine/run_validations.h"
+#include "controller/validation/engine/follow_ups.h"
 
 #include <utility>
 
@@ -47,14 +47,14 @@ absl::Status CheckEnding(const std::map<std::string, std::string>& site, const s
 }
 
 // A run that has ended, as far as its validations need it.
-struct RunValidations::Ended {
+struct FollowUps::Ended {
   std::string run_id;
   v1::CreateRunRequest request;
   std::vector<RunValidationRecord> waiting;
   std::map<std::string, std::string> uuids;  // of the run's enrolled nodes, by name
 };
 
-absl::Status RunValidations::Resume() {
+absl::Status FollowUps::Resume() {
   return store_.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const auto rows, txn.run_validations().ListWaiting());
     absl::MutexLock lock(&mutex_);
@@ -65,7 +65,7 @@ absl::Status RunValidations::Resume() {
   });
 }
 
-void RunValidations::OnRunEnded(const std::string& run_id) {
+void FollowUps::OnRunEnded(const std::string& run_id) {
   {
     absl::MutexLock lock(&mutex_);
     due_[run_id].deadline = clock_.Now() + kFactsWait;
@@ -73,14 +73,14 @@ void RunValidations::OnRunEnded(const std::string& run_id) {
   worker_.Wake();
 }
 
-void RunValidations::OnFactsStored(const std::string& node_uuid, const std::string& run_id) {
+void FollowUps::OnFactsStored(const std::string& node_uuid, const std::string& run_id) {
   absl::MutexLock lock(&mutex_);
   const auto found = due_.find(run_id);
   if (found == due_.end() || !found->second.facts.OnAnswered(node_uuid)) return;
   if (found->second.facts.HaveAll()) worker_.Wake();
 }
 
-absl::Status RunValidations::Cancel(const std::string& run_id, const Actor& actor) {
+absl::Status FollowUps::Cancel(const std::string& run_id, const Actor& actor) {
   return store_.Update([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const RunRecord run, txn.runs().Get(run_id));
     ASSIGN_OR_RETURN(const auto rows, txn.run_validations().List(run_id));
@@ -106,14 +106,14 @@ absl::Status RunValidations::Cancel(const std::string& run_id, const Actor& acto
   });
 }
 
-absl::Time RunValidations::Step() {
-  Look();
+absl::Time FollowUps::Step() {
+  Reconcile();
   absl::MutexLock lock(&mutex_);
   // Without work only a run that ends, or facts, give it some.
   return due_.empty() ? absl::InfiniteFuture() : clock_.Now() + kInterval;
 }
 
-void RunValidations::Look() {
+void FollowUps::Reconcile() {
   std::vector<std::string> runs;
   {
     absl::MutexLock lock(&mutex_);
@@ -128,7 +128,7 @@ void RunValidations::Look() {
   }
 }
 
-bool RunValidations::LookAt(const std::string& run_id) {
+bool FollowUps::LookAt(const std::string& run_id) {
   Ended ended;
   const absl::Status read = Read(run_id, ended);
   if (!read.ok()) return absl::IsNotFound(read);
@@ -144,7 +144,7 @@ bool RunValidations::LookAt(const std::string& run_id) {
   return all;
 }
 
-absl::Status RunValidations::Read(const std::string& run_id, Ended& ended) {
+absl::Status FollowUps::Read(const std::string& run_id, Ended& ended) {
   ended.run_id = run_id;
   return store_.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const RunRecord run, txn.runs().Get(run_id));
@@ -166,7 +166,7 @@ absl::Status RunValidations::Read(const std::string& run_id, Ended& ended) {
 }
 
 // Asks the nodes that were not asked yet, and returns whether enough is known to decide.
-bool RunValidations::HaveFacts(const Ended& ended) {
+bool FollowUps::HaveFacts(const Ended& ended) {
   v1::ControllerMessage message;
   message.mutable_gather_facts()->set_request_id(
       ToRequestId({FactsRequest::Owner::kRunEnd, ended.run_id}));
@@ -181,8 +181,8 @@ bool RunValidations::HaveFacts(const Ended& ended) {
   return due.facts.IsOver(clock_.Now());
 }
 
-absl::Status RunValidations::Split(const RunValidationRecord& row,
-                                   const std::vector<std::string>& nodes, bool& split) {
+absl::Status FollowUps::Split(const RunValidationRecord& row, const std::vector<std::string>& nodes,
+                              bool& split) {
   const std::set<std::string> busy = busy_(nodes);
   std::vector<std::string> free;
   for (const std::string& node : nodes) {
@@ -203,7 +203,7 @@ absl::Status RunValidations::Split(const RunValidationRecord& row,
   });
 }
 
-absl::Status RunValidations::Decide(const Ended& ended, RunValidationRecord row, bool& decided) {
+absl::Status FollowUps::Decide(const Ended& ended, RunValidationRecord row, bool& decided) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ExpandHostlist(row.nodes));
   std::vector<std::string> passed, open;
   RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {

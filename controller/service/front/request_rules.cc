@@ -1,4 +1,4 @@
-#include "controller/service/front/validation.h"
+#include "controller/service/front/request_rules.h"
 
 #include <utility>
 

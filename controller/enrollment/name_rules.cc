@@ -1,4 +1,4 @@
-#include "controller/enrollment/validation.h"
+#include "controller/enrollment/name_rules.h"
 
 #include <algorithm>
 
