@@ -12,10 +12,6 @@ namespace muster {
 class Clock;
 }
 
-namespace muster::sys {
-class FileSystem;
-}
-
 namespace muster::controller {
 
 // One running controller: the main listener, the enrollment listener and the package server over
@@ -40,9 +36,6 @@ class Controller {
 
  private:
   struct Modules;
-  struct Resources;
-
-  static absl::StatusOr<Resources> Open(const Config& config, Clock& clock, sys::FileSystem& files);
   explicit Controller(std::unique_ptr<Modules> modules);
   std::unique_ptr<Modules> modules_;
 };

@@ -80,7 +80,7 @@ INTERFACES = {
     "controller/session": {"agent_sessions.h", "facts_round.h", "node_queue.h"},
 }
 # These create the implementations and pass them on, so they may include all headers.
-WIRING = ("controller/controller.cc", "controller/service", "controller/backup")
+WIRING = ("controller/wiring", "controller/service", "controller/backup")
 
 PAGE = "docs/architecture.md"
 BEGIN = "<!-- layers:begin -->"

@@ -100,7 +100,7 @@ class RunHistory::PagedWatch final : public RunWatch,
     on_ready_ = nullptr;
   }
 
-  // Runs in the history's thread, outside the desk's lock.
+  // Runs in the history's thread, outside the lock of pages.
   void ReadPage(Store& store, Tails& tails) {
     std::deque<RunEventPtr> page;
     std::shared_ptr<RunWatch> tail;

@@ -25,8 +25,8 @@ constexpr size_t kMaxRequests = 16;
 
 }  // namespace
 
-FactsKeeper::FactsKeeper(Store& store, Clock& clock, OnAnswered on_answered)
-    : store_(store), clock_(clock), on_answered_(std::move(on_answered)), worker_(clock, [this] {
+FactsKeeper::FactsKeeper(Store& store, Clock& clock)
+    : store_(store), clock_(clock), worker_(clock, [this] {
         WriteNews();
         return absl::InfiniteFuture();
       }) {

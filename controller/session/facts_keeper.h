@@ -37,8 +37,11 @@ class FactsKeeper final : public AgentSessionListener {
   static constexpr absl::Duration kAuditInterval = absl::Hours(1);
 
   // The references must outlive the object. Starts its thread.
-  FactsKeeper(Store& store, Clock& clock, OnAnswered on_answered = nullptr);
+  FactsKeeper(Store& store, Clock& clock);
   ~FactsKeeper() override;  // stops
+
+  // Call before nodes connect.
+  void Attach(OnAnswered on_answered) { on_answered_ = std::move(on_answered); }
 
   // Writes what has arrived and ends the thread; later reports are ignored.
   void Stop();
@@ -101,7 +104,7 @@ class FactsKeeper final : public AgentSessionListener {
 
   Store& store_;
   Clock& clock_;
-  const OnAnswered on_answered_;
+  OnAnswered on_answered_;
   // When each node's refusal was last entered into the audit log. Used by RefuseBadFacts(), then by
   // the keeper's thread alone.
   absl::flat_hash_map<std::string, absl::Time> audited_;

@@ -1,19 +1,18 @@
 // Several listeners behind one.
 #pragma once
 
-#include <utility>
 #include <vector>
 
 #include "controller/session/agent_sessions.h"
 
 namespace muster::controller {
 
-// Hands every call to each listener in the order given. Thread-safe: the list never changes.
+// Hands every call to each listener in the order in which they were attached.
 class ListenerFanout final : public AgentSessionListener {
  public:
-  // The listeners must outlive the object.
-  explicit ListenerFanout(std::vector<AgentSessionListener*> listeners)
-      : listeners_(std::move(listeners)) {}
+  // The listener must outlive the object. Call before there are sessions: the list does not change
+  // any more then, which is why the rest is thread-safe.
+  void Attach(AgentSessionListener& listener) { listeners_.push_back(&listener); }
 
   void OnConnected(absl::string_view node_uuid, const v1::Hello& hello) override;
   void OnDisconnected(absl::string_view node_uuid) override;
@@ -30,7 +29,7 @@ class ListenerFanout final : public AgentSessionListener {
   void OnMisbehaved(absl::string_view node_uuid, absl::string_view why) override;
 
  private:
-  const std::vector<AgentSessionListener*> listeners_;
+  std::vector<AgentSessionListener*> listeners_;
 };
 
 }  // namespace muster::controller

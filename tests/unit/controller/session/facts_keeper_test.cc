@@ -44,8 +44,8 @@ class FactsKeeperTest : public ::testing::Test {
   // The requests whose facts are reported as stored.
   std::vector<std::string> Keep(const std::string& request_id) {
     std::vector<std::string> told;
-    FactsKeeper keeper(
-        store_, clock_,
+    FactsKeeper keeper(store_, clock_);
+    keeper.Attach(
         [&](const std::string& uuid, const FactsRequest& request, const absl::Status& refused) {
           told.push_back(uuid + " " + request.id + (refused.ok() ? "" : " refused"));
         });
@@ -137,11 +137,11 @@ TEST_F(FactsKeeperTest, ANodeWithoutAnyGoodFactsHasNone) {
 TEST_F(FactsKeeperTest, RefusalsAreAuditedOnceAnHour) {
   absl::Mutex mutex;
   int answered = 0;
-  FactsKeeper keeper(store_, clock_,
-                     [&](const std::string&, const std::string&, const absl::Status& refused) {
-                       absl::MutexLock lock(&mutex);
-                       answered += !refused.ok();
-                     });
+  FactsKeeper keeper(store_, clock_);
+  keeper.Attach([&](const std::string&, const FactsRequest&, const absl::Status& refused) {
+    absl::MutexLock lock(&mutex);
+    answered += !refused.ok();
+  });
   // Each of them in a separate transaction.
   const auto refuse = [&](int count) {
     keeper.OnFactsRefused("u1", "after/r1", absl::FailedPreconditionError("refused: gpus[0].uuid"));

@@ -1,0 +1,92 @@
+#include "controller/wiring/core.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "common/pki/certificate.h"
+#include "common/sys/file_system.h"
+#include "controller/config.h"
+#include "controller/store/soci/store.h"
+#include "controller/store/tables.h"
+
+namespace muster::controller {
+namespace {
+
+constexpr absl::Duration kSweepInterval = absl::Seconds(1);
+
+std::string CredentialsDirectory() {  // systemd's LoadCredential=
+  const char* directory = std::getenv("CREDENTIALS_DIRECTORY");
+  return directory == nullptr ? "" : directory;
+}
+
+absl::StatusOr<std::string> PinOfIssuer(const TlsIdentity& tls) {
+  const absl::StatusOr<std::string> issuer = pki::IssuerOf(tls.certificate_pem, tls.ca_pem);
+  if (issuer.ok()) return pki::Sha256Pin(*issuer);
+  return Annotate(issuer.status(),
+                  "controller.crt does not pass with ca.crt, so no node would believe this "
+                  "controller; run `muster ca rotate` if a change of the authority was cut off");
+}
+
+}  // namespace
+
+absl::StatusOr<Resources> OpenResources(const Config& config, Clock& clock,
+                                        sys::FileSystem& files) {
+  ASSIGN_OR_RETURN(TlsIdentity tls, LoadTlsIdentity(config.pki_directory));
+  ASSIGN_OR_RETURN(CertificateAuthority ca, CertificateAuthority::Load(config.pki_directory));
+  ASSIGN_OR_RETURN(std::string join_pin, PinOfIssuer(tls));
+  RETURN_IF_ERROR(Annotate(files.MakeDirectory(config.state_directory, 0700), "state_directory"));
+  ASSIGN_OR_RETURN(std::unique_ptr<Store> store,
+                   OpenStore(absl::StrCat(config.state_directory, "/muster.db")));
+  ASSIGN_OR_RETURN(std::unique_ptr<DiskBlobStore> blobs,
+                   DiskBlobStore::Open(absl::StrCat(config.state_directory, "/blobs")));
+  ASSIGN_OR_RETURN(std::unique_ptr<SecretStore> secrets,
+                   SecretStore::Open(*store, clock, files, CredentialsDirectory(),
+                                     absl::StrCat(config.state_directory, "/secret_key"),
+                                     config.secret_readers == "any" ? SecretReaders::kAny
+                                                                    : SecretReaders::kNamed));
+  return Resources{.store = std::move(store),
+                   .blobs = std::move(blobs),
+                   .secrets = std::move(secrets),
+                   .ca = std::move(ca),
+                   .tls = std::move(tls),
+                   .join_pin = std::move(join_pin)};
+}
+
+Core::Core(Resources opened, Clock& clock)
+    : clock(clock),
+      resources(std::move(opened)),
+      shares(clock),
+      inventory(*resources.store),
+      registry(*resources.store, clock, listeners),
+      enrollment(*resources.store, resources.ca, denylist, clock,
+                 {[this](absl::string_view name) { return inventory.Knows(name); },
+                  [this](absl::string_view uuid, absl::string_view words) {
+                    registry.Disconnect(uuid, absl::PermissionDeniedError(words));
+                  }}),
+      session_log([this](absl::string_view uuid) { return NameOf(*resources.store, uuid); }),
+      facts(*resources.store, clock),
+      open_calls(denylist, clock),
+      sweeper(clock, [this] {
+        open_calls.Sweep();
+        registry.Sweep();
+        return this->clock.Now() + kSweepInterval;
+      }) {
+  listeners.Attach(session_log);
+  listeners.Attach(facts);
+}
+
+void Core::Start() {
+  registry.Start();
+  sweeper.Start();
+}
+
+void Core::Stop() {
+  sweeper.Stop();
+  registry.Stop();
+  facts.Stop();
+}
+
+}  // namespace muster::controller

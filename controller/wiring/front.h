@@ -1,0 +1,70 @@
+// The controller as the network sees it.
+#pragma once
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "controller/enrollment/users.h"
+#include "controller/http/package_server.h"
+#include "controller/service/artifact_service.h"
+#include "controller/service/authority_service.h"
+#include "controller/service/enrollment_service.h"
+#include "controller/service/event_service.h"
+#include "controller/service/explain_service.h"
+#include "controller/service/hardware_service.h"
+#include "controller/service/inventory_service.h"
+#include "controller/service/node_service.h"
+#include "controller/service/run_service.h"
+#include "controller/service/secret_service.h"
+#include "controller/service/token_service.h"
+#include "controller/service/user_service.h"
+#include "controller/service/validation_service.h"
+#include "controller/session/agent_session_service.h"
+
+namespace grpc {
+class Server;
+}
+
+namespace muster::controller {
+
+struct Config;
+struct Core;
+struct Work;
+
+// Services and the servers that offer them. Ordered by reference.
+struct Front {
+  // `core` and `work` must outlive the object.
+  Front(const Config& config, Core& core, Work& work);
+  ~Front();
+  Front(const Front&) = delete;
+
+  // Opens the ports; the error names the one that could not be had.
+  absl::Status Listen(const Config& config);
+  // Lets calls end until `deadline`, and cancels the rest.
+  void Shutdown(absl::Time deadline);
+
+  Core& core;
+  std::unique_ptr<PackageServer> packages;
+  AgentSessionService agents;
+  EnrollmentService enrollments;
+  TokenService tokens;
+  NodeService nodes;
+  ArtifactService artifacts;
+  EventService events;
+  SecretService secrets;
+  InventoryService inventories;
+  RunService runs;
+  ExplainService explanations;
+  Users people;
+  UserService users;
+  AuthorityService authority;
+  ValidationService validations;
+  HardwareService hardware;
+  std::unique_ptr<grpc::Server> enrollment_server;
+  std::unique_ptr<grpc::Server> server;
+  int port = 0;
+  int enrollment_port = 0;
+};
+
+}  // namespace muster::controller

@@ -1,0 +1,178 @@
+#include "controller/wiring/work.h"
+
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "common/checks/catalog.h"
+#include "controller/config.h"
+#include "controller/gate/open_gate.h"
+#include "controller/gate/slurm_jobs.h"
+#include "controller/log.h"
+#include "controller/memory.h"
+#include "controller/run/plan/earlier_approvals.h"
+#include "controller/service/front/run_mandate.h"
+#include "controller/slurm/slurmctld_node.h"
+#include "controller/store/tables.h"
+#include "controller/wiring/core.h"
+
+namespace muster::controller {
+
+Work::Work(const Config& config, Core& core)
+    : core_(core),
+      slurm(
+          core.registry, core.clock, [this] { return FindSlurmctld(); }, [this] { WakeGate(); }),
+      gate(MakeGate(config)),
+      validations(ForValidations()),
+      follow_ups(
+          *core.resources.store, core.registry, core.clock,
+          [this](const v1::CreateValidationRequest& request, const RunValidationRecord& asked_by) {
+            return validations.Create(request, ControllerActor(), &asked_by).status();
+          },
+          [this](const std::vector<std::string>& nodes) {
+            std::set<std::string> busy = claims.HeldOf(nodes);
+            busy.merge(validation::NodesWithJobs(slurm, nodes));
+            return busy;
+          }),
+      approvals(*core.resources.store, core.clock, BundleLoader(*core.resources.blobs),
+                config.operator_bundles == "approved"),
+      runs(ForRuns(config)),
+      rotations(ForRuns(config), *core.resources.secrets),
+      housekeeper(*core.resources.store, *core.resources.blobs, core.clock) {
+  core.facts.Attach([this](const std::string& uuid, const FactsRequest& request,
+                           const absl::Status& refused) { OnFacts(uuid, request, refused); });
+  core.listeners.Attach(slurm);
+  core.listeners.Attach(runs);
+  core.listeners.Attach(validations);
+}
+
+absl::Status Work::Start() {
+  RETURN_IF_ERROR(AdoptEarlierRuns(*core_.resources.store, approvals));
+  RETURN_IF_ERROR(core_.facts.RefuseBadFacts());
+  RETURN_IF_ERROR(runs.Start());
+  RETURN_IF_ERROR(validations.Start());
+  RETURN_IF_ERROR(follow_ups.Resume());
+  follow_ups.Start();
+  if (service_gate_ != nullptr) service_gate_->Start();
+  housekeeper.Start();
+  return absl::OkStatus();
+}
+
+void Work::EndStreams() {
+  slurm.Stop();
+  runs.EndWatches();
+  validations.EndWatches();
+}
+
+void Work::Stop() {
+  housekeeper.Stop();
+  if (service_gate_ != nullptr) service_gate_->Stop();
+  follow_ups.Stop();
+  validations.Stop();
+  runs.Stop();
+}
+
+absl::StatusOr<slurm::SlurmctldPlace> Work::FindSlurmctld() {
+  ASSIGN_OR_RETURN(const InventoryVersion latest, core_.inventory.Latest());
+  slurm::SlurmctldPlace place;
+  ASSIGN_OR_RETURN(place.node, slurm::SlurmctldNode(*latest.inventory));
+  const absl::Status found = core_.resources.store->View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const NodeRecord node, txn.nodes().GetByName(place.node));
+    place.uuid = node.uuid;
+    return absl::OkStatus();
+  });
+  if (absl::IsNotFound(found)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(place.node, ", where slurmctld runs, has not joined"));
+  }
+  RETURN_IF_ERROR(found);
+  return place;
+}
+
+bool Work::CanAskSlurm() {
+  const absl::StatusOr<slurm::SlurmctldPlace> place = FindSlurmctld();
+  return place.ok() && core_.registry.IsConnected(place->uuid);
+}
+
+std::unique_ptr<validation::JobGate> Work::MakeGate(const Config& config) {
+  if (config.slurm_gate != "on")
+    return std::make_unique<validation::OpenGate>(slurm, [this] { return CanAskSlurm(); });
+  auto made = std::make_unique<validation::ServiceGate>(*core_.resources.store, slurm, core_.clock,
+                                                        LogWarning);
+  service_gate_ = made.get();
+  return made;
+}
+
+void Work::WakeGate() {
+  if (service_gate_ != nullptr) service_gate_->Wake();
+}
+
+validation::ValidationCollaborators Work::ForValidations() {
+  return {
+      .store = *core_.resources.store,
+      .sessions = core_.registry,
+      .clock = core_.clock,
+      .claims = claims,
+      .gate = *gate,
+      .catalog = checks::Checks(),
+      .latest_inventory =
+          [this]() -> absl::StatusOr<std::pair<uint64_t, std::shared_ptr<const Inventory>>> {
+        ASSIGN_OR_RETURN(InventoryVersion latest, core_.inventory.Latest());
+        return std::make_pair(latest.revision, std::move(latest.inventory));
+      },
+      .inventory = [this](uint64_t revision) { return core_.inventory.Get(revision); },
+      .load_bundle = BundleLoader(*core_.resources.blobs),
+  };
+}
+
+RunCollaborators Work::ForRuns(const Config& config) {
+  return {
+      .store = *core_.resources.store,
+      .sessions = core_.registry,
+      .compiler = compiler,
+      .inventory = core_.inventory,
+      .secrets = *core_.resources.secrets,
+      .clock = core_.clock,
+      .load_bundle = BundleLoader(*core_.resources.blobs),
+      .put_blob = BlobKeeper(*core_.resources.blobs),
+      .return_memory = ReturnMemory,
+      .cluster = {config.cluster, core_.resources.ca.pin()},
+      .claims = &claims,
+      .on_play_ended = [this] { WakeGate(); },
+      .check_ending =
+          [](const FileTree& site, const PlaybookEnding& ending,
+             std::shared_ptr<const Inventory> of) {
+            return validation::CheckEnding(site, ending.suite, ending.nodes, std::move(of),
+                                           checks::Checks());
+          },
+      .on_ended = [this](const std::string& run_id) { follow_ups.OnRunEnded(run_id); },
+      .may_catch_up =
+          [this](const RunMandate& mandate) {
+            return CheckMandate(mandate, *core_.resources.store, core_.denylist, core_.clock.Now());
+          },
+      .approvals = &approvals,
+  };
+}
+
+void Work::OnFacts(const std::string& uuid, const FactsRequest& request,
+                   const absl::Status& refused) {
+  switch (request.owner) {
+    case FactsRequest::Owner::kPlay:
+      return runs.OnFactsAnswered(uuid, request.id, refused);
+    // A validation waits for facts until its time is over, and then says what is missing.
+    case FactsRequest::Owner::kRunEnd:
+      if (refused.ok()) follow_ups.OnFactsStored(uuid, request.id);
+      return;
+    case FactsRequest::Owner::kValidationStart:
+    case FactsRequest::Owner::kValidationEnd:
+      if (refused.ok()) validations.OnFactsStored(uuid, request);
+      return;
+    case FactsRequest::Owner::kPerson:
+      return;
+  }
+}
+
+}  // namespace muster::controller

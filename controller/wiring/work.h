@@ -1,0 +1,65 @@
+// The parts of the controller that carry something out: runs, validations, the gate to Slurm.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "controller/artifact/bundle_approvals.h"
+#include "controller/claim/node_claims.h"
+#include "controller/gate/service_gate.h"
+#include "controller/housekeeper.h"
+#include "controller/run/plan/playbook_compiler.h"
+#include "controller/run/run_manager.h"
+#include "controller/run/secret_rotation.h"
+#include "controller/slurm/agent_slurm_control.h"
+#include "controller/validation/engine/follow_ups.h"
+#include "controller/validation/engine/validation_manager.h"
+
+namespace muster::controller {
+
+struct Config;
+struct Core;
+
+// Ordered by reference: each member uses those before it alone.
+struct Work {
+  // Attaches its listeners to `core`, which must outlive the object.
+  Work(const Config& config, Core& core);
+  Work(const Work&) = delete;
+
+  // Goes on with what an earlier process left.
+  absl::Status Start();
+  // Lets go of the streams that would stay open for ever; before the servers end.
+  void EndStreams();
+  // Ends the threads; after the servers.
+  void Stop();
+
+ private:
+  absl::StatusOr<slurm::SlurmctldPlace> FindSlurmctld();
+  bool CanAskSlurm();
+  std::unique_ptr<validation::JobGate> MakeGate(const Config& config);
+  validation::ValidationCollaborators ForValidations();
+  RunCollaborators ForRuns(const Config& config);
+  // The facts that a node was asked for are in the store, or refused.
+  void OnFacts(const std::string& uuid, const FactsRequest& request, const absl::Status& refused);
+  // Slurm, or the nodes' state for it, may have changed.
+  void WakeGate();
+
+  Core& core_;
+  validation::ServiceGate* service_gate_ = nullptr;  // the gate, if there is one to shut
+
+ public:
+  slurm::AgentSlurmControl slurm;
+  std::unique_ptr<validation::JobGate> gate;
+  NodeClaims claims;
+  validation::ValidationManager validations;
+  validation::FollowUps follow_ups;
+  BundleApprovals approvals;
+  PlaybookCompiler compiler;
+  RunManager runs;
+  SecretRotations rotations;
+  Housekeeper housekeeper;
+};
+
+}  // namespace muster::controller
