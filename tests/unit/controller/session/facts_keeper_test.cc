@@ -138,7 +138,7 @@ TEST_F(FactsKeeperTest, RefusalsAreAuditedOnceAnHour) {
   absl::Mutex mutex;
   int answered = 0;
   FactsKeeper keeper(store_, clock_,
-                     [&](const std::string&, const std::string&, const absl::Status& refused) {
+                     [&](const std::string&, const FactsRequest&, const absl::Status& refused) {
                        absl::MutexLock lock(&mutex);
                        answered += !refused.ok();
                      });
