@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "controller/validation/engine/asked_facts.h"
+#include "controller/session/facts_round.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/unit/controller/validation/validation_engine_fixture.h"
 
