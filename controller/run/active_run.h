@@ -22,7 +22,7 @@ struct ActiveRun {
   ActiveRun(RunRecord record_in, RunState state_in, uint64_t last_sequence)
       : record(std::move(record_in)),
         state(std::move(state_in)),
-        log(std::make_shared<RunEventLog>(last_sequence)) {}
+        log(std::make_shared<RunFeed>(kRunRetention, last_sequence)) {}
 
   RunRecord record;
   bool record_changed = false;  // to be stored with the next transition
@@ -34,7 +34,7 @@ struct ActiveRun {
   std::vector<PlaybookEnding> endings;   // empty: there are none, or they are left out
   RunState state;
   RunActions pending;  // not yet carried out, because the store could not save what led to them
-  std::shared_ptr<RunEventLog> log;
+  std::shared_ptr<RunFeed> log;
   // The current play's plans by node, each until its node has finished it: serialized, which takes
   // a tenth of the memory of the objects.
   absl::flat_hash_map<std::string, std::shared_ptr<const std::string>> plans;

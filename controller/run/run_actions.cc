@@ -280,7 +280,7 @@ absl::Status RunEngine::Finish(ActiveRun& run) {
   FillValidations(validations, *event.mutable_run_finished());
   run.log->Append(std::move(event));
   run.log->End();
-  logs_->End(record.run_id);
+  feeds_->End(record.run_id);
   if (with_.on_play_ended) with_.on_play_ended();
   return absl::OkStatus();
 }

@@ -341,7 +341,7 @@ absl::StatusOr<v1::Run> RunEngine::CreateCatchingUp(const v1::CreateRunRequest& 
     return stored;
   }
   ActiveRun& run = *prepared;
-  logs_->Add(run.record.run_id, run.log);
+  feeds_->Add(run.record.run_id, run.log);
   active_[run.record.run_id] = std::move(prepared);
 
   std::vector<RunNodeRecord> nodes;
@@ -433,8 +433,8 @@ absl::Status RunEngine::ResumeOne(const RunRecord& record) {
   std::vector<StepResultRecord> results;
   RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(rows, txn.runs().ListNodes(record.run_id));
-    ASSIGN_OR_RETURN(results, txn.step_results().ListNewest(record.run_id, RunEventLog::kMaxKept,
-                                                            RunEventLog::kMaxKeptBytes));
+    ASSIGN_OR_RETURN(results, txn.step_results().ListNewest(record.run_id, kRunRetention.max_events,
+                                                            kRunRetention.max_bytes));
     return absl::OkStatus();
   }));
   ASSIGN_OR_RETURN(std::unique_ptr<ActiveRun> prepared, Prepare(record, /*is_new=*/false));
@@ -448,12 +448,12 @@ absl::Status RunEngine::ResumeOne(const RunRecord& record) {
   RETURN_IF_ERROR(ResumeReboots(*prepared, nodes));
   prepared->state = RunState(std::move(nodes), static_cast<uint32_t>(record.plays.size()));
   const uint64_t last = results.empty() ? 0 : results.back().sequence;
-  prepared->log = std::make_shared<RunEventLog>(last + kSequenceGap);
+  prepared->log = std::make_shared<RunFeed>(kRunRetention, last + kSequenceGap);
   for (const StepResultRecord& result : results) prepared->log->Append(StepEvent(result));
   ActiveRun& run = *prepared;
   // After a restart, runs claim before validations do.
   RETURN_IF_ERROR(Claim(run));
-  logs_->Add(record.run_id, run.log);
+  feeds_->Add(record.run_id, run.log);
   active_[record.run_id] = std::move(prepared);
   RunActions actions;
   RETURN_IF_ERROR(NextPlay(run, record.current_play, /*resumed=*/true, actions));

@@ -86,7 +86,7 @@ class RunEngine {
   // The number of nodes in active runs.
   size_t active_nodes() const;
   // The events for watchers; may be used without the engine.
-  std::shared_ptr<const RunLogs> logs() const { return logs_; }
+  std::shared_ptr<const RunFeeds> feeds() const { return feeds_; }
 
   void OnConnected(const std::string& uuid, const v1::Hello& hello);
   void OnDisconnected(const std::string& uuid);
@@ -171,7 +171,7 @@ class RunEngine {
   const RunCollaborators with_;
   const CompileLater compile_later_;
   std::map<std::string, std::unique_ptr<ActiveRun>, std::less<>> active_;
-  const std::shared_ptr<RunLogs> logs_ = std::make_shared<RunLogs>();
+  const std::shared_ptr<RunFeeds> feeds_ = std::make_shared<RunFeeds>();
   // Reports that the store could not save; they are not acknowledged, so agents keep them too.
   std::vector<NodeReport> backlog_;
   size_t backlog_bytes_ = 0;  // memory that the reports in it take

@@ -17,7 +17,7 @@ namespace muster::controller {
 namespace {
 
 // The outcome of each node, and the end.
-absl::StatusOr<std::shared_ptr<RunEventLog>> ReadTail(Store& store, const std::string& run_id) {
+absl::StatusOr<std::shared_ptr<RunFeed>> ReadTail(Store& store, const std::string& run_id) {
   RunRecord record;
   std::vector<RunNodeRecord> nodes;
   std::vector<RunValidationRecord> validations;
@@ -29,7 +29,7 @@ absl::StatusOr<std::shared_ptr<RunEventLog>> ReadTail(Store& store, const std::s
     ASSIGN_OR_RETURN(last_sequence, txn.step_results().LastSequence(run_id));
     return absl::OkStatus();
   }));
-  auto log = std::make_shared<RunEventLog>(last_sequence);
+  auto log = std::make_shared<RunFeed>(kRunRetention, last_sequence);
   for (const RunNodeRecord& node : nodes) {
     v1::RunEvent event;
     event.set_node(node.node);
@@ -133,8 +133,8 @@ class RunHistory::PagedWatch final : public RunWatch,
       after_ = result.sequence;
     }
     if (results.size() == kPageResults) return absl::OkStatus();
-    std::weak_ptr<RunEventLog>& known = tails[run_id_];
-    std::shared_ptr<RunEventLog> log = known.lock();
+    std::weak_ptr<RunFeed>& known = tails[run_id_];
+    std::shared_ptr<RunFeed> log = known.lock();
     if (log == nullptr) {
       ASSIGN_OR_RETURN(log, ReadTail(store, run_id_));
       known = log;

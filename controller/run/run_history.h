@@ -39,7 +39,7 @@ class RunHistory {
   // Disconnects all watchers.
   void BreakAll();
 
-  // See RunEventLog::Watch. NotFound: no such run.
+  // See RunFeed::Watch. NotFound: no such run.
   absl::StatusOr<std::shared_ptr<RunWatch>> Watch(const std::string& run_id,
                                                   uint64_t after_sequence,
                                                   std::function<void()> on_ready);
@@ -47,7 +47,7 @@ class RunHistory {
  private:
   class PagedWatch;
   struct PageQueue;  // where watches ask for pages
-  using Tails = std::map<std::string, std::weak_ptr<RunEventLog>>;
+  using Tails = std::map<std::string, std::weak_ptr<RunFeed>>;
 
   // Reads the next page that somebody waits for.
   absl::Time Step();

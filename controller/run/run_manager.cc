@@ -38,7 +38,7 @@ RunManager::RunManager(RunCollaborators collaborators)
                 any_compiler_.Wake();
                 small_compiler_.Wake();
               }),
-      logs_(engine_.logs()),
+      feeds_(engine_.feeds()),
       history_(with_.store, with_.clock),
       worker_(with_.clock, [this] { return Step(); }),
       any_compiler_(with_.clock,
@@ -170,14 +170,14 @@ absl::StatusOr<std::shared_ptr<RunWatch>> RunManager::Watch(const std::string& r
                                                             uint64_t after_sequence,
                                                             std::function<void()> on_ready) {
   if (watches_ended_) return absl::UnavailableError("the controller stops");
-  const std::shared_ptr<RunEventLog> log = logs_->Find(run_id);
+  const std::shared_ptr<RunFeed> log = feeds_->Find(run_id);
   if (log == nullptr) return history_.Watch(run_id, after_sequence, std::move(on_ready));
   return log->Watch(after_sequence, std::move(on_ready));
 }
 
 void RunManager::EndWatches() {
   watches_ended_ = true;
-  logs_->BreakAll();
+  feeds_->BreakAll();
   history_.BreakAll();
 }
 

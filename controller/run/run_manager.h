@@ -47,7 +47,7 @@ class RunManager final : public AgentSessionListener {
   absl::StatusOr<std::vector<std::string>> Preview(const v1::CreateRunRequest& request,
                                                    const RunActor& actor);
   absl::Status Cancel(const std::string& run_id, const RunActor& actor);
-  // See RunEventLog::Watch, and RunHistory for a run that ended long ago. NotFound: no such run.
+  // See RunFeed::Watch, and RunHistory for a run that ended long ago. NotFound: no such run.
   // Neither this nor MayFetchBlob() waits for the engine: both are called on gRPC's few threads.
   absl::StatusOr<std::shared_ptr<RunWatch>> Watch(const std::string& run_id,
                                                   uint64_t after_sequence,
@@ -99,7 +99,7 @@ class RunManager final : public AgentSessionListener {
   std::deque<PlayWork> plays_ ABSL_GUARDED_BY(mutex_);  // to be compiled
   absl::Mutex engine_mutex_;
   RunEngine engine_ ABSL_GUARDED_BY(engine_mutex_);
-  const std::shared_ptr<const RunLogs> logs_;  // the engine's
+  const std::shared_ptr<const RunFeeds> feeds_;  // the engine's
   RunHistory history_;
   std::atomic<bool> watches_ended_ = false;
   absl::Time next_tick_ = absl::InfinitePast();  // the worker's own, as is the next

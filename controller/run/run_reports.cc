@@ -43,7 +43,7 @@ struct ReportChanges {
     std::optional<RunNode> node;  // nullopt: the node has no part in the run
   };
   struct Step {
-    RunEventLog* log;
+    RunFeed* log;
     v1::RunEvent event;
   };
   std::map<std::string, NodeRecord> records;                  // by uuid
@@ -193,7 +193,7 @@ void RunEngine::OnProgress(const std::string& uuid, const v1::StepProgress& prog
   *event.mutable_time() = ToTimestamp(with_.clock.Now());
   event.set_node(node->name);
   *event.mutable_progress() = progress;
-  run->log->Progress(std::move(event));
+  run->log->Pass(std::move(event));
 }
 
 void RunEngine::OnReports(std::vector<NodeReport> reports) {

@@ -74,7 +74,7 @@ grpc::Status RunService::ListStepResults(grpc::ServerContext*,
 
 grpc::ServerWriteReactor<v1::RunEvent>* RunService::WatchRun(grpc::CallbackServerContext* context,
                                                              const v1::WatchRunRequest* request) {
-  auto* reactor = new WatchReactor<v1::RunEvent, RunWatch>(
+  auto* reactor = new WatchReactor<v1::RunEvent>(
       calls_, context, "the controller stops, or its store does not answer");
   absl::StatusOr<std::shared_ptr<RunWatch>> watch =
       runs_.Watch(request->run_id(), request->after_sequence(), [reactor] { reactor->OnReady(); });

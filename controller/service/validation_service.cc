@@ -17,7 +17,7 @@
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 #include "controller/validation/engine/follow_ups.h"
-#include "controller/validation/engine/validation_events.h"
+#include "controller/validation/engine/validation_feed.h"
 #include "controller/validation/engine/validation_manager.h"
 #include "controller/validation/engine/validation_records.h"
 #include "controller/validation/verdict/result_blob.h"
@@ -91,7 +91,7 @@ grpc::Status ValidationService::ListCheckResults(grpc::ServerContext* context,
 
 grpc::ServerWriteReactor<v1::ValidationEvent>* ValidationService::WatchValidation(
     grpc::CallbackServerContext* context, const v1::WatchValidationRequest* request) {
-  auto* reactor = new WatchReactor<v1::ValidationEvent, validation::ValidationWatch>(
+  auto* reactor = new WatchReactor<v1::ValidationEvent>(
       calls_, context, "the controller stops, or this watcher did not keep up");
   absl::StatusOr<std::shared_ptr<validation::ValidationWatch>> watch =
       validations_.Watch(request->validation_id(), [reactor] { reactor->OnReady(); });

@@ -12,16 +12,15 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "common/base/call_metadata.h"
+#include "controller/feed/event_feed.h"
 #include "controller/session/caller.h"
 #include "controller/session/open_calls.h"
 
 namespace muster::controller {
 
 // The reactor of a watching call: one event at a time is being written, the others wait in the
-// watch, which limits them. `Watch` has Next(), which returns a shared pointer to an event or
-// nullptr, AtEnd(), IsBroken() and Cancel(). Ends when the watcher's certificate does. Deletes
-// itself.
-template <typename Event, typename Watch>
+// watch, which limits them. Ends when the watcher's certificate does. Deletes itself.
+template <typename Event>
 class WatchReactor final : public grpc::ServerWriteReactor<Event> {
  public:
   // `broken` is the message to the watcher when its watch ends early.
@@ -37,7 +36,7 @@ class WatchReactor final : public grpc::ServerWriteReactor<Event> {
 
   // Begins to write. Call once, unless Fail() was called. Sends the initial metadata at once, so
   // that the watcher can tell a quiet run from a controller that is away.
-  void Start(std::shared_ptr<Watch> watch) {
+  void Start(std::shared_ptr<EventWatch<Event>> watch) {
     absl::MutexLock lock(&mutex_);
     watch_ = std::move(watch);
     context_->AddInitialMetadata(kWatchingHeader, "yes");
@@ -71,7 +70,7 @@ class WatchReactor final : public grpc::ServerWriteReactor<Event> {
     if (current_ == nullptr) End(grpc::Status::CANCELLED);
   }
   void OnDone() override {
-    std::shared_ptr<Watch> watch;
+    std::shared_ptr<EventWatch<Event>> watch;
     {
       absl::MutexLock lock(&mutex_);
       watch = watch_;
@@ -115,7 +114,7 @@ class WatchReactor final : public grpc::ServerWriteReactor<Event> {
   grpc::CallbackServerContext* const context_;  // lives until OnDone()
   const char* const broken_;
   absl::Mutex mutex_;
-  std::shared_ptr<Watch> watch_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<EventWatch<Event>> watch_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const Event> current_ ABSL_GUARDED_BY(mutex_);  // being written
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;

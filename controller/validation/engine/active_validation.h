@@ -11,7 +11,7 @@
 #include "controller/session/facts_round.h"
 #include "controller/store/tables.h"
 #include "controller/validation/engine/prepared_suite.h"
-#include "controller/validation/engine/validation_events.h"
+#include "controller/validation/engine/validation_feed.h"
 #include "controller/validation/schedule/node_watts.h"
 #include "controller/validation/schedule/validation_state.h"
 #include "controller/validation/verdict/circumstances.h"
@@ -31,7 +31,7 @@ struct ActiveValidation {
         prepared(std::move(prepared_in)),
         state(record.validation_id, prepared.suite, prepared.nodes, request.max_rounds(),
               prepared.racks, std::move(stored)),
-        events(std::make_shared<ValidationEvents>()) {
+        events(std::make_shared<ValidationFeed>(kValidationRetention)) {
     for (const ValidationNode& node : state.nodes()) {
       by_name[node.name] = &node;
       watts.emplace(node.name, NodeWatts(node.power.idle));
@@ -65,7 +65,7 @@ struct ActiveValidation {
   std::map<std::string, const ValidationNode*> by_name;
   std::map<std::string, NodeWatts> watts;  // by node
   std::map<const SuiteCheck*, std::string> parameters_digests;
-  std::shared_ptr<ValidationEvents> events;
+  std::shared_ptr<ValidationFeed> events;
   // The verdict on each ended check by itself.
   std::map<std::string, v1::CheckVerdict> verdicts;
   // Changes that the store does not have yet.

@@ -108,7 +108,7 @@ void ValidationEngine::OnUpdate(const std::string& uuid, const v1::CheckUpdate& 
   running.set_stage(validation->state.StageOf(*part).name);
   running.set_partner(std::string(part->Partner()));
   *running.mutable_progress() = progress;
-  validation->events->Publish(std::move(event), /*may_be_lost=*/true);
+  validation->events->Pass(std::move(event));
 }
 
 void ValidationEngine::OnReport(const std::string& uuid, const v1::CheckReport& report) {
@@ -293,7 +293,7 @@ void ValidationEngine::PublishVerdict(ActiveValidation& validation, const CheckP
   *event.mutable_time() = ToTimestamp(with_.clock.Now());
   event.set_node(part.node);
   *event.mutable_verdict() = std::move(verdict);
-  validation.events->Publish(std::move(event), /*may_be_lost=*/false);
+  validation.events->Append(std::move(event));
 }
 
 }  // namespace muster::controller::validation

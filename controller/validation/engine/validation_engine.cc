@@ -231,15 +231,16 @@ absl::StatusOr<v1::Validation> ValidationEngine::Get(const std::string& validati
   return validation;
 }
 
-absl::StatusOr<std::shared_ptr<ValidationEvents>> ValidationEngine::EventsOf(
+absl::StatusOr<std::shared_ptr<ValidationFeed>> ValidationEngine::EventsOf(
     const std::string& validation_id) const {
   const auto found = active_.find(validation_id);
   if (found != active_.end()) return found->second->events;
   v1::ValidationEvent event;
   ASSIGN_OR_RETURN(*event.mutable_finished(), Get(validation_id));
   *event.mutable_time() = event.finished().finished_at();
-  auto events = std::make_shared<ValidationEvents>();
-  events->Finish(std::move(event));
+  auto events = std::make_shared<ValidationFeed>(kValidationRetention);
+  events->Append(std::move(event));
+  events->End();
   return events;
 }
 

@@ -16,7 +16,7 @@
 #include "controller/store/store.h"
 #include "controller/validation/engine/collaborators.h"
 #include "controller/validation/engine/prepared_suite.h"
-#include "controller/validation/engine/validation_events.h"
+#include "controller/validation/engine/validation_feed.h"
 #include "controller/validation/schedule/validation_state.h"
 #include "muster/v1/validation.pb.h"
 
@@ -63,8 +63,7 @@ class ValidationEngine {
   // Its present state; for one that has ended, from the store. NotFound: there is none.
   absl::StatusOr<v1::Validation> Get(const std::string& validation_id) const;
   // For one that has ended: only its end, at once.
-  absl::StatusOr<std::shared_ptr<ValidationEvents>> EventsOf(
-      const std::string& validation_id) const;
+  absl::StatusOr<std::shared_ptr<ValidationFeed>> EventsOf(const std::string& validation_id) const;
   // Disconnects all watchers: the controller is stopping.
   void BreakWatches();
 

@@ -319,7 +319,8 @@ absl::Status ValidationEngine::Finish(ActiveValidation& validation) {
       with_.gate.OnJudged(node.uuid, id, nodes.at(node.name).outcome());
     *finished.add_nodes() = std::move(nodes.at(node.name));
   }
-  validation.events->Finish(std::move(event));
+  validation.events->Append(std::move(event));
+  validation.events->End();
   return absl::OkStatus();
 }
 

@@ -83,8 +83,8 @@ absl::StatusOr<std::shared_ptr<ValidationWatch>> ValidationManager::Watch(
     const std::string& validation_id, std::function<void()> on_ready) {
   if (watches_ended_) return absl::UnavailableError("the controller stops");
   absl::MutexLock lock(&engine_mutex_);
-  ASSIGN_OR_RETURN(const std::shared_ptr<ValidationEvents> events, engine_.EventsOf(validation_id));
-  return events->Watch(std::move(on_ready));
+  ASSIGN_OR_RETURN(const std::shared_ptr<ValidationFeed> events, engine_.EventsOf(validation_id));
+  return events->WatchFromNow(std::move(on_ready));
 }
 
 void ValidationManager::EndWatches() {

@@ -14,7 +14,7 @@
 #include "controller/session/agent_sessions.h"
 #include "controller/session/node_queue.h"
 #include "controller/validation/engine/validation_engine.h"
-#include "controller/validation/engine/validation_events.h"
+#include "controller/validation/engine/validation_feed.h"
 
 namespace muster::controller::validation {
 
@@ -46,7 +46,7 @@ class ValidationManager final : public AgentSessionListener {
                                         const RunValidationRecord* asked_by = nullptr);
   absl::Status Cancel(const std::string& validation_id, const Actor& actor);
   absl::StatusOr<v1::Validation> Get(const std::string& validation_id);
-  // See ValidationEvents::Watch().
+  // See ValidationFeed::Watch().
   absl::StatusOr<std::shared_ptr<ValidationWatch>> Watch(const std::string& validation_id,
                                                          std::function<void()> on_ready);
   // Disconnects all watchers, and those that come from now on.

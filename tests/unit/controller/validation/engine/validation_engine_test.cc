@@ -453,21 +453,21 @@ TEST_F(ValidationEngineTest, ANodeThatNeverComesIsUnknown) {
 
 TEST_F(ValidationEngineTest, WatchersSeeVerdictsAndTheEnd) {
   const std::string id = Create("probe", "c001").value();
-  const std::shared_ptr<ValidationEvents> events = engine_->EventsOf(id).value();
+  const std::shared_ptr<ValidationFeed> events = engine_->EventsOf(id).value();
   int woken = 0;
-  const auto watch = events->Watch([&] { ++woken; });
+  const auto watch = events->WatchFromNow([&] { ++woken; });
   Report("u-c001", Only("u-c001").start_check().check_id(), v1::OUTCOME_PASS);
   EXPECT_GT(woken, 0);
-  const ValidationEventPtr verdict = watch->Next();
+  const auto verdict = watch->Next();
   ASSERT_NE(verdict, nullptr);
   EXPECT_EQ(verdict->verdict().outcome(), v1::OUTCOME_PASS);
-  const ValidationEventPtr end = watch->Next();
+  const auto end = watch->Next();
   ASSERT_NE(end, nullptr);
   EXPECT_EQ(end->finished().validation_id(), id);
   EXPECT_EQ(watch->Next(), nullptr);
   EXPECT_TRUE(watch->AtEnd());
   // A late watcher sees the end.
-  const auto late = engine_->EventsOf(id).value()->Watch([] {});
+  const auto late = engine_->EventsOf(id).value()->WatchFromNow([] {});
   ASSERT_NE(late->Next(), nullptr);
   EXPECT_TRUE(late->AtEnd());
 }

@@ -1,0 +1,208 @@
+#include "controller/feed/event_feed.h"
+
+#include <algorithm>
+
+#include "muster/v1/run.pb.h"
+#include "muster/v1/validation.pb.h"
+
+namespace muster::controller {
+namespace {
+
+// Whether watchers see the sequence of an event, so as to come back to their place.
+uint64_t SequenceIn(const v1::RunEvent& event) { return event.sequence(); }
+void SetSequence(v1::RunEvent& event, uint64_t sequence) { event.set_sequence(sequence); }
+uint64_t SequenceIn(const v1::ValidationEvent&) { return 0; }
+void SetSequence(v1::ValidationEvent&, uint64_t) {}
+
+}  // namespace
+
+template <typename Event>
+class EventFeed<Event>::Watcher final : public EventWatch<Event> {
+ public:
+  Watcher(std::shared_ptr<EventFeed> feed, uint64_t after, std::function<void()> on_ready)
+      : feed_(std::move(feed)), after_(after), on_ready_(std::move(on_ready)) {}
+
+  std::shared_ptr<const Event> Next() override {
+    absl::MutexLock lock(&feed_->mutex_);
+    // Waiting passing events are older than a kept one that came after them.
+    if (!passing_.empty()) {
+      std::shared_ptr<const Event> event = std::move(passing_.front());
+      passing_.pop_front();
+      return event;
+    }
+    const auto next = std::upper_bound(
+        feed_->kept_.begin(), feed_->kept_.end(), after_,
+        [](uint64_t sequence, const Kept& kept) { return sequence < kept.sequence; });
+    if (next == feed_->kept_.end()) return nullptr;
+    after_ = next->sequence;
+    auto event = std::make_shared<Event>();
+    event->ParseFromString(next->event);
+    feed_->Trim();
+    return event;
+  }
+  bool AtEnd() override {
+    absl::MutexLock lock(&feed_->mutex_);
+    return feed_->has_ended_ && passing_.empty() &&
+           (feed_->kept_.empty() || feed_->kept_.back().sequence <= after_);
+  }
+  bool IsBroken() override {
+    absl::MutexLock lock(&feed_->mutex_);
+    return feed_->is_broken_ || (!feed_->retention_.is_for_later && after_ < feed_->dropped_up_to_);
+  }
+  void Cancel() override {
+    absl::MutexLock lock(&callback_mutex_);
+    on_ready_ = nullptr;
+  }
+
+  void Call() {
+    absl::MutexLock lock(&callback_mutex_);
+    if (on_ready_) on_ready_();
+  }
+
+ private:
+  friend class EventFeed;
+  const std::shared_ptr<EventFeed> feed_;
+  uint64_t after_ ABSL_GUARDED_BY(feed_->mutex_);
+  std::deque<std::shared_ptr<const Event>> passing_ ABSL_GUARDED_BY(feed_->mutex_);
+  absl::Mutex callback_mutex_;
+  std::function<void()> on_ready_ ABSL_GUARDED_BY(callback_mutex_);
+};
+
+template <typename Event>
+uint64_t EventFeed<Event>::ReserveSequence() {
+  absl::MutexLock lock(&mutex_);
+  return ++last_sequence_;
+}
+
+template <typename Event>
+void EventFeed<Event>::Append(Event event) {
+  {
+    absl::MutexLock lock(&mutex_);
+    uint64_t sequence = SequenceIn(event);
+    if (sequence == 0) {
+      sequence = ++last_sequence_;
+      SetSequence(event, sequence);
+    }
+    const auto place =
+        std::upper_bound(kept_.begin(), kept_.end(), sequence,
+                         [](uint64_t wanted, const Kept& kept) { return wanted < kept.sequence; });
+    Kept kept = {sequence, event.SerializeAsString()};
+    kept_bytes_ += kept.event.size();
+    kept_.insert(place, std::move(kept));
+    Trim();
+  }
+  Notify();
+}
+
+template <typename Event>
+void EventFeed<Event>::Trim() {
+  const auto drop_oldest = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    kept_bytes_ -= kept_.front().event.size();
+    kept_.pop_front();
+  };
+  while (kept_.size() > retention_.max_events || kept_bytes_ > retention_.max_bytes) {
+    dropped_up_to_ = kept_.front().sequence;
+    drop_oldest();
+  }
+  if (retention_.is_for_later) return;
+  uint64_t read_by_all = last_sequence_;
+  for (const auto& weak : watchers_) {
+    const auto watcher = weak.lock();
+    if (watcher == nullptr) continue;
+    watcher->feed_->mutex_.AssertHeld();  // it is this feed's
+    read_by_all = std::min(read_by_all, watcher->after_);
+  }
+  // One stays: it may be the last of all.
+  while (kept_.size() > 1 && kept_.front().sequence <= read_by_all) drop_oldest();
+}
+
+template <typename Event>
+void EventFeed<Event>::Pass(Event event) {
+  SetSequence(event, 0);
+  const auto shared = std::make_shared<const Event>(std::move(event));
+  {
+    absl::MutexLock lock(&mutex_);
+    const uint64_t newest = kept_.empty() ? 0 : kept_.back().sequence;
+    for (const auto& weak : watchers_) {
+      const auto watcher = weak.lock();
+      if (watcher == nullptr) continue;
+      watcher->feed_->mutex_.AssertHeld();
+      // One that came before kept events would show a step after its end.
+      if (watcher->after_ < newest || watcher->passing_.size() >= retention_.max_passing) continue;
+      watcher->passing_.push_back(shared);
+    }
+  }
+  Notify();
+}
+
+template <typename Event>
+void EventFeed<Event>::End() {
+  {
+    absl::MutexLock lock(&mutex_);
+    has_ended_ = true;
+  }
+  Notify();
+}
+
+template <typename Event>
+void EventFeed<Event>::Break() {
+  {
+    absl::MutexLock lock(&mutex_);
+    is_broken_ = true;
+  }
+  Notify();
+}
+
+template <typename Event>
+void EventFeed<Event>::Notify() {
+  std::vector<std::shared_ptr<Watcher>> watchers;
+  {
+    absl::MutexLock lock(&mutex_);
+    watchers_.erase(std::remove_if(watchers_.begin(), watchers_.end(),
+                                   [](const auto& weak) { return weak.expired(); }),
+                    watchers_.end());
+    for (const auto& weak : watchers_) {
+      if (auto watcher = weak.lock()) watchers.push_back(std::move(watcher));
+    }
+  }
+  for (const auto& watcher : watchers) watcher->Call();
+}
+
+template <typename Event>
+std::shared_ptr<EventWatch<Event>> EventFeed<Event>::AddWatcher(uint64_t after,
+                                                                std::function<void()> on_ready) {
+  auto watcher = std::make_shared<Watcher>(this->shared_from_this(), after, std::move(on_ready));
+  watchers_.push_back(watcher);
+  return watcher;
+}
+
+template <typename Event>
+std::shared_ptr<EventWatch<Event>> EventFeed<Event>::Watch(uint64_t after_sequence,
+                                                           std::function<void()> on_ready) {
+  absl::MutexLock lock(&mutex_);
+  return AddWatcher(after_sequence, std::move(on_ready));
+}
+
+template <typename Event>
+std::shared_ptr<EventWatch<Event>> EventFeed<Event>::WatchFromNow(std::function<void()> on_ready) {
+  absl::MutexLock lock(&mutex_);
+  const bool has_last = has_ended_ && last_sequence_ > 0;
+  return AddWatcher(last_sequence_ - has_last, std::move(on_ready));
+}
+
+template <typename Event>
+size_t EventFeed<Event>::size() const {
+  absl::MutexLock lock(&mutex_);
+  return kept_.size();
+}
+
+template <typename Event>
+size_t EventFeed<Event>::bytes() const {
+  absl::MutexLock lock(&mutex_);
+  return kept_bytes_;
+}
+
+template class EventFeed<v1::RunEvent>;
+template class EventFeed<v1::ValidationEvent>;
+
+}  // namespace muster::controller
