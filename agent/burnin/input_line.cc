@@ -11,7 +11,7 @@ namespace {
 using Json = nlohmann::json;
 
 absl::StatusOr<Endpoint> ParseEndpoint(const Json& json) {
-  if (!json.is_object()) return absl::InvalidArgumentError("a peer is no object");
+  if (!json.is_object()) return absl::InvalidArgumentError("a peer is not an object");
   const auto address = json.find("address");
   const auto port = json.find("port");
   if (address == json.end() || !address->is_string() ||
@@ -28,10 +28,10 @@ absl::StatusOr<Endpoint> ParseEndpoint(const Json& json) {
 absl::StatusOr<InputLine> ParseInputLine(absl::string_view line) {
   if (line.size() > kMaxInputLine) return absl::InvalidArgumentError("the line is too long");
   const Json json = Json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return absl::InvalidArgumentError("the line is no JSON object");
+  if (!json.is_object()) return absl::InvalidArgumentError("the line is not a JSON object");
   InputLine input;
   if (const auto stop = json.find("stop"); stop != json.end()) {
-    if (!stop->is_string()) return absl::InvalidArgumentError("stop is no text");
+    if (!stop->is_string()) return absl::InvalidArgumentError("stop is not text");
     input.stop = stop->get<std::string>();
     if (input.stop.empty()) input.stop = "no reason was given";
     return input;

@@ -64,7 +64,7 @@ class Archive final : public Resource {
       return absl::InvalidArgumentError(absl::StrCat(
           spec_.path(), stat->type == sys::FileType::kSymlink
                             ? " is a symbolic link on the node; name the directory that is meant"
-                            : " is no directory on the node; remove it in an earlier task"));
+                            : " is not a directory on the node; remove it in an earlier task"));
     ASSIGN_OR_RETURN(const v1::ArchiveRecord wanted, Wanted());
     const std::string after = absl::StrCat("sha256 ", spec_.sha256().substr(0, 12));
     if (!record.has_value()) {

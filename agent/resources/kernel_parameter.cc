@@ -36,7 +36,7 @@ absl::StatusOr<std::string> CanonicalParameter(absl::string_view key) {
   };
   const size_t separator = key.find_first_of("./");
   if (separator == absl::string_view::npos)
-    return refuse("has no folder, as vm.swappiness has; it is no kernel parameter");
+    return refuse("has no folder, as vm.swappiness has; it is not a kernel parameter");
   for (const char c : key)
     if (!absl::ascii_isgraph(static_cast<unsigned char>(c)) || c == '=' || c == '*' || c == '?')
       return refuse("holds a character that no kernel parameter has");

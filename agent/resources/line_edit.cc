@@ -53,7 +53,7 @@ absl::StatusOr<std::unique_ptr<re2::RE2>> Compile(absl::string_view field,
   auto regex = std::make_unique<RE2>(pattern, options);
   if (!regex->ok())
     return absl::InvalidArgumentError(
-        absl::StrCat(field, ": '", pattern, "' is no regular expression: ", regex->error()));
+        absl::StrCat(field, ": '", pattern, "' is not a regular expression: ", regex->error()));
   return regex;
 }
 

@@ -27,7 +27,7 @@ absl::Status CheckName(const std::string& name) {
                          return absl::ascii_isalnum(c) || c == '-' || c == '.' || c == '_';
                        });
   if (is_name) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("'", name, "' is no name of a node"));
+  return absl::InvalidArgumentError(absl::StrCat("'", name, "' is not a name of a node"));
 }
 
 absl::Status CheckReason(const std::string& reason) {

@@ -135,7 +135,7 @@ absl::StatusOr<std::optional<v1::CheckProgress>> WorkerOutput::Take(absl::string
            google::protobuf::StringPiece(line.data(), line.size()), &message, options)
            .ok()) {
     return Refuse(
-        absl::StrCat("what is no line of a check: ", absl::CHexEscape(line.substr(0, 80))));
+        absl::StrCat("what is not a line of a check: ", absl::CHexEscape(line.substr(0, 80))));
   }
   if (!CanTravel(message)) return Refuse("text that is not UTF-8");
   if (message.has_progress()) {

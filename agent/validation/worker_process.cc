@@ -36,13 +36,13 @@ absl::StatusOr<sys::ProcessSpec> WorkerProcess(absl::string_view program,
                                                absl::string_view key_file) {
   if (!IsWord(check.check())) {
     return absl::InvalidArgumentError(
-        absl::StrCat("'", absl::CHexEscape(check.check()), "' is no name of a check"));
+        absl::StrCat("'", absl::CHexEscape(check.check()), "' is not a name of a check"));
   }
   sys::ProcessSpec spec = {.argv = {std::string(program), check.check(), "--json"}};
   for (const auto& [name, value] : check.parameters()) {
     if (!IsWord(name) || value.find('\0') != std::string::npos) {
       return absl::InvalidArgumentError(
-          absl::StrCat("'", absl::CHexEscape(name), "' is no parameter of a check"));
+          absl::StrCat("'", absl::CHexEscape(name), "' is not a parameter of a check"));
     }
     spec.argv.push_back(absl::StrCat("--set=", name, "=", value));
   }

@@ -89,7 +89,7 @@ std::string AfterRemoval(const std::vector<v1::Node>& nodes) {
                     ": take it out there, then `muster inventory apply`.\n");
   absl::StrAppend(&text, "Slurm forgets ", nodes.size() == 1 ? "the node" : "the nodes",
                   " with the `muster apply playbooks/site.yaml` after that; what runs on ",
-                  nodes.size() == 1 ? "it" : "them", " goes on until then.\n");
+                  nodes.size() == 1 ? "it" : "them", " continues until then.\n");
   return text;
 }
 

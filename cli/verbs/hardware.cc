@@ -128,7 +128,7 @@ absl::StatusOr<absl::Duration> ParseSince(const std::string& text) {
   }
   if (since > absl::ZeroDuration() && since < absl::InfiniteDuration()) return since;
   return absl::InvalidArgumentError(
-      absl::StrCat("--since: '", text, "' is no time such as 30d or 12h"));
+      absl::StrCat("--since: '", text, "' is not a time such as 30d or 12h"));
 }
 
 absl::StatusOr<int> Learn(Context& context, const LearnOptions& options) {

@@ -115,7 +115,7 @@ class SecretRotation {
       if (run.state() != v1::RUN_STATE_RUNNING || playbook.size() < suffix.size() ||
           playbook.compare(playbook.size() - suffix.size(), suffix.size(), suffix) != 0)
         continue;
-      std::cout << "An earlier part of the rotation goes on.\n";
+      std::cout << "An earlier part of the rotation continues.\n";
       ASSIGN_OR_RETURN(const int rc, WatchRun(context_, connection_, run.run_id(), {}));
       if (rc == kExitDetached) return std::optional<int>(rc);
     }

@@ -87,7 +87,7 @@ absl::StatusOr<int> WatchRunAndEndings(Context& context, Connection& connection,
   for (const v1::RunValidation& validation : run.validations()) {
     if (IsOpen(validation)) {
       if (as_table) {
-        std::cout << "\ndetached; the controller goes on. To see it again: muster run watch "
+        std::cout << "\ndetached; the controller continues. To see it again: muster run watch "
                   << run_id << "\n";
       }
       return kExitDetached;

@@ -110,7 +110,7 @@ absl::StatusOr<int> WatchRun(Context& context, Connection& connection, const std
   ASSIGN_OR_RETURN(const bool is_finished,
                    Follow<v1::RunEvent>(context, connection, display, prepare));
   if (!is_finished) {
-    display.Say(absl::StrCat("\ndetached; the run goes on. To see it again: muster run watch ",
+    display.Say(absl::StrCat("\ndetached; the run continues. To see it again: muster run watch ",
                              run_id, "\nTo stop it: muster run cancel ", run_id, "\n"));
     return kExitDetached;
   }

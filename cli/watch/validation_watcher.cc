@@ -81,7 +81,7 @@ absl::StatusOr<int> WatchValidation(Context& context, Connection& connection,
                    Follow<v1::ValidationEvent>(context, connection, display, prepare));
   if (!is_finished) {
     display.Say(
-        absl::StrCat("\ndetached; the validation goes on. To see it again: muster validate watch ",
+        absl::StrCat("\ndetached; the validation continues. To see it again: muster validate watch ",
                      validation_id, "\nTo stop it: muster validate cancel ", validation_id, "\n"));
     return kExitDetached;
   }

@@ -29,7 +29,7 @@ absl::Status Merge(const Folder& from, const Folder& to, const std::string& path
       return absl::FailedPreconditionError(
           absl::StrCat(child,
                        S_ISDIR(theirs.st_mode) ? " is a directory on the node and none"
-                                               : " is no directory on the node and one",
+                                               : " is not a directory on the node and one",
                        " in the archive; remove it in an earlier task, or unpack elsewhere"));
     if (there && S_ISDIR(ours.st_mode)) {
       ASSIGN_OR_RETURN(const Folder source, from.Enter(name, "opening", child));

@@ -16,8 +16,8 @@ std::string Text(const Json& object, const char* key) {
 }
 
 absl::Status NoManifest(absl::string_view why) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("its manifest.json ", why, ": this is no backup of a controller, or damaged"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "its manifest.json ", why, ": this is not a backup of a controller, or damaged"));
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ std::string ManifestToJson(const BackupManifest& manifest) {
 
 absl::StatusOr<BackupManifest> ParseManifest(absl::string_view text) {
   const Json json = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return NoManifest("is no JSON");
+  if (!json.is_object()) return NoManifest("is not JSON");
   const auto version = json.find("muster_backup");
   if (version == json.end() || !version->is_number_integer()) return NoManifest("has no version");
   if (version->get<int64_t>() != kBackupVersion) {

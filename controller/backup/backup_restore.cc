@@ -155,7 +155,8 @@ class Placement {
     for (const auto& entry : fs::directory_iterator(source)) paths.push_back(entry.path());
     for (const fs::path& path : paths) {
       const std::string name = path.filename().string();
-      if (!IsSha256(name)) return absl::DataLossError(absl::StrCat("blobs/", name, " is no blob"));
+      if (!IsSha256(name))
+        return absl::DataLossError(absl::StrCat("blobs/", name, " is not a blob"));
       ASSIGN_OR_RETURN(const OpenFolder place, blobs.Inner(name.substr(0, 2)));
       RETURN_IF_ERROR(place.Own(owner_));
       RETURN_IF_ERROR(place.PutFile(name.substr(2), path.string(), 0600, owner_));

@@ -82,7 +82,7 @@ class Unpacking {
   absl::Status TakeManifest(const std::string& name, uint64_t size, const sys::ReadPiece& read) {
     if (name != "manifest.json" || size > kMaxManifestBytes)
       return absl::InvalidArgumentError(
-          absl::StrCat(path_, " is no backup of a controller: it begins with ", name));
+          absl::StrCat(path_, " is not a backup of a controller: it begins with ", name));
     ASSIGN_OR_RETURN(const std::string text, ReadAll(read));
     absl::StatusOr<BackupManifest> manifest = ParseManifest(text);
     if (!manifest.ok()) return Annotate(manifest.status(), path_);

@@ -117,7 +117,7 @@ std::string CheckVariable(absl::string_view name) {
                       return c == '_' || absl::ascii_isalnum(static_cast<unsigned char>(c));
                     });
   if (!word) {
-    return absl::StrCat("'", name, "' is no name for a variable: use letters, digits and _");
+    return absl::StrCat("'", name, "' is not a name for a variable: use letters, digits and _");
   }
   return "";
 }

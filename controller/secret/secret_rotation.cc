@@ -20,7 +20,7 @@ absl::Status AuditRotation(Transaction& txn, absl::Time now, absl::string_view a
 
 absl::Status NoRotation(absl::string_view name) {
   return absl::NotFoundError(absl::StrCat(
-      "no rotation of secret '", name, "' goes on; `muster secret rotate ", name, "` begins one"));
+      "no rotation of secret '", name, "' is running; `muster secret rotate ", name, "` begins one"));
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ absl::StatusOr<uint32_t> SecretStore::Replace(absl::string_view name, uint32_t b
   uint32_t version = 0;
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
     if (txn.rotations().Get(name).ok())
-      return absl::FailedPreconditionError(absl::StrCat("a rotation of '", name, "' goes on"));
+      return absl::FailedPreconditionError(absl::StrCat("a rotation of '", name, "' is running"));
     ASSIGN_OR_RETURN(const SecretBuffer value, RandomValue(txn, name, bytes));
     ASSIGN_OR_RETURN(version, PutNext(txn, name, value.Reveal(), "", "secret.rotate", actor));
     return absl::OkStatus();
@@ -87,7 +87,7 @@ absl::StatusOr<RotationRecord> SecretStore::BeginRotation(absl::string_view name
     if (other.ok()) {
       return absl::FailedPreconditionError(
           absl::StrCat("a rotation of '", name, "' that ", other->started_by,
-                       " began goes on; see `muster secret list`, then `muster secret rotate ",
+                       " began is still running; see `muster secret list`, then `muster secret rotate ",
                        name, " --resume` or --abandon"));
     }
     if (!absl::IsNotFound(other.status())) return other.status();

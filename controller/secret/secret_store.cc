@@ -23,7 +23,7 @@ absl::Status CheckName(absl::string_view name) {
                       return absl::ascii_isalnum(c) || c == '_' || c == '-' || c == '.';
                     });
   if (good) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("'", name, "' is no name for a secret: 1 to ",
+  return absl::InvalidArgumentError(absl::StrCat("'", name, "' is not a name for a secret: 1 to ",
                                                  kMaxNameBytes, " letters, digits, '_', '-', '.'"));
 }
 
@@ -53,7 +53,7 @@ absl::Status RefuseRotating(Transaction& txn, absl::string_view name) {
   RETURN_IF_ERROR(rotation.status());
   return absl::FailedPreconditionError(absl::StrCat(
       "a rotation of secret '", name, "' that ", rotation->started_by,
-      " began goes on; end it first: `muster secret rotate ", name, " --resume` or --abandon"));
+      " began is still running; end it first: `muster secret rotate ", name, " --resume` or --abandon"));
 }
 
 }  // namespace

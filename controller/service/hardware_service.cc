@@ -36,7 +36,7 @@ absl::StatusOr<std::map<std::string, std::string>> ReadFiles(const Files& files)
     if (!absl::ConsumePrefix(&name, kFolder) || !absl::ConsumeSuffix(&name, kExtension) ||
         name.empty() || name.find_first_of("/\n\r") != absl::string_view::npos) {
       return absl::InvalidArgumentError(
-          absl::StrCat("'", file.path(), "' is no file of ", kFolder, " with ", kExtension));
+          absl::StrCat("'", file.path(), "' is not a file of ", kFolder, " with ", kExtension));
     }
     if (!contents.emplace(file.path(), file.content()).second) {
       return absl::InvalidArgumentError(absl::StrCat(file.path(), " was sent twice"));

@@ -35,7 +35,7 @@ absl::Status CheckPath(const std::string& path) {
   });
   if (good) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("'", path, "' is no path relative to the inventory's folder"));
+      absl::StrCat("'", path, "' is not a path relative to the inventory's folder"));
 }
 
 absl::StatusOr<Inventory> Parse(const Files& files) {

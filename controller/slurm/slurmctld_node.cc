@@ -43,9 +43,10 @@ absl::StatusOr<std::string> SlurmctldNode(const Inventory& inventory) {
   const std::string name =
       variable->value->is_string() ? variable->value->get<std::string>() : variable->value->dump();
   if (inventory.FindNode(name) != nullptr) return name;
-  return absl::FailedPreconditionError(absl::StrCat(
-      variable->place.ToString(), ": slurm_controller is '", name,
-      "', which is no node of the inventory; write the name of the node on which slurmctld runs"));
+  return absl::FailedPreconditionError(
+      absl::StrCat(variable->place.ToString(), ": slurm_controller is '", name,
+                   "', which is not a node of the inventory; write the name of the node on which "
+                   "slurmctld runs"));
 }
 
 }  // namespace muster::controller::slurm

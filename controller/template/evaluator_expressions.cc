@@ -105,7 +105,7 @@ absl::Status Evaluator::UndefinedError(const Expr& expr) const {
       }
       if (at.name == "loop" && !loops_.empty()) {
         return source_.Error(at.place,
-                             "'loop' is no value; use loop.index, loop.first and their like");
+                             "'loop' is not a value; use loop.index, loop.first and their like");
       }
       std::vector<std::string> known = scope_.VariableNames();
       for (const Local& local : locals_) known.push_back(*local.name);

@@ -11,7 +11,7 @@ verb_fuzz() {  # [TARGET|all [SECONDS [LIBFUZZER OPTIONS…]]]
     printf '%s\n' "./dev fuzz TARGET|all [SECONDS]; targets:" "${targets[@]/#/  }"
     return 0
   fi
-  [[ $seconds =~ ^[0-9]+$ && $seconds -gt 0 ]] || die "'$seconds' is no number of seconds"
+  [[ $seconds =~ ^[0-9]+$ && $seconds -gt 0 ]] || die "'$seconds' is not a number of seconds"
   if [[ $target != all ]]; then
     [[ " ${targets[*]} " == *" ${target%_fuzz} "* ]] ||
       die "no fuzz target '$target'; there are: ${targets[*]}"

@@ -23,8 +23,8 @@ absl::Status AddWord(const std::string& word, const std::vector<std::string>& uu
       dash == std::string::npos ? first_text : absl::string_view(word).substr(dash + 1);
   unsigned first = 0, last = 0;
   if (!absl::SimpleAtoi(first_text, &first) || !absl::SimpleAtoi(last_text, &last) || first > last)
-    return absl::InvalidArgumentError(
-        absl::StrCat("--gpus: '", word, "' is no index, range such as 0-3, or UUID of a GPU here"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--gpus: '", word, "' is not an index, range such as 0-3, or UUID of a GPU here"));
   if (last >= uuids.size())
     return absl::InvalidArgumentError(
         absl::StrCat("--gpus: there is no GPU ", last, "; the driver sees ", uuids.size()));

@@ -39,7 +39,7 @@ std::string RenderHistory(const std::string& node, const std::vector<v1::Validat
 v1::Outcome OutcomeOf(const v1::Validation& validation);
 
 // Exit codes of `muster validate`; docs/cli.md explains them. Faults between nodes count too: a
-// slow uplink is no single node's fault, and somebody has to see to it.
+// slow uplink is not a single node's fault, and somebody has to see to it.
 inline constexpr int kExitNotPassed = 1;
 inline constexpr int kExitUnknown = 2;
 int ExitCodeOf(const v1::Validation& validation);

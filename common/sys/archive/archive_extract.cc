@@ -143,10 +143,10 @@ absl::Status Extraction::MakeParents(const std::string& path) {
     const auto known = seen_.find(parent);
     if (known != seen_.end()) {
       if (known->second == FileType::kDirectory) continue;
-      return Refuse(path,
-                    absl::StrCat("would be written through '", absl::CHexEscape(parent),
-                                 known->second == FileType::kSymlink ? "', which is a symbolic link"
-                                                                     : "', which is no directory"));
+      return Refuse(
+          path, absl::StrCat("would be written through '", absl::CHexEscape(parent),
+                             known->second == FileType::kSymlink ? "', which is a symbolic link"
+                                                                 : "', which is not a directory"));
     }
     const EntryHandle entry(archive_entry_new(), &archive_entry_free);
     archive_entry_set_filetype(entry.get(), AE_IFDIR);
@@ -168,7 +168,7 @@ absl::Status Extraction::TakeLink(archive_entry* entry, const std::string& path,
     const auto known = seen_.find(*target);
     if (known == seen_.end() || known->second != FileType::kRegular)
       return Refuse(path, absl::StrCat("is a link to '", absl::CHexEscape(raw),
-                                       "', which is no file before it in the archive"));
+                                       "', which is not a file before it in the archive"));
     archive_entry_copy_hardlink(entry, target->c_str());
     return absl::OkStatus();
   }

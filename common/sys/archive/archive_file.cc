@@ -154,7 +154,7 @@ absl::Status ReadArchiveFile(const std::string& path, const OnEntry& on_entry) {
     if (!IsPlainPath(name) || archive_entry_filetype(entry) != AE_IFREG ||
         archive_entry_hardlink(entry) != nullptr) {
       return absl::InvalidArgumentError(absl::StrCat(path, ": entry '", absl::CHexEscape(name),
-                                                     "' is no file with a plain relative path"));
+                                                     "' is not a file with a plain relative path"));
     }
     const auto size = static_cast<uint64_t>(archive_entry_size(entry));
     uint64_t left = size;

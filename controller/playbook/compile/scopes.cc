@@ -146,7 +146,7 @@ absl::StatusOr<Value> PlayScope::GetSecret(const std::vector<Value>& positional,
   if (absl::IsNotFound(text.status())) {
     return absl::NotFoundError(
         next ? absl::StrCat("no rotation of secret '", name,
-                            "' goes on, so it has no next value: start one with `muster secret "
+                            "' is running, so it has no next value: start one with `muster secret "
                             "rotate ",
                             name, "`")
              : absl::StrCat("there is no secret '", name, "': set it with `muster secret set ",

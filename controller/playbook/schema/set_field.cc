@@ -156,7 +156,7 @@ absl::Status SetField(const Param& param, const Value& value, pb::Message* resou
     case ParamType::kRoleFile:
       break;
   }
-  return absl::InternalError(absl::StrCat("'", param.key, "' is no value"));
+  return absl::InternalError(absl::StrCat("'", param.key, "' is not a value"));
 }
 
 pb::Message* MutableResource(const ResourceType& type, pb::Message* step) {

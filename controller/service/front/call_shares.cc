@@ -24,7 +24,7 @@ constexpr ShareRow kShares[] = {
     // They hold no thread, but cost memory, and time for each event. As many as a person has
     // terminals.
     {CallKind::kWatch, 16, "watches of runs and validations",
-     "end some of them (Ctrl-C; what is watched goes on)"},
+     "end some of them (Ctrl-C; what is watched continues)"},
     // Each holds a thread for as long as the peer likes.
     {CallKind::kTransfer, 4, "transfers of bundles and results", "run them one after the other"},
 };

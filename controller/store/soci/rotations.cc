@@ -26,7 +26,7 @@ absl::StatusOr<RotationRecord> SociRotationTable::Get(absl::string_view name) {
     const std::string key(name);
     soci::statement statement = (Select(context_.session, "WHERE name = :name", row), use(key));
     if (ReadOne(statement)) return row;
-    return absl::NotFoundError(absl::StrCat("no rotation of secret ", name, " goes on"));
+    return absl::NotFoundError(absl::StrCat("no rotation of secret ", name, " is running"));
   });
 }
 

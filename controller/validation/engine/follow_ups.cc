@@ -99,7 +99,7 @@ absl::Status FollowUps::Cancel(const std::string& run_id, const Actor& actor) {
     if (run.state == RunRecord::kRunning) {
       return absl::FailedPreconditionError(absl::StrCat(
           "run ", run_id,
-          " goes on, and no suite waits before its end; to stop it: muster run cancel ", run_id));
+          " is running, and no suite waits before its end; to stop it: muster run cancel ", run_id));
     }
     return absl::FailedPreconditionError(absl::StrCat(
         "no suite of run ", run_id, " waits; what became of them: muster run show ", run_id));

@@ -66,7 +66,7 @@ struct PairMatrix {
 struct BlameRule {
   // A rate below this share of what a good pair reaches is bad, and so is one that violates a
   // limit: where all pairs are slow, none shows what is good. A good pair is the 75th percentile,
-  // because the median is no reference where most pairs are slow. Random differences of 5 % stay
+  // because the median is not a reference where most pairs are slow. Random differences of 5 % stay
   // above it.
   double good_share = 0.85;
   // On a full uplink, a pair gets at least this part of its equal share.

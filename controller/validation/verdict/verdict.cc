@@ -148,7 +148,7 @@ class Judge {
           Make(v1::OUTCOME_FAIL, metric.name(), metric.variant(), metric.subject());
       finding.set_unit(metric.unit());
       finding.set_source("the check itself");
-      finding.set_message(absl::StrCat(metric.name(), " is no number"));
+      finding.set_message(absl::StrCat(metric.name(), " is not a number"));
       AddFinding(std::move(finding), &verdict_);
       return;
     }

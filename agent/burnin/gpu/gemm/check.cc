@@ -108,12 +108,13 @@ void AddFindings(const Gpu& gpu, const TypeEngine& engine, uint64_t seed,
                           outcome.mismatches == 1 ? " differs" : " differ", " from the first one"),
              outcome.mismatch_evidence);
   if (outcome.not_finite > 0)
-    AddFault(result, "nan", gpu.uuid,
-             absl::StrCat(Describe(gpu), ": ", Counted(outcome.not_finite, "element"), " of ", type,
-                          " products ", outcome.not_finite == 1 ? "is no number" : "are no numbers",
-                          " or infinite"),
-             // Reported already if they differ, too.
-             outcome.mismatches > 0 ? std::vector<std::string>() : outcome.mismatch_evidence);
+    AddFault(
+        result, "nan", gpu.uuid,
+        absl::StrCat(Describe(gpu), ": ", Counted(outcome.not_finite, "element"), " of ", type,
+                     " products ", outcome.not_finite == 1 ? "is not a number" : "are not numbers",
+                     " or infinite"),
+        // Reported already if they differ, too.
+        outcome.mismatches > 0 ? std::vector<std::string>() : outcome.mismatch_evidence);
   if (!outcome.golden_errors.empty())
     AddFault(result, "wrong_result", gpu.uuid,
              absl::StrCat(Describe(gpu), ": ", outcome.golden_errors.size(),

@@ -94,7 +94,7 @@ bool IsLinkDown(sys::FileSystem& files, absl::string_view name) {
 absl::StatusOr<LinkState> ReadLinkState(sys::FileSystem& files, absl::string_view name) {
   if (name.empty() || name.size() >= IFNAMSIZ || absl::StrContains(name, "/") || name == "." ||
       name == "..")
-    return absl::InvalidArgumentError(absl::StrCat("'", name, "' is no name of an interface"));
+    return absl::InvalidArgumentError(absl::StrCat("'", name, "' is not a name of an interface"));
   const std::string folder = absl::StrCat(kNet, "/", name);
   if (!files.Read(folder + "/operstate", kPage).ok())
     return absl::NotFoundError(absl::StrCat("there is no interface ", name));

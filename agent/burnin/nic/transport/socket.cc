@@ -39,7 +39,7 @@ absl::StatusOr<std::unique_ptr<addrinfo, FreeAddresses>> Resolve(absl::string_vi
       getaddrinfo(host.empty() ? nullptr : host.c_str(), absl::StrCat(port).c_str(), &hints, &list);
   if (error != 0)
     return absl::InvalidArgumentError(
-        absl::StrCat("'", address, "' is no IP address: ", gai_strerror(error)));
+        absl::StrCat("'", address, "' is not an IP address: ", gai_strerror(error)));
   return std::unique_ptr<addrinfo, FreeAddresses>(list);
 }
 

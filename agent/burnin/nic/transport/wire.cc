@@ -58,13 +58,13 @@ std::string Encode(const Hello& hello) {
 
 absl::StatusOr<Greeting> ParseGreeting(absl::string_view bytes) {
   if (bytes.size() != kGreetingBytes || !absl::StartsWith(bytes, kMagic))
-    return absl::InvalidArgumentError("what listens there is no muster-burnin of this version");
+    return absl::InvalidArgumentError("what listens there is not a muster-burnin of this version");
   return Greeting{.nonce = std::string(bytes.substr(kMagic.size()))};
 }
 
 absl::StatusOr<Hello> ParseHello(absl::string_view bytes) {
   if (bytes.size() != kHelloBytes || !absl::StartsWith(bytes, kMagic))
-    return absl::InvalidArgumentError("what connects is no muster-burnin of this version");
+    return absl::InvalidArgumentError("what connects is not a muster-burnin of this version");
   bytes.remove_prefix(kMagic.size());
   const uint64_t purpose = ReadLittle(bytes.substr(0, 4));
   if (purpose < static_cast<uint64_t>(Purpose::kControl) ||
@@ -109,14 +109,14 @@ absl::StatusOr<std::optional<Frame>> FrameDecoder::Next() {
   const uint64_t count = ReadLittle(bytes.substr(1, 1));
   if (type == 0 || type > kLastFrameType || count > Frame::kMaxValues ||
       ReadLittle(bytes.substr(2, 2)) != 0)
-    return absl::InvalidArgumentError("the partner sent something that is no frame");
+    return absl::InvalidArgumentError("the partner sent something that is not a frame");
   const size_t size = Frame::kHeaderBytes + count * sizeof(uint64_t);
   if (bytes.size() < size) return std::optional<Frame>();
   Frame frame{.type = static_cast<FrameType>(type), .values = {}};
   for (size_t at = Frame::kHeaderBytes; at < size; at += sizeof(uint64_t)) {
     const double value = std::bit_cast<double>(ReadLittle(bytes.substr(at, sizeof(uint64_t))));
     if (!std::isfinite(value))
-      return absl::InvalidArgumentError("the partner sent a value that is no number");
+      return absl::InvalidArgumentError("the partner sent a value that is not a number");
     frame.values.push_back(value);
   }
   buffer_.erase(0, size);

@@ -130,8 +130,8 @@ TEST_F(LineTest, NamesWhatIsWrongWithAStep) {
       {"path: '/x' state: PRESENCE_ABSENT", "line: is empty"},
       {"path: '/x' line: 'a\\nb'", "line: holds a line break"},
       {"path: '/x' line: 'a' match: 'a' key: 'a'", "match: excludes key"},
-      {"path: '/x' line: 'a' match: '('", "match: '(' is no regular expression"},
-      {"path: '/x' line: 'a' insert_after: '('", "insert_after: '(' is no regular"},
+      {"path: '/x' line: 'a' match: '('", "match: '(' is not a regular expression"},
+      {"path: '/x' line: 'a' insert_after: '('", "insert_after: '(' is not a regular"},
       {"path: '/x' line: 'a=1' key: 'b'", "the line does not begin with 'b'"},
   };
   for (const auto& row : kSteps) {

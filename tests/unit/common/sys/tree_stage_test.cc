@@ -79,7 +79,7 @@ TEST_F(TreeStageTest, MergeRefusesBeforeItMoves) {
   ASSERT_OK(files_.MakeDirectory(Path("in/.stage/tree/z"), 0755));
   Write("in/.stage/tree/a");
   EXPECT_THAT(stage->MergeIn(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("/z is no directory")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("/z is not a directory")));
   EXPECT_THAT(List("in/app"), ElementsAre("z"));
   EXPECT_THAT(List("elsewhere"), IsEmpty());
 }

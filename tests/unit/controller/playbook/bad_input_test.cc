@@ -253,7 +253,7 @@ const BadInput kBadInputs[] = {
     {"ReservedDefault", "roles/r/defaults/main.yaml", "nodes: 3\n", "defaults/main.yaml:1:1",
      "'nodes' is a name that Muster itself gives"},
     {"BadVariableName", "roles/r/defaults/main.yaml", "my-port: 3\n", "defaults/main.yaml:1:1",
-     "is no name for a variable"},
+     "is not a name for a variable"},
     {"FolderThatIsNeverRead", "roles/r/vars/main.yaml", "a: 1\n", "roles/r/vars/main.yaml",
      "put variables into defaults/ or the inventory"},
     {"YmlFile", "roles/r/handlers/main.yml", "", "roles/r/handlers/main.yml", "rename it to"},

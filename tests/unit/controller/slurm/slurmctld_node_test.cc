@@ -34,7 +34,7 @@ TEST(SlurmctldNode, IsNotGuessed) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no login node")));
   EXPECT_THAT(NodeOf(std::string(kNodes) + "vars: {slurm_controller: head}\n"),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("slurm_controller is 'head', which is no node")));
+                       HasSubstr("slurm_controller is 'head', which is not a node")));
 }
 
 }  // namespace

@@ -197,7 +197,7 @@ TEST_F(ExtractTest, ReportsDamage) {
     ASSERT_OK(files_.MakeDirectory(Path("to"), 0755));
     EXPECT_FALSE(Extract(good.substr(0, size)).ok()) << size;
   }
-  EXPECT_THAT(Extract(std::string("this is no archive at all")),
+  EXPECT_THAT(Extract(std::string("this is not an archive at all")),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("archive")));
 }
 

@@ -376,16 +376,16 @@ TEST_F(FollowUpsTest, OnlyWhatAnEndedRunWaitsForCanBeTakenAway) {
 }
 
 TEST_F(FollowUpsTest, WhatCannotBeStartedIsToldAndNotTriedForever) {
-  create_error_ = absl::InvalidArgumentError("c001: gpu_count is no number");
+  create_error_ = absl::InvalidArgumentError("c001: gpu_count is not a number");
   EndRun("r-1");
   validations_->OnRunEnded("r-1");
   validations_->Reconcile();
   AnswerFacts();
   validations_->Reconcile();
   EXPECT_EQ(Row("r-1").state, RunValidationRecord::kNotStarted);
-  EXPECT_EQ(Row("r-1").message, "c001: gpu_count is no number");
+  EXPECT_EQ(Row("r-1").message, "c001: gpu_count is not a number");
   EXPECT_THAT(Audit(), ElementsAre("validation.not_started r-1 suite acceptance on c[001-002]: "
-                                   "c001: gpu_count is no number"));
+                                   "c001: gpu_count is not a number"));
   create_error_ = absl::OkStatus();
   clock_.Advance(absl::Minutes(5));
   validations_->Reconcile();

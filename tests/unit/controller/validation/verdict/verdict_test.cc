@@ -55,7 +55,7 @@ TEST_F(VerdictTest, MissingMetricIsAFail) {
   result = Result(std::nan(""), 50);
   EXPECT_EQ(Judge(result).outcome(), v1::OUTCOME_FAIL);
   result = Result(std::numeric_limits<double>::infinity(), 50);
-  EXPECT_THAT(Judge(result).reason(), HasSubstr("is no number"));
+  EXPECT_THAT(Judge(result).reason(), HasSubstr("is not a number"));
 }
 
 TEST_F(VerdictTest, OptionalMetricMayBeMissing) {
