@@ -20,12 +20,6 @@
 #include "muster/v1/agent_session.pb.h"
 
 namespace muster::controller {
-namespace {
-
-constexpr size_t kRememberedBoots = 4;
-
-}  // namespace
-
 SessionRegistry::SessionRegistry(Store& store, Clock& clock, AgentSessionListener& listener)
     : store_(store), clock_(clock), listener_(listener) {}
 
@@ -33,7 +27,7 @@ SessionRegistry::~SessionRegistry() { Stop(); }
 
 absl::Duration SessionRegistry::ReconnectSpread() const {
   absl::MutexLock lock(&mutex_);
-  return absl::Seconds(std::max(known_nodes_, by_node_.size())) / kReconnectsPerSecond;
+  return absl::Seconds(std::max(known_nodes_, connected_)) / kReconnectsPerSecond;
 }
 
 void SessionRegistry::Start() {
@@ -51,7 +45,8 @@ void SessionRegistry::Start() {
 void SessionRegistry::Stop() {
   {
     absl::MutexLock lock(&mutex_);
-    for (const auto& [uuid, session] : by_node_) TouchNode(*session);
+    for (auto& [uuid, entry] : nodes_)
+      if (entry.session != nullptr) TouchNode(entry, *entry.session);
   }
   WriteTouches();
 }
@@ -63,7 +58,7 @@ void SessionRegistry::Sweep() {
   {
     absl::MutexLock lock(&mutex_);
     if (now - begun_since_ >= absl::Minutes(1)) {
-      begun_.clear();
+      for (auto& [uuid, entry] : nodes_) entry.begun = 0;
       begun_since_ = now;
     }
     for (const auto& [key, session] : all_) {
@@ -88,19 +83,18 @@ void SessionRegistry::Sweep() {
   WriteTouches();
 }
 
-void SessionRegistry::TouchNode(const AgentSession& session) {
-  std::string earlier;
-  if (const auto boots = boots_.find(session.node_uuid()); boots != boots_.end())
-    earlier = absl::StrJoin(boots->second.earlier, " ");
-  touches_[session.node_uuid()] = {session.last_seen_at(), session.boot_id(), std::move(earlier),
-                                   session.agent_version()};
+void SessionRegistry::TouchNode(NodeEntry& entry, const AgentSession& session) {
+  entry.touch = {session.last_seen_at(), session.boot_id(),
+                 entry.boots.has_value() ? entry.boots->earlier() : "", session.agent_version()};
 }
 
 void SessionRegistry::WriteTouches() {
-  absl::flat_hash_map<std::string, Touch> touches;
+  std::vector<std::pair<std::string, Touch>> touches;
   {
     absl::MutexLock lock(&mutex_);
-    touches.swap(touches_);
+    for (auto& [uuid, entry] : nodes_) {
+      if (entry.touch.has_value()) touches.emplace_back(uuid, *std::exchange(entry.touch, {}));
+    }
   }
   if (touches.empty()) return;
   const absl::Status written = store_.Update([&](Transaction& txn) -> absl::Status {
@@ -117,7 +111,10 @@ void SessionRegistry::WriteTouches() {
   });
   if (written.ok()) return;
   absl::MutexLock lock(&mutex_);  // for instance a full disk: try again with the next sweep
-  for (auto& [uuid, touch] : touches) touches_.try_emplace(uuid, std::move(touch));
+  for (auto& [uuid, touch] : touches) {
+    NodeEntry& entry = nodes_[uuid];
+    if (!entry.touch.has_value()) entry.touch = std::move(touch);
+  }
 }
 
 absl::Mutex& SessionRegistry::OrderOf(absl::string_view node_uuid) {
@@ -129,8 +126,9 @@ absl::Status SessionRegistry::Add(std::shared_ptr<AgentSession> session) {
   size_t begun = 0;
   {
     absl::MutexLock lock(&mutex_);
-    begun = ++begun_[session->node_uuid()];
-    const size_t streams = ++streams_[session->node_uuid()];
+    NodeEntry& entry = nodes_[session->node_uuid()];
+    begun = ++entry.begun;
+    const size_t streams = ++entry.streams;
     all_[&added] = std::move(session);
     if (is_closed_) return absl::UnavailableError("the controller stops");
     if (streams > kMaxStreams && begun <= kMaxBegunAMinute) {
@@ -162,15 +160,15 @@ void SessionRegistry::Misbehaved(const AgentSession& session, const absl::Status
   const absl::Time now = clock_.Now();
   {
     absl::MutexLock lock(&mutex_);
-    const auto [last, is_first] = misbehaved_.try_emplace(uuid, now);
-    if (!is_first && now - last->second < kMisbehaviourInterval) return;
-    last->second = now;
+    absl::Time& last = nodes_[uuid].misbehaved_at;
+    if (now - last < kMisbehaviourInterval) return;
+    last = now;
   }
   // An entry that a full disk refuses is at least in the log.
   store_
       .Update([&](Transaction& txn) -> absl::Status {
         const absl::StatusOr<NodeRecord> node = txn.nodes().Get(uuid);
-        return Audit(txn, now, {absl::StrCat("node:", uuid), session.peer()}, "node.cut_off",
+        return Audit(txn, now, {NodeActor(uuid).name, session.peer()}, "node.cut_off",
                      node.ok() ? node->name : uuid, why.message());
       })
       .IgnoreError();
@@ -178,41 +176,27 @@ void SessionRegistry::Misbehaved(const AgentSession& session, const absl::Status
 
 absl::Status SessionRegistry::CheckClone(absl::string_view node_uuid, const NodeRecord& node,
                                          const AgentSession& session, const std::string& boot_id) {
-  bool is_known = false;
+  const std::string uuid(node_uuid);
+  const absl::Time now = clock_.Now();
+  bool is_news = false;
   {
     absl::MutexLock lock(&mutex_);
-    const auto [found, is_new] = boots_.try_emplace(std::string(node_uuid));
-    Boots& boots = found->second;
-    if (is_new) {
-      boots.current = node.boot_id;
-      boots.earlier = absl::StrSplit(node.earlier_boots, ' ', absl::SkipEmpty());
-    }
-    if (boots.current == boot_id || boots.current.empty()) {
-      boots.current = boot_id;
-      return absl::OkStatus();
-    }
-    if (std::find(boots.earlier.begin(), boots.earlier.end(), boot_id) == boots.earlier.end()) {
-      boots.earlier.push_back(std::exchange(boots.current, boot_id));
-      if (boots.earlier.size() > kRememberedBoots) boots.earlier.erase(boots.earlier.begin());
-      return absl::OkStatus();
-    }
-    // A clone that comes with one boot after another is not reported any more often.
-    is_known = boots.refused == boot_id || clock_.Now() - boots.refused_at < kMisbehaviourInterval;
+    std::optional<BootHistory>& boots = nodes_[uuid].boots;
+    if (!boots.has_value()) boots.emplace(node.boot_id, node.earlier_boots);
+    if (boots->Accept(boot_id)) return absl::OkStatus();
+    is_news = boots->IsNews(boot_id, now, kMisbehaviourInterval);
   }
   const std::string message =
       absl::StrCat("two machines use the identity of ", node.name, ": boot ", boot_id, " from ",
                    session.peer(), " is back after another; run `muster node remove ", node.name,
                    "` and enrol each machine with a token of its own");
-  // Only once: it tries again for as long as it runs, and the audit log never shrinks.
-  if (!is_known) {
+  if (is_news) {
     RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
-      return Audit(txn, clock_.Now(), {absl::StrCat("node:", node_uuid), session.peer()},
-                   "node.clone", node.name, message);
+      return Audit(txn, now, {NodeActor(uuid).name, session.peer()}, "node.clone", node.name,
+                   message);
     }));
     absl::MutexLock lock(&mutex_);
-    Boots& boots = boots_[std::string(node_uuid)];
-    boots.refused = boot_id;
-    boots.refused_at = clock_.Now();
+    nodes_[uuid].boots->OnAudited(boot_id, now);
   }
   return absl::FailedPreconditionError(message);
 }
@@ -246,9 +230,11 @@ absl::Status SessionRegistry::Greet(const std::shared_ptr<AgentSession>& session
       if (!all_.contains(session.get())) return absl::CancelledError("the stream is over");
       // Before others find the session: Welcome must be the first message that the agent reads.
       RETURN_IF_ERROR(session->Send(welcome));
-      before = std::exchange(by_node_[uuid], session);
+      NodeEntry& entry = nodes_[uuid];
+      before = std::exchange(entry.session, session);
+      connected_ += before == nullptr;
       if (node.boot_id != hello.boot_id() || node.agent_version != hello.agent_version())
-        TouchNode(*session);
+        TouchNode(entry, *session);
     }
     listener_.OnConnected(uuid, hello);
   }
@@ -262,8 +248,8 @@ void SessionRegistry::Deliver(const AgentSession& session, const v1::AgentMessag
   absl::MutexLock order(&OrderOf(uuid));
   {
     absl::MutexLock lock(&mutex_);
-    const auto found = by_node_.find(uuid);
-    if (found == by_node_.end() || found->second.get() != &session) return;
+    const auto found = nodes_.find(uuid);
+    if (found == nodes_.end() || found->second.session.get() != &session) return;
   }
   switch (message.message_case()) {
     case v1::AgentMessage::kFacts:
@@ -295,8 +281,7 @@ void SessionRegistry::Remove(const AgentSession& session) {
   Retire(session);
   absl::MutexLock lock(&mutex_);
   if (all_.erase(&session) == 0) return;  // the session still holds itself
-  const auto streams = streams_.find(session.node_uuid());
-  if (--streams->second == 0) streams_.erase(streams);
+  --nodes_[session.node_uuid()].streams;
 }
 
 void SessionRegistry::Retire(const AgentSession& session) {
@@ -305,11 +290,11 @@ void SessionRegistry::Retire(const AgentSession& session) {
   absl::MutexLock order(&OrderOf(uuid));
   {
     absl::MutexLock lock(&mutex_);
-    const auto found = by_node_.find(uuid);
-    if (found == by_node_.end() || found->second.get() != &session) return;
-    TouchNode(session);
-    held = std::move(found->second);
-    by_node_.erase(found);
+    const auto found = nodes_.find(uuid);
+    if (found == nodes_.end() || found->second.session.get() != &session) return;
+    TouchNode(found->second, session);
+    held = std::exchange(found->second.session, nullptr);
+    --connected_;
   }
   listener_.OnDisconnected(uuid);
 }
@@ -319,25 +304,30 @@ absl::Status SessionRegistry::Send(absl::string_view node_uuid,
   std::shared_ptr<AgentSession> session;
   {
     absl::MutexLock lock(&mutex_);
-    const auto found = by_node_.find(node_uuid);
-    if (found == by_node_.end()) return absl::UnavailableError("the node is not connected");
-    session = found->second;
+    const auto found = nodes_.find(node_uuid);
+    if (found == nodes_.end() || found->second.session == nullptr)
+      return absl::UnavailableError("the node is not connected");
+    session = found->second.session;
   }
   return session->Send(message);
 }
 
 bool SessionRegistry::IsConnected(absl::string_view node_uuid) const {
   absl::MutexLock lock(&mutex_);
-  return by_node_.contains(node_uuid);
+  const auto found = nodes_.find(node_uuid);
+  return found != nodes_.end() && found->second.session != nullptr;
 }
 
 std::vector<AgentSessionInfo> SessionRegistry::List() const {
   std::vector<AgentSessionInfo> infos;
   absl::MutexLock lock(&mutex_);
-  infos.reserve(by_node_.size());
-  for (const auto& [uuid, session] : by_node_)
-    infos.push_back({uuid, session->peer(), session->agent_version(), session->connected_at(),
-                     session->last_seen_at()});
+  infos.reserve(connected_);
+  for (const auto& [uuid, entry] : nodes_) {
+    if (const auto& session = entry.session; session != nullptr) {
+      infos.push_back({uuid, session->peer(), session->agent_version(), session->connected_at(),
+                       session->last_seen_at()});
+    }
+  }
   return infos;
 }
 

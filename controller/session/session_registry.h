@@ -3,13 +3,16 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/synchronization/mutex.h"
 #include "controller/session/agent_sessions.h"
+#include "controller/session/boot_history.h"
 
 namespace muster {
 class Clock;
@@ -102,11 +105,13 @@ class SessionRegistry final : public AgentSessions {
     std::string earlier_boots;
     std::string agent_version;
   };
-  struct Boots {
-    std::string current;
-    std::vector<std::string> earlier;              // the last few
-    std::string refused;                           // the last that was rejected as a clone
-    absl::Time refused_at = absl::InfinitePast();  // when that was entered into the audit log
+  struct NodeEntry {
+    std::shared_ptr<AgentSession> session;  // nullptr: not connected
+    std::optional<BootHistory> boots;       // nullopt: the store's
+    std::optional<Touch> touch;
+    size_t streams = 0;
+    size_t begun = 0;  // since begun_since_
+    absl::Time misbehaved_at = absl::InfinitePast();
   };
 
   // The time over which all nodes should spread their reconnections.
@@ -118,7 +123,8 @@ class SessionRegistry final : public AgentSessions {
   absl::Mutex& OrderOf(absl::string_view node_uuid);
   // The session does not belong to its node any more; notifies the listener.
   void Retire(const AgentSession& session);
-  void TouchNode(const AgentSession& session) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TouchNode(NodeEntry& entry, const AgentSession& session)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteTouches();
 
   Store& store_;
@@ -129,14 +135,9 @@ class SessionRegistry final : public AgentSessions {
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<const AgentSession*, std::shared_ptr<AgentSession>> all_
       ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<std::string, std::shared_ptr<AgentSession>> by_node_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<std::string, Boots> boots_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<std::string, Touch> touches_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<std::string, size_t> streams_ ABSL_GUARDED_BY(mutex_);  // by node
-  // By node, since begun_since_.
-  absl::flat_hash_map<std::string, size_t> begun_ ABSL_GUARDED_BY(mutex_);
+  absl::node_hash_map<std::string, NodeEntry> nodes_ ABSL_GUARDED_BY(mutex_);  // by uuid
+  size_t connected_ ABSL_GUARDED_BY(mutex_) = 0;  // nodes with a session
   absl::Time begun_since_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
-  absl::flat_hash_map<std::string, absl::Time> misbehaved_ ABSL_GUARDED_BY(mutex_);
   size_t known_nodes_ ABSL_GUARDED_BY(mutex_) = 0;  // in the store when the registry started
   bool is_closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
