@@ -5,8 +5,6 @@
 
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "common/base/clock.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
