@@ -34,6 +34,8 @@ absl::StatusOr<std::unique_ptr<Controller>> Controller::Start(const Config& conf
   Core& core = modules->core;
   RETURN_IF_ERROR(core.denylist.Load(*core.resources.store));
   std::unique_ptr<Controller> controller(new Controller(std::move(modules)));
+  ASSIGN_OR_RETURN(controller->modules_->front.packages,
+                   PackageServer::Start(config.package_listen, config.package_directory));
   RETURN_IF_ERROR(NoteAuthority(*core.resources.store, core.resources.ca, clock.Now()));
   RETURN_IF_ERROR(controller->modules_->work.Start());
   core.Start();

@@ -39,7 +39,8 @@ class EventDisplay {
 template <typename Event>
 using OpenStream = std::function<typename EventStream<Event>::Reader(grpc::ClientContext*)>;
 
-// Blocks until the display has the end, or Ctrl-C: false. `prepare` makes what begins a stream,
+// Blocks until the display has the end, or Ctrl-C, for which the caller holds an InterruptFlag:
+// false. `prepare` makes what begins a stream,
 // from where the display is, on the connection's present channel; it is called again after each
 // break. Waits for a controller that restarts as long as Patience does; errors are those of the
 // stream.
@@ -48,7 +49,6 @@ absl::StatusOr<bool> Follow(Context& context, Connection& connection, EventDispl
                             const std::function<OpenStream<Event>()>& prepare) {
   constexpr absl::Duration kRedraw = absl::Milliseconds(200);
   Clock& clock = *context.clock;
-  const InterruptFlag interrupt;
   Patience patience(
       clock, [&] { connection.Renew(); }, [&](absl::string_view text) { display.Say(text); });
   while (!display.IsFinished()) {

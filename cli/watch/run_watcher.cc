@@ -99,6 +99,7 @@ absl::StatusOr<int> WatchRun(Context& context, Connection& connection, const std
   v1::GetRunResponse response;
   RETURN_IF_ERROR(Call(connection, first_stub, &RunStub::GetRun, request, &response));
 
+  const InterruptFlag interrupt;
   RunDisplay display(context, options, response.run());
   const auto prepare = [&]() -> OpenStream<v1::RunEvent> {
     v1::WatchRunRequest watch;
@@ -109,7 +110,7 @@ absl::StatusOr<int> WatchRun(Context& context, Connection& connection, const std
   };
   ASSIGN_OR_RETURN(const bool is_finished,
                    Follow<v1::RunEvent>(context, connection, display, prepare));
-  if (!is_finished) {
+  if (!is_finished || InterruptFlag::IsSet()) {
     display.Say(absl::StrCat("\ndetached; the run continues. To see it again: muster run watch ",
                              run_id, "\nTo stop it: muster run cancel ", run_id, "\n"));
     return kExitDetached;

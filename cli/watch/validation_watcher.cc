@@ -70,6 +70,7 @@ class ValidationDisplay final : public EventDisplay<v1::ValidationEvent> {
 
 absl::StatusOr<int> WatchValidation(Context& context, Connection& connection,
                                     const std::string& validation_id) {
+  const InterruptFlag interrupt;  // until the end is shown, too
   ValidationDisplay display(context);
   const auto prepare = [&]() -> OpenStream<v1::ValidationEvent> {
     v1::WatchValidationRequest watch;
@@ -80,9 +81,9 @@ absl::StatusOr<int> WatchValidation(Context& context, Connection& connection,
   ASSIGN_OR_RETURN(const bool is_finished,
                    Follow<v1::ValidationEvent>(context, connection, display, prepare));
   if (!is_finished) {
-    display.Say(
-        absl::StrCat("\ndetached; the validation continues. To see it again: muster validate watch ",
-                     validation_id, "\nTo stop it: muster validate cancel ", validation_id, "\n"));
+    display.Say(absl::StrCat(
+        "\ndetached; the validation continues. To see it again: muster validate watch ",
+        validation_id, "\nTo stop it: muster validate cancel ", validation_id, "\n"));
     return kExitDetached;
   }
   display.Finish([&] { return GetValidation(connection, validation_id); });

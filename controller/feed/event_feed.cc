@@ -154,13 +154,18 @@ void EventFeed<Event>::Break() {
 }
 
 template <typename Event>
+void EventFeed<Event>::ForgetGone() {
+  watchers_.erase(std::remove_if(watchers_.begin(), watchers_.end(),
+                                 [](const auto& weak) { return weak.expired(); }),
+                  watchers_.end());
+}
+
+template <typename Event>
 void EventFeed<Event>::Notify() {
   std::vector<std::shared_ptr<Watcher>> watchers;
   {
     absl::MutexLock lock(&mutex_);
-    watchers_.erase(std::remove_if(watchers_.begin(), watchers_.end(),
-                                   [](const auto& weak) { return weak.expired(); }),
-                    watchers_.end());
+    ForgetGone();
     for (const auto& weak : watchers_) {
       if (auto watcher = weak.lock()) watchers.push_back(std::move(watcher));
     }
@@ -172,6 +177,7 @@ template <typename Event>
 std::shared_ptr<EventWatch<Event>> EventFeed<Event>::AddWatcher(uint64_t after,
                                                                 std::function<void()> on_ready) {
   auto watcher = std::make_shared<Watcher>(this->shared_from_this(), after, std::move(on_ready));
+  ForgetGone();
   watchers_.push_back(watcher);
   return watcher;
 }

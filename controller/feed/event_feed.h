@@ -90,6 +90,7 @@ class EventFeed : public std::enable_shared_from_this<EventFeed<Event>> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Drops what need not be kept any more.
   void Trim() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ForgetGone() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Notify() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const FeedRetention retention_;

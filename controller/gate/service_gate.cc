@@ -28,7 +28,9 @@ struct ServiceGate::Change {
 
 absl::Time ServiceGate::Step() {
   // A thousand agents that connect are one reason to look.
-  if (clock_.Now() < pause_until_) return pause_until_;
+  const absl::Time before_look = clock_.Now();
+  const bool is_set_back = pause_until_ - before_look > kPause;
+  if (before_look < pause_until_ && !is_set_back) return pause_until_;
   // What Slurm cannot do now is tried again.
   const absl::Status before = std::exchange(looked_, Reconcile());
   if (!worker_.is_stopping() && !looked_.ok() && looked_ != before)

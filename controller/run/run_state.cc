@@ -123,6 +123,7 @@ RunActions RunState::StartPlay(uint32_t play, const std::map<std::string, NodeLi
     return actions;
   }
   stage_ = Stage::kGathering;
+  facts_ = FactsRound();  // not those of the play before
   first_open_ = 0;
   actions.push_back({RunAction::kPlayStarted, "", play_});
   by_uuid_.clear();

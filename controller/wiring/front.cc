@@ -114,7 +114,6 @@ Front::Front(const Config& config, Core& core, Work& work)
 Front::~Front() = default;
 
 absl::Status Front::Listen(const Config& config) {
-  ASSIGN_OR_RETURN(packages, PackageServer::Start(config.package_listen, config.package_directory));
   grpc::ServerBuilder main;
   SetCommonOptions(main);
   main.SetMaxReceiveMessageSize(kMaxMessageBytes);

@@ -39,13 +39,13 @@ struct Front {
   ~Front();
   Front(const Front&) = delete;
 
-  // Opens the ports; the error names the one that could not be had.
+  // Opens the ports for agents and people; the error names the one that could not be had.
   absl::Status Listen(const Config& config);
   // Lets calls end until `deadline`, and cancels the rest.
   void Shutdown(absl::Time deadline);
 
   Core& core;
-  std::unique_ptr<PackageServer> packages;
+  std::unique_ptr<PackageServer> packages;  // started before anything else is
   AgentSessionService agents;
   EnrollmentService enrollments;
   TokenService tokens;

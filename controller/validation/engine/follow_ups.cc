@@ -99,7 +99,8 @@ absl::Status FollowUps::Cancel(const std::string& run_id, const Actor& actor) {
     if (run.state == RunRecord::kRunning) {
       return absl::FailedPreconditionError(absl::StrCat(
           "run ", run_id,
-          " is running, and no suite waits before its end; to stop it: muster run cancel ", run_id));
+          " is running, and no suite waits before its end; to stop it: muster run cancel ",
+          run_id));
     }
     return absl::FailedPreconditionError(absl::StrCat(
         "no suite of run ", run_id, " waits; what became of them: muster run show ", run_id));
@@ -176,7 +177,11 @@ bool FollowUps::HaveFacts(const Ended& ended) {
   Due& due = due_[ended.run_id];
   due.facts.Begin(uuids, due.deadline);
   for (const std::string& uuid : due.facts.ToAsk()) {
-    if (sessions_.Send(uuid, message).ok()) due.facts.OnAsked(uuid);
+    if (uuids.count(uuid) == 0) {
+      due.facts.Drop(uuid);  // removed meanwhile
+    } else if (sessions_.Send(uuid, message).ok()) {
+      due.facts.OnAsked(uuid);
+    }
   }
   return due.facts.IsOver(clock_.Now());
 }
