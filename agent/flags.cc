@@ -9,7 +9,7 @@ namespace {
 
 void AddJoinFlags(CLI::App& join, Flags& flags) {
   join.add_option("--controller", flags.join.controller, "host:port of the controller")->required();
-  join.add_option("--enrollment", flags.join.enrollment, "host:port of its enrolment listener")
+  join.add_option("--enrollment", flags.join.enrollment, "host:port of its enrollment listener")
       ->required();
   join.add_option("--node", flags.join.node_name, "name of this node in the inventory")->required();
   join.add_option("--ca-pin", flags.join.ca_pin, "sha256:<digest> of the cluster's CA")->required();

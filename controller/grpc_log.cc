@@ -19,7 +19,7 @@ constexpr Meaning kMeanings[] = {
     {"certificate verify failed",
      "refused a connection: its certificate was not issued by this cluster's authority or is over"},
     {"peer did not return a certificate",
-     "refused a connection: it showed no certificate; machines join at the enrolment port"},
+     "refused a connection: it showed no certificate; machines join at the enrollment port"},
 };
 
 void OnLine(gpr_log_func_args* args) {

@@ -62,7 +62,7 @@ absl::Status Run(const Flags& flags) {
   RealClock clock;
   ASSIGN_OR_RETURN(const std::unique_ptr<Controller> controller, Controller::Start(config, clock));
   LogInfo(absl::StrCat("musterd ", kVersion, " serves cluster ", config.cluster, ": port ",
-                       controller->port(), ", enrolment ", controller->enrollment_port(),
+                       controller->port(), ", enrollment ", controller->enrollment_port(),
                        ", packages ", controller->package_port()));
   sd_notify(0, "READY=1");
   const int signal = WaitForSignal(signals, *controller);

@@ -138,7 +138,7 @@ absl::StatusOr<std::string> FetchPinnedCa(absl::string_view address_text, absl::
   if (SSL_connect(ssl.get()) != 1) {
     return absl::UnavailableError(absl::StrCat("TLS 1.3 handshake with ", address_text, ": ",
                                                OpenSslReason(),
-                                               "; is this the enrolment port (7444)?"));
+                                               "; is this the enrollment port (7444)?"));
   }
   std::string seen;
   STACK_OF(X509)* chain = SSL_get_peer_cert_chain(ssl.get());

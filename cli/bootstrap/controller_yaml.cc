@@ -18,7 +18,7 @@ controller_address: $1:$2
 enrollment_address: $1:$3
 
 # Where musterd listens. The main port takes only callers with a certificate of this cluster; the
-# enrolment port offers joining and no more; the package port serves the agent's package, whose
+# enrollment port offers joining and no more; the package port serves the agent's package, whose
 # digest travels in the join line.
 listen: 0.0.0.0:$2
 enrollment_listen: 0.0.0.0:$3

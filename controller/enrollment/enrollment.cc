@@ -162,11 +162,11 @@ absl::StatusOr<JoinResult> Enrollment::GetJoin(absl::string_view enrollment_id,
   const absl::Status found = store_.Update([&](Transaction& txn) -> absl::Status {
     absl::StatusOr<EnrollmentRecord> enrollment = txn.enrollments().Get(enrollment_id);
     if (absl::IsNotFound(enrollment.status()))
-      return absl::PermissionDeniedError("unknown enrolment");
+      return absl::PermissionDeniedError("unknown enrollment");
     RETURN_IF_ERROR(enrollment.status());
     if (token.size() > kMaxTokenBytes ||
         !ConstantTimeEquals(enrollment->token_hash, HashJoinToken(token)))
-      return absl::PermissionDeniedError("the token of another enrolment");
+      return absl::PermissionDeniedError("the token of another enrollment");
     if (!enrollment->certificate_pem.empty()) {
       ASSIGN_OR_RETURN(*enrollment, Refresh(txn, *std::move(enrollment), peer, now));
     }
@@ -189,7 +189,7 @@ absl::StatusOr<EnrollmentRecord> Enrollment::Refresh(Transaction& txn, Enrollmen
                                 token->expires_at > now && !node->last_seen_at.has_value();
   if (!may_have_another && issued.not_after <= now)
     return absl::PermissionDeniedError(absl::StrCat(
-        "the certificate of this enrolment expired at ",
+        "the certificate of this enrollment expired at ",
         absl::FormatTime(issued.not_after, absl::UTCTimeZone()), " and its token gives no other"));
   const bool is_late = issued.not_after - now < CertificateAuthority::kNodeLifetime / 2;
   if (!may_have_another || !is_late) return enrollment;

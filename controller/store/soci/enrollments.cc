@@ -29,7 +29,7 @@ absl::StatusOr<EnrollmentRecord> SociEnrollmentTable::Get(absl::string_view enro
     soci::statement statement =
         (Select(context_.session, "WHERE enrollment_id = :id", row), use(key));
     if (ReadOne(statement)) return row;
-    return absl::NotFoundError(absl::StrCat("no enrolment ", enrollment_id));
+    return absl::NotFoundError(absl::StrCat("no enrollment ", enrollment_id));
   });
 }
 

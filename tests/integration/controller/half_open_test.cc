@@ -56,15 +56,15 @@ TEST_F(HalfOpenTest, TwoHundredAreClosedAndHinderNobody) {
   const std::string record("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11);
   const std::vector<Way> ways = {
       {"silent", false, false, "", false, "", ""},
-      {"silent, enrolment", true, false, "", false, "", ""},
+      {"silent, enrollment", true, false, "", false, "", ""},
       {"half a ClientHello", false, false, record, false, "", ""},
       {"a ClientHello drop by drop", false, false, record, false, "", std::string(500, 'x')},
       {"no TLS at all", false, false, "GET / HTTP/1.1\r\n\r\n", false, "", ""},
       {"TLS, then silent", false, true, "", false, "", ""},
-      {"TLS, then silent, enrolment", true, true, "", false, "", ""},
+      {"TLS, then silent, enrollment", true, true, "", false, "", ""},
       {"HTTP/2, then pings alone", false, true, "", true, "", ""},
-      {"HTTP/2, then pings alone, enrolment", true, true, "", true, "", ""},
-      {"half a call, enrolment", true, true, "", true, kEnroll, ""},
+      {"HTTP/2, then pings alone, enrollment", true, true, "", true, "", ""},
+      {"half a call, enrollment", true, true, "", true, kEnroll, ""},
   };
   struct Connection {
     const Way* way;

@@ -265,7 +265,7 @@ TEST_F(StoreTablesTest, EnrollmentsComeAndGo) {
     EXPECT_EQ(txn.enrollments().List()->size(), 1u);
     RETURN_IF_ERROR(txn.enrollments().Delete("e-1"));
     EXPECT_THAT(txn.enrollments().Get("e-1"),
-                StatusIs(absl::StatusCode::kNotFound, "no enrolment e-1"));
+                StatusIs(absl::StatusCode::kNotFound, "no enrollment e-1"));
     return absl::OkStatus();
   }));
 }
