@@ -19,8 +19,9 @@ absl::Status AuditRotation(Transaction& txn, absl::Time now, absl::string_view a
 }
 
 absl::Status NoRotation(absl::string_view name) {
-  return absl::NotFoundError(absl::StrCat(
-      "no rotation of secret '", name, "' is running; `muster secret rotate ", name, "` begins one"));
+  return absl::NotFoundError(absl::StrCat("no rotation of secret '", name,
+                                          "' is running; `muster secret rotate ", name,
+                                          "` begins one"));
 }
 
 }  // namespace
@@ -85,10 +86,10 @@ absl::StatusOr<RotationRecord> SecretStore::BeginRotation(absl::string_view name
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
     const absl::StatusOr<RotationRecord> other = txn.rotations().Get(name);
     if (other.ok()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("a rotation of '", name, "' that ", other->started_by,
-                       " began is still running; see `muster secret list`, then `muster secret rotate ",
-                       name, " --resume` or --abandon"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          "a rotation of '", name, "' that ", other->started_by,
+          " began is still running; see `muster secret list`, then `muster secret rotate ", name,
+          " --resume` or --abandon"));
     }
     if (!absl::IsNotFound(other.status())) return other.status();
     ASSIGN_OR_RETURN(const SecretBuffer value, RandomValue(txn, name, bytes));

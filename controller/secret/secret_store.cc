@@ -51,9 +51,10 @@ absl::Status RefuseRotating(Transaction& txn, absl::string_view name) {
   const absl::StatusOr<RotationRecord> rotation = txn.rotations().Get(name);
   if (absl::IsNotFound(rotation.status())) return absl::OkStatus();
   RETURN_IF_ERROR(rotation.status());
-  return absl::FailedPreconditionError(absl::StrCat(
-      "a rotation of secret '", name, "' that ", rotation->started_by,
-      " began is still running; end it first: `muster secret rotate ", name, " --resume` or --abandon"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("a rotation of secret '", name, "' that ", rotation->started_by,
+                   " began is still running; end it first: `muster secret rotate ", name,
+                   " --resume` or --abandon"));
 }
 
 }  // namespace

@@ -41,9 +41,9 @@ TEST_P(RefusedLines, SayWhy) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, RefusedLines,
-    ::testing::Values(Refusal{"", "no JSON object"}, Refusal{"[]", "no JSON object"},
-                      Refusal{R"({"peers":[]})", "neither"}, Refusal{R"({"stop":1})", "no text"},
-                      Refusal{R"({"peers":[1]})", "no object"},
+    ::testing::Values(Refusal{"", "not a JSON object"}, Refusal{"[]", "not a JSON object"},
+                      Refusal{R"({"peers":[]})", "neither"}, Refusal{R"({"stop":1})", "not text"},
+                      Refusal{R"({"peers":[1]})", "not an object"},
                       Refusal{R"({"peers":[{"address":"","port":1}]})", "no address"},
                       Refusal{R"({"peers":[{"address":"a","port":0}]})", "no port"},
                       Refusal{R"({"peers":[{"address":"a","port":65536}]})", "no port"},

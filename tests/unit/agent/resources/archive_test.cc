@@ -167,7 +167,7 @@ TEST_F(ArchiveTest, RefusesLinksAndFilesInItsPlace) {
   ASSERT_OK(files_.MakeSymlink(Path("real"), Path("app")));
   EXPECT_THAT(Changes(*Make("app")), ElementsAre(HasSubstr("symbolic link")));
   Write("file", "x");
-  EXPECT_THAT(Changes(*Make("file")), ElementsAre(HasSubstr("no directory")));
+  EXPECT_THAT(Changes(*Make("file")), ElementsAre(HasSubstr("not a directory")));
 }
 
 TEST_F(ArchiveTest, NamesArchivesThatAreEmptyAfterStripping) {

@@ -257,7 +257,7 @@ TEST_F(CheckSupervisorTest, AWorkerThatPrintsGarbageForEverIsEnded) {
   desk_->Start(Check());
   const v1::CheckReport report = AwaitReport();
   EXPECT_EQ(report.result().outcome(), v1::OUTCOME_UNKNOWN);
-  EXPECT_THAT(report.result().reason(), HasSubstr("no line of a check: garbage"));
+  EXPECT_THAT(report.result().reason(), HasSubstr("not a line of a check: garbage"));
 }
 
 TEST_F(CheckSupervisorTest, SaysWhyAWorkerDied) {
@@ -289,12 +289,12 @@ TEST_F(CheckSupervisorTest, RefusesWhatItCannotDo) {
   v1::StartCheck strange = Check("strange");
   strange.set_check("../../bin/sh");
   desk_->Start(strange);
-  EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("no name of a check"));
+  EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("not a name of a check"));
 
   v1::StartCheck option = Check("option");
   (*option.mutable_parameters())["json=false --x"] = "1";
   desk_->Start(option);
-  EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("no parameter"));
+  EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("not a parameter"));
 
   plan_ = "r-1/0";
   desk_->Start(Check("planned"));

@@ -114,7 +114,8 @@ INSTANTIATE_TEST_SUITE_P(
                 {.start = absl::NotFoundError("there is no program 'muster-burnin'")},
                 v1::OUTCOME_UNKNOWN,
                 "no program"},
-        EndCase{"Garbage", "Segfault!", {}, v1::OUTCOME_UNKNOWN, "no line of a check: Segfault!"},
+        EndCase{
+            "Garbage", "Segfault!", {}, v1::OUTCOME_UNKNOWN, "not a line of a check: Segfault!"},
         EndCase{"OtherCheck",
                 R"({"result":{"check":"disk","outcome":"OUTCOME_PASS"}})",
                 {},
