@@ -29,6 +29,12 @@ newest_run() { muster -o json run list | read_json 'print(value["runs"][0]["run_
 node_runs() { lab exec "$1" pgrep -x "$2"; }  # NODE PROGRAM
 kill_agent() { lab exec "$1" systemctl kill --kill-whom=main --signal=KILL muster-agent; }  # NODE
 
+# Waits until NODE is in the middle of installing slurmd.
+await_slurmd_package() {  # NODE
+  lab exec "$1" timeout 240 sh -c \
+    'until pgrep -f "^apt-get .* slurmd" && pgrep -x dpkg; do sleep 0.1; done' >/dev/null
+}
+
 # The run in which the controller made up for what a node missed in RUN.
 caught_up() {  # RUN NODE
   local run
@@ -51,11 +57,13 @@ join 'login1,c[001-003]'
 
 step "rollout: c002 cut off, c003's agent killed in the middle of a package transaction"
 begin playbooks/site.yaml
-lab exec c003 timeout 240 sh -c 'until pgrep -f "^apt-get .* slurmd" && pgrep -x dpkg; do sleep 0.1; done' \
-  >/dev/null || fail "c003 installs nothing"
+# Each by itself: neither node waits for the other.
+{ await_slurmd_package c002 && lab link c002 down; } &
+cut=$!
+await_slurmd_package c003 || fail "c003 installs nothing"
 kill_agent c003
 node_runs c003 apt-get || fail "the package transaction ended with its agent"
-lab link c002 down
+wait "$cut" || fail "c002 installs nothing"
 finish
 expect_applied 4 "a rollout with a node cut off"
 expect_contains "$APPLY_OUTPUT" "c002: unreachable" "the output"
