@@ -10,7 +10,9 @@ namespace muster::controller {
 
 Actor ControllerActor() { return {"controller", ""}; }
 
-Actor NodeActor(absl::string_view uuid) { return {absl::StrCat("node:", uuid), ""}; }
+Actor NodeActor(absl::string_view uuid, absl::string_view peer) {
+  return {absl::StrCat("node:", uuid), std::string(peer)};
+}
 
 absl::Status Audit(Transaction& txn, absl::Time now, const Actor& actor, absl::string_view action,
                    absl::string_view subject, absl::string_view detail) {

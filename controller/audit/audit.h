@@ -19,8 +19,8 @@ struct Actor {
 
 // The controller, which acts by itself.
 Actor ControllerActor();
-// An agent.
-Actor NodeActor(absl::string_view uuid);
+// An agent; `peer` as of Actor.
+Actor NodeActor(absl::string_view uuid, absl::string_view peer = "");
 
 // Adds one entry, inside the transaction of the act itself: no act without its entry. `action` is
 // a word of docs/store.md, "run.create"; `subject` is what it was done to.

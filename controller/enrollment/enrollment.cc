@@ -139,7 +139,7 @@ absl::StatusOr<JoinResult> Enrollment::JoinIn(Transaction& txn, const JoinReques
   enrollment.description = CleanDescription(request.description);
   enrollment.peer = request.peer;
   enrollment.requested_at = now;
-  const Actor actor = {absl::StrCat("node:", request.node_uuid), request.peer};
+  const Actor actor = NodeActor(request.node_uuid, request.peer);
   RETURN_IF_ERROR(txn.tokens().MarkUsed(token->token_id, now));
   if (token->require_approval) {
     RETURN_IF_ERROR(txn.enrollments().Put(enrollment));
@@ -198,7 +198,7 @@ absl::StatusOr<EnrollmentRecord> Enrollment::Refresh(Transaction& txn, Enrollmen
   RETURN_IF_ERROR(txn.certificates().Insert(fresh.record));
   enrollment.certificate_pem = std::move(fresh.pem);
   RETURN_IF_ERROR(txn.enrollments().Put(enrollment));
-  const Actor actor = {absl::StrCat("node:", node->uuid), std::string(peer)};
+  const Actor actor = NodeActor(node->uuid, peer);
   RETURN_IF_ERROR(Audit(txn, now, actor, "node.enroll_late", node->name,
                         absl::StrCat("certificate ", fresh.record.serial)));
   return enrollment;

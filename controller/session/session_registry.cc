@@ -166,7 +166,7 @@ void SessionRegistry::Misbehaved(const AgentSession& session, const absl::Status
   store_
       .Update([&](Transaction& txn) -> absl::Status {
         const absl::StatusOr<NodeRecord> node = txn.nodes().Get(uuid);
-        return Audit(txn, now, {NodeActor(uuid).name, session.peer()}, "node.cut_off",
+        return Audit(txn, now, NodeActor(uuid, session.peer()), "node.cut_off",
                      node.ok() ? node->name : uuid, why.message());
       })
       .IgnoreError();
@@ -190,8 +190,7 @@ absl::Status SessionRegistry::CheckClone(absl::string_view node_uuid, const Node
                    "` and enrol each machine with a token of its own");
   if (is_news) {
     RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
-      return Audit(txn, now, {NodeActor(uuid).name, session.peer()}, "node.clone", node.name,
-                   message);
+      return Audit(txn, now, NodeActor(uuid, session.peer()), "node.clone", node.name, message);
     }));
     absl::MutexLock lock(&mutex_);
     nodes_[uuid].boots->OnAudited(boot_id, now);
