@@ -5,6 +5,7 @@ Usage: check_layers.py [--table] [ROOT]. Exits 1 and names file:line for each in
 allowed, each permission that no include uses, a cycle among the layers, and a table in
 docs/architecture.md that differs from the list. --table prints the table as it should be.
 """
+import argparse
 import pathlib
 import re
 import sys
@@ -189,11 +190,14 @@ def cycle():
 
 
 def main():
-    arguments = [argument for argument in sys.argv[1:] if argument != "--table"]
-    if len(arguments) < len(sys.argv[1:]):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--table", action="store_true", help="print the table for the document")
+    parser.add_argument("root", nargs="?", default=".", help="the checkout (default: this folder)")
+    arguments = parser.parse_args()
+    if arguments.table:
         print(table())
         return 0
-    root = pathlib.Path(arguments[0] if arguments else ".").resolve()
+    root = pathlib.Path(arguments.root).resolve()
     found = list(problems(root))
     loop = cycle()
     if loop:
