@@ -30,7 +30,7 @@ class PermitRequests final : public RebootGate {
  public:
   static constexpr absl::Duration kRepeat = absl::Seconds(5);
 
-  // `mailbox` is woken when a question is waiting. All references must outlive the desk.
+  // `mailbox` is woken when a question is waiting. All references must outlive the object.
   PermitRequests(std::string boot_id, sys::FileSystem& files, AccountDatabase& accounts,
                  Mailbox& mailbox, Clock& clock);
 

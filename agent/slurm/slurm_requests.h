@@ -19,9 +19,9 @@ class SlurmRequests {
   // The most waiting requests; more are refused.
   static constexpr size_t kMaxWaiting = 64;
 
-  // `answer` carries a request out, in the desk's thread. `wake` is called when TakeDue() has
-  // something new; it must not block or call the desk.
-  // The destructor waits for the request that is being carried out. `clock` must outlive the desk.
+  // `answer` carries a request out, in a thread of its own. `wake` is called when TakeDue() has
+  // something new; it must not block or call the object.
+  // `clock` must outlive the object, whose end waits for the request that is being carried out.
   SlurmRequests(std::function<v1::SlurmAnswer(const v1::SlurmRequest&)> answer,
                 std::function<void()> wake, Clock& clock);
 

@@ -42,7 +42,7 @@ struct CheckSupervisor::Running {
   WorkerOutput output;
   sys::ProcessControl control;
 
-  // Guarded by the desk's lock.
+  // Guarded by the supervisor's lock.
   std::thread thread;
   std::optional<v1::CheckProgress> progress;  // not yet sent
   std::optional<v1::Endpoint> listening;

@@ -50,13 +50,13 @@ class CheckSupervisor {
     absl::Duration repeat = absl::Minutes(1);
     // The running plan; checks are refused while there is one, rather than wait. Empty: none.
     std::function<std::string()> active_plan = [] { return std::string(); };
-    // Called when TakeDue() has something new; must not block or call the desk.
+    // Called when TakeDue() has something new; must not block or call the supervisor.
     std::function<void()> wake = [] {};
     // For the agent's log.
     std::function<void(absl::string_view)> note = [](absl::string_view) {};
   };
 
-  // All references must outlive the desk.
+  // All references must outlive the supervisor.
   CheckSupervisor(Options options, std::string directory, sys::FileSystem& files,
                   sys::ProcessRunner& processes, Clock& clock);
   // Stops.

@@ -47,7 +47,7 @@ class ServiceGate final : public JobGate {
         }) {}
 
   void Start() { worker_.Start(); }
-  // Waits for a look that goes on: Slurm's waits must end first.
+  // Waits for a look that is running: Slurm's waits must end first.
   void Stop() { worker_.Stop(); }
 
   // Something has happened that a look may have to answer. Does not block.

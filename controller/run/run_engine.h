@@ -48,7 +48,7 @@ struct NodeReport {
 // The nodes that a run was refused for while others were free. Empty for all other errors.
 std::vector<v1::BusyNodes> BusyNodesOf(const absl::Status& refused);
 
-// The caller, and what entitles the run to go on without it.
+// The caller, and what entitles the run to continue without it.
 struct RunActor : Actor {
   RunMandate mandate = {};
 };

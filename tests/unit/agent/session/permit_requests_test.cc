@@ -36,7 +36,8 @@ class PermitRequestsTest : public ::testing::Test {
     ended_ = false;
     stop_ = false;
     thread_ = std::thread([this] {
-      end_ = desk_.Ask("r-1/0", "kernel/reboot", "a newer kernel", [this] { return stop_.load(); });
+      end_ = requests_.Ask("r-1/0", "kernel/reboot", "a newer kernel",
+                           [this] { return stop_.load(); });
       ended_ = true;
     });
   }
@@ -58,7 +59,7 @@ class PermitRequestsTest : public ::testing::Test {
   // The question that the session has to send now; fails the test if none comes.
   v1::RebootRequest MustTake() {
     for (int i = 0; i < 2000; ++i) {
-      if (std::optional<v1::RebootRequest> question = desk_.TakeDue()) return *question;
+      if (std::optional<v1::RebootRequest> question = requests_.TakeDue()) return *question;
       absl::SleepFor(absl::Milliseconds(5));
     }
     ADD_FAILURE() << "no question";
@@ -88,14 +89,14 @@ class PermitRequestsTest : public ::testing::Test {
   muster::testing::FakeFileSystem files_;
   Mailbox mailbox_{[](absl::string_view) {}};
   muster::testing::FakeAccounts accounts_;
-  PermitRequests desk_{"boot-1", files_, accounts_, mailbox_, clock_};
+  PermitRequests requests_{"boot-1", files_, accounts_, mailbox_, clock_};
   std::atomic<bool> stop_{false}, ended_{false};
   absl::StatusOr<v1::RebootPermit> end_ = absl::UnknownError("no end");
   std::thread thread_;
 };
 
 TEST_F(PermitRequestsTest, NothingIsDueBeforeAStepAsks) {
-  EXPECT_EQ(desk_.TakeDue(), std::nullopt);
+  EXPECT_EQ(requests_.TakeDue(), std::nullopt);
   EXPECT_FALSE(mailbox_.Take(clock_, clock_.Now()).woken);
 }
 
@@ -111,9 +112,9 @@ TEST_F(PermitRequestsTest, AQuestionIsSentOnceAndItsPermitGoesToTheStep) {
   EXPECT_EQ(question.reason(), "a newer kernel");
   EXPECT_THAT(question.request_id(), Not(IsEmpty()));
   EXPECT_THAT(JobsIn(question), ElementsAre("1234", "1235_7"));
-  EXPECT_EQ(desk_.TakeDue(), std::nullopt);
+  EXPECT_EQ(requests_.TakeDue(), std::nullopt);
   EXPECT_TRUE(StillAsks());
-  desk_.OnAnswer(PermitFor(question));
+  requests_.OnAnswer(PermitFor(question));
   const auto permit = End();
   ASSERT_OK(permit);
   EXPECT_EQ(permit->permit_id(), "p1");
@@ -123,7 +124,7 @@ TEST_F(PermitRequestsTest, ARefusalIsTheStepsError) {
   Ask();
   v1::RebootAnswer answer = PermitFor(MustTake());
   answer.set_refusal("job 7 runs on c001");
-  desk_.OnAnswer(answer);
+  requests_.OnAnswer(answer);
   EXPECT_THAT(End().status(),
               StatusIs(absl::StatusCode::kFailedPrecondition, "job 7 runs on c001"));
 }
@@ -131,19 +132,19 @@ TEST_F(PermitRequestsTest, ARefusalIsTheStepsError) {
 TEST_F(PermitRequestsTest, AnswersToOtherQuestionsChangeNothing) {
   v1::RebootAnswer stray;
   stray.mutable_permit()->set_permit_id("stray");
-  desk_.OnAnswer(stray);  // nobody asked
+  requests_.OnAnswer(stray);  // nobody asked
   Ask();
   const v1::RebootRequest question = MustTake();
-  desk_.OnAnswer(stray);
+  requests_.OnAnswer(stray);
   stray.set_plan_id(question.plan_id());
   stray.set_step_id(question.step_id());
   stray.set_request_id("an earlier life's");
-  desk_.OnAnswer(stray);
+  requests_.OnAnswer(stray);
   v1::RebootAnswer empty = PermitFor(question);
   empty.clear_answer();
-  desk_.OnAnswer(empty);  // from a newer controller, which this agent does not understand
+  requests_.OnAnswer(empty);  // from a newer controller, which this agent does not understand
   EXPECT_TRUE(StillAsks());
-  desk_.OnAnswer(PermitFor(question));
+  requests_.OnAnswer(PermitFor(question));
   EXPECT_EQ(End()->permit_id(), "p1");
 }
 
@@ -153,14 +154,14 @@ TEST_F(PermitRequestsTest, AQuestionIsRepeatedWithTheJobsOfThatMoment) {
   const v1::RebootRequest first = MustTake();
   clock_.Advance(PermitRequests::kRepeat - absl::Seconds(1));
   EXPECT_TRUE(StillAsks());
-  EXPECT_EQ(desk_.TakeDue(), std::nullopt);
+  EXPECT_EQ(requests_.TakeDue(), std::nullopt);
   AddJob("812", "99");
   clock_.Advance(absl::Seconds(2));
   const v1::RebootRequest second = MustTake();
   EXPECT_EQ(second.request_id(), first.request_id());
   EXPECT_THAT(JobsIn(first), ElementsAre("1234"));
   EXPECT_THAT(JobsIn(second), ElementsAre("99"));
-  desk_.OnAnswer(PermitFor(first));
+  requests_.OnAnswer(PermitFor(first));
   EXPECT_OK(End());
 }
 
@@ -171,14 +172,14 @@ TEST_F(PermitRequestsTest, StoppingEndsTheQuestion) {
   EXPECT_THAT(end_.status(), StatusIs(absl::StatusCode::kCancelled, HasSubstr("stopping")));
   // Its answer comes too late, and is not the next question's.
   Ask();
-  desk_.OnAnswer(PermitFor(question));
+  requests_.OnAnswer(PermitFor(question));
   const v1::RebootRequest next = MustTake();
   EXPECT_NE(next.request_id(), question.request_id());
-  desk_.OnAnswer(PermitFor(question));
+  requests_.OnAnswer(PermitFor(question));
   EXPECT_TRUE(StillAsks());
-  desk_.OnAnswer(PermitFor(next));
+  requests_.OnAnswer(PermitFor(next));
   EXPECT_OK(End());
-  EXPECT_EQ(desk_.TakeDue(), std::nullopt);
+  EXPECT_EQ(requests_.TakeDue(), std::nullopt);
 }
 
 TEST(PermitRequests, AsksNothingWhereItCannotTellWhatRuns) {
@@ -186,10 +187,10 @@ TEST(PermitRequests, AsksNothingWhereItCannotTellWhatRuns) {
   muster::testing::FakeFileSystem files;  // without /proc
   Mailbox mailbox([](absl::string_view) {});
   muster::testing::FakeAccounts accounts;
-  PermitRequests desk("boot-1", files, accounts, mailbox, clock);
-  EXPECT_THAT(desk.Ask("r-1/0", "s", "why", [] { return false; }).status(),
+  PermitRequests requests("boot-1", files, accounts, mailbox, clock);
+  EXPECT_THAT(requests.Ask("r-1/0", "s", "why", [] { return false; }).status(),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("/proc")));
-  EXPECT_EQ(desk.TakeDue(), std::nullopt);
+  EXPECT_EQ(requests.TakeDue(), std::nullopt);
 }
 
 }  // namespace

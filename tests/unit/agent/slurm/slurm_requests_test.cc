@@ -44,7 +44,7 @@ class SlurmRequestsTest : public ::testing::Test {
         if (!mutex_.AwaitWithTimeout(absl::Condition(&woken_), absl::Seconds(10))) break;
         woken_ = false;
       }
-      for (const v1::AgentMessage& message : desk_.TakeDue()) {
+      for (const v1::AgentMessage& message : requests_.TakeDue()) {
         const v1::SlurmAnswer& answer = message.slurm_answer();
         ids.push_back(absl::StrCat(answer.request_id(), answer.code() == 0 ? "" : " refused"));
       }
@@ -57,26 +57,26 @@ class SlurmRequestsTest : public ::testing::Test {
   bool woken_ = false;
   std::string taken_;
   RealClock clock_;
-  SlurmRequests desk_{[this](const v1::SlurmRequest& request) {
-                        absl::MutexLock lock(&mutex_);
-                        taken_ = request.request_id();
-                        const auto may_pass = [this] { return may_pass_ > 0; };
-                        mutex_.Await(absl::Condition(&may_pass));
-                        --may_pass_;
-                        v1::SlurmAnswer answer;
-                        answer.set_request_id(request.request_id());
-                        return answer;
-                      },
-                      [this] {
-                        absl::MutexLock lock(&mutex_);
-                        woken_ = true;
-                      },
-                      clock_};
+  SlurmRequests requests_{[this](const v1::SlurmRequest& request) {
+                            absl::MutexLock lock(&mutex_);
+                            taken_ = request.request_id();
+                            const auto may_pass = [this] { return may_pass_ > 0; };
+                            mutex_.Await(absl::Condition(&may_pass));
+                            --may_pass_;
+                            v1::SlurmAnswer answer;
+                            answer.set_request_id(request.request_id());
+                            return answer;
+                          },
+                          [this] {
+                            absl::MutexLock lock(&mutex_);
+                            woken_ = true;
+                          },
+                          clock_};
 };
 
 TEST_F(SlurmRequestsTest, AnswersInOrderAndOneAtATime) {
-  desk_.Start(Request("a"));
-  desk_.Start(Request("b"));
+  requests_.Start(Request("a"));
+  requests_.Start(Request("b"));
   AwaitTaken("a");
   LetPass(1);
   AwaitTaken("b");
@@ -86,23 +86,23 @@ TEST_F(SlurmRequestsTest, AnswersInOrderAndOneAtATime) {
 }
 
 TEST_F(SlurmRequestsTest, RefusesWhatIsTooMuch) {
-  desk_.Start(Request("first"));
+  requests_.Start(Request("first"));
   AwaitTaken("first");
-  for (size_t i = 0; i < SlurmRequests::kMaxWaiting; ++i) desk_.Start(Request(absl::StrCat(i)));
-  desk_.Start(Request("more"));
+  for (size_t i = 0; i < SlurmRequests::kMaxWaiting; ++i) requests_.Start(Request(absl::StrCat(i)));
+  requests_.Start(Request("more"));
   EXPECT_THAT(Due(1), ElementsAre("more refused"));
 }
 
 // The controller would take such an answer for an unsolicited one.
 TEST_F(SlurmRequestsTest, ANewConnectionGetsNoAnswersToQuestionsOfTheLast) {
-  desk_.Start(Request("a"));
-  desk_.Start(Request("b"));
+  requests_.Start(Request("a"));
+  requests_.Start(Request("b"));
   AwaitTaken("a");
-  desk_.OnConnected();
-  desk_.Start(Request("c"));
+  requests_.OnConnected();
+  requests_.Start(Request("c"));
   LetPass(2);
   EXPECT_THAT(Due(1), ElementsAre("c"));
-  EXPECT_TRUE(desk_.TakeDue().empty());
+  EXPECT_TRUE(requests_.TakeDue().empty());
 }
 
 }  // namespace

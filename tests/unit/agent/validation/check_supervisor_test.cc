@@ -1,4 +1,4 @@
-// The desk with workers that are real processes: small scripts that behave, or do not.
+// The supervisor with workers that are real processes: small scripts that behave, or do not.
 #include "agent/validation/check_supervisor.h"
 
 #include <signal.h>
@@ -37,8 +37,8 @@ class CheckSupervisorTest : public ::testing::Test {
   void SetUp() override { Open(); }
 
   void Open() {
-    desk_.reset();
-    desk_ = std::make_unique<CheckSupervisor>(
+    supervisor_.reset();
+    supervisor_ = std::make_unique<CheckSupervisor>(
         CheckSupervisor::Options{.worker = worker(),
                                  .boot_id = boot_id_,
                                  .max_running = 2,
@@ -46,7 +46,7 @@ class CheckSupervisorTest : public ::testing::Test {
                                  .unkillable_after = absl::Milliseconds(200),
                                  .active_plan = [this] { return plan_; }},
         checks(), files_, processes_, clock_);
-    ASSERT_OK(desk_->Recover());
+    ASSERT_OK(supervisor_->Recover());
   }
   std::string worker() const { return dir_.path() + "/worker"; }
   std::string checks() const { return dir_.path() + "/checks"; }
@@ -66,7 +66,7 @@ class CheckSupervisorTest : public ::testing::Test {
   v1::CheckReport AwaitReport() {
     const absl::Time patience = absl::Now() + absl::Seconds(20);
     while (absl::Now() < patience) {
-      for (v1::AgentMessage& message : desk_->TakeDue(/*with_updates=*/true)) {
+      for (v1::AgentMessage& message : supervisor_->TakeDue(/*with_updates=*/true)) {
         if (message.has_check_report()) return message.check_report();
         updates_.push_back(message.check_update());
       }
@@ -78,7 +78,7 @@ class CheckSupervisorTest : public ::testing::Test {
   v1::CheckUpdate AwaitUpdate() {
     const absl::Time patience = absl::Now() + absl::Seconds(20);
     while (absl::Now() < patience) {
-      for (v1::AgentMessage& message : desk_->TakeDue(/*with_updates=*/true)) {
+      for (v1::AgentMessage& message : supervisor_->TakeDue(/*with_updates=*/true)) {
         if (message.has_check_update()) return message.check_update();
       }
       absl::SleepFor(absl::Milliseconds(5));
@@ -105,7 +105,7 @@ class CheckSupervisorTest : public ::testing::Test {
   std::string boot_id_ = "boot1";
   std::string plan_;
   std::vector<v1::CheckUpdate> updates_;
-  std::unique_ptr<CheckSupervisor> desk_;
+  std::unique_ptr<CheckSupervisor> supervisor_;
 };
 
 TEST_F(CheckSupervisorTest, RunsACheckAndKeepsItsReportUntilItIsStored) {
@@ -113,7 +113,7 @@ TEST_F(CheckSupervisorTest, RunsACheckAndKeepsItsReportUntilItIsStored) {
   v1::StartCheck check = Check();
   (*check.mutable_parameters())["duration"] = "5s";
   check.set_force(true);
-  desk_->Start(check);
+  supervisor_->Start(check);
   const v1::CheckReport report = AwaitReport();
   EXPECT_EQ(report.check_id(), kId);
   EXPECT_EQ(report.result().outcome(), v1::OUTCOME_PASS);
@@ -122,27 +122,27 @@ TEST_F(CheckSupervisorTest, RunsACheckAndKeepsItsReportUntilItIsStored) {
   EXPECT_TRUE(report.result().has_started_at());
   EXPECT_EQ(files_.Read(dir_.path() + "/argv").value(),
             "gpu-gemm --json --set=duration=5s --force\n");
-  EXPECT_THAT(desk_->running(), IsEmpty());
-  EXPECT_THAT(desk_->check_ids(), ElementsAre(kId));
-  EXPECT_THAT(desk_->TakeDue(true), IsEmpty());
+  EXPECT_THAT(supervisor_->running(), IsEmpty());
+  EXPECT_THAT(supervisor_->check_ids(), ElementsAre(kId));
+  EXPECT_THAT(supervisor_->TakeDue(true), IsEmpty());
 
   // A new connection, a new agent: the report remains until it is stored.
-  desk_->OnConnected();
+  supervisor_->OnConnected();
   EXPECT_EQ(AwaitReport().check_id(), kId);
   Open();
   EXPECT_EQ(AwaitReport().result().outcome(), v1::OUTCOME_PASS);
   // If it is requested again, it is not run again.
   Script("exit 1");
-  desk_->Start(check);
+  supervisor_->Start(check);
   EXPECT_EQ(AwaitReport().result().outcome(), v1::OUTCOME_PASS);
 
   v1::CheckReportStored stored;
   stored.set_check_id(kId);
-  desk_->Stored(stored);
-  EXPECT_THAT(desk_->check_ids(), IsEmpty());
+  supervisor_->Stored(stored);
+  EXPECT_THAT(supervisor_->check_ids(), IsEmpty());
   EXPECT_THAT(files_.List(checks()).value(), IsEmpty());
   Open();
-  EXPECT_THAT(desk_->check_ids(), IsEmpty());
+  EXPECT_THAT(supervisor_->check_ids(), IsEmpty());
 }
 
 TEST_F(CheckSupervisorTest, BringsPartnersTogether) {
@@ -156,9 +156,9 @@ TEST_F(CheckSupervisorTest, BringsPartnersTogether) {
   check.set_rank(1);
   check.set_ranks(2);
   check.set_pair_key("\x01\xff");
-  desk_->Start(check);
+  supervisor_->Start(check);
   EXPECT_EQ(AwaitUpdate().progress().listening().port(), 4711u);
-  desk_->OnConnected();  // it may have been lost
+  supervisor_->OnConnected();  // it may have been lost
   EXPECT_EQ(AwaitUpdate().progress().listening().port(), 4711u);
   v1::ConnectPeers peers;
   peers.set_check_id(kId);
@@ -167,13 +167,13 @@ TEST_F(CheckSupervisorTest, BringsPartnersTogether) {
     peer.set_address("10.0.0.1");
     peer.set_port(port);
   }
-  desk_->Connect(peers);
+  supervisor_->Connect(peers);
   EXPECT_EQ(AwaitUpdate().progress().phase(),
             "01ff {peers:[{address:10.0.0.1,port:4700},{address:10.0.0.1,port:4711}]}");
   v1::StopCheck stop;
   stop.set_check_id(kId);
   stop.set_reason("stopped by alice");
-  desk_->Stop(stop);
+  supervisor_->Stop(stop);
   EXPECT_EQ(AwaitReport().result().reason(), "told to stop");
   // The key exists as long as the check runs.
   EXPECT_THAT(files_.List(checks()).value(), ElementsAre("v-1+0.0.0.0+c001"));
@@ -184,7 +184,7 @@ TEST_F(CheckSupervisorTest, EndsAWorkerThatHangsWithAllItsChildren) {
       absl::StrCat("trap '' TERM; echo $$ > ", dir_.path(), "/pid; sleep 600 & wait; sleep 600"));
   v1::StartCheck check = Check();
   *check.mutable_time_limit() = ToProtoDuration(absl::Milliseconds(300));
-  desk_->Start(check);
+  supervisor_->Start(check);
   const int pid = AwaitPid(dir_.path() + "/pid");
   const v1::CheckReport report = AwaitReport();
   EXPECT_EQ(report.result().outcome(), v1::OUTCOME_FAIL);
@@ -197,7 +197,7 @@ TEST_F(CheckSupervisorTest, AWorkerThatCannotBeKilledEndsItsCheckAndNothingWaits
   Script(absl::StrCat("trap '' TERM; echo $$ > ", dir_.path(), "/pid; sleep 600"));
   v1::StartCheck check = Check();
   *check.mutable_time_limit() = ToProtoDuration(absl::Seconds(2));
-  desk_->Start(check);
+  supervisor_->Start(check);
   testing::Unreapable kernel;
   kernel.Hold(AwaitPid(dir_.path() + "/pid"));
   const v1::CheckResult result = AwaitReport().result();
@@ -206,17 +206,17 @@ TEST_F(CheckSupervisorTest, AWorkerThatCannotBeKilledEndsItsCheckAndNothingWaits
   EXPECT_EQ(result.faults(0).code(), "driver_hangs");
   EXPECT_THAT(result.reason(), HasSubstr("cannot be killed"));
   // Plans are accepted again, and the agent can end.
-  EXPECT_THAT(desk_->running(), IsEmpty());
-  desk_->Shutdown("the agent was stopped");
+  EXPECT_THAT(supervisor_->running(), IsEmpty());
+  supervisor_->Shutdown("the agent was stopped");
 }
 
 TEST_F(CheckSupervisorTest, TheAgentEndsWithoutAWorkerThatCannotBeKilled) {
   Script(absl::StrCat("trap '' TERM; echo $$ > ", dir_.path(), "/pid; sleep 600"));
-  desk_->Start(Check());
+  supervisor_->Start(Check());
   testing::Unreapable kernel;
   kernel.Hold(AwaitPid(dir_.path() + "/pid"));
   const absl::Time start = absl::Now();
-  desk_->Shutdown("the agent was stopped");
+  supervisor_->Shutdown("the agent was stopped");
   EXPECT_LT(absl::Now() - start, absl::Seconds(20));
   EXPECT_EQ(AwaitReport().result().faults(0).code(), "driver_hangs");
 }
@@ -228,7 +228,7 @@ TEST_F(CheckSupervisorTest, WhatAWorkerSaidBeforeItHungInTheKernelCounts) {
   ASSERT_EQ(::mkfifo((dir_.path() + "/go").c_str(), 0600), 0);
   v1::StartCheck check = Check();
   check.set_check("file-systems");
-  desk_->Start(check);
+  supervisor_->Start(check);
   testing::Unreapable kernel;
   kernel.Hold(AwaitPid(dir_.path() + "/pid"));
   std::ofstream(dir_.path() + "/go") << "go\n";
@@ -236,17 +236,17 @@ TEST_F(CheckSupervisorTest, WhatAWorkerSaidBeforeItHungInTheKernelCounts) {
   EXPECT_EQ(result.outcome(), v1::OUTCOME_FAIL);
   ASSERT_EQ(result.faults_size(), 1);
   EXPECT_EQ(result.faults(0).code(), "file_system_hangs");
-  EXPECT_THAT(desk_->running(), IsEmpty());
+  EXPECT_THAT(supervisor_->running(), IsEmpty());
 }
 
 TEST_F(CheckSupervisorTest, StopKillsAWorkerThatDoesNotListen) {
   Script("echo '{\"progress\":{}}'; sleep 600");
-  desk_->Start(Check());
+  supervisor_->Start(Check());
   AwaitUpdate();
   v1::StopCheck stop;
   stop.set_check_id(kId);
   stop.set_reason("rack r1 draws more than predicted");
-  desk_->Stop(stop);
+  supervisor_->Stop(stop);
   const v1::CheckReport report = AwaitReport();
   EXPECT_EQ(report.result().outcome(), v1::OUTCOME_UNKNOWN);
   EXPECT_EQ(report.result().reason(), "rack r1 draws more than predicted");
@@ -254,7 +254,7 @@ TEST_F(CheckSupervisorTest, StopKillsAWorkerThatDoesNotListen) {
 
 TEST_F(CheckSupervisorTest, AWorkerThatPrintsGarbageForEverIsEnded) {
   Script("exec yes garbage");
-  desk_->Start(Check());
+  supervisor_->Start(Check());
   const v1::CheckReport report = AwaitReport();
   EXPECT_EQ(report.result().outcome(), v1::OUTCOME_UNKNOWN);
   EXPECT_THAT(report.result().reason(), HasSubstr("not a line of a check: garbage"));
@@ -262,13 +262,13 @@ TEST_F(CheckSupervisorTest, AWorkerThatPrintsGarbageForEverIsEnded) {
 
 TEST_F(CheckSupervisorTest, SaysWhyAWorkerDied) {
   Script("echo 'libcuda.so.1: cannot open' >&2; kill -SEGV $$");
-  desk_->Start(Check());
+  supervisor_->Start(Check());
   EXPECT_THAT(AwaitReport().result().reason(),
               ::testing::AllOf(HasSubstr("signal 11"), HasSubstr("libcuda.so.1: cannot open")));
 }
 
 TEST_F(CheckSupervisorTest, WithoutAWorkerTheCheckIsUnknown) {
-  desk_->Start(Check());
+  supervisor_->Start(Check());
   const v1::CheckReport report = AwaitReport();
   EXPECT_EQ(report.result().outcome(), v1::OUTCOME_UNKNOWN);
   EXPECT_THAT(report.result().reason(), HasSubstr("worker"));
@@ -278,51 +278,51 @@ TEST_F(CheckSupervisorTest, RefusesWhatItCannotDo) {
   Script("sleep 600");
   v1::StartCheck late = Check("late");
   *late.mutable_expires_at() = ToTimestamp(absl::Now() - absl::Seconds(1));
-  desk_->Start(late);
+  supervisor_->Start(late);
   EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("too late"));
 
   v1::StartCheck endless = Check("endless");
   endless.clear_time_limit();
-  desk_->Start(endless);
+  supervisor_->Start(endless);
   EXPECT_EQ(AwaitReport().check_id(), "endless");
 
   v1::StartCheck strange = Check("strange");
   strange.set_check("../../bin/sh");
-  desk_->Start(strange);
+  supervisor_->Start(strange);
   EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("not a name of a check"));
 
   v1::StartCheck option = Check("option");
   (*option.mutable_parameters())["json=false --x"] = "1";
-  desk_->Start(option);
+  supervisor_->Start(option);
   EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("not a parameter"));
 
   plan_ = "r-1/0";
-  desk_->Start(Check("planned"));
+  supervisor_->Start(Check("planned"));
   EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("plan r-1/0"));
   plan_.clear();
 
-  desk_->Start(Check("one"));
-  desk_->Start(Check("two"));
-  desk_->Start(Check("three"));
+  supervisor_->Start(Check("one"));
+  supervisor_->Start(Check("two"));
+  supervisor_->Start(Check("three"));
   EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("2 checks are running already"));
-  desk_->Start(Check("../../etc/passwd"));  // not an id, so there is nothing to report
-  EXPECT_EQ(desk_->check_ids().size(), 8u);
+  supervisor_->Start(Check("../../etc/passwd"));  // not an id, so there is nothing to report
+  EXPECT_EQ(supervisor_->check_ids().size(), 8u);
 }
 
 TEST_F(CheckSupervisorTest, ShutdownMakesWhatRunsUnknown) {
   Script("echo '{\"progress\":{}}'; sleep 600");
-  desk_->Start(Check());
+  supervisor_->Start(Check());
   AwaitUpdate();
-  desk_->Shutdown("the agent was stopped");
+  supervisor_->Shutdown("the agent was stopped");
   EXPECT_EQ(AwaitReport().result().reason(), "the agent was stopped");
-  desk_->Start(Check("late"));
-  EXPECT_THAT(desk_->check_ids(), ElementsAre(kId));
+  supervisor_->Start(Check("late"));
+  EXPECT_THAT(supervisor_->check_ids(), ElementsAre(kId));
 }
 
 // The state that a killed agent leaves: its worker is still running, and its record says so.
 TEST_F(CheckSupervisorTest, ARestartedAgentEndsWhatItsPredecessorLeft) {
   Script(absl::StrCat("trap '' TERM HUP; echo $$ > ", dir_.path(), "/pid; exec sleep 600"));
-  desk_->Start(Check());
+  supervisor_->Start(Check());
   const int pid = AwaitPid(dir_.path() + "/pid");
   const absl::Time patience = absl::Now() + absl::Seconds(20);
   CheckFiles checks_on_disk(checks(), files_);
