@@ -51,26 +51,39 @@ absl::StatusOr<std::vector<ValidationCheckRecord>> SociValidationCheckTable::Lis
                });
 }
 
+absl::Status SociValidationCheckTable::SetOutcome(absl::string_view check_id, int outcome) {
+  return Guard(context_.path, "validation_checks.SetOutcome", [&]() -> absl::Status {
+    const std::string key(check_id);
+    context_.session << "UPDATE validation_checks SET outcome = :outcome WHERE check_id = :check",
+        use(outcome), use(key);
+    return absl::OkStatus();
+  });
+}
+
 absl::Status SociValidationCheckTable::PutResult(const CheckResultRecord& row) {
   return Guard(context_.path, "check_results.Put", [&]() -> absl::Status {
-    context_.session << "INSERT INTO check_results (check_id, reported_at, result) VALUES "
-                        "(:check, :time, CAST(:result AS BLOB)) ON CONFLICT DO NOTHING",
-        use(row.check_id), use(row.reported_at), use(row.result);
+    context_.session << "INSERT INTO check_results (check_id, reported_at, result, verdict) VALUES "
+                        "(:check, :time, CAST(:result AS BLOB), CAST(:verdict AS BLOB)) "
+                        "ON CONFLICT DO NOTHING",
+        use(row.check_id), use(row.reported_at), use(row.result), use(row.verdict);
     return absl::OkStatus();
   });
 }
 
 absl::StatusOr<CheckResultRecord> SociValidationCheckTable::GetResult(absl::string_view check_id) {
-  return Guard(context_.path, "check_results.Get", [&]() -> absl::StatusOr<CheckResultRecord> {
-    CheckResultRecord row;
-    const std::string key(check_id);
-    soci::statement statement =
-        (context_.session.prepare
-             << "SELECT check_id, reported_at, result FROM check_results WHERE check_id = :check",
-         into(row.check_id), into(row.reported_at), into(row.result), use(key));
-    if (ReadOne(statement)) return row;
-    return absl::NotFoundError(absl::StrCat("no result of check ", check_id));
-  });
+  return Guard(context_.path, "check_results.Get",
+               [&]() -> absl::StatusOr<CheckResultRecord> {
+                 CheckResultRecord row;
+                 const std::string key(check_id);
+                 soci::statement statement =
+                     (context_.session.prepare
+                          << "SELECT check_id, reported_at, result, verdict FROM check_results "
+                             "WHERE check_id = :check",
+                      into(row.check_id), into(row.reported_at), into(row.result),
+                      into(row.verdict), use(key));
+                 if (ReadOne(statement)) return row;
+                 return absl::NotFoundError(absl::StrCat("no result of check ", check_id));
+               });
 }
 
 absl::StatusOr<std::vector<CheckResultRecord>> SociValidationCheckTable::History(
