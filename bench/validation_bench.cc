@@ -193,20 +193,26 @@ void TheEnd(benchmark::State& state, Fleet& fleet) {
   for (auto _ : state) {
     state.PauseTiming();
     std::unique_ptr<Collected> collected = Collect(fleet);
+    // The engine holds them by id.
+    std::sort(collected->checks.begin(), collected->checks.end(),
+              [](const EndedCheck& a, const EndedCheck& b) {
+                return a.part->check_id < b.part->check_id;
+              });
     const EndedValidation ended = EndedOf(fleet);
     state.ResumeTiming();
-    const ValidationVerdicts verdicts =
-        JudgeValidation(ended, std::move(collected->checks), collected->comparisons);
+    auto verdicts = std::make_unique<ValidationVerdicts>(
+        JudgeValidation(ended, std::move(collected->checks), collected->comparisons));
     state.PauseTiming();
-    if (verdicts.blames.blames_size() != static_cast<int>(slow)) {
+    if (verdicts->blames.blames_size() != static_cast<int>(slow)) {
       state.SkipWithError("others are blamed");
     }
     for (uint32_t node = 0; node < fleet.nodes.size(); ++node) {
       const v1::Outcome want = IsSlow(node) ? v1::OUTCOME_FAIL : v1::OUTCOME_PASS;
-      if (verdicts.nodes[node].outcome() == want) continue;
+      if (verdicts->nodes[node].outcome() == want) continue;
       state.SkipWithError(absl::StrCat(fleet.nodes[node].name, " is misjudged").c_str());
       break;
     }
+    verdicts.reset();
     collected.reset();
     state.ResumeTiming();
   }
