@@ -10,7 +10,7 @@ namespace muster::cli {
 namespace {
 
 constexpr char kAway[] =
-    "no connection to the controller; trying again until there is one (the nodes go on)\n";
+    "no connection to the controller; trying again until there is one (the nodes continue)\n";
 constexpr char kBack[] = "connected to the controller again\n";
 
 class PatienceTest : public ::testing::Test {
