@@ -68,7 +68,7 @@ class DiskBlobWriter final : public BlobWriter {
   absl::Status Append(absl::string_view data) override {
     if (data.size() > size_ - written_)
       return absl::ResourceExhaustedError(
-          absl::StrCat("more than the ", size_, " bytes that were announced"));
+          absl::StrCat("more than the ", size_, " announced bytes"));
     digest_.Update(data);
     written_ += data.size();
     while (!data.empty()) {

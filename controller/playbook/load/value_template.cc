@@ -211,7 +211,7 @@ absl::Status ReadConditions(const yaml::Document& document, const yaml::Node& no
                           "all hold");
   }
   if (tmpl::HasTemplateSyntax(node.text())) {
-    return document.Error(node, "'when' is an expression already: write it without {{ and }}");
+    return document.Error(node, "'when' is already an expression: write it without {{ and }}");
   }
   ASSIGN_OR_RETURN(tmpl::Template expression,
                    tmpl::Template::ParseExpression(node.text(), PositionOfText(document, node)));

@@ -172,7 +172,7 @@ std::vector<ValidationCheckRecord> Rejudged(const ActiveValidation& validation,
 // Why a node that has passed may not be the one that was tested; "": it is.
 std::string WhyNotTheSame(const FoundHardware& before, const FoundHardware* now) {
   if (now == nullptr) {
-    return "it did not say what it is when its checks had ended: look at the agent (`systemctl "
+    return "it did not report its facts after its checks had ended: check the agent (`systemctl "
            "status muster-agent` on the node), and validate it again";
   }
   const std::string change = DescribeChange(before, *now);

@@ -49,10 +49,10 @@ absl::StatusOr<v1::CheckVerdict> StoredVerdict(Transaction& txn, const Validatio
   verdict.set_partner(PartnerIn(row));
   if (!verdict.partner().empty() && outcome == v1::OUTCOME_FAIL) {
     outcome = v1::OUTCOME_UNKNOWN;
-    verdict.set_reason("slow or broken between the two; who is to blame cannot be told any more");
+    verdict.set_reason("slow or broken between the two; the cause can no longer be determined");
   }
   if (verdict.outcome() != outcome && verdict.reason().empty()) {
-    verdict.set_reason("as it was judged by the limits of then");
+    verdict.set_reason("as judged by the limits at that time");
   }
   verdict.set_outcome(outcome);
   verdict.set_stage(row.stage_name);

@@ -74,14 +74,14 @@ void JudgeEqual(const std::vector<Computed>& all) {
     if (usual.has_value() && own == *usual) continue;
     const std::string name = absl::StrCat("'", computed.digest->name(), "' has digest ", own);
     if (usual.has_value()) {
-      AddDigest(computed, v1::OUTCOME_FAIL, source,
-                absl::StrCat(name, ", ", share(*usual), " have ", *usual, ": it computes wrongly"));
-    } else {
       AddDigest(
-          computed, v1::OUTCOME_UNKNOWN, source,
-          absl::StrCat(name, " as ", share(own),
-                       "; the others differ, and which are wrong cannot be told: compare with more "
-                       "GPUs of this model"));
+          computed, v1::OUTCOME_FAIL, source,
+          absl::StrCat(name, ", ", share(*usual), " have ", *usual, ": it computes incorrectly"));
+    } else {
+      AddDigest(computed, v1::OUTCOME_UNKNOWN, source,
+                absl::StrCat(name, " as ", share(own),
+                             "; the others differ, and it is unknown which are wrong: compare with "
+                             "more GPUs of this model"));
     }
   }
 }

@@ -85,7 +85,7 @@ TEST_F(PatienceTest, KnowsWhatARestartEndsStreamsWith) {
     bool passes;
   } kCases[] = {
       {absl::OkStatus(), true},
-      {absl::UnavailableError("the controller stops"), true},
+      {absl::UnavailableError("the controller is stopping"), true},
       {absl::CancelledError("cancelled"), true},
       {absl::UnknownError("stream removed"), true},
       {absl::NotFoundError("no such run"), false},

@@ -88,7 +88,7 @@ TEST_F(EndingTest, ErrorsNameThePlaceAndTheRemedy) {
       {"- {play: q, hosts: all, validate: quick}\n", "1:3: no play before this one applies"},
       {role_play +
            "- {play: q, hosts: all, validate: quick}\n- {play: s, hosts: all, roles: [r]}\n",
-       "3:3: a play with roles or tasks comes before those with 'validate': move it above play "
+       "3:3: a play with roles or tasks must precede plays with 'validate': move it above play "
        "'q'"},
   };
   for (const Case& each : cases) {
@@ -120,7 +120,7 @@ TEST_F(EndingTest, ANodeIsValidatedOnce) {
   EXPECT_THAT(SelectEndings(**playbook, inventory, "", {}).status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("playbooks/site.yaml:3:23: play 'pass' validates c001, as play "
-                                 "'look' does, and one pass is enough")));
+                                 "'look' already does, and one pass is enough")));
   EXPECT_THAT(Endings("", {"whole"}), SizeIs(1));
 }
 
