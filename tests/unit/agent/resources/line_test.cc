@@ -128,7 +128,7 @@ TEST_F(LineTest, NamesWhatIsWrongWithAStep) {
       {"path: 'x' line: 'a'", "path: 'x' is not an absolute path"},
       {"path: '/x'", "line: is empty"},
       {"path: '/x' state: PRESENCE_ABSENT", "line: is empty"},
-      {"path: '/x' line: 'a\\nb'", "line: holds a line break"},
+      {"path: '/x' line: 'a\\nb'", "line: contains a line break"},
       {"path: '/x' line: 'a' match: 'a' key: 'a'", "match: excludes key"},
       {"path: '/x' line: 'a' match: '('", "match: '(' is not a regular expression"},
       {"path: '/x' line: 'a' insert_after: '('", "insert_after: '(' is not a regular"},

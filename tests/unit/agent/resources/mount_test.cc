@@ -185,7 +185,7 @@ TEST_F(MountTest, NamesWhatIsWrong) {
   EXPECT_THAT(TryMake(Set(twice)).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/home is there twice")));
   EXPECT_THAT(TryMake(Set("mounts { path: '/a' state: MOUNT_STATE_ABSENT }")).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("take it out of the list")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("remove it from the list")));
 }
 
 class MountSetTest : public MountTest {

@@ -80,7 +80,7 @@ TEST_F(SysctlTest, NamesWhatCannotBe) {
       {"kernel.osrelease", absl::StatusCode::kInvalidArgument, "is read-only; it is 6.1"},
       {"vm.compact_memory", absl::StatusCode::kInvalidArgument, "can be written only"},
       {"vm.swappiness", absl::StatusCode::kInvalidArgument,
-       "the kernel does not take '1' for vm.swappiness"},
+       "the kernel does not accept '1' for vm.swappiness"},
   };
   for (const auto& row : kRows) {
     const auto resource = Make(absl::StrCat("sysctl { key: '", row.key, "' value: '1' }"));

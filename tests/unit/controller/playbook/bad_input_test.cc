@@ -155,7 +155,7 @@ const BadInput kBadInputs[] = {
      "- {name: a, command: {argv: [ls], creates: /a, changes: false}}", "main.yaml:1:13",
      "has creates and changes, but takes only one of"},
     {"ChangesTrue", kTasks, "- {name: a, command: {argv: [ls], changes: true}}", "main.yaml:1:44",
-     "say when there is nothing to do"},
+     "state when there is nothing to do"},
     {"FileWithoutContent", kTasks, "- {name: a, file: {path: /a}}", "main.yaml:1:13",
      "lacks one of content, template or source"},
     {"FileWithTwoContents", kTasks, "- {name: a, file: {path: /a, content: x, source: f}}",
@@ -226,7 +226,7 @@ const BadInput kBadInputs[] = {
      "main.yaml:1:40", "an entry of 'mounts' lacks 'source'"},
     {"MountEntryAbsent", kTasks,
      "- {name: a, mounts: {name: a, mounts: [{path: /a, state: absent}]}}", "main.yaml:1:40",
-     "take it out of the list"},
+     "remove it from the list"},
     {"MountTwice", kTasks,
      "- {name: a, mounts: {name: a, mounts: [{path: /a, source: b, type: c}, "
      "{path: /a, source: b, type: c}]}}",

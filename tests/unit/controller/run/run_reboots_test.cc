@@ -59,7 +59,7 @@ class RunRebootsTest : public RunFixture {
     request.set_plan_id(plan_id_);
     request.set_step_id("role/reboot");
     request.set_boot_id("boot-1");
-    request.set_reason("kernel 2 is installed and 1 runs");
+    request.set_reason("kernel 2 is installed but 1 is running");
     request.set_request_id(request_id);
     return request;
   }
@@ -128,7 +128,7 @@ TEST_F(RunRebootsTest, APermitNamesTheNodeTheBootAndItsTime) {
   EXPECT_EQ(events[0].actor, "node:ua");
   EXPECT_EQ(events[0].subject, "a");
   EXPECT_EQ(events[0].detail, absl::StrCat("run ", run_id_, ", step role/reboot, boot boot-1: ",
-                                           "kernel 2 is installed and 1 runs"));
+                                           "kernel 2 is installed but 1 is running"));
 }
 
 TEST_F(RunRebootsTest, ARepeatedQuestionGetsTheSamePermit) {
