@@ -307,7 +307,7 @@ bool FitFields(Message& message, const Told& told) {
       const int size = reflection.FieldSize(message, &field);
       if (rule != nullptr && static_cast<size_t>(size) > rule->max_elements) {
         told(field.name(), absl::StrCat(size, " of ", field.name(), ", of which the first ",
-                                        rule->max_elements, " are told"));
+                                        rule->max_elements, " are shown"));
         for (size_t k = static_cast<size_t>(size); k > rule->max_elements; --k)
           reflection.RemoveLast(&message, &field);
       }

@@ -65,7 +65,7 @@ TEST_F(HostileAgentTest, GarbageCutsOffAndNobodyElse) {
     stream.Write(each.bytes);
     const grpc::Status status = stream.Finish();
     EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
-    EXPECT_EQ(status.error_message(), "what came is not a message of this protocol");
+    EXPECT_EQ(status.error_message(), "the data is not a message of this protocol");
     EXPECT_EQ(listener_.misbehaved().size(), ++cut_off);
   }
   EXPECT_THAT(listener_.misbehaved(), Each(machine_.node_uuid));

@@ -212,7 +212,7 @@ TEST_F(DownloaderTest, GivesUpWhenItsTimeIsOver) {
   Content content = Wanted({"/stalls", "/file"});
   content.timeout = absl::Milliseconds(400);
   EXPECT_THAT(Fetch(content),
-              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("not through within")));
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("not finished within")));
 }
 
 TEST_F(DownloaderTest, StopsWhenItIsToldTo) {

@@ -96,7 +96,7 @@ TEST(Document, RefusesWhatNobodyMeans) {
       {"a: &x 1\nb:\n  <<: *x\n", "f.yaml:3:3: merge keys"},
       {"a: {{ name }}\n", "needs quotes"},
       {"a: *nobody\n", "f.yaml:1:4: "},
-      {"a: &x [*x]\n", "an alias inside the value that it stands for"},
+      {"a: &x [*x]\n", "an alias inside its own value"},
       {"~: 1\n", "a key is missing"},
       {"a: \x01\n", "f.yaml:1:4: control character 0x01"},
       {"a: \x04\nb: 1\n", "f.yaml:1:4: control character 0x04"},
