@@ -92,7 +92,7 @@ absl::StatusOr<SiteBundle> PackSite(const std::string& playbook_path) {
     return absl::NotFoundError(absl::StrCat("playbook ", playbook_path, ": ", error.message()));
   if (!fs::is_regular_file(playbook))
     return absl::InvalidArgumentError(absl::StrCat(
-        playbook_path, " is not a file; name a playbook, such as playbooks/site.yaml"));
+        playbook_path, " is not a file; specify a playbook, such as playbooks/site.yaml"));
   const fs::path folder = playbook.parent_path();
   ASSIGN_OR_RETURN(SiteBundle bundle, PackFolder(folder));
   bundle.playbook = (folder.filename() / playbook.filename()).string();

@@ -227,7 +227,7 @@ class AuthorityRotation {
         absl::StrCat("Give cluster ", status.cluster(), " a new authority in place of ",
                      authority.signing(), "? All of its nodes (", status.nodes_connected(), " of ",
                      status.nodes_total(),
-                     " are connected) and all people take new certificates; musterd restarts "
+                     " are connected) and all people get new certificates; musterd restarts "
                      "twice, and runs and jobs continue."),
         "nothing was changed");
   }

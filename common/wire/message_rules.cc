@@ -50,7 +50,7 @@ std::string TextBreach(const FieldRule& rule, absl::string_view text) {
     return absl::StrCat(text.size(), " bytes; at most ", rule.max_bytes);
   }
   if (IsFree(rule.letters)) {
-    return IsPlain(text, LinesOf(rule.letters)) ? "" : "holds control characters";
+    return IsPlain(text, LinesOf(rule.letters)) ? "" : "contains control characters";
   }
   if (const Alphabet* alphabet = AlphabetOf(rule.letters)) {
     const bool fits = std::all_of(text.begin(), text.end(), [&](char c) {

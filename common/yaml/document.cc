@@ -289,7 +289,7 @@ absl::StatusOr<Document> Document::Parse(absl::string_view file_name, absl::stri
     if (const std::optional<Mark> begin = builder.Innermost(); bracket != nullptr && begin) {
       return document.Error(
           *begin, absl::StrCat("this '", bracket->open, "' is not closed; line ", mark.line,
-                               " goes on without its '", bracket->close, "'"));
+                               " continues without its '", bracket->close, "'"));
     }
     return document.Error(mark, absl::StrCat(error.msg, TabHint(document.text(), mark.line)));
   } catch (const std::exception& error) {

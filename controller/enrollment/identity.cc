@@ -55,7 +55,7 @@ absl::StatusOr<Identity> IdentityOf(const pki::Certificate& certificate) {
   if (!absl::ConsumePrefix(&name, is_node ? kNodeUri : kUserUri))
     return absl::UnauthenticatedError("the certificate's URI does not match its role");
   if (is_node ? !IsUuid(name) : !ValidateUserName(name).ok())
-    return absl::UnauthenticatedError("the certificate's URI holds no valid name");
+    return absl::UnauthenticatedError("the certificate's URI contains no valid name");
   return Identity{*role, std::string(name), certificate.serial, certificate.not_after};
 }
 

@@ -34,7 +34,7 @@ constexpr Foreign kForeign[] = {
     {"remote_user", "the agent runs as root: leave it out"},
     {"connection", "agents dial the controller: leave it out"},
     {"gather_facts", "facts are gathered before every play: leave it out"},
-    {"serial", "use `muster update`, which goes in waves"},
+    {"serial", "apply to some of the nodes at a time with --limit"},
     {"strategy", "nodes never wait for each other inside a play: leave it out"},
     {"delegate_to", "write a play for the other node"},
     {"run_once", "write a play for one node"},

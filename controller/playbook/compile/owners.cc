@@ -353,9 +353,10 @@ void CheckFolders(const ByPath& paths, ErrorList& errors) {
     if (!removes && !Wants(*claim, kType, kFile)) continue;
     ForEachBelow(paths, path, [&, owner = claim](const Claim& inner, const std::string&) {
       if (!Wants(inner, kState, kPresent)) return;
-      errors.Add(absl::InvalidArgumentError(absl::StrCat(
-          inner.place, ": '", inner.task, "' wants ", inner.thing, ", and '", owner->task, "' at ",
-          owner->place, " ", removes ? "removes " : "writes a file to ", owner->thing, kRemedy)));
+      errors.Add(absl::InvalidArgumentError(
+          absl::StrCat(inner.place, ": '", inner.task, "' requires ", inner.thing, ", but '",
+                       owner->task, "' at ", owner->place, " ",
+                       removes ? "removes " : "writes a file to ", owner->thing, kRemedy)));
     });
   }
 }
@@ -376,7 +377,7 @@ void CheckPurged(const v1::Step& step, const ByPath& paths, ErrorList& errors) {
         });
     if (!is_removed) return;
     errors.Add(absl::InvalidArgumentError(absl::StrCat(
-        inner.place, ": '", inner.task, "' writes ", inner.thing, ", and '", step.name(), "' at ",
+        inner.place, ": '", inner.task, "' writes ", inner.thing, ", but '", step.name(), "' at ",
         step.source(), " removes all other files there (purge)", kRemedy)));
   });
 }

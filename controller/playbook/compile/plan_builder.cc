@@ -198,10 +198,9 @@ template <typename File>
 absl::Status PlanBuilder::PlaceContent(const Content& content, const Task& task, File* file) {
   const size_t size = content.text->size();
   if (content.sensitive && size > kMaxSecretContent) {
-    return task.document.Error(task.node, absl::StrCat("a content of ", size,
-                                                       " bytes that holds a "
-                                                       "secret: at most ",
-                                                       kMaxSecretContent));
+    return task.document.Error(
+        task.node, absl::StrCat("a content of ", size, " bytes that contains a secret: at most ",
+                                kMaxSecretContent));
   }
   // A blob costs its node a call and the controller a file: sharing makes it worthwhile sooner.
   const bool is_small_best = content.is_shared || inline_bytes_ > kMuchInline;

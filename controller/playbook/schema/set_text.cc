@@ -53,7 +53,7 @@ absl::StatusOr<std::string> ToText(const Param& param, const Value& value, bool*
     if (!param.takes_secret) return NoSecretIn(param);
     std::string text = SecretBytes(value);
     if (!IsUtf8(text) || text.find('\0') != std::string::npos) {
-      return Wrong(param, "text, but the secret holds other bytes");
+      return Wrong(param, "text, but the secret contains other bytes");
     }
     *sensitive = true;
     return text;

@@ -275,7 +275,7 @@ void JudgeDriver(const std::string& driver_version, const std::string& proc_vers
              absl::StrCat("the driver's library is ", driver_version, " but the kernel module ",
                           module, ": reboot"));
   result.tools.push_back(absl::StrCat("driver ", driver_version, ", kernel module ",
-                                      module.empty() ? "not told" : module));
+                                      module.empty() ? "unknown" : module));
 }
 
 }  // namespace muster::burnin

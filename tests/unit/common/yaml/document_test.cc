@@ -60,7 +60,7 @@ TEST(Document, AnEndThatIsMissingNamesItsBeginning) {
   EXPECT_THAT(Document::Parse("a.yaml", "a: 1\nvars: {x: 1,\n  y: [1, 2]\nnodes:\n  c001: {}\n"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(StartsWith("a.yaml:2:7: "),
-                             HasSubstr("this '{' is not closed; line 4 goes on without its '}'"))));
+                             HasSubstr("this '{' is not closed; line 4 continues without its '}'"))));
   EXPECT_THAT(Document::Parse("a.yaml", "a: {b: {c: 1}\n"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("this '{' is not closed")));
 }
