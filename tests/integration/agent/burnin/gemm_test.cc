@@ -193,7 +193,7 @@ TEST(GpuGemm, HotGpusCoolBeforeTheyAreLoaded) {
   testing::WorkerProcess worker({MUSTER_BURNIN, "gpu-gemm", "--json", "--engine", "own", "--size",
                                  "128", "--types", "fp32", "--duration", "1s"});
   unsetenv("LD_LIBRARY_PATH");
-  ASSERT_TRUE(worker.AwaitPhase(absl::StrCat("cooling: ", UuidOf(1), " 84 °C, waits for 60 °C")));
+  ASSERT_TRUE(worker.AwaitPhase(absl::StrCat("cooling: ", UuidOf(1), " 84 °C, waiting for 60 °C")));
   file.Write(world(55));
   const auto result = worker.Result();
   ASSERT_TRUE(result.has_value());

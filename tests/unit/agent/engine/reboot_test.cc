@@ -226,7 +226,7 @@ TEST(CheckPermitTest, HoldsForOneNodeOneBootOneTime) {
   EXPECT_THAT(CheckPermit(good, "node", "later", "", now),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("another boot")));
   EXPECT_THAT(CheckPermit(good, "node", "boot", "p1", now),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("used already")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("already been used")));
   EXPECT_THAT(CheckPermit(good, "node", "boot", "", now + absl::Hours(1)),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("the permit expired 59m ago by this node's clock")));

@@ -78,7 +78,7 @@ TEST_F(SysctlTest, NamesWhatCannotBe) {
        "load that in an earlier task (kernel_module)"},
       {"net.ipv4", absl::StatusCode::kInvalidArgument, "is a folder"},
       {"kernel.osrelease", absl::StatusCode::kInvalidArgument, "is read-only; it is 6.1"},
-      {"vm.compact_memory", absl::StatusCode::kInvalidArgument, "can be written only"},
+      {"vm.compact_memory", absl::StatusCode::kInvalidArgument, "is write-only"},
       {"vm.swappiness", absl::StatusCode::kInvalidArgument,
        "the kernel does not accept '1' for vm.swappiness"},
   };

@@ -199,7 +199,7 @@ TEST_F(DownloaderTest, GivesUpAfterSoManyAttempts) {
   content.attempts = 4;
   EXPECT_THAT(Fetch(content), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("answered 500")));
   EXPECT_EQ(server_.requests().size(), 4u);
-  EXPECT_THAT(activities_, Contains(HasSubstr("waiting to try again")));
+  EXPECT_THAT(activities_, Contains(HasSubstr("waiting to retry")));
 }
 
 TEST_F(DownloaderTest, GivesUpWhenItsTimeIsOver) {

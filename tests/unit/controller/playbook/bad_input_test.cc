@@ -56,7 +56,7 @@ const BadInput kBadInputs[] = {
     {"NoHosts", "site.yaml", "- {play: p, roles: [r]}", "site.yaml:1:3", "a play needs 'hosts'"},
     {"NoRoles", "site.yaml", "- {play: p, hosts: all}", "site.yaml:1:3", "'roles' or 'tasks'"},
     {"TemplateInHosts", "site.yaml", "- {play: p, hosts: \"{{ x }}\", roles: [r]}",
-     "site.yaml:1:20", "'hosts' takes plain text"},
+     "site.yaml:1:20", "'hosts' must be plain text"},
     {"UnknownRole", "site.yaml", "- {play: p, hosts: all, roles: [rr]}", "site.yaml:1:33",
      "no role 'rr' in playbooks/roles/ (did you mean 'r'?)"},
     {"RoleTwice", "site.yaml", "- {play: p, hosts: all, roles: [r, r]}", "site.yaml:1:36",

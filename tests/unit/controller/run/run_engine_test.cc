@@ -255,7 +255,7 @@ TEST_F(RunEngineTest, CancelledRunStopsAtItsNodes) {
   EXPECT_EQ(end.message(), "cancelled by admin:bob");
   EXPECT_EQ(StateOf(run.run_id(), "c"), "cancelled ok=0 changed=0 failed=0");
   EXPECT_THAT(engine_->Cancel(run.run_id(), {"admin:bob", ""}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("ended already")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("already ended")));
   EXPECT_THAT(engine_->Cancel("r-none", {"admin:bob", ""}),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("r-none")));
 }

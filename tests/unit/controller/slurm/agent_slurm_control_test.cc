@@ -149,7 +149,7 @@ TEST_F(AgentSlurmControlTest, SaysWhichNodeDoesNotAnswerAndWhy) {
   away.set_code(0);
   away.mutable_jobs();
   EXPECT_THAT(slurm_.Nodes(),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("answers something else")));
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("sent a different answer")));
 
   place_ = absl::FailedPreconditionError("login1 has not joined");
   EXPECT_THAT(slurm_.Nodes(),

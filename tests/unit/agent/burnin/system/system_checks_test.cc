@@ -265,7 +265,7 @@ TEST_F(SystemChecks, LogThatLostItsBeginningIsReadFromTheJournal) {
   ASSERT_EQ(result.faults.size(), 1u);
   EXPECT_EQ(result.faults[0].code, "kernel_log");
   // Nothing is missing, so nothing is unknown.
-  EXPECT_THAT(result.reason, Not(HasSubstr("not known")));
+  EXPECT_THAT(result.reason, Not(HasSubstr("incomplete")));
   processes_.On("journalctl", FakeProcessRunner::Prints(""));
   processes_.On("journalctl --dmesg --boot --output=short-monotonic",
                 FakeProcessRunner::Prints("[    0.000000] c1 kernel: Linux version 6.1.0\n"));

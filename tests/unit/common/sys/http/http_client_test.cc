@@ -135,9 +135,9 @@ TEST_F(HttpClientTest, NoticesAnotherPartThanItAskedFor) {
   PutOnDisk("old");
   HttpDownload download = Download("/lies");
   download.offset = 3;
-  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kAborted, HasSubstr("another part")));
+  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kAborted, HasSubstr("a different part")));
   download.offset = 0;  // not requested at all
-  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kAborted, HasSubstr("another part")));
+  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kAborted, HasSubstr("a different part")));
 }
 
 TEST_F(HttpClientTest, AsksForMoreThanThereIs) {
@@ -200,7 +200,7 @@ TEST_F(HttpClientTest, FollowsRedirectsToHttpAlone) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("only http and https")));
   redirect("/from");
   EXPECT_THAT(Fetch(Download("/from")),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("redirects for ever")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("redirects endlessly")));
   redirect(server_.Url("/gone") + "?signature=hunter2");
   EXPECT_THAT(Fetch(Download("/from")),
               StatusIs(absl::StatusCode::kNotFound,

@@ -159,7 +159,7 @@ TEST(HardwareLearning, NewLimitsOfAFileHaveAPeak) {
   const v1::LearnedModel model =
       ProposeModel({Metric("gpu-copy", "host_to_gpu_gbytes_per_s", "", 25)}, files);
   EXPECT_THAT(model.diff(), AllOf(HasSubstr("+  - check: gpu-copy\n"), HasSubstr("+    peak: 30\n"),
-                                  HasSubstr("+    floor: 23.7\n"), HasSubstr("a fifth more")));
+                                  HasSubstr("+    floor: 23.7\n"), HasSubstr("plus a fifth")));
 }
 
 // The proposals, put into the files, can be read and pass the lint.

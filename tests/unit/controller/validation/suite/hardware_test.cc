@@ -115,8 +115,8 @@ TEST(ParseHardware, FindsWhatCannotBeMeant) {
       {absl::StrCat(kGpuHead, "digests: [{name: d, value: XYZ, source: s}]\n"), "hexadecimal"},
       {absl::StrCat(kGpuHead, "limit: []\n"), "unknown key 'limit' in the hardware"},
       {"kind: cpu\nmatch: x\n", "'kind' is gpu or nic, not 'cpu'"},
-      {"kind: gpu\nmatch: [\"*\"]\n", "'match' has names"},
-      {"kind: gpu\nmatch: [\"a*b\"]\n", "'match' has names"},
+      {"kind: gpu\nmatch: [\"*\"]\n", "'match' takes names"},
+      {"kind: gpu\nmatch: [\"a*b\"]\n", "'match' takes names"},
       {"match: x\n", "lacks 'kind'"},
       {"[]\n", "expected a hardware"},
   };

@@ -158,7 +158,7 @@ TEST_F(VerdictTest, AnotherUnitIsNotCompared) {
   result.mutable_metrics(0)->set_unit("GFLOPS");
   result.mutable_metrics(0)->set_value(50'000);
   EXPECT_EQ(Judge(result).outcome(), v1::OUTCOME_UNKNOWN);
-  EXPECT_THAT(Judge(result).reason(), HasSubstr("of different versions"));
+  EXPECT_THAT(Judge(result).reason(), HasSubstr("have different versions"));
 }
 
 TEST_F(VerdictTest, TheLowerTemperatureLimitCounts) {
