@@ -183,7 +183,7 @@ TEST_F(MountTest, NamesWhatIsWrong) {
   }
   const std::string twice = absl::StrCat("mounts { ", kHome, " } mounts { ", kHome, " }");
   EXPECT_THAT(TryMake(Set(twice)).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/home is there twice")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/home is listed twice")));
   EXPECT_THAT(TryMake(Set("mounts { path: '/a' state: MOUNT_STATE_ABSENT }")).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("remove it from the list")));
 }

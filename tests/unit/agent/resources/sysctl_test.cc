@@ -93,7 +93,7 @@ TEST_F(SysctlTest, NamesWhatCannotBe) {
   EXPECT_THAT(TryMake("sysctls { name: 'a.b' }").status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("name: 'a.b'")));
   EXPECT_THAT(TryMake("sysctls { name: 'a' values { key: 'a.b' } values { key: 'a/b' } }").status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a.b is there twice")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a.b is listed twice")));
 }
 
 constexpr char kBoth[] =

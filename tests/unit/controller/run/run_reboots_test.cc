@@ -300,7 +300,7 @@ TEST_F(RunRebootsTest, ANodeThatStaysAwayIsUnreachableAndTheRunEnds) {
   EXPECT_EQ(StateOfRun(), v1::RUN_STATE_FAILED);
   EXPECT_EQ(PhaseOf("a"), "unreachable");
   EXPECT_THAT(Run(run_id_).nodes(0).message(),
-              AllOf(HasSubstr("not back from the reboot of step 'role/reboot' in its time"),
+              AllOf(HasSubstr("not back from the reboot of step 'role/reboot' in time"),
                     HasSubstr("console")));
 }
 
