@@ -114,8 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
                 {.start = absl::NotFoundError("there is no program 'muster-burnin'")},
                 v1::OUTCOME_UNKNOWN,
                 "no program"},
-        EndCase{
-            "Garbage", "Segfault!", {}, v1::OUTCOME_UNKNOWN, "an invalid line: Segfault!"},
+        EndCase{"Garbage", "Segfault!", {}, v1::OUTCOME_UNKNOWN, "an invalid line: Segfault!"},
         EndCase{"OtherCheck",
                 R"({"result":{"check":"disk","outcome":"OUTCOME_PASS"}})",
                 {},

@@ -57,10 +57,11 @@ TEST(Document, AnEmptyTextIsNull) {
 
 TEST(Document, AnEndThatIsMissingNamesItsBeginning) {
   // yaml-cpp notices on line 4; the missing bracket belongs two lines above.
-  EXPECT_THAT(Document::Parse("a.yaml", "a: 1\nvars: {x: 1,\n  y: [1, 2]\nnodes:\n  c001: {}\n"),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(StartsWith("a.yaml:2:7: "),
-                             HasSubstr("this '{' is not closed; line 4 continues without its '}'"))));
+  EXPECT_THAT(
+      Document::Parse("a.yaml", "a: 1\nvars: {x: 1,\n  y: [1, 2]\nnodes:\n  c001: {}\n"),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               AllOf(StartsWith("a.yaml:2:7: "),
+                     HasSubstr("this '{' is not closed; line 4 continues without its '}'"))));
   EXPECT_THAT(Document::Parse("a.yaml", "a: {b: {c: 1}\n"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("this '{' is not closed")));
 }

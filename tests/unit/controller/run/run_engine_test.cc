@@ -149,7 +149,8 @@ TEST_F(RunEngineTest, ARunWithBusyNodesAloneIsRefused) {
   request.set_limit("b");
   request.set_leave_out_busy(true);
   const absl::Status refused = engine_->Create(request, {"admin:bob", ""}).status();
-  EXPECT_THAT(refused, StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has worked on b")));
+  EXPECT_THAT(refused,
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has worked on b")));
   EXPECT_TRUE(BusyNodesOf(refused).empty()) << "there is nobody to go on with";
 }
 

@@ -102,9 +102,8 @@ TEST_F(OpenGpusTest, WhoWorksThereMustBeKnown) {
        {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetGraphicsRunningProcesses_v3"}) {
     SCOPED_TRACE(function);
     const NvidiaFile broken(absl::StrCat(R"({"gpus":[{},{"answers":{")", function, R"(":999}}]})"));
-    EXPECT_THAT(Open().status(),
-                StatusIs(absl::StatusCode::kFailedPrecondition,
-                         HasSubstr("unknown whether GPU 1 is used by others")));
+    EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                          HasSubstr("unknown whether GPU 1 is used by others")));
     EXPECT_OK(Open(false, "0").status());
     EXPECT_OK(Open(/*force=*/true).status());
     // Consumer cards with some drivers do not report it.
