@@ -43,7 +43,7 @@ absl::StatusOr<std::string> ReadSecret(const std::string& file) {
   std::string value(std::istreambuf_iterator<char>(in), {});
   if (value.empty()) return absl::InvalidArgumentError("the secret is empty");
   if (value.size() > kLargestSecret)
-    return absl::InvalidArgumentError("a secret is at most 64 KiB");
+    return absl::InvalidArgumentError("a secret may have at most 64 KiB");
   return value;
 }
 

@@ -45,7 +45,7 @@ absl::StatusOr<size_t> BundleUpload::Finish(absl::Time now, const std::string& b
 
 absl::StatusOr<bool> HasBundle(Store& store, BlobStore& blobs, absl::string_view sha256) {
   if (!IsSha256(sha256))
-    return absl::InvalidArgumentError("a bundle is named by its SHA-256 in lower-case hex");
+    return absl::InvalidArgumentError("a bundle must be named by its SHA-256 in lower-case hex");
   const absl::Status found =
       store.View([&](Transaction& txn) { return txn.bundles().Get(sha256).status(); });
   if (absl::IsNotFound(found)) return false;

@@ -33,7 +33,7 @@ absl::StatusOr<std::string> Users::Create(absl::string_view name, Role role,
                                           absl::string_view csr_pem, const Actor& actor) {
   RETURN_IF_ERROR(CheckName(name));
   if (role == Role::kNode)
-    return absl::InvalidArgumentError("a person is a viewer, an operator or an admin");
+    return absl::InvalidArgumentError("a person's role must be viewer, operator or admin");
   const absl::Time now = clock_.Now();
   ASSIGN_OR_RETURN(
       const IssuedCertificate issued,

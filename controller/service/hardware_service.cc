@@ -93,7 +93,7 @@ absl::Status HardwareService::Learn(const grpc::ServerContext& context,
   if (request.has_since()) {
     since = ToDuration(request.since());
     if (since <= absl::ZeroDuration()) {
-      return absl::InvalidArgumentError("'since' is a time above 0, such as 30d");
+      return absl::InvalidArgumentError("'since' must be a time above 0, such as 30d");
     }
   }
   ASSIGN_OR_RETURN(const auto files, ReadFiles(request.files()));

@@ -70,7 +70,7 @@ grpc::ServerWriteReactor<v1::FetchBlobResponse>* AgentSessionService::FetchBlob(
     ASSIGN_OR_RETURN(const Caller node, NodeOf(*context));
     // Checked before it is repeated in an error.
     if (request->sha256().size() != kSha256Digits)
-      return absl::InvalidArgumentError("a blob is named by the 64 hex digits of its SHA-256");
+      return absl::InvalidArgumentError("a blob must be named by the 64 hex digits of its SHA-256");
     // A node whose plan does not name the blob must not learn whether it exists.
     if (!may_fetch_(node.identity.name, request->sha256())) {
       return absl::PermissionDeniedError(

@@ -64,7 +64,7 @@ absl::StatusOr<std::shared_ptr<const Playbook>> PlaybookReader::Read() {
   const yaml::Node& root = document_.root();
   if (!root.IsSequence() || root.items().empty()) {
     return document_.Error(root,
-                           "a playbook is a list of plays: '- play: NAME', 'hosts:', "
+                           "a playbook must be a list of plays: '- play: NAME', 'hosts:', "
                            "'roles:'");
   }
   if (root.items().size() > kMaxPlays) {
@@ -162,7 +162,7 @@ void PlaybookReader::CheckSuite(const yaml::Node& node, const std::string& suite
 
 void PlaybookReader::ReadPlay(const yaml::Node& node, Play* play) {
   if (!node.IsMap()) {
-    Add(node, absl::StrCat("a play is a map with play, hosts and roles, not ",
+    Add(node, absl::StrCat("a play must be a map with play, hosts and roles, not ",
                            yaml::KindName(node.kind())));
     return;
   }
@@ -182,7 +182,7 @@ void PlaybookReader::ReadPlay(const yaml::Node& node, Play* play) {
     Add(*handlers, "the play has handlers but no tasks that could notify them");
   }
   if (roles != nullptr) {
-    if (!roles->IsSequence()) Add(*roles, "'roles' is a list of role names");
+    if (!roles->IsSequence()) Add(*roles, "'roles' must be a list of role names");
     for (const yaml::Node& item : roles->items()) {
       ReadRoleUse(item, play);
       if (play->roles.size() > kMaxRoles) {

@@ -155,10 +155,9 @@ void TaskReader::ReadTask(const yaml::Document& document, const yaml::Node& node
                           const Inherited& inherited, bool handler, std::vector<Task>* out) {
   const absl::string_view what = handler ? "a handler" : "a task";
   if (!node.IsMap()) {
-    errors_->Add(document.Error(node, absl::StrCat(what,
-                                                   " is a map with a name and a resource, "
-                                                   "not ",
-                                                   yaml::KindName(node.kind()))));
+    errors_->Add(
+        document.Error(node, absl::StrCat(what, " must be a map with a name and a resource, not ",
+                                          yaml::KindName(node.kind()))));
     return;
   }
   Task task;

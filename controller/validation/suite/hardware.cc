@@ -38,7 +38,7 @@ class ModelReader {
     yaml::MapReader reader(document_, root, "hardware");
     if (errors_.Add(reader.Required("kind", &model.kind)) && model.kind != "gpu" &&
         model.kind != "nic") {
-      Wrong(*root.Find("kind"), absl::StrCat("'kind' is gpu or nic, not '", model.kind, "'"));
+      Wrong(*root.Find("kind"), absl::StrCat("'kind' must be gpu or nic, not '", model.kind, "'"));
     }
     if (errors_.Add(reader.Required("match", &model.match))) {
       for (const std::string& pattern : model.match) {
@@ -100,9 +100,9 @@ class ModelReader {
     errors_.Add(inside.Finish());
     // Written so that NaN is refused too.
     if (!(out.deviations >= 1 && out.deviations <= 100)) {
-      Wrong(*node, "'deviations' is from 1 to 100");
+      Wrong(*node, "'deviations' must be from 1 to 100");
     }
-    if (!(out.percent >= 0 && out.percent <= 100)) Wrong(*node, "'percent' is from 0 to 100");
+    if (!(out.percent >= 0 && out.percent <= 100)) Wrong(*node, "'percent' must be from 0 to 100");
   }
 
   std::optional<double> ReadNumber(yaml::MapReader& reader, absl::string_view key) {

@@ -198,7 +198,7 @@ class SuiteReader {
   bool ReadParameters(const yaml::Node& with, SuiteCheck& check) {
     if (with.IsNull()) return true;
     if (!with.IsMap()) {
-      Wrong(with, absl::StrCat("'with' is a map of the check's parameters, not ",
+      Wrong(with, absl::StrCat("'with' must be a map of the check's parameters, not ",
                                yaml::KindName(with.kind())));
       return false;
     }

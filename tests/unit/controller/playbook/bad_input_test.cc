@@ -29,8 +29,9 @@ std::ostream& operator<<(std::ostream& out, const BadInput& row) { return out <<
 constexpr char kTasks[] = "roles/r/tasks/main.yaml";
 
 const BadInput kBadInputs[] = {
-    {"PlaybookIsAMap", "site.yaml", "play: p\n", "site.yaml:1:1", "a playbook is a list of plays"},
-    {"PlaybookIsEmpty", "site.yaml", "", "site.yaml:1:1", "a playbook is a list of plays"},
+    {"PlaybookIsAMap", "site.yaml", "play: p\n", "site.yaml:1:1",
+     "a playbook must be a list of plays"},
+    {"PlaybookIsEmpty", "site.yaml", "", "site.yaml:1:1", "a playbook must be a list of plays"},
     {"BrokenYaml", "site.yaml", "- play: [p\n", "site.yaml:1:9:", "this '[' is not closed"},
     {"DownloadWithoutDigest", kTasks, "- {name: x, download: {path: /a, urls: http://h/a}}",
      "roles/r/tasks/main.yaml:1:13", "'download' lacks 'sha256'"},

@@ -105,7 +105,7 @@ TEST(ParseSuite, ErrorsNameThePlaceAndTheNearestWord) {
        "s.yaml:4:55: parameter size: "},
       {"  - {name: a, checks: [{check: gpu-gemm, with: {size: 3}}]}\n",
        "s.yaml:4:55: parameter size: "},
-      {"  - {name: a, checks: [{check: gpu-gemm, with: [1]}]}\n", "'with' is a map"},
+      {"  - {name: a, checks: [{check: gpu-gemm, with: [1]}]}\n", "'with' must be a map"},
       {"  - {name: a, checks: [{check: gpu-gemm, when: gpu}]}\n",
        "no condition 'gpu' (did you mean 'gpus'?)"},
       {"  - {name: a, checks: [{check: gpu-gemm, max_rounds: 3}]}\n", "max_rounds is for checks"},
