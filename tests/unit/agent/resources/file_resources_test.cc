@@ -82,7 +82,7 @@ TEST_F(FileTest, ValidatesTheNewContentFirst) {
   EXPECT_THAT(bad->Apply(observer_),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("/etc/slurm/slurm.conf: line 3: nonsense"),
-                             HasSubstr("the old one stays"), Not(HasSubstr(".new")))));
+                             HasSubstr("the old content stays"), Not(HasSubstr(".new")))));
   EXPECT_EQ(seen, "bad");
   EXPECT_EQ(node_.files.At("/etc/slurm/slurm.conf").content, "good");
   ExpectConverges(R"(file { path: "/etc/slurm/slurm.conf" content: "good2"

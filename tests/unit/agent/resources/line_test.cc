@@ -116,7 +116,7 @@ TEST_F(LineTest, ValidatesTheNewContent) {
   EXPECT_THAT(Make("line { path: '/etc/x' line: 'b' validate: 'checker' validate: '%s' }")
                   ->Apply(observer_),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("the old one stays"), HasSubstr("line 2: bad"))));
+                       AllOf(HasSubstr("the old content stays"), HasSubstr("line 2: bad"))));
   EXPECT_EQ(node_.files.At("/etc/x").content, "a\n");
 }
 

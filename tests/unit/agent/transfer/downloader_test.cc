@@ -98,7 +98,7 @@ TEST_F(DownloaderTest, GoesOnWithWhatAnEarlierLifeLeft) {
   ServeInPieces("/pieces", 200'000);
   Content content = Wanted({"/pieces"});
   content.attempts = 1;
-  EXPECT_THAT(Fetch(content), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("cut")));
+  EXPECT_THAT(Fetch(content), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("interrupted")));
   EXPECT_TRUE(server_.requests().front().headers.count("range") == 0);
   ASSERT_OK(Fetch(content));
   ExpectComplete();

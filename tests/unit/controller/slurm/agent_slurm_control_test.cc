@@ -190,7 +190,7 @@ TEST_F(AgentSlurmControlTest, NobodyWaitsLongerThanTheConnectionTheClockOrTheCon
   };
   EXPECT_THAT(slurm_.Nodes(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no answer in")));
   slurm_.Stop();
-  EXPECT_THAT(slurm_.Nodes(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("stops")));
+  EXPECT_THAT(slurm_.Nodes(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("stopping")));
 }
 
 TEST_F(AgentSlurmControlTest, TellsWhenTheAgentThereConnects) {
