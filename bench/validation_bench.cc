@@ -1,5 +1,5 @@
 // Deciding about a whole cluster: the pairing of nodes, and the verdicts on their measurements in
-// the suite acceptance, part by part.
+// the suite acceptance, as they come and at the end.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -21,7 +21,10 @@
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 #include "controller/validation/engine/earlier_results.h"
-#include "controller/validation/verdict/blame.h"
+#include "controller/validation/engine/validation_end.h"
+#include "controller/validation/judge/comparisons.h"
+#include "controller/validation/judge/history.h"
+#include "controller/validation/judge/judge_validation.h"
 #include "controller/validation/verdict/result_blob.h"
 
 namespace muster::controller::validation {
@@ -34,74 +37,73 @@ constexpr int kEarlier = 12;
 constexpr size_t kLeastEarlier = 5;  // that a value is compared with
 constexpr double kTargetMs = 2000;
 
-// A cluster whose results were judged separately, as they are on arrival.
-struct Judged {
-  std::unique_ptr<Fleet> fleet;
-  std::vector<v1::CheckVerdict> verdicts;  // of the rows
-  std::vector<JudgedResult> nodes;         // checks of nodes
-  std::vector<PairResult> pairs;
-  std::vector<size_t> pair_rows;
-  std::vector<NodeResultRef> others;
+// What a validation knows about its results before its end.
+struct Collected {
+  explicit Collected(const Fleet& fleet) : comparisons(fleet.nodes) {
+    checks.reserve(fleet.rows.size());
+  }
+
+  std::vector<EndedCheck> checks;  // of the rows
+  Comparisons comparisons;
 };
 
-void JudgeRows(const Fleet& fleet, std::vector<v1::CheckVerdict>& verdicts) {
-  verdicts.resize(fleet.rows.size());
-  for (size_t i = 0; i < verdicts.size(); ++i) {
-    const FleetRow& row = fleet.rows[i];
-    verdicts[i] =
-        JudgeCheck(row.result, *row.check->spec, fleet.expectation, row.check->parameters);
-    verdicts[i].set_stage(row.stage->name);
-    if (row.partner.has_value()) verdicts[i].set_partner(fleet.nodes[*row.partner].name);
-  }
+Measurement MeasurementOf(const Fleet& fleet, const FleetRow& row) {
+  return {row.part.node, row.stage->name,    row.check->spec,
+          &row.result,   &fleet.expectation, row.parameters_digest};
 }
 
-absl::StatusOr<std::unique_ptr<Judged>> MakeJudged(uint32_t count) {
-  auto judged = std::make_unique<Judged>();
-  ASSIGN_OR_RETURN(judged->fleet, MakeFleet(count));
-  const Fleet& fleet = *judged->fleet;
-  JudgeRows(fleet, judged->verdicts);
-  for (size_t i = 0; i < fleet.rows.size(); ++i) {
-    const FleetRow& row = fleet.rows[i];
-    const std::string& node = fleet.nodes[row.node].name;
-    if (row.partner.has_value()) {
-      judged->pairs.push_back({node, fleet.nodes[*row.partner].name, row.check->spec, &row.result,
-                               &judged->verdicts[i], row.round});
-      judged->pair_rows.push_back(i);
-    } else {
-      judged->others.push_back({node, &row.result});
-      judged->nodes.push_back({node, row.stage->name, row.check->spec, &row.result,
-                               &fleet.expectation, &judged->verdicts[i], row.parameters_digest});
-    }
+// As when the results come, one by one.
+std::unique_ptr<Collected> Collect(Fleet& fleet) {
+  auto collected = std::make_unique<Collected>(fleet);
+  for (FleetRow& row : fleet.rows) {
+    v1::CheckVerdict verdict =
+        JudgeResult(MeasurementOf(fleet, row), row.check->parameters, nullptr);
+    verdict.set_stage(row.stage->name);
+    verdict.set_partner(std::string(row.part.Partner()));
+    row.part.outcome = ToPartOutcome(verdict.outcome());
+    collected->checks.push_back({&row.part, row.check, row.stage->name, std::move(verdict)});
+    collected->comparisons.Add({&row.part, row.stage->name, row.check, row.parameters_digest,
+                                &fleet.expectation, &collected->checks.back().verdict,
+                                &row.result});
   }
-  return judged;
+  return collected;
+}
+
+EndedValidation EndedOf(const Fleet& fleet) {
+  EndedValidation ended;
+  ended.suite = fleet.suite.name;
+  for (const MatrixNode& node : fleet.nodes) {
+    ended.nodes.push_back(
+        {node.name, absl::StrCat("u-", node.name), false, FoundHardware(), FoundHardware()});
+  }
+  return ended;
 }
 
 // Holds one cluster at a time: the biggest takes gigabytes.
 class Clusters {
  public:
-  Judged& Of(uint32_t count) {
-    if (count_ == count) return *judged_;
-    judged_.reset();
-    absl::StatusOr<std::unique_ptr<Judged>> made = MakeJudged(count);
+  Fleet& Of(uint32_t count) {
+    if (count_ == count) return *fleet_;
+    fleet_.reset();
+    absl::StatusOr<std::unique_ptr<Fleet>> made = MakeFleet(count);
     if (!made.ok()) {
       std::fprintf(stderr, "%s\n", std::string(made.status().message()).c_str());
       std::exit(1);
     }
-    judged_ = *std::move(made);
+    fleet_ = *std::move(made);
     count_ = count;
     size_t values = 0;
-    for (const FleetRow& row : judged_->fleet->rows) values += row.result.metrics_size();
-    absl::PrintF("%d nodes: %d results, %d values\n", count, judged_->fleet->rows.size(), values);
-    return *judged_;
+    for (const FleetRow& row : fleet_->rows) values += row.result.metrics_size();
+    absl::PrintF("%d nodes: %d results, %d values\n", count, fleet_->rows.size(), values);
+    return *fleet_;
   }
 
  private:
   uint32_t count_ = 0;
-  std::unique_ptr<Judged> judged_;
+  std::unique_ptr<Fleet> fleet_;
 };
 
-void Schedule(benchmark::State& state, Judged& judged) {
-  const Fleet& fleet = *judged.fleet;
+void Schedule(benchmark::State& state, Fleet& fleet) {
   for (auto _ : state) {
     const std::vector<PairRound> rounds = SchedulePairs(fleet.places, fleet.rounds);
     if (rounds.size() != std::min(fleet.rounds, FullRounds(fleet.places.size()))) {
@@ -110,103 +112,28 @@ void Schedule(benchmark::State& state, Judged& judged) {
   }
 }
 
-void ByThemselves(benchmark::State& state, Judged& judged) {
-  std::vector<v1::CheckVerdict> verdicts;
+// By their limits, and taken to the comparisons at the end.
+void Arriving(benchmark::State& state, Fleet& fleet) {
   for (auto _ : state) {
-    state.PauseTiming();
-    verdicts.clear();
-    state.ResumeTiming();
-    JudgeRows(*judged.fleet, verdicts);
+    const std::unique_ptr<Collected> collected = Collect(fleet);
     state.PauseTiming();
     size_t failed = 0;
-    for (const v1::CheckVerdict& verdict : verdicts) {
-      const bool good = verdict.outcome() == v1::OUTCOME_PASS;
+    for (const EndedCheck& check : collected->checks) {
+      const bool good = check.verdict.outcome() == v1::OUTCOME_PASS;
       failed += !good;
-      if (!good && verdict.check() != "nic-pair") {
-        state.SkipWithError(absl::StrCat(verdict.check(), ": ", verdict.reason()).c_str());
-        return;
-      }
+      if (good || check.verdict.check() == "nic-pair") continue;
+      const std::string why = absl::StrCat(check.verdict.check(), ": ", check.verdict.reason());
+      return state.SkipWithError(why.c_str());
     }
     if (failed == 0) state.SkipWithError("slow pairs pass");
     state.ResumeTiming();
   }
 }
 
-void BesidePeers(benchmark::State& state, Judged& judged) {
-  for (auto _ : state) {
-    JudgeFleet(judged.nodes, nullptr);
-    JudgeDigests(judged.nodes);
-  }
-  for (const JudgedResult& each : judged.nodes) {
-    if (each.verdict->outcome() == v1::OUTCOME_PASS) continue;
-    state.SkipWithError(each.verdict->reason().c_str());
-    return;
-  }
-}
-
-void Matrix(benchmark::State& state, Judged& judged) {
-  for (auto _ : state) {
-    const PairMatrix matrix = MakePairMatrix(judged.fleet->nodes, judged.pairs, judged.others);
-    // Two nodes report each pair, in both directions.
-    if (matrix.rates.size() != judged.pairs.size()) state.SkipWithError("rates are missing");
-  }
-}
-
-// One node in a thousand is to blame, and its partners are excused.
-void BlameAndExcuse(benchmark::State& state, Judged& judged) {
-  const PairMatrix matrix = MakePairMatrix(judged.fleet->nodes, judged.pairs, judged.others);
-  const std::vector<v1::CheckVerdict> by_themselves = judged.verdicts;
-  size_t slow = 0;
-  for (uint32_t node = 0; node < judged.fleet->nodes.size(); ++node) slow += IsSlow(node);
-  for (auto _ : state) {
-    state.PauseTiming();
-    std::vector<PairVerdict> verdicts;
-    for (size_t i = 0; i < judged.pairs.size(); ++i) {
-      v1::CheckVerdict& verdict = judged.verdicts[judged.pair_rows[i]];
-      verdict = by_themselves[judged.pair_rows[i]];
-      verdicts.push_back({judged.pairs[i].node, judged.pairs[i].partner, &verdict});
-    }
-    state.ResumeTiming();
-    const std::vector<Blame> blames = FindBlame(matrix);
-    ApplyBlame(matrix, blames, verdicts);
-    if (blames.size() != slow) state.SkipWithError("others are blamed");
-  }
-}
-
-// After BlameAndExcuse().
-void Outcomes(benchmark::State& state, Judged& judged) {
-  for (auto _ : state) {
-    const Fleet& fleet = *judged.fleet;
-    std::vector<std::vector<const v1::CheckVerdict*>> of_nodes(fleet.nodes.size());
-    for (size_t i = 0; i < fleet.rows.size(); ++i) {
-      of_nodes[fleet.rows[i].node].push_back(&judged.verdicts[i]);
-    }
-    for (uint32_t node = 0; node < of_nodes.size(); ++node) {
-      const v1::Outcome want = IsSlow(node) ? v1::OUTCOME_FAIL : v1::OUTCOME_PASS;
-      if (OutcomeOf(of_nodes[node], /*complete=*/true) != want) {
-        state.SkipWithError(absl::StrCat(fleet.nodes[node].name, " is misjudged").c_str());
-        return;
-      }
-    }
-  }
-}
-
-// The data that the end of a validation reads from the store before it can judge.
-void ReadBack(benchmark::State& state, Judged& judged) {
-  std::vector<std::string> packed;
-  for (const FleetRow& row : judged.fleet->rows) packed.push_back(PackResult(row.result));
-  for (auto _ : state) {
-    for (const std::string& blob : packed) {
-      if (!UnpackResult(blob).ok()) state.SkipWithError("a result is damaged");
-    }
-  }
-}
-
-// The measurements of the nodes in twelve earlier validations.
-absl::StatusOr<std::unique_ptr<Store>> EarlierStore(const Fleet& fleet) {
-  ASSIGN_OR_RETURN(std::unique_ptr<Store> store, OpenStore(":memory:"));
+// The nodes' measurements in twelve earlier validations.
+absl::Status AddEarlier(const Fleet& fleet, Store& store) {
   for (int i = 0; i < kEarlier; ++i) {
-    RETURN_IF_ERROR(store->Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(store.Update([&](Transaction& txn) -> absl::Status {
       ValidationRecord validation;
       validation.validation_id = absl::StrCat("v-", i);
       validation.state = ValidationRecord::kDone;
@@ -214,56 +141,123 @@ absl::StatusOr<std::unique_ptr<Store>> EarlierStore(const Fleet& fleet) {
       RETURN_IF_ERROR(txn.validations().Put(validation));
       for (size_t n = 0; n < fleet.rows.size(); ++n) {
         const FleetRow& row = fleet.rows[n];
-        if (row.partner.has_value()) continue;  // pairs are not compared with earlier ones
+        if (!row.part.Partner().empty()) continue;  // pairs are not compared with earlier ones
         ValidationCheckRecord check;
         check.check_id = absl::StrCat(validation.validation_id, "/", n);
         check.validation_id = validation.validation_id;
-        check.node = fleet.nodes[row.node].name;
+        check.node = row.part.node;
         check.name = std::string(row.check->spec->name);
         check.outcome = v1::OUTCOME_PASS;
         check.parameters_digest = row.parameters_digest;
         RETURN_IF_ERROR(txn.validation_checks().Put(check));
         RETURN_IF_ERROR(txn.validation_checks().PutResult(
-            {check.check_id, validation.created_at, PackResult(row.result)}));
+            {check.check_id, validation.created_at, PackResult(row.result), ""}));
       }
       return absl::OkStatus();
     }));
   }
-  return store;
+  return absl::OkStatus();
 }
 
-void BesideEarlier(benchmark::State& state, Judged& judged) {
-  const auto store = EarlierStore(*judged.fleet);
-  if (!store.ok()) return state.SkipWithError(std::string(store.status().message()).c_str());
+// Also when the results come.
+void BesideEarlier(benchmark::State& state, Fleet& fleet) {
+  const auto store = OpenStore(":memory:");
+  absl::Status status = store.status();
+  if (status.ok()) status = AddEarlier(fleet, **store);
+  if (!status.ok()) return state.SkipWithError(std::string(status.message()).c_str());
   for (auto _ : state) {
     EarlierResults earlier(**store, "v-now");
     size_t asked = 0;
     bool missing = false;
-    JudgeFleet(judged.nodes, [&](const EarlierQuery& query) {
-      std::vector<double> values = earlier.Values(query);
-      ++asked;
-      missing = missing || values.size() < kLeastEarlier;
-      return values;
-    });
+    const History history = {
+        [&](const EarlierQuery& query) {
+          std::vector<double> values = earlier.Values(query);
+          ++asked;
+          missing = missing || values.size() < kLeastEarlier;
+          return values;
+        },
+        [&](const Measurement& measurement) { return earlier.Newest(measurement); }};
+    v1::CheckVerdict verdict;
+    for (const FleetRow& row : fleet.rows) {
+      JudgeHistory(MeasurementOf(fleet, row), history, verdict);
+    }
     if (asked == 0 || missing) state.SkipWithError("earlier results are missing");
   }
 }
 
+// From the last report to the verdicts. One node in a thousand is to blame for its slow pairs, and
+// its partners are excused.
+void TheEnd(benchmark::State& state, Fleet& fleet) {
+  size_t slow = 0;
+  for (uint32_t node = 0; node < fleet.nodes.size(); ++node) slow += IsSlow(node);
+  for (auto _ : state) {
+    state.PauseTiming();
+    std::unique_ptr<Collected> collected = Collect(fleet);
+    // The engine holds them by id.
+    std::sort(collected->checks.begin(), collected->checks.end(),
+              [](const EndedCheck& a, const EndedCheck& b) {
+                return a.part->check_id < b.part->check_id;
+              });
+    const EndedValidation ended = EndedOf(fleet);
+    state.ResumeTiming();
+    auto verdicts = std::make_unique<ValidationVerdicts>(
+        JudgeValidation(ended, std::move(collected->checks), collected->comparisons));
+    state.PauseTiming();
+    if (verdicts->blames.blames_size() != static_cast<int>(slow)) {
+      state.SkipWithError("others are blamed");
+    }
+    for (uint32_t node = 0; node < fleet.nodes.size(); ++node) {
+      const v1::Outcome want = IsSlow(node) ? v1::OUTCOME_FAIL : v1::OUTCOME_PASS;
+      if (verdicts->nodes[node].outcome() == want) continue;
+      state.SkipWithError(absl::StrCat(fleet.nodes[node].name, " is misjudged").c_str());
+      break;
+    }
+    verdicts.reset();
+    collected.reset();
+    state.ResumeTiming();
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Store>> StoreOfNodes(const Fleet& fleet) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Store> store, OpenStore(":memory:"));
+  RETURN_IF_ERROR(store->Update([&](Transaction& txn) -> absl::Status {
+    for (const MatrixNode& node : fleet.nodes) {
+      RETURN_IF_ERROR(
+          txn.nodes().Put({absl::StrCat("u-", node.name), node.name, NodeRecord::kConfigured}));
+    }
+    return absl::OkStatus();
+  }));
+  return store;
+}
+
+// What is stored of the verdicts, with the passes of the nodes.
+void Storing(benchmark::State& state, Fleet& fleet) {
+  const auto store = StoreOfNodes(fleet);
+  if (!store.ok()) return state.SkipWithError(std::string(store.status().message()).c_str());
+  std::unique_ptr<Collected> collected = Collect(fleet);
+  ValidationRecord record;
+  record.validation_id = "v-now";
+  record.suite = fleet.suite.name;
+  ValidationEnd end(record, EndedOf(fleet), std::move(collected->checks), collected->comparisons,
+                    /*admits=*/true);
+  for (auto _ : state) {
+    const absl::Status status = end.Store(**store, absl::UnixEpoch());
+    if (!status.ok()) return state.SkipWithError(std::string(status.message()).c_str());
+  }
+}
+
 struct PartRow {
-  const char* name;  // "beside peers"
-  void (*run)(benchmark::State&, Judged&);
-  // Counts towards the target: the schedule, and the verdicts on available results.
+  const char* name;
+  void (*run)(benchmark::State&, Fleet&);
+  // Counts towards the target: from the last report to the outcome.
   bool counts;
 };
 constexpr PartRow kParts[] = {
-    {"choosing the pairs", Schedule, true},
-    {"results by themselves", ByThemselves, true},
-    {"results beside their peers", BesidePeers, true},
-    {"rates of the pairs", Matrix, true},
-    {"blame and excuses", BlameAndExcuse, true},
-    {"outcomes of the nodes", Outcomes, true},
-    {"reading the results", ReadBack, false},
+    {"choosing the pairs", Schedule, false},
+    {"results as they come", Arriving, false},
     {"results beside twelve earlier ones", BesideEarlier, false},
+    {"judging the validation", TheEnd, true},
+    {"storing the verdicts", Storing, true},
 };
 
 // Prints the figures of docs/benchmarks.md and ./dev bench, in lines that both can read.
@@ -295,7 +289,7 @@ class FigureReporter final : public benchmark::ConsoleReporter {
                                      [](const PartRow& part) { return part.counts; });
     for (const auto& [count, sum] : sums_) {
       if (seen_[count] != parts) continue;
-      Say(absl::StrCat("pairing and judging ", count, " nodes"), sum,
+      Say(absl::StrCat("the end of a validation of ", count, " nodes"), sum,
           count == kCounts[std::size(kCounts) - 1] ? absl::StrCat("<= ", kTargetMs) : "");
     }
   }

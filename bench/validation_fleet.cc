@@ -138,32 +138,48 @@ v1::CheckResult MakeResult(const Fleet& fleet, const checks::CheckSpec& spec, ui
   return result;
 }
 
+// The part of `nodes`, by rank, in an execution of a round.
+CheckPart MakePart(const Fleet& fleet, const SuiteStage& stage, const SuiteCheck& check, int round,
+                   const std::vector<uint32_t>& nodes, uint32_t rank) {
+  CheckPart part;
+  std::vector<std::string> members;
+  for (const uint32_t node : nodes) members.push_back(fleet.nodes[node].name);
+  part.node = members[rank];
+  part.stage = static_cast<size_t>(&stage - fleet.suite.stages.data());
+  part.check = static_cast<size_t>(&check - stage.checks.data());
+  part.execution_id =
+      absl::StrCat("v-now/", part.stage, ".", part.check, ".", round, ".0/", members[0]);
+  part.check_id = absl::StrCat(part.execution_id, "/", part.node);
+  part.members = std::make_shared<const std::vector<std::string>>(std::move(members));
+  part.rank = rank;
+  part.phase = PartPhase::kEnded;
+  part.started_at = absl::UnixEpoch();
+  return part;
+}
+
 void AddRows(const SuiteStage& stage, const SuiteCheck& check, Fleet& fleet) {
-  FleetRow row;
-  row.stage = &stage;
-  row.check = &check;
-  row.parameters_digest = ParametersDigest(*check.spec, check.parameters);
+  const std::string digest = ParametersDigest(*check.spec, check.parameters);
+  const auto add = [&](uint32_t node, CheckPart part, bool slow) {
+    fleet.rows.push_back({node, std::move(part), &stage, &check, digest,
+                          MakeResult(fleet, *check.spec, node, slow)});
+  };
   if (check.spec->scope == checks::Scope::kNode) {
     for (uint32_t node = 0; node < fleet.nodes.size(); ++node) {
-      row.node = node;
-      row.result = MakeResult(fleet, *check.spec, node, /*slow=*/false);
-      fleet.rows.push_back(row);
+      add(node, MakePart(fleet, stage, check, 0, {node}, 0), /*slow=*/false);
     }
     return;
   }
   fleet.rounds = check.max_rounds;
   int rounds = 0;
   for (const PairRound& round : SchedulePairs(fleet.places, check.max_rounds)) {
-    row.round = absl::StrCat("round ", rounds++);
     for (const NodePair& pair : round) {
+      const std::vector<uint32_t> nodes = {pair.first, pair.second};
       const bool slow = IsSlow(pair.first) || IsSlow(pair.second);
-      for (const auto& [own, partner] : {pair, NodePair{pair.second, pair.first}}) {
-        row.node = own;
-        row.partner = partner;
-        row.result = MakeResult(fleet, *check.spec, own, slow);
-        fleet.rows.push_back(row);
+      for (const uint32_t rank : {0u, 1u}) {
+        add(nodes[rank], MakePart(fleet, stage, check, rounds, nodes, rank), slow);
       }
     }
+    ++rounds;
   }
 }
 

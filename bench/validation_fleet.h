@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "controller/validation/schedule/pair_schedule.h"
+#include "controller/validation/schedule/validation_state.h"
 #include "controller/validation/suite/hardware.h"
 #include "controller/validation/suite/suite.h"
 #include "controller/validation/verdict/pair_matrix.h"
@@ -21,9 +21,8 @@ namespace muster::controller::validation {
 
 // One check on one node, or its side of a pair.
 struct FleetRow {
-  uint32_t node = 0;
-  std::optional<uint32_t> partner;
-  std::string round;  // of pairs that were measured at the same time
+  uint32_t node = 0;  // its place in Fleet::nodes
+  CheckPart part;     // ended; its outcome is not set
   const SuiteStage* stage = nullptr;
   const SuiteCheck* check = nullptr;
   std::string parameters_digest;

@@ -82,6 +82,8 @@ struct CheckResultRecord {
   std::string check_id;
   absl::Time reported_at;
   std::string result;  // see controller/validation/verdict/result_blob.h
+  // On the result by itself: serialized v1::CheckVerdict. "": stored by an earlier version.
+  std::string verdict;
 };
 
 struct CheckHistoryQuery {
@@ -112,12 +114,14 @@ class ValidationCheckTable {
   virtual absl::Status Put(const ValidationCheckRecord& check) = 0;
   virtual absl::StatusOr<std::vector<ValidationCheckRecord>> List(
       absl::string_view validation_id) = 0;
+  // Changes only the outcome of a check that was put.
+  virtual absl::Status SetOutcome(absl::string_view check_id, int outcome) = 0;
   // For a check that was put. The first result counts: a later one changes nothing.
   virtual absl::Status PutResult(const CheckResultRecord& result) = 0;
   // NotFound: it has not reported.
   virtual absl::StatusOr<CheckResultRecord> GetResult(absl::string_view check_id) = 0;
   // Results of checks that passed with the same parameters, newest first unless the query says
-  // otherwise: failed ones are not a reference.
+  // otherwise: failed ones are not a reference. Without verdicts.
   virtual absl::StatusOr<std::vector<CheckResultRecord>> History(
       const CheckHistoryQuery& query) = 0;
   // The good results of a validation that ended, after `after_place` (0: from the first), at most

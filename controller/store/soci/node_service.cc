@@ -1,5 +1,6 @@
 #include "absl/strings/str_cat.h"
 #include "controller/store/soci/guard.h"
+#include "controller/store/soci/statements.h"
 #include "controller/store/soci/tables.h"
 #include "controller/store/soci/types.h"
 
@@ -10,16 +11,24 @@ using soci::use;
 
 absl::Status SociNodeServiceTable::PutPass(const NodePassRecord& row) {
   return Guard(context_.path, "node_passes.Put", [&]() -> absl::Status {
-    context_.session
-        << "INSERT INTO node_passes (node_uuid, validation_id, suite, suite_digest, gpu_uuids, "
-           "driver_version, kernel, passed_at) VALUES (:uuid, :id, :suite, :digest, :gpus, "
-           ":driver, :kernel, :passed) "
-           "ON CONFLICT (node_uuid) DO UPDATE SET validation_id = excluded.validation_id, "
-           "suite = excluded.suite, suite_digest = excluded.suite_digest, "
-           "gpu_uuids = excluded.gpu_uuids, driver_version = excluded.driver_version, "
-           "kernel = excluded.kernel, passed_at = excluded.passed_at",
-        use(row.node_uuid), use(row.validation_id), use(row.suite), use(row.suite_digest),
-        use(row.gpu_uuids), use(row.driver_version), use(row.kernel), use(row.passed_at);
+    auto& put = context_.statements.put_pass;
+    put.values = row;
+    const NodePassRecord& values = put.values;
+    put.Run([&] {
+      return (
+          context_.session.prepare
+              << "INSERT INTO node_passes (node_uuid, validation_id, suite, suite_digest, "
+                 "gpu_uuids, "
+                 "driver_version, kernel, passed_at) VALUES (:uuid, :id, :suite, :digest, :gpus, "
+                 ":driver, :kernel, :passed) "
+                 "ON CONFLICT (node_uuid) DO UPDATE SET validation_id = excluded.validation_id, "
+                 "suite = excluded.suite, suite_digest = excluded.suite_digest, "
+                 "gpu_uuids = excluded.gpu_uuids, driver_version = excluded.driver_version, "
+                 "kernel = excluded.kernel, passed_at = excluded.passed_at",
+          use(values.node_uuid), use(values.validation_id), use(values.suite),
+          use(values.suite_digest), use(values.gpu_uuids), use(values.driver_version),
+          use(values.kernel), use(values.passed_at));
+    });
     return absl::OkStatus();
   });
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "controller/store/soci/headers.h"
 #include "controller/store/tables.h"
@@ -28,18 +29,35 @@ class SociStatement {
   // as SOCI does; the next call then prepares it again.
   template <typename Prepare>
   bool Run(Prepare&& prepare) {
-    if (statement_ == nullptr) statement_ = std::make_unique<soci::statement>(prepare());
-    try {
+    return Guarded(prepare, [&] {
       const bool found = statement_->execute(true);
       if (found) statement_->fetch();  // to the end: an open cursor would keep its snapshot
       return found;
+    });
+  }
+  // As Run(), for all rows.
+  template <typename Prepare>
+  std::vector<Row> RunAll(Prepare&& prepare) {
+    return Guarded(prepare, [&] {
+      std::vector<Row> rows;
+      statement_->execute();
+      while (statement_->fetch()) rows.push_back(row);
+      return rows;
+    });
+  }
+
+ private:
+  template <typename Prepare, typename Use>
+  auto Guarded(Prepare& prepare, Use&& use) {
+    if (statement_ == nullptr) statement_ = std::make_unique<soci::statement>(prepare());
+    try {
+      return use();
     } catch (...) {
       statement_.reset();
       throw;
     }
   }
 
- private:
   std::unique_ptr<soci::statement> statement_;
 };
 
@@ -51,6 +69,11 @@ struct StepKeyRow {
 
 struct FactsRow {
   std::string uuid, facts;
+};
+
+struct HistoryKeys {
+  std::string node, name, parameters_digest, before_validation_id;
+  int64_t limit = 0, skip = 0;
 };
 
 // Used by one transaction at a time, like the session.
@@ -66,6 +89,12 @@ class SociStatements {
   SociStatement<RunNodeRecord> put_run_node;
   SociStatement<StepResultRecord> put_step_result;
   SociStatement<StepKeyRow> step_status;
+  SociStatement<ValidationNodeRecord> put_validation_node;
+  SociStatement<ValidationCheckRecord> put_check;
+  SociStatement<CheckResultRecord> put_check_result;
+  SociStatement<HistoryKeys, CheckResultRecord> newest_results;
+  SociStatement<HistoryKeys, CheckResultRecord> oldest_results;
+  SociStatement<NodePassRecord> put_pass;
 };
 
 }  // namespace muster::controller

@@ -241,6 +241,7 @@ class SociValidationCheckTable final : public ValidationCheckTable {
   explicit SociValidationCheckTable(SociContext context) : context_(context) {}
   absl::Status Put(const ValidationCheckRecord& check) override;
   absl::StatusOr<std::vector<ValidationCheckRecord>> List(absl::string_view validation_id) override;
+  absl::Status SetOutcome(absl::string_view check_id, int outcome) override;
   absl::Status PutResult(const CheckResultRecord& result) override;
   absl::StatusOr<CheckResultRecord> GetResult(absl::string_view check_id) override;
   absl::StatusOr<std::vector<CheckResultRecord>> History(const CheckHistoryQuery& query) override;

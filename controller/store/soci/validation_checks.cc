@@ -1,5 +1,6 @@
 #include "absl/strings/str_cat.h"
 #include "controller/store/soci/guard.h"
+#include "controller/store/soci/statements.h"
 #include "controller/store/soci/tables.h"
 #include "controller/store/soci/types.h"
 
@@ -10,20 +11,29 @@ using soci::use;
 
 absl::Status SociValidationCheckTable::Put(const ValidationCheckRecord& row) {
   return Guard(context_.path, "validation_checks.Put", [&]() -> absl::Status {
-    context_.session
-        << "INSERT INTO validation_checks (check_id, validation_id, execution_id, node, members, "
-           "rank, stage, stage_check, stage_name, name, phase, outcome, reason, put_back, "
-           "started_at, parameters_digest) VALUES (:check, :id, :execution, :node, :members, "
-           ":rank, :stage, :index, "
-           ":stage_name, :name, :phase, "
-           ":outcome, :reason, :back, :started, :parameters) "
-           "ON CONFLICT (check_id) DO UPDATE SET phase = excluded.phase, "
-           "outcome = excluded.outcome, reason = excluded.reason, put_back = excluded.put_back, "
-           "started_at = excluded.started_at, parameters_digest = excluded.parameters_digest",
-        use(row.check_id), use(row.validation_id), use(row.execution_id), use(row.node),
-        use(row.members), use(row.rank), use(row.stage), use(row.stage_check), use(row.stage_name),
-        use(row.name), use(row.phase), use(row.outcome), use(row.reason), use(row.put_back),
-        use(row.started_at), use(row.parameters_digest);
+    auto& put = context_.statements.put_check;
+    put.values = row;
+    const ValidationCheckRecord& values = put.values;
+    put.Run([&] {
+      return (
+          context_.session.prepare
+              << "INSERT INTO validation_checks (check_id, validation_id, execution_id, node, "
+                 "members, "
+                 "rank, stage, stage_check, stage_name, name, phase, outcome, reason, put_back, "
+                 "started_at, parameters_digest) VALUES (:check, :id, :execution, :node, :members, "
+                 ":rank, :stage, :index, "
+                 ":stage_name, :name, :phase, "
+                 ":outcome, :reason, :back, :started, :parameters) "
+                 "ON CONFLICT (check_id) DO UPDATE SET phase = excluded.phase, "
+                 "outcome = excluded.outcome, reason = excluded.reason, put_back = "
+                 "excluded.put_back, "
+                 "started_at = excluded.started_at, parameters_digest = excluded.parameters_digest",
+          use(values.check_id), use(values.validation_id), use(values.execution_id),
+          use(values.node), use(values.members), use(values.rank), use(values.stage),
+          use(values.stage_check), use(values.stage_name), use(values.name), use(values.phase),
+          use(values.outcome), use(values.reason), use(values.put_back), use(values.started_at),
+          use(values.parameters_digest));
+    });
     return absl::OkStatus();
   });
 }
@@ -51,48 +61,72 @@ absl::StatusOr<std::vector<ValidationCheckRecord>> SociValidationCheckTable::Lis
                });
 }
 
+absl::Status SociValidationCheckTable::SetOutcome(absl::string_view check_id, int outcome) {
+  return Guard(context_.path, "validation_checks.SetOutcome", [&]() -> absl::Status {
+    const std::string key(check_id);
+    context_.session << "UPDATE validation_checks SET outcome = :outcome WHERE check_id = :check",
+        use(outcome), use(key);
+    return absl::OkStatus();
+  });
+}
+
 absl::Status SociValidationCheckTable::PutResult(const CheckResultRecord& row) {
   return Guard(context_.path, "check_results.Put", [&]() -> absl::Status {
-    context_.session << "INSERT INTO check_results (check_id, reported_at, result) VALUES "
-                        "(:check, :time, CAST(:result AS BLOB)) ON CONFLICT DO NOTHING",
-        use(row.check_id), use(row.reported_at), use(row.result);
+    auto& put = context_.statements.put_check_result;
+    put.values = row;
+    const CheckResultRecord& values = put.values;
+    put.Run([&] {
+      return (context_.session.prepare
+                  << "INSERT INTO check_results (check_id, reported_at, result, verdict) VALUES "
+                     "(:check, :time, CAST(:result AS BLOB), CAST(:verdict AS BLOB)) "
+                     "ON CONFLICT DO NOTHING",
+              use(values.check_id), use(values.reported_at), use(values.result),
+              use(values.verdict));
+    });
     return absl::OkStatus();
   });
 }
 
 absl::StatusOr<CheckResultRecord> SociValidationCheckTable::GetResult(absl::string_view check_id) {
-  return Guard(context_.path, "check_results.Get", [&]() -> absl::StatusOr<CheckResultRecord> {
-    CheckResultRecord row;
-    const std::string key(check_id);
-    soci::statement statement =
-        (context_.session.prepare
-             << "SELECT check_id, reported_at, result FROM check_results WHERE check_id = :check",
-         into(row.check_id), into(row.reported_at), into(row.result), use(key));
-    if (ReadOne(statement)) return row;
-    return absl::NotFoundError(absl::StrCat("no result of check ", check_id));
-  });
+  return Guard(context_.path, "check_results.Get",
+               [&]() -> absl::StatusOr<CheckResultRecord> {
+                 CheckResultRecord row;
+                 const std::string key(check_id);
+                 soci::statement statement =
+                     (context_.session.prepare
+                          << "SELECT check_id, reported_at, result, verdict FROM check_results "
+                             "WHERE check_id = :check",
+                      into(row.check_id), into(row.reported_at), into(row.result),
+                      into(row.verdict), use(key));
+                 if (ReadOne(statement)) return row;
+                 return absl::NotFoundError(absl::StrCat("no result of check ", check_id));
+               });
 }
 
 absl::StatusOr<std::vector<CheckResultRecord>> SociValidationCheckTable::History(
     const CheckHistoryQuery& query) {
-  return Guard(context_.path, "check_results.History",
-               [&]() -> absl::StatusOr<std::vector<CheckResultRecord>> {
-                 CheckResultRecord row;
-                 const int64_t limit = query.limit, skip = query.skip;
-                 soci::statement statement =
-                     (context_.session.prepare
-                          << "SELECT r.check_id, r.reported_at, r.result FROM validation_checks c "
-                             "JOIN check_results r ON r.check_id = c.check_id "
-                             "WHERE c.node = :node AND c.name = :name AND c.validation_id <> :not "
-                             "AND c.parameters_digest = :parameters "
-                             "AND c.outcome = 1 "  // v1::OUTCOME_PASS
-                             "ORDER BY r.reported_at "
-                          << (query.oldest_first ? "ASC" : "DESC") << " LIMIT :limit OFFSET :skip",
-                      into(row.check_id), into(row.reported_at), into(row.result), use(query.node),
-                      use(query.name), use(query.before_validation_id),
-                      use(query.parameters_digest), use(limit), use(skip));
-                 return ReadAll(statement, row);
-               });
+  return Guard(
+      context_.path, "check_results.History",
+      [&]() -> absl::StatusOr<std::vector<CheckResultRecord>> {
+        auto& read = query.oldest_first ? context_.statements.oldest_results
+                                        : context_.statements.newest_results;
+        read.values = {query.node,  query.name, query.parameters_digest, query.before_validation_id,
+                       query.limit, query.skip};
+        const HistoryKeys& keys = read.values;
+        return read.RunAll([&] {
+          return (context_.session.prepare
+                      << "SELECT r.check_id, r.reported_at, r.result FROM validation_checks c "
+                         "JOIN check_results r ON r.check_id = c.check_id "
+                         "WHERE c.node = :node AND c.name = :name AND c.validation_id <> :not "
+                         "AND c.parameters_digest = :parameters "
+                         "AND c.outcome = 1 "  // v1::OUTCOME_PASS
+                         "ORDER BY r.reported_at "
+                      << (query.oldest_first ? "ASC" : "DESC") << " LIMIT :limit OFFSET :skip",
+                  into(read.row.check_id), into(read.row.reported_at), into(read.row.result),
+                  use(keys.node), use(keys.name), use(keys.before_validation_id),
+                  use(keys.parameters_digest), use(keys.limit), use(keys.skip));
+        });
+      });
 }
 
 absl::StatusOr<std::vector<GoodResultRecord>> SociValidationCheckTable::ListGood(

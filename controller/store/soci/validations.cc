@@ -1,5 +1,6 @@
 #include "absl/strings/str_cat.h"
 #include "controller/store/soci/guard.h"
+#include "controller/store/soci/statements.h"
 #include "controller/store/soci/tables.h"
 #include "controller/store/soci/types.h"
 
@@ -81,15 +82,21 @@ absl::StatusOr<std::vector<ValidationRecord>> SociValidationTable::ListRunning()
 
 absl::Status SociValidationTable::PutNode(const ValidationNodeRecord& row) {
   return Guard(context_.path, "validations.PutNode", [&]() -> absl::Status {
-    context_.session << "INSERT INTO validation_nodes (validation_id, node, node_uuid, outcome, "
-                        "verdict, found, is_witness) VALUES (:id, :node, :uuid, :outcome, "
-                        "CAST(:verdict AS BLOB), CAST(:found AS BLOB), :witness) "
-                        "ON CONFLICT (validation_id, node) DO UPDATE SET "
-                        "node_uuid = excluded.node_uuid, outcome = excluded.outcome, "
-                        "verdict = excluded.verdict, found = CASE WHEN length(excluded.found) > 0 "
-                        "THEN excluded.found ELSE found END",
-        use(row.validation_id), use(row.node), use(row.node_uuid), use(row.outcome),
-        use(row.verdict), use(row.found), use(row.is_witness);
+    auto& put = context_.statements.put_validation_node;
+    put.values = row;
+    const ValidationNodeRecord& values = put.values;
+    put.Run([&] {
+      return (context_.session.prepare
+                  << "INSERT INTO validation_nodes (validation_id, node, node_uuid, outcome, "
+                     "verdict, found, is_witness) VALUES (:id, :node, :uuid, :outcome, "
+                     "CAST(:verdict AS BLOB), CAST(:found AS BLOB), :witness) "
+                     "ON CONFLICT (validation_id, node) DO UPDATE SET "
+                     "node_uuid = excluded.node_uuid, outcome = excluded.outcome, "
+                     "verdict = excluded.verdict, found = CASE WHEN length(excluded.found) > 0 "
+                     "THEN excluded.found ELSE found END",
+              use(values.validation_id), use(values.node), use(values.node_uuid),
+              use(values.outcome), use(values.verdict), use(values.found), use(values.is_witness));
+    });
     return absl::OkStatus();
   });
 }

@@ -10,12 +10,15 @@
 
 #include "controller/session/facts_round.h"
 #include "controller/store/tables.h"
+#include "controller/validation/engine/earlier_results.h"
 #include "controller/validation/engine/prepared_suite.h"
+#include "controller/validation/engine/validation_end.h"
 #include "controller/validation/engine/validation_feed.h"
+#include "controller/validation/judge/comparisons.h"
+#include "controller/validation/judge/judge_validation.h"
 #include "controller/validation/schedule/node_watts.h"
 #include "controller/validation/schedule/validation_state.h"
 #include "controller/validation/verdict/circumstances.h"
-#include "controller/validation/verdict/verdict.h"
 #include "muster/v1/validation.pb.h"
 
 namespace muster::controller::validation {
@@ -24,14 +27,17 @@ namespace muster::controller::validation {
 inline constexpr absl::Duration kFactsWait = absl::Seconds(60);
 
 struct ActiveValidation {
+  // `store` must outlive the object.
   ActiveValidation(ValidationRecord record_in, v1::CreateValidationRequest request_in,
-                   PreparedSuite prepared_in, std::vector<CheckPart> stored)
+                   PreparedSuite prepared_in, std::vector<CheckPart> stored, Store& store)
       : record(std::move(record_in)),
         request(std::move(request_in)),
         prepared(std::move(prepared_in)),
         state(record.validation_id, prepared.suite, prepared.nodes, request.max_rounds(),
               prepared.racks, std::move(stored)),
-        events(std::make_shared<ValidationFeed>(kValidationRetention)) {
+        events(std::make_shared<ValidationFeed>(kValidationRetention)),
+        earlier(store, record.validation_id),
+        comparisons(MatrixNodesOf(prepared)) {
     for (const ValidationNode& node : state.nodes()) {
       by_name[node.name] = &node;
       watts.emplace(node.name, NodeWatts(node.power.idle));
@@ -53,6 +59,26 @@ struct ActiveValidation {
     return partner == prepared.expectations.end() ? own : OfPair(own, partner->second);
   }
 
+  // The verdict on the part's result by itself.
+  v1::CheckVerdict Judge(const CheckPart& part, const v1::CheckResult& result) {
+    const Expectation expectation = ExpectationOf(part);
+    const History history = {
+        [&](const EarlierQuery& query) { return earlier.Values(query); },
+        [&](const Measurement& measurement) { return earlier.Newest(measurement); }};
+    const SuiteCheck& check = state.CheckOf(part);
+    return JudgeResult({part.node, state.StageOf(part).name, check.spec, &result, &expectation,
+                        ParametersDigestOf(part)},
+                       check.parameters, &history);
+  }
+  // Keeps what is compared at the end. Call when the part has ended by its result, which `verdicts`
+  // then knows.
+  void Compare(const CheckPart& part, const v1::CheckResult& result) {
+    if (part.phase != PartPhase::kEnded || part.put_back || !part.reason.empty()) return;
+    const Expectation expectation = ExpectationOf(part);
+    comparisons.Add({&part, state.StageOf(part).name, &state.CheckOf(part),
+                     ParametersDigestOf(part), &expectation, &verdicts.at(part.check_id), &result});
+  }
+
   // Valid as long as the validation.
   const std::string& ParametersDigestOf(const CheckPart& part) const {
     return parameters_digests.at(&state.CheckOf(part));
@@ -66,8 +92,11 @@ struct ActiveValidation {
   std::map<std::string, NodeWatts> watts;  // by node
   std::map<const SuiteCheck*, std::string> parameters_digests;
   std::shared_ptr<ValidationFeed> events;
+  EarlierResults earlier;
   // The verdict on each ended check by itself.
   std::map<std::string, v1::CheckVerdict> verdicts;
+  Comparisons comparisons;
+  std::unique_ptr<ValidationEnd> end;  // judged, but not stored yet; nullptr: not judged
   // Changes that the store does not have yet.
   ValidationActions pending;
   std::vector<CheckResultRecord> results;

@@ -78,8 +78,8 @@ absl::StatusOr<std::unique_ptr<ActiveValidation>> PrepareValidation(
   const std::string too_much =
       ValidationState::CheckSize(prepared.suite, prepared.nodes.size(), request.max_rounds());
   if (!too_much.empty()) return absl::InvalidArgumentError(too_much);
-  auto validation = std::make_unique<ActiveValidation>(record, std::move(request),
-                                                       std::move(prepared), std::move(stored));
+  auto validation = std::make_unique<ActiveValidation>(
+      record, std::move(request), std::move(prepared), std::move(stored), with.store);
   validation->record.suite_digest = validation->prepared.digest;
   return validation;
 }

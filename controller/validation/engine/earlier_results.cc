@@ -90,10 +90,10 @@ std::vector<double> EarlierResults::ValuesOf(std::vector<Earlier>& results,
   return values;
 }
 
-EarlierPass EarlierResults::Newest(const JudgedResult& judged) {
+EarlierPass EarlierResults::Newest(const Measurement& measurement) {
   const std::vector<Earlier>& results =
-      Results({std::string(judged.node), std::string(judged.spec->name),
-               std::string(judged.parameters_digest)},
+      Results({std::string(measurement.node), std::string(measurement.spec->name),
+               std::string(measurement.parameters_digest)},
               kNewest);
   if (results.empty()) return {};
   return {results.front().result, results.front().reported_at};

@@ -9,9 +9,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
-#include "controller/validation/verdict/gone_devices.h"
+#include "controller/validation/judge/history.h"
 #include "controller/validation/verdict/result_blob.h"
-#include "controller/validation/verdict/verdict.h"
 #include "muster/v1/validation.pb.h"
 
 namespace google::protobuf {
@@ -38,7 +37,7 @@ class EarlierResults {
   // ago.
   std::vector<double> Values(const EarlierQuery& query);
   // Valid until the next call.
-  EarlierPass Newest(const JudgedResult& judged);
+  EarlierPass Newest(const Measurement& measurement);
 
  private:
   using Key = std::tuple<std::string, std::string, std::string>;  // node, check, parameters

@@ -121,4 +121,19 @@ absl::StatusOr<PreparedSuite> PrepareSuite(const std::map<std::string, std::stri
   return prepared;
 }
 
+std::vector<MatrixNode> MatrixNodesOf(const PreparedSuite& prepared) {
+  std::map<std::string, double> uplinks;  // by switch
+  for (const Rack& rack : prepared.inventory->racks()) {
+    if (rack.uplink_gbits_per_s > 0) uplinks[rack.switch_name] = rack.uplink_gbits_per_s;
+  }
+  std::vector<MatrixNode> nodes;
+  for (const ValidationNode& node : prepared.nodes) {
+    const HardwareClass& hardware = prepared.expectations.at(node.name).hardware;
+    const auto uplink = uplinks.find(node.switch_name);
+    nodes.push_back({node.name, node.switch_name, hardware.network_gbits_per_s.value_or(0),
+                     uplink == uplinks.end() ? 0 : uplink->second});
+  }
+  return nodes;
+}
+
 }  // namespace muster::controller::validation

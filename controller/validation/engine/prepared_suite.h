@@ -14,6 +14,7 @@
 #include "controller/validation/suite/found_hardware.h"
 #include "controller/validation/suite/hardware.h"
 #include "controller/validation/suite/suite.h"
+#include "controller/validation/verdict/pair_matrix.h"
 #include "controller/validation/verdict/verdict.h"
 
 namespace muster::controller::validation {
@@ -48,5 +49,8 @@ absl::StatusOr<PreparedSuite> PrepareSuite(const std::map<std::string, std::stri
                                            std::shared_ptr<const Inventory> inventory,
                                            const std::map<std::string, EnrolledNode>& enrolled,
                                            Catalog catalog);
+
+// The nodes with the speeds of their ports and of the uplinks of their switches.
+std::vector<MatrixNode> MatrixNodesOf(const PreparedSuite& prepared);
 
 }  // namespace muster::controller::validation

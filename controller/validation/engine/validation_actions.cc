@@ -129,16 +129,16 @@ void ValidationEngine::OnReport(const std::string& uuid, const v1::CheckReport& 
            validation->pending);
     return;
   }
-  const SuiteCheck& check = validation->state.CheckOf(*part);
   const v1::CheckResult result = Sanitize(report.result());
-  v1::CheckVerdict verdict =
-      JudgeCheck(result, *check.spec, validation->ExpectationOf(*part), check.parameters);
+  v1::CheckVerdict verdict = validation->Judge(*part, result);
   const PartOutcome outcome = ToPartOutcome(verdict.outcome());
+  validation->results.push_back(
+      {report.check_id(), with_.clock.Now(), PackResult(result), verdict.SerializeAsString()});
   validation->verdicts[report.check_id()] = std::move(verdict);
-  validation->results.push_back({report.check_id(), with_.clock.Now(), PackResult(result)});
   validation->acknowledgements.emplace_back(uuid, report.check_id());
   Append(validation->state.OnReport(report.check_id(), outcome, with_.clock.Now()),
          validation->pending);
+  validation->Compare(*part, result);
 }
 
 void ValidationEngine::Acknowledge(const std::string& uuid, const std::string& check_id) {

@@ -177,7 +177,7 @@ absl::Status ValidationEngine::ResumeOne(const ValidationRecord& record) {
   active_[record.validation_id] = std::move(prepared);
   // Agents find the controller again one after another.
   validation.pending = validation.state.Begin({}, with_.clock.Now());
-  RETURN_IF_ERROR(JudgeStored(validation, stored));
+  RETURN_IF_ERROR(Recollect(validation, stored));
   if (absl::StartsWith(record.message, "stopped by ")) {
     for (ValidationAction& action : validation.state.Cancel(record.message, with_.clock.Now())) {
       validation.pending.push_back(std::move(action));
@@ -186,29 +186,32 @@ absl::Status ValidationEngine::ResumeOne(const ValidationRecord& record) {
   return absl::OkStatus();
 }
 
-absl::Status ValidationEngine::JudgeStored(ActiveValidation& validation,
-                                           const std::vector<CheckPart>& stored) {
-  return with_.store.View([&](Transaction& txn) -> absl::Status {
-    for (const CheckPart& part : stored) {
-      if (part.phase != PartPhase::kEnded || part.put_back) continue;
-      const CheckPart* now = validation.state.Find(part.check_id);
-      if (now == nullptr) continue;
-      const checks::CheckSpec& spec = *validation.state.CheckOf(*now).spec;
-      v1::CheckVerdict& verdict = validation.verdicts[part.check_id];
-      verdict = VerdictWithoutResult(spec.name, ToOutcome(part.outcome), part.reason);
-      const absl::StatusOr<CheckResultRecord> record =
-          txn.validation_checks().GetResult(part.check_id);
-      if (absl::IsNotFound(record.status())) continue;
-      RETURN_IF_ERROR(record.status());
-      // One at a time: with its curves it may take megabytes, and a validation has thousands.
-      const absl::StatusOr<v1::CheckResult> result = UnpackResult(record->result);
-      // For a damaged one, the outcome is stored separately.
-      if (!result.ok()) continue;
-      verdict = JudgeCheck(*result, spec, validation.ExpectationOf(*now),
-                           validation.state.CheckOf(*now).parameters);
+absl::Status ValidationEngine::Recollect(ActiveValidation& validation,
+                                         const std::vector<CheckPart>& stored) {
+  ResultUnpacker unpacker;
+  for (const CheckPart& part : stored) {
+    if (part.phase != PartPhase::kEnded || part.put_back) continue;
+    const CheckPart* now = validation.state.Find(part.check_id);
+    if (now == nullptr) continue;
+    v1::CheckVerdict& verdict = validation.verdicts[part.check_id];
+    verdict = VerdictWithoutResult(validation.state.CheckOf(*now).spec->name,
+                                   ToOutcome(part.outcome), part.reason);
+    absl::StatusOr<CheckResultRecord> record;
+    RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) {
+      record = txn.validation_checks().GetResult(part.check_id);
+      return absl::IsNotFound(record.status()) ? absl::OkStatus() : record.status();
+    }));
+    if (!record.ok()) continue;
+    // One at a time: with its curves it may take megabytes, and a validation has thousands.
+    v1::CheckResult result;
+    // For a damaged one, the outcome is stored separately.
+    if (!unpacker.Unpack(record->result, &result).ok()) continue;
+    if (record->verdict.empty() || !verdict.ParseFromString(record->verdict)) {
+      verdict = validation.Judge(*now, result);
     }
-    return absl::OkStatus();
-  });
+    validation.Compare(*now, result);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<v1::Validation> ValidationEngine::Get(const std::string& validation_id) const {

@@ -83,8 +83,8 @@ class ValidationEngine {
 
  private:
   absl::Status ResumeOne(const ValidationRecord& record);
-  // Judges the checks again that had ended before a restart.
-  absl::Status JudgeStored(ActiveValidation& validation, const std::vector<CheckPart>& stored);
+  // Takes up the checks that had ended before a restart.
+  absl::Status Recollect(ActiveValidation& validation, const std::vector<CheckPart>& stored);
   absl::Status StoreNew(const ActiveValidation& validation, const Actor& actor,
                         const RunValidationRecord* asked_by);
   // Nodes as they were when the validation was created.

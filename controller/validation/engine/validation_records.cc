@@ -9,6 +9,7 @@
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "controller/validation/engine/active_validation.h"
+#include "controller/validation/judge/judge_validation.h"
 #include "controller/validation/verdict/verdict.h"
 
 namespace muster::controller::validation {
@@ -53,10 +54,6 @@ CheckPart ToPart(const ValidationCheckRecord& record) {
   return part;
 }
 
-// The words of v1::Outcome in the same order.
-PartOutcome ToPartOutcome(v1::Outcome outcome) { return static_cast<PartOutcome>(outcome); }
-v1::Outcome ToOutcome(PartOutcome outcome) { return static_cast<v1::Outcome>(outcome); }
-
 v1::Validation ToProto(const ValidationRecord& record) {
   v1::Validation validation;
   validation.ParseFromString(record.blames);
@@ -98,20 +95,6 @@ v1::CheckVerdict VerdictOf(const ActiveValidation& validation, const CheckPart& 
   verdict.set_stage(validation.state.StageOf(part).name);
   verdict.set_partner(std::string(part.Partner()));
   return verdict;
-}
-
-void LeaveOutPassedPairs(v1::NodeVerdict& node) {
-  int passed = 0, kept = 0;
-  for (int i = 0; i < node.checks_size(); ++i) {
-    const v1::CheckVerdict& check = node.checks(i);
-    if (check.outcome() == v1::OUTCOME_PASS && !check.partner().empty() &&
-        ++passed > kMaxPassedPairs) {
-      continue;
-    }
-    if (kept != i) node.mutable_checks()->SwapElements(kept, i);
-    ++kept;
-  }
-  node.mutable_checks()->DeleteSubrange(kept, node.checks_size() - kept);
 }
 
 v1::Validation ToProto(const ActiveValidation& active) {

@@ -19,9 +19,6 @@ ValidationCheckRecord ToRecord(const ActiveValidation& validation, const CheckPa
 // The part as ValidationState wants it after a restart.
 CheckPart ToPart(const ValidationCheckRecord& record);
 
-PartOutcome ToPartOutcome(v1::Outcome outcome);
-v1::Outcome ToOutcome(PartOutcome outcome);
-
 // Omits the nodes.
 v1::Validation ToProto(const ValidationRecord& record);
 // Includes `nodes`, as far as they have verdicts.
@@ -29,11 +26,6 @@ v1::Validation ToProto(const ValidationRecord& record,
                        const std::vector<ValidationNodeRecord>& nodes, bool with_checks);
 // The present state of an active validation.
 v1::Validation ToProto(const ActiveValidation& validation);
-
-// Keeps kMaxPassedPairs verdicts of pairs that passed: a node of a large cluster has hundreds,
-// which would make a response too large for a message. All their results are kept.
-inline constexpr int kMaxPassedPairs = 64;
-void LeaveOutPassedPairs(v1::NodeVerdict& node);
 
 // The verdict on the part: its own reason, or the verdict on its report.
 v1::CheckVerdict VerdictOf(const ActiveValidation& validation, const CheckPart& part);

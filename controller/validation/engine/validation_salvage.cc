@@ -1,108 +1,81 @@
 // ValidationEngine: the end of a validation that a restarted controller cannot continue.
-#include <map>
+#include <list>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
-#include "controller/audit/audit.h"
-#include "controller/gate/job_gate.h"
 #include "controller/store/tables.h"
+#include "controller/validation/engine/validation_end.h"
 #include "controller/validation/engine/validation_engine.h"
 #include "controller/validation/engine/validation_records.h"
-#include "controller/validation/verdict/result_blob.h"
+#include "controller/validation/suite/found_hardware.h"
 #include "controller/validation/verdict/verdict.h"
 
 namespace muster::controller::validation {
 namespace {
 
-const checks::CheckSpec* FindSpec(Catalog catalog, const std::string& name) {
-  for (const checks::CheckSpec* spec : catalog) {
-    if (spec->name == name) return spec;
-  }
-  return nullptr;
+CheckPart PartOf(const ValidationCheckRecord& row) {
+  CheckPart part = ToPart(row);
+  part.members = std::make_shared<const std::vector<std::string>>(
+      absl::StrSplit(row.members, ' ', absl::SkipEmpty()));
+  return part;
 }
 
-std::string PartnerIn(const ValidationCheckRecord& row) {
-  const std::vector<std::string> members = absl::StrSplit(row.members, ' ', absl::SkipEmpty());
-  if (members.size() != 2) return "";
-  return members[0] == row.node ? members[1] : members[0];
-}
-
-// The verdict from when the check's report came, without the suite and its limits.
-absl::StatusOr<v1::CheckVerdict> StoredVerdict(Transaction& txn, const ValidationCheckRecord& row,
-                                               Catalog catalog) {
-  v1::Outcome outcome = ToOutcome(static_cast<PartOutcome>(row.outcome));
+// The verdict from when the check's report came: the suite and its limits are lost.
+absl::StatusOr<v1::CheckVerdict> VerdictOfThen(Transaction& txn, const ValidationCheckRecord& row,
+                                               const CheckPart& part) {
+  const v1::Outcome outcome = ToOutcome(part.outcome);
   v1::CheckVerdict verdict = VerdictWithoutResult(row.name, outcome, row.reason);
-  const checks::CheckSpec* spec = FindSpec(catalog, row.name);
-  if (row.reason.empty() && spec != nullptr) {
+  if (row.reason.empty()) {
     const absl::StatusOr<CheckResultRecord> record =
         txn.validation_checks().GetResult(row.check_id);
     if (!record.ok() && !absl::IsNotFound(record.status())) return record.status();
-    absl::StatusOr<v1::CheckResult> result;
-    if (record.ok()) result = UnpackResult(record->result);
-    if (record.ok() && result.ok()) verdict = JudgeCheck(*result, *spec, Expectation(), {});
-  }
-  verdict.set_partner(PartnerIn(row));
-  if (!verdict.partner().empty() && outcome == v1::OUTCOME_FAIL) {
-    outcome = v1::OUTCOME_UNKNOWN;
-    verdict.set_reason("slow or broken between the two; the cause can no longer be determined");
-  }
-  if (verdict.outcome() != outcome && verdict.reason().empty()) {
-    verdict.set_reason("as judged by the limits at that time");
+    if (record.ok() && !record->verdict.empty()) verdict.ParseFromString(record->verdict);
   }
   verdict.set_outcome(outcome);
   verdict.set_stage(row.stage_name);
+  verdict.set_partner(std::string(part.Partner()));
+  if (!verdict.partner().empty() && outcome == v1::OUTCOME_FAIL) {
+    verdict.set_outcome(v1::OUTCOME_UNKNOWN);
+    verdict.set_reason("slow or broken between the two; the cause can no longer be determined");
+  }
   return verdict;
 }
 
 }  // namespace
 
 absl::Status ValidationEngine::FinishStored(ValidationRecord record) {
-  record.state = ValidationRecord::kCancelled;
-  record.finished_at = with_.clock.Now();
-  std::vector<ValidationNodeRecord> nodes;
-  RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
-    ASSIGN_OR_RETURN(nodes, txn.validations().ListNodes(record.validation_id));
+  EndedValidation ended;
+  ended.suite = record.suite;
+  ended.complete = false;
+  std::list<CheckPart> parts;
+  std::vector<EndedCheck> checks;
+  RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const auto nodes, txn.validations().ListNodes(record.validation_id));
+    for (const ValidationNodeRecord& node : nodes) {
+      ended.nodes.push_back(
+          {node.node, node.node_uuid, node.is_witness, std::nullopt, std::nullopt});
+    }
     ASSIGN_OR_RETURN(const auto rows, txn.validation_checks().List(record.validation_id));
-    std::map<std::string, v1::NodeVerdict> verdicts;
     for (const ValidationCheckRecord& row : rows) {
       if (row.phase != static_cast<int>(PartPhase::kEnded) || row.put_back) continue;
-      ASSIGN_OR_RETURN(*verdicts[row.node].add_checks(), StoredVerdict(txn, row, with_.catalog));
+      EndedCheck& check = checks.emplace_back();
+      check.part = &parts.emplace_back(PartOf(row));
+      check.stage = row.stage_name;
+      ASSIGN_OR_RETURN(check.verdict, VerdictOfThen(txn, row, *check.part));
     }
-    int failed = 0, unknown = 0;
-    for (ValidationNodeRecord& node : nodes) {
-      v1::NodeVerdict& verdict = verdicts[node.node];
-      verdict.set_node(node.node);
-      verdict.set_is_witness(node.is_witness);
-      std::vector<const v1::CheckVerdict*> checks;
-      for (const v1::CheckVerdict& check : verdict.checks()) checks.push_back(&check);
-      if (!node.is_witness) verdict.set_outcome(OutcomeOf(checks, /*complete=*/false));
-      LeaveOutPassedPairs(verdict);
-      node.outcome = verdict.outcome();
-      node.verdict = verdict.SerializeAsString();
-      RETURN_IF_ERROR(txn.validations().PutNode(node));
-      if (node.outcome != v1::OUTCOME_FAIL) {
-        if (!node.is_witness) ++unknown;
-        continue;
-      }
-      ++failed;
-      if (node.node_uuid.empty() || !txn.nodes().Get(node.node_uuid).ok()) continue;
-      RETURN_IF_ERROR(txn.node_service().RemovePass(node.node_uuid));
-    }
-    RETURN_IF_ERROR(txn.validations().Put(record));
-    return Audit(txn, *record.finished_at, ControllerActor(), "validation.finish",
-                 record.validation_id,
-                 absl::StrCat(record.message, "; ", failed, " failed, ", unknown, " unknown"));
+    return absl::OkStatus();
   }));
-  for (const ValidationNodeRecord& node : nodes) {
-    if (node.node_uuid.empty() || node.is_witness) continue;
-    with_.gate.OnJudged(node.node_uuid, record.validation_id,
-                        static_cast<v1::Outcome>(node.outcome));
-  }
+  Comparisons nothing({});
+  ValidationEnd end(std::move(record), std::move(ended), std::move(checks), nothing,
+                    /*admits=*/false);
+  RETURN_IF_ERROR(end.Store(with_.store, with_.clock.Now()));
+  end.TellGate(with_.gate);
   return absl::OkStatus();
 }
 

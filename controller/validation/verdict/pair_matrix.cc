@@ -97,9 +97,64 @@ double Retransmits(const v1::CheckResult& result) {
   return sum;
 }
 
-class MatrixMaker {
+void AddNew(const std::string& sentence, std::vector<std::string>& sentences) {
+  if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end()) {
+    sentences.push_back(sentence);
+  }
+}
+
+}  // namespace
+
+void PortFaults::Add(const std::string& node, const v1::CheckResult& result) {
+  std::set<absl::string_view> ports;
+  for (const v1::Subject& subject : result.subjects()) {
+    if (subject.kind() == "nic") ports.insert(subject.id());
+  }
+  if (ports.empty()) return;
+  for (const v1::Fault& fault : result.faults()) {
+    if (ports.count(fault.subject()) == 0) continue;
+    PortEvidence& port = PortOf(node, fault.subject());
+    AddNew(fault.message(), SpeaksForLink(fault.code()) ? port.link : port.card);
+  }
+  for (const v1::Metric& metric : result.metrics()) {
+    if (!(metric.value() > 0) || metric.unit() != "1") continue;  // most are not counts, or are 0
+    const bool crc =
+        absl::StrContains(metric.name(), "crc") || absl::StrContains(metric.variant(), "crc");
+    if (!crc || ports.count(metric.subject()) == 0) continue;
+    PortOf(node, metric.subject()).crc_errors += metric.value();
+  }
+}
+
+void PortFaults::Add(const PortFaults& others) {
+  for (const auto& [node, ports] : others.nodes_) {
+    for (const PortEvidence& other : ports) {
+      PortEvidence& port = PortOf(node, other.interface);
+      port.crc_errors += other.crc_errors;
+      for (const std::string& sentence : other.link) AddNew(sentence, port.link);
+      for (const std::string& sentence : other.card) AddNew(sentence, port.card);
+    }
+  }
+}
+
+const std::vector<PortEvidence>* PortFaults::Of(const std::string& node) const {
+  const auto found = nodes_.find(node);
+  return found == nodes_.end() ? nullptr : &found->second;
+}
+
+PortEvidence& PortFaults::PortOf(const std::string& node, const std::string& interface) {
+  std::vector<PortEvidence>& ports = nodes_[node];
+  const auto found = std::find_if(ports.begin(), ports.end(), [&](const PortEvidence& port) {
+    return port.interface == interface;
+  });
+  if (found != ports.end()) return *found;
+  ports.push_back({interface, 0, {}, {}});
+  return ports.back();
+}
+
+// The rates of the pairs so far.
+class PairMatrixMaker::Rates {
  public:
-  explicit MatrixMaker(const std::vector<MatrixNode>& nodes) : nodes_(nodes) {
+  explicit Rates(const std::vector<MatrixNode>& nodes) : nodes_(nodes) {
     for (uint32_t i = 0; i < nodes.size(); ++i) {
       places_[nodes[i].name] = i;
       matrix_.nodes.push_back({nodes[i].name, nodes[i].switch_name, {}});
@@ -107,13 +162,13 @@ class MatrixMaker {
     }
   }
 
-  void AddPair(const PairResult& pair) {
+  void Add(const PairResult& pair) {
     const auto own = places_.find(pair.node);
     const auto partner = places_.find(pair.partner);
     if (own == places_.end() || partner == places_.end()) return;
     const uint32_t round = CountCrossing(pair.round, own->second, partner->second);
     if (pair.result == nullptr) return;
-    AddFaults(own->second, *pair.result);
+    faults_.Add(nodes_[own->second].name, *pair.result);
     for (const v1::Metric& metric : pair.result->metrics()) {
       const checks::MetricSpec* const spec = FindMetric(*pair.spec, metric.name());
       const OneWay* const way = spec == nullptr ? nullptr : OneWayOf(*spec);
@@ -142,35 +197,11 @@ class MatrixMaker {
     }
   }
 
-  void AddFaults(uint32_t node, const v1::CheckResult& result) {
-    std::set<std::string> ports;
-    for (const v1::Subject& subject : result.subjects()) {
-      if (subject.kind() == "nic") ports.insert(subject.id());
+  PairMatrix Finish(const PortFaults& others) {
+    faults_.Add(others);
+    for (BlameNode& node : matrix_.nodes) {
+      if (const std::vector<PortEvidence>* ports = faults_.Of(node.name)) node.ports = *ports;
     }
-    for (const v1::Fault& fault : result.faults()) {
-      if (ports.count(fault.subject()) == 0) continue;
-      PortEvidence& port = PortOf(node, fault.subject());
-      const bool of_link = SpeaksForLink(fault.code());
-      std::vector<std::string>& sentences = of_link ? port.link : port.card;
-      if (std::find(sentences.begin(), sentences.end(), fault.message()) == sentences.end()) {
-        sentences.push_back(fault.message());
-      }
-    }
-    for (const v1::Metric& metric : result.metrics()) {
-      if (!(metric.value() > 0) || metric.unit() != "1") continue;  // most are not counts, or are 0
-      const bool crc =
-          absl::StrContains(metric.name(), "crc") || absl::StrContains(metric.variant(), "crc");
-      if (!crc || ports.count(metric.subject()) == 0) continue;
-      PortOf(node, metric.subject()).crc_errors += metric.value();
-    }
-  }
-
-  void AddOther(const NodeResultRef& other) {
-    const auto own = places_.find(other.node);
-    if (own != places_.end()) AddFaults(own->second, *other.result);
-  }
-
-  PairMatrix Take() {
     if (knows_uplinks_) ShareUplinks();
     for (auto& [key, measured] : rates_) matrix_.rates.push_back(std::move(measured.rate));
     return std::move(matrix_);
@@ -241,16 +272,6 @@ class MatrixMaker {
     }
   }
 
-  PortEvidence& PortOf(uint32_t node, const std::string& interface) {
-    std::vector<PortEvidence>& ports = matrix_.nodes[node].ports;
-    const auto found = std::find_if(ports.begin(), ports.end(), [&](const PortEvidence& port) {
-      return port.interface == interface;
-    });
-    if (found != ports.end()) return *found;
-    ports.push_back({interface, 0, {}, {}});
-    return ports.back();
-  }
-
   const std::vector<MatrixNode>& nodes_;
   bool knows_uplinks_ = false;
   absl::flat_hash_map<std::string, uint32_t> places_;
@@ -260,24 +281,23 @@ class MatrixMaker {
   absl::flat_hash_map<std::string, uint32_t> rounds_;
   std::set<std::tuple<uint32_t, uint32_t, uint32_t>> crossing_;  // round and nodes
   std::map<std::pair<uint32_t, std::string>, size_t> loads_;     // pairs, by round and switch
+  PortFaults faults_;
   PairMatrix matrix_;
 };
 
-}  // namespace
+PairMatrixMaker::PairMatrixMaker(const std::vector<MatrixNode>& nodes)
+    : rates_(std::make_unique<Rates>(nodes)) {}
+PairMatrixMaker::~PairMatrixMaker() = default;
+PairMatrixMaker::PairMatrixMaker(PairMatrixMaker&&) noexcept = default;
+
+void PairMatrixMaker::Add(const PairResult& pair) { rates_->Add(pair); }
+PairMatrix PairMatrixMaker::Finish(const PortFaults& others) { return rates_->Finish(others); }
 
 bool MeasuresTcp(const checks::CheckSpec& spec) {
   return std::any_of(spec.metrics.begin(), spec.metrics.end(), [](const auto& metric) {
     const OneWay* const way = OneWayOf(metric);
     return way != nullptr && way->measured_by == "tcp";
   });
-}
-
-PairMatrix MakePairMatrix(const std::vector<MatrixNode>& nodes, absl::Span<const PairResult> pairs,
-                          absl::Span<const NodeResultRef> others) {
-  MatrixMaker maker(nodes);
-  for (const PairResult& pair : pairs) maker.AddPair(pair);
-  for (const NodeResultRef& other : others) maker.AddOther(other);
-  return maker.Take();
 }
 
 void ApplyBlame(const PairMatrix& matrix, const std::vector<Blame>& blames,

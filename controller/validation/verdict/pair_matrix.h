@@ -1,9 +1,12 @@
 // Converts the reports of both sides of pairs to a PairMatrix, and blame back to their verdicts.
+// Pure.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "controller/validation/verdict/blame.h"
@@ -33,18 +36,41 @@ struct PairResult {
 // Whether a check of pairs measures TCP, which collective operations run over.
 bool MeasuresTcp(const checks::CheckSpec& spec);
 
-// The rates of one check of pairs (those in Gbit/s whose names begin with "receive", "send",
-// "write_receive" and "write_send"; if two measured the same direction, the receiver's counts), and
-// what `others`, results of checks on single nodes, say about their ports: faults of NICs, and
-// counts of "crc" errors. A verdict that fails by the rate of one direction marks that direction as
-// bad, and one that fails by another value that both sides share in marks both. Leaves out results
-// of nodes that are not in `nodes`.
-struct NodeResultRef {
-  absl::string_view node;
-  const v1::CheckResult* result = nullptr;
+// What results say about the ports of nodes: faults of NICs, and counts of "crc" errors.
+class PortFaults {
+ public:
+  void Add(const std::string& node, const v1::CheckResult& result);
+  // Adds what `others` has.
+  void Add(const PortFaults& others);
+  // nullptr: none.
+  const std::vector<PortEvidence>* Of(const std::string& node) const;
+
+ private:
+  PortEvidence& PortOf(const std::string& node, const std::string& interface);
+
+  absl::flat_hash_map<std::string, std::vector<PortEvidence>> nodes_;
 };
-PairMatrix MakePairMatrix(const std::vector<MatrixNode>& nodes, absl::Span<const PairResult> pairs,
-                          absl::Span<const NodeResultRef> others);
+
+// Makes the matrix of one check of pairs from results as they come. Takes the rates in Gbit/s whose
+// names begin with "receive", "send", "write_receive" and "write_send"; if two measured the same
+// direction, the receiver's counts. A verdict that fails by the rate of one direction marks that
+// direction as bad, and one that fails by another value that both sides share in marks both. Leaves
+// out results of nodes that are not in `nodes`. Not thread-safe.
+class PairMatrixMaker {
+ public:
+  // `nodes` must outlive the object.
+  explicit PairMatrixMaker(const std::vector<MatrixNode>& nodes);
+  ~PairMatrixMaker();
+  PairMatrixMaker(PairMatrixMaker&&) noexcept;
+
+  void Add(const PairResult& pair);
+  // `others`: what checks on single nodes said about their ports. Call once, last.
+  PairMatrix Finish(const PortFaults& others);
+
+ private:
+  class Rates;
+  std::unique_ptr<Rates> rates_;
+};
 
 // One side of a pair with its verdict.
 struct PairVerdict {

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "controller/validation/verdict/verdict.h"
+#include "controller/validation/judge/measurement.h"
 
 namespace muster::controller::validation {
 
@@ -93,7 +93,22 @@ class VerdictTest : public ::testing::Test {
     verdicts_.push_back(JudgeCheck(result, spec, expectation_, {}));
     names_.push_back(absl::StrCat("c", names_.size()));
     judged_.push_back(
-        {names_.back(), "burn", &spec, &results_.back(), &expectation_, &verdicts_.back()});
+        {{names_.back(), "burn", &spec, &results_.back(), &expectation_, ""}, &verdicts_.back()});
+  }
+
+  struct Judged {
+    Measurement measurement;
+    v1::CheckVerdict* verdict;  // as JudgeCheck() made it
+  };
+
+  // Adds what the comparison of all measurements finds to their verdicts.
+  template <typename Comparison>
+  void JudgeBy() {
+    Comparison comparison;
+    for (uint32_t i = 0; i < judged_.size(); ++i) comparison.Add(i, judged_[i].measurement);
+    for (const auto& found : comparison.Judge()) {
+      AddFinding(found.finding, judged_[found.check].verdict);
+    }
   }
 
   HardwareLibrary library_;
@@ -101,7 +116,7 @@ class VerdictTest : public ::testing::Test {
   std::deque<v1::CheckResult> results_;
   std::deque<v1::CheckVerdict> verdicts_;
   std::deque<std::string> names_;
-  std::vector<JudgedResult> judged_;
+  std::vector<Judged> judged_;
 };
 
 }  // namespace muster::controller::validation

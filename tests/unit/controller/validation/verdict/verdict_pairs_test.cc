@@ -85,6 +85,20 @@ TEST(OutcomeOf, AnExcusedGroupDoesNotCountBesideAGoodPair) {
   EXPECT_EQ(Of({solo, group}), v1::OUTCOME_UNKNOWN);
 }
 
+struct NodeResultRef {
+  std::string node;
+  const v1::CheckResult* result;
+};
+
+PairMatrix MatrixOf(const std::vector<MatrixNode>& nodes, const std::vector<PairResult>& pairs,
+                    const std::vector<NodeResultRef>& others) {
+  PairMatrixMaker maker(nodes);
+  for (const PairResult& pair : pairs) maker.Add(pair);
+  PortFaults faults;
+  for (const NodeResultRef& other : others) faults.Add(other.node, *other.result);
+  return maker.Finish(faults);
+}
+
 // From results of pairs to blame, and back to the verdicts.
 class PairVerdictTest : public VerdictTest {
  protected:
@@ -150,7 +164,7 @@ TEST_F(PairVerdictTest, TheOtherSideHasNothingToAnswerFor) {
   nic.set_kind("nic");
   AddMetric(counters, "rx_crc_errors", "", "eth0", "1", 100);
   const std::vector<NodeResultRef> others = {{"b", &counters}};
-  const PairMatrix matrix = MakePairMatrix(FourNodes(), pairs_, others);
+  const PairMatrix matrix = MatrixOf(FourNodes(), pairs_, others);
   ASSERT_THAT(matrix.rates, SizeIs(12));
   EXPECT_DOUBLE_EQ(matrix.rates[0].gbits_per_s, 3);  // a → b as received by b
   EXPECT_DOUBLE_EQ(matrix.rates[0].retransmits, 5);
@@ -184,7 +198,7 @@ TEST_F(PairVerdictTest, AFaultOfItsOwnStaysANodesFaultWhoeverIsBlamed) {
     nic.set_kind("nic");
     v1::CheckVerdict& verdict = VerdictOf("c", "b");
     verdict = JudgeCheck(*result, kPair, floor_, {});
-    const PairMatrix matrix = MakePairMatrix(FourNodes(), pairs_, {});
+    const PairMatrix matrix = MatrixOf(FourNodes(), pairs_, {});
     ApplyBlame(matrix, FindBlame(matrix), pair_verdicts_);
     EXPECT_EQ(verdict.outcome(), v1::OUTCOME_FAIL) << result->DebugString();
     EXPECT_EQ(VerdictOf("d", "b").outcome(), v1::OUTCOME_UNKNOWN);
@@ -201,7 +215,7 @@ TEST_F(PairVerdictTest, ASlowUplinkKeepsNoNodeOutThatIsFastInsideItsSwitch) {
       Pair(node.name, partner.name, slow ? 3 : 9.4, slow ? 3.1 : 9.3);
     }
   }
-  const PairMatrix matrix = MakePairMatrix(nodes, pairs_, {});
+  const PairMatrix matrix = MatrixOf(nodes, pairs_, {});
   const std::vector<Blame> blames = FindBlame(matrix);
   ASSERT_THAT(blames, SizeIs(1));
   EXPECT_EQ(blames[0].kind, BlameKind::kUplink);
@@ -230,7 +244,7 @@ TEST_F(PairVerdictTest, ANodeIsNotHeldAgainstWhatTheUplinkDoesNotCarry) {
   add("a", "c", 1.7, "1");
   add("b", "d", 3.0, "1");
   add("a", "d", 4.7, "2");
-  const PairMatrix matrix = MakePairMatrix(nodes, pairs_, {});
+  const PairMatrix matrix = MatrixOf(nodes, pairs_, {});
   std::map<std::string, double> shares, means;
   for (const DirectedRate& rate : matrix.rates) {
     const std::string names = matrix.nodes[rate.from].name + matrix.nodes[rate.to].name;
@@ -257,7 +271,7 @@ TEST_F(PairVerdictTest, ANodeIsNotHeldAgainstWhatTheUplinkDoesNotCarry) {
 TEST_F(PairVerdictTest, SlowPairsThatNobodyExplainsAreUnknown) {
   Pair("a", "b", 9.4, 8.5);
   Pair("b", "a", 8.5, 9.4);
-  PairMatrix matrix = MakePairMatrix({{"a", "", 10}, {"b", "", 10}}, pairs_, {});
+  PairMatrix matrix = MatrixOf({{"a", "", 10}, {"b", "", 10}}, pairs_, {});
   matrix.rates[0].gbits_per_s = 5;
   const std::vector<Blame> blames = FindBlame(matrix);
   ASSERT_THAT(blames, SizeIs(1));
@@ -270,7 +284,7 @@ TEST_F(PairVerdictTest, OfTwoNodesBelowTheFloorNobodyFails) {
   Pair("a", "b", 0.09, 0.09);
   Pair("b", "a", 0.09, 0.09);
   const std::vector<MatrixNode> nodes = {{"a", "", 10}, {"b", "", 10}};
-  PairMatrix matrix = MakePairMatrix(nodes, pairs_, {});
+  PairMatrix matrix = MatrixOf(nodes, pairs_, {});
   std::vector<Blame> blames = FindBlame(matrix);
   ASSERT_THAT(blames, SizeIs(1));
   EXPECT_EQ(blames[0].kind, BlameKind::kCannotTell);
@@ -295,7 +309,7 @@ TEST_F(PairVerdictTest, AWrongSpeedTellsWhichOfTwoNodesItIs) {
   fault.set_subject("eth0");
   fault.set_message("eth0 runs at 100 Mbit/s");
   const std::vector<NodeResultRef> others = {{"b", &link}};
-  const PairMatrix matrix = MakePairMatrix({{"a", "", 10}, {"b", "", 10}}, pairs_, others);
+  const PairMatrix matrix = MatrixOf({{"a", "", 10}, {"b", "", 10}}, pairs_, others);
   ApplyBlame(matrix, FindBlame(matrix), pair_verdicts_);
   EXPECT_EQ(VerdictOf("a", "b").outcome(), v1::OUTCOME_UNKNOWN);
   EXPECT_THAT(VerdictOf("a", "b").reason(), HasSubstr("not this node's fault: the link of b eth0"));
@@ -310,7 +324,7 @@ TEST_F(PairVerdictTest, OneSlowPairAmongGoodOnesKeepsNobodyOut) {
       if (node != partner) Pair(node, partner, slow ? 3 : 9.4, slow ? 3.1 : 9.3);
     }
   }
-  const PairMatrix matrix = MakePairMatrix(FourNodes(), pairs_, {});
+  const PairMatrix matrix = MatrixOf(FourNodes(), pairs_, {});
   ApplyBlame(matrix, FindBlame(matrix), pair_verdicts_);
   EXPECT_EQ(VerdictOf("a", "b").outcome(), v1::OUTCOME_UNKNOWN);
   EXPECT_EQ(VerdictOf("b", "a").outcome(), v1::OUTCOME_UNKNOWN);
@@ -350,7 +364,7 @@ TEST_F(PairVerdictTest, ANodeWhoseTimesAreLongWithAllPartnersIsBlamed) {
       pairs_.back().spec = &kTimedPair;
     }
   }
-  const PairMatrix matrix = MakePairMatrix(FourNodes(), pairs_, {});
+  const PairMatrix matrix = MatrixOf(FourNodes(), pairs_, {});
   const std::vector<Blame> blames = FindBlame(matrix);
   ASSERT_THAT(blames, SizeIs(1));
   EXPECT_THAT(blames[0].nodes, ElementsAre(1u));
@@ -371,7 +385,7 @@ TEST_F(PairVerdictTest, RdmaIsJudgedToo) {
     result.mutable_metrics(0)->set_name("write_receive_gbits");
     result.mutable_metrics(1)->set_name("write_send_gbits");
   }
-  const PairMatrix matrix = MakePairMatrix(FourNodes(), pairs_, {});
+  const PairMatrix matrix = MatrixOf(FourNodes(), pairs_, {});
   ASSERT_THAT(matrix.rates, SizeIs(12));
   EXPECT_DOUBLE_EQ(matrix.rates[0].gbits_per_s, 3);  // one measurement, as reported by the receiver
   const std::vector<Blame> blames = FindBlame(matrix);
@@ -392,7 +406,7 @@ TEST_F(PairVerdictTest, AFastPortDoesNotHideASlowOne) {
       second.set_value(9.4);
     }
   }
-  const PairMatrix matrix = MakePairMatrix(FourNodes(), pairs_, {});
+  const PairMatrix matrix = MatrixOf(FourNodes(), pairs_, {});
   ASSERT_THAT(matrix.rates, SizeIs(24));
   const auto slow = std::count_if(matrix.rates.begin(), matrix.rates.end(),
                                   [](const auto& rate) { return rate.gbits_per_s < 4; });

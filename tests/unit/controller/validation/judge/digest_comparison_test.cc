@@ -1,4 +1,4 @@
-// JudgeDigests and golden digests.
+#include "controller/validation/judge/digest_comparison.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ TEST_F(VerdictTest, MinorityComputesWrongly) {
     AddDigest(result, "gemm fp16", "g1", i == 1 ? "bbbb" : "aaaa");
     AddNode(result);
   }
-  JudgeDigests(judged_);
+  JudgeBy<DigestComparison>();
   EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_PASS);
   EXPECT_EQ(verdicts_[1].outcome(), v1::OUTCOME_FAIL);
   EXPECT_THAT(
@@ -41,7 +41,7 @@ TEST_F(VerdictTest, ManyGpusOfOneNodeAreNoMajority) {
       AddDigest(result, "gemm fp16", absl::StrCat("g", gpu % 2), i == 2 ? "bbbb" : "aaaa");
     AddNode(result);
   }
-  JudgeDigests(judged_);
+  JudgeBy<DigestComparison>();
   EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_PASS);
   EXPECT_EQ(verdicts_[1].outcome(), v1::OUTCOME_PASS);
   EXPECT_EQ(verdicts_[2].outcome(), v1::OUTCOME_FAIL);
@@ -54,7 +54,7 @@ TEST_F(VerdictTest, OfTwoNodesThatDifferNobodyKnowsWhichIsWrong) {
       AddDigest(result, "gemm fp16", absl::StrCat("g", gpu % 2), i == 1 ? "bbbb" : "aaaa");
     AddNode(result);
   }
-  JudgeDigests(judged_);
+  JudgeBy<DigestComparison>();
   EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_UNKNOWN);
   EXPECT_EQ(verdicts_[1].outcome(), v1::OUTCOME_UNKNOWN);
 }
@@ -64,7 +64,7 @@ TEST_F(VerdictTest, OfTwoThatDifferNobodyKnowsWhichIsWrong) {
   AddDigest(result, "gemm fp16", "g0", "aaaa");
   AddDigest(result, "gemm fp16", "g1", "bbbb");
   AddNode(result);
-  JudgeDigests(judged_);
+  JudgeBy<DigestComparison>();
   EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_UNKNOWN);
   EXPECT_THAT(verdicts_[0].reason(), HasSubstr("unknown which are wrong"));
 }
@@ -74,7 +74,7 @@ TEST_F(VerdictTest, GoldenDigest) {
   AddDigest(result, "gemm int8", "g0", "0123456789ab");
   AddDigest(result, "gemm int8", "g1", "ffffffffffff");
   AddNode(result);
-  JudgeDigests(judged_);
+  JudgeBy<DigestComparison>();
   EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_FAIL);
   EXPECT_THAT(verdicts_[0].reason(), HasSubstr("all GPUs of this model have 0123456789ab"));
 }

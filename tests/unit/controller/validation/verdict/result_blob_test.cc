@@ -1,4 +1,4 @@
-#include "controller/validation/engine/validation_records.h"
+#include "controller/validation/verdict/result_blob.h"
 
 #include <limits>
 #include <string>
@@ -6,7 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "controller/validation/verdict/result_blob.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller::validation {
@@ -15,22 +14,6 @@ namespace {
 using ::muster::testing::StatusIs;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-TEST(ValidationRecords, OfPairsThatPassedSomeAreEnough) {
-  v1::NodeVerdict node;
-  for (int i = 0; i < 300; ++i) {
-    v1::CheckVerdict& check = *node.add_checks();
-    check.set_partner("c" + std::to_string(i));
-    check.set_outcome(i % 100 == 0 ? v1::OUTCOME_FAIL : v1::OUTCOME_PASS);
-  }
-  node.add_checks()->set_outcome(v1::OUTCOME_PASS);  // not a pair
-  LeaveOutPassedPairs(node);
-  ASSERT_THAT(node.checks(), SizeIs(kMaxPassedPairs + 3 + 1));
-  int failed = 0;
-  for (const v1::CheckVerdict& check : node.checks()) failed += check.outcome() == v1::OUTCOME_FAIL;
-  EXPECT_EQ(failed, 3);
-  EXPECT_EQ(node.checks(node.checks_size() - 1).partner(), "");
-}
 
 TEST(ResultBlob, ComesBackAsItWas) {
   v1::CheckResult result;

@@ -1,6 +1,5 @@
-// JudgeFleet: compared with peers and own earlier results.
+#include "controller/validation/judge/fleet_comparison.h"
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -8,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "controller/validation/verdict/circumstances.h"
+#include "controller/validation/judge/history.h"
 #include "tests/unit/controller/validation/verdict_fixture.h"
 
 namespace muster::controller::validation {
@@ -21,7 +20,7 @@ using ::testing::Property;
 
 TEST_F(VerdictTest, OutlierOfTheFleet) {
   for (int i = 0; i < 4; ++i) AddNode(Result(50 + 0.1 * i, i == 2 ? 45 : 50));
-  JudgeFleet(judged_, nullptr);
+  JudgeBy<FleetComparison>();
   for (int i = 0; i < 4; ++i) {
     EXPECT_EQ(verdicts_[i].outcome(), i == 2 ? v1::OUTCOME_FAIL : v1::OUTCOME_PASS) << i;
   }
@@ -33,7 +32,7 @@ TEST_F(VerdictTest, OutlierOfTheFleet) {
 
 TEST_F(VerdictTest, SevenAreNoFleetAndOthersAreNoPeers) {
   for (int i = 0; i < 3; ++i) AddNode(Result(50, i == 2 ? 41 : 50));
-  JudgeFleet(judged_, nullptr);
+  JudgeBy<FleetComparison>();
   EXPECT_EQ(verdicts_[2].outcome(), v1::OUTCOME_PASS);
   v1::CheckResult other = Result(41, 41);
   for (v1::Subject& subject : *other.mutable_subjects()) {
@@ -41,7 +40,7 @@ TEST_F(VerdictTest, SevenAreNoFleetAndOthersAreNoPeers) {
   }
   AddNode(other);
   AddNode(Result());
-  JudgeFleet(judged_, nullptr);
+  JudgeBy<FleetComparison>();
   EXPECT_EQ(verdicts_[2].outcome(), v1::OUTCOME_FAIL);
   EXPECT_EQ(verdicts_[3].outcome(), v1::OUTCOME_PASS);
 }
@@ -59,7 +58,7 @@ TEST_F(VerdictTest, ManyGpusOfOneNodePutNoOtherNodeOutOfService) {
       liar.set_outcome(v1::OUTCOME_PASS);
       for (int gpu = 0; gpu < 1000; ++gpu) AddGpu(liar, absl::StrCat("lie", gpu), lie);
       AddNode(liar);
-      JudgeFleet(judged_, nullptr);
+      JudgeBy<FleetComparison>();
       for (int i = 0; i < honest; ++i)
         EXPECT_EQ(verdicts_[i].outcome(), v1::OUTCOME_PASS) << lie << ", " << honest << " honest";
     }
@@ -74,7 +73,7 @@ TEST_F(VerdictTest, ANodeWithoutEnoughPeersIsHeldAgainstItsOwnParts) {
   many.set_outcome(v1::OUTCOME_PASS);
   for (int gpu = 0; gpu < 8; ++gpu) AddGpu(many, absl::StrCat("m", gpu), gpu == 3 ? 41 : 50);
   AddNode(many);
-  JudgeFleet(judged_, nullptr);
+  JudgeBy<FleetComparison>();
   EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_PASS);
   EXPECT_THAT(verdicts_[1].findings(),
               Contains(Property(&v1::Finding::source, HasSubstr("median of 8 GPUs"))));
@@ -89,7 +88,7 @@ TEST_F(VerdictTest, CountsHaveNoFleetAndHotterIsWorse) {
     AddMetric(result, "temperature_celsius", "", "g1", "celsius", i == 1 ? 40 : 70);
     AddNode(result);
   }
-  JudgeFleet(judged_, nullptr);
+  JudgeBy<FleetComparison>();
   EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_FAIL);
   EXPECT_THAT(verdicts_[0].reason(), HasSubstr("above the usual range, which ends at 80 celsius"));
   EXPECT_EQ(verdicts_[1].outcome(), v1::OUTCOME_PASS);
@@ -102,7 +101,7 @@ TEST_F(VerdictTest, ResultsOfAnotherEngineOrOfOtherParametersAreNoPeers) {
     result.add_tools(i < 4 ? "cublas 11.11.3" : "own kernel sm_75");
     AddNode(result);
   }
-  JudgeFleet(judged_, nullptr);
+  JudgeBy<FleetComparison>();
   for (int i = 0; i < 6; ++i) EXPECT_EQ(verdicts_[i].outcome(), Judge(results_[i]).outcome()) << i;
   for (int i = 0; i < 6; ++i) {
     EXPECT_THAT(verdicts_[i].findings(),
@@ -113,14 +112,14 @@ TEST_F(VerdictTest, ResultsOfAnotherEngineOrOfOtherParametersAreNoPeers) {
   judged_.clear();
   for (int i = 0; i < 6; ++i) {
     AddNode(i < 4 ? Result(50, 50) : Result(45, 45));
-    judged_.back().parameters_digest = i < 4 ? "of 8 s" : "of 3 min";
+    judged_.back().measurement.parameters_digest = i < 4 ? "of 8 s" : "of 3 min";
   }
-  JudgeFleet(judged_, nullptr);
-  for (const JudgedResult& judged : judged_) {
-    EXPECT_EQ(judged.verdict->outcome(), v1::OUTCOME_PASS) << std::string(judged.node);
+  JudgeBy<FleetComparison>();
+  for (const Judged& judged : judged_) {
+    EXPECT_EQ(judged.verdict->outcome(), v1::OUTCOME_PASS) << std::string(judged.measurement.node);
   }
-  for (JudgedResult& judged : judged_) judged.parameters_digest = "of 8 s";
-  JudgeFleet(judged_, nullptr);
+  for (Judged& judged : judged_) judged.measurement.parameters_digest = "of 8 s";
+  JudgeBy<FleetComparison>();
   EXPECT_EQ(judged_[5].verdict->outcome(), v1::OUTCOME_FAIL);
 }
 
@@ -137,7 +136,9 @@ TEST_F(VerdictTest, HowWarmAnIdleGpuIsIsComparedWithNothing) {
     }
     AddNode(result, look);
   }
-  JudgeFleet(judged_, [](const EarlierQuery&) { return std::vector<double>(12, 30); });
+  JudgeBy<FleetComparison>();
+  const History history = {[](const EarlierQuery&) { return std::vector<double>(12, 30); }, {}};
+  JudgeHistory(judged_[8].measurement, history, verdicts_[8]);
   EXPECT_EQ(verdicts_[8].outcome(), v1::OUTCOME_PASS) << verdicts_[8].reason();
 }
 
@@ -160,7 +161,7 @@ TEST_F(VerdictTest, PortsOfAnotherNameAreNoPeers) {
     }
     AddNode(result, kLink);
   }
-  JudgeFleet(judged_, nullptr);
+  JudgeBy<FleetComparison>();
   for (int i = 0; i < 9; ++i) {
     EXPECT_EQ(verdicts_[i].outcome(), i == 4 ? v1::OUTCOME_FAIL : v1::OUTCOME_PASS) << i;
   }
@@ -176,7 +177,7 @@ TEST_F(VerdictTest, NodesAreComparedWhereTheInventorySaysWhichMachinesTheyAre) {
       AddMetric(result, "bandwidth", "", "", "GB/s", i == 3 ? 60 : 100);
       AddNode(result, kMemory);
     }
-    JudgeFleet(judged_, nullptr);
+    JudgeBy<FleetComparison>();
     const v1::Outcome slow = verdicts_[verdicts_.size() - 5].outcome();
     judged_.clear();
     return slow;
@@ -186,59 +187,6 @@ TEST_F(VerdictTest, NodesAreComparedWhereTheInventorySaysWhichMachinesTheyAre) {
   EXPECT_EQ(judge(), v1::OUTCOME_PASS);
   expectation_.hardware.node_model = "SYS-4029GP";
   EXPECT_EQ(judge(), v1::OUTCOME_FAIL);
-}
-
-TEST_F(VerdictTest, WorseThanItWas) {
-  AddNode(Result(44, 50));
-  std::vector<std::string> asked;
-  const auto earlier = [&](const EarlierQuery& query) {
-    asked.push_back(absl::StrCat(query.node, " ", query.check, " ", query.metric, " ",
-                                 query.variant, " ", query.subject));
-    return std::vector<double>(12, 50);
-  };
-  JudgeFleet(judged_, earlier);
-  EXPECT_THAT(asked, Contains("c0 gpu-gemm tflops_median fp16 g0"));
-  EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_FAIL);
-  const v1::Finding& finding = verdicts_[0].findings(verdicts_[0].findings_size() - 1);
-  EXPECT_EQ(finding.subject(), "g0");
-  EXPECT_EQ(finding.source(), "own history, 12 results, ± 5 MAD, at least 10 %");
-  AddNode(Result(44, 50));
-  JudgeFleet({&judged_[1], 1}, [](const EarlierQuery&) { return std::vector<double>(4, 50); });
-  EXPECT_EQ(verdicts_[1].outcome(), v1::OUTCOME_PASS);
-}
-
-TEST_F(VerdictTest, EarlierResultsAreAskedForByTheirCircumstances) {
-  v1::CheckResult result = Result();
-  result.add_tools("cublas 11.11.3");
-  (*result.mutable_subjects(1)->mutable_attributes())["power_limit_watts"] = "200";
-  AddNode(result);
-  judged_[0].parameters_digest = "of 8 s";
-  std::map<std::string, std::string> asked;
-  JudgeFleet(judged_, [&](const EarlierQuery& query) {
-    EXPECT_EQ(query.parameters_digest, "of 8 s");
-    asked[std::string(query.subject)] = std::string(query.circumstances);
-    return std::vector<double>();
-  });
-  EXPECT_EQ(asked["g0"], CircumstancesOf(result, &result.subjects(0)));
-  EXPECT_EQ(asked["g1"], CircumstancesOf(result, &result.subjects(1)));
-  EXPECT_NE(asked["g0"], asked["g1"]);
-}
-
-TEST_F(VerdictTest, AGpuThatBeganWarmIsNotHeldAgainstColdStarts) {
-  const auto earlier = [](const EarlierQuery& query) {
-    return std::vector<double>(12, query.metric == "temperature_celsius" ? 55 : 50);
-  };
-  for (const bool warm : {false, true}) {
-    v1::CheckResult result = Result();
-    AddMetric(result, "temperature_celsius", "", "g0", "celsius", 70);
-    if (warm) {
-      (*result.mutable_subjects(0)->mutable_attributes())["warm_at_start_celsius"] = "64";
-    }
-    AddNode(result);
-  }
-  JudgeFleet(judged_, earlier);
-  EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_FAIL);
-  EXPECT_EQ(verdicts_[1].outcome(), v1::OUTCOME_PASS) << verdicts_[1].reason();
 }
 
 }  // namespace
