@@ -33,7 +33,7 @@ absl::Status CheckPlan(const Flags& flags) {
   const auto channel = OpenChannel(identity);
   if (!channel->WaitForConnected(absl::ToChronoTime(clock.Now() + kConnectTimeout))) {
     return absl::UnavailableError(absl::StrCat(
-        identity.controller_address, " gives no TLS connection within ",
+        identity.controller_address, " accepted no TLS connection within ",
         absl::FormatDuration(kConnectTimeout),
         "; check that musterd runs there, the name resolves, a firewall lets the port through "
         "and the clocks agree"));

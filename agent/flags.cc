@@ -17,23 +17,23 @@ void AddJoinFlags(CLI::App& join, Flags& flags) {
                   "file with the join token; - reads it from standard input")
       ->required();
   join.add_flag("--force", flags.join.force,
-                "join again although this machine is a node, under a new identity");
+                "join again under a new identity, even if this machine is already a node");
   join.add_flag("--no-start", flags.no_start, "do not enable and start the service");
 }
 
 }  // namespace
 
 bool ParseFlags(int argc, char** argv, Flags& flags, int& exit_code) {
-  CLI::App app("muster-agent: brings this node to the state its controller wants");
+  CLI::App app("muster-agent: brings this node to the state that its controller specifies");
   app.require_subcommand(1);
   app.add_option("--state-dir", flags.state_directory, "folder of the agent's state")
       ->default_val(kDefaultStateDirectory);
   app.add_flag("-v,--verbose", flags.verbose, "log more");
-  CLI::App* run = app.add_subcommand("run", "the daemon; systemd starts it");
+  CLI::App* run = app.add_subcommand("run", "run the daemon; systemd starts it");
   CLI::App* join = app.add_subcommand("join", "make this machine a node of a cluster");
   AddJoinFlags(*join, flags);
   CLI::App* check =
-      app.add_subcommand("check", "tell whether this node has joined and reaches its controller");
+      app.add_subcommand("check", "check whether this node has joined and reaches its controller");
   app.add_subcommand("version", "print the version");
   app.fallthrough();
   try {

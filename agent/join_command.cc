@@ -31,8 +31,8 @@ absl::StatusOr<std::string> ReadToken(const std::string& path, sys::FileSystem& 
   }
   absl::StripAsciiWhitespace(&token);
   if (token.empty() || token.size() > kMaxTokenBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(path == "-" ? "standard input" : path,
-                                                   " holds no token; see `muster token create`"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        path == "-" ? "standard input" : path, " contains no token; see `muster token create`"));
   }
   return token;
 }

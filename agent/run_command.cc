@@ -79,7 +79,7 @@ bool Supervise(const Engine& engine, const Session& session, const Journal& jour
   MemoryKeeper memory;
   while (!AwaitSignal(kSupervisionInterval)) {
     if (journal.broken()) {
-      LogError("the journal's disk failed; starting anew to read what is on it");
+      LogError("the journal's disk failed; restarting to read its present content");
       return false;
     }
     const absl::Time now = clock.Now();
@@ -176,7 +176,7 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
   // The session stops last: it still sends the reports of the last steps.
   mailbox.SetStopping();
   conversation.join();
-  LogInfo(engine.has_ended() ? "stopped" : "stopped; the running step is left to the journal");
+  LogInfo(engine.has_ended() ? "stopped" : "stopped; the journal keeps the running step");
   return healthy ? 0 : 1;
 }
 

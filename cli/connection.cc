@@ -82,10 +82,10 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& 
   ASSIGN_OR_RETURN(options.pem_cert_chain, read("client.crt"));
   ASSIGN_OR_RETURN(options.pem_private_key, read("client.key"));
   // Reported here, where the files are known: TLS would say "socket closed".
-  RETURN_IF_ERROR(Annotate(
-      pki::VerifySignedBy(options.pem_cert_chain, options.pem_root_certs, now),
-      absl::StrCat(folder, "/client.crt does not pass with ", folder, "/ca.crt; copy the whole ",
-                   "folder /etc/muster/admin anew from the controller")));
+  RETURN_IF_ERROR(Annotate(pki::VerifySignedBy(options.pem_cert_chain, options.pem_root_certs, now),
+                           absl::StrCat(folder, "/client.crt does not verify against ", folder,
+                                        "/ca.crt; copy the whole ",
+                                        "folder /etc/muster/admin from the controller again")));
   grpc::ChannelArguments arguments;
   // A watcher may receive nothing for a long time, for instance while nodes reboot: the pings check
   // whether the controller is still there, and the timeout gives a network time to settle.
@@ -120,8 +120,8 @@ absl::Status Connection::Convert(const grpc::Status& status) const {
     const bool stranger = absl::StrContains(message, "certificate verify failed");
     message = absl::StrCat(
         "cannot reach the controller at ", address_, ": ", message,
-        stranger ? "\n  It is not the controller that ca.crt belongs to: another cluster's, or set "
-                   "up anew; copy /etc/muster/admin from it."
+        stranger ? "\n  ca.crt is not from this controller: it is another cluster's, or was set up "
+                   "again; copy /etc/muster/admin from it."
                  : "\n  Is musterd running there (systemctl status musterd), and is the port open "
                    "from here?");
   } else if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {

@@ -79,9 +79,9 @@ int Main(int argc, char** argv) {
   app.footer(
       "First steps:\n"
       "  muster init --cluster hpc1 --controller login1:7443   on the controller, once\n"
-      "  muster inventory apply inventory/                     what should exist\n"
-      "  muster node bootstrap --ssh 'c[001-016]'              agents onto the machines\n"
-      "  muster apply playbooks/site.yaml                      make it so");
+      "  muster inventory apply inventory/                     describe the machines\n"
+      "  muster node bootstrap --ssh 'c[001-016]'              install the agents\n"
+      "  muster apply playbooks/site.yaml                      configure the machines");
   for (const auto add : kNouns) add(app, context);
   FinishHelp(app, app.get_footer());
   if (argc > 1 && std::string(argv[1]) == "__complete") {

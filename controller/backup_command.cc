@@ -46,12 +46,12 @@ absl::StatusOr<Arguments> Parse(absl::Span<char* const> arguments) {
     } else if (parsed.file.empty()) {
       parsed.file = std::string(word);
     } else {
-      return absl::InvalidArgumentError(absl::StrCat("one FILE, not also '", word, "'"));
+      return absl::InvalidArgumentError(absl::StrCat("expected one FILE, not also '", word, "'"));
     }
   }
   if (parsed.verb != "create" && parsed.verb != "verify" && parsed.verb != "restore")
-    return absl::InvalidArgumentError("create, verify or restore is needed");
-  if (parsed.file.empty()) return absl::InvalidArgumentError("no FILE named");
+    return absl::InvalidArgumentError("expected create, verify or restore");
+  if (parsed.file.empty()) return absl::InvalidArgumentError("FILE is missing");
   return parsed;
 }
 
@@ -83,8 +83,8 @@ absl::StatusOr<std::optional<SecretBuffer>> Passphrase(const Arguments& argument
   if (isatty(STDIN_FILENO) == 0) {
     if (arguments.verb != "create") return std::optional<SecretBuffer>();
     return absl::FailedPreconditionError(
-        "a backup with the cluster's keys needs a passphrase and there is no terminal to ask: "
-        "--passphrase-file FILE, or --without-keys to leave them out");
+        "a backup with the cluster's keys needs a passphrase, and there is no terminal to ask on: "
+        "pass --passphrase-file FILE, or --without-keys to leave the keys out");
   }
   if (arguments.verb != "create") {
     line = AskHidden("Passphrase of the keys (none: they stay sealed): ");
@@ -92,7 +92,7 @@ absl::StatusOr<std::optional<SecretBuffer>> Passphrase(const Arguments& argument
     return std::optional<SecretBuffer>(SecretBuffer(std::move(line)));
   }
   line = AskHidden("Passphrase for the cluster's keys: ");
-  if (AskHidden("Once more: ") != line)
+  if (AskHidden("Repeat the passphrase: ") != line)
     return absl::InvalidArgumentError("the two passphrases differ");
   return std::optional<SecretBuffer>(SecretBuffer(std::move(line)));
 }
@@ -120,34 +120,33 @@ absl::Status RunBackupCommand(absl::Span<char* const> words) {
     std::cout << "wrote " << arguments.file << "\n"
               << Describe(summary)
               << (summary.has_keys
-                      ? "  the authority's key and the key of the secrets are in it, under the "
-                        "passphrase\n"
+                      ? "  it contains the authority's key and the key of the secrets, sealed with "
+                        "the passphrase\n"
                       : "  WITHOUT the keys: keep copies of ca.key, controller.key and secret_key "
-                        "elsewhere,\n  the backup is of no use without them\n");
+                        "elsewhere,\n  the backup is useless without them\n");
     return absl::OkStatus();
   }
   if (arguments.verb == "verify") {
     ASSIGN_OR_RETURN(const BackupSummary summary, VerifyBackup(arguments.file, options));
-    std::cout
-        << arguments.file << " is whole: every digest, the store and its audit log\n"
-        << Describe(summary)
-        << (summary.keys_opened
-                ? "  nobody has changed it since it was made; the authority's key fits and every "
-                  "secret opens\n"
-            : summary.has_keys
-                ? "  keys: sealed, not looked at; give the passphrase, which also proves that "
-                  "nobody\n  has changed it\n"
-                : "  keys: none in it, and nothing proves that nobody has changed it\n");
+    std::cout << arguments.file << " is intact: every digest, the store and its audit log\n"
+              << Describe(summary)
+              << (summary.keys_opened ? "  nobody has changed it since it was made; the "
+                                        "authority's key matches and every secret opens\n"
+                  : summary.has_keys
+                      ? "  keys: sealed, not checked; the passphrase would also prove that nobody "
+                        "has\n  changed the backup\n"
+                      : "  keys: none, so nothing proves that nobody has changed the backup\n");
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const BackupSummary summary, RestoreBackup(arguments.file, options, clock));
   std::cout << "restored\n" << Describe(summary);
   if (!summary.old_state.empty())
-    std::cout << "  what was there is in " << summary.old_state << "\n";
+    std::cout << "  the earlier state is in " << summary.old_state << "\n";
   if (summary.ended_runs > 0)
-    std::cout << "  runs that were going on then are ended: " << summary.ended_runs << "\n";
-  std::cout << "Next: systemctl start musterd, muster node list, and `muster apply` to bring the\n"
-               "nodes to what the playbooks say now. Revoke again whom you revoked since then.\n";
+    std::cout << "  runs in progress at that time, now ended: " << summary.ended_runs << "\n";
+  std::cout
+      << "Next: systemctl start musterd, muster node list, and `muster apply` to bring the\n"
+         "nodes to what the playbooks say now. Repeat the revocations made since the backup.\n";
   return absl::OkStatus();
 }
 

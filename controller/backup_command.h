@@ -13,9 +13,9 @@ absl::Status RunBackupCommand(absl::Span<char* const> arguments);
 
 inline constexpr char kBackupUsage[] =
     "usage: musterd backup create|verify|restore FILE [options]\n\n"
-    "  --settings FILE         the controller's (/etc/muster/controller.yaml)\n"
-    "  --passphrase-file FILE  its first line seals or opens the keys; asked for otherwise\n"
+    "  --settings FILE         the controller's settings (/etc/muster/controller.yaml)\n"
+    "  --passphrase-file FILE  its first line seals or opens the keys (default: ask)\n"
     "  --without-keys          leave the cluster's keys out (create), or sealed (verify)\n"
-    "  --force                 restore over a store that knows more than the backup\n";
+    "  --force                 restore over a store that is newer than the backup\n";
 
 }  // namespace muster::controller

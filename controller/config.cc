@@ -61,8 +61,8 @@ absl::StatusOr<Config> ParseConfig(absl::string_view file_name, absl::string_vie
     if (key.is_address && node != nullptr && !IsAddress(value))
       return document.Error(*node, absl::StrCat(key.name, " must be host:port"));
     if (node != nullptr && !key.words[0].empty() && value != key.words[0] && value != key.words[1])
-      return document.Error(
-          *node, absl::StrCat(key.name, " is \"", key.words[0], "\" or \"", key.words[1], "\""));
+      return document.Error(*node, absl::StrCat(key.name, " must be \"", key.words[0], "\" or \"",
+                                                key.words[1], "\""));
   }
   RETURN_IF_ERROR(reader.Finish());
   if (config.enrollment_address.empty())

@@ -17,9 +17,11 @@ struct Meaning {
 
 constexpr Meaning kMeanings[] = {
     {"certificate verify failed",
-     "refused a connection: its certificate was not issued by this cluster's authority or is over"},
+     "refused a connection: its certificate was not issued by this cluster's authority or has "
+     "expired"},
     {"peer did not return a certificate",
-     "refused a connection: it showed no certificate; machines join at the enrollment port"},
+     "refused a connection: it presented no certificate; machines join through the enrollment "
+     "port"},
 };
 
 void OnLine(gpr_log_func_args* args) {

@@ -67,7 +67,7 @@ absl::Status Run(const Flags& flags) {
   sd_notify(0, "READY=1");
   const int signal = WaitForSignal(signals, *controller);
   sd_notify(0, "STOPPING=1");
-  LogInfo(absl::StrCat("ends on signal ", signal, "; agents finish what they have and wait"));
+  LogInfo(absl::StrCat("ends on signal ", signal, "; agents finish their plans and wait"));
   controller->Shutdown();
   return absl::OkStatus();
 }

@@ -50,22 +50,23 @@ void AddCheck(CLI::App& app, const CheckSpec& check, CommandLine& line) {
           ->type_name(absl::AsciiStrToUpper(checks::TypeName(spec.type)));
     }
   }
-  verb->footer("Durations are written 90s, 5m, 1h30m; a plain number is of seconds.\n\n" +
+  verb->footer("Write durations as 90s, 5m or 1h30m; a plain number means seconds.\n\n" +
                MetricHelp(check));
 }
 
 void AddGeneralOptions(CLI::App& app, CommandLine& line, std::vector<std::string>& sets) {
-  app.add_option("--set", sets, "a parameter as name=value, as often as wanted")
+  app.add_option("--set", sets, "set a parameter as name=value; may be repeated")
       ->type_name("NAME=VALUE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_flag("--json", line.json, "print JSON lines, and end when standard input does");
-  app.add_flag("--force", line.force, "other programs' work on the GPUs is no reason to refuse");
-  app.add_option("--rank", line.rank, "of a check between nodes: which of them this one is, from 0")
+  app.add_flag("--json", line.json, "print JSON lines, and stop when standard input ends");
+  app.add_flag("--force", line.force, "run even while other programs use the GPUs");
+  app.add_option("--rank", line.rank, "rank of this node in a check between nodes, from 0")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--ranks", line.ranks, "how many nodes take part")->check(CLI::Range(1, 65536));
+  app.add_option("--ranks", line.ranks, "number of nodes that take part")
+      ->check(CLI::Range(1, 65536));
   app.add_option("--key-file", line.key_file,
-                 "file with the key by which the nodes know that they belong together")
+                 "file with the key by which the nodes recognize each other")
       ->type_name("FILE");
 }
 
@@ -73,7 +74,7 @@ absl::Status TakeSets(const std::vector<std::string>& sets, CommandLine& line) {
   for (const std::string& set : sets) {
     const size_t equals = set.find('=');
     if (equals == std::string::npos || equals == 0)
-      return absl::InvalidArgumentError(absl::StrCat("--set ", set, ": name=value is wanted"));
+      return absl::InvalidArgumentError(absl::StrCat("--set ", set, ": expected name=value"));
     line.parameters[set.substr(0, equals)] = set.substr(equals + 1);
   }
   return absl::OkStatus();
@@ -85,7 +86,7 @@ absl::Status CheckRanks(const CommandLine& line) {
     return absl::InvalidArgumentError("--rank must be less than --ranks");
   if (line.ranks > 1 && line.check->scope == Scope::kNode)
     return absl::InvalidArgumentError(
-        absl::StrCat(line.check->name, " is a check of one node: --ranks does not apply"));
+        absl::StrCat(line.check->name, " checks one node only: --ranks does not apply"));
   return absl::OkStatus();
 }
 
@@ -102,7 +103,7 @@ std::string UnknownVerb(int argc, char** argv) {
     const std::string word = argv[i];
     if (word.empty() || word[0] == '-') continue;
     if (std::find(verbs.begin(), verbs.end(), word) != verbs.end()) return "";
-    return absl::StrCat("there is no check '", word, "'", DidYouMean(word, verbs));
+    return absl::StrCat("unknown check '", word, "'", DidYouMean(word, verbs));
   }
   return "";
 }
@@ -114,10 +115,10 @@ bool ParseCommandLine(int argc, char** argv, CommandLine& line, int& exit_code) 
   app.require_subcommand(1);
   app.fallthrough();
   app.set_version_flag("--version", std::string("muster-burnin ") + kVersion);
-  app.footer("Exit status: 0 pass, 1 fail, 2 unknown or skipped, 64 a mistake on the command line");
+  app.footer("Exit status: 0 pass, 1 fail, 2 unknown or skipped, 64 wrong usage");
   std::vector<std::string> sets;
   AddGeneralOptions(app, line, sets);
-  app.add_subcommand("list", "name every check");
+  app.add_subcommand("list", "list all checks");
   for (const CheckSpec* check : checks::Checks()) AddCheck(app, *check, line);
   try {
     app.parse(argc, argv);

@@ -41,7 +41,7 @@ void ReadInput(int fd, bool stop_at_end, WorkerReporter& reporter) {
       return;
     }
   }
-  if (stop_at_end) reporter.Stop("who started this check is gone: standard input was closed");
+  if (stop_at_end) reporter.Stop("the caller of this check has gone: standard input was closed");
 }
 
 }  // namespace

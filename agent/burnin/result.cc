@@ -79,9 +79,9 @@ void FinishResult(const checks::CheckSpec& check, CheckResult& result) {
                      [&metric](const checks::MetricSpec& row) { return row.name == metric.name; });
     if (spec == check.metrics.end()) {
       AddUnknown(result, absl::StrCat("the catalogue has no metric '", metric.name, "' of ",
-                                      check.name, ": a mistake of this version"));
+                                      check.name, ": a bug in this version"));
     } else if (!std::isfinite(metric.value)) {
-      AddUnknown(result, absl::StrCat(metric.name, " came out as no number"));
+      AddUnknown(result, absl::StrCat(metric.name, " is not a number"));
     } else {
       metric.unit = std::string(spec->unit);
       result.metrics.push_back(std::move(metric));
@@ -95,7 +95,7 @@ void FinishResult(const checks::CheckSpec& check, CheckResult& result) {
       absl::StrAppend(&result.reason, " (and ", result.faults.size() - 1, " more)");
     if (!unknown.empty()) absl::StrAppend(&result.reason, "; ", unknown);
   } else if (result.outcome != Outcome::kPass && result.reason.empty()) {
-    result.reason = absl::StrCat(check.name, " did not say why");
+    result.reason = absl::StrCat(check.name, " did not report a reason");
   }
 }
 

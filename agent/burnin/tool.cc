@@ -66,7 +66,7 @@ absl::StatusOr<sys::ProcessResult> RunTool(CheckContext& context, std::vector<st
   absl::StatusOr<sys::ProcessResult> result = context.processes.Run(spec);
   if (absl::IsNotFound(result.status()))
     return absl::NotFoundError(
-        absl::StrCat("there is no program ", program, ": install the package ", package));
+        absl::StrCat("no program ", program, ": install the package ", package));
   return result;
 }
 

@@ -25,7 +25,7 @@ CheckResult Run(const CommandLine& line, const WorkerEnvironment& environment,
                 WorkerReporter& reporter, absl::Time started_at) {
   const CheckFunction function = FindRunner(line.check->name);
   if (function == nullptr)
-    return Unknown(absl::StrCat("this version does not carry out ", line.check->name));
+    return Unknown(absl::StrCat("this version does not implement ", line.check->name));
   absl::StatusOr<checks::Parameters> parameters =
       checks::Parameters::Parse(*line.check, line.parameters);
   if (!parameters.ok()) return Unknown(std::string(parameters.status().message()));

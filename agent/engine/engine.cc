@@ -93,7 +93,7 @@ absl::Status Engine::RunNext(const ActivePlan& plan) {
         absl::StrCat("plan ", id, " starts", plan.plan->check_only() ? " in check mode" : ""));
   } else {
     listener_.OnNote(
-        absl::StrCat("plan ", id, " is continued after ", Counted(plan.outcomes.size(), "step")));
+        absl::StrCat("plan ", id, " continues after ", Counted(plan.outcomes.size(), "step")));
   }
   ProgressBoard progress(*plan.plan, StepsThrough(plan),
                          [this](const v1::StepProgress& p) { listener_.OnProgress(p); });

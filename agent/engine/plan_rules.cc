@@ -57,8 +57,8 @@ absl::Status CheckNeeds(const v1::Plan& plan) {
     }
   }
   if (waiting.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "plan: role ", waiting.begin()->first, " needs itself by way of the roles that it needs"));
+  return absl::InvalidArgumentError(absl::StrCat("plan: role ", waiting.begin()->first,
+                                                 " needs itself through the roles that it needs"));
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ absl::Status CheckPermit(const v1::RebootPermit& permit, absl::string_view node_
   }
   if (permit.permit_id() == used) {
     return absl::FailedPreconditionError(
-        absl::StrCat("permit ", permit.permit_id(), " has been used already"));
+        absl::StrCat("permit ", permit.permit_id(), " has already been used"));
   }
   const absl::Time expires = ToTime(permit.expires_at());
   if (now < expires) return absl::OkStatus();
@@ -52,7 +52,7 @@ absl::StatusOr<RebootEnd> RebootNode(PlanContext& context, const v1::RolePlan& r
   const auto show = [&](absl::string_view activity) {
     observer.OnActivity(activity, std::nullopt);
   };
-  show("waiting for the roles beside this one");
+  show("waiting for the roles running in parallel");
   if (!context.barrier().BeginReboot()) return RebootEnd();
   const absl::Cleanup end = [&context] { context.barrier().EndReboot(); };
 
@@ -84,8 +84,8 @@ absl::StatusOr<RebootEnd> RebootNode(PlanContext& context, const v1::RolePlan& r
   while (!context.stopping()) {
     if (context.clock().Now() >= patience) {
       return RebootEnd(absl::DeadlineExceededError(absl::StrCat(
-          "systemd accepted the reboot and did not go down in ",
-          absl::FormatDuration(kDownPatience), "; `systemctl list-jobs` on the node tells why")));
+          "systemd accepted the reboot but did not go down within ",
+          absl::FormatDuration(kDownPatience), "; see `systemctl list-jobs` on the node")));
     }
     context.clock().Sleep(kRebootLook);
   }

@@ -76,7 +76,7 @@ absl::Status NotConverged(const v1::Step& step, const Resource& resource,
 absl::Status NotAsPlanned(const v1::Step& step, const Resource& resource,
                           const std::vector<Change>& found) {
   return absl::FailedPreconditionError(absl::StrCat(
-      ReportedResource(step, resource), " is not as the plan file has it, unchanged: ",
+      ReportedResource(step, resource), " was planned as unchanged but differs: ",
       Listed(step, found), "; nothing was done here. Make a new plan with `muster plan`"));
 }
 

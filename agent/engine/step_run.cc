@@ -172,8 +172,8 @@ absl::Status StepRun::SettleRebooted(const v1::Step& step) {
   if (checked.ok() && !member.found.empty() && !member.resource->AlwaysChanges()) {
     // Another reboot would not end differently, and the next apply would try it again.
     end = absl::FailedPreconditionError(
-        absl::StrCat("the node has rebooted, and still: ", member.found.front().after,
-                     "; does the boot loader start the kernel that it should?"));
+        absl::StrCat("the node has rebooted, but still: ", member.found.front().after,
+                     "; does the boot loader start the right kernel?"));
   }
   return Settle(member, end.ok() ? v1::STEP_STATUS_CHANGED : v1::STEP_STATUS_FAILED, end, "");
 }

@@ -63,14 +63,14 @@ class Archive final : public Resource {
     if (stat.has_value() && stat->type != sys::FileType::kDirectory)
       return absl::InvalidArgumentError(absl::StrCat(
           spec_.path(), stat->type == sys::FileType::kSymlink
-                            ? " is a symbolic link on the node; name the directory that is meant"
+                            ? " is a symbolic link on the node; specify the directory itself"
                             : " is not a directory on the node; remove it in an earlier task"));
     ASSIGN_OR_RETURN(const v1::ArchiveRecord wanted, Wanted());
     const std::string after = absl::StrCat("sha256 ", spec_.sha256().substr(0, 12));
     if (!record.has_value()) {
       changes.push_back({"content", "absent", after});
     } else if (!record->complete()) {
-      changes.push_back({"content", "unpacked in part", after});
+      changes.push_back({"content", "partly unpacked", after});
     } else if (record->sha256() != wanted.sha256()) {
       changes.push_back(
           {"content", absl::StrCat("sha256 ", record->sha256().substr(0, 12)), after});
@@ -120,7 +120,7 @@ class Archive final : public Resource {
     if (bytes.size() > sys::kMaxReadBytes)
       return absl::ResourceExhaustedError(
           absl::StrCat("the archive has ", record.entries_size(),
-                       " entries, more than can be remembered; split it"));
+                       " entries, more than can be recorded; split it"));
     return context_.records.Put(kArchiveKind, key_, bytes);
   }
 
@@ -170,9 +170,9 @@ class Archive final : public Resource {
     ASSIGN_OR_RETURN(const std::vector<sys::ExtractedEntry> entries,
                      sys::ExtractArchive(archive.get(), stage.tree(), options));
     if (entries.empty())
-      return absl::InvalidArgumentError(absl::StrCat(
-          "nothing comes out of the archive",
-          spec_.strip_components() > 0 ? "; are so many strip_components right?" : ""));
+      return absl::InvalidArgumentError(
+          absl::StrCat("unpacking the archive creates nothing",
+                       spec_.strip_components() > 0 ? "; is strip_components too large?" : ""));
     AddEntries(entries, record);
     return absl::OkStatus();
   }
@@ -225,7 +225,7 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeArchive(const v1::Step& step,
     const int sources =
         (spec.urls().empty() ? 0 : 1) + (spec.is_blob() ? 1 : 0) + (spec.content().empty() ? 0 : 1);
     if (sources != 1)
-      return absl::InvalidArgumentError("exactly one of urls, content and is_blob is set");
+      return absl::InvalidArgumentError("exactly one of urls, content and is_blob must be set");
   }
   return std::make_unique<Archive>(spec, step.step_id(), context);
 }

@@ -31,7 +31,7 @@ absl::Status CheckName(absl::string_view field, absl::string_view name) {
   if (std::any_of(name.begin(), name.end(), [](unsigned char c) {
         return absl::ascii_isspace(c) || absl::ascii_iscntrl(c) || c == '/';
       }))
-    return Refuse(field, name, "holds a blank, a slash or a control character");
+    return Refuse(field, name, "contains a blank, a slash or a control character");
   return absl::OkStatus();
 }
 
@@ -47,7 +47,7 @@ absl::Status CheckSetName(absl::string_view name) {
 
 absl::Status CheckOneLine(absl::string_view field, absl::string_view text) {
   if (text.find_first_of(absl::string_view("\n\r\0", 3)) != absl::string_view::npos)
-    return Refuse(field, text, "holds a line break");
+    return Refuse(field, text, "contains a line break");
   return absl::OkStatus();
 }
 

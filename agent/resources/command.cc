@@ -120,14 +120,14 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeCommand(const v1::Step& step,
                                                       ResourceContext& context, bool want_diff) {
   const v1::CommandResource& spec = step.command();
   if (spec.argv().empty() || spec.argv(0).empty())
-    return absl::InvalidArgumentError("argv: names no program");
+    return absl::InvalidArgumentError("argv: contains no program");
   if (!spec.creates().empty()) RETURN_IF_ERROR(CheckPath("creates", spec.creates()));
   if (!spec.directory().empty() && spec.directory() != "/")
     RETURN_IF_ERROR(CheckPath("directory", spec.directory()));
   if (spec.creates().empty() && spec.unless().empty() && !spec.changes_nothing() && !spec.always())
     return absl::InvalidArgumentError(
-        "a command needs one of creates, unless or changes: false, which say when there is "
-        "nothing to do");
+        "a command needs one of creates, unless or changes: false, to state when there is nothing "
+        "to do");
   return std::make_unique<Command>(spec, context);
 }
 

@@ -62,7 +62,7 @@ absl::Status CheckContent(const Content& content) {
     RETURN_IF_ERROR(Annotate(sys::CheckHttpUrl(url), "urls"));
   RETURN_IF_ERROR(CheckOneLine("proxy", content.proxy));
   if (content.timeout <= absl::ZeroDuration())
-    return absl::InvalidArgumentError("timeout: is not above zero");
+    return absl::InvalidArgumentError("timeout: must be above zero");
   return absl::OkStatus();
 }
 

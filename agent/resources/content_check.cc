@@ -20,7 +20,7 @@ std::function<absl::Status(const std::string&)> ContentCheck(
     if (status.ok()) return status;
     // The temporary name means nothing to the reader, and is gone by now.
     return absl::InvalidArgumentError(
-        absl::StrCat("the new content of ", path, " was refused, the old one stays: ",
+        absl::StrCat("the new content of ", path, " was refused, the old content stays: ",
                      absl::StrReplaceAll(std::string(status.message()), {{new_path, path}})));
   };
 }

@@ -38,7 +38,7 @@ class Directory final : public Resource {
         ASSIGN_OR_RETURN(const auto names, context_.files.List(spec_.path()));
         if (!names.empty())
           return absl::InvalidArgumentError(
-              absl::StrCat(spec_.path(), " is not empty (it holds ", names.front(),
+              absl::StrCat(spec_.path(), " is not empty (it contains ", names.front(),
                            "); set recursive: true to remove what is inside too"));
       }
       return std::vector<Change>{{"state", "present", "absent"}};
@@ -75,7 +75,7 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeDirectory(const v1::Step& step,
   RETURN_IF_ERROR(CheckPath("path", spec.path()));
   if (spec.has_mode() && spec.mode() > 07777)
     return absl::InvalidArgumentError(
-        absl::StrCat("mode: ", FormatMode(spec.mode()), " is more than permission bits"));
+        absl::StrCat("mode: ", FormatMode(spec.mode()), " has more than permission bits"));
   // Nobody ever means all of "/var".
   if (spec.state() == v1::PRESENCE_ABSENT && spec.recursive() &&
       std::count(spec.path().begin(), spec.path().end(), '/') < 2)

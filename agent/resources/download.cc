@@ -123,7 +123,7 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeDownload(const v1::Step& step,
   RETURN_IF_ERROR(CheckPath("path", spec.path()));
   if (spec.has_mode() && spec.mode() > 07777)
     return absl::InvalidArgumentError(
-        absl::StrCat("mode: ", FormatMode(spec.mode()), " is more than permission bits"));
+        absl::StrCat("mode: ", FormatMode(spec.mode()), " has more than permission bits"));
   if (spec.urls().empty()) return absl::InvalidArgumentError("urls: is empty");
   RETURN_IF_ERROR(CheckContent(ContentOf(spec)));
   return std::make_unique<Download>(spec, context);

@@ -147,7 +147,7 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeFile(const v1::Step& step, Resourc
   RETURN_IF_ERROR(CheckPath("path", spec.path()));
   if (spec.has_mode() && spec.mode() > 07777)
     return absl::InvalidArgumentError(
-        absl::StrCat("mode: ", FormatMode(spec.mode()), " is more than permission bits"));
+        absl::StrCat("mode: ", FormatMode(spec.mode()), " has more than permission bits"));
   if (!spec.blob_sha256().empty()) RETURN_IF_ERROR(CheckSha256("blob_sha256", spec.blob_sha256()));
   return std::make_unique<File>(spec, context, want_diff);
 }

@@ -85,7 +85,7 @@ class FileSet final : public Resource {
     return absl::InvalidArgumentError(
         absl::StrCat(spec_.path(), " exists on the node and is not a directory",
                      stat->type == sys::FileType::kSymlink
-                         ? " but a symbolic link; name the directory that it leads to"
+                         ? " but a symbolic link; specify the directory that it leads to"
                          : "; remove it in an earlier task"));
   }
 
@@ -158,11 +158,11 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeFileSet(const v1::Step& step,
     RETURN_IF_ERROR(CheckOneLine("files", entry.name()));
     if (entry.name().empty() || entry.name().find('/') != std::string::npos)
       return absl::InvalidArgumentError(
-          absl::StrCat("files: '", entry.name(), "' is not one name"));
+          absl::StrCat("files: '", entry.name(), "' is not a plain file name"));
     ASSIGN_OR_RETURN(std::unique_ptr<Resource> file,
                      MakeFile(FileStep(spec, entry), context, want_diff));
     if (!files.emplace(entry.name(), std::move(file)).second)
-      return absl::InvalidArgumentError(absl::StrCat("files: ", entry.name(), " is there twice"));
+      return absl::InvalidArgumentError(absl::StrCat("files: ", entry.name(), " is listed twice"));
   }
   return std::make_unique<FileSet>(spec, std::move(files), context);
 }

@@ -155,14 +155,13 @@ class KernelModule final : public Resource {
     const absl::StatusOr<sys::ProcessResult> result = context_.processes.Run(spec);
     if (absl::IsNotFound(result.status()))
       return absl::FailedPreconditionError(
-          "there is no modprobe on the node; install the package kmod in an earlier task");
+          "no modprobe on the node; install the package kmod in an earlier task");
     RETURN_IF_ERROR(result.status());
     if (result->ok()) return absl::OkStatus();
     ASSIGN_OR_RETURN(const std::string release, KernelRelease());
     return absl::FailedPreconditionError(absl::StrCat(
-        "there is no module ", name_, " for the kernel that runs (", release,
-        "); install the package that brings it in an earlier task, or reboot into the kernel that "
-        "it is for (",
+        "no module ", name_, " for the running kernel (", release,
+        "); install its package in an earlier task, or reboot into the kernel that it belongs to (",
         absl::StripAsciiWhitespace(result->output), ")"));
   }
 
@@ -184,8 +183,8 @@ class KernelModule final : public Resource {
       observer.OnOutput(absl::StrCat(line, "\n"));
     };
     const absl::Status status = sys::RunChecked(context_.processes, spec).status();
-    return Annotate(status, absl::StrCat(what, " module ", name_,
-                                         " (the end of dmesg on the node may tell more)"));
+    return Annotate(status,
+                    absl::StrCat(what, " module ", name_, " (see the end of dmesg on the node)"));
   }
 
   const v1::KernelModuleResource spec_;
@@ -212,7 +211,7 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeKernelModule(const v1::Step& step,
           absl::StrCat("parameters: '", parameter, "' is not key=value"));
   }
   if (!spec.parameters().empty() && spec.state() == v1::KERNEL_MODULE_STATE_ABSENT)
-    return absl::InvalidArgumentError("parameters: make no sense for a module that is to go");
+    return absl::InvalidArgumentError("parameters: not allowed for a module that is to be absent");
   return std::make_unique<KernelModule>(spec, context, want_diff);
 }
 

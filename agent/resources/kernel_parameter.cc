@@ -36,10 +36,10 @@ absl::StatusOr<std::string> CanonicalParameter(absl::string_view key) {
   };
   const size_t separator = key.find_first_of("./");
   if (separator == absl::string_view::npos)
-    return refuse("has no folder, as vm.swappiness has; it is not a kernel parameter");
+    return refuse("is not a kernel parameter: it has no folder, such as vm. in vm.swappiness");
   for (const char c : key)
     if (!absl::ascii_isgraph(static_cast<unsigned char>(c)) || c == '=' || c == '*' || c == '?')
-      return refuse("holds a character that no kernel parameter has");
+      return refuse("contains a character that no kernel parameter has");
   const std::string canonical = key[separator] == '.' ? std::string(key) : Swapped(key);
   for (const absl::string_view part : absl::StrSplit(canonical, '.'))
     if (part.empty() || part == "/" || part == "//" || absl::StartsWith(part, "-"))
@@ -66,18 +66,17 @@ absl::StatusOr<std::string> ReadParameterToSet(const std::string& key, const std
                                                sys::FileSystem& files) {
   ASSIGN_OR_RETURN(const std::optional<sys::FileStat> stat, files.Stat(PathOfKey(key)));
   if (!stat.has_value())
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the kernel of the node has no parameter ", key,
-        "; if a module brings it, load that in an earlier task (kernel_module), else correct the "
-        "key"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the kernel of the node has no parameter ", key,
+                     "; if it belongs to a module, load that in an earlier task (kernel_module), "
+                     "else correct the key"));
   if (stat->type != sys::FileType::kRegular)
     return absl::InvalidArgumentError(
-        absl::StrCat(key, " is a folder of kernel parameters; name one of them"));
+        absl::StrCat(key, " is a folder of kernel parameters; specify one of them"));
   if ((stat->mode & 0444) == 0)
-    return absl::InvalidArgumentError(
-        absl::StrCat("kernel parameter ", key,
-                     " can be written only, so that nobody can tell whether it is as wanted; "
-                     "write it with a command in a handler"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "kernel parameter ", key,
+        " is write-only, so its value cannot be checked; write it with a command in a handler"));
   ASSIGN_OR_RETURN(const std::optional<std::string> now, ReadParameter(key, files));
   if ((stat->mode & 0222) == 0 && now != wanted)
     return absl::InvalidArgumentError(absl::StrCat(
@@ -90,13 +89,13 @@ absl::Status WriteParameter(const std::string& key, const std::string& value,
                             sys::FileSystem& files) {
   const absl::Status status = files.WriteToKernel(PathOfKey(key), absl::StrCat(value, "\n"));
   if (absl::IsInvalidArgument(status) || absl::IsOutOfRange(status))
-    return absl::InvalidArgumentError(absl::StrCat("the kernel does not take '", value, "' for ",
-                                                   key, "; its documentation names what it takes (",
-                                                   status.message(), ")"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the kernel does not accept '", value, "' for ", key,
+                     "; its documentation lists the valid values (", status.message(), ")"));
   if (absl::IsPermissionDenied(status) || absl::IsFailedPrecondition(status))
     return absl::FailedPreconditionError(absl::StrCat(
         "kernel parameter ", key, " cannot be changed on this node: ", status.message(),
-        "; in a container it has to be set on its host"));
+        "; in a container, set it on the host"));
   return status;
 }
 

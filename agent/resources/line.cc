@@ -71,15 +71,14 @@ class Line final : public Resource {
     ASSIGN_OR_RETURN(std::optional<sys::FileView> now, context_.files.View(path));
     if (!now.has_value()) {
       if (spec_->create() || spec_->state() == v1::PRESENCE_ABSENT) return now;
-      return MissingPath(
-          path, absl::StrCat(path,
-                             " does not exist on the node; bring it in an earlier task (its "
-                             "package?), or set create: true"));
+      return MissingPath(path, absl::StrCat(path,
+                                            " does not exist on the node; create it in an earlier "
+                                            "task (its package?), or set create: true"));
     }
     if (now->stat.type == sys::FileType::kSymlink)
-      return absl::InvalidArgumentError(absl::StrCat(path, " is a symbolic link to ", now->content,
-                                                     " on the node; name the file that it "
-                                                     "leads to"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, " is a symbolic link to ", now->content,
+                       " on the node; specify the file that it leads to"));
     if (now->stat.type != sys::FileType::kRegular)
       return absl::InvalidArgumentError(absl::StrCat(
           path, " is ",

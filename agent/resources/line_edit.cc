@@ -89,16 +89,16 @@ LineEdit::~LineEdit() = default;
 absl::StatusOr<LineEdit> LineEdit::Make(const v1::LineResource& spec) {
   const bool absent = spec.state() == v1::PRESENCE_ABSENT;
   if (spec.line().find_first_of("\r\n") != std::string::npos)  // not shown: may be a secret
-    return absl::InvalidArgumentError("line: holds a line break; write a task for each line");
+    return absl::InvalidArgumentError("line: contains a line break; write a task for each line");
   RETURN_IF_ERROR(CheckOneLine("key", spec.key()));
   if (!spec.match().empty() && !spec.key().empty())
     return absl::InvalidArgumentError("match: excludes key");
   if (spec.line().empty() && (!absent || (spec.match().empty() && spec.key().empty())))
     return absl::InvalidArgumentError("line: is empty");
   if (!absent && !spec.key().empty() && !HasKey(spec.line(), spec.key()))
-    return absl::InvalidArgumentError(
-        absl::StrCat("key: the line does not begin with '", spec.key(),
-                     "', so that it would not be found the next time"));
+    return absl::InvalidArgumentError(absl::StrCat("key: the line does not begin with '",
+                                                   spec.key(),
+                                                   "', so it would not be found the next time"));
   LineEdit edit(spec);
   ASSIGN_OR_RETURN(edit.match_, Compile("match", spec.match()));
   ASSIGN_OR_RETURN(edit.insert_after_, Compile("insert_after", spec.insert_after()));

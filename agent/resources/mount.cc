@@ -129,9 +129,9 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeMounts(const v1::Step& step, Resou
     RETURN_IF_ERROR(Annotate(CheckMount(mount), absl::StrCat("mounts: ", mount.path())));
     if (mount.state() == v1::MOUNT_STATE_ABSENT)
       return absl::InvalidArgumentError(
-          absl::StrCat("mounts: ", mount.path(), " has state absent; take it out of the list"));
+          absl::StrCat("mounts: ", mount.path(), " has state absent; remove it from the list"));
     if (!paths.insert(mount.path()).second)
-      return absl::InvalidArgumentError(absl::StrCat("mounts: ", mount.path(), " is there twice"));
+      return absl::InvalidArgumentError(absl::StrCat("mounts: ", mount.path(), " is listed twice"));
   }
   return std::make_unique<MountSet>(spec, context, want_diff);
 }

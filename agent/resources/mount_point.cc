@@ -65,10 +65,10 @@ absl::Status MountPoint::CheckPlace() {
   if (absent()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::string folder, context_.files.ForeignFolder(spec_.path()));
   if (folder.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      folder, " on the way to ", spec_.path(),
-      " is not root's alone on the node: others could lead the mount anywhere; mount below a "
-      "folder of root's"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(folder, " above ", spec_.path(),
+                   " can be changed by users other than root on the node, who could redirect the "
+                   "mount; mount below a folder that only root can change"));
 }
 
 absl::StatusOr<std::vector<Change>> MountPoint::CompareFile() {
@@ -162,7 +162,7 @@ absl::Status MountPoint::Apply(ApplyObserver& observer) {
   } else if (pending.has_value()) {
     RETURN_IF_ERROR(
         Annotate(Run(UnitJob::kRestart, "mounting again", observer),
-                 absl::StrCat("`fuser -vm ", spec_.path(), "` on the node shows who uses it")));
+                 absl::StrCat("`fuser -vm ", spec_.path(), "` on the node shows what uses it")));
   }
   return pending.has_value() ? context_.records.Remove(kMountRecord, spec_.path())
                              : absl::OkStatus();
@@ -173,7 +173,7 @@ absl::Status MountPoint::ApplyAbsent(ApplyObserver& observer) {
   if (IsMounted(status))
     RETURN_IF_ERROR(
         Annotate(Run(UnitJob::kStop, "unmounting", observer),
-                 absl::StrCat("`fuser -vm ", spec_.path(), "` on the node shows who uses it")));
+                 absl::StrCat("`fuser -vm ", spec_.path(), "` on the node shows what uses it")));
   ASSIGN_OR_RETURN(const std::string file, UnitFile());
   if (!file.empty()) {
     // Before its file is removed, which says where its link is.

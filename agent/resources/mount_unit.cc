@@ -51,7 +51,7 @@ std::string Unescaped(absl::string_view value) { return absl::StrReplaceAll(valu
 absl::Status CheckValue(absl::string_view field, const std::string& value) {
   RETURN_IF_ERROR(CheckOneLine(field, value));
   if (value != absl::StripAsciiWhitespace(value))
-    return absl::InvalidArgumentError(absl::StrCat(field, ": '", value, "' has blanks around"));
+    return absl::InvalidArgumentError(absl::StrCat(field, ": '", value, "' has blanks around it"));
   if (absl::EndsWith(value, "\\"))
     return absl::InvalidArgumentError(
         absl::StrCat(field, ": '", value, "' ends with a backslash, which a unit cannot hold"));
@@ -99,7 +99,7 @@ absl::Status CheckMount(const v1::MountResource& spec) {
         const bool prefix = absl::EndsWith(row.word, ".");
         if (word != row.word && !(prefix && absl::StartsWith(word, row.word))) continue;
         return absl::InvalidArgumentError(absl::StrCat(
-            "options: '", word, "' is a word of fstab and does nothing here; ", row.remedy));
+            "options: '", word, "' is an option for fstab that has no effect here; ", row.remedy));
       }
     }
   }

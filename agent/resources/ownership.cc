@@ -17,7 +17,7 @@ absl::StatusOr<sys::FileAttributes> ResolveOwnership(const OwnershipSpec& spec,
     ASSIGN_OR_RETURN(const std::optional<uid_t> uid, accounts.UserId(spec.owner));
     if (!uid.has_value())
       return absl::FailedPreconditionError(absl::StrCat(
-          "owner: there is no user '", spec.owner, "' on the node; create it in an earlier task"));
+          "owner: no user '", spec.owner, "' on the node; create it in an earlier task"));
     attributes.uid = uid;
   }
   if (absl::SimpleAtoi(spec.group, &number)) {
@@ -26,7 +26,7 @@ absl::StatusOr<sys::FileAttributes> ResolveOwnership(const OwnershipSpec& spec,
     ASSIGN_OR_RETURN(const std::optional<Group> group, accounts.FindGroup(spec.group));
     if (!group.has_value())
       return absl::FailedPreconditionError(absl::StrCat(
-          "group: there is no group '", spec.group, "' on the node; create it in an earlier task"));
+          "group: no group '", spec.group, "' on the node; create it in an earlier task"));
     attributes.gid = group->gid;
   }
   return attributes;

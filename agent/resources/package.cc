@@ -241,7 +241,7 @@ class Package final : public Resource {
     if (!older) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(
         "package '", name, "': version ", status.version, " is installed and newer than ", wanted,
-        ", which is wanted; to go back to that one write allow_downgrade: true"));
+        ", the version in the task; to downgrade, write allow_downgrade: true"));
   }
 
   void CompareHold(const std::string& name, const PackageStatus& status,
@@ -270,21 +270,21 @@ absl::StatusOr<std::unique_ptr<Resource>> MakePackage(const v1::Step& step,
     RETURN_IF_ERROR(CheckName("names", name));
     if (absl::StrContains(name, '='))
       return absl::InvalidArgumentError(
-          absl::StrCat("names: '", name, "' holds a version; write it in the field version"));
+          absl::StrCat("names: '", name, "' contains a version; write it into the field version"));
   }
   const bool absent = spec.state() == v1::PACKAGE_STATE_ABSENT;
   if (!spec.version().empty()) {
     RETURN_IF_ERROR(CheckName("version", spec.version()));
     if (absent || spec.state() == v1::PACKAGE_STATE_LATEST)
-      return absl::InvalidArgumentError("version: goes with state present only");
+      return absl::InvalidArgumentError("version: allowed only with state present");
     if (spec.version().find_first_of("*?[") < spec.version().size() - 1 || spec.version() == "*")
       return absl::InvalidArgumentError(
-          absl::StrCat("version: '", spec.version(), "' may hold one '*', at its end"));
+          absl::StrCat("version: '", spec.version(), "' may contain one '*', at its end"));
   }
   if (absent && spec.has_hold())
-    return absl::InvalidArgumentError("hold: what is absent cannot be held");
+    return absl::InvalidArgumentError("hold: an absent package cannot be held");
   if (!absent && spec.purge())
-    return absl::InvalidArgumentError("purge: goes with state absent only");
+    return absl::InvalidArgumentError("purge: allowed only with state absent");
   return std::make_unique<Package>(spec, context);
 }
 

@@ -123,7 +123,7 @@ class PackageRepository final : public Resource {
     return absl::Status(
         status.code(),
         absl::StrCat("package repository '", spec_.name(), "' (", absl::StrJoin(spec_.uris(), " "),
-                     "): ", status.message(), "\nit was put back as it was"));
+                     "): ", status.message(), "\nits earlier state was restored"));
   }
 
  private:
@@ -171,7 +171,8 @@ absl::Status CheckWords(absl::string_view field, const Words& words, bool needed
 
 absl::Status CheckPin(const v1::PackagePin& pin) {
   RETURN_IF_ERROR(CheckWords("pins: packages", pin.packages(), false));
-  if (pin.priority() == 0) return absl::InvalidArgumentError("pins: a priority of 0 means nothing");
+  if (pin.priority() == 0)
+    return absl::InvalidArgumentError("pins: a priority of 0 has no meaning");
   if (pin.pin().empty()) return absl::OkStatus();
   RETURN_IF_ERROR(CheckOneLine("pins: pin", pin.pin()));
   for (const char* kind : {"release ", "version ", "origin "})

@@ -100,7 +100,7 @@ absl::StatusOr<std::string> WhyReboot(sys::FileSystem& files) {
   absl::StripAsciiWhitespace(&running);
   if (::strverscmp(VersionOf(newest).c_str(), VersionOf(running).c_str()) <= 0)
     return std::string();
-  return absl::StrCat("kernel ", newest, " is installed and ", running, " runs");
+  return absl::StrCat("kernel ", newest, " is installed but ", running, " is running");
 }
 
 absl::StatusOr<std::unique_ptr<Resource>> MakeReboot(const v1::Step& step, ResourceContext& context,

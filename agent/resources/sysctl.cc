@@ -142,7 +142,7 @@ absl::Status Add(absl::string_view key, absl::string_view value, KernelParameter
   ASSIGN_OR_RETURN(std::string canonical, CanonicalParameter(key));
   RETURN_IF_ERROR(CheckOneLine(absl::StrCat("value of ", key), value));
   if (!parameters->emplace(canonical, CanonicalValue(value)).second)
-    return absl::InvalidArgumentError(absl::StrCat("values: ", canonical, " is there twice"));
+    return absl::InvalidArgumentError(absl::StrCat("values: ", canonical, " is listed twice"));
   return absl::OkStatus();
 }
 

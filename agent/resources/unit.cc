@@ -87,12 +87,11 @@ class Unit final : public Resource {
     if ((status.load_state == "bad-setting" || status.load_state == "error") && NeedsUnit())
       return absl::InvalidArgumentError(
           absl::StrCat("systemd cannot read the file of '", spec_.name(), "' (", status.load_state,
-                       "); `systemd-analyze verify ", spec_.name(), "` on the node tells why"));
+                       "); `systemd-analyze verify ", spec_.name(), "` on the node shows why"));
     if (IsMasked(status) && NeedsUnit() && !spec_.has_masked())
       return absl::FailedPreconditionError(
           absl::StrCat("unit '", spec_.name(),
-                       "' is masked on the node; where it is to run all the same, write masked: "
-                       "false"));
+                       "' is masked on the node; if it should run anyway, write masked: false"));
     if (status.unit_file_state == "static" && spec_.has_enabled() && spec_.enabled())
       return absl::FailedPreconditionError(absl::StrCat(
           "unit '", spec_.name(),
@@ -187,7 +186,7 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeUnit(const v1::Step& step, Resourc
         absl::StrCat("name: '", spec.name(), "' has no suffix; write '", spec.name(), ".service'"));
   if (absl::StrContains(spec.name(), "@."))
     return absl::InvalidArgumentError(
-        absl::StrCat("name: '", spec.name(), "' is a template; name an instance of it, '",
+        absl::StrCat("name: '", spec.name(), "' is a template; specify an instance of it, '",
                      absl::StrReplaceAll(spec.name(), {{"@.", "@NAME."}}), "'"));
   if (spec.has_masked() && spec.masked() &&
       (spec.state() == v1::UNIT_STATE_STARTED || (spec.has_enabled() && spec.enabled())))

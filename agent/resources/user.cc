@@ -75,8 +75,8 @@ class UserAccount final : public Resource {
   }
 
   static absl::Status UnknownGroup(absl::string_view field, const std::string& name) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        field, ": there is no group '", name, "' on the node; create it in an earlier task"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(field, ": no group '", name, "' on the node; create it in an earlier task"));
   }
 
   std::vector<std::string> MissingGroups(const User& user) const {
@@ -132,7 +132,7 @@ class UserAccount final : public Resource {
     };
     changes.push_back({"authorized_keys",
                        is_file           ? count(now->content)
-                       : now.has_value() ? "no regular file"
+                       : now.has_value() ? "not a regular file"
                                          : "absent",
                        count(KeysText())});
     return absl::OkStatus();
@@ -200,7 +200,7 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeUser(const v1::Step& step, Resourc
        {std::pair<const char*, const std::string&>("comment", spec.comment()),
         {"password_hash", spec.password_hash()}}) {
     if (text.find_first_of(":\n\r") != std::string::npos)
-      return absl::InvalidArgumentError(absl::StrCat(field, ": holds a colon or a line break"));
+      return absl::InvalidArgumentError(absl::StrCat(field, ": contains a colon or a line break"));
   }
   for (const std::string& key : spec.authorized_keys())
     RETURN_IF_ERROR(CheckOneLine("authorized_keys", key));

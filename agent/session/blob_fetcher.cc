@@ -75,7 +75,7 @@ absl::Status FetchOnce(const std::shared_ptr<grpc::Channel>& channel, const std:
   v1::FetchBlobResponse part;
   while (ours.ok() && reader->Read(&part)) {
     if (part.data().size() > size - file.size()) {
-      ours = absl::DataLossError("the controller sent more than the plan says");
+      ours = absl::DataLossError("the controller sent more than the plan announced");
     } else if (hooks.cancelled()) {
       ours = absl::CancelledError("the transfer was stopped");
     } else {

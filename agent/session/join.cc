@@ -33,11 +33,11 @@ absl::Status RefuseSecondJoin(const Paths& paths, sys::FileSystem& files) {
   if (turned_away) return absl::OkStatus();
   const absl::StatusOr<Identity> identity = LoadIdentity(paths, files);
   return absl::AlreadyExistsError(
-      absl::StrCat("this machine has joined already",
+      absl::StrCat("this machine has already joined",
                    identity.ok() ? absl::StrCat(" as ", identity->node_name, " of the controller ",
                                                 identity->controller_address)
                                  : std::string(),
-                   "; --force joins again under a new identity"));
+                   "; pass --force to join again under a new identity"));
 }
 
 absl::Status WriteSecret(sys::FileSystem& files, const std::string& path,
@@ -136,7 +136,7 @@ absl::StatusOr<v1::EnrollResponse> AwaitDecision(
     ASSIGN_OR_RETURN(const pki::Csr csr, pki::ParseCsr(csr_pem));
     say(absl::StrCat("the key of this machine: ", pki::KeyFingerprint(csr.public_key_sha256)));
     say(absl::StrCat("waiting for approval: run `muster node approve ", options.node_name,
-                     "` on the controller, and see that it shows the same key"));
+                     "` on the controller, and compare the key that it shows"));
   }
   while (response.state() == v1::ENROLLMENT_STATE_PENDING) {
     const absl::Duration asked = ToDuration(response.retry_after());

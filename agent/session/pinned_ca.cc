@@ -51,7 +51,7 @@ absl::StatusOr<std::string> CheckPin(absl::string_view pin) {
   for (const char c : hex) good &= absl::ascii_isxdigit(static_cast<unsigned char>(c));
   if (!good) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "CA pin '", pin, "' is not sha256: and 64 hexadecimal digits; paste it whole"));
+        "CA pin '", pin, "' is not sha256: and 64 hexadecimal digits; paste it completely"));
   }
   return absl::AsciiStrToLower(hex);
 }
@@ -150,16 +150,16 @@ absl::StatusOr<std::string> FetchPinnedCa(absl::string_view address_text, absl::
       continue;
     }
     if (X509_check_ca(certificate) == 0) {
-      return absl::PermissionDeniedError(absl::StrCat(
-          "the certificate with the pinned digest is not a CA's: pin the CA, see `muster token "
-          "create`"));
+      return absl::PermissionDeniedError(
+          absl::StrCat("the certificate with the pinned digest is not that of a CA: pin the CA, "
+                       "see `muster token create`"));
     }
     return ToPem(certificate);
   }
   return absl::PermissionDeniedError(absl::StrCat(
-      address_text, " does not show the pinned CA sha256:", wanted, " (it shows ", seen,
-      "): the join line is of another controller, the controller's CA was made anew, or someone "
-      "is in between; make a new line with `muster token create`"));
+      address_text, " does not present the pinned CA sha256:", wanted, " (it presents ", seen,
+      "): the join line is from another controller, the controller has a new CA, or someone "
+      "intercepts the connection; make a new line with `muster token create`"));
 }
 
 }  // namespace muster::agent

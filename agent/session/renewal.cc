@@ -58,13 +58,13 @@ std::string RefusalRemedy(absl::string_view error) {
   };
   static constexpr Remedy kRemedies[] = {
       {"certificate verify failed",
-       "the controller's certificate is not of the authority that this node joined; if the "
-       "controller was set up anew, make a token there and run `muster-agent join --force`"},
+       "the controller's certificate is not from the authority that this node joined; if the "
+       "controller was set up again, make a token there and run `muster-agent join --force`"},
       // With TLS 1.3 a server rejects a certificate only after the client considers the handshake
       // done.
       {"Socket closed",
-       "the controller closed the connection at once. If its log (journalctl -u musterd) says that "
-       "it refused a certificate, make a token there and run `muster-agent join --force`"},
+       "the controller closed the connection at once. If its log (journalctl -u musterd) shows "
+       "that it refused a certificate, make a token there and run `muster-agent join --force`"},
   };
   for (const Remedy& remedy : kRemedies)
     if (absl::StrContains(error, remedy.part)) return std::string(remedy.words);

@@ -109,7 +109,7 @@ void Session::Run() {
     // The controller's own statement, over a connection on which it has authenticated itself.
     if (identity.ok() && absl::IsPermissionDenied(ending.status)) {
       MarkTurnedAway(paths_, files_).IgnoreError();
-      absl::StrAppend(&trouble, "; to let it in again: `muster node bootstrap --ssh ",
+      absl::StrAppend(&trouble, "; to admit it again: `muster node bootstrap --ssh ",
                       identity->node_name, "`, or `muster token create --nodes ",
                       identity->node_name, "` and paste the line here");
     }
@@ -159,11 +159,11 @@ Session::Ending Session::Converse(const Identity& identity, const CertificateLif
     }
     const absl::Time now = clock_.Now();
     if (!ending.welcomed && now >= welcome_by) {
-      local_end = absl::DeadlineExceededError("no answer to the greeting in 15s");
+      local_end = absl::DeadlineExceededError("no answer to the greeting within 15s");
       break;
     }
     if (now - stream.writing_since() > kWriteTimeout) {
-      local_end = absl::UnavailableError("the link takes no more data");
+      local_end = absl::UnavailableError("the link accepts no more data");
       break;
     }
     if (ending.welcomed && now >= renew_at_ && RenewIfDue(identity, life)) {

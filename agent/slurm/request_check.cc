@@ -27,7 +27,7 @@ absl::Status CheckName(const std::string& name) {
                          return absl::ascii_isalnum(c) || c == '-' || c == '.' || c == '_';
                        });
   if (is_name) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("'", name, "' is not a name of a node"));
+  return absl::InvalidArgumentError(absl::StrCat("'", name, "' is not the name of a node"));
 }
 
 absl::Status CheckReason(const std::string& reason) {
@@ -39,7 +39,7 @@ absl::Status CheckReason(const std::string& reason) {
   // scontrol interprets quotation marks itself.
   if (std::any_of(reason.begin(), reason.end(),
                   [](char c) { return absl::ascii_iscntrl(c) || c == '"' || c == '\''; })) {
-    return absl::InvalidArgumentError("the reason holds characters that Slurm cannot keep");
+    return absl::InvalidArgumentError("the reason contains characters that Slurm cannot store");
   }
   return absl::OkStatus();
 }

@@ -25,7 +25,7 @@ void SlurmRequests::Start(v1::SlurmRequest request) {
     v1::SlurmAnswer& refusal = *due_.emplace_back().mutable_slurm_answer();
     refusal.set_request_id(request.request_id());
     refusal.set_code(static_cast<uint32_t>(absl::StatusCode::kResourceExhausted));
-    refusal.set_message("too many requests to Slurm wait");
+    refusal.set_message("too many requests to Slurm are waiting");
   }
   wake_();
 }

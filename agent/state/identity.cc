@@ -71,7 +71,7 @@ absl::StatusOr<Identity> LoadIdentity(const Paths& paths, sys::FileSystem& files
   absl::StripAsciiWhitespace(&identity.node_uuid);
   if (!IsUuid(identity.node_uuid)) {
     return absl::FailedPreconditionError(absl::StrCat(
-        paths.NodeUuid(), " holds no uuid; join again with `muster-agent join --force`"));
+        paths.NodeUuid(), " contains no uuid; join again with `muster-agent join --force`"));
   }
   ASSIGN_OR_RETURN(const std::string text, files.Read(paths.AgentJson()));
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -82,9 +82,10 @@ absl::StatusOr<Identity> LoadIdentity(const Paths& paths, sys::FileSystem& files
   identity.controller_address = member("controller");
   identity.node_name = member("node_name");
   if (identity.controller_address.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(paths.AgentJson(),
-                                                      " names no controller, e.g. {\"controller\": "
-                                                      "\"login1:7443\", \"node_name\": \"c001\"}"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(paths.AgentJson(),
+                     " contains no controller, e.g. {\"controller\": "
+                     "\"login1:7443\", \"node_name\": \"c001\"}"));
   }
   ASSIGN_OR_RETURN(identity.ca_pem, files.Read(paths.CaCertificate()));
   ASSIGN_OR_RETURN(identity.certificate_pem, files.Read(paths.ClientCertificate()));

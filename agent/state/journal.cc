@@ -75,7 +75,7 @@ absl::StatusOr<sys::UniqueFd> ReplaceFile(const std::string& path, absl::string_
 absl::Status CannotOpen(const absl::Status& status, const std::string& directory) {
   return absl::Status(status.code(),
                       absl::StrCat("the agent's journal cannot be opened: ", status.message(),
-                                   "; see that the file system has room (`df -h ", directory,
+                                   "; check that the file system has room (`df -h ", directory,
                                    "`), is writable (`findmnt -T ", directory,
                                    "`) and sound (`dmesg`); the agent tries again"));
 }
@@ -93,7 +93,8 @@ absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(Options options, Clock& c
   }
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return absl::FailedPreconditionError(absl::StrCat(
-        lock_path, " is held: another muster-agent is running (`systemctl status muster-agent`)"));
+        lock_path,
+        " is locked: another muster-agent is running (`systemctl status muster-agent`)"));
   }
   std::unique_ptr<Journal> journal(new Journal(std::move(options), clock, std::move(lock)));
   const absl::Status replayed = journal->Replay();
@@ -125,7 +126,7 @@ absl::Status Journal::Replay() {
     const std::string description = options_.directory + "/damage.txt";
     RETURN_IF_ERROR(ReplaceFile(description, DescribeDamage(bytes, decoded)).status());
     opening_note_ = absl::StrCat(path, ": ", decoded.problem, "; ", description,
-                                 " says more, and work goes on from what precedes");
+                                 " has details; work continues from the records before it");
     must_rewrite = true;
   }
   RemoveCopies();
@@ -138,7 +139,7 @@ absl::Status Journal::Replay() {
   const absl::Status written = WriteNewFile(state_.Snapshot());
   if (written.ok()) return absl::OkStatus();
   if (must_rewrite || !broken_.ok()) return written;
-  opening_note_ = absl::StrCat(path, " goes on as it is, uncompacted: ", written.message());
+  opening_note_ = absl::StrCat(path, " remains in use without compaction: ", written.message());
   unsynced_ = true;
   return SyncLocked();
 }
@@ -151,8 +152,8 @@ void Journal::RemoveCopies() {
     const bool removed = ::unlink(path.c_str()) == 0;
     absl::StrAppend(
         &opening_note_, opening_note_.empty() ? "" : "; ", path,
-        removed ? ", the copy of a damaged journal with the secrets of its plans, is removed"
-                : " holds secrets and cannot be removed: remove it by hand");
+        removed ? ", the copy of a damaged journal with the secrets of its plans, was removed"
+                : " contains secrets and cannot be removed: remove it by hand");
   }
 }
 

@@ -40,7 +40,7 @@ std::string DescribeFrame(absl::string_view rest) {
 std::string DescribeDamage(absl::string_view bytes, const DecodedJournal& decoded) {
   std::string text =
       absl::StrCat("A damaged journal of ", bytes.size(),
-                   " bytes. What stood in it is left out: plans hold ", "secrets.\n\n");
+                   " bytes. Its content is left out: plans contain ", "secrets.\n\n");
   const size_t count = decoded.records.size();
   const size_t first = count - std::min(count, kMaxRecords);
   if (first > 0) absl::StrAppend(&text, first, " records, and behind them\n");

@@ -41,31 +41,31 @@ struct HintRow {
   absl::string_view text, hint;
 };
 constexpr absl::string_view kLies =
-    "the repository, or a cache in between, serves something else than its lists promise: have it "
-    "synchronized and run again; nothing of it was installed";
+    "the repository, or a cache in between, serves something other than its lists promise: "
+    "synchronize it and run again; nothing of it was installed";
 constexpr absl::string_view kReach =
-    "does the node reach it? See its name service, its routes and apt's proxy";
+    "does the node reach it? Check its name service, its routes and apt's proxy";
 constexpr absl::string_view kKey =
-    "give package_repository the key that signs it (key, key_file or signed_by)";
+    "set the key that signs it in package_repository (key, key_file or signed_by)";
 constexpr HintRow kHints[] = {
     {"Hash Sum mismatch", kLies},
     {"unexpected size", kLies},
     {"GPG error", kKey},
     {"is not signed", kKey},
     {"changed its '",
-     "where its owner means that, run `apt-get update --allow-releaseinfo-change` on the node"},
+     "if its owner intended that, run `apt-get update --allow-releaseinfo-change` on the node"},
     {"is not valid yet", "is the node's clock right?"},
-    {"Release file", "is its mirror up to date, and the node's clock right?"},
+    {"Release file", "is its mirror up to date, and is the node's clock right?"},
     {"resolv", kReach},
     {"onnect", kReach},
     {"imeout", kReach},
     {"imed out", kReach},
     {"epends: ", "name versions that fit together, or add the repository that has them"},
     {"Conflicts: ", "remove one of them (state: absent), or do without the other"},
-    {"Packages were downgraded", "where that is meant, write allow_downgrade: true"},
+    {"Packages were downgraded", "if that is intended, write allow_downgrade: true"},
     {"Held packages were changed",
-     "release them (hold: false), or leave out what needs the change"},
-    {"was not found", "`apt-cache policy` on the node lists the versions that there are"},
+     "release them (hold: false), or leave out the task that needs the change"},
+    {"was not found", "`apt-cache policy` on the node lists the available versions"},
     {"free space", "make room: df -h /var"},
     {"No space left", "make room: df -h /var"},
     {"Read-only file system", "see the node's kernel log for why"},

@@ -57,7 +57,7 @@ absl::StatusOr<std::shared_ptr<const DpkgStatus>> AptPackageManager::ReadStatus(
   ASSIGN_OR_RETURN(const std::optional<sys::FileStat> stat, files_.Stat(kStatusFile));
   if (!stat.has_value())
     return absl::FailedPreconditionError(
-        absl::StrCat("there is no ", kStatusFile, ": packages need a node with dpkg and apt"));
+        absl::StrCat("no ", kStatusFile, ": packages require a node with dpkg and apt"));
   absl::MutexLock lock(&cache_mutex_);
   if (cache_ == nullptr || stat->modified_ns != cache_modified_ns_ || stat->size != cache_size_) {
     ASSIGN_OR_RETURN(const std::string text, files_.Read(kStatusFile));
@@ -169,7 +169,7 @@ absl::Status AptPackageManager::AwaitLock(const PackageObserver& observer) {
       return absl::UnavailableError(
           absl::StrCat("the package lock is still held by ", who, " after ",
                        absl::FormatDuration(options_.lock_timeout),
-                       "; see what it is doing, end it if it hangs, and run again"));
+                       "; check what it is doing, end it if it hangs, and run again"));
     if (who != told) Tell(observer, absl::StrCat("waiting for the package lock held by ", who));
     told = who;
     clock_.Sleep(kLockPoll);
@@ -236,7 +236,7 @@ absl::Status AptPackageManager::RepairInterrupted(const PackageObserver& observe
 }
 
 void AptPackageManager::PauseForServer(int attempt, const PackageObserver& observer) {
-  Tell(observer, "a package repository answered with an error; asking again in a moment");
+  Tell(observer, "a package repository answered with an error; trying again in a moment");
   clock_.Sleep(attempt * kServerPause);
 }
 

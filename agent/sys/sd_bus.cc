@@ -27,7 +27,7 @@ constexpr ErrorCode kErrorCodes[] = {
     {"org.freedesktop.systemd1.UnitMasked", absl::StatusCode::kFailedPrecondition,
      "; unmask it first"},
     {"org.freedesktop.systemd1.LoadFailed", absl::StatusCode::kFailedPrecondition,
-     "; `systemd-analyze verify` tells what is wrong with its file"},
+     "; `systemd-analyze verify` shows what is wrong with its file"},
     {"org.freedesktop.DBus.Error.AccessDenied", absl::StatusCode::kPermissionDenied, ""},
     {"org.freedesktop.DBus.Error.FileNotFound", absl::StatusCode::kNotFound,
      "; is its package installed and its name right?"},

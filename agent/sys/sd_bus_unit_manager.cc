@@ -55,7 +55,7 @@ constexpr ResultRow kResults[] = {
     {"assert", false, "an Assert… condition of the unit does not hold"},
     {"unsupported", false, "this system does not support such units"},
     {"collected", false, "the unit vanished"},
-    {"once", false, "it is a unit that runs once and has run"},
+    {"once", false, "the unit runs only once and has run"},
 };
 
 const JobRow& RowOf(UnitJob job) {
@@ -91,7 +91,7 @@ absl::Status AwaitJob(sd_bus* bus, const JobResults& results, const std::string&
     const absl::Duration left = deadline - absl::Now();
     if (left <= absl::ZeroDuration())
       return absl::DeadlineExceededError(
-          absl::StrCat("systemd did not finish the job in ", absl::FormatDuration(timeout)));
+          absl::StrCat("systemd did not finish the job within ", absl::FormatDuration(timeout)));
     result = sd_bus_wait(bus, static_cast<uint64_t>(absl::ToInt64Microseconds(left)));
     if (result < 0 && result != -EINTR) return ErrnoStatus(-result, "waiting for systemd");
   }
@@ -162,7 +162,7 @@ absl::Status ReadEnd(sd_bus* bus, const std::string& path, bool is_service, Unit
   const int read =
       sd_bus_get_property_trivial(bus, internal::kService, path.c_str(), kServiceInterface,
                                   "ExecMainExitTimestampMonotonic", error.get(), 't', &ended);
-  if (read < 0) return error.ToStatus(read, "reading when it ended");
+  if (read < 0) return error.ToStatus(read, "reading its end time");
   status.ended_well = result == "success" && ended > 0;
   return absl::OkStatus();
 }
@@ -280,7 +280,7 @@ absl::Status SdBusUnitManager::Run(UnitJob job, const std::string& unit) {
                     : std::string();
     return Annotate(
         absl::Status(ended.code(),
-                     absl::StrCat(ended.message(), now, " and goes on; `systemctl stop ", unit,
+                     absl::StrCat(ended.message(), now, " and continues; `systemctl stop ", unit,
                                   "` ends it, a TimeoutStartSec= would", JournalOf(unit, began))),
         what);
   }

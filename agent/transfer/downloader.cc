@@ -33,7 +33,7 @@ absl::Status CheckSpace(const std::string& path, uint64_t needed) {
   const std::filesystem::space_info space = std::filesystem::space(folder, error);
   if (error || needed <= space.available) return absl::OkStatus();
   return absl::ResourceExhaustedError(
-      absl::StrCat(needed >> 20, " MiB are to come, ", space.available >> 20,
+      absl::StrCat(needed >> 20, " MiB are needed, ", space.available >> 20,
                    " MiB are free; free some (df ", folder, ") and run again"));
 }
 
@@ -88,9 +88,9 @@ absl::Status Downloader::Attempt::Verify() {
   RETURN_IF_ERROR(partial_.Remove());
   if (joined_)
     return absl::AbortedError(absl::StrCat(
-        sys::DescribeUrl(url_), ": the parts that came at different times do not fit together"));
+        sys::DescribeUrl(url_), ": the parts that were fetched at different times do not match"));
   return absl::DataLossError(absl::StrCat(sys::DescribeUrl(url_), ": the file has sha256 ", digest,
-                                          ", wanted is ", content_.sha256,
+                                          ", expected ", content_.sha256,
                                           "; check which of the two is right"));
 }
 
@@ -137,7 +137,7 @@ absl::Status Downloader::Attempt::Run() {
     if (absl::IsAborted(status)) {
       if (++restarts > kMaxRestarts)
         return absl::DataLossError(
-            absl::StrCat(status.message(), "; it was fetched anew ", kMaxRestarts, " times"));
+            absl::StrCat(status.message(), "; it was fetched again ", kMaxRestarts, " times"));
     } else if (absl::IsUnavailable(status)) {
       // Do not give up because of a connection that breaks now and then, as long as bytes arrive.
       ASSIGN_OR_RETURN(const uint64_t after, partial_.Size());
@@ -149,10 +149,10 @@ absl::Status Downloader::Attempt::Run() {
     } else {
       return status;
     }
-    hooks_.on_activity(absl::StrCat("waiting to try again: ", status.message()), std::nullopt);
+    hooks_.on_activity(absl::StrCat("waiting to retry: ", status.message()), std::nullopt);
     if (!WaitUnlessCancelled(owner_.clock_, backoff_.Next(), deadline_, hooks_)) {
       if (hooks_.cancelled()) return absl::CancelledError("the download was stopped");
-      return absl::DeadlineExceededError(absl::StrCat("not through within ",
+      return absl::DeadlineExceededError(absl::StrCat("not finished within ",
                                                       absl::FormatDuration(content_.timeout),
                                                       "; last: ", status.message()));
     }
@@ -164,7 +164,7 @@ absl::Status Downloader::Fetch(const Content& content, const std::string& path,
   const absl::Time deadline = clock_.Now() + content.timeout;
   PartialFile partial(path, files_);
   std::vector<std::string> troubles;
-  absl::Status last = absl::InvalidArgumentError("there is no url");
+  absl::Status last = absl::InvalidArgumentError("no url is set");
   for (const std::string& url : content.urls) {
     last = Attempt(*this, content, url, partial, deadline, hooks).Run();
     if (last.ok() || EndsAll(last)) break;

@@ -46,7 +46,7 @@ class Silent final : public ApplyObserver {
 };
 
 absl::Status Stopped() {
-  return absl::CancelledError("the agent stops; it goes on when it is back");
+  return absl::CancelledError("the agent is stopping; the transfer continues after its restart");
 }
 
 }  // namespace
@@ -229,7 +229,7 @@ absl::StatusOr<bool> Transfers::IsStored(const std::string& sha256, const Transf
     const auto it = verified_.find(sha256);
     if (it != verified_.end() && it->second == stat->modified_ns) return true;
   }
-  hooks.on_activity("verifying what came before", std::nullopt);
+  hooks.on_activity("verifying the part fetched earlier", std::nullopt);
   ASSIGN_OR_RETURN(const std::string digest,
                    sys::Sha256OfFile(path, /*sync=*/false, hooks.cancelled));
   // A file that has decayed on the disk is fetched again.
@@ -307,7 +307,7 @@ absl::StatusOr<std::string> Transfers::Get(const std::string& sha256, uint64_t s
     ASSIGN_OR_RETURN(const StoredContent stored, Fetch(content, silent));
     ASSIGN_OR_RETURN(std::string data, files_.Read(stored.path));
     if (Sha256Hex(data) == sha256) return data;
-    if (round > 0) return absl::DataLossError(absl::StrCat(stored.path, " decays on the disk"));
+    if (round > 0) return absl::DataLossError(absl::StrCat(stored.path, " is damaged on the disk"));
     absl::MutexLock lock(&mutex_);
     verified_.erase(sha256);
   }

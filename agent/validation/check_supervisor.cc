@@ -84,7 +84,7 @@ absl::Status CheckSupervisor::Recover() {
 void CheckSupervisor::Start(const v1::StartCheck& check) {
   const std::string& id = check.check_id();
   if (!IsCheckId(id)) {
-    options_.note("the controller started a check with an id that is none");
+    options_.note("the controller started a check with an invalid id");
     return;
   }
   JoinEnded();
@@ -106,7 +106,7 @@ void CheckSupervisor::Start(const v1::StartCheck& check) {
       refusal = absl::StrCat("the node is working on plan ", plan,
                              "; checks and plans exclude each other");
     } else if (check.has_expires_at() && now > ToTime(check.expires_at())) {
-      refusal = "it came too late; is the node's clock right?";
+      refusal = "it arrived too late; is the node's clock right?";
     } else if (limit <= absl::ZeroDuration() || limit > kLongestCheck) {
       refusal = absl::StrCat("a time limit of ", absl::FormatDuration(limit));
     } else if (running_.size() >= options_.max_running) {

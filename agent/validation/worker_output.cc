@@ -82,8 +82,8 @@ bool HadToBeKilled(const WorkerEnd& end) {
 }
 
 constexpr absl::string_view kCannotBeKilled =
-    "the worker cannot be killed: a call into the kernel does not return; look at `journalctl -k` "
-    "and at state D in `ps -eo pid,stat,wchan:32,args`; a reboot ends it";
+    "the worker cannot be killed: a call into the kernel does not return; check `journalctl -k` "
+    "and state D in `ps -eo pid,stat,wchan:32,args`; a reboot ends it";
 
 void AddDriverHangs(std::string message, v1::CheckResult& result) {
   v1::Fault& fault = *result.add_faults();
@@ -102,13 +102,13 @@ std::string HowItEnded(const WorkerEnd& end) {
   }
   if (!end.stop_reason.empty()) return end.stop_reason;
   if (end.signal == 9) {
-    return "the worker was killed (signal 9): `journalctl -k` says whether memory ran out";
+    return "the worker was killed (signal 9): `journalctl -k` shows whether memory ran out";
   }
   if (end.signal != 0) {
     return absl::StrCat("the worker crashed with signal ", end.signal, " (",
                         ::strsignal(end.signal), ")");
   }
-  return absl::StrCat("the worker ended with exit status ", end.exit_code, " and no result");
+  return absl::StrCat("the worker ended with exit status ", end.exit_code, " and without a result");
 }
 
 }  // namespace
@@ -134,8 +134,7 @@ absl::StatusOr<std::optional<v1::CheckProgress>> WorkerOutput::Take(absl::string
       !google::protobuf::util::JsonStringToMessage(
            google::protobuf::StringPiece(line.data(), line.size()), &message, options)
            .ok()) {
-    return Refuse(
-        absl::StrCat("what is not a line of a check: ", absl::CHexEscape(line.substr(0, 80))));
+    return Refuse(absl::StrCat("an invalid line: ", absl::CHexEscape(line.substr(0, 80))));
   }
   if (!CanTravel(message)) return Refuse("text that is not UTF-8");
   if (message.has_progress()) {
@@ -196,8 +195,8 @@ v1::CheckResult WorkerOutput::Conclude(const WorkerEnd& end) const {
     if (broken_.empty() && LoadsGpus(check_) && HadToBeKilled(end)) {
       AddDriverHangs(absl::StrCat("the worker did not end within its time limit of ",
                                   absl::FormatDuration(end.time_limit),
-                                  ", nor when it was asked to, and was killed: a call into the "
-                                  "GPU's driver may hang; look for NVRM in `journalctl -k`"),
+                                  ", nor on request, and was killed: a call into the GPU's driver "
+                                  "may hang; look for NVRM in `journalctl -k`"),
                      result);
     }
     return result;

@@ -36,7 +36,7 @@ absl::StatusOr<sys::ProcessSpec> WorkerProcess(absl::string_view program,
                                                absl::string_view key_file) {
   if (!IsWord(check.check())) {
     return absl::InvalidArgumentError(
-        absl::StrCat("'", absl::CHexEscape(check.check()), "' is not a name of a check"));
+        absl::StrCat("'", absl::CHexEscape(check.check()), "' is not the name of a check"));
   }
   sys::ProcessSpec spec = {.argv = {std::string(program), check.check(), "--json"}};
   for (const auto& [name, value] : check.parameters()) {

@@ -53,9 +53,9 @@ absl::Status CheckAgain(const v1::PlanFile& plan, const CheckedPlan& fresh) {
                    ComparePlans(plan, fresh.plan, nodes));
   if (differences.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      "the plan does not hold any more, nothing was applied:\n",
+      "the plan no longer holds; nothing was applied:\n",
       RenderDifferences(differences, kDifferencesShown), "make a new plan: muster plan ",
-      plan.playbook(), ", or look at the check: muster run show ", fresh.run.run_id(), " --steps"));
+      plan.playbook(), ", or inspect the check: muster run show ", fresh.run.run_id(), " --steps"));
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ absl::StatusOr<int> ApplyPlanFile(Context& context, const PlanApplyOptions& opti
   if (fresh.exit_code == kExitDetached) return kExitDetached;
   RETURN_IF_ERROR(CheckAgain(*plan, fresh));
   if (options.check) {
-    if (talks) std::cout << "the plan holds: it can be applied as it is\n";
+    if (talks) std::cout << "the plan holds: it can be applied unchanged\n";
     const int code =
         options.watch.detailed_exit_code && HasChanges(*plan) ? kExitChanges : kExitClean;
     return ExitCodeWithLeftOut(code, fresh.run);

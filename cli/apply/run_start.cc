@@ -35,7 +35,7 @@ absl::Status Decide(const Busy& busy, IfBusy if_busy) {
     return absl::FailedPreconditionError(
         absl::StrCat("nothing was started: other work holds ", NodesOf(busy)));
   }
-  if (Confirm(absl::StrCat("Go on without ", NodesOf(busy), "?"))) return absl::OkStatus();
+  if (Confirm(absl::StrCat("Continue without ", NodesOf(busy), "?"))) return absl::OkStatus();
   return absl::CancelledError("nothing was started");
 }
 

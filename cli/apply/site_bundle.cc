@@ -68,8 +68,7 @@ absl::StatusOr<SiteBundle> PackFolder(const fs::path& folder) {
   std::map<std::string, std::string> files;
   RETURN_IF_ERROR(Collect(folder, folder.filename().string(), files));
   RETURN_IF_ERROR(CollectHardware(folder.parent_path(), files));
-  if (files.empty())
-    return absl::NotFoundError(absl::StrCat("there is no file in ", folder.string()));
+  if (files.empty()) return absl::NotFoundError(absl::StrCat("no files in ", folder.string()));
   SiteBundle bundle;
   ASSIGN_OR_RETURN(bundle.archive, sys::PackTarGz(files));
   bundle.sha256 = Sha256Hex(bundle.archive);
@@ -93,7 +92,7 @@ absl::StatusOr<SiteBundle> PackSite(const std::string& playbook_path) {
     return absl::NotFoundError(absl::StrCat("playbook ", playbook_path, ": ", error.message()));
   if (!fs::is_regular_file(playbook))
     return absl::InvalidArgumentError(absl::StrCat(
-        playbook_path, " is not a file; name a playbook, such as playbooks/site.yaml"));
+        playbook_path, " is not a file; specify a playbook, such as playbooks/site.yaml"));
   const fs::path folder = playbook.parent_path();
   ASSIGN_OR_RETURN(SiteBundle bundle, PackFolder(folder));
   bundle.playbook = (folder.filename() / playbook.filename()).string();
@@ -104,10 +103,9 @@ absl::StatusOr<SiteBundle> PackSuites(const std::string& site_folder) {
   const fs::path site(site_folder);
   std::error_code error;
   if (!fs::is_directory(site / "playbooks/suites", error)) {
-    return absl::NotFoundError(absl::StrCat(
-        "there is no folder playbooks/suites in ", site_folder,
-        "; run this in the site folder, or name it with --site (those that Muster comes with are "
-        "in /usr/share/muster)"));
+    return absl::NotFoundError(absl::StrCat("no folder playbooks/suites in ", site_folder,
+                                            "; run this in the site folder, or pass --site DIR "
+                                            "(Muster's own suites are in /usr/share/muster)"));
   }
   std::map<std::string, std::string> files;
   RETURN_IF_ERROR(Collect(site / "playbooks/suites", "playbooks/suites", files));

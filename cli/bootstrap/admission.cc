@@ -33,10 +33,12 @@ std::string AdmissionHint(const std::map<std::string, std::string>& site, const 
   }
   if (!is_known) return "";
   if (admitting.empty()) {
-    return absl::StrCat("suite ", suite, " does not admit, and no other of the site does: a pass ",
-                        "of one with 'admits: true' lets nodes take jobs\n");
+    return absl::StrCat("suite ", suite,
+                        " does not admit nodes, and no other suite of the site does: only a pass ",
+                        "of a suite with 'admits: true' lets nodes take jobs\n");
   }
-  return absl::StrCat("suite ", suite, " does not admit: a pass of it lets no node take jobs. ",
+  return absl::StrCat("suite ", suite,
+                      " does not admit nodes: passing it does not let a node take jobs. ",
                       absl::StrJoin(admitting, ", "), admitting.size() == 1 ? " does" : " do",
                       ": muster validate '", nodes, "' --suite ", admitting.front(), "\n");
 }

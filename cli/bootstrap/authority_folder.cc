@@ -48,9 +48,9 @@ absl::StatusOr<AuthorityFolder::State> AuthorityFolder::Read() {
   ASSIGN_OR_RETURN(const std::string key, files_.Read(Path(kKey)));
   ASSIGN_OR_RETURN(const std::vector<std::string> roots, pki::SplitCertificates(roots_pem));
   if (roots.size() > 2) {
-    return absl::FailedPreconditionError(absl::StrCat(Path(kRoots), " holds ", roots.size(),
-                                                      " certificates; a change of the "
-                                                      "authority begins with one and has two"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(Path(kRoots), " holds ", roots.size(),
+                     " certificates; expected one, or two while the authority changes"));
   }
   const absl::StatusOr<size_t> signer = pki::RootOf(roots, key);
   if (!signer.ok())
@@ -72,7 +72,7 @@ absl::StatusOr<AuthorityFolder::State> AuthorityFolder::Read() {
 
 absl::Status AuthorityFolder::WriteKey(absl::string_view name, const std::string& key) {
   ASSIGN_OR_RETURN(const std::optional<sys::FileStat> current, files_.Stat(Path(kKey)));
-  if (!current.has_value()) return absl::NotFoundError(absl::StrCat(Path(kKey), " is not there"));
+  if (!current.has_value()) return absl::NotFoundError(absl::StrCat(Path(kKey), " is missing"));
   return files_.WriteAtomically(Path(name), key,
                                 {.mode = current->mode, .uid = current->uid, .gid = current->gid});
 }
@@ -93,7 +93,7 @@ absl::Status AuthorityFolder::Begin(absl::string_view token_key, absl::Time now)
     ASSIGN_OR_RETURN(const pki::Certificate after, pki::ParseCertificate(next.certificate_pem));
     if (before.public_key_sha256 == after.public_key_sha256) {
       return absl::FailedPreconditionError(
-          "the authority has that key already; make another in the token");
+          "the authority already has that key; make another one in the token");
     }
     RETURN_IF_ERROR(
         files_.WriteAtomically(Path(kNote), ToText({state.signing, wanted}), {.mode = 0600}));

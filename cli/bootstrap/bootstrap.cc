@@ -71,7 +71,7 @@ absl::Status BootstrapOne(const BootstrapTarget& target, const BootstrapOptions&
   if (result.ok()) return absl::OkStatus();
   if (result.timed_out)
     return absl::DeadlineExceededError(
-        absl::StrCat("no end after ", absl::FormatDuration(kMachineTimeout)));
+        absl::StrCat("not finished after ", absl::FormatDuration(kMachineTimeout)));
   const std::string words = LastWords(result.output);
   // 255 is ssh's own failure; everything else comes from the script on the machine.
   return absl::UnavailableError(
@@ -172,10 +172,10 @@ absl::StatusOr<int> Bootstrap(Context& context, const BootstrapOptions& options)
   ASSIGN_OR_RETURN(const Machines machines, FindMachines(*connection, options.nodes));
   const auto& addresses = machines.addresses;
   if (addresses.empty() && machines.members.empty())
-    return absl::NotFoundError(absl::StrCat("no node of the inventory matches ", options.nodes));
+    return absl::NotFoundError(absl::StrCat("no node in the inventory matches ", options.nodes));
   // So that the same command can be repeated when some have failed.
   if (!machines.members.empty())
-    std::cerr << FoldHostlist(machines.members) << ": joined and connected already; left alone\n";
+    std::cerr << FoldHostlist(machines.members) << ": already joined and connected; left alone\n";
   if (addresses.empty()) return kExitClean;
   std::vector<std::string> names;
   for (const auto& [name, address] : addresses) names.push_back(name);
@@ -214,7 +214,7 @@ absl::StatusOr<int> Bootstrap(Context& context, const BootstrapOptions& options)
   }
   std::cout << joined.size() << " of " << Counted(targets.size(), "node")
             << " joined; failed: " << FoldHostlist(failed)
-            << "\nThe same command can be run again: it leaves alone who has joined.\n";
+            << "\nRun the same command again to retry; it skips the nodes that have joined.\n";
   return kExitFailed;
 }
 

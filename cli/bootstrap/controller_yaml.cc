@@ -8,17 +8,17 @@ namespace {
 
 // $0 cluster, $1 host, $2 main port, $3 enrollment port, $4 directory.
 constexpr char kTemplate[] =
-    R"(# Settings of musterd. After a change: systemctl restart musterd; nodes and runs do not notice.
+    R"(# Settings of musterd. After a change: systemctl restart musterd; nodes and runs continue.
 
 # The cluster's name, as in the inventory.
 cluster: $0
 
-# How nodes and administrators reach this controller: what certificates and join lines say.
+# Where nodes and administrators reach this controller, as certificates and join lines name it.
 controller_address: $1:$2
 enrollment_address: $1:$3
 
-# Where musterd listens. The main port takes only callers with a certificate of this cluster; the
-# enrollment port offers joining and no more; the package port serves the agent's package, whose
+# Where musterd listens. The main port accepts only callers with a certificate of this cluster; the
+# enrollment port offers only joining; the package port serves the agent's package, whose
 # digest travels in the join line.
 listen: 0.0.0.0:$2
 enrollment_listen: 0.0.0.0:$3
@@ -33,17 +33,17 @@ state_directory: /var/lib/muster-controller
 # Agent packages (*.deb) that joining machines install.
 package_directory: /usr/share/muster/packages
 
-# "on": a node works in Slurm only after it has passed a validation as what it is (GPUs, driver,
-# kernel); others are drained, with "muster:" in the reason. Drains of others are left alone.
+# "on": a node takes jobs only after it has passed a validation with its present GPUs, driver and
+# kernel; other nodes are drained, with "muster:" in the reason. Drains by others are left alone.
 # "off": Slurm is left alone.
 slurm_gate: "on"
 
 # "approved": operators run only what an administrator has applied or approved (`muster bundle`).
-# "any": whatever they upload, which makes each of them root on every node.
+# "any": they run whatever they upload, which makes each of them root on every node.
 operator_bundles: approved
 
-# "named": a secret is read by the roles of playbooks that it names (`muster secret roles`).
-# "any": by every role.
+# "named": only the roles that a secret names (`muster secret roles`) may read it.
+# "any": every role may read every secret.
 secret_readers: named
 )";
 

@@ -119,7 +119,7 @@ absl::StatusOr<std::string> FindHelp(absl::string_view topic) {
                     section.page, ")\n");
   }
   if (!found.empty()) return found;
-  return absl::NotFoundError(absl::StrCat("there is no help on '", topic, "'",
+  return absl::NotFoundError(absl::StrCat("no help on '", topic, "'",
                                           DidYouMean(wanted, HelpTopics()),
                                           "; muster help lists the topics"));
 }

@@ -59,8 +59,8 @@ std::string ApplyQuestion(absl::string_view playbook, const v1::PreviewRunRespon
       absl::StrAppend(&question, "  ", node, ": ", Describe(of_node),
                       of_node.size() == 1 ? " dies" : " die", " if it reboots\n");
     if (question.empty() && !jobs->unknown().empty())
-      absl::StrAppend(&question,
-                      "  which jobs die where nodes reboot is not known: ", jobs->unknown(), "\n");
+      absl::StrAppend(&question, "  unknown which jobs a reboot would end: ", jobs->unknown(),
+                      "\n");
   }
   return absl::StrCat(question, "Apply ", playbook, " to ",
                       Counted(static_cast<size_t>(preview.nodes_size()), "node"), " of cluster ",
@@ -74,7 +74,7 @@ std::string RemovalQuestion(absl::string_view cluster, const std::vector<v1::Nod
   for (const v1::Node& node : nodes)
     absl::StrAppend(&question, "  ", node.name(), ": ", Standing(node, by_node), "\n");
   if (!jobs.unknown().empty())
-    absl::StrAppend(&question, "  whether jobs run there is not known: ", jobs.unknown(), "\n");
+    absl::StrAppend(&question, "  unknown whether jobs run there: ", jobs.unknown(), "\n");
   return absl::StrCat(question, "End the membership of ", Counted(nodes.size(), "node"),
                       " in cluster ", cluster, "?");
 }
@@ -86,10 +86,10 @@ std::string AfterRemoval(const std::vector<v1::Node>& nodes) {
   std::string text;
   if (!named.empty())
     absl::StrAppend(&text, "The inventory still names ", FoldHostlist(named),
-                    ": take it out there, then `muster inventory apply`.\n");
-  absl::StrAppend(&text, "Slurm forgets ", nodes.size() == 1 ? "the node" : "the nodes",
-                  " with the `muster apply playbooks/site.yaml` after that; what runs on ",
-                  nodes.size() == 1 ? "it" : "them", " continues until then.\n");
+                    ": remove that there, then run `muster inventory apply`.\n");
+  absl::StrAppend(&text, "Slurm drops ", nodes.size() == 1 ? "the node" : "the nodes",
+                  " at the next `muster apply playbooks/site.yaml`; jobs on ",
+                  nodes.size() == 1 ? "it" : "them", " continue until then.\n");
   return text;
 }
 
@@ -114,7 +114,7 @@ std::string AfterInventory(const v1::ApplyInventoryResponse& response) {
   if (response.dropped_members_size() == 0) return "";
   const std::string nodes = Fold(response.dropped_members());
   const bool is_one = response.dropped_members_size() == 1;
-  return absl::StrCat(nodes, is_one ? " is" : " are", " in no inventory and still ",
+  return absl::StrCat(nodes, is_one ? " is" : " are", " no longer in the inventory but still ",
                       is_one ? "a member" : "members", " of the cluster: no playbook reaches ",
                       is_one ? "it" : "them", ". `muster apply playbooks/site.yaml` takes ",
                       is_one ? "it" : "them", " out of Slurm, `muster node remove ", nodes,

@@ -33,10 +33,10 @@ struct ApplyOptions {
 absl::StatusOr<int> ApplyFile(Context& context, const ApplyOptions& options,
                               const std::string& text) {
   if (!options.tags.empty() || !options.extra_vars.empty() || options.reboot_with_jobs)
-    return absl::InvalidArgumentError(absl::StrCat(
-        options.playbook,
-        " is a plan file, which says itself with which tags and variables, and whether "
-        "nodes may reboot with jobs; make another plan for others"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.playbook,
+                     " is a plan file, which fixes tags, variables and whether nodes may reboot "
+                     "with jobs; make a new plan to change them"));
   return ApplyPlanFile(context,
                        {.path = options.playbook,
                         .limit = options.limit,
@@ -63,7 +63,7 @@ absl::StatusOr<int> Apply(Context& context, const ApplyOptions& options) {
   for (const std::string& assignment : options.extra_vars)
     RETURN_IF_ERROR(AddExtraVar(assignment, request));
   ASSIGN_OR_RETURN(const SiteBundle bundle, PackSite(options.playbook));
-  if (!options.yes && !options.check) RETURN_IF_ERROR(RequireTerminal("--check to look only"));
+  if (!options.yes && !options.check) RETURN_IF_ERROR(RequireTerminal("--check to change nothing"));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   RETURN_IF_ERROR(UploadBundle(*connection, bundle));
   request.set_bundle_sha256(bundle.sha256);
@@ -101,23 +101,26 @@ void AddApply(CLI::App& app, Context& context) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("TAG");
-  command->add_flag("-C,--check", options->check, "Change nothing; say what would change");
+  command->add_flag("-C,--check", options->check, "Change nothing; show what would change");
   command->add_flag("-D,--diff", options->diff,
-                    "Show what changes: differences of files, values of all else");
-  command->add_option("-e,--extra-vars", options->extra_vars, "name=value; outranks all else")
+                    "Show what changes: diffs of files, values of everything else");
+  command
+      ->add_option("-e,--extra-vars", options->extra_vars,
+                   "name=value; overrides every other definition")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   command->add_flag("--reboot-with-jobs", options->reboot_with_jobs,
-                    "Reboot nodes although Slurm jobs run on them; the jobs die");
+                    "Reboot nodes even while Slurm jobs run on them; the jobs die");
   command->add_flag("--skip-validation", options->skip_validation,
-                    "Leave the plays with `validate` out");
+                    "Skip the plays with `validate`");
   command->add_flag("-y,--yes", options->yes, "Do not ask");
   command->add_flag("-d,--detach", options->detach, "Print the run's id and do not wait");
-  command->add_flag("-v,--verbose", options->watch.verbose, "Also steps that were ok or skipped");
+  command->add_flag("-v,--verbose", options->watch.verbose,
+                    "Also show steps that were ok or skipped");
   command->add_flag("--detailed-exitcode", options->watch.detailed_exit_code,
                     "Exit with 2 when something changed");
   command->footer(
-      "Ctrl-C leaves the run going on; `muster run watch` comes back to it.\n"
+      "Ctrl-C detaches: the run continues, and `muster run watch` follows it again.\n"
       "Exit codes: 0 clean, 1 usage or refused, or a node failed its validation, 2 changes\n"
       "(--detailed-exitcode), or not all nodes are known to have passed, 3 nodes failed, 4 nodes\n"
       "unreachable, or left out because other work holds them, 130 detached.");

@@ -44,10 +44,10 @@ absl::StatusOr<int> Verify(Context& context) {
   Show(context, response, [&] {
     return response.intact()
                ? (response.entries() == 1
-                      ? std::string("the only entry is whole\n")
-                      : absl::StrCat("all ", response.entries(), " entries fit together\n"))
+                      ? std::string("the only entry is intact\n")
+                      : absl::StrCat("all ", response.entries(), " entries are intact\n"))
                : absl::StrCat("entry ", response.first_broken(), " of ", response.entries(),
-                              " does not fit the one before: the log was altered\n");
+                              " does not match the one before: the log was altered\n");
   });
   return response.intact() ? kExitClean : kExitFailed;
 }

@@ -42,7 +42,7 @@ absl::StatusOr<int> Become(const std::string& verb, const BackupArguments& argum
   execvp(kProgram, argv.data());
   if (errno == ENOENT)
     return absl::NotFoundError(
-        "there is no musterd on this machine: backups are made and restored on the controller");
+        "musterd is not installed on this machine: make and restore backups on the controller");
   return ErrnoStatus(errno, "starting musterd");
 }
 
@@ -52,8 +52,9 @@ void AddBackupVerb(CLI::App& backup, Context& context, const std::string& verb,
   auto arguments = std::make_shared<BackupArguments>();
   command->add_option("file", arguments->file, "The backup")->required()->type_name("FILE");
   command
-      ->add_option("--passphrase-file", arguments->passphrase_file,
-                   "Its first line protects the cluster's keys (default: asks on the terminal)")
+      ->add_option(
+          "--passphrase-file", arguments->passphrase_file,
+          "File whose first line protects the cluster's keys (default: ask on the terminal)")
       ->type_name("FILE");
   command
       ->add_option("--settings", arguments->settings,
@@ -64,7 +65,7 @@ void AddBackupVerb(CLI::App& backup, Context& context, const std::string& verb,
                       "Leave out the authority's key and the key of the secrets");
   if (verb == "restore")
     command->add_flag("--force", arguments->force,
-                      "Also over a store that knows more than the backup");
+                      "Restore even over a store that is newer than the backup");
   SetAction(command, context, [verb, arguments] { return Become(verb, *arguments); });
 }
 
@@ -74,10 +75,10 @@ void AddBackup(CLI::App& app, Context& context) {
   CLI::App* backup =
       app.add_subcommand("backup", "Back up and restore the controller; run on it, as root");
   backup->require_subcommand(1);
-  AddBackupVerb(*backup, context, "create", "Write a backup, while musterd runs");
-  AddBackupVerb(*backup, context, "verify", "Prove that a backup is whole and can be restored");
+  AddBackupVerb(*backup, context, "create", "Write a backup; musterd may be running");
+  AddBackupVerb(*backup, context, "verify", "Verify that a backup is intact and can be restored");
   AddBackupVerb(*backup, context, "restore",
-                "Put a backup into place, while musterd is stopped; the old state is kept");
+                "Restore a backup; musterd must be stopped; the old state is kept");
 }
 
 }  // namespace muster::cli

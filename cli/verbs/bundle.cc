@@ -83,7 +83,7 @@ absl::StatusOr<int> RevokeBundle(Context& context, const std::string& bundle) {
   RETURN_IF_ERROR(Call(*connection, stub, &ArtifactStub::RevokeBundle, request, &response));
   Show(context, response, [&] {
     return absl::StrCat("bundle ", ShortDigest(response.bundle().sha256()),
-                        ": operators may run nothing of it; runs that go on are not ended\n");
+                        ": operators may no longer run any of it; runs in progress continue\n");
   });
   return kExitClean;
 }
@@ -100,15 +100,16 @@ void AddBundleArgument(CLI::App* command, std::string& bundle) {
 
 void AddBundle(CLI::App& app, Context& context) {
   CLI::App* bundle =
-      app.add_subcommand("bundle", "Uploaded sites: which of them operators may run");
+      app.add_subcommand("bundle", "Uploaded sites, and which of them operators may run");
   bundle->require_subcommand(1);
 
-  CLI::App* list = bundle->add_subcommand("list", "The newest, and all that are approved");
+  CLI::App* list = bundle->add_subcommand("list", "List the newest bundles and all approved ones");
   auto limit = std::make_shared<uint32_t>(20);
   list->add_option("-n,--limit", *limit, "How many of the newest (default 20)")->type_name("COUNT");
   SetAction(list, context, [&context, limit] { return ListBundles(context, *limit); });
 
-  CLI::App* show = bundle->add_subcommand("show", "One of them: what it changes, who approved it");
+  CLI::App* show =
+      bundle->add_subcommand("show", "Show one bundle: what it changes, who approved it");
   auto shown = std::make_shared<std::string>();
   auto against = std::make_shared<std::string>();
   AddBundleArgument(show, *shown);
@@ -118,22 +119,23 @@ void AddBundle(CLI::App& app, Context& context) {
   SetAction(show, context,
             [&context, shown, against] { return ShowBundle(context, *shown, *against); });
 
-  CLI::App* approve = bundle->add_subcommand("approve", "Let operators run it, as root on nodes");
+  CLI::App* approve =
+      bundle->add_subcommand("approve", "Let operators run a bundle, as root on nodes");
   auto options = std::make_shared<BundleApproveOptions>();
   AddBundleArgument(approve, options->bundle);
   approve->add_option("--only", options->path, "One playbook in it, such as playbooks/site.yaml")
       ->type_name("PATH");
   approve
       ->add_option("--vars", options->variables,
-                   "Variables that operators may set with -e, to plain values")
+                   "Variables that operators may set with -e to plain values")
       ->delimiter(',')
       ->type_name("NAME");
   approve->footer(
-      "What an administrator applies (no check, no --tags) is approved by it: that playbook of\n"
-      "that bundle, without -e.");
+      "When an administrator applies a playbook without --check and --tags, that playbook of\nthat "
+      "bundle is approved as well, without -e.");
   SetAction(approve, context, [&context, options] { return ApproveBundle(context, *options); });
 
-  CLI::App* revoke = bundle->add_subcommand("revoke", "Take every approval of it back");
+  CLI::App* revoke = bundle->add_subcommand("revoke", "Revoke every approval of a bundle");
   revoke->alias("unapprove");
   auto revoked = std::make_shared<std::string>();
   AddBundleArgument(revoke, *revoked);

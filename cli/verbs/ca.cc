@@ -100,10 +100,10 @@ absl::StatusOr<sys::UniqueFd> Lock(const std::string& folder) {
   sys::UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid())
     return Annotate(ErrnoStatus(errno, absl::StrCat("opening ", folder)),
-                    "`muster ca rotate` works on the controller itself, as root");
+                    "`muster ca rotate` must run on the controller itself, as root");
   if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
   return absl::FailedPreconditionError(
-      absl::StrCat("another `muster ca rotate` works in ", folder));
+      absl::StrCat("another `muster ca rotate` is running in ", folder));
 }
 
 // Carries one change from any state to its end. Every step first checks the current state, so that
@@ -123,7 +123,7 @@ class AuthorityRotation {
     } else if (state.stage != Stage::kBegun && !options_.key.empty() &&
                options_.key != state.token_key) {
       return absl::InvalidArgumentError(
-          "a change to another key is under way; leave --ca-key out to finish that one");
+          "a change to another key is under way; omit --ca-key to finish that one");
     } else {
       std::cout << "Resuming the change that is under way.\n";
     }
@@ -145,7 +145,7 @@ class AuthorityRotation {
   absl::Status BringIn(Stage from) {
     const absl::Status begun = folder_.Begin(options_.key, Now());
     if (!begun.ok() && from == Stage::kBegun)
-      return Annotate(begun, absl::StrCat("to begin anew remove ca.change and ca.key.next from ",
+      return Annotate(begun, absl::StrCat("to start over, remove ca.change and ca.key.next from ",
                                           options_.pki));
     RETURN_IF_ERROR(begun);
     if (const absl::Status started = Restart(); !started.ok()) {
@@ -157,7 +157,7 @@ class AuthorityRotation {
       RETURN_IF_ERROR(Systemctl("start"));
       return Annotate(started,
                       "musterd does not start with the new key, so the earlier authority "
-                      "is back and nothing has changed; `journalctl -u musterd` tells why");
+                      "is back and nothing has changed; see `journalctl -u musterd`");
     }
     RETURN_IF_ERROR(folder_.Confirm());
     return RenewOwn();
@@ -167,22 +167,21 @@ class AuthorityRotation {
   absl::StatusOr<int> AwaitAll() {
     ASSIGN_OR_RETURN(const v1::GetAuthorityResponse authority, AwaitNodes(wait_));
     if (authority.nodes_behind_size() > 0) {
-      std::cerr
-          << "muster: " << NodesText(authority)
-          << ": no certificate of the new authority yet; nobody was cut off, and both "
-             "authorities are good meanwhile. Bring the nodes back (join those anew that were "
-             "away for a day or more), or `muster node remove` those that will not come; then "
-             "run `muster ca rotate` again\n";
+      std::cerr << "muster: " << NodesText(authority)
+                << ": no certificate of the new authority yet. Both authorities are still trusted, "
+                   "so nothing was cut off. Bring the nodes back (nodes that were away for a day "
+                   "or more must join again), or run `muster node remove` for those that will not "
+                   "return; then run `muster ca rotate` again\n";
       return kExitUnreachable;
     }
     if (authority.people_behind_size() == 0) return kExitClean;
-    return absl::FailedPreconditionError(absl::StrCat(
-        absl::StrJoin(authority.people_behind(), ", "),
-        authority.people_behind_size() == 1 ? " has" : " have",
-        " credentials of the earlier authority, and would be shut out. All nodes are along and "
-        "both authorities are good meanwhile: let them run `muster user renew` wherever they have "
-        "credentials (or shut them out by `muster user revoke NAME`), then run `muster ca rotate` "
-        "again"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(absl::StrJoin(authority.people_behind(), ", "),
+                     authority.people_behind_size() == 1 ? " has" : " have",
+                     " credentials of the earlier authority and would be shut out. All nodes have "
+                     "followed, and both authorities are still trusted: let these people run "
+                     "`muster user renew` wherever they have credentials (or shut them out with "
+                     "`muster user revoke NAME`), then run `muster ca rotate` again"));
   }
 
   // The folder has only the new root: musterd's last restart, and the steps after it.
@@ -193,12 +192,12 @@ class AuthorityRotation {
     RETURN_IF_ERROR(folder_.End());
     std::cout << "The authority of the cluster is " << authority.signing() << ".\n";
     if (authority.nodes_behind_size() > 0) {
-      std::cout << "  Until they connect these nodes believe the earlier one, too: "
+      std::cout << "  Until they connect, these nodes also trust the earlier one: "
                 << NodesText(authority) << "\n";
     }
     std::cout << "  Make a backup now: an older one would bring back the earlier authority.\n"
-              << "  Copies of the administrator's folder are of no use any more; copy it anew.\n"
-              << "  Make join lines and plan files anew.\n";
+              << "  Copies of the administrator's folder no longer work; copy it again.\n"
+              << "  Join lines and plan files no longer work; make new ones.\n";
     return kExitClean;
   }
 
@@ -211,10 +210,10 @@ class AuthorityRotation {
   }
 
   absl::Status OtherKeys() {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "musterd does not run with the keys in ", options_.pki,
-        ": its `pki_directory` is another; name it with --pki. If it was changed by hand, restart "
-        "musterd first"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("musterd does not run with the keys in ", options_.pki,
+                     ": its `pki_directory` is another folder; pass that with --pki. If the folder "
+                     "was changed by hand, restart musterd first"));
   }
 
   absl::Status Question(const v1::GetAuthorityResponse& authority) {
@@ -225,11 +224,11 @@ class AuthorityRotation {
     RETURN_IF_ERROR(Call(*connection, nodes, &v1::NodeService::Stub::GetStatus,
                          v1::GetStatusRequest(), &status));
     return AskOrRefuse(
-        absl::StrCat(
-            "Give cluster ", status.cluster(), " a new authority in place of ", authority.signing(),
-            "? All of its nodes (", status.nodes_connected(), " of ", status.nodes_total(),
-            " are connected) and all people take new certificates; musterd restarts twice, "
-            "and runs and jobs go on."),
+        absl::StrCat("Give cluster ", status.cluster(), " a new authority in place of ",
+                     authority.signing(), "? All of its nodes (", status.nodes_connected(), " of ",
+                     status.nodes_total(),
+                     " are connected) and all people get new certificates; musterd restarts "
+                     "twice, and runs and jobs continue."),
         "nothing was changed");
   }
 
@@ -323,7 +322,8 @@ void AddCa(CLI::App& app, Context& context) {
   CLI::App* ca = app.add_subcommand("ca", "The cluster's certificate authority");
   ca->require_subcommand(1);
 
-  CLI::App* status = ca->add_subcommand("status", "What signs, what is trusted, who is behind");
+  CLI::App* status =
+      ca->add_subcommand("status", "Show what signs, what is trusted, who is behind");
   SetAction(status, context, [&context] { return AuthorityStatus(context); });
 
   CLI::App* rotate =
@@ -331,7 +331,7 @@ void AddCa(CLI::App& app, Context& context) {
   auto options = std::make_shared<AuthorityRotateOptions>();
   rotate
       ->add_option("--ca-key", options->key,
-                   "A new key that is in a PKCS #11 token: its URI (default: a key in ca.key)")
+                   "URI of a new key in a PKCS #11 token (default: a new key in ca.key)")
       ->type_name("URI");
   rotate->add_option("--pki", options->pki, "musterd's keys (default /etc/muster/pki)")
       ->type_name("DIR");
@@ -341,7 +341,7 @@ void AddCa(CLI::App& app, Context& context) {
   rotate->footer(
       "Both authorities are trusted until every node and every person has a certificate of the "
       "new\n"
-      "one. After an interruption, or once whoever was missing is back, run it again: it resumes.\n"
+      "one. Run it again after an interruption, or once missing nodes are back: it resumes.\n"
       "Exit code 4: nodes are missing.");
   SetAction(rotate, context, [&context, options] { return RotateAuthority(context, *options); });
 }

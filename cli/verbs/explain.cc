@@ -64,7 +64,9 @@ absl::StatusOr<int> Step(Context& context, const ExplainOptions& options) {
 }
 
 void AddCommonOptions(CLI::App* command, ExplainOptions& options) {
-  command->add_option("-n,--node", options.node, "On this node")->required()->type_name("NODE");
+  command->add_option("-n,--node", options.node, "The node to explain it for")
+      ->required()
+      ->type_name("NODE");
   command->add_option("-e,--extra-vars", options.extra_vars, "name=value, as for apply")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
@@ -74,25 +76,25 @@ void AddCommonOptions(CLI::App* command, ExplainOptions& options) {
 
 void AddExplain(CLI::App& app, Context& context) {
   CLI::App* explain =
-      app.add_subcommand("explain", "Say where a value comes from, why a step is as it is");
+      app.add_subcommand("explain", "Explain where a value comes from and what a step does");
   explain->require_subcommand(1);
 
-  CLI::App* variable =
-      explain->add_subcommand("var", "A variable: its value, who sets it, what it hides");
+  CLI::App* variable = explain->add_subcommand(
+      "var", "Explain a variable: its value, what sets it, what it overrides");
   auto options = std::make_shared<ExplainOptions>();
-  variable->add_option("name", options->name, "The variable; slurm.port for a part of it")
+  variable->add_option("name", options->name, "The variable, or a part of it such as slurm.port")
       ->required()
       ->type_name("NAME");
   variable
-      ->add_option("-p,--playbook,playbook", options->playbook,
-                   "Count the defaults of its roles too")
+      ->add_option("-p,--playbook,playbook", options->playbook, "Include the defaults of its roles")
       ->type_name("PLAYBOOK");
   variable->add_option("--role", options->role, "Only the defaults of this role of the playbook")
       ->type_name("PLAYBOOK_ROLE");
   AddCommonOptions(variable, *options);
   SetAction(variable, context, [&context, options] { return Variable(context, *options); });
 
-  CLI::App* step = explain->add_subcommand("step", "A step: its task, parameters, last result");
+  CLI::App* step =
+      explain->add_subcommand("step", "Explain a step: its task, parameters, last result");
   auto step_options = std::make_shared<ExplainOptions>();
   step->add_option("step", step_options->name, "'role/task', or the task's name")
       ->required()

@@ -47,7 +47,7 @@ absl::StatusOr<Files> ReadFiles(const std::string& site) {
   }
   if (error) {
     return absl::NotFoundError(absl::StrCat(folder.string(), ": ", error.message(),
-                                            "; name the folder that it is in by --site"));
+                                            "; pass the folder that contains it with --site"));
   }
   std::sort(names.begin(), names.end());
   sys::RealFileSystem file_system;
@@ -81,7 +81,7 @@ absl::StatusOr<int> Lint(Context& context, const std::string& site) {
   ASSIGN_OR_RETURN(const v1::ReadHardwareResponse response, ReadHardware(context, site));
   Show(context, response, [&] {
     std::string text =
-        absl::StrCat(kFolder, " is good: ", Counted(response.models_size(), "model"), "\n");
+        absl::StrCat(kFolder, " is valid: ", Counted(response.models_size(), "model"), "\n");
     for (const std::string& note : response.notes()) absl::StrAppend(&text, "! ", note, "\n");
     return text;
   });
@@ -108,7 +108,7 @@ absl::StatusOr<int> ShowModel(Context& context, const std::string& site, const s
     return kExitClean;
   }
   return absl::NotFoundError(
-      absl::StrCat("no file in ", kFolder, " is of '", name, "'", DidYouMean(name, known)));
+      absl::StrCat("no file in ", kFolder, " is for '", name, "'", DidYouMean(name, known)));
 }
 
 struct LearnOptions {
@@ -159,39 +159,41 @@ void AddSite(CLI::App* command, std::string& site) {
 
 void AddHardware(CLI::App& app, Context& context) {
   CLI::App* hardware =
-      app.add_subcommand("hardware", "What GPUs and ports have to reach: list, show, lint, learn");
+      app.add_subcommand("hardware", "Limits for GPUs and ports: list, show, lint, learn");
   hardware->require_subcommand(1);
   auto site = std::make_shared<std::string>(".");
-  CLI::App* list = hardware->add_subcommand("list", "The hardware files of a site");
+  CLI::App* list = hardware->add_subcommand("list", "List the hardware files of a site");
   AddSite(list, *site);
   SetAction(list, context, [&context, site] { return ListHardware(context, *site); });
 
   auto name = std::make_shared<std::string>();
-  CLI::App* show = hardware->add_subcommand("show", "One of them: limits and their sources");
+  CLI::App* show = hardware->add_subcommand("show", "Show one of them: limits and their sources");
   show->add_option("model", *name, "Name of its file, or what it matches")
       ->required()
       ->type_name("MODEL");
   AddSite(show, *site);
   SetAction(show, context, [&context, site, name] { return ShowModel(context, *site, *name); });
 
-  CLI::App* lint = hardware->add_subcommand("lint", "Say what is wrong with hardware files");
+  CLI::App* lint = hardware->add_subcommand("lint", "Report mistakes in hardware files");
   lint->add_option("site", *site, "Folder with inventory/hardware (default .)")->type_name("DIR");
   SetAction(lint, context, [&context, site] { return Lint(context, *site); });
 
   auto options = std::make_shared<LearnOptions>();
   CLI::App* learn =
-      hardware->add_subcommand("learn", "Propose floors from what good hardware has reached");
+      hardware->add_subcommand("learn", "Propose floors from the results of good hardware");
   learn
       ->add_option("models", options->models,
-                   "Names of files or models, a * at the end for anything (default: all)")
+                   "Names of files or models; a * at the end matches anything (default: all)")
       ->type_name("MODEL");
-  learn->add_option("-s,--suite", options->suite, "Results of one suite alone (default: of all)")
+  learn
+      ->add_option("-s,--suite", options->suite,
+                   "Use results of this suite only (default: all suites)")
       ->type_name("SUITE");
-  learn->add_option("--since", options->since, "How old results may be (default 30d)")
+  learn->add_option("--since", options->since, "Maximum age of results (default 30d)")
       ->type_name("TIME");
   learn
       ->add_option("--min-results", options->min_results,
-                   "GPUs or ports that must have been measured (default: 8 of 3 nodes, or 5 nodes)")
+                   "Minimum number of measured GPUs or ports (default: 8 of 3 nodes, or 5 nodes)")
       ->type_name("COUNT");
   AddSite(learn, options->site);
   learn->footer(

@@ -16,7 +16,7 @@ namespace muster::cli {
 void AddHelp(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("help", "Pages of the documentation: muster help package");
   auto words = std::make_shared<std::vector<std::string>>();
-  command->add_option("topic", *words, "A page or a section; without one, their list")
+  command->add_option("topic", *words, "A page or a section; default: list them")
       ->type_name("TOPIC");
   SetAction(command, context, [words]() -> absl::StatusOr<int> {
     if (words->empty()) {

@@ -47,9 +47,9 @@ absl::StatusOr<Address> ParseAddress(const std::string& text) {
   if (parts[0].empty() || parts.size() > 2 ||
       (parts.size() == 2 &&
        (!absl::SimpleAtoi(parts[1], &address.port) || address.port < 1 || address.port > 65534)))
-    return absl::InvalidArgumentError(
-        absl::StrCat("--controller ", text,
-                     ": expected host or host:port as the nodes reach it, such as login1:7443"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--controller ", text,
+        ": expected the host or host:port by which nodes reach it, such as login1:7443"));
   return address;
 }
 
@@ -101,11 +101,11 @@ class Writer {
     const std::string path = absl::StrCat(directory_, name);
     ASSIGN_OR_RETURN(const auto existing, files_.Stat(path));
     if (!existing) return absl::OkStatus();
-    return absl::AlreadyExistsError(absl::StrCat(
-        path,
-        " exists: this controller is set up already. Its authority is what all nodes trust, "
-        "so it is replaced by `muster ca rotate` only; to start over, move ",
-        directory_, " away first"));
+    return absl::AlreadyExistsError(
+        absl::StrCat(path,
+                     " exists: this controller is already set up. All nodes trust its authority, "
+                     "so only `muster ca rotate` replaces it; to start over, move ",
+                     directory_, " away first"));
   }
 
  private:
@@ -186,7 +186,7 @@ absl::StatusOr<int> Init(Context& context, const InitOptions& options) {
             << "  " << options.directory << "/pki              keep ca.key safe: back it up now\n"
             << "  " << options.directory
             << "/admin            the administrator's credentials, for this machine;\n"
-            << "      to work from elsewhere copy the folder to ~/.config/muster there\n"
+            << "      to work from another machine, copy the folder to ~/.config/muster there\n"
             << "Next: systemctl enable --now musterd && muster inventory apply inventory/\n";
   return kExitClean;
 }
@@ -203,14 +203,14 @@ void AddInit(CLI::App& app, Context& context) {
                    "Host and port by which nodes reach this controller")
       ->required()
       ->type_name("HOST[:PORT]");
-  command->add_option("--name", options->names, "Further names or addresses of the controller")
+  command->add_option("--name", options->names, "Additional names or addresses of the controller")
       ->type_name("HOST");
   command->add_option("--admin", options->admin, "Name of the first administrator (default admin)")
       ->type_name("USER");
   command
-      ->add_option("--ca-key", options->ca_key,
-                   "The authority's key, if it is in a PKCS #11 token: its URI (default: a new key "
-                   "in pki/ca.key)")
+      ->add_option(
+          "--ca-key", options->ca_key,
+          "URI of the authority's key in a PKCS #11 token (default: a new key in pki/ca.key)")
       ->type_name("URI");
   command->add_option("--directory", options->directory, "Where to write (default /etc/muster)")
       ->type_name("DIR");

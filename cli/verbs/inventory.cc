@@ -41,7 +41,7 @@ absl::StatusOr<int> Check(Context& context, const InventoryOptions& options) {
   v1::CheckInventoryResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &InventoryStub::CheckInventory, request, &response));
   Show(context, response, [&] {
-    return absl::StrCat(options.path, " is good: ", Counted(response.nodes(), "node"), ", ",
+    return absl::StrCat(options.path, " is valid: ", Counted(response.nodes(), "node"), ", ",
                         Counted(response.groups(), "group"), ", ",
                         Counted(response.racks(), "rack"), "\n");
   });
@@ -106,16 +106,16 @@ absl::StatusOr<int> ShowInventory(Context& context, bool files) {
 
 void AddInventory(CLI::App& app, Context& context) {
   CLI::App* inventory =
-      app.add_subcommand("inventory", "What should exist: check, diff, apply, show");
+      app.add_subcommand("inventory", "The machines that should exist: check, diff, apply, show");
   inventory->require_subcommand(1);
   const struct {
     const char* name;
     const char* help;
     absl::StatusOr<int> (*run)(Context&, const InventoryOptions&);
   } kVerbs[] = {
-      {"check", "Say what is wrong with an inventory; store nothing", Check},
+      {"check", "Report mistakes in an inventory; store nothing", Check},
       {"apply", "Make it the cluster's inventory", ApplyInventory},
-      {"diff", "Say what applying it would change", Diff},
+      {"diff", "Show what applying it would change", Diff},
   };
   for (const auto& verb : kVerbs) {
     CLI::App* command = inventory->add_subcommand(verb.name, verb.help);
@@ -124,14 +124,14 @@ void AddInventory(CLI::App& app, Context& context) {
         ->type_name("PATH");
     if (verb.run == ApplyInventory) {
       command->add_flag("-y,--yes", options->yes,
-                        "Do not ask before it renames the cluster or drops nodes");
+                        "Do not ask before renaming the cluster or dropping nodes");
     }
     SetAction(command, context,
               [&context, options, run = verb.run] { return run(context, *options); });
   }
-  CLI::App* show = inventory->add_subcommand("show", "The inventory in force");
+  CLI::App* show = inventory->add_subcommand("show", "Show the inventory in force");
   auto files = std::make_shared<bool>(false);
-  show->add_flag("--files", *files, "The files as they were applied");
+  show->add_flag("--files", *files, "Show the files as they were applied");
   SetAction(show, context, [&context, files] { return ShowInventory(context, *files); });
 }
 

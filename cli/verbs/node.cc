@@ -170,7 +170,7 @@ absl::Status CompareKeys(Context& context, Connection& connection,
                          const NodeApproveOptions& options, v1::ApproveNodeRequest& request) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ExpandHostlist(options.nodes));
   if (!options.key.empty()) {
-    if (names.size() != 1) return absl::InvalidArgumentError("--key is of one node");
+    if (names.size() != 1) return absl::InvalidArgumentError("--key applies to one node only");
     (*request.mutable_fingerprints())[names[0]] = absl::AsciiStrToLower(options.key);
     return absl::OkStatus();
   }
@@ -187,7 +187,7 @@ absl::Status CompareKeys(Context& context, Connection& connection,
   if (options.yes || waiting.empty()) return absl::OkStatus();
   std::cerr << WaitingTable(waiting, context.clock->Now());
   return AskOrRefuse("Does the console of each machine show the same key?",
-                     "nobody was let in; --key KEY names the one that you read there");
+                     "no machine was approved; pass the key that you read there with --key KEY");
 }
 
 absl::StatusOr<int> ApproveNode(Context& context, const NodeApproveOptions& options) {
@@ -257,10 +257,10 @@ absl::StatusOr<int> RemoveNode(Context& context, const NodeRemoveOptions& option
 }  // namespace
 
 void AddNode(CLI::App& app, Context& context) {
-  CLI::App* node = app.add_subcommand("node", "The machines: list, bootstrap, approve, remove");
+  CLI::App* node = app.add_subcommand("node", "Machines: list, bootstrap, approve, remove");
   node->require_subcommand(1);
 
-  CLI::App* list = node->add_subcommand("list", "All nodes, or those selected");
+  CLI::App* list = node->add_subcommand("list", "List all nodes, or the selected ones");
   auto selector = std::make_shared<std::string>();
   list->add_option("nodes", *selector, "Host list, groups, globs")->type_name("NODES");
   SetAction(list, context, [&context, selector] { return ListNodes(context, *selector); });
@@ -270,7 +270,7 @@ void AddNode(CLI::App& app, Context& context) {
   show->add_option("node", *show_name, "Its name in the inventory")->required()->type_name("NODE");
   SetAction(show, context, [&context, show_name] { return ShowNode(context, *show_name); });
 
-  CLI::App* facts = node->add_subcommand("facts", "What a node's agent found out about it");
+  CLI::App* facts = node->add_subcommand("facts", "Show what a node's agent found out about it");
   auto facts_name = std::make_shared<std::string>();
   auto refresh = std::make_shared<bool>(false);
   facts->add_option("node", *facts_name, "Its name in the inventory")
@@ -286,7 +286,9 @@ void AddNode(CLI::App& app, Context& context) {
   bootstrap->add_option("--ssh", options->nodes, "Host list, groups, globs of the inventory")
       ->required()
       ->type_name("NODES");
-  bootstrap->add_option("--user", options->user, "Account there (default root; else sudo -n)")
+  bootstrap
+      ->add_option("--user", options->user,
+                   "Account on the machines (default root; others use sudo -n)")
       ->type_name("USER");
   bootstrap
       ->add_option("--ssh-config", options->ssh_config,
@@ -297,12 +299,14 @@ void AddNode(CLI::App& app, Context& context) {
       ->type_name("COUNT");
   SetAction(bootstrap, context, [&context, options] { return Bootstrap(context, *options); });
 
-  CLI::App* approve = node->add_subcommand("approve", "Let waiting machines in");
+  CLI::App* approve = node->add_subcommand("approve", "Approve waiting machines");
   auto approving = std::make_shared<NodeApproveOptions>();
   approve->add_option("nodes", approving->nodes, "Host list")->required()->type_name("HOSTLIST");
-  approve->add_option("--key", approving->key, "The key that the machine's console shows; one node")
+  approve
+      ->add_option("--key", approving->key,
+                   "The key that the machine's console shows; for one node only")
       ->type_name("KEY");
-  approve->add_flag("-y,--yes", approving->yes, "Let in what waits, without asking");
+  approve->add_flag("-y,--yes", approving->yes, "Approve what is waiting, without asking");
   SetAction(approve, context, [&context, approving] { return ApproveNode(context, *approving); });
 
   CLI::App* remove = node->add_subcommand("remove", "End a node's membership for good");

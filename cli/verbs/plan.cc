@@ -102,7 +102,7 @@ absl::StatusOr<int> Plan(Context& context, const PlanOptions& options) {
 }  // namespace
 
 void AddPlan(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("plan", "Say what an apply would change, and keep it");
+  CLI::App* command = app.add_subcommand("plan", "Show what an apply would change, and keep it");
   auto options = std::make_shared<PlanOptions>();
   command->add_option("playbook", options->playbook, "Such as playbooks/site.yaml")
       ->required()
@@ -115,12 +115,15 @@ void AddPlan(CLI::App& app, Context& context) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("TAG");
-  command->add_option("-e,--extra-vars", options->extra_vars, "name=value; outranks all else")
+  command
+      ->add_option("-e,--extra-vars", options->extra_vars,
+                   "name=value; overrides every other definition")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
-  command->add_flag("-D,--diff", options->diff, "Also the differences of files");
-  command->add_flag("--reboot-with-jobs", options->reboot_with_jobs,
-                    "For the apply of the file: reboots are allowed where jobs run; the jobs die");
+  command->add_flag("-D,--diff", options->diff, "Also show diffs of files");
+  command->add_flag(
+      "--reboot-with-jobs", options->reboot_with_jobs,
+      "When the file is applied, reboot nodes even while Slurm jobs run; the jobs die");
   command
       ->add_option_function<std::string>(
           "-o,--out",

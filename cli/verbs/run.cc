@@ -153,14 +153,14 @@ absl::StatusOr<int> CancelRun(Context& context, const std::string& run_id) {
   request.set_run_id(run_id);
   v1::CancelRunResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &RunStub::CancelRun, request, &response));
-  std::cout << "run " << run_id << " stops when its nodes are through with the step they are at\n";
+  std::cout << "run " << run_id << " stops when its nodes have finished their current step\n";
   return kExitClean;
 }
 
 }  // namespace
 
 void AddRun(CLI::App& app, Context& context) {
-  CLI::App* run = app.add_subcommand("run", "Look at runs, watch or cancel one");
+  CLI::App* run = app.add_subcommand("run", "List, show, watch and cancel runs");
   run->require_subcommand(1);
 
   CLI::App* list = run->add_subcommand("list", "Runs, newest first");
@@ -168,23 +168,25 @@ void AddRun(CLI::App& app, Context& context) {
   list->add_option("-n,--limit", *limit, "How many (default 20)")->type_name("COUNT");
   SetAction(list, context, [&context, limit] { return ListRuns(context, *limit); });
 
-  CLI::App* show = run->add_subcommand("show", "One run: its totals, or its steps");
+  CLI::App* show = run->add_subcommand("show", "Show one run: its totals, or its steps");
   auto options = std::make_shared<ShowOptions>();
   show->add_option("run", options->run_id, "Its id, from `muster run list`")
       ->required()
       ->type_name("RUN");
-  show->add_option("-n,--node", options->node, "Steps of this node only")->type_name("NODE");
-  show->add_flag("--steps", options->steps, "Every step's result");
-  show->add_flag("--failed", options->failed, "Failed steps, with what their programs printed");
+  show->add_option("-n,--node", options->node, "Show only steps of this node")->type_name("NODE");
+  show->add_flag("--steps", options->steps, "Show every step's result");
+  show->add_flag("--failed", options->failed,
+                 "Show failed steps, with the output of their programs");
   SetAction(show, context, [&context, options] { return ShowRun(context, *options); });
 
-  CLI::App* watch = run->add_subcommand("watch", "Follow a run to its end, and what it ends with");
+  CLI::App* watch = run->add_subcommand("watch", "Follow a run and its validations to the end");
   auto watch_id = std::make_shared<std::string>();
   auto watch_options = std::make_shared<WatchOptions>();
   watch->add_option("run", *watch_id, "Its id, from `muster run list`")
       ->required()
       ->type_name("RUN");
-  watch->add_flag("-v,--verbose", watch_options->verbose, "Also steps that were ok or skipped");
+  watch->add_flag("-v,--verbose", watch_options->verbose,
+                  "Also show steps that were ok or skipped");
   watch->add_flag("--detailed-exitcode", watch_options->detailed_exit_code,
                   "Exit with 2 when something changed");
   SetAction(watch, context, [&context, watch_id, watch_options]() -> absl::StatusOr<int> {
@@ -192,7 +194,7 @@ void AddRun(CLI::App& app, Context& context) {
     return WatchRunAndEndings(context, *connection, *watch_id, *watch_options);
   });
 
-  CLI::App* cancel = run->add_subcommand("cancel", "Stop a run after the steps that are running");
+  CLI::App* cancel = run->add_subcommand("cancel", "Stop a run after its current steps");
   auto cancel_id = std::make_shared<std::string>();
   cancel->add_option("run", *cancel_id, "Its id, from `muster run list`")
       ->required()

@@ -33,7 +33,7 @@ constexpr size_t kLargestSecret = 64 << 10;
 // Never from an argument, which other users of the machine could read.
 absl::StatusOr<std::string> ReadSecret(const std::string& file) {
   if (file == "-" && isatty(STDIN_FILENO) == 1)
-    std::cerr << "Type the secret, end with Ctrl-D (it is shown as you type).\n";
+    std::cerr << "Type the secret and end with Ctrl-D (it is shown as you type).\n";
   std::ifstream opened;
   if (file != "-") {
     opened.open(file, std::ios::binary);
@@ -43,7 +43,7 @@ absl::StatusOr<std::string> ReadSecret(const std::string& file) {
   std::string value(std::istreambuf_iterator<char>(in), {});
   if (value.empty()) return absl::InvalidArgumentError("the secret is empty");
   if (value.size() > kLargestSecret)
-    return absl::InvalidArgumentError("a secret is at most 64 KiB");
+    return absl::InvalidArgumentError("a secret may have at most 64 KiB");
   return value;
 }
 
@@ -135,7 +135,7 @@ absl::StatusOr<int> RemoveSecret(Context& context, const SecretRemoveOptions& op
   RETURN_IF_ERROR(Call(*connection, stub, &SecretStub::RemoveSecret, request, &response));
   Show(context, response, [&] {
     return absl::StrCat("secret ", options.name,
-                        " is removed; files on nodes that hold it stay as they are\n");
+                        " is removed; files on nodes that contain it stay as they are\n");
   });
   return kExitClean;
 }
@@ -175,11 +175,11 @@ void AddSecret(CLI::App& app, Context& context) {
 
   CLI::App* set = secret->add_subcommand("set", "Store a value, read from a file");
   auto options = std::make_shared<SetOptions>();
-  set->add_option("name", options->name, "What secret('NAME') in a playbook asks for")
+  set->add_option("name", options->name, "The NAME of secret('NAME') in a playbook")
       ->required()
       ->type_name("SECRET");
   set->add_option("-f,--file", options->file,
-                  "Where to read it, every byte of it (default: standard input)")
+                  "File to read; every byte counts (default: standard input)")
       ->type_name("FILE");
   AddRolesOption(set, options->roles);
   SetAction(set, context, [&context, options] { return Set(context, *options); });
@@ -189,7 +189,7 @@ void AddSecret(CLI::App& app, Context& context) {
   auto bytes = std::make_shared<uint32_t>(32);
   auto replace = std::make_shared<bool>(false);
   auto roles = std::make_shared<std::vector<std::string>>();
-  generate->add_option("name", *request_name, "What secret('NAME') asks for")
+  generate->add_option("name", *request_name, "The NAME of secret('NAME') in a playbook")
       ->required()
       ->type_name("SECRET");
   generate->add_option("-b,--bytes", *bytes, "Random bytes, 16 to 65536 (default 32)")
@@ -205,10 +205,11 @@ void AddSecret(CLI::App& app, Context& context) {
     return Generate(context, request);
   });
 
-  CLI::App* list = secret->add_subcommand("list", "Names and versions; values are never shown");
+  CLI::App* list =
+      secret->add_subcommand("list", "List names and versions; values are never shown");
   SetAction(list, context, [&context] { return ListSecrets(context); });
 
-  CLI::App* name_roles = secret->add_subcommand("roles", "Name the roles that may read it");
+  CLI::App* name_roles = secret->add_subcommand("roles", "Set the roles that may read a secret");
   auto named = std::make_shared<std::string>();
   auto named_roles = std::make_shared<std::vector<std::string>>();
   name_roles->add_option("name", *named, "A secret that exists")->required()->type_name("SECRET");
@@ -223,12 +224,13 @@ void AddSecret(CLI::App& app, Context& context) {
     return SetRoles(context, request);
   });
 
-  CLI::App* remove = secret->add_subcommand("remove", "Forget a value for good");
+  CLI::App* remove = secret->add_subcommand("remove", "Delete a secret for good");
   auto removed = std::make_shared<SecretRemoveOptions>();
   remove->add_option("name", removed->name, "A secret that exists")
       ->required()
       ->type_name("SECRET");
-  remove->add_flag("--force", removed->force, "Also when the site that was applied last reads it");
+  remove->add_flag("--force", removed->force,
+                   "Remove it even if the site that was applied last reads it");
   remove->add_flag("-y,--yes", removed->yes, "Do not ask");
   SetAction(remove, context, [&context, removed] { return RemoveSecret(context, *removed); });
 

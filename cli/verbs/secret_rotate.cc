@@ -91,8 +91,8 @@ class SecretRotation {
     RETURN_IF_ERROR(Call(connection_, secrets_, &SecretStub::RotateSecret, request, &response));
     if (!response.rotation().limit().empty()) return Drive(response);
     if (options_.abandon) {
-      std::cout << "The rotation of " << options_.name << " is forgotten: no node had taken the "
-                << "next value, version " << response.version() << " stays.\n";
+      std::cout << "The rotation of " << options_.name << " is abandoned: no node had taken the "
+                << "next value; version " << response.version() << " stays.\n";
     } else {
       std::cout << "Secret " << options_.name << " is at version " << response.version()
                 << ". It is used by\n"
@@ -180,7 +180,7 @@ class SecretRotation {
 
   int Stopped(const v1::SecretRotation& rotation, const RunEnd& end) {
     std::cerr << "The rotation of " << options_.name << " waits, " << PhaseText(rotation)
-              << ". Look at `muster run show " << end.run_id << "`, then go on with `muster secret "
+              << ". See `muster run show " << end.run_id << "`, then continue with `muster secret "
               << "rotate " << options_.name << " --resume` or go back with --abandon.\n";
     return end.exit_code;
   }
@@ -195,7 +195,7 @@ class SecretRotation {
 
 absl::StatusOr<int> RotateSecret(Context& context, const SecretRotateOptions& options) {
   if (options.resume && options.abandon)
-    return absl::InvalidArgumentError("--resume or --abandon, not both");
+    return absl::InvalidArgumentError("--resume and --abandon exclude each other");
   ASSIGN_OR_RETURN(const SiteBundle bundle, PackSite(options.site));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   if (!options.yes) {
@@ -218,28 +218,28 @@ absl::StatusOr<int> RotateSecret(Context& context, const SecretRotateOptions& op
 
 void AddSecretRotate(CLI::App& secret, Context& context) {
   CLI::App* command =
-      secret.add_subcommand("rotate", "Replace a value everywhere it is used, with a random one");
+      secret.add_subcommand("rotate", "Replace a value everywhere with a new random one");
   auto options = std::make_shared<SecretRotateOptions>();
   command->add_option("name", options->name, "A secret that exists")
       ->required()
       ->type_name("SECRET");
   command
       ->add_option("--site", options->site,
-                   "The playbook that tells which nodes use it (default playbooks/site.yaml); "
+                   "The playbook that determines which nodes use it (default playbooks/site.yaml); "
                    "rotate_NAME.yaml beside it brings the value to them")
       ->type_name("PLAYBOOK");
   command->add_option("-b,--bytes", options->bytes, "Random bytes (default: as many as now)")
       ->type_name("COUNT");
-  command->add_flag("--resume", options->resume, "Go on with a rotation that was interrupted");
-  command->add_flag("--abandon", options->abandon, "Give a rotation up: back to the current value");
+  command->add_flag("--resume", options->resume, "Continue a rotation that was interrupted");
+  command->add_flag("--abandon", options->abandon,
+                    "Abandon a rotation: return to the current value");
   command->add_flag("--without-missing", options->without_missing,
-                    "Leave out nodes that are not connected; the others do not understand them "
-                    "any more until `muster apply` has reached them");
+                    "Leave out nodes that are not connected; they cannot talk to the others until "
+                    "`muster apply` has reached them");
   command->add_flag("-y,--yes", options->yes, "Do not ask");
   command->footer(
-      "Without a rotate_NAME.yaml beside the site's playbook the new value is current at once, "
-      "and\n"
-      "`muster apply` brings it out. Exit codes as of `muster apply`.");
+      "Without a rotate_NAME.yaml beside the site's playbook, the new value is current at once "
+      "and\n`muster apply` brings it to the nodes. Exit codes are those of `muster apply`.");
   SetAction(command, context, [&context, options] { return RotateSecret(context, *options); });
 }
 

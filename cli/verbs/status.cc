@@ -26,7 +26,7 @@ absl::StatusOr<int> Status(Context& context) {
 }  // namespace
 
 void AddStatus(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("status", "The cluster in a few lines");
+  CLI::App* command = app.add_subcommand("status", "Summarize the cluster in a few lines");
   SetAction(command, context, [&context] { return Status(context); });
 }
 

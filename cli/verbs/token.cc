@@ -94,22 +94,21 @@ void AddToken(CLI::App& app, Context& context) {
   CLI::App* token = app.add_subcommand("token", "One-use tokens by which machines join");
   token->require_subcommand(1);
 
-  CLI::App* create =
-      token->add_subcommand("create", "Make tokens; prints a line to paste for each");
+  CLI::App* create = token->add_subcommand("create", "Make tokens; print a line to paste for each");
   auto options = std::make_shared<TokenOptions>();
   create->add_option("--nodes", options->nodes, "Host list, such as 'c[001-016]'")
       ->required()
       ->type_name("HOSTLIST");
-  create->add_option("--ttl", options->ttl, "How long they work (default 1h, at most 168h)")
+  create->add_option("--ttl", options->ttl, "How long they are valid (default 1h, at most 168h)")
       ->type_name("DURATION");
   create->add_flag("--require-approval", options->require_approval,
                    "Machines wait for `muster node approve`");
   SetAction(create, context, [&context, options] { return CreateToken(context, *options); });
 
-  CLI::App* list = token->add_subcommand("list", "Tokens and what became of them");
+  CLI::App* list = token->add_subcommand("list", "List tokens and whether they were used");
   SetAction(list, context, [&context] { return ListTokens(context); });
 
-  CLI::App* revoke = token->add_subcommand("revoke", "Make a token worthless");
+  CLI::App* revoke = token->add_subcommand("revoke", "Revoke a token");
   auto token_id = std::make_shared<std::string>();
   revoke->add_option("token", *token_id, "Its id, from `muster token list`")
       ->required()

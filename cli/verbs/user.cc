@@ -32,7 +32,7 @@ absl::StatusOr<int> CreateUser(Context& context, const CreateOptions& options) {
                                                        : options.folder)
           .string();
   if (std::filesystem::exists(folder))
-    return absl::AlreadyExistsError(absl::StrCat(folder, " exists; name a new folder with --out"));
+    return absl::AlreadyExistsError(absl::StrCat(folder, " exists; pass a new folder with --out"));
   ASSIGN_OR_RETURN(const pki::KeyAndCsr key, pki::MakeKeyAndCsr(options.name));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   UserStub stub(connection->channel());
@@ -75,7 +75,7 @@ absl::StatusOr<int> Renew(Context& context) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   RETURN_IF_ERROR(RenewCredentials(*connection, context.clock->Now()));
   std::cout << "The certificate in " << connection->folder()
-            << " is of the authority that signs now; its end is as before.\n";
+            << " is now issued by the current authority; it expires when it did before.\n";
   return kExitClean;
 }
 
@@ -108,15 +108,14 @@ void AddUser(CLI::App& app, Context& context) {
       ->type_name("DIR");
   SetAction(create, context, [&context, options] { return CreateUser(context, *options); });
 
-  CLI::App* list = user->add_subcommand("list", "Certificates that were made for people");
+  CLI::App* list = user->add_subcommand("list", "List the certificates that were made for people");
   SetAction(list, context, [&context] { return ListUsers(context); });
 
   CLI::App* renew =
-      user->add_subcommand("renew", "Take a certificate of a new authority for yourself");
+      user->add_subcommand("renew", "Renew your own certificate under a new authority");
   renew->footer(
-      "For everybody, while `muster ca rotate` waits for it, and once more when that has ended. "
-      "The\n"
-      "key, the role and the end of the certificate stay as they are.");
+      "Everybody runs it while `muster ca rotate` waits, and once more when that has ended. The "
+      "key,\nthe role and the expiry of the certificate stay as they are.");
   SetAction(renew, context, [&context] { return Renew(context); });
 
   CLI::App* revoke = user->add_subcommand("revoke", "Deny all certificates of a person");

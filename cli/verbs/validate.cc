@@ -38,8 +38,7 @@ using ValidationStub = v1::ValidationService::Stub;
 
 constexpr uint32_t kRecentValidations = 200;
 constexpr char kEarlierText[] =
-    "* of an earlier text of the suite or of inventory/hardware: the newest asks for something "
-    "else\n";
+    "* an earlier text of the suite or of inventory/hardware: the newest differs\n";
 
 struct StartOptions {
   std::string nodes, suite, site = ".";
@@ -50,7 +49,7 @@ struct StartOptions {
 absl::StatusOr<int> Start(Context& context, const StartOptions& options) {
   if (options.nodes.empty() || options.suite.empty()) {
     return absl::InvalidArgumentError(
-        "name nodes and a suite: muster validate c[001-016] --suite quick; or a verb, see "
+        "specify nodes and a suite: muster validate c[001-016] --suite quick; or a command, see "
         "muster validate --help");
   }
   ASSIGN_OR_RETURN(const SiteBundle bundle, PackSuites(options.site));
@@ -170,9 +169,9 @@ absl::StatusOr<int> CancelValidation(Context& context, const std::string& id) {
   v1::CancelValidationResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &ValidationStub::CancelValidation, request, &response));
   if (absl::StartsWith(id, "r-")) {
-    std::cout << "what waited after run " << id << " is not started\n";
+    std::cout << "what was waiting after run " << id << " will not be started\n";
   } else {
-    std::cout << "validation " << id << " stops; what was running is unknown\n";
+    std::cout << "validation " << id << " stops; checks that were running are unknown\n";
   }
   return kExitClean;
 }
@@ -223,26 +222,26 @@ CLI::App* AddVerb(CLI::App* parent, const char* name, const char* help,
 
 void AddLooks(CLI::App* validate, Context& context) {
   auto id = std::make_shared<std::string>();
-  SetAction(AddVerb(validate, "show", "One validation: verdicts, findings, blame", id), context,
-            [&context, id] { return ShowOne(context, *id); });
+  SetAction(AddVerb(validate, "show", "Show one validation: verdicts, findings, blame", id),
+            context, [&context, id] { return ShowOne(context, *id); });
   SetAction(AddVerb(validate, "watch", "Follow a validation to its end", id), context,
             [&context, id]() -> absl::StatusOr<int> {
               ASSIGN_OR_RETURN(Connection * connection, context.Connect());
               return WatchValidation(context, *connection, *id);
             });
   CLI::App* cancel =
-      validate->add_subcommand("cancel", "Stop a validation, or what waits after a run");
+      validate->add_subcommand("cancel", "Stop a validation, or suites that wait after a run");
   cancel
-      ->add_option(
-          "id", *id,
-          "A validation, whose running checks are unknown then; or a run, whose suites that "
-          "wait for nodes are never started")
+      ->add_option("id", *id,
+                   "A validation: its running checks become unknown; or a run: its suites that "
+                   "wait for nodes are never started")
       ->required()
       ->type_name("VALIDATION|RUN");
   SetAction(cancel, context, [&context, id] { return CancelValidation(context, *id); });
   auto file = std::make_shared<std::string>();
-  CLI::App* report = AddVerb(validate, "report", "One validation as a page with its curves", id);
-  report->add_option("file", *file, "Where to (default VALIDATION.html)")->type_name("FILE");
+  CLI::App* report =
+      AddVerb(validate, "report", "Write one validation as an HTML page with its curves", id);
+  report->add_option("file", *file, "File to write (default VALIDATION.html)")->type_name("FILE");
   SetAction(report, context, [&context, id, file] { return Report(context, *id, *file); });
 
   auto limit = std::make_shared<uint32_t>(20);
@@ -251,7 +250,7 @@ void AddLooks(CLI::App* validate, Context& context) {
   SetAction(list, context, [&context, limit] { return ListValidations(context, *limit); });
 
   auto nodes = std::make_shared<std::string>();
-  CLI::App* history = validate->add_subcommand("history", "What was said of nodes over time");
+  CLI::App* history = validate->add_subcommand("history", "Show the verdicts on nodes over time");
   history->add_option("nodes", *nodes, "Such as c001 or c[001-004]")
       ->required()
       ->type_name("HOSTLIST");
@@ -261,7 +260,8 @@ void AddLooks(CLI::App* validate, Context& context) {
             [&context, nodes, limit] { return History(context, *nodes, *limit); });
 
   auto other = std::make_shared<std::string>();
-  CLI::App* compare = validate->add_subcommand("compare", "What differs between two validations");
+  CLI::App* compare =
+      validate->add_subcommand("compare", "Show what differs between two validations");
   compare->add_option("a", *id, "The earlier one")->required()->type_name("VALIDATION");
   compare->add_option("b", *other, "The later one")->required()->type_name("VALIDATION");
   SetAction(compare, context, [&context, id, other] { return Compare(context, *id, *other); });
@@ -271,31 +271,29 @@ void AddLooks(CLI::App* validate, Context& context) {
 
 void AddValidate(CLI::App& app, Context& context) {
   CLI::App* validate =
-      app.add_subcommand("validate", "Test nodes with a suite of checks, and look at results");
+      app.add_subcommand("validate", "Test nodes with a suite of checks, and show results");
   auto options = std::make_shared<StartOptions>();
   validate->add_option("nodes", options->nodes, "Host list, groups, globs, rack:NAME, !exclusions")
       ->type_name("NODES");
-  validate->add_option("-s,--suite", options->suite, "Of playbooks/suites, such as quick")
+  validate->add_option("-s,--suite", options->suite, "A suite in playbooks/suites, such as quick")
       ->type_name("SUITE");
   validate
       ->add_option("--site", options->site,
                    "Folder with playbooks/suites and inventory/hardware (default .)")
       ->type_name("DIR");
   validate->add_flag("--force", options->force,
-                     "Test although others work on the GPUs, or Slurm's jobs run");
+                     "Test even while Slurm jobs or other programs use the nodes");
   validate
       ->add_option("--max-rounds", options->max_rounds,
-                   "Rounds of pairs at most (default: as the suite says)")
+                   "Maximum number of rounds of pairs (default: as the suite says)")
       ->type_name("COUNT");
   CLI::Option* detach = validate->add_flag("-d,--detach", options->detach,
                                            "Print the validation's id and do not wait");
-  validate
-      ->add_flag("-w,--watch", options->watch,
-                 "Follow it to its end: what is done without --detach")
+  validate->add_flag("-w,--watch", options->watch, "Follow it to its end, as without --detach")
       ->excludes(detach);
   validate->footer(
-      "Ctrl-C leaves the validation going on; `muster validate watch` comes back to it.\n"
-      "Exit codes: 0 all nodes passed, 1 a node failed or the call did, 2 not all are known,\n"
+      "Ctrl-C detaches: the validation continues, and `muster validate watch` follows it again.\n"
+      "Exit codes: 0 all nodes passed, 1 a node or the call failed, 2 not all are known,\n"
       "130 detached.");
   SetAction(validate, context, [&context, options, validate]() -> absl::StatusOr<int> {
     if (!validate->get_subcommands().empty()) return context.exit_code;

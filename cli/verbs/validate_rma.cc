@@ -82,10 +82,11 @@ void AddRma(CLI::App& validate, Context& context) {
   auto node = std::make_shared<std::string>();
   auto file = std::make_shared<std::string>();
   auto limit = std::make_shared<uint32_t>(5);
-  CLI::App* rma = validate.add_subcommand("rma", "A node's evidence for its vendor, as an archive");
+  CLI::App* rma =
+      validate.add_subcommand("rma", "Write an archive with a node's evidence for its vendor");
   rma->add_option("node", *node, "Such as c001")->required()->type_name("NODE");
-  rma->add_option("file", *file, "Where to (default NODE-evidence.tar.gz)")->type_name("FILE");
-  rma->add_option("-n,--limit", *limit, "The newest so many validations (default 5)")
+  rma->add_option("file", *file, "File to write (default NODE-evidence.tar.gz)")->type_name("FILE");
+  rma->add_option("-n,--limit", *limit, "How many of the newest validations (default 5)")
       ->type_name("COUNT");
   SetAction(rma, context,
             [&context, node, file, limit] { return Rma(context, *node, *file, *limit); });

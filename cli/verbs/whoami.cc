@@ -61,7 +61,7 @@ absl::StatusOr<int> WhoAmI(Context& context) {
 
 void AddWhoAmI(CLI::App& app, Context& context) {
   CLI::App* command =
-      app.add_subcommand("whoami", "As whom the controller sees you, and until when");
+      app.add_subcommand("whoami", "Show who you are to the controller, and until when");
   SetAction(command, context, [&context] { return WhoAmI(context); });
 }
 

@@ -30,7 +30,7 @@ void Patience::OnAnswer() {
 void Patience::OnSilence() {
   if (told_ || clock_.Now() - away_since_ < kQuiet) return;
   told_ = true;
-  say_("no connection to the controller; trying again until there is one (the nodes go on)\n");
+  say_("no connection to the controller; trying again until there is one (the nodes continue)\n");
 }
 
 absl::Status Patience::Await(const absl::Status& status) {
@@ -39,7 +39,7 @@ absl::Status Patience::Await(const absl::Status& status) {
   OnSilence();
   if (clock_.Now() - away_since_ >= kLimit) {
     if (!status.ok()) return status;
-    return absl::UnavailableError("the controller answers, and ends the stream before its end");
+    return absl::UnavailableError("the controller answers but ends the stream early");
   }
   clock_.Sleep(kPause);
   renew_();

@@ -78,15 +78,15 @@ bool CanAsk() { return isatty(STDIN_FILENO) == 1; }
 absl::Status AskOrRefuse(const std::string& question, absl::string_view otherwise) {
   if (!CanAsk()) {
     return absl::FailedPreconditionError(
-        absl::StrCat(question, " There is no terminal to ask; say --yes (", otherwise, ")"));
+        absl::StrCat(question, " There is no terminal to ask on; pass --yes (", otherwise, ")"));
   }
   return Confirm(question) ? absl::OkStatus() : absl::CancelledError(otherwise);
 }
 
 absl::Status RequireTerminal(absl::string_view hint) {
   if (CanAsk()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("apply changes nodes and there is no terminal to ask; say --yes, or ", hint));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "apply changes nodes and there is no terminal to ask on; pass --yes, or ", hint));
 }
 
 }  // namespace muster::cli

@@ -5,14 +5,14 @@
 #include "common/checks/catalog.h"
 
 // Rows for the metrics of every check that watches GPUs at work.
-#define MUSTER_TELEMETRY_METRICS                                                             \
-  {"temperature_max_celsius", "celsius", "gpu", Better::kLower, "hottest that the GPU was"}, \
-      {"thermal_headroom_kelvin", "K", "gpu", Better::kNeither,                              \
-       "degrees that it stayed below its limit, or below zero was above"},                   \
-      {"power_mean_watts", "W", "gpu", Better::kNeither, "power that it drew"},              \
-      {"sm_clock_median_mhz", "MHz", "gpu", Better::kHigher, "clock of its processors"}, {   \
-    "throttle_seconds", "s", "gpu", Better::kLower,                                          \
-        "time for which the hardware slowed it down, by cause"                               \
+#define MUSTER_TELEMETRY_METRICS                                                                   \
+  {"temperature_max_celsius", "celsius", "gpu", Better::kLower, "highest temperature of the GPU"}, \
+      {"thermal_headroom_kelvin", "K", "gpu", Better::kNeither,                                    \
+       "degrees below its limit; negative when above it"},                                         \
+      {"power_mean_watts", "W", "gpu", Better::kNeither, "power draw"},                            \
+      {"sm_clock_median_mhz", "MHz", "gpu", Better::kHigher, "clock of its processors"}, {         \
+    "throttle_seconds", "s", "gpu", Better::kLower,                                                \
+        "time that the hardware slowed it down, by cause"                                          \
   }
 
 namespace muster::checks {

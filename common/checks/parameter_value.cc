@@ -34,10 +34,10 @@ struct TypeRow {
 constexpr TypeRow kTypes[] = {
     {ParameterType::kNumber, "number", "a number"},
     {ParameterType::kDuration, "duration",
-     "a duration such as 60s or 5m; a plain number is seconds"},
+     "a duration such as 60s or 5m; a plain number means seconds"},
     {ParameterType::kSize, "size", "a size such as 512MiB or 1GiB"},
     {ParameterType::kWord, "word", "a word"},
-    {ParameterType::kWords, "words", "words with commas between"},
+    {ParameterType::kWords, "words", "words separated by commas"},
     {ParameterType::kFlag, "flag", "true or false"},
 };
 

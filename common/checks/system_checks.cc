@@ -14,34 +14,34 @@ constexpr ParameterSpec Duration(absl::string_view default_text, absl::string_vi
 
 // cpu-stress
 
-constexpr ParameterSpec kCpuStressParameters[] = {Duration("60s", "for how long to compute")};
+constexpr ParameterSpec kCpuStressParameters[] = {Duration("60s", "how long to compute")};
 constexpr MetricSpec kCpuStressMetrics[] = {
-    {"cpu_ops_per_s", "1/s", "", Better::kHigher, "stress-ng's bogus operations in a second"},
+    {"cpu_ops_per_s", "1/s", "", Better::kHigher, "stress-ng's bogus operations per second"},
 };
 
 // memory-stress
 
 constexpr ParameterSpec kMemoryStressParameters[] = {
-    Duration("60s", "for how long to write and compare"),
+    Duration("60s", "how long to write and compare"),
     {.name = "fraction",
      .type = ParameterType::kNumber,
      .default_text = "0.8",
-     .help = "part of the memory that is tested of what nothing uses, caches of files included",
+     .help = "share of the free memory that is tested; the page cache does not count as free",
      .min = 0.01,
      .max = 0.95},
 };
 constexpr MetricSpec kMemoryStressMetrics[] = {
-    {"memory_ops_per_s", "1/s", "", Better::kHigher, "stress-ng's bogus operations in a second"},
+    {"memory_ops_per_s", "1/s", "", Better::kHigher, "stress-ng's bogus operations per second"},
 };
 
 // memory-bandwidth
 
 constexpr ParameterSpec kMemoryBandwidthParameters[] = {
-    Duration("10s", "for how long to measure; the best pass counts"),
+    Duration("10s", "how long to measure; the best pass counts"),
     {.name = "size",
      .type = ParameterType::kSize,
      .default_text = "3GiB",
-     .help = "memory that is used; far more than all caches",
+     .help = "memory that is used; must be far larger than all caches",
      .min = 1 << 20},
 };
 constexpr MetricSpec kMemoryBandwidthMetrics[] = {
@@ -56,16 +56,16 @@ constexpr ParameterSpec kDiskParameters[] = {
      .type = ParameterType::kWords,
      .default_text = "",
      .help = "folders on the file systems to test; skipped without any"},
-    Duration("15s", "of each of the four patterns"),
+    Duration("15s", "duration of each of the four patterns"),
     {.name = "size",
      .type = ParameterType::kSize,
      .default_text = "1GiB",
-     .help = "of the file that is written and removed",
+     .help = "size of the file that is written and removed",
      .min = 1 << 20},
 };
 constexpr MetricSpec kDiskMetrics[] = {
     {"mbytes_per_s", "MB/s", "file_system", Better::kHigher, "throughput, by pattern"},
-    {"iops", "1/s", "file_system", Better::kHigher, "operations in a second, by pattern"},
+    {"iops", "1/s", "file_system", Better::kHigher, "operations per second, by pattern"},
     {"latency_p99_ms", "ms", "file_system", Better::kLower, "99th percentile, by pattern"},
 };
 
@@ -75,14 +75,14 @@ constexpr ParameterSpec kFileSystemsParameters[] = {
     {.name = "paths",
      .type = ParameterType::kWords,
      .default_text = "",
-     .help = "where something must be mounted; skipped without any"},
+     .help = "folders where a file system must be mounted; skipped without any"},
     {.name = "min-free",
      .type = ParameterType::kSize,
      .default_text = "0",
-     .help = "room that each must have"},
+     .help = "free space that each must have"},
 };
 constexpr MetricSpec kFileSystemsMetrics[] = {
-    {"free_bytes", "bytes", "file_system", Better::kHigher, "room for users"},
+    {"free_bytes", "bytes", "file_system", Better::kHigher, "free space for users"},
 };
 
 // clock
@@ -95,14 +95,15 @@ constexpr ParameterSpec kClockParameters[] = {
     {.name = "wait",
      .type = ParameterType::kDuration,
      .default_text = "30s",
-     .help = "how long a clock may take to follow a server, as after a boot",
+     .help = "how long a clock may take to follow a server, for instance after a boot",
      .min = 0,
      .max = 3600},
 };
 constexpr MetricSpec kClockMetrics[] = {
     {"clock_offset_ms", "ms", "", Better::kLower, "how far the clock is off"},
-    {"clock_error_ms", "ms", "", Better::kLower, "how far that may be wrong at most"},
-    {"clock_stratum", "1", "", Better::kLower, "servers between this clock and the true time"},
+    {"clock_error_ms", "ms", "", Better::kLower, "maximum error of that offset"},
+    {"clock_stratum", "1", "", Better::kLower,
+     "servers between this clock and the reference clock"},
 };
 
 // machine-errors
@@ -111,7 +112,7 @@ constexpr ParameterSpec kMachineErrorsParameters[] = {
     {.name = "duration",
      .type = ParameterType::kDuration,
      .default_text = "1s",
-     .help = "for how long new errors are counted",
+     .help = "how long new errors are counted",
      .min = 0,
      .max = 86400},
 };
@@ -120,11 +121,12 @@ constexpr MetricSpec kMachineErrorsMetrics[] = {
     {"memory_corrected_new", "1", "", Better::kLower, "corrected memory errors during the check"},
     {"memory_uncorrected", "1", "", Better::kLower, "uncorrected memory errors since the boot"},
     {"machine_checks", "1", "", Better::kLower, "machine check exceptions since the boot"},
-    {"kernel_log_errors", "1", "", Better::kLower, "lines of the kernel's log on broken hardware"},
+    {"kernel_log_errors", "1", "", Better::kLower,
+     "lines of the kernel's log about broken hardware"},
     {"kernel_log_corrected", "1", "", Better::kLower,
-     "lines of the kernel's log on errors that the hardware has corrected"},
+     "lines of the kernel's log about errors that the hardware has corrected"},
     {"gpu_application_errors", "1", "", Better::kNeither,
-     "errors on GPUs in the kernel's log for which a job's own program is to blame"},
+     "GPU errors in the kernel's log that a job's own program caused"},
 };
 
 // slurm-node
@@ -133,12 +135,12 @@ constexpr ParameterSpec kSlurmNodeParameters[] = {
     {.name = "wait",
      .type = ParameterType::kDuration,
      .default_text = "30s",
-     .help = "how long slurmd may take to register, as after a boot",
+     .help = "how long slurmd may take to register, for instance after a boot",
      .min = 0,
      .max = 3600},
 };
 constexpr MetricSpec kSlurmNodeMetrics[] = {
-    {"slurm_memory_margin_mib", "MiB", "", Better::kNeither, "memory that Slurm does not give out"},
+    {"slurm_memory_margin_mib", "MiB", "", Better::kNeither, "memory that Slurm does not allocate"},
 };
 
 constexpr CheckSpec kSystemChecks[] = {
@@ -177,13 +179,13 @@ constexpr CheckSpec kSystemChecks[] = {
      .load = Load::kIdle,
      .parameters = kClockParameters,
      .metrics = kClockMetrics,
-     .help = "how far the clock is off, as chrony sees it"},
+     .help = "how far the clock is off, as reported by chrony"},
     {.name = "machine-errors",
      .scope = Scope::kNode,
      .load = Load::kIdle,
      .parameters = kMachineErrorsParameters,
      .metrics = kMachineErrorsMetrics,
-     .help = "memory errors, machine checks and what the kernel's log says of hardware"},
+     .help = "memory errors, machine checks and hardware errors in the kernel's log"},
     {.name = "slurm-node",
      .scope = Scope::kNode,
      .load = Load::kIdle,

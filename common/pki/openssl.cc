@@ -92,7 +92,7 @@ absl::Status RequireP256(EVP_PKEY* key) {
     return absl::OkStatus();
   }
   return OpenSslError(absl::StatusCode::kFailedPrecondition,
-                      "the key is not an elliptic key on P-256, the only kind that is accepted");
+                      "the key is not an elliptic-curve key on P-256, the only accepted kind");
 }
 
 absl::StatusOr<std::string> PublicKeySha256(EVP_PKEY* key) {

@@ -30,7 +30,7 @@ absl::StatusOr<ENGINE*> LoadEngine() {
   ENGINE* engine = ENGINE_by_id("pkcs11");
   if (engine == nullptr) {
     return OpenSslError(absl::StatusCode::kFailedPrecondition,
-                        "the key is in a PKCS #11 token, and OpenSSL has no engine pkcs11; install "
+                        "the key is in a PKCS #11 token, but OpenSSL has no engine pkcs11; install "
                         "libengine-pkcs11-openssl on this machine");
   }
   // By default it writes the URIs of keys that it does not find, PINs included, to standard error.
@@ -62,15 +62,16 @@ absl::StatusOr<KeyPtr> OpenTokenKey(absl::string_view uri) {
   for (const char c : trimmed) {
     if (!absl::ascii_isgraph(static_cast<unsigned char>(c)))
       return absl::InvalidArgumentError(
-          "the PKCS #11 URI of the key holds something other than printable characters without "
-          "spaces; write those as %20");
+          "the PKCS #11 URI of the key contains something other than printable characters without "
+          "spaces; write spaces as %20");
   }
   ASSIGN_OR_RETURN(ENGINE* const engine, LoadEngine());
   KeyPtr key(ENGINE_load_private_key(engine, trimmed.c_str(), RefusingToAsk(), nullptr));
   if (key == nullptr) {
-    return OpenSslError(absl::StatusCode::kFailedPrecondition,
-                        "the token does not give the key that its PKCS #11 URI names: is the token "
-                        "there, may this account use it, is the PIN right (`p11tool --list-all`)");
+    return OpenSslError(
+        absl::StatusCode::kFailedPrecondition,
+        "the token does not provide the key of the PKCS #11 URI: is the token present, may this "
+        "account use it, is the PIN right (`p11tool --list-all`)");
   }
   return key;
 }

@@ -25,11 +25,11 @@ absl::Status FileError(int error, absl::string_view what, const std::string& pat
     return absl::FailedPreconditionError(
         absl::StrCat(what, " ", path,
                      ": its file system is read-only; remount it read-write "
-                     "(dmesg tells whether disk errors made it so) and run again"));
+                     "(dmesg shows whether disk errors caused this) and run again"));
   if (error == EMLINK)  // Folder::OpenFile()
     return absl::PermissionDeniedError(absl::StrCat(
         what, " ", path,
-        ": the file has other names, and users may make names here; root leaves it alone"));
+        ": the file has other hard links, and users may create links here; root leaves it alone"));
   return ErrnoStatus(error, absl::StrCat(what, " ", path));
 }
 

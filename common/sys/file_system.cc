@@ -115,7 +115,7 @@ absl::Status RealFileSystem::WriteToKernel(const std::string& path, const std::s
   } while (written < 0 && errno == EINTR);
   if (written < 0) return FileError(errno, "writing to", path);
   if (static_cast<size_t>(written) == request.size()) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat("writing to ", path, ": the kernel took ", written,
+  return absl::InternalError(absl::StrCat("writing to ", path, ": the kernel accepted ", written,
                                           " of ", request.size(), " bytes"));
 }
 

@@ -115,8 +115,8 @@ absl::StatusOr<Folder> Folder::MakeFolder(const std::string& name, mode_t mode, 
     bool empty = true;
     RETURN_IF_ERROR(made.ForEachName([&empty](const char*) { return empty = false; }, path));
     if (!IsOurs(made.owner()) || (made.info_.st_mode & 0777) != 0700 || !empty)
-      return absl::AbortedError(
-          absl::StrCat("creating ", path, ": somebody else put a directory there meanwhile"));
+      return absl::AbortedError(absl::StrCat(
+          "creating ", path, ": somebody else created a directory there in the meantime"));
   }
   ASSIGN_OR_RETURN(const UniqueFd opened, made.Reopen("creating", path));
   // Not by mkdir's own argument: the umask would clear bits.
@@ -133,9 +133,9 @@ absl::Status Folder::SetAttributes(int file, uid_t uid, gid_t gid, const mode_t*
   // A file that belonged to a user may be open in the user's hands for ever.
   if (S_ISREG(now.st_mode) && !IsOurs(now.st_uid) &&
       ((uid != kAsItIs && uid != now.st_uid) || set_gid))
-    return absl::PermissionDeniedError(absl::StrCat(
-        "setting the owner and mode of ", path, ": it belongs to uid ", now.st_uid,
-        ", whose work it would pass off as that of others; remove it in an earlier task"));
+    return absl::PermissionDeniedError(
+        absl::StrCat("setting the owner and mode of ", path, ": it belongs to uid ", now.st_uid,
+                     ", and a new owner would hide that; remove it in an earlier task"));
   const bool only_as_user = S_ISREG(now.st_mode) && now.st_nlink > 1 && IsShared();
   const auto change = [&](absl::FunctionRef<int()> call) {
     if (!only_as_user) return AsOwner(call);

@@ -55,8 +55,8 @@ class Walk {
       if (name == "..") {
         // A foreign folder's owner may have moved its contents anywhere.
         if (!foreign_.empty())
-          return absl::PermissionDeniedError(absl::StrCat(what_, " ", path_, ": '..' below ",
-                                                          foreign_, ", which is not root's alone"));
+          return absl::PermissionDeniedError(absl::StrCat(
+              what_, " ", path_, ": '..' below ", foreign_, ", which other users can change"));
         RETURN_IF_ERROR(Enter(name, at_ == "." ? reached : Split(at_).first));
         continue;
       }
@@ -117,9 +117,9 @@ class Walk {
           what_, " ", path_, ": ", reached, " is a symbolic link that ",
           foreign_.empty()
               ? absl::StrCat("uid ", info.st_uid, " made")
-              : absl::StrCat("others than root can change (", foreign_, " is not root's alone)"),
-          "; root does not follow it: put a directory in its place, or name the one that is "
-          "meant"));
+              : absl::StrCat("users other than root can change (they control ", foreign_, ")"),
+          "; root does not follow it: put a directory in its place, or specify the directory "
+          "itself"));
     std::string target(PATH_MAX, '\0');
     const ssize_t size = ::readlinkat(link, "", target.data(), target.size());
     if (size <= 0) return WalkError(size < 0 ? errno : ENOENT, what_, path_);

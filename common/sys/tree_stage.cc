@@ -26,11 +26,11 @@ absl::Status Merge(const Folder& from, const Folder& to, const std::string& path
     if (!from.Stat(name, &ours)) return FileError(errno, "reading the new", child);
     const bool there = to.Stat(name, &theirs);
     if (there && S_ISDIR(ours.st_mode) != S_ISDIR(theirs.st_mode))
-      return absl::FailedPreconditionError(
-          absl::StrCat(child,
-                       S_ISDIR(theirs.st_mode) ? " is a directory on the node and none"
-                                               : " is not a directory on the node and one",
-                       " in the archive; remove it in an earlier task, or unpack elsewhere"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          child,
+          S_ISDIR(theirs.st_mode) ? " is a directory on the node but not in the archive"
+                                  : " is a directory in the archive but not on the node",
+          "; remove it in an earlier task, or unpack elsewhere"));
     if (there && S_ISDIR(ours.st_mode)) {
       ASSIGN_OR_RETURN(const Folder source, from.Enter(name, "opening", child));
       ASSIGN_OR_RETURN(const Folder target, to.Enter(name, "opening", child));

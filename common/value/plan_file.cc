@@ -57,8 +57,7 @@ absl::StatusOr<std::string> WritePlanFile(v1::PlanFile file) {
   if (text.size() > kMaxPlanFileBytes) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "the plan takes ", text.size() >> 20, " MiB, at most ", kMaxPlanFileBytes >> 20,
-        " can be kept; plan fewer nodes at a time (-l), or "
-        "without --diff"));
+        " can be stored; plan fewer nodes at a time (-l), or without --diff"));
   }
   return text;
 }
@@ -70,21 +69,20 @@ absl::StatusOr<v1::PlanFile> ReadPlanFile(absl::string_view text) {
   }
   if (value["format"] != kPlanFileFormat) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "a plan file of format ", value["format"].dump(), ", and this is for format ",
-        kPlanFileFormat, "; make it anew with the same version of muster that applies it"));
+        "the plan file has format ", value["format"].dump(), ", and this program reads format ",
+        kPlanFileFormat, "; make a new one with the version of muster that applies it"));
   }
   v1::PlanFile file;
   const auto parsed =
       google::protobuf::util::JsonStringToMessage(std::string(text.data(), text.size()), &file);
   if (!parsed.ok()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("not a plan file any more: ", std::string(parsed.message()), kRemedy));
+        absl::StrCat("not a valid plan file: ", std::string(parsed.message()), kRemedy));
   }
   if (!ConstantTimeEquals(file.digest(), DigestOf(file))) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the plan file was changed since it was written: its digest does not fit; a "
-                     "plan is applied "
-                     "as it is or not at all, so change the playbook and plan again",
+        absl::StrCat("the plan file was changed since it was written: its digest does not match. A "
+                     "plan can only be applied unchanged: change the playbook and plan again",
                      kRemedy));
   }
   return file;

@@ -12,7 +12,7 @@
 namespace muster::wire {
 
 absl::Status NoMessage() {
-  return absl::InvalidArgumentError("what came is not a message of this protocol");
+  return absl::InvalidArgumentError("the data is not a message of this protocol");
 }
 
 namespace {

@@ -50,7 +50,7 @@ std::string TextBreach(const FieldRule& rule, absl::string_view text) {
     return absl::StrCat(text.size(), " bytes; at most ", rule.max_bytes);
   }
   if (IsFree(rule.letters)) {
-    return IsPlain(text, LinesOf(rule.letters)) ? "" : "holds control characters";
+    return IsPlain(text, LinesOf(rule.letters)) ? "" : "contains control characters";
   }
   if (const Alphabet* alphabet = AlphabetOf(rule.letters)) {
     const bool fits = std::all_of(text.begin(), text.end(), [&](char c) {
@@ -307,7 +307,7 @@ bool FitFields(Message& message, const Told& told) {
       const int size = reflection.FieldSize(message, &field);
       if (rule != nullptr && static_cast<size_t>(size) > rule->max_elements) {
         told(field.name(), absl::StrCat(size, " of ", field.name(), ", of which the first ",
-                                        rule->max_elements, " are told"));
+                                        rule->max_elements, " are shown"));
         for (size_t k = static_cast<size_t>(size); k > rule->max_elements; --k)
           reflection.RemoveLast(&message, &field);
       }

@@ -50,7 +50,8 @@ class Builder : public YAML::EventHandler {
   }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
-    if (++documents_ > 1) throw Stop{FromYamlCpp(mark), "a second document; write one a file"};
+    if (++documents_ > 1)
+      throw Stop{FromYamlCpp(mark), "a second document; write one document per file"};
   }
   void OnDocumentEnd() override {}
 
@@ -74,7 +75,7 @@ class Builder : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const Mark place = FromYamlCpp(mark);
     const auto found = anchors_.find(anchor);
-    if (found == anchors_.end()) throw Stop{place, "an alias inside the value that it stands for"};
+    if (found == anchors_.end()) throw Stop{place, "an alias inside its own value"};
     const Value value = found->second;
     Count(place, value.size);
     CheckDepth(place, static_cast<int>(open_.size()) + value.height);
@@ -288,7 +289,7 @@ absl::StatusOr<Document> Document::Parse(absl::string_view file_name, absl::stri
     if (const std::optional<Mark> begin = builder.Innermost(); bracket != nullptr && begin) {
       return document.Error(
           *begin, absl::StrCat("this '", bracket->open, "' is not closed; line ", mark.line,
-                               " goes on without its '", bracket->close, "'"));
+                               " continues without its '", bracket->close, "'"));
     }
     return document.Error(mark, absl::StrCat(error.msg, TabHint(document.text(), mark.line)));
   } catch (const std::exception& error) {

@@ -121,7 +121,7 @@ absl::Status MapReader::Absent(absl::string_view key) const {
 }
 
 absl::Status MapReader::Empty(absl::string_view key, const Node& value) const {
-  return document_.Error(value, absl::StrCat("'", key, "' is empty: give it a value or remove it"));
+  return document_.Error(value, absl::StrCat("'", key, "' is empty: set a value or remove it"));
 }
 
 absl::Status MapReader::Finish() const {

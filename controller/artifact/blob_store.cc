@@ -68,7 +68,7 @@ class DiskBlobWriter final : public BlobWriter {
   absl::Status Append(absl::string_view data) override {
     if (data.size() > size_ - written_)
       return absl::ResourceExhaustedError(
-          absl::StrCat("more than the ", size_, " bytes that were announced"));
+          absl::StrCat("more than the ", size_, " announced bytes"));
     digest_.Update(data);
     written_ += data.size();
     while (!data.empty()) {
@@ -218,7 +218,7 @@ absl::StatusOr<bool> DiskBlobStore::RemoveIfOlder(absl::string_view sha256, absl
 absl::StatusOr<std::unique_ptr<BlobWriter>> DiskBlobStore::Begin(absl::string_view sha256,
                                                                  uint64_t size) {
   if (!IsSha256(sha256))
-    return absl::InvalidArgumentError("a blob is named by its SHA-256 in lower-case hex");
+    return absl::InvalidArgumentError("a blob must be named by its SHA-256 in lower-case hex");
   std::string temporary = absl::StrCat(folder_, "/", kTemporary, NewUuid());
   const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return DiskError(errno, absl::StrCat("making ", temporary));

@@ -44,9 +44,10 @@ absl::Status CheckVariables(const std::set<std::string>& allowed, absl::string_v
       std::set<std::string> wanted = allowed;
       for (const auto& [each, ignored] : use.variables) wanted.insert(each);
       return absl::PermissionDeniedError(absl::StrCat(
-          "-e ", name, ": ", Who(actor), ", who may set with -e what an administrator has named (",
+          "-e ", name, ": ", Who(actor),
+          ", who may set only variables that an administrator has named (",
           allowed.empty() ? "nothing of this bundle" : absl::StrJoin(allowed, ", "),
-          "), because variables outrank the site; ask an administrator for: muster bundle approve ",
+          "), because -e overrides the site; ask an administrator to run: muster bundle approve ",
           Short(use.sha256), " --vars ", absl::StrJoin(wanted, ",")));
     }
     // In its parsed form, not as written: JSON may spell a brace as \u007b.
@@ -54,9 +55,9 @@ absl::Status CheckVariables(const std::set<std::string>& allowed, absl::string_v
     const std::string text = parsed.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     for (const absl::string_view word : kTemplateWords) {
       if (!absl::StrContains(text, word)) continue;
-      return absl::PermissionDeniedError(absl::StrCat(
-          "-e ", name, ": ", Who(actor), ", whose variables are plain values, without '", word,
-          "': a template would run in every role that reads the variable"));
+      return absl::PermissionDeniedError(
+          absl::StrCat("-e ", name, ": ", Who(actor), ", who may set plain values only, without '",
+                       word, "': a template would run in every role that reads the variable"));
     }
   }
   return absl::OkStatus();
@@ -85,7 +86,7 @@ absl::Status CheckApproved(const std::vector<BundleApprovalRecord>& approvals,
                               : absl::StrCat(revoked->revoked_by, " has revoked ", use.path);
   return absl::PermissionDeniedError(
       absl::StrCat(Who(actor), ", and ", why, " of bundle ", Short(use.sha256),
-                   "; ask an administrator for: muster bundle approve ", Short(use.sha256)));
+                   "; ask an administrator to run: muster bundle approve ", Short(use.sha256)));
 }
 
 std::string SuitesDigest(const std::map<std::string, std::string>& files) {
@@ -131,7 +132,7 @@ absl::Status BundleApprovals::MayValidate(absl::string_view actor, const std::st
       Who(actor),
       ", and no administrator has applied or approved these suites and hardware files "
       "(bundle ",
-      Short(sha256), "); ask an administrator for: muster bundle approve ", Short(sha256)));
+      Short(sha256), "); ask an administrator to run: muster bundle approve ", Short(sha256)));
 }
 
 std::optional<BundleApprovalRecord> BundleApprovals::ByRunning(absl::string_view actor,
@@ -165,8 +166,8 @@ absl::StatusOr<std::string> BundleApprovals::Find(absl::string_view beginning) {
   });
   if (!is_hex || beginning.size() < kMinBeginning) {
     return absl::InvalidArgumentError(
-        absl::StrCat("'", beginning, "' is not a bundle: name it by the first ", kMinBeginning,
-                     " digits of its SHA-256 or more, as in `muster bundle list`"));
+        absl::StrCat("'", beginning, "' is not a bundle: specify the first ", kMinBeginning,
+                     " or more digits of its SHA-256, as in `muster bundle list`"));
   }
   std::vector<std::string> found;
   RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
@@ -178,13 +179,13 @@ absl::StatusOr<std::string> BundleApprovals::Find(absl::string_view beginning) {
   }));
   if (found.size() == 1) return found[0];
   if (found.empty()) {
-    return absl::NotFoundError(absl::StrCat("no bundle ", beginning,
-                                            " was uploaded; see `muster "
-                                            "bundle list`, or name the site folder instead"));
+    return absl::NotFoundError(absl::StrCat(
+        "no bundle ", beginning,
+        " was uploaded; see `muster bundle list`, or specify the site folder instead"));
   }
   return absl::InvalidArgumentError(
       absl::StrCat(found.size(), " bundles begin with ", beginning,
-                   "; give more digits: ", absl::StrJoin(found, ", ")));
+                   "; specify more digits: ", absl::StrJoin(found, ", ")));
 }
 
 absl::StatusOr<BundleApprovalRecord> BundleApprovals::Approve(

@@ -17,7 +17,7 @@ absl::StatusOr<std::unique_ptr<BundleUpload>> BundleUpload::Begin(Store& store, 
   if (size == 0 || size > kMaxBundleBytes)
     return absl::InvalidArgumentError(
         absl::StrCat("a bundle has 1 to ", kMaxBundleBytes, " bytes, not ", size,
-                     "; large files belong into packages or downloads, not into the site folder"));
+                     "; large files belong in packages or downloads, not in the site folder"));
   ASSIGN_OR_RETURN(std::unique_ptr<BlobWriter> writer, blobs.Begin(sha256, size));
   return std::unique_ptr<BundleUpload>(
       new BundleUpload(store, std::string(sha256), size, std::move(writer)));
@@ -25,7 +25,7 @@ absl::StatusOr<std::unique_ptr<BundleUpload>> BundleUpload::Begin(Store& store, 
 
 absl::Status BundleUpload::Append(absl::string_view data) {
   if (data.size() > kMaxPiece)
-    return absl::InvalidArgumentError("pieces of a bundle have at most 64 KiB");
+    return absl::InvalidArgumentError("a piece of a bundle has at most 64 KiB");
   RETURN_IF_ERROR(writer_->Append(data));
   absl::StrAppend(&data_, data);
   return absl::OkStatus();
@@ -45,7 +45,7 @@ absl::StatusOr<size_t> BundleUpload::Finish(absl::Time now, const std::string& b
 
 absl::StatusOr<bool> HasBundle(Store& store, BlobStore& blobs, absl::string_view sha256) {
   if (!IsSha256(sha256))
-    return absl::InvalidArgumentError("a bundle is named by its SHA-256 in lower-case hex");
+    return absl::InvalidArgumentError("a bundle must be named by its SHA-256 in lower-case hex");
   const absl::Status found =
       store.View([&](Transaction& txn) { return txn.bundles().Get(sha256).status(); });
   if (absl::IsNotFound(found)) return false;

@@ -75,10 +75,10 @@ absl::StatusOr<BackupManifest::Entry> Measure(const std::string& path) {
 
 absl::Status NoSecretKey(const std::string& path) {
   return absl::FailedPreconditionError(
-      absl::StrCat("there is no ", path,
+      absl::StrCat("there is no file ", path,
                    " while the store holds secrets: where the key is a systemd "
-                   "credential (LoadCredential=secret_key), keep a copy of that yourself and say "
-                   "--without-keys, with copies of the other keys of pki_directory"));
+                   "credential (LoadCredential=secret_key), keep your own copy of it and of the "
+                   "keys in pki_directory, and pass --without-keys"));
 }
 
 // Writes one backup into a file.
@@ -188,7 +188,7 @@ absl::StatusOr<BackupSummary> CreateBackup(const std::string& path, const Backup
   ASSIGN_OR_RETURN(const Config config, LoadConfig(options.config_path));
   if (std::filesystem::exists(path)) {
     return absl::AlreadyExistsError(
-        absl::StrCat(path, " exists; a backup never replaces another: take a new name"));
+        absl::StrCat(path, " exists; a backup never replaces another file: choose a new name"));
   }
   const std::filesystem::path target = std::filesystem::absolute(path);
   ASSIGN_OR_RETURN(const StagingFolder staging, StagingFolder::Make(config.state_directory));

@@ -27,7 +27,7 @@ absl::StatusOr<SecretBox> BoxOf(const SecretBuffer& passphrase, absl::string_vie
   if (EVP_PBE_scrypt(text.data(), text.size(), reinterpret_cast<const unsigned char*>(salt.data()),
                      salt.size(), kScryptN, kScryptR, kScryptP, kScryptMemory,
                      reinterpret_cast<unsigned char*>(key.data()), key.size()) != 1)
-    return absl::InternalError("deriving a key from the passphrase failed: is memory short?");
+    return absl::InternalError("deriving a key from the passphrase failed: is enough memory free?");
   return SecretBox::Create(SecretBuffer(std::move(key)));
 }
 
@@ -54,8 +54,7 @@ absl::StatusOr<std::map<std::string, std::string>> OpenKeys(absl::string_view se
   ASSIGN_OR_RETURN(const SecretBox box, BoxOf(passphrase, sealed.substr(0, kSaltBytes)));
   const absl::StatusOr<SecretBuffer> plain =
       box.Open(kSealName, kSealVersion, sealed.substr(kSaltBytes));
-  if (!plain.ok())
-    return absl::PermissionDeniedError("the passphrase is not the one that the keys are under");
+  if (!plain.ok()) return absl::PermissionDeniedError("the passphrase does not open the keys");
   return sys::UnpackTarGz(plain->Reveal());
 }
 

@@ -17,7 +17,7 @@ std::string Text(const Json& object, const char* key) {
 
 absl::Status NoManifest(absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(
-      "its manifest.json ", why, ": this is not a backup of a controller, or damaged"));
+      "its manifest.json ", why, ": the file is not a backup of a controller, or is damaged"));
 }
 
 }  // namespace
@@ -39,9 +39,9 @@ absl::StatusOr<BackupManifest> ParseManifest(absl::string_view text) {
   if (version == json.end() || !version->is_number_integer()) return NoManifest("has no version");
   if (version->get<int64_t>() != kBackupVersion) {
     return absl::FailedPreconditionError(
-        absl::StrCat("a backup of format ", version->get<int64_t>(), "; this musterd reads format ",
-                     kBackupVersion, ": restore it with the musterd that made it (",
-                     Text(json, "musterd"), ")"));
+        absl::StrCat("the backup has format ", version->get<int64_t>(),
+                     "; this musterd reads format ", kBackupVersion,
+                     ": restore it with the musterd that made it (", Text(json, "musterd"), ")"));
   }
   BackupManifest manifest;
   manifest.cluster = Text(json, "cluster");
@@ -49,7 +49,7 @@ absl::StatusOr<BackupManifest> ParseManifest(absl::string_view text) {
   manifest.musterd_version = Text(json, "musterd");
   const auto keys = json.find("keys");
   if (keys == json.end() || !keys->is_boolean())
-    return NoManifest("does not say whether keys follow");
+    return NoManifest("does not state whether keys follow");
   manifest.has_keys = keys->get<bool>();
   const auto entries = json.find("entries");
   if (entries == json.end() || !entries->is_object()) return NoManifest("has no entries");

@@ -30,8 +30,8 @@ constexpr char kServiceUser[] = "muster";
 absl::Status NewerStore(const std::string& path, absl::string_view why) {
   return absl::FailedPreconditionError(
       absl::StrCat("the store ", path, " ", why,
-                   ": restoring takes the cluster back to the time of the backup. If that is what "
-                   "you want, say --force; the store is kept aside either way"));
+                   ": restoring takes the cluster back to the time of the backup. If you want "
+                   "that, pass --force; the current store is kept aside either way"));
 }
 
 // Entries of the store at `path` that the backup at `backup` lacks must not be lost by mistake.
@@ -64,7 +64,7 @@ absl::Status RefuseNewer(const std::string& path, const std::string& backup) {
     return NewerStore(path, absl::StrCat("has ", count - backup_count,
                                          " entries of its audit log that the backup lacks"));
   if (same.empty() || same[0].hash != last[0].hash)
-    return NewerStore(path, "is not an earlier state of what is in the backup");
+    return NewerStore(path, "is not an earlier state of the store in the backup");
   return absl::OkStatus();
 }
 
@@ -79,14 +79,14 @@ absl::StatusOr<uint64_t> EndRuns(const std::string& store_path, const BackupSumm
     for (RunRecord run : runs) {
       run.state = RunRecord::kCancelled;
       run.finished_at = now;
-      run.message = "was going on when the backup was made that has been restored";
+      run.message = "was running when the restored backup was made";
       RETURN_IF_ERROR(txn.runs().Put(run));
       ++ended;
     }
     ASSIGN_OR_RETURN(const auto waiting, txn.run_validations().ListWaiting());
     for (RunValidationRecord row : waiting) {
       row.state = RunValidationRecord::kNotStarted;
-      row.message = "was due when the backup was made that has been restored";
+      row.message = "was due when the restored backup was made";
       RETURN_IF_ERROR(txn.run_validations().Put(row));
     }
     ASSIGN_OR_RETURN(const std::vector<NodeRecord> nodes, txn.nodes().List());
@@ -187,14 +187,13 @@ absl::Status CheckKeysOnMachine(const Config& config, const std::string& config_
     if (stat.has_value()) continue;
     return absl::FailedPreconditionError(
         absl::StrCat("the backup was made --without-keys and there is no ", part.path,
-                     ": put the keys that you keep elsewhere into their places first"));
+                     ": first put the keys that you keep elsewhere into their places"));
   }
   ASSIGN_OR_RETURN(const std::string here, disk.Read(config.pki_directory + "/ca.crt"));
   if (here != ca)
-    return absl::FailedPreconditionError(
-        absl::StrCat(config.pki_directory,
-                     "/ca.crt is another authority than the backup's, which "
-                     "holds no keys of its own"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        config.pki_directory,
+        "/ca.crt is a different authority than the backup's, and the backup contains no keys"));
   if (summary.secrets == 0) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::string key, disk.Read(config.state_directory + "/secret_key"));
   return CheckSecretsOpen(staging + "/store.db", key).status();
@@ -221,8 +220,8 @@ absl::StatusOr<BackupSummary> RestoreBackup(const std::string& path, const Backu
   ASSIGN_OR_RETURN(BackupContents contents, UnpackBackup(path, staging.path(), options));
   BackupSummary& summary = contents.summary;
   if (summary.has_keys && !summary.keys_opened)
-    return absl::FailedPreconditionError(
-        absl::StrCat("the keys in ", path, " are under a passphrase: give it"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the keys in ", path, " are protected by a passphrase: pass --passphrase-file"));
   ASSIGN_OR_RETURN(const Config config, ConfigOf(options.config_path, staging.path()));
   const absl::Time now = clock.Now();
   Placement place(absl::StrCat("before-restore-",

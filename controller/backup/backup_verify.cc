@@ -91,16 +91,17 @@ class Unpacking {
     has_manifest_ = true;
     if (passphrase_.has_value() && !manifest_.has_keys)
       return absl::FailedPreconditionError(absl::StrCat(
-          path_, " holds nothing under a passphrase, so that nothing proves what is in it: it was ",
-          "made --without-keys, or somebody has changed it. If you trust the place where it lay, ",
-          "give no passphrase"));
+          path_, " has no sealed keys, so its passphrase cannot prove its content: it was ",
+          "made --without-keys, or somebody has changed it. If you trust the place where it was "
+          "kept, ",
+          "specify no passphrase"));
     return absl::OkStatus();
   }
 
   // They come right after the manifest: nothing is read before it is known to be genuine.
   absl::Status TakeKeys(uint64_t size, const sys::ReadPiece& read) {
     if (!manifest_.has_keys || has_keys_ || !seen_.empty() || size > kMaxKeysBytes)
-      return Damaged("entry keys.sealed is not as its manifest has it");
+      return Damaged("entry keys.sealed does not match its manifest");
     has_keys_ = true;
     if (!passphrase_.has_value()) return absl::OkStatus();
     ASSIGN_OR_RETURN(const std::string sealed, ReadAll(read));
@@ -111,7 +112,7 @@ class Unpacking {
       return absl::DataLossError(absl::StrCat(
           "the backup ", path_, " was changed after it was made: its manifest.json is ",
           "not the one that was sealed with the keys. Take another backup, and find ",
-          "out who can write where this one lay"));
+          "out who can write to the place of this one"));
     keys->erase(digest);
     keys_ = *std::move(keys);
     return absl::OkStatus();
@@ -138,7 +139,7 @@ class Unpacking {
       RETURN_IF_ERROR(WriteAll(out.get(), piece, target.string()));
     }
     if (digest.FinishHex() != expected->second.sha256)
-      return Damaged(absl::StrCat("the digest of entry ", name, " is not that of its manifest"));
+      return Damaged(absl::StrCat("the digest of entry ", name, " differs from its manifest"));
     if (fsync(out.get()) != 0) return ErrnoStatus(errno, absl::StrCat("writing ", target.string()));
     return absl::OkStatus();
   }
@@ -160,9 +161,9 @@ absl::Status CheckStore(const std::string& path, BackupSummary& summary) {
   return store->View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const std::optional<uint64_t> broken, txn.events().FirstBroken());
     if (broken.has_value())
-      return absl::DataLossError(absl::StrCat("entry ", *broken,
-                                              " of the audit log does not fit the one before: "
-                                              "somebody has changed the log"));
+      return absl::DataLossError(absl::StrCat(
+          "entry ", *broken,
+          " of the audit log does not match the one before: somebody has changed the log"));
     ASSIGN_OR_RETURN(const std::vector<NodeRecord> nodes, txn.nodes().List());
     ASSIGN_OR_RETURN(const std::vector<SecretRecord> secrets, txn.secrets().List());
     ASSIGN_OR_RETURN(summary.audit_entries, txn.events().Count());

@@ -43,7 +43,7 @@ absl::Status CopyAll(int from, int to) {
 
 absl::Status Give(int fd, std::optional<OpenFolder::Owner> owner) {
   if (!owner.has_value() || fchown(fd, owner->uid, owner->gid) == 0) return absl::OkStatus();
-  return ErrnoStatus(errno, "giving it to its owner");
+  return ErrnoStatus(errno, "setting its owner");
 }
 
 }  // namespace
@@ -128,7 +128,7 @@ absl::Status OpenFolder::OwnFile(const std::string& name, std::optional<Owner> o
   if (!fd.valid() || fstat(fd.get(), &info) != 0) return Failed("opening", name);
   if (!S_ISREG(info.st_mode) || info.st_nlink != 1)
     return absl::FailedPreconditionError(
-        absl::StrCat(path_, "/", name, " is not a file of its own: remove it"));
+        absl::StrCat(path_, "/", name, " is not a plain file with one name: remove it"));
   return Annotate(Give(fd.get(), owner), absl::StrCat(path_, "/", name));
 }
 

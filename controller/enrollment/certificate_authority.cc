@@ -25,8 +25,8 @@ absl::Status CheckMode(const std::string& path) {
   if (stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, absl::StrCat("opening ", path));
   if ((info.st_mode & 0037) == 0) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrFormat("%s has mode %04o: others may use the CA's key; run `chmod 0600 %s`", path,
-                      info.st_mode & 07777, path));
+      absl::StrFormat("%s has mode %04o: other users can read the CA's key; run `chmod 0600 %s`",
+                      path, info.st_mode & 07777, path));
 }
 
 }  // namespace

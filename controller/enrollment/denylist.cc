@@ -33,11 +33,11 @@ bool Denylist::Contains(absl::string_view serial) const {
 absl::Status CheckStanding(const Identity& identity, const Denylist& denylist, absl::Time now) {
   if (denylist.Contains(identity.serial)) {
     return absl::PermissionDeniedError(
-        "this certificate is denied: it was revoked, or its node was removed or enrolled anew");
+        "this certificate is denied: it was revoked, or its node was removed or enrolled again");
   }
   if (now <= identity.expires_at) return absl::OkStatus();
   return absl::UnauthenticatedError(
-      absl::StrCat("this certificate ended at ",
+      absl::StrCat("this certificate expired at ",
                    absl::FormatTime("%Y-%m-%d %H:%M:%SZ", identity.expires_at, absl::UTCTimeZone()),
                    "; the controller's clock says ",
                    absl::FormatTime("%Y-%m-%d %H:%M:%SZ", now, absl::UTCTimeZone())));

@@ -23,7 +23,7 @@ constexpr size_t kMaxTokenBytes = 128;
 
 absl::Status Validate(const JoinRequest& request) {
   if (request.token.size() > kMaxTokenBytes)
-    return absl::InvalidArgumentError("that is not a join token");
+    return absl::InvalidArgumentError("this is not a join token");
   if (!IsUuid(request.node_uuid))
     return absl::InvalidArgumentError("node_uuid is not a lower-case UUID");
   RETURN_IF_ERROR(ValidateNodeName(request.node_name));
@@ -111,9 +111,9 @@ absl::StatusOr<JoinResult> Enrollment::JoinIn(Transaction& txn, const JoinReques
   }
   RETURN_IF_ERROR(CheckToken(token, request.node_name, now));
   if (!known_name)
-    return absl::FailedPreconditionError(
-        absl::StrCat("node ", request.node_name, " is not in the inventory any more; add it and ",
-                     "run `muster inventory apply`"));
+    return absl::FailedPreconditionError(absl::StrCat("node ", request.node_name,
+                                                      " is no longer in the inventory; add it and ",
+                                                      "run `muster inventory apply`"));
   const absl::StatusOr<NodeRecord> known = txn.nodes().Get(request.node_uuid);
   if (known.ok())
     return absl::FailedPreconditionError(absl::StrCat(
@@ -126,7 +126,7 @@ absl::StatusOr<JoinResult> Enrollment::JoinIn(Transaction& txn, const JoinReques
   for (const EnrollmentRecord& other : waiting) {
     if (other.node_uuid == request.node_uuid && !other.rejected && other.certificate_pem.empty())
       return absl::FailedPreconditionError(
-          absl::StrCat("this machine waits for approval already, as ", other.node_name,
+          absl::StrCat("this machine is already waiting for approval as ", other.node_name,
                        "; run `muster node approve ", other.node_name, "`"));
   }
 
@@ -166,7 +166,7 @@ absl::StatusOr<JoinResult> Enrollment::GetJoin(absl::string_view enrollment_id,
     RETURN_IF_ERROR(enrollment.status());
     if (token.size() > kMaxTokenBytes ||
         !ConstantTimeEquals(enrollment->token_hash, HashJoinToken(token)))
-      return absl::PermissionDeniedError("the token of another enrollment");
+      return absl::PermissionDeniedError("the token belongs to another enrollment");
     if (!enrollment->certificate_pem.empty()) {
       ASSIGN_OR_RETURN(*enrollment, Refresh(txn, *std::move(enrollment), peer, now));
     }
@@ -188,9 +188,10 @@ absl::StatusOr<EnrollmentRecord> Enrollment::Refresh(Transaction& txn, Enrollmen
   const bool may_have_another = token.ok() && !token->revoked_at.has_value() &&
                                 token->expires_at > now && !node->last_seen_at.has_value();
   if (!may_have_another && issued.not_after <= now)
-    return absl::PermissionDeniedError(absl::StrCat(
-        "the certificate of this enrollment expired at ",
-        absl::FormatTime(issued.not_after, absl::UTCTimeZone()), " and its token gives no other"));
+    return absl::PermissionDeniedError(
+        absl::StrCat("the certificate of this enrollment expired at ",
+                     absl::FormatTime(issued.not_after, absl::UTCTimeZone()),
+                     " and its token is not good for another one"));
   const bool is_late = issued.not_after - now < CertificateAuthority::kNodeLifetime / 2;
   if (!may_have_another || !is_late) return enrollment;
   ASSIGN_OR_RETURN(IssuedCertificate fresh,

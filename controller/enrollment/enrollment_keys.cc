@@ -43,7 +43,7 @@ absl::StatusOr<Enrollment::Shown> Enrollment::Judge(absl::string_view node_uuid,
 absl::Status Enrollment::CheckKey(absl::string_view node_uuid, absl::string_view serial) {
   ASSIGN_OR_RETURN(const Shown shown, Judge(node_uuid, serial));
   if (shown.use != KeyUse::kCopied) return absl::OkStatus();
-  return absl::UnavailableError("this certificate was renewed; come back with the new one");
+  return absl::UnavailableError("this certificate was renewed; connect with the new one");
 }
 
 absl::StatusOr<bool> Enrollment::UseKey(absl::string_view node_uuid, absl::string_view shown_pem,
@@ -82,8 +82,9 @@ absl::StatusOr<uint64_t> Enrollment::UseKeyIn(Transaction& txn, absl::string_vie
     case KeyUse::kForgotten: {
       if (!may_adopt) {
         return absl::PermissionDeniedError(
-            "the store does not know this certificate, which is of the earlier authority; while "
-            "the authority changes none is adopted: make a token and join with --force");
+            "the store does not know this certificate of the earlier authority; unknown "
+            "certificates are not adopted while the authority changes: make a token and join with "
+            "--force");
       }
       CertificateRecord record;
       record.serial = shown.serial;
@@ -97,8 +98,8 @@ absl::StatusOr<uint64_t> Enrollment::UseKeyIn(Transaction& txn, absl::string_vie
       RETURN_IF_ERROR(txn.certificates().MarkUsed(shown.serial, now, actor.peer));
       RETURN_IF_ERROR(Audit(txn, now, actor, "node.adopt", node.name,
                             absl::StrCat("certificate ", shown.serial,
-                                         " is of our authority and not in the store, which is "
-                                         "older than it: taken for the node's newest")));
+                                         " is from our authority but not in the store, which is "
+                                         "older: taken as the node's newest")));
       return newest + 1;
     }
     case KeyUse::kCopied: {
@@ -112,7 +113,7 @@ absl::StatusOr<uint64_t> Enrollment::UseKeyIn(Transaction& txn, absl::string_vie
           Audit(txn, now, actor, "node.key_copied", node.name,
                 absl::StrCat(other, " shows certificate ", shown.serial, ", after ", one,
                              " used its successor ", used.serial, " at ", At(*used.used_at),
-                             "; both are denied, the node is locked")));
+                             "; both are denied, and the node is locked")));
       denied->push_back({node.uuid, std::string(KeyCopied().message())});
       break;
     }

@@ -94,20 +94,21 @@ absl::Status Enrollment::Approve(const std::vector<std::string>& node_names,
         if (enrollment.node_name != name || !IsWaiting(enrollment)) continue;
         if (waiting != nullptr)
           return absl::FailedPreconditionError(absl::StrCat(
-              "several machines wait as ", name, ": ", FingerprintOf(*waiting), " (", waiting->peer,
-              "), ", FingerprintOf(enrollment), " (", enrollment.peer,
+              "several machines are waiting as ", name, ": ", FingerprintOf(*waiting), " (",
+              waiting->peer, "), ", FingerprintOf(enrollment), " (", enrollment.peer,
               "); run `muster node remove ", name, "` to reject them all, and make a new token"));
         waiting = &enrollment;
       }
       if (waiting == nullptr)
-        return absl::NotFoundError(
-            absl::StrCat("no machine waits for approval as ", name, "; see `muster node list`"));
+        return absl::NotFoundError(absl::StrCat("no machine is waiting for approval as ", name,
+                                                "; see `muster node list`"));
       const auto seen = fingerprints.find(name);
       if (seen != fingerprints.end() && seen->second != FingerprintOf(*waiting))
-        return absl::FailedPreconditionError(absl::StrCat(
-            "the machine that waits as ", name, " has the key ", FingerprintOf(*waiting), ", not ",
-            seen->second, ": compare it with what that machine's console shows; `muster node ",
-            "remove ", name, "` rejects it"));
+        return absl::FailedPreconditionError(
+            absl::StrCat("the machine that is waiting as ", name, " has the key ",
+                         FingerprintOf(*waiting), ", not ", seen->second,
+                         ": compare it with the key on that machine's console; `muster node ",
+                         "remove ", name, "` rejects it"));
       RETURN_IF_ERROR(Admit(txn, *waiting, actor, now, &denied));
     }
     return absl::OkStatus();

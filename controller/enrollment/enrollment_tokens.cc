@@ -40,7 +40,7 @@ absl::StatusOr<std::vector<NewToken>> Enrollment::CreateTokens(
     return absl::InvalidArgumentError("a token's ttl must be above 0 and at most 7 days (168h)");
   if (node_names.empty() || node_names.size() > kMaxTokensPerCall)
     return absl::InvalidArgumentError(
-        absl::StrCat("name 1 to ", kMaxTokensPerCall, " nodes, not ", node_names.size()));
+        absl::StrCat("specify 1 to ", kMaxTokensPerCall, " nodes, not ", node_names.size()));
   for (const std::string& name : node_names) {
     RETURN_IF_ERROR(ValidateNodeName(name));
     if (!hooks_.is_known_name(name))
@@ -89,7 +89,7 @@ absl::Status Enrollment::RevokeToken(absl::string_view token_id, const Actor& ac
       if (token.token_id != token_id) continue;
       if (token.used_at.has_value())
         return absl::FailedPreconditionError(
-            absl::StrCat("token ", token_id, " was used already; to turn the machine out run ",
+            absl::StrCat("token ", token_id, " was already used; to remove the machine run ",
                          "`muster node remove ", token.node_name, "`"));
       if (token.revoked_at.has_value()) return absl::OkStatus();
       RETURN_IF_ERROR(txn.tokens().Revoke(token_id, now));

@@ -53,9 +53,9 @@ absl::StatusOr<Identity> IdentityOf(const pki::Certificate& certificate) {
   absl::string_view name = certificate.uri_sans[0];
   const bool is_node = *role == Role::kNode;
   if (!absl::ConsumePrefix(&name, is_node ? kNodeUri : kUserUri))
-    return absl::UnauthenticatedError("the certificate's URI does not fit its role");
+    return absl::UnauthenticatedError("the certificate's URI does not match its role");
   if (is_node ? !IsUuid(name) : !ValidateUserName(name).ok())
-    return absl::UnauthenticatedError("the certificate's URI holds no valid name");
+    return absl::UnauthenticatedError("the certificate's URI contains no valid name");
   return Identity{*role, std::string(name), certificate.serial, certificate.not_after};
 }
 

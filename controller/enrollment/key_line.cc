@@ -30,14 +30,14 @@ const CertificateRecord* NewestUsed(const std::vector<CertificateRecord>& line) 
 absl::Status KeyCopied() {
   return absl::PermissionDeniedError(
       "two machines have used this node's key, so it is locked; an administrator finds both in the "
-      "audit log and enrols the node anew");
+      "audit log and enrolls the node again");
 }
 
 absl::Status CheckMember(const absl::StatusOr<NodeRecord>& node) {
   if (absl::IsNotFound(node.status()) ||
       (node.ok() && node->state != NodeRecord::kEnrolled && node->state != NodeRecord::kConfigured))
     return absl::PermissionDeniedError(
-        "this machine is not enrolled any more; make a token with `muster token create` and join");
+        "this machine is no longer enrolled; make a token with `muster token create` and join");
   RETURN_IF_ERROR(node.status());
   return node->locked_because.empty() ? absl::OkStatus() : KeyCopied();
 }
@@ -52,7 +52,7 @@ absl::Status CheckPace(const std::vector<CertificateRecord>& certificates, absl:
   if (recent < kMost) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(whose, " got ", recent, " certificates within ",
                                                    absl::FormatDuration(kWindow),
-                                                   "; wait for that long"));
+                                                   "; wait that long before the next one"));
 }
 
 uint64_t NewestGeneration(const std::vector<CertificateRecord>& line) {

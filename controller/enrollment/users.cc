@@ -33,7 +33,7 @@ absl::StatusOr<std::string> Users::Create(absl::string_view name, Role role,
                                           absl::string_view csr_pem, const Actor& actor) {
   RETURN_IF_ERROR(CheckName(name));
   if (role == Role::kNode)
-    return absl::InvalidArgumentError("a person is a viewer, an operator or an admin");
+    return absl::InvalidArgumentError("a person's role must be viewer, operator or admin");
   const absl::Time now = clock_.Now();
   ASSIGN_OR_RETURN(
       const IssuedCertificate issued,
@@ -58,17 +58,16 @@ absl::StatusOr<std::string> Users::Renew(const Identity& who, absl::string_view 
     const absl::StatusOr<CertificateRecord> shown = txn.certificates().Get(who.serial);
     if (absl::IsNotFound(shown.status()))
       return absl::PermissionDeniedError(
-          "the store does not know this certificate, so it is not renewed: the one of `muster "
-          "init` "
-          "is brought along by `muster ca rotate` itself, on the controller; others are made anew "
-          "with `muster user create`");
+          "the store does not know this certificate, so it is not renewed: `muster ca rotate` on "
+          "the controller renews the certificate of `muster init` itself; make others again with "
+          "`muster user create`");
     RETURN_IF_ERROR(shown.status());
     // The gate checked the list in memory; a revocation may have happened since.
     if (shown->revoked_at.has_value())
       return absl::PermissionDeniedError("this certificate is denied: it was revoked");
     if (!ca_.IsBehind(*shown))
       return absl::FailedPreconditionError(
-          "there is nothing to renew: this certificate is of the authority that signs now");
+          "nothing to renew: this certificate is from the current authority");
     ASSIGN_OR_RETURN(std::vector<CertificateRecord> own, txn.certificates().ListUsers());
     std::erase_if(own, [&](const CertificateRecord& each) { return each.user != who.name; });
     RETURN_IF_ERROR(CheckPace(own, who.name, now));

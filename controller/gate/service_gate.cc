@@ -247,7 +247,7 @@ absl::Status ServiceGate::Tell(const Changes& changes,
     }
     result = told.status();
     for (const slurm::NodeChange& each : nodes) {
-      absl::StrAppend(&services[each.node], "; Slurm has not heard of it yet");
+      absl::StrAppend(&services[each.node], "; Slurm has not been told yet");
     }
   };
   for (const auto& [reason, nodes] : drains) take(nodes, slurm_.Drain(nodes, reason));

@@ -57,8 +57,9 @@ Standing StandingOf(ServiceState state, absl::string_view failed, absl::string_v
     return {slurm::OwnReason(failed, "failed this validation"),
             absl::StrCat("quarantined: failed ", failed)};
   }
-  return {slurm::OwnReason(kGate, "has not passed a validation as what it is now"),
-          "not validated"};
+  return {
+      slurm::OwnReason(kGate, "has not passed a validation with its present hardware and software"),
+      "not validated"};
 }
 
 }  // namespace

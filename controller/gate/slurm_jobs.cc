@@ -14,16 +14,15 @@ absl::Status CheckIdle(slurm::SlurmControl& slurm, const std::vector<std::string
   const auto jobs = slurm.JobsOn(nodes);
   if (IsNoSlurmYet(jobs.status())) return absl::OkStatus();
   if (!jobs.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("whether Slurm jobs run on ", FoldHostlist(nodes),
-                     " cannot be told: ", jobs.status().message(),
-                     "; try again when Slurm answers, or test beside whatever runs with --force"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "whether Slurm jobs run on ", FoldHostlist(nodes), " is unknown: ", jobs.status().message(),
+        "; try again when Slurm answers, or pass --force to test beside running jobs"));
   }
   if (jobs->empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat(DescribeWhere(*jobs),
-                   "; wait for that to end, drain the nodes first (scontrol update NodeName=… "
-                   "State=DRAIN Reason=…), or test beside it with --force"));
+                   "; wait until they end, drain the nodes first (scontrol update NodeName=… "
+                   "State=DRAIN Reason=…), or pass --force to test beside them"));
 }
 
 std::set<std::string> NodesWithJobs(slurm::SlurmControl& slurm,

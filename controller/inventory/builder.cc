@@ -239,10 +239,10 @@ std::vector<std::string> InventoryBuilder::ZipAddresses(const std::optional<Refe
     addresses = *std::move(expanded);
   }
   if (addresses.size() != nodes) {
-    errors_.Add(written->origin, absl::StrCat(addresses.size(), " addresses for ", nodes, " nodes",
-                                              nodes > 1 ? ": write a range as long as theirs, such "
-                                                          "as 10.0.0.[11-16]"
-                                                        : ""));
+    errors_.Add(written->origin,
+                absl::StrCat(
+                    addresses.size(), " addresses for ", nodes, " nodes",
+                    nodes > 1 ? ": write a range of the same length, such as 10.0.0.[11-16]" : ""));
     return {};
   }
   for (const std::string& address : addresses) {
@@ -256,7 +256,7 @@ void InventoryBuilder::ClaimAddress(const std::string& address, const std::strin
   const auto [at, is_new] = addresses_.try_emplace(address, Reference{node, origin});
   if (is_new) return;
   errors_.Add(origin,
-              absl::StrCat("address ", address, " of node ", node, " is already that of ",
+              absl::StrCat("address ", address, " of node ", node, " already belongs to ",
                            at->second.text, " (", at->second.origin.ToPlace().ToString(), ")"));
 }
 

@@ -41,9 +41,9 @@ void InventoryBuilder::Resolve() {
     if (node == nullptr) continue;
     errors_.Add(OriginOf(node->place),
                 group.implicit
-                    ? absl::StrCat("node ", node->name, " is named like an implicit group: all, ",
+                    ? absl::StrCat("node ", node->name, " has the name of an implicit group: all, ",
                                    "login, compute and storage cannot be names of nodes")
-                    : absl::StrCat("node ", node->name, " is named like a group (",
+                    : absl::StrCat("node ", node->name, " has the name of a group (",
                                    group.place.ToString(), ")"));
   }
   ResolveNestedGroups();
@@ -308,7 +308,7 @@ void InventoryBuilder::ResolvePartitions() {
     for (const Node* node : nodes) partition.nodes.push_back(node->name);
     if (nodes.empty() && is_known) {
       errors_.Add(source.origin,
-                  absl::StrCat("partition ", partition.name, " has no nodes: give it 'nodes'"));
+                  absl::StrCat("partition ", partition.name, " has no nodes: set 'nodes'"));
     }
     if (!partition.is_default) continue;
     if (default_partition != nullptr) {

@@ -62,7 +62,7 @@ absl::Status AddGlob(const Inventory& inventory, absl::string_view glob, Names* 
     any = true;
   }
   if (any) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("no node is named like '", glob, "'"));
+  return absl::InvalidArgumentError(absl::StrCat("no node matches '", glob, "'"));
 }
 
 // Adds the nodes of one term, which is not an exclusion.

@@ -26,7 +26,7 @@ bool IsReaderName(absl::string_view name) {
 absl::StatusOr<std::string> JoinRoles(const std::vector<std::string>& roles) {
   const std::set<std::string> sorted(roles.begin(), roles.end());
   if (sorted.count(kAnyRole) > 0 && sorted.size() > 1)
-    return absl::InvalidArgumentError("'*' is every role: name it alone");
+    return absl::InvalidArgumentError("'*' means every role: specify it alone");
   if (sorted.size() > kMaxReaders)
     return absl::InvalidArgumentError(
         absl::StrCat("at most ", kMaxReaders, " roles read a secret"));
@@ -46,7 +46,7 @@ absl::Status CheckReader(absl::string_view secret, absl::string_view roles,
   named.insert(reader.role);
   return absl::PermissionDeniedError(
       absl::StrCat("role ", reader.role, " may not read it (its roles: ", now,
-                   "); if it should, an administrator says so: muster secret roles ", secret, " ",
+                   "); if it should, an administrator runs: muster secret roles ", secret, " ",
                    absl::StrJoin(named, ",")));
 }
 

@@ -16,9 +16,9 @@ struct Foreign {
 };
 
 constexpr char kVariables[] =
-    "variables have five levels and no more: role defaults, inventory, group, node, -e";
+    "variables have only five levels: role defaults, inventory, group, node, -e";
 constexpr char kNoResult[] =
-    "a task cannot use what another printed: write it as a command with creates or unless, or "
+    "a task cannot use the output of another: write it as a command with creates or unless, or "
     "use facts";
 
 constexpr Foreign kForeign[] = {
@@ -34,12 +34,13 @@ constexpr Foreign kForeign[] = {
     {"remote_user", "the agent runs as root: leave it out"},
     {"connection", "agents dial the controller: leave it out"},
     {"gather_facts", "facts are gathered before every play: leave it out"},
-    {"serial", "use `muster update`, which goes in waves"},
+    {"serial", "apply to some of the nodes at a time with --limit"},
     {"strategy", "nodes never wait for each other inside a play: leave it out"},
     {"delegate_to", "write a play for the other node"},
     {"run_once", "write a play for one node"},
-    {"ignore_errors", "a failed step fails its role; put what may fail into a role of its own"},
-    {"no_log", "what holds a secret() is withheld by itself: leave it out"},
+    {"ignore_errors",
+     "a failed step fails its role; move tasks that may fail into a separate role"},
+    {"no_log", "output with a secret() is withheld automatically: leave it out"},
     {"block", "use include with a file of tasks"},
     {"with_items", "use loop"},
     {"with_dict", "use loop"},
@@ -110,14 +111,14 @@ bool IsReserved(absl::string_view name) {
 
 std::string CheckVariable(absl::string_view name) {
   if (IsReserved(name)) {
-    return absl::StrCat("'", name, "' is a name that Muster itself gives: choose another");
+    return absl::StrCat("'", name, "' is a name that Muster defines: choose another");
   }
   const bool word = !name.empty() && !absl::ascii_isdigit(static_cast<unsigned char>(name[0])) &&
                     std::all_of(name.begin(), name.end(), [](char c) {
                       return c == '_' || absl::ascii_isalnum(static_cast<unsigned char>(c));
                     });
   if (!word) {
-    return absl::StrCat("'", name, "' is not a name for a variable: use letters, digits and _");
+    return absl::StrCat("'", name, "' is not a valid variable name: use letters, digits and _");
   }
   return "";
 }

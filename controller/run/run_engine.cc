@@ -151,7 +151,7 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record, 
   if (!site.ok() && is_held) {
     return Annotate(
         site.status(),
-        "the site that the plan was made of is gone; make a new plan with `muster plan`");
+        "the site that the plan was made from is gone; make a new plan with `muster plan`");
   }
   RETURN_IF_ERROR(site.status());
   ASSIGN_OR_RETURN(std::shared_ptr<const Playbook> playbook,
@@ -187,8 +187,9 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record, 
   // The suites of a run in progress were valid when it began.
   for (size_t i = 0; is_new && i < endings.size(); ++i) {
     if (!with_.check_ending) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "play '", endings[i].play, "' names a suite, and validations are not served here"));
+      return absl::FailedPreconditionError(
+          absl::StrCat("play '", endings[i].play,
+                       "' has a suite, and this controller does not run validations"));
     }
     RETURN_IF_ERROR(Annotate(with_.check_ending(*site, endings[i], inventory),
                              absl::StrCat("play '", endings[i].play, "'")));
@@ -226,12 +227,11 @@ std::vector<v1::BusyNodes> RunEngine::BusyOf(const ActiveRun& wanted) const {
                      Ago(std::max(age, absl::ZeroDuration())), " ago");
     add(std::move(common),
         run->state.cancelling()
-            ? absl::StrCat("run ", run_id, " of ", other.created_by, ", begun at ", since,
+            ? absl::StrCat("run ", run_id, " of ", other.created_by, ", started at ", since,
                            ", is being cancelled; ", names,
-                           " must first be through with the step they are at: muster run watch ",
-                           run_id)
+                           " must first finish their current step: muster run watch ", run_id)
             : absl::StrCat("run ", run_id, " of ", other.created_by, " (", run->request.playbook(),
-                           run->request.check_only() ? ", check" : "", ") works on ", names,
+                           run->request.check_only() ? ", check" : "", ") has worked on ", names,
                            " since ", since, "; wait for it (muster run watch ", run_id,
                            "), cancel it (muster run cancel ", run_id,
                            "), or leave these nodes out (-l)"));
@@ -382,7 +382,7 @@ absl::Status RunEngine::Cancel(const std::string& run_id, const RunActor& actor)
   if (run == nullptr) {
     RETURN_IF_ERROR(
         with_.store.View([&](Transaction& txn) { return txn.runs().Get(run_id).status(); }));
-    return absl::FailedPreconditionError(absl::StrCat("run ", run_id, " has ended already"));
+    return absl::FailedPreconditionError(absl::StrCat("run ", run_id, " has already ended"));
   }
   if (run->state.cancelling()) return absl::OkStatus();
   RunRecord record = run->record;
@@ -416,7 +416,7 @@ absl::Status RunEngine::Resume() {
     failed.state = RunRecord::kFailed;
     failed.finished_at = with_.clock.Now();
     failed.message =
-        absl::StrCat("could not go on after a restart of the controller: ",
+        absl::StrCat("could not continue after a restart of the controller: ",
                      absl::string_view(status.message().data(), status.message().size()));
     RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
       RETURN_IF_ERROR(txn.runs().Put(failed));

@@ -146,7 +146,7 @@ void RunManager::PushOf(absl::string_view node_uuid, size_t bytes, Event event) 
     cut_off_.emplace(node_uuid);
   }
   with_.sessions.Disconnect(
-      node_uuid, absl::ResourceExhaustedError("more came from this node than can be handled"));
+      node_uuid, absl::ResourceExhaustedError("this node sent more than can be handled"));
 }
 
 absl::StatusOr<v1::Run> RunManager::Create(const v1::CreateRunRequest& request,
@@ -169,7 +169,7 @@ absl::Status RunManager::Cancel(const std::string& run_id, const RunActor& actor
 absl::StatusOr<std::shared_ptr<RunWatch>> RunManager::Watch(const std::string& run_id,
                                                             uint64_t after_sequence,
                                                             std::function<void()> on_ready) {
-  if (watches_ended_) return absl::UnavailableError("the controller stops");
+  if (watches_ended_) return absl::UnavailableError("the controller is stopping");
   const std::shared_ptr<RunFeed> log = feeds_->Find(run_id);
   if (log == nullptr) return history_.Watch(run_id, after_sequence, std::move(on_ready));
   return log->Watch(after_sequence, std::move(on_ready));

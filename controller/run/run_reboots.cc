@@ -98,9 +98,8 @@ void RunEngine::OnRebootRequest(const std::string& uuid, const v1::RebootRequest
   };
   if (run == nullptr || node == nullptr || IsOut(node->phase) || node->play != play ||
       node->phase == NodePhase::kDone) {
-    return refuse(absl::StrCat("run ", run_id,
-                               " does not wait for this node any more; a new apply "
-                               "reboots it"));
+    return refuse(
+        absl::StrCat("run ", run_id, " no longer waits for this node; a new apply reboots it"));
   }
   if (run->state.cancelling()) return refuse(absl::StrCat("run ", run_id, " was cancelled"));
   const auto plan = run->plans.find(node->name);
@@ -133,10 +132,9 @@ void RunEngine::GrantReboot(ActiveRun& run, const RunNode& node, const v1::Reboo
     return;
   }
   if (run.reboot_questions[node.name] >= kMaxRebootQuestions) {
-    return RefuseReboot(
-        &run, node.uuid, node.name, request,
-        absl::StrCat(node.name, " asked ", kMaxRebootQuestions,
-                     " times in this run whether it may reboot; look at its agent"));
+    return RefuseReboot(&run, node.uuid, node.name, request,
+                        absl::StrCat(node.name, " asked ", kMaxRebootQuestions,
+                                     " times in this run whether it may reboot; check its agent"));
   }
   RebootRecord record;
   record.permit_id = NewUuid();

@@ -212,7 +212,8 @@ void RunEngine::OnReports(std::vector<NodeReport> reports) {
     } else {
       must_repeat_.insert(report.uuid);
       with_.sessions.Disconnect(
-          report.uuid, absl::UnavailableError("the controller's store takes no reports now"));
+          report.uuid,
+          absl::UnavailableError("the controller's store currently accepts no reports"));
     }
   }
   RemoveFinished();
@@ -360,7 +361,7 @@ void RunEngine::StartCatchUps() {
 
 void RunEngine::RefuseCatchUp(const CatchUpBatch& batch, const absl::Status& why) {
   const std::string words =
-      NodeMessage(absl::StrCat("back, and not caught up with this run: ",
+      NodeMessage(absl::StrCat("connected again, but not caught up with this run: ",
                                absl::string_view(why.message().data(), why.message().size())));
   // If the store cannot save it now, it is recorded the next time the node is back.
   with_.store

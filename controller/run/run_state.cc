@@ -148,10 +148,10 @@ RunActions RunState::StartPlay(uint32_t play, const std::map<std::string, NodeLi
     }
     changed_.insert(i);
     if (node.uuid.empty()) {
-      Leave(node, NodePhase::kUnreachable,
-            absl::StrCat("not enrolled; let it join with `muster node bootstrap --ssh ", node.name,
-                         "`"),
-            actions);
+      Leave(
+          node, NodePhase::kUnreachable,
+          absl::StrCat("not enrolled; join it with `muster node bootstrap --ssh ", node.name, "`"),
+          actions);
     }
   }
   actions.push_back({RunAction::kGatherFacts, "", play_});
@@ -356,18 +356,18 @@ RunActions RunState::Tick(absl::Time now) {
       Leave(node, NodePhase::kUnreachable,
             node.reboot.has_value()
                 ? absl::StrCat("not back from the reboot of step '", node.reboot->step_id,
-                               "' in its time; look at the console. When the node is back it goes "
-                               "on behind that step, and is caught up with")
+                               "' in time; check the console. When the node is back, it continues "
+                               "after that step and is caught up with")
             : node.phase == NodePhase::kRunning
-                ? "lost during the play; what it did meanwhile is reported when it is back"
-                : "not connected; look at the agent: `systemctl status muster-agent` on the node",
+                ? "lost during the play; its results arrive when it is back"
+                : "not connected; check the agent: `systemctl status muster-agent` on the node",
             actions);
     } else if (cancel_deadline_.has_value() && now >= *cancel_deadline_) {
       Leave(node, NodePhase::kCancelled,
-            absl::StrCat("was told to stop and has not said within ",
+            absl::StrCat("was asked to stop and did not confirm within ",
                          absl::FormatDuration(kCancelWait),
-                         " that it did; look at the agent: `systemctl status muster-agent` on the "
-                         "node. What it still does is reported when it is through"),
+                         "; check the agent: `systemctl status muster-agent` on the node. Its "
+                         "remaining results arrive when it has finished"),
             actions);
     } else if (stage_ == Stage::kRunning && !cancelling_ && node.connected && node.plan_ready &&
                !node.plan_sent) {
@@ -376,7 +376,7 @@ RunActions RunState::Tick(absl::Time now) {
       if (!node.receipt_deadline.has_value()) node.receipt_deadline = now + kReceiptWait;
       if (now < *node.receipt_deadline) continue;
       Leave(node, NodePhase::kFailed,
-            "the agent is connected and does not answer; restart it: `systemctl restart "
+            "the agent is connected but does not answer; restart it: `systemctl restart "
             "muster-agent` on the node",
             actions);
     }

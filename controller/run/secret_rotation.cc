@@ -71,11 +71,11 @@ absl::Status CheckPhaseRun(Transaction& txn, const std::string& run_id,
     return absl::FailedPreconditionError(absl::StrCat(
         "run ", run_id, " is not the one that the rotation of ", rotation.name,
         " waits for: ", rotation.playbook, " --tags ", tag, " --limit ", rotation.node_limit,
-        ", begun after ", absl::FormatTime("%H:%M:%SZ", rotation.phase_at, absl::UTCTimeZone())));
+        ", started after ", absl::FormatTime("%H:%M:%SZ", rotation.phase_at, absl::UTCTimeZone())));
   }
   if (run->state == RunRecord::kSucceeded) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("run ", run_id, " has not ended well on every node, so the rotation of ",
+      absl::StrCat("run ", run_id, " did not succeed on every node, so the rotation of ",
                    rotation.name, " stays where it is; see `muster run show ", run_id,
                    "`, then `muster secret rotate ", rotation.name, " --resume` or --abandon"));
 }
@@ -151,7 +151,7 @@ absl::StatusOr<SecretRotations::Users> SecretRotations::FindUsers(
   }
   if (forgotten.empty()) return found;
   return absl::FailedPreconditionError(
-      absl::StrCat(playbook, " names no play for ", FoldHostlist(std::move(forgotten)),
+      absl::StrCat(playbook, " has no play for ", FoldHostlist(std::move(forgotten)),
                    ", which use secret ", request.name(), ": add them to its `hosts`"));
 }
 
@@ -210,12 +210,12 @@ absl::StatusOr<v1::RotateSecretResponse> SecretRotations::Rotate(
   }
   if (!users.missing.empty() && !request.without_missing()) {
     const std::string missing = FoldHostlist(users.missing);
-    return absl::FailedPreconditionError(absl::StrCat(
-        missing, " use", users.missing.size() == 1 ? "s" : "", " secret ", name, " and ",
-        users.missing.size() == 1 ? "is" : "are",
-        " not connected. Bring the agent back (`systemctl status muster-agent` there), or say "
-        "--without-missing: the others then stop understanding ",
-        missing, " until it is back and `muster apply` has brought it the new value"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(missing, " use", users.missing.size() == 1 ? "s" : "", " secret ", name,
+                     " and ", users.missing.size() == 1 ? "is" : "are",
+                     " not connected. Bring the agent back (`systemctl status muster-agent` "
+                     "there), or pass --without-missing: the others then cannot talk to ",
+                     missing, " until it is back and `muster apply` has brought it the new value"));
   }
   if (users.connected.empty())
     return absl::FailedPreconditionError(

@@ -114,8 +114,8 @@ absl::StatusOr<SecretKey> LoadSecretKey(sys::FileSystem& files,
   if (!stat.has_value() && !may_create) {
     return absl::FailedPreconditionError(
         absl::StrCat("the key of the secrets, ", path,
-                     ", is missing while the store holds secrets; put the old key back in its "
-                     "place, they open with no other"));
+                     ", is missing while the store holds secrets; put the old key back, the "
+                     "secrets open with no other"));
   }
   if (!stat.has_value()) {
     SecretBuffer key(RandomBytes(kSecretKeyBytes));
@@ -126,7 +126,7 @@ absl::StatusOr<SecretKey> LoadSecretKey(sys::FileSystem& files,
   }
   if ((stat->mode & 077) != 0) {
     return absl::FailedPreconditionError(
-        absl::StrCat(path, " may be read by others (mode ", absl::Hex(stat->mode >> 6),
+        absl::StrCat(path, " can be read by other users (mode ", absl::Hex(stat->mode >> 6),
                      absl::Hex((stat->mode >> 3) & 7), absl::Hex(stat->mode & 7),
                      "); run `chmod 600 ", path, "`"));
   }

@@ -21,7 +21,7 @@ absl::Status AuditRotation(Transaction& txn, absl::Time now, absl::string_view a
 absl::Status NoRotation(absl::string_view name) {
   return absl::NotFoundError(absl::StrCat("no rotation of secret '", name,
                                           "' is running; `muster secret rotate ", name,
-                                          "` begins one"));
+                                          "` starts one"));
 }
 
 }  // namespace
@@ -41,8 +41,8 @@ absl::StatusOr<SecretBuffer> SecretStore::RandomValue(Transaction& txn, absl::st
   }
   if (bytes < kMinRotatedBytes || bytes > kMaxSecretBytes) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "secret ", name, ": ", bytes, " random bytes; ", kMinRotatedBytes, " to ", kMaxSecretBytes,
-        " can be made; a value that people chose is replaced with `muster secret set`"));
+        "secret ", name, ": ", bytes, " random bytes; expected ", kMinRotatedBytes, " to ",
+        kMaxSecretBytes, "; replace a value that people chose with `muster secret set`"));
   }
   return SecretBuffer(RandomBytes(bytes));
 }
@@ -88,7 +88,7 @@ absl::StatusOr<RotationRecord> SecretStore::BeginRotation(absl::string_view name
     if (other.ok()) {
       return absl::FailedPreconditionError(absl::StrCat(
           "a rotation of '", name, "' that ", other->started_by,
-          " began is still running; see `muster secret list`, then `muster secret rotate ", name,
+          " started is still running; see `muster secret list`, then `muster secret rotate ", name,
           " --resume` or --abandon"));
     }
     if (!absl::IsNotFound(other.status())) return other.status();

@@ -23,15 +23,16 @@ absl::Status CheckName(absl::string_view name) {
                       return absl::ascii_isalnum(c) || c == '_' || c == '-' || c == '.';
                     });
   if (good) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("'", name, "' is not a name for a secret: 1 to ",
-                                                 kMaxNameBytes, " letters, digits, '_', '-', '.'"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", name, "' is not a valid name of a secret: expected 1 to ", kMaxNameBytes,
+                   " letters, digits, '_', '-', '.'"));
 }
 
 absl::Status CheckGeneratedSize(absl::string_view name, uint32_t bytes) {
   if (bytes >= kMinGeneratedBytes && bytes <= kMaxSecretBytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("secret ", name, ": ", bytes, " random bytes; ",
-                                                 kMinGeneratedBytes, " to ", kMaxSecretBytes,
-                                                 " can be made"));
+  return absl::InvalidArgumentError(absl::StrCat("secret ", name, ": ", bytes,
+                                                 " random bytes; expected ", kMinGeneratedBytes,
+                                                 " to ", kMaxSecretBytes));
 }
 
 absl::Status Audit(Transaction& txn, absl::Time now, absl::string_view action,
@@ -53,7 +54,7 @@ absl::Status RefuseRotating(Transaction& txn, absl::string_view name) {
   RETURN_IF_ERROR(rotation.status());
   return absl::FailedPreconditionError(
       absl::StrCat("a rotation of secret '", name, "' that ", rotation->started_by,
-                   " began is still running; end it first: `muster secret rotate ", name,
+                   " started is still running; end it first: `muster secret rotate ", name,
                    " --resume` or --abandon"));
 }
 
@@ -111,8 +112,8 @@ absl::StatusOr<std::string> SecretStore::RolesOf(Transaction& txn, absl::string_
   if (readers_ == SecretReaders::kAny) return std::string(kAnyRole);
   return absl::InvalidArgumentError(
       absl::StrCat("secret ", name,
-                   " is new: name the roles of playbooks that may read it, "
-                   "--roles ROLE,… (`tasks`: a play's own tasks; '*': every role)"));
+                   " is new: specify the roles of playbooks that may read it with --roles ROLE,… "
+                   "(`tasks`: a play's own tasks; '*': every role)"));
 }
 
 absl::StatusOr<std::string> SecretStore::Get(absl::string_view name,
@@ -153,7 +154,7 @@ absl::StatusOr<uint32_t> SecretStore::Set(absl::string_view name, const SecretBu
   RETURN_IF_ERROR(CheckName(name));
   if (value.size() == 0 || value.size() > kMaxSecretBytes) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "secret ", name, " has ", value.size(), " bytes; 1 to ", kMaxSecretBytes, " are possible"));
+        "secret ", name, " has ", value.size(), " bytes; 1 to ", kMaxSecretBytes, " are allowed"));
   }
   uint32_t version = 0;
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
@@ -176,8 +177,8 @@ absl::StatusOr<uint32_t> SecretStore::Generate(absl::string_view name, uint32_t 
     RETURN_IF_ERROR(RefuseRotating(txn, name));
     const absl::Status old = txn.secrets().Get(name).status();
     if (old.ok() && !replace) {
-      return absl::AlreadyExistsError(absl::StrCat(
-          "there is a secret '", name, "' already; --replace makes a new one in its place"));
+      return absl::AlreadyExistsError(
+          absl::StrCat("secret '", name, "' already exists; pass --replace to replace it"));
     }
     if (!old.ok() && !absl::IsNotFound(old)) return old;
     ASSIGN_OR_RETURN(const std::string readers, RolesOf(txn, name, roles));
@@ -191,7 +192,7 @@ absl::StatusOr<uint32_t> SecretStore::Generate(absl::string_view name, uint32_t 
 absl::Status SecretStore::SetRoles(absl::string_view name, const std::vector<std::string>& roles,
                                    const Actor& actor) {
   if (roles.empty())
-    return absl::InvalidArgumentError("name the roles that may read it; '*' is every role");
+    return absl::InvalidArgumentError("specify the roles that may read it; '*' means every role");
   ASSIGN_OR_RETURN(const std::string joined, JoinRoles(roles));
   return store_.Update([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(SecretRecord record, MustGet(txn, name));

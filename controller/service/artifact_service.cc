@@ -89,16 +89,16 @@ absl::Status ArtifactService::UploadBundle(grpc::ServerContext& context,
   const OpenCalls::Entry open_call = calls_.Add(caller.identity, &context);
   v1::UploadBundleRequest part;
   if (!reader.Read(&part) || !part.has_header())
-    return absl::InvalidArgumentError("an upload begins with the bundle's header");
+    return absl::InvalidArgumentError("an upload must begin with the bundle's header");
   const v1::BundleHeader header = part.header();
   ASSIGN_OR_RETURN(const std::unique_ptr<BundleUpload> upload,
                    BundleUpload::Begin(store_, blobs_, header.sha256(), header.size()));
   while (reader.Read(&part)) {
     if (part.part_case() != v1::UploadBundleRequest::kData)
-      return absl::InvalidArgumentError("after the bundle's header comes data");
+      return absl::InvalidArgumentError("only data may follow the bundle's header");
     RETURN_IF_ERROR(upload->Append(part.data()));
   }
-  if (context.IsCancelled()) return absl::CancelledError("the upload was broken off");
+  if (context.IsCancelled()) return absl::CancelledError("the upload was interrupted");
   const absl::Time now = clock_.Now();
   ASSIGN_OR_RETURN(const size_t files, upload->Finish(now, caller.identity.Actor()));
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {

@@ -81,7 +81,7 @@ absl::Status ExplainService::ExplainVariable(const v1::ExplainVariableRequest& r
   RETURN_IF_ERROR(Require(request.node(), "node"));
   if (request.playbook().empty() && !request.role().empty()) {
     return absl::InvalidArgumentError(
-        "a role's defaults are found through a playbook; name it too");
+        "a role's defaults are found through a playbook; specify a playbook too");
   }
   FactsByNode facts;
   std::map<std::string, std::string> secrets;

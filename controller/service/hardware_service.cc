@@ -46,7 +46,7 @@ absl::StatusOr<std::map<std::string, std::string>> ReadFiles(const Files& files)
   if (bytes > HardwareService::kMaxBytes) {
     return absl::InvalidArgumentError(absl::StrCat("the hardware files take ", bytes,
                                                    " bytes, at most ", HardwareService::kMaxBytes,
-                                                   " are possible"));
+                                                   " are allowed"));
   }
   return contents;
 }
@@ -86,14 +86,14 @@ absl::Status HardwareService::Learn(const grpc::ServerContext& context,
                                     const v1::LearnHardwareRequest& request,
                                     v1::LearnHardwareResponse& response) {
   if (request.models_size() > static_cast<int>(kMaxModels)) {
-    return absl::InvalidArgumentError(absl::StrCat(request.models_size(), " models named, at most ",
-                                                   kMaxModels, " are possible"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(request.models_size(), " models named, at most ", kMaxModels, " are allowed"));
   }
   absl::Duration since = kLearnSince;
   if (request.has_since()) {
     since = ToDuration(request.since());
     if (since <= absl::ZeroDuration()) {
-      return absl::InvalidArgumentError("'since' is a time above 0, such as 30d");
+      return absl::InvalidArgumentError("'since' must be a time above 0, such as 30d");
     }
   }
   ASSIGN_OR_RETURN(const auto files, ReadFiles(request.files()));
@@ -101,7 +101,8 @@ absl::Status HardwareService::Learn(const grpc::ServerContext& context,
                    validation::ParseHardware(files, catalog_));
   ASSIGN_OR_RETURN(const std::shared_ptr<const Inventory> inventory, latest_inventory_());
   if (learning_.exchange(true)) {
-    return absl::UnavailableError("somebody else learns from the results now: try again later");
+    return absl::UnavailableError(
+        "another user is learning from the results right now: try again later");
   }
   const absl::Cleanup done = [this] { learning_ = false; };
   validation::FloorLearner learner;

@@ -52,7 +52,7 @@ absl::StatusOr<Inventory> Parse(const Files& files) {
   if (bytes > InventoryService::kMaxBytes) {
     return absl::InvalidArgumentError(absl::StrCat("the inventory takes ", bytes,
                                                    " bytes, at most ", InventoryService::kMaxBytes,
-                                                   " are possible"));
+                                                   " are allowed"));
   }
   return ParseInventory(contents);
 }
@@ -140,8 +140,8 @@ absl::Status InventoryService::Apply(const v1::ApplyInventoryRequest& request, c
     if (!latest.ok() && !absl::IsNotFound(latest.status())) return latest.status();
     if ((latest.ok() ? latest->revision : 0) != revision) {
       return absl::AbortedError(
-          "somebody else applied an inventory meanwhile; look at "
-          "`muster inventory diff` and try again");
+          "somebody else applied an inventory in the meantime; review `muster inventory diff` and "
+          "try again");
     }
     InventoryRecord record;
     record.revision = revision + 1;

@@ -198,7 +198,7 @@ absl::Status NodeService::GetNode(const v1::GetNodeRequest& request,
     names.push_back(node.name());
   }
   return absl::NotFoundError(
-      absl::StrCat("there is no node '", request.name(), "'", DidYouMean(request.name(), names)));
+      absl::StrCat("no node '", request.name(), "'", DidYouMean(request.name(), names)));
 }
 
 absl::Status NodeService::GetNodeFacts(const grpc::ServerContext& context,

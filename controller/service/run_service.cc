@@ -20,10 +20,10 @@ namespace {
 absl::Status Validate(const v1::CreateRunRequest& request) {
   if (!request.plan_sha256().empty()) return absl::OkStatus();  // the plan file determines the rest
   if (request.playbook().empty()) {
-    return absl::InvalidArgumentError("no playbook named; e.g. playbooks/site.yaml");
+    return absl::InvalidArgumentError("no playbook specified; e.g. playbooks/site.yaml");
   }
   if (request.bundle_sha256().empty()) {
-    return absl::InvalidArgumentError("no bundle named; upload the site first");
+    return absl::InvalidArgumentError("no bundle specified; upload the site first");
   }
   return absl::OkStatus();
 }
@@ -34,7 +34,7 @@ constexpr size_t kPageBytes = size_t{1} << 20;
 
 absl::Status ValidateRunId(const std::string& run_id) {
   if (!run_id.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError("no run named; see `muster run list`");
+  return absl::InvalidArgumentError("no run specified; see `muster run list`");
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ grpc::Status RunService::ListStepResults(grpc::ServerContext*,
 grpc::ServerWriteReactor<v1::RunEvent>* RunService::WatchRun(grpc::CallbackServerContext* context,
                                                              const v1::WatchRunRequest* request) {
   auto* reactor = new WatchReactor<v1::RunEvent>(
-      calls_, context, "the controller stops, or its store does not answer");
+      calls_, context, "the controller is stopping, or its store does not answer");
   absl::StatusOr<std::shared_ptr<RunWatch>> watch =
       runs_.Watch(request->run_id(), request->after_sequence(), [reactor] { reactor->OnReady(); });
   if (watch.ok()) {

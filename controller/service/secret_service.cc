@@ -99,9 +99,9 @@ absl::Status SecretService::RotateSecret(const grpc::ServerContext& context,
                                          const v1::RotateSecretRequest& request,
                                          v1::RotateSecretResponse& response) {
   if (request.action() == v1::ROTATION_ACTION_UNSPECIFIED)
-    return absl::InvalidArgumentError("no action: start, resume or abandon");
+    return absl::InvalidArgumentError("no action specified: start, resume or abandon");
   if (request.site_playbook().empty() || request.bundle_sha256().empty())
-    return absl::InvalidArgumentError("no site named; upload it first");
+    return absl::InvalidArgumentError("no site specified; upload it first");
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
   ASSIGN_OR_RETURN(response, rotations_.Rotate(request, caller.ToActor()));
   return absl::OkStatus();
@@ -131,8 +131,8 @@ absl::Status SecretService::Remove(const grpc::ServerContext& context,
       return absl::FailedPreconditionError(absl::StrCat(
           "the site that was applied last reads secret ", request.name(), " at ",
           absl::StrJoin(places, ", "),
-          ": take it out there first, or say --force; with bytes= the next apply makes another "
-          "value, and whatever shares the old one stops understanding"));
+          ": remove it there first, or pass --force; with bytes= the next apply makes another "
+          "value, and programs that share the old one can no longer talk to each other"));
     }
   }
   return secrets_.Remove(request.name(), caller.ToActor());

@@ -30,24 +30,24 @@ constexpr absl::string_view kRunPrefix = "r-";
 
 absl::Status Validate(const v1::CreateValidationRequest& request) {
   if (request.suite().empty()) {
-    return absl::InvalidArgumentError("no suite named; playbooks/suites has them");
+    return absl::InvalidArgumentError("no suite specified; playbooks/suites contains them");
   }
   if (request.suite().find('/') != std::string::npos) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "'", request.suite(), "' is a path; a suite is named without folder and .yaml"));
+        "'", request.suite(), "' is a path; specify a suite without folder and .yaml"));
   }
   if (request.nodes().empty()) {
-    return absl::InvalidArgumentError("no nodes named; e.g. c[001-016], a group, or all");
+    return absl::InvalidArgumentError("no nodes specified; e.g. c[001-016], a group, or all");
   }
   if (request.bundle_sha256().empty()) {
-    return absl::InvalidArgumentError("no bundle named; upload the site first");
+    return absl::InvalidArgumentError("no bundle specified; upload the site first");
   }
   return absl::OkStatus();
 }
 
 absl::Status ValidateId(const std::string& validation_id) {
   if (!validation_id.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError("no validation named; see `muster validate list`");
+  return absl::InvalidArgumentError("no validation specified; see `muster validate list`");
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ grpc::Status ValidationService::ListCheckResults(grpc::ServerContext* context,
 grpc::ServerWriteReactor<v1::ValidationEvent>* ValidationService::WatchValidation(
     grpc::CallbackServerContext* context, const v1::WatchValidationRequest* request) {
   auto* reactor = new WatchReactor<v1::ValidationEvent>(
-      calls_, context, "the controller stops, or this watcher did not keep up");
+      calls_, context, "the controller is stopping, or this watcher did not keep up");
   absl::StatusOr<std::shared_ptr<validation::ValidationWatch>> watch =
       validations_.Watch(request->validation_id(), [reactor] { reactor->OnReady(); });
   if (watch.ok()) {

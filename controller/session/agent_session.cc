@@ -136,7 +136,7 @@ absl::Status AgentSession::Refill(absl::Time now) {
   absl::MutexLock lock(&mutex_);
   if (now - writing_since_ > kWriteTimeout) {
     return absl::DeadlineExceededError(
-        absl::StrCat("the node has taken nothing for ", absl::FormatDuration(kWriteTimeout)));
+        absl::StrCat("the node has read nothing for ", absl::FormatDuration(kWriteTimeout)));
   }
   messages_left_ = kMessagesPerSecond;
   bytes_left_ = kBytesPerSecond;
@@ -157,7 +157,7 @@ absl::Status AgentSession::Refill(absl::Time now) {
 absl::Status AgentSession::TakeCredit() {
   absl::MutexLock lock(&mutex_);
   if (incoming_.has_facts()) {
-    if (facts_awaited_ == 0) return absl::InvalidArgumentError("facts that nobody asked for");
+    if (facts_awaited_ == 0) return absl::InvalidArgumentError("facts that were not requested");
     --facts_awaited_;
   }
   if (incoming_.has_plan_receipt()) {
@@ -167,7 +167,7 @@ absl::Status AgentSession::TakeCredit() {
   }
   if (incoming_.has_slurm_answer()) {
     if (slurm_answers_awaited_ == 0)
-      return absl::InvalidArgumentError("an answer about Slurm that nobody asked for");
+      return absl::InvalidArgumentError("an answer about Slurm that was not requested");
     --slurm_answers_awaited_;
   }
   return absl::OkStatus();
@@ -202,7 +202,7 @@ absl::Status AgentSession::Handle() {
   if (!incoming_.has_hello()) return absl::InvalidArgumentError("the first message must be Hello");
   const v1::Hello& hello = incoming_.hello();
   if (hello.last_sequence() > kMaxSequence)
-    return absl::InvalidArgumentError("Hello names a sequence that no controller has reached");
+    return absl::InvalidArgumentError("Hello contains a sequence that no controller has reached");
   agent_version_ = hello.agent_version();
   boot_id_ = hello.boot_id();
   has_greeted_.store(true);
@@ -225,7 +225,7 @@ void AgentSession::OnWriteDone(bool ok) {
   if (!queue_.empty()) StartWrite(&queue_.front());
 }
 
-void AgentSession::OnCancel() { Close(absl::CancelledError("the agent left")); }
+void AgentSession::OnCancel() { Close(absl::CancelledError("the agent disconnected")); }
 
 void AgentSession::OnDone() {
   open_call_ = {};

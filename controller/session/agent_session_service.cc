@@ -53,7 +53,7 @@ grpc::ServerUnaryReactor* AgentSessionService::RenewCertificate(
     ASSIGN_OR_RETURN(const Caller node, NodeOf(*context));
     // A caller that has stopped waiting will ask again: a certificate issued to nobody must not
     // come after the next one.
-    if (context->IsCancelled()) return absl::CancelledError("the caller waits no longer");
+    if (context->IsCancelled()) return absl::CancelledError("the caller has stopped waiting");
     ASSIGN_OR_RETURN(*response->mutable_certificate_pem(),
                      enrollment_.Renew(node.identity.name, node.certificate_pem, request->csr_pem(),
                                        node.ToActor()));
@@ -70,7 +70,7 @@ grpc::ServerWriteReactor<v1::FetchBlobResponse>* AgentSessionService::FetchBlob(
     ASSIGN_OR_RETURN(const Caller node, NodeOf(*context));
     // Checked before it is repeated in an error.
     if (request->sha256().size() != kSha256Digits)
-      return absl::InvalidArgumentError("a blob is named by the 64 hex digits of its SHA-256");
+      return absl::InvalidArgumentError("a blob must be named by the 64 hex digits of its SHA-256");
     // A node whose plan does not name the blob must not learn whether it exists.
     if (!may_fetch_(node.identity.name, request->sha256())) {
       return absl::PermissionDeniedError(
@@ -79,7 +79,7 @@ grpc::ServerWriteReactor<v1::FetchBlobResponse>* AgentSessionService::FetchBlob(
     RETURN_IF_ERROR(enrollment_.CheckKey(node.identity.name, node.identity.serial));
     if (!quota_.Take(node.identity.name)) {
       return absl::ResourceExhaustedError(
-          absl::StrCat("this node has ", BlobQuota::kMaxOfNode, " blobs on their way already"));
+          absl::StrCat("this node already has ", BlobQuota::kMaxOfNode, " blobs in transfer"));
     }
     return new BlobStream(blobs_, quota_, calls_.Add(node.identity, context), node.identity.name,
                           request->sha256(), request->offset());

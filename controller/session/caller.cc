@@ -36,7 +36,7 @@ size_t FittingBytes(absl::string_view message, size_t limit) {
 absl::StatusOr<std::string> CertificateOf(const grpc::AuthContext& context) {
   const std::vector<grpc::string_ref> pems = context.FindPropertyValues("x509_pem_cert");
   if (!context.IsPeerAuthenticated() || pems.size() != 1)
-    return absl::UnauthenticatedError("a client certificate of this cluster is needed");
+    return absl::UnauthenticatedError("a client certificate of this cluster is required");
   return std::string(pems[0].data(), pems[0].size());
 }
 

@@ -58,12 +58,13 @@ absl::Status FactsKeeper::CheckRefreshes(absl::string_view person) const {
                                  [&](const auto& each) { return each.second->person == person; });
   if (static_cast<size_t>(own) >= kMaxRefreshesOfPerson) {
     return absl::ResourceExhaustedError(
-        absl::StrCat(person, " waits for the facts of ", own,
-                     " nodes already, the most that one person may: wait for them to answer"));
+        absl::StrCat(person, " is already waiting for the facts of ", own,
+                     " nodes, the maximum for one person: wait for them to answer"));
   }
   if (waiting_.size() < kMaxRefreshes) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(
-      waiting_.size(), " nodes are asked for their facts already: try again in some seconds"));
+  return absl::ResourceExhaustedError(
+      absl::StrCat(waiting_.size(),
+                   " nodes are already being asked for their facts: try again in a few seconds"));
 }
 
 absl::Status FactsKeeper::Refresh(AgentSessions& sessions, absl::string_view node_uuid,
@@ -126,7 +127,7 @@ absl::Status FactsKeeper::RefuseBadFacts() {
   RETURN_IF_ERROR(ForEachFacts(store_, [&](const std::string& name, const std::string& stored) {
     absl::Status good = facts.ParseFromString(stored)
                             ? CheckFacts(facts)
-                            : absl::InvalidArgumentError("what is stored of them is damaged");
+                            : absl::InvalidArgumentError("the stored facts are damaged");
     if (!good.ok()) bad.emplace(name, std::move(good));
   }));
   if (bad.empty()) return absl::OkStatus();

@@ -128,15 +128,15 @@ absl::Status SessionRegistry::Add(std::shared_ptr<AgentSession> session) {
     begun = ++entry.begun;
     const size_t streams = ++entry.streams;
     all_[&added] = std::move(session);
-    if (is_closed_) return absl::UnavailableError("the controller stops");
+    if (is_closed_) return absl::UnavailableError("the controller is stopping");
     if (streams > kMaxStreams && begun <= kMaxBegunAMinute) {
       return absl::ResourceExhaustedError(
-          absl::StrCat("this node has ", kMaxStreams, " sessions open already"));
+          absl::StrCat("this node has ", kMaxStreams, " open sessions already"));
     }
   }
   if (begun <= kMaxBegunAMinute) return absl::OkStatus();
   const absl::Status often = absl::ResourceExhaustedError(absl::StrCat(
-      "this node began ", kMaxBegunAMinute, " sessions within a minute; it must wait"));
+      "this node started ", kMaxBegunAMinute, " sessions within a minute; it must wait"));
   if (begun == kMaxBegunAMinute + 1) Misbehaved(added, often);
   return often;
 }
@@ -149,7 +149,7 @@ void SessionRegistry::Close() {
     for (const auto& [key, session] : all_) sessions.push_back(session);
   }
   for (const std::shared_ptr<AgentSession>& session : sessions)
-    session->Close(absl::UnavailableError("the controller stops"));
+    session->Close(absl::UnavailableError("the controller is stopping"));
 }
 
 void SessionRegistry::Misbehaved(const AgentSession& session, const absl::Status& why) {
@@ -186,8 +186,8 @@ absl::Status SessionRegistry::CheckClone(absl::string_view node_uuid, const Node
   }
   const std::string message =
       absl::StrCat("two machines use the identity of ", node.name, ": boot ", boot_id, " from ",
-                   session.peer(), " is back after another; run `muster node remove ", node.name,
-                   "` and enrol each machine with a token of its own");
+                   session.peer(), " connected again after another one; run `muster node remove ",
+                   node.name, "` and enroll each machine with its own token");
   if (is_news) {
     RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
       return Audit(txn, now, NodeActor(uuid, session.peer()), "node.clone", node.name, message);
@@ -236,7 +236,7 @@ absl::Status SessionRegistry::Greet(const std::shared_ptr<AgentSession>& session
     listener_.OnConnected(uuid, hello);
   }
   if (before != nullptr)
-    before->Close(absl::AbortedError("another session of this node took the place"));
+    before->Close(absl::AbortedError("another session of this node replaced this one"));
   return absl::OkStatus();
 }
 

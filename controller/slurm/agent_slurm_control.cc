@@ -74,7 +74,7 @@ absl::StatusOr<v1::SlurmAnswer> AgentSlurmControl::Ask(v1::SlurmRequest request,
   waiting.uuid = place.uuid;
   {
     absl::MutexLock lock(&mutex_);
-    if (is_stopping_) return absl::UnavailableError("the controller stops");
+    if (is_stopping_) return absl::UnavailableError("the controller is stopping");
     last_uuid_ = place.uuid;
     waiting_[request.request_id()] = &waiting;
   }
@@ -99,7 +99,7 @@ absl::StatusOr<v1::SlurmAnswer> AgentSlurmControl::Ask(v1::SlurmRequest request,
         absl::StrCat(where, ": ", waiting.answer.message()));
   }
   if (waiting.answer.answer_case() != kind) {
-    return absl::InternalError(absl::StrCat(where, ": the agent answers something else"));
+    return absl::InternalError(absl::StrCat(where, ": the agent sent a different answer"));
   }
   return std::move(waiting.answer);
 }

@@ -37,8 +37,8 @@ absl::StatusOr<std::string> SlurmctldNode(const Inventory& inventory) {
   if (variable == nullptr) {
     if (login != nullptr) return login->name;
     return absl::FailedPreconditionError(
-        "the inventory has no login node and no variable slurm_controller that says where "
-        "slurmctld runs");
+        "the inventory has no login node, and no variable slurm_controller that names the node of "
+        "slurmctld");
   }
   const std::string name =
       variable->value->is_string() ? variable->value->get<std::string>() : variable->value->dump();

@@ -34,7 +34,7 @@ absl::StatusOr<std::unique_ptr<LockFile>> LockFile::Acquire(const std::string& p
     return absl::FailedPreconditionError(
         absl::StrCat("process ", ReadPid(fd), " holds the lock ", path,
                      ": another musterd uses this store; stop it first (systemctl stop musterd) "
-                     "or give this one another state_dir"));
+                     "or set another state_directory for this one"));
   }
   // The pid is for people; a disk too full to hold it does not invalidate the lock.
   const std::string pid = absl::StrCat(getpid(), "\n");

@@ -50,8 +50,8 @@ absl::StatusOr<bool> StoreFiles::HaveShrunk() const {
       return absl::FailedPreconditionError(absl::StrCat(
           file.path,
           " was moved, removed or replaced while musterd has it open; nothing is stored ",
-          "until that is mended, so that nothing is lost. Put the file back where it was, or ",
-          "restart musterd (systemctl restart musterd) to go on with what is there"));
+          "until this is repaired, so that nothing is lost. Put the file back where it was, or ",
+          "restart musterd (systemctl restart musterd) to continue with the present file"));
     }
     shrunk = shrunk || info.st_size < file.size;
   }

@@ -142,7 +142,7 @@ absl::Status Evaluator::UndefinedError(const Expr& expr) const {
       return source_.Error(at.place, absl::StrCat("filter '", at.name,
                                                   "' of nothing gives nothing; add default(...)"));
     case ExprKind::kConditional:
-      return source_.Error(at.place, "the condition is false and there is no else");
+      return source_.Error(at.place, "the condition is false and there is no 'else'");
     default:
       return source_.Error(at.place, "undefined value");
   }

@@ -24,7 +24,7 @@ absl::StatusOr<Template> Template::ParseExpression(absl::string_view source,
 
 absl::StatusOr<Rendered> Template::Render(const Scope& scope, const Limits& limits) const {
   if (parsed_->expression != nullptr) {
-    return absl::InvalidArgumentError("a bare expression has a value, it is not rendered");
+    return absl::InvalidArgumentError("a bare expression has a value and cannot be rendered");
   }
   Evaluator evaluator(*parsed_, scope, limits);
   RETURN_IF_ERROR(evaluator.Run(parsed_->body));

@@ -192,8 +192,8 @@ absl::StatusOr<std::vector<ValuePtr>> Elements(Context& context, const ValuePtr&
     return out;
   }
   if (!IsText(*value)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        TypeName(*value), " cannot be walked through; a list, dictionary or string can"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(TypeName(*value), " cannot be iterated; a list, dictionary or string can"));
   }
   if (!context.budget.Spend(PeekText(*value).size())) return context.budget.status();
   for (const absl::string_view character : Characters(PeekText(*value))) {

@@ -25,9 +25,10 @@ std::string CredentialsDirectory() {  // systemd's LoadCredential=
 absl::StatusOr<std::string> PinOfIssuer(const TlsIdentity& tls) {
   const absl::StatusOr<std::string> issuer = pki::IssuerOf(tls.certificate_pem, tls.ca_pem);
   if (issuer.ok()) return pki::Sha256Pin(*issuer);
-  return Annotate(issuer.status(),
-                  "controller.crt does not pass with ca.crt, so no node would believe this "
-                  "controller; run `muster ca rotate` if a change of the authority was cut off");
+  return Annotate(
+      issuer.status(),
+      "controller.crt does not verify against ca.crt, so no node would trust this controller; run "
+      "`muster ca rotate` if a change of the authority was interrupted");
 }
 
 }  // namespace

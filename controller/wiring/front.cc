@@ -67,9 +67,10 @@ absl::StatusOr<std::unique_ptr<grpc::Server>> StartServer(grpc::ServerBuilder& b
                                                           const char* key, const int& port) {
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server != nullptr && port != 0) return server;
-  return absl::UnavailableError(absl::StrCat(
-      "cannot listen on ", address, ": is another musterd running, or is the address not of this ",
-      "machine? It is set by `", key, "` in controller.yaml"));
+  return absl::UnavailableError(
+      absl::StrCat("cannot listen on ", address,
+                   ": is another musterd running, or does the address not belong to this ",
+                   "machine? It is set by `", key, "` in controller.yaml"));
 }
 
 }  // namespace

@@ -162,8 +162,8 @@ expect_contains "$SAID" "slurmd.service is inactive: see journalctl -u slurmd" "
 lab exec c001 systemctl start slurmd
 lab exec login1 scontrol update nodename=c001 state=down reason="lab: down"
 slurm_view 1
-expect_contains "$SAID" "starts no job on what is DOWN" "a node that is down"
+expect_contains "$SAID" "starts no jobs on a node that is DOWN" "a node that is down"
 lab exec login1 systemctl stop slurmctld
 slurm_view 2
-expect_contains "$SAID" "slurmctld does not tell of c001" "a slurmctld that is gone"
+expect_contains "$SAID" "slurmctld does not show c001" "a slurmctld that is gone"
 echo PASSED

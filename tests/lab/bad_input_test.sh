@@ -72,7 +72,7 @@ expect_contains "$APPLY_OUTPUT" "c[001-003]:" "one cause for all"
 step "two tasks that write one file"
 apply "$site/owners.yaml"
 expect_applied 3 "two owners of one file"
-expect_contains "$APPLY_OUTPUT" "wants another content of /var/tmp/owned than 'first' at owners.yaml:5" "both places"
+expect_contains "$APPLY_OUTPUT" "sets a different content of /var/tmp/owned than 'first' at owners.yaml:5" "both places"
 ! lab exec c001 test -e /var/tmp/owned || fail "one of the two wrote all the same"
 
 step "an undefined variable, on one node"

@@ -67,7 +67,7 @@ for _ in range(count):
 # Whether the node's agent, since it last started, has gone on with a plan that was cut off.
 has_continued() {  # NODE
   lab exec "$1" journalctl -u muster-agent --no-pager -o cat | tac |
-    awk '/^muster-agent .* on /{ exit } / is continued after /{ found = 1 } END { exit !found }'
+    awk '/^muster-agent .* on /{ exit } / continues after /{ found = 1 } END { exit !found }'
 }
 
 compute_nodes() {  # FIRST COUNT: their names

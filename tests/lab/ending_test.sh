@@ -83,5 +83,5 @@ step "a suite that nobody could pass for good is refused before anything starts"
 sed -i '/^admits/d' "$suite"
 apply_and_validate "$site"
 expect_applied 1 "a suite that does not admit"
-expect_contains "$APPLY_OUTPUT" "admits no node" "the refusal"
+expect_contains "$APPLY_OUTPUT" "does not admit nodes" "the refusal"
 echo PASSED

@@ -57,7 +57,7 @@ serve
 node sh -c 'printf "Acquire::http::Proxy::127.0.0.1 \"DIRECT\";\nAcquire::http::Timeout \"1\";\n" >/etc/apt/apt.conf.d/90test'
 
 step "a repository: wrong key, right key, key replaced, pins, a lie about its lists"
-tag_fails repository "give package_repository the key that signs it" -e key_name=b
+tag_fails repository "set the key that signs it in package_repository" -e key_name=b
 node test ! -e /etc/apt/sources.list.d/local.sources || fail "the refused repository is there"
 tag_done repository -e key_name=a
 in_sync repository -e key_name=a
@@ -70,7 +70,7 @@ echo >>"$scratch/repo/Packages"
 echo >>"$scratch/repo/Packages"
 serve
 node touch /etc/apt/sources.list.d/local.sources
-tag_fails tool "serves something else than its lists promise" -e version=1.0-1
+tag_fails tool "serves something other than its lists promise" -e version=1.0-1
 "$scratch/sign" b
 serve
 
@@ -95,7 +95,7 @@ sed -i '/^Package: forged/,/^$/s/^SHA256: ..../SHA256: 0000/' "$scratch/repo/Pac
 "$scratch/sign" b
 serve
 node touch /etc/apt/sources.list.d/local.sources
-tag_fails forged "Hash Sum mismatch; the repository, or a cache in between, serves something else"
+tag_fails forged "Hash Sum mismatch; the repository, or a cache in between, serves something other"
 ! state_of forged 2>/dev/null || fail "the forged package is known to dpkg"
 
 step "a package whose script fails: the reason, all of the output elsewhere, and out again"

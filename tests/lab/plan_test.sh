@@ -80,7 +80,7 @@ cp -r "$(lab_folder)/inventory" "$work/inventory"
 echo 'vars: {plan_test: 1}' >"$work/inventory/zz.yaml"
 muster inventory apply "$work/inventory" >/dev/null || fail "inventory"
 run apply "$plan" --yes
-expect_run 1 "of the inventory, which is at" "another revision of the inventory"
+expect_run 1 "of the inventory, which is now at" "another revision of the inventory"
 
 step "a node that is away is left out of the plan, and of its apply"
 lab exec c002 systemctl stop muster-agent

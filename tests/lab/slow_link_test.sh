@@ -69,6 +69,6 @@ lab link c003 "$whole"
 lab link uplink "$slow"
 validate "the uplink is slow: it is blamed, and no node fails"
 expect_blame 1 uplink,br0,br1 c001=pass c002=pass c003=pass c004=pass
-grep -q "the way between br0 and br1 is slow in both directions" "$work/output" ||
+grep -q "the path between br0 and br1 is slow in both directions" "$work/output" ||
   fail "the output does not name the uplink"
 echo PASSED

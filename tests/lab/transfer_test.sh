@@ -95,7 +95,7 @@ bad() {  # NAME TARGET SHA PARTS…
   local part
   for part in "${@:4}"; do expect_contains "$APPLY_OUTPUT" "$part" "$1"; done
 }
-bad big /srv/wrong "$(sha "$web/app.tar.gz")" "has sha256 $(sha "$web/big")" "wanted is $(sha "$web/app.tar.gz")"
+bad big /srv/wrong "$(sha "$web/app.tar.gz")" "has sha256 $(sha "$web/big")" "expected $(sha "$web/app.tar.gz")"
 on_node sh -c 'mkdir /srv/small && mount -t tmpfs -o size=1m small /srv/small'
 bad big /srv/small/big "$(sha "$web/big")" "no space left" "df /srv/small"
 bad climbs.tar.gz /srv/x "$(sha "$web/climbs.tar.gz")" "'../../climbed'" "'..'"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # What breaks in the middle of a validation: a worker, an agent, a whole node, a link, the controller.
 # What was cut off is unknown, with its reason, and never a pass; what comes after it goes on, and
-# nothing is left running or listening. And a GPU that is at work for somebody else.
+# nothing is left running or listening. And a GPU that is used by somebody else.
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
 source "$(dirname "$0")/testing.sh"
@@ -167,12 +167,12 @@ expect_checks c00{1,2}/{before,pairs,after}/pass/^$
 expect_equal 1 "$(lab exec login1 systemctl show -P NRestarts musterd)" "starts of the controller"
 expect_nothing_left
 
-step "a GPU is at work for somebody else: it is left alone, unless that is asked for"
+step "a GPU is used by somebody else: it is left alone, unless that is asked for"
 write_gpu_suite
 set_gpus c001 '{"processes": [{"pid": 1, "memory_bytes": 1048576}]}'
 validate_nodes gpus "$work/site" c001
 expect_equal 2 "$RC" "exit code of a validation that could tell nothing"
-expect_contains "$OUTPUT" "GPU 2 is at work for systemd (1)" "whose GPU it is"
+expect_contains "$OUTPUT" "GPU 2 is used by systemd (1)" "whose GPU it is"
 validate_nodes gpus "$work/site" c001 --force
 expect_equal 0 "$RC" "exit code when it is forced"
 expect_nothing_left

@@ -14,7 +14,7 @@ verb_fuzz() {  # [TARGET|all [SECONDS [LIBFUZZER OPTIONS…]]]
   [[ $seconds =~ ^[0-9]+$ && $seconds -gt 0 ]] || die "'$seconds' is not a number of seconds"
   if [[ $target != all ]]; then
     [[ " ${targets[*]} " == *" ${target%_fuzz} "* ]] ||
-      die "no fuzz target '$target'; there are: ${targets[*]}"
+      die "no fuzz target '$target'; choose from: ${targets[*]}"
     targets=("${target%_fuzz}")
   fi
   verb_deps fuzz

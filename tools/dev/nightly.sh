@@ -7,7 +7,7 @@ verb_nightly() {
   ((${#parts[@]})) || parts=(asan tsan clang fuzz crash)
   verb_deps fuzz
   for part in "${parts[@]}"; do
-    declare -F "_nightly_$part" >/dev/null || die "no part '$part'; there are: asan tsan clang fuzz crash"
+    declare -F "_nightly_$part" >/dev/null || die "unknown part '$part'; choose from: asan tsan clang fuzz crash"
   done
   for part in "${parts[@]}"; do
     say "nightly: $part"

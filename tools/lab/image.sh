@@ -8,7 +8,7 @@ _image_recipe_hash() {  # SUITE
 }
 
 image_check_suite() {  # SUITE
-  [[ " ${image_suites[*]} " == *" $1 "* ]] || die "suite '$1': one of ${image_suites[*]}"
+  [[ " ${image_suites[*]} " == *" $1 "* ]] || die "suite '$1': expected one of ${image_suites[*]}"
 }
 
 # Prints the folder of a suite's image, building it first if this recipe was

@@ -16,9 +16,9 @@ struct Slowdown {
 };
 inline constexpr Slowdown kSlowdowns[] = {
     {nvml::kReasonHardwareThermal | nvml::kReasonSoftwareThermal, "thermal", "thermal_throttle",
-     "it is too hot: look at fans, dust and air flow"},
+     "it is too hot: check fans, dust and air flow"},
     {nvml::kReasonPowerBrake, "power_brake", "power_brake",
-     "the power supply asserts power brake: look at supplies and cables"},
+     "the power supply asserts power brake: check supplies and cables"},
 };
 
 // "hw_thermal, power_brake"; "" for none, "0x200" for bits without a name.

@@ -53,8 +53,8 @@ void ClockWatch::AddFault(const char* clock, const char* reset, const Series& se
   if (series.readings < kFewestReadings || 2 * series.low <= series.readings) return;
   burnin::AddFault(
       result, "clock_low", uuid,
-      absl::StrFormat("the %s clock was %.0f MHz under load, of %.0f that it can be, and the GPU "
-                      "names no reason: has somebody locked it (nvidia-smi %s unlocks)?",
+      absl::StrFormat("the %s clock was %.0f MHz under load instead of up to %.0f, and the GPU "
+                      "reports no reason: has somebody locked it (nvidia-smi %s unlocks)?",
                       clock, series.low_sum_mhz / static_cast<double>(series.low),
                       series.wanted_mhz, reset));
 }

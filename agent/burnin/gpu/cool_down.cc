@@ -28,7 +28,7 @@ absl::StatusOr<Temperatures> Read(Clock& clock, const Gpus& gpus, CheckResult& r
     if (!celsius.has_value()) {
       AddFault(result, "driver_hangs", gpu.uuid,
                absl::StrCat("NVML has not answered for ", absl::FormatDuration(kCoolTimeout),
-                            " when it was asked for the temperature"));
+                            " to a query of the temperature"));
       return absl::DeadlineExceededError("the NVIDIA driver does not answer");
     }
     all.push_back(celsius->ok() ? std::optional<double>(**celsius) : std::nullopt);
@@ -48,7 +48,7 @@ void Tell(CheckContext& context, const Gpus& gpus, const Temperatures& now) {
   }
   if (warmest == now.size()) return;
   const Gpu& gpu = gpus.chosen[warmest];
-  context.reporter.SetPhase(absl::StrFormat("cooling: %s %.0f °C, waits for %.0f °C", gpu.uuid,
+  context.reporter.SetPhase(absl::StrFormat("cooling: %s %.0f °C, waiting for %.0f °C", gpu.uuid,
                                             *now[warmest], RestCelsius(gpu.heat_limit)),
                             std::nullopt);
 }
@@ -88,7 +88,7 @@ absl::Status AwaitRest(CheckContext& context, const Gpus& gpus, CheckResult& res
       return absl::OkStatus();
     }
     Tell(context, gpus, now);
-    if (context.reporter.stopping()) return absl::CancelledError("stopped while GPUs cooled");
+    if (context.reporter.stopping()) return absl::CancelledError("stopped while GPUs were cooling");
     context.clock.Sleep(kCoolInterval);
   }
 }

@@ -27,7 +27,7 @@ absl::Status AddWord(const std::string& word, const std::vector<std::string>& uu
         "--gpus: '", word, "' is not an index, range such as 0-3, or UUID of a GPU here"));
   if (last >= uuids.size())
     return absl::InvalidArgumentError(
-        absl::StrCat("--gpus: there is no GPU ", last, "; the driver sees ", uuids.size()));
+        absl::StrCat("--gpus: no GPU ", last, "; the driver sees ", uuids.size()));
   for (unsigned i = first; i <= last; ++i) chosen.insert(i);
   return absl::OkStatus();
 }

@@ -76,8 +76,9 @@ void AddGpuError(const Gpu& gpu, const absl::Status& error, CheckResult& result)
   const bool lost =
       absl::IsDataLoss(error) || absl::IsDataLoss(gpu.nvml.TemperatureCelsius().status());
   if (lost) {
-    AddFault(result, "gpu_lost", gpu.uuid,
-             absl::StrCat(message, "; look for Xid in the kernel's log, then reset it or restart"));
+    AddFault(
+        result, "gpu_lost", gpu.uuid,
+        absl::StrCat(message, "; look for Xid in the kernel's log, then reset the GPU or reboot"));
   } else if (absl::IsInternal(error)) {
     AddFault(result, "gpu_error", gpu.uuid, message);
   } else {

@@ -77,7 +77,7 @@ absl::StatusOr<Loaded> Load() {
 std::string NameOf(sys::FileSystem& files, unsigned pid) {
   const absl::StatusOr<std::string> name = files.Read(absl::StrCat("/proc/", pid, "/comm"));
   return absl::StrCat(
-      name.ok() ? absl::StripAsciiWhitespace(*name) : "a process of another namespace", " (", pid,
+      name.ok() ? absl::StripAsciiWhitespace(*name) : "a process in another namespace", " (", pid,
       ")");
 }
 
@@ -93,15 +93,14 @@ absl::Status RefuseWhenBusy(sys::FileSystem& files, const Loaded& loaded,
   for (const unsigned index : chosen) {
     const absl::StatusOr<OtherWork>& others = loaded.others[index];
     if (!others.ok())
-      busy.push_back(absl::StrCat("whether GPU ", index, " is at work for others cannot be told (",
+      busy.push_back(absl::StrCat("it is unknown whether GPU ", index, " is used by others (",
                                   others.status().message(), ")"));
     else if (!others->working.empty())
-      busy.push_back(
-          absl::StrCat("GPU ", index, " is at work for ", NamesOf(files, others->working)));
+      busy.push_back(absl::StrCat("GPU ", index, " is used by ", NamesOf(files, others->working)));
   }
   if (busy.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      absl::StrJoin(busy, "; "), ": wait until that has ended, or force the check (--force)"));
+      absl::StrJoin(busy, "; "), ": wait until they have ended, or force the check (--force)"));
 }
 
 // A sentence for a person who simply has no driver on this machine.
@@ -109,10 +108,10 @@ std::string Reason(const absl::Status& status, sys::FileSystem& files) {
   if (const auto slots = GpuSlots(files); slots.ok() && !slots->empty())
     return absl::StrCat("no working driver for ", Counted(slots->size(), "NVIDIA card"), " at ",
                         absl::StrJoin(*slots, ", "), ": ", status.message(),
-                        "; install the driver, or reboot after its installation; for cards that ",
-                        "are not to be used write gpu_count: 0 into the inventory");
+                        "; install the driver, or reboot after its installation; if the cards ",
+                        "are not to be used, write gpu_count: 0 into the inventory");
   if (absl::IsNotFound(status))
-    return absl::StrCat("there is no NVIDIA driver to ask: ", status.message(),
+    return absl::StrCat("there is no NVIDIA driver: ", status.message(),
                         "; install the driver (package libnvidia-ml1)");
   return std::string(status.message());
 }
@@ -143,7 +142,7 @@ absl::StatusOr<Gpus> Open(CheckContext& context, CheckResult& result, bool only_
   for (const unsigned index : chosen) {
     if (!loaded.gpus[index].has_value()) {
       AddFault(result, "gpu_lost", "",
-               absl::StrCat("GPU ", index, " cannot be talked to: ", loaded.errors[index]));
+               absl::StrCat("GPU ", index, " does not respond: ", loaded.errors[index]));
       continue;
     }
     gpus.chosen.push_back(*loaded.gpus[index]);

@@ -52,7 +52,7 @@ void HeatWatch::AddFaults(const std::string& uuid, CheckResult& result) const {
   if (too_hot_.has_value())
     AddFault(result, "too_hot", uuid,
              absl::StrFormat("the GPU had %.0f °C after %.1f s, above its limit of %.0f °C (%s): "
-                             "its test was ended; look at fans, dust and air flow; hottest %.0f °C",
+                             "its test was ended; check fans, dust and air flow; hottest %.0f °C",
                              *too_hot_->celsius, absl::ToDoubleSeconds(too_hot_->at),
                              limit_->celsius, limit_->source, *hottest_));
   for (size_t kind = 0; kind < std::size(kSlowdowns); ++kind) {

@@ -43,7 +43,7 @@ std::string SeesNoGpu(sys::FileSystem& files) {
   const auto slots = GpuSlots(files).value_or(std::vector<std::string>());
   return absl::StrCat("the NVIDIA driver sees no GPU",
                       slots.empty() ? "" : ", though there are cards at ",
-                      absl::StrJoin(slots, ", "), ": look at lspci and the kernel's log");
+                      absl::StrJoin(slots, ", "), ": check lspci and the kernel's log");
 }
 
 }  // namespace muster::burnin

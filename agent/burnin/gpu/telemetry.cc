@@ -179,7 +179,7 @@ void Telemetry::FinishWithoutMetrics(CheckResult& result) {
   if (!state_->ended)
     AddFault(result, "driver_hangs", state_->asking,
              absl::StrCat("NVML has not answered for ", absl::FormatDuration(kSampleTimeout),
-                          " when it was asked for temperature, power and clocks"));
+                          " to a query of temperature, power and clocks"));
   for (size_t i = 0; i < state_->series.size(); ++i)
     state_->series[i].heat.AddFaults(state_->gpus.chosen[i].uuid, result);
 }

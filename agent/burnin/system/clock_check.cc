@@ -43,7 +43,7 @@ absl::StatusOr<Tracking> ParseTracking(absl::string_view csv) {
       !absl::SimpleAtod(fields[kOffset], &tracking.offset_s) ||
       !absl::SimpleAtod(fields[kRootDelay], &delay) ||
       !absl::SimpleAtod(fields[kRootDispersion], &dispersion))
-    return absl::InvalidArgumentError(absl::StrCat("chronyc says something else: ", csv));
+    return absl::InvalidArgumentError(absl::StrCat("chronyc printed something unexpected: ", csv));
   tracking.root_error_s = dispersion + delay / 2;
   tracking.synchronised = fields[kLeap] != "Not synchronised" && tracking.stratum > 0;
   return tracking;
@@ -69,7 +69,7 @@ CheckResult RunClockCheck(CheckContext& context) {
   const double allowed_s = context.parameters.Number("max-offset");
   if (!tracking->synchronised) {
     AddFault(result, "clock_unsynchronised", "",
-             "the clock follows no time server: look at chronyc sources");
+             "the clock follows no time server: check chronyc sources");
   } else if (std::abs(tracking->offset_s) > allowed_s) {
     AddFault(result, "clock_offset", "",
              absl::StrFormat("the clock is %.3f ms off, %.3f allowed",

@@ -95,7 +95,7 @@ absl::StatusOr<FioRates> ParseFio(absl::string_view json, const char* direction)
 
 CheckResult RunDiskCheck(CheckContext& context) {
   const std::vector<std::string> paths = context.parameters.Words("paths");
-  if (paths.empty()) return Skipped("no file systems are named (parameter paths)");
+  if (paths.empty()) return Skipped("no file systems are specified (parameter paths)");
   const absl::Duration duration = absl::Seconds(context.parameters.Number("duration"));
   CheckResult result;
   result.tools.push_back("fio");
@@ -110,7 +110,7 @@ CheckResult RunDiskCheck(CheckContext& context) {
       if (absl::IsNotFound(rates.status())) return Unknown(std::string(rates.status().message()));
       if (absl::IsDataLoss(rates.status())) {
         AddFault(result, "io_error", path,
-                 absl::StrCat("reading or writing failed: look at the disk and its cables; ",
+                 absl::StrCat("reading or writing failed: check the disk and its cables; ",
                               rates.status().message()));
         break;
       }

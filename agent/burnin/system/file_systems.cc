@@ -74,7 +74,7 @@ std::vector<MountedAt> ParseMounts(absl::string_view mounts) {
 
 CheckResult RunFileSystemsCheck(CheckContext& context) {
   const std::vector<std::string> paths = context.parameters.Words("paths");
-  if (paths.empty()) return Skipped("no file systems are named (parameter paths)");
+  if (paths.empty()) return Skipped("no file systems are specified (parameter paths)");
   const absl::StatusOr<std::string> text = context.files.Read(kMountsFile);
   if (!text.ok()) return Unknown(std::string(text.status().message()));
   const std::vector<MountedAt> mounts = ParseMounts(*text);
@@ -92,10 +92,11 @@ CheckResult RunFileSystemsCheck(CheckContext& context) {
         RunBounded<Probe>(context.clock, kMountTimeout,
                           [&files = context.files, path] { return ProbePath(files, path); });
     if (!probe.has_value()) {
-      AddFault(result, "file_system_hangs", path,
-               absl::StrCat(
-                   path, " has not answered for ", absl::FormatDuration(kMountTimeout),
-                   mount->type == "nfs" || mount->type == "nfs4" ? ": is its server there?" : ""));
+      AddFault(
+          result, "file_system_hangs", path,
+          absl::StrCat(
+              path, " has not answered for ", absl::FormatDuration(kMountTimeout),
+              mount->type == "nfs" || mount->type == "nfs4" ? ": is its server running?" : ""));
       continue;
     }
     if (!probe->writable.ok())

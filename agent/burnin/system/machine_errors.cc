@@ -105,9 +105,9 @@ absl::StatusOr<KernelLog> ReadLog(CheckContext& context) {
   if (run.ok() && !run->ok()) cause = absl::StrCat(" (", LastLineOf(*run), ")");
   return KernelLog{
       buffer.findings(),
-      absl::StrCat("what the kernel told of since the boot is not known: its log ", begins,
+      absl::StrCat("the kernel's messages since the boot are incomplete: its log ", begins,
                    ", and the journal (journalctl -k -b) does not have the rest", cause,
-                   "; both begin anew with a reboot")};
+                   "; both start again with a reboot")};
 }
 
 }  // namespace
@@ -138,7 +138,7 @@ CheckResult RunMachineErrorsCheck(CheckContext& context) {
                absl::StrCat(Counted(after.uncorrected, "uncorrectable memory error"),
                             " since the boot: find the module in ", kEdacFolder));
   } else {
-    result.tools.push_back("EDAC: no memory controller tells of errors");
+    result.tools.push_back("EDAC: no memory controller reports errors");
   }
   if (after.machine_checks.has_value()) {
     AddMetric(result, "machine_checks", "", "", *after.machine_checks);
@@ -158,13 +158,13 @@ CheckResult RunMachineErrorsCheck(CheckContext& context) {
   AddMetric(result, "kernel_log_corrected", "", "", static_cast<double>(found.corrected));
   AddMetric(result, "gpu_application_errors", "", "", static_cast<double>(found.application));
   if (!found.unlisted_xids.empty())
-    AddUnknown(result, absl::StrCat("the GPUs' driver has told of Xid ",
+    AddUnknown(result, absl::StrCat("the GPUs' driver has reported Xid ",
                                     absl::StrJoin(found.unlisted_xids, ", "),
-                                    ", of which this version does not know whether the hardware is "
-                                    "at fault: look it up in NVIDIA's catalogue, then reboot"));
+                                    ", and this version does not know whether that is a hardware "
+                                    "fault: look it up in NVIDIA's catalog, then reboot"));
   if (found.broken.empty()) return result;
   const std::string message =
-      absl::StrCat("the kernel has told of broken hardware ", Counted(found.broken_count, "time"),
+      absl::StrCat("the kernel has reported broken hardware ", Counted(found.broken_count, "time"),
                    ", last: ", found.broken.back());
   AddFault(result, "kernel_log", "", message, std::move(found.broken));
   return result;

@@ -101,7 +101,7 @@ CheckResult RunMemoryBandwidth(CheckContext& context) {
   AddMetric(result, "triad_gbytes_per_s", "", "", rates.triad);
   if (rates.wrong > 0)
     AddFault(result, "memory_mismatch", "",
-             absl::StrCat(rates.wrong, " numbers in memory were not what had been written"));
+             absl::StrCat(rates.wrong, " numbers in memory differed from the written ones"));
   result.tools.push_back(absl::StrCat("own loops, ", threads, " threads"));
   return result;
 }

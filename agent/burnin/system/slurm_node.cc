@@ -70,13 +70,12 @@ void LookAtNode(CheckContext& context, const std::string& name, Service& service
       service.faults.push_back(
           {.code = "not_in_slurm",
            .subject = "",
-           .message = absl::StrCat("Slurm knows no node ", name,
-                                   ", by which slurmd registers: have slurm.conf written "
-                                   "anew (muster apply playbooks/site.yaml)"),
+           .message = absl::StrCat("Slurm does not know node ", name,
+                                   ", the name by which slurmd registers: rewrite slurm.conf "
+                                   "(muster apply playbooks/site.yaml)"),
            .evidence = {}});
     else
-      service.unknown =
-          absl::StrCat("slurmctld does not tell of ", name, ": ", LastWordsOf(*shown));
+      service.unknown = absl::StrCat("slurmctld does not show ", name, ": ", LastWordsOf(*shown));
     return;
   }
   const std::vector<std::string> out = StatesOutOfService(node->state);
@@ -84,12 +83,13 @@ void LookAtNode(CheckContext& context, const std::string& name, Service& service
     service.faults.push_back(
         {.code = "slurm_state",
          .subject = "",
-         .message = absl::StrCat("Slurm has ", name, " as ", node->state,
-                                 node->reason.empty() ? "" : absl::StrCat(" (", node->reason, ")"),
-                                 ", and starts no job on what is ", absl::StrJoin(out, ", "),
-                                 ": see journalctl -u slurmd here and slurmctld's log; what stays "
-                                 "so without a cause, scontrol update nodename=",
-                                 name, " state=resume takes back"),
+         .message =
+             absl::StrCat("Slurm has ", name, " as ", node->state,
+                          node->reason.empty() ? "" : absl::StrCat(" (", node->reason, ")"),
+                          ", and starts no jobs on a node that is ", absl::StrJoin(out, ", "),
+                          ": see journalctl -u slurmd here and slurmctld's log; if the state has "
+                          "no cause, scontrol update nodename=",
+                          name, " state=resume ends it"),
          .evidence = {}});
   service.node = *std::move(node);
 }
@@ -110,7 +110,7 @@ CheckResult RunSlurmNodeCheck(CheckContext& context) {
   const absl::StatusOr<SlurmdLine> machine = ParseSlurmdLine(printed->out);
   if (!printed->ok() || !machine.ok())
     return Unknown(
-        absl::StrCat("slurmd -C does not tell what the machine has: ",
+        absl::StrCat("slurmd -C does not report the machine's hardware: ",
                      printed->ok() ? machine.status().message() : LastWordsOf(*printed)));
   const absl::Time start = context.clock.Now();
   const absl::Duration patience = absl::Seconds(context.parameters.Number("wait"));

@@ -94,7 +94,7 @@ absl::StatusOr<SlurmdLine> ParseSlurmdLine(absl::string_view text) {
   SlurmdLine line;
   line.name = std::string(Text(fields, "NodeName"));
   if (line.name.empty())
-    return absl::InvalidArgumentError("slurmd -C says something else than a NodeName line");
+    return absl::InvalidArgumentError("slurmd -C printed something other than a NodeName line");
   line.hardware.cpus = Number(fields, "CPUs");
   line.hardware.boards = Number(fields, "Boards");
   line.hardware.sockets = Number(fields, "SocketsPerBoard");
@@ -119,7 +119,7 @@ absl::StatusOr<SlurmNodeLine> ParseSlurmNodeLine(absl::string_view text) {
   node.name = std::string(Text(fields, "NodeName"));
   node.state = std::string(Text(fields, "State"));
   if (node.name.empty() || node.state.empty())
-    return absl::InvalidArgumentError("scontrol says something else than a node's line");
+    return absl::InvalidArgumentError("scontrol printed something other than a node's line");
   node.reason = std::string(absl::StripAsciiWhitespace(reason));
   node.hardware = {.cpus = Number(fields, "CPUTot"),
                    .boards = Number(fields, "Boards"),
@@ -146,30 +146,28 @@ std::vector<Fault> CompareWithSlurm(const SlurmNodeLine& slurm, const SlurmHardw
   };
   const auto differs = [&](absl::string_view word, int64_t wanted, absl::string_view unit,
                            int64_t has, absl::string_view who, absl::string_view lost) {
-    return absl::StrCat("Slurm counts on ", word, "=", wanted, unit, " of ", slurm.name, ", ", who,
+    return absl::StrCat("Slurm expects ", word, "=", wanted, unit, " of ", slurm.name, ", ", who,
                         " ", has, unit, ": ", wanted > has ? lost : "",
-                        wanted > has ? "; if it is meant to be so, " : "",
-                        "have slurm.conf written anew from the node's facts (muster node facts ",
-                        slurm.name, " --refresh, muster apply playbooks/site.yaml)");
+                        wanted > has ? "; if it is intended, " : "",
+                        "rewrite slurm.conf from the node's facts (muster node facts ", slurm.name,
+                        " --refresh, muster apply playbooks/site.yaml)");
   };
   for (const auto& row : rows)
     if (row.configured.has_value() && row.found.has_value() && *row.configured != *row.found)
       faults.push_back(Make("slurm_topology",
                             differs(row.word, *row.configured, "", *row.found, "slurmd -C finds",
-                                    "look for a processor that is gone or set otherwise in the "
-                                    "BIOS")));
+                                    "look for a missing processor or a changed BIOS setting")));
   if (configured.cpus.has_value() && found.cpus.has_value() && *configured.cpus != *found.cpus &&
       !(found.threads_per_core.value_or(1) > 1 &&
         *configured.cpus * *found.threads_per_core == *found.cpus))
     faults.push_back(
         Make("slurm_cpus", differs("CPUs", *configured.cpus, "", *found.cpus, "slurmd -C finds",
-                                   "look for a processor that is gone or set otherwise in the "
-                                   "BIOS")));
+                                   "look for a missing processor or a changed BIOS setting")));
   if (configured.memory_mib.has_value() && found.memory_mib.has_value() &&
       *configured.memory_mib > *found.memory_mib)
     faults.push_back(Make("slurm_memory",
                           differs("RealMemory", *configured.memory_mib, " MiB", *found.memory_mib,
-                                  "slurmd -C finds", "look for a memory module that is gone")));
+                                  "slurmd -C finds", "look for a missing memory module")));
   if (!slurm.has_gpu_slices && slurm.gpus != gpus)
     faults.push_back(
         Make("slurm_gpus", differs("Gres=gpu", slurm.gpus, "", gpus, "the driver lists",

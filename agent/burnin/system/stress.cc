@@ -62,16 +62,16 @@ CheckResult Run(CheckContext& context, const Stressor& stressor) {
     AddFault(result, stressor.fault, "", message, std::move(failures));
   } else if (const size_t killed = StressOomKills(run->output); killed > 0) {
     AddUnknown(result, absl::StrCat("memory ran out: the kernel killed ", Counted(killed, "worker"),
-                                    " of stress-ng, and what they tested is not known; what else "
-                                    "takes memory on this node?"));
+                                    " of stress-ng, and it is unknown what they tested; what else "
+                                    "uses memory on this node?"));
   } else if (const std::vector<std::string> early = LinesWith(run->output, kEndedEarly);
              !early.empty()) {
-    AddUnknown(result, absl::StrCat("stress-ng did not work for all of its time: ", early.front()));
+    AddUnknown(result, absl::StrCat("stress-ng ended early: ", early.front()));
   } else if (!run->ok()) {
-    AddUnknown(result, absl::StrCat("stress-ng did not end well: ",
-                                    absl::StrJoin(LastLines(run->output, 3), "; ")));
+    AddUnknown(result,
+               absl::StrCat("stress-ng failed: ", absl::StrJoin(LastLines(run->output, 3), "; ")));
   } else if (!rate.has_value()) {
-    AddUnknown(result, "stress-ng did not say how much it did");
+    AddUnknown(result, "stress-ng did not report its rate");
   }
   return result;
 }

@@ -68,7 +68,7 @@ void AppendGap(const Gap& gap, std::string* out) {
   if (variants.size() > kShownVariants) {
     size_t nodes = 0;
     for (size_t i = kShownVariants; i < variants.size(); ++i) nodes += variants[i].first.size();
-    absl::StrAppend(out, "… and on ", Counted(nodes, "node"), " otherwise again\n");
+    absl::StrAppend(out, "… and ", Counted(nodes, "node"), " with other differences\n");
   }
 }
 

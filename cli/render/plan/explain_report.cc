@@ -104,7 +104,7 @@ std::string RenderVariable(absl::string_view name, absl::string_view node,
       absl::StrAppend(&text, name, " on ", node, where, ":\n", Indent(value));
     }
     if (variable.definitions().empty()) {
-      absl::StrAppend(&text, "  given by Muster itself\n");
+      absl::StrAppend(&text, "  set by Muster itself\n");
     }
     for (int i = 0; i < variable.definitions_size(); ++i) {
       absl::StrAppend(&text, DefinitionLine(i == 0 ? "from" : "hides", variable.definitions(i)));
@@ -138,7 +138,7 @@ std::string RenderExplainedStep(const v1::ExplainStepResponse& response, absl::T
     AddSecrets(step.secrets(), text);
     absl::StrAppend(&text, LastResult(step, now));
   }
-  if (!response.has_facts_at()) text += "\nthe node has not told its facts yet\n";
+  if (!response.has_facts_at()) text += "\nthe node has not reported its facts yet\n";
   return text;
 }
 

@@ -155,7 +155,7 @@ absl::StatusOr<std::vector<PlanDifference>> ComparePlans(const v1::PlanFile& pla
       if (differences.Has(node) || fresh[node] == digest) continue;
       differences.Add(
           absl::StrCat("play ", before->name(),
-                       ": its steps are compiled otherwise now: facts of nodes changed"),
+                       ": its steps now compile differently, because facts of nodes have changed"),
           node);
     }
   }

@@ -187,7 +187,8 @@ std::string RenderPlan(const v1::PlanFile& plan) {
   }
   if (plan.reboot_with_jobs())
     text +=
-        "\nReboots do not wait: nodes reboot also while Slurm jobs run on them; the jobs die.\n";
+        "\nReboots do not wait: nodes reboot even while Slurm jobs run on them, and the jobs "
+        "die.\n";
   return text;
 }
 

@@ -20,7 +20,8 @@ std::string PassedBefore(absl::string_view nodes) {
 std::string DescribePrediction(absl::string_view suite, absl::string_view nodes,
                                absl::string_view passed_nodes) {
   if (nodes.empty()) {
-    return absl::StrCat("nothing to validate: ", passed_nodes, " passed before, as what they are");
+    return absl::StrCat("nothing to validate: ", passed_nodes,
+                        " already passed with their present hardware and software");
   }
   return absl::StrCat("suite ", suite, " tests ", nodes, PassedBefore(passed_nodes));
 }
@@ -57,7 +58,8 @@ std::string RenderEndings(const v1::Run& run) {
     waits |= validation.state() == v1::RUN_VALIDATION_STATE_WAITING;
   }
   if (waits)
-    absl::StrAppend(&text, "to take away what waits: muster validate cancel ", run.run_id(), "\n");
+    absl::StrAppend(&text, "to cancel what is waiting: muster validate cancel ", run.run_id(),
+                    "\n");
   return text;
 }
 

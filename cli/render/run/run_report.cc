@@ -138,7 +138,7 @@ std::string RenderRecap(const RunView& view, absl::Time now) {
     text += TotalsLine("total", width, total, unreachable, view.check_only());
   if (!view.message().empty()) absl::StrAppend(&errors, view.message(), "\n");
   if (total.failed > 0)
-    absl::StrAppend(&errors, "all that failed steps printed: muster run show ", view.run_id(),
+    absl::StrAppend(&errors, "full output of failed steps: muster run show ", view.run_id(),
                     " --failed\n");
   return absl::StrCat("\nrun ", view.run_id(), view.cancelled() ? " was cancelled" : "", " in ",
                       HumanDuration(view.Elapsed(now)), "\n", text, errors.empty() ? "" : "\n",

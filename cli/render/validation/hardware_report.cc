@@ -84,7 +84,7 @@ std::string RenderHardwareModel(const v1::HardwareModel& model) {
   }
   if (model.digests() > 0) {
     absl::StrAppend(&text, "  ", Counted(model.digests(), "result"),
-                    " that all of them must compute\n");
+                    " that every card of the model must compute\n");
   }
   Table table({"CHECK", "METRIC", "VARIANT", "LIMIT", "PEAK", "UNIT", "SOURCE"});
   for (const v1::HardwareLimit& limit : model.limits()) {

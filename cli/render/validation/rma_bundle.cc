@@ -44,7 +44,7 @@ std::string Parts(const std::vector<ValidationEvidence>& evidence) {
     for (const auto& [name, value] : attributes)
       absl::StrAppend(&out, "  ", MetricWords(name, ""), " ", value, "\n");
   }
-  return out.empty() ? "No check has seen a part of this node.\n" : out;
+  return out.empty() ? "No check has identified a part of this node.\n" : out;
 }
 
 std::string FindingText(const v1::Finding& finding) {
@@ -103,12 +103,12 @@ std::string Readme(const std::string& node, const v1::Facts& facts,
     absl::StrAppend(&out, Verdicts(node, each.validation), "\n");
   std::string faults;
   for (const ValidationEvidence& each : evidence) absl::StrAppend(&faults, Faults(each));
-  if (!faults.empty()) absl::StrAppend(&out, Underlined("Faults, as the checks saw them"), faults);
+  if (!faults.empty()) absl::StrAppend(&out, Underlined("Faults that the checks found"), faults);
   return absl::StrCat(out, Underlined("Files"),
-                      "facts.json       what the node said of itself\n"
+                      "facts.json       the facts that the node reported\n"
                       "ID/verdict.json  the verdicts of validation ID\n"
-                      "ID/results.json  all that its checks measured, curves included\n"
-                      "ID/report.html   the same for people\n");
+                      "ID/results.json  everything that its checks measured, including curves\n"
+                      "ID/report.html   the same as a readable page\n");
 }
 
 std::string Text(const nlohmann::ordered_json& value) { return Format(value, OutputFormat::kJson); }

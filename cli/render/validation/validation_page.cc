@@ -52,7 +52,7 @@ std::string Summary(const v1::Validation& validation, absl::TimeZone zone) {
 
 std::string Blames(const v1::Validation& validation) {
   if (validation.blames().empty()) return "";
-  std::string out = Heading("What is to blame in the network");
+  std::string out = Heading("Faults in the network");
   for (const v1::Blame& blame : validation.blames()) {
     absl::StrAppend(&out, Paragraph(blame.message(), "fail"));
     if (!blame.evidence().empty())
@@ -85,7 +85,7 @@ std::string Rings(const v1::Validation& validation) {
                                "part spent computing by the ring", "by the slowest pair"},
                               rows));
   }
-  return out.empty() ? "" : absl::StrCat(Heading("The ring beside its pairs"), out);
+  return out.empty() ? "" : absl::StrCat(Heading("The ring compared with its pairs"), out);
 }
 
 std::string CheckName(const v1::CheckVerdict& check) {
@@ -145,7 +145,7 @@ std::string Findings(const v1::Validation& validation) {
     if (rows.empty()) continue;
     absl::StrAppend(&out, "<h3>", HtmlText(node.node()), "</h3>\n",
                     HtmlTable({"check", "verdict", "part", "metric", "value", "limit",
-                               "where the limit comes from", "what was seen"},
+                               "source of the limit", "observation"},
                               rows));
   }
   return out.empty() ? "" : absl::StrCat(Heading("Findings"), out);
@@ -198,7 +198,7 @@ std::string ValidationPage::Curves() const {
   return absl::StrCat(Heading("Over time"),
                       nodes > kMaxNodesWithCurves
                           ? Paragraph(absl::StrCat("Curves of ", kMaxNodesWithCurves, " of ", nodes,
-                                                   " nodes, those that did not pass first."),
+                                                   " nodes; nodes that did not pass come first."),
                                       "quiet")
                           : "",
                       out);

@@ -90,13 +90,13 @@ std::string WhatUnknownMeans(const v1::Validation& validation) {
   }
   if (unknown.empty() || validation.state() == v1::VALIDATION_STATE_RUNNING) return "";
   std::string text =
-      "\nUnknown is neither a pass nor a fail: it gives no pass, and takes none away.\n";
+      "\nUnknown is neither a pass nor a fail: it neither grants nor revokes a pass.\n";
   if (!serving.empty()) {
-    absl::StrAppend(&text, "  hold a pass of another validation, and serve: ",
+    absl::StrAppend(&text, "  hold a pass from another validation and stay in service: ",
                     FoldHostlist(std::move(serving)), "\n");
   }
   if (!waiting.empty()) {
-    absl::StrAppend(&text, "  hold none, and do not serve until they pass: ",
+    absl::StrAppend(&text, "  hold no pass and stay out of service until they pass: ",
                     FoldHostlist(std::move(waiting)), "\n");
   }
   return text;
@@ -202,7 +202,7 @@ std::string RenderValidation(const v1::Validation& validation, absl::Time now) {
   absl::StrAppend(&text, table.ToString());
   if (validation.service_is_behind()) {
     absl::StrAppend(&text,
-                    "\nSlurm has not been asked since the end: SLURM is how nodes stood before\n");
+                    "\nSlurm has not been queried since the end: SLURM shows the earlier state\n");
   }
   const std::string witness = RenderWitness(validation);
   absl::StrAppend(&text, WhatUnknownMeans(validation), witness.empty() ? "" : "\n", witness);

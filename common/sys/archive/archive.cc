@@ -121,7 +121,7 @@ absl::StatusOr<std::map<std::string, std::string>> UnpackTarGz(absl::string_view
     if (archive_entry_filetype(entry) != AE_IFREG || link)
       return absl::InvalidArgumentError(
           absl::StrCat("archive entry '", absl::CHexEscape(path),
-                       "' is a link or a device; only files are taken"));
+                       "' is a link or a device; only files are accepted"));
     const auto [file, added] = files.try_emplace(path);
     if (!added)
       return absl::InvalidArgumentError(

@@ -27,11 +27,11 @@ absl::StatusOr<std::string> EntryPath(absl::string_view raw, uint32_t strip) {
   if (raw.empty()) return refuse("has no name");
   if (raw.front() == '/') return refuse("has an absolute path");
   if (raw.find('\0') != absl::string_view::npos) return refuse("has a NUL in its name");
-  if (raw.size() > kMaxPath) return refuse("has too long a name");
+  if (raw.size() > kMaxPath) return refuse("has a name that is too long");
   std::vector<absl::string_view> parts;
   for (const absl::string_view part : absl::StrSplit(raw, '/')) {
     if (part == "..") return refuse("climbs out of the archive with '..'");
-    if (part.size() > kMaxPart) return refuse("has too long a name");
+    if (part.size() > kMaxPart) return refuse("has a name that is too long");
     if (part.empty() || part == ".") continue;  // "./a", "a//b" and "a/" are the same to every tar
     parts.push_back(part);
   }

@@ -125,14 +125,13 @@ absl::Status Extraction::Count(uint64_t bytes) {
   if (options_.on_progress)
     options_.on_progress(read > 0 ? static_cast<uint64_t>(read) : 0, archive_size_);
   if (bytes_ > options_.max_bytes)
-    return absl::ResourceExhaustedError(absl::StrCat("the archive unpacks to more than ",
-                                                     options_.max_bytes,
-                                                     " bytes; raise max_bytes if that "
-                                                     "is right"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the archive unpacks to more than ", options_.max_bytes,
+                     " bytes; raise max_bytes if that is intended"));
   if (options_.check_ratio && bytes_ > kRatioFrom && bytes_ / kMaxRatio > archive_size_)
     return absl::ResourceExhaustedError(
         absl::StrCat("the archive of ", archive_size_, " bytes has grown to ", bytes_,
-                     ", which no honest one does; set max_bytes if it is right"));
+                     ", more than a genuine archive would; set max_bytes if that is intended"));
   return absl::OkStatus();
 }
 
@@ -187,18 +186,17 @@ absl::Status Extraction::CheckKind(archive_entry* entry, const std::string& path
   const auto kind = archive_entry_filetype(entry);
   if (!is_hardlink && kind != AE_IFREG && kind != AE_IFDIR && kind != AE_IFLNK &&
       !options_.allow_special)
-    return Refuse(path, "is a device, a pipe or a socket; allow_special would take it");
+    return Refuse(path, "is a device, a pipe or a socket; allow_special: true accepts it");
   if ((archive_entry_perm(entry) & (S_ISUID | S_ISGID)) != 0 && !options_.allow_special)
-    return Refuse(path, "has the set-uid or set-gid bit; allow_special would take it");
+    return Refuse(path, "has the set-uid or set-gid bit; allow_special: true accepts it");
   return absl::OkStatus();
 }
 
 absl::Status Extraction::Write(archive_entry* entry, const std::string& path) {
   if (++count_ > options_.max_entries)
-    return absl::ResourceExhaustedError(absl::StrCat("the archive has more than ",
-                                                     options_.max_entries,
-                                                     " entries; raise max_entries if that is "
-                                                     "right"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the archive has more than ", options_.max_entries,
+                     " entries; raise max_entries if that is intended"));
   archive_entry_copy_pathname(entry, path.c_str());
   archive_entry_set_uid(entry, options_.uid);
   archive_entry_set_gid(entry, options_.gid);
@@ -227,7 +225,7 @@ absl::Status Extraction::CopyData(const std::string& path) {
     if (result == ARCHIVE_EOF) break;
     if (result < ARCHIVE_WARN) return ReadError(absl::StrCat("reading ", absl::CHexEscape(path)));
     // Holes count: somebody may read them one day.
-    if (offset < end) return Refuse(path, "has its parts in no order");
+    if (offset < end) return Refuse(path, "has its parts out of order");
     RETURN_IF_ERROR(Count(static_cast<uint64_t>(offset - end) + size));
     end = offset + static_cast<la_int64_t>(size);
     if (archive_write_data_block(writer_.get(), block, size, offset) < ARCHIVE_WARN)

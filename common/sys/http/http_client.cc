@@ -45,19 +45,19 @@ constexpr Failure kFailures[] = {
     {CURLE_COULDNT_RESOLVE_PROXY, absl::StatusCode::kUnavailable,
      "check the name of the proxy and the node's resolver"},
     {CURLE_COULDNT_CONNECT, absl::StatusCode::kUnavailable,
-     "check that the server runs and that no firewall is between"},
-    {CURLE_PARTIAL_FILE, absl::StatusCode::kUnavailable, "the server cut the transfer"},
-    {CURLE_GOT_NOTHING, absl::StatusCode::kUnavailable, "the server cut the connection"},
+     "check that the server runs and that no firewall blocks it"},
+    {CURLE_PARTIAL_FILE, absl::StatusCode::kUnavailable, "the server interrupted the transfer"},
+    {CURLE_GOT_NOTHING, absl::StatusCode::kUnavailable, "the server closed the connection"},
     {CURLE_PEER_FAILED_VERIFICATION, absl::StatusCode::kFailedPrecondition,
      "check the node's clock and that it knows the server's authority (package ca-certificates)"},
     {CURLE_SSL_CACERT_BADFILE, absl::StatusCode::kFailedPrecondition,
      "install the package ca-certificates"},
     {CURLE_TOO_MANY_REDIRECTS, absl::StatusCode::kFailedPrecondition,
-     "the server redirects for ever; use the url that is meant"},
+     "the server redirects endlessly; use the final url"},
     {CURLE_UNSUPPORTED_PROTOCOL, absl::StatusCode::kFailedPrecondition,
-     "only http and https are followed"},
+     "only http and https are supported"},
     {CURLE_URL_MALFORMAT, absl::StatusCode::kFailedPrecondition,
-     "the url, or where it redirects to, cannot be read"},
+     "the url or its redirect is malformed"},
 };
 
 // How a server's refusal is reported.
@@ -67,14 +67,15 @@ struct Refusal {
   const char* remedy;
 };
 constexpr Refusal kRefusals[] = {
-    {401, 401, absl::StatusCode::kPermissionDenied, "it wants a user and a password"},
-    {403, 403, absl::StatusCode::kPermissionDenied, "it does not let this node have the file"},
+    {401, 401, absl::StatusCode::kPermissionDenied, "it requires a user and a password"},
+    {403, 403, absl::StatusCode::kPermissionDenied,
+     "it does not allow this node to fetch the file"},
     {404, 404, absl::StatusCode::kNotFound, "check the path"},
-    {407, 407, absl::StatusCode::kPermissionDenied, "the proxy wants a user and a password"},
+    {407, 407, absl::StatusCode::kPermissionDenied, "the proxy requires a user and a password"},
     {408, 408, absl::StatusCode::kUnavailable, ""},
     {410, 410, absl::StatusCode::kNotFound, "check the path"},
-    {416, 416, absl::StatusCode::kAborted, "the content is shorter than what came of it before"},
-    {425, 429, absl::StatusCode::kUnavailable, "the server asks for fewer requests"},
+    {416, 416, absl::StatusCode::kAborted, "the content is shorter than the part fetched before"},
+    {425, 429, absl::StatusCode::kUnavailable, "the server limits the rate of requests"},
     {400, 499, absl::StatusCode::kFailedPrecondition, ""},
     {500, 599, absl::StatusCode::kUnavailable, ""},
 };
@@ -164,11 +165,11 @@ absl::Status Transfer::Begin() {
   if (code == 206) {
     const std::optional<ContentRange> range = ParseContentRange(content_range_);
     if (download_.offset == 0 || !range.has_value() || range->first != download_.offset)
-      return Error(absl::StatusCode::kAborted,
-                   "the server sent another part than it was asked for");
+      return Error(absl::StatusCode::kAborted, "the server sent a different part than requested");
     if (!download_.validator.empty() && !content.validator.empty() &&
         content.validator != download_.validator)
-      return Error(absl::StatusCode::kAborted, "the content has changed since its first part came");
+      return Error(absl::StatusCode::kAborted,
+                   "the content has changed since its first part was fetched");
     content.offset = download_.offset;
     content.total = range->total;
   } else if (code == 200) {
@@ -177,12 +178,12 @@ absl::Status Transfer::Begin() {
     if (length >= 0) content.total = static_cast<uint64_t>(length);
   } else {
     return Error(absl::StatusCode::kFailedPrecondition,
-                 absl::StrCat("the server answered ", code, ", which holds no file"));
+                 absl::StrCat("the server answered ", code, ", which contains no file"));
   }
   if (content.total.value_or(0) > download_.max_bytes)
     return Error(absl::StatusCode::kOutOfRange,
                  absl::StrCat("the file has ", *content.total, " bytes, at most ",
-                              download_.max_bytes, " are taken"));
+                              download_.max_bytes, " are accepted"));
   if (::ftruncate(file_.get(), static_cast<off_t>(content.offset)) != 0 ||
       ::lseek(file_.get(), static_cast<off_t>(content.offset), SEEK_SET) < 0)
     return FileError(errno, "writing", download_.path);
@@ -278,13 +279,13 @@ absl::Status Transfer::Outcome(CURLcode code) {
     // The timer fires slightly before the sum of the transfer's times reaches it.
     if (absl::Seconds(seconds) + absl::Milliseconds(50) >= download_.timeout)
       return Error(absl::StatusCode::kDeadlineExceeded,
-                   absl::StrCat("not through within ", absl::FormatDuration(download_.timeout),
-                                ", ", have_, " bytes came"));
-    return Error(
-        absl::StatusCode::kUnavailable,
-        begun_ ? absl::StrCat("nothing came for ", absl::FormatDuration(download_.stall_timeout),
-                              " after ", have_, " bytes")
-               : "no answer; check that the server runs and that no firewall is between");
+                   absl::StrCat("not finished within ", absl::FormatDuration(download_.timeout),
+                                ", ", have_, " bytes received"));
+    return Error(absl::StatusCode::kUnavailable,
+                 begun_ ? absl::StrCat("nothing received for ",
+                                       absl::FormatDuration(download_.stall_timeout), " after ",
+                                       have_, " bytes")
+                        : "no answer; check that the server runs and that no firewall blocks it");
   }
   if (code == CURLE_HTTP_RETURNED_ERROR) {
     const long answer = response_code();
@@ -313,7 +314,7 @@ absl::Status Transfer::Run() {
   if (curl_ == nullptr) return absl::InternalError("libcurl cannot be used");
   ASSIGN_OR_RETURN(file_,
                    OpenFile(download_.path, O_WRONLY | O_CREAT, LastLink::kRefuse, "opening"));
-  if (!SetUp()) return absl::InternalError("libcurl does not take its options");
+  if (!SetUp()) return absl::InternalError("libcurl does not accept its options");
   return Outcome(curl_easy_perform(curl_.get()));
 }
 

@@ -53,12 +53,12 @@ absl::Status CheckHttpUrl(const std::string& url) {
     return absl::InvalidArgumentError(absl::StrCat("url ", DescribeUrl(url), " ", what));
   };
   if (!absl::StartsWithIgnoreCase(url, "http://") && !absl::StartsWithIgnoreCase(url, "https://"))
-    return wrong("is not one of http:// or https://");
+    return wrong("does not begin with http:// or https://");
   if (std::any_of(url.begin(), url.end(), [](unsigned char c) { return c <= ' ' || c == 0x7f; }))
-    return wrong("holds a blank or a control character; write it as %20 and the like");
+    return wrong("contains a blank or a control character; encode it, for instance as %20");
   const UrlHandle handle = Parse(url);
   if (handle == nullptr || Part(handle, CURLUPART_HOST).empty())
-    return wrong("cannot be read; it has the form https://host/path");
+    return wrong("is malformed; the form is https://host/path");
   return absl::OkStatus();
 }
 

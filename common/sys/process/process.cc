@@ -118,7 +118,7 @@ absl::StatusOr<std::string> FindProgram(const std::string& name) {
         ::access(path.c_str(), X_OK) == 0)
       return path;
   }
-  return absl::NotFoundError(absl::StrCat("there is no program '", name, "' in ", kStandardPath));
+  return absl::NotFoundError(absl::StrCat("no program '", name, "' in ", kStandardPath));
 }
 
 std::vector<char*> Pointers(std::vector<std::string>& strings) {
@@ -153,7 +153,7 @@ absl::StatusOr<std::vector<std::string>> ArgumentsOf(const ProcessSpec& spec,
   const absl::StatusOr<std::string> setpriv = FindProgram("setpriv");
   if (!setpriv.ok())
     return absl::FailedPreconditionError(absl::StrCat(
-        "running ", program, ": ", setpriv.status().message(), "; the package util-linux has it"));
+        "running ", program, ": ", setpriv.status().message(), "; install the package util-linux"));
   std::vector<std::string> arguments = {*setpriv, "--pdeathsig", "KILL", "--", program};
   arguments.insert(arguments.end(), spec.argv.begin() + 1, spec.argv.end());
   return arguments;

@@ -148,12 +148,11 @@ absl::StatusOr<std::vector<PlaybookEnding>> SelectEndings(const Playbook& playbo
     }
     if (!strangers.empty()) {
       const std::string nodes = FoldHostlist(std::move(strangers));
-      return play.document.Error(
-          play.hosts_node,
-          absl::StrCat("play '", play.name, "' validates ", nodes,
-                       ", to which no play applies anything: take them out of its hosts and say "
-                       "`muster validate ",
-                       nodes, " --suite ", play.suite, "`"));
+      return play.document.Error(play.hosts_node,
+                                 absl::StrCat("play '", play.name, "' validates ", nodes,
+                                              ", to which no play applies anything: remove them "
+                                              "from its hosts and run `muster validate ",
+                                              nodes, " --suite ", play.suite, "`"));
     }
     if (names.empty() || (!tags.empty() && !AnyOf(play.tags, tags))) continue;
     for (const std::string& name : names) {
@@ -161,8 +160,9 @@ absl::StatusOr<std::vector<PlaybookEnding>> SelectEndings(const Playbook& playbo
       if (is_new) continue;
       return play.document.Error(
           play.hosts_node,
-          absl::StrCat("play '", play.name, "' validates ", name, ", as play '", first->second,
-                       "' does, and one pass is enough: put their checks into one suite"));
+          absl::StrCat(
+              "play '", play.name, "' validates ", name, ", as play '", first->second,
+              "' already does, and one pass is enough: put both sets of checks into one suite"));
     }
     endings.push_back({play.name, play.suite, std::move(names)});
   }

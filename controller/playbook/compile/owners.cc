@@ -323,14 +323,14 @@ std::vector<absl::string_view> Differences(const Claim& a, const Claim& b, bool 
 }
 
 constexpr absl::string_view kRemedy =
-    ": at every apply each would undo what the other did. Leave one of them out, or let `when` "
+    ": at every apply, each would undo the changes of the other. Remove one of them, or let `when` "
     "choose between them";
 
 absl::Status Fight(const Claim& now, const Claim& before,
                    const std::vector<absl::string_view>& what) {
   return absl::InvalidArgumentError(absl::StrCat(
-      now.place, ": '", now.task, "' wants another ", absl::StrJoin(what, " and another "), " of ",
-      now.thing, " than '", before.task, "' at ", before.place, kRemedy));
+      now.place, ": '", now.task, "' sets a different ", absl::StrJoin(what, " and a different "),
+      " of ", now.thing, " than '", before.task, "' at ", before.place, kRemedy));
 }
 
 // Claims on paths, by path.
@@ -353,9 +353,10 @@ void CheckFolders(const ByPath& paths, ErrorList& errors) {
     if (!removes && !Wants(*claim, kType, kFile)) continue;
     ForEachBelow(paths, path, [&, owner = claim](const Claim& inner, const std::string&) {
       if (!Wants(inner, kState, kPresent)) return;
-      errors.Add(absl::InvalidArgumentError(absl::StrCat(
-          inner.place, ": '", inner.task, "' wants ", inner.thing, ", and '", owner->task, "' at ",
-          owner->place, " ", removes ? "removes " : "makes a file of ", owner->thing, kRemedy)));
+      errors.Add(absl::InvalidArgumentError(
+          absl::StrCat(inner.place, ": '", inner.task, "' requires ", inner.thing, ", but '",
+                       owner->task, "' at ", owner->place, " ",
+                       removes ? "removes " : "writes a file to ", owner->thing, kRemedy)));
     });
   }
 }
@@ -376,8 +377,8 @@ void CheckPurged(const v1::Step& step, const ByPath& paths, ErrorList& errors) {
         });
     if (!is_removed) return;
     errors.Add(absl::InvalidArgumentError(absl::StrCat(
-        inner.place, ": '", inner.task, "' writes ", inner.thing, ", and '", step.name(), "' at ",
-        step.source(), " removes what is not of its own there (purge)", kRemedy)));
+        inner.place, ": '", inner.task, "' writes ", inner.thing, ", but '", step.name(), "' at ",
+        step.source(), " removes all other files there (purge)", kRemedy)));
   });
 }
 

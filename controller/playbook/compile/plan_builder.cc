@@ -121,7 +121,7 @@ void PlanBuilder::AddLoop(const Task& task, RoleScope& scope, v1::RolePlan* role
   const absl::StatusOr<Value> items = task.loop->Evaluate(scope.scope());
   if (!Add(items.status())) return;
   if (!items->is_array()) {
-    errors_.Add(task.document.Error(*task.node.Find("loop"), "'loop' must give a list"));
+    errors_.Add(task.document.Error(*task.node.Find("loop"), "'loop' must evaluate to a list"));
     return;
   }
   if (items->empty()) AddSkipped(task, "loop: the list is empty", role);
@@ -198,10 +198,9 @@ template <typename File>
 absl::Status PlanBuilder::PlaceContent(const Content& content, const Task& task, File* file) {
   const size_t size = content.text->size();
   if (content.sensitive && size > kMaxSecretContent) {
-    return task.document.Error(task.node, absl::StrCat("a content of ", size,
-                                                       " bytes that holds a "
-                                                       "secret: at most ",
-                                                       kMaxSecretContent));
+    return task.document.Error(
+        task.node, absl::StrCat("a content of ", size, " bytes that contains a secret: at most ",
+                                kMaxSecretContent));
   }
   // A blob costs its node a call and the controller a file: sharing makes it worthwhile sooner.
   const bool is_small_best = content.is_shared || inline_bytes_ > kMuchInline;
@@ -237,7 +236,7 @@ absl::Status PlanBuilder::PlaceArchive(const Content& content, const Task& task,
   const std::string sha256 = content.sha256.empty() ? Sha256Hex(*content.text) : content.sha256;
   if (!archive->sha256().empty() && archive->sha256() != sha256) {
     return task.document.Error(task.node, absl::StrCat("the archive in files/ has sha256 ", sha256,
-                                                       ", wanted is ", archive->sha256()));
+                                                       ", expected ", archive->sha256()));
   }
   archive->set_sha256(sha256);
   if (content.text->size() <= kMaxSharedInline) {

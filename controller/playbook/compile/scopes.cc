@@ -31,7 +31,7 @@ size_t StepsOfNode(const Inventory& inventory) {
 
 constexpr char kSecretUse[] =
     "use secret('name'), secret('name', bytes=32) to have it generated, or secret('name', "
-    "next=true) for the value that a rotation brings";
+    "next=true) for the next value of a rotation";
 
 }  // namespace
 
@@ -150,7 +150,7 @@ absl::StatusOr<Value> PlayScope::GetSecret(const std::vector<Value>& positional,
                             "rotate ",
                             name, "`")
              : absl::StrCat("there is no secret '", name, "': set it with `muster secret set ",
-                            name, "`, or give bytes= to have it generated"));
+                            name, "`, or pass bytes= to have it generated"));
   }
   if (!text.ok()) return Annotate(text.status(), absl::StrCat("secret '", name, "'"));
   return secret_values_.emplace(std::make_tuple(reader_.role, name, next), MakeSecret(*text))
@@ -221,7 +221,7 @@ absl::StatusOr<const Value*> RoleScope::Find(absl::string_view name) {
     const std::string chain = absl::StrJoin(rendering_, " → ");
     rendering_.pop_back();
     return absl::InvalidArgumentError(
-        absl::StrCat("variable '", name, "' is made of itself: ", chain));
+        absl::StrCat("variable '", name, "' refers to itself: ", chain));
   }
   absl::StatusOr<Value> value = definition.value->Evaluate(scope_);
   rendering_.pop_back();

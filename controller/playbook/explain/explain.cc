@@ -127,7 +127,7 @@ absl::Status UnknownVariable(absl::string_view base, const ExplainInput& input, 
   for (const std::string& name : ReservedNames()) known.push_back(name);
   return absl::NotFoundError(
       absl::StrCat("no variable '", base, "' on ", input.node, DidYouMean(base, known),
-                   roles.empty() ? "; defaults of roles count with a playbook: -p PLAYBOOK" : ""));
+                   roles.empty() ? "; pass -p PLAYBOOK to include the defaults of roles" : ""));
 }
 
 void AddSecrets(const NamedSecrets& secrets,

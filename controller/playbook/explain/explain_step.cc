@@ -177,7 +177,7 @@ absl::StatusOr<v1::ExplainStepResponse> ExplainStep(const ExplainInput& input,
   }
   return absl::NotFoundError(absl::StrCat("no step '", name, "' on ", input.node,
                                           DidYouMean(name, known),
-                                          "; steps are named 'role/task'"));
+                                          "; specify a step as 'role/task'"));
 }
 
 }  // namespace muster::controller

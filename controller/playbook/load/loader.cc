@@ -64,7 +64,7 @@ absl::StatusOr<std::shared_ptr<const Playbook>> PlaybookReader::Read() {
   const yaml::Node& root = document_.root();
   if (!root.IsSequence() || root.items().empty()) {
     return document_.Error(root,
-                           "a playbook is a list of plays: '- play: NAME', 'hosts:', "
+                           "a playbook must be a list of plays: '- play: NAME', 'hosts:', "
                            "'roles:'");
   }
   if (root.items().size() > kMaxPlays) {
@@ -77,15 +77,16 @@ absl::StatusOr<std::shared_ptr<const Playbook>> PlaybookReader::Read() {
       ReadSuitePlay(node, &playbook->suite_plays.emplace_back());
       if (playbook->plays.empty()) {
         Add(node,
-            "no play before this one applies anything, and nodes are validated that came through "
-            "it: to validate alone, `muster validate NODES --suite SUITE`");
+            "no play before this one applies anything, and only nodes that a play was applied to "
+            "are validated; to validate alone, run `muster validate NODES --suite SUITE`");
       }
       continue;
     }
     if (!playbook->suite_plays.empty()) {
-      Add(node, absl::StrCat("a play with roles or tasks comes before those with 'validate': move "
-                             "it above play '",
-                             playbook->suite_plays.front().name, "'"));
+      Add(node,
+          absl::StrCat(
+              "a play with roles or tasks must precede plays with 'validate': move it above play '",
+              playbook->suite_plays.front().name, "'"));
     }
     ReadPlay(node, &playbook->plays.emplace_back());
   }
@@ -100,7 +101,7 @@ std::string PlaybookReader::Text(const yaml::Node& play, const char* key, absl::
     return "";
   }
   if (!value->IsScalar() || value->text().empty() || tmpl::HasTemplateSyntax(value->text())) {
-    Add(*value, absl::StrCat("'", key, "' takes plain text: ", what));
+    Add(*value, absl::StrCat("'", key, "' must be plain text: ", what));
     return "";
   }
   return value->text();
@@ -121,7 +122,7 @@ void PlaybookReader::ReadHosts(const yaml::Node& node, AnyPlay* play) {
     std::vector<std::string> words;
     ReadWords(document_, *hosts, "hosts", &words, &errors_);
     play->hosts = absl::StrJoin(words, ",");
-    if (words.empty()) Add(*hosts, "'hosts' is empty: name a role, group or nodes");
+    if (words.empty()) Add(*hosts, "'hosts' is empty: specify a role, group or nodes");
   } else {
     play->hosts = Text(node, "hosts", "a role, a group, nodes, or several joined by commas");
   }
@@ -161,7 +162,7 @@ void PlaybookReader::CheckSuite(const yaml::Node& node, const std::string& suite
 
 void PlaybookReader::ReadPlay(const yaml::Node& node, Play* play) {
   if (!node.IsMap()) {
-    Add(node, absl::StrCat("a play is a map with play, hosts and roles, not ",
+    Add(node, absl::StrCat("a play must be a map with play, hosts and roles, not ",
                            yaml::KindName(node.kind())));
     return;
   }
@@ -178,10 +179,10 @@ void PlaybookReader::ReadPlay(const yaml::Node& node, Play* play) {
     Add(node, "a play needs 'roles' or 'tasks', or 'validate': a suite");
   }
   if (handlers != nullptr && tasks == nullptr) {
-    Add(*handlers, "the handlers of a play belong to its tasks, and it has none");
+    Add(*handlers, "the play has handlers but no tasks that could notify them");
   }
   if (roles != nullptr) {
-    if (!roles->IsSequence()) Add(*roles, "'roles' is a list of role names");
+    if (!roles->IsSequence()) Add(*roles, "'roles' must be a list of role names");
     for (const yaml::Node& item : roles->items()) {
       ReadRoleUse(item, play);
       if (play->roles.size() > kMaxRoles) {
@@ -219,11 +220,11 @@ void PlaybookReader::ReadRoleUse(const yaml::Node& node, Play* play) {
   }
   if (!name->IsScalar() || name->text().empty()) return Add(*name, "expected the name of a role");
   if (name->text() == kInlineRole) {
-    return Add(*name, "'tasks' stands for the tasks of the play: give the role another name");
+    return Add(*name, "'tasks' stands for the tasks of the play: rename the role");
   }
   for (const RoleUse& other : play->roles) {
     if (other.role->name != name->text()) continue;
-    return Add(*name, absl::StrCat("role '", name->text(), "' is in this play already"));
+    return Add(*name, absl::StrCat("role '", name->text(), "' is already in this play"));
   }
   std::shared_ptr<const Role>& role = roles_[name->text()];
   if (role == nullptr) {

@@ -58,7 +58,7 @@ bool ParamReader::Read(const yaml::Node& map, yaml::Mark place, absl::string_vie
     if (param == nullptr) continue;
     if (row.value.IsNull()) {
       good = errors_->Add(document_.Error(
-          row.value, absl::StrCat("'", row.key, "' is empty: give it a value or remove it")));
+          row.value, absl::StrCat("'", row.key, "' is empty: set a value or remove it")));
       continue;
     }
     if (param->type == ParamType::kMapList && !row.value.IsScalar()) {

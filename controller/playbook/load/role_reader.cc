@@ -59,7 +59,7 @@ void ReadDefaults(const FileTree& site, const std::string& path, Role* role, Err
   const absl::StatusOr<yaml::Document> document = ReadYaml(site, path);
   if (!errors->Add(document.status()) || document->root().IsNull()) return;
   if (!document->root().IsMap()) {
-    errors->Add(document->Error(document->root(), "defaults are a map of variables"));
+    errors->Add(document->Error(document->root(), "defaults must be a map of variables"));
     return;
   }
   for (const yaml::Entry& entry : document->root().entries()) {

@@ -46,7 +46,7 @@ bool ReadWords(const yaml::Document& document, const yaml::Node& node, absl::str
   for (const std::string& word : *out) {
     if (!word.empty() && !tmpl::HasTemplateSyntax(word)) continue;
     return errors->Add(
-        document.Error(node, absl::StrCat("'", what, "' takes plain words, not ",
+        document.Error(node, absl::StrCat("'", what, "' must be plain words, not ",
                                           word.empty() ? "empty text" : "templates")));
   }
   return true;
@@ -115,9 +115,9 @@ void TaskReader::ReadInclude(const yaml::Document& document, const yaml::Node& n
   }
   const yaml::Node& file = *node.Find("include");
   if (!file.IsScalar() || file.text().empty() || tmpl::HasTemplateSyntax(file.text())) {
-    errors_->Add(document.Error(file,
-                                "'include' takes the plain name of a file beside this one: "
-                                "choose with when"));
+    errors_->Add(document.Error(
+        file,
+        "'include' takes the plain name of a file beside this one: use 'when' to choose a file"));
     return;
   }
   Inherited passed = inherited;
@@ -155,10 +155,9 @@ void TaskReader::ReadTask(const yaml::Document& document, const yaml::Node& node
                           const Inherited& inherited, bool handler, std::vector<Task>* out) {
   const absl::string_view what = handler ? "a handler" : "a task";
   if (!node.IsMap()) {
-    errors_->Add(document.Error(node, absl::StrCat(what,
-                                                   " is a map with a name and a resource, "
-                                                   "not ",
-                                                   yaml::KindName(node.kind()))));
+    errors_->Add(
+        document.Error(node, absl::StrCat(what, " must be a map with a name and a resource, not ",
+                                          yaml::KindName(node.kind()))));
     return;
   }
   Task task;
@@ -175,9 +174,9 @@ void TaskReader::ReadTask(const yaml::Document& document, const yaml::Node& node
     const ResourceType* type = FindResourceType(entry.key);
     if (type == nullptr) continue;
     if (resource != nullptr) {
-      errors_->Add(document.Error(
-          entry.key_mark, absl::StrCat("a second resource in one task: it has '", resource->key,
-                                       "' already; write two tasks")));
+      errors_->Add(document.Error(entry.key_mark,
+                                  absl::StrCat("a second resource in one task: it already has '",
+                                               resource->key, "'; write two tasks")));
       return;
     }
     resource = &entry;
@@ -201,7 +200,7 @@ void TaskReader::ReadGeneralKeys(Task* task, bool handler) {
   if (name == nullptr || !name->IsScalar() || name->text().empty()) {
     errors_->Add(document.Error(
         name == nullptr ? node : *name,
-        absl::StrCat("a ", handler ? "handler" : "task", " needs a name: it is what people see")));
+        absl::StrCat("a ", handler ? "handler" : "task", " needs a name, for reports")));
   } else {
     task->name_text = name->text();
     absl::StatusOr<ValueTemplate> parsed = ValueTemplate::FromYaml(document, *name, Scalars::kText);
@@ -241,7 +240,8 @@ void TaskReader::ReadLoop(const yaml::Node& node, Task* task) {
         tmpl::Template::ParseExpression(node.text(), PositionOfText(document, node));
     if (errors_->Add(parsed.status())) task->loop = ValueTemplate::FromTemplate(*std::move(parsed));
   } else {
-    errors_->Add(document.Error(node, "'loop' takes a list, or an expression that gives one"));
+    errors_->Add(
+        document.Error(node, "'loop' takes a list, or an expression that evaluates to a list"));
   }
 }
 

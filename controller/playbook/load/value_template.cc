@@ -200,7 +200,7 @@ absl::Status ReadConditions(const yaml::Document& document, const yaml::Node& no
                             std::vector<Condition>* out) {
   if (node.IsSequence()) {
     for (const yaml::Node& item : node.items()) {
-      if (!item.IsScalar()) return document.Error(item, "'when' is a list of expressions");
+      if (!item.IsScalar()) return document.Error(item, "'when' must be a list of expressions");
       RETURN_IF_ERROR(ReadConditions(document, item, out));
     }
     return absl::OkStatus();
@@ -211,7 +211,7 @@ absl::Status ReadConditions(const yaml::Document& document, const yaml::Node& no
                           "all hold");
   }
   if (tmpl::HasTemplateSyntax(node.text())) {
-    return document.Error(node, "'when' is an expression already: write it without {{ and }}");
+    return document.Error(node, "'when' is already an expression: write it without {{ and }}");
   }
   ASSIGN_OR_RETURN(tmpl::Template expression,
                    tmpl::Template::ParseExpression(node.text(), PositionOfText(document, node)));

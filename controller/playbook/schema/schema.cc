@@ -47,14 +47,14 @@ std::string CheckPackage(const Given& given) {
     }
   }
   if (wrong.empty() && given.Has("purge") && given.CertainlyPresent()) {
-    wrong = "has 'purge', which only says what state: absent removes";
+    wrong = "has 'purge', which applies only to state: absent";
   }
   if (wrong.empty() && given.Has("hold") && given.Text("state") == "absent") {
-    wrong = "has 'hold', but its state is absent: what is not there cannot be held";
+    wrong = "has 'hold', but its state is absent: an absent package cannot be held";
   }
   if (wrong.empty() && given.Has("allow_downgrade") && !given.Has("version") &&
       given.Text("state").value_or("latest") != "latest") {
-    wrong = "has 'allow_downgrade' without the version that it is for";
+    wrong = "has 'allow_downgrade' without a version";
   }
   return wrong;
 }
@@ -87,7 +87,7 @@ std::string CheckFile(const Given& given) {
 
 std::string CheckDirectory(const Given& given) {
   if (given.Has("recursive") && given.CertainlyPresent()) {
-    return "has 'recursive', which only says what state: absent removes";
+    return "has 'recursive', which applies only to state: absent";
   }
   return "";
 }
@@ -104,14 +104,14 @@ std::string CheckUnit(const Given& given) {
   const std::string state = given.Text("state").value_or("");
   if (!given.in_handler() && (state == "restarted" || state == "reloaded")) {
     return absl::StrCat("would be ", state,
-                        " by every apply: move it to a handler and notify that");
+                        " at every apply: move it to a handler and notify that");
   }
   return "";
 }
 
 std::string CheckReboot(const Given& given) {
   if (!given.in_handler() && given.Text("when") == "always") {
-    return "would reboot the node by every apply: move it to a handler and notify that, or say "
+    return "would reboot the node at every apply: move it to a handler and notify that, or set "
            "when: required";
   }
   return "";
@@ -135,7 +135,7 @@ std::string OnlyWhenPresent(const Given& given, const std::vector<const char*>& 
 std::string CheckLine(const Given& given) {
   if (given.CertainlyPresent() && !given.Has("line")) return "lacks 'line'";
   if (!given.Has("line") && !given.Has("match") && !given.Has("key")) {
-    return "lacks one of line, match or key (which lines go)";
+    return "lacks one of line, match or key (the lines to remove)";
   }
   const std::string wrong = OnlyWhenPresent(given, {"insert_after", "create"});
   return wrong.empty() ? AtMostOne(given, {"match", "key"}) : wrong;
@@ -157,14 +157,13 @@ std::string CheckArchive(const Given& given) {
       OnlyWhenPresent(given, {"urls", "source", "sha256", "strip_components", "owner", "group"});
   if (!wrong.empty() || !given.CertainlyPresent()) return wrong;
   if (given.Has("urls") && !given.Has("sha256")) {
-    return "lacks 'sha256': what comes from the network is unpacked only when it is what was meant";
+    return "lacks 'sha256': an archive from the network is unpacked only if its digest matches";
   }
   return ExactlyOne(given, {"urls", "source"}, " (where the archive comes from)");
 }
 
 std::string CheckFilesIn(const Given& given) {
-  if (given.Has("keep") && !given.Has("purge"))
-    return "has 'keep', which only says what purge spares";
+  if (given.Has("keep") && !given.Has("purge")) return "has 'keep', which applies only with purge";
   return "";
 }
 

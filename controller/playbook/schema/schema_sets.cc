@@ -22,7 +22,7 @@ std::string CheckMount(const Given& given) {
 
 std::string CheckMountEntry(const Given& given) {
   if (given.Text("state") == "absent") {
-    return "has state absent: take it out of the list, that undoes it";
+    return "has state absent: to undo an entry, remove it from the list";
   }
   return CheckMount(given);
 }

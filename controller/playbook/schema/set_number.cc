@@ -99,10 +99,9 @@ absl::Status SetBool(const Param& param, const Value& value, pb::Message* resour
     return Wrong(param, absl::StrCat("true or false, not ", Shown(value)));
   }
   if (param.type == ParamType::kFalse && value.get<bool>()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", param.key,
-                     ": true' is not a promise: say when there is nothing to do "
-                     "with creates or unless"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", param.key,
+        ": true' promises nothing: use creates or unless to state when there is nothing to do"));
   }
   resource->GetReflection()->SetBool(resource, &Field(param, *resource),
                                      param.type == ParamType::kFalse || value.get<bool>());

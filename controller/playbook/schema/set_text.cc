@@ -35,11 +35,11 @@ bool IsUtf8(absl::string_view text) {
 // Says that a secret is not allowed here, and where to put it instead.
 absl::Status NoSecretIn(const Param& param) {
   const bool is_argv = param.type == ParamType::kArgv || param.type == ParamType::kValidate;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "'", param.key, "' cannot hold a secret: ",
-      is_argv ? "every user of the node can read the arguments of a program; give it to the "
-                "program by 'stdin', by 'environment', or in a file that root alone can read"
-              : "it is shown to people"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", param.key, "' cannot hold a secret: ",
+                   is_argv ? "every user of the node can read the arguments of a program; pass it "
+                             "by 'stdin', by 'environment', or in a file that only root can read"
+                           : "it appears in reports"));
 }
 
 absl::StatusOr<std::string> ToText(const Param& param, const Value& value, bool* sensitive) {
@@ -53,7 +53,7 @@ absl::StatusOr<std::string> ToText(const Param& param, const Value& value, bool*
     if (!param.takes_secret) return NoSecretIn(param);
     std::string text = SecretBytes(value);
     if (!IsUtf8(text) || text.find('\0') != std::string::npos) {
-      return Wrong(param, "text, but the secret holds other bytes");
+      return Wrong(param, "text, but the secret contains other bytes");
     }
     *sensitive = true;
     return text;
@@ -104,7 +104,7 @@ std::string Word(const pb::EnumValueDescriptor& value) {
 absl::Status SetText(const Param& param, const Value& value, pb::Message* resource,
                      bool* sensitive) {
   ASSIGN_OR_RETURN(std::string text, ToText(param, value, sensitive));
-  if (text.empty() && param.required) return Wrong(param, "more than empty text");
+  if (text.empty() && param.required) return Wrong(param, "non-empty text");
   if (param.type == ParamType::kPath && !text.empty() && !absl::StartsWith(text, "/")) {
     return Wrong(param, absl::StrCat("an absolute path, not '", text, "'"));
   }

@@ -45,7 +45,7 @@ absl::Status CheckHolds(const v1::PlanFile& file, const ClusterIdentity& cluster
         absl::StrCat("the plan was made for cluster ", file.cluster(), ", and this is ",
                      file.cluster() != cluster.name
                          ? cluster.name
-                         : absl::StrCat("another one of that name, with another authority"),
+                         : absl::StrCat("another cluster of that name, with another authority"),
                      kPlanAgain));
   }
   if (now >= ToTime(file.expires_at())) {
@@ -54,9 +54,9 @@ absl::Status CheckHolds(const v1::PlanFile& file, const ClusterIdentity& cluster
                      " and has expired at ", Local(ToTime(file.expires_at())), kPlanAgain));
   }
   if (file.inventory_revision() != inventory_revision) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the plan was made of revision ", file.inventory_revision(),
-                     " of the inventory, which is at ", inventory_revision, " now", kPlanAgain));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the plan was made from revision ", file.inventory_revision(),
+        " of the inventory, which is now at ", inventory_revision, " now", kPlanAgain));
   }
   return absl::OkStatus();
 }
@@ -66,8 +66,8 @@ absl::StatusOr<v1::CreateRunRequest> RequestOfPlanFile(const v1::PlanFile& file,
   if (!request.bundle_sha256().empty() || !request.playbook().empty() || request.tags_size() > 0 ||
       request.extra_vars_size() > 0 || request.reboot_with_jobs()) {
     return absl::InvalidArgumentError(
-        "a run that is held to a plan file takes bundle, playbook, tags, variables and whether to "
-        "reboot with jobs from it");
+        "a run of a plan file takes bundle, playbook, tags, variables and whether to reboot with "
+        "jobs from the file");
   }
   v1::CreateRunRequest full = request;
   full.set_bundle_sha256(file.bundle_sha256());
@@ -124,14 +124,14 @@ absl::Status HeldPlan::Hold(uint32_t play, const std::string& node, const std::s
                             v1::Plan& plan) const {
   if (!Has(play, node)) {
     return absl::FailedPreconditionError(
-        absl::StrCat("the plan file does not say what this play does here", kPlanAgain));
+        absl::StrCat("the plan file does not contain this play for this node", kPlanAgain));
   }
   const Play& planned = plays_.at(play);
   if (planned.digests.at(node) != steps_digest) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the steps of this play are other ones than those of the plan file, because facts changed "
-        "since; nothing of it was done here",
-        kPlanAgain));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the steps of this play differ from the plan file because facts have changed; "
+                     "nothing was changed here",
+                     kPlanAgain));
   }
   for (v1::RolePlan& role : *plan.mutable_roles()) {
     for (auto* steps : {role.mutable_steps(), role.mutable_handlers()}) {

@@ -52,7 +52,8 @@ void PlaybookCompiler::Compile(const Playbook& playbook, size_t play_index,
 std::function<absl::StatusOr<FileTree>(const std::string&)> BundleLoader(BlobStore& blobs) {
   return [&blobs](const std::string& sha256) -> absl::StatusOr<FileTree> {
     if (!IsSha256(sha256)) {
-      return absl::InvalidArgumentError(absl::StrCat("'", sha256, "' is not a digest of a bundle"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", sha256, "' is not the digest of a bundle"));
     }
     absl::StatusOr<std::string> archive = blobs.ReadAll(sha256, kMaxBundleBytes);
     if (!archive.ok()) return Annotate(archive.status(), absl::StrCat("bundle ", sha256));

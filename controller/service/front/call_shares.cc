@@ -20,7 +20,7 @@ constexpr ShareRow kShares[] = {
     // them. Eight such persons take all of musterd's threads for people.
     {CallKind::kQuick, 16, "calls", "run fewer commands at once"},
     // Each computes for up to some seconds: two keep two processors busy.
-    {CallKind::kHeavy, 2, "calls that compile or pack much", "run them one after the other"},
+    {CallKind::kHeavy, 2, "calls that compile or pack large data", "run them one after the other"},
     // They hold no thread, but cost memory, and time for each event. As many as a person has
     // terminals.
     {CallKind::kWatch, 16, "watches of runs and validations",
@@ -92,9 +92,9 @@ absl::Status CallShares::Admit(absl::string_view person, CallKind kind) {
     share.admitted.push_back(clock_.Now());
     return absl::OkStatus();
   }
-  return absl::ResourceExhaustedError(absl::StrCat(
-      person, " has ", row.most, " ", row.what,
-      " going on, the most that one person may have: ", row.remedy, ", and try again"));
+  return absl::ResourceExhaustedError(
+      absl::StrCat(person, " has ", row.most, " ", row.what,
+                   " in progress, the maximum for one person: ", row.remedy, ", and try again"));
 }
 
 void CallShares::Begin(absl::string_view person, CallKind kind) {

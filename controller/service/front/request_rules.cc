@@ -21,7 +21,7 @@ constexpr size_t kMaxReasonBytes = 1024;
 absl::StatusOr<std::vector<std::string>> NodeNames(absl::string_view hostlist) {
   absl::StatusOr<std::vector<std::string>> names = ExpandHostlist(hostlist);
   if (!names.ok()) return Annotate(names.status(), "nodes");
-  if (names->empty()) return absl::InvalidArgumentError("nodes: name at least one node");
+  if (names->empty()) return absl::InvalidArgumentError("nodes: specify at least one node");
   return names;
 }
 
@@ -35,7 +35,7 @@ absl::StatusOr<absl::Duration> TokenTtl(const v1::CreateTokenRequest& request) {
 
 absl::Status Validate(const v1::RemoveNodeRequest& request) {
   if (absl::StripAsciiWhitespace(request.reason()).empty())
-    return absl::InvalidArgumentError("reason: say why; it goes into the audit log");
+    return absl::InvalidArgumentError("reason: specify a reason; it goes into the audit log");
   if (request.reason().size() > kMaxReasonBytes)
     return absl::InvalidArgumentError("reason: at most 1024 bytes");
   return absl::OkStatus();

@@ -31,11 +31,10 @@ absl::Status CheckMandate(const RunMandate& mandate, Store& store, const Denylis
                           absl::Time now) {
   absl::StatusOr<Identity> person = ParseActor(mandate.actor);
   if (!person.ok() || mandate.serial.empty())
-    return absl::PermissionDeniedError(
-        "it is not known by which certificate the run was asked for");
+    return absl::PermissionDeniedError("the certificate that requested the run is unknown");
   if (denylist.Contains(mandate.serial))
     return absl::PermissionDeniedError(
-        absl::StrCat("the certificate of ", mandate.actor, ", who asked for it, was revoked"));
+        absl::StrCat("the certificate of ", mandate.actor, ", who requested it, was revoked"));
   RETURN_IF_ERROR(Authorize(kCreateRun, *person));
   if (now <= mandate.certificate_ends) return absl::OkStatus();
   std::vector<CertificateRecord> certificates;
@@ -48,8 +47,9 @@ absl::Status CheckMandate(const RunMandate& mandate, Store& store, const Denylis
       })) {
     return absl::OkStatus();
   }
-  return absl::PermissionDeniedError(absl::StrCat(
-      "the certificate of ", mandate.actor, ", who asked for it, is over, and there is no other"));
+  return absl::PermissionDeniedError(
+      absl::StrCat("the certificate of ", mandate.actor,
+                   ", who requested it, has expired, and there is no newer one"));
 }
 
 }  // namespace muster::controller

@@ -38,7 +38,7 @@ absl::Status Damaged(absl::string_view path, absl::string_view what, absl::strin
 absl::Status Full(absl::string_view path, absl::string_view what) {
   return absl::ResourceExhaustedError(
       absl::StrCat(what, ": the disk that holds ", path,
-                   " is full; nothing of this change was kept. Free some space there (df -h ", path,
+                   " is full; this change was discarded. Free some space there (df -h ", path,
                    ") and try again"));
 }
 

@@ -164,8 +164,8 @@ absl::Status SociStore::CheckFiles() {
     return absl::OkStatus();
   }
   return absl::DataLossError(absl::StrCat(
-      "the store ", path_, " was cut off while musterd has it open; nothing is stored ",
-      "any more. Stop musterd and run `muster backup restore FILE`"));
+      "the store ", path_, " was cut off while musterd has it open; nothing more is stored",
+      ". Stop musterd and run `muster backup restore FILE`"));
 }
 
 absl::Status SociStore::Write(const char* begin, absl::FunctionRef<absl::Status(Transaction&)> fn,

@@ -37,10 +37,10 @@ absl::Status CheckEnding(const std::map<std::string, std::string>& site, const s
   ASSIGN_OR_RETURN(const PreparedSuite prepared, PrepareSuite(site, suite, FoldHostlist(nodes),
                                                               std::move(inventory), {}, catalog));
   if (!prepared.suite.admits) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "suite '", suite,
-        "' admits no node, so whoever passes it would be validated by every apply: write 'admits: "
-        "true' into it, or name a suite that does"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("suite '", suite,
+                     "' does not admit nodes, so every apply would validate the nodes that pass it "
+                     "again: write 'admits: true' into it, or use a suite that has it"));
   }
   const std::string too_much = ValidationState::CheckSize(prepared.suite, nodes.size(), 0);
   return too_much.empty() ? absl::OkStatus() : absl::InvalidArgumentError(too_much);
@@ -99,11 +99,12 @@ absl::Status FollowUps::Cancel(const std::string& run_id, const Actor& actor) {
     if (run.state == RunRecord::kRunning) {
       return absl::FailedPreconditionError(absl::StrCat(
           "run ", run_id,
-          " is running, and no suite waits before its end; to stop it: muster run cancel ",
+          " is running, and its suites wait only after its end; to stop it: muster run cancel ",
           run_id));
     }
-    return absl::FailedPreconditionError(absl::StrCat(
-        "no suite of run ", run_id, " waits; what became of them: muster run show ", run_id));
+    return absl::FailedPreconditionError(
+        absl::StrCat("no suite of run ", run_id,
+                     " is waiting; for their outcome see: muster run show ", run_id));
   });
 }
 

@@ -86,7 +86,7 @@ absl::Status ReadGoodResults(Store& store, const Inventory& inventory, Catalog c
     int64_t after = 0;
     while (true) {
       if (query.is_cancelled && query.is_cancelled()) {
-        return absl::CancelledError("nobody waits for the answer any more");
+        return absl::CancelledError("the caller has stopped waiting");
       }
       std::vector<GoodResultRecord> page;
       RETURN_IF_ERROR(store.View([&](Transaction& txn) -> absl::Status {
@@ -130,12 +130,12 @@ absl::Status ReadGoodResults(Store& store, const Inventory& inventory, Catalog c
   if (!other_ports.empty()) {
     notes.push_back(absl::StrCat(
         FoldHostlist({other_ports.begin(), other_ports.end()}),
-        ": network_gbits_per_s of the inventory is not the speed of the port that was measured"));
+        ": network_gbits_per_s in the inventory differs from the speed of the measured port"));
   }
   if (learner.full()) {
     notes.push_back(absl::StrCat("more than ", FloorLearner::kMaxSubjects, " GPUs and ports, or ",
                                  FloorLearner::kMaxSeries,
-                                 " metrics of them: what was above that was left out"));
+                                 " metrics of them: the rest was left out"));
   }
   return absl::OkStatus();
 }

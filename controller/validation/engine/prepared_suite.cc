@@ -29,7 +29,7 @@ absl::Status NoSuchSuite(const std::map<std::string, std::string>& site, absl::s
     }
   }
   return absl::NotFoundError(
-      absl::StrCat("there is no suite '", name, "' in ", kSuiteFolder, DidYouMean(name, names)));
+      absl::StrCat("no suite '", name, "' in ", kSuiteFolder, DidYouMean(name, names)));
 }
 
 // Sets `found` to the hardware that was found on it.
@@ -91,7 +91,7 @@ absl::StatusOr<PreparedSuite> PrepareSuite(const std::map<std::string, std::stri
 
   ASSIGN_OR_RETURN(const std::vector<const Node*> selected, Select(*inventory, node_selector));
   if (selected.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("'", node_selector, "' names no node"));
+    return absl::InvalidArgumentError(absl::StrCat("'", node_selector, "' matches no node"));
   }
   std::vector<std::string> names;
   const auto add = [&](const Node& node) -> absl::Status {

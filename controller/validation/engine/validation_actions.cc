@@ -25,7 +25,7 @@ constexpr absl::Duration kStartWithin = absl::Minutes(5);
 // The number of checks in one Hello that are told to stop; an agent has far fewer at once.
 constexpr int kMaxStopsOfHello = 256;
 constexpr char kUnwanted[] =
-    "nobody waits for it any more: its validation has ended, or gave the node up for lost";
+    "it is no longer needed: its validation has ended, or treats the node as lost";
 // The parameter of checks that load GPUs.
 constexpr char kMaxTemperature[] = "max-temperature";
 

@@ -108,14 +108,14 @@ absl::Status ValidationEngine::Cancel(const std::string& validation_id, const Ac
     RETURN_IF_ERROR(with_.store.View(
         [&](Transaction& txn) { return txn.validations().Get(validation_id).status(); }));
     return absl::FailedPreconditionError(
-        absl::StrCat("validation ", validation_id, " has ended already"));
+        absl::StrCat("validation ", validation_id, " has already ended"));
   }
   ActiveValidation& validation = *found->second;
   if (validation.state.cancelled()) return absl::OkStatus();
   if (validation.state.finished()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("all checks of validation ", validation_id,
-                     " have ended; its nodes say what they are, which takes a minute at most"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "all checks of validation ", validation_id,
+        " have ended; its nodes are reporting their facts, which takes a minute at most"));
   }
   ValidationRecord record = validation.record;
   record.message = absl::StrCat("stopped by ", actor.name);
@@ -148,7 +148,7 @@ absl::Status ValidationEngine::Resume() {
     // A validation whose suite is lost must not keep the controller from starting.
     ValidationRecord failed = record;
     failed.message =
-        absl::StrCat("could not go on after a restart of the controller: ", status.message());
+        absl::StrCat("could not continue after a restart of the controller: ", status.message());
     RETURN_IF_ERROR(FinishStored(std::move(failed)));
   }
   Flush();
@@ -170,7 +170,7 @@ absl::Status ValidationEngine::ResumeOne(const ValidationRecord& record) {
       std::unique_ptr<ActiveValidation> prepared,
       PrepareValidation(with_, record, std::move(inventory), enrolled, std::move(parts)));
   if (prepared->record.suite_digest != record.suite_digest) {
-    return absl::FailedPreconditionError("the suite is another one now");
+    return absl::FailedPreconditionError("the suite has changed");
   }
   RETURN_IF_ERROR(ClaimNodes(with_.claims, *prepared));
   ActiveValidation& validation = *prepared;

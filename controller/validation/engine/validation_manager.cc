@@ -81,7 +81,7 @@ absl::StatusOr<v1::Validation> ValidationManager::Get(const std::string& validat
 
 absl::StatusOr<std::shared_ptr<ValidationWatch>> ValidationManager::Watch(
     const std::string& validation_id, std::function<void()> on_ready) {
-  if (watches_ended_) return absl::UnavailableError("the controller stops");
+  if (watches_ended_) return absl::UnavailableError("the controller is stopping");
   absl::MutexLock lock(&engine_mutex_);
   ASSIGN_OR_RETURN(const std::shared_ptr<ValidationFeed> events, engine_.EventsOf(validation_id));
   return events->WatchFromNow(std::move(on_ready));

@@ -122,7 +122,7 @@ absl::Status PutWaiting(Transaction& txn, const RunValidationRecord& row) {
     if (stored.state == RunValidationRecord::kWaiting) return txn.run_validations().Put(row);
   }
   return absl::CancelledError(
-      absl::StrCat("suite ", row.suite, " after run ", row.run_id, " does not wait any more"));
+      absl::StrCat("suite ", row.suite, " after run ", row.run_id, " is no longer waiting"));
 }
 
 }  // namespace muster::controller::validation

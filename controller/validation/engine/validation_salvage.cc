@@ -42,7 +42,7 @@ absl::StatusOr<v1::CheckVerdict> VerdictOfThen(Transaction& txn, const Validatio
   verdict.set_partner(std::string(part.Partner()));
   if (!verdict.partner().empty() && outcome == v1::OUTCOME_FAIL) {
     verdict.set_outcome(v1::OUTCOME_UNKNOWN);
-    verdict.set_reason("slow or broken between the two; who is to blame cannot be told any more");
+    verdict.set_reason("slow or broken between the two; the cause can no longer be determined");
   }
   return verdict;
 }

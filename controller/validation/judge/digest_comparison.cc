@@ -76,14 +76,13 @@ void DigestComparison::JudgeEqual(const std::string& name, const std::vector<Com
     finding.set_source(absl::StrCat("digests of ", all.size(), " GPUs"));
     if (usual.has_value()) {
       finding.set_outcome(v1::OUTCOME_FAIL);
-      finding.set_message(
-          absl::StrCat(differs, ", ", share(*usual), " have ", *usual, ": it computes wrongly"));
+      finding.set_message(absl::StrCat(differs, ", ", share(*usual), " have ", *usual,
+                                       ": it computes incorrectly"));
     } else {
       finding.set_outcome(v1::OUTCOME_UNKNOWN);
-      finding.set_message(
-          absl::StrCat(differs, " as ", share(computed.value),
-                       "; the others differ, and which are wrong cannot be told: compare with more "
-                       "GPUs of this model"));
+      finding.set_message(absl::StrCat(differs, " as ", share(computed.value),
+                                       "; the others differ, and it is unknown which are wrong: "
+                                       "compare with more GPUs of this model"));
     }
   }
 }

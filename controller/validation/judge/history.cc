@@ -86,7 +86,7 @@ v1::Finding Gone(const v1::Subject& device, absl::Time seen) {
   finding.set_source(absl::FormatTime("pass of %Y-%m-%d %H:%M UTC", seen, absl::UTCTimeZone()));
   const auto serial = device.attributes().find("serial");
   finding.set_message(absl::StrCat(
-      "it passed then and is not seen any more",
+      "it passed then and is no longer visible",
       serial == device.attributes().end() ? "" : absl::StrCat(" (serial ", serial->second, ")"),
       ": look for its slot in lspci and in the kernel's log"));
   return finding;

@@ -118,7 +118,7 @@ void NameWitness(const EndedValidation& ended, std::vector<EndedCheck>& checks) 
 // Why a node that has passed may not be the one that was tested; "": it is.
 std::string WhyNotTheSame(const EndedNode& node) {
   if (!node.at_end.has_value()) {
-    return "it did not say what it is when its checks had ended: look at the agent (`systemctl "
+    return "it did not report its facts after its checks had ended: check the agent (`systemctl "
            "status muster-agent` on the node), and validate it again";
   }
   const std::string change =

@@ -266,7 +266,7 @@ FloorProposal ProposeFloor(const LearnedMetric& learned, const RelativeLimit& li
     proposal.nodes = largest.least_of_node.size();
     proposal.median = largest.median;
     proposal.note = absl::StrCat(
-        "too few of one driver, firmware, power limit, engine and suite's parameters: ",
+        "too few with the same driver, firmware, power limit, engine and parameters: ",
         WhoWasMeasured(learned.kind, proposal.subjects, proposal.nodes), "; ",
         min_subjects > 0 ? absl::StrCat(min_subjects, " are needed")
                          : absl::StrCat(kMinPeers, " of ", kMinNodesOfPeers, " nodes, or ",

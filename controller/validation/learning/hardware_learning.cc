@@ -64,11 +64,11 @@ std::optional<FloorEntry> Decide(const LearnedMetric& learned, const FloorPropos
   if (existing != nullptr && *existing->floor >= proposal.floor) {
     out.set_note(*existing->floor > proposal.worst
                      ? absl::StrFormat("existing floor %.6g is above the worst good result %.4g: "
-                                       "it was raised since, or does not fit these nodes",
+                                       "it was raised since, or does not suit these nodes",
                                        *existing->floor, proposal.worst)
                  : *existing->floor == proposal.floor
                      ? "stays"
-                     : absl::StrFormat("existing floor %.6g stays: these results lead to %.6g only",
+                     : absl::StrFormat("existing floor %.6g stays: these results lead only to %.6g",
                                        *existing->floor, proposal.floor));
     return std::nullopt;
   }
@@ -86,15 +86,16 @@ std::optional<FloorEntry> Decide(const LearnedMetric& learned, const FloorPropos
   if (exact != nullptr && exact->peak.has_value()) {
     checked.peak = exact->peak;
     if (proposal.best > *exact->peak) {
-      out.set_note(absl::StrFormat("%.4g was measured, above the file's peak of %.6g: look at it",
-                                   proposal.best, *exact->peak));
+      out.set_note(
+          absl::StrFormat("%.4g was measured, above the file's peak of %.6g: review the peak",
+                          proposal.best, *exact->peak));
     }
   } else {
     entry.peak =
         general != nullptr && general->peak.has_value() ? *general->peak : PeakOver(proposal.best);
     entry.peak_source =
-        absl::StrFormat("the highest that was measured, %.4g, and a fifth more", proposal.best);
-    if (general != nullptr && general->peak.has_value()) entry.peak_source = "of all variants";
+        absl::StrFormat("the highest measured value, %.4g, plus a fifth", proposal.best);
+    if (general != nullptr && general->peak.has_value()) entry.peak_source = "that of all variants";
     checked.peak = entry.peak;
   }
   if (const std::string wrong = LintLimit(checked, *learned.metric); !wrong.empty()) {
@@ -199,7 +200,7 @@ v1::LearnedModel Propose(const FileProposal& proposal,
   const bool taken = proposal.file == nullptr && files.count(proposal.path) > 0;
   if (!entries.empty() && (taken || absl::EndsWith(model.model(), "*"))) {
     model.add_notes(absl::StrCat("no file matches this model, and ", proposal.path,
-                                 " is another one's: write one by hand"));
+                                 " belongs to another model: write one by hand"));
     model.set_fragment(FloorEntriesText(entries, 2));
   } else {
     Write(proposal.file, files, proposal.models, entries, catalog, model);
@@ -265,7 +266,7 @@ absl::StatusOr<std::vector<v1::LearnedModel>> ProposeHardware(
     return absl::NotFoundError(absl::StrCat(
         "no good result of '", pattern, "'",
         measured.empty() ? ": nothing was measured"
-                         : absl::StrCat("; there are some of ", absl::StrJoin(measured, ", "))));
+                         : absl::StrCat("; there are results of ", absl::StrJoin(measured, ", "))));
   }
   return proposals;
 }

@@ -227,9 +227,9 @@ void ValidationState::AddSolo(size_t stage, size_t check, size_t node) {
     }
     const bool is_container = missing == std::vector<std::string>{"machine"};
     EndPart(*execution.parts[0], PartOutcome::kSkipped,
-            is_container ? "the node is a container, which has no processors and memory of its own"
+            is_container ? "the node is a container without processors and memory of its own"
                          : absl::StrCat("the node has no ", absl::StrJoin(missing, ", "),
-                                        ", and its inventory expects none"));
+                                        ", and the inventory expects none"));
   } else {
     EndAlone(*execution.parts[0], wanted);
   }
@@ -245,12 +245,11 @@ void ValidationState::EndAlone(Part& part, const SuiteCheck& check) {
   }
   if (able > 1) {
     EndPart(part, outcome,
-            "not measured: the nodes that it was validated with failed before this; validate it "
-            "again");
+            "not measured: the nodes validated together with it failed before; validate it again");
   } else if (check.has_others) {
     EndPart(part, outcome,
-            absl::StrCat("no idle node to measure it with; validate it again when there is "
-                         "one, or together with another: muster validate ",
+            absl::StrCat("no idle node to measure it with; validate it again when a node is idle, "
+                         "or together with another node: muster validate ",
                          part.info.node, ",ANOTHER --suite ", suite_.name));
   } else {
     EndPart(part, PartOutcome::kSkipped, "there is no other node to measure it with");

@@ -11,10 +11,10 @@ namespace muster::controller::validation {
 namespace {
 
 constexpr char kNotConnected[] =
-    "not connected; look at the agent: `systemctl status muster-agent` on the node";
+    "not connected; check the agent: `systemctl status muster-agent` on the node";
 constexpr char kForgotten[] =
     "the node's agent came back without this check: the node or the agent restarted while it ran; "
-    "look at the journal of the boot before (`journalctl -b -1`) and at the power supply";
+    "check the journal of the previous boot (`journalctl -b -1`) and the power supply";
 
 }  // namespace
 
@@ -198,12 +198,12 @@ ValidationActions ValidationState::Tick(absl::Time now) {
   }
   while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
     Part& part = *deadlines_.begin()->second;
-    Act(ValidationAction::kStopCheck, part, "over its time limit");
+    Act(ValidationAction::kStopCheck, part, "exceeded its time limit");
     EndPart(part, PartOutcome::kUnknown,
-            absl::StrCat("no report in its time of ",
-                         absl::FormatDuration(CheckAt(*part.execution).time_limit + kReportGrace),
-                         "; the agent or its worker hangs: look at `journalctl -u muster-agent` on "
-                         "the node"));
+            absl::StrCat(
+                "no report within its time limit of ",
+                absl::FormatDuration(CheckAt(*part.execution).time_limit + kReportGrace),
+                "; the agent or its worker hangs: check `journalctl -u muster-agent` on the node"));
   }
   for (Part* part : std::exchange(unsent_, {})) {
     if (part->info.phase != PartPhase::kStarted) continue;
@@ -253,10 +253,10 @@ void ValidationState::TryStart(Execution& execution, absl::Time now) {
       if (part->info.phase == PartPhase::kEnded) continue;
       if (node_states_[part->node].away) {
         EndPart(*part, PartOutcome::kUnknown,
-                nodes_[part->node].uuid.empty() ? absl::StrCat("not enrolled; let it join with "
-                                                               "`muster node bootstrap --ssh ",
-                                                               part->info.node, "`")
-                                                : std::string(kNotConnected));
+                nodes_[part->node].uuid.empty()
+                    ? absl::StrCat("not enrolled; join it with `muster node bootstrap --ssh ",
+                                   part->info.node, "`")
+                    : std::string(kNotConnected));
       } else if (!go_on) {
         EndPart(*part, PartOutcome::kUnknown,
                 absl::StrCat("its partner ", absl::StrJoin(away, ", "), " is not connected"));
@@ -383,7 +383,7 @@ void ValidationState::GiveUp(size_t node) {
   for (Part* part : active) {
     if (part->info.phase == PartPhase::kStarted) {
       EndPart(*part, PartOutcome::kUnknown,
-              absl::StrCat("lost while it ran, and not back: look at the node's console, its power "
+              absl::StrCat("lost while it ran, and not back: check the node's console, its power "
                            "supply and `systemctl status muster-agent`"));
     }
   }

@@ -38,12 +38,12 @@ class ModelReader {
     yaml::MapReader reader(document_, root, "hardware");
     if (errors_.Add(reader.Required("kind", &model.kind)) && model.kind != "gpu" &&
         model.kind != "nic") {
-      Wrong(*root.Find("kind"), absl::StrCat("'kind' is gpu or nic, not '", model.kind, "'"));
+      Wrong(*root.Find("kind"), absl::StrCat("'kind' must be gpu or nic, not '", model.kind, "'"));
     }
     if (errors_.Add(reader.Required("match", &model.match))) {
       for (const std::string& pattern : model.match) {
         if (pattern.find('*') < pattern.size() - 1 || pattern == "*" || pattern.empty()) {
-          Wrong(*root.Find("match"), "'match' has names, with a '*' at their end at most");
+          Wrong(*root.Find("match"), "'match' takes names; a '*' may stand only at the end");
         }
       }
     }
@@ -100,9 +100,9 @@ class ModelReader {
     errors_.Add(inside.Finish());
     // Written so that NaN is refused too.
     if (!(out.deviations >= 1 && out.deviations <= 100)) {
-      Wrong(*node, "'deviations' is from 1 to 100");
+      Wrong(*node, "'deviations' must be from 1 to 100");
     }
-    if (!(out.percent >= 0 && out.percent <= 100)) Wrong(*node, "'percent' is from 0 to 100");
+    if (!(out.percent >= 0 && out.percent <= 100)) Wrong(*node, "'percent' must be from 0 to 100");
   }
 
   std::optional<double> ReadNumber(yaml::MapReader& reader, absl::string_view key) {
@@ -129,7 +129,9 @@ class ModelReader {
     errors_.Add(reader.Optional("source", &source));
     if (!errors_.Add(reader.Finish()) || !has_check || !has_metric || !unit_is_text) return;
     if (source.empty() && (limit.floor || limit.ceiling || limit.peak)) {
-      return Wrong(node, "the limit lacks 'source': who says so, or when it was measured on what");
+      return Wrong(
+          node,
+          "the limit lacks 'source': where it comes from, or when and on what it was measured");
     }
     const checks::CheckSpec* const check = FindSpecIn(catalog_, limit.check);
     if (check == nullptr) {
@@ -140,19 +142,19 @@ class ModelReader {
     const checks::MetricSpec* const metric = FindMetric(*check, limit.metric);
     if (metric == nullptr) {
       return Wrong(*node.Find("metric"),
-                   absl::StrCat("'", limit.check, "' measures no '", limit.metric, "'",
+                   absl::StrCat("'", limit.check, "' does not measure '", limit.metric, "'",
                                 NearestOrKnown(limit.metric, MetricNamesOf(*check))));
     }
     if (limit.unit.empty()) {
       return Wrong(node, absl::StrCat("the limit lacks 'unit': '", limit.metric, "' is in ",
                                       std::string(metric->unit), "; write unit: \"",
-                                      std::string(metric->unit), "\" when the values are"));
+                                      std::string(metric->unit), "\" if the values are"));
     }
     if (const std::string wrong = LintLimit(limit, *metric); !wrong.empty()) {
       return Wrong(node, wrong);
     }
     if (!seen_.insert({limit.check, limit.metric, limit.variant}).second) {
-      return Wrong(node, absl::StrCat("there is another limit of this metric of '", limit.check,
+      return Wrong(node, absl::StrCat("a second limit of this metric of '", limit.check,
                                       "' and this variant"));
     }
     limit.source = SourceAt(node, source);

@@ -29,20 +29,22 @@ std::string LintLimit(const HardwareLimit& limit, const checks::MetricSpec& metr
                         limit.unit, ": convert the values");
   }
   if (IsBad(limit.floor) || IsBad(limit.ceiling) || IsBad(limit.peak)) {
-    return "floor, ceiling and peak are 0 or above";
+    return "floor, ceiling and peak must be 0 or above";
   }
   if (limit.floor.has_value() && metric.better == checks::Better::kLower) {
-    return absl::StrCat("less is better of '", limit.metric, "': it can have a ceiling, no floor");
+    return absl::StrCat("less is better for '", limit.metric,
+                        "': it can have a ceiling but no floor");
   }
   if (limit.ceiling.has_value() && metric.better == checks::Better::kHigher) {
-    return absl::StrCat("more is better of '", limit.metric, "': it can have a floor, no ceiling");
+    return absl::StrCat("more is better for '", limit.metric,
+                        "': it can have a floor but no ceiling");
   }
   if (limit.floor.has_value() && limit.ceiling.has_value() && *limit.floor > *limit.ceiling) {
     return "the floor is above the ceiling";
   }
   if (limit.floor.has_value() && !limit.peak.has_value() && HasPeak(limit.unit)) {
-    return "a floor of a rate needs the 'peak' of the hardware beside it, so that a slip of the "
-           "unit shows";
+    return "the floor of a rate needs the 'peak' of the hardware beside it, which reveals a wrong "
+           "unit";
   }
   if (!limit.floor.has_value() || !limit.peak.has_value()) return "";
   if (*limit.floor > *limit.peak) {
@@ -59,20 +61,20 @@ std::string LintLimit(const HardwareLimit& limit, const checks::MetricSpec& metr
 
 std::string LintPowerWatts(double watts) {
   if (watts >= 10 && watts <= 5000) return "";
-  return absl::StrCat(watts, " W is no power of one card: is it in another unit?");
+  return absl::StrCat(watts, " W is not the power of one card: is it in another unit?");
 }
 
 std::string LintTemperature(double celsius) {
   if (celsius >= 40 && celsius <= 120) return "";
-  return absl::StrCat(celsius, " °C is no limit of a chip: is it in another unit?");
+  return absl::StrCat(celsius, " °C is not the limit of a chip: is it in another unit?");
 }
 
 std::string LintDigest(absl::string_view hex) {
   for (const char c : hex) {
     const bool good = absl::ascii_isdigit(static_cast<unsigned char>(c)) || (c >= 'a' && c <= 'f');
-    if (!good) return "a digest is in lower-case hexadecimal digits";
+    if (!good) return "a digest must be in lower-case hexadecimal digits";
   }
-  return hex.size() < 8 ? "a digest has eight digits at least" : "";
+  return hex.size() < 8 ? "a digest needs at least eight digits" : "";
 }
 
 }  // namespace muster::controller::validation

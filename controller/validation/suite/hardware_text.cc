@@ -305,9 +305,9 @@ std::string NewHardwareFile(absl::string_view kind, const std::set<std::string>&
                             const std::vector<FloorEntry>& entries) {
   std::vector<std::string> match;
   for (const std::string& model : models) match.push_back(Quoted(model));
-  return absl::StrCat("# Learned from what good ", kind == "gpu" ? "GPUs" : "ports",
-                      " of this model have reached.\nkind: ", kind, "\nmatch: [",
-                      absl::StrJoin(match, ", "), "]\nlimits:\n", FloorEntriesText(entries, 2));
+  return absl::StrCat("# Learned from the results of good ", kind == "gpu" ? "GPUs" : "ports",
+                      " of this model.\nkind: ", kind, "\nmatch: [", absl::StrJoin(match, ", "),
+                      "]\nlimits:\n", FloorEntriesText(entries, 2));
 }
 
 std::string NewHardwarePath(absl::string_view model) {

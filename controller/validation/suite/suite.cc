@@ -48,14 +48,14 @@ class SuiteReader {
     const absl::string_view stem = absl::StripSuffix(absl::StripSuffix(file, ".yaml"), ".yml");
     if (const yaml::Node* name = document_.root().Find("name");
         name != nullptr && !suite.name.empty() && suite.name != stem) {
-      Wrong(*name, absl::StrCat("the suite's name is that of its file: '", stem, "'"));
+      Wrong(*name, absl::StrCat("the suite must have the name of its file: '", stem, "'"));
     }
     std::set<std::string> names;
     for (const yaml::Node& stage : stages) {
       if (errors_.full()) break;
       suite.stages.push_back(ReadStage(stage));
       if (!suite.stages.back().name.empty() && !names.insert(suite.stages.back().name).second) {
-        Wrong(stage, absl::StrCat("there is another stage '", suite.stages.back().name, "'"));
+        Wrong(stage, absl::StrCat("a second stage '", suite.stages.back().name, "'"));
       }
     }
     RETURN_IF_ERROR(errors_.ToStatus());
@@ -74,7 +74,7 @@ class SuiteReader {
     if (!errors_.Add(reader.Required(key, &list))) return {};
     if (!list.IsSequence() || list.items().empty()) {
       Wrong(list.IsNull() ? map : list,
-            absl::StrCat("'", key, "' is a list with one entry at least"));
+            absl::StrCat("'", key, "' must be a list with at least one entry"));
       return {};
     }
     if (list.items().size() > most) {
@@ -113,16 +113,15 @@ class SuiteReader {
     const SuiteCheck& last = stage.checks.back();
     const auto other = std::find_if(stage.checks.begin(), stage.checks.end() - 1, loads_gpus);
     if (loads_gpus(last) && other != stage.checks.end() - 1) {
-      Wrong(node,
-            absl::StrCat("'", std::string(last.spec->name), "' loads GPUs that '",
-                         std::string(other->spec->name),
-                         "' of this stage is at work on: take one of them to another stage, or "
-                         "leave side_by_side out"));
+      Wrong(node, absl::StrCat("'", std::string(last.spec->name), "' loads GPUs that '",
+                               std::string(other->spec->name),
+                               "' of this stage also uses: move one of them to another stage, or "
+                               "omit side_by_side"));
     }
     if (stage.checks.size() == checks::kMaxChecksAtOnce + 1) {
       Wrong(node, absl::StrCat("a node runs ", checks::kMaxChecksAtOnce,
-                               " checks side by side: take this one and those behind it to another "
-                               "stage, or leave side_by_side out"));
+                               " checks side by side: move this one and those after it to another "
+                               "stage, or omit side_by_side"));
     }
   }
 
@@ -150,7 +149,7 @@ class SuiteReader {
     if (const yaml::Node* rounds = reader.Take("max_rounds"); rounds != nullptr) {
       if (errors_.Add(yaml::Read(document_, *rounds, &max_rounds)) &&
           (max_rounds < 1 || max_rounds > kMaxRounds)) {
-        Wrong(*rounds, absl::StrCat("max_rounds is from 1 to ", kMaxRounds));
+        Wrong(*rounds, absl::StrCat("max_rounds must be from 1 to ", kMaxRounds));
       }
     }
     errors_.Add(reader.Finish());
@@ -199,7 +198,7 @@ class SuiteReader {
   bool ReadParameters(const yaml::Node& with, SuiteCheck& check) {
     if (with.IsNull()) return true;
     if (!with.IsMap()) {
-      Wrong(with, absl::StrCat("'with' is a map of the check's parameters, not ",
+      Wrong(with, absl::StrCat("'with' must be a map of the check's parameters, not ",
                                yaml::KindName(with.kind())));
       return false;
     }
@@ -240,7 +239,8 @@ class SuiteReader {
     absl::Duration limit;
     if (!errors_.Add(yaml::Read(document_, node, &limit))) return std::nullopt;
     if (limit < absl::Seconds(1) || limit > kMaxTimeLimit) {
-      Wrong(node, absl::StrCat("a time limit is from 1s to ", absl::FormatDuration(kMaxTimeLimit)));
+      Wrong(node,
+            absl::StrCat("a time limit must be from 1s to ", absl::FormatDuration(kMaxTimeLimit)));
       return std::nullopt;
     }
     return limit;

@@ -101,12 +101,12 @@ class BlameTeller {
       blame.names = {switches.first, switches.second};
       blame.message =
           entries.size() > 1
-              ? absl::StrCat("the way between ", switches.first, " and ", switches.second,
-                             " is slow in both directions, inside them it is not: look at the "
-                             "uplinks and what else uses them")
-              : absl::StrCat("the way from ", entries[0]->first.first, " to ",
-                             entries[0]->first.second,
-                             " is slow, back and inside them it is not: look at the uplinks");
+              ? absl::StrCat("the path between ", switches.first, " and ", switches.second,
+                             " is slow in both directions, but not inside them: check the uplinks "
+                             "and what else uses them")
+              : absl::StrCat(
+                    "the path from ", entries[0]->first.first, " to ", entries[0]->first.second,
+                    " is slow, but not in the other direction nor inside them: check the uplinks");
       absl::StrAppend(&blame.message, RemedyOfUplink(entries));
       for (const Entry* entry : entries) {
         AddEvidence(blame, absl::StrCat("from ", entry->first.first, " to ", entry->first.second,
@@ -127,8 +127,7 @@ class BlameTeller {
     }
     if (share > 0) {
       return absl::StrFormat(
-          " (a pair's share of what they carry by the inventory's uplink_gbits_per_s is up to %.4g "
-          "Gbit/s)",
+          " (by the inventory's uplink_gbits_per_s, a pair's share of them is up to %.4g Gbit/s)",
           share);
     }
     return "; if they are meant to carry less than all nodes of a switch at once, write "
@@ -164,11 +163,10 @@ class BlameTeller {
     blame.names = {name};
     if (parts_.LinkErrs(port)) {
       blame.kind = BlameKind::kLink;
-      blame.message =
-          absl::StrCat("the link of ", where,
-                       port->crc_errors >= rule_.min_crc_errors ? " loses or breaks frames"
-                                                                : " is not as it should be",
-                       ": change the cable or the transceiver, then the switch port");
+      blame.message = absl::StrCat(
+          "the link of ", where,
+          port->crc_errors >= rule_.min_crc_errors ? " loses or damages frames" : " is faulty",
+          ": change the cable or the transceiver, then the switch port");
     } else if (port != nullptr && !port->card.empty()) {
       blame.kind = BlameKind::kNic;
       blame.message = absl::StrCat("the card of ", where, " is slower than it should be");
@@ -176,16 +174,17 @@ class BlameTeller {
       blame.kind = BlameKind::kLink;
       blame.message = absl::StrCat(
           where, " is slow when it ", in == nullptr ? "sends" : "receives",
-          " and not the other way: its cable, its transceiver, its switch port or its card");
+          " but not the other way: suspect its cable, transceiver, switch port or card");
     } else if (other_interfaces_are_good) {
       blame.kind = BlameKind::kNic;
       blame.message = absl::StrCat(where,
                                    " is slow in both directions, other interfaces of the node are "
-                                   "not: the card, its cable or its switch port");
+                                   "not: suspect the card, its cable or its switch port");
     } else {
       blame.kind = BlameKind::kNode;
       blame.message = absl::StrCat(
-          where, " is slow in both directions with all partners: the node, its card or its link");
+          where,
+          " is slow in both directions with all partners: suspect the node, its card or its link");
     }
     if (blame.kind != BlameKind::kNode && !interface.empty()) blame.names.push_back(interface);
     AddRates(out, in, blame);
@@ -208,7 +207,7 @@ class BlameTeller {
         blame.names = {matrix_.nodes[node].name, port.interface};
         blame.nodes = {node};
         blame.message = absl::StrCat("the link of ", blame.names[0], " ", port.interface,
-                                     " breaks frames, though its rates are fine: change the cable "
+                                     " damages frames, though its rates are fine: change the cable "
                                      "or the transceiver, then the switch port");
         AddPort(port, blame);
       }
@@ -264,8 +263,8 @@ class BlameTeller {
     suspects.insert(suspects.end(), uplinks.begin(), uplinks.end());
     blame.message =
         absl::StrCat(Counted(measurements.size(), "slow measurement"),
-                     measurements.size() == 1 ? ", which does not say whether it is "
-                                              : ", which do not say whether it is ",
+                     measurements.size() == 1 ? ", which does not show whether it is "
+                                              : ", which do not show whether it is ",
                      absl::StrJoin(suspects, " or "),
                      nodes.size() > blame.names.size() ? " or others" : "", ": ", blame.remedy);
     return blame;
@@ -291,11 +290,11 @@ class BlameTeller {
     if (suspects.size() <= 2) {
       return std::all_of(suspects.begin(), suspects.end(),
                          [&](uint32_t node) { return with_several_partners_[node]; })
-                 ? "measure the two again, and look at what only they share on their way"
+                 ? "measure the two again, and check what only they share on their path"
                  : "validate each with a third node";
     }
     if (measurements < matrix_.rates.size()) return "measure them with more partners";
-    return "no pair at all is good, so look at what they have in common, such as their switch and "
+    return "no pair at all is good, so check what they have in common, such as their switch and "
            "its settings, and whether the limit is right";
   }
 

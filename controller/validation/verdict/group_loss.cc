@@ -104,7 +104,7 @@ void SuspectRing(absl::Span<const GroupMember> members) {
     }
     verdict.set_outcome(v1::OUTCOME_UNKNOWN);
     verdict.set_reason(absl::StrCat("cannot tell which of ", members.size(),
-                                    " nodes, or what is between them, is at fault: ",
+                                    " nodes, or the network between them, is at fault: ",
                                     verdict.reason(), "; measure them in pairs"));
   }
 }

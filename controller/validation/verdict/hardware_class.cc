@@ -330,7 +330,7 @@ std::vector<std::string> CheckHardwareOf(const Inventory& inventory,
     found.push_back(absl::StrCat("no file in inventory/hardware matches ", what.first, " '",
                                  what.second, "' of ", FoldHostlist(nodes),
                                  DidYouMean(what.second, known),
-                                 ": held against its peers and its own history alone"));
+                                 ": compared only with its peers and its own history"));
   }
   return found;
 }

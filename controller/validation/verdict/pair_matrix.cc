@@ -360,17 +360,17 @@ void ApplyBlame(const PairMatrix& matrix, const std::vector<Blame>& blames,
     if (reason == nullptr && share != fair_shares.end() && share->second > 0) {
       pair.verdict->set_outcome(v1::OUTCOME_UNKNOWN);
       pair.verdict->set_excused(true);
-      pair.verdict->set_reason(absl::StrFormat(
-          "not this node's fault: the uplink leaves a pair %.4g Gbit/s when all of its round cross "
-          "it at once: %s",
-          share->second, pair.verdict->reason()));
+      pair.verdict->set_reason(
+          absl::StrFormat("not this node's fault: the uplink leaves each pair %.4g Gbit/s when all "
+                          "pairs of a round cross it at once: %s",
+                          share->second, pair.verdict->reason()));
       continue;
     }
     if (reason == nullptr) {
       pair.verdict->set_outcome(v1::OUTCOME_UNKNOWN);
       pair.verdict->set_reason(absl::StrCat(
           "cannot tell whether ", std::string(pair.node), ", ", std::string(pair.partner),
-          " or what is between them is at fault: ", pair.verdict->reason(), "; ",
+          " or the network between them is at fault: ", pair.verdict->reason(), "; ",
           open != unexplained.end() ? open->second->remedy : "validate each with a third node"));
       continue;
     }

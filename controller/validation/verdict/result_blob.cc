@@ -62,7 +62,7 @@ ResultUnpacker::~ResultUnpacker() {
 absl::Status ResultUnpacker::Unpack(absl::string_view blob, v1::CheckResult* result) {
   const absl::Status damaged = absl::DataLossError("the result is damaged in the store");
   if (!is_ready_ || ::inflateReset(stream_.get()) != Z_OK) {
-    return absl::ResourceExhaustedError("there is no memory to unpack a result");
+    return absl::ResourceExhaustedError("not enough memory to unpack a result");
   }
   // zlib only reads it.
   stream_->next_in = reinterpret_cast<Bytef*>(const_cast<char*>(blob.data()));

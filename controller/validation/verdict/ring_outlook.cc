@@ -77,7 +77,7 @@ std::string MessageOf(const v1::RingOutlook& outlook) {
       outlook.median_pair_gbits_per_s(),
       share >= kRingFallsShort ? ""
                                : ". The ring falls short of its pairs: it loads all links at once, "
-                                 "both ways, so look at uplinks, switches and processors");
+                                 "both ways, so check uplinks, switches and processors");
 }
 
 }  // namespace

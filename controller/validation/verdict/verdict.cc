@@ -51,7 +51,7 @@ class Judge {
     v1::Outcome outcome = result_.outcome();
     if (outcome == v1::OUTCOME_UNSPECIFIED) {
       outcome = v1::OUTCOME_UNKNOWN;
-      verdict_.set_reason("the worker did not say how it ended");
+      verdict_.set_reason("the worker did not report its outcome");
     }
     verdict_.set_outcome(outcome);
     for (const v1::Fault& fault : result_.faults()) AddFault(fault);
@@ -139,7 +139,7 @@ class Judge {
       finding.set_source("catalogue");
       finding.set_message(absl::StrCat(metric.name(), " came in '", metric.unit(), "' instead of '",
                                        std::string(spec->unit),
-                                       "': agent and controller are of different versions"));
+                                       "': agent and controller have different versions"));
       AddFinding(std::move(finding), &verdict_);
       return;
     }
@@ -253,7 +253,7 @@ class Judge {
     finding.set_unit(limit.unit);
     finding.set_source(limit.source);
     finding.set_message(absl::StrCat(limit.metric, limit.variant.empty() ? "" : " of ",
-                                     limit.variant, " was expected and not measured"));
+                                     limit.variant, " was expected but not measured"));
     AddFinding(std::move(finding), &verdict_);
   }
 
@@ -265,7 +265,7 @@ class Judge {
         finding.set_source(golden.source);
         finding.set_message(absl::StrCat("'", digest.name(), "' has digest ", digest.value(),
                                          ", all GPUs of this model have ", golden.value,
-                                         ": it computes wrongly"));
+                                         ": it computes incorrectly"));
         AddFinding(std::move(finding), &verdict_);
       }
     }

@@ -199,7 +199,7 @@ TEST_P(ScreenOfWidthTest, ARunInTheMiddle) {
   lost.set_sequence(5);
   *lost.mutable_node_finished() =
       Recap("c003", "unreachable", 0, 0,
-            "not connected; look at the agent: `systemctl status muster-agent` on the node");
+            "not connected; check the agent: `systemctl status muster-agent` on the node");
   Feed(lost);
   AwaitText("c003: unreachable");  // progress overtakes nothing
   Feed(Progress("c001", "slurm_worker", "worker packages", 27, 31,

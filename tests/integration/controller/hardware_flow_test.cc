@@ -105,7 +105,7 @@ TEST_F(HardwareFlowTest, FloorsAreLearnedFromWhatIsStored) {
   request.add_models("h100");
   const grpc::Status missing = As(Role::kOperator)->LearnHardware(&unknown, request, &response);
   EXPECT_EQ(missing.error_code(), grpc::StatusCode::NOT_FOUND);
-  EXPECT_THAT(missing.error_message(), HasSubstr("there are some of NVIDIA L4"));
+  EXPECT_THAT(missing.error_message(), HasSubstr("there are results of NVIDIA L4"));
 }
 
 TEST_F(HardwareFlowTest, FilesAreReadAndTheirErrorsComeBack) {

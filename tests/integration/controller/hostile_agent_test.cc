@@ -65,7 +65,7 @@ TEST_F(HostileAgentTest, GarbageCutsOffAndNobodyElse) {
     stream.Write(each.bytes);
     const grpc::Status status = stream.Finish();
     EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
-    EXPECT_EQ(status.error_message(), "what came is not a message of this protocol");
+    EXPECT_EQ(status.error_message(), "the data is not a message of this protocol");
     EXPECT_EQ(listener_.misbehaved().size(), ++cut_off);
   }
   EXPECT_THAT(listener_.misbehaved(), Each(machine_.node_uuid));
@@ -161,7 +161,7 @@ TEST_F(HostileAgentTest, AnswersAboutSlurmThatNobodyAskedForCutOff) {
   agent->stream->Write(answer);
   const grpc::Status status = agent->End();
   EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
-  EXPECT_EQ(status.error_message(), "an answer about Slurm that nobody asked for");
+  EXPECT_EQ(status.error_message(), "an answer about Slurm that was not requested");
   EXPECT_EQ(CutOffs("c001"), 1);
 }
 
@@ -271,7 +271,7 @@ TEST_F(HostileAgentTest, StreamsOfOneNodeAreCounted) {
   for (const auto& each : mute) each->context.TryCancel();
   for (std::thread& each : waiting) each.join();
   EXPECT_EQ(ends[0].error_code(), grpc::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(ends[0].error_message(), HasSubstr("sessions open already"));
+  EXPECT_THAT(ends[0].error_message(), HasSubstr("open sessions already"));
   EXPECT_EQ(std::count_if(ends.begin(), ends.end(),
                           [](const grpc::Status& end) {
                             return end.error_code() == grpc::RESOURCE_EXHAUSTED;

@@ -203,7 +203,8 @@ TEST_F(HostileViewerTest, RefreshesOfFactsAreBoundedForOnePerson) {
   for (size_t i = 0; i < FactsKeeper::kMaxRefreshesOfPerson; ++i) ASSERT_TRUE(begin(eve));
   const grpc::Status refused = Refresh(eve, name);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(refused.error_message(), HasSubstr("eve waits for the facts of 2 nodes already"));
+  EXPECT_THAT(refused.error_message(),
+              HasSubstr("eve is already waiting for the facts of 2 nodes"));
   EXPECT_TRUE(begin(ConnectAs(Role::kViewer, "vera"))) << "others may ask";
   silent.reset();
   const std::vector<grpc::Status> ended = waiting.Await(FactsKeeper::kMaxRefreshesOfPerson + 1);

@@ -91,7 +91,7 @@ TEST_F(SessionTest, SessionEndsWithItsCertificate) {
   calls_.Sweep();
   const grpc::Status status = agent->End();
   EXPECT_EQ(status.error_code(), grpc::UNAUTHENTICATED);
-  EXPECT_THAT(status.error_message(), HasSubstr("this certificate ended at"));
+  EXPECT_THAT(status.error_message(), HasSubstr("this certificate expired at"));
   EXPECT_EQ(listener_.Await(2).back(), "disconnected");
   const auto again = Open();
   again->Hello("b1");

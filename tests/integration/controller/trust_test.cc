@@ -197,7 +197,7 @@ TEST_F(TrustTest, ConnectionIsWorthNothingAfterTheCertificatesEnd) {
   fake_.Advance(absl::Minutes(11));
   const grpc::Status status = Look(channel);
   EXPECT_EQ(status.error_code(), grpc::UNAUTHENTICATED);
-  EXPECT_THAT(status.error_message(), HasSubstr("this certificate ended at"));
+  EXPECT_THAT(status.error_message(), HasSubstr("this certificate expired at"));
 }
 
 TEST_F(TrustTest, WatchEndsWithItsCertificate) {
@@ -264,8 +264,10 @@ TEST_F(TrustTest, RunOfARevokedOperatorIsNotMadeUpFor) {
       },
       {first.get(), second.get()}));
   EXPECT_THAT(CaughtUpWith(), ElementsAre(carols, "", ""));
-  EXPECT_THAT(Run(bobs).nodes(0).message(),
-              HasSubstr("back, and not caught up with this run: the certificate of operator:bob"));
+  EXPECT_THAT(
+      Run(bobs).nodes(0).message(),
+      HasSubstr(
+          "connected again, but not caught up with this run: the certificate of operator:bob"));
 }
 
 // The attack: a node's key and certificate are copied, and the thief renews them for himself.

@@ -2,7 +2,7 @@
 verb_down() {
   local start=$EPOCHREALTIME
   (($# == 0)) || die "down: unknown argument '$1'"
-  if [[ ! -d $LAB_DIR ]]; then say "there is no lab '$LAB_NAME'"; return 0; fi
+  if [[ ! -d $LAB_DIR ]]; then say "no lab '$LAB_NAME'"; return 0; fi
   lab_claim
   lab_remove
   rm -rf "$LAB_STATE_ROOT/.failed-$LAB_NAME"

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
 verb_inventory() {
-  [[ -d $LAB_DIR/nodes ]] || die "there is no lab '$LAB_NAME'"
+  [[ -d $LAB_DIR/nodes ]] || die "no lab '$LAB_NAME'"
   cat "$(inventory_write)"
 }

@@ -4,7 +4,7 @@
 verb_logs() {
   (($# == 1)) || die "logs FOLDER"
   local folder=$1 node
-  [[ -d $LAB_DIR/nodes ]] || die "there is no lab '$LAB_NAME'"
+  [[ -d $LAB_DIR/nodes ]] || die "no lab '$LAB_NAME'"
   mkdir -p "$folder"
   cp "$LAB_DIR"/*.log "$folder/" 2>/dev/null || true
   for node in $(lab_nodes); do

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 verb_site() {
   (($# == 1)) || die "site FOLDER"
-  [[ ! -e $1 ]] || die "$1 exists already"
+  [[ ! -e $1 ]] || die "$1 already exists"
   site_copy "$1"
 }

@@ -10,7 +10,7 @@ verb_status() {
     done
     return 0
   fi
-  [[ -d $LAB_DIR ]] || die "there is no lab '$LAB_NAME'"
+  [[ -d $LAB_DIR ]] || die "no lab '$LAB_NAME'"
   status_of_lab
 }
 

@@ -14,7 +14,7 @@ verb_up() {
     esac
   done
   [[ $login =~ ^[1-9]$ ]] || die "--login: 1 to $LAB_MAX_LOGIN"
-  [[ $compute =~ ^(0|[1-9][0-9]{0,2})$ ]] || die "--compute: a number"
+  [[ $compute =~ ^(0|[1-9][0-9]{0,2})$ ]] || die "--compute: expected a number"
   ((compute <= LAB_MAX_COMPUTE)) || die "--compute: at most $LAB_MAX_COMPUTE"
   [[ $switches =~ ^[12]$ ]] || die "--switches: 1 or 2"
   [[ $gate == on || $gate == off ]] || die "--gate: on or off"
@@ -64,7 +64,7 @@ verb_up() {
 up_allow_inotify() {
   local limit=/proc/sys/fs/inotify/max_user_instances wanted=2048
   (($(<"$limit") >= wanted)) || echo "$wanted" >"$limit" ||
-    say "$limit stays at $(<"$limit"): from a dozen nodes on they may hang at boot"
+    say "$limit stays at $(<"$limit"): with a dozen nodes or more they may hang at boot"
 }
 
 up_refuse_other_checkout() {
@@ -72,7 +72,7 @@ up_refuse_other_checkout() {
   owner=$(cat "$LAB_DIR/checkout" 2>/dev/null) || return 0
   [[ $owner != "$LAB_CHECKOUT" ]] || return 0
   for_each_running_node : | grep -q . || return 0
-  die "a lab '$LAB_NAME' of $owner is running; choose another --name, or take that one down first"
+  die "a lab '$LAB_NAME' of $owner is running; choose another --name, or remove that one first"
 }
 
 # Every name, as a site's DNS would give it.

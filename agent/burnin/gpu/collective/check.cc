@@ -169,11 +169,12 @@ CheckResult RunGpuCollective(CheckContext& context) {
   const std::optional<GpuBench> bench = OpenBench(context, result);
   if (!bench.has_value()) return result;
   if (bench->gpus.chosen.size() < 2)
-    return SkippedOf(std::move(result), "a collective needs two GPUs or more, and there is one");
+    return SkippedOf(std::move(result),
+                     "a collective needs two GPUs or more, but there is only one");
   const absl::StatusOr<std::unique_ptr<Nccl>> nccl = Nccl::Load();
   if (absl::IsNotFound(nccl.status()))
     return SkippedOf(std::move(result),
-                     "NCCL is not installed, which this needs: install libnccl2 to have it done");
+                     "this check needs NCCL, which is not installed: install libnccl2");
   if (!nccl.ok()) {
     AddUnknown(result, absl::StrCat("NCCL cannot be used: ", nccl.status().message()));
     return result;

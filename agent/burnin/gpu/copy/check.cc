@@ -76,7 +76,7 @@ class CopyCheck {
     if (!copies.damage.empty())
       AddFault(result_, "copy_mismatch", uuid,
                absl::StrCat(Describe(gpus_[i]),
-                            ": what was copied to it and back is damaged: ", copies.damage));
+                            ": data copied to it and back is damaged: ", copies.damage));
     return absl::OkStatus();
   }
 
@@ -90,8 +90,8 @@ class CopyCheck {
               gpus_[to].uuid, gpus_[from].uuid, copies->gbytes_per_s);
     if (!copies->damage.empty())
       AddFault(result_, "copy_mismatch", gpus_[from].uuid,
-               absl::StrCat("what was copied from ", Describe(gpus_[from]), " to ",
-                            Describe(gpus_[to]), " is damaged: ", copies->damage));
+               absl::StrCat("data copied from ", Describe(gpus_[from]), " to ", Describe(gpus_[to]),
+                            " is damaged: ", copies->damage));
     return absl::OkStatus();
   }
 

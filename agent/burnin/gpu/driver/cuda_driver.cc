@@ -47,7 +47,7 @@ absl::StatusOr<std::unique_ptr<CudaDriver>> CudaDriver::Load(const std::string& 
   ASSIGN_OR_RETURN(const DynamicLibrary loaded, DynamicLibrary::Load(library));
   auto driver = absl::WrapUnique(new CudaDriver);
   RETURN_IF_ERROR(
-      Annotate(BindAll(loaded, driver->functions_), "a driver of CUDA 9 or newer is needed"));
+      Annotate(BindAll(loaded, driver->functions_), "a driver of CUDA 9 or newer is required"));
   RETURN_IF_ERROR(driver->ToStatus(driver->functions_.Init(0), "cuInit"));
   RETURN_IF_ERROR(driver->ToStatus(driver->functions_.DriverGetVersion(&driver->version_),
                                    "cuDriverGetVersion"));

@@ -217,7 +217,7 @@ absl::Status Burner::Explain(uint64_t first, uint64_t count) {
     }
   }
   if (!found)
-    evidence.push_back(absl::StrFormat("%s products %d to %d: right when they were read again",
+    evidence.push_back(absl::StrFormat("%s products %d to %d: correct when they were read again",
                                        ElementName(settings_.type), first, first + count - 1));
   if (evidence.size() > CheckResult::kMaxEvidence) evidence.resize(CheckResult::kMaxEvidence);
   return absl::OkStatus();

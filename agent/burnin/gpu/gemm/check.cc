@@ -183,7 +183,7 @@ CheckResult RunGpuGemm(CheckContext& context) {
     if (loaded.ok()) {
       cublas = *std::move(loaded);
     } else if (engine == "cublas") {
-      AddUnknown(result, absl::StrCat("cuBLAS is not there: ", loaded.status().message()));
+      AddUnknown(result, absl::StrCat("cuBLAS is not available: ", loaded.status().message()));
       return result;
     }
   }

@@ -147,7 +147,8 @@ absl::StatusOr<std::unique_ptr<GemmEngine>> Cublas::MakeEngine(const CudaContext
   for (const TypeRow& candidate : kTypes)
     if (candidate.type == type) row = &candidate;
   if (row == nullptr)
-    return absl::UnimplementedError(absl::StrCat("cublasGemmEx does not do ", ElementName(type)));
+    return absl::UnimplementedError(
+        absl::StrCat("cublasGemmEx does not support ", ElementName(type)));
   ASSIGN_OR_RETURN(const int capability, context.driver().ComputeCapability(context.device()));
   if (capability < row->capability)
     return absl::UnimplementedError(

@@ -45,12 +45,13 @@ void CompareDigests(CheckResult& result) {
       if (right != nullptr && value == *right) continue;
       for (const Digest* digest : digests) {
         const Subject* subject = FindSubject(result, digest->subject);
-        AddFault(result, "digest_mismatch", digest->subject,
-                 absl::StrCat("GPU ", digest->subject, " (slot ",
-                              subject != nullptr ? subject->slot : "unknown", ") computes ",
-                              digest->name, " to ", value,
-                              right != nullptr ? absl::StrCat(", most of its model to ", *right)
-                                               : ", others of its model to something else"));
+        AddFault(
+            result, "digest_mismatch", digest->subject,
+            absl::StrCat("GPU ", digest->subject, " (slot ",
+                         subject != nullptr ? subject->slot : "unknown", ") computes ",
+                         digest->name, " to ", value,
+                         right != nullptr ? absl::StrCat(", most GPUs of its model to ", *right)
+                                          : ", other GPUs of its model to something else"));
       }
     }
   }

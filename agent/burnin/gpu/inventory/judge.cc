@@ -80,8 +80,9 @@ void JudgeIdentity(const Gpu& gpu, const GpuReading& reading, const Expectations
   judge.Has("serial", reading.serial);
   if (judge.Add("memory_bytes", "", reading.memory_bytes) &&
       *reading.memory_bytes < wanted.memory_bytes.value_or(0))
-    judge.Fault("memory_missing", absl::StrCat("has ", *reading.memory_bytes,
-                                               " bytes of memory of ", *wanted.memory_bytes));
+    judge.Fault("memory_missing",
+                absl::StrCat("has ", *reading.memory_bytes, " bytes of memory instead of ",
+                             *wanted.memory_bytes));
   if (judge.Add("power_limit_watts", "", reading.power_limit_watts) && wanted.power_limit &&
       *reading.power_limit_watts != *wanted.power_limit)
     judge.Fault("wrong_power_limit", absl::StrCat("may draw ", *reading.power_limit_watts,
@@ -102,12 +103,13 @@ void JudgeLink(absl::string_view what, const absl::StatusOr<unsigned>& now,
                Judge& judge) {
   if (!now.ok()) return;
   if (wanted.has_value() && *now < *wanted) {
-    judge.Fault("pcie_degraded", absl::StrCat("runs at PCIe ", what, " ", *now, " under load, of ",
-                                              *wanted, " wanted: reseat it, look at the riser"));
+    judge.Fault("pcie_degraded",
+                absl::StrCat("runs at PCIe ", what, " ", *now, " under load instead of ", *wanted,
+                             ": reseat it, check the riser"));
   } else if (!wanted.has_value() && possible.ok() && *now < *possible) {
     judge.Fault("pcie_degraded",
-                absl::StrCat("runs at PCIe ", what, " ", *now, " under load, where card and slot ",
-                             "can do ", *possible, ": reseat it, look at the riser"));
+                absl::StrCat("runs at PCIe ", what, " ", *now, " under load, but card and slot ",
+                             "can do ", *possible, ": reseat it, check the riser"));
   }
 }
 
@@ -120,7 +122,7 @@ void JudgePcie(const GpuReading& reading, const Expectations& wanted, Judge& jud
   if (judge.Has("max_pcie_width", reading.max_pcie_width))
     judge.Attribute("max_pcie_width", absl::StrCat(*reading.max_pcie_width));
   if (!reading.load.ok()) {
-    judge.Unknown(absl::StrCat("PCIe generation and width under load are not known, since nothing ",
+    judge.Unknown(absl::StrCat("PCIe generation and width under load are unknown, because nothing ",
                                "could be copied: ", reading.load.message()));
     return;
   }
@@ -182,9 +184,9 @@ void JudgeNvlink(const GpuReading& reading, const Expectations& wanted, Judge& j
     // A card without a bridge has all its links down.
     const double want = wanted.nvlinks.value_or(up > 0 ? all : 0);
     if (static_cast<double>(up) < want)
-      judge.Fault("nvlink_down", absl::StrCat("has ", up, " NVLinks up, of ", want));
+      judge.Fault("nvlink_down", absl::StrCat("has ", up, " NVLinks up instead of ", want));
   } else if (wanted.nvlinks.value_or(0) > 0) {
-    judge.Unknown(absl::StrCat("it does not tell of the ", *wanted.nvlinks, " NVLinks wanted"));
+    judge.Unknown(absl::StrCat("it does not report the ", *wanted.nvlinks, " expected NVLinks"));
   }
   if (judge.Has("nvlink_errors", reading.link_errors))
     for (const GpuReading::LinkErrors& errors : *reading.link_errors)
@@ -207,8 +209,8 @@ void JudgeClocks(const GpuReading& reading, Judge& judge) {
   judge.Attribute("application_clock_mhz", absl::StrCat(*reading.application_mhz));
   if (judge.Has("default_application_clock_mhz", reading.default_application_mhz) &&
       *reading.application_mhz < ClockWatch::kLowestShare * *reading.default_application_mhz)
-    judge.Fault("clock_low", absl::StrCat("is told to compute at ", *reading.application_mhz,
-                                          " MHz, of ", *reading.default_application_mhz,
+    judge.Fault("clock_low", absl::StrCat("is set to compute at ", *reading.application_mhz,
+                                          " MHz instead of ", *reading.default_application_mhz,
                                           " by default: nvidia-smi -rac resets it"));
 }
 
@@ -219,7 +221,7 @@ void JudgeThermals(const GpuReading& reading, Judge& judge) {
     if ((*reading.clock_reasons & slowdown.bits) != 0)
       judge.Fault(slowdown.fault,
                   absl::StrCat("is slowed down (", ClockReasonNames(*reading.clock_reasons),
-                               ") though it does next to nothing: ", slowdown.cause));
+                               ") though it is almost idle: ", slowdown.cause));
 }
 
 // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.261.03  Mon …" → "535.261.03". The open
@@ -273,7 +275,7 @@ void JudgeDriver(const std::string& driver_version, const std::string& proc_vers
              absl::StrCat("the driver's library is ", driver_version, " but the kernel module ",
                           module, ": reboot"));
   result.tools.push_back(absl::StrCat("driver ", driver_version, ", kernel module ",
-                                      module.empty() ? "not told" : module));
+                                      module.empty() ? "unknown" : module));
 }
 
 }  // namespace muster::burnin

@@ -111,7 +111,7 @@ absl::string_view ElementName(Element type) {
 absl::StatusOr<Element> ElementByName(absl::string_view name) {
   for (const NameRow& row : kNames)
     if (row.name == name) return row.type;
-  return absl::InvalidArgumentError(absl::StrCat("no such type of number: ", name));
+  return absl::InvalidArgumentError(absl::StrCat("unknown type of number: ", name));
 }
 
 }  // namespace muster::burnin

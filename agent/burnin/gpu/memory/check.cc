@@ -32,12 +32,13 @@ void AddFindings(const Gpu& gpu, double share, const MemoryOutcome& outcome, Che
                      outcome.mismatches == 1 ? "was" : "were", " not what had been written"),
         outcome.evidence);
   if (!outcome.checksum_errors.empty())
-    AddFault(result, "checksum_mismatch", gpu.uuid,
-             absl::StrCat(Describe(gpu), ": the sums of what was written and read differ ",
-                          Counted(outcome.checksum_errors.size(), "time"), ", though no word did"),
-             outcome.checksum_errors);
+    AddFault(
+        result, "checksum_mismatch", gpu.uuid,
+        absl::StrCat(Describe(gpu), ": the sums of the written and the read data differ ",
+                     Counted(outcome.checksum_errors.size(), "time"), ", though no word differed"),
+        outcome.checksum_errors);
   if (tested < kEnough * share)
-    AddUnknown(result, absl::StrFormat("%s: only %.0f %% of its free memory could be had",
+    AddUnknown(result, absl::StrFormat("%s: only %.0f %% of its free memory could be allocated",
                                        Describe(gpu), tested * 100));
 }
 
@@ -68,7 +69,7 @@ absl::Status TestGpu(CheckContext& context, const GpuBench& bench, const Telemet
 CheckResult RunGpuMemory(CheckContext& context) {
   CheckResult result;
   if (context.parameters.Words("patterns").empty())
-    return Unknown("patterns has none in it: nothing would be tested");
+    return Unknown("'patterns' is empty: nothing would be tested");
   const std::optional<GpuBench> bench = OpenBench(context, result);
   if (!bench.has_value()) return result;
   Telemetry telemetry(bench->gpus, context.reporter, context.clock, context.started_at);

@@ -34,13 +34,13 @@ bool IsFirmware(absl::string_view told, absl::string_view version) {
 void JudgeIdentity(const LinkIdentity& link, const IdentityExpectation& expectation,
                    CheckResult& result) {
   if (!expectation.driver.empty() && link.driver.empty()) {
-    AddUnknown(result, absl::StrCat(link.name, " does not say its driver"));
+    AddUnknown(result, absl::StrCat(link.name, " does not report its driver"));
   } else if (!expectation.driver.empty() && link.driver != expectation.driver) {
     AddFault(result, "wrong_driver", link.name,
              absl::StrCat(link.name, " is driven by ", link.driver, ", not ", expectation.driver));
   }
   if (!expectation.firmware.empty() && link.firmware.empty()) {
-    AddUnknown(result, absl::StrCat(link.name, " does not say its firmware"));
+    AddUnknown(result, absl::StrCat(link.name, " does not report its firmware"));
   } else if (!expectation.firmware.empty() &&
              !IsAny({link.firmware}, expectation.firmware, IsFirmware)) {
     AddFault(result, "wrong_firmware", link.name,
@@ -50,9 +50,9 @@ void JudgeIdentity(const LinkIdentity& link, const IdentityExpectation& expectat
   if (!link.neighbors.empty() && !expectation.neighbors.empty() &&
       !IsAny(link.neighbors, expectation.neighbors, IsSameSystem)) {
     AddFault(result, "wrong_neighbor", link.name,
-             absl::StrCat(link.name, " is on ", absl::StrJoin(link.neighbors, " and "), ", not on ",
-                          absl::StrJoin(expectation.neighbors, " or "),
-                          ": look at the cable, or at the switch that the inventory names"));
+             absl::StrCat(link.name, " is connected to ", absl::StrJoin(link.neighbors, " and "),
+                          ", not to ", absl::StrJoin(expectation.neighbors, " or "),
+                          ": check the cable, or the switch in the inventory"));
   }
 }
 

@@ -35,20 +35,20 @@ void JudgeSettings(const LinkState& link, const LinkExpectation& expectation, Ch
         static_cast<double>(*link.speed_mbits) != *expectation.speed_mbits)
       AddFault(result, "wrong_speed", link.name,
                absl::StrCat(link.name, " runs at ", *link.speed_mbits, " Mbit/s, not ",
-                            *expectation.speed_mbits, ": look at cable, port and autonegotiation"));
+                            *expectation.speed_mbits, ": check cable, port and autonegotiation"));
   } else if (expectation.speed_mbits) {
-    AddUnknown(result, absl::StrCat(link.name, " does not say its speed"));
+    AddUnknown(result, absl::StrCat(link.name, " does not report its speed"));
   }
   if (link.duplex == "half")
     AddFault(result, "half_duplex", link.name,
-             absl::StrCat(link.name, " sends and receives in turns: one end does not negotiate"));
+             absl::StrCat(link.name, " runs at half duplex: one end does not negotiate"));
   if (link.mtu) {
     AddMetric(result, "mtu", "", link.name, static_cast<double>(*link.mtu));
     if (expectation.mtu && static_cast<double>(*link.mtu) != *expectation.mtu)
       AddFault(result, "wrong_mtu", link.name,
                absl::StrCat(link.name, " has an MTU of ", *link.mtu, ", not ", *expectation.mtu));
   } else if (expectation.mtu) {
-    AddUnknown(result, absl::StrCat(link.name, " does not say its MTU"));
+    AddUnknown(result, absl::StrCat(link.name, " does not report its MTU"));
   }
 }
 
@@ -76,7 +76,7 @@ void JudgeDamage(const LinkReading& before, const LinkReading& after, CheckResul
   if (*damaged > 0)
     AddFault(result, "crc_errors", name,
              absl::StrCat(name, " received ", Counted(*damaged, "damaged frame"),
-                          " during the test: look at cable and transceivers"));
+                          " during the test: check cable and transceivers"));
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ void JudgeLink(const LinkReading& before, const LinkReading& after,
   const bool up = link.operstate == "up" || (link.operstate == "unknown" && link.carrier == true);
   if (!up && expectation.must_be_up)
     AddFault(result, "link_down", link.name,
-             absl::StrCat(link.name, " is ", link.operstate, ": look at cable and switch port"));
+             absl::StrCat(link.name, " is ", link.operstate, ": check cable and switch port"));
   if (up) JudgeSettings(link, expectation, result);
   JudgePcie(link, result);
   if (before.state.carrier_changes && link.carrier_changes) {
@@ -109,7 +109,7 @@ void JudgeCounters(const LinkReading& before, const LinkReading& after, CheckRes
     if (!growth) continue;
     if (*growth < 0) {
       AddUnknown(result, absl::StrCat("the counters of ", link.name,
-                                      " went back: it was reset during the test"));
+                                      " decreased: it was reset during the test"));
       return;
     }
     AddMetric(result, row.metric, "", link.name, static_cast<double>(*growth));

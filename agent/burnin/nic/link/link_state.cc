@@ -94,10 +94,10 @@ bool IsLinkDown(sys::FileSystem& files, absl::string_view name) {
 absl::StatusOr<LinkState> ReadLinkState(sys::FileSystem& files, absl::string_view name) {
   if (name.empty() || name.size() >= IFNAMSIZ || absl::StrContains(name, "/") || name == "." ||
       name == "..")
-    return absl::InvalidArgumentError(absl::StrCat("'", name, "' is not a name of an interface"));
+    return absl::InvalidArgumentError(absl::StrCat("'", name, "' is not the name of an interface"));
   const std::string folder = absl::StrCat(kNet, "/", name);
   if (!files.Read(folder + "/operstate", kPage).ok())
-    return absl::NotFoundError(absl::StrCat("there is no interface ", name));
+    return absl::NotFoundError(absl::StrCat("no interface ", name));
   LinkState state;
   state.name = std::string(name);
   state.mac = ReadText(files, folder + "/address");

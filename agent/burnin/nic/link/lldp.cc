@@ -79,7 +79,7 @@ void Add(const std::string& name, const Json& entry,
 
 absl::StatusOr<std::map<std::string, LldpNeighbor>> ParseLldpNeighbors(absl::string_view json) {
   const Json document = Json::parse(json.begin(), json.end(), nullptr, /*allow_exceptions=*/false);
-  if (document.is_discarded()) return absl::InvalidArgumentError("lldpcli printed no JSON");
+  if (document.is_discarded()) return absl::InvalidArgumentError("lldpcli did not print JSON");
   std::map<std::string, LldpNeighbor> neighbors;
   if (!document.is_object() || !document.contains("lldp")) return neighbors;
   for (const Json* lldp : Entries(document["lldp"])) {

@@ -107,7 +107,7 @@ CheckResult RunNicLink(CheckContext& context) {
     if (state.ok()) {
       JudgeLink(reading, WithDamagedFrames(*state), expectation, result);
     } else {
-      AddFault(result, "missing_device", name, absl::StrCat(name, " went away during the test"));
+      AddFault(result, "missing_device", name, absl::StrCat(name, " disappeared during the test"));
     }
   }
   if (!neighbors.empty()) result.tools.push_back("lldpcli");

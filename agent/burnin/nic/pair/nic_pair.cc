@@ -143,7 +143,7 @@ class NicPair {
       times = {frame.value(0), frame.value(1), frame.value(2), frame.value(3)};
       count = frame.value(4);
     }
-    if (count < 1) return absl::UnavailableError("not one round trip was done");
+    if (count < 1) return absl::UnavailableError("not a single round trip finished");
     AddMetric(result_, "round_trip_p50", "", link_.interface(), times.p50);
     AddMetric(result_, "round_trip_p99", "", link_.interface(), times.p99);
     AddMetric(result_, "round_trip_p999", "", link_.interface(), times.p999);
@@ -167,9 +167,10 @@ class NicPair {
 
 CheckResult RunNicPair(CheckContext& context) {
   const Moment start = Monotonic::now();
-  if (context.ranks != 2) return Unknown(absl::StrCat("it takes two nodes, not ", context.ranks));
+  if (context.ranks != 2)
+    return Unknown(absl::StrCat("the check needs two nodes, not ", context.ranks));
   absl::StatusOr<std::unique_ptr<PairSession>> session = PairSession::Meet(context);
-  if (!session.ok()) return SessionFailure(session.status(), "it did not come");
+  if (!session.ok()) return SessionFailure(session.status(), "it did not connect");
   const std::string partner = EndpointText((*session)->endpoint(1 - context.rank));
   const ChannelId channel{.purpose = Purpose::kControl, .rank = 1};
   absl::StatusOr<sys::UniqueFd> control =

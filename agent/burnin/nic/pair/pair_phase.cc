@@ -119,7 +119,7 @@ class Phase {
     ASSIGN_OR_RETURN(const std::optional<Frame> frame, control_.Poll());
     if (!frame.has_value()) return absl::OkStatus();
     if (frame->type != FrameType::kMeasured || frame->value(0) != plan_.phase)
-      return absl::InternalError("the partner sent an answer that nobody asked for");
+      return absl::InternalError("the partner sent an unexpected answer");
     rates_.sent_gbits = frame->value(1);
     answered_ = true;
     // Immediately: the partner waits for the end of the streams.
@@ -138,7 +138,7 @@ class Phase {
       return control_.Send(
           {FrameType::kMeasured, {static_cast<double>(plan_.phase), rates_.received_gbits}});
     } else if (receiver_->ended() > 0) {
-      return absl::UnavailableError("it ended a stream before the end");
+      return absl::UnavailableError("it ended a stream early");
     }
     return absl::OkStatus();
   }

@@ -17,8 +17,8 @@ PairSession::PairSession(CheckContext& context)
 
 absl::StatusOr<std::unique_ptr<PairSession>> PairSession::Meet(CheckContext& context) {
   if (context.ranks < 2 || context.rank < 0 || context.rank >= context.ranks)
-    return absl::InvalidArgumentError(
-        absl::StrCat("rank ", context.rank, " of ", context.ranks, ": it takes two nodes or more"));
+    return absl::InvalidArgumentError(absl::StrCat("rank ", context.rank, " of ", context.ranks,
+                                                   ": the check needs two nodes or more"));
   std::unique_ptr<PairSession> session(new PairSession(context));
   const std::string& interface = context.parameters.Word("interface");
   if (!interface.empty()) {

@@ -31,7 +31,7 @@ absl::StatusOr<std::unique_ptr<PeerListener>> PeerListener::Open(absl::string_vi
                                                                  std::string key) {
   if (key.empty())
     return absl::InvalidArgumentError(
-        "there is no one-time key, and without one no port is opened");
+        "no one-time key was specified, and no port is opened without one");
   ASSIGN_OR_RETURN(sys::UniqueFd socket, Listen(address, kBacklog));
   ASSIGN_OR_RETURN(const Endpoint endpoint, LocalEndpoint(socket.get()));
   sys::UniqueFd wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -144,7 +144,7 @@ absl::StatusOr<sys::UniqueFd> ConnectToPeer(const Endpoint& to, absl::string_vie
                                             absl::string_view key, const ChannelId& channel,
                                             Moment deadline) {
   if (key.empty()) return absl::InvalidArgumentError("there is no one-time key");
-  const std::string what = absl::StrCat("proving ourselves to ", EndpointText(to));
+  const std::string what = absl::StrCat("authenticating to ", EndpointText(to));
   ASSIGN_OR_RETURN(sys::UniqueFd fd, Connect(to, source, deadline));
   char bytes[kGreetingBytes];
   RETURN_IF_ERROR(Annotate(ReceiveAll(fd.get(), bytes, kGreetingBytes, deadline), what));
@@ -157,7 +157,7 @@ absl::StatusOr<sys::UniqueFd> ConnectToPeer(const Endpoint& to, absl::string_vie
   if (const absl::Status status = ReceiveAll(fd.get(), proof, kProofBytes, deadline); !status.ok())
     return absl::IsUnavailable(status)
                ? absl::PermissionDeniedError(
-                     absl::StrCat(what, ": it closed the connection; its key may be another"))
+                     absl::StrCat(what, ": it closed the connection; it may have a different key"))
                : Annotate(status, what);
   if (!ConstantTimeEquals(absl::string_view(proof, kProofBytes),
                           ListenerProof(key, greeting, hello)))

@@ -57,7 +57,7 @@ absl::StatusOr<Row> LastRow(absl::string_view output) {
     for (size_t i = 0; i < numbers.size(); ++i) row.values[columns[i].second] = numbers[i];
   }
   if (row.values.empty())
-    return absl::InvalidArgumentError("perftest printed no table that could be read");
+    return absl::InvalidArgumentError("perftest did not print a readable table");
   return row;
 }
 
@@ -76,7 +76,7 @@ absl::StatusOr<double> ParseWriteBandwidth(absl::string_view output) {
   if (absl::StrContains(row.header, "BW average[Gb/sec]")) return average;
   // perftest's MB is 2^20 bytes (man ib_write_bw).
   if (absl::StrContains(row.header, "BW average[MB/sec]")) return average * 1048576 * 8 / 1e9;
-  return absl::InvalidArgumentError("perftest printed a rate in a unit that is not known");
+  return absl::InvalidArgumentError("perftest printed a rate in an unknown unit");
 }
 
 absl::StatusOr<WriteLatency> ParseWriteLatency(absl::string_view output) {

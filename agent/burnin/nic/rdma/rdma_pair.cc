@@ -65,7 +65,7 @@ absl::StatusOr<std::vector<PortMatch>> Agree(const CheckContext& context, Contro
   std::vector<size_t> theirs;
   for (const double place : answer.values) {
     if (!(place >= 0 && place < 1e6))
-      return absl::InvalidArgumentError("the partner named a port that is none");
+      return absl::InvalidArgumentError("the partner sent an invalid port");
     theirs.push_back(static_cast<size_t>(place));
   }
   return context.rank == 0 ? MatchPorts(own, theirs) : MatchPorts(theirs, own);
@@ -82,7 +82,8 @@ absl::Status MeasureAll(CheckContext& context, PairSession& session, sys::Unique
   for (size_t i = 0; i < matches.size(); ++i) {
     const size_t place = context.rank == 0 ? matches[i].first : matches[i].second;
     if (std::find(active.begin(), active.end(), place) == active.end())
-      return absl::InternalError("the partner is elsewhere: both ends need equal parameters");
+      return absl::InternalError(
+          "the partner is in another phase: both ends need equal parameters");
     // Both nodes use the same name for a measurement, since their ports have names of their own.
     const std::string variant = matches.size() == 1 ? "" : absl::StrCat(i + 1);
     const absl::Status status = run.Measure(ports[place], variant, i, matches.size(), result);
@@ -96,7 +97,8 @@ absl::Status MeasureAll(CheckContext& context, PairSession& session, sys::Unique
 }  // namespace
 
 CheckResult RunRdmaPair(CheckContext& context) {
-  if (context.ranks != 2) return Unknown(absl::StrCat("it takes two nodes, not ", context.ranks));
+  if (context.ranks != 2)
+    return Unknown(absl::StrCat("the check needs two nodes, not ", context.ranks));
   const std::string& device = context.parameters.Word("device");
   const std::vector<RdmaPort> ports = RdmaPorts(context.files);
   if (ports.empty() && device.empty())
@@ -116,7 +118,7 @@ CheckResult RunRdmaPair(CheckContext& context) {
     return result;
   }
   absl::StatusOr<std::unique_ptr<PairSession>> session = PairSession::Meet(context);
-  if (!session.ok()) return SessionFailure(session.status(), "it did not come");
+  if (!session.ok()) return SessionFailure(session.status(), "it did not connect");
   const std::string partner = EndpointText((*session)->endpoint(1 - context.rank));
   const ChannelId channel{.purpose = Purpose::kControl, .rank = 1};
   absl::StatusOr<sys::UniqueFd> control =

@@ -30,10 +30,10 @@ absl::StatusOr<std::vector<size_t>> ActivePorts(const std::vector<RdmaPort>& por
     if (ports[i].active) active.push_back(i);
   }
   if (!active.empty()) return active;
-  if (!found) return absl::NotFoundError(absl::StrCat("there is no RDMA device ", device));
+  if (!found) return absl::NotFoundError(absl::StrCat("no RDMA device ", device));
   return absl::FailedPreconditionError(absl::StrCat(
       device.empty() ? "no RDMA device" : device, " has ", device.empty() ? "an" : "no",
-      " active port: look at cable, switch and subnet manager"));
+      " active port: check cable, switch and subnet manager"));
 }
 
 std::string PortName(const RdmaPort& port) {

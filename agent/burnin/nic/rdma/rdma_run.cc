@@ -49,10 +49,10 @@ class TransferWatch {
     // The client reports its result when its program has ended; a server says nothing meanwhile.
     pollfd spoken = {control_, POLLIN, 0};
     if (::poll(&spoken, 1, 0) <= 0) return absl::OkStatus();
-    if (!is_server_) return absl::UnavailableError("it closed the connection before the end");
+    if (!is_server_) return absl::UnavailableError("it closed the connection early");
     if (!spoke_at_.has_value()) spoke_at_ = now;
     if (SecondsBetween(*spoke_at_, now) < kServerEndsSeconds) return absl::OkStatus();
-    return absl::InternalError("perftest went on after the partner's had ended");
+    return absl::InternalError("perftest continued after the partner's had ended");
   }
 
  private:
@@ -95,7 +95,7 @@ absl::Status RdmaRun::Measure(const RdmaPort& port, const std::string& variant, 
       AddMetric(result, is_client ? "write_send_gbits" : "write_receive_gbits", variant, name,
                 values[0]);
     } else {
-      AddUnknown(result, absl::StrCat("the partner told no ", step.words));
+      AddUnknown(result, absl::StrCat("the partner did not send its ", step.words));
     }
   }
   return absl::OkStatus();
@@ -166,7 +166,7 @@ absl::StatusOr<std::vector<double>> RdmaRun::Server(const Step& step, const Rdma
     return std::vector<double>(frame.values.begin() + 1, frame.values.end());
   RETURN_IF_ERROR(done.status());
   RETURN_IF_ERROR(Failed(argv, TimeLimit(), *done));
-  return absl::InternalError("perftest failed on the partner, which says why");
+  return absl::InternalError("perftest failed on the partner, which reports the cause");
 }
 
 absl::StatusOr<std::vector<double>> RdmaRun::Client(const Step& step, const RdmaPort& port) {
@@ -174,7 +174,7 @@ absl::StatusOr<std::vector<double>> RdmaRun::Client(const Step& step, const Rdma
                                                    After(kRunAnswerTime), session_.stopping()));
   const double tcp_port = go.value(1);
   if (!(tcp_port >= 1 && tcp_port <= 65535))
-    return absl::InvalidArgumentError("the partner named no port");
+    return absl::InvalidArgumentError("the partner did not send a port");
   absl::StatusOr<std::vector<double>> values = RunClient(step, port, static_cast<int>(tcp_port));
   if (!values.ok() && !absl::IsInternal(values.status())) return values.status();
   Frame answer{FrameType::kMeasured, {static_cast<double>(number_)}};

@@ -150,7 +150,7 @@ class Collective {
           absl::StrFormat("element %d is %.9g, not %.9g", one.element, one.found, one.expected));
     AddFault(result_, "wrong_sum", link_.interface(),
              absl::StrCat(count, " of ", data.size(),
-                          " sums are wrong: memory, card or network changes data"),
+                          " sums are wrong: memory, card or network corrupts data"),
              std::move(evidence));
   }
 
@@ -203,7 +203,7 @@ CheckResult Lost(const absl::Status& status, int suspect, PairSession& session,
                        ? session.rank()  // its own link
                        : control.FindLost(suspect, absl::IsDeadlineExceeded(status));
   if (absl::IsFailedPrecondition(status)) control.SayLost(lost);
-  if (lost < 0) return SessionFailure(status, "one of the ring, which cannot be told");
+  if (lost < 0) return SessionFailure(status, "an unknown node of the ring");
   CheckResult result =
       lost == session.rank()
           ? SessionFailure(status, "this rank")
@@ -221,11 +221,11 @@ CheckResult RunCollective(CheckContext& context) {
     return Unknown(absl::StrCat(context.ranks, " nodes are more than the ", RingData::kMaxRanks,
                                 " whose sums are exact"));
   absl::StatusOr<std::unique_ptr<PairSession>> session = PairSession::Meet(context);
-  if (!session.ok()) return SessionFailure(session.status(), "not all came");
+  if (!session.ok()) return SessionFailure(session.status(), "not all nodes connected");
   absl::StatusOr<RingControl> control = RingControl::Connect(**session);
   if (!control.ok())
     return SessionFailure(control.status(),
-                          absl::StrCat("a neighbour of rank ", context.rank, " in the ring"));
+                          absl::StrCat("a neighbor of rank ", context.rank, " in the ring"));
   LinkWatch link(context.files, (*session)->own_address());
   CheckResult result;
   Collective collective(context, **session, *control, link, start, result);

@@ -70,7 +70,7 @@ absl::StatusOr<bool> RingChannel::Send(absl::Span<float> data) {
 absl::StatusOr<size_t> RingChannel::ReceiveInto(char* into, size_t size) {
   const ssize_t count = recv(from_previous_.get(), into, size, 0);
   if (count > 0) return static_cast<size_t>(count);
-  if (count == 0) return absl::UnavailableError("it closed the connection before the end");
+  if (count == 0) return absl::UnavailableError("it closed the connection early");
   if (errno == EAGAIN || errno == EINTR) return size_t{0};
   return SocketError(errno, "receiving");
 }

@@ -36,7 +36,7 @@ absl::StatusOr<bool> RingControl::Read(Control& from, int rank) {
   switch ((*frame)->type) {
     case FrameType::kToken:
       if (token_.has_value() || rank != previous())
-        return absl::InternalError("a token came out of turn");
+        return absl::InternalError("a token arrived out of turn");
       token_ = (*frame)->value(0);
       break;
     case FrameType::kLost: {
@@ -51,7 +51,7 @@ absl::StatusOr<bool> RingControl::Read(Control& from, int rank) {
       answered_ = rank;
       break;
     default:
-      return absl::InternalError("a message came that does not belong here");
+      return absl::InternalError("an unexpected message arrived");
   }
   return true;
 }
@@ -77,7 +77,7 @@ absl::StatusOr<double> RingControl::AwaitToken() {
     RETURN_IF_ERROR(status);
     if (session_->stopping()()) return absl::CancelledError("stopped");
     if (Monotonic::now() >= deadline)
-      return absl::DeadlineExceededError("the ring did not come together in time");
+      return absl::DeadlineExceededError("the ring did not form in time");
     pollfd polled[] = {{.fd = previous_.fd(), .events = POLLIN, .revents = 0},
                        {.fd = next_.fd(), .events = POLLIN, .revents = 0}};
     poll(polled, 2, kControlLookMs);

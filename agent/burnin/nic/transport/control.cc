@@ -29,7 +29,7 @@ absl::StatusOr<std::optional<Frame>> Control::Poll() {
     if (count > 0) {
       decoder_.Add(absl::string_view(bytes, static_cast<size_t>(count)));
     } else if (count == 0) {
-      return absl::UnavailableError("it closed the connection before the end");
+      return absl::UnavailableError("it closed the connection early");
     } else if (errno == EAGAIN) {
       return std::optional<Frame>();
     } else if (errno != EINTR) {
@@ -47,9 +47,9 @@ absl::StatusOr<Frame> Control::Expect(FrameType type, std::optional<uint32_t> ph
       continue;
     }
     if (frame->type != type || (phase.has_value() && frame->value(0) != *phase))
-      return absl::InternalError(
-          absl::StrCat("the partner is elsewhere: it sent message ", static_cast<int>(frame->type),
-                       " of phase ", frame->value(0), "; both ends need equal parameters"));
+      return absl::InternalError(absl::StrCat(
+          "the partner is in another phase: it sent message ", static_cast<int>(frame->type),
+          " of phase ", frame->value(0), "; both ends need equal parameters"));
     return *frame;
   }
 }

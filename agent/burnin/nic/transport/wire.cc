@@ -58,13 +58,15 @@ std::string Encode(const Hello& hello) {
 
 absl::StatusOr<Greeting> ParseGreeting(absl::string_view bytes) {
   if (bytes.size() != kGreetingBytes || !absl::StartsWith(bytes, kMagic))
-    return absl::InvalidArgumentError("what listens there is not a muster-burnin of this version");
+    return absl::InvalidArgumentError(
+        "the program listening there is not a muster-burnin of this version");
   return Greeting{.nonce = std::string(bytes.substr(kMagic.size()))};
 }
 
 absl::StatusOr<Hello> ParseHello(absl::string_view bytes) {
   if (bytes.size() != kHelloBytes || !absl::StartsWith(bytes, kMagic))
-    return absl::InvalidArgumentError("what connects is not a muster-burnin of this version");
+    return absl::InvalidArgumentError(
+        "the connecting program is not a muster-burnin of this version");
   bytes.remove_prefix(kMagic.size());
   const uint64_t purpose = ReadLittle(bytes.substr(0, 4));
   if (purpose < static_cast<uint64_t>(Purpose::kControl) ||

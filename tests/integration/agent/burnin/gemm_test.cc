@@ -67,7 +67,7 @@ TEST(GpuGemm, LockedClocksAreAFault) {
   const auto faults = run.Faults("clock_low");
   ASSERT_EQ(faults.size(), 1);
   EXPECT_EQ(faults[0]["subject"], UuidOf(1));
-  EXPECT_THAT(run.reason(), HasSubstr("SM clock was 300 MHz under load, of 2100"));
+  EXPECT_THAT(run.reason(), HasSubstr("SM clock was 300 MHz under load instead of up to 2100"));
 }
 
 // A driver that is too old for every kernel: nothing was measured.
@@ -193,7 +193,7 @@ TEST(GpuGemm, HotGpusCoolBeforeTheyAreLoaded) {
   testing::WorkerProcess worker({MUSTER_BURNIN, "gpu-gemm", "--json", "--engine", "own", "--size",
                                  "128", "--types", "fp32", "--duration", "1s"});
   unsetenv("LD_LIBRARY_PATH");
-  ASSERT_TRUE(worker.AwaitPhase(absl::StrCat("cooling: ", UuidOf(1), " 84 °C, waits for 60 °C")));
+  ASSERT_TRUE(worker.AwaitPhase(absl::StrCat("cooling: ", UuidOf(1), " 84 °C, waiting for 60 °C")));
   file.Write(world(55));
   const auto result = worker.Result();
   ASSERT_TRUE(result.has_value());
@@ -244,7 +244,7 @@ TEST(GpuGemm, BusyGpuIsUnknownUnlessForced) {
   const WorkerRun refused = RunWorker(busy, Gemm("fp32", "200ms"));
   EXPECT_EQ(refused.outcome(), "OUTCOME_UNKNOWN");
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_THAT(refused.reason(), HasSubstr("GPU 0 is at work for"));
+  EXPECT_THAT(refused.reason(), HasSubstr("GPU 0 is used by"));
   std::vector<std::string> forced = Gemm("fp32", "200ms");
   forced.push_back("--force");
   EXPECT_EQ(RunWorker(busy, forced).outcome(), "OUTCOME_PASS");

@@ -176,7 +176,7 @@ TEST(GpuInventory, MachineWithoutDriverIsUnknownWithTheRemedy) {
 TEST(GpuInventory, UnknownGpuIsUnknown) {
   const Ran ran = RunOn("{}", {"--gpus", "3"});
   EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_THAT(ran.result.reason(), HasSubstr("there is no GPU 3"));
+  EXPECT_THAT(ran.result.reason(), HasSubstr("no GPU 3"));
 }
 
 }  // namespace

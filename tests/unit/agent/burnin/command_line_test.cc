@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Mistake{{"gpu-inventory", "--count", "many"}, "is not a number"},
                       Mistake{{"gpu-inventory", "--set", "modle=x"}, "did you mean 'model'?"},
                       Mistake{{"gpu-inventory", "--set", "model"}, "name=value"},
-                      Mistake{{"gpu-inventory", "--ranks", "2"}, "a check of one node"},
+                      Mistake{{"gpu-inventory", "--ranks", "2"}, "checks one node only"},
                       Mistake{{"gpu-inventory", "--rank", "1"}, "--rank must be less"}));
 
 }  // namespace

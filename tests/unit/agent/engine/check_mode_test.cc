@@ -70,7 +70,7 @@ TEST_F(EngineTest, StepThatWasPlannedUnchangedFailsBeforeItActs) {
   EXPECT_EQ(results["r/c"].status(), v1::STEP_STATUS_CHANGED);
   EXPECT_EQ(results["r/b"].status(), v1::STEP_STATUS_FAILED);
   EXPECT_THAT(results["r/b"].message(),
-              ::testing::HasSubstr("file[/b] is not as the plan file has it, unchanged: "));
+              ::testing::HasSubstr("file[/b] was planned as unchanged but differs: "));
   EXPECT_EQ(results["r/b"].changes_size(), 1);
   EXPECT_EQ(node_.state().count("/b"), 0u);
   EXPECT_EQ(node_.applies, 1);

@@ -112,7 +112,7 @@ TEST_F(RebootRunTest, APermitIsUsedOnce) {
   Start();
   EXPECT_FALSE(AwaitEnd("r-1/0").succeeded());
   EXPECT_EQ(node_.reboots, 1);
-  EXPECT_THAT(Results("r-1/0")["kernel/reboot"].message(), HasSubstr("has been used already"));
+  EXPECT_THAT(Results("r-1/0")["kernel/reboot"].message(), HasSubstr("has already been used"));
 }
 
 TEST_F(RebootRunTest, ARebootThatHelpedNothingIsNotTriedAgain) {
@@ -132,7 +132,7 @@ TEST_F(RebootRunTest, ARebootThatHelpedNothingIsNotTriedAgain) {
   EXPECT_FALSE(AwaitEnd("r-2/0").succeeded());
   EXPECT_EQ(node_.reboots, 2);
   EXPECT_THAT(Results("r-2/0")["kernel/reboot"].message(),
-              HasSubstr("the node has rebooted, and still: /run/reboot-required"));
+              HasSubstr("the node has rebooted, but still: /run/reboot-required"));
 }
 
 TEST_F(RebootRunTest, AHandlerRebootsOnceAndIsCleanAfterwards) {
@@ -226,7 +226,7 @@ TEST(CheckPermitTest, HoldsForOneNodeOneBootOneTime) {
   EXPECT_THAT(CheckPermit(good, "node", "later", "", now),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("another boot")));
   EXPECT_THAT(CheckPermit(good, "node", "boot", "p1", now),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("used already")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("already been used")));
   EXPECT_THAT(CheckPermit(good, "node", "boot", "", now + absl::Hours(1)),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("the permit expired 59m ago by this node's clock")));

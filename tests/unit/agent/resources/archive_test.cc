@@ -156,7 +156,7 @@ TEST_F(ArchiveTest, GoesOnAfterACrash) {
   ASSERT_OK(files_.Remove(Path("app/a"), false));
   // Interrupted while unpacking.
   ASSERT_OK(files_.MakeDirectory(Path(".muster-unpack-" + Sha256Hex(key).substr(0, 12)), 0700));
-  EXPECT_THAT(Changes(*archive), ElementsAre("content: unpacked in part"));
+  EXPECT_THAT(Changes(*archive), ElementsAre("content: partly unpacked"));
   ExpectConverges(*archive);
   EXPECT_THAT(List(""), ElementsAre("app"));
 }

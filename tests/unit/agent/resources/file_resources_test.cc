@@ -82,7 +82,7 @@ TEST_F(FileTest, ValidatesTheNewContentFirst) {
   EXPECT_THAT(bad->Apply(observer_),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("/etc/slurm/slurm.conf: line 3: nonsense"),
-                             HasSubstr("the old one stays"), Not(HasSubstr(".new")))));
+                             HasSubstr("the old content stays"), Not(HasSubstr(".new")))));
   EXPECT_EQ(seen, "bad");
   EXPECT_EQ(node_.files.At("/etc/slurm/slurm.conf").content, "good");
   ExpectConverges(R"(file { path: "/etc/slurm/slurm.conf" content: "good2"
@@ -206,7 +206,8 @@ TEST_F(ResourceTest, RefusesStepsThatNoCompilerMakes) {
       {R"(package { })", "names: is empty"},
       {R"(package { names: "--force" })", "dash"},
       {R"(package { names: "a=1" })", "version"},
-      {R"(package { names: "a" version: "1" state: PACKAGE_STATE_LATEST })", "present only"},
+      {R"(package { names: "a" version: "1" state: PACKAGE_STATE_LATEST })",
+       "only with state present"},
       {R"(package_repository { name: "x y" })", "blank"},
       {R"(package_repository { name: "x" uris: "http://a\nTrusted: yes" suites: "s" })",
        "line break"},

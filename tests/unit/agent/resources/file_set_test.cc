@@ -103,7 +103,7 @@ TEST_F(FileSetTest, NamesWhatIsWrong) {
     EXPECT_FALSE(TryMake(Set(absl::StrCat("files { name: '", name, "' }"))).ok()) << name;
   }
   EXPECT_THAT(TryMake(Set("files { name: 'a' } files { name: 'a' }")).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a is there twice")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a is listed twice")));
 }
 
 }  // namespace

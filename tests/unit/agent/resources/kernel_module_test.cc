@@ -95,7 +95,7 @@ TEST_F(KernelModuleTest, WhatIsBuiltIn) {
 TEST_F(KernelModuleTest, NamesWhatIsWrong) {
   EXPECT_THAT(Make("kernel_module { name: 'none' }")->Check(),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("no module none for the kernel that runs (6.1.0-18)"),
+                       AllOf(HasSubstr("no module none for the running kernel (6.1.0-18)"),
                              HasSubstr("Module none not found"), HasSubstr("earlier task"))));
   node_.processes.On("modprobe br_netfilter",
                      FakeProcessRunner::Prints("modprobe: ERROR: Key was rejected\n", 1));

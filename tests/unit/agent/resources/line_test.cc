@@ -116,7 +116,7 @@ TEST_F(LineTest, ValidatesTheNewContent) {
   EXPECT_THAT(Make("line { path: '/etc/x' line: 'b' validate: 'checker' validate: '%s' }")
                   ->Apply(observer_),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("the old one stays"), HasSubstr("line 2: bad"))));
+                       AllOf(HasSubstr("the old content stays"), HasSubstr("line 2: bad"))));
   EXPECT_EQ(node_.files.At("/etc/x").content, "a\n");
 }
 
@@ -128,7 +128,7 @@ TEST_F(LineTest, NamesWhatIsWrongWithAStep) {
       {"path: 'x' line: 'a'", "path: 'x' is not an absolute path"},
       {"path: '/x'", "line: is empty"},
       {"path: '/x' state: PRESENCE_ABSENT", "line: is empty"},
-      {"path: '/x' line: 'a\\nb'", "line: holds a line break"},
+      {"path: '/x' line: 'a\\nb'", "line: contains a line break"},
       {"path: '/x' line: 'a' match: 'a' key: 'a'", "match: excludes key"},
       {"path: '/x' line: 'a' match: '('", "match: '(' is not a regular expression"},
       {"path: '/x' line: 'a' insert_after: '('", "insert_after: '(' is not a regular"},

@@ -64,9 +64,9 @@ TEST_F(MountPlaceTest, IsNoUsersFolder) {
   const char* const kStep = "mount { path: '%s' source: 'nfs1:/x' fs_type: 'nfs4' }";
   const auto below = Make(absl::StrFormat(kStep, "/home/ann/data"));
   EXPECT_THAT(below->Check(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/home/ann on the way")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/home/ann above")));
   EXPECT_THAT(below->Apply(observer_),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/home/ann on the way")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/home/ann above")));
   EXPECT_OK(Make(absl::StrFormat(kStep, "/home/ann"))->Check());
   EXPECT_OK(Make("mount { path: '/home/ann/data' state: MOUNT_STATE_ABSENT }")->Check());
 }
@@ -174,7 +174,7 @@ TEST_F(MountTest, NamesWhatIsWrong) {
       {"path: '/a' source: 's'", "type: '' is empty"},
       {"path: '/a' source: 's\\\\' fs_type: 't'", "ends with a backslash"},
       {"path: '/a' source: 's' fs_type: 't' options: 'ro,noauto'", "write state: defined"},
-      {"path: '/a' source: 's' fs_type: 't' options: 'x-systemd.automount'", "does nothing here"},
+      {"path: '/a' source: 's' fs_type: 't' options: 'x-systemd.automount'", "has no effect here"},
       {"path: '/a' source: 's' fs_type: 't' after: 'a'", "write 'a.service'"},
   };
   for (const auto& row : kRows) {
@@ -183,9 +183,9 @@ TEST_F(MountTest, NamesWhatIsWrong) {
   }
   const std::string twice = absl::StrCat("mounts { ", kHome, " } mounts { ", kHome, " }");
   EXPECT_THAT(TryMake(Set(twice)).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/home is there twice")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/home is listed twice")));
   EXPECT_THAT(TryMake(Set("mounts { path: '/a' state: MOUNT_STATE_ABSENT }")).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("take it out of the list")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("remove it from the list")));
 }
 
 class MountSetTest : public MountTest {

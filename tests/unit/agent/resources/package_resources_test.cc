@@ -144,9 +144,10 @@ TEST_F(PackageTest, RefusesWhatMakesNoSense) {
   } kCases[] = {
       {R"(package { names: "a" version: "1.*.2" })", "one '*', at its end"},
       {R"(package { names: "a" version: "*" })", "one '*', at its end"},
-      {R"(package { names: "a" version: "1" state: PACKAGE_STATE_LATEST })", "state present only"},
+      {R"(package { names: "a" version: "1" state: PACKAGE_STATE_LATEST })",
+       "only with state present"},
       {R"(package { names: "a" state: PACKAGE_STATE_ABSENT hold: true })", "cannot be held"},
-      {R"(package { names: "a" purge: true })", "state absent only"},
+      {R"(package { names: "a" purge: true })", "only with state absent"},
   };
   for (const auto& c : kCases)
     EXPECT_THAT(TryMake(c.step), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(c.says)));

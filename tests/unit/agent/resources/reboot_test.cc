@@ -39,11 +39,11 @@ TEST_F(RebootTest, ANewerKernelAsksForItOnceItsModulesAreThere) {
   AddKernel("6.1.0-20-cloud-amd64", /*with_modules=*/false);
   EXPECT_EQ(Why(), "");
   AddKernel("6.1.0-20-cloud-amd64");
-  EXPECT_EQ(Why(), "kernel 6.1.0-20-cloud-amd64 is installed and 6.1.0-18-cloud-amd64 runs");
+  EXPECT_EQ(Why(), "kernel 6.1.0-20-cloud-amd64 is installed but 6.1.0-18-cloud-amd64 is running");
   EXPECT_THAT(Make("reboot { reason: 'update' }")->Check().value(),
               ElementsAre(Change{"reboot", "",
-                                 "update: kernel 6.1.0-20-cloud-amd64 is installed and "
-                                 "6.1.0-18-cloud-amd64 runs"}));
+                                 "update: kernel 6.1.0-20-cloud-amd64 is installed but "
+                                 "6.1.0-18-cloud-amd64 is running"}));
 }
 
 TEST_F(RebootTest, PackagesAskForItInDebiansWay) {

@@ -78,9 +78,9 @@ TEST_F(SysctlTest, NamesWhatCannotBe) {
        "load that in an earlier task (kernel_module)"},
       {"net.ipv4", absl::StatusCode::kInvalidArgument, "is a folder"},
       {"kernel.osrelease", absl::StatusCode::kInvalidArgument, "is read-only; it is 6.1"},
-      {"vm.compact_memory", absl::StatusCode::kInvalidArgument, "can be written only"},
+      {"vm.compact_memory", absl::StatusCode::kInvalidArgument, "is write-only"},
       {"vm.swappiness", absl::StatusCode::kInvalidArgument,
-       "the kernel does not take '1' for vm.swappiness"},
+       "the kernel does not accept '1' for vm.swappiness"},
   };
   for (const auto& row : kRows) {
     const auto resource = Make(absl::StrCat("sysctl { key: '", row.key, "' value: '1' }"));
@@ -93,7 +93,7 @@ TEST_F(SysctlTest, NamesWhatCannotBe) {
   EXPECT_THAT(TryMake("sysctls { name: 'a.b' }").status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("name: 'a.b'")));
   EXPECT_THAT(TryMake("sysctls { name: 'a' values { key: 'a.b' } values { key: 'a/b' } }").status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a.b is there twice")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a.b is listed twice")));
 }
 
 constexpr char kBoth[] =

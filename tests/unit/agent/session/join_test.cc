@@ -179,7 +179,7 @@ TEST_F(JoinTest, TellsOfARejectionAndOfABadToken) {
 TEST_F(JoinTest, ShowsTheTokenToNobodyButTheOwnerOfThePinnedCa) {
   options_.ca_pin = "sha256:" + std::string(64, 'a');
   EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kPermissionDenied,
-                              HasSubstr("does not show the pinned CA")));
+                              HasSubstr("does not present the pinned CA")));
   EXPECT_TRUE(server_.requests.empty());
 }
 

@@ -403,7 +403,7 @@ TEST_F(SessionTest, WhoIsTurnedAwayHearsHowToComeBackAndMayJoinAgain) {
   ASSERT_TRUE(controller_.Await([](FakeController& c) { return c.hellos > 0; }));
   Stop();
   EXPECT_TRUE(WasTurnedAway(paths_, files_).value());
-  EXPECT_THAT(notes_, HasSubstr("removed: sold; to let it in again: `muster node bootstrap --ssh "
+  EXPECT_THAT(notes_, HasSubstr("removed: sold; to admit it again: `muster node bootstrap --ssh "
                                 "c001`"));
   Join(-absl::Hours(1), absl::Hours(23));
   EXPECT_FALSE(WasTurnedAway(paths_, files_).value());

@@ -134,11 +134,11 @@ TEST(AptFailure, TellsTheCauseInFewWords) {
        "   Hashes of expected file:\n    - SHA256:12\n"
        "E: Unable to fetch some archives, maybe run apt-get update or try with --fix-missing?\n",
        "Failed to fetch file:/srv/repo/./tool_1.0_all.deb  Hash Sum mismatch; the repository, or a "
-       "cache in between, serves something else than its lists promise: have it synchronized and "
-       "run again; nothing of it was installed"},
+       "cache in between, serves something other than its lists promise: synchronize it and run "
+       "again; nothing of it was installed"},
       {"The following packages will be DOWNGRADED:\n  tool\n"
        "E: Packages were downgraded and -y was used without --allow-downgrades.\n",
-       "Packages were downgraded and -y was used without --allow-downgrades; where that is meant, "
+       "Packages were downgraded and -y was used without --allow-downgrades; if that is intended, "
        "write allow_downgrade: true"},
       {"E: one\nE: two\nE: two\nE: three\nE: four\nE: five\n",
        "one\ntwo\nthree\nfour\n… and 1 more"},

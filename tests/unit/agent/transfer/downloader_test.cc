@@ -98,7 +98,7 @@ TEST_F(DownloaderTest, GoesOnWithWhatAnEarlierLifeLeft) {
   ServeInPieces("/pieces", 200'000);
   Content content = Wanted({"/pieces"});
   content.attempts = 1;
-  EXPECT_THAT(Fetch(content), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("cut")));
+  EXPECT_THAT(Fetch(content), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("interrupted")));
   EXPECT_TRUE(server_.requests().front().headers.count("range") == 0);
   ASSERT_OK(Fetch(content));
   ExpectComplete();
@@ -199,7 +199,7 @@ TEST_F(DownloaderTest, GivesUpAfterSoManyAttempts) {
   content.attempts = 4;
   EXPECT_THAT(Fetch(content), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("answered 500")));
   EXPECT_EQ(server_.requests().size(), 4u);
-  EXPECT_THAT(activities_, Contains(HasSubstr("waiting to try again")));
+  EXPECT_THAT(activities_, Contains(HasSubstr("waiting to retry")));
 }
 
 TEST_F(DownloaderTest, GivesUpWhenItsTimeIsOver) {
@@ -212,7 +212,7 @@ TEST_F(DownloaderTest, GivesUpWhenItsTimeIsOver) {
   Content content = Wanted({"/stalls", "/file"});
   content.timeout = absl::Milliseconds(400);
   EXPECT_THAT(Fetch(content),
-              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("not through within")));
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("not finished within")));
 }
 
 TEST_F(DownloaderTest, StopsWhenItIsToldTo) {

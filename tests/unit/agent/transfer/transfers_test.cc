@@ -241,7 +241,7 @@ TEST_F(TransfersTest, StopsAtOnceAndGoesOnInTheNextLife) {
     transfers_->Stop();
   });
   EXPECT_THAT(transfers_->Fetch(FromWeb("/stalls"), observer_),
-              StatusIs(absl::StatusCode::kCancelled, HasSubstr("the agent stops")));
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("the agent is stopping")));
   stop.join();
   transfers_ = std::make_unique<Transfers>(dir_.path(), files_, transport_, downloader_, clock_);
   EXPECT_OK(transfers_->Fetch(FromWeb("/stalls"), observer_));

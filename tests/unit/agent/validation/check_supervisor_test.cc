@@ -257,7 +257,7 @@ TEST_F(CheckSupervisorTest, AWorkerThatPrintsGarbageForEverIsEnded) {
   supervisor_->Start(Check());
   const v1::CheckReport report = AwaitReport();
   EXPECT_EQ(report.result().outcome(), v1::OUTCOME_UNKNOWN);
-  EXPECT_THAT(report.result().reason(), HasSubstr("not a line of a check: garbage"));
+  EXPECT_THAT(report.result().reason(), HasSubstr("an invalid line: garbage"));
 }
 
 TEST_F(CheckSupervisorTest, SaysWhyAWorkerDied) {
@@ -289,7 +289,7 @@ TEST_F(CheckSupervisorTest, RefusesWhatItCannotDo) {
   v1::StartCheck strange = Check("strange");
   strange.set_check("../../bin/sh");
   supervisor_->Start(strange);
-  EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("not a name of a check"));
+  EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("not the name of a check"));
 
   v1::StartCheck option = Check("option");
   (*option.mutable_parameters())["json=false --x"] = "1";

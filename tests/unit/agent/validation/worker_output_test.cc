@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
                 nullptr,
                 {.exit_code = 64},
                 v1::OUTCOME_UNKNOWN,
-                "exit status 64 and no result: cannot open libcuda.so.1"},
+                "exit status 64 and without a result: cannot open libcuda.so.1"},
         EndCase{"Killed", nullptr, {.signal = 9}, v1::OUTCOME_UNKNOWN, "memory ran out"},
         EndCase{"Crashed", nullptr, {.signal = 11}, v1::OUTCOME_UNKNOWN, "Segmentation"},
         EndCase{"Hung",
@@ -114,8 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
                 {.start = absl::NotFoundError("there is no program 'muster-burnin'")},
                 v1::OUTCOME_UNKNOWN,
                 "no program"},
-        EndCase{
-            "Garbage", "Segfault!", {}, v1::OUTCOME_UNKNOWN, "not a line of a check: Segfault!"},
+        EndCase{"Garbage", "Segfault!", {}, v1::OUTCOME_UNKNOWN, "an invalid line: Segfault!"},
         EndCase{"OtherCheck",
                 R"({"result":{"check":"disk","outcome":"OUTCOME_PASS"}})",
                 {},

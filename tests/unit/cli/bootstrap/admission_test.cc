@@ -18,15 +18,14 @@ const std::map<std::string, std::string> kSite = {
 };
 
 TEST(AdmissionHint, APassThatDoesNotAdmitNamesTheSuitesThatWould) {
-  EXPECT_EQ(
-      AdmissionHint(kSite, "quick", "c[001-002]"),
-      "suite quick does not admit: a pass of it lets no node take jobs. acceptance, burnin do: "
-      "muster validate 'c[001-002]' --suite acceptance\n");
+  EXPECT_EQ(AdmissionHint(kSite, "quick", "c[001-002]"),
+            "suite quick does not admit nodes: passing it does not let a node take jobs. "
+            "acceptance, burnin do: muster validate 'c[001-002]' --suite acceptance\n");
   EXPECT_THAT(AdmissionHint(kSite, "shy", "c001"), HasSubstr("suite shy does not admit"));
   EXPECT_EQ(AdmissionHint(kSite, "acceptance", "c001"), "");
   EXPECT_EQ(AdmissionHint(kSite, "broken", "c001"), "");
   EXPECT_THAT(AdmissionHint({{"playbooks/suites/quick.yaml", "name: quick\n"}}, "quick", "c001"),
-              HasSubstr("no other of the site does"));
+              HasSubstr("no other suite of the site does"));
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST(Questions, AnApplyNamesClusterNodesAndTheJobsThatDie) {
   v1::ListNodeJobsResponse unknown;
   unknown.set_unknown("slurmctld does not answer");
   EXPECT_THAT(ApplyQuestion("this plan", preview, &unknown),
-              HasSubstr("which jobs die where nodes reboot is not known: slurmctld does not"));
+              HasSubstr("unknown which jobs a reboot would end: slurmctld does not"));
 }
 
 TEST(Questions, ARemovalSaysWhatTheNodesAreAndWhatIsLeftToDo) {
@@ -87,7 +87,7 @@ TEST(Questions, ADroppedNodeThatIsStillAMemberIsNamed) {
   EXPECT_EQ(AfterInventory(response), "");
   response.add_dropped_members("c003");
   EXPECT_THAT(AfterInventory(response),
-              AllOf(HasSubstr("c003 is in no inventory and still a member"),
+              AllOf(HasSubstr("c003 is no longer in the inventory but still a member"),
                     HasSubstr("muster node remove c003"), Not(HasSubstr("are"))));
 }
 

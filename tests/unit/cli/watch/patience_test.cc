@@ -10,7 +10,7 @@ namespace muster::cli {
 namespace {
 
 constexpr char kAway[] =
-    "no connection to the controller; trying again until there is one (the nodes go on)\n";
+    "no connection to the controller; trying again until there is one (the nodes continue)\n";
 constexpr char kBack[] = "connected to the controller again\n";
 
 class PatienceTest : public ::testing::Test {
@@ -85,7 +85,7 @@ TEST_F(PatienceTest, KnowsWhatARestartEndsStreamsWith) {
     bool passes;
   } kCases[] = {
       {absl::OkStatus(), true},
-      {absl::UnavailableError("the controller stops"), true},
+      {absl::UnavailableError("the controller is stopping"), true},
       {absl::CancelledError("cancelled"), true},
       {absl::UnknownError("stream removed"), true},
       {absl::NotFoundError("no such run"), false},

@@ -73,11 +73,11 @@ class PlaceTest : public ::testing::Test {
     for (const char* folder :
          {"real", "way", "far", "real/up/real", "way/up/way", "./real/../way", "open/root"})
       EXPECT_TRUE(LeadsToFile(folder)) << folder;
-    ExpectRefused("users/link", "users/link", Path("users") + " is not root's alone");
-    ExpectRefused("way/up/users/link", "users/link", "not root's alone");
-    ExpectRefused("users/sub/link", "users/sub/link", Path("users") + " is not root's alone");
+    ExpectRefused("users/link", "users/link", "they control " + Path("users"));
+    ExpectRefused("way/up/users/link", "users/link", "they control ");
+    ExpectRefused("users/sub/link", "users/sub/link", "they control " + Path("users"));
     ExpectRefused("open/user", "open/user", "uid 64999 made");
-    ExpectRefused("team/link", "team/link", Path("team") + " is not root's alone");
+    ExpectRefused("team/link", "team/link", "they control " + Path("team"));
     EXPECT_THAT(Place::Reach(Path("no/file"), "reading"),
                 StatusIs(absl::StatusCode::kNotFound, HasSubstr(Path("no/file"))));
     EXPECT_THAT(Place::Reach(Path("way/file/below"), "reading"),

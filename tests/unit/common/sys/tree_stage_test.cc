@@ -78,8 +78,8 @@ TEST_F(TreeStageTest, MergeRefusesBeforeItMoves) {
   const auto stage = Make();
   ASSERT_OK(files_.MakeDirectory(Path("in/.stage/tree/z"), 0755));
   Write("in/.stage/tree/a");
-  EXPECT_THAT(stage->MergeIn(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("/z is not a directory")));
+  EXPECT_THAT(stage->MergeIn(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                         HasSubstr("/z is a directory in the archive")));
   EXPECT_THAT(List("in/app"), ElementsAre("z"));
   EXPECT_THAT(List("elsewhere"), IsEmpty());
 }

@@ -73,7 +73,7 @@ TEST(PlanFile, SaysWhatIsNoPlanFile) {
         << text;
   }
   EXPECT_THAT(ReadPlanFile("{\"format\": 2, \"new\": []}").status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("of format 2")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("has format 2")));
   EXPECT_THAT(ReadPlanFile("{\"format\": 1, \"unknown\": 3}").status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("unknown")));
 }

@@ -163,7 +163,7 @@ TEST(MessageRulesTest, TheBreachIsNamedByItsFieldAndNotRepeated) {
       {[](v1::Facts& f) { f.mutable_gpus(0)->set_device_path("/etc/shadow"); },
        "gpus[0].device_path: not a path below /dev"},
       {[](v1::Facts& f) { f.mutable_gpus(0)->set_name("\x1b]0;x\x07"); },
-       "gpus[0].name: holds control characters"},
+       "gpus[0].name: contains control characters"},
       {[](v1::Facts& f) { f.mutable_gpus(0)->set_power_limit_watts(std::nan("")); },
        "gpus[0].power_limit_watts: not a number"},
       {[](v1::Facts& f) { f.mutable_cpu()->set_cpus(70'000); }, "cpu.cpus: 70000; from 1 to 65533"},

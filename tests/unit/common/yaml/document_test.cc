@@ -57,10 +57,11 @@ TEST(Document, AnEmptyTextIsNull) {
 
 TEST(Document, AnEndThatIsMissingNamesItsBeginning) {
   // yaml-cpp notices on line 4; the missing bracket belongs two lines above.
-  EXPECT_THAT(Document::Parse("a.yaml", "a: 1\nvars: {x: 1,\n  y: [1, 2]\nnodes:\n  c001: {}\n"),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(StartsWith("a.yaml:2:7: "),
-                             HasSubstr("this '{' is not closed; line 4 goes on without its '}'"))));
+  EXPECT_THAT(
+      Document::Parse("a.yaml", "a: 1\nvars: {x: 1,\n  y: [1, 2]\nnodes:\n  c001: {}\n"),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               AllOf(StartsWith("a.yaml:2:7: "),
+                     HasSubstr("this '{' is not closed; line 4 continues without its '}'"))));
   EXPECT_THAT(Document::Parse("a.yaml", "a: {b: {c: 1}\n"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("this '{' is not closed")));
 }
@@ -96,7 +97,7 @@ TEST(Document, RefusesWhatNobodyMeans) {
       {"a: &x 1\nb:\n  <<: *x\n", "f.yaml:3:3: merge keys"},
       {"a: {{ name }}\n", "needs quotes"},
       {"a: *nobody\n", "f.yaml:1:4: "},
-      {"a: &x [*x]\n", "an alias inside the value that it stands for"},
+      {"a: &x [*x]\n", "an alias inside its own value"},
       {"~: 1\n", "a key is missing"},
       {"a: \x01\n", "f.yaml:1:4: control character 0x01"},
       {"a: \x04\nb: 1\n", "f.yaml:1:4: control character 0x04"},

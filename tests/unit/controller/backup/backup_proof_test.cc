@@ -154,7 +154,7 @@ TEST_F(BackupProofTest, AChangedStoreIsFoundThoughEveryDigestFits) {
   std::map<std::string, std::string> bare = entries;
   bare.erase("keys.sealed");
   EXPECT_THAT(RestoreBackup(Pack(bare, "bare.tgz"), Options(true, true), clock_),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("under a passphrase")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has no sealed keys")));
   // With the thief's own keys.
   entries["keys.sealed"] =
       SealKeys({{"pki/ca.key", "x"}}, SecretBuffer("a thief's passphrase")).value();

@@ -87,7 +87,7 @@ TEST_F(AuthorityChangeTest, ForgottenCertificateOfTheEarlierAuthorityIsNotAdopte
                                  .value()
                                  .pem;
   ChangeAuthority();
-  const auto refused = StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("none is adopted"));
+  const auto refused = StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("not adopted"));
   EXPECT_THAT(enrollment_->UseKey(machines_[0].node_uuid, forged, kNode), refused);
   EXPECT_THAT(enrollment_->Renew(machines_[0].node_uuid, forged,
                                  pki::MakeKeyAndCsr("y").value().csr_pem, kNode),

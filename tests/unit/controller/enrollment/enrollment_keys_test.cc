@@ -150,7 +150,7 @@ TEST_F(NodeKeysTest, CertificateOfNoMemberIsNotTakenIn) {
   const auto issued = ca_->IssueNode(machine_.csr_pem, stranger, "c009", clock_.Now());
   ASSERT_OK(issued);
   EXPECT_THAT(enrollment_->UseKey(stranger, issued->pem, From(kThief)),
-              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("not enrolled")));
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("no longer enrolled")));
 }
 
 }  // namespace

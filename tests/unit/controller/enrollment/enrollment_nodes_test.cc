@@ -43,12 +43,13 @@ TEST_F(EnrolledNodeTest, MachineWaitingForApprovalLeavesTheOldAlone) {
 TEST_F(EnrolledNodeTest, SeveralWaitingAreNotGuessedAmong) {
   ASSERT_OK(enrollment_->Join(Machine(Token("c002", true), "c002")));
   ASSERT_OK(enrollment_->Join(Machine(Token("c002", true), "c002")));
-  EXPECT_THAT(enrollment_->Approve({"c002"}, {}, kAdmin),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("several machines wait")));
+  EXPECT_THAT(
+      enrollment_->Approve({"c002"}, {}, kAdmin),
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("several machines are waiting")));
   ASSERT_OK(enrollment_->Remove({"c002"}, "unclear", kAdmin));
   EXPECT_TRUE(enrollment_->ListPending().value().empty());
   EXPECT_THAT(enrollment_->Approve({"c002"}, {}, kAdmin),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no machine waits")));
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no machine is waiting")));
 }
 
 TEST_F(EnrolledNodeTest, RemoveDeniesCertificatesAndRevokesTokens) {
@@ -98,7 +99,7 @@ TEST_F(EnrolledNodeTest, RenewsWithANewKeyOnly) {
   EXPECT_TRUE(denylist_.Contains(certificate.serial));
   EXPECT_THAT(enrollment_->Renew(machine_.node_uuid, renewed,
                                  pki::MakeKeyAndCsr("x").value().csr_pem, self),
-              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("not enrolled any more")));
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("no longer enrolled")));
 }
 
 }  // namespace

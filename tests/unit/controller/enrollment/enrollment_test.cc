@@ -136,7 +136,7 @@ TEST_F(JoinTest, NothingIsReissuedAfterTheTokensEnd) {
   clock_.Advance(absl::Hours(2));
   EXPECT_THAT(enrollment_->GetJoin(id, request.token, "p"),
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("muster token create")));
-  EXPECT_THAT(LastEvent().detail, HasSubstr("its token gives no other"));
+  EXPECT_THAT(LastEvent().detail, HasSubstr("its token is not good for another one"));
   std::vector<CertificateRecord> certificates;
   ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(certificates, txn.certificates().ListByNode(request.node_uuid));

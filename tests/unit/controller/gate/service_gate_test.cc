@@ -134,8 +134,8 @@ class ServiceGateTest : public ::testing::Test {
 
 TEST_F(ServiceGateTest, ANodeServesFromItsPassToItsFailAndAgainAfterRepair) {
   ASSERT_OK(gate_.Reconcile());
-  EXPECT_THAT(slurm_.calls, ElementsAre("drain c001: muster:gate has not passed a validation as "
-                                        "what it is now"));
+  EXPECT_THAT(slurm_.calls, ElementsAre("drain c001: muster:gate has not passed a validation with "
+                                        "its present hardware and software"));
   EXPECT_EQ(gate_.ServiceOf("c001"), "not validated");
   ASSERT_OK(gate_.Reconcile());  // nothing more to do
   EXPECT_EQ(slurm_.calls.size(), 1u);
@@ -207,7 +207,7 @@ TEST_F(ServiceGateTest, AChangeThatSlurmRefusesIsInTheAuditLogOnce) {
   EXPECT_THAT(gate_.Reconcile(),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("scontrol failed")));
   EXPECT_THAT(gate_.trouble(), StatusIs(absl::StatusCode::kInternal, HasSubstr("scontrol")));
-  EXPECT_EQ(gate_.ServiceOf("c001"), "not validated; Slurm has not heard of it yet");
+  EXPECT_EQ(gate_.ServiceOf("c001"), "not validated; Slurm has not been told yet");
   EXPECT_FALSE(gate_.Reconcile().ok());
   slurm_.update_status = absl::OkStatus();
   ASSERT_OK(gate_.Reconcile());
@@ -343,7 +343,7 @@ TEST_F(ServiceGateTest, JobsThatRunKeepAValidationFromItsNodesUnlessForced) {
   EXPECT_THAT(
       gate_.Hold("v-5", {"c001", "c002"}, /*force=*/false),
       StatusIs(absl::StatusCode::kFailedPrecondition,
-               HasSubstr("jobs 12 (eve, train) and 13_4 run on c001; wait for that to end")));
+               HasSubstr("jobs 12 (eve, train) and 13_4 run on c001; wait until they end")));
   gate_.Release("v-5");
   ASSERT_OK(gate_.Reconcile());
   EXPECT_THAT(slurm_.calls, ElementsAre("jobs")) << "nothing was drained";
@@ -369,7 +369,7 @@ TEST_F(ServiceGateTest, ASlurmThatDoesNotAnswerRefuses) {
   EXPECT_THAT(
       gate_.Hold("v-5", {"c001"}, /*force=*/false),
       StatusIs(absl::StatusCode::kFailedPrecondition,
-               AllOf(HasSubstr("c001 cannot be told: slurmctld is away"), HasSubstr("--force"))));
+               AllOf(HasSubstr("c001 is unknown: slurmctld is away"), HasSubstr("--force"))));
   EXPECT_OK(gate_.Hold("v-5", {"c001"}, /*force=*/true));
 }
 

@@ -97,7 +97,8 @@ TEST(DecideService, ResumesOnlyWhoPassedAndOnlyItsOwnDrain) {
 TEST(DecideService, SaysWhyANodeIsDrained) {
   ServiceAction action = DecideService(ServiceState::kConfigured, "", "", Node(false));
   EXPECT_EQ(action.kind, ServiceAction::kDrain);
-  EXPECT_EQ(action.reason, "muster:gate has not passed a validation as what it is now");
+  EXPECT_EQ(action.reason,
+            "muster:gate has not passed a validation with its present hardware and software");
   EXPECT_EQ(action.service, "not validated");
   action = DecideService(ServiceState::kConfigured, "", "v-1", Node(true, action.reason));
   EXPECT_EQ(action.kind, ServiceAction::kDrain);

@@ -67,7 +67,7 @@ TEST(Select, SaysWhatIsWrong) {
       {"gpus", "unknown node or group 'gpus' (did you mean 'gpu'?)"},
       {"c[3-6]", "unknown node or group 'c[5-6]' (did you mean 'c1'?)"},
       {"rack:r7", "unknown rack 'r7' (did you mean 'r1'?)"},
-      {"x*", "no node is named like 'x*'"},
+      {"x*", "no node matches 'x*'"},
       {"c1, c[2-", "column 9: expected the last number"},
       {"!c[2-1]", "column 4: range 2-1 runs backwards"},
   };

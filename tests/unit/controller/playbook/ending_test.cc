@@ -75,9 +75,11 @@ TEST_F(EndingTest, ErrorsNameThePlaceAndTheRemedy) {
       {role_play + "- {play: q, hosts: all, validate: aceptance}\n",
        "playbooks/site.yaml:2:35: no suite 'aceptance' in playbooks/suites/ "
        "(did you mean 'acceptance'?)"},
-      {role_play + "- {play: q, hosts: all, validate: ''}\n", "2:35: 'validate' takes plain text"},
-      {role_play + "- {play: q, hosts: all, validate: [quick]}\n", "'validate' takes plain text"},
-      {role_play + "- {play: q, hosts: all, validate: '{{ s }}'}\n", "'validate' takes plain text"},
+      {role_play + "- {play: q, hosts: all, validate: ''}\n",
+       "2:35: 'validate' must be plain text"},
+      {role_play + "- {play: q, hosts: all, validate: [quick]}\n", "'validate' must be plain text"},
+      {role_play + "- {play: q, hosts: all, validate: '{{ s }}'}\n",
+       "'validate' must be plain text"},
       {role_play + "- {play: q, validate: quick}\n", "2:3: a play needs 'hosts'"},
       {role_play + "- {hosts: all, validate: quick}\n", "2:3: a play needs 'play'"},
       {role_play + "- {play: q, hosts: all, validate: quick, when: x}\n",
@@ -88,7 +90,7 @@ TEST_F(EndingTest, ErrorsNameThePlaceAndTheRemedy) {
       {"- {play: q, hosts: all, validate: quick}\n", "1:3: no play before this one applies"},
       {role_play +
            "- {play: q, hosts: all, validate: quick}\n- {play: s, hosts: all, roles: [r]}\n",
-       "3:3: a play with roles or tasks comes before those with 'validate': move it above play "
+       "3:3: a play with roles or tasks must precede plays with 'validate': move it above play "
        "'q'"},
   };
   for (const Case& each : cases) {
@@ -120,7 +122,7 @@ TEST_F(EndingTest, ANodeIsValidatedOnce) {
   EXPECT_THAT(SelectEndings(**playbook, inventory, "", {}).status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("playbooks/site.yaml:3:23: play 'pass' validates c001, as play "
-                                 "'look' does, and one pass is enough")));
+                                 "'look' already does, and one pass is enough")));
   EXPECT_THAT(Endings("", {"whole"}), SizeIs(1));
 }
 

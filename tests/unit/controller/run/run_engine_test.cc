@@ -93,7 +93,7 @@ TEST_F(RunEngineTest, RunsOverTheSameNodesExcludeEachOther) {
   EXPECT_THAT(engine_->Create(request, {"admin:bob", ""}).status(),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr(first.run_id()), HasSubstr("admin:alice"),
-                             HasSubstr("(one.yaml) works on b since "), HasSubstr(", 3s ago"),
+                             HasSubstr("(one.yaml) has worked on b since "), HasSubstr(", 3s ago"),
                              HasSubstr("muster run cancel"))));
   v1::PlanReceipt receipt;
   receipt.set_plan_id(first.run_id() + "/0");
@@ -149,7 +149,8 @@ TEST_F(RunEngineTest, ARunWithBusyNodesAloneIsRefused) {
   request.set_limit("b");
   request.set_leave_out_busy(true);
   const absl::Status refused = engine_->Create(request, {"admin:bob", ""}).status();
-  EXPECT_THAT(refused, StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("works on b")));
+  EXPECT_THAT(refused,
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has worked on b")));
   EXPECT_TRUE(BusyNodesOf(refused).empty()) << "there is nobody to go on with";
 }
 
@@ -255,7 +256,7 @@ TEST_F(RunEngineTest, CancelledRunStopsAtItsNodes) {
   EXPECT_EQ(end.message(), "cancelled by admin:bob");
   EXPECT_EQ(StateOf(run.run_id(), "c"), "cancelled ok=0 changed=0 failed=0");
   EXPECT_THAT(engine_->Cancel(run.run_id(), {"admin:bob", ""}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("ended already")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("already ended")));
   EXPECT_THAT(engine_->Cancel("r-none", {"admin:bob", ""}),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("r-none")));
 }

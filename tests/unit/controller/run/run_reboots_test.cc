@@ -59,7 +59,7 @@ class RunRebootsTest : public RunFixture {
     request.set_plan_id(plan_id_);
     request.set_step_id("role/reboot");
     request.set_boot_id("boot-1");
-    request.set_reason("kernel 2 is installed and 1 runs");
+    request.set_reason("kernel 2 is installed but 1 is running");
     request.set_request_id(request_id);
     return request;
   }
@@ -128,7 +128,7 @@ TEST_F(RunRebootsTest, APermitNamesTheNodeTheBootAndItsTime) {
   EXPECT_EQ(events[0].actor, "node:ua");
   EXPECT_EQ(events[0].subject, "a");
   EXPECT_EQ(events[0].detail, absl::StrCat("run ", run_id_, ", step role/reboot, boot boot-1: ",
-                                           "kernel 2 is installed and 1 runs"));
+                                           "kernel 2 is installed but 1 is running"));
 }
 
 TEST_F(RunRebootsTest, ARepeatedQuestionGetsTheSamePermit) {
@@ -164,7 +164,7 @@ TEST_F(RunRebootsTest, TheLastPermitOfAnAgentThatAsksTooOftenHolds) {
   const int last = RunEngine::kMaxRebootQuestions - 1;
   for (int i = 0; i < last; ++i) Ask(Question(absl::StrCat("q", i)));
   const v1::RebootPermit permit = MustPermit(Question(absl::StrCat("q", last)));
-  EXPECT_THAT(Ask(Question("one more")).refusal(), HasSubstr("look at its agent"));
+  EXPECT_THAT(Ask(Question("one more")).refusal(), HasSubstr("check its agent"));
   EXPECT_EQ(MustPermit(Question(absl::StrCat("q", last))).permit_id(), permit.permit_id());
   EXPECT_TRUE(Ask(Question(), "ub").has_permit());
 }
@@ -215,12 +215,12 @@ TEST_F(RunRebootsTest, OnlyStepsThatRebootOfTheNodesOwnPlanAreAllowed) {
   EXPECT_THAT(Ask(request).refusal(), HasSubstr("the plan has no reboot 'role/nowhere'"));
   request = Question();
   request.set_plan_id(run_id_ + "/1");
-  EXPECT_THAT(Ask(request).refusal(), HasSubstr("does not wait for this node"));
+  EXPECT_THAT(Ask(request).refusal(), HasSubstr("no longer waits for this node"));
   request.set_plan_id("r-other/0");
-  EXPECT_THAT(Ask(request).refusal(), HasSubstr("run r-other does not wait for this node"));
+  EXPECT_THAT(Ask(request).refusal(), HasSubstr("run r-other no longer waits for this node"));
   // A node outside the run.
   sessions_.Connect("uc");
-  EXPECT_THAT(Ask(Question(), "uc").refusal(), HasSubstr("does not wait for this node"));
+  EXPECT_THAT(Ask(Question(), "uc").refusal(), HasSubstr("no longer waits for this node"));
   EXPECT_THAT(Open(), IsEmpty());
   EXPECT_THAT(EventsOf("reboot.permit"), IsEmpty());
 }
@@ -265,7 +265,7 @@ TEST_F(RunRebootsTest, ACancelledRunRebootsNothing) {
 TEST_F(RunRebootsTest, NeitherDoesANodeThatIsThrough) {
   StartRun();
   ReportOutcome("a", plan_id_, true);
-  EXPECT_THAT(Ask(Question()).refusal(), HasSubstr("does not wait for this node any more"));
+  EXPECT_THAT(Ask(Question()).refusal(), HasSubstr("no longer waits for this node"));
 }
 
 TEST_F(RunRebootsTest, TheRunGoesOnWithTheNextBoot) {
@@ -300,7 +300,7 @@ TEST_F(RunRebootsTest, ANodeThatStaysAwayIsUnreachableAndTheRunEnds) {
   EXPECT_EQ(StateOfRun(), v1::RUN_STATE_FAILED);
   EXPECT_EQ(PhaseOf("a"), "unreachable");
   EXPECT_THAT(Run(run_id_).nodes(0).message(),
-              AllOf(HasSubstr("not back from the reboot of step 'role/reboot' in its time"),
+              AllOf(HasSubstr("not back from the reboot of step 'role/reboot' in time"),
                     HasSubstr("console")));
 }
 

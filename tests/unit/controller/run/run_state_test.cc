@@ -230,7 +230,7 @@ TEST_F(RunStateTest, CancelDoesNotWaitForEverForWhoOnlyBeats) {
   EXPECT_THAT(Words(state_.Replace({node})), ElementsAre("finished b"));
   EXPECT_THAT(Words(state_.Tick(now_ + kCancelWait)), ElementsAre("finished a", "end"));
   EXPECT_EQ(Phase("a"), NodePhase::kCancelled);
-  EXPECT_THAT(state_.FindByName("a")->message, HasSubstr("has not said within 15m"));
+  EXPECT_THAT(state_.FindByName("a")->message, HasSubstr("did not confirm within 15m"));
   EXPECT_EQ(state_.FindByName("b")->message, "cancelled");
 }
 

@@ -84,7 +84,7 @@ TEST_F(SecretStoreTest, NewValuesCountUpAndAreAudited) {
 TEST_F(SecretStoreTest, BadNamesAndSizesAreRefused) {
   for (const char* name : {"", "a b", "../x", "ä"}) {
     EXPECT_THAT(secrets_->Set(name, SecretBuffer("v"), {"munge"}, alice_),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("name for a secret")));
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("valid name of a secret")));
   }
   EXPECT_THAT(secrets_->Set("a", SecretBuffer(""), {"munge"}, alice_),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("0 bytes")));

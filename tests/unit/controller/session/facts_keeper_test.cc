@@ -189,12 +189,12 @@ TEST_F(FactsKeeperTest, OnePersonWaitsForFewNodesAtOnce) {
   for (size_t i = 0; i < FactsKeeper::kMaxRefreshesOfPerson; ++i) begin("eve");
   EXPECT_THAT(keeper.Refresh(sessions, "u1", "eve", kLong),
               StatusIs(absl::StatusCode::kResourceExhausted,
-                       HasSubstr("eve waits for the facts of 2 nodes already")));
+                       HasSubstr("eve is already waiting for the facts of 2 nodes")));
   for (size_t i = waiting.size(); i < FactsKeeper::kMaxRefreshes; ++i)
     begin(absl::StrCat("person", i / FactsKeeper::kMaxRefreshesOfPerson));
   EXPECT_THAT(
       keeper.Refresh(sessions, "u1", "vera", kLong),
-      StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("try again in some seconds")));
+      StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("try again in a few seconds")));
   keeper.OnDisconnected("u1");
   for (std::thread& each : waiting) each.join();
   // Nobody waits any longer: there is room again.

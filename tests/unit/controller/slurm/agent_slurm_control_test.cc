@@ -149,7 +149,7 @@ TEST_F(AgentSlurmControlTest, SaysWhichNodeDoesNotAnswerAndWhy) {
   away.set_code(0);
   away.mutable_jobs();
   EXPECT_THAT(slurm_.Nodes(),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("answers something else")));
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("sent a different answer")));
 
   place_ = absl::FailedPreconditionError("login1 has not joined");
   EXPECT_THAT(slurm_.Nodes(),
@@ -190,7 +190,7 @@ TEST_F(AgentSlurmControlTest, NobodyWaitsLongerThanTheConnectionTheClockOrTheCon
   };
   EXPECT_THAT(slurm_.Nodes(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no answer in")));
   slurm_.Stop();
-  EXPECT_THAT(slurm_.Nodes(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("stops")));
+  EXPECT_THAT(slurm_.Nodes(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("stopping")));
 }
 
 TEST_F(AgentSlurmControlTest, TellsWhenTheAgentThereConnects) {

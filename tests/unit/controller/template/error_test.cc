@@ -100,7 +100,7 @@ TEST(TemplateErrorTest, EachNamesItsPlaceAndRemedy) {
       {"{% for a, b in [[1, 2, 3]] %}{% endfor %}", "f:1:4: 3 values for 2 names"},
       {"{{ 'a' | regex_search('(') }}", "f:1:10: bad regular expression: missing )"},
       {"{{ 'c[3-1]' | hostlist_expand }}", "f:1:15: "},
-      {"{{ 1 if gpu_count > 9 }}", "f:1:6: the condition is false and there is no else"},
+      {"{{ 1 if gpu_count > 9 }}", "f:1:6: the condition is false and there is no 'else'"},
       {"{{ 010 }}", "f:1:4: a number must not start with 0"},
   };
   for (const Case& c : kCases) {

@@ -27,7 +27,8 @@ TEST(ClockWatch, LockedClocksAreAFault) {
   ASSERT_THAT(faults, SizeIs(1));
   EXPECT_EQ(faults[0].code, "clock_low");
   EXPECT_EQ(faults[0].subject, "GPU-0");
-  EXPECT_THAT(faults[0].message, HasSubstr("SM clock was 300 MHz under load, of 1980"));
+  EXPECT_THAT(faults[0].message,
+              HasSubstr("SM clock was 300 MHz under load instead of up to 1980"));
   EXPECT_THAT(faults[0].message, HasSubstr("nvidia-smi -rgc"));
   const auto memory = FaultsOf({.sm_mhz = 1700, .memory_mhz = 405, .reasons = 0});
   ASSERT_THAT(memory, SizeIs(1));

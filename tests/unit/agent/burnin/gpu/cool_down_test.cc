@@ -103,8 +103,8 @@ TEST_F(AwaitRestTest, TellsWhatItWaitsForAndGoesOnWhenAllAreCool) {
     file.Write(World(absl::StrCat(Gpu(45), ",", Gpu(reporter_.phases().size() < 2 ? 70 : 60))));
   };
   ASSERT_OK(Await());
-  EXPECT_THAT(reporter_.phases(), ElementsAre("cooling: GPU-1 84 °C, waits for 60 °C",
-                                              "cooling: GPU-1 70 °C, waits for 60 °C"));
+  EXPECT_THAT(reporter_.phases(), ElementsAre("cooling: GPU-1 84 °C, waiting for 60 °C",
+                                              "cooling: GPU-1 70 °C, waiting for 60 °C"));
   EXPECT_EQ(waited_, absl::Seconds(2));
   EXPECT_THAT(reporter_.samples(), SizeIs(4));
   EXPECT_THAT(result_.subjects[1].attributes, IsEmpty());

@@ -73,9 +73,11 @@ TEST_F(OpenGpusTest, GivesTheChosenOnesAndTheirSubjects) {
 TEST_F(OpenGpusTest, RefusesGpusAtWorkForOthersAndNamesThem) {
   const NvidiaFile file(R"({"gpus":[{},{"processes":[{"pid":4711},{"pid":4712}]}]})");
   files_.AddFile("/proc/4711/comm", "python3\n");
-  EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                        HasSubstr("GPU 1 is at work for python3 (4711), a process "
-                                                  "of another namespace (4712)")));
+  EXPECT_THAT(
+      Open().status(),
+      StatusIs(
+          absl::StatusCode::kFailedPrecondition,
+          HasSubstr("GPU 1 is used by python3 (4711), a process in another namespace (4712)")));
   EXPECT_OK(Open(/*force=*/true).status());
   EXPECT_OK(Open(false, "0").status());
 }
@@ -92,7 +94,7 @@ TEST_F(OpenGpusTest, WhatDrawsWithMuchMemoryIsWorkAndADisplayIsNamed) {
   const NvidiaFile draws(
       R"({"gpus":[{"processes":[{"pid":812,"memory_bytes":2097152000,"graphics":true}]}]})");
   EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                        HasSubstr("GPU 0 is at work for Xorg (812)")));
+                                        HasSubstr("GPU 0 is used by Xorg (812)")));
 }
 
 TEST_F(OpenGpusTest, WhoWorksThereMustBeKnown) {
@@ -100,9 +102,8 @@ TEST_F(OpenGpusTest, WhoWorksThereMustBeKnown) {
        {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetGraphicsRunningProcesses_v3"}) {
     SCOPED_TRACE(function);
     const NvidiaFile broken(absl::StrCat(R"({"gpus":[{},{"answers":{")", function, R"(":999}}]})"));
-    EXPECT_THAT(Open().status(),
-                StatusIs(absl::StatusCode::kFailedPrecondition,
-                         HasSubstr("whether GPU 1 is at work for others cannot be told")));
+    EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                          HasSubstr("unknown whether GPU 1 is used by others")));
     EXPECT_OK(Open(false, "0").status());
     EXPECT_OK(Open(/*force=*/true).status());
     // Consumer cards with some drivers do not report it.

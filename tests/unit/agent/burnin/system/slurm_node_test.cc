@@ -96,20 +96,21 @@ TEST_F(SlurmNode, NamesEachDifferenceWithBothValues) {
     const char* message;
   } cases[] = {
       {"CPUTot=32", "CPUTot=64", "slurm_cpus",
-       "Slurm counts on CPUs=64 of c001, slurmd -C finds 32: look for a processor"},
+       "Slurm expects CPUs=64 of c001, slurmd -C finds 32: look for a missing processor"},
       {"CPUTot=32", "CPUTot=8", "slurm_cpus",
-       "CPUs=8 of c001, slurmd -C finds 32: have slurm.conf"},
+       "CPUs=8 of c001, slurmd -C finds 32: rewrite slurm.conf"},
       {"Boards=1", "Boards=2", "slurm_topology", "Boards=2 of c001, slurmd -C finds 1"},
       {"Sockets=2", "Sockets=1", "slurm_topology", "Sockets=1 of c001, slurmd -C finds 2"},
       {"CoresPerSocket=8", "CoresPerSocket=16", "slurm_topology",
        "CoresPerSocket=16 of c001, slurmd -C finds 8"},
       {"ThreadsPerCore=2", "ThreadsPerCore=1", "slurm_topology", "ThreadsPerCore=1 of c001"},
       {"RealMemory=122880", "RealMemory=262144", "slurm_memory",
-       "RealMemory=262144 MiB of c001, slurmd -C finds 128640 MiB: look for a memory module"},
+       "RealMemory=262144 MiB of c001, slurmd -C finds 128640 MiB: look for a missing memory "
+       "module"},
       {"gpu:rtx_2080_ti:2", "gpu:rtx_2080_ti:4", "slurm_gpus",
        "Gres=gpu=4 of c001, the driver lists 2: look for a GPU"},
       {"gpu:rtx_2080_ti:2(S:0-1)", "(null)", "slurm_gpus",
-       "Gres=gpu=0 of c001, the driver lists 2: have slurm.conf"},
+       "Gres=gpu=0 of c001, the driver lists 2: rewrite slurm.conf"},
   };
   for (const auto& c : cases) {
     SetNode(absl::StrReplaceAll(kNode, {{c.from, c.to}}));

@@ -33,7 +33,7 @@ TEST(FoldTexts, OfManyThatDifferTheRestIsCounted) {
     texts.push_back({{absl::StrCat("c", i)}, absl::StrCat("head\n+line ", i, "\ntail\n")});
   }
   EXPECT_THAT(FoldTexts(texts), AllOf(HasSubstr("head\nc1: +line 1\n"),
-                                      HasSubstr("… and on 22 nodes otherwise again\ntail\n"),
+                                      HasSubstr("… and 22 nodes with other differences\ntail\n"),
                                       Not(HasSubstr("+line 30"))));
 }
 

@@ -327,7 +327,7 @@ TEST(PlanCompare, OtherCompiledStepsCountAlsoWhereTheyPredictTheSame) {
   const auto differences = *ComparePlans(plan, Fold(run, results), {"a", "b"});
   ASSERT_EQ(differences.size(), 1u);
   EXPECT_EQ(differences[0].nodes, "b");
-  EXPECT_THAT(differences[0].text, HasSubstr("play workers: its steps are compiled otherwise"));
+  EXPECT_THAT(differences[0].text, HasSubstr("play workers: its steps now compile differently"));
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ TEST(RmaBundleTest, SaysNothingOfOtherNodes) {
 
 TEST(RmaBundleTest, ANodeThatNothingIsKnownOf) {
   const auto files = RmaFiles("c001", {}, {}, absl::FromUnixSeconds(0));
-  EXPECT_THAT(files.at("README.txt"), HasSubstr("No check has seen a part of this node."));
+  EXPECT_THAT(files.at("README.txt"), HasSubstr("No check has identified a part of this node."));
 }
 
 }  // namespace

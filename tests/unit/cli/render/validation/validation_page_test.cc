@@ -73,7 +73,7 @@ TEST(ValidationPageTest, SaysWhatFailedAgainstWhichLimit) {
 TEST(ValidationPageTest, SetsTheRingBesideItsPairs) {
   v1::Validation validation = TwoNodes();
   EXPECT_THAT(RenderValidationPage(validation, {}, absl::UTCTimeZone()),
-              Not(HasSubstr("The ring beside its pairs")));
+              Not(HasSubstr("The ring compared with its pairs")));
   v1::RingOutlook& ring = *validation.add_rings();
   ring.set_check("collective");
   ring.set_message("86 % of the slowest pair, from <c003>");
@@ -82,8 +82,9 @@ TEST(ValidationPageTest, SetsTheRingBesideItsPairs) {
   forecast.set_ring_ms(170.5);
   forecast.set_pairs_best(0.95);
   const std::string page = RenderValidationPage(validation, {}, absl::UTCTimeZone());
-  for (const char* text : {"The ring beside its pairs", "86 % of the slowest pair, from &lt;c003",
-                           "170.5 ms", "0.0 % to 95.0 %"})
+  for (const char* text :
+       {"The ring compared with its pairs", "86 % of the slowest pair, from &lt;c003", "170.5 ms",
+        "0.0 % to 95.0 %"})
     EXPECT_THAT(page, HasSubstr(text));
 }
 

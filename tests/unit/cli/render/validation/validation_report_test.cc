@@ -107,11 +107,11 @@ TEST(ValidationReport, UnknownTakesNoPassAway) {
   validation.mutable_nodes(2)->set_service("not validated");
   validation.mutable_nodes(3)->set_service("quarantined: failed v-0");
   validation.mutable_nodes(4)->set_service("drained by root: bad disk");
-  EXPECT_THAT(RenderValidation(validation, kReportNow),
-              HasSubstr("Unknown is neither a pass nor a fail: it gives no pass, and takes none "
-                        "away.\n"
-                        "  hold a pass of another validation, and serve: c[001-002]\n"
-                        "  hold none, and do not serve until they pass: c[003-004]\n"));
+  EXPECT_THAT(
+      RenderValidation(validation, kReportNow),
+      HasSubstr("Unknown is neither a pass nor a fail: it neither grants nor revokes a pass.\n"
+                "  hold a pass from another validation and stay in service: c[001-002]\n"
+                "  hold no pass and stay out of service until they pass: c[003-004]\n"));
   validation.set_state(v1::VALIDATION_STATE_RUNNING);
   EXPECT_THAT(RenderValidation(validation, kReportNow),
               Not(HasSubstr("neither a pass nor a fail")));
@@ -122,7 +122,7 @@ TEST(ValidationReport, SaysWhenTheColumnOfSlurmIsOld) {
   EXPECT_THAT(RenderValidation(validation, kReportNow), Not(HasSubstr("since the end")));
   validation.set_service_is_behind(true);
   EXPECT_THAT(RenderValidation(validation, kReportNow),
-              HasSubstr("Slurm has not been asked since the end"));
+              HasSubstr("Slurm has not been queried since the end"));
 }
 
 TEST(ValidationReport, TheWorstNodeDecides) {

@@ -429,7 +429,7 @@ TEST_F(CompileTest, ReportsSeveralErrorsOfANode) {
                              HasSubstr("main.yaml:2:26: 'path' must be an absolute path"),
                              HasSubstr("main.yaml:3:"), HasSubstr("quoted octal string"),
                              HasSubstr("no file 'hpc1.j2' in templates/"),
-                             HasSubstr("'loop' must give a list"))));
+                             HasSubstr("'loop' must evaluate to a list"))));
 }
 
 TEST_F(CompileTest, CommandLineVariablesMayNotHideMustersNames) {

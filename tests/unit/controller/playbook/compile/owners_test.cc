@@ -63,7 +63,7 @@ const OwnerRow kOwnerRows[] = {
     {"FileBelowWhatGoes", "directory: {path: /opt/x, state: absent, recursive: true}",
      "file: {path: /opt/x/y/z, content: a}", "removes /opt/x"},
     {"FileBelowAFile", "file: {path: /opt/x, content: a}", "file: {path: /opt/x/y, content: a}",
-     "makes a file of /opt/x"},
+     "writes a file to /opt/x"},
     {"FileBesideWhatGoes", "directory: {path: /opt/x, state: absent}",
      "file: {path: /opt/xy, content: a}", ""},
     {"GoneBelowWhatGoes", "directory: {path: /opt/x, state: absent, recursive: true}",
@@ -77,7 +77,7 @@ const OwnerRow kOwnerRows[] = {
     {"SetsOfOneDirectory", "files_in: {path: /d, files: [{name: a, content: x}]}",
      "files_in: {path: /d, files: [{name: b, content: x}]}", "another list of files of /d"},
     {"FileInAPurgedDirectory", "files_in: {path: /d, purge: true, files: [{name: a, content: x}]}",
-     "file: {path: /d/b, content: x}", "removes what is not of its own there (purge)"},
+     "file: {path: /d/b, content: x}", "removes all other files there (purge)"},
     {"FileKeptInAPurgedDirectory",
      "files_in: {path: /d, purge: true, keep: ['b*'], files: [{name: a, content: x}]}",
      "file: {path: /d/b, content: x}", ""},
@@ -163,9 +163,9 @@ TEST_F(OwnersTest, TheErrorNamesBothTasksAndTheRemedy) {
       CompileError(),
       StatusIs(
           kInvalid,
-          "roles/r/tasks/main.yaml:3: 'the motd again' wants another content of /etc/motd than "
-          "'the motd' at roles/r/tasks/main.yaml:1: at every apply each would undo what the "
-          "other did. Leave one of them out, or let `when` choose between them"));
+          "roles/r/tasks/main.yaml:3: 'the motd again' sets a different content of /etc/motd than "
+          "'the motd' at roles/r/tasks/main.yaml:1: at every apply, each would undo the changes of "
+          "the other. Remove one of them, or let `when` choose between them"));
 }
 
 TEST_F(OwnersTest, ATaskThatDoesNotApplyOwnsNothing) {

@@ -84,7 +84,8 @@ TEST_F(CheckHoldsTest, RefusesAnExpiredPlan) {
 
 TEST_F(CheckHoldsTest, RefusesAnotherRevisionOfTheInventory) {
   file_.set_inventory_revision(6);
-  EXPECT_THAT(Check(), StatusIs(kMoved, HasSubstr("revision 6 of the inventory, which is at 7")));
+  EXPECT_THAT(Check(),
+              StatusIs(kMoved, HasSubstr("revision 6 of the inventory, which is now at 7")));
 }
 
 // Runs of the engine that are held to a file in a bundle named "plan".
@@ -169,7 +170,7 @@ TEST_F(HeldRunTest, OtherStepsThanTheFilesAreNotSent) {
   ASSERT_OK(run);
   const v1::Run end = Run(run->run_id());
   EXPECT_EQ(end.state(), v1::RUN_STATE_FAILED);
-  EXPECT_THAT(end.nodes(0).message(), HasSubstr("other ones than those of the plan file"));
+  EXPECT_THAT(end.nodes(0).message(), HasSubstr("differ from the plan file"));
   for (const v1::ControllerMessage& message : sessions_.Take("ua")) {
     EXPECT_FALSE(message.has_plan());
   }
@@ -205,7 +206,7 @@ TEST_F(HeldRunTest, WhatMovedIsRefused) {
   file_.set_inventory_revision(7);
   file_.set_bundle_sha256("gone");
   EXPECT_THAT(Create().status(),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("site that the plan was made of")));
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("site that the plan was made from")));
   file_.set_bundle_sha256("site");
   file_.mutable_plays(0)->clear_nodes();
   EXPECT_THAT(Create().status(),

@@ -117,7 +117,7 @@ TEST_F(CallGateTest, CallsOfOnePersonAboveTheShareAreRefusedAndOthersAreServed) 
   for (v1::RunService::Stub* stub : {eve.get(), eve_again.get()}) {
     const grpc::Status refused = List(*stub);
     EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-    EXPECT_THAT(refused.error_message(), HasSubstr("eve has 16 calls going on"));
+    EXPECT_THAT(refused.error_message(), HasSubstr("eve has 16 calls in progress"));
   }
   std::thread other([&] { EXPECT_TRUE(List(*As("vera")).ok()); });
   EXPECT_TRUE(runs_.AwaitBegun(most + 1));

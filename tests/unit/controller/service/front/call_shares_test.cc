@@ -50,7 +50,7 @@ TEST_F(CallSharesTest, EachKindHasItsOwnNumberAndWords) {
     const char* words;
   };
   for (const Row& row :
-       {Row{"/muster.v1.NodeService/ListNodes", 16, "calls going on"},
+       {Row{"/muster.v1.NodeService/ListNodes", 16, "calls in progress"},
         Row{"/muster.v1.ExplainService/ExplainVariable", 2, "calls that compile"},
         Row{"/muster.v1.ArtifactService/GetBundle", 2, "calls that compile"},
         Row{"/muster.v1.RunService/WatchRun", 16, "watches of runs"},

@@ -439,7 +439,7 @@ TEST(CheckEnding, RefusesWhatNoRunCouldEndWith) {
   };
   EXPECT_OK(check(head + "admits: true\n" + stages));
   EXPECT_THAT(check(head + stages),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'s' admits no node")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'s' does not admit nodes")));
   EXPECT_THAT(check(head + "admits: true\nstages: [{name: a, checks: [x]}]\n"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("playbooks/suites/s.yaml:4:29: no check 'x'")));

@@ -169,7 +169,7 @@ TEST_F(GoodResultsTest, AreReadPageByPage) {
   int asked = 0;
   FloorLearner stopped;
   EXPECT_THAT(Read(stopped, "", kNow - absl::Hours(1), [&] { return ++asked > 2; }),
-              StatusIs(absl::StatusCode::kCancelled, HasSubstr("waits")));
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("waiting")));
   EXPECT_GT(stopped.results(), 0u);
   EXPECT_LT(stopped.results(), 328u);
 }

@@ -46,9 +46,9 @@ TEST_F(ValidationEngineTest, ChecksOfGpusAreToldHowHotTheyMayBecome) {
   EXPECT_EQ(Only("u-c002").start_check().parameters().at("max-temperature"), "88");
 }
 
-// A GPU that is at work for somebody else is left alone, and named, unless the caller forced it.
+// A GPU that is used by somebody else is left alone, and named, unless the caller forced it.
 TEST_F(ValidationEngineTest, BusyGpuIsUnknownUnlessForced) {
-  const std::string busy = "GPU 1 is at work for python3 (4711)";
+  const std::string busy = "GPU 1 is used by python3 (4711)";
   const std::string id = Create("probe", "c001").value();
   const v1::StartCheck start = Only("u-c001").start_check();
   EXPECT_FALSE(start.force());

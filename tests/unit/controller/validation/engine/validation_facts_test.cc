@@ -132,7 +132,7 @@ TEST_F(ValidationFactsTest, ANodeThatDoesNotSayWhatItIsHasNotPassed) {
   const v1::Validation done = engine_->Get(id).value();
   EXPECT_EQ(done.state(), v1::VALIDATION_STATE_DONE);
   EXPECT_EQ(done.nodes(0).outcome(), v1::OUTCOME_UNKNOWN);
-  EXPECT_THAT(done.nodes(0).checks(1).reason(), HasSubstr("did not say what it is"));
+  EXPECT_THAT(done.nodes(0).checks(1).reason(), HasSubstr("did not report its facts"));
   EXPECT_FALSE(HasPass());
 }
 

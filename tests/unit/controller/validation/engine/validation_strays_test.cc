@@ -56,7 +56,7 @@ TEST_F(ValidationStraysTest, ACheckThatWasCancelledWhileItsNodeWasAwayIsStoppedW
   Return("u-c001", check);
   const v1::StopCheck stop = Only("u-c001").stop_check();
   EXPECT_EQ(stop.check_id(), check);
-  EXPECT_THAT(stop.reason(), HasSubstr("nobody waits for it any more"));
+  EXPECT_THAT(stop.reason(), HasSubstr("it is no longer needed"));
 }
 
 TEST_F(ValidationStraysTest, ACheckOfANodeThatWasGivenUpIsStoppedWhenItIsBack) {

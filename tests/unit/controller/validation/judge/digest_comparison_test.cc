@@ -66,7 +66,7 @@ TEST_F(VerdictTest, OfTwoThatDifferNobodyKnowsWhichIsWrong) {
   AddNode(result);
   JudgeBy<DigestComparison>();
   EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_UNKNOWN);
-  EXPECT_THAT(verdicts_[0].reason(), HasSubstr("cannot be told"));
+  EXPECT_THAT(verdicts_[0].reason(), HasSubstr("unknown which are wrong"));
 }
 
 TEST_F(VerdictTest, GoldenDigest) {

@@ -64,7 +64,7 @@ TEST_F(GoneDevicesTest, AreNamedWithSlotAndSerial) {
   EXPECT_EQ(Gone()[0].slot(), "0000:3b:00.0");
   EXPECT_EQ(Gone()[0].outcome(), v1::OUTCOME_FAIL);
   EXPECT_EQ(Gone()[0].source(), "pass of 2026-11-21 14:11 UTC");
-  EXPECT_THAT(Gone()[0].message(), HasSubstr("not seen any more (serial s1)"));
+  EXPECT_THAT(Gone()[0].message(), HasSubstr("no longer visible (serial s1)"));
 }
 
 // Like gpu-inventory's result for a node whose GPUs are all gone: there is nothing to name.

@@ -174,7 +174,7 @@ TEST(FloorLearner, TooFewSayNothing) {
   EXPECT_EQ(Propose(learner).floor, 0);
   EXPECT_EQ(
       Propose(learner).note,
-      "too few of one driver, firmware, power limit, engine and suite's parameters: 7 GPUs of 3 "
+      "too few with the same driver, firmware, power limit, engine and parameters: 7 GPUs of 3 "
       "nodes; 8 of 3 nodes, or 5 nodes, are needed");
   EXPECT_GT(Propose(learner, 7).floor, 0);
   EXPECT_THAT(Propose(learner, 100).note, HasSubstr("100 are needed"));

@@ -132,7 +132,7 @@ TEST(HardwareLearning, RaisesAFloorAndNeverLowersOne) {
       ProposeModel({Metric("gpu-memory", "memory_gbytes_per_s", "", 155)}, {{kPath, kFile}});
   EXPECT_EQ(lower.diff(), "");
   EXPECT_FALSE(lower.limits(0).limit().has_floor());
-  EXPECT_EQ(lower.limits(0).note(), "existing floor 150 stays: these results lead to 147 only");
+  EXPECT_EQ(lower.limits(0).note(), "existing floor 150 stays: these results lead only to 147");
   const v1::LearnedModel below =
       ProposeModel({Metric("gpu-memory", "memory_gbytes_per_s", "", 140)}, {{kPath, kFile}});
   EXPECT_EQ(below.diff(), "");
@@ -159,7 +159,7 @@ TEST(HardwareLearning, NewLimitsOfAFileHaveAPeak) {
   const v1::LearnedModel model =
       ProposeModel({Metric("gpu-copy", "host_to_gpu_gbytes_per_s", "", 25)}, files);
   EXPECT_THAT(model.diff(), AllOf(HasSubstr("+  - check: gpu-copy\n"), HasSubstr("+    peak: 30\n"),
-                                  HasSubstr("+    floor: 23.7\n"), HasSubstr("a fifth more")));
+                                  HasSubstr("+    floor: 23.7\n"), HasSubstr("plus a fifth")));
 }
 
 // The proposals, put into the files, can be read and pass the lint.

@@ -81,7 +81,7 @@ TEST_F(ValidationStateTest, NoReportInTime) {
   EXPECT_THAT(Later(absl::Minutes(1) + kReportGrace - absl::Seconds(1)), IsEmpty());
   EXPECT_THAT(Words(Later(absl::Seconds(1))),
               ElementsAre("stop v/0.0.0.0/c1", "verdict v/0.0.0.0/c1", "finish"));
-  EXPECT_THAT(reasons_[0], HasSubstr("no report in its time of 1m30s"));
+  EXPECT_THAT(reasons_[0], HasSubstr("no report within its time limit of 1m30s"));
   EXPECT_THAT(Report("v/0.0.0.0/c1", PartOutcome::kPass), IsEmpty());
   EXPECT_THAT(verdicts_, ElementsAre("c1 look unknown"));
 }

@@ -206,7 +206,8 @@ TEST_F(WitnessStateTest, WhoIsLeftByOthersThatFailedIsNotLetInUnmeasured) {
   Note(state_->OnReport("v/0.0.0.0/b", PartOutcome::kFail, now_));
   Report(PartOutcome::kPass);
   EXPECT_TRUE(state_->finished());
-  EXPECT_THAT(verdicts_["a tcp"], HasSubstr("unknown not measured: the nodes that it was"));
+  EXPECT_THAT(verdicts_["a tcp"],
+              HasSubstr("unknown not measured: the nodes validated together with it"));
   EXPECT_THAT(verdicts_["b tcp"], HasSubstr("failed in stage 'look'"));
 }
 

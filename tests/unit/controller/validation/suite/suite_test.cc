@@ -105,23 +105,24 @@ TEST(ParseSuite, ErrorsNameThePlaceAndTheNearestWord) {
        "s.yaml:4:55: parameter size: "},
       {"  - {name: a, checks: [{check: gpu-gemm, with: {size: 3}}]}\n",
        "s.yaml:4:55: parameter size: "},
-      {"  - {name: a, checks: [{check: gpu-gemm, with: [1]}]}\n", "'with' is a map"},
+      {"  - {name: a, checks: [{check: gpu-gemm, with: [1]}]}\n", "'with' must be a map"},
       {"  - {name: a, checks: [{check: gpu-gemm, when: gpu}]}\n",
        "no condition 'gpu' (did you mean 'gpus'?)"},
       {"  - {name: a, checks: [{check: gpu-gemm, max_rounds: 3}]}\n", "max_rounds is for checks"},
-      {"  - {name: a, checks: [{check: nic-pair, max_rounds: 0}]}\n", "max_rounds is from 1"},
+      {"  - {name: a, checks: [{check: nic-pair, max_rounds: 0}]}\n", "max_rounds must be from 1"},
       {"  - {name: a, checks: [{check: gpu-gemm, time_limit: 30s}]}\n",
        "time limit of 30s is not above the duration of 1m"},
-      {"  - {name: a, checks: [{check: gpu-gemm, time_limit: 900h}]}\n", "a time limit is from"},
+      {"  - {name: a, checks: [{check: gpu-gemm, time_limit: 900h}]}\n",
+       "a time limit must be from"},
       {"  - {name: a, checks: [{check: gpu-gemm, time_limit: 5}]}\n", "a duration with its unit"},
-      {"  - {name: a, checks: []}\n", "'checks' is a list with one entry at least"},
+      {"  - {name: a, checks: []}\n", "'checks' must be a list with at least one entry"},
       {"  - {name: a}\n", "the stage lacks 'checks'"},
       {"  - {checks: [gpu-gemm]}\n", "the stage lacks 'name'"},
       {"  - {name: a, check: [gpu-gemm], checks: [gpu-gemm]}\n", "unknown key 'check'"},
       {"  - {name: a, checks: [{cheque: gpu-gemm}]}\n", "lacks 'check'"},
       {"  - {name: a, checks: [[gpu-gemm]]}\n", "expected a check"},
       {"  - {name: a, checks: [gpu-gemm]}\n  - {name: a, checks: [gpu-gemm]}\n",
-       "there is another stage 'a'"},
+       "a second stage 'a'"},
   };
   for (const Case& c : cases) {
     EXPECT_THAT(ParseText(absl::StrCat(kSuiteHead, c.stage)),
@@ -129,7 +130,7 @@ TEST(ParseSuite, ErrorsNameThePlaceAndTheNearestWord) {
         << c.stage;
   }
   EXPECT_THAT(ParseText("name: other\ndescription: d\nstages: [{name: a, checks: [gpu-gemm]}]\n"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("that of its file: 's'")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the name of its file: 's'")));
   EXPECT_THAT(ParseText(""), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("suite")));
   EXPECT_THAT(ParseText(absl::StrCat(kSuiteHead, "  - {name: a, checks: [x]}\n",
                                      "  - {name: b, checks: [y], wen: 1}\n")),
@@ -150,8 +151,8 @@ TEST(ParseSuite, RefusesWhatANodeWouldNotRunSideBySide) {
   EXPECT_THAT(stage(two_loads),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("s.yaml:9:9: 'gpu-gemm' loads GPUs that 'gpu-memory' of "
-                                       "this stage is at work on"),
-                             HasSubstr("leave side_by_side out"))));
+                                       "this stage also uses"),
+                             HasSubstr("omit side_by_side"))));
   EXPECT_OK(stage(two_loads, "false"));
   EXPECT_OK(stage("      - gpu-memory\n      - cpu-stress\n      - gpu-inventory\n"));
   std::string many;

@@ -77,7 +77,7 @@ TEST(FindBlame, OneSlowDirectionIsALink) {
   ASSERT_THAT(blames, SizeIs(1));
   EXPECT_EQ(blames[0].kind, BlameKind::kLink);
   EXPECT_THAT(blames[0].names, ElementsAre("c2", "eth0"));
-  EXPECT_THAT(blames[0].message, HasSubstr("slow when it sends and not the other way"));
+  EXPECT_THAT(blames[0].message, HasSubstr("slow when it sends but not the other way"));
 }
 
 TEST(FindBlame, CountersTellTheCableFromTheCard) {
@@ -159,7 +159,8 @@ TEST(FindBlame, SlowUplink) {
   blames = FindBlame(uneven);
   ASSERT_THAT(blames, SizeIs(1));
   EXPECT_EQ(blames[0].kind, BlameKind::kUplink);
-  EXPECT_THAT(blames[0].message, HasSubstr("from small to large is slow, back"));
+  EXPECT_THAT(blames[0].message,
+              HasSubstr("from small to large is slow, but not in the other direction"));
 }
 
 // Four nodes of 10 Gbit/s per switch, behind 10 Gbit/s.
@@ -255,7 +256,7 @@ TEST(FindBlame, CannotTellWithoutOthersToCompareWith) {
   EXPECT_THAT(blames[0].names, ElementsAre("c0", "c1"));
   EXPECT_THAT(blames[0].suspects, ElementsAre(0u, 1u));
   EXPECT_EQ(blames[0].message,
-            "1 slow measurement, which does not say whether it is c0 or c1: validate each with a "
+            "1 slow measurement, which does not show whether it is c0 or c1: validate each with a "
             "third node");
   EXPECT_THAT(blames[0].pairs, ElementsAre(std::make_pair(0u, 1u)));
 
@@ -266,8 +267,8 @@ TEST(FindBlame, CannotTellWithoutOthersToCompareWith) {
   ASSERT_THAT(blames, SizeIs(1));
   EXPECT_EQ(blames[0].kind, BlameKind::kCannotTell);
   EXPECT_THAT(blames[0].names, ElementsAre("c0", "c5"));
-  EXPECT_THAT(blames[0].message, HasSubstr("2 slow measurements, which do not say"));
-  EXPECT_THAT(blames[0].message, HasSubstr("look at what only they share"));
+  EXPECT_THAT(blames[0].message, HasSubstr("2 slow measurements, which do not show"));
+  EXPECT_THAT(blames[0].message, HasSubstr("check what only they share"));
 
   // A node that is alone on its switch: itself or the uplink.
   PairMatrix alone = Nodes(5);
@@ -294,7 +295,7 @@ TEST(FindBlame, TwoNodesBelowTheirFloorAreTold) {
   ASSERT_THAT(blames, SizeIs(1));
   EXPECT_EQ(blames[0].kind, BlameKind::kLink);
   EXPECT_THAT(blames[0].nodes, ElementsAre(1u));
-  EXPECT_THAT(blames[0].message, HasSubstr("the link of c1 eth0 is not as it should be"));
+  EXPECT_THAT(blames[0].message, HasSubstr("the link of c1 eth0 is faulty"));
   EXPECT_THAT(blames[0].evidence, Contains("eth0 runs at 100 Mbit/s"));
   two.nodes[0].ports.push_back({"eth0", 0, {"eth0 runs at 100 Mbit/s"}, {}});
   EXPECT_EQ(FindBlame(two)[0].kind, BlameKind::kCannotTell);

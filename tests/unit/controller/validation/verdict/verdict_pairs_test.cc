@@ -262,7 +262,7 @@ TEST_F(PairVerdictTest, ANodeIsNotHeldAgainstWhatTheUplinkDoesNotCarry) {
   ApplyBlame(matrix, blames, pair_verdicts_);
   EXPECT_EQ(VerdictOf("a", "c").outcome(), v1::OUTCOME_UNKNOWN);
   EXPECT_TRUE(VerdictOf("a", "c").excused());
-  EXPECT_THAT(VerdictOf("a", "c").reason(), HasSubstr("the uplink leaves a pair 2.5 Gbit/s"));
+  EXPECT_THAT(VerdictOf("a", "c").reason(), HasSubstr("the uplink leaves each pair 2.5 Gbit/s"));
   for (const auto& [node, checks] : ByNode()) {
     EXPECT_EQ(OutcomeOf(checks, true), v1::OUTCOME_PASS) << node;
   }
@@ -328,7 +328,7 @@ TEST_F(PairVerdictTest, OneSlowPairAmongGoodOnesKeepsNobodyOut) {
   ApplyBlame(matrix, FindBlame(matrix), pair_verdicts_);
   EXPECT_EQ(VerdictOf("a", "b").outcome(), v1::OUTCOME_UNKNOWN);
   EXPECT_EQ(VerdictOf("b", "a").outcome(), v1::OUTCOME_UNKNOWN);
-  EXPECT_THAT(VerdictOf("a", "b").reason(), HasSubstr("look at what only they share"));
+  EXPECT_THAT(VerdictOf("a", "b").reason(), HasSubstr("check what only they share"));
   for (const auto& [node, checks] : ByNode()) {
     EXPECT_EQ(OutcomeOf(checks, true), v1::OUTCOME_PASS) << node;
   }

@@ -51,7 +51,7 @@ TEST_F(VerdictTest, MissingMetricIsAFail) {
   result.mutable_metrics()->DeleteSubrange(2, 1);  // fp16 of g1
   const v1::CheckVerdict verdict = Judge(result);
   EXPECT_EQ(verdict.outcome(), v1::OUTCOME_FAIL);
-  EXPECT_THAT(verdict.reason(), HasSubstr("tflops_median of fp16 was expected and not measured"));
+  EXPECT_THAT(verdict.reason(), HasSubstr("tflops_median of fp16 was expected but not measured"));
   result = Result(std::nan(""), 50);
   EXPECT_EQ(Judge(result).outcome(), v1::OUTCOME_FAIL);
   result = Result(std::numeric_limits<double>::infinity(), 50);
@@ -158,7 +158,7 @@ TEST_F(VerdictTest, AnotherUnitIsNotCompared) {
   result.mutable_metrics(0)->set_unit("GFLOPS");
   result.mutable_metrics(0)->set_value(50'000);
   EXPECT_EQ(Judge(result).outcome(), v1::OUTCOME_UNKNOWN);
-  EXPECT_THAT(Judge(result).reason(), HasSubstr("of different versions"));
+  EXPECT_THAT(Judge(result).reason(), HasSubstr("have different versions"));
 }
 
 TEST_F(VerdictTest, TheLowerTemperatureLimitCounts) {

@@ -43,7 +43,7 @@ TEST(LinkIdentityTest, WhatIsNotAsExpectedIsAFaultOfThePort) {
            Case{"wrong_firmware", {.firmware = {"16.35", "14.1"}}, "not 16.35 or 14.1"},
            Case{"wrong_neighbor",
                 {.neighbors = {"leaf2", "leaf3"}},
-                "is on leaf1.example.org, not on leaf2 or leaf3: look at the cable"},
+                "is connected to leaf1.example.org, not to leaf2 or leaf3: check the cable"},
        }) {
     const CheckResult result = Judge(kLink, c.expectation);
     ASSERT_THAT(result.faults, SizeIs(1));
