@@ -1,4 +1,4 @@
-#include "agent/resources/command.h"
+#include "agent/resources/makers.h"
 
 #include <utility>
 
