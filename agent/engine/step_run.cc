@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/engine/reboot_run.h"
 #include "agent/engine/step_report.h"
-#include "agent/resources/printing.h"
+#include "agent/resources/resource.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 

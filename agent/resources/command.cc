@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/resources/check_values.h"
-#include "agent/resources/printing.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "muster/v1/plan.pb.h"
