@@ -23,13 +23,8 @@ class SessionLog final : public AgentSessionListener {
 
   void OnConnected(absl::string_view node_uuid, const v1::Hello& hello) override;
   void OnDisconnected(absl::string_view node_uuid) override;
-  void OnFacts(absl::string_view, const v1::FactsReport&) override {}
   void OnFactsRefused(absl::string_view node_uuid, absl::string_view request_id,
                       const absl::Status& why) override;
-  void OnPlanReceipt(absl::string_view, const v1::PlanReceipt&) override {}
-  void OnReport(absl::string_view, const v1::Report&) override {}
-  void OnProgress(absl::string_view, const v1::StepProgress&) override {}
-  void OnRebootRequest(absl::string_view, const v1::RebootRequest&) override {}
   void OnMisbehaved(absl::string_view node_uuid, absl::string_view why) override;
 
  private:

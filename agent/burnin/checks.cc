@@ -1,9 +1,7 @@
 #include <vector>
 
 #include "agent/burnin/check.h"
-#include "agent/burnin/gpu/runners.h"
-#include "agent/burnin/nic/runners.h"
-#include "agent/burnin/system/runners.h"
+#include "agent/burnin/runners.h"
 
 namespace muster::burnin {
 

@@ -25,7 +25,7 @@ class RoleGraph {
   // The body of a thread: takes a role and runs it, until none is left.
   void Work() {
     while (const v1::RolePlan* role = Take()) {
-      absl::StatusOr<RoleEnd> end = RunRole(context_, *role);
+      absl::StatusOr<std::optional<RoleEnd>> end = RunRole(context_, *role);
       absl::MutexLock lock(&mutex_);
       Finish(*role, end);
     }
@@ -83,13 +83,13 @@ class RoleGraph {
     return role;
   }
 
-  void Finish(const v1::RolePlan& role, const absl::StatusOr<RoleEnd>& end)
+  void Finish(const v1::RolePlan& role, const absl::StatusOr<std::optional<RoleEnd>>& end)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!end.ok()) {
       error_.Update(end.status());
       return;
     }
-    if (*end == RoleEnd::kStopped) {
+    if (!end->has_value()) {
       stopped_ = true;
       return;
     }

@@ -2,6 +2,7 @@
 // record in the journal that tells the next boot what happened.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"

@@ -1,5 +1,6 @@
 #include "agent/engine/role_run.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -30,13 +31,14 @@ absl::Status SkipDirtyHandlers(PlanContext& context, const v1::RolePlan& role,
   return absl::OkStatus();
 }
 
-absl::StatusOr<RoleEnd> RunStepsOfRole(PlanContext& context, const v1::RolePlan& role) {
+absl::StatusOr<std::optional<RoleEnd>> RunStepsOfRole(PlanContext& context,
+                                                      const v1::RolePlan& role) {
   RoleEnd end = RoleEnd::kSucceeded;
   std::string failed_step;
   for (int i = 0; i < role.steps_size(); ++i) {
     const v1::Step& step = role.steps(i);
     if (!context.Outcome(step.step_id()).has_value()) {
-      if (context.stopping()) return RoleEnd::kStopped;
+      if (context.stopping()) return std::nullopt;
       if (end == RoleEnd::kSucceeded && context.cancelled()) end = RoleEnd::kCancelled;
       if (end != RoleEnd::kSucceeded) {
         RETURN_IF_ERROR(Skip(context, role, step, false,
@@ -51,8 +53,9 @@ absl::StatusOr<RoleEnd> RunStepsOfRole(PlanContext& context, const v1::RolePlan&
       }
       std::vector<const v1::Step*> rest;
       for (int k = i; k < role.steps_size(); ++k) rest.push_back(&role.steps(k));
-      ASSIGN_OR_RETURN(const bool begun, RunSteps(context, role, rest, /*handler=*/false));
-      if (!begun) return RoleEnd::kStopped;
+      ASSIGN_OR_RETURN(const std::optional<v1::StepStatus> outcome,
+                       RunSteps(context, role, rest, /*handler=*/false));
+      if (!outcome.has_value()) return std::nullopt;
     }
     if (context.Outcome(step.step_id()) == v1::STEP_STATUS_FAILED && end != RoleEnd::kFailed) {
       end = RoleEnd::kFailed;
@@ -62,12 +65,13 @@ absl::StatusOr<RoleEnd> RunStepsOfRole(PlanContext& context, const v1::RolePlan&
   return end;
 }
 
-absl::StatusOr<RoleEnd> RunHandlersOfRole(PlanContext& context, const v1::RolePlan& role) {
+absl::StatusOr<std::optional<RoleEnd>> RunHandlersOfRole(PlanContext& context,
+                                                         const v1::RolePlan& role) {
   RoleEnd end = RoleEnd::kSucceeded;
   for (const v1::Step& handler : role.handlers()) {
     if (!context.Outcome(handler.step_id()).has_value()) {
       if (!context.IsDirty(handler.step_id())) continue;
-      if (context.stopping()) return RoleEnd::kStopped;
+      if (context.stopping()) return std::nullopt;
       if (context.cancelled()) end = RoleEnd::kCancelled;
       if (end != RoleEnd::kSucceeded) break;
       if (!handler.skip_reason().empty()) {
@@ -76,8 +80,9 @@ absl::StatusOr<RoleEnd> RunHandlersOfRole(PlanContext& context, const v1::RolePl
                              context.plan().check_only() ? "" : handler.step_id()));
         continue;
       }
-      ASSIGN_OR_RETURN(const bool begun, RunSteps(context, role, {&handler}, /*handler=*/true));
-      if (!begun) return RoleEnd::kStopped;
+      ASSIGN_OR_RETURN(const std::optional<v1::StepStatus> outcome,
+                       RunSteps(context, role, {&handler}, /*handler=*/true));
+      if (!outcome.has_value()) return std::nullopt;
     }
     if (context.Outcome(handler.step_id()) == v1::STEP_STATUS_FAILED) {
       end = RoleEnd::kFailed;
@@ -94,8 +99,8 @@ absl::StatusOr<RoleEnd> RunHandlersOfRole(PlanContext& context, const v1::RolePl
 
 }  // namespace
 
-absl::StatusOr<RoleEnd> RunRole(PlanContext& context, const v1::RolePlan& role) {
-  ASSIGN_OR_RETURN(const RoleEnd end, RunStepsOfRole(context, role));
+absl::StatusOr<std::optional<RoleEnd>> RunRole(PlanContext& context, const v1::RolePlan& role) {
+  ASSIGN_OR_RETURN(const std::optional<RoleEnd> end, RunStepsOfRole(context, role));
   if (end == RoleEnd::kSucceeded) return RunHandlersOfRole(context, role);
   if (end == RoleEnd::kFailed) {
     RETURN_IF_ERROR(SkipDirtyHandlers(context, role, "role failed"));

@@ -95,12 +95,13 @@ class PlanContext {
   std::map<std::string, bool> would_be_dirty_ ABSL_GUARDED_BY(mutex_);
 };
 
-enum class RoleEnd { kSucceeded, kFailed, kCancelled, kStopped };
+enum class RoleEnd { kSucceeded, kFailed, kCancelled };
 
 // Runs the steps that have no outcome yet, in order, then the dirty handlers. After a failure the
-// rest is recorded as skipped and dirty handlers stay dirty. An error means that the journal could
-// not be written: nothing more was done after that.
-absl::StatusOr<RoleEnd> RunRole(PlanContext& context, const v1::RolePlan& role);
+// rest is recorded as skipped and dirty handlers stay dirty. nullopt: the agent is stopping, and
+// the rest is left to its next life. An error means that the journal could not be written: nothing
+// more was done after that.
+absl::StatusOr<std::optional<RoleEnd>> RunRole(PlanContext& context, const v1::RolePlan& role);
 
 // Records all of the role's steps as skipped, and its dirty handlers.
 absl::Status SkipRole(PlanContext& context, const v1::RolePlan& role, absl::string_view reason);

@@ -1,6 +1,7 @@
 #include "agent/engine/step_run.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -8,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/engine/reboot_run.h"
 #include "agent/engine/step_report.h"
-#include "agent/resources/printing.h"
+#include "agent/resources/resource.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 
@@ -64,22 +65,26 @@ struct Member {
 // The run of one step, or of adjacent steps in one transaction.
 class StepRun {
  public:
+  // The first step's outcome. nullopt: the agent is stopping, and a step is left open.
+  using End = std::optional<v1::StepStatus>;
+
   StepRun(PlanContext& context, const v1::RolePlan& role, bool handler)
       : context_(context), role_(role), handler_(handler) {}
 
-  absl::StatusOr<bool> Run(const std::vector<const v1::Step*>& steps);
+  absl::StatusOr<End> Run(const std::vector<const v1::Step*>& steps);
 
  private:
   // Makes the resource and checks it.
   absl::Status Look(const v1::Step& step, Member& member);
-  absl::Status Settle(const Member& member, v1::StepStatus status, const absl::Status& error,
-                      std::string output);
-  absl::Status SettleInSync(const Member& member);
-  absl::Status SettleCheckMode(Member& member, const absl::Status& checked);
-  absl::StatusOr<bool> Apply(std::vector<Member> go);
+  // Records the outcome `status`, and returns it.
+  absl::StatusOr<v1::StepStatus> Settle(const Member& member, v1::StepStatus status,
+                                        const absl::Status& error, std::string output);
+  absl::StatusOr<v1::StepStatus> SettleInSync(const Member& member);
+  absl::StatusOr<v1::StepStatus> SettleCheckMode(Member& member, const absl::Status& checked);
+  absl::StatusOr<End> Apply(std::vector<Member> go);
   absl::Status RecordIntent(const Member& member);
-  absl::StatusOr<bool> Reboot(Member member);
-  absl::Status SettleRebooted(const v1::Step& step);
+  absl::StatusOr<End> Reboot(Member member);
+  absl::StatusOr<v1::StepStatus> SettleRebooted(const v1::Step& step);
   void Absorb(const std::vector<const v1::Step*>& steps, std::vector<Member>& go);
 
   PlanContext& context_;
@@ -96,8 +101,8 @@ absl::Status StepRun::Look(const v1::Step& step, Member& member) {
   return absl::OkStatus();
 }
 
-absl::Status StepRun::Settle(const Member& member, v1::StepStatus status, const absl::Status& error,
-                             std::string output) {
+absl::StatusOr<v1::StepStatus> StepRun::Settle(const Member& member, v1::StepStatus status,
+                                               const absl::Status& error, std::string output) {
   const v1::Step& step = *member.step;
   v1::StepResult result = NewResult(role_, step, handler_, status);
   // If an earlier life began the step, its first findings are in the intent.
@@ -121,17 +126,20 @@ absl::Status StepRun::Settle(const Member& member, v1::StepStatus status, const 
   // Anything that can be checked again may be lost in a power cut; an act that cannot may not.
   const bool once_only = status == v1::STEP_STATUS_CHANGED && member.resource != nullptr &&
                          member.resource->AlwaysChanges();
-  return context_.Record(result, cleans ? step.step_id() : std::string(),
-                         once_only ? Journal::Durability::kDurable : Journal::Durability::kLazy);
+  RETURN_IF_ERROR(
+      context_.Record(result, cleans ? step.step_id() : std::string(),
+                      once_only ? Journal::Durability::kDurable : Journal::Durability::kLazy));
+  return status;
 }
 
-absl::Status StepRun::SettleInSync(const Member& member) {
+absl::StatusOr<v1::StepStatus> StepRun::SettleInSync(const Member& member) {
   const bool cut_off = context_.CutOff(member.step->step_id()) != nullptr;
   return Settle(member, cut_off ? v1::STEP_STATUS_CHANGED : v1::STEP_STATUS_OK, absl::OkStatus(),
                 PrintedByCheck(member.resource.get()));
 }
 
-absl::Status StepRun::SettleCheckMode(Member& member, const absl::Status& checked) {
+absl::StatusOr<v1::StepStatus> StepRun::SettleCheckMode(Member& member,
+                                                        const absl::Status& checked) {
   const absl::Status foreseen = checked.ok() ? member.resource->Foresee(member.found) : checked;
   if (!foreseen.ok()) {
     const std::string after = context_.WouldChangeBefore(role_, foreseen);
@@ -165,7 +173,7 @@ void StepRun::Absorb(const std::vector<const v1::Step*>& steps, std::vector<Memb
   }
 }
 
-absl::Status StepRun::SettleRebooted(const v1::Step& step) {
+absl::StatusOr<v1::StepStatus> StepRun::SettleRebooted(const v1::Step& step) {
   Member member;
   const absl::Status checked = Look(step, member);
   absl::Status end = checked;
@@ -178,49 +186,37 @@ absl::Status StepRun::SettleRebooted(const v1::Step& step) {
   return Settle(member, end.ok() ? v1::STEP_STATUS_CHANGED : v1::STEP_STATUS_FAILED, end, "");
 }
 
-absl::StatusOr<bool> StepRun::Reboot(Member member) {
+absl::StatusOr<StepRun::End> StepRun::Reboot(Member member) {
   RETURN_IF_ERROR(RecordIntent(member));
   StepObserver observer(context_, role_, *member.step);
   ASSIGN_OR_RETURN(const RebootEnd end, RebootNode(context_, role_, *member.step, *member.resource,
                                                    member.found.front().after, observer));
-  if (!end.has_value()) return false;
-  RETURN_IF_ERROR(Settle(member, v1::STEP_STATUS_FAILED, *end, ""));
-  return true;
+  if (!end.has_value()) return std::nullopt;
+  return Settle(member, v1::STEP_STATUS_FAILED, *end, "");
 }
 
-absl::StatusOr<bool> StepRun::Run(const std::vector<const v1::Step*>& steps) {
+absl::StatusOr<StepRun::End> StepRun::Run(const std::vector<const v1::Step*>& steps) {
   const v1::RebootArmed* armed = context_.Armed(steps[0]->step_id());
   // The same boot as before: something other than the reboot stopped the agent, and the step asks
   // again.
-  if (armed != nullptr && armed->boot_id() != context_.reboots().boot_id) {
-    RETURN_IF_ERROR(SettleRebooted(*steps[0]));
-    return true;
-  }
+  if (armed != nullptr && armed->boot_id() != context_.reboots().boot_id)
+    return SettleRebooted(*steps[0]);
   const bool may_reboot = steps[0]->has_reboot() && !context_.plan().check_only();
-  if (!may_reboot && !context_.barrier().EnterStep()) return false;
+  if (!may_reboot && !context_.barrier().EnterStep()) return std::nullopt;
   const absl::Cleanup leave = [&] {
     if (!may_reboot) context_.barrier().LeaveStep();
   };
   Member first;
   const absl::Status checked = Look(*steps[0], first);
-  if (checked.ok() && first.found.empty()) {
-    RETURN_IF_ERROR(SettleInSync(first));
-    return true;
-  }
-  if (context_.plan().check_only()) {
-    RETURN_IF_ERROR(SettleCheckMode(first, checked));
-    return true;
-  }
+  if (checked.ok() && first.found.empty()) return SettleInSync(first);
+  if (context_.plan().check_only()) return SettleCheckMode(first, checked);
   if (!checked.ok()) {
-    if (context_.stopping()) return false;
-    RETURN_IF_ERROR(
-        Settle(first, v1::STEP_STATUS_FAILED, checked, PrintedByCheck(first.resource.get())));
-    return true;
+    if (context_.stopping()) return std::nullopt;
+    return Settle(first, v1::STEP_STATUS_FAILED, checked, PrintedByCheck(first.resource.get()));
   }
   if (steps[0]->expect_unchanged()) {
-    RETURN_IF_ERROR(Settle(first, v1::STEP_STATUS_FAILED,
-                           NotAsPlanned(*steps[0], *first.resource, first.found), ""));
-    return true;
+    return Settle(first, v1::STEP_STATUS_FAILED,
+                  NotAsPlanned(*steps[0], *first.resource, first.found), "");
   }
   if (may_reboot) return Reboot(std::move(first));
   std::vector<Member> go;
@@ -241,21 +237,21 @@ absl::Status StepRun::RecordIntent(const Member& member) {
   return context_.journal().RecordIntent(intent);
 }
 
-absl::StatusOr<bool> StepRun::Apply(std::vector<Member> go) {
+absl::StatusOr<StepRun::End> StepRun::Apply(std::vector<Member> go) {
   std::unique_ptr<absl::MutexLock> turn;
   if (UsesPackageManager(*go.front().step)) {
     context_.progress().Show(role_.name(), *go.front().step, "waiting for another role's packages",
                              std::nullopt);
     turn = std::make_unique<absl::MutexLock>(&context_.package_manager());
   }
-  if (context_.stopping()) return false;
+  if (context_.stopping()) return std::nullopt;
   for (const Member& member : go) RETURN_IF_ERROR(RecordIntent(member));
   StepObserver observer(context_, role_, *go.front().step);
   observer.OnActivity("applying", std::nullopt);
   const absl::Status applied = go.front().resource->Apply(observer);
   turn.reset();
   // It was told to let go, and continues in the agent's next life.
-  if (absl::IsCancelled(applied) && context_.stopping()) return false;
+  if (absl::IsCancelled(applied) && context_.stopping()) return std::nullopt;
 
   bool blamed = false;
   std::vector<absl::Status> ends;
@@ -278,6 +274,7 @@ absl::StatusOr<bool> StepRun::Apply(std::vector<Member> go) {
   // A transaction that failed although everything is in place has still failed.
   if (!applied.ok() && !blamed) ends.front() = applied;
   std::string output = observer.TakeOutput();
+  End first;
   bool left_open = false;
   for (size_t i = 0; i < go.size(); ++i) {
     // On a machine that is going down services cannot be started and networks are gone: a failure
@@ -286,10 +283,12 @@ absl::StatusOr<bool> StepRun::Apply(std::vector<Member> go) {
       left_open = true;
       continue;
     }
-    RETURN_IF_ERROR(Settle(go[i], ends[i].ok() ? v1::STEP_STATUS_CHANGED : v1::STEP_STATUS_FAILED,
-                           ends[i], i == 0 ? std::move(output) : std::string()));
+    ASSIGN_OR_RETURN(const v1::StepStatus status,
+                     Settle(go[i], ends[i].ok() ? v1::STEP_STATUS_CHANGED : v1::STEP_STATUS_FAILED,
+                            ends[i], i == 0 ? std::move(output) : std::string()));
+    if (i == 0) first = status;
   }
-  return !left_open;
+  return left_open ? std::nullopt : first;
 }
 
 }  // namespace
@@ -305,8 +304,10 @@ v1::StepResult NewResult(const v1::RolePlan& role, const v1::Step& step, bool ha
   return result;
 }
 
-absl::StatusOr<bool> RunSteps(PlanContext& context, const v1::RolePlan& role,
-                              const std::vector<const v1::Step*>& steps, bool handler) {
+absl::StatusOr<std::optional<v1::StepStatus>> RunSteps(PlanContext& context,
+                                                       const v1::RolePlan& role,
+                                                       const std::vector<const v1::Step*>& steps,
+                                                       bool handler) {
   return StepRun(context, role, handler).Run(steps);
 }
 

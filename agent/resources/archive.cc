@@ -1,4 +1,4 @@
-#include "agent/resources/archive.h"
+#include "agent/resources/makers.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

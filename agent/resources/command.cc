@@ -1,11 +1,10 @@
-#include "agent/resources/command.h"
+#include "agent/resources/makers.h"
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/resources/check_values.h"
-#include "agent/resources/printing.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "muster/v1/plan.pb.h"

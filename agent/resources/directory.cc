@@ -1,4 +1,4 @@
-#include "agent/resources/directory.h"
+#include "agent/resources/makers.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "agent/resources/download.h"
+#include "agent/resources/makers.h"
 
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-#include "agent/resources/file_set.h"
+#include "agent/resources/makers.h"
 
 #include <fnmatch.h>
 
@@ -14,7 +14,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "agent/resources/check_values.h"
-#include "agent/resources/file.h"
 #include "common/base/status.h"
 #include "muster/v1/plan.pb.h"
 

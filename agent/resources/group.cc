@@ -1,4 +1,4 @@
-#include "agent/resources/group.h"
+#include "agent/resources/makers.h"
 
 #include <utility>
 

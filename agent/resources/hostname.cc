@@ -1,4 +1,4 @@
-#include "agent/resources/hostname.h"
+#include "agent/resources/makers.h"
 
 #include <utility>
 

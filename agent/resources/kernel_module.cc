@@ -1,4 +1,4 @@
-#include "agent/resources/kernel_module.h"
+#include "agent/resources/makers.h"
 
 #include <string>
 #include <utility>

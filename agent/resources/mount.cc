@@ -1,4 +1,4 @@
-#include "agent/resources/mount.h"
+#include "agent/resources/makers.h"
 
 #include <map>
 #include <set>

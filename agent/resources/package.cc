@@ -1,4 +1,4 @@
-#include "agent/resources/package.h"
+#include "agent/resources/makers.h"
 #include "agent/resources/package_progress.h"
 
 #include <algorithm>

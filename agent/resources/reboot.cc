@@ -1,7 +1,8 @@
-#include "agent/resources/reboot.h"
+#include "agent/resources/makers.h"
 
 #include <string.h>
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -61,6 +62,20 @@ std::string RequiredBy(sys::FileSystem& files) {
                                       count > kNamesShown ? ", …" : "", ")");
 }
 
+// What on the node asks for a reboot: "/run/reboot-required (linux-image-amd64)", "kernel 6.1.0-20
+// is installed and 6.1.0-18 runs". Empty: nothing does.
+absl::StatusOr<std::string> WhyReboot(sys::FileSystem& files) {
+  ASSIGN_OR_RETURN(const auto required, files.Stat(kRequired));
+  if (required.has_value()) return absl::StrCat(kRequired, RequiredBy(files));
+  ASSIGN_OR_RETURN(const std::string newest, NewestKernel(files));
+  if (newest.empty()) return std::string();
+  ASSIGN_OR_RETURN(std::string running, files.Read(kRunningKernel));
+  absl::StripAsciiWhitespace(&running);
+  if (::strverscmp(VersionOf(newest).c_str(), VersionOf(running).c_str()) <= 0)
+    return std::string();
+  return absl::StrCat("kernel ", newest, " is installed but ", running, " is running");
+}
+
 class Reboot final : public Resource {
  public:
   Reboot(v1::RebootResource spec, ResourceContext& context)
@@ -90,18 +105,6 @@ class Reboot final : public Resource {
 };
 
 }  // namespace
-
-absl::StatusOr<std::string> WhyReboot(sys::FileSystem& files) {
-  ASSIGN_OR_RETURN(const auto required, files.Stat(kRequired));
-  if (required.has_value()) return absl::StrCat(kRequired, RequiredBy(files));
-  ASSIGN_OR_RETURN(const std::string newest, NewestKernel(files));
-  if (newest.empty()) return std::string();
-  ASSIGN_OR_RETURN(std::string running, files.Read(kRunningKernel));
-  absl::StripAsciiWhitespace(&running);
-  if (::strverscmp(VersionOf(newest).c_str(), VersionOf(running).c_str()) <= 0)
-    return std::string();
-  return absl::StrCat("kernel ", newest, " is installed but ", running, " is running");
-}
 
 absl::StatusOr<std::unique_ptr<Resource>> MakeReboot(const v1::Step& step, ResourceContext& context,
                                                      bool want_diff) {

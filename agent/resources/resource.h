@@ -59,4 +59,12 @@ class Resource {
   virtual bool Absorb(Resource& next) { return false; }
 };
 
+// An aspect of resources whose Check() may run programs.
+class PrintingCheck {
+ public:
+  virtual ~PrintingCheck() = default;
+  // The output of the programs of the last Check(), bounded; "": there was none.
+  virtual const std::string& check_output() const = 0;
+};
+
 }  // namespace muster::agent

@@ -1,4 +1,4 @@
-#include "agent/resources/sysctl.h"
+#include "agent/resources/makers.h"
 
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-#include "agent/resources/unit.h"
+#include "agent/resources/makers.h"
 
 #include <utility>
 

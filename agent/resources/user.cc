@@ -1,4 +1,4 @@
-#include "agent/resources/user.h"
+#include "agent/resources/makers.h"
 
 #include <algorithm>
 #include <utility>

@@ -53,16 +53,9 @@ Session::Session(Options options, Paths paths, sys::FileSystem& files, Engine& e
       started_(clock.Now()),
       backoff_(options_.first_backoff, options_.longest_backoff, random_),
       alive_(clock.Now()),
-      status_text_("starting") {
-  facts_thread_ = std::thread([this] { GatherFacts(); });
-}
-
-Session::~Session() {
-  {
-    absl::MutexLock lock(&mutex_);
-    facts_stop_ = true;
-  }
-  facts_thread_.join();
+      status_text_("starting"),
+      facts_worker_(clock, [this] { return GatherFacts(); }) {
+  facts_worker_.Start();
 }
 
 absl::Time Session::last_alive() const {
@@ -356,22 +349,22 @@ bool Session::RenewIfDue(const Identity& identity, const CertificateLife& life) 
 
 void Session::RequestFacts(const std::string& request_id) {
   absl::MutexLock lock(&mutex_);
-  if (facts_requests_.size() < kMaxFactsRequests) facts_requests_.push_back(request_id);
+  if (facts_requests_.size() >= kMaxFactsRequests) return;
+  facts_requests_.push_back(request_id);
+  facts_worker_.Wake();
 }
 
-void Session::GatherFacts() {
-  for (;;) {
-    v1::FactsReport report;
-    {
-      absl::MutexLock lock(&mutex_);
-      mutex_.Await(absl::Condition(this, &Session::FactsWanted));
-      if (facts_stop_) return;
-      report.set_request_id(facts_requests_.front());
-      facts_requests_.pop_front();
-    }
-    *report.mutable_facts() = facts_.Gather();
-    mailbox_.AddFacts(std::move(report));
+absl::Time Session::GatherFacts() {
+  v1::FactsReport report;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (facts_requests_.empty()) return absl::InfiniteFuture();
+    report.set_request_id(std::move(facts_requests_.front()));
+    facts_requests_.pop_front();
   }
+  *report.mutable_facts() = facts_.Gather();
+  mailbox_.AddFacts(std::move(report));
+  return absl::InfinitePast();
 }
 
 }  // namespace muster::agent

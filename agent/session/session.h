@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/random/random.h"
@@ -21,6 +20,7 @@
 #include "agent/state/journal.h"
 #include "agent/state/paths.h"
 #include "common/base/backoff.h"
+#include "common/base/worker.h"
 
 namespace muster::sys {
 class FileSystem;
@@ -54,7 +54,7 @@ class Session {
   Session(Options options, Paths paths, sys::FileSystem& files, Engine& engine, Journal& journal,
           Mailbox& mailbox, PermitRequests& reboots, CheckSupervisor& checks, SlurmRequests& slurm,
           FactsSource& facts, CurrentChannel& channel, Clock& clock);
-  ~Session();
+  // The destructor waits for the facts that are being gathered.
 
   // Returns when the mailbox was told to stop.
   void Run();
@@ -81,11 +81,9 @@ class Session {
   void SendHello(ControllerStream& stream);
   bool RenewIfDue(const Identity& identity, const CertificateLife& life);
   void RequestFacts(const std::string& request_id);
-  void GatherFacts();
+  // Answers the oldest request; returns when to look for the next.
+  absl::Time GatherFacts();
   void Alive(std::string status);
-  bool FactsWanted() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return !facts_requests_.empty() || facts_stop_;
-  }
 
   const Options options_;
   const Paths paths_;
@@ -116,8 +114,7 @@ class Session {
   absl::Time alive_ ABSL_GUARDED_BY(mutex_);
   std::string status_text_ ABSL_GUARDED_BY(mutex_);
   std::deque<std::string> facts_requests_ ABSL_GUARDED_BY(mutex_);
-  bool facts_stop_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread facts_thread_;
+  Worker facts_worker_;
 };
 
 }  // namespace muster::agent

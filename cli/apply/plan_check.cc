@@ -1,10 +1,5 @@
 #include "cli/apply/plan_check.h"
 
-#include <nlohmann/json.hpp>
-#include <utility>
-
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "cli/apply/run_start.h"
 #include "cli/connection.h"
 #include "cli/render/plan/plan_fold.h"
@@ -15,18 +10,6 @@
 namespace muster::cli {
 
 using RunStub = v1::RunService::Stub;
-
-absl::Status AddExtraVar(const std::string& assignment, v1::CreateRunRequest& request) {
-  const std::pair<std::string, std::string> parts =
-      absl::StrSplit(assignment, absl::MaxSplits('=', 1));
-  if (parts.first.empty() || assignment.find('=') == std::string::npos)
-    return absl::InvalidArgumentError(
-        absl::StrCat("-e ", assignment, ": expected name=value, such as -e ntp=10.0.0.1"));
-  const auto json = nlohmann::json::parse(parts.second, nullptr, false);
-  (*request.mutable_extra_vars())[parts.first] =
-      json.is_discarded() ? nlohmann::json(parts.second).dump() : parts.second;
-  return absl::OkStatus();
-}
 
 absl::StatusOr<CheckedPlan> CheckNodes(Context& context, Connection& connection,
                                        const v1::CreateRunRequest& request) {

@@ -1,8 +1,6 @@
 // Makes plans by checking the nodes.
 #pragma once
 
-#include <string>
-
 #include "absl/status/statusor.h"
 #include "cli/context.h"
 #include "muster/v1/plan_file.pb.h"
@@ -11,9 +9,6 @@
 namespace muster::cli {
 
 class Connection;
-
-// Adds "name=value" to the request: JSON where the value parses as JSON, text otherwise.
-absl::Status AddExtraVar(const std::string& assignment, v1::CreateRunRequest& request);
 
 // The findings of a check run.
 struct CheckedPlan {

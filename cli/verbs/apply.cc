@@ -6,7 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/apply/apply_question.h"
 #include "cli/apply/plan_apply.h"
-#include "cli/apply/plan_check.h"
+#include "cli/apply/run_options.h"
 #include "cli/apply/run_start.h"
 #include "cli/apply/site_bundle.h"
 #include "cli/connection.h"
@@ -22,26 +22,24 @@ namespace muster::cli {
 namespace {
 
 struct ApplyOptions {
-  std::string playbook, limit;
-  std::vector<std::string> tags, extra_vars;
-  bool check = false, diff = false, yes = false, detach = false, reboot_with_jobs = false,
-       skip_validation = false;
+  RunOptions run;
+  bool check = false, yes = false, detach = false, skip_validation = false;
   WatchOptions watch;
 };
 
 // A plan file has decided these options already; they cannot be given again.
 absl::StatusOr<int> ApplyFile(Context& context, const ApplyOptions& options,
                               const std::string& text) {
-  if (!options.tags.empty() || !options.extra_vars.empty() || options.reboot_with_jobs)
+  if (!options.run.tags.empty() || !options.run.extra_vars.empty() || options.run.reboot_with_jobs)
     return absl::InvalidArgumentError(
-        absl::StrCat(options.playbook,
+        absl::StrCat(options.run.playbook,
                      " is a plan file, which fixes tags, variables and whether nodes may reboot "
                      "with jobs; make a new plan to change them"));
   return ApplyPlanFile(context,
-                       {.path = options.playbook,
-                        .limit = options.limit,
+                       {.path = options.run.playbook,
+                        .limit = options.run.limit,
                         .check = options.check,
-                        .diff = options.diff,
+                        .diff = options.run.diff,
                         .yes = options.yes,
                         .detach = options.detach,
                         .skip_validation = options.skip_validation,
@@ -51,25 +49,20 @@ absl::StatusOr<int> ApplyFile(Context& context, const ApplyOptions& options,
 
 absl::StatusOr<int> Apply(Context& context, const ApplyOptions& options) {
   sys::RealFileSystem files;
-  const absl::StatusOr<std::string> text = files.Read(options.playbook);
+  const absl::StatusOr<std::string> text = files.Read(options.run.playbook);
   if (text.ok() && LooksLikePlanFile(*text)) return ApplyFile(context, options, *text);
-  v1::CreateRunRequest request;
-  request.set_limit(options.limit);
-  for (const std::string& tag : options.tags) request.add_tags(tag);
+  ASSIGN_OR_RETURN(v1::CreateRunRequest request, RequestFor(options.run));
   request.set_check_only(options.check);
-  request.set_want_diff(options.diff);
-  request.set_reboot_with_jobs(options.reboot_with_jobs);
   request.set_skip_validation(options.skip_validation);
-  for (const std::string& assignment : options.extra_vars)
-    RETURN_IF_ERROR(AddExtraVar(assignment, request));
-  ASSIGN_OR_RETURN(const SiteBundle bundle, PackSite(options.playbook));
+  ASSIGN_OR_RETURN(const SiteBundle bundle, PackSite(options.run.playbook));
   if (!options.yes && !options.check) RETURN_IF_ERROR(RequireTerminal("--check to change nothing"));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   RETURN_IF_ERROR(UploadBundle(*connection, bundle));
   request.set_bundle_sha256(bundle.sha256);
   request.set_playbook(bundle.playbook);
   if (!options.yes && !options.check)
-    RETURN_IF_ERROR(AskToApply(*connection, options.playbook, request, options.reboot_with_jobs));
+    RETURN_IF_ERROR(
+        AskToApply(*connection, options.run.playbook, request, options.run.reboot_with_jobs));
   ASSIGN_OR_RETURN(const v1::Run run,
                    StartRun(*connection, request,
                             options.yes || options.check ? IfBusy::kLeaveOut : IfBusy::kAsk));
@@ -78,7 +71,7 @@ absl::StatusOr<int> Apply(Context& context, const ApplyOptions& options) {
     return ExitCodeWithLeftOut(kExitClean, run);
   }
   WatchOptions watch = options.watch;
-  watch.values = options.diff;
+  watch.values = options.run.diff;
   return WatchRunAndEndings(context, *connection, run.run_id(), watch);
 }
 
@@ -89,27 +82,16 @@ void AddApply(CLI::App& app, Context& context) {
       app.add_subcommand("apply", "Apply a playbook to the nodes it names, or a plan file");
   auto options = std::make_shared<ApplyOptions>();
   command
-      ->add_option("playbook", options->playbook,
+      ->add_option("playbook", options->run.playbook,
                    "Such as playbooks/site.yaml; or a file that `muster plan -o` wrote")
       ->required()
       ->type_name("PLAYBOOK|FILE");
-  command
-      ->add_option("-l,--limit", options->limit,
-                   "Only these nodes: host list, groups, globs, !exclusions")
-      ->type_name("NODES");
-  command->add_option("-t,--tags", options->tags, "Only tasks with one of these tags")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("TAG");
+  AddSelectionOptions(*command, options->run);
   command->add_flag("-C,--check", options->check, "Change nothing; show what would change");
-  command->add_flag("-D,--diff", options->diff,
+  command->add_flag("-D,--diff", options->run.diff,
                     "Show what changes: diffs of files, values of everything else");
-  command
-      ->add_option("-e,--extra-vars", options->extra_vars,
-                   "name=value; overrides every other definition")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false);
-  command->add_flag("--reboot-with-jobs", options->reboot_with_jobs,
+  AddExtraVarsOption(*command, options->run);
+  command->add_flag("--reboot-with-jobs", options->run.reboot_with_jobs,
                     "Reboot nodes even while Slurm jobs run on them; the jobs die");
   command->add_flag("--skip-validation", options->skip_validation,
                     "Skip the plays with `validate`");

@@ -2,7 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "cli/apply/plan_check.h"
+#include "cli/apply/run_options.h"
 #include "cli/apply/site_bundle.h"
 #include "cli/connection.h"
 #include "cli/render/plan/explain_report.h"

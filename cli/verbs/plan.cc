@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/apply/plan_check.h"
+#include "cli/apply/run_options.h"
 #include "cli/apply/site_bundle.h"
 #include "cli/connection.h"
 #include "cli/render/output.h"
@@ -22,9 +23,8 @@ namespace muster::cli {
 namespace {
 
 struct PlanOptions {
-  std::string playbook, limit, file, ttl;
-  std::vector<std::string> tags, extra_vars;
-  bool diff = false, reboot_with_jobs = false;
+  RunOptions run;
+  std::string file, ttl;
 };
 
 absl::StatusOr<absl::Duration> Lifetime(const std::string& text) {
@@ -71,16 +71,10 @@ absl::Status Keep(const std::string& path, const v1::PlanFile& plan) {
 }
 
 absl::StatusOr<int> Plan(Context& context, const PlanOptions& options) {
-  v1::CreateRunRequest request;
-  request.set_limit(options.limit);
-  for (const std::string& tag : options.tags) request.add_tags(tag);
+  ASSIGN_OR_RETURN(v1::CreateRunRequest request, RequestFor(options.run));
   request.set_check_only(true);
-  request.set_want_diff(options.diff);
-  request.set_reboot_with_jobs(options.reboot_with_jobs);
-  for (const std::string& assignment : options.extra_vars)
-    RETURN_IF_ERROR(AddExtraVar(assignment, request));
   ASSIGN_OR_RETURN(const absl::Duration lifetime, Lifetime(options.ttl));
-  ASSIGN_OR_RETURN(const SiteBundle bundle, PackSite(options.playbook));
+  ASSIGN_OR_RETURN(const SiteBundle bundle, PackSite(options.run.playbook));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   RETURN_IF_ERROR(UploadBundle(*connection, bundle));
   request.set_bundle_sha256(bundle.sha256);
@@ -104,25 +98,14 @@ absl::StatusOr<int> Plan(Context& context, const PlanOptions& options) {
 void AddPlan(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("plan", "Show what an apply would change, and keep it");
   auto options = std::make_shared<PlanOptions>();
-  command->add_option("playbook", options->playbook, "Such as playbooks/site.yaml")
+  command->add_option("playbook", options->run.playbook, "Such as playbooks/site.yaml")
       ->required()
       ->type_name("PLAYBOOK");
-  command
-      ->add_option("-l,--limit", options->limit,
-                   "Only these nodes: host list, groups, globs, !exclusions")
-      ->type_name("NODES");
-  command->add_option("-t,--tags", options->tags, "Only tasks with one of these tags")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("TAG");
-  command
-      ->add_option("-e,--extra-vars", options->extra_vars,
-                   "name=value; overrides every other definition")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false);
-  command->add_flag("-D,--diff", options->diff, "Also show diffs of files");
+  AddSelectionOptions(*command, options->run);
+  AddExtraVarsOption(*command, options->run);
+  command->add_flag("-D,--diff", options->run.diff, "Also show diffs of files");
   command->add_flag(
-      "--reboot-with-jobs", options->reboot_with_jobs,
+      "--reboot-with-jobs", options->run.reboot_with_jobs,
       "When the file is applied, reboot nodes even while Slurm jobs run; the jobs die");
   command
       ->add_option_function<std::string>(

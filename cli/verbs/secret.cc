@@ -15,7 +15,6 @@
 #include "cli/connection.h"
 #include "cli/render/output.h"
 #include "cli/render/show.h"
-#include "cli/verbs/secret_rotate.h"
 #include "cli/verbs/verbs.h"
 #include "cli/watch/terminal.h"
 #include "common/base/clock.h"

@@ -3,8 +3,6 @@
 // The controller keeps the next value and the phase of the rotation; this verb drives the runs.
 // After an interruption anywhere, `--resume` continues from the phase that the controller
 // remembers.
-#include "cli/verbs/secret_rotate.h"
-
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -17,6 +15,7 @@
 #include "cli/apply/site_bundle.h"
 #include "cli/connection.h"
 #include "cli/context.h"
+#include "cli/verbs/verbs.h"
 #include "cli/watch/run_watcher.h"
 #include "cli/watch/terminal.h"
 #include "common/base/status.h"

@@ -19,7 +19,6 @@
 #include "cli/render/validation/validation_page.h"
 #include "cli/render/validation/validation_report.h"
 #include "cli/render/validation/validation_words.h"
-#include "cli/verbs/validate_rma.h"
 #include "cli/verbs/verbs.h"
 #include "cli/watch/validation_calls.h"
 #include "cli/watch/validation_watcher.h"

@@ -1,5 +1,4 @@
-#include "cli/verbs/validate_rma.h"
-
+// muster validate rma: a node's evidence for its vendor.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <list>
@@ -11,6 +10,7 @@
 #include "cli/connection.h"
 #include "cli/render/show.h"
 #include "cli/render/validation/rma_bundle.h"
+#include "cli/verbs/verbs.h"
 #include "cli/watch/validation_calls.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"

@@ -33,6 +33,10 @@ void AddUser(CLI::App& app, Context& context);
 void AddValidate(CLI::App& app, Context& context);
 void AddWhoAmI(CLI::App& app, Context& context);
 
+// Subcommands with a file of their own; their nouns add them.
+void AddRma(CLI::App& validate, Context& context);
+void AddSecretRotate(CLI::App& secret, Context& context);
+
 // The candidates for the last of `words`, which may be empty; the words before it are complete.
 // Asks the controller for the names of nodes, runs, validations, secrets or bundles, for at most a
 // second.

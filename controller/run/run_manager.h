@@ -60,9 +60,8 @@ class RunManager final : public AgentSessionListener {
 
   void OnConnected(absl::string_view node_uuid, const v1::Hello& hello) override;
   void OnDisconnected(absl::string_view node_uuid) override;
-  // Does nothing: runs wait until facts are in the store, see OnFactsAnswered().
-  void OnFacts(absl::string_view, const v1::FactsReport&) override {}
-  // The facts that a play asked for with its plan's id are in the store, or never will be.
+  // The facts that a play asked for with its plan's id are in the store, or never will be. Runs
+  // wait for this rather than for OnFacts().
   void OnFactsAnswered(const std::string& node_uuid, const std::string& plan_id,
                        const absl::Status& refused);
   void OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) override;

@@ -23,23 +23,23 @@ class StepProgress;
 
 namespace muster::controller {
 
-// Receives everything that agents send. Called from gRPC's threads, in order for one node, possibly
-// at once for several; must not block for long.
+// Receives everything that agents send; a listener overrides what concerns it. Called from gRPC's
+// threads, in order for one node, possibly at once for several; must not block for long.
 class AgentSessionListener {
  public:
   virtual ~AgentSessionListener() = default;
-  virtual void OnConnected(absl::string_view node_uuid, const v1::Hello& hello) = 0;
+  virtual void OnConnected(absl::string_view node_uuid, const v1::Hello& hello) {}
   // The stream broke, or nothing came for 13 seconds.
-  virtual void OnDisconnected(absl::string_view node_uuid) = 0;
+  virtual void OnDisconnected(absl::string_view node_uuid) {}
   // The facts follow the rules of common/wire.
-  virtual void OnFacts(absl::string_view node_uuid, const v1::FactsReport& report) = 0;
+  virtual void OnFacts(absl::string_view node_uuid, const v1::FactsReport& report) {}
   // The facts for that request broke a rule, which `why` names with the field; nobody sees them.
   virtual void OnFactsRefused(absl::string_view node_uuid, absl::string_view request_id,
                               const absl::Status& why) {}
-  virtual void OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) = 0;
-  virtual void OnReport(absl::string_view node_uuid, const v1::Report& report) = 0;
-  virtual void OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) = 0;
-  virtual void OnRebootRequest(absl::string_view node_uuid, const v1::RebootRequest& request) = 0;
+  virtual void OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) {}
+  virtual void OnReport(absl::string_view node_uuid, const v1::Report& report) {}
+  virtual void OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) {}
+  virtual void OnRebootRequest(absl::string_view node_uuid, const v1::RebootRequest& request) {}
   virtual void OnCheckUpdate(absl::string_view node_uuid, const v1::CheckUpdate& update) {}
   virtual void OnCheckReport(absl::string_view node_uuid, const v1::CheckReport& report) {}
   // The answer to a SlurmRequest that was sent to the node in this session.

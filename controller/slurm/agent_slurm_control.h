@@ -52,11 +52,6 @@ class AgentSlurmControl final : public SlurmControl, public AgentSessionListener
   // AgentSessionListener
   void OnConnected(absl::string_view node_uuid, const v1::Hello& hello) override;
   void OnDisconnected(absl::string_view node_uuid) override;
-  void OnFacts(absl::string_view, const v1::FactsReport&) override {}
-  void OnPlanReceipt(absl::string_view, const v1::PlanReceipt&) override {}
-  void OnReport(absl::string_view, const v1::Report&) override {}
-  void OnProgress(absl::string_view, const v1::StepProgress&) override {}
-  void OnRebootRequest(absl::string_view, const v1::RebootRequest&) override {}
   void OnSlurmAnswer(absl::string_view node_uuid, const v1::SlurmAnswer& answer) override;
 
  private:

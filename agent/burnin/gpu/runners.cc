@@ -1,7 +1,6 @@
-#include "agent/burnin/gpu/runners.h"
+#include "agent/burnin/runners.h"
 
 #include "agent/burnin/gpu/checks.h"
-#include "agent/burnin/gpu/inventory/check.h"
 
 namespace muster::burnin {
 namespace {

@@ -1,4 +1,4 @@
-#include "agent/burnin/nic/runners.h"
+#include "agent/burnin/runners.h"
 
 #include "agent/burnin/nic/nic_checks.h"
 

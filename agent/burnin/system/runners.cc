@@ -1,4 +1,4 @@
-#include "agent/burnin/system/runners.h"
+#include "agent/burnin/runners.h"
 
 #include "agent/burnin/system/clock_check.h"
 #include "agent/burnin/system/disk.h"

@@ -54,11 +54,6 @@ class ValidationManager final : public AgentSessionListener {
 
   void OnConnected(absl::string_view node_uuid, const v1::Hello& hello) override;
   void OnDisconnected(absl::string_view node_uuid) override;
-  void OnFacts(absl::string_view, const v1::FactsReport&) override {}
-  void OnPlanReceipt(absl::string_view, const v1::PlanReceipt&) override {}
-  void OnReport(absl::string_view, const v1::Report&) override {}
-  void OnProgress(absl::string_view, const v1::StepProgress&) override {}
-  void OnRebootRequest(absl::string_view, const v1::RebootRequest&) override {}
   void OnCheckUpdate(absl::string_view node_uuid, const v1::CheckUpdate& update) override;
   void OnCheckReport(absl::string_view node_uuid, const v1::CheckReport& report) override;
   // The facts that were requested from a node with that id are in the store.

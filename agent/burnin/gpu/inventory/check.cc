@@ -1,5 +1,4 @@
-#include "agent/burnin/gpu/inventory/check.h"
-
+// The check gpu-inventory: the GPUs of the node, and whether they are as they should be.
 #include <optional>
 #include <string>
 #include <utility>
@@ -7,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/burnin/bounded.h"
+#include "agent/burnin/gpu/checks.h"
 #include "agent/burnin/gpu/gpus.h"
 #include "agent/burnin/gpu/inventory/judge.h"
 #include "agent/burnin/gpu/inventory/reading.h"

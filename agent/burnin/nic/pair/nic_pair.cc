@@ -169,18 +169,13 @@ CheckResult RunNicPair(CheckContext& context) {
   const Moment start = Monotonic::now();
   if (context.ranks != 2)
     return Unknown(absl::StrCat("the check needs two nodes, not ", context.ranks));
-  absl::StatusOr<std::unique_ptr<PairSession>> session = PairSession::Meet(context);
-  if (!session.ok()) return SessionFailure(session.status(), "it did not connect");
-  const std::string partner = EndpointText((*session)->endpoint(1 - context.rank));
-  const ChannelId channel{.purpose = Purpose::kControl, .rank = 1};
-  absl::StatusOr<sys::UniqueFd> control =
-      context.rank == 1 ? (*session)->ConnectTo(0, channel) : (*session)->AwaitFrom(channel);
-  if (!control.ok()) return SessionFailure(control.status(), partner);
-  LinkWatch link(context.files, (*session)->own_address());
   CheckResult result;
+  std::optional<NodePair> pair = MeetPartner(context, result);
+  if (!pair.has_value()) return result;
+  LinkWatch link(context.files, pair->session->own_address());
   const absl::Status status =
-      NicPair(context, **session, *std::move(control), link, start, result).Run();
-  if (!status.ok()) result = SessionFailure(status, partner);
+      NicPair(context, *pair->session, std::move(pair->control), link, start, result).Run();
+  if (!status.ok()) result = SessionFailure(status, pair->partner);
   link.Report(result);
   return result;
 }

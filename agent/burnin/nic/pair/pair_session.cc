@@ -1,5 +1,7 @@
 #include "agent/burnin/nic/pair/pair_session.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "agent/burnin/nic/link/link_state.h"
 #include "common/base/status.h"
@@ -51,6 +53,23 @@ absl::StatusOr<sys::UniqueFd> PairSession::Noted(absl::StatusOr<sys::UniqueFd> f
     if (const absl::StatusOr<Endpoint> own = LocalEndpoint(fd->get()); own.ok())
       own_address_ = own->address;
   return fd;
+}
+
+std::optional<NodePair> MeetPartner(CheckContext& context, CheckResult& failure) {
+  absl::StatusOr<std::unique_ptr<PairSession>> session = PairSession::Meet(context);
+  if (!session.ok()) {
+    failure = SessionFailure(session.status(), "it did not connect");
+    return std::nullopt;
+  }
+  std::string partner = EndpointText((*session)->endpoint(1 - context.rank));
+  const ChannelId channel{.purpose = Purpose::kControl, .rank = 1};
+  absl::StatusOr<sys::UniqueFd> control =
+      context.rank == 1 ? (*session)->ConnectTo(0, channel) : (*session)->AwaitFrom(channel);
+  if (!control.ok()) {
+    failure = SessionFailure(control.status(), partner);
+    return std::nullopt;
+  }
+  return NodePair{*std::move(session), *std::move(control), std::move(partner)};
 }
 
 CheckResult SessionFailure(const absl::Status& status, absl::string_view partner) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,15 @@ class PairSession {
   std::unique_ptr<PeerListener> listener_;
   std::vector<Endpoint> endpoints_;
 };
+
+// A session of two nodes, with the connection over which they agree.
+struct NodePair {
+  std::unique_ptr<PairSession> session;
+  sys::UniqueFd control;
+  std::string partner;  // the other's endpoint, for messages
+};
+// Meets the other of two nodes. nullopt: `failure` is the result of the check.
+std::optional<NodePair> MeetPartner(CheckContext& context, CheckResult& failure);
 
 // The result for an error of such a session: Cancelled is "stopped", Unavailable and
 // DeadlineExceeded are "partner lost", without naming a rank; all of them are unknown.

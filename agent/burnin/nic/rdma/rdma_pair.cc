@@ -1,6 +1,6 @@
 // rdma-pair: the RDMA ports of two nodes, measured one after the other.
 #include <algorithm>
-#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -117,19 +117,15 @@ CheckResult RunRdmaPair(CheckContext& context) {
     AddUnknown(result, version.status().message());
     return result;
   }
-  absl::StatusOr<std::unique_ptr<PairSession>> session = PairSession::Meet(context);
-  if (!session.ok()) return SessionFailure(session.status(), "it did not connect");
-  const std::string partner = EndpointText((*session)->endpoint(1 - context.rank));
-  const ChannelId channel{.purpose = Purpose::kControl, .rank = 1};
-  absl::StatusOr<sys::UniqueFd> control =
-      context.rank == 1 ? (*session)->ConnectTo(0, channel) : (*session)->AwaitFrom(channel);
-  if (!control.ok()) return SessionFailure(control.status(), partner);
+  CheckResult failure;
+  std::optional<NodePair> pair = MeetPartner(context, failure);
+  if (!pair.has_value()) return failure;
   result.tools.push_back("perftest");
   const absl::Status status =
-      MeasureAll(context, **session, *std::move(control), ports, *active, result);
+      MeasureAll(context, *pair->session, std::move(pair->control), ports, *active, result);
   if (!status.ok()) {
     std::vector<Fault> faults = std::move(result.faults);
-    result = SessionFailure(status, partner);
+    result = SessionFailure(status, pair->partner);
     result.faults = std::move(faults);
   }
   const std::vector<RdmaPort> after = RdmaPorts(context.files);

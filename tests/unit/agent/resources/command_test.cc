@@ -1,4 +1,3 @@
-#include "agent/resources/printing.h"
 #include "tests/unit/agent/resources/resource_test.h"
 
 namespace muster::agent {

@@ -1,5 +1,3 @@
-#include "agent/resources/reboot.h"
-
 #include "tests/unit/agent/resources/resource_test.h"
 
 namespace muster::agent {
@@ -16,10 +14,11 @@ class RebootTest : public ResourceTest {
     node_.files.AddFile("/boot/vmlinuz-" + release, "");
     if (with_modules) node_.files.AddDirectory("/lib/modules/" + release);
   }
+  // What on the node asks for a reboot; "" when nothing does.
   std::string Why() {
-    const auto why = WhyReboot(node_.files);
-    EXPECT_OK(why);
-    return why.value_or("");
+    const auto changes = Make("reboot {}")->Check();
+    EXPECT_OK(changes);
+    return changes.ok() && !changes->empty() ? changes->front().after : "";
   }
 };
 

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/burnin/check.h"
+#include "agent/burnin/runners.h"
 #include "agent/burnin/system/memory_bandwidth.h"
-#include "agent/burnin/system/runners.h"
 #include "agent/burnin/tool.h"
 #include "common/base/clock.h"
 #include "common/checks/catalog.h"
