@@ -63,7 +63,7 @@ std::string RequiredBy(sys::FileSystem& files) {
 }
 
 // What on the node asks for a reboot: "/run/reboot-required (linux-image-amd64)", "kernel 6.1.0-20
-// is installed and 6.1.0-18 runs". Empty: nothing does.
+// is installed but 6.1.0-18 is running". Empty: nothing does.
 absl::StatusOr<std::string> WhyReboot(sys::FileSystem& files) {
   ASSIGN_OR_RETURN(const auto required, files.Stat(kRequired));
   if (required.has_value()) return absl::StrCat(kRequired, RequiredBy(files));

@@ -22,7 +22,9 @@ void AddSelectionOptions(CLI::App& command, RunOptions& options) {
 }
 
 void AddExtraVarsOption(CLI::App& command, RunOptions& options) {
-  command.add_option("-e,--extra-vars", options.extra_vars, "name=value; overrides every other definition")
+  command
+      .add_option("-e,--extra-vars", options.extra_vars,
+                  "name=value; overrides every other definition")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
 }
