@@ -226,6 +226,21 @@ Value MakeList(Context& context, const std::vector<ValuePtr>& elements) {
   return out;
 }
 
+ValuePtr PickElements(Context& context, ValuePtr list, const std::vector<size_t>& places) {
+  if (list.use_count() == 1) {
+    // No value is made const, see NewValue(); those of others are referred to by their owners, too.
+    auto& elements = const_cast<Value&>(*list).get_ref<Value::array_t&>();
+    for (size_t i = 0; i < places.size(); ++i) {
+      if (places[i] != i) elements[i] = std::move(elements[places[i]]);
+    }
+    elements.resize(places.size());
+    return list;
+  }
+  std::vector<ValuePtr> picked;
+  for (const size_t place : places) picked.push_back(PartOf(list, (*list)[place]));
+  return NewValue(MakeList(context, picked));
+}
+
 Value Seal(Context& context, const Value& value) {
   if (value.is_string()) return MakeSecret(PeekText(value));
   if (value.is_number()) return MakeSecret(ToText(context, value));

@@ -18,7 +18,7 @@ namespace muster::tmpl {
 // walking the inventory copies nothing. Null stands for undefined.
 using ValuePtr = std::shared_ptr<const Value>;
 
-inline ValuePtr NewValue(Value value) { return std::make_shared<const Value>(std::move(value)); }
+inline ValuePtr NewValue(Value value) { return std::make_shared<Value>(std::move(value)); }
 inline ValuePtr PartOf(const ValuePtr& whole, const Value& part) { return ValuePtr(whole, &part); }
 
 // "integer", "list", …, as used in error messages.
@@ -57,6 +57,9 @@ absl::StatusOr<int64_t> Length(const Value& value);
 absl::StatusOr<std::vector<ValuePtr>> Elements(Context& context, const ValuePtr& value);
 // A list of copies; charges their size.
 Value MakeList(Context& context, const std::vector<ValuePtr>& elements);
+// The list of the elements of `list` at `places`, which rise. Takes over a list to which nobody
+// else refers, and copies them otherwise, like MakeList().
+ValuePtr PickElements(Context& context, ValuePtr list, const std::vector<size_t>& places);
 // Charges the cost of a copy of `value` and refuses values that are nested too deeply.
 void SpendCopy(Context& context, const Value& value, int depth = 0);
 // `value` with each string, at any depth, made a secret (and numbers by their text).
