@@ -111,7 +111,7 @@ absl::Status Evaluator::RunSetBlock(const Node& node) {
   RETURN_IF_ERROR(status);
   if (!budget_.SpendText(block.text.size())) return ErrorAt(node.place, budget_.status());
   Value value = block.sensitive ? MakeSecret(std::move(block.text)) : Value(std::move(block.text));
-  return Bind(node, std::make_shared<const Value>(std::move(value)), /*reuse=*/true);
+  return Bind(node, NewValue(std::move(value)), /*reuse=*/true);
 }
 
 // Sets the targets of a for or a set. `reuse`: a name that was set before gets the new value, so

@@ -202,7 +202,7 @@ absl::StatusOr<ValuePtr> Evaluator::Attribute(const Expr& expr) {
     return LoopAttribute(expr);
   }
   ASSIGN_OR_RETURN(const ValuePtr object, Evaluate(operand));
-  ValuePtr found = FindKey(object, expr.name);
+  ValuePtr found = FindKey(context_, object, expr.name);
   return found != nullptr ? found : MissingAt(expr, object);
 }
 

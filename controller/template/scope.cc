@@ -5,7 +5,7 @@
 namespace muster::tmpl {
 
 void Scope::Set(absl::string_view name, Value value) {
-  Share(name, std::make_shared<const Value>(std::move(value)));
+  Share(name, std::make_shared<Value>(std::move(value)));
 }
 
 void Scope::Share(absl::string_view name, std::shared_ptr<const Value> value) {

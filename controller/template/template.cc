@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/status.h"
+#include "common/value/folded_value.h"
 #include "controller/template/evaluator.h"
 #include "controller/template/syntax/parser.h"
 
@@ -39,7 +40,7 @@ absl::StatusOr<Value> Template::RenderValue(const Scope& scope, const Limits& li
   if (expression != nullptr) {
     Evaluator evaluator(*parsed_, scope, limits);
     ASSIGN_OR_RETURN(const ValuePtr value, evaluator.Evaluate(*expression));
-    return *value;
+    return UnfoldAll(*value);
   }
   ASSIGN_OR_RETURN(Rendered rendered, Render(scope, limits));
   if (rendered.sensitive) return MakeSecret(rendered.text);

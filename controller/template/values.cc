@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
+#include "common/value/folded_value.h"
 
 namespace muster::tmpl {
 namespace {
@@ -96,6 +97,8 @@ bool Truth(const Value& value) {
 
 bool Equal(Context& context, const Value& a, const Value& b, int depth) {
   if (!context.budget.Enter(depth) || !context.budget.Spend(1)) return false;
+  if (IsFolded(a)) return Equal(context, SpendUnfold(context, a), b, depth);
+  if (IsFolded(b)) return Equal(context, a, SpendUnfold(context, b), depth);
   if (IsText(a) && IsText(b)) return PeekText(a) == PeekText(b);
   if (IsNumber(a) && IsNumber(b)) {
     int64_t x = 0, y = 0;
@@ -209,6 +212,10 @@ void SpendCopy(Context& context, const Value& value, int depth) {
     context.budget.Spend(1 + PeekText(value).size() / 256);
     return;
   }
+  if (IsFolded(value)) {
+    context.budget.Spend(1 + FoldedBytes(value) / 256);
+    return;
+  }
   if (!context.budget.Spend(1) || !value.is_structured()) return;
   for (const Value& element : value) {
     SpendCopy(context, element, depth + 1);
@@ -226,7 +233,23 @@ Value MakeList(Context& context, const std::vector<ValuePtr>& elements) {
   return out;
 }
 
+ValuePtr PickElements(Context& context, ValuePtr list, const std::vector<size_t>& places) {
+  if (list.use_count() == 1) {
+    // No value is made const, see NewValue(); those of others are referred to by their owners, too.
+    auto& elements = const_cast<Value&>(*list).get_ref<Value::array_t&>();
+    for (size_t i = 0; i < places.size(); ++i) {
+      if (places[i] != i) elements[i] = std::move(elements[places[i]]);
+    }
+    elements.resize(places.size());
+    return list;
+  }
+  std::vector<ValuePtr> picked;
+  for (const size_t place : places) picked.push_back(PartOf(list, (*list)[place]));
+  return NewValue(MakeList(context, picked));
+}
+
 Value Seal(Context& context, const Value& value) {
+  if (IsFolded(value)) return Seal(context, SpendUnfold(context, value));
   if (value.is_string()) return MakeSecret(PeekText(value));
   if (value.is_number()) return MakeSecret(ToText(context, value));
   if (!value.is_structured()) return value;
@@ -268,21 +291,30 @@ class KeyIndex {
 
 }  // namespace
 
-ValuePtr FindKey(const ValuePtr& object, absl::string_view key) {
+// Making a value takes one or two steps, and it has some ten bytes when folded.
+Value SpendUnfold(Context& context, const Value& folded) {
+  return context.budget.Spend(1 + FoldedBytes(folded) / 4) ? Unfold(folded) : Value();
+}
+
+ValuePtr EntryOf(Context& context, const ValuePtr& object, const Value& entry) {
+  return IsFolded(entry) ? NewValue(SpendUnfold(context, entry)) : PartOf(object, entry);
+}
+
+ValuePtr FindKey(Context& context, const ValuePtr& object, absl::string_view key) {
   if (!object->is_object()) return nullptr;
   const auto& entries = object->get_ref<const Value::object_t&>();
   if (entries.size() >= KeyIndex::kWorthIt) {
     thread_local KeyIndex index;
-    if (const Value* value = index.Find(entries, key)) return PartOf(object, *value);
+    if (const Value* value = index.Find(entries, key)) return EntryOf(context, object, *value);
   }
   for (const auto& entry : entries) {
-    if (entry.first == key) return PartOf(object, entry.second);
+    if (entry.first == key) return EntryOf(context, object, entry.second);
   }
   return nullptr;
 }
 
 ValuePtr FindItem(Context& context, const ValuePtr& object, const Value& index) {
-  if (IsText(index)) return FindKey(object, PeekText(index));
+  if (IsText(index)) return FindKey(context, object, PeekText(index));
   int64_t at = 0;
   if (!ToInteger(index, &at)) return nullptr;
   if (object->is_array()) {

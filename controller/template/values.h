@@ -18,8 +18,10 @@ namespace muster::tmpl {
 // walking the inventory copies nothing. Null stands for undefined.
 using ValuePtr = std::shared_ptr<const Value>;
 
-inline ValuePtr NewValue(Value value) { return std::make_shared<const Value>(std::move(value)); }
+inline ValuePtr NewValue(Value value) { return std::make_shared<Value>(std::move(value)); }
 inline ValuePtr PartOf(const ValuePtr& whole, const Value& part) { return ValuePtr(whole, &part); }
+// Like PartOf(), for an entry of an object: one that is folded is unfolded.
+ValuePtr EntryOf(Context& context, const ValuePtr& object, const Value& entry);
 
 // "integer", "list", …, as used in error messages.
 std::string TypeName(const Value& value);
@@ -57,13 +59,18 @@ absl::StatusOr<int64_t> Length(const Value& value);
 absl::StatusOr<std::vector<ValuePtr>> Elements(Context& context, const ValuePtr& value);
 // A list of copies; charges their size.
 Value MakeList(Context& context, const std::vector<ValuePtr>& elements);
+// The list of the elements of `list` at `places`, which rise. Takes over a list to which nobody
+// else refers, and copies them otherwise, like MakeList().
+ValuePtr PickElements(Context& context, ValuePtr list, const std::vector<size_t>& places);
 // Charges the cost of a copy of `value` and refuses values that are nested too deeply.
 void SpendCopy(Context& context, const Value& value, int depth = 0);
+// Charges the cost of unfolding, see common/value/folded_value.h. Null when it is too much.
+Value SpendUnfold(Context& context, const Value& folded);
 // `value` with each string, at any depth, made a secret (and numbers by their text).
 Value Seal(Context& context, const Value& value);
 
 // The value of the attribute or key, null when there is none.
-ValuePtr FindKey(const ValuePtr& object, absl::string_view key);
+ValuePtr FindKey(Context& context, const ValuePtr& object, absl::string_view key);
 // value[index] with Python's negative indices; null when there is none.
 ValuePtr FindItem(Context& context, const ValuePtr& object, const Value& index);
 absl::StatusOr<ValuePtr> Slice(Context& context, const ValuePtr& object, const Value* start,

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/value/folded_value.h"
 #include "controller/template/values.h"
 
 namespace muster::tmpl {
@@ -75,7 +76,9 @@ std::string FloatText(double value) {
 
 void AppendRepr(Context& context, const Value& value, std::string* out, int depth) {
   if (!context.budget.Enter(depth) || !context.budget.Spend(1)) return;
-  if (IsText(value)) {
+  if (IsFolded(value)) {
+    AppendRepr(context, SpendUnfold(context, value), out, depth);
+  } else if (IsText(value)) {
     const absl::string_view text = Text(context, value);
     if (context.budget.SpendText(out->size() + text.size())) AppendQuoted(text, out);
   } else if (value.is_array()) {

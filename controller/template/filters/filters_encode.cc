@@ -12,6 +12,7 @@
 #include "common/base/digest.h"
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
+#include "common/value/folded_value.h"
 #include "controller/template/filters/filters.h"
 
 namespace muster::tmpl {
@@ -74,7 +75,9 @@ class JsonWriter {
 
   void Write(const Value& value, int depth) {
     if (!context_.budget.Enter(depth) || !context_.budget.Spend(1)) return;
-    if (IsText(value)) {
+    if (IsFolded(value)) {
+      Write(SpendUnfold(context_, value), depth);
+    } else if (IsText(value)) {
       const absl::string_view text = Text(context_, value);
       if (context_.budget.SpendText(out_.size() + 6 * text.size())) AppendJsonString(text, &out_);
     } else if (value.is_array()) {

@@ -12,7 +12,7 @@ ValuePtr FindPath(Context& context, ValuePtr element, absl::string_view path) {
   for (const absl::string_view part : absl::StrSplit(path, '.')) {
     int64_t index = 0;
     element = absl::SimpleAtoi(part, &index) ? FindItem(context, element, Value(index))
-                                             : FindKey(element, part);
+                                             : FindKey(context, element, part);
     if (element == nullptr) return nullptr;
   }
   return element;
@@ -105,7 +105,7 @@ FilterResult Items(Call& call) {
   if (!call.context.budget.status().ok()) return call.context.budget.status();
   Value out = Value::array();
   for (auto entry = call.input->begin(); entry != call.input->end(); ++entry) {
-    out.push_back(Value::array({entry.key(), *entry}));
+    out.push_back(Value::array({entry.key(), *EntryOf(call.context, call.input, *entry)}));
   }
   return NewValue(std::move(out));
 }

@@ -80,10 +80,11 @@ FilterResult Pick(Call& call, absl::string_view filter, bool by_attribute, bool 
           absl::StrCat("unknown test '", name, "'", DidYouMean(name, TestNames())));
     }
   }
-  ASSIGN_OR_RETURN(const std::vector<ValuePtr> elements, Elements(call.context, call.input));
+  ASSIGN_OR_RETURN(std::vector<ValuePtr> elements, Elements(call.context, call.input));
   const std::optional<Texts> texts = TextsToLookUp(call.context, test, call.rest);
-  std::vector<ValuePtr> picked;
-  for (const ValuePtr& element : elements) {
+  std::vector<size_t> picked;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const ValuePtr& element = elements[i];
     const ValuePtr subject = by_attribute ? FindPath(call.context, element, path) : element;
     const bool may_lack =
         test != nullptr && (test == FindTest("defined") || test == FindTest("undefined"));
@@ -97,9 +98,15 @@ FilterResult Pick(Call& call, absl::string_view filter, bool by_attribute, bool 
     } else if (test != nullptr) {
       ASSIGN_OR_RETURN(holds, RunTest(*test, call.context, subject, call.rest));
     }
-    if (holds == wanted) picked.push_back(element);
+    if (holds == wanted) picked.push_back(i);
   }
-  return NewValue(MakeList(call.context, picked));
+  if (call.input->is_array()) {
+    elements.clear();
+    return PickElements(call.context, std::move(call.input), picked);
+  }
+  std::vector<ValuePtr> kept;
+  for (const size_t i : picked) kept.push_back(elements[i]);
+  return NewValue(MakeList(call.context, kept));
 }
 
 }  // namespace

@@ -17,12 +17,15 @@ FilterResult DictKeys(Call& call) {
 
 FilterResult DictValues(Call& call) {
   std::vector<ValuePtr> values;
-  for (const Value& value : *call.input) values.push_back(PartOf(call.input, value));
+  for (const Value& value : *call.input) {
+    values.push_back(EntryOf(call.context, call.input, value));
+  }
   return NewValue(MakeList(call.context, values));
 }
 
 FilterResult DictGet(Call& call) {
-  ValuePtr found = IsText(*call.Arg(0)) ? FindKey(call.input, PeekText(*call.Arg(0))) : nullptr;
+  ValuePtr found =
+      IsText(*call.Arg(0)) ? FindKey(call.context, call.input, PeekText(*call.Arg(0))) : nullptr;
   if (found == nullptr) found = call.args[1];
   return found != nullptr ? found : NewValue(nullptr);
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
+#include "common/value/folded_value.h"
 #include "controller/run/run_records.h"
 #include "controller/store/soci/store.h"
 #include "muster/v1/facts.pb.h"
@@ -91,7 +92,7 @@ NodePlan FakeCompiler::CompileOne(const std::string& name, const FactsByNode& fa
   step.set_step_id("role/step");
   const auto own = facts.find(name);
   step.mutable_hostname()->set_name(
-      own == facts.end() ? "unknown" : own->second["os"]["hostname"].get<std::string>());
+      own == facts.end() ? "unknown" : UnfoldAll(own->second)["os"]["hostname"].get<std::string>());
   if (blob_bytes > 0) {
     v1::Step& file = *role.add_steps();
     file.set_step_id("role/file");

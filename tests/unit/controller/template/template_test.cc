@@ -3,6 +3,7 @@
 #include "controller/template/template.h"
 
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -139,6 +140,32 @@ TEST(TemplateTest, OneParsedTemplateRendersOnManyThreads) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(out[0], "c001:0 c002:0 c003:0 ");
   EXPECT_EQ(out[7], "c001:7 c002:7 c003:7 ");
+}
+
+// A filter may take over a list that nobody else sees, and only such a list.
+TEST(TemplateTest, SelectLeavesListsAloneThatAreStillSeen) {
+  Scope scope;
+  scope.Set("hosts", Value::array({"c003", "c001", "c002"}));
+  scope.Set("racks", {{"r1", Value::array({"c001", "c002"})}});
+  for (const auto& [source, expected] : std::vector<std::pair<const char*, const char*>>{
+           {"{{ hosts | select('equalto', 'c001') | list }} {{ hosts | length }}", "['c001'] 3"},
+           {"{{ racks.r1 | reject('equalto', 'c001') | list }} {{ racks.r1 }}",
+            "['c002'] ['c001', 'c002']"},
+           {"{% set all = hosts | sort %}{{ all | select('in', ['c002']) | list }} {{ all }}",
+            "['c002'] ['c001', 'c002', 'c003']"},
+           {"{% for l in [[1, 2], [3]] %}{{ l | select('odd') | list }}{{ l }}{% endfor %}",
+            "[1][1, 2][3][3]"},
+           {"{% set x = [[1, 2], 3] %}{{ x[0] | select('odd') | list }}{{ x }}", "[1][[1, 2], 3]"},
+           {"{{ ['b', 'a'] | select | select('equalto', 'a') | list }}", "['a']"},
+           {"{{ [1, 2, 3, 4] | reject('odd') | select('gt', 2) | list }}", "[4]"},
+           {"{{ [[1, 2], [3]][0] | select('even') | list }}", "[2]"},
+           {"{{ hosts | sort | select('undefined') | list }}", "[]"},
+       }) {
+    SCOPED_TRACE(source);
+    const auto rendered = Render(source, {.file = "f"}, scope);
+    ASSERT_OK(rendered);
+    EXPECT_EQ(rendered->text, expected);
+  }
 }
 
 TEST(TemplateTest, KnowsPlainText) {
