@@ -302,7 +302,7 @@ void RunEngine::RemoveFinished() {
     it = active_.erase(it);
     if (has_endings && with_.on_ended) with_.on_ended(run_id);
   }
-  for (const std::string& uuid : back) ConsiderCatchUp(uuid);
+  for (const std::string& uuid : back) catch_ups_.Consider(uuid);
 }
 
 }  // namespace muster::controller

@@ -76,7 +76,17 @@ absl::StatusOr<std::vector<RunNode>> SelectNodes(Compiler& compiler, const Playb
 }  // namespace
 
 RunEngine::RunEngine(RunCollaborators collaborators, CompileLater compile_later)
-    : with_(std::move(collaborators)), compile_later_(std::move(compile_later)) {}
+    : with_(std::move(collaborators)),
+      compile_later_(std::move(compile_later)),
+      reboots_(with_,
+               [this](ActiveRun& run, RunActions actions) { Perform(run, std::move(actions)); }),
+      catch_ups_(with_,
+                 [this](const v1::CreateRunRequest& request, const RunMandate& mandate,
+                        const std::string& run_id) {
+                   return CreateCatchingUp(request, {"controller", "", mandate}, run_id).status();
+                 }),
+      inbox_(with_.sessions,
+             [this](absl::Span<const NodeReport> reports) { return HandleReports(reports); }) {}
 RunEngine::~RunEngine() = default;
 
 ActiveRun* RunEngine::Find(absl::string_view run_id) {
@@ -445,7 +455,7 @@ absl::Status RunEngine::ResumeOne(const RunRecord& record) {
     if (selected != nullptr) node.plays = selected->plays;
     nodes.push_back(std::move(node));
   }
-  RETURN_IF_ERROR(ResumeReboots(*prepared, nodes));
+  RETURN_IF_ERROR(reboots_.Resume(*prepared, nodes));
   prepared->state = RunState(std::move(nodes), static_cast<uint32_t>(record.plays.size()));
   const uint64_t last = results.empty() ? 0 : results.back().sequence;
   prepared->log = std::make_shared<RunFeed>(kRunRetention, last + kSequenceGap);

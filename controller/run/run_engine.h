@@ -15,9 +15,11 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "controller/audit/audit.h"
-#include "controller/run/catch_up.h"
+#include "controller/run/catch_ups.h"
 #include "controller/run/collaborators.h"
 #include "controller/run/plan/play_compilation.h"
+#include "controller/run/reboot_permits.h"
+#include "controller/run/report_inbox.h"
 #include "controller/run/run_events.h"
 #include "controller/run/run_state.h"
 #include "controller/store/tables.h"
@@ -29,7 +31,6 @@ class Hello;
 class PlanFile;
 class PlanReceipt;
 class RebootRequest;
-class Report;
 class Run;
 class StepProgress;
 }  // namespace muster::v1
@@ -38,12 +39,6 @@ namespace muster::controller {
 
 struct ActiveRun;
 struct BundleApprovalRecord;
-
-// A report from a node.
-struct NodeReport {
-  std::string uuid;
-  std::shared_ptr<const v1::Report> report;
-};
 
 // The nodes that a run was refused for while others were free. Empty for all other errors.
 std::vector<v1::BusyNodes> BusyNodesOf(const absl::Status& refused);
@@ -57,12 +52,6 @@ struct RunActor : Actor {
 // tried again at each Tick(). Not thread-safe: RunManager calls it from one thread at a time.
 class RunEngine {
  public:
-  // Limits on the reports, from all nodes, that may wait for the store.
-  static constexpr size_t kMaxBacklog = 10'000;
-  static constexpr size_t kMaxBacklogBytes = size_t{64} << 20;
-  // For one node in one run, limits its requests to reboot: each leaves entries in the audit log.
-  static constexpr int kMaxRebootQuestions = 100;
-
   // Schedules a compilation by CompilePlans(), to run soon and outside the engine; each batch comes
   // back through OnPlans().
   using CompileLater = std::function<void(PlayWork)>;
@@ -150,21 +139,6 @@ class RunEngine {
   // run_reports.cc
   void OvertakeSequence(const std::string& uuid, uint64_t last_sequence);
   absl::Status HandleReports(absl::Span<const NodeReport> reports);
-  size_t HandleInBatches(absl::Span<const NodeReport> reports);
-  void HandleBacklog();
-  void ConsiderCatchUp(const std::string& uuid);
-  void StartCatchUps();
-  // Records why no catch-up run follows: in the missed run, and once in the audit log.
-  void RefuseCatchUp(const CatchUpBatch& batch, const absl::Status& why);
-
-  // run_reboots.cc
-  absl::Status ResumeReboots(ActiveRun& run, std::vector<RunNode>& nodes);
-  void GrantReboot(ActiveRun& run, const RunNode& node, const v1::RebootRequest& request,
-                   absl::Duration patience);
-  void RefuseReboot(ActiveRun* run, const std::string& uuid, const std::string& node,
-                    const v1::RebootRequest& request, const std::string& why);
-  // Ends the run's permits to reboot whose nodes do not need them any more.
-  void EndReboots(ActiveRun& run);
 
   ActiveRun* Find(absl::string_view run_id);
 
@@ -172,13 +146,9 @@ class RunEngine {
   const CompileLater compile_later_;
   std::map<std::string, std::unique_ptr<ActiveRun>, std::less<>> active_;
   const std::shared_ptr<RunFeeds> feeds_ = std::make_shared<RunFeeds>();
-  // Reports that the store could not save; they are not acknowledged, so agents keep them too.
-  std::vector<NodeReport> backlog_;
-  size_t backlog_bytes_ = 0;  // memory that the reports in it take
-  // Nodes whose report was dropped. Nothing more is accepted from them until they reconnect and
-  // begin with that report: an acknowledgement covers all reports before it.
-  std::set<std::string> must_repeat_;
-  CatchUp catch_up_;
+  RebootPermits reboots_;
+  CatchUps catch_ups_;
+  ReportInbox inbox_;
 };
 
 }  // namespace muster::controller

@@ -1,12 +1,10 @@
-// RunEngine: the reports of agents.
+// RunEngine: what agents say.
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
-#include "common/base/text/hostlist.h"
-#include "controller/audit/audit.h"
 #include "controller/run/active_run.h"
 #include "controller/run/plan/plan_finish.h"
 #include "controller/run/run_engine.h"
@@ -24,15 +22,6 @@ constexpr uint32_t kMaxStepsOfNode = 100'000;
 void NoteFirstError(RunNode& node, const v1::StepResult& step) {
   if (step.status() != v1::STEP_STATUS_FAILED || !node.message.empty()) return;
   node.message = NodeMessage(absl::StrCat(step.role(), ": ", step.name(), ": ", step.message()));
-}
-
-// The number of reports that share a transaction. It then takes some milliseconds, of which its
-// sync to disk is a small part.
-constexpr size_t kMaxTogether = 512;
-
-// Errors after which the store may accept the same later: it is full, or locked by another process.
-bool MayPass(const absl::Status& status) {
-  return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
 }
 
 // The changes that a batch of reports makes to its nodes and runs; none of them counts before the
@@ -128,11 +117,11 @@ void RunEngine::OvertakeSequence(const std::string& uuid, uint64_t last_sequence
 }
 
 void RunEngine::OnConnected(const std::string& uuid, const v1::Hello& hello) {
-  must_repeat_.erase(uuid);
+  inbox_.OnConnected(uuid);
   if (hello.last_sequence() > 0) OvertakeSequence(uuid, hello.last_sequence());
   for (auto& [run_id, run] : active_) {
     Perform(*run, run->state.OnConnected(uuid, hello.boot_id()));
-    EndReboots(*run);
+    reboots_.End(*run);
   }
   RemoveFinished();
   std::string run_id;
@@ -147,7 +136,7 @@ void RunEngine::OnConnected(const std::string& uuid, const v1::Hello& hello) {
         })
         .IgnoreError();
   }
-  ConsiderCatchUp(uuid);
+  catch_ups_.Consider(uuid);
 }
 
 void RunEngine::OnDisconnected(const std::string& uuid) {
@@ -196,48 +185,13 @@ void RunEngine::OnProgress(const std::string& uuid, const v1::StepProgress& prog
   run->log->Pass(std::move(event));
 }
 
+void RunEngine::OnRebootRequest(const std::string& uuid, const v1::RebootRequest& request) {
+  reboots_.Answer(uuid, request, [this](absl::string_view run_id) { return Find(run_id); });
+}
+
 void RunEngine::OnReports(std::vector<NodeReport> reports) {
-  reports.erase(
-      std::remove_if(reports.begin(), reports.end(),
-                     [&](const NodeReport& each) { return must_repeat_.count(each.uuid) > 0; }),
-      reports.end());
-  const size_t done = backlog_.empty() ? HandleInBatches(reports) : 0;
-  for (size_t i = done; i < reports.size(); ++i) {
-    NodeReport& report = reports[i];
-    if (must_repeat_.count(report.uuid) > 0) continue;
-    const size_t bytes = report.report->SpaceUsedLong();
-    if (backlog_.size() < kMaxBacklog && backlog_bytes_ + bytes <= kMaxBacklogBytes) {
-      backlog_bytes_ += bytes;
-      backlog_.push_back(std::move(report));
-    } else {
-      must_repeat_.insert(report.uuid);
-      with_.sessions.Disconnect(
-          report.uuid,
-          absl::UnavailableError("the controller's store currently accepts no reports"));
-    }
-  }
+  inbox_.Take(std::move(reports));
   RemoveFinished();
-}
-
-// Returns how many were handled.
-size_t RunEngine::HandleInBatches(absl::Span<const NodeReport> reports) {
-  size_t done = 0;
-  while (done < reports.size()) {
-    const auto together = reports.subspan(done, kMaxTogether);
-    if (!HandleReports(together).ok()) {
-      // If one of them cannot be stored, those before it are.
-      while (HandleReports(reports.subspan(done, 1)).ok() && ++done < reports.size()) continue;
-      return done;
-    }
-    done += together.size();
-  }
-  return done;
-}
-
-void RunEngine::HandleBacklog() {
-  const size_t done = HandleInBatches(backlog_);
-  for (size_t i = 0; i < done; ++i) backlog_bytes_ -= backlog_[i].report->SpaceUsedLong();
-  backlog_.erase(backlog_.begin(), backlog_.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
 absl::Status RunEngine::HandleReports(absl::Span<const NodeReport> reports) {
@@ -301,92 +255,16 @@ absl::Status RunEngine::HandleReports(absl::Span<const NodeReport> reports) {
   }
   for (auto& [run, nodes] : by_run) {
     Perform(*run, run->state.Replace(nodes));
-    EndReboots(*run);
+    reboots_.End(*run);
   }
   return absl::OkStatus();
 }
 
-void RunEngine::ConsiderCatchUp(const std::string& uuid) {
-  NodeRecord node;
-  RunRecord missed;
-  const absl::Status status = with_.store.View([&](Transaction& txn) -> absl::Status {
-    ASSIGN_OR_RETURN(node, txn.nodes().Get(uuid));
-    if (node.last_run_result != "unreachable") return absl::NotFoundError("nothing missed");
-    ASSIGN_OR_RETURN(missed, txn.runs().Get(node.last_run_id));
-    return absl::OkStatus();
-  });
-  if (!status.ok()) return;
-  if (missed.state == RunRecord::kRunning || missed.state == RunRecord::kCancelled) return;
-  if (RequestOf(missed).check_only()) return;
-  catch_up_.Add(missed.run_id, node.name, with_.clock.Now());
-}
-
-void RunEngine::StartCatchUps() {
-  const auto wait_for_store = [&](const CatchUpBatch& batch) {
-    for (const std::string& node : batch.nodes)
-      catch_up_.Add(batch.run_id, node, with_.clock.Now());
-  };
-  for (CatchUpBatch& batch : catch_up_.TakeDue(with_.clock.Now())) {
-    RunRecord missed;
-    std::vector<std::string> still;
-    const absl::Status read = with_.store.View([&](Transaction& txn) -> absl::Status {
-      ASSIGN_OR_RETURN(missed, txn.runs().Get(batch.run_id));
-      for (const std::string& name : batch.nodes) {
-        const absl::StatusOr<NodeRecord> node = txn.nodes().GetByName(name);
-        if (node.ok() && node->last_run_id == batch.run_id) still.push_back(name);
-      }
-      return absl::OkStatus();
-    });
-    if (MayPass(read)) wait_for_store(batch);
-    if (!read.ok() || still.empty()) continue;
-    if (with_.may_catch_up) {
-      const absl::Status may = with_.may_catch_up(missed.mandate);
-      if (MayPass(may)) wait_for_store(batch);
-      if (absl::IsPermissionDenied(may)) RefuseCatchUp({batch.run_id, still}, may);
-      if (!may.ok()) continue;
-    }
-    const std::string nodes = FoldHostlist(still);
-    v1::CreateRunRequest request = RequestOf(missed);
-    request.set_limit(nodes);
-    // The administrator's answer about jobs was about those of that time, not about today's.
-    request.set_reboot_with_jobs(false);
-    request.set_leave_out_busy(false);
-    const absl::Status created =
-        CreateCatchingUp(request, {"controller", "", missed.mandate}, batch.run_id).status();
-    if (MayPass(created)) wait_for_store(batch);
-    if (created.ok() || MayPass(created)) continue;
-    RefuseCatchUp({batch.run_id, still}, created);
-  }
-}
-
-void RunEngine::RefuseCatchUp(const CatchUpBatch& batch, const absl::Status& why) {
-  const std::string words =
-      NodeMessage(absl::StrCat("connected again, but not caught up with this run: ",
-                               absl::string_view(why.message().data(), why.message().size())));
-  // If the store cannot save it now, it is recorded the next time the node is back.
-  with_.store
-      .Update([&](Transaction& txn) -> absl::Status {
-        std::vector<std::string> told;
-        for (const std::string& node : batch.nodes) {
-          ASSIGN_OR_RETURN(RunNodeRecord row, txn.runs().GetNode(batch.run_id, node));
-          // A node may come and go for as long as it likes, and the audit log never shrinks.
-          if (row.message == words) continue;
-          row.message = words;
-          RETURN_IF_ERROR(txn.runs().PutNode(row));
-          told.push_back(node);
-        }
-        if (told.empty()) return absl::OkStatus();
-        return Audit(txn, with_.clock.Now(), ControllerActor(), "run.catch_up_refused",
-                     batch.run_id, absl::StrCat(FoldHostlist(std::move(told)), ": ", words));
-      })
-      .IgnoreError();
-}
-
 void RunEngine::Tick() {
-  HandleBacklog();
+  inbox_.Retry();
   for (auto& [run_id, run] : active_) Perform(*run, run->state.Tick(with_.clock.Now()));
   RemoveFinished();
-  StartCatchUps();
+  catch_ups_.StartDue();
 }
 
 }  // namespace muster::controller

@@ -1,4 +1,4 @@
-#include "controller/run/catch_up.h"
+#include "controller/run/catch_up_batches.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(CatchUp, GathersNodesOfOneRunForAWhile) {
+TEST(CatchUpBatches, GathersNodesOfOneRunForAWhile) {
   const absl::Time start = absl::FromUnixSeconds(1);
-  CatchUp catch_up;
+  CatchUpBatches catch_up;
   catch_up.Add("r-1", "c002", start);
   catch_up.Add("r-1", "c001", start + absl::Seconds(4));
   catch_up.Add("r-2", "c009", start + absl::Seconds(4));

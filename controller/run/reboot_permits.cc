@@ -1,4 +1,5 @@
-// RunEngine: nodes that ask for permission to reboot.
+#include "controller/run/reboot_permits.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -10,7 +11,6 @@
 #include "controller/audit/audit.h"
 #include "controller/run/active_run.h"
 #include "controller/run/plan/plan_finish.h"
-#include "controller/run/run_engine.h"
 #include "controller/run/run_records.h"
 #include "muster/v1/plan.pb.h"
 
@@ -21,7 +21,7 @@ namespace {
 constexpr absl::Duration kPermitLifetime = absl::Minutes(5);
 constexpr absl::Duration kDefaultPatience = absl::Minutes(15);
 // Limits on an agent's texts: ids are UUIDs. The audit log never shrinks, so the size of its
-// entries is limited, as is their number (see kMaxRebootQuestions).
+// entries is limited, as is their number (see RebootPermits::kMaxQuestions).
 constexpr size_t kMaxIdBytes = 64;
 constexpr size_t kMaxStepIdBytes = 200;
 constexpr size_t kMaxReasonBytes = 500;
@@ -84,17 +84,21 @@ v1::ControllerMessage PermitOf(const RebootRecord& reboot, const v1::RebootReque
 
 }  // namespace
 
-void RunEngine::OnRebootRequest(const std::string& uuid, const v1::RebootRequest& request) {
+RebootPermits::RebootPermits(const RunCollaborators& with, Perform perform)
+    : with_(with), perform_(std::move(perform)) {}
+
+void RebootPermits::Answer(const std::string& uuid, const v1::RebootRequest& request,
+                           const FindRun& find) {
   std::string run_id;
   uint32_t play = 0;
   // No agent sends such a request.
   if (!ParsePlanId(request.plan_id(), run_id, play) || !IsId(request.request_id()) ||
       !IsId(request.boot_id()))
     return;
-  ActiveRun* run = Find(run_id);
+  ActiveRun* run = find(run_id);
   const RunNode* node = run == nullptr ? nullptr : run->state.FindByUuid(uuid);
   const auto refuse = [&](const std::string& why) {
-    RefuseReboot(run, uuid, node == nullptr ? uuid : node->name, request, why);
+    Refuse(run, uuid, node == nullptr ? uuid : node->name, request, why);
   };
   if (run == nullptr || node == nullptr || IsOut(node->phase) || node->play != play ||
       node->phase == NodePhase::kDone) {
@@ -118,12 +122,12 @@ void RunEngine::OnRebootRequest(const std::string& uuid, const v1::RebootRequest
                                "; drain the node in Slurm and apply again when its jobs have "
                                "ended, or end them with `muster apply --reboot-with-jobs`"));
   }
-  GrantReboot(*run, *node, request,
-              reboot.has_timeout() ? ToDuration(reboot.timeout()) : kDefaultPatience);
+  Grant(*run, *node, request,
+        reboot.has_timeout() ? ToDuration(reboot.timeout()) : kDefaultPatience);
 }
 
-void RunEngine::GrantReboot(ActiveRun& run, const RunNode& node, const v1::RebootRequest& request,
-                            absl::Duration patience) {
+void RebootPermits::Grant(ActiveRun& run, const RunNode& node, const v1::RebootRequest& request,
+                          absl::Duration patience) {
   const absl::Time now = with_.clock.Now();
   const auto given = run.reboots.find(node.name);
   if (given != run.reboots.end() && given->second.request_id == request.request_id() &&
@@ -131,10 +135,10 @@ void RunEngine::GrantReboot(ActiveRun& run, const RunNode& node, const v1::Reboo
     with_.sessions.Send(node.uuid, PermitOf(given->second, request)).IgnoreError();
     return;
   }
-  if (run.reboot_questions[node.name] >= kMaxRebootQuestions) {
-    return RefuseReboot(&run, node.uuid, node.name, request,
-                        absl::StrCat(node.name, " asked ", kMaxRebootQuestions,
-                                     " times in this run whether it may reboot; check its agent"));
+  if (run.reboot_questions[node.name] >= kMaxQuestions) {
+    return Refuse(&run, node.uuid, node.name, request,
+                  absl::StrCat(node.name, " asked ", kMaxQuestions,
+                               " times in this run whether it may reboot; check its agent"));
   }
   RebootRecord record;
   record.permit_id = NewUuid();
@@ -164,14 +168,14 @@ void RunEngine::GrantReboot(ActiveRun& run, const RunNode& node, const v1::Reboo
   with_.sessions.Send(node.uuid, PermitOf(record, request)).IgnoreError();
   ++run.reboot_questions[node.name];
   run.reboots[node.name] = std::move(record);
-  Perform(run, run.state.Replace({after}));
+  perform_(run, run.state.Replace({after}));
 }
 
-void RunEngine::RefuseReboot(ActiveRun* run, const std::string& uuid, const std::string& node,
-                             const v1::RebootRequest& request, const std::string& why) {
+void RebootPermits::Refuse(ActiveRun* run, const std::string& uuid, const std::string& node,
+                           const v1::RebootRequest& request, const std::string& why) {
   // Once for each request, however often it is repeated: the audit log never shrinks.
   if (run != nullptr && run->refused_reboots[node] != request.request_id() &&
-      run->reboot_questions[node] < kMaxRebootQuestions) {
+      run->reboot_questions[node] < kMaxQuestions) {
     const absl::Status stored = with_.store.Update([&](Transaction& txn) {
       return Audit(txn, with_.clock.Now(), NodeActor(uuid), "reboot.refuse", node,
                    Detail(run->record.run_id, node, request));
@@ -185,7 +189,7 @@ void RunEngine::RefuseReboot(ActiveRun* run, const std::string& uuid, const std:
   with_.sessions.Send(uuid, message).IgnoreError();
 }
 
-void RunEngine::EndReboots(ActiveRun& run) {
+void RebootPermits::End(ActiveRun& run) {
   std::vector<RebootRecord> ended;
   for (const auto& [name, reboot] : run.reboots) {
     const RunNode* node = run.state.FindByName(name);
@@ -202,7 +206,7 @@ void RunEngine::EndReboots(ActiveRun& run) {
   for (const RebootRecord& reboot : ended) run.reboots.erase(reboot.node);
 }
 
-absl::Status RunEngine::ResumeReboots(ActiveRun& run, std::vector<RunNode>& nodes) {
+absl::Status RebootPermits::Resume(ActiveRun& run, std::vector<RunNode>& nodes) {
   std::vector<RebootRecord> open;
   RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(open, txn.reboots().ListOpen(run.record.run_id));

@@ -1,14 +1,14 @@
-#include "controller/run/catch_up.h"
+#include "controller/run/catch_up_batches.h"
 
 namespace muster::controller {
 
-void CatchUp::Add(const std::string& run_id, const std::string& node, absl::Time now) {
+void CatchUpBatches::Add(const std::string& run_id, const std::string& node, absl::Time now) {
   const auto [it, inserted] = by_run_.try_emplace(run_id);
   if (inserted) it->second.due = now + kCatchUpDelay;
   it->second.nodes.insert(node);
 }
 
-std::vector<CatchUpBatch> CatchUp::TakeDue(absl::Time now) {
+std::vector<CatchUpBatch> CatchUpBatches::TakeDue(absl::Time now) {
   std::vector<CatchUpBatch> batches;
   for (auto it = by_run_.begin(); it != by_run_.end();) {
     if (now < it->second.due) {

@@ -19,7 +19,7 @@ struct CatchUpBatch {
 };
 
 // Pure; not thread-safe.
-class CatchUp {
+class CatchUpBatches {
  public:
   void Add(const std::string& run_id, const std::string& node, absl::Time now);
   // Takes out the batches that have waited long enough.

@@ -1,0 +1,103 @@
+#include "controller/run/catch_ups.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/base/status.h"
+#include "common/base/text/hostlist.h"
+#include "controller/audit/audit.h"
+#include "controller/run/run_records.h"
+#include "controller/store/tables.h"
+#include "muster/v1/run.pb.h"
+
+namespace muster::controller {
+namespace {
+
+// Errors after which the store may accept the same later: it is full, or locked by another process.
+bool MayPass(const absl::Status& status) {
+  return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
+}
+
+}  // namespace
+
+CatchUps::CatchUps(const RunCollaborators& with, Create create)
+    : with_(with), create_(std::move(create)) {}
+
+void CatchUps::Consider(const std::string& uuid) {
+  NodeRecord node;
+  RunRecord missed;
+  const absl::Status status = with_.store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(node, txn.nodes().Get(uuid));
+    if (node.last_run_result != "unreachable") return absl::NotFoundError("nothing missed");
+    ASSIGN_OR_RETURN(missed, txn.runs().Get(node.last_run_id));
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return;
+  if (missed.state == RunRecord::kRunning || missed.state == RunRecord::kCancelled) return;
+  if (RequestOf(missed).check_only()) return;
+  batches_.Add(missed.run_id, node.name, with_.clock.Now());
+}
+
+void CatchUps::StartDue() {
+  const auto wait_for_store = [&](const CatchUpBatch& batch) {
+    for (const std::string& node : batch.nodes) batches_.Add(batch.run_id, node, with_.clock.Now());
+  };
+  for (CatchUpBatch& batch : batches_.TakeDue(with_.clock.Now())) {
+    RunRecord missed;
+    std::vector<std::string> still;
+    const absl::Status read = with_.store.View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(missed, txn.runs().Get(batch.run_id));
+      for (const std::string& name : batch.nodes) {
+        const absl::StatusOr<NodeRecord> node = txn.nodes().GetByName(name);
+        if (node.ok() && node->last_run_id == batch.run_id) still.push_back(name);
+      }
+      return absl::OkStatus();
+    });
+    if (MayPass(read)) wait_for_store(batch);
+    if (!read.ok() || still.empty()) continue;
+    if (with_.may_catch_up) {
+      const absl::Status may = with_.may_catch_up(missed.mandate);
+      if (MayPass(may)) wait_for_store(batch);
+      if (absl::IsPermissionDenied(may)) Refuse({batch.run_id, still}, may);
+      if (!may.ok()) continue;
+    }
+    const std::string nodes = FoldHostlist(still);
+    v1::CreateRunRequest request = RequestOf(missed);
+    request.set_limit(nodes);
+    // The administrator's answer about jobs was about those of that time, not about today's.
+    request.set_reboot_with_jobs(false);
+    request.set_leave_out_busy(false);
+    const absl::Status created = create_(request, missed.mandate, batch.run_id);
+    if (MayPass(created)) wait_for_store(batch);
+    if (created.ok() || MayPass(created)) continue;
+    Refuse({batch.run_id, still}, created);
+  }
+}
+
+void CatchUps::Refuse(const CatchUpBatch& batch, const absl::Status& why) {
+  const std::string words =
+      NodeMessage(absl::StrCat("connected again, but not caught up with this run: ",
+                               absl::string_view(why.message().data(), why.message().size())));
+  // If the store cannot save it now, it is recorded the next time the node is back.
+  with_.store
+      .Update([&](Transaction& txn) -> absl::Status {
+        std::vector<std::string> told;
+        for (const std::string& node : batch.nodes) {
+          ASSIGN_OR_RETURN(RunNodeRecord row, txn.runs().GetNode(batch.run_id, node));
+          // A node may come and go for as long as it likes, and the audit log never shrinks.
+          if (row.message == words) continue;
+          row.message = words;
+          RETURN_IF_ERROR(txn.runs().PutNode(row));
+          told.push_back(node);
+        }
+        if (told.empty()) return absl::OkStatus();
+        return Audit(txn, with_.clock.Now(), ControllerActor(), "run.catch_up_refused",
+                     batch.run_id, absl::StrCat(FoldHostlist(std::move(told)), ": ", words));
+      })
+      .IgnoreError();
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,43 @@
+// Runs for nodes that missed their last one and have come back.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "controller/run/catch_up_batches.h"
+#include "controller/run/collaborators.h"
+
+namespace muster::v1 {
+class CreateRunRequest;
+}
+
+namespace muster::controller {
+
+// Not thread-safe.
+class CatchUps {
+ public:
+  // Creates a run, which its creator's mandate still entitles, to catch up with another.
+  using Create =
+      std::function<absl::Status(const v1::CreateRunRequest& request, const RunMandate& mandate,
+                                 const std::string& catches_up_run_id)>;
+
+  // `with` must outlive the object.
+  CatchUps(const RunCollaborators& with, Create create);
+
+  // The node is connected; it may have missed its last run.
+  void Consider(const std::string& uuid);
+  // Creates the runs of the nodes that have waited for others long enough. What the store cannot
+  // take now waits again.
+  void StartDue();
+
+ private:
+  // Records why no catch-up run follows: in the missed run, and once in the audit log.
+  void Refuse(const CatchUpBatch& batch, const absl::Status& why);
+
+  const RunCollaborators& with_;
+  const Create create_;
+  CatchUpBatches batches_;
+};
+
+}  // namespace muster::controller

@@ -1,0 +1,53 @@
+// Nodes that ask for permission to reboot in a run.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "controller/run/collaborators.h"
+#include "controller/run/run_state.h"
+
+namespace muster::v1 {
+class RebootRequest;
+}
+
+namespace muster::controller {
+
+struct ActiveRun;
+
+// The permits themselves are parts of their runs. A permit is stored before it is sent, with the
+// node's state in the run and an entry in the audit log. Not thread-safe.
+class RebootPermits {
+ public:
+  // For one node in one run, limits its requests: each leaves entries in the audit log.
+  static constexpr int kMaxQuestions = 100;
+
+  using FindRun = std::function<ActiveRun*(absl::string_view run_id)>;
+  // Carries out what follows from the node's new state.
+  using Perform = std::function<void(ActiveRun& run, RunActions actions)>;
+
+  // `with` must outlive the object.
+  RebootPermits(const RunCollaborators& with, Perform perform);
+
+  // Takes up the permits that an earlier process gave.
+  absl::Status Resume(ActiveRun& run, std::vector<RunNode>& nodes);
+  // Answers at once, or not at all while the answer is not known: the agent asks again.
+  void Answer(const std::string& uuid, const v1::RebootRequest& request, const FindRun& find);
+  // Ends the run's permits whose nodes do not need them any more.
+  void End(ActiveRun& run);
+
+ private:
+  void Grant(ActiveRun& run, const RunNode& node, const v1::RebootRequest& request,
+             absl::Duration patience);
+  void Refuse(ActiveRun* run, const std::string& uuid, const std::string& node,
+              const v1::RebootRequest& request, const std::string& why);
+
+  const RunCollaborators& with_;
+  const Perform perform_;
+};
+
+}  // namespace muster::controller
