@@ -93,12 +93,12 @@ TEST_F(RunFaultsTest, NothingIsAcknowledgedBeyondAReportThatWasDropped) {
     engine_->OnReports({{uuid, std::make_shared<const v1::Report>(message)}});
   };
   store.refuse = true;
-  for (uint64_t i = 1; i <= RunEngine::kMaxBacklog; ++i) report("ub", i);
+  for (uint64_t i = 1; i <= ReportInbox::kMaxBacklog; ++i) report("ub", i);
   report("ua", 1);  // the disk is full
   EXPECT_FALSE(sessions_.IsConnected("ua"));
   store.refuse = false;
   Pass(absl::Seconds(1));
-  EXPECT_EQ(NodeOf("b").report_sequence, RunEngine::kMaxBacklog);
+  EXPECT_EQ(NodeOf("b").report_sequence, ReportInbox::kMaxBacklog);
   report("ua", 2);  // was in transit
   EXPECT_EQ(NodeOf("a").report_sequence, 0u);
   Connect("a", plan);
@@ -119,12 +119,12 @@ TEST_F(RunFaultsTest, BacklogIsBoundedByBytes) {
   report.mutable_step()->set_status(v1::STEP_STATUS_OK);
   report.mutable_step()->set_output(std::string(1 << 20, 'x'));
   uint64_t sent = 0;
-  while (sessions_.IsConnected("ub") && sent * (1 << 20) < 2 * RunEngine::kMaxBacklogBytes) {
+  while (sessions_.IsConnected("ub") && sent * (1 << 20) < 2 * ReportInbox::kMaxBacklogBytes) {
     report.set_report_sequence(++sent);
     engine_->OnReports({{"ub", std::make_shared<const v1::Report>(report)}});
   }
   EXPECT_FALSE(sessions_.IsConnected("ub"));
-  EXPECT_LE(sent * (1 << 20), RunEngine::kMaxBacklogBytes + (1 << 20));
+  EXPECT_LE(sent * (1 << 20), ReportInbox::kMaxBacklogBytes + (1 << 20));
   // There is room again as soon as they are stored.
   store.refuse = false;
   Pass(absl::Seconds(1));

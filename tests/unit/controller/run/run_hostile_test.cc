@@ -128,12 +128,12 @@ TEST_F(RunHostileTest, QuestionsAboutRebootsLeaveABoundedNumberOfLines) {
   request.set_step_id("role/step");
   request.set_boot_id("boot");
   sessions_.Take("ua");
-  for (int i = 0; i < 3 * RunEngine::kMaxRebootQuestions; ++i) {
+  for (int i = 0; i < 3 * RebootPermits::kMaxQuestions; ++i) {
     request.set_request_id(absl::StrCat("q", i));
     engine_->OnRebootRequest("ua", request);
   }
-  EXPECT_EQ(Audited("reboot.refuse"), static_cast<size_t>(RunEngine::kMaxRebootQuestions));
-  EXPECT_THAT(sessions_.Take("ua"), SizeIs(3 * RunEngine::kMaxRebootQuestions));
+  EXPECT_EQ(Audited("reboot.refuse"), static_cast<size_t>(RebootPermits::kMaxQuestions));
+  EXPECT_THAT(sessions_.Take("ua"), SizeIs(3 * RebootPermits::kMaxQuestions));
 }
 
 // The engine's thread is not running: messages wait.

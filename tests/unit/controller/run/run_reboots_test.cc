@@ -161,7 +161,7 @@ TEST_F(RunRebootsTest, EachQuestionAndEachBootHasAPermitOfItsOwn) {
 
 TEST_F(RunRebootsTest, TheLastPermitOfAnAgentThatAsksTooOftenHolds) {
   StartRun();
-  const int last = RunEngine::kMaxRebootQuestions - 1;
+  const int last = RebootPermits::kMaxQuestions - 1;
   for (int i = 0; i < last; ++i) Ask(Question(absl::StrCat("q", i)));
   const v1::RebootPermit permit = MustPermit(Question(absl::StrCat("q", last)));
   EXPECT_THAT(Ask(Question("one more")).refusal(), HasSubstr("check its agent"));
