@@ -1,7 +1,7 @@
 // Nodes that are away, a controller that dies, a store that refuses.
 #include "common/base/status.h"
 #include "controller/run/plan/plan_finish.h"
-#include "controller/run/run_engine.h"
+#include "controller/run/report_inbox.h"
 #include "muster/v1/plan.pb.h"
 #include "tests/fakes/failing_store.h"
 #include "tests/unit/controller/run/run_fixture.h"

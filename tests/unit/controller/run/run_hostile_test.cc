@@ -1,7 +1,7 @@
 // Enrolled nodes that report on foreign plans, repeat themselves, or send more than fits.
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
-#include "controller/run/run_engine.h"
+#include "controller/run/reboot_permits.h"
 #include "controller/run/run_manager.h"
 #include "muster/v1/plan.pb.h"
 #include "tests/unit/controller/run/run_fixture.h"

@@ -2,7 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
-#include "controller/run/run_engine.h"
+#include "controller/run/reboot_permits.h"
 #include "tests/fakes/failing_store.h"
 #include "tests/unit/controller/run/run_fixture.h"
 
