@@ -189,7 +189,7 @@ TEST_F(DownloaderTest, GivesUpWhereTheContentChangesForEver) {
   });
   EXPECT_THAT(Fetch(Wanted({"/unsteady"})),
               StatusIs(absl::StatusCode::kDataLoss,
-                       AllOf(HasSubstr("has changed"), HasSubstr("anew 3 times"))));
+                       AllOf(HasSubstr("has changed"), HasSubstr("fetched again 3 times"))));
   EXPECT_LT(requests, 12);
 }
 

@@ -177,7 +177,7 @@ TEST_F(BundleApprovalsTest, ABundleIsNamedByTheBeginningOfItsDigestIfThatIsClear
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2 bundles begin with")));
   EXPECT_EQ(*Approvals().Find("1111111111112"), kTwo);
   EXPECT_THAT(Approvals().Find("1111111"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("first 8 digits")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("first 8 or more digits")));
   EXPECT_THAT(Approvals().Find("../../etc"),
               StatusIs(absl::StatusCode::kInvalidArgument, Not(HasSubstr("uploaded"))));
   EXPECT_THAT(Approvals().Find("99999999"),

@@ -78,7 +78,7 @@ const BadInput kBadInputs[] = {
     {"BadRoleWhen", "site.yaml", "- {play: p, hosts: all, roles: [{role: r, when: 'a ='}]}",
      "site.yaml:1:52", "found '='"},
 
-    {"TaskIsText", kTasks, "- install vim\n", "main.yaml:1:3", "a task is a map"},
+    {"TaskIsText", kTasks, "- install vim\n", "main.yaml:1:3", "a task must be a map"},
     {"UnknownResource", kTasks, "- {name: a, pakage: {name: x}}", "main.yaml:1:13",
      "unknown key 'pakage' in a task (did you mean 'package'?)"},
     {"ForeignResource", kTasks, "- {name: a, apt: {name: x}}", "main.yaml:1:13", "use package"},

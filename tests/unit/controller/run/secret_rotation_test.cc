@@ -227,7 +227,7 @@ TEST_F(SecretRotationTest, AbandonedWhileStagedIsForgottenAtOnce) {
   const std::string old = Key();
   ASSERT_OK(Rotate(v1::ROTATION_ACTION_START));
   EXPECT_THAT(Rotate(v1::ROTATION_ACTION_START),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("admin:alice began")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("admin:alice started")));
   const auto abandoned = Rotate(v1::ROTATION_ACTION_ABANDON);
   ASSERT_OK(abandoned);
   EXPECT_FALSE(abandoned->has_rotation());

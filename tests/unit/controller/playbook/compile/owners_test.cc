@@ -33,33 +33,33 @@ std::ostream& operator<<(std::ostream& out, const OwnerRow& row) { return out <<
 
 const OwnerRow kOwnerRows[] = {
     {"FilesOfOnePath", "file: {path: /etc/motd, content: a}", "file: {path: /etc/motd, content: b}",
-     "another content of /etc/motd"},
+     "a different content of /etc/motd"},
     {"FilesOfOnePathWrittenOtherwise", "file: {path: /etc/motd, content: a}",
-     "file: {path: /etc//motd, content: b}", "another content of /etc/motd"},
+     "file: {path: /etc//motd, content: b}", "a different content of /etc/motd"},
     {"EqualFiles", "file: {path: /etc/motd, content: a, mode: \"0644\"}",
      "file: {path: /etc/motd, content: a}", ""},
     {"FilesOfOtherModes", "file: {path: /e, content: a, mode: \"0644\"}",
-     "file: {path: /e, content: a, mode: \"0600\", owner: munge}", "another mode of /e"},
+     "file: {path: /e, content: a, mode: \"0600\", owner: munge}", "a different mode of /e"},
     {"FileThereAndGone", "file: {path: /e, content: a}", "file: {path: /e, state: absent}",
-     "another state of /e"},
+     "a different state of /e"},
     {"FileAndDirectory", "file: {path: /e, content: a}", "directory: {path: /e}",
-     "another type of /e"},
+     "a different type of /e"},
     {"FileAndLink", "file: {path: /e, content: a}", "symlink: {path: /e, target: /f}",
-     "another type of /e"},
+     "a different type of /e"},
     {"FileAndDownload", "file: {path: /e, content: a}",
      "download: {path: /e, urls: [http://a/f], sha256: "
      "abababababababababababababababababababababababababababababababab}",
-     "another content of /e"},
+     "a different content of /e"},
     {"FileAndItsLine", "file: {path: /e, content: a}", "line: {path: /e, line: b}",
-     "another content of /e"},
+     "a different content of /e"},
     {"FileOnceAndItsLine", "file: {path: /e, content: a, only_if_missing: true}",
      "line: {path: /e, line: b}", ""},
     {"LinesOfOneFile", "line: {path: /e, key: Port, line: Port 22}",
      "line: {path: /e, key: UsePAM, line: UsePAM yes}", ""},
     {"LinesOfOneKey", "line: {path: /e, key: Port, line: Port 22}",
-     "line: {path: /e, key: Port, line: Port 23}", "another content of line 'Port' of /e"},
+     "line: {path: /e, key: Port, line: Port 23}", "a different content of line 'Port' of /e"},
     {"LineThereAndGone", "line: {path: /e, line: x}", "line: {path: /e, line: x, state: absent}",
-     "another state of line 'x' of /e"},
+     "a different state of line 'x' of /e"},
     {"FileBelowWhatGoes", "directory: {path: /opt/x, state: absent, recursive: true}",
      "file: {path: /opt/x/y/z, content: a}", "removes /opt/x"},
     {"FileBelowAFile", "file: {path: /opt/x, content: a}", "file: {path: /opt/x/y, content: a}",
@@ -71,11 +71,11 @@ const OwnerRow kOwnerRows[] = {
     {"EqualDirectories", "directory: {path: /d, mode: \"0755\"}",
      "directory: {path: /d, mode: \"0755\"}", ""},
     {"DirectoriesOfOtherOwners", "directory: {path: /d, owner: a}",
-     "directory: {path: /d, owner: b}", "another owner of /d"},
+     "directory: {path: /d, owner: b}", "a different owner of /d"},
     {"LinksOfOtherTargets", "symlink: {path: /l, target: /a}", "symlink: {path: /l, target: /b}",
-     "another target of /l"},
+     "a different target of /l"},
     {"SetsOfOneDirectory", "files_in: {path: /d, files: [{name: a, content: x}]}",
-     "files_in: {path: /d, files: [{name: b, content: x}]}", "another list of files of /d"},
+     "files_in: {path: /d, files: [{name: b, content: x}]}", "a different list of files of /d"},
     {"FileInAPurgedDirectory", "files_in: {path: /d, purge: true, files: [{name: a, content: x}]}",
      "file: {path: /d/b, content: x}", "removes all other files there (purge)"},
     {"FileKeptInAPurgedDirectory",
@@ -84,52 +84,54 @@ const OwnerRow kOwnerRows[] = {
     {"FileInADirectoryWithASet", "files_in: {path: /d, files: [{name: a, content: x}]}",
      "file: {path: /d/b, content: x}", ""},
     {"FileOfASet", "files_in: {path: /d, files: [{name: a, content: x}]}",
-     "file: {path: /d/a, content: y}", "another content of /d/a"},
+     "file: {path: /d/a, content: y}", "a different content of /d/a"},
     {"PackageTwice", "package: {name: [munge, slurmd]}", "package: {name: munge}", ""},
     {"PackageThereAndGone", "package: {name: [munge, chrony]}",
-     "package: {name: chrony, state: absent}", "another state of package chrony"},
+     "package: {name: chrony, state: absent}", "a different state of package chrony"},
     {"PackageOfTwoVersions", "package: {name: a, version: '1.2*'}",
-     "package: {name: a, version: '1.3'}", "another version of package a"},
+     "package: {name: a, version: '1.3'}", "a different version of package a"},
     {"PackageOfAVersionAndAny", "package: {name: a, version: '1.2*'}", "package: {name: a}", ""},
     {"PackageLatestAndAny", "package: {name: a, state: latest}", "package: {name: a}", ""},
     {"PackageLatestAndOfAVersion", "package: {name: a, state: latest}",
-     "package: {name: a, version: '1.3'}", "another version of package a"},
+     "package: {name: a, version: '1.3'}", "a different version of package a"},
     {"PackageHeldAndReleased", "package: {name: a, hold: true}", "package: {name: a, hold: false}",
-     "another hold of package a"},
+     "a different hold of package a"},
     {"Repositories", "package_repository: {name: r, uris: u, suites: s}",
      "package_repository: {name: r, uris: v, suites: s}",
-     "another content of package repository r"},
+     "a different content of package repository r"},
     {"UnitStartedTwice", "unit: {name: munge.service, state: started}",
      "unit: {name: munge.service, state: started, enabled: true}", ""},
     {"UnitStartedAndStopped", "unit: {name: munge.service, state: started}",
-     "unit: {name: munge.service, state: stopped}", "another state of unit munge.service"},
+     "unit: {name: munge.service, state: stopped}", "a different state of unit munge.service"},
     {"UnitEnabledAndNot", "unit: {name: munge.service, enabled: true}",
-     "unit: {name: munge.service, enabled: false}", "another enabled of unit munge.service"},
+     "unit: {name: munge.service, enabled: false}", "a different enabled of unit munge.service"},
     {"Users", "user: {name: eve, uid: 1000}", "user: {name: eve, uid: 1001}",
-     "another uid of user eve"},
+     "a different uid of user eve"},
     {"UsersInOtherGroups", "user: {name: eve, groups: [a]}", "user: {name: eve, groups: [b]}", ""},
     {"Groups", "group: {name: g, gid: 100}", "group: {name: g, state: absent}",
-     "another state of group g"},
-    {"HostNames", "hostname: {name: a}", "hostname: {name: b}", "another value of the host name"},
+     "a different state of group g"},
+    {"HostNames", "hostname: {name: a}", "hostname: {name: b}",
+     "a different value of the host name"},
     {"KernelParameters", "sysctl: {key: vm.swappiness, value: 1}",
-     "sysctl: {key: vm/swappiness, value: 2}", "another value of kernel parameter vm.swappiness"},
+     "sysctl: {key: vm/swappiness, value: 2}",
+     "a different value of kernel parameter vm.swappiness"},
     {"KernelParametersOfOneValue", "sysctl: {key: net.ipv4.tcp_rmem, value: '1 2  3'}",
      "sysctls: {name: net, values: {net.ipv4.tcp_rmem: '1 2 3'}}", ""},
     {"KernelParameterOfASet", "sysctl: {key: vm.swappiness, value: 1}",
      "sysctls: {name: vm, values: {vm.swappiness: 2}}",
-     "another value of kernel parameter vm.swappiness"},
+     "a different value of kernel parameter vm.swappiness"},
     {"SetsOfKernelParameters", "sysctls: {name: vm, values: {vm.swappiness: 2}}",
-     "sysctls: {name: vm, values: {vm.nr_hugepages: 2}}", "another list of sysctls vm"},
+     "sysctls: {name: vm, values: {vm.nr_hugepages: 2}}", "a different list of sysctls vm"},
     {"KernelModules", "kernel_module: {name: nvidia-uvm}",
      "kernel_module: {name: nvidia_uvm, state: blacklisted}",
-     "another state of kernel module nvidia_uvm"},
+     "a different state of kernel module nvidia_uvm"},
     {"Mounts", "mount: {path: /home, source: 'a:/h', type: nfs4}",
-     "mount: {path: /home, source: 'b:/h', type: nfs4}", "another source of mount /home"},
+     "mount: {path: /home, source: 'b:/h', type: nfs4}", "a different source of mount /home"},
     {"MountAndItsDirectory", "mount: {path: /home, source: 'a:/h', type: nfs4}",
      "directory: {path: /home, mode: \"0755\"}", ""},
     {"MountOfASet", "mount: {path: /home, source: 'a:/h', type: nfs4}",
      "mounts: {name: nfs, mounts: [{path: /home, source: 'a:/h', type: nfs}]}",
-     "another type of mount /home"},
+     "a different type of mount /home"},
     {"Commands", "command: {argv: [a], creates: /x}", "command: {argv: [b], creates: /x}", ""},
 };
 
@@ -192,7 +194,7 @@ TEST_F(OwnersTest, HandlersOwnNothing) {
 
 TEST_F(OwnersTest, ItemsOfALoopThatFightAreRefused) {
   SetTasks("- name: users\n  user: {name: eve, uid: \"{{ item }}\"}\n  loop: [1000, 1001]\n");
-  EXPECT_THAT(CompileError(), StatusIs(kInvalid, HasSubstr("another uid of user eve")));
+  EXPECT_THAT(CompileError(), StatusIs(kInvalid, HasSubstr("a different uid of user eve")));
 }
 
 TEST_F(OwnersTest, NoErrorHoldsASecret) {
@@ -200,7 +202,7 @@ TEST_F(OwnersTest, NoErrorHoldsASecret) {
   SetTasks(
       "- name: a\n  line: {path: /e, line: \"pw {{ secret('key') }}\"}\n"
       "- name: b\n  line: {path: /e, line: \"pw {{ secret('key') }}\", state: absent}\n");
-  EXPECT_THAT(CompileError(), StatusIs(kInvalid, AllOf(HasSubstr("another state of line '"),
+  EXPECT_THAT(CompileError(), StatusIs(kInvalid, AllOf(HasSubstr("a different state of line '"),
                                                        Not(HasSubstr("hunter2")))));
 }
 
@@ -222,8 +224,8 @@ class OwnersOfARun : public CompileTest {
 
 TEST_F(OwnersOfARun, ALaterPlayDoesNotWriteOtherwise) {
   EXPECT_THAT(Run("file: {path: /e, content: a}", "file: {path: /e, content: b}"),
-              StatusIs(kInvalid, AllOf(HasSubstr("another content of /e"), HasSubstr("site.yaml:4"),
-                                       HasSubstr("site.yaml:9"))));
+              StatusIs(kInvalid, AllOf(HasSubstr("a different content of /e"),
+                                       HasSubstr("site.yaml:4"), HasSubstr("site.yaml:9"))));
   EXPECT_OK(Run("file: {path: /e, content: a}", "file: {path: /e, content: a}"));
 }
 

@@ -320,7 +320,7 @@ TEST_F(FollowUpsTest, WhatWaitsCanBeTakenAwayForGood) {
   EXPECT_EQ(Row("r-1").message, "cancelled by operator:alice");
   EXPECT_THAT(
       validations_->Cancel("r-1", {"operator:alice", "peer"}),
-      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no suite of run r-1 waits")));
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no suite of run r-1 is waiting")));
 }
 
 TEST_F(FollowUpsTest, ACancelBeforeTheFactsAreThereCountsToo) {
