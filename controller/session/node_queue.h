@@ -25,6 +25,12 @@ struct NodeQueueLimits {
 // the controller is neither remembered without end nor in the way of others. Thread-safe.
 template <typename Event>
 class NodeQueue {
+  struct Entry {
+    std::string node;  // empty: nobody is charged
+    size_t bytes = 0;
+    Event event;
+  };
+
  public:
   // The events that were taken. They count to their nodes' shares until the batch goes.
   class Batch {
@@ -48,7 +54,7 @@ class NodeQueue {
     explicit Batch(NodeQueue* queue) : queue_(queue) {}
 
     NodeQueue* queue_;  // nullptr: moved from
-    std::deque<typename NodeQueue::Entry> entries_;
+    std::deque<Entry> entries_;
   };
 
   explicit NodeQueue(NodeQueueLimits limits) : limits_(limits) {}
@@ -91,11 +97,6 @@ class NodeQueue {
   }
 
  private:
-  struct Entry {
-    std::string node;  // empty: nobody is charged
-    size_t bytes = 0;
-    Event event;
-  };
   struct Share {
     size_t events = 0;
     size_t bytes = 0;

@@ -49,10 +49,10 @@ expect_contains "$(muster run show "$APPLY_RUN")" "$id" "muster run show"
 step "again: nothing to validate"
 apply_and_validate "$site"
 expect_applied 0 "second apply"
-expect_contains "$APPLY_OUTPUT" "nothing to validate: $compute passed before" "second apply"
+expect_contains "$APPLY_OUTPUT" "nothing to validate: $compute already passed" "second apply"
 expect_equal not_needed "$(ending "$APPLY_RUN" state)" "second apply"
 expect_equal 1 "$(validations)" "validations"
-muster plan "$site" | grep -q "then nothing to validate: $compute passed before" || fail "muster plan"
+muster plan "$site" | grep -q "then nothing to validate: $compute already passed" || fail "muster plan"
 
 step "a suite that fails: its exit code, and the pass is gone"
 forget_pass

@@ -21,7 +21,7 @@ std::string DescribePrediction(absl::string_view suite, absl::string_view nodes,
                                absl::string_view passed_nodes) {
   if (nodes.empty()) {
     return absl::StrCat("nothing to validate: ", passed_nodes,
-                        " already passed with their present hardware and software");
+                        " already passed with the same hardware and software");
   }
   return absl::StrCat("suite ", suite, " tests ", nodes, PassedBefore(passed_nodes));
 }

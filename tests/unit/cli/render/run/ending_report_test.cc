@@ -42,7 +42,7 @@ TEST(RenderEnding, SaysWhatBecameOfTheSuite) {
   not_needed.set_passed_nodes("c[001-003]");
   not_needed.clear_nodes();
   EXPECT_EQ(RenderEnding(not_needed),
-            "validation: nothing to validate: c[001-003] already passed with their present "
+            "validation: nothing to validate: c[001-003] already passed with the same "
             "hardware and software\n");
   EXPECT_EQ(RenderEnding(Acceptance(v1::RUN_VALIDATION_STATE_PREDICTED)),
             "validation: suite acceptance tests c[001-003]\n");
