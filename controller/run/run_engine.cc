@@ -83,7 +83,7 @@ RunEngine::RunEngine(RunCollaborators collaborators, CompileLater compile_later)
       catch_ups_(with_,
                  [this](const v1::CreateRunRequest& request, const RunMandate& mandate,
                         const std::string& run_id) {
-                   return CreateCatchingUp(request, {"controller", "", mandate}, run_id).status();
+                   return CreateCatchingUp(request, {ControllerActor(), mandate}, run_id).status();
                  }),
       inbox_(with_.sessions,
              [this](absl::Span<const NodeReport> reports) { return HandleReports(reports); }) {}
