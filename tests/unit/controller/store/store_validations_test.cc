@@ -99,6 +99,28 @@ TEST_F(StoreValidations, ComeBackWithTheirNodes) {
   }));
 }
 
+TEST_F(StoreValidations, AResultKeepsItsVerdictWhenTheOutcomeChanges) {
+  ASSERT_OK(store_->Update([](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.validations().Put(Sample("v-1", kValidationsNow)));
+    for (const char* id : {"v-1/a", "v-1/b"}) {
+      ValidationCheckRecord check = Check(id, "v-1");
+      check.outcome = 1;
+      RETURN_IF_ERROR(txn.validation_checks().Put(check));
+    }
+    RETURN_IF_ERROR(txn.validation_checks().PutResult(
+        {"v-1/a", kValidationsNow, "result", std::string("\x00v", 2)}));
+    return txn.validation_checks().SetOutcome("v-1/a", 2);
+  }));
+  ASSERT_OK(store_->View([](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const CheckResultRecord result, txn.validation_checks().GetResult("v-1/a"));
+    EXPECT_EQ(result.verdict, std::string("\x00v", 2));
+    ASSIGN_OR_RETURN(const auto checks, txn.validation_checks().List("v-1"));
+    EXPECT_EQ(checks[0].outcome, 2);
+    EXPECT_EQ(checks[1].outcome, 1);
+    return absl::OkStatus();
+  }));
+}
+
 TEST_F(StoreValidations, ResultsAreKeptApartAndTheFirstCounts) {
   ASSERT_OK(store_->Update([](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(txn.validations().Put(Sample("v-1", kValidationsNow)));
