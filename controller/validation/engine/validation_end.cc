@@ -46,10 +46,10 @@ absl::Status ValidationEnd::PutNode(Transaction& txn, const EndedNode& node,
       {id, node.name, node.uuid, verdict.outcome(), verdict.SerializeAsString()}));
   if (node.is_witness || node.uuid.empty()) return absl::OkStatus();
   if (verdict.outcome() == v1::OUTCOME_FAIL) return txn.node_service().RemovePass(node.uuid);
-  // A node that has said nothing at the end has not passed; one that is gone has no pass.
-  if (verdict.outcome() != v1::OUTCOME_PASS || !admits_ || !txn.nodes().Get(node.uuid).ok()) {
-    return absl::OkStatus();
-  }
+  if (verdict.outcome() != v1::OUTCOME_PASS || !admits_) return absl::OkStatus();
+  const absl::Status enrolled = txn.nodes().Get(node.uuid).status();
+  if (absl::IsNotFound(enrolled)) return absl::OkStatus();  // it is gone, and its passes are
+  RETURN_IF_ERROR(enrolled);
   NodePassRecord pass = {node.uuid, id, record_.suite, record_.suite_digest};
   pass.passed_at = now;
   SetPassKeys(*node.at_end, pass);

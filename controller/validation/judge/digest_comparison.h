@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "controller/validation/judge/compared_finding.h"
 #include "controller/validation/judge/measurement.h"
 
 namespace muster::controller::validation {

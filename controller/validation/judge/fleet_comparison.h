@@ -10,7 +10,6 @@
 #include "absl/container/node_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "controller/validation/judge/compared_finding.h"
 #include "controller/validation/judge/measurement.h"
 
 namespace muster::controller::validation {

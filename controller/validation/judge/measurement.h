@@ -1,6 +1,7 @@
 // A result as comparisons see it, and the values in it that belong to the hardware. Pure.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -20,6 +21,12 @@ struct Measurement {
   const v1::CheckResult* result = nullptr;
   const Expectation* expectation = nullptr;
   absl::string_view parameters_digest;  // see circumstances.h
+};
+
+// A finding that only shows in comparison, about the check that was added with this number.
+struct ComparedFinding {
+  uint32_t check = 0;
+  v1::Finding finding;
 };
 
 // A value that may be compared: a rate or a temperature.
