@@ -16,9 +16,6 @@
 namespace muster::burnin {
 namespace {
 
-// Time limit for the partner to send its measurements, and for both to say good-bye.
-constexpr absl::Duration kPairAnswerTime = absl::Seconds(15);
-
 // A phase, by its senders.
 struct PhaseRow {
   absl::string_view words;
@@ -64,8 +61,7 @@ class NicPair {
     if (path_mtu_ > 0) AddMetric(result_, "path_mtu", "", link_.interface(), path_mtu_);
     result_.tools.push_back(copied_ ? "TCP, send" : "TCP, sendfile");
     RETURN_IF_ERROR(control_.Send({FrameType::kBye, {}}));
-    return control_
-        .Expect(FrameType::kBye, std::nullopt, After(kPairAnswerTime), session_.stopping())
+    return control_.Expect(FrameType::kBye, std::nullopt, After(kMeetingTime), session_.stopping())
         .status();
   }
 
@@ -136,9 +132,9 @@ class NicPair {
     } else {
       ASSIGN_OR_RETURN(const sys::UniqueFd echo, session_.AwaitFrom(channel));
       RETURN_IF_ERROR(
-          EchoUntilClosed(echo.get(), After(duration + kPairAnswerTime), session_.stopping()));
+          EchoUntilClosed(echo.get(), After(duration + kMeetingTime), session_.stopping()));
       ASSIGN_OR_RETURN(const Frame frame,
-                       control_.Expect(FrameType::kTimes, std::nullopt, After(kPairAnswerTime),
+                       control_.Expect(FrameType::kTimes, std::nullopt, After(kMeetingTime),
                                        session_.stopping()));
       times = {frame.value(0), frame.value(1), frame.value(2), frame.value(3)};
       count = frame.value(4);

@@ -17,8 +17,6 @@ namespace {
 constexpr absl::Duration kTick = absl::Milliseconds(100);
 // A frame ends a tick early; a rate over less time is meaningless.
 constexpr double kShortestSeconds = 0.05;
-// Time limit for the partner to reach the same point.
-constexpr absl::Duration kMeetingTime = absl::Seconds(15);
 
 double Gbits(uint64_t bytes, double seconds) {
   return seconds > 0 ? static_cast<double>(bytes) * 8 / seconds / 1e9 : 0;

@@ -9,8 +9,9 @@
 namespace muster::burnin {
 namespace {
 
-// Time limit for a connection between two nodes that have just met, including authentication.
-constexpr absl::Duration kConnectTime = absl::Seconds(10);
+// Time limit for a connection between two nodes, including authentication. On a congested path the
+// kernel sends a lost SYN again after 1, 3, 7 and 15 s.
+constexpr absl::Duration kConnectTime = absl::Seconds(20);
 
 }  // namespace
 
@@ -45,7 +46,8 @@ absl::StatusOr<sys::UniqueFd> PairSession::ConnectTo(int rank, ChannelId channel
 }
 
 absl::StatusOr<sys::UniqueFd> PairSession::AwaitFrom(const ChannelId& channel) {
-  return Noted(listener_->Await(channel, After(kConnectTime), stopping_));
+  // The partner may still be receiving the end of the last phase.
+  return Noted(listener_->Await(channel, After(kMeetingTime + kConnectTime), stopping_));
 }
 
 absl::StatusOr<sys::UniqueFd> PairSession::Noted(absl::StatusOr<sys::UniqueFd> fd) {

@@ -8,12 +8,17 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "agent/burnin/check.h"
 #include "agent/burnin/nic/pair/peers.h"
 #include "agent/burnin/nic/transport/socket.h"
 #include "common/base/clock.h"
 
 namespace muster::burnin {
+
+// Time limit for a partner to reach the same point. On a path that many pairs share, a stream's
+// last bytes take seconds to arrive.
+inline constexpr absl::Duration kMeetingTime = absl::Seconds(20);
 
 // The ranks of this execution and how to reach them; destruction closes the port.
 class PairSession {

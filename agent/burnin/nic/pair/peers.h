@@ -24,7 +24,7 @@ class PeerListener {
   // Unauthenticated connections: at most so many at once, each for so long. One more evicts the
   // oldest, so that strangers cannot keep the partner out.
   static constexpr size_t kMaxPending = 16;
-  static constexpr absl::Duration kProofTime = absl::Seconds(5);
+  static constexpr absl::Duration kProofTime = absl::Seconds(10);
   // Authenticated connections that nobody has asked for yet; further ones are closed.
   static constexpr size_t kMaxWaiting = 512;
 

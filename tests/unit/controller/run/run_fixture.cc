@@ -215,7 +215,7 @@ v1::Run RunFixture::MustCreate(const std::string& playbook, const std::string& l
   request.set_limit(limit);
   request.set_check_only(check_only);
   absl::StatusOr<v1::Run> run = engine_->Create(
-      request, {"admin:alice", "10.0.0.1:1", {"admin:alice", "5e", absl::InfiniteFuture()}});
+      request, {{"admin:alice", "10.0.0.1:1"}, {"admin:alice", "5e", absl::InfiniteFuture()}});
   EXPECT_OK(run);
   if (!run.ok()) return {};
   AnswerFacts(run->run_id(), 0);
