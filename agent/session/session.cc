@@ -31,6 +31,8 @@ constexpr absl::Duration kClockTolerance = absl::Seconds(30);
 // Messages that may be lost are not queued behind so many others.
 constexpr size_t kQueueForProgress = 8;
 constexpr size_t kMaxFactsRequests = 8;
+// Reports share a message up to this size, well below what the controller accepts.
+constexpr size_t kMaxTogetherBytes = 256 << 10;
 
 }  // namespace
 
@@ -317,21 +319,29 @@ void Session::AnswerPlan(ControllerStream& stream, const v1::Plan& plan) {
   const std::vector<v1::Report> waiting = journal_.ReportsAfter(0, 1);
   if (waiting.empty() || waiting[0].report_sequence() > outcome->report_sequence()) {
     v1::AgentMessage again;
-    *again.mutable_report() = *outcome;
+    *again.mutable_reports()->add_reports() = *outcome;
     stream.Send(std::move(again));
   }
 }
 
 void Session::SendReports(ControllerStream& stream) {
   if (in_flight_.size() >= options_.max_reports_in_flight) return;
+  v1::AgentMessage message;
+  size_t bytes = 0;
+  const auto send = [&] {
+    if (message.has_reports()) stream.Send(std::exchange(message, {}));
+    bytes = 0;
+  };
   for (v1::Report& report :
        journal_.ReportsAfter(sent_up_to_, options_.max_reports_in_flight - in_flight_.size())) {
     sent_up_to_ = report.report_sequence();
     in_flight_.push_back(sent_up_to_);
-    v1::AgentMessage message;
-    *message.mutable_report() = std::move(report);
-    stream.Send(std::move(message));
+    const size_t more = report.ByteSizeLong();
+    if (bytes + more > kMaxTogetherBytes) send();
+    bytes += more;
+    *message.mutable_reports()->add_reports() = std::move(report);
   }
+  send();
 }
 
 bool Session::RenewIfDue(const Identity& identity, const CertificateLife& life) {

@@ -24,6 +24,7 @@ constexpr FieldRule kNodeRules[] = {
     Text("PlanReceipt.plan_id", Letters::kId, kIdBytes),
     Text("PlanReceipt.reason", Letters::kLine, kLineBytes),
 
+    List(128, Any("Reports.reports")),
     Text("Report.plan_id", Letters::kId, kIdBytes),
     Text("StepResult.step_id", Letters::kLine, kValueBytes),
     List(100'000, Any("StepResult.changes")),

@@ -255,8 +255,9 @@ void SessionRegistry::Deliver(const AgentSession& session, const v1::AgentMessag
       return listener_.OnFacts(uuid, message.facts());
     case v1::AgentMessage::kPlanReceipt:
       return listener_.OnPlanReceipt(uuid, message.plan_receipt());
-    case v1::AgentMessage::kReport:
-      return listener_.OnReport(uuid, message.report());
+    case v1::AgentMessage::kReports:
+      for (const v1::Report& report : message.reports().reports()) listener_.OnReport(uuid, report);
+      return;
     case v1::AgentMessage::kProgress:
       return listener_.OnProgress(uuid, message.progress());
     case v1::AgentMessage::kRebootRequest:

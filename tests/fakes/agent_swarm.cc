@@ -303,16 +303,16 @@ void SwarmAgent::SendFacts(Stream& stream, const std::string& request_id) {
 
 void SwarmAgent::SendReports(Stream& stream) {
   uint64_t sent = 0;
+  v1::AgentMessage message;
   for (size_t i = 0; i < reports_.size() && i < kMaxReportsInFlight; ++i) {
     if (reports_[i].report_sequence() <= sent_up_to_) continue;
     sent_up_to_ = reports_[i].report_sequence();
-    v1::AgentMessage message;
-    *message.mutable_report() = reports_[i];
-    stream.Send(std::move(message));
+    *message.mutable_reports()->add_reports() = reports_[i];
     ++sent;
   }
-  if (sent > 0)
-    swarm_.Count([&](AgentSwarm::Counters& counters) { counters.sent_reports += sent; });
+  if (sent == 0) return;
+  stream.Send(std::move(message));
+  swarm_.Count([&](AgentSwarm::Counters& counters) { counters.sent_reports += sent; });
 }
 
 AgentSwarm::AgentSwarm(Options options, std::vector<Machine> machines)

@@ -93,12 +93,13 @@ void FakeController::Remember(const v1::AgentMessage& message) {
   if (message.has_plan_receipt()) {
     receipts[message.plan_receipt().plan_id()] = message.plan_receipt();
   }
-  if (!message.has_report()) return;
-  const uint64_t sequence = message.report().report_sequence();
-  repeated_reports += reports.count(sequence) > 0 ? 1 : 0;
-  reports[sequence] = message.report();
+  if (!message.has_reports()) return;
+  for (const v1::Report& report : message.reports().reports()) {
+    repeated_reports += reports.count(report.report_sequence()) > 0 ? 1 : 0;
+    reports[report.report_sequence()] = report;
+  }
   if (!acknowledge_) return;
-  outgoing_.emplace_back().mutable_reports_stored()->set_up_to_sequence(sequence);
+  outgoing_.emplace_back().mutable_reports_stored()->set_up_to_sequence(reports.rbegin()->first);
 }
 
 grpc::Status FakeController::Connect(

@@ -62,9 +62,14 @@ class Harness final : public RunFixture {
       case v1::AgentMessage::kPlanReceipt:
         Name(message.mutable_plan_receipt()->mutable_plan_id());
         return engine_->OnPlanReceipt("ua", message.plan_receipt());
-      case v1::AgentMessage::kReport:
-        Name(message.mutable_report()->mutable_plan_id());
-        return engine_->OnReports({{"ua", std::make_shared<const v1::Report>(message.report())}});
+      case v1::AgentMessage::kReports: {
+        std::vector<NodeReport> reports;
+        for (v1::Report& report : *message.mutable_reports()->mutable_reports()) {
+          Name(report.mutable_plan_id());
+          reports.push_back({"ua", std::make_shared<const v1::Report>(report)});
+        }
+        return engine_->OnReports(std::move(reports));
+      }
       case v1::AgentMessage::kProgress:
         Name(message.mutable_progress()->mutable_plan_id());
         return engine_->OnProgress("ua", message.progress());

@@ -37,7 +37,7 @@ TEST_F(HostileAgentTest, GarbageCutsOffAndNobodyElse) {
   std::string not_utf8 = hello.SerializeAsString();
   not_utf8.replace(not_utf8.find("b1"), 2, "\xff\xfe");
   v1::AgentMessage report;
-  report.mutable_report()->set_plan_id("r-1/0");
+  report.mutable_reports()->add_reports()->set_plan_id("r-1/0");
   std::string cut = report.SerializeAsString();
   cut.pop_back();
   const struct {
@@ -96,7 +96,7 @@ TEST_F(HostileAgentTest, HelloComesFirst) {
   messages[1].mutable_heartbeat();
   messages[2].mutable_facts();
   messages[3].mutable_plan_receipt();
-  messages[4].mutable_report();
+  messages[4].mutable_reports();
   messages[5].mutable_progress();
   messages[6].mutable_reboot_request();
   for (const v1::AgentMessage& message : messages) {

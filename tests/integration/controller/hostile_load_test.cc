@@ -53,8 +53,9 @@ size_t ResidentBytes() {
 
 v1::AgentMessage Bloated() {
   v1::AgentMessage message;
-  v1::StepResult& step = *message.mutable_report()->mutable_step();
-  message.mutable_report()->set_report_sequence(1);
+  v1::Report& report = *message.mutable_reports()->add_reports();
+  report.set_report_sequence(1);
+  v1::StepResult& step = *report.mutable_step();
   for (size_t i = 0; i < kChanges; ++i) step.add_changes();
   return message;
 }

@@ -196,9 +196,10 @@ class HostileWordTest : public ControllerFixture {
   static void ComeThrough(HostileClient& client, const v1::Plan& plan) {
     Accept(client, plan);
     v1::AgentMessage end;
-    end.mutable_report()->set_report_sequence(1);
-    end.mutable_report()->set_plan_id(plan.plan_id());
-    end.mutable_report()->mutable_outcome()->set_succeeded(true);
+    v1::Report& report = *end.mutable_reports()->add_reports();
+    report.set_report_sequence(1);
+    report.set_plan_id(plan.plan_id());
+    report.mutable_outcome()->set_succeeded(true);
     client.Say(end);
   }
 

@@ -55,7 +55,7 @@ TEST_F(HostileWordTest, NoTextOfAReportReachesAScreenUncleaned) {
       const wire::FieldRule& rule = *wire::RuleOf(path.field());
       const bool is_free =
           rule.letters == wire::Letters::kText || rule.letters == wire::Letters::kLine;
-      if (!is_free || path.name() == "report.outcome.message") continue;  // the end comes below
+      if (!is_free || path.name() == "reports.reports.outcome.message") continue;  // the end comes below
       for (const std::string& poison : {std::string(kPoison), std::string(1 << 20, 'x')}) {
         v1::AgentMessage message = honest();
         path.SetText(message, poison);
@@ -63,12 +63,13 @@ TEST_F(HostileWordTest, NoTextOfAReportReachesAScreenUncleaned) {
       }
     }
   };
-  say_poisoned(*v1::Report::descriptor(), [&] {
+  say_poisoned(*v1::Reports::descriptor(), [&] {
     v1::AgentMessage message;
-    message.mutable_report()->set_report_sequence(++sequence);
-    message.mutable_report()->set_plan_id(plan.plan_id());
-    message.mutable_report()->mutable_step()->set_step_id(absl::StrCat("s", sequence));
-    message.mutable_report()->mutable_step()->set_status(v1::STEP_STATUS_FAILED);
+    v1::Report& report = *message.mutable_reports()->add_reports();
+    report.set_report_sequence(++sequence);
+    report.set_plan_id(plan.plan_id());
+    report.mutable_step()->set_step_id(absl::StrCat("s", sequence));
+    report.mutable_step()->set_status(v1::STEP_STATUS_FAILED);
     return message;
   });
   say_poisoned(*v1::StepProgress::descriptor(), [&] {
@@ -87,9 +88,10 @@ TEST_F(HostileWordTest, NoTextOfAReportReachesAScreenUncleaned) {
     return message;
   });
   v1::AgentMessage end;
-  end.mutable_report()->set_report_sequence(++sequence);
-  end.mutable_report()->set_plan_id(plan.plan_id());
-  end.mutable_report()->mutable_outcome()->set_message(kPoison);
+  v1::Report& last = *end.mutable_reports()->add_reports();
+  last.set_report_sequence(++sequence);
+  last.set_plan_id(plan.plan_id());
+  last.mutable_outcome()->set_message(kPoison);
   client->Say(end);
 
   v1::GetRunRequest get;

@@ -22,7 +22,8 @@ TEST_F(SessionTest, HandsMessagesOnInOrder) {
   ASSERT_OK(registry_->Send(machine_.node_uuid, plan));
   v1::AgentMessage message;
   for (uint64_t i = 1; i <= 3; ++i) {
-    message.mutable_report()->set_report_sequence(i);
+    message.mutable_reports()->Clear();
+    message.mutable_reports()->add_reports()->set_report_sequence(i);
     agent->stream->Write(message);
   }
   message.mutable_heartbeat();

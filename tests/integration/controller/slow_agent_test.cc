@@ -91,7 +91,8 @@ TEST_F(SlowAgentTest, QueueIsBounded) {
 TEST_F(SlowAgentTest, HugeMessageCutsOff) {
   const auto agent = Connected();
   v1::AgentMessage message;
-  message.mutable_report()->mutable_step()->set_output(std::string(kMaxAgentMessageBytes + 1, 'x'));
+  message.mutable_reports()->add_reports()->mutable_step()->set_output(
+      std::string(kMaxAgentMessageBytes + 1, 'x'));
   agent->stream->Write(message);
   EXPECT_EQ(agent->End().error_code(), grpc::RESOURCE_EXHAUSTED);
 }

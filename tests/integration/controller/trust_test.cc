@@ -224,9 +224,10 @@ TEST_F(TrustTest, RevocationEndsAPersonsWatchesAtOnceAndNobodyElses) {
   EXPECT_EQ(status.error_code(), grpc::PERMISSION_DENIED);
   EXPECT_THAT(status.error_message(), HasSubstr("this certificate is denied"));
   v1::AgentMessage end;
-  end.mutable_report()->set_report_sequence(1);
-  end.mutable_report()->set_plan_id(plan_id);
-  end.mutable_report()->mutable_outcome()->set_succeeded(true);
+  v1::Report& report = *end.mutable_reports()->add_reports();
+  report.set_report_sequence(1);
+  report.set_plan_id(plan_id);
+  report.mutable_outcome()->set_succeeded(true);
   agent->stream->Write(end);
   EXPECT_TRUE(EndOf(*his).ok());
 }

@@ -138,9 +138,10 @@ class HandAgent {
     receipt.mutable_plan_receipt()->set_accepted(true);
     Write(receipt);
     v1::AgentMessage end;
-    end.mutable_report()->set_report_sequence(1);
-    end.mutable_report()->set_plan_id(plan_id);
-    end.mutable_report()->mutable_outcome()->set_succeeded(true);
+    v1::Report& report = *end.mutable_reports()->add_reports();
+    report.set_report_sequence(1);
+    report.set_plan_id(plan_id);
+    report.mutable_outcome()->set_succeeded(true);
     Write(end);
   }
   void Write(const v1::AgentMessage& message) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -266,6 +267,20 @@ TEST_F(SessionTest, RunsAPlanAndTellsEveryStepOnce) {
     clock_.Sleep(absl::Milliseconds(10));
   }
   EXPECT_TRUE(journal_->ReportsAfter(0, 1).empty());
+}
+
+TEST_F(SessionTest, APlanThatChangesNothingReportsInOneMessage) {
+  Start();
+  SendPlan(MakePlan(1, 20));
+  ASSERT_TRUE(controller_.Await([](auto& c) { return HasOutcome(c, "r-1/0"); }));
+  v1::Plan again = MakePlan(1, 20);
+  again.set_plan_id("r-2/0");
+  again.set_sequence(2);
+  SendPlan(again);
+  ASSERT_TRUE(controller_.Await([](auto& c) { return HasOutcome(c, "r-2/0"); }));
+  const auto last = std::find_if(controller_.received.rbegin(), controller_.received.rend(),
+                                 [](const auto& message) { return message.has_reports(); });
+  EXPECT_EQ(last->reports().reports_size(), 21);
 }
 
 TEST_F(SessionTest, TellsWhyAPlanIsRefused) {

@@ -237,7 +237,7 @@ TEST(MessageRulesTest, ElementsWithoutANumberGo) {
 
 TEST(MessageRulesTest, OutputKeepsItsLinesAndLosesItsColours) {
   v1::AgentMessage message;
-  v1::StepResult& step = *message.mutable_report()->mutable_step();
+  v1::StepResult& step = *message.mutable_reports()->add_reports()->mutable_step();
   step.set_output("\x1b[1;31mE:\x1b[0m no package\tmünge\r\n50%\r100%\nend");
   step.set_name("install\nmunge");
   Clean(message);
