@@ -15,7 +15,7 @@ expect_no_changes() {  # WHAT
   expect_applied 0 "$1"
 }
 
-start_cluster 2
+start_cluster 2 bookworm --prepared
 join 'login1,c[001-002]'
 apply playbooks/site.yaml
 expect_applied 0 "rollout"

@@ -36,7 +36,7 @@ run_job() {  # NODE SECONDS: its id; returns once it runs
   echo "$job"
 }
 
-start_cluster 2
+start_cluster 2 bookworm --prepared
 join 'login1,c[001-002]'
 apply playbooks/site.yaml
 expect_applied 0 "rollout"

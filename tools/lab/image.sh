@@ -1,10 +1,12 @@
-# Base roots: one folder a suite and recipe, shared read-only by all nodes.
+# Base roots: one folder a suite, kind and recipe, shared read-only by all nodes. A bare image is what
+# Debian's installer leaves; a prepared one also has the packages that the shipped site installs, for
+# labs in which the first rollout is not what counts.
 # shellcheck shell=bash
 
 readonly image_suites=(bookworm trixie)
 
-_image_recipe_hash() {  # SUITE
-  { echo "$1"; (cd "$LAB_SOURCE/image" && sha256sum -- *); } | sha256sum | cut -c1-12
+_image_recipe_hash() {  # SUITE KIND
+  { echo "$1 $2"; (cd "$LAB_SOURCE/image" && sha256sum -- *); } | sha256sum | cut -c1-12
 }
 
 image_check_suite() {  # SUITE
@@ -13,31 +15,32 @@ image_check_suite() {  # SUITE
 
 # Prints the folder of a suite's image, building it first if this recipe was
 # never built here.
-image_ensure() {  # SUITE
-  local suite=$1 start=$EPOCHREALTIME dir
-  dir=$LAB_CACHE_ROOT/$suite-$(_image_recipe_hash "$suite")
+image_ensure() {  # SUITE bare|prepared
+  local suite=$1 kind=$2 start=$EPOCHREALTIME dir
+  dir=$LAB_CACHE_ROOT/$suite-$kind-$(_image_recipe_hash "$suite" "$kind")
   mkdir -p "$LAB_CACHE_ROOT"
   (
     flock 8   # two labs asking for the same image: the second waits and finds it
     [[ -d $dir ]] && exit 0
-    say "building the $suite image (once; about half a minute)"
+    say "building the $kind $suite image (once; about half a minute)"
     rm -rf "$dir.new" "$dir.apt-keys"
-    if ! _image_build "$suite" "$dir.new" >"$dir.log" 2>&1; then
+    if ! _image_build "$suite" "$kind" "$dir.new" >"$dir.log" 2>&1; then
       rm -rf "$dir.new"
       tail -n 15 "$dir.log" >&2
-      die "building the $suite image failed; see $dir.log"
+      die "building the $kind $suite image failed; see $dir.log"
     fi
     mv "$dir.new" "$dir"
     say "built in $(seconds_since "$start") s: $dir"
-  ) 8>"$LAB_CACHE_ROOT/$suite.lock" >&2 || exit 1
+  ) 8>"$LAB_CACHE_ROOT/$suite-$kind.lock" >&2 || exit 1
   echo "$dir"
 }
 
 # The package lists stay in the image: a node can install without asking first.
 # shellcheck disable=SC2016  # mmdebstrap expands $1 of its hooks
-_image_build() {  # SUITE TARGET
-  local include
-  include=$(grep -v '^#' "$LAB_SOURCE/image/packages.txt" | paste -sd,)
+_image_build() {  # SUITE KIND TARGET
+  local include lists=("$LAB_SOURCE/image/packages.txt")
+  [[ $2 == bare ]] || lists+=("$LAB_SOURCE/image/prepared.txt")
+  include=$(cat "${lists[@]}" | grep -v '^#' | paste -sd,)
   image_sources "$1" | nice mmdebstrap --mode=root --format=directory --variant=important \
     --include="$include" --skip=cleanup/apt/lists,cleanup/reproducible \
     --aptopt="Acquire::http::Proxy \"$LAB_PROXY_URL\"" \
@@ -45,5 +48,5 @@ _image_build() {  # SUITE TARGET
     --dpkgopt='force-unsafe-io' \
     --customize-hook="$LAB_SOURCE/image/customize.sh" \
     --customize-hook='rm -f "$1"/etc/apt/apt.conf.d/99mmdebstrap "$1"/etc/dpkg/dpkg.cfg.d/99mmdebstrap' \
-    "$1" "$2" - 8>&-
+    "$1" "$3" - 8>&-
 }

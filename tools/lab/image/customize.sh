@@ -16,6 +16,11 @@ sed -i 's/^#\?PermitRootLogin .*/PermitRootLogin prohibit-password/' "$root/etc/
 
 chroot "$root" systemctl enable --quiet systemd-networkd ssh
 
+# A prepared image has packages whose daemons are enabled by their roles.
+for unit in chrony munge slurmctld slurmd; do
+  [[ ! -e $root/lib/systemd/system/$unit.service ]] || chroot "$root" systemctl disable --quiet "$unit"
+done
+
 # One file, named as Debian names it.
 mv "$root"/etc/apt/sources.list.d/*.sources "$root/etc/apt/sources.list.d/debian.sources"
 rm -f "$root/etc/apt/sources.list"

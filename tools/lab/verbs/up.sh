@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 verb_up() {
-  local login=1 compute=3 switches=1 suite=bookworm bare= gate=on gpus=0
+  local login=1 compute=3 switches=1 suite=bookworm bare= gate=on gpus=0 image=bare
   while (($#)); do
     case $1 in
       --login)   login=${2?--login N}; shift 2 ;;
@@ -8,6 +8,7 @@ verb_up() {
       --switches) switches=${2?--switches N}; shift 2 ;;
       --suite)   suite=${2?--suite NAME}; shift 2 ;;
       --bare)    bare=yes; shift ;;
+      --prepared) image=prepared; shift ;;
       --gate)    gate=${2?--gate on or off}; shift 2 ;;
       --gpus)    gpus=${2?--gpus N}; shift 2 ;;
       *) die "up: unknown argument '$1'" ;;
@@ -33,7 +34,7 @@ verb_up() {
   echo "$suite" >"$LAB_DIR/suite"
   echo "$switches" >"$LAB_DIR/switches"
   cache_start
-  image_ensure "$suite" >"$LAB_DIR/image"
+  image_ensure "$suite" "$image" >"$LAB_DIR/image"
 
   local node nodes
   mapfile -t nodes < <(node_names "$login" "$compute")
