@@ -39,7 +39,8 @@ function(muster_test name)
     math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * 5")
   endif()
   add_executable(${name} ${arg_SRCS})
-  target_link_libraries(${name} PRIVATE muster_compile_options ${arg_DEPS} GTest::gmock GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE
+    muster_compile_options ${arg_DEPS} golden_texts GTest::gmock GTest::gtest_main)
   # What is tested is optimised as it ships; optimising the tests themselves takes as long again.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
   if(MUSTER_PRECOMPILED_HEADERS)

@@ -3,11 +3,13 @@
 #include "muster/v1/enrollment.grpc.pb.h"
 #include "muster/v1/event.grpc.pb.h"
 #include "muster/v1/node.grpc.pb.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/test_controller.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::Said;
 using ::testing::HasSubstr;
 
 class EnrollmentFlowTest : public ControllerFixture {
@@ -108,7 +110,7 @@ TEST_F(EnrollmentFlowTest, JoinsConnectsAndLeaves) {
   ASSERT_TRUE(nodes_->RemoveNode(&context, request, &response).ok());
   const grpc::Status refused = TryConnect();
   EXPECT_EQ(refused.error_code(), grpc::PERMISSION_DENIED);
-  EXPECT_THAT(refused.error_message(), HasSubstr("denied"));
+  EXPECT_THAT(refused.error_message(), Said());
 
   grpc::ClientContext listing;
   v1::ListEventsResponse events;
@@ -127,7 +129,7 @@ TEST_F(EnrollmentFlowTest, UsedTokenTellsNothingButTheRemedy) {
   ASSERT_TRUE(Enroll(token, "c001").ok());
   const grpc::Status again = Enroll(token, "c001");
   EXPECT_EQ(again.error_code(), grpc::PERMISSION_DENIED);
-  EXPECT_THAT(again.error_message(), HasSubstr("muster token create --nodes c001"));
+  EXPECT_THAT(again.error_message(), Said());
 }
 
 TEST_F(EnrollmentFlowTest, WaitsForApproval) {
@@ -146,7 +148,7 @@ TEST_F(EnrollmentFlowTest, WaitsForApproval) {
     (*request.mutable_fingerprints())["c001"] = "0000-0000";
     const grpc::Status refused = nodes_->ApproveNode(&approving, request, &response);
     EXPECT_EQ(refused.error_code(), grpc::FAILED_PRECONDITION);
-    EXPECT_THAT(refused.error_message(), HasSubstr(fingerprint_));
+    EXPECT_THAT(refused.error_message(), Said());
     EXPECT_EQ(GetNode("c001").state(), v1::NODE_STATE_PENDING);
   }
   grpc::ClientContext approving;
@@ -169,13 +171,11 @@ TEST_F(EnrollmentFlowTest, UnknownNodesAndLongLivesAreRefused) {
   v1::CreateTokenRequest request;
   request.set_nodes("c[001-004]");
   grpc::ClientContext first;
-  EXPECT_THAT(tokens_->CreateToken(&first, request, &response).error_message(),
-              HasSubstr("c004 is not in the inventory"));
+  EXPECT_THAT(tokens_->CreateToken(&first, request, &response).error_message(), Said());
   request.set_nodes("c001");
   request.mutable_ttl()->set_seconds(8 * 24 * 3600);
   grpc::ClientContext second;
-  EXPECT_THAT(tokens_->CreateToken(&second, request, &response).error_message(),
-              HasSubstr("at most 7 days"));
+  EXPECT_THAT(tokens_->CreateToken(&second, request, &response).error_message(), Said());
 }
 
 }  // namespace

@@ -12,10 +12,12 @@
 #include "muster/v1/user.grpc.pb.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fixtures/enrolled_controller.h"
+#include "tests/fixtures/golden_texts.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::Said;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -197,7 +199,7 @@ TEST_F(TrustTest, ConnectionIsWorthNothingAfterTheCertificatesEnd) {
   fake_.Advance(absl::Minutes(11));
   const grpc::Status status = Look(channel);
   EXPECT_EQ(status.error_code(), grpc::UNAUTHENTICATED);
-  EXPECT_THAT(status.error_message(), HasSubstr("this certificate expired at"));
+  EXPECT_THAT(status.error_message(), Said());
 }
 
 TEST_F(TrustTest, WatchEndsWithItsCertificate) {
@@ -222,7 +224,7 @@ TEST_F(TrustTest, RevocationEndsAPersonsWatchesAtOnceAndNobodyElses) {
   Revoke("eve");
   const grpc::Status status = EndOf(*hers);
   EXPECT_EQ(status.error_code(), grpc::PERMISSION_DENIED);
-  EXPECT_THAT(status.error_message(), HasSubstr("this certificate is denied"));
+  EXPECT_THAT(status.error_message(), Said());
   v1::AgentMessage end;
   v1::Report& report = *end.mutable_reports()->add_reports();
   report.set_report_sequence(1);
@@ -242,7 +244,7 @@ TEST_F(TrustTest, DeniedCertificateStaysDeniedAfterRestartsAndItsOwnEnd) {
     Start();
     const grpc::Status status = Look(As(eve));
     EXPECT_EQ(status.error_code(), grpc::PERMISSION_DENIED) << days;
-    EXPECT_THAT(status.error_message(), HasSubstr("this certificate is denied"));
+    EXPECT_THAT(status.error_message(), Said());
   }
 }
 
@@ -265,10 +267,7 @@ TEST_F(TrustTest, RunOfARevokedOperatorIsNotMadeUpFor) {
       },
       {first.get(), second.get()}));
   EXPECT_THAT(CaughtUpWith(), ElementsAre(carols, "", ""));
-  EXPECT_THAT(
-      Run(bobs).nodes(0).message(),
-      HasSubstr(
-          "connected again, but not caught up with this run: the certificate of operator:bob"));
+  EXPECT_THAT(Run(bobs).nodes(0).message(), Said());
 }
 
 // The attack: a node's key and certificate are copied, and the thief renews them for himself.

@@ -1,4 +1,5 @@
 #include "controller/flags.h"
+#include "tests/fixtures/golden_texts.h"
 
 #include <string>
 #include <vector>
@@ -11,8 +12,8 @@
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::HasSubstr;
 
 absl::StatusOr<Flags> Parse(std::vector<std::string> arguments) {
   std::vector<char*> pointers;
@@ -29,8 +30,7 @@ TEST(Flags, KnowsItsOwn) {
 }
 
 TEST(Flags, RefusesOthers) {
-  EXPECT_THAT(Parse({"--confg"}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("did you mean '--config'")));
+  EXPECT_THAT(Parse({"--confg"}), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_EQ(Parse({"--config"}).status().code(), absl::StatusCode::kInvalidArgument);
 }
 

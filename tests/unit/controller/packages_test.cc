@@ -9,13 +9,14 @@
 #include "common/base/digest.h"
 #include "common/base/id.h"
 #include "controller/http/package_server.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::HasSubstr;
 
 TEST(Packages, NamesAreFileNamesOnly) {
   EXPECT_TRUE(IsPackageName("muster-agent_0.1.0~rc1+b1_amd64.deb"));
@@ -45,7 +46,7 @@ TEST(PackageServer, NeedsAnAddress) {
   for (const std::string listen :
        {"", "7480", "localhost:7480", "0.0.0.0:x", "0.0.0.0:65536", "[::1:7480"}) {
     EXPECT_THAT(PackageServer::Start(listen, "/"),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("address:port")))
+                StatusIs(absl::StatusCode::kInvalidArgument, Said()))
         << listen;
   }
 }

@@ -23,6 +23,7 @@
 #include "agent/sys/sd_bus.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_process_runner.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/fixtures/temp_dir.h"
 
@@ -30,10 +31,9 @@ namespace muster::agent {
 namespace {
 
 using ::muster::testing::FakeProcessRunner;
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 constexpr char kUnitPath[] = "/org/freedesktop/systemd1/unit/munge_2eservice";
 
@@ -269,45 +269,38 @@ TEST_F(SdBusUnitManagerTest, WaitsForTheEndOfItsOwnJob) {
 
 TEST_F(SdBusUnitManagerTest, TellsWhyAJobFailed) {
   systemd_->SetResult("failed", "failed");
-  EXPECT_THAT(
-      units_->Run(UnitJob::kRestart, "munge.service"),
-      StatusIs(absl::StatusCode::kInternal, AllOf(HasSubstr("restarting munge.service: it failed"),
-                                                  HasSubstr("key is too short"))));
+  EXPECT_THAT(units_->Run(UnitJob::kRestart, "munge.service"),
+              StatusIs(absl::StatusCode::kInternal, Said()));
   systemd_->SetResult("dependency", "inactive");
   EXPECT_THAT(units_->Run(UnitJob::kStart, "munge.service"),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("requires failed")));
+              StatusIs(absl::StatusCode::kInternal, Said()));
   systemd_->SetResult("done", "failed");
   EXPECT_THAT(units_->Run(UnitJob::kStart, "munge.service"),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("failed at once")));
+              StatusIs(absl::StatusCode::kInternal, Said()));
   EXPECT_OK(units_->Run(UnitJob::kStop, "munge.service"));
 }
 
 TEST_F(SdBusUnitManagerTest, NoticesAProgramThatDiesRightAfterItsStart) {
   systemd_->DieAfterReads(3);
   EXPECT_THAT(units_->Run(UnitJob::kStart, "munge.service"),
-              StatusIs(absl::StatusCode::kInternal,
-                       AllOf(HasSubstr("failed at once"), HasSubstr("key is too short"))));
+              StatusIs(absl::StatusCode::kInternal, Said()));
 }
 
 TEST_F(SdBusUnitManagerTest, NamesAUnitThatDoesNotExist) {
   EXPECT_THAT(units_->Run(UnitJob::kStart, "no.service"),
-              StatusIs(absl::StatusCode::kNotFound,
-                       AllOf(HasSubstr("no.service"), HasSubstr("package installed"))));
+              StatusIs(absl::StatusCode::kNotFound, Said()));
 }
 
 TEST_F(SdBusUnitManagerTest, GivesUpAJobThatNeverEnds) {
   systemd_->SetResult("", "activating");
   EXPECT_THAT(units_->Run(UnitJob::kStart, "munge.service"),
-              StatusIs(absl::StatusCode::kDeadlineExceeded,
-                       AllOf(HasSubstr("starting munge.service: "), HasSubstr("in 1s"),
-                             HasSubstr("it is activating (running)"), HasSubstr("TimeoutStartSec"),
-                             HasSubstr("key is too short"))));
+              StatusIs(absl::StatusCode::kDeadlineExceeded, Said()));
 }
 
 TEST_F(SdBusUnitManagerTest, LetsAUnitThatFailedTooOftenStartAgain) {
   systemd_->SetResult("done", "failed");
   EXPECT_THAT(units_->Run(UnitJob::kStart, "munge.service"),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("failed at once")));
+              StatusIs(absl::StatusCode::kInternal, Said()));
   EXPECT_THAT(systemd_->log(),
               ElementsAre("Subscribe", "ResetFailedUnit munge.service", "StartUnit munge.service"));
 }
@@ -326,8 +319,7 @@ TEST_F(SdBusUnitManagerTest, ReadsUnitFilesAgainAfterItChangedThem) {
 TEST_F(SdBusUnitManagerTest, SaysWhenThereIsNoSystemd) {
   const absl::Time start = clock_.Now();
   SdBusUnitManager nowhere(processes_, clock_, "unix:path=/no/such/socket");
-  EXPECT_THAT(nowhere.GetStatus("munge.service"),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("connecting to systemd")));
+  EXPECT_THAT(nowhere.GetStatus("munge.service"), StatusIs(absl::StatusCode::kNotFound, Said()));
   EXPECT_GE(clock_.Now() - start, kConnectPatience);
 }
 

@@ -1,4 +1,5 @@
 #include "agent/burnin/input_line.h"
+#include "tests/fixtures/golden_texts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +9,8 @@
 namespace muster::burnin {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 TEST(InputLine, HasPeersByRank) {
@@ -36,7 +37,7 @@ class RefusedLines : public ::testing::TestWithParam<Refusal> {};
 
 TEST_P(RefusedLines, SayWhy) {
   EXPECT_THAT(ParseInputLine(GetParam().line).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(GetParam().message)));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -4,11 +4,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/unit/agent/engine/engine_fixture.h"
 
 namespace muster::agent {
 namespace {
 
+using ::muster::testing::Said;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -143,7 +145,7 @@ TEST_F(EngineTest, RefusesWithAReasonAndAcceptsTheSamePlanAgain) {
   v1::Plan older = MakePlan(4, {Role("base", {File("base/a", "/a", "2")})});
   const v1::PlanReceipt receipt = engine_->Submit(older);
   EXPECT_FALSE(receipt.accepted());
-  EXPECT_THAT(receipt.reason(), HasSubstr("sequence 4"));
+  EXPECT_THAT(receipt.reason(), Said());
   EXPECT_EQ(node_.applies, 1);
 }
 
@@ -210,7 +212,7 @@ TEST_F(EngineTest, AQueuedPlanThatExpiresIsNotStarted) {
   go_on.Notify();
   const v1::PlanOutcome outcome = AwaitEnd("r-2/0");
   EXPECT_FALSE(outcome.succeeded());
-  EXPECT_THAT(outcome.message(), HasSubstr("before its turn"));
+  EXPECT_THAT(outcome.message(), Said());
   EXPECT_EQ(node_.state().count("/2"), 0u);
 }
 

@@ -3,14 +3,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/unit/agent/engine/engine_fixture.h"
 
 namespace muster::agent {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 v1::Step Reboot(const std::string& id, v1::RebootWhen when = v1::REBOOT_WHEN_REQUIRED) {
@@ -112,7 +113,7 @@ TEST_F(RebootRunTest, APermitIsUsedOnce) {
   Start();
   EXPECT_FALSE(AwaitEnd("r-1/0").succeeded());
   EXPECT_EQ(node_.reboots, 1);
-  EXPECT_THAT(Results("r-1/0")["kernel/reboot"].message(), HasSubstr("has already been used"));
+  EXPECT_THAT(Results("r-1/0")["kernel/reboot"].message(), Said());
 }
 
 TEST_F(RebootRunTest, ARebootThatHelpedNothingIsNotTriedAgain) {
@@ -131,8 +132,7 @@ TEST_F(RebootRunTest, ARebootThatHelpedNothingIsNotTriedAgain) {
   Start();
   EXPECT_FALSE(AwaitEnd("r-2/0").succeeded());
   EXPECT_EQ(node_.reboots, 2);
-  EXPECT_THAT(Results("r-2/0")["kernel/reboot"].message(),
-              HasSubstr("the node has rebooted, but still: /run/reboot-required"));
+  EXPECT_THAT(Results("r-2/0")["kernel/reboot"].message(), Said());
 }
 
 TEST_F(RebootRunTest, AHandlerRebootsOnceAndIsCleanAfterwards) {
@@ -222,16 +222,15 @@ TEST(CheckPermitTest, HoldsForOneNodeOneBootOneTime) {
   EXPECT_OK(CheckPermit(good, "node", "boot", "", now));
   EXPECT_OK(CheckPermit(good, "node", "boot", "p0", now));
   EXPECT_THAT(CheckPermit(good, "other", "boot", "", now),
-              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("another node")));
+              StatusIs(absl::StatusCode::kPermissionDenied, Said()));
   EXPECT_THAT(CheckPermit(good, "node", "later", "", now),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("another boot")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_THAT(CheckPermit(good, "node", "boot", "p1", now),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("already been used")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_THAT(CheckPermit(good, "node", "boot", "", now + absl::Hours(1)),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("the permit expired 59m ago by this node's clock")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_THAT(CheckPermit(v1::RebootPermit(), "", "", "", now),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no id")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "common/base/digest.h"
 #include "common/sys/file_system.h"
 #include "muster/v1/records.pb.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/raw_archive.h"
 #include "tests/fixtures/temp_dir.h"
 #include "tests/unit/agent/resources/resource_test.h"
@@ -15,9 +16,9 @@ namespace {
 using ::muster::testing::Directory;
 using ::muster::testing::MakeRawArchive;
 using ::muster::testing::RawEntry;
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::muster::testing::Symlink;
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -137,8 +138,7 @@ TEST_F(ArchiveTest, LeavesTheOldTreeWhenTheNewOneIsRefused) {
   Offer({{.path = "a", .content = "good"}});
   ExpectConverges(*Make("app"));
   Offer({{.path = "a", .content = "bad"}, {.path = "../out"}});
-  EXPECT_THAT(Make("app")->Apply(observer_),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'../out'")));
+  EXPECT_THAT(Make("app")->Apply(observer_), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_EQ(Read("app/a"), "good");
   EXPECT_THAT(List(""), ElementsAre("app"));
 }
@@ -173,7 +173,7 @@ TEST_F(ArchiveTest, RefusesLinksAndFilesInItsPlace) {
 TEST_F(ArchiveTest, NamesArchivesThatAreEmptyAfterStripping) {
   Offer({{.path = "a"}});
   EXPECT_THAT(Make("app", "strip_components: 1")->Apply(observer_),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("strip_components")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST_F(ArchiveTest, UnpacksAgainWhenItsOwnerIsToBeAnother) {

@@ -1,9 +1,11 @@
+#include "tests/fixtures/golden_texts.h"
 #include "tests/unit/agent/resources/resource_test.h"
 
 namespace muster::agent {
 namespace {
 
 using ::muster::testing::FakeProcessRunner;
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -23,7 +25,7 @@ TEST_F(CommandTest, CreatesDecides) {
   ExpectInSync(R"(command { argv: "mk" creates: "/srv/done" })");
   node_.processes.On("lazy", sys::ProcessResult{});
   EXPECT_THAT(Make(R"(command { argv: "lazy" creates: "/srv/other" })")->Apply(observer_),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("did not create /srv/other")));
+              StatusIs(absl::StatusCode::kInternal, Said()));
 }
 
 TEST_F(CommandTest, UnlessDecides) {
@@ -37,7 +39,7 @@ TEST_F(CommandTest, UnlessDecides) {
   });
   ExpectConverges(R"(command { argv: "do-it" unless: "is-done" })", {"command"});
   EXPECT_THAT(Make(R"(command { argv: "do-it" unless: "absent" })")->Check(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("'absent'")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
 TEST_F(CommandTest, ACommandThatOnlyReadsRunsInTheCheck) {
@@ -46,8 +48,7 @@ TEST_F(CommandTest, ACommandThatOnlyReadsRunsInTheCheck) {
   EXPECT_THAT(Fields(*probe), IsEmpty());
   EXPECT_THAT(node_.processes.commands(), ElementsAre("probe"));
   node_.processes.On("probe", FakeProcessRunner::Prints("socket missing\n", 1));
-  EXPECT_THAT(probe->Check(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("socket missing")));
+  EXPECT_THAT(probe->Check(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
 TEST_F(CommandTest, WhatACheckPrintedIsKept) {
@@ -76,9 +77,7 @@ TEST_F(CommandTest, RetriesWithTheDelay) {
   ASSERT_OK(Make(step)->Apply(observer_));
   EXPECT_EQ(node_.clock.Now() - start, absl::Seconds(60));
   runs = -10;
-  EXPECT_THAT(
-      Make(step)->Apply(observer_),
-      StatusIs(absl::StatusCode::kInternal, AllOf(HasSubstr("3 attempts"), HasSubstr("not yet"))));
+  EXPECT_THAT(Make(step)->Apply(observer_), StatusIs(absl::StatusCode::kInternal, Said()));
 }
 
 TEST_F(CommandTest, PassesTheWholeSpecification) {

@@ -1,11 +1,13 @@
 #include "absl/strings/str_replace.h"
 #include "agent/resources/missing.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/unit/agent/resources/resource_test.h"
 
 namespace muster::agent {
 namespace {
 
 using ::muster::testing::FakeProcessRunner;
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -66,7 +68,7 @@ TEST_F(FileTest, FetchesABlobOnlyToWriteIt) {
   const auto absent =
       Make("file { path: '/etc/y' blob_size: 3 blob_sha256: '" + std::string(64, 'a') + "' }");
   EXPECT_OK(absent->Check());
-  EXPECT_THAT(absent->Apply(observer_), StatusIs(absl::StatusCode::kNotFound, HasSubstr("blob")));
+  EXPECT_THAT(absent->Apply(observer_), StatusIs(absl::StatusCode::kNotFound, Said()));
 }
 
 TEST_F(FileTest, ValidatesTheNewContentFirst) {
@@ -80,9 +82,7 @@ TEST_F(FileTest, ValidatesTheNewContentFirst) {
   const auto bad = Make(R"(file { path: "/etc/slurm/slurm.conf" content: "bad"
                                   validate: ["check", "-f", "%s"] })");
   EXPECT_THAT(bad->Apply(observer_),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("/etc/slurm/slurm.conf: line 3: nonsense"),
-                             HasSubstr("the old content stays"), Not(HasSubstr(".new")))));
+              StatusIs(absl::StatusCode::kInvalidArgument, AllOf(Said(), Not(HasSubstr(".new")))));
   EXPECT_EQ(seen, "bad");
   EXPECT_EQ(node_.files.At("/etc/slurm/slurm.conf").content, "good");
   ExpectConverges(R"(file { path: "/etc/slurm/slurm.conf" content: "good2"
@@ -101,16 +101,16 @@ TEST_F(FileTest, ShowsADiffWhenItIsWantedAndNotSecret) {
 TEST_F(FileTest, NamesWhatStandsInTheWay) {
   node_.files.AddDirectory("/srv/data");
   EXPECT_THAT(Make(R"(file { path: "/srv/data" content: "x" })")->Check(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is a directory")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(Make(R"(file { path: "/srv/x" owner: "slurm" })")->Check(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no user 'slurm'")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_THAT(Make(R"(file { path: "/srv/x" group: "slurm" })")->Check(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no group 'slurm'")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_THAT(Make(R"(file { path: "/nowhere/x" content: "x" })")->Apply(observer_),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("directory does not exist")));
+              StatusIs(absl::StatusCode::kNotFound, Said()));
   node_.files.FailWrites("/srv/full", absl::ResourceExhaustedError("no space left"));
   EXPECT_THAT(Make(R"(file { path: "/srv/full" content: "x" })")->Apply(observer_),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("no space")));
+              StatusIs(absl::StatusCode::kResourceExhausted, Said()));
 }
 
 // Check said "changed", and Apply failed.
@@ -125,13 +125,9 @@ TEST_F(ResourceTest, AMissingFolderIsFoundByTheCheck) {
     const auto check = [&](const char* folder) {
       return Foreseen(*Make(absl::StrReplaceAll(what, {{"%s", folder}}))).status();
     };
-    EXPECT_THAT(check("/nowhere/deep"),
-                StatusIs(absl::StatusCode::kFailedPrecondition,
-                         HasSubstr("the directory /nowhere/deep does not exist; create it")))
+    EXPECT_THAT(check("/nowhere/deep"), StatusIs(absl::StatusCode::kFailedPrecondition, Said()))
         << what;
-    EXPECT_THAT(check("/srv/file"), StatusIs(absl::StatusCode::kInvalidArgument,
-                                             HasSubstr("/srv/file is not a directory")))
-        << what;
+    EXPECT_THAT(check("/srv/file"), StatusIs(absl::StatusCode::kInvalidArgument, Said())) << what;
     EXPECT_OK(check("/srv")) << what;
     EXPECT_OK(check("/srv/link")) << what;
   }
@@ -218,9 +214,7 @@ TEST_F(ResourceTest, RefusesStepsThatNoCompilerMakes) {
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.step);
-    EXPECT_THAT(TryMake(c.step),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         AllOf(HasSubstr("step role/task"), HasSubstr(c.message))));
+    EXPECT_THAT(TryMake(c.step), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   }
 }
 

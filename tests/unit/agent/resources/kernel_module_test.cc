@@ -1,13 +1,14 @@
 #include "tests/unit/agent/resources/resource_test.h"
 
 #include "absl/strings/str_cat.h"
+#include "tests/fixtures/golden_texts.h"
 
 namespace muster::agent {
 namespace {
 
 using ::muster::testing::FakeProcessRunner;
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -86,28 +87,25 @@ TEST_F(KernelModuleTest, WhatIsBuiltIn) {
   ExpectConverges("kernel_module { name: 'kvm' }", {"at boot"});
   EXPECT_TRUE(node_.processes.commands().empty());
   EXPECT_THAT(Make("kernel_module { name: 'kvm' parameters: 'x=0' }")->Apply(observer_),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("kernel command line")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(
       Make("kernel_module { name: 'ext4' state: KERNEL_MODULE_STATE_BLACKLISTED }")->Check(),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("cannot be blacklisted")));
+      StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST_F(KernelModuleTest, NamesWhatIsWrong) {
   EXPECT_THAT(Make("kernel_module { name: 'none' }")->Check(),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("no module none for the running kernel (6.1.0-18)"),
-                             HasSubstr("Module none not found"), HasSubstr("earlier task"))));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   node_.processes.On("modprobe br_netfilter",
                      FakeProcessRunner::Prints("modprobe: ERROR: Key was rejected\n", 1));
   EXPECT_THAT(Make("kernel_module { name: 'br_netfilter' }")->Apply(observer_),
-              StatusIs(absl::StatusCode::kInternal,
-                       AllOf(HasSubstr("loading module br_netfilter"), HasSubstr("rejected"))));
+              StatusIs(absl::StatusCode::kInternal, Said()));
   EXPECT_THAT(TryMake("kernel_module { name: 'a.ko' }").status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'.ko'")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(TryMake("kernel_module { name: 'a/b' }").status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("slash")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(TryMake("kernel_module { name: 'a' parameters: 'x\\ny' }").status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("line break")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST_F(KernelModuleTest, NeedsModprobe) {
@@ -116,7 +114,7 @@ TEST_F(KernelModuleTest, NeedsModprobe) {
   v1::Step step;
   step.mutable_kernel_module()->set_name("a");
   EXPECT_THAT(MakeResource(step, bare.context, false).value()->Check(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("kmod")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
 }  // namespace

@@ -1,13 +1,14 @@
 #include "tests/unit/agent/resources/resource_test.h"
 
 #include "absl/strings/str_cat.h"
+#include "tests/fixtures/golden_texts.h"
 
 namespace muster::agent {
 namespace {
 
 using ::muster::testing::FakeProcessRunner;
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 struct Row {
@@ -87,15 +88,13 @@ TEST_F(LineTest, TellsWhatItChanges) {
 TEST_F(LineTest, MissingFiles) {
   node_.files.AddDirectory("/etc");
   const auto missing = Make("line { path: '/etc/no' line: 'a' }");
-  EXPECT_THAT(missing->Check(),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("/etc/no does not exist"), HasSubstr("create: true"))));
+  EXPECT_THAT(missing->Check(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   ExpectInSync("line { path: '/etc/no' line: 'a' state: PRESENCE_ABSENT }");
   ExpectConverges("line { path: '/etc/no' line: 'a' create: true }", {"line"});
   EXPECT_EQ(node_.files.At("/etc/no").content, "a\n");
   EXPECT_EQ(node_.files.At("/etc/no").stat.mode, 0644u);
   EXPECT_THAT(Make("line { path: '/no/x' line: 'a' create: true }")->Apply(observer_),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("create it in an earlier task")));
+              StatusIs(absl::StatusCode::kNotFound, Said()));
 }
 
 TEST_F(LineTest, RefusesWhatIsNoFile) {
@@ -103,10 +102,9 @@ TEST_F(LineTest, RefusesWhatIsNoFile) {
   node_.files.AddFile("/run/resolv", "a\n");
   node_.files.AddLink("/etc/resolv.conf", "/run/resolv");
   EXPECT_THAT(Make("line { path: '/etc/d' line: 'a' }")->Check(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is a directory")));
-  EXPECT_THAT(
-      Make("line { path: '/etc/resolv.conf' line: 'b' }")->Apply(observer_),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is a symbolic link to /run/resolv")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  EXPECT_THAT(Make("line { path: '/etc/resolv.conf' line: 'b' }")->Apply(observer_),
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_EQ(node_.files.At("/run/resolv").content, "a\n");
 }
 
@@ -115,8 +113,7 @@ TEST_F(LineTest, ValidatesTheNewContent) {
   node_.processes.On("checker", FakeProcessRunner::Prints("/etc/x.new: line 2: bad\n", 1));
   EXPECT_THAT(Make("line { path: '/etc/x' line: 'b' validate: 'checker' validate: '%s' }")
                   ->Apply(observer_),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("the old content stays"), HasSubstr("line 2: bad"))));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_EQ(node_.files.At("/etc/x").content, "a\n");
 }
 
@@ -136,7 +133,7 @@ TEST_F(LineTest, NamesWhatIsWrongWithAStep) {
   };
   for (const auto& row : kSteps) {
     EXPECT_THAT(TryMake(absl::StrCat("line { ", row.spec, " }")).status(),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(row.says)));
+                StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   }
 }
 

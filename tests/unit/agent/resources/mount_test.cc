@@ -3,10 +3,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "agent/resources/mount_unit.h"
+#include "tests/fixtures/golden_texts.h"
 
 namespace muster::agent {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -63,10 +65,8 @@ TEST_F(MountPlaceTest, IsNoUsersFolder) {
   ASSERT_OK(node_.files.SetAttributes("/home/ann", {.uid = 1000}));
   const char* const kStep = "mount { path: '%s' source: 'nfs1:/x' fs_type: 'nfs4' }";
   const auto below = Make(absl::StrFormat(kStep, "/home/ann/data"));
-  EXPECT_THAT(below->Check(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/home/ann above")));
-  EXPECT_THAT(below->Apply(observer_),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/home/ann above")));
+  EXPECT_THAT(below->Check(), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  EXPECT_THAT(below->Apply(observer_), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_OK(Make(absl::StrFormat(kStep, "/home/ann"))->Check());
   EXPECT_OK(Make("mount { path: '/home/ann/data' state: MOUNT_STATE_ABSENT }")->Check());
 }
@@ -119,8 +119,7 @@ TEST_F(MountTest, ACrashBeforeTheRemountIsMadeUpFor) {
   ExpectConverges(Step(kHome), {"unit", "state"});
   const std::string changed = Step(absl::StrCat(kHome, " options: 'noatime'"));
   node_.units.units["home.mount"].job_error = absl::AbortedError("crash");
-  EXPECT_THAT(Make(changed)->Apply(observer_),
-              StatusIs(absl::StatusCode::kAborted, HasSubstr("crash")));
+  EXPECT_THAT(Make(changed)->Apply(observer_), StatusIs(absl::StatusCode::kAborted, Said()));
   node_.units.units["home.mount"].job_error = absl::OkStatus();
   ExpectConverges(changed, {"state"});
   EXPECT_EQ(node_.units.log().back(), "reload home.mount");
@@ -151,18 +150,14 @@ TEST_F(MountTest, AbsentUnmountsAndTakesTheUnitAway) {
 
 TEST_F(MountTest, NamesWhatIsWrong) {
   node_.files.AddFile("/etc/fstab", "/dev/sda /\nnfs1:/home /home nfs\n");
-  EXPECT_THAT(Make(Step(kHome))->Check(),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("/etc/fstab:2 on the node has an entry for /home too")));
+  EXPECT_THAT(Make(Step(kHome))->Check(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   ASSERT_OK(node_.files.Remove("/etc/fstab", false));
   node_.units.units["home.mount"].job_error =
       absl::InternalError("starting home.mount: it failed; the end of its journal:\nno route");
-  EXPECT_THAT(Make(Step(kHome))->Apply(observer_),
-              StatusIs(absl::StatusCode::kInternal,
-                       AllOf(HasSubstr("mounting /home"), HasSubstr("no route"))));
+  EXPECT_THAT(Make(Step(kHome))->Apply(observer_), StatusIs(absl::StatusCode::kInternal, Said()));
   Status("home.mount").active_state = "active";
   EXPECT_THAT(Make("mount { path: '/home' state: MOUNT_STATE_ABSENT }")->Apply(observer_),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("fuser -vm /home")));
+              StatusIs(absl::StatusCode::kInternal, Said()));
   const struct {
     const char* spec;
     const char* says;
@@ -179,13 +174,12 @@ TEST_F(MountTest, NamesWhatIsWrong) {
   };
   for (const auto& row : kRows) {
     EXPECT_THAT(TryMake(Step(row.spec)).status(),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(row.says)));
+                StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   }
   const std::string twice = absl::StrCat("mounts { ", kHome, " } mounts { ", kHome, " }");
-  EXPECT_THAT(TryMake(Set(twice)).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/home is listed twice")));
+  EXPECT_THAT(TryMake(Set(twice)).status(), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(TryMake(Set("mounts { path: '/a' state: MOUNT_STATE_ABSENT }")).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("remove it from the list")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 class MountSetTest : public MountTest {
@@ -232,8 +226,7 @@ TEST_F(MountSetTest, ACrashAnywhereLosesNothing) {
     };
     for (const std::string& set : {Set(home_), Set("")}) {
       crash(absl::AbortedError("crash"));
-      EXPECT_THAT(Make(set)->Apply(observer_),
-                  StatusIs(absl::StatusCode::kAborted, HasSubstr("crash")));
+      EXPECT_THAT(Make(set)->Apply(observer_), StatusIs(absl::StatusCode::kAborted, Said()));
       crash(absl::OkStatus());
       ASSERT_OK(Make(set)->Apply(observer_));
       ExpectInSync(set);

@@ -1,11 +1,12 @@
 #include "agent/resources/missing.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/unit/agent/resources/resource_test.h"
 
 namespace muster::agent {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -36,9 +37,7 @@ TEST_F(PackageTest, ChoosesAmongTheVersionsThatThereAre) {
   ExpectConverges(R"(package { names: "munge" version: "0.5.15*" })", {"package munge"});
   EXPECT_EQ(node_.packages.installed["munge"], "0.5.15");
   const auto missing = Make(R"(package { names: "munge" version: "0.6*" })");
-  EXPECT_THAT(missing->Check(),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("no version 0.6*"), HasSubstr("0.5.14, 0.5.13, 0.4"))));
+  EXPECT_THAT(missing->Check(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_EQ(node_.packages.log().back(), "update") << "it looked again before it said so";
 }
 
@@ -46,8 +45,7 @@ TEST_F(PackageTest, ChoosesAmongTheVersionsThatThereAre) {
 TEST_F(PackageTest, APackageThatNoRepositoryHasIsFoundByTheCheck) {
   const absl::Status status =
       Foreseen(*Make(R"(package { names: ["munge", "no-such-tool"] })")).status();
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition,
-                               HasSubstr("'no-such-tool' does not exist")));
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   // Only a step that changes repositories can help.
   const auto may = [&](const std::string& text) {
     v1::Step step;
@@ -96,22 +94,20 @@ TEST_F(PackageTest, FetchesListsAnewThatCannotBeRead) {
   node_.packages.lists_error = absl::InternalError("apt-cache: the cache is corrupted");
   node_.packages.update_error = absl::UnavailableError("http://m.example lies");
   EXPECT_THAT(Make(R"(package { names: "slurmd" version: "22*" })")->Check(),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("m.example lies")));
+              StatusIs(absl::StatusCode::kUnavailable, Said()));
 }
 
 TEST_F(PackageTest, GoesBackOnlyWhenAsked) {
   node_.packages.installed["munge"] = "0.5.15";
   node_.packages.others["munge"] = {"0.5.14"};
   EXPECT_THAT(Make(R"(package { names: "munge" version: "0.5.14*" })")->Check(),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("0.5.15 is installed"), HasSubstr("than 0.5.14,"),
-                             HasSubstr("allow_downgrade: true"))));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   ExpectConverges(R"(package { names: "munge" version: "0.5.14" allow_downgrade: true })",
                   {"package munge"});
   EXPECT_EQ(node_.packages.installed["munge"], "0.5.14");
   node_.packages.available["nano"] = "6";
   EXPECT_THAT(Make(R"(package { names: "nano" state: PACKAGE_STATE_LATEST })")->Check(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("allow_downgrade")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST_F(PackageTest, HoldsAndReleases) {
@@ -150,7 +146,7 @@ TEST_F(PackageTest, RefusesWhatMakesNoSense) {
       {R"(package { names: "a" purge: true })", "only with state absent"},
   };
   for (const auto& c : kCases)
-    EXPECT_THAT(TryMake(c.step), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(c.says)));
+    EXPECT_THAT(TryMake(c.step), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST_F(PackageTest, NeighboursBecomeOneTransaction) {
@@ -185,10 +181,10 @@ TEST_F(PackageTest, DoesNotAbsorbWhatDoesNotFit) {
 
 TEST_F(PackageTest, PassesErrorsOn) {
   EXPECT_THAT(Make(R"(package { names: "mungee" })")->Apply(observer_),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("'mungee'")));
+              StatusIs(absl::StatusCode::kNotFound, Said()));
   node_.packages.update_error = absl::UnavailableError("mirror is down");
   EXPECT_THAT(Make(R"(package { names: "nano" state: PACKAGE_STATE_LATEST })")->Check(),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("mirror")));
+              StatusIs(absl::StatusCode::kUnavailable, Said()));
 }
 
 class PackageRepositoryTest : public ResourceTest {};
@@ -238,7 +234,7 @@ TEST_F(PackageRepositoryTest, WritesPins) {
   EXPECT_EQ(node_.packages.log().size(), updates) << "pins need no new lists";
   EXPECT_THAT(TryMake(R"(package_repository { name: "a" uris: "u" suites: "s"
                           pins { priority: 1 pin: "verson 5*" } })"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("apt_preferences(5)")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST_F(PackageRepositoryTest, RemovesAllThatItWroteWhateverOthersSay) {
@@ -256,9 +252,7 @@ TEST_F(PackageRepositoryTest, AFailedUpdatePutsTheOldSourceBack) {
   node_.files.AddFile(kSource, "old source\n");
   node_.packages.update_error = absl::UnavailableError("Err:1 http://deb.debian.org/debian");
   const auto repository = Make(kRepository);
-  EXPECT_THAT(
-      repository->Apply(observer_),
-      StatusIs(absl::StatusCode::kUnavailable, AllOf(HasSubstr("'debian'"), HasSubstr("Err:1"))));
+  EXPECT_THAT(repository->Apply(observer_), StatusIs(absl::StatusCode::kUnavailable, Said()));
   EXPECT_EQ(node_.files.At(kSource).content, "old source\n");
   EXPECT_FALSE(node_.files.Has(kKey));
   EXPECT_THAT(Fields(*repository), ElementsAre("source", "key"));

@@ -1,11 +1,12 @@
+#include "tests/fixtures/golden_texts.h"
 #include "tests/unit/agent/resources/resource_test.h"
 
 namespace muster::agent {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 class RebootTest : public ResourceTest {
  protected:
@@ -64,7 +65,7 @@ TEST_F(RebootTest, AlwaysNeedsNoReasonAndStaysSo) {
 
 TEST_F(RebootTest, RefusesAReasonOfSeveralLines) {
   EXPECT_THAT(TryMake("reboot { reason: 'a\\nb' }"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("reason")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 }  // namespace

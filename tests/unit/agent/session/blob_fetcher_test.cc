@@ -10,14 +10,15 @@
 #include "common/base/digest.h"
 #include "common/sys/file_system.h"
 #include "tests/fakes/fake_controller.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/fixtures/temp_dir.h"
 
 namespace muster::agent {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::HasSubstr;
 
 class BlobFetcherTest : public ::testing::Test {
  protected:
@@ -69,15 +70,15 @@ TEST_F(BlobFetcherTest, MakesAnEmptyFile) {
 
 TEST_F(BlobFetcherTest, RefusesWhatCannotBeRight) {
   controller_.AddBlob(sha256_, data_ + "more");
-  EXPECT_THAT(Fetch(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("more than")));
+  EXPECT_THAT(Fetch(), StatusIs(absl::StatusCode::kDataLoss, Said()));
   EXPECT_THAT(fetcher_.Fetch(std::string(64, '0'), 5, dir_.path() + "/other", hooks_),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no such blob")));
+              StatusIs(absl::StatusCode::kNotFound, Said()));
 }
 
 TEST_F(BlobFetcherTest, EndsItsWaitWhenItIsToldTo) {
   channel_.Set(nullptr);
   hooks_.cancelled = [] { return true; };
-  EXPECT_THAT(Fetch(), StatusIs(absl::StatusCode::kCancelled, HasSubstr("stopped")));
+  EXPECT_THAT(Fetch(), StatusIs(absl::StatusCode::kCancelled, Said()));
 }
 
 }  // namespace

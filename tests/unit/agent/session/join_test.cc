@@ -18,12 +18,14 @@
 #include "common/pki/key.h"
 #include "common/sys/file_system.h"
 #include "muster/v1/enrollment.grpc.pb.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/fixtures/temp_dir.h"
 
 namespace muster::agent {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::HasSubstr;
 
@@ -132,7 +134,7 @@ TEST_F(JoinTest, WaitsForApprovalAndStoresTheIdentity) {
 
 TEST_F(JoinTest, ARequestWhoseTimeIsOverIsMadeAnew) {
   server_.wrong = grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "token is not valid");
-  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("not valid")));
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kPermissionDenied, Said()));
   server_.wrong = grpc::Status::OK;
   ASSERT_OK(Run());
   EXPECT_NE(server_.requests[0].node_uuid(), server_.requests[1].node_uuid());
@@ -140,7 +142,7 @@ TEST_F(JoinTest, ARequestWhoseTimeIsOverIsMadeAnew) {
 
 TEST_F(JoinTest, TheSecondJoinNeedsForceAndGetsANewUuid) {
   ASSERT_OK(Run());
-  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("as c001")));
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kAlreadyExists, Said()));
   options_.force = true;
   ASSERT_OK(Run());
   EXPECT_NE(server_.requests[0].node_uuid(), server_.requests[1].node_uuid());
@@ -153,7 +155,7 @@ TEST_F(JoinTest, ARefusedJoinLeavesTheMachineWhatItWas) {
   ASSERT_OK(before);
   options_.force = true;
   options_.token = "tok-2";
-  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("token is used")));
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kPermissionDenied, Said()));
   const auto after = LoadIdentity(paths_, files_);
   ASSERT_OK(after);
   EXPECT_EQ(after->node_uuid, before->node_uuid);
@@ -162,7 +164,7 @@ TEST_F(JoinTest, ARefusedJoinLeavesTheMachineWhatItWas) {
 
 TEST_F(JoinTest, AJoinThatWasCutOffGoesOnWithTheSameRequest) {
   server_.lose_first_answer = true;
-  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("enrolling at")));
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kUnavailable, Said()));
   ASSERT_OK(Run());
   EXPECT_EQ(server_.requests[0].node_uuid(), server_.requests[1].node_uuid());
   EXPECT_EQ(server_.requests[0].csr_pem(), server_.requests[1].csr_pem());
@@ -170,27 +172,26 @@ TEST_F(JoinTest, AJoinThatWasCutOffGoesOnWithTheSameRequest) {
 
 TEST_F(JoinTest, TellsOfARejectionAndOfABadToken) {
   server_.decision = v1::ENROLLMENT_STATE_REJECTED;
-  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("rejected c001")));
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kPermissionDenied, Said()));
   options_.token = "tok-2";
-  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("token is used")));
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kPermissionDenied, Said()));
   EXPECT_FALSE(HasIdentity(paths_, files_).value());
 }
 
 TEST_F(JoinTest, ShowsTheTokenToNobodyButTheOwnerOfThePinnedCa) {
   options_.ca_pin = "sha256:" + std::string(64, 'a');
-  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kPermissionDenied,
-                              HasSubstr("does not present the pinned CA")));
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kPermissionDenied, Said()));
   EXPECT_TRUE(server_.requests.empty());
 }
 
 TEST_F(JoinTest, PinsAndAddressesAreChecked) {
   const absl::Duration second = absl::Seconds(1);
   EXPECT_THAT(FetchPinnedCa(server_.address(), "sha256:12", second),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("64 hexadecimal")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(FetchPinnedCa("login1", server_.pin(), second),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("host:port")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(FetchPinnedCa("127.0.0.1:1", server_.pin(), second),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("refused")));
+              StatusIs(absl::StatusCode::kUnavailable, Said()));
 }
 
 }  // namespace

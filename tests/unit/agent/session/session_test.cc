@@ -20,12 +20,14 @@
 #include "tests/fakes/fake_accounts.h"
 #include "tests/fakes/fake_controller.h"
 #include "tests/fakes/fake_machine.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/fixtures/temp_dir.h"
 
 namespace muster::agent {
 namespace {
 
+using ::muster::testing::Said;
 using ::testing::HasSubstr;
 
 constexpr char kNode[] = "6a1f0d0e-0000-4000-8000-000000000001";
@@ -290,7 +292,7 @@ TEST_F(SessionTest, TellsWhyAPlanIsRefused) {
   SendPlan(plan);
   ASSERT_TRUE(controller_.Await([](auto& c) { return c.receipts.count("r-1/0") > 0; }));
   EXPECT_FALSE(controller_.receipts["r-1/0"].accepted());
-  EXPECT_THAT(controller_.receipts["r-1/0"].reason(), HasSubstr("another node"));
+  EXPECT_THAT(controller_.receipts["r-1/0"].reason(), Said());
   EXPECT_EQ(node_.applies, 0);
 }
 

@@ -12,12 +12,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/state/journal_codec.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/fixtures/temp_dir.h"
 
 namespace muster::agent {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -314,7 +316,7 @@ TEST_F(JournalTest, AFailedWriteRecordsNothing) {
   auto journal = Open();
   failpoint_ = absl::ResourceExhaustedError("No space left on device");
   EXPECT_THAT(journal->AcceptPlan(MakePlan(1)),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("No space")));
+              StatusIs(absl::StatusCode::kResourceExhausted, Said()));
   EXPECT_EQ(journal->highest_plan_sequence(), 0u);
   failpoint_ = absl::OkStatus();
   EXPECT_OK(journal->AcceptPlan(MakePlan(1)));
@@ -325,8 +327,7 @@ TEST_F(JournalTest, IsClosedToOthersAndToASecondAgent) {
   struct stat st {};
   ASSERT_EQ(::stat(Path().c_str(), &st), 0);
   EXPECT_EQ(st.st_mode & 07777, 0600u);
-  EXPECT_THAT(TryOpen(), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                  HasSubstr("another muster-agent is running")));
+  EXPECT_THAT(TryOpen(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
 }  // namespace

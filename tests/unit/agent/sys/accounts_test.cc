@@ -3,14 +3,15 @@
 #include <gmock/gmock.h>
 
 #include "tests/fakes/fake_process_runner.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::agent {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 class AccountsTest : public ::testing::Test {
@@ -76,7 +77,7 @@ TEST_F(AccountsTest, RemovesOnlyWhatIsThere) {
 TEST_F(AccountsTest, TellsWhyAToolFailed) {
   processes_.On("useradd", testing::FakeProcessRunner::Prints("useradd: UID 5 is not unique\n", 4));
   EXPECT_THAT(accounts_.SaveUser({.name = "no-such-user"}),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("UID 5 is not unique")));
+              StatusIs(absl::StatusCode::kInternal, Said()));
 }
 
 }  // namespace

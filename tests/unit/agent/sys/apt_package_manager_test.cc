@@ -13,12 +13,14 @@
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_file_system.h"
 #include "tests/fakes/fake_process_runner.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::agent {
 namespace {
 
 using ::muster::testing::FakeProcessRunner;
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -120,7 +122,7 @@ TEST_F(AptTest, ReadsTheStatusAgainOnlyWhenItChanged) {
   EXPECT_TRUE(apt_.Query({"munge"}, false).value()["munge"].installed);
   ASSERT_OK(files_.Remove(kStatusFile, false));
   EXPECT_THAT(apt_.Query({"munge"}, false),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(kStatusFile)));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
 TEST_F(AptTest, LooksUpCandidatesOnRequest) {
@@ -149,9 +151,7 @@ TEST_F(AptTest, ForeseesATransaction) {
 TEST_F(AptTest, ForeseesThatNoListHasAPackageWhenTheListsAreFresh) {
   processes_.On("apt-get --simulate",
                 FakeProcessRunner::Prints("E: Unable to locate package mung\n", 100));
-  EXPECT_THAT(apt_.Preview({.install = {"mung"}}),
-              StatusIs(absl::StatusCode::kNotFound,
-                       AllOf(HasSubstr("package 'mung' does not exist"), HasSubstr("'munge'"))));
+  EXPECT_THAT(apt_.Preview({.install = {"mung"}}), StatusIs(absl::StatusCode::kNotFound, Said()));
   EXPECT_THAT(steps_, ElementsAre("update")) << "once, before it says so";
   steps_.clear();
   clock_.Advance(absl::Minutes(1));
@@ -203,9 +203,8 @@ TEST_F(AptTest, WaitsForTheLockAndTellsWhoHoldsIt) {
   EXPECT_EQ(activities_.front(), "waiting for the package lock held by unattended-upgr (pid 812)");
   EXPECT_GE(clock_.Now(), lock_until_);
   lock_until_ = absl::InfiniteFuture();
-  EXPECT_THAT(
-      apt_.Apply({.remove = {"nano"}}, observer_),
-      StatusIs(absl::StatusCode::kUnavailable, AllOf(HasSubstr("pid 812"), HasSubstr("5m"))));
+  EXPECT_THAT(apt_.Apply({.remove = {"nano"}}, observer_),
+              StatusIs(absl::StatusCode::kUnavailable, Said()));
 }
 
 TEST_F(AptTest, RepairsAnInterruptedTransactionFirst) {
@@ -233,7 +232,7 @@ TEST_F(AptTest, WaitsForTheLockOfTheListsToo) {
   lists_locked_ = 100;
   clock_.Advance(absl::Minutes(1));
   EXPECT_THAT(apt_.Update(absl::ZeroDuration(), observer_),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("held by process 7")));
+              StatusIs(absl::StatusCode::kUnavailable, Said()));
 }
 
 TEST_F(AptTest, AsksAServerThatHadABadMomentAgain) {
@@ -249,7 +248,7 @@ TEST_F(AptTest, AsksAServerThatHadABadMomentAgain) {
   update_result_ = bad;
   const absl::Time start = clock_.Now();
   EXPECT_THAT(apt_.Update(absl::ZeroDuration(), observer_),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("http://x/InRelease  503")));
+              StatusIs(absl::StatusCode::kUnavailable, Said()));
   EXPECT_THAT(steps_, ElementsAre("update", "update", "update", "update"));
   EXPECT_EQ(clock_.Now() - start, absl::Seconds(2 + 4 + 6));
 }
@@ -285,7 +284,7 @@ TEST_F(AptTest, ComparesVersionsAsDpkgDoes) {
   processes_.On("dpkg --compare-versions x", sys::ProcessResult{.exit_code = 2});
   EXPECT_TRUE(apt_.IsOlder("1", "2").value());
   EXPECT_FALSE(apt_.IsOlder("2", "1").value());
-  EXPECT_THAT(apt_.IsOlder("x", "1"), StatusIs(absl::StatusCode::kInternal, HasSubstr("status 2")));
+  EXPECT_THAT(apt_.IsOlder("x", "1"), StatusIs(absl::StatusCode::kInternal, Said()));
 }
 
 TEST_F(AptTest, TriesEachRemedyOnce) {
@@ -300,10 +299,8 @@ TEST_F(AptTest, TriesEachRemedyOnce) {
 
 TEST_F(AptTest, NamesAPackageThatDoesNotExist) {
   results_ = {Fails("E: Unable to locate package mungee")};
-  EXPECT_THAT(
-      apt_.Apply({.install = {"mungee"}}, observer_),
-      StatusIs(absl::StatusCode::kNotFound, AllOf(HasSubstr("package 'mungee' does not exist"),
-                                                  HasSubstr("did you mean 'munge'?"))));
+  EXPECT_THAT(apt_.Apply({.install = {"mungee"}}, observer_),
+              StatusIs(absl::StatusCode::kNotFound, Said()));
   EXPECT_THAT(steps_, ElementsAre("update", "install mungee")) << "the lists are fresh";
 }
 
@@ -322,7 +319,7 @@ TEST_F(AptTest, NamesTheRepositoryThatFailed) {
       "Err:1 http://deb.debian.org/debian bookworm InRelease\n"
       "E: Failed to fetch http://deb.debian.org/debian  Could not resolve\n");
   EXPECT_THAT(apt_.Apply({.install = {"x"}}, observer_),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("http://deb.debian.org/debian")));
+              StatusIs(absl::StatusCode::kUnavailable, Said()));
   EXPECT_THAT(steps_, ElementsAre("update"));
   update_result_ = {};
   ASSERT_OK(apt_.Update(absl::Hours(1), observer_));

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/digest.h"
 #include "tests/fakes/http_server.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/fixtures/temp_dir.h"
 
@@ -19,6 +20,7 @@ namespace {
 using ::muster::testing::HttpReply;
 using ::muster::testing::HttpRequest;
 using ::muster::testing::HttpServer;
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -98,7 +100,7 @@ TEST_F(DownloaderTest, GoesOnWithWhatAnEarlierLifeLeft) {
   ServeInPieces("/pieces", 200'000);
   Content content = Wanted({"/pieces"});
   content.attempts = 1;
-  EXPECT_THAT(Fetch(content), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("interrupted")));
+  EXPECT_THAT(Fetch(content), StatusIs(absl::StatusCode::kUnavailable, Said()));
   EXPECT_TRUE(server_.requests().front().headers.count("range") == 0);
   ASSERT_OK(Fetch(content));
   ExpectComplete();
@@ -139,10 +141,8 @@ TEST_F(DownloaderTest, TellsOfAllMirrors) {
   server_.Serve("/wrong", "something else");
   Content content = Wanted({"/none?sig=hunter2", "/wrong"});
   const absl::Status status = Fetch(content);
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kDataLoss,
-                               AllOf(HasSubstr("/none: the server answered 404; check the path; "),
-                                     HasSubstr(Sha256Hex("something else")),
-                                     HasSubstr(content.sha256), Not(HasSubstr("hunter2")))));
+  EXPECT_THAT(status,
+              StatusIs(absl::StatusCode::kDataLoss, AllOf(Said(), Not(HasSubstr("hunter2")))));
   EXPECT_FALSE(files_.Stat(part_)->has_value());
 }
 
@@ -187,9 +187,7 @@ TEST_F(DownloaderTest, GivesUpWhereTheContentChangesForEver) {
     if (!request.offset().has_value()) reply.cut_at = 100'000;
     return reply;
   });
-  EXPECT_THAT(Fetch(Wanted({"/unsteady"})),
-              StatusIs(absl::StatusCode::kDataLoss,
-                       AllOf(HasSubstr("has changed"), HasSubstr("fetched again 3 times"))));
+  EXPECT_THAT(Fetch(Wanted({"/unsteady"})), StatusIs(absl::StatusCode::kDataLoss, Said()));
   EXPECT_LT(requests, 12);
 }
 
@@ -197,7 +195,7 @@ TEST_F(DownloaderTest, GivesUpAfterSoManyAttempts) {
   server_.Handle("/broken", [](const HttpRequest&) { return HttpReply{.status = 500}; });
   Content content = Wanted({"/broken"});
   content.attempts = 4;
-  EXPECT_THAT(Fetch(content), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("answered 500")));
+  EXPECT_THAT(Fetch(content), StatusIs(absl::StatusCode::kUnavailable, Said()));
   EXPECT_EQ(server_.requests().size(), 4u);
   EXPECT_THAT(activities_, Contains(HasSubstr("waiting to retry")));
 }
@@ -211,15 +209,13 @@ TEST_F(DownloaderTest, GivesUpWhenItsTimeIsOver) {
   });
   Content content = Wanted({"/stalls", "/file"});
   content.timeout = absl::Milliseconds(400);
-  EXPECT_THAT(Fetch(content),
-              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("not finished within")));
+  EXPECT_THAT(Fetch(content), StatusIs(absl::StatusCode::kDeadlineExceeded, Said()));
 }
 
 TEST_F(DownloaderTest, StopsWhenItIsToldTo) {
   ServeInPieces("/pieces", 10'000);
   hooks_.on_activity = [this](absl::string_view, std::optional<float>) { cancelled_ = true; };
-  EXPECT_THAT(Fetch(Wanted({"/pieces", "/file"})),
-              StatusIs(absl::StatusCode::kCancelled, HasSubstr("stopped")));
+  EXPECT_THAT(Fetch(Wanted({"/pieces", "/file"})), StatusIs(absl::StatusCode::kCancelled, Said()));
   cancelled_ = false;
   hooks_.on_activity = [](absl::string_view, std::optional<float>) {};
   ASSERT_OK(Fetch(Wanted({"/file"})));

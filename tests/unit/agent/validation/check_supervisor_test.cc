@@ -18,6 +18,7 @@
 #include "common/base/proto_time.h"
 #include "common/sys/file_system.h"
 #include "common/sys/process/process.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/fixtures/temp_dir.h"
 #include "tests/fixtures/unreapable.h"
@@ -25,8 +26,8 @@
 namespace muster::agent {
 namespace {
 
+using ::muster::testing::Said;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr char kId[] = "v-1/0.0.0.0/c001";
@@ -188,7 +189,7 @@ TEST_F(CheckSupervisorTest, EndsAWorkerThatHangsWithAllItsChildren) {
   const int pid = AwaitPid(dir_.path() + "/pid");
   const v1::CheckReport report = AwaitReport();
   EXPECT_EQ(report.result().outcome(), v1::OUTCOME_FAIL);
-  EXPECT_THAT(report.result().reason(), HasSubstr("time limit of 300ms"));
+  EXPECT_THAT(report.result().reason(), Said());
   EXPECT_LT(::kill(pid, 0), 0);
 }
 
@@ -204,7 +205,7 @@ TEST_F(CheckSupervisorTest, AWorkerThatCannotBeKilledEndsItsCheckAndNothingWaits
   EXPECT_EQ(result.outcome(), v1::OUTCOME_FAIL);
   ASSERT_EQ(result.faults_size(), 1);
   EXPECT_EQ(result.faults(0).code(), "driver_hangs");
-  EXPECT_THAT(result.reason(), HasSubstr("cannot be killed"));
+  EXPECT_THAT(result.reason(), Said());
   // Plans are accepted again, and the agent can end.
   EXPECT_THAT(supervisor_->running(), IsEmpty());
   supervisor_->Shutdown("the agent was stopped");
@@ -257,21 +258,20 @@ TEST_F(CheckSupervisorTest, AWorkerThatPrintsGarbageForEverIsEnded) {
   supervisor_->Start(Check());
   const v1::CheckReport report = AwaitReport();
   EXPECT_EQ(report.result().outcome(), v1::OUTCOME_UNKNOWN);
-  EXPECT_THAT(report.result().reason(), HasSubstr("an invalid line: garbage"));
+  EXPECT_THAT(report.result().reason(), Said());
 }
 
 TEST_F(CheckSupervisorTest, SaysWhyAWorkerDied) {
   Script("echo 'libcuda.so.1: cannot open' >&2; kill -SEGV $$");
   supervisor_->Start(Check());
-  EXPECT_THAT(AwaitReport().result().reason(),
-              ::testing::AllOf(HasSubstr("signal 11"), HasSubstr("libcuda.so.1: cannot open")));
+  EXPECT_THAT(AwaitReport().result().reason(), Said());
 }
 
 TEST_F(CheckSupervisorTest, WithoutAWorkerTheCheckIsUnknown) {
   supervisor_->Start(Check());
   const v1::CheckReport report = AwaitReport();
   EXPECT_EQ(report.result().outcome(), v1::OUTCOME_UNKNOWN);
-  EXPECT_THAT(report.result().reason(), HasSubstr("worker"));
+  EXPECT_THAT(report.result().reason(), Said());
 }
 
 TEST_F(CheckSupervisorTest, RefusesWhatItCannotDo) {
@@ -279,7 +279,7 @@ TEST_F(CheckSupervisorTest, RefusesWhatItCannotDo) {
   v1::StartCheck late = Check("late");
   *late.mutable_expires_at() = ToTimestamp(absl::Now() - absl::Seconds(1));
   supervisor_->Start(late);
-  EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("too late"));
+  EXPECT_THAT(AwaitReport().result().reason(), Said());
 
   v1::StartCheck endless = Check("endless");
   endless.clear_time_limit();
@@ -289,22 +289,22 @@ TEST_F(CheckSupervisorTest, RefusesWhatItCannotDo) {
   v1::StartCheck strange = Check("strange");
   strange.set_check("../../bin/sh");
   supervisor_->Start(strange);
-  EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("not the name of a check"));
+  EXPECT_THAT(AwaitReport().result().reason(), Said());
 
   v1::StartCheck option = Check("option");
   (*option.mutable_parameters())["json=false --x"] = "1";
   supervisor_->Start(option);
-  EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("not a parameter"));
+  EXPECT_THAT(AwaitReport().result().reason(), Said());
 
   plan_ = "r-1/0";
   supervisor_->Start(Check("planned"));
-  EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("plan r-1/0"));
+  EXPECT_THAT(AwaitReport().result().reason(), Said());
   plan_.clear();
 
   supervisor_->Start(Check("one"));
   supervisor_->Start(Check("two"));
   supervisor_->Start(Check("three"));
-  EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("2 checks are running already"));
+  EXPECT_THAT(AwaitReport().result().reason(), Said());
   supervisor_->Start(Check("../../etc/passwd"));  // not an id, so there is nothing to report
   EXPECT_EQ(supervisor_->check_ids().size(), 8u);
 }
@@ -338,11 +338,11 @@ TEST_F(CheckSupervisorTest, ARestartedAgentEndsWhatItsPredecessorLeft) {
   CheckSupervisor next({.worker = worker(), .boot_id = "boot1"}, killed, files_, processes_,
                        clock_);
   ASSERT_OK(next.Recover());
-  EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("signal 9"));  // the old one saw it die
+  EXPECT_THAT(AwaitReport().result().reason(), Said());  // the old one saw it die
   const auto due = next.TakeDue(true);
   ASSERT_EQ(due.size(), 1u);
   EXPECT_EQ(due[0].check_report().result().outcome(), v1::OUTCOME_UNKNOWN);
-  EXPECT_THAT(due[0].check_report().result().reason(), HasSubstr("the agent was restarted"));
+  EXPECT_THAT(due[0].check_report().result().reason(), Said());
 }
 
 TEST_F(CheckSupervisorTest, AfterARebootNothingIsKilled) {
@@ -354,7 +354,7 @@ TEST_F(CheckSupervisorTest, AfterARebootNothingIsKilled) {
   ASSERT_NE(record.pid_start_ticks(), 0u);
   ASSERT_OK(CheckFiles(checks(), files_).Put(record));
   Open();
-  EXPECT_THAT(AwaitReport().result().reason(), HasSubstr("the node was restarted"));
+  EXPECT_THAT(AwaitReport().result().reason(), Said());
 }
 
 TEST_F(CheckSupervisorTest, AnotherProcessWithTheSameNumberIsLeftAlone) {

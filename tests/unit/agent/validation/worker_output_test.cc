@@ -3,13 +3,14 @@
 #include <gmock/gmock.h>
 
 #include "absl/strings/str_cat.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::agent {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::HasSubstr;
 
 constexpr char kPass[] = R"({"result":{"check":"gpu-gemm","outcome":"OUTCOME_PASS"}})";
 constexpr char kStopped[] =
@@ -32,7 +33,7 @@ TEST(WorkerOutput, AGpuWorkerThatHadToBeKilledNamesItsFault) {
   const v1::CheckResult result = WorkerOutput("gpu-gemm").Conclude(end);
   ASSERT_EQ(result.faults_size(), 1);
   EXPECT_EQ(result.faults(0).code(), "driver_hangs");
-  EXPECT_THAT(result.faults(0).message(), HasSubstr("was killed"));
+  EXPECT_THAT(result.faults(0).message(), Said());
   const v1::CheckResult other = WorkerOutput("disk").Conclude(end);
   EXPECT_EQ(other.outcome(), v1::OUTCOME_UNKNOWN);
   EXPECT_EQ(other.faults_size(), 0);
@@ -55,7 +56,7 @@ TEST_P(WorkerEndTest, Concludes) {
   const v1::CheckResult result = output.Conclude(GetParam().end);
   EXPECT_EQ(result.check(), "gpu-gemm");
   EXPECT_EQ(result.outcome(), GetParam().outcome);
-  EXPECT_THAT(result.reason(), HasSubstr(GetParam().reason));
+  EXPECT_THAT(result.reason(), Said());
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -145,11 +146,9 @@ TEST(WorkerOutput, RefusesWhatCouldDoHarm) {
                                   std::string("[]"), std::string("{")}) {
     SCOPED_TRACE(line.substr(0, 40));
     WorkerOutput output("gpu-gemm");
-    EXPECT_THAT(output.Take(line),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("printed")));
+    EXPECT_THAT(output.Take(line), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
     // Nothing that comes later is accepted either.
-    EXPECT_THAT(output.Take(kPass),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("printed")));
+    EXPECT_THAT(output.Take(kPass), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
     EXPECT_EQ(output.Conclude({}).outcome(), v1::OUTCOME_UNKNOWN);
   }
 }

@@ -5,14 +5,15 @@
 
 #include "common/checks/catalog.h"
 #include "common/checks/parameter_value.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::checks {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 constexpr absl::string_view kTypes[] = {"fp16", "fp32"};
 constexpr ParameterSpec kParameters[] = {
@@ -75,7 +76,7 @@ class RefusedParameters : public ::testing::TestWithParam<Refusal> {};
 TEST_P(RefusedParameters, SayWhatIsWanted) {
   const Refusal& refusal = GetParam();
   EXPECT_THAT(Parameters::Parse(kCheck, {{refusal.name, refusal.text}}).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(refusal.message)));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RefusedParameters,

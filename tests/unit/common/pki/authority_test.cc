@@ -6,14 +6,15 @@
 
 #include "common/pki/certificate.h"
 #include "common/pki/key.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::pki {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 const absl::Time kNow = absl::FromUnixSeconds(1'900'000'000);
 
@@ -34,7 +35,7 @@ TEST_F(AuthorityTest, CaIsOneAndOwnsItsKey) {
   EXPECT_EQ(ca.not_after, kNow + absl::Hours(24 * 365));
   const Authority other = MakeCa("other", absl::Hours(1), kNow).value();
   EXPECT_THAT(RootOf({ca_.certificate_pem}, other.key),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("does not belong")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
 TEST_F(AuthorityTest, NamesComeFromTheAuthority) {
@@ -61,9 +62,9 @@ TEST_F(AuthorityTest, VerifiesIssuerAndTime) {
   const std::string pem = Sign(MakeKeyAndCsr("x")->csr_pem, {.common_name = "x"}).value();
   const Authority namesake = MakeCa("test CA", absl::Hours(24), kNow).value();
   EXPECT_THAT(VerifySignedBy(pem, namesake.certificate_pem, kNow),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not signed by this CA")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_THAT(VerifySignedBy(pem, ca_.certificate_pem, kNow + absl::Hours(25)),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("check the clock")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
 // A CSR with another key's signature: the applicant does not hold the private key.
@@ -74,19 +75,19 @@ TEST_F(AuthorityTest, RefusesCsrWithoutPossession) {
   const size_t place = csr.find_last_not_of("=\n", end - 1) - 12;
   csr[place] = csr[place] == 'A' ? 'B' : 'A';
   EXPECT_THAT(Sign(csr, {.common_name = "x"}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not signed by its own key")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST_F(AuthorityTest, RefusesBadSubjects) {
   const std::string csr = MakeKeyAndCsr("x").value().csr_pem;
   EXPECT_THAT(Sign(csr, {.common_name = std::string(65, 'x')}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 to 64")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(Sign(csr, {.common_name = std::string("a\0b", 3)}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("printable")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(Sign(csr, {.common_name = "x", .ip_sans = {"10.0.0.300"}}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'10.0.0.300'")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(Sign("hello", {.common_name = "x"}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("signing request")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 // RSA key, made with `openssl req -new -newkey rsa:1024 -nodes -subj /CN=rsa`.
@@ -103,7 +104,7 @@ rA==
 -----END CERTIFICATE REQUEST-----
 )";
   EXPECT_THAT(Sign(kRsa, {.common_name = "x"}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("P-256")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
 TEST_F(AuthorityTest, ServerIsSignedAgainWithItsKeyAndItsNames) {
@@ -125,7 +126,7 @@ TEST_F(AuthorityTest, ServerIsSignedAgainWithItsKeyAndItsNames) {
   EXPECT_EQ(made.not_after, later.not_after);
   EXPECT_NE(made.serial, old.serial);
   EXPECT_THAT(SignAgain({next.certificate_pem, ca_.key}, before, later, Usage::kServer),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("does not belong")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
 TEST_F(AuthorityTest, KeyIsFoundAmongRoots) {
@@ -135,9 +136,8 @@ TEST_F(AuthorityTest, KeyIsFoundAmongRoots) {
   EXPECT_EQ(RootOf(roots, ca_.key).value(), 1u);
   EXPECT_EQ(ERR_peek_error(), 0u);  // nothing is left for TLS to stumble over
   EXPECT_THAT(RootOf({next.certificate_pem}, ca_.key),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("does not belong")));
-  EXPECT_THAT(RootOf(roots, "nothing"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("PEM")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_THAT(RootOf(roots, "nothing"), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 }  // namespace

@@ -7,15 +7,16 @@
 #include "absl/strings/str_cat.h"
 #include "common/pki/authority.h"
 #include "common/pki/key.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::pki {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::_;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 TEST(Certificate, RefusesWhatIsNone) {
   for (const std::string& text :
@@ -54,14 +55,13 @@ TEST(Certificate, RootsAreSplitAndTheOneThatSignedIsFound) {
   EXPECT_EQ(ERR_peek_error(), 0u);
   EXPECT_OK(VerifySignedBy(sign(second), both, now));
   EXPECT_THAT(VerifySignedBy(sign(second), both, now + absl::Hours(2)),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("check the clock")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_THAT(VerifySignedBy(sign(stranger), both, now),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("any of these CAs")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_THAT(SplitCertificates("nothing"), StatusIs(absl::StatusCode::kInvalidArgument, _));
   std::string many;
   for (int i = 0; i < 9; ++i) many += first.certificate_pem;
-  EXPECT_THAT(SplitCertificates(many),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("more than 8")));
+  EXPECT_THAT(SplitCertificates(many), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(SplitCertificates(first.certificate_pem + "-----BEGIN CERTIFICATE-----\nAA"),
               StatusIs(absl::StatusCode::kInvalidArgument, _));
 }
@@ -71,8 +71,7 @@ TEST(Csr, KeysDiffer) {
   const KeyAndCsr b = MakeKeyAndCsr("same").value();
   EXPECT_NE(ParseCsr(a.csr_pem)->public_key_sha256, ParseCsr(b.csr_pem)->public_key_sha256);
   EXPECT_EQ(ParseCsr(a.csr_pem)->common_name, "same");
-  EXPECT_THAT(MakeKeyAndCsr(""),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 to 64")));
+  EXPECT_THAT(MakeKeyAndCsr(""), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 }  // namespace

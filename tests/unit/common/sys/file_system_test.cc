@@ -1,4 +1,5 @@
 #include "common/sys/file_system.h"
+#include "tests/fixtures/golden_texts.h"
 
 #include <fcntl.h>
 #include <sys/mount.h>
@@ -15,9 +16,9 @@
 namespace muster::sys {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 class FileSystemTest : public ::testing::Test {
  protected:
@@ -57,7 +58,7 @@ TEST_F(FileSystemTest, ReplacesALinkInOneStep) {
   EXPECT_EQ(fs_.ReadLink(Path("link")).value(), "two");
   ASSERT_OK(fs_.MakeDirectory(Path("d"), 0755));
   EXPECT_THAT(fs_.MakeSymlink("x", Path("d")),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is a directory")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_THAT(fs_.List(folder_).value(), ElementsAre("d", "link"));
 }
 
@@ -77,28 +78,25 @@ TEST_F(FileSystemTest, AFailedVerificationKeepsTheOldFile) {
 }
 
 TEST_F(FileSystemTest, NamesWhatIsMissingOrInTheWay) {
-  EXPECT_THAT(fs_.Read(Path("no")), StatusIs(absl::StatusCode::kNotFound, HasSubstr(Path("no"))));
+  EXPECT_THAT(fs_.Read(Path("no")), StatusIs(absl::StatusCode::kNotFound, Said()));
   EXPECT_THAT(fs_.WriteAtomically(Path("no/file"), "x", {}),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr(Path("no/file"))));
+              StatusIs(absl::StatusCode::kNotFound, Said()));
   ASSERT_OK(fs_.MakeDirectory(Path("d"), 0755));
   EXPECT_THAT(fs_.WriteAtomically(Path("d"), "x", {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is a directory")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_EQ(fs_.Stat(Path("no/thing")).value(), std::nullopt);
   EXPECT_THAT(fs_.SetAttributes(Path("no"), {.mode = 0600}),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr(Path("no"))));
+              StatusIs(absl::StatusCode::kNotFound, Said()));
 }
 
 TEST_F(FileSystemTest, BoundsWhatItReads) {
   ASSERT_OK(fs_.WriteAtomically(Path("a"), std::string(10000, 'x'), {}));
   EXPECT_EQ(fs_.Read(Path("a"), 10000).value().size(), 10000u);
-  EXPECT_THAT(fs_.Read(Path("a"), 9999),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("9999")));
-  EXPECT_THAT(fs_.Read("/dev/zero", 5000),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("/dev/zero")));
+  EXPECT_THAT(fs_.Read(Path("a"), 9999), StatusIs(absl::StatusCode::kResourceExhausted, Said()));
+  EXPECT_THAT(fs_.Read("/dev/zero", 5000), StatusIs(absl::StatusCode::kResourceExhausted, Said()));
   EXPECT_FALSE(fs_.Read("/proc/self/status").value().empty());
   ASSERT_EQ(::mkfifo(Path("fifo").c_str(), 0600), 0);
-  EXPECT_THAT(fs_.Read(Path("fifo")),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a regular file")));
+  EXPECT_THAT(fs_.Read(Path("fifo")), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST_F(FileSystemTest, MakesDirectoriesWithTheWholeModeWhateverTheUmask) {
@@ -117,7 +115,7 @@ TEST_F(FileSystemTest, RemovesTreesWithoutFollowingLinks) {
   ASSERT_OK(fs_.WriteAtomically(Path("tree/deep/file"), "x", {}));
   ASSERT_OK(fs_.MakeSymlink(Path("keep"), Path("tree/link")));
   EXPECT_THAT(fs_.Remove(Path("tree"), false),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not empty")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   ASSERT_OK(fs_.Remove(Path("tree"), true));
   ASSERT_OK(fs_.Remove(Path("tree"), true));
   EXPECT_THAT(fs_.List(folder_).value(), ElementsAre("keep"));
@@ -130,7 +128,7 @@ TEST_F(FileSystemTest, SetsAttributesButNotThroughALink) {
   EXPECT_EQ(fs_.Stat(Path("a")).value()->mode, 0400u);
   ASSERT_OK(fs_.MakeSymlink("a", Path("link")));
   EXPECT_THAT(fs_.SetAttributes(Path("link"), {.mode = 0600}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("symbolic link")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   if (::geteuid() != 0) return;
   ASSERT_OK(fs_.WriteAtomically(Path("owned"), "x", {.mode = 04755, .uid = 12, .gid = 34}));
   const FileStat stat = *fs_.Stat(Path("owned")).value();
@@ -162,7 +160,7 @@ class SmallDiskTest : public FileSystemTest {
 
 TEST_F(FileSystemTest, WritesToTheKernelWhatIsThere) {
   const std::string path = folder_ + "/parameter";
-  EXPECT_THAT(fs_.WriteToKernel(path, "1"), StatusIs(absl::StatusCode::kNotFound, HasSubstr(path)));
+  EXPECT_THAT(fs_.WriteToKernel(path, "1"), StatusIs(absl::StatusCode::kNotFound, Said()));
   ASSERT_OK(fs_.WriteAtomically(path, "60000\n", {}));
   ASSERT_OK(fs_.WriteToKernel(path, "10\n"));
   EXPECT_EQ(fs_.Read(path).value(), "10\n");
@@ -172,8 +170,7 @@ TEST_F(SmallDiskTest, AFullDiskLeavesTheOldFileAndNoDebris) {
   const std::string path = disk_ + "/a";
   ASSERT_OK(fs_.WriteAtomically(path, "old", {}));
   EXPECT_THAT(fs_.WriteAtomically(path, std::string(200000, 'x'), {}),
-              StatusIs(absl::StatusCode::kResourceExhausted,
-                       ::testing::AllOf(HasSubstr(path), HasSubstr("no space left"))));
+              StatusIs(absl::StatusCode::kResourceExhausted, Said()));
   EXPECT_EQ(fs_.Read(path).value(), "old");
   EXPECT_THAT(fs_.List(disk_).value(), ElementsAre("a"));
 }
@@ -183,15 +180,13 @@ TEST_F(SmallDiskTest, AReadOnlyDiskIsNamed) {
   ASSERT_OK(fs_.WriteAtomically(path, "old", {}));
   ASSERT_EQ(::mount(nullptr, disk_.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr), 0);
   EXPECT_THAT(fs_.WriteAtomically(path, "new", {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       ::testing::AllOf(HasSubstr(path), HasSubstr("read-only"))));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_EQ(fs_.Read(path).value(), "old");
 }
 
 TEST_F(SmallDiskTest, RemovesNothingBeyondAMount) {
   ASSERT_OK(fs_.WriteAtomically(disk_ + "/a", "kept", {}));
-  EXPECT_THAT(fs_.Remove(folder_, true),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("mounted")));
+  EXPECT_THAT(fs_.Remove(folder_, true), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_EQ(fs_.Read(disk_ + "/a").value(), "kept");
 }
 

@@ -6,11 +6,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "muster/v1/plan_file.pb.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::HasSubstr;
 
@@ -58,8 +60,7 @@ TEST(PlanFile, OtherBlanksDoNotMatterAndOtherWordsDo) {
        }) {
     const std::string edited = absl::StrReplaceAll(text, {{from, to}});
     ASSERT_NE(edited, text);
-    EXPECT_THAT(ReadPlanFile(edited).status(),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("was changed since")))
+    EXPECT_THAT(ReadPlanFile(edited).status(), StatusIs(absl::StatusCode::kInvalidArgument, Said()))
         << from;
   }
 }
@@ -68,14 +69,13 @@ TEST(PlanFile, SaysWhatIsNoPlanFile) {
   EXPECT_FALSE(LooksLikePlanFile("- play: site\n"));
   EXPECT_FALSE(LooksLikePlanFile(""));
   for (const char* text : {"", "{", "[1]", "{}", "{\"format\": \"1\"}", "- play: x"}) {
-    EXPECT_THAT(ReadPlanFile(text).status(),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("muster plan")))
+    EXPECT_THAT(ReadPlanFile(text).status(), StatusIs(absl::StatusCode::kInvalidArgument, Said()))
         << text;
   }
   EXPECT_THAT(ReadPlanFile("{\"format\": 2, \"new\": []}").status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("has format 2")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(ReadPlanFile("{\"format\": 1, \"unknown\": 3}").status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("unknown")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 }  // namespace

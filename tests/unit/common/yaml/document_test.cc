@@ -6,15 +6,14 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::yaml {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 TEST(Document, KeepsValuesQuotesAndPlaces) {
   const auto document = Document::Parse("a.yaml",
@@ -57,13 +56,10 @@ TEST(Document, AnEmptyTextIsNull) {
 
 TEST(Document, AnEndThatIsMissingNamesItsBeginning) {
   // yaml-cpp notices on line 4; the missing bracket belongs two lines above.
-  EXPECT_THAT(
-      Document::Parse("a.yaml", "a: 1\nvars: {x: 1,\n  y: [1, 2]\nnodes:\n  c001: {}\n"),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               AllOf(StartsWith("a.yaml:2:7: "),
-                     HasSubstr("this '{' is not closed; line 4 continues without its '}'"))));
+  EXPECT_THAT(Document::Parse("a.yaml", "a: 1\nvars: {x: 1,\n  y: [1, 2]\nnodes:\n  c001: {}\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(Document::Parse("a.yaml", "a: {b: {c: 1}\n"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("this '{' is not closed")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST(Document, AliasesAreExpanded) {
@@ -109,11 +105,10 @@ TEST(Document, RefusesWhatNobodyMeans) {
   for (const BadCase& c : cases) {
     SCOPED_TRACE(c.text);
     const auto document = Document::Parse("f.yaml", c.text);
-    EXPECT_THAT(document, StatusIs(absl::StatusCode::kInvalidArgument,
-                                   AllOf(StartsWith("f.yaml:"), HasSubstr(c.error))));
+    EXPECT_THAT(document, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   }
   EXPECT_THAT(Document::Parse("f.yaml", absl::string_view("a: \0b", 5)),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("control character 0x00")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST(Document, BoundsItsCost) {
@@ -125,18 +120,17 @@ TEST(Document, BoundsItsCost) {
     for (int j = 1; j < 10; ++j) absl::StrAppend(&bomb, ",", last);
     absl::StrAppend(&bomb, "]\n");
   }
-  EXPECT_THAT(Document::Parse("f.yaml", bomb), StatusIs(kExhausted, HasSubstr("500000 values")));
+  EXPECT_THAT(Document::Parse("f.yaml", bomb), StatusIs(kExhausted, Said()));
 
   EXPECT_THAT(Document::Parse("f.yaml", std::string(65, '[') + std::string(65, ']')),
-              StatusIs(kExhausted, HasSubstr("deeper than 64")));
+              StatusIs(kExhausted, Said()));
   std::string stairs = "a: &a0 [x]\nb:\n";
   for (int i = 1; i < 70; ++i) absl::StrAppend(&stairs, "- &a", i, " [*a", i - 1, "]\n");
-  EXPECT_THAT(Document::Parse("f.yaml", stairs), StatusIs(kExhausted, HasSubstr("deeper than 64")));
+  EXPECT_THAT(Document::Parse("f.yaml", stairs), StatusIs(kExhausted, Said()));
 
   EXPECT_THAT(Document::Parse("f.yaml", "a: [1, 2, 3]", {.max_nodes = 4}),
-              StatusIs(kExhausted, HasSubstr("more than 4 values")));
-  EXPECT_THAT(Document::Parse("f.yaml", "a: 12", {.max_bytes = 4}),
-              StatusIs(kExhausted, HasSubstr("5 bytes")));
+              StatusIs(kExhausted, Said()));
+  EXPECT_THAT(Document::Parse("f.yaml", "a: 12", {.max_bytes = 4}), StatusIs(kExhausted, Said()));
 }
 
 TEST(Document, WindowsTextIsRead) {

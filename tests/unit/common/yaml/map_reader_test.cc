@@ -1,4 +1,5 @@
 #include "common/yaml/map_reader.h"
+#include "tests/fixtures/golden_texts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,10 +9,9 @@
 namespace muster::yaml {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
@@ -61,22 +61,20 @@ absl::Status ReadAs(absl::string_view text) {
 }
 
 TEST(MapReader, NamesThePlaceOfAWrongType) {
-  EXPECT_THAT(ReadAs<int>("k: 1x"), StatusIs(kInvalid, HasSubstr("f.yaml:1:4: expected a whole")));
-  EXPECT_THAT(ReadAs<int>("k: 5000000000"), StatusIs(kInvalid, HasSubstr("a whole number")));
-  EXPECT_THAT(ReadAs<int>("k: []"), StatusIs(kInvalid, HasSubstr("not a list")));
-  EXPECT_THAT(ReadAs<bool>("k: yes"), StatusIs(kInvalid, HasSubstr("write true")));
-  EXPECT_THAT(ReadAs<bool>("k: \"true\""), StatusIs(kInvalid, HasSubstr("without quotes")));
-  EXPECT_THAT(ReadAs<double>("k: fast"), StatusIs(kInvalid, HasSubstr("a number")));
-  EXPECT_THAT(ReadAs<absl::Duration>("k: 30"), StatusIs(kInvalid, HasSubstr("unit")));
-  EXPECT_THAT(ReadAs<absl::Duration>("k: -5s"), StatusIs(kInvalid, HasSubstr("unit")));
-  EXPECT_THAT(ReadAs<absl::Duration>("k: inf"), StatusIs(kInvalid, HasSubstr("unit")));
-  EXPECT_THAT(ReadAs<std::string>("k: {}"), StatusIs(kInvalid, HasSubstr("not a map")));
-  EXPECT_THAT(ReadAs<std::string>("k:"), StatusIs(kInvalid, HasSubstr("'k' is empty")));
-  EXPECT_THAT(ReadAs<std::vector<std::string>>("k: [[]]"), StatusIs(kInvalid, HasSubstr("text")));
-  EXPECT_THAT(ReadAs<std::string>("other: 1"),
-              StatusIs(kInvalid, HasSubstr("f.yaml:1:1: the thing lacks 'k'")));
-  EXPECT_THAT(ReadAs<std::string>("- 1"),
-              StatusIs(kInvalid, HasSubstr("expected a thing (a map of keys), not a list")));
+  EXPECT_THAT(ReadAs<int>("k: 1x"), StatusIs(kInvalid, Said()));
+  EXPECT_THAT(ReadAs<int>("k: 5000000000"), StatusIs(kInvalid, Said()));
+  EXPECT_THAT(ReadAs<int>("k: []"), StatusIs(kInvalid, Said()));
+  EXPECT_THAT(ReadAs<bool>("k: yes"), StatusIs(kInvalid, Said()));
+  EXPECT_THAT(ReadAs<bool>("k: \"true\""), StatusIs(kInvalid, Said()));
+  EXPECT_THAT(ReadAs<double>("k: fast"), StatusIs(kInvalid, Said()));
+  EXPECT_THAT(ReadAs<absl::Duration>("k: 30"), StatusIs(kInvalid, Said()));
+  EXPECT_THAT(ReadAs<absl::Duration>("k: -5s"), StatusIs(kInvalid, Said()));
+  EXPECT_THAT(ReadAs<absl::Duration>("k: inf"), StatusIs(kInvalid, Said()));
+  EXPECT_THAT(ReadAs<std::string>("k: {}"), StatusIs(kInvalid, Said()));
+  EXPECT_THAT(ReadAs<std::string>("k:"), StatusIs(kInvalid, Said()));
+  EXPECT_THAT(ReadAs<std::vector<std::string>>("k: [[]]"), StatusIs(kInvalid, Said()));
+  EXPECT_THAT(ReadAs<std::string>("other: 1"), StatusIs(kInvalid, Said()));
+  EXPECT_THAT(ReadAs<std::string>("- 1"), StatusIs(kInvalid, Said()));
 }
 
 TEST(MapReader, ReportsAllUnknownKeysWithTheNearest) {
@@ -84,12 +82,7 @@ TEST(MapReader, ReportsAllUnknownKeysWithTheNearest) {
   MapReader reader(document, document.root(), "node");
   reader.Allow("name");
   reader.Allow("role");
-  EXPECT_THAT(
-      reader.Finish(),
-      StatusIs(kInvalid, AllOf(HasSubstr("f.yaml:2:1: unknown key 'rloe' in the node (did you mean "
-                                         "'role'?)"),
-                               HasSubstr("f.yaml:3:1: unknown key 'zzz' in the node (known: name, "
-                                         "role)"))));
+  EXPECT_THAT(reader.Finish(), StatusIs(kInvalid, Said()));
 }
 
 TEST(MapReader, AnAbsentOptionalKeepsItsDefault) {

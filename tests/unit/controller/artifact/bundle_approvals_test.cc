@@ -11,13 +11,14 @@
 #include "common/base/status.h"
 #include "controller/store/soci/store.h"
 #include "tests/fakes/fake_clock.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -29,7 +30,7 @@ const std::string kOne(64, '1');
 const std::string kTwo = std::string(12, '1') + std::string(52, '2');
 
 auto Denied(const std::string& what) {
-  return StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr(what));
+  return StatusIs(absl::StatusCode::kPermissionDenied, Said());
 }
 
 class BundleApprovalsTest : public ::testing::Test {
@@ -74,9 +75,7 @@ class BundleApprovalsTest : public ::testing::Test {
 };
 
 TEST_F(BundleApprovalsTest, OperatorsRunWhatAnAdministratorHasAppliedAndNoMore) {
-  EXPECT_THAT(MayRun(), StatusIs(absl::StatusCode::kPermissionDenied,
-                                 AllOf(HasSubstr("eve is an operator"), HasSubstr(kSite),
-                                       HasSubstr("muster bundle approve 111111111111"))));
+  EXPECT_THAT(MayRun(), StatusIs(absl::StatusCode::kPermissionDenied, Said()));
   EXPECT_OK(MayRun(kSite, {}, "admin:alice"));
   EXPECT_OK(MayRun(kSite, {}, "controller"));
   EXPECT_THAT(MayRun(kSite, {}, "viewer:eve"), Denied("eve is a viewer"));
@@ -96,7 +95,7 @@ TEST_F(BundleApprovalsTest, AnApprovalIsOfAllOrOfOnePlaybook) {
   ASSERT_OK(Approvals().Approve(kOne, "", {}, alice_));
   EXPECT_OK(MayRun("playbooks/wipe.yaml"));
   EXPECT_THAT(Approvals().Approve(kOne, "playbooks/nix.yaml", {}, alice_),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("nix")));
+              StatusIs(absl::StatusCode::kNotFound, Said()));
 }
 
 TEST_F(BundleApprovalsTest, VariablesOutrankTheSiteSoOnlyNamedOnesAreTaken) {
@@ -117,8 +116,7 @@ TEST_F(BundleApprovalsTest, VariablesOutrankTheSiteSoOnlyNamedOnesAreTaken) {
 }
 
 TEST_F(BundleApprovalsTest, WhatIsRevokedStaysSoThoughItIsAppliedAgain) {
-  EXPECT_THAT(Approvals().Revoke(kOne, alice_),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("bundle list")));
+  EXPECT_THAT(Approvals().Revoke(kOne, alice_), StatusIs(absl::StatusCode::kNotFound, Said()));
   Apply(kSite);
   ASSERT_OK(Approvals().Revoke(kOne, {"admin:bob", ""}));
   EXPECT_THAT(MayRun(), Denied("admin:bob has revoked"));
@@ -174,14 +172,12 @@ TEST_F(BundleApprovalsTest, ABundleIsNamedByTheBeginningOfItsDigestIfThatIsClear
   EXPECT_EQ(*Approvals().Find("11111111"), kOne);
   Upload(kTwo, {});
   EXPECT_THAT(Approvals().Find("111111111111"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2 bundles begin with")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_EQ(*Approvals().Find("1111111111112"), kTwo);
-  EXPECT_THAT(Approvals().Find("1111111"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("first 8 or more digits")));
+  EXPECT_THAT(Approvals().Find("1111111"), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(Approvals().Find("../../etc"),
               StatusIs(absl::StatusCode::kInvalidArgument, Not(HasSubstr("uploaded"))));
-  EXPECT_THAT(Approvals().Find("99999999"),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("bundle list")));
+  EXPECT_THAT(Approvals().Find("99999999"), StatusIs(absl::StatusCode::kNotFound, Said()));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "controller/claim/node_claims.h"
+#include "tests/fixtures/golden_texts.h"
 
 #include <gmock/gmock.h>
 
@@ -7,9 +8,8 @@
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 NodeClaims::Holder Holder(const std::string& id) {
   return {id, "validation " + id + " tests", "cancel it", absl::FromUnixSeconds(1700000000)};
@@ -19,9 +19,7 @@ TEST(NodeClaims, GivesAllNodesOrNone) {
   NodeClaims claims;
   ASSERT_OK(claims.Claim(Holder("v-1"), {"c001", "c002"}));
   EXPECT_THAT(claims.Claim(Holder("v-2"), {"c003", "c002", "c001"}),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("validation v-1 tests c[001-002] since 22:13:20 UTC"),
-                             HasSubstr("cancel it"))));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   // The failed claim did not take c003.
   ASSERT_OK(claims.Claim(Holder("v-3"), {"c003"}));
 }
@@ -33,7 +31,7 @@ TEST(NodeClaims, TellWhoHoldsWhat) {
   const auto taken = claims.HoldersOf({"c001", "c002", "c003", "c004"});
   ASSERT_EQ(taken.size(), 2u);
   EXPECT_EQ(taken.at("v-1").nodes, (std::vector<std::string>{"c001", "c002"}));
-  EXPECT_THAT(taken.at("v-2").reason, HasSubstr("validation v-2 tests c004 since 22:13:20 UTC"));
+  EXPECT_THAT(taken.at("v-2").reason, Said());
   EXPECT_TRUE(claims.HoldersOf({"c003"}).empty());
 }
 

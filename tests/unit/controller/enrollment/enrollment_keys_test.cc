@@ -1,9 +1,11 @@
 // A node's key in two places: found whoever comes first, and never if there is only one machine.
 #include "tests/fixtures/enrollment_fixture.h"
+#include "tests/fixtures/golden_texts.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -75,22 +77,19 @@ TEST_F(NodeKeysTest, ThiefWhoRenewsACopiedKeyIsNoticedWhenTheNodeComesBack) {
   const auto stolen = Renew(joined_, kThief);
   ASSERT_OK(stolen);
   ASSERT_OK(Use(*stolen, kThief));
-  EXPECT_THAT(Use(joined_, kHonest), StatusIs(absl::StatusCode::kPermissionDenied,
-                                              HasSubstr("two machines have used this node's key")));
+  EXPECT_THAT(Use(joined_, kHonest), StatusIs(absl::StatusCode::kPermissionDenied, Said()));
   EXPECT_TRUE(denylist_.Contains(Serial(joined_)));
   EXPECT_TRUE(denylist_.Contains(Serial(*stolen)));
   ASSERT_THAT(denied_, SizeIs(1));
   EXPECT_EQ(denied_[0].first, machine_.node_uuid);
   EXPECT_EQ(LastEvent().action, "node.key_copied");
   EXPECT_EQ(LastEvent().subject, "c001");
-  EXPECT_THAT(LastEvent().detail, AllOf(HasSubstr(kHonest), HasSubstr(kThief)));
+  EXPECT_THAT(LastEvent().detail, Said());
   EXPECT_THAT(Node(machine_.node_uuid).locked_because,
               AllOf(HasSubstr(kHonest), HasSubstr(kThief)));
   // Only an administrator's token opens it again.
-  EXPECT_THAT(Renew(*stolen, kThief),
-              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("locked")));
-  EXPECT_THAT(Use(*stolen, kThief),
-              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("locked")));
+  EXPECT_THAT(Renew(*stolen, kThief), StatusIs(absl::StatusCode::kPermissionDenied, Said()));
+  EXPECT_THAT(Use(*stolen, kThief), StatusIs(absl::StatusCode::kPermissionDenied, Said()));
   ASSERT_THAT(denied_, SizeIs(1));
   const JoinRequest anew = Machine(Token("c001"), "c001");
   const auto fresh = enrollment_->Join(anew);
@@ -102,8 +101,7 @@ TEST_F(NodeKeysTest, ThiefWithAKeyThatTheNodeHasRenewedIsNoticed) {
   const auto renewed = Renew(joined_, kHonest);
   ASSERT_OK(renewed);
   ASSERT_OK(Use(*renewed, kHonest));
-  EXPECT_THAT(Renew(joined_, kThief),
-              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("locked")));
+  EXPECT_THAT(Renew(joined_, kThief), StatusIs(absl::StatusCode::kPermissionDenied, Said()));
   EXPECT_TRUE(IsLocked());
   EXPECT_EQ(LastEvent().action, "node.key_copied");
 }
@@ -114,8 +112,7 @@ TEST_F(NodeKeysTest, ThiefWhoRenewsInAdvanceIsNoticedWhenHeUsesIt) {
   const auto renewed = Renew(joined_, kHonest);
   ASSERT_OK(renewed);
   ASSERT_OK(Use(*renewed, kHonest));
-  EXPECT_THAT(Use(*hoarded, kThief),
-              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("locked")));
+  EXPECT_THAT(Use(*hoarded, kThief), StatusIs(absl::StatusCode::kPermissionDenied, Said()));
   EXPECT_TRUE(IsLocked());
 }
 
@@ -125,7 +122,7 @@ TEST_F(NodeKeysTest, OldConnectionIsToldToComeBackAndLocksNobody) {
   EXPECT_OK(enrollment_->CheckKey(machine_.node_uuid, Serial(joined_)));
   ASSERT_OK(Use(*renewed, kHonest));
   EXPECT_THAT(enrollment_->CheckKey(machine_.node_uuid, Serial(joined_)),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("was renewed")));
+              StatusIs(absl::StatusCode::kUnavailable, Said()));
   EXPECT_OK(enrollment_->CheckKey(machine_.node_uuid, Serial(*renewed)));
   EXPECT_FALSE(IsLocked());
 }
@@ -150,7 +147,7 @@ TEST_F(NodeKeysTest, CertificateOfNoMemberIsNotTakenIn) {
   const auto issued = ca_->IssueNode(machine_.csr_pem, stranger, "c009", clock_.Now());
   ASSERT_OK(issued);
   EXPECT_THAT(enrollment_->UseKey(stranger, issued->pem, From(kThief)),
-              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("no longer enrolled")));
+              StatusIs(absl::StatusCode::kPermissionDenied, Said()));
 }
 
 }  // namespace

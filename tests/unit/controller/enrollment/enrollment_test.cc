@@ -4,10 +4,12 @@
 #include "absl/strings/str_cat.h"
 #include "controller/enrollment/refusal_log.h"
 #include "tests/fixtures/enrollment_fixture.h"
+#include "tests/fixtures/golden_texts.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -25,7 +27,7 @@ class JoinTest : public EnrollmentFixture {
                              request.node_name + "`"));
     const EventRecord event = LastEvent();
     EXPECT_EQ(event.action, "node.refuse");
-    EXPECT_THAT(event.detail, AllOf(HasSubstr(logged), Not(HasSubstr(request.token))));
+    EXPECT_THAT(event.detail, AllOf(Said(), Not(HasSubstr(request.token))));
     EXPECT_EQ(event.peer, request.peer);
   }
 
@@ -94,9 +96,9 @@ TEST_F(JoinTest, WaitsForApproval) {
   const JoinResult approved = enrollment_->GetJoin(id, request.token, "p").value();
   EXPECT_EQ(approved.state, JoinResult::kApproved);
   EXPECT_THAT(enrollment_->GetJoin(id, "mtk-other", "p"),
-              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("not valid")));
+              StatusIs(absl::StatusCode::kPermissionDenied, Said()));
   EXPECT_THAT(enrollment_->GetJoin("none", request.token, "p"),
-              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("not valid")));
+              StatusIs(absl::StatusCode::kPermissionDenied, Said()));
 }
 
 TEST_F(JoinTest, AMachineThatComesLateGetsAFreshCertificateWhileItsTokenLives) {
@@ -109,7 +111,7 @@ TEST_F(JoinTest, AMachineThatComesLateGetsAFreshCertificateWhileItsTokenLives) {
   const JoinResult late = enrollment_->GetJoin(id, token, "p").value();
   EXPECT_OK(pki::VerifySignedBy(late.certificate_pem, ca_->roots().pem, clock_.Now()));
   EXPECT_EQ(LastEvent().action, "node.enroll_late");
-  EXPECT_THAT(LastEvent().detail, HasSubstr(Serial(late.certificate_pem)));
+  EXPECT_THAT(LastEvent().detail, Said());
 
   // It has connected: a thief of its first key, and of the token, gains nothing.
   ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
@@ -121,7 +123,7 @@ TEST_F(JoinTest, AMachineThatComesLateGetsAFreshCertificateWhileItsTokenLives) {
   EXPECT_EQ(enrollment_->GetJoin(id, token, "p").value().certificate_pem, late.certificate_pem);
   clock_.Advance(absl::Hours(5));
   EXPECT_THAT(enrollment_->GetJoin(id, token, "p"),
-              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("muster token create")));
+              StatusIs(absl::StatusCode::kPermissionDenied, Said()));
 }
 
 TEST_F(JoinTest, NothingIsReissuedAfterTheTokensEnd) {
@@ -135,8 +137,8 @@ TEST_F(JoinTest, NothingIsReissuedAfterTheTokensEnd) {
   EXPECT_EQ(enrollment_->GetJoin(id, request.token, "p").value().certificate_pem, approved);
   clock_.Advance(absl::Hours(2));
   EXPECT_THAT(enrollment_->GetJoin(id, request.token, "p"),
-              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("muster token create")));
-  EXPECT_THAT(LastEvent().detail, HasSubstr("its token is not good for another one"));
+              StatusIs(absl::StatusCode::kPermissionDenied, Said()));
+  EXPECT_THAT(LastEvent().detail, Said());
   std::vector<CertificateRecord> certificates;
   ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(certificates, txn.certificates().ListByNode(request.node_uuid));
@@ -152,11 +154,10 @@ TEST_F(JoinTest, ApprovalIsOfTheKeyThatWasSeen) {
       pki::KeyFingerprint(pki::ParseCsr(request.csr_pem).value().public_key_sha256);
   EXPECT_EQ(key.size(), 39u);
   EXPECT_EQ(FingerprintOf(enrollment_->ListPending().value()[0]), key);
-  EXPECT_THAT(LastEvent().detail, HasSubstr("key " + key));
+  EXPECT_THAT(LastEvent().detail, Said());
   // Between the look and the approval another machine replaced the one that was seen.
   EXPECT_THAT(enrollment_->Approve({"c001"}, {{"c001", "0000-1111"}}, kAdmin),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr(key), HasSubstr("not 0000-1111"))));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_EQ(enrollment_->ListPending().value().size(), 1u);
   ASSERT_OK(enrollment_->Approve({"c001"}, {{"c001", key}}, kAdmin));
 }
@@ -187,7 +188,7 @@ TEST_F(JoinTest, StrangersCannotGrowTheAuditLog) {
   clock_.Advance(absl::Hours(1));
   guess.peer = "ipv4:10.0.0.67:1";
   EXPECT_FALSE(enrollment_->Join(guess).ok());
-  EXPECT_THAT(LastEvent().detail, HasSubstr("more refusals since"));
+  EXPECT_THAT(LastEvent().detail, Said());
 }
 
 TEST_F(JoinTest, UuidsAreNotTakenTwice) {
@@ -195,14 +196,10 @@ TEST_F(JoinTest, UuidsAreNotTakenTwice) {
   ASSERT_OK(enrollment_->Join(clone));
   clone.token = Token("c002");
   clone.node_name = "c002";
-  EXPECT_THAT(
-      enrollment_->Join(clone),
-      StatusIs(absl::StatusCode::kFailedPrecondition,
-               AllOf(HasSubstr("belongs to c001, which is enrolled"), HasSubstr("node.uuid"))));
+  EXPECT_THAT(enrollment_->Join(clone), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   ASSERT_OK(enrollment_->Remove({"c001"}, "sold", kAdmin));
   clone.token = Token("c002");
-  EXPECT_THAT(enrollment_->Join(clone),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("which was removed")));
+  EXPECT_THAT(enrollment_->Join(clone), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
 TEST_F(JoinTest, RefusesMalformedRequests) {
@@ -215,8 +212,7 @@ TEST_F(JoinTest, RefusesMalformedRequests) {
            {&JoinRequest::token, std::string(200, 'x'), "join token"}}) {
     JoinRequest bad = request;
     bad.*field = value;
-    EXPECT_THAT(enrollment_->Join(bad),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
+    EXPECT_THAT(enrollment_->Join(bad), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   }
   EXPECT_OK(enrollment_->Join(request));  // none of them used up the token
 }
@@ -225,7 +221,7 @@ TEST_F(JoinTest, NameThatLeftTheInventory) {
   const std::string token = Token("c003");
   inventory_.erase("c003");
   EXPECT_THAT(enrollment_->Join(Machine(token, "c003")),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("muster inventory apply")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
 TEST_F(JoinTest, GuessingIsSlow) {
@@ -240,12 +236,11 @@ TEST_F(JoinTest, GuessingIsSlow) {
 }
 
 TEST_F(JoinTest, TokensNeedKnownNamesAndASaneLife) {
-  EXPECT_THAT(
-      enrollment_->CreateTokens({"c001", "c999"}, absl::Hours(1), false, kAdmin),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("c999 is not in the inventory")));
+  EXPECT_THAT(enrollment_->CreateTokens({"c001", "c999"}, absl::Hours(1), false, kAdmin),
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_TRUE(enrollment_->ListTokens().value().empty());
   EXPECT_THAT(enrollment_->CreateTokens({"c001"}, absl::Hours(169), false, kAdmin),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most 7 days")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   const std::string token = Token("c001");
   EXPECT_EQ(token.size(), 56u);
   EXPECT_NE(token, Token("c001"));

@@ -1,12 +1,13 @@
 #include "controller/enrollment/users.h"
 
 #include "tests/fixtures/enrollment_fixture.h"
+#include "tests/fixtures/golden_texts.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::HasSubstr;
 
 class UsersTest : public EnrollmentFixture {
  protected:
@@ -56,8 +57,7 @@ TEST_F(UsersTest, RenewedCertificateIsOfTheNewAuthorityAndEndsWhenTheOneAtHandDo
     return users.Renew(who, pki::MakeKeyAndCsr("whoever").value().csr_pem,
                        {"viewer:bob", "ipv4:10.0.0.2:1"});
   };
-  EXPECT_THAT(renew(bob),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("nothing to renew")));
+  EXPECT_THAT(renew(bob), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   const pki::Authority next = pki::MakeCa("next", absl::Hours(24 * 3650), clock_.Now()).value();
   *ca_ = CertificateAuthority::Create(next.certificate_pem + authority_.certificate_pem, next.key)
              .value();
@@ -68,14 +68,13 @@ TEST_F(UsersTest, RenewedCertificateIsOfTheNewAuthorityAndEndsWhenTheOneAtHandDo
   EXPECT_EQ(again.Actor(), "viewer:bob");
   EXPECT_EQ(again.expires_at, bob.expires_at);
   EXPECT_EQ(LastEvent().action, "user.renew");
-  EXPECT_THAT(renew(again),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("nothing to renew")));
+  EXPECT_THAT(renew(again), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   absl::Status last;
   for (int i = 0; i < 12 && last.ok(); ++i) last = renew(bob).status();
-  EXPECT_THAT(last, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("wait")));
+  EXPECT_THAT(last, StatusIs(absl::StatusCode::kResourceExhausted, Said()));
   clock_.Advance(absl::Hours(2));
   ASSERT_OK(users.Revoke("bob", kAdmin));
-  EXPECT_THAT(renew(bob), StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("revoked")));
+  EXPECT_THAT(renew(bob), StatusIs(absl::StatusCode::kPermissionDenied, Said()));
 }
 
 // A thief of the earlier authority's key makes certificates with any end.
@@ -87,18 +86,15 @@ TEST_F(UsersTest, CertificateThatNobodyHasSignedHereIsNotRenewed) {
           .value();
   EXPECT_THAT(users.Renew(IdentityOf(pki::ParseCertificate(forged.pem).value()).value(),
                           pki::MakeKeyAndCsr("x").value().csr_pem, kAdmin),
-              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("does not know")));
+              StatusIs(absl::StatusCode::kPermissionDenied, Said()));
 }
 
 TEST_F(UsersTest, RefusesBadNamesAndUnknownPeople) {
-  EXPECT_THAT(Create("a/b", Role::kViewer),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'a/b'")));
-  EXPECT_THAT(Create("", Role::kViewer),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 to 64")));
-  EXPECT_THAT(Create("n", Role::kNode),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("viewer")));
+  EXPECT_THAT(Create("a/b", Role::kViewer), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  EXPECT_THAT(Create("", Role::kViewer), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  EXPECT_THAT(Create("n", Role::kNode), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(Users(*store_, *ca_, denylist_, clock_, [] {}).Revoke("nobody", kAdmin),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("muster user list")));
+              StatusIs(absl::StatusCode::kNotFound, Said()));
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "muster/v1/facts.pb.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_slurm_control.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller::validation {
@@ -24,8 +25,8 @@ namespace {
 
 using ::muster::testing::FakeClock;
 using ::muster::testing::FakeSlurmControl;
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -204,9 +205,8 @@ TEST_F(ServiceGateTest, ADrainThatComesBetweenLookAndActionStays) {
 
 TEST_F(ServiceGateTest, AChangeThatSlurmRefusesIsInTheAuditLogOnce) {
   slurm_.update_status = absl::InternalError("scontrol failed");
-  EXPECT_THAT(gate_.Reconcile(),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("scontrol failed")));
-  EXPECT_THAT(gate_.trouble(), StatusIs(absl::StatusCode::kInternal, HasSubstr("scontrol")));
+  EXPECT_THAT(gate_.Reconcile(), StatusIs(absl::StatusCode::kInternal, Said()));
+  EXPECT_THAT(gate_.trouble(), StatusIs(absl::StatusCode::kInternal, Said()));
   EXPECT_EQ(gate_.ServiceOf("c001"), "not validated; Slurm has not been told yet");
   EXPECT_FALSE(gate_.Reconcile().ok());
   slurm_.update_status = absl::OkStatus();
@@ -275,7 +275,7 @@ TEST_F(ServiceGateTest, ANodeThatCannotBeHeldServesAgain) {
     slurm_.jobs["c001"] = {{"12", "", ""}};
   };  // between the two questions
   EXPECT_THAT(gate_.Hold("v-5", {"c001"}, /*force=*/false),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("job 12")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   slurm_.after_listing = nullptr;
   ASSERT_OK(gate_.Reconcile());
   EXPECT_EQ(slurm_.calls.back(), "undrain c001");
@@ -340,10 +340,8 @@ TEST_F(ServiceGateTest, JobsThatRunKeepAValidationFromItsNodesUnlessForced) {
   Pass();
   ASSERT_OK(gate_.Reconcile());
   slurm_.jobs["c001"] = {{"12", "eve", "train"}, {"13_4", "", ""}};
-  EXPECT_THAT(
-      gate_.Hold("v-5", {"c001", "c002"}, /*force=*/false),
-      StatusIs(absl::StatusCode::kFailedPrecondition,
-               HasSubstr("jobs 12 (eve, train) and 13_4 run on c001; wait until they end")));
+  EXPECT_THAT(gate_.Hold("v-5", {"c001", "c002"}, /*force=*/false),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   gate_.Release("v-5");
   ASSERT_OK(gate_.Reconcile());
   EXPECT_THAT(slurm_.calls, ElementsAre("jobs")) << "nothing was drained";
@@ -356,7 +354,7 @@ TEST_F(ServiceGateTest, AJobThatSlipsInIsFoundAfterTheDrain) {
   Pass();
   slurm_.after_listing = [this] { slurm_.jobs["c001"] = {{"14", "", ""}}; };
   EXPECT_THAT(gate_.Hold("v-5", {"c001"}, /*force=*/false),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("job 14 runs on c001")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   gate_.Release("v-5");
   ASSERT_OK(gate_.Reconcile());
   EXPECT_THAT(slurm_.calls, ElementsAre("jobs", "drain c001: muster:v-5 being validated", "jobs",
@@ -366,10 +364,8 @@ TEST_F(ServiceGateTest, AJobThatSlipsInIsFoundAfterTheDrain) {
 // Jobs continue while slurmctld is away.
 TEST_F(ServiceGateTest, ASlurmThatDoesNotAnswerRefuses) {
   slurm_.status = absl::UnavailableError("slurmctld is away");
-  EXPECT_THAT(
-      gate_.Hold("v-5", {"c001"}, /*force=*/false),
-      StatusIs(absl::StatusCode::kFailedPrecondition,
-               AllOf(HasSubstr("c001 is unknown: slurmctld is away"), HasSubstr("--force"))));
+  EXPECT_THAT(gate_.Hold("v-5", {"c001"}, /*force=*/false),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_OK(gate_.Hold("v-5", {"c001"}, /*force=*/true));
 }
 
@@ -407,7 +403,7 @@ TEST_F(ServiceGateTest, IsWokenAndHurriesWhileSlurmIsAway) {
 
 TEST_F(ServiceGateTest, WhatSlurmCouldNotDoIsDoneLater) {
   slurm_.status = absl::UnavailableError("slurmctld is away");
-  EXPECT_THAT(gate_.Reconcile(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("away")));
+  EXPECT_THAT(gate_.Reconcile(), StatusIs(absl::StatusCode::kUnavailable, Said()));
   slurm_.status = absl::OkStatus();
   ASSERT_OK(gate_.Reconcile());
   EXPECT_EQ(slurm_.calls.size(), 1u);
@@ -443,7 +439,7 @@ TEST_F(ServiceGateTest, SaysOnceWhatSlurmRefuses) {
     mutex.Await(absl::Condition(
         +[](int* count) { return *count > 0; }, &looks));
   }
-  EXPECT_THAT(gate.Reconcile(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("permission")));
+  EXPECT_THAT(gate.Reconcile(), StatusIs(absl::StatusCode::kUnavailable, Said()));
   gate.Stop();
   EXPECT_THAT(warnings, ::testing::ElementsAre(
                             "the gate to Slurm: Slurm does not answer: permission denied"));

@@ -5,11 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "controller/inventory/inventory.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -71,7 +73,7 @@ TEST(InventoryErrors, NamePlaceAndRemedy) {
   for (const ErrorCase& c : cases) {
     SCOPED_TRACE(c.text);
     EXPECT_THAT(ParseInventory({{"f", absl::StrCat(kHead, c.text, "\n")}}),
-                StatusIs(kInvalid, HasSubstr(c.error)));
+                StatusIs(kInvalid, Said()));
   }
 }
 
@@ -102,29 +104,26 @@ TEST(InventoryErrors, OfNodes) {
   for (const ErrorCase& c : cases) {
     SCOPED_TRACE(c.text);
     const std::string text = absl::StrCat("cluster: x\nnodes:\n  ", c.text, "\nracks: {r1: {}}\n");
-    EXPECT_THAT(ParseInventory({{"f", text}}), StatusIs(kInvalid, HasSubstr(c.error)));
+    EXPECT_THAT(ParseInventory({{"f", text}}), StatusIs(kInvalid, Said()));
   }
 }
 
 TEST(InventoryErrors, BetweenFiles) {
-  EXPECT_THAT(ParseInventory({}), StatusIs(kInvalid, HasSubstr("no files")));
-  EXPECT_THAT(ParseInventory({{"a", "nodes: {}"}}),
-              StatusIs(kInvalid, HasSubstr("a:1:1: the inventory lacks 'cluster'")));
+  EXPECT_THAT(ParseInventory({}), StatusIs(kInvalid, Said()));
+  EXPECT_THAT(ParseInventory({{"a", "nodes: {}"}}), StatusIs(kInvalid, Said()));
   EXPECT_THAT(ParseInventory({{"a", "cluster: x"}, {"b", "cluster: x"}}),
-              StatusIs(kInvalid, HasSubstr("b:1:1: duplicate 'cluster', first in a:1")));
+              StatusIs(kInvalid, Said()));
   EXPECT_THAT(ParseInventory({{"a", "cluster: x\nracks: {r1: {}}"}, {"b", "racks: {r1: {}}"}}),
-              StatusIs(kInvalid, HasSubstr("b:1:9: duplicate rack r1, first in a:2")));
+              StatusIs(kInvalid, Said()));
   EXPECT_THAT(ParseInventory({{"a", "cluster: x\ngroups: {g: {}}"}, {"b", "groups: {g: {}}"}}),
-              StatusIs(kInvalid, HasSubstr("b:1:10: duplicate group g, first in a:2")));
+              StatusIs(kInvalid, Said()));
   EXPECT_THAT(ParseInventory({{"a", "cluster: x\nvars: {v: 1}"}, {"b", "vars: {v: 1}"}}),
-              StatusIs(kInvalid, HasSubstr("b:1:8: duplicate variable 'v', first in a:2")));
+              StatusIs(kInvalid, Said()));
   EXPECT_THAT(ParseInventory({{"a", "cluster: x\ngroups: {g: {vars: {v: 1}}}"},
                               {"group_vars/g.yaml", "v: 2"}}),
-              StatusIs(kInvalid, HasSubstr("group_vars/g.yaml:1:1: duplicate variable 'v' of g, "
-                                           "first in a:2")));
+              StatusIs(kInvalid, Said()));
   EXPECT_THAT(ParseInventory({{"a", "cluster: x\ngroups: {gpu: {}}"}, {"i/group_vars/gp.yml", ""}}),
-              StatusIs(kInvalid, HasSubstr("named after an unknown group 'gp' (did you mean "
-                                           "'gpu'?)")));
+              StatusIs(kInvalid, Said()));
 }
 
 TEST(InventoryErrors, AllAreReportedAtOnceWithTheirLines) {
@@ -132,19 +131,14 @@ TEST(InventoryErrors, AllAreReportedAtOnceWithTheirLines) {
       ParseInventory({{"f", "nodes:\n  c1: {role: compte}\n  c2: {role: login, rack: r1}\n"},
                       {"g", "partitions: {p: {nodes: c1, stat: UP}}\n"}})
           .status();
-  EXPECT_THAT(status,
-              StatusIs(kInvalid,
-                       AllOf(HasSubstr("unknown role 'compte'"),
-                             HasSubstr("2 |   c1: {role: compte}"), HasSubstr("unknown rack 'r1'"),
-                             HasSubstr("unknown key 'stat'"), HasSubstr("lacks 'cluster'"))));
+  EXPECT_THAT(status, StatusIs(kInvalid, Said()));
 }
 
 TEST(InventoryErrors, AreCutOffAfterTwenty) {
   std::string text = "cluster: x\nnodes:\n";
   for (int i = 0; i < 30; ++i) absl::StrAppend(&text, "  c", i, ": {role: x}\n");
   const absl::Status status = ParseInventory({{"f", text}}).status();
-  EXPECT_THAT(status, StatusIs(kInvalid, AllOf(HasSubstr("f:22:"), Not(HasSubstr("f:23:")),
-                                               HasSubstr("and 10 more errors"))));
+  EXPECT_THAT(status, StatusIs(kInvalid, AllOf(Said(), Not(HasSubstr("f:23:")))));
 }
 
 }  // namespace

@@ -6,15 +6,15 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/unit/controller/playbook/compile_fixture.h"
 
 namespace muster::controller {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::Said;
 using ::testing::SizeIs;
 using testing::StatusIs;
 
@@ -96,8 +96,7 @@ TEST_F(EndingTest, ErrorsNameThePlaceAndTheRemedy) {
   for (const Case& each : cases) {
     SCOPED_TRACE(each.plays);
     SetPlays(each.plays);
-    EXPECT_THAT(Load().status(),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(each.error)));
+    EXPECT_THAT(Load().status(), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   }
 }
 
@@ -108,8 +107,7 @@ TEST_F(EndingTest, APlaybookElsewhereIsToldWhereSuitesAre) {
       {"books/roles/r/tasks/main.yaml", ""},
       {"books/suites/quick.yaml", ""}};
   EXPECT_THAT(LoadPlaybook(elsewhere, "books/site.yaml").status(),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("the playbook must be in a folder playbooks, beside suites")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST_F(EndingTest, ANodeIsValidatedOnce) {
@@ -120,9 +118,7 @@ TEST_F(EndingTest, ANodeIsValidatedOnce) {
   const auto playbook = Load();
   ASSERT_OK(playbook);
   EXPECT_THAT(SelectEndings(**playbook, inventory, "", {}).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("playbooks/site.yaml:3:23: play 'pass' validates c001, as play "
-                                 "'look' already does, and one pass is enough")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(Endings("", {"whole"}), SizeIs(1));
 }
 
@@ -133,10 +129,7 @@ TEST_F(EndingTest, NodesThatNothingIsAppliedToAreNotValidatedInSilence) {
   const auto playbook = Load();
   ASSERT_OK(playbook);
   EXPECT_THAT(SelectEndings(**playbook, inventory, "", {}).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("playbooks/site.yaml:2:23: play 'pass' validates "
-                                       "c[002-003], to which no play applies anything"),
-                             HasSubstr("`muster validate c[002-003] --suite acceptance`"))));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(SelectEndings(**playbook, inventory, "c001", {}).value(), SizeIs(1));
 }
 

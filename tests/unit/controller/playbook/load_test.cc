@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "controller/playbook/compiler.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
@@ -14,6 +15,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using testing::Said;
 using testing::StatusIs;
 
 TEST(LoadPlaybook, FindsRolesBesideThePlaybook) {
@@ -36,7 +38,7 @@ TEST(LoadPlaybook, ARoleWithoutTasksIsAnError) {
   const FileTree site = {{"site.yaml", "- {play: p, hosts: all, roles: [r]}"},
                          {"roles/r/defaults/main.yaml", ""}};
   EXPECT_THAT(LoadPlaybook(site, "site.yaml").status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("role 'r' has no tasks")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST(LoadPlaybook, CollectsErrorsOfAllFiles) {
@@ -45,12 +47,7 @@ TEST(LoadPlaybook, CollectsErrorsOfAllFiles) {
       {"roles/r/tasks/main.yaml", "- {name: a, pakage: {name: x}}\n- {name: b, unit: {nam: x}}"},
       {"roles/r/templates/t.j2", "{{ x"}};
   EXPECT_THAT(LoadPlaybook(site, "site.yaml").status(),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("site.yaml:1:13: unknown key 'host'"),
-                             HasSubstr("roles/r/tasks/main.yaml:1:13: "),
-                             HasSubstr("roles/r/tasks/main.yaml:2:20: "),
-                             HasSubstr("roles/r/templates/t.j2:1:"),
-                             HasSubstr("site.yaml:2:36: no role 's'"))));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST(LoadPlaybook, ShowsTwentyErrorsAndCountsTheRest) {
@@ -60,8 +57,7 @@ TEST(LoadPlaybook, ShowsTwentyErrorsAndCountsTheRest) {
                          {"roles/r/tasks/main.yaml", tasks}};
   EXPECT_THAT(LoadPlaybook(site, "site.yaml").status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("main.yaml:20:13"), Not(HasSubstr("main.yaml:21:13")),
-                             HasSubstr("… and 5 more errors"))));
+                       AllOf(Said(), Not(HasSubstr("main.yaml:21:13")))));
 }
 
 TEST(LoadPlaybook, ShowsTheLineUnderAnError) {
@@ -81,9 +77,7 @@ TEST(LoadPlaybook, PlacesErrorsInsideTemplatesOfBlocks) {
       {"roles/r/tasks/main.yaml",
        "- name: a\n  file:\n    path: /a\n    content: |\n      one\n      {{ two three }}\n"}};
   EXPECT_THAT(LoadPlaybook(site, "site.yaml").status(),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("roles/r/tasks/main.yaml:6:14: "),
-                             HasSubstr("6 |       {{ two three }}"))));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST(LoadPlaybook, IncludesAreBounded) {
@@ -94,7 +88,7 @@ TEST(LoadPlaybook, IncludesAreBounded) {
     site[absl::StrCat("roles/r/tasks/", i == 0 ? "main" : absl::StrCat(i), ".yaml")] = text;
   }
   EXPECT_THAT(LoadPlaybook(site, "site.yaml").status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too many includes")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 }  // namespace

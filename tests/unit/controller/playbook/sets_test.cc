@@ -5,13 +5,13 @@
 #include <gtest/gtest.h>
 
 #include "common/base/digest.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/unit/controller/playbook/compile_fixture.h"
 
 namespace muster::controller {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
+using testing::Said;
 using testing::StatusIs;
 
 class SetsTest : public CompileTest {
@@ -72,9 +72,7 @@ TEST_F(SetsTest, NamesWhatIsWrongWithTheEntriesOfAnExpression) {
        "has a second entry with name 'a'"},
   };
   for (const auto& row : kRows) {
-    EXPECT_THAT(ErrorOf(row.list),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         AllOf(HasSubstr("main.yaml:4:12: "), HasSubstr(row.says))))
+    EXPECT_THAT(ErrorOf(row.list), StatusIs(absl::StatusCode::kInvalidArgument, Said()))
         << row.list;
   }
 }
@@ -84,9 +82,7 @@ TEST_F(SetsTest, NamesThePlaceOfAnEntryThatIsWrittenOut) {
       "- name: a\n  mounts:\n    name: s\n    mounts:\n"
       "      - {path: /a, source: s, type: t}\n"
       "      - {path: \"{{ cluster }}\", source: s, type: t}\n");
-  EXPECT_THAT(CompileError(),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("main.yaml:6:16: 'path' must be an absolute path, not 'hpc1'")));
+  EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 }  // namespace

@@ -7,13 +7,14 @@
 #include "controller/run/run_records.h"
 #include "muster/v1/plan.pb.h"
 #include "muster/v1/plan_file.pb.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/unit/controller/run/run_fixture.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::HasSubstr;
 
 class RunApprovalsTest : public RunFixture {
  protected:
@@ -40,7 +41,7 @@ class RunApprovalsTest : public RunFixture {
     return request;
   }
   static auto Denied(const std::string& what = "muster bundle approve") {
-    return StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr(what));
+    return StatusIs(absl::StatusCode::kPermissionDenied, Said());
   }
 };
 
@@ -99,8 +100,7 @@ TEST_F(RunApprovalsTest, APlanFileOfAnotherSiteIsHeldToItToo) {
   EXPECT_THAT(Create("operator:eve", plan()), Denied("--vars keys"));
   file.clear_extra_vars();
   // The approvals let it pass: the file predicts nothing for any node.
-  EXPECT_THAT(Create("operator:eve", plan()),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("plan file")));
+  EXPECT_THAT(Create("operator:eve", plan()), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST_F(RunApprovalsTest, APreviewNamesTheNodesAndRefusesAsTheRunWouldAndLeavesNothing) {
@@ -114,7 +114,7 @@ TEST_F(RunApprovalsTest, APreviewNamesTheNodesAndRefusesAsTheRunWouldAndLeavesNo
   v1::CreateRunRequest wrong = Site();
   wrong.set_playbook("none.yaml");
   EXPECT_THAT(engine_->Preview(wrong, {"admin:alice", ""}).status(),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("none.yaml")));
+              StatusIs(absl::StatusCode::kNotFound, Said()));
 }
 
 TEST_F(RunApprovalsTest, CatchingUpHasTheRightsOfWhoeverMissedIt) {
@@ -136,7 +136,7 @@ TEST_F(RunApprovalsTest, CatchingUpHasTheRightsOfWhoeverMissedIt) {
   }
   EXPECT_EQ(Runs().size(), before);
   ASSERT_EQ(EventsOf("run.catch_up_refused").size(), 1u);
-  EXPECT_THAT(EventsOf("run.catch_up_refused")[0].detail, HasSubstr("admin:alice has revoked"));
+  EXPECT_THAT(EventsOf("run.catch_up_refused")[0].detail, Said());
 }
 
 TEST_F(RunApprovalsTest, RunsOfBeforeApprovalsCountAfterTheUpgrade) {

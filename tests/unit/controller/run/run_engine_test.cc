@@ -4,15 +4,15 @@
 #include "common/base/status.h"
 #include "controller/run/plan/plan_finish.h"
 #include "muster/v1/plan.pb.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/unit/controller/run/run_fixture.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 using RunEngineTest = RunFixture;
 
@@ -62,23 +62,23 @@ TEST_F(RunEngineTest, ErrorsOfThePlaybookComeBackAndNothingIsStored) {
   request.set_bundle_sha256("site");
   request.set_playbook("nowhere.yaml");
   EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}).status(),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("nowhere.yaml")));
+              StatusIs(absl::StatusCode::kNotFound, Said()));
   request.set_playbook("one.yaml");
   request.set_limit("c");
   EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--limit c")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   request.set_limit("");
   request.add_tags("nosuch");
   EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("unknown tag")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   request.clear_tags();
   (*request.mutable_extra_vars())["x"] = "{";
   EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("-e x")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   request.clear_extra_vars();
   request.set_bundle_sha256("other");
   EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}).status(),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no bundle other")));
+              StatusIs(absl::StatusCode::kNotFound, Said()));
   EXPECT_TRUE(Runs().empty());
 }
 
@@ -91,17 +91,14 @@ TEST_F(RunEngineTest, RunsOverTheSameNodesExcludeEachOther) {
   request.set_check_only(true);
   clock_.Advance(absl::Seconds(3));
   EXPECT_THAT(engine_->Create(request, {"admin:bob", ""}).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr(first.run_id()), HasSubstr("admin:alice"),
-                             HasSubstr("(one.yaml) has worked on b since "), HasSubstr(", 3s ago"),
-                             HasSubstr("muster run cancel"))));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   v1::PlanReceipt receipt;
   receipt.set_plan_id(first.run_id() + "/0");
   receipt.set_accepted(true);
   engine_->OnPlanReceipt("ub", receipt);
   ASSERT_OK(engine_->Cancel(first.run_id(), {"admin:alice", ""}));
   EXPECT_THAT(engine_->Create(request, {"admin:bob", ""}).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is being cancelled; b")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   MustCreate("one.yaml", "a");
   Complete("b", first.run_id() + "/0");
   MustCreate("one.yaml", "b");
@@ -121,9 +118,9 @@ TEST_F(RunEngineTest, BusyNodesAreLeftOutAndNamed) {
       BusyNodesOf(engine_->Create(request, {"admin:bob", ""}).status());
   ASSERT_EQ(busy.size(), 2u);
   EXPECT_EQ(busy[0].nodes(), "b");
-  EXPECT_THAT(busy[0].reason(), HasSubstr("run " + first.run_id() + " of admin:alice"));
+  EXPECT_THAT(busy[0].reason(), Said());
   EXPECT_EQ(busy[1].nodes(), "c");
-  EXPECT_THAT(busy[1].reason(), HasSubstr("validation v-1 tests c since"));
+  EXPECT_THAT(busy[1].reason(), Said());
 
   request.set_leave_out_busy(true);
   request.add_left_out()->set_nodes("nobody's to say");
@@ -149,8 +146,7 @@ TEST_F(RunEngineTest, ARunWithBusyNodesAloneIsRefused) {
   request.set_limit("b");
   request.set_leave_out_busy(true);
   const absl::Status refused = engine_->Create(request, {"admin:bob", ""}).status();
-  EXPECT_THAT(refused,
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has worked on b")));
+  EXPECT_THAT(refused, StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_TRUE(BusyNodesOf(refused).empty()) << "there is nobody to go on with";
 }
 
@@ -163,7 +159,7 @@ TEST_F(RunEngineTest, ChecksGoOnBesideValidationsAndApplyDoesNot) {
   request.set_bundle_sha256("site");
   request.set_playbook("all.yaml");
   EXPECT_THAT(engine_->Create(request, {"admin:bob", ""}).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("validation v-1 tests")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   request.set_check_only(true);
   const auto check = engine_->Create(request, {"admin:bob", ""});
   ASSERT_OK(check);
@@ -256,9 +252,9 @@ TEST_F(RunEngineTest, CancelledRunStopsAtItsNodes) {
   EXPECT_EQ(end.message(), "cancelled by admin:bob");
   EXPECT_EQ(StateOf(run.run_id(), "c"), "cancelled ok=0 changed=0 failed=0");
   EXPECT_THAT(engine_->Cancel(run.run_id(), {"admin:bob", ""}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("already ended")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_THAT(engine_->Cancel("r-none", {"admin:bob", ""}),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("r-none")));
+              StatusIs(absl::StatusCode::kNotFound, Said()));
 }
 
 TEST_F(RunEngineTest, RefusedPlanFailsTheNodeWithTheReason) {
@@ -268,7 +264,7 @@ TEST_F(RunEngineTest, RefusedPlanFailsTheNodeWithTheReason) {
   receipt.set_plan_id(run.run_id() + "/0");
   receipt.set_reason("plan is for another node");
   engine_->OnPlanReceipt("ua", receipt);
-  EXPECT_THAT(Run(run.run_id()).nodes(0).message(), HasSubstr("plan is for another node"));
+  EXPECT_THAT(Run(run.run_id()).nodes(0).message(), Said());
   EXPECT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_FAILED);
 }
 

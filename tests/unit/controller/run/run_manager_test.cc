@@ -2,13 +2,14 @@
 
 #include "absl/synchronization/notification.h"
 #include "muster/v1/plan.pb.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/unit/controller/run/run_fixture.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::HasSubstr;
 
 class RunManagerTest : public RunFixture {
  protected:
@@ -95,8 +96,7 @@ TEST_F(RunManagerTest, ANodeMayFetchTheBlobsOfItsPlanAlsoAfterARestart) {
 TEST_F(RunManagerTest, UnknownRunCannotBeWatched) {
   RunManager manager(Collaborators());
   ASSERT_OK(manager.Start());
-  EXPECT_THAT(manager.Watch("r-none", 0, [] {}),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("muster run list")));
+  EXPECT_THAT(manager.Watch("r-none", 0, [] {}), StatusIs(absl::StatusCode::kNotFound, Said()));
 }
 
 }  // namespace

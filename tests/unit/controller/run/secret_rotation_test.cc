@@ -18,14 +18,15 @@
 #include "muster/v1/secret.pb.h"
 #include "tests/fakes/fake_agent_sessions.h"
 #include "tests/fakes/fake_clock.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/fixtures/temp_dir.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -159,7 +160,7 @@ TEST_F(SecretRotationTest, GoesThroughItsPhasesAndChangesTheValueOnlyAtTheEnd) {
   EXPECT_NE(next, old);
   EXPECT_EQ(Key(), old);
   EXPECT_THAT(secrets_->Set("key", SecretBuffer("value"), {}, alice_),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--resume")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 
   const auto staged = Advance(Run("stage", "c[1-3]"));
   ASSERT_OK(staged);
@@ -170,8 +171,7 @@ TEST_F(SecretRotationTest, GoesThroughItsPhasesAndChangesTheValueOnlyAtTheEnd) {
   EXPECT_FALSE(ended->has_rotation());
   EXPECT_EQ(ended->version(), 2u);
   EXPECT_EQ(Key(), next);
-  EXPECT_THAT(secrets_->GetNext("key", rotation_),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("")));
+  EXPECT_THAT(secrets_->GetNext("key", rotation_), StatusIs(absl::StatusCode::kNotFound, Said()));
   EXPECT_THAT(Actions(), ElementsAre("secret.generate", "secret.rotate.start",
                                      "secret.rotate.switch", "secret.rotate.finish"));
 }
@@ -180,10 +180,8 @@ TEST_F(SecretRotationTest, MissingNodeIsRefusedUnlessLeftOut) {
   site_["rotate_key.yaml"] = kRotation;
   sessions_.Cut("uc2");
   EXPECT_THAT(Rotate(v1::ROTATION_ACTION_START),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("c2 uses secret key and is not connected"),
-                             HasSubstr("--without-missing"))));
-  EXPECT_THAT(secrets_->FindRotation("key"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_THAT(secrets_->FindRotation("key"), StatusIs(absl::StatusCode::kNotFound, Said()));
   const auto begun = Rotate(v1::ROTATION_ACTION_START, /*without_missing=*/true);
   ASSERT_OK(begun);
   EXPECT_EQ(begun->rotation().limit(), "c[1,3]");
@@ -210,15 +208,13 @@ TEST_F(SecretRotationTest, OnlyTheRightRunThatEndedWellCounts) {
   ASSERT_OK(Rotate(v1::ROTATION_ACTION_START));
   for (const std::string& run :
        {early, Run("switch", "c[1-3]"), Run("stage", "c1"), Run("stage", "")}) {
-    EXPECT_THAT(Advance(run), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                       HasSubstr("rotate_key.yaml --tags stage --limit c[1-3]")))
-        << run;
+    EXPECT_THAT(Advance(run), StatusIs(absl::StatusCode::kFailedPrecondition, Said())) << run;
   }
   for (const auto state : {RunRecord::kRunning, RunRecord::kFailed, RunRecord::kCancelled}) {
     EXPECT_THAT(Advance(Run("stage", "c[1-3]", state)),
-                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--resume")));
+                StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   }
-  EXPECT_THAT(Advance("r-none"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("")));
+  EXPECT_THAT(Advance("r-none"), StatusIs(absl::StatusCode::kNotFound, Said()));
   EXPECT_EQ(secrets_->FindRotation("key")->phase, RotationRecord::kStaging);
 }
 
@@ -227,13 +223,12 @@ TEST_F(SecretRotationTest, AbandonedWhileStagedIsForgottenAtOnce) {
   const std::string old = Key();
   ASSERT_OK(Rotate(v1::ROTATION_ACTION_START));
   EXPECT_THAT(Rotate(v1::ROTATION_ACTION_START),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("admin:alice started")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   const auto abandoned = Rotate(v1::ROTATION_ACTION_ABANDON);
   ASSERT_OK(abandoned);
   EXPECT_FALSE(abandoned->has_rotation());
   EXPECT_EQ(Key(), old);
-  EXPECT_THAT(Rotate(v1::ROTATION_ACTION_RESUME),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("")));
+  EXPECT_THAT(Rotate(v1::ROTATION_ACTION_RESUME), StatusIs(absl::StatusCode::kNotFound, Said()));
 }
 
 TEST_F(SecretRotationTest, AbandonedLaterTakesTheNodesBack) {
@@ -267,11 +262,10 @@ TEST_F(SecretRotationTest, PlaybookThatForgetsAUserIsRefused) {
   site_["rotate_key.yaml"] = kRotation;
   site_["site.yaml"] += "- play: r\n  hosts: login\n  roles: [keyed]\n";
   EXPECT_THAT(Rotate(v1::ROTATION_ACTION_START),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("rotate_key.yaml"), HasSubstr("l1"))));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   site_["rotate_key.yaml"] = "- play: p\n  hosts: all\n  roles: [plain]\n";
   EXPECT_THAT(Rotate(v1::ROTATION_ACTION_START),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("unknown tag 'stage'")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST_F(SecretRotationTest, SurvivesARestartOfTheController) {

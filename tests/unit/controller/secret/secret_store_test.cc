@@ -11,11 +11,13 @@
 #include "common/base/status.h"
 #include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -46,7 +48,7 @@ class SecretStoreTest : public ::testing::Test {
 
 TEST_F(SecretStoreTest, IsMadeOnDemandOnceAndForAll) {
   EXPECT_THAT(secrets_->Get("munge_key", std::nullopt, munge_),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("muster secret set munge_key")));
+              StatusIs(absl::StatusCode::kNotFound, Said()));
   const auto made = secrets_->Get("munge_key", 1024, munge_);
   ASSERT_OK(made);
   EXPECT_EQ(made->size(), 1024u);
@@ -61,7 +63,7 @@ TEST_F(SecretStoreTest, NewValuesCountUpAndAreAudited) {
   EXPECT_EQ(*secrets_->Set("password", SecretBuffer("hunter3"), {}, alice_), 2u);
   EXPECT_EQ(*secrets_->Get("password", std::nullopt, munge_), "hunter3");
   EXPECT_THAT(secrets_->Generate("password", 32, false, {}, alice_),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("--replace")));
+              StatusIs(absl::StatusCode::kAlreadyExists, Said()));
   EXPECT_EQ(*secrets_->Generate("password", 32, true, {}, alice_), 3u);
   const auto infos = secrets_->List();
   ASSERT_OK(infos);
@@ -84,24 +86,23 @@ TEST_F(SecretStoreTest, NewValuesCountUpAndAreAudited) {
 TEST_F(SecretStoreTest, BadNamesAndSizesAreRefused) {
   for (const char* name : {"", "a b", "../x", "ä"}) {
     EXPECT_THAT(secrets_->Set(name, SecretBuffer("v"), {"munge"}, alice_),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("valid name of a secret")));
+                StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   }
   EXPECT_THAT(secrets_->Set("a", SecretBuffer(""), {"munge"}, alice_),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("0 bytes")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(secrets_->Generate("a", 8, false, {}, alice_),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("16 to")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(secrets_->Get("a", 1 << 20, munge_),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("16 to")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST_F(SecretStoreTest, LostOrWrongKeyIsNoticedAtStart) {
   ASSERT_OK(secrets_->Set("password", SecretBuffer("hunter2"), {"munge"}, alice_));
   std::filesystem::rename(path_, path_ + ".away");
-  EXPECT_THAT(Open(), StatusIs(absl::StatusCode::kFailedPrecondition,
-                               AllOf(HasSubstr(path_), HasSubstr("is missing"))));
+  EXPECT_THAT(Open(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   std::ofstream(path_) << std::string(kSecretKeyBytes, 'x');
   std::filesystem::permissions(path_, std::filesystem::perms(0600));
-  EXPECT_THAT(Open(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr(path_)));
+  EXPECT_THAT(Open(), StatusIs(absl::StatusCode::kDataLoss, Said()));
 }
 
 TEST_F(SecretStoreTest, OnlyTheRolesThatASecretNamesReadIt) {
@@ -109,12 +110,10 @@ TEST_F(SecretStoreTest, OnlyTheRolesThatASecretNamesReadIt) {
   EXPECT_EQ(*secrets_->Get("token", std::nullopt, slurm_), "hunter2");
   const auto other = secrets_->Get("token", std::nullopt, munge_);
   EXPECT_THAT(other, StatusIs(absl::StatusCode::kPermissionDenied,
-                              AllOf(HasSubstr("role munge"), HasSubstr("its roles: slurm"),
-                                    HasSubstr("muster secret roles token munge,slurm"),
-                                    Not(HasSubstr("hunter")))));
+                              AllOf(Said(), Not(HasSubstr("hunter")))));
   // bytes= does not make a second value of it either.
   EXPECT_THAT(secrets_->Get("token", 32, munge_),
-              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("")));
+              StatusIs(absl::StatusCode::kPermissionDenied, Said()));
   ASSERT_OK(secrets_->SetRoles("token", {"slurm", "munge"}, alice_));
   EXPECT_EQ(*secrets_->Get("token", std::nullopt, munge_), "hunter2");
   // A new value is for the roles of the old one.
@@ -128,16 +127,16 @@ TEST_F(SecretStoreTest, WhatARoleMakesOnFirstUseBelongsToIt) {
   ASSERT_OK(secrets_->Get("munge_key", 32, munge_));
   EXPECT_EQ(secrets_->List()->at(0).roles, "munge");
   EXPECT_THAT(secrets_->Get("munge_key", 32, slurm_),
-              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("role slurm")));
+              StatusIs(absl::StatusCode::kPermissionDenied, Said()));
 }
 
 TEST_F(SecretStoreTest, ANewSecretNeedsReadersUnlessAnyRoleMayRead) {
   EXPECT_THAT(secrets_->Set("token", SecretBuffer("v"), {}, alice_),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--roles")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   for (const std::vector<std::string>& roles :
        std::vector<std::vector<std::string>>{{"a b"}, {"a,b"}, {"*", "a"}, {""}, {"a\nb"}}) {
     EXPECT_THAT(secrets_->Set("token", SecretBuffer("v"), roles, alice_),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'")));
+                StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   }
   EXPECT_TRUE(secrets_->List()->empty());
   ASSERT_OK(secrets_->Set("token", SecretBuffer("v"), {"slurm"}, alice_));
@@ -148,12 +147,11 @@ TEST_F(SecretStoreTest, ANewSecretNeedsReadersUnlessAnyRoleMayRead) {
 }
 
 TEST_F(SecretStoreTest, ARemovedSecretIsGoneAndAudited) {
-  EXPECT_THAT(secrets_->Remove("token", alice_),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("muster secret list")));
+  EXPECT_THAT(secrets_->Remove("token", alice_), StatusIs(absl::StatusCode::kNotFound, Said()));
   ASSERT_OK(secrets_->Set("token", SecretBuffer("v"), {"slurm"}, alice_));
   ASSERT_OK(secrets_->Remove("token", alice_));
   EXPECT_THAT(secrets_->Get("token", std::nullopt, slurm_),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("token")));
+              StatusIs(absl::StatusCode::kNotFound, Said()));
   ASSERT_OK(store_->View([](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const auto events, txn.events().List(1, 0));
     EXPECT_EQ(events.at(0).action, "secret.remove");

@@ -12,11 +12,13 @@
 #include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
 #include "tests/fakes/fake_clock.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -73,8 +75,7 @@ TEST_F(InventoryServiceTest, MakesARevisionOnlyOfAChange) {
 
 TEST_F(InventoryServiceTest, GivesBackWhatIsInForce) {
   v1::GetInventoryResponse response;
-  EXPECT_THAT(service_.Get(response),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("muster inventory apply")));
+  EXPECT_THAT(service_.Get(response), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   MustApply(kCluster);
   ASSERT_OK(service_.Get(response));
   EXPECT_EQ(response.revision(), 1u);
@@ -92,8 +93,7 @@ TEST_F(InventoryServiceTest, ChecksAndComparesWithoutStoring) {
   ASSERT_OK(service_.Diff(With<v1::DiffInventoryRequest>(kCluster), diff));
   EXPECT_FALSE(diff.changes().empty());
   v1::GetInventoryResponse none;
-  EXPECT_THAT(service_.Get(none),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no inventory yet")));
+  EXPECT_THAT(service_.Get(none), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
 TEST_F(InventoryServiceTest, SaysWhatWouldBeRenamedAndDroppedAndWhoStaysAMember) {
@@ -129,15 +129,14 @@ TEST_F(InventoryServiceTest, SaysWhatWouldBeRenamedAndDroppedAndWhoStaysAMember)
 TEST_F(InventoryServiceTest, WrongFilesAreRefusedWithTheirPlace) {
   v1::CheckInventoryResponse response;
   EXPECT_THAT(service_.Check(With<v1::CheckInventoryRequest>("cluster: x\nnodse: {}\n"), response),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("cluster.yaml:2:1")));
-  EXPECT_THAT(service_.Check({}, response),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no inventory file")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  EXPECT_THAT(service_.Check({}, response), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   for (const char* path : {"../x.yaml", "/etc/x.yaml", "", "a//b"}) {
     EXPECT_THAT(service_.Check(With<v1::CheckInventoryRequest>(kCluster, path), response),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("relative")));
+                StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   }
   EXPECT_THAT(service_.Check(With<v1::CheckInventoryRequest>(std::string(4 << 20, '#')), response),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("bytes")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 // They did not fit into the status of a call, and gRPC replaced them by an error of its own.
@@ -166,7 +165,7 @@ TEST_F(InventoryServiceTest, RunsSeeTheRevisionsByNumber) {
   EXPECT_EQ(stored.Latest()->revision, 2u);
   EXPECT_EQ((*stored.Get(1))->nodes().size(), 4u);
   EXPECT_EQ((*stored.Get(2))->nodes().size(), 5u);
-  EXPECT_THAT(stored.Get(3).status(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("3")));
+  EXPECT_THAT(stored.Get(3).status(), StatusIs(absl::StatusCode::kNotFound, Said()));
 }
 
 }  // namespace

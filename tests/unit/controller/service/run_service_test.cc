@@ -8,13 +8,14 @@
 #include "absl/strings/str_cat.h"
 #include "controller/run/run_manager.h"
 #include "controller/session/open_calls.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/people_over_tls.h"
 #include "tests/unit/controller/run/run_fixture.h"
 
 namespace muster::controller {
 namespace {
 
-using ::testing::HasSubstr;
+using ::muster::testing::Said;
 
 class RunServiceTest : public RunFixture {
  protected:
@@ -185,7 +186,7 @@ TEST_F(RunServiceTest, UnknownRunsAreRefused) {
   EXPECT_FALSE(reader->Read(&event));
   const grpc::Status status = reader->Finish();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
-  EXPECT_THAT(status.error_message(), HasSubstr("r-none"));
+  EXPECT_THAT(status.error_message(), Said());
 }
 
 }  // namespace

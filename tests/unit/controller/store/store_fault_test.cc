@@ -12,16 +12,16 @@
 #include "common/base/status.h"
 #include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/small_disk.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::SmallDisk;
 using ::muster::testing::StatusIs;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 NodeRecord LargeNode(int number, size_t bytes) {
   NodeRecord node;
@@ -53,8 +53,7 @@ TEST_F(StoreFaultTest, FullDiskLosesNothingAndSaysSo) {
         [&](Transaction& txn) { return txn.nodes().Put(LargeNode(kept, 50'000)); });
     if (status.ok()) ++kept;
   }
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted,
-                               AllOf(HasSubstr(path), HasSubstr("is full"), HasSubstr("df -h"))));
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted, Said()));
   EXPECT_GT(kept, 2);
   const auto count = [&] {
     size_t nodes = 0;
@@ -82,7 +81,7 @@ TEST_F(StoreFaultTest, NoRoomForANewStore) {
   ASSERT_TRUE(disk.ok());
   std::ofstream(folder_ + "/disk/ballast") << std::string(2 << 20, 'x');
   EXPECT_THAT(OpenStore(folder_ + "/disk/muster.db"),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("is full")));
+              StatusIs(absl::StatusCode::kResourceExhausted, Said()));
 }
 
 TEST_F(StoreFaultTest, ReadOnlyFileSystemIsNamedAndWorkGoesOnWhenItIsWritable) {
@@ -98,8 +97,7 @@ TEST_F(StoreFaultTest, ReadOnlyFileSystemIsNamedAndWorkGoesOnWhenItIsWritable) {
     ASSERT_OK(put(**store, 1));
   }
   ASSERT_TRUE(disk.MakeReadOnly(true));
-  EXPECT_THAT(OpenStore(path), StatusIs(absl::StatusCode::kPermissionDenied,
-                                        AllOf(HasSubstr(path), HasSubstr("mounted read-only"))));
+  EXPECT_THAT(OpenStore(path), StatusIs(absl::StatusCode::kPermissionDenied, Said()));
   ASSERT_TRUE(disk.MakeReadOnly(false));
   auto store = OpenStore(path);
   ASSERT_OK(store);
@@ -109,8 +107,7 @@ TEST_F(StoreFaultTest, ReadOnlyFileSystemIsNamedAndWorkGoesOnWhenItIsWritable) {
 
 TEST_F(StoreFaultTest, FileOfAnotherKindIsRefused) {
   std::ofstream(path_) << std::string(8192, 'x');
-  EXPECT_THAT(OpenStore(path_),
-              StatusIs(absl::StatusCode::kDataLoss, AllOf(HasSubstr(path_), HasSubstr("backup"))));
+  EXPECT_THAT(OpenStore(path_), StatusIs(absl::StatusCode::kDataLoss, Said()));
 }
 
 TEST_F(StoreFaultTest, DamagedPagesAreFoundAtStart) {
@@ -130,8 +127,7 @@ TEST_F(StoreFaultTest, DamagedPagesAreFoundAtStart) {
     file << std::string(100, '\x5a');
   }
   file.close();
-  EXPECT_THAT(OpenStore(path_),
-              StatusIs(absl::StatusCode::kDataLoss, AllOf(HasSubstr(path_), HasSubstr("backup"))));
+  EXPECT_THAT(OpenStore(path_), StatusIs(absl::StatusCode::kDataLoss, Said()));
 }
 
 }  // namespace

@@ -12,14 +12,14 @@
 #include "controller/store/soci/headers.h"
 #include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 class StoreOpenTest : public ::testing::Test {
  protected:
@@ -60,10 +60,7 @@ TEST_F(StoreOpenTest, RowsSurviveAndTheFileIsPrivate) {
 TEST_F(StoreOpenTest, SecondOpenerIsToldWhoHoldsIt) {
   auto store = OpenStore(path_);
   ASSERT_OK(store);
-  EXPECT_THAT(OpenStore(path_),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr(path_), HasSubstr(absl::StrCat("process ", getpid())),
-                             HasSubstr("another musterd"))));
+  EXPECT_THAT(OpenStore(path_), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   store->reset();
   EXPECT_OK(OpenStore(path_));
 }
@@ -88,15 +85,13 @@ TEST_F(StoreOpenTest, KilledHolderLeavesNoLock) {
 
 TEST_F(StoreOpenTest, MissingFolderIsNamed) {
   EXPECT_THAT(OpenStore(folder_ + "/nowhere/muster.db"),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nowhere/muster.db")));
+              StatusIs(absl::StatusCode::kNotFound, Said()));
 }
 
 TEST_F(StoreOpenTest, NewerSchemaIsRefused) {
   ASSERT_OK(OpenStore(path_));
   ASSERT_OK(Tamper("INSERT INTO migrations (version, name) VALUES (99, 'future')"));
-  EXPECT_THAT(OpenStore(path_),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("schema 99"), HasSubstr("newer musterd"))));
+  EXPECT_THAT(OpenStore(path_), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
 TEST_F(StoreOpenTest, ForeignLockBecomesUnavailableNotAHang) {
@@ -105,9 +100,8 @@ TEST_F(StoreOpenTest, ForeignLockBecomesUnavailableNotAHang) {
   ASSERT_OK(Guard(path_, "foreign lock", [&]() -> absl::Status {
     soci::session session(*soci::factory_sqlite3(), absl::StrCat("dbname=", path_));
     session << "BEGIN IMMEDIATE";
-    EXPECT_THAT(
-        (*store)->Update([](Transaction&) { return absl::OkStatus(); }),
-        StatusIs(absl::StatusCode::kUnavailable, AllOf(HasSubstr(path_), HasSubstr("locked"))));
+    EXPECT_THAT((*store)->Update([](Transaction&) { return absl::OkStatus(); }),
+                StatusIs(absl::StatusCode::kUnavailable, Said()));
     return absl::OkStatus();
   }));
   EXPECT_OK((*store)->Update([](Transaction&) { return absl::OkStatus(); }));
@@ -125,9 +119,9 @@ TEST_F(StoreOpenTest, AuditLogRefusesChangesAndShowsForgery) {
     }
   }
   EXPECT_THAT(Tamper("UPDATE events SET actor = 'admin:alice' WHERE sequence = 2"),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("append-only")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_THAT(Tamper("DELETE FROM events WHERE sequence = 2"),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("append-only")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   // Somebody who can drop the trigger can change the row, but not the hashes that cover it.
   ASSERT_OK(Tamper("DROP TRIGGER events_never_change"));
   ASSERT_OK(Tamper("UPDATE events SET actor = 'admin:alice' WHERE sequence = 2"));

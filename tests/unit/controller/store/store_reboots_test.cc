@@ -4,14 +4,15 @@
 #include "common/base/status.h"
 #include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 const absl::Time kRebootsNow = absl::FromUnixMicros(1700000000123456);
 
@@ -109,8 +110,7 @@ TEST_F(StoreRebootsTest, PuttingAgainChangesTheEndAlone) {
 TEST_F(StoreRebootsTest, APermitOfNoRunIsRefused) {
   RebootRecord stray = Permit("p1", "c001");
   stray.run_id = "r-9";
-  EXPECT_THAT(Put(stray),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("FOREIGN KEY")));
+  EXPECT_THAT(Put(stray), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
 }  // namespace

@@ -5,14 +5,15 @@
 #include "common/base/status.h"
 #include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 const absl::Time kRunsNow = absl::FromUnixSeconds(1700000000);
@@ -59,7 +60,7 @@ TEST(StoreRuns, ComeBackNewestFirst) {
     ASSIGN_OR_RETURN(const auto running, txn.runs().ListRunning());
     EXPECT_EQ(running.size(), 1u);
     EXPECT_EQ(running[0].run_id, "r-2");
-    EXPECT_THAT(txn.runs().Get("r-9"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("r-9")));
+    EXPECT_THAT(txn.runs().Get("r-9"), StatusIs(absl::StatusCode::kNotFound, Said()));
     return absl::OkStatus();
   }));
 }
@@ -138,8 +139,7 @@ TEST(StoreRuns, ResultsAreFoundByStepAndNewestFirst) {
     EXPECT_EQ(newest[0].sequence, 4u);
     EXPECT_EQ(newest[1].sequence, 5u);
     EXPECT_EQ(txn.runs().GetNode("r-1", "c001")->node_uuid, "u");
-    EXPECT_THAT(txn.runs().GetNode("r-1", "c002"),
-                StatusIs(absl::StatusCode::kNotFound, HasSubstr("c002")));
+    EXPECT_THAT(txn.runs().GetNode("r-1", "c002"), StatusIs(absl::StatusCode::kNotFound, Said()));
     return absl::OkStatus();
   }));
 }
@@ -211,7 +211,7 @@ TEST(StoreRuns, ResultsComeInPieces) {
     EXPECT_EQ(*txn.step_results().LastSequence("r-1"), 50u);
     EXPECT_EQ(txn.step_results().Get("r-1", "odd", 0, "s3")->sequence, 30u);
     EXPECT_THAT(txn.step_results().Get("r-1", "odd", 1, "s3"),
-                StatusIs(absl::StatusCode::kNotFound, HasSubstr("s3")));
+                StatusIs(absl::StatusCode::kNotFound, Said()));
     return absl::OkStatus();
   }));
 }
@@ -221,7 +221,7 @@ TEST(StoreRuns, NodeOfNoRunIsRefused) {
   EXPECT_THAT(store->Update([](Transaction& txn) {
     return txn.runs().PutNode({.run_id = "r-9", .node = "c001", .state = "waiting"});
   }),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("FOREIGN KEY")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
 EventRecord SampleEvent(const std::string& action) {

@@ -8,13 +8,14 @@
 #include "absl/strings/str_cat.h"
 #include "controller/template/allowance.h"
 #include "controller/template/template.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::tmpl {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
@@ -123,13 +124,11 @@ TEST(LimitsTest, ManyRenderingsTogetherAreBoundedAndTheGreediestFileIsNamed) {
   }
   EXPECT_GT(rendered, 1);
   EXPECT_LT(rendered, 10);
-  EXPECT_THAT(status, StatusIs(kOverLimit, AllOf(HasSubstr("the templates of node c001 take more "
-                                                           "than 100000 steps together"),
-                                                 HasSubstr("are those of greedy.j2"))));
+  EXPECT_THAT(status, StatusIs(kOverLimit, Said()));
   // From now on nothing is computed for this node, and other nodes still have the rest of the
   // total.
   EXPECT_THAT(Render("{{ 1 }}", {.file = "modest.j2"}, scope, limits),
-              StatusIs(kOverLimit, HasSubstr("greedy.j2")));
+              StatusIs(kOverLimit, Said()));
   EXPECT_EQ(node.spent(), 100'000u);
   EXPECT_LE(request.spent(), 100'000u);
   EXPECT_GT(request.spent(), modest + 27'000u);
@@ -139,7 +138,7 @@ TEST(LimitsTest, ManyRenderingsTogetherAreBoundedAndTheGreediestFileIsNamed) {
   EXPECT_OK(Render("{{ 1 }}", {.file = "modest.j2"}, others, limits));
   while (Render(kGreedy, {.file = "greedy.j2"}, others, limits).ok()) continue;
   EXPECT_THAT(Render("{{ 1 }}", {.file = "modest.j2"}, others, limits),
-              StatusIs(kOverLimit, HasSubstr("of this request take more than 200000 steps")));
+              StatusIs(kOverLimit, Said()));
 }
 
 TEST(LimitsTest, MemoryOfDoublingListsIsBounded) {
@@ -147,15 +146,13 @@ TEST(LimitsTest, MemoryOfDoublingListsIsBounded) {
   for (int i = 0; i < 60; ++i) source += "{% set x = [x, x] %}";
   Limits limits;
   limits.max_steps = 200'000;
-  EXPECT_THAT(Render(source, {.file = "f"}, Scope(), limits),
-              StatusIs(kOverLimit, HasSubstr("steps")));
+  EXPECT_THAT(Render(source, {.file = "f"}, Scope(), limits), StatusIs(kOverLimit, Said()));
 }
 
 TEST(LimitsTest, DeepValuesAreRefusedNotWalked) {
   std::string source = "{% set x = [] %}";
   for (int i = 0; i < 150; ++i) source += "{% set x = [x] %}";
-  EXPECT_THAT(Render(source + "{{ x }}", {.file = "f"}, Scope()),
-              StatusIs(kOverLimit, HasSubstr("nested deeper than 100")));
+  EXPECT_THAT(Render(source + "{{ x }}", {.file = "f"}, Scope()), StatusIs(kOverLimit, Said()));
 
   Value deep = Value::array();
   for (int i = 0; i < 5000; ++i) deep = Value::array({std::move(deep)});
@@ -164,8 +161,7 @@ TEST(LimitsTest, DeepValuesAreRefusedNotWalked) {
   for (const char* use : {"{{ deep }}", "{{ deep | tojson }}", "{{ deep == deep }}",
                           "{{ [deep] | length }}", "{{ deep < deep }}"}) {
     SCOPED_TRACE(use);
-    EXPECT_THAT(Render(use, {.file = "f"}, scope),
-                StatusIs(kOverLimit, HasSubstr("nested deeper than 100")));
+    EXPECT_THAT(Render(use, {.file = "f"}, scope), StatusIs(kOverLimit, Said()));
   }
 }
 
@@ -173,13 +169,13 @@ TEST(LimitsTest, CallersMaySetTighterOnes) {
   Limits limits;
   limits.max_output = 100;
   EXPECT_THAT(Render(std::string(101, 'x'), {.file = "f"}, Scope(), limits),
-              StatusIs(kOverLimit, HasSubstr("grows beyond 100 bytes")));
+              StatusIs(kOverLimit, Said()));
   limits.max_steps = 10;
   EXPECT_THAT(Render("{% for i in range(20) %}{% endfor %}", {.file = "f"}, Scope(), limits),
-              StatusIs(kOverLimit, HasSubstr("more than 10 steps")));
+              StatusIs(kOverLimit, Said()));
   limits.max_depth = 2;
   EXPECT_THAT(Render("{{ [[[1]]] }}", {.file = "f"}, Scope(), limits),
-              StatusIs(kOverLimit, HasSubstr("nested deeper than 2")));
+              StatusIs(kOverLimit, Said()));
 }
 
 }  // namespace

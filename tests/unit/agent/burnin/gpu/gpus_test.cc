@@ -10,6 +10,7 @@
 #include "common/base/clock.h"
 #include "tests/fakes/fake_file_system.h"
 #include "tests/fakes/fake_process_runner.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/nvidia_file.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/unit/agent/burnin/gpu/recording_reporter.h"
@@ -18,10 +19,9 @@ namespace muster::burnin {
 namespace {
 
 using ::muster::testing::NvidiaFile;
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 const std::vector<std::string> kUuids = {"GPU-a", "GPU-b", "GPU-c", "GPU-d"};
@@ -34,7 +34,7 @@ TEST(ChooseGpus, TakesIndicesRangesAndUuids) {
 TEST(ChooseGpus, RefusesWhatIsNotThere) {
   for (const char* word : {"4", "0-4", "3-2", "-1", "GPU-x", "all", "1-", "99999999999999"})
     EXPECT_THAT(ChooseGpus({word}, kUuids).status(),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--gpus")))
+                StatusIs(absl::StatusCode::kInvalidArgument, Said()))
         << word;
 }
 
@@ -73,11 +73,7 @@ TEST_F(OpenGpusTest, GivesTheChosenOnesAndTheirSubjects) {
 TEST_F(OpenGpusTest, RefusesGpusAtWorkForOthersAndNamesThem) {
   const NvidiaFile file(R"({"gpus":[{},{"processes":[{"pid":4711},{"pid":4712}]}]})");
   files_.AddFile("/proc/4711/comm", "python3\n");
-  EXPECT_THAT(
-      Open().status(),
-      StatusIs(
-          absl::StatusCode::kFailedPrecondition,
-          HasSubstr("GPU 1 is used by python3 (4711), a process in another namespace (4712)")));
+  EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_OK(Open(/*force=*/true).status());
   EXPECT_OK(Open(false, "0").status());
 }
@@ -93,8 +89,7 @@ TEST_F(OpenGpusTest, WhatDrawsWithMuchMemoryIsWorkAndADisplayIsNamed) {
   }
   const NvidiaFile draws(
       R"({"gpus":[{"processes":[{"pid":812,"memory_bytes":2097152000,"graphics":true}]}]})");
-  EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                        HasSubstr("GPU 0 is used by Xorg (812)")));
+  EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
 TEST_F(OpenGpusTest, WhoWorksThereMustBeKnown) {
@@ -102,8 +97,7 @@ TEST_F(OpenGpusTest, WhoWorksThereMustBeKnown) {
        {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetGraphicsRunningProcesses_v3"}) {
     SCOPED_TRACE(function);
     const NvidiaFile broken(absl::StrCat(R"({"gpus":[{},{"answers":{")", function, R"(":999}}]})"));
-    EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                          HasSubstr("unknown whether GPU 1 is used by others")));
+    EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
     EXPECT_OK(Open(false, "0").status());
     EXPECT_OK(Open(/*force=*/true).status());
     // Consumer cards with some drivers do not report it.
@@ -119,15 +113,14 @@ TEST_F(OpenGpusTest, LostGpuIsAFaultAndTheOthersAreTested) {
   EXPECT_THAT(gpus->chosen, SizeIs(2));
   ASSERT_THAT(result_.faults, SizeIs(1));
   EXPECT_EQ(result_.faults[0].code, "gpu_lost");
-  EXPECT_THAT(result_.faults[0].message, HasSubstr("GPU 1"));
+  EXPECT_THAT(result_.faults[0].message, Said());
 }
 
 TEST_F(OpenGpusTest, NoGpuAndNoDriverAreSaid) {
   const NvidiaFile none(R"({"gpus":[]})");
-  EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("sees no GPU")));
+  EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kNotFound, Said()));
   const NvidiaFile unloaded(R"({"nvml_init":9})");
-  EXPECT_THAT(Open().status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("Driver Not Loaded")));
+  EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
 TEST_F(OpenGpusTest, CardsThatNoDriverDrivesAreNamedBySlot) {
@@ -140,15 +133,9 @@ TEST_F(OpenGpusTest, CardsThatNoDriverDrivesAreNamedBySlot) {
   add("0000:3b:00.1", "0x10de\n", "0x040300\n");  // its sound device
   add("0000:03:00.0", "0x1a03\n", "0x030000\n");  // the board's own graphics
   const NvidiaFile unloaded(R"({"nvml_init":9})");
-  EXPECT_THAT(Open().status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("no working driver for 2 NVIDIA cards at 0000:3b:00.0, "
-                                       "0000:3d:00.0: nvmlInit_v2: Driver Not Loaded"),
-                             HasSubstr("install the driver"), HasSubstr("gpu_count: 0"))));
+  EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   const NvidiaFile none(R"({"gpus":[]})");
-  EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kNotFound,
-                                        HasSubstr("though there are cards at 0000:3b:00.0, "
-                                                  "0000:3d:00.0")));
+  EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kNotFound, Said()));
 }
 
 }  // namespace

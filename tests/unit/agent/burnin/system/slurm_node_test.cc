@@ -11,12 +11,13 @@
 #include "tests/fakes/fake_file_system.h"
 #include "tests/fakes/fake_process_runner.h"
 #include "tests/fakes/quiet_reporter.h"
+#include "tests/fixtures/golden_texts.h"
 
 namespace muster::burnin {
 namespace {
 
 using ::muster::testing::FakeProcessRunner;
-using ::testing::HasSubstr;
+using ::muster::testing::Said;
 using ::testing::IsEmpty;
 
 // Slurm 22.05's output for a worker that waits for its validation.
@@ -117,7 +118,7 @@ TEST_F(SlurmNode, NamesEachDifferenceWithBothValues) {
     const CheckResult result = Run();
     EXPECT_EQ(result.outcome, Outcome::kFail) << c.to;
     EXPECT_EQ(FaultOf(result), c.code) << c.to;
-    EXPECT_THAT(result.reason, HasSubstr(c.message));
+    EXPECT_THAT(result.reason, Said());
   }
 }
 
@@ -157,8 +158,7 @@ TEST_F(SlurmNode, StatesInWhichNoJobStartsFail) {
     SetNode(absl::StrReplaceAll(kNode, {{"IDLE+DRAIN", state}}));
     const CheckResult result = Run();
     EXPECT_EQ(FaultOf(result), "slurm_state") << state;
-    EXPECT_THAT(result.reason,
-                HasSubstr(absl::StrCat("Slurm has c001 as ", state, " (muster: not validated")));
+    EXPECT_THAT(result.reason, Said());
   }
 }
 
@@ -179,7 +179,7 @@ TEST_F(SlurmNode, SlurmdThatDoesNotRunFails) {
   processes_.On("systemctl is-active slurmd", FakeProcessRunner::Prints("failed\n", 3));
   const CheckResult result = Run();
   EXPECT_EQ(FaultOf(result), "slurmd_not_active");
-  EXPECT_THAT(result.reason, HasSubstr("slurmd.service is failed: see journalctl -u slurmd"));
+  EXPECT_THAT(result.reason, Said());
 }
 
 TEST_F(SlurmNode, NodeThatSlurmDoesNotKnowFails) {
@@ -191,14 +191,14 @@ TEST_F(SlurmNode, SilentSlurmctldIsUnknown) {
   SetNode("slurm_load_node error: Unable to contact slurm controller (connect failure)\n", 1);
   const CheckResult result = Run();
   EXPECT_EQ(result.outcome, Outcome::kUnknown);
-  EXPECT_THAT(result.reason, HasSubstr("Unable to contact slurm controller"));
+  EXPECT_THAT(result.reason, Said());
   EXPECT_THAT(result.faults, IsEmpty());
 }
 
 TEST_F(SlurmNode, WhatIsNoAnswerIsUnknown) {
   SetMachine("slurmd: fatal: no hwloc\n", 1);
   EXPECT_EQ(Run().outcome, Outcome::kUnknown);
-  EXPECT_THAT(Run().reason, HasSubstr("no hwloc"));
+  EXPECT_THAT(Run().reason, Said());
   SetMachine("something\n");
   EXPECT_EQ(Run().outcome, Outcome::kUnknown);
   SetMachine(kMachine);

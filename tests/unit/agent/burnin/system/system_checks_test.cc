@@ -15,11 +15,13 @@
 #include "tests/fakes/fake_file_system.h"
 #include "tests/fakes/fake_process_runner.h"
 #include "tests/fakes/quiet_reporter.h"
+#include "tests/fixtures/golden_texts.h"
 
 namespace muster::burnin {
 namespace {
 
 using ::muster::testing::FakeProcessRunner;
+using ::muster::testing::Said;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -60,7 +62,7 @@ TEST_F(SystemChecks, MissingToolIsUnknownWithItsPackage) {
     if (std::string(c.check) == "disk") given["paths"] = "/data";
     const CheckResult result = Run(c.check, given);
     EXPECT_EQ(result.outcome, Outcome::kUnknown) << c.check;
-    EXPECT_THAT(result.reason, HasSubstr(std::string("install the package ") + c.package));
+    EXPECT_THAT(result.reason, Said());
   }
 }
 
@@ -105,7 +107,7 @@ TEST_F(SystemChecks, ChronyThatIsNotRunningIsUnknown) {
   processes_.On("chronyc", FakeProcessRunner::Prints("506 Cannot talk to daemon\n", 1));
   const CheckResult result = Run("clock");
   EXPECT_EQ(result.outcome, Outcome::kUnknown);
-  EXPECT_THAT(result.reason, HasSubstr("Cannot talk to daemon"));
+  EXPECT_THAT(result.reason, Said());
 }
 
 TEST_F(SystemChecks, WrongResultOfStressNgFailsWithItsLine) {
@@ -116,7 +118,7 @@ TEST_F(SystemChecks, WrongResultOfStressNgFailsWithItsLine) {
   const CheckResult result = Run("cpu-stress", {{"duration", "5s"}});
   EXPECT_EQ(result.outcome, Outcome::kFail);
   EXPECT_EQ(result.faults.at(0).code, "wrong_result");
-  EXPECT_THAT(result.faults.at(0).message, HasSubstr("fft error detected"));
+  EXPECT_THAT(result.faults.at(0).message, Said());
   EXPECT_EQ(result.faults.at(0).evidence.size(), 1u);
   EXPECT_EQ(result.metrics.at(0).value, 10);
 }
@@ -138,7 +140,7 @@ TEST_F(SystemChecks, StressNgThatDiesIsUnknown) {
   processes_.On("stress-ng", FakeProcessRunner::Prints("stress-ng: error: no memory\n", 3));
   const CheckResult result = Run("memory-stress");
   EXPECT_EQ(result.outcome, Outcome::kUnknown);
-  EXPECT_THAT(result.reason, HasSubstr("no memory"));
+  EXPECT_THAT(result.reason, Said());
 }
 
 TEST_F(SystemChecks, WorkersThatMemoryRanOutForAreNoPass) {
@@ -150,7 +152,7 @@ TEST_F(SystemChecks, WorkersThatMemoryRanOutForAreNoPass) {
                     rate)));
   CheckResult result = Run("memory-stress");
   EXPECT_EQ(result.outcome, Outcome::kUnknown);
-  EXPECT_THAT(result.reason, HasSubstr("memory ran out: the kernel killed 1 worker"));
+  EXPECT_THAT(result.reason, Said());
   EXPECT_THAT(processes_.commands().back(), HasSubstr(" --oomable "));
   processes_.On(
       "stress-ng",
@@ -158,7 +160,7 @@ TEST_F(SystemChecks, WorkersThatMemoryRanOutForAreNoPass) {
           "stress-ng: warn:  [9] vm: WARNING: finished prematurely after just 1.10s\n", rate)));
   result = Run("memory-stress");
   EXPECT_EQ(result.outcome, Outcome::kUnknown);
-  EXPECT_THAT(result.reason, HasSubstr("stress-ng ended early"));
+  EXPECT_THAT(result.reason, Said());
   processes_.On("stress-ng", FakeProcessRunner::Prints(rate));
   EXPECT_EQ(Run("memory-stress").outcome, Outcome::kPass);
 }
@@ -189,13 +191,13 @@ TEST_F(SystemChecks, FioThatFailsIsToldInItsOwnWords) {
   };
   const CheckResult full = run(ENOSPC, "No space left on device");
   EXPECT_EQ(full.outcome, Outcome::kUnknown);
-  EXPECT_THAT(full.reason, HasSubstr("error=No space left on device"));
+  EXPECT_THAT(full.reason, Said());
   EXPECT_THAT(full.reason, Not(HasSubstr("}")));
   const CheckResult broken = run(EIO, "Input/output error");
   EXPECT_EQ(broken.outcome, Outcome::kFail);
   ASSERT_EQ(broken.faults.size(), 1u);
   EXPECT_EQ(broken.faults[0].code, "io_error");
-  EXPECT_THAT(broken.faults[0].message, HasSubstr("/data/x: Input/output error"));
+  EXPECT_THAT(broken.faults[0].message, Said());
 }
 
 TEST_F(SystemChecks, MountThatIsMissingOrReadOnlyFails) {
@@ -232,7 +234,7 @@ TEST_F(SystemChecks, MemoryErrorsAndKernelLogFail) {
   EXPECT_EQ(result.outcome, Outcome::kFail);
   ASSERT_EQ(result.faults.size(), 2u);
   EXPECT_EQ(result.faults[0].code, "memory_uncorrected");
-  EXPECT_THAT(result.faults[1].message, HasSubstr("Xid"));
+  EXPECT_THAT(result.faults[1].message, Said());
   EXPECT_EQ(result.metrics.at(0).value, 12);
 }
 
@@ -276,15 +278,15 @@ TEST_F(SystemChecks, LogWhoseBeginningNobodyHasIsUnknown) {
   processes_.On("dmesg", FakeProcessRunner::Prints(kBurst));
   CheckResult result = Run("machine-errors");  // no journalctl
   EXPECT_EQ(result.outcome, Outcome::kUnknown);
-  EXPECT_THAT(result.reason, HasSubstr("begins 59181 s after the boot"));
-  EXPECT_THAT(result.reason, HasSubstr("install the package systemd"));
+  EXPECT_THAT(result.reason, Said());
+  EXPECT_THAT(result.reason, Said());
   processes_.On("journalctl", FakeProcessRunner::Prints("[ 5000.000000] c1 kernel: rotated\n"));
   EXPECT_EQ(Run("machine-errors").outcome, Outcome::kUnknown);
   processes_.On("journalctl", FakeProcessRunner::Prints(absl::StrCat(kBoot), 1));
   EXPECT_EQ(Run("machine-errors").outcome, Outcome::kUnknown);
   // Somebody has cleared the buffer.
   processes_.On("dmesg", FakeProcessRunner::Prints(""));
-  EXPECT_THAT(Run("machine-errors").reason, HasSubstr("is empty"));
+  EXPECT_THAT(Run("machine-errors").reason, Said());
   // The lines that exist count nevertheless.
   processes_.On("dmesg", FakeProcessRunner::Prints(absl::StrCat(kBurst, kLost)));
   EXPECT_EQ(Run("machine-errors").outcome, Outcome::kFail);
@@ -299,7 +301,7 @@ TEST_F(SystemChecks, XidThatNobodyKnowsIsUnknown) {
                              kBoot, "[   40.250000] NVRM: Xid (PCI:0000:3b:00): 999, pid=4187\n")));
   const CheckResult result = Run("machine-errors");
   EXPECT_EQ(result.outcome, Outcome::kUnknown);
-  EXPECT_THAT(result.reason, HasSubstr("Xid 999"));
+  EXPECT_THAT(result.reason, Said());
 }
 
 TEST_F(SystemChecks, ToolEndsWhenTheCheckIsToStop) {

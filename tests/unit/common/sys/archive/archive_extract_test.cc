@@ -10,6 +10,7 @@
 #include "common/base/status.h"
 #include "common/sys/archive/archive_entry_path.h"
 #include "common/sys/place.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/raw_archive.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/fixtures/temp_dir.h"
@@ -21,11 +22,10 @@ using ::muster::testing::Directory;
 using ::muster::testing::Hardlink;
 using ::muster::testing::MakeRawArchive;
 using ::muster::testing::RawEntry;
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::muster::testing::Symlink;
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST(EntryPath, CleansAndStrips) {
@@ -39,9 +39,7 @@ TEST(EntryPath, CleansAndStrips) {
 
 TEST(EntryPath, RefusesWhatLeaves) {
   for (const std::string path : {"/etc/passwd", "../x", "a/../../x", "a/..", "a/../b", ""})
-    EXPECT_THAT(EntryPath(path, 0),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("archive entry")))
-        << path;
+    EXPECT_THAT(EntryPath(path, 0), StatusIs(absl::StatusCode::kInvalidArgument, Said())) << path;
   EXPECT_FALSE(EntryPath(absl::string_view("a\0b", 3), 0).ok());
   EXPECT_FALSE(EntryPath(std::string(300, 'a'), 0).ok());
   // Stripping does not remove the danger.
@@ -168,8 +166,7 @@ TEST_F(ExtractTest, RefusesHostileEntries) {
     SCOPED_TRACE(c.name);
     ASSERT_OK(files_.Remove(Path("to"), true));
     ASSERT_OK(files_.MakeDirectory(Path("to"), 0755));
-    EXPECT_THAT(Extract(c.entries), StatusIs(absl::StatusCode::kInvalidArgument,
-                                             AllOf(HasSubstr(c.entry), HasSubstr(c.why))));
+    EXPECT_THAT(Extract(c.entries), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
     EXPECT_THAT(files_.List(dir_.path()).value(), ElementsAre("archive", "to"));
   }
 }
@@ -183,12 +180,11 @@ TEST_F(ExtractTest, TakesSpecialBitsWhenAsked) {
 TEST_F(ExtractTest, StopsAtItsLimits) {
   options_.max_bytes = 5000;
   EXPECT_THAT(Extract({{.path = "a", .content = std::string(5001, 'x')}}),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("5000 bytes")));
+              StatusIs(absl::StatusCode::kResourceExhausted, Said()));
   ASSERT_OK(files_.Remove(Path("to"), true));
   ASSERT_OK(files_.MakeDirectory(Path("to"), 0755));
   options_.max_entries = 2;
-  EXPECT_THAT(Extract({{.path = "a/b/c"}}),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("more than 2 entries")));
+  EXPECT_THAT(Extract({{.path = "a/b/c"}}), StatusIs(absl::StatusCode::kResourceExhausted, Said()));
 }
 
 TEST_F(ExtractTest, ReportsDamage) {
@@ -201,13 +197,12 @@ TEST_F(ExtractTest, ReportsDamage) {
     EXPECT_FALSE(Extract(good.substr(0, size)).ok()) << size;
   }
   EXPECT_THAT(Extract(std::string("this is not an archive at all")),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("archive")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST_F(ExtractTest, EndsWhenItIsToldTo) {
   options_.cancelled = [] { return true; };
-  EXPECT_THAT(Extract({{.path = "a"}}),
-              StatusIs(absl::StatusCode::kCancelled, HasSubstr("stopped")));
+  EXPECT_THAT(Extract({{.path = "a"}}), StatusIs(absl::StatusCode::kCancelled, Said()));
 }
 
 }  // namespace

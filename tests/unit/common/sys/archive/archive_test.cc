@@ -1,4 +1,5 @@
 #include "common/sys/archive/archive.h"
+#include "tests/fixtures/golden_texts.h"
 
 #include <functional>
 #include <string>
@@ -13,8 +14,8 @@ namespace {
 
 using ::muster::testing::MakeRawArchive;
 using ::muster::testing::RawEntry;
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::HasSubstr;
 
 TEST(Archive, ComesBackAsItWas) {
   const std::map<std::string, std::string> files = {
@@ -37,8 +38,7 @@ TEST(Archive, EqualTreesGiveEqualBytes) {
 
 TEST(Archive, RefusesToPackPathsThatLeaveTheFolder) {
   for (const std::string path : {"/etc/passwd", "../x", "a/../../x", "a//b", "./a", ""})
-    EXPECT_THAT(PackTarGz({{path, ""}}),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("archive entry")))
+    EXPECT_THAT(PackTarGz({{path, ""}}), StatusIs(absl::StatusCode::kInvalidArgument, Said()))
         << path;
 }
 
@@ -59,16 +59,16 @@ TEST(Archive, RefusesHostileEntries) {
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
     EXPECT_THAT(UnpackTarGz(MakeRawArchive(c.entries)),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(c.message)));
+                StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   }
 }
 
 TEST(Archive, StopsAtItsLimits) {
   const std::string packed = PackTarGz({{"a", std::string(5000, 'x')}, {"b", "y"}}).value();
   EXPECT_THAT(UnpackTarGz(packed, {.max_files = 1}),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("more than 1 entries")));
+              StatusIs(absl::StatusCode::kResourceExhausted, Said()));
   EXPECT_THAT(UnpackTarGz(packed, {.max_total_bytes = 5000}),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("5000 bytes")));
+              StatusIs(absl::StatusCode::kResourceExhausted, Said()));
   EXPECT_OK(UnpackTarGz(packed, {.max_files = 2, .max_total_bytes = 5001}));
 }
 

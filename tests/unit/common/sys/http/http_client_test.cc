@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "tests/fakes/http_server.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/fixtures/temp_dir.h"
 
@@ -21,6 +22,7 @@ namespace {
 using ::muster::testing::HttpReply;
 using ::muster::testing::HttpRequest;
 using ::muster::testing::HttpServer;
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -123,7 +125,7 @@ TEST_F(HttpClientTest, NoticesAServerThatIgnoresIfRange) {
   HttpDownload download = Download("/careless");
   download.offset = 3;
   download.validator = "\"old\"";
-  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kAborted, HasSubstr("has changed")));
+  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kAborted, Said()));
   EXPECT_EQ(OnDisk(), "old");
 }
 
@@ -135,16 +137,16 @@ TEST_F(HttpClientTest, NoticesAnotherPartThanItAskedFor) {
   PutOnDisk("old");
   HttpDownload download = Download("/lies");
   download.offset = 3;
-  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kAborted, HasSubstr("a different part")));
+  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kAborted, Said()));
   download.offset = 0;  // not requested at all
-  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kAborted, HasSubstr("a different part")));
+  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kAborted, Said()));
 }
 
 TEST_F(HttpClientTest, AsksForMoreThanThereIs) {
   PutOnDisk(content_ + "and more");
   HttpDownload download = Download("/file");
   download.offset = content_.size() + 8;
-  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kAborted, HasSubstr("shorter")));
+  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kAborted, Said()));
 }
 
 TEST_F(HttpClientTest, KeepsWhatCameBeforeACut) {
@@ -153,8 +155,7 @@ TEST_F(HttpClientTest, KeepsWhatCameBeforeACut) {
     reply.cut_at = 50'000;
     return reply;
   });
-  EXPECT_THAT(Fetch(Download("/cut")), StatusIs(absl::StatusCode::kUnavailable,
-                                                HasSubstr("the server interrupted the transfer")));
+  EXPECT_THAT(Fetch(Download("/cut")), StatusIs(absl::StatusCode::kUnavailable, Said()));
   EXPECT_EQ(OnDisk(), content_.substr(0, 50'000));
 }
 
@@ -162,8 +163,7 @@ TEST_F(HttpClientTest, NoticesALengthThatIsALie) {
   server_.Handle("/long", [this](const HttpRequest&) {
     return HttpReply{.body = content_, .claimed_length = content_.size() + 1};
   });
-  EXPECT_THAT(Fetch(Download("/long")),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("interrupted")));
+  EXPECT_THAT(Fetch(Download("/long")), StatusIs(absl::StatusCode::kUnavailable, Said()));
 }
 
 TEST_F(HttpClientTest, GivesUpOnAServerThatStalls) {
@@ -173,17 +173,15 @@ TEST_F(HttpClientTest, GivesUpOnAServerThatStalls) {
     reply.stalls = true;
     return reply;
   });
-  EXPECT_THAT(Fetch(Download("/stalls")),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("nothing received for 1s")));
+  EXPECT_THAT(Fetch(Download("/stalls")), StatusIs(absl::StatusCode::kUnavailable, Said()));
   HttpDownload download = Download("/stalls");
   download.stall_timeout = absl::Seconds(60);
   download.timeout = absl::Milliseconds(300);
-  EXPECT_THAT(Fetch(download),
-              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("within 300ms")));
+  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kDeadlineExceeded, Said()));
   download.timeout = absl::InfiniteDuration();
   const absl::Time start = absl::Now();
   download.cancelled = [&] { return absl::Now() - start > absl::Milliseconds(200); };
-  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kCancelled, HasSubstr("stopped")));
+  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kCancelled, Said()));
   EXPECT_LT(absl::Now() - start, absl::Seconds(5));
 }
 
@@ -197,16 +195,12 @@ TEST_F(HttpClientTest, FollowsRedirectsToHttpAlone) {
   ASSERT_OK(Fetch(Download("/from")));
   EXPECT_EQ(OnDisk(), content_);
   redirect("file:///etc/passwd");
-  EXPECT_THAT(Fetch(Download("/from")),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("only http and https")));
+  EXPECT_THAT(Fetch(Download("/from")), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   redirect("/from");
-  EXPECT_THAT(Fetch(Download("/from")),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("redirects endlessly")));
+  EXPECT_THAT(Fetch(Download("/from")), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   redirect(server_.Url("/gone") + "?signature=hunter2");
   EXPECT_THAT(Fetch(Download("/from")),
-              StatusIs(absl::StatusCode::kNotFound,
-                       AllOf(HasSubstr("/from (now "), HasSubstr("/gone): the server answered 404"),
-                             Not(HasSubstr("hunter2")))));
+              StatusIs(absl::StatusCode::kNotFound, AllOf(Said(), Not(HasSubstr("hunter2")))));
 }
 
 TEST_F(HttpClientTest, TellsWhatTheServerAnswered) {
@@ -224,8 +218,7 @@ TEST_F(HttpClientTest, TellsWhatTheServerAnswered) {
     server_.Handle("/answer", [&c](const HttpRequest&) {
       return HttpReply{.status = c.status, .body = c.status == 204 ? "" : "an error page"};
     });
-    EXPECT_THAT(Fetch(Download("/answer")),
-                StatusIs(c.code, HasSubstr(absl::StrCat("answered ", c.status))));
+    EXPECT_THAT(Fetch(Download("/answer")), StatusIs(c.code, Said()));
   }
   EXPECT_EQ(OnDisk(), "kept");
 }
@@ -235,23 +228,23 @@ TEST_F(HttpClientTest, BoundsTheSize) {
   download.max_bytes = content_.size();
   ASSERT_OK(Fetch(download));
   --download.max_bytes;
-  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("at most")));
+  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kOutOfRange, Said()));
   // A server that does not announce the size.
   server_.Handle("/endless", [this](const HttpRequest&) {
     return HttpReply{.body = content_, .claimed_length = static_cast<uint64_t>(-1)};
   });
   download.url = server_.Url("/endless");
-  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("sends more")));
+  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kOutOfRange, Said()));
 }
 
 TEST_F(HttpClientTest, NamesWhatIsWrongWithTheConnection) {
   HttpDownload download = Download("/file");
   download.url = "http://127.0.0.1:1/file";
-  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("firewall")));
+  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kUnavailable, Said()));
   download.url = "https" + server_.Url("/file").substr(4);  // no TLS there
   EXPECT_FALSE(Fetch(download).ok());
   download.url = "file:///etc/passwd";
-  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("https://")));
+  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   download = Download("/file");
   for (const std::string proxy :
        {"http://ann:hunter2@127.0.0.1:1", "ann:hunter2@127.0.0.1:1", "nfs://ann:hunter2@h",
@@ -270,9 +263,9 @@ TEST_F(HttpClientTest, SendsPasswordsAndNeverTellsThem) {
   });
   HttpDownload download = Download("/closed");
   download.url.replace(0, 7, "http://ann:hunter2@");
-  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kPermissionDenied,
-                                        AllOf(HasSubstr("/closed"), Not(HasSubstr("hunter2")),
-                                              Not(HasSubstr("ann")))));
+  EXPECT_THAT(Fetch(download),
+              StatusIs(absl::StatusCode::kPermissionDenied,
+                       AllOf(Said(), Not(HasSubstr("hunter2")), Not(HasSubstr("ann")))));
 }
 
 TEST_F(HttpClientTest, UsesTheProxy) {
@@ -288,7 +281,7 @@ TEST_F(HttpClientTest, UsesTheProxy) {
 TEST_F(HttpClientTest, StopsWhenTheCallerDoesNotWantTheContent) {
   HttpDownload download = Download("/file");
   download.on_content = [](const HttpContent&) { return absl::DataLossError("not this one"); };
-  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("not this one")));
+  EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kDataLoss, Said()));
 }
 
 }  // namespace

@@ -18,12 +18,14 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "common/sys/process/process_output.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/fixtures/unreapable.h"
 
 namespace muster::sys {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -76,12 +78,11 @@ TEST(Process, RunsInTheDirectoryWithTheInput) {
 TEST(Process, NamesWhatCannotBeStarted) {
   RealProcessRunner runner;
   EXPECT_THAT(runner.Run({.argv = {"no-such-program"}}),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("'no-such-program'")));
-  EXPECT_THAT(runner.Run({.argv = {"/no/such"}}),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/no/such")));
+              StatusIs(absl::StatusCode::kNotFound, Said()));
+  EXPECT_THAT(runner.Run({.argv = {"/no/such"}}), StatusIs(absl::StatusCode::kNotFound, Said()));
   EXPECT_THAT(runner.Run({.argv = {"true"}, .directory = "/no/where"}),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/no/where")));
-  EXPECT_THAT(runner.Run({}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("program")));
+              StatusIs(absl::StatusCode::kNotFound, Said()));
+  EXPECT_THAT(runner.Run({}), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 // Every line takes longer to process than to write: there is always something to read.
@@ -193,8 +194,7 @@ TEST(Process, ThatDiesWithItsParentIsLikeAnyOther) {
   EXPECT_EQ(result.out, "--an argument\n");
   EXPECT_EQ(result.exit_code, 7);
   spec.argv = {"no-such-program"};
-  EXPECT_THAT(runner.Run(spec).status(),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no-such-program")));
+  EXPECT_THAT(runner.Run(spec).status(), StatusIs(absl::StatusCode::kNotFound, Said()));
 }
 
 TEST(Process, GivesUpOnOneThatCannotBeKilled) {
@@ -293,7 +293,7 @@ TEST(Process, TellsTheLastLinesOfAFailure) {
   EXPECT_THAT(RunChecked(runner, Shell("echo reason >&2; exit 3")),
               StatusIs(absl::StatusCode::kInternal, "sh failed with exit status 3: reason"));
   EXPECT_THAT(RunChecked(runner, {.argv = {"false"}}),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("printed nothing")));
+              StatusIs(absl::StatusCode::kInternal, Said()));
 }
 
 TEST(Process, RunsFromManyThreadsAtOnce) {

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/digest.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/unit/controller/playbook/compile_fixture.h"
 
 namespace muster::controller {
@@ -17,6 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using testing::Said;
 using testing::StatusIs;
 
 TEST_F(CompileTest, FillsThePlansHead) {
@@ -51,8 +53,7 @@ TEST_F(CompileTest, BoundsTheStepsOfAPlan) {
   EXPECT_EQ(plan.roles(0).steps_size(), 10000);
   EXPECT_EQ(plan.roles(0).steps(9998).step_id(), "r/a#9999");
   SetTasks("- {name: a, loop: range(10001) | list, hostname: {name: x}}\n");
-  EXPECT_THAT(CompileError(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("more than 10000 steps")));
+  EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST_F(CompileTest, NotifiesHandlersById) {
@@ -91,9 +92,7 @@ TEST_F(CompileTest, VariablesAreTemplatesThemselves) {
 TEST_F(CompileTest, ShowsTheChainOfARecursion) {
   SetTasks("- name: a\n  file: {path: /a, content: \"{{ one }}\"}\n");
   site["playbooks/roles/r/defaults/main.yaml"] = "one: \"{{ two }}\"\ntwo: \"{{ one }}\"\n";
-  EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kInvalidArgument,
-                                       AllOf(HasSubstr("one → two → one"),
-                                             HasSubstr("roles/r/tasks/main.yaml:2:"))));
+  EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST_F(CompileTest, FactsAreNeverTemplates) {
@@ -111,9 +110,7 @@ TEST_F(CompileTest, ANodeWithoutFactsFailsAlone) {
   EXPECT_OK(plans[0].error);
   EXPECT_NE(plans[0].plan, nullptr);
   EXPECT_EQ(plans[1].plan, nullptr);
-  EXPECT_THAT(plans[1].error, StatusIs(absl::StatusCode::kInvalidArgument,
-                                       AllOf(HasSubstr("playbooks/roles/r/tasks/main.yaml:2:"),
-                                             HasSubstr("no facts of c002 yet"))));
+  EXPECT_THAT(plans[1].error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST_F(CompileTest, FactsIsDefinedCanBeAsked) {
@@ -242,7 +239,7 @@ TEST_F(CompileTest, TagsChooseTasksAndRewireNeeds) {
   ASSERT_OK(playbook);
   EXPECT_OK(CheckTags(**playbook, {"ta", "tb", "whole"}));
   EXPECT_THAT(CheckTags(**playbook, {"wohle"}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("did you mean 'whole'")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST_F(CompileTest, InlineTasksComeAfterTheRoles) {
@@ -302,19 +299,15 @@ TEST_F(CompileTest, SecretsStayOutOfArgumentsWhichEveryUserOfANodeCanRead) {
         "line: {path: /a, line: a, validate: [check, \"{{ secret('s') }}\", \"%s\"]}"}) {
     SCOPED_TRACE(params);
     SetTasks(absl::StrCat("- name: a\n  ", params, "\n"));
-    EXPECT_THAT(CompileError(),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         AllOf(HasSubstr("main.yaml:"), HasSubstr("can read the arguments"),
-                               HasSubstr("'stdin'"), HasSubstr("'environment'"), HasSubstr("file"),
-                               Not(HasSubstr("hush")))));
+    EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                         AllOf(Said(), Not(HasSubstr("hush")))));
   }
 }
 
 TEST_F(CompileTest, TheInputOfACommandIsBounded) {
   secrets.secrets["s"] = std::string((1 << 20) + 1, 'x');
   SetTasks("- {name: a, command: {argv: [x], creates: /x, stdin: \"{{ secret('s') }}\"}}\n");
-  EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kInvalidArgument,
-                                       HasSubstr("a 'stdin' of 1048577 bytes")));
+  EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST_F(CompileTest, SecretsStayOutOfWhatPeopleSee) {
@@ -323,26 +316,21 @@ TEST_F(CompileTest, SecretsStayOutOfWhatPeopleSee) {
                            "name: a\n  directory: {path: \"/{{ secret('s') }}\"}",
                            "name: a\n  loop: [1]\n  package: {name: \"{{ secret('s') }}\"}"}) {
     SetTasks(absl::StrCat("- ", task, "\n"));
-    EXPECT_THAT(CompileError(),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         AllOf(HasSubstr("cannot hold a secret"), Not(HasSubstr("hush")))));
+    EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                         AllOf(Said(), Not(HasSubstr("hush")))));
   }
 }
 
 TEST_F(CompileTest, AnAbsentSecretIsNamedWithItsRemedy) {
   SetTasks("- {name: a, file: {path: /a, content: \"{{ secret('nix') }}\"}}\n");
-  EXPECT_THAT(CompileError(),
-              StatusIs(absl::StatusCode::kNotFound,
-                       AllOf(HasSubstr("no secret 'nix'"), HasSubstr("muster secret set nix"))));
+  EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kNotFound, Said()));
 }
 
 TEST_F(CompileTest, ASecretOfAnotherRoleIsRefusedWithItsPlaceAndRemedy) {
   secrets.secrets["s"] = "hush";
   ReadBy("other");
   const auto refused = [](absl::string_view place) {
-    return StatusIs(absl::StatusCode::kPermissionDenied,
-                    AllOf(HasSubstr(std::string(place)), HasSubstr("role r may not read it"),
-                          HasSubstr("muster secret roles s other,r"), Not(HasSubstr("hush"))));
+    return StatusIs(absl::StatusCode::kPermissionDenied, AllOf(Said(), Not(HasSubstr("hush"))));
   };
   SetTasks("- name: a\n  file: {path: /a, content: \"{{ secret('s') }}\"}\n");
   EXPECT_THAT(CompileError(), refused("playbooks/roles/r/tasks/main.yaml:2:"));
@@ -364,16 +352,13 @@ TEST_F(CompileTest, WhatOneRoleHasReadIsNotReadByTheNext) {
   site["playbooks/site.yaml"] = "- play: p\n  hosts: all\n  roles: [r, t]\n";
   site["playbooks/roles/t/tasks/main.yaml"] =
       "- {name: b, file: {path: /b, content: \"{{ secret('s') }}\"}}\n";
-  EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kPermissionDenied,
-                                       AllOf(HasSubstr("roles/t/tasks/main.yaml:1:"),
-                                             HasSubstr("role t may not read it"))));
+  EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kPermissionDenied, Said()));
   EXPECT_THAT(secrets.readers, ::testing::Contains("r"));
   // A play's own tasks are the role "tasks".
   site["playbooks/site.yaml"] =
       "- play: p\n  hosts: all\n  tasks:\n"
       "    - {name: c, file: {path: /c, content: \"{{ secret('s') }}\"}}\n";
-  EXPECT_THAT(CompileError(),
-              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("role tasks may not")));
+  EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kPermissionDenied, Said()));
   ReadBy("r,tasks");
   EXPECT_EQ(Compile().roles(0).steps(0).file().content(), "hush");
 }
@@ -422,20 +407,13 @@ TEST_F(CompileTest, ReportsSeveralErrorsOfANode) {
       "- {name: c, file: {path: /c, content: x, mode: \"{{ 644 }}\"}}\n"
       "- {name: d, file: {path: /d, template: \"{{ cluster }}.j2\"}}\n"
       "- {name: e, loop: \"{{ cluster }}\", package: {name: x}}\n");
-  EXPECT_THAT(CompileError(),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("main.yaml:1:"), HasSubstr("'nix'"),
-                             HasSubstr("main.yaml:2:26: 'path' must be an absolute path"),
-                             HasSubstr("main.yaml:3:"), HasSubstr("quoted octal string"),
-                             HasSubstr("no file 'hpc1.j2' in templates/"),
-                             HasSubstr("'loop' must evaluate to a list"))));
+  EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST_F(CompileTest, CommandLineVariablesMayNotHideMustersNames) {
   SetTasks("- {name: a, package: {name: x}}\n");
   options.extra_vars["facts"] = 1;
-  EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kInvalidArgument,
-                                       HasSubstr("-e facts: 'facts' is a name")));
+  EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST_F(CompileTest, SelectsNodesOfThePlayUnderTheLimit) {
@@ -450,10 +428,9 @@ TEST_F(CompileTest, SelectsNodesOfThePlayUnderTheLimit) {
               ElementsAre("login1", "c001", "c002"));
   EXPECT_THAT(*SelectPlayNodes(**playbook, 0, inventory, "c[002-003]"), ElementsAre("c002"));
   EXPECT_THAT(SelectPlayNodes(**playbook, 0, inventory, "c999").status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--limit: ")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(SelectPlayNodes(**playbook, 1, inventory, "").status(),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("playbooks/site.yaml:2:20: "), HasSubstr("gpuu"))));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 // Each of them would run into the limit of one rendering: together they kept a processor busy for
@@ -470,11 +447,7 @@ TEST_F(CompileTest, ManyGreedyTemplatesOfANodeShareOneBudget) {
   }
   SetTasks(tasks);
   // Six of them, not 120, need so many.
-  EXPECT_THAT(CompileError(),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("the templates of node c001 take more than 20040000 "
-                                       "steps together"),
-                             HasSubstr("playbooks/roles/r/templates/f"))));
+  EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   // A node with smaller templates is compiled nevertheless.
   site["playbooks/roles/r/tasks/main.yaml"] =
       "- {name: t, when: node.name == 'c001', file: {path: /etc/f, template: f0.j2}}\n";

@@ -9,11 +9,13 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/unit/controller/playbook/compile_fixture.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -147,9 +149,7 @@ TEST_P(OwnersOf, OneThing) {
     Compile();
     return;
   }
-  EXPECT_THAT(CompileError(),
-              StatusIs(kInvalid, AllOf(HasSubstr(row.fight), HasSubstr("roles/a/tasks/main.yaml:1"),
-                                       HasSubstr("roles/b/tasks/main.yaml:2"))));
+  EXPECT_THAT(CompileError(), StatusIs(kInvalid, Said()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, OwnersOf, ::testing::ValuesIn(kOwnerRows),
@@ -183,7 +183,7 @@ TEST_F(OwnersTest, OnlyTheNodesThatGetBothAreRefused) {
       "- name: b\n  file: {path: /etc/motd, content: b}\n  when: node.name == 'c002'\n");
   const std::vector<NodePlan> plans = CompileFor({"c001", "c002"});
   EXPECT_OK(plans.at(0).error);
-  EXPECT_THAT(plans.at(1).error, StatusIs(kInvalid, HasSubstr("/etc/motd")));
+  EXPECT_THAT(plans.at(1).error, StatusIs(kInvalid, Said()));
 }
 
 TEST_F(OwnersTest, HandlersOwnNothing) {
@@ -194,7 +194,7 @@ TEST_F(OwnersTest, HandlersOwnNothing) {
 
 TEST_F(OwnersTest, ItemsOfALoopThatFightAreRefused) {
   SetTasks("- name: users\n  user: {name: eve, uid: \"{{ item }}\"}\n  loop: [1000, 1001]\n");
-  EXPECT_THAT(CompileError(), StatusIs(kInvalid, HasSubstr("a different uid of user eve")));
+  EXPECT_THAT(CompileError(), StatusIs(kInvalid, Said()));
 }
 
 TEST_F(OwnersTest, NoErrorHoldsASecret) {
@@ -202,8 +202,7 @@ TEST_F(OwnersTest, NoErrorHoldsASecret) {
   SetTasks(
       "- name: a\n  line: {path: /e, line: \"pw {{ secret('key') }}\"}\n"
       "- name: b\n  line: {path: /e, line: \"pw {{ secret('key') }}\", state: absent}\n");
-  EXPECT_THAT(CompileError(), StatusIs(kInvalid, AllOf(HasSubstr("a different state of line '"),
-                                                       Not(HasSubstr("hunter2")))));
+  EXPECT_THAT(CompileError(), StatusIs(kInvalid, AllOf(Said(), Not(HasSubstr("hunter2")))));
 }
 
 // Plays of one run, compiled one after the other as in a run.
@@ -224,8 +223,7 @@ class OwnersOfARun : public CompileTest {
 
 TEST_F(OwnersOfARun, ALaterPlayDoesNotWriteOtherwise) {
   EXPECT_THAT(Run("file: {path: /e, content: a}", "file: {path: /e, content: b}"),
-              StatusIs(kInvalid, AllOf(HasSubstr("a different content of /e"),
-                                       HasSubstr("site.yaml:4"), HasSubstr("site.yaml:9"))));
+              StatusIs(kInvalid, Said()));
   EXPECT_OK(Run("file: {path: /e, content: a}", "file: {path: /e, content: a}"));
 }
 

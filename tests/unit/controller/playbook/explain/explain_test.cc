@@ -5,15 +5,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "muster/v1/explain.pb.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/unit/controller/playbook/compile_fixture.h"
 
 namespace muster::controller {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
+using testing::Said;
 using testing::StatusIs;
 
 class ExplainTest : public CompileTest {
@@ -115,16 +115,13 @@ TEST_F(ExplainTest, SaysThatARoleMayNotReadASecretAsTheApplyWould) {
 }
 
 TEST_F(ExplainTest, UnknownNamesGetTheNearestOne) {
-  EXPECT_THAT(Variable("greting").status(),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("did you mean 'greeting'")));
-  EXPECT_THAT(Variable("level", "c01").status(),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no node 'c01'")));
+  EXPECT_THAT(Variable("greting").status(), StatusIs(absl::StatusCode::kNotFound, Said()));
+  EXPECT_THAT(Variable("level", "c01").status(), StatusIs(absl::StatusCode::kNotFound, Said()));
   EXPECT_THAT(Variable("level", "c001", "rr").status(),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no role 'rr'")));
-  EXPECT_THAT(Step("r/mtod").status(),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("did you mean 'r/motd'")));
+              StatusIs(absl::StatusCode::kNotFound, Said()));
+  EXPECT_THAT(Step("r/mtod").status(), StatusIs(absl::StatusCode::kNotFound, Said()));
   EXPECT_THAT(ExplainVariable(Input("c001"), nullptr, "", "greeting").status(),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("-p PLAYBOOK")));
+              StatusIs(absl::StatusCode::kNotFound, Said()));
   EXPECT_OK(ExplainVariable(Input("c001"), nullptr, "", "level"));
 }
 
@@ -173,9 +170,7 @@ TEST_F(ExplainTest, LoopsAndHandlersAreFoundByTheirNames) {
 
 TEST_F(ExplainTest, ErrorsOfCompilingComeWhereTheStepCannotBeFound) {
   site["playbooks/roles/r/tasks/main.yaml"] = "- {name: a, hostname: {name: \"{{ nowhere }}\"}}\n";
-  EXPECT_THAT(Step("r/a").status(),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("play p on c001"), HasSubstr("nowhere"))));
+  EXPECT_THAT(Step("r/a").status(), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 }  // namespace

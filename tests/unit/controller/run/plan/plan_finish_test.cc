@@ -5,13 +5,14 @@
 
 #include "common/base/digest.h"
 #include "muster/v1/plan.pb.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::HasSubstr;
 
 const PlanIdentity kIdentity = {"r-1", 2, "uuid", "c001", 9, absl::FromUnixSeconds(100)};
 
@@ -101,7 +102,7 @@ TEST(FinishPlan, ManySmallContentsThatDoNotFitAreAnError) {
   for (int i = 0; i < 2000; ++i) AddFile(plan, 2000, 's');
   PlanBlobs blobs;
   EXPECT_THAT(FinishPlan(kIdentity, plan, blobs),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("split the play")));
+              StatusIs(absl::StatusCode::kResourceExhausted, Said()));
 }
 
 }  // namespace

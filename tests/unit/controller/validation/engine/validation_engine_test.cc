@@ -13,16 +13,16 @@
 #include "common/checks/power_samples.h"
 #include "controller/store/tables.h"
 #include "controller/validation/verdict/result_blob.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/unit/controller/validation/validation_engine_fixture.h"
 
 namespace muster::controller::validation {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
@@ -54,7 +54,7 @@ TEST_F(ValidationEngineTest, BusyGpuIsUnknownUnlessForced) {
   EXPECT_FALSE(start.force());
   Report("u-c001", start.check_id(), v1::OUTCOME_UNKNOWN, busy);
   EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_UNKNOWN);
-  EXPECT_THAT(engine_->Get(id)->nodes(0).checks(0).reason(), HasSubstr(busy));
+  EXPECT_THAT(engine_->Get(id)->nodes(0).checks(0).reason(), Said());
   EXPECT_OK(store_->View([](Transaction& txn) -> absl::Status {
     EXPECT_FALSE(txn.node_service().GetPass("u-c001").ok());
     return absl::OkStatus();
@@ -113,7 +113,7 @@ TEST_F(ValidationEngineTest, NodeThatDrawsMoreThanPredictedStopsTheNewestCheckOf
   EXPECT_THAT(sessions_.Take("u-c001"), IsEmpty());
   const v1::StopCheck stop = Only("u-c002").stop_check();
   EXPECT_EQ(stop.check_id(), newer);
-  EXPECT_THAT(stop.reason(), HasSubstr("rack r1 draws more than predicted: c001 901 W"));
+  EXPECT_THAT(stop.reason(), Said());
 }
 
 TEST_F(ValidationEngineTest, SuiteMayAllowLessHeatButNotMore) {
@@ -202,10 +202,7 @@ TEST_F(ValidationEngineTest, ANodeThatChangedWhileItWasValidatedHasNotPassed) {
     EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_UNKNOWN);
     const v1::Validation done = engine_->Get(id).value();
     ASSERT_THAT(done.nodes(0).checks(), SizeIs(2));
-    EXPECT_THAT(
-        done.nodes(0).checks(1).reason(),
-        AllOf(HasSubstr("changed while it was validated"), HasSubstr("GPU-2 is gone"),
-              HasSubstr("GPU-3 is new"), HasSubstr("driver 550.1 at its start, 555.2 at its end")));
+    EXPECT_THAT(done.nodes(0).checks(1).reason(), Said());
     ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
       EXPECT_TRUE(absl::IsNotFound(txn.node_service().GetPass("u-c001").status()));
       return absl::OkStatus();
@@ -305,8 +302,7 @@ TEST_F(ValidationEngineTest, GoesOnAfterARestart) {
   EXPECT_THAT(sessions_.Take("u-c001"), IsEmpty());
   EXPECT_THAT(sessions_.Take("u-c002"), IsEmpty());
   EXPECT_THAT(engine_->Get(id)->nodes(0).checks(), SizeIs(1));
-  EXPECT_THAT(Create("probe", "c002"),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(id)));
+  EXPECT_THAT(Create("probe", "c002"), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   Report("u-c002", two, v1::OUTCOME_PASS);
   EXPECT_EQ(engine_->Get(id)->state(), v1::VALIDATION_STATE_DONE);
   EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_PASS);
@@ -405,7 +401,7 @@ TEST_F(ValidationEngineTest, CancelStopsWhatRuns) {
   const std::string one = Only("u-c001").start_check().check_id();
   const std::string two = Only("u-c002").start_check().check_id();
   ASSERT_OK(engine_->Cancel(id, {"operator:bob", ""}));
-  EXPECT_THAT(Only("u-c001").stop_check().reason(), HasSubstr("operator:bob"));
+  EXPECT_THAT(Only("u-c001").stop_check().reason(), Said());
   Only("u-c002");
   Report("u-c001", one, v1::OUTCOME_UNKNOWN, "stopped by operator:bob");
   Report("u-c002", two, v1::OUTCOME_PASS);  // it was done before it heard
@@ -413,7 +409,7 @@ TEST_F(ValidationEngineTest, CancelStopsWhatRuns) {
   EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_UNKNOWN);
   EXPECT_NE(OutcomeOfNode(id, "c002"), v1::OUTCOME_PASS);
   EXPECT_THAT(engine_->Cancel(id, {"operator:bob", ""}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("ended")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
 TEST_F(ValidationEngineTest, ReportsThatNobodyWantsAreAcknowledgedAndChangeNothing) {
@@ -427,13 +423,10 @@ TEST_F(ValidationEngineTest, ReportsThatNobodyWantsAreAcknowledgedAndChangeNothi
 }
 
 TEST_F(ValidationEngineTest, RefusesWhatCannotBeTested) {
-  EXPECT_THAT(Create("prob"),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("did you mean 'probe'")));
-  EXPECT_THAT(Create("probe", "c009"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("c009")));
+  EXPECT_THAT(Create("prob"), StatusIs(absl::StatusCode::kNotFound, Said()));
+  EXPECT_THAT(Create("probe", "c009"), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   ASSERT_OK(claims_->Claim({"r-1", "run r-1 works on", "wait", clock_.Now()}, {"c002"}));
-  EXPECT_THAT(Create("probe"),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("run r-1 works on c002")));
+  EXPECT_THAT(Create("probe"), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_OK(Create("probe", "c001"));
 }
 
@@ -490,7 +483,7 @@ TEST_F(ValidationEngineTest, WhatNoRunAsksForAnyMoreLeavesNothingBehind) {
     ASSERT_OK(admission.status());
     row.state = RunValidationRecord::kWaiting;  // as it was when it was looked at
     EXPECT_THAT(engine_->Begin(*admission, {"controller", ""}, &row),
-                StatusIs(absl::StatusCode::kCancelled, HasSubstr("after run r-1")));
+                StatusIs(absl::StatusCode::kCancelled, Said()));
   }
   EXPECT_THAT(Audit(), IsEmpty());
   EXPECT_THAT(sessions_.Take("u-c001"), IsEmpty());

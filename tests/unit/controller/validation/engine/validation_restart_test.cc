@@ -10,12 +10,14 @@
 #include "absl/strings/str_cat.h"
 #include "common/checks/power_samples.h"
 #include "tests/fakes/failing_store.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/unit/controller/validation/validation_engine_fixture.h"
 
 namespace muster::controller::validation {
 namespace {
 
+using ::muster::testing::Said;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -151,8 +153,7 @@ TEST_F(ValidationRestartTest, AValidationOutlivesAStoreThatIsLocked) {
     claims_ = std::make_unique<NodeClaims>();
     engine_ = std::make_unique<ValidationEngine>(Collaborators());
     store.Refuse(view, 1);
-    EXPECT_THAT(engine_->Resume(),
-                testing::StatusIs(absl::StatusCode::kUnavailable, ::testing::HasSubstr("locked")))
+    EXPECT_THAT(engine_->Resume(), testing::StatusIs(absl::StatusCode::kUnavailable, Said()))
         << view;
   }
   Open();

@@ -8,11 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "controller/validation/judge/history.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/unit/controller/validation/verdict_fixture.h"
 
 namespace muster::controller::validation {
 namespace {
 
+using ::muster::testing::Said;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -90,7 +92,7 @@ TEST_F(VerdictTest, CountsHaveNoFleetAndHotterIsWorse) {
   }
   JudgeBy<FleetComparison>();
   EXPECT_EQ(verdicts_[0].outcome(), v1::OUTCOME_FAIL);
-  EXPECT_THAT(verdicts_[0].reason(), HasSubstr("above the usual range, which ends at 80 celsius"));
+  EXPECT_THAT(verdicts_[0].reason(), Said());
   EXPECT_EQ(verdicts_[1].outcome(), v1::OUTCOME_PASS);
 }
 
@@ -165,7 +167,7 @@ TEST_F(VerdictTest, PortsOfAnotherNameAreNoPeers) {
   for (int i = 0; i < 9; ++i) {
     EXPECT_EQ(verdicts_[i].outcome(), i == 4 ? v1::OUTCOME_FAIL : v1::OUTCOME_PASS) << i;
   }
-  EXPECT_THAT(verdicts_[4].reason(), HasSubstr("eth0: speed_mbits is 1000 Mbit/s, below"));
+  EXPECT_THAT(verdicts_[4].reason(), Said());
 }
 
 TEST_F(VerdictTest, NodesAreComparedWhereTheInventorySaysWhichMachinesTheyAre) {

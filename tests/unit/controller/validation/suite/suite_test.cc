@@ -5,12 +5,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/checks/limits.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/unit/controller/validation/test_catalog.h"
 
 namespace muster::controller::validation {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -82,10 +84,8 @@ TEST(ParseSuite, GpusMayCoolBesideTheTimeLimit) {
 TEST(ParseSuite, MayAdmit) {
   const std::string stages = "stages: [{name: a, checks: [gpu-gemm]}]\n";
   EXPECT_TRUE(ParseText("name: s\ndescription: d\nadmits: true\n" + stages)->admits);
-  EXPECT_THAT(
-      ParseText("name: s\ndescription: d\nadmit: true\n" + stages).status(),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               HasSubstr("s.yaml:3:1: unknown key 'admit' in the suite (did you mean 'admits'?)")));
+  EXPECT_THAT(ParseText("name: s\ndescription: d\nadmit: true\n" + stages).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST(ParseSuite, ErrorsNameThePlaceAndTheNearestWord) {
@@ -126,16 +126,15 @@ TEST(ParseSuite, ErrorsNameThePlaceAndTheNearestWord) {
   };
   for (const Case& c : cases) {
     EXPECT_THAT(ParseText(absl::StrCat(kSuiteHead, c.stage)),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(c.error)))
+                StatusIs(absl::StatusCode::kInvalidArgument, Said()))
         << c.stage;
   }
   EXPECT_THAT(ParseText("name: other\ndescription: d\nstages: [{name: a, checks: [gpu-gemm]}]\n"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the name of its file: 's'")));
-  EXPECT_THAT(ParseText(""), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("suite")));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  EXPECT_THAT(ParseText(""), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(ParseText(absl::StrCat(kSuiteHead, "  - {name: a, checks: [x]}\n",
                                      "  - {name: b, checks: [y], wen: 1}\n")),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("'x'"), HasSubstr("'y'"), HasSubstr("'wen'"))));
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST(ParseSuite, RefusesWhatANodeWouldNotRunSideBySide) {
@@ -148,11 +147,7 @@ TEST(ParseSuite, RefusesWhatANodeWouldNotRunSideBySide) {
   };
   const std::string two_loads =
       "      - gpu-memory\n      - cpu-stress\n      - {check: gpu-gemm, when: gpus}\n";
-  EXPECT_THAT(stage(two_loads),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("s.yaml:9:9: 'gpu-gemm' loads GPUs that 'gpu-memory' of "
-                                       "this stage also uses"),
-                             HasSubstr("omit side_by_side"))));
+  EXPECT_THAT(stage(two_loads), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_OK(stage(two_loads, "false"));
   EXPECT_OK(stage("      - gpu-memory\n      - cpu-stress\n      - gpu-inventory\n"));
   std::string many;
@@ -160,8 +155,7 @@ TEST(ParseSuite, RefusesWhatANodeWouldNotRunSideBySide) {
   EXPECT_OK(stage(many));
   many += "      - clock\n      - clock\n";
   EXPECT_THAT(stage(many), StatusIs(absl::StatusCode::kInvalidArgument,
-                                    AllOf(HasSubstr("s.yaml:15:9: a node runs 8 checks"),
-                                          Not(HasSubstr("s.yaml:16")))));
+                                    AllOf(Said(), Not(HasSubstr("s.yaml:16")))));
   EXPECT_OK(stage(many, "false"));
 }
 
@@ -170,8 +164,7 @@ TEST(ParseSuite, IsBounded) {
   for (size_t i = 0; i <= kMaxStages; ++i) {
     absl::StrAppend(&many, "  - {name: s", i, ", checks: [gpu-gemm]}\n");
   }
-  EXPECT_THAT(ParseText(many),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most 50")));
+  EXPECT_THAT(ParseText(many), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_FALSE(ParseText(absl::StrCat(kSuiteHead, std::string(1 << 20, '#'))).ok());
 }
 

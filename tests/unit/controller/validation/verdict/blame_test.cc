@@ -8,13 +8,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "controller/validation/schedule/pair_schedule.h"
+#include "tests/fixtures/golden_texts.h"
 
 namespace muster::controller::validation {
 namespace {
 
+using ::muster::testing::Said;
 using ::testing::Contains;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -77,7 +78,7 @@ TEST(FindBlame, OneSlowDirectionIsALink) {
   ASSERT_THAT(blames, SizeIs(1));
   EXPECT_EQ(blames[0].kind, BlameKind::kLink);
   EXPECT_THAT(blames[0].names, ElementsAre("c2", "eth0"));
-  EXPECT_THAT(blames[0].message, HasSubstr("slow when it sends but not the other way"));
+  EXPECT_THAT(blames[0].message, Said());
 }
 
 TEST(FindBlame, CountersTellTheCableFromTheCard) {
@@ -141,7 +142,7 @@ TEST(FindBlame, OneOfTwoInterfaces) {
   blames = FindBlame(matrix);
   ASSERT_THAT(blames, SizeIs(1));
   EXPECT_EQ(blames[0].kind, BlameKind::kNode);
-  EXPECT_THAT(blames[0].message, HasSubstr("all of its 2 interfaces"));
+  EXPECT_THAT(blames[0].message, Said());
 }
 
 TEST(FindBlame, SlowUplink) {
@@ -159,8 +160,7 @@ TEST(FindBlame, SlowUplink) {
   blames = FindBlame(uneven);
   ASSERT_THAT(blames, SizeIs(1));
   EXPECT_EQ(blames[0].kind, BlameKind::kUplink);
-  EXPECT_THAT(blames[0].message,
-              HasSubstr("from small to large is slow, but not in the other direction"));
+  EXPECT_THAT(blames[0].message, Said());
 }
 
 // Four nodes of 10 Gbit/s per switch, behind 10 Gbit/s.
@@ -170,7 +170,7 @@ TEST(FindBlame, AnOversubscribedUplinkIsNotSlow) {
   auto blames = FindBlame(matrix);
   ASSERT_THAT(blames, SizeIs(1));
   EXPECT_EQ(blames[0].kind, BlameKind::kUplink);
-  EXPECT_THAT(blames[0].message, HasSubstr("write uplink_gbits_per_s of their racks into the inv"));
+  EXPECT_THAT(blames[0].message, Said());
   for (DirectedRate& rate : matrix.rates) {
     if ((rate.from < 4) == (rate.to < 4)) continue;
     rate.uplink_share_gbits_per_s = 2.5;
@@ -184,7 +184,7 @@ TEST(FindBlame, AnOversubscribedUplinkIsNotSlow) {
   blames = FindBlame(matrix);
   ASSERT_THAT(blames, SizeIs(1));
   EXPECT_EQ(blames[0].kind, BlameKind::kUplink);
-  EXPECT_THAT(blames[0].message, HasSubstr("is up to 2.5 Gbit/s"));
+  EXPECT_THAT(blames[0].message, Said());
 }
 
 // Connections do not share an uplink equally, as long as it is full.
@@ -267,8 +267,8 @@ TEST(FindBlame, CannotTellWithoutOthersToCompareWith) {
   ASSERT_THAT(blames, SizeIs(1));
   EXPECT_EQ(blames[0].kind, BlameKind::kCannotTell);
   EXPECT_THAT(blames[0].names, ElementsAre("c0", "c5"));
-  EXPECT_THAT(blames[0].message, HasSubstr("2 slow measurements, which do not show"));
-  EXPECT_THAT(blames[0].message, HasSubstr("check what only they share"));
+  EXPECT_THAT(blames[0].message, Said());
+  EXPECT_THAT(blames[0].message, Said());
 
   // A node that is alone on its switch: itself or the uplink.
   PairMatrix alone = Nodes(5);
@@ -277,7 +277,7 @@ TEST(FindBlame, CannotTellWithoutOthersToCompareWith) {
   blames = FindBlame(alone);
   ASSERT_THAT(blames, SizeIs(1));
   EXPECT_EQ(blames[0].kind, BlameKind::kCannotTell);
-  EXPECT_THAT(blames[0].message, HasSubstr("the uplink from other to sw0"));
+  EXPECT_THAT(blames[0].message, Said());
 }
 
 // Equally slow both ways, so that no rate shows what is good.
@@ -295,7 +295,7 @@ TEST(FindBlame, TwoNodesBelowTheirFloorAreTold) {
   ASSERT_THAT(blames, SizeIs(1));
   EXPECT_EQ(blames[0].kind, BlameKind::kLink);
   EXPECT_THAT(blames[0].nodes, ElementsAre(1u));
-  EXPECT_THAT(blames[0].message, HasSubstr("the link of c1 eth0 is faulty"));
+  EXPECT_THAT(blames[0].message, Said());
   EXPECT_THAT(blames[0].evidence, Contains("eth0 runs at 100 Mbit/s"));
   two.nodes[0].ports.push_back({"eth0", 0, {"eth0 runs at 100 Mbit/s"}, {}});
   EXPECT_EQ(FindBlame(two)[0].kind, BlameKind::kCannotTell);
@@ -321,7 +321,7 @@ TEST(FindBlame, NoGoodPairAtAll) {
   const auto blames = FindBlame(matrix);
   ASSERT_THAT(blames, SizeIs(1));
   EXPECT_EQ(blames[0].kind, BlameKind::kCannotTell);
-  EXPECT_THAT(blames[0].message, HasSubstr("no pair at all is good"));
+  EXPECT_THAT(blames[0].message, Said());
 }
 
 TEST(FindBlame, MissingPairs) {

@@ -4,14 +4,15 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/unit/controller/validation/test_catalog.h"
 
 namespace muster::controller::validation {
 namespace {
 
+using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -93,13 +94,8 @@ TEST(HardwareClass, CardsWithoutADriverAreGpusUnlessTheInventorySaysHowMany) {
 
 TEST(HardwareClass, ErrorsNameTheVariable) {
   const Inventory inventory = ReadFixture();
-  EXPECT_THAT(
-      ReadHardwareClass(inventory, *inventory.FindNode("bad")),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               AllOf(HasSubstr("cluster.yaml:6: gpu_count of node bad is a whole number from 0 to "
-                               "1024, not \"four\""),
-                     HasSubstr("node_power_watts of node bad is a number from 10 to 100000, "
-                               "not -1"))));
+  EXPECT_THAT(ReadHardwareClass(inventory, *inventory.FindNode("bad")),
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST(HardwareClass, PowerOfNodesAndRacks) {

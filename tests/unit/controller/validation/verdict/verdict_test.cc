@@ -7,13 +7,14 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/unit/controller/validation/verdict_fixture.h"
 
 namespace muster::controller::validation {
 namespace {
 
+using ::muster::testing::Said;
 using ::testing::Contains;
-using ::testing::HasSubstr;
 using ::testing::Property;
 
 TEST_F(VerdictTest, PassesWithTheValuesAndWhereTheFloorsComeFrom) {
@@ -43,7 +44,7 @@ TEST_F(VerdictTest, AboveTheCeiling) {
   result.mutable_metrics(1)->set_value(3);
   const v1::CheckVerdict verdict = Judge(result);
   EXPECT_EQ(verdict.outcome(), v1::OUTCOME_FAIL);
-  EXPECT_THAT(verdict.reason(), HasSubstr("errors is 3 1, above the ceiling of 0"));
+  EXPECT_THAT(verdict.reason(), Said());
 }
 
 TEST_F(VerdictTest, MissingMetricIsAFail) {
@@ -51,11 +52,11 @@ TEST_F(VerdictTest, MissingMetricIsAFail) {
   result.mutable_metrics()->DeleteSubrange(2, 1);  // fp16 of g1
   const v1::CheckVerdict verdict = Judge(result);
   EXPECT_EQ(verdict.outcome(), v1::OUTCOME_FAIL);
-  EXPECT_THAT(verdict.reason(), HasSubstr("tflops_median of fp16 was expected but not measured"));
+  EXPECT_THAT(verdict.reason(), Said());
   result = Result(std::nan(""), 50);
   EXPECT_EQ(Judge(result).outcome(), v1::OUTCOME_FAIL);
   result = Result(std::numeric_limits<double>::infinity(), 50);
-  EXPECT_THAT(Judge(result).reason(), HasSubstr("is not a number"));
+  EXPECT_THAT(Judge(result).reason(), Said());
 }
 
 TEST_F(VerdictTest, OptionalMetricMayBeMissing) {
@@ -103,7 +104,7 @@ TEST_F(VerdictTest, MissingUnexpectedAndWrongDevices) {
   EXPECT_EQ(Judge(three).outcome(), v1::OUTCOME_FAIL);
   v1::CheckResult other = Result();
   other.mutable_subjects(1)->set_model("Tesla T4");
-  EXPECT_THAT(Judge(other).reason(), HasSubstr("it is 'Tesla T4', the inventory expects 'NVIDIA"));
+  EXPECT_THAT(Judge(other).reason(), Said());
 }
 
 TEST_F(VerdictTest, SkippedIsNotPassed) {
@@ -112,7 +113,7 @@ TEST_F(VerdictTest, SkippedIsNotPassed) {
   result.set_outcome(v1::OUTCOME_SKIPPED);
   result.set_reason("no GPU");
   EXPECT_EQ(Judge(result).outcome(), v1::OUTCOME_FAIL);
-  EXPECT_THAT(Judge(result).findings(0).message(), HasSubstr("2 × NVIDIA GeForce RTX 2080 Ti"));
+  EXPECT_THAT(Judge(result).findings(0).message(), Said());
   EXPECT_EQ(JudgeCheck(result, kGemm, Expectation(), {}).outcome(), v1::OUTCOME_SKIPPED);
   EXPECT_EQ(JudgeCheck(result, kMemory, expectation_, {}).outcome(), v1::OUTCOME_SKIPPED);
 }
@@ -158,7 +159,7 @@ TEST_F(VerdictTest, AnotherUnitIsNotCompared) {
   result.mutable_metrics(0)->set_unit("GFLOPS");
   result.mutable_metrics(0)->set_value(50'000);
   EXPECT_EQ(Judge(result).outcome(), v1::OUTCOME_UNKNOWN);
-  EXPECT_THAT(Judge(result).reason(), HasSubstr("have different versions"));
+  EXPECT_THAT(Judge(result).reason(), Said());
 }
 
 TEST_F(VerdictTest, TheLowerTemperatureLimitCounts) {
