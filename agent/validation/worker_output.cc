@@ -12,6 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/finite_values.h"
 #include "common/checks/catalog.h"
 
 namespace muster::agent {
@@ -30,18 +31,6 @@ bool TooDeep(absl::string_view line) {
     if (depth > kMaxDepth) return true;
   }
   return false;
-}
-
-// A value that is not a number was not measured; for the verdict it is missing.
-template <typename Values>
-void DropWhatIsNoNumber(Values& values) {
-  int kept = 0;
-  for (int i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i].value())) continue;
-    if (kept != i) values.SwapElements(kept, i);
-    ++kept;
-  }
-  values.DeleteSubrange(kept, values.size() - kept);
 }
 
 // Strings must be UTF-8, or the controller could not read the message that holds them.
@@ -139,7 +128,7 @@ absl::StatusOr<std::optional<v1::CheckProgress>> WorkerOutput::Take(absl::string
   if (!CanTravel(message)) return Refuse("text that is not UTF-8");
   if (message.has_progress()) {
     v1::CheckProgress& progress = *message.mutable_progress();
-    DropWhatIsNoNumber(*progress.mutable_samples());
+    DropNonFinite(*progress.mutable_samples());
     if (progress.samples_size() > kMaxSamplesOfLine) {
       progress.mutable_samples()->DeleteSubrange(kMaxSamplesOfLine,
                                                  progress.samples_size() - kMaxSamplesOfLine);
@@ -155,8 +144,8 @@ absl::StatusOr<std::optional<v1::CheckProgress>> WorkerOutput::Take(absl::string
     if (result.outcome() < v1::OUTCOME_PASS || result.outcome() > v1::OUTCOME_SKIPPED) {
       return Refuse("a result without an outcome");
     }
-    DropWhatIsNoNumber(*result.mutable_metrics());
-    DropWhatIsNoNumber(*result.mutable_samples());
+    DropNonFinite(*result.mutable_metrics());
+    DropNonFinite(*result.mutable_samples());
     if (!std::isfinite(result.seconds()) || result.seconds() < 0) result.clear_seconds();
     if (result.ByteSizeLong() > kMaxResultBytes) {
       return Refuse(absl::StrCat("a result of more than ", kMaxResultBytes, " bytes"));

@@ -77,6 +77,7 @@ std::optional<uint64_t> HttpRequest::offset() const {
 }
 
 HttpServer::HttpServer() {
+  for (const char* name : {"http_proxy", "https_proxy", "no_proxy", "all_proxy"}) ::unsetenv(name);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

@@ -1,4 +1,5 @@
-// A real HTTP server on a free port of loopback, for tests of downloads.
+// A real HTTP server on a free port of loopback, for tests of downloads. No proxy is used from then
+// on, whatever the environment says.
 #pragma once
 
 #include <atomic>

@@ -27,6 +27,7 @@
 #include "muster/v1/facts.pb.h"
 #include "muster/v1/plan.pb.h"
 #include "tests/fakes/fake_secret_source.h"
+#include "tests/fixtures/healthy_node.h"
 
 namespace muster::controller {
 namespace {
@@ -34,21 +35,8 @@ namespace {
 constexpr char kHostile[] = "c002";
 
 v1::Facts HonestFacts(int gpus, bool cgroups) {
-  v1::Facts facts;
-  facts.mutable_os()->set_version_id("12");
-  facts.mutable_os()->set_virtualization("none");
-  facts.mutable_cpu()->set_cpus(64);
-  facts.mutable_cpu()->set_boards(1);
-  facts.mutable_cpu()->set_sockets(2);
-  facts.mutable_cpu()->set_cores_per_socket(16);
-  facts.mutable_cpu()->set_threads_per_core(2);
-  facts.mutable_memory()->set_total_mib(192000);
+  v1::Facts facts = testing::HealthyNode(gpus);
   facts.mutable_cgroup()->set_usable_by_slurm(cgroups);
-  for (int i = 0; i < gpus; ++i) {
-    v1::GpuFacts& gpu = *facts.add_gpus();
-    gpu.set_slurm_type("h100");
-    gpu.set_device_path(absl::StrCat("/dev/nvidia", i));
-  }
   return facts;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "common/base/finite_values.h"
 #include "common/base/status.h"
 
 namespace muster::controller::validation {
@@ -16,17 +17,6 @@ constexpr size_t kMaxResultBytes = size_t{2} << 20;
 // Each following buffer is four times as large, up to that.
 constexpr size_t kFirstRoom = kMaxResultBytes / 64;
 
-template <typename Values>
-void DropWhatIsNoNumber(Values& values) {
-  int kept = 0;
-  for (int i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i].value())) continue;
-    if (kept != i) values.SwapElements(kept, i);
-    ++kept;
-  }
-  values.DeleteSubrange(kept, values.size() - kept);
-}
-
 }  // namespace
 
 v1::CheckResult Sanitize(v1::CheckResult result) {
@@ -34,8 +24,8 @@ v1::CheckResult Sanitize(v1::CheckResult result) {
     result.set_outcome(v1::OUTCOME_UNKNOWN);
     result.set_reason("the agent sent no outcome");
   }
-  DropWhatIsNoNumber(*result.mutable_metrics());
-  DropWhatIsNoNumber(*result.mutable_samples());
+  DropNonFinite(*result.mutable_metrics());
+  DropNonFinite(*result.mutable_samples());
   if (!std::isfinite(result.seconds()) || result.seconds() < 0) result.clear_seconds();
   return result;
 }

@@ -17,6 +17,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "muster/v1/agent_session.grpc.pb.h"
+#include "tests/fixtures/healthy_node.h"
 
 namespace muster::controller {
 
@@ -30,26 +31,10 @@ inline constexpr char kPoison[] =
 inline constexpr char kSlyPoison[] =
     "x Prolog=/tmp/evil \"q\" 'a' \\ </pre><script>alert(1)</script>{{ 7 * 191 }}{% raw %}";
 
-// The facts of a healthy node.
 inline v1::Facts HonestFacts(int gpus) {
-  v1::Facts facts;
-  facts.mutable_os()->set_version_id("12");
-  facts.mutable_os()->set_kernel("6.1.0-40-amd64");
-  facts.mutable_os()->set_virtualization("none");
-  facts.mutable_cpu()->set_cpus(64);
-  facts.mutable_cpu()->set_boards(1);
-  facts.mutable_cpu()->set_sockets(2);
-  facts.mutable_cpu()->set_cores_per_socket(16);
-  facts.mutable_cpu()->set_threads_per_core(2);
-  facts.mutable_memory()->set_total_mib(192000);
+  v1::Facts facts = testing::HealthyNode(gpus);
   facts.mutable_cgroup()->set_version(2);
   facts.mutable_cgroup()->add_controllers("cpu");
-  for (int i = 0; i < gpus; ++i) {
-    v1::GpuFacts& gpu = *facts.add_gpus();
-    gpu.set_uuid(absl::StrCat("GPU-", i));
-    gpu.set_slurm_type("h100");
-    gpu.set_device_path(absl::StrCat("/dev/nvidia", i));
-  }
   return facts;
 }
 

@@ -15,6 +15,7 @@
 #include "muster/v1/facts.pb.h"
 #include "muster/v1/plan.pb.h"
 #include "tests/fakes/fake_secret_source.h"
+#include "tests/fixtures/healthy_node.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
@@ -30,22 +31,10 @@ std::string ReadFile(const std::filesystem::path& path) {
 
 // The facts that an agent on one of the machines would report.
 v1::Facts FactsOf(const std::string& version, const std::string& virtualization, int gpus) {
-  v1::Facts facts;
-  facts.mutable_os()->set_id("debian");
+  v1::Facts facts = testing::HealthyNode(gpus, "rtx_2080_ti");
   facts.mutable_os()->set_version_id(version);
   facts.mutable_os()->set_virtualization(virtualization);
-  facts.mutable_cpu()->set_cpus(64);
-  facts.mutable_cpu()->set_boards(1);
-  facts.mutable_cpu()->set_sockets(2);
-  facts.mutable_cpu()->set_cores_per_socket(16);
-  facts.mutable_cpu()->set_threads_per_core(2);
-  facts.mutable_memory()->set_total_mib(192000);
   facts.mutable_cgroup()->set_usable_by_slurm(virtualization == "none");
-  for (int i = 0; i < gpus; ++i) {
-    v1::GpuFacts& gpu = *facts.add_gpus();
-    gpu.set_slurm_type("rtx_2080_ti");
-    gpu.set_device_path(absl::StrCat("/dev/nvidia", i));
-  }
   return facts;
 }
 

@@ -1,8 +1,6 @@
 // Downloads from misbehaving servers.
 #include "agent/transfer/downloader.h"
 
-#include <stdlib.h>
-
 #include <atomic>
 
 #include <gmock/gmock.h>
@@ -31,8 +29,6 @@ using ::testing::Not;
 class DownloaderTest : public ::testing::Test {
  protected:
   DownloaderTest() : part_(dir_.path() + "/content.part") {
-    for (const char* name : {"http_proxy", "https_proxy", "no_proxy", "all_proxy"})
-      ::unsetenv(name);
     for (int i = 0; i < 300'000; ++i) content_.push_back(static_cast<char>(i * 31 + i / 256));
     server_.Serve("/file", content_);
     hooks_.on_activity = [this](absl::string_view activity, std::optional<float>) {

@@ -1,7 +1,5 @@
 #include "agent/transfer/transfers.h"
 
-#include <stdlib.h>
-
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -60,8 +58,6 @@ class Observer final : public ApplyObserver {
 class TransfersTest : public ::testing::Test {
  protected:
   TransfersTest() {
-    for (const char* name : {"http_proxy", "https_proxy", "no_proxy", "all_proxy"})
-      ::unsetenv(name);
     content_ = std::string(200'000, 'c');
     server_.Serve("/file", content_);
   }

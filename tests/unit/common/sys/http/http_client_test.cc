@@ -1,8 +1,6 @@
 // libcurl against a real server that behaves well, or badly.
 #include "common/sys/http/http_client.h"
 
-#include <stdlib.h>
-
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -31,8 +29,6 @@ using ::testing::Not;
 class HttpClientTest : public ::testing::Test {
  protected:
   HttpClientTest() : path_(dir_.path() + "/file") {
-    for (const char* name : {"http_proxy", "https_proxy", "no_proxy", "all_proxy"})
-      ::unsetenv(name);
     for (int i = 0; i < 300'000; ++i) content_.push_back(static_cast<char>(i * 31 + i / 256));
     server_.Serve("/file", content_);
   }
