@@ -3,12 +3,11 @@
 
 #include "agent/burnin/nic/nic_checks.h"
 #include "tests/fixtures/burnin_ranks.h"
-#include "tests/fixtures/golden_texts.h"
 
 namespace muster::burnin {
 namespace {
 
-using ::muster::testing::Said;
+using ::testing::HasSubstr;
 using testing::MetricOf;
 using testing::RankReporter;
 using testing::RunRanks;
@@ -52,7 +51,7 @@ TEST(NicPairTest, DifferentKeysAreUnknown) {
   const auto results = RunRanks(NicPairSpec(), RunNicPair, kShort, {"key", "other"});
   EXPECT_EQ(results[0].outcome, Outcome::kUnknown);
   EXPECT_EQ(results[1].outcome, Outcome::kUnknown);
-  EXPECT_THAT(results[1].reason, Said());
+  EXPECT_THAT(results[1].reason, HasSubstr("key"));
 }
 
 TEST(NicPairTest, APartnerThatStopsIsLost) {
@@ -61,9 +60,9 @@ TEST(NicPairTest, APartnerThatStopsIsLost) {
                                   if (rank == 1) reporter.StopAt("both ways at once, 3 streams");
                                 });
   EXPECT_EQ(results[1].outcome, Outcome::kUnknown);
-  EXPECT_THAT(results[1].reason, Said());
+  EXPECT_THAT(results[1].reason, HasSubstr("stopped"));
   EXPECT_EQ(results[0].outcome, Outcome::kUnknown);
-  EXPECT_THAT(results[0].reason, Said());
+  EXPECT_THAT(results[0].reason, HasSubstr("partner lost"));
 }
 
 // Traffic is not kept: gigabytes pass, and the process grows only by the memory that it requests on
