@@ -44,7 +44,7 @@ class Session {
     // Waits between attempts to connect: full jitter between zero and the doubling ceiling.
     absl::Duration first_backoff = absl::Seconds(1);
     absl::Duration longest_backoff = absl::Seconds(30);
-    // Reports sent but not stored yet.
+    // Reports sent but not stored yet. The controller takes 128 in one message.
     size_t max_reports_in_flight = 128;
     // For tests; empty: OpenChannel.
     std::function<std::shared_ptr<grpc::Channel>(const Identity&)> open_channel = {};
