@@ -42,7 +42,8 @@ class ControllerTest : public ControllerFixture {
 
 TEST_F(ControllerTest, SecondOneOnTheSameStoreSaysWhoHoldsIt) {
   EXPECT_THAT(Controller::Start(config_, clock_),
-              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(Said(), HasSubstr(absl::StrCat(getpid())))));
 }
 
 TEST_F(ControllerTest, MissingCredentialsNameTheRemedy) {
@@ -55,7 +56,8 @@ TEST_F(ControllerTest, TakenPortNamesTheSetting) {
   Config other = config_;
   other.state_directory = folder_ / "other";
   other.listen = absl::StrCat("127.0.0.1:", controller_->port());
-  EXPECT_THAT(Controller::Start(other, clock_), StatusIs(absl::StatusCode::kUnavailable, Said()));
+  EXPECT_THAT(Controller::Start(other, clock_),
+              StatusIs(absl::StatusCode::kUnavailable, AllOf(Said(), HasSubstr(other.listen))));
 }
 
 TEST_F(ControllerTest, StateIsThereAfterARestart) {

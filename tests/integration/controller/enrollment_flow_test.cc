@@ -10,6 +10,7 @@ namespace muster::controller {
 namespace {
 
 using ::muster::testing::Said;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class EnrollmentFlowTest : public ControllerFixture {
@@ -148,7 +149,7 @@ TEST_F(EnrollmentFlowTest, WaitsForApproval) {
     (*request.mutable_fingerprints())["c001"] = "0000-0000";
     const grpc::Status refused = nodes_->ApproveNode(&approving, request, &response);
     EXPECT_EQ(refused.error_code(), grpc::FAILED_PRECONDITION);
-    EXPECT_THAT(refused.error_message(), Said());
+    EXPECT_THAT(refused.error_message(), AllOf(Said(), HasSubstr(fingerprint_)));
     EXPECT_EQ(GetNode("c001").state(), v1::NODE_STATE_PENDING);
   }
   grpc::ClientContext approving;

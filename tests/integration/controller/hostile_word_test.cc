@@ -28,6 +28,7 @@ namespace {
 using ::muster::testing::FieldPath;
 using ::muster::testing::Said;
 using ::muster::testing::TextFields;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -235,7 +236,8 @@ TEST_F(HostileWordTest, WhatIsNoIdCutsOff) {
     const grpc::Status status = client->AwaitEnd();
     EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT) << status.error_message();
     // By the field's rule: some of these messages would be cut off as unasked for, too.
-    EXPECT_THAT(status.error_message(), Said());
+    EXPECT_THAT(status.error_message(),
+                AllOf(Said(), HasSubstr(absl::StrCat(path.field().name(), ": "))));
     EXPECT_TRUE(IsPlain(status.error_message(), Lines::kOne));
     ++cut_off;
   }

@@ -11,6 +11,8 @@ namespace {
 
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 constexpr char kLeast[] = "cluster: alpha\ncontroller_address: login1:7443\n";
 
@@ -57,7 +59,7 @@ TEST(Config, ErrorsNameThePlace) {
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   for (const char* key : {"operator_bundles", "secret_readers"}) {
     EXPECT_THAT(ParseConfig("controller.yaml", absl::StrCat(kLeast, key, ": none\n")),
-                StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+                StatusIs(absl::StatusCode::kInvalidArgument, AllOf(Said(), HasSubstr(key))));
   }
   EXPECT_THAT(ParseConfig("controller.yaml", "cluster: alpha\n"),
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));

@@ -78,7 +78,7 @@ TEST(GpuGemm, GpuThatCanDoNoTypeIsUnknown) {
       RunWorker(FakeDriver{.cuda_version = 8000}, kGood,
                 {"gpu-gemm", "--engine", "own", "--size", "128", "--duration", "1s"});
   EXPECT_EQ(run.outcome(), "OUTCOME_UNKNOWN");
-  EXPECT_THAT(run.reason(), Said());
+  EXPECT_THAT(run.reason(), AllOf(Said(), HasSubstr(UuidOf(0))));
 }
 
 // The same digest on another day, another one for another seed: the fleet compares these.

@@ -90,7 +90,7 @@ TEST(GpuMemory, WithoutMemoryNothingCanBeTold) {
   const WorkerRun run = RunWorker(R"({"preset":"t4","backing_bytes":65536})", Memory("address"));
   EXPECT_EQ(run.outcome(), "OUTCOME_UNKNOWN");
   EXPECT_EQ(run.exit_code, 2);
-  EXPECT_THAT(run.reason(), Said());
+  EXPECT_THAT(run.reason(), AllOf(Said(), HasSubstr(UuidOf(0))));
   EXPECT_TRUE(std::isnan(run.Metric("memory_tested_share", "", UuidOf(0))));
 }
 

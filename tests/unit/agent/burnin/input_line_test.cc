@@ -11,6 +11,8 @@ namespace {
 
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 TEST(InputLine, HasPeersByRank) {
@@ -36,8 +38,9 @@ struct Refusal {
 class RefusedLines : public ::testing::TestWithParam<Refusal> {};
 
 TEST_P(RefusedLines, SayWhy) {
-  EXPECT_THAT(ParseInputLine(GetParam().line).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  EXPECT_THAT(
+      ParseInputLine(GetParam().line).status(),
+      StatusIs(absl::StatusCode::kInvalidArgument, AllOf(Said(), HasSubstr(GetParam().message))));
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -16,6 +16,7 @@ namespace {
 
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -131,7 +132,8 @@ TEST_F(DownloadTest, RefusesWhatNoCompilerOfOursMakes) {
       {R"(download { path: "/f" urls: "http://h/f" sha256: "SHA" timeout { seconds: -1 } })",
        "timeout"}};
   for (const auto& c : kCases)
-    EXPECT_THAT(TryMake(c.text), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+    EXPECT_THAT(TryMake(c.text),
+                StatusIs(absl::StatusCode::kInvalidArgument, AllOf(Said(), HasSubstr(c.message))));
 }
 
 }  // namespace

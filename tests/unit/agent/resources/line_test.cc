@@ -9,6 +9,7 @@ namespace {
 using ::muster::testing::FakeProcessRunner;
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 struct Row {
@@ -133,7 +134,7 @@ TEST_F(LineTest, NamesWhatIsWrongWithAStep) {
   };
   for (const auto& row : kSteps) {
     EXPECT_THAT(TryMake(absl::StrCat("line { ", row.spec, " }")).status(),
-                StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+                StatusIs(absl::StatusCode::kInvalidArgument, AllOf(Said(), HasSubstr(row.says))));
   }
 }
 

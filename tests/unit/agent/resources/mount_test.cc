@@ -174,7 +174,7 @@ TEST_F(MountTest, NamesWhatIsWrong) {
   };
   for (const auto& row : kRows) {
     EXPECT_THAT(TryMake(Step(row.spec)).status(),
-                StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+                StatusIs(absl::StatusCode::kInvalidArgument, AllOf(Said(), HasSubstr(row.says))));
   }
   const std::string twice = absl::StrCat("mounts { ", kHome, " } mounts { ", kHome, " }");
   EXPECT_THAT(TryMake(Set(twice)).status(), StatusIs(absl::StatusCode::kInvalidArgument, Said()));

@@ -7,6 +7,7 @@ namespace {
 
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -146,7 +147,8 @@ TEST_F(PackageTest, RefusesWhatMakesNoSense) {
       {R"(package { names: "a" purge: true })", "only with state absent"},
   };
   for (const auto& c : kCases)
-    EXPECT_THAT(TryMake(c.step), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+    EXPECT_THAT(TryMake(c.step),
+                StatusIs(absl::StatusCode::kInvalidArgument, AllOf(Said(), HasSubstr(c.says))));
 }
 
 TEST_F(PackageTest, NeighboursBecomeOneTransaction) {

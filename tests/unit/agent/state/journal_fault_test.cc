@@ -22,6 +22,7 @@ namespace muster::agent {
 namespace {
 
 using ::muster::testing::Said;
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
@@ -232,7 +233,8 @@ TEST_F(JournalFaultTest, FaultIsNamedRecordsNothingAndPasses) {
         SCOPED_TRACE(absl::StrCat(fault.words, " ", count, " times at ", number, ": ",
                                   disk_->log().at(number - 1), ", row ", row));
         if (row < kRows) {
-          EXPECT_THAT(status.message(), Said());
+          EXPECT_THAT(status.message(),
+                      AllOf(Said(), HasSubstr(dir_->path()), HasSubstr(fault.words)));
         }
         disk_->Mend();
         size_t from = row;
@@ -264,7 +266,7 @@ TEST_F(JournalFaultTest, OpeningOnABadDiskSaysSoAndWorksAfterwards) {
       if (static_cast<int>(disk_->log().size()) < number) break;
       SCOPED_TRACE(absl::StrCat(fault.words, " at ", number, ": ", disk_->log().at(number - 1)));
       if (!status.ok()) {
-        EXPECT_THAT(status.message(), Said());
+        EXPECT_THAT(status.message(), AllOf(Said(), HasSubstr(fault.words)));
       }
       disk_->Mend();
       auto journal = Open();

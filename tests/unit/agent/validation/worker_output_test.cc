@@ -11,6 +11,8 @@ namespace {
 
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 constexpr char kPass[] = R"({"result":{"check":"gpu-gemm","outcome":"OUTCOME_PASS"}})";
 constexpr char kStopped[] =
@@ -56,7 +58,7 @@ TEST_P(WorkerEndTest, Concludes) {
   const v1::CheckResult result = output.Conclude(GetParam().end);
   EXPECT_EQ(result.check(), "gpu-gemm");
   EXPECT_EQ(result.outcome(), GetParam().outcome);
-  EXPECT_THAT(result.reason(), Said());
+  EXPECT_THAT(result.reason(), AllOf(Said(), HasSubstr(GetParam().reason)));
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -13,7 +13,9 @@ namespace {
 
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr absl::string_view kTypes[] = {"fp16", "fp32"};
 constexpr ParameterSpec kParameters[] = {
@@ -75,8 +77,9 @@ class RefusedParameters : public ::testing::TestWithParam<Refusal> {};
 
 TEST_P(RefusedParameters, SayWhatIsWanted) {
   const Refusal& refusal = GetParam();
-  EXPECT_THAT(Parameters::Parse(kCheck, {{refusal.name, refusal.text}}).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  EXPECT_THAT(
+      Parameters::Parse(kCheck, {{refusal.name, refusal.text}}).status(),
+      StatusIs(absl::StatusCode::kInvalidArgument, AllOf(Said(), HasSubstr(refusal.message))));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RefusedParameters,

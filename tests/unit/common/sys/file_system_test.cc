@@ -18,7 +18,9 @@ namespace {
 
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 class FileSystemTest : public ::testing::Test {
  protected:
@@ -78,15 +80,16 @@ TEST_F(FileSystemTest, AFailedVerificationKeepsTheOldFile) {
 }
 
 TEST_F(FileSystemTest, NamesWhatIsMissingOrInTheWay) {
-  EXPECT_THAT(fs_.Read(Path("no")), StatusIs(absl::StatusCode::kNotFound, Said()));
+  EXPECT_THAT(fs_.Read(Path("no")),
+              StatusIs(absl::StatusCode::kNotFound, AllOf(Said(), HasSubstr(Path("no")))));
   EXPECT_THAT(fs_.WriteAtomically(Path("no/file"), "x", {}),
-              StatusIs(absl::StatusCode::kNotFound, Said()));
+              StatusIs(absl::StatusCode::kNotFound, AllOf(Said(), HasSubstr(Path("no/file")))));
   ASSERT_OK(fs_.MakeDirectory(Path("d"), 0755));
   EXPECT_THAT(fs_.WriteAtomically(Path("d"), "x", {}),
               StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_EQ(fs_.Stat(Path("no/thing")).value(), std::nullopt);
   EXPECT_THAT(fs_.SetAttributes(Path("no"), {.mode = 0600}),
-              StatusIs(absl::StatusCode::kNotFound, Said()));
+              StatusIs(absl::StatusCode::kNotFound, AllOf(Said(), HasSubstr(Path("no")))));
 }
 
 TEST_F(FileSystemTest, BoundsWhatItReads) {
@@ -160,7 +163,8 @@ class SmallDiskTest : public FileSystemTest {
 
 TEST_F(FileSystemTest, WritesToTheKernelWhatIsThere) {
   const std::string path = folder_ + "/parameter";
-  EXPECT_THAT(fs_.WriteToKernel(path, "1"), StatusIs(absl::StatusCode::kNotFound, Said()));
+  EXPECT_THAT(fs_.WriteToKernel(path, "1"),
+              StatusIs(absl::StatusCode::kNotFound, AllOf(Said(), HasSubstr(path))));
   ASSERT_OK(fs_.WriteAtomically(path, "60000\n", {}));
   ASSERT_OK(fs_.WriteToKernel(path, "10\n"));
   EXPECT_EQ(fs_.Read(path).value(), "10\n");
@@ -170,7 +174,7 @@ TEST_F(SmallDiskTest, AFullDiskLeavesTheOldFileAndNoDebris) {
   const std::string path = disk_ + "/a";
   ASSERT_OK(fs_.WriteAtomically(path, "old", {}));
   EXPECT_THAT(fs_.WriteAtomically(path, std::string(200000, 'x'), {}),
-              StatusIs(absl::StatusCode::kResourceExhausted, Said()));
+              StatusIs(absl::StatusCode::kResourceExhausted, AllOf(Said(), HasSubstr(path))));
   EXPECT_EQ(fs_.Read(path).value(), "old");
   EXPECT_THAT(fs_.List(disk_).value(), ElementsAre("a"));
 }
@@ -180,7 +184,7 @@ TEST_F(SmallDiskTest, AReadOnlyDiskIsNamed) {
   ASSERT_OK(fs_.WriteAtomically(path, "old", {}));
   ASSERT_EQ(::mount(nullptr, disk_.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr), 0);
   EXPECT_THAT(fs_.WriteAtomically(path, "new", {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+              StatusIs(absl::StatusCode::kFailedPrecondition, AllOf(Said(), HasSubstr(path))));
   EXPECT_EQ(fs_.Read(path).value(), "old");
 }
 

@@ -19,6 +19,7 @@ namespace {
 
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -30,7 +31,7 @@ const std::string kOne(64, '1');
 const std::string kTwo = std::string(12, '1') + std::string(52, '2');
 
 auto Denied(const std::string& what) {
-  return StatusIs(absl::StatusCode::kPermissionDenied, Said());
+  return StatusIs(absl::StatusCode::kPermissionDenied, AllOf(Said(), HasSubstr(what)));
 }
 
 class BundleApprovalsTest : public ::testing::Test {
@@ -75,7 +76,8 @@ class BundleApprovalsTest : public ::testing::Test {
 };
 
 TEST_F(BundleApprovalsTest, OperatorsRunWhatAnAdministratorHasAppliedAndNoMore) {
-  EXPECT_THAT(MayRun(), StatusIs(absl::StatusCode::kPermissionDenied, Said()));
+  EXPECT_THAT(MayRun(),
+              StatusIs(absl::StatusCode::kPermissionDenied, AllOf(Said(), HasSubstr(kSite))));
   EXPECT_OK(MayRun(kSite, {}, "admin:alice"));
   EXPECT_OK(MayRun(kSite, {}, "controller"));
   EXPECT_THAT(MayRun(kSite, {}, "viewer:eve"), Denied("eve is a viewer"));

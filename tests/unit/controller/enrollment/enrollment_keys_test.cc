@@ -84,7 +84,7 @@ TEST_F(NodeKeysTest, ThiefWhoRenewsACopiedKeyIsNoticedWhenTheNodeComesBack) {
   EXPECT_EQ(denied_[0].first, machine_.node_uuid);
   EXPECT_EQ(LastEvent().action, "node.key_copied");
   EXPECT_EQ(LastEvent().subject, "c001");
-  EXPECT_THAT(LastEvent().detail, Said());
+  EXPECT_THAT(LastEvent().detail, AllOf(Said(), HasSubstr(kHonest), HasSubstr(kThief)));
   EXPECT_THAT(Node(machine_.node_uuid).locked_because,
               AllOf(HasSubstr(kHonest), HasSubstr(kThief)));
   // Only an administrator's token opens it again.

@@ -27,7 +27,7 @@ class JoinTest : public EnrollmentFixture {
                              request.node_name + "`"));
     const EventRecord event = LastEvent();
     EXPECT_EQ(event.action, "node.refuse");
-    EXPECT_THAT(event.detail, AllOf(Said(), Not(HasSubstr(request.token))));
+    EXPECT_THAT(event.detail, AllOf(Said(), HasSubstr(logged), Not(HasSubstr(request.token))));
     EXPECT_EQ(event.peer, request.peer);
   }
 
@@ -111,7 +111,7 @@ TEST_F(JoinTest, AMachineThatComesLateGetsAFreshCertificateWhileItsTokenLives) {
   const JoinResult late = enrollment_->GetJoin(id, token, "p").value();
   EXPECT_OK(pki::VerifySignedBy(late.certificate_pem, ca_->roots().pem, clock_.Now()));
   EXPECT_EQ(LastEvent().action, "node.enroll_late");
-  EXPECT_THAT(LastEvent().detail, Said());
+  EXPECT_THAT(LastEvent().detail, AllOf(Said(), HasSubstr(Serial(late.certificate_pem))));
 
   // It has connected: a thief of its first key, and of the token, gains nothing.
   ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
@@ -154,10 +154,10 @@ TEST_F(JoinTest, ApprovalIsOfTheKeyThatWasSeen) {
       pki::KeyFingerprint(pki::ParseCsr(request.csr_pem).value().public_key_sha256);
   EXPECT_EQ(key.size(), 39u);
   EXPECT_EQ(FingerprintOf(enrollment_->ListPending().value()[0]), key);
-  EXPECT_THAT(LastEvent().detail, Said());
+  EXPECT_THAT(LastEvent().detail, AllOf(Said(), HasSubstr("key " + key)));
   // Between the look and the approval another machine replaced the one that was seen.
   EXPECT_THAT(enrollment_->Approve({"c001"}, {{"c001", "0000-1111"}}, kAdmin),
-              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+              StatusIs(absl::StatusCode::kFailedPrecondition, AllOf(Said(), HasSubstr(key))));
   EXPECT_EQ(enrollment_->ListPending().value().size(), 1u);
   ASSERT_OK(enrollment_->Approve({"c001"}, {{"c001", key}}, kAdmin));
 }
@@ -212,7 +212,8 @@ TEST_F(JoinTest, RefusesMalformedRequests) {
            {&JoinRequest::token, std::string(200, 'x'), "join token"}}) {
     JoinRequest bad = request;
     bad.*field = value;
-    EXPECT_THAT(enrollment_->Join(bad), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+    EXPECT_THAT(enrollment_->Join(bad),
+                StatusIs(absl::StatusCode::kInvalidArgument, AllOf(Said(), HasSubstr(message))));
   }
   EXPECT_OK(enrollment_->Join(request));  // none of them used up the token
 }

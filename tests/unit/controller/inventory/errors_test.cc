@@ -73,7 +73,7 @@ TEST(InventoryErrors, NamePlaceAndRemedy) {
   for (const ErrorCase& c : cases) {
     SCOPED_TRACE(c.text);
     EXPECT_THAT(ParseInventory({{"f", absl::StrCat(kHead, c.text, "\n")}}),
-                StatusIs(kInvalid, Said()));
+                StatusIs(kInvalid, AllOf(Said(), HasSubstr(c.error))));
   }
 }
 
@@ -104,7 +104,8 @@ TEST(InventoryErrors, OfNodes) {
   for (const ErrorCase& c : cases) {
     SCOPED_TRACE(c.text);
     const std::string text = absl::StrCat("cluster: x\nnodes:\n  ", c.text, "\nracks: {r1: {}}\n");
-    EXPECT_THAT(ParseInventory({{"f", text}}), StatusIs(kInvalid, Said()));
+    EXPECT_THAT(ParseInventory({{"f", text}}),
+                StatusIs(kInvalid, AllOf(Said(), HasSubstr(c.error))));
   }
 }
 

@@ -13,6 +13,8 @@ namespace {
 
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 Inventory Cluster() {
   return ParseInventory({{"f",
@@ -74,7 +76,8 @@ TEST(Select, SaysWhatIsWrong) {
   };
   for (const SelectCase& c : cases) {
     SCOPED_TRACE(c.pattern);
-    EXPECT_THAT(Select(inventory, c.pattern), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+    EXPECT_THAT(Select(inventory, c.pattern),
+                StatusIs(absl::StatusCode::kInvalidArgument, AllOf(Said(), HasSubstr(c.nodes))));
   }
 }
 

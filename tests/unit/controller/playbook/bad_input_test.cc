@@ -13,6 +13,7 @@
 namespace muster::controller {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::Said;
 using ::testing::StartsWith;
@@ -276,7 +277,8 @@ TEST_P(BadInputTest, NamesPlaceAndRemedy) {
   };
   site[absl::StrCat("playbooks/", row.path)] = row.text;
   const absl::Status status = LoadPlaybook(site, "playbooks/site.yaml").status();
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  EXPECT_THAT(status,
+              StatusIs(absl::StatusCode::kInvalidArgument, AllOf(Said(), HasSubstr(row.says))));
   const std::string first(status.message().substr(0, status.message().find(": ")));
   EXPECT_THAT(first, StartsWith("playbooks/"));
   EXPECT_THAT(std::string(status.message()), HasSubstr(row.place));

@@ -12,7 +12,9 @@
 namespace muster::controller {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::Said;
 using ::testing::SizeIs;
@@ -96,7 +98,8 @@ TEST_F(EndingTest, ErrorsNameThePlaceAndTheRemedy) {
   for (const Case& each : cases) {
     SCOPED_TRACE(each.plays);
     SetPlays(each.plays);
-    EXPECT_THAT(Load().status(), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+    EXPECT_THAT(Load().status(),
+                StatusIs(absl::StatusCode::kInvalidArgument, AllOf(Said(), HasSubstr(each.error))));
   }
 }
 

@@ -11,6 +11,8 @@
 namespace muster::controller {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 using testing::Said;
 using testing::StatusIs;
 
@@ -72,7 +74,8 @@ TEST_F(SetsTest, NamesWhatIsWrongWithTheEntriesOfAnExpression) {
        "has a second entry with name 'a'"},
   };
   for (const auto& row : kRows) {
-    EXPECT_THAT(ErrorOf(row.list), StatusIs(absl::StatusCode::kInvalidArgument, Said()))
+    EXPECT_THAT(ErrorOf(row.list),
+                StatusIs(absl::StatusCode::kInvalidArgument, AllOf(Said(), HasSubstr(row.says))))
         << row.list;
   }
 }

@@ -15,6 +15,8 @@ namespace {
 
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 class RunApprovalsTest : public RunFixture {
  protected:
@@ -41,7 +43,7 @@ class RunApprovalsTest : public RunFixture {
     return request;
   }
   static auto Denied(const std::string& what = "muster bundle approve") {
-    return StatusIs(absl::StatusCode::kPermissionDenied, Said());
+    return StatusIs(absl::StatusCode::kPermissionDenied, AllOf(Said(), HasSubstr(what)));
   }
 };
 

@@ -12,7 +12,9 @@ namespace {
 
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 using RunEngineTest = RunFixture;
 
@@ -90,8 +92,9 @@ TEST_F(RunEngineTest, RunsOverTheSameNodesExcludeEachOther) {
   request.set_playbook("two.yaml");
   request.set_check_only(true);
   clock_.Advance(absl::Seconds(3));
-  EXPECT_THAT(engine_->Create(request, {"admin:bob", ""}).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_THAT(
+      engine_->Create(request, {"admin:bob", ""}).status(),
+      StatusIs(absl::StatusCode::kFailedPrecondition, AllOf(Said(), HasSubstr(first.run_id()))));
   v1::PlanReceipt receipt;
   receipt.set_plan_id(first.run_id() + "/0");
   receipt.set_accepted(true);
@@ -118,7 +121,8 @@ TEST_F(RunEngineTest, BusyNodesAreLeftOutAndNamed) {
       BusyNodesOf(engine_->Create(request, {"admin:bob", ""}).status());
   ASSERT_EQ(busy.size(), 2u);
   EXPECT_EQ(busy[0].nodes(), "b");
-  EXPECT_THAT(busy[0].reason(), Said());
+  EXPECT_THAT(busy[0].reason(),
+              AllOf(Said(), HasSubstr("run " + first.run_id() + " of admin:alice")));
   EXPECT_EQ(busy[1].nodes(), "c");
   EXPECT_THAT(busy[1].reason(), Said());
 

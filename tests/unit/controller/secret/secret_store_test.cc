@@ -99,10 +99,11 @@ TEST_F(SecretStoreTest, BadNamesAndSizesAreRefused) {
 TEST_F(SecretStoreTest, LostOrWrongKeyIsNoticedAtStart) {
   ASSERT_OK(secrets_->Set("password", SecretBuffer("hunter2"), {"munge"}, alice_));
   std::filesystem::rename(path_, path_ + ".away");
-  EXPECT_THAT(Open(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_THAT(Open(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, AllOf(Said(), HasSubstr(path_))));
   std::ofstream(path_) << std::string(kSecretKeyBytes, 'x');
   std::filesystem::permissions(path_, std::filesystem::perms(0600));
-  EXPECT_THAT(Open(), StatusIs(absl::StatusCode::kDataLoss, Said()));
+  EXPECT_THAT(Open(), StatusIs(absl::StatusCode::kDataLoss, AllOf(Said(), HasSubstr(path_))));
 }
 
 TEST_F(SecretStoreTest, OnlyTheRolesThatASecretNamesReadIt) {

@@ -226,7 +226,8 @@ TEST_F(StoreDamageTest, StoreThatIsMovedAwayStoresNothingUntilItIsBack) {
     for (const bool is_replaced : {false, true}) {
       std::filesystem::rename(file, folder_ + "/elsewhere");
       if (is_replaced) std::filesystem::copy_file(folder_ + "/elsewhere", file);
-      EXPECT_THAT(Append(*store_, 1), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+      EXPECT_THAT(Append(*store_, 1),
+                  StatusIs(absl::StatusCode::kFailedPrecondition, AllOf(Said(), HasSubstr(file))));
       EXPECT_FALSE(ReadAudit(*store_).ok());
       std::filesystem::rename(folder_ + "/elsewhere", file);
       EXPECT_OK(Append(*store_, 1));
@@ -257,7 +258,8 @@ TEST_F(StoreDamageTest, StoreThatIsCutOffIsToldSo) {
     const auto size = static_cast<double>(std::filesystem::file_size(file));
     std::filesystem::resize_file(file, static_cast<uintmax_t>(size * c.keep));
     for (int i = 0; i < 2; ++i) {
-      EXPECT_THAT(Append(*store_, 1), StatusIs(absl::StatusCode::kDataLoss, Said()));
+      EXPECT_THAT(Append(*store_, 1),
+                  StatusIs(absl::StatusCode::kDataLoss, AllOf(Said(), HasSubstr(path_))));
     }
   }
 }

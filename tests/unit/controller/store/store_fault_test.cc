@@ -22,6 +22,8 @@ namespace {
 using ::muster::testing::Said;
 using ::muster::testing::SmallDisk;
 using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 NodeRecord LargeNode(int number, size_t bytes) {
   NodeRecord node;
@@ -53,7 +55,8 @@ TEST_F(StoreFaultTest, FullDiskLosesNothingAndSaysSo) {
         [&](Transaction& txn) { return txn.nodes().Put(LargeNode(kept, 50'000)); });
     if (status.ok()) ++kept;
   }
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted, Said()));
+  EXPECT_THAT(status,
+              StatusIs(absl::StatusCode::kResourceExhausted, AllOf(Said(), HasSubstr(path))));
   EXPECT_GT(kept, 2);
   const auto count = [&] {
     size_t nodes = 0;
@@ -97,7 +100,8 @@ TEST_F(StoreFaultTest, ReadOnlyFileSystemIsNamedAndWorkGoesOnWhenItIsWritable) {
     ASSERT_OK(put(**store, 1));
   }
   ASSERT_TRUE(disk.MakeReadOnly(true));
-  EXPECT_THAT(OpenStore(path), StatusIs(absl::StatusCode::kPermissionDenied, Said()));
+  EXPECT_THAT(OpenStore(path),
+              StatusIs(absl::StatusCode::kPermissionDenied, AllOf(Said(), HasSubstr(path))));
   ASSERT_TRUE(disk.MakeReadOnly(false));
   auto store = OpenStore(path);
   ASSERT_OK(store);
@@ -107,7 +111,8 @@ TEST_F(StoreFaultTest, ReadOnlyFileSystemIsNamedAndWorkGoesOnWhenItIsWritable) {
 
 TEST_F(StoreFaultTest, FileOfAnotherKindIsRefused) {
   std::ofstream(path_) << std::string(8192, 'x');
-  EXPECT_THAT(OpenStore(path_), StatusIs(absl::StatusCode::kDataLoss, Said()));
+  EXPECT_THAT(OpenStore(path_),
+              StatusIs(absl::StatusCode::kDataLoss, AllOf(Said(), HasSubstr(path_))));
 }
 
 TEST_F(StoreFaultTest, DamagedPagesAreFoundAtStart) {
@@ -127,7 +132,8 @@ TEST_F(StoreFaultTest, DamagedPagesAreFoundAtStart) {
     file << std::string(100, '\x5a');
   }
   file.close();
-  EXPECT_THAT(OpenStore(path_), StatusIs(absl::StatusCode::kDataLoss, Said()));
+  EXPECT_THAT(OpenStore(path_),
+              StatusIs(absl::StatusCode::kDataLoss, AllOf(Said(), HasSubstr(path_))));
 }
 
 }  // namespace

@@ -20,6 +20,8 @@ namespace {
 
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 class StoreOpenTest : public ::testing::Test {
  protected:
@@ -60,7 +62,9 @@ TEST_F(StoreOpenTest, RowsSurviveAndTheFileIsPrivate) {
 TEST_F(StoreOpenTest, SecondOpenerIsToldWhoHoldsIt) {
   auto store = OpenStore(path_);
   ASSERT_OK(store);
-  EXPECT_THAT(OpenStore(path_), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_THAT(OpenStore(path_), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                         AllOf(Said(), HasSubstr(path_),
+                                               HasSubstr(absl::StrCat("process ", getpid())))));
   store->reset();
   EXPECT_OK(OpenStore(path_));
 }
@@ -101,7 +105,7 @@ TEST_F(StoreOpenTest, ForeignLockBecomesUnavailableNotAHang) {
     soci::session session(*soci::factory_sqlite3(), absl::StrCat("dbname=", path_));
     session << "BEGIN IMMEDIATE";
     EXPECT_THAT((*store)->Update([](Transaction&) { return absl::OkStatus(); }),
-                StatusIs(absl::StatusCode::kUnavailable, Said()));
+                StatusIs(absl::StatusCode::kUnavailable, AllOf(Said(), HasSubstr(path_))));
     return absl::OkStatus();
   }));
   EXPECT_OK((*store)->Update([](Transaction&) { return absl::OkStatus(); }));

@@ -18,6 +18,8 @@ namespace {
 
 using ::muster::testing::FakeProcessRunner;
 using ::muster::testing::Said;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 // Slurm 22.05's output for a worker that waits for its validation.
@@ -118,7 +120,7 @@ TEST_F(SlurmNode, NamesEachDifferenceWithBothValues) {
     const CheckResult result = Run();
     EXPECT_EQ(result.outcome, Outcome::kFail) << c.to;
     EXPECT_EQ(FaultOf(result), c.code) << c.to;
-    EXPECT_THAT(result.reason, Said());
+    EXPECT_THAT(result.reason, AllOf(Said(), HasSubstr(c.message)));
   }
 }
 
@@ -158,7 +160,8 @@ TEST_F(SlurmNode, StatesInWhichNoJobStartsFail) {
     SetNode(absl::StrReplaceAll(kNode, {{"IDLE+DRAIN", state}}));
     const CheckResult result = Run();
     EXPECT_EQ(FaultOf(result), "slurm_state") << state;
-    EXPECT_THAT(result.reason, Said());
+    EXPECT_THAT(result.reason, AllOf(Said(), HasSubstr(absl::StrCat("Slurm has c001 as ", state,
+                                                                    " (muster: not validated"))));
   }
 }
 

@@ -22,6 +22,7 @@ namespace {
 
 using ::muster::testing::FakeProcessRunner;
 using ::muster::testing::Said;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -62,7 +63,8 @@ TEST_F(SystemChecks, MissingToolIsUnknownWithItsPackage) {
     if (std::string(c.check) == "disk") given["paths"] = "/data";
     const CheckResult result = Run(c.check, given);
     EXPECT_EQ(result.outcome, Outcome::kUnknown) << c.check;
-    EXPECT_THAT(result.reason, Said());
+    EXPECT_THAT(result.reason,
+                AllOf(Said(), HasSubstr(std::string("install the package ") + c.package)));
   }
 }
 

@@ -214,7 +214,8 @@ TEST_F(HttpClientTest, TellsWhatTheServerAnswered) {
     server_.Handle("/answer", [&c](const HttpRequest&) {
       return HttpReply{.status = c.status, .body = c.status == 204 ? "" : "an error page"};
     });
-    EXPECT_THAT(Fetch(Download("/answer")), StatusIs(c.code, Said()));
+    EXPECT_THAT(Fetch(Download("/answer")),
+                StatusIs(c.code, AllOf(Said(), HasSubstr(absl::StrCat("answered ", c.status)))));
   }
   EXPECT_EQ(OnDisk(), "kept");
 }

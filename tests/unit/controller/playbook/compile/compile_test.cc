@@ -330,7 +330,8 @@ TEST_F(CompileTest, ASecretOfAnotherRoleIsRefusedWithItsPlaceAndRemedy) {
   secrets.secrets["s"] = "hush";
   ReadBy("other");
   const auto refused = [](absl::string_view place) {
-    return StatusIs(absl::StatusCode::kPermissionDenied, AllOf(Said(), Not(HasSubstr("hush"))));
+    return StatusIs(absl::StatusCode::kPermissionDenied,
+                    AllOf(Said(), HasSubstr(std::string(place)), Not(HasSubstr("hush"))));
   };
   SetTasks("- name: a\n  file: {path: /a, content: \"{{ secret('s') }}\"}\n");
   EXPECT_THAT(CompileError(), refused("playbooks/roles/r/tasks/main.yaml:2:"));

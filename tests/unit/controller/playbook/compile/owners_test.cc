@@ -149,7 +149,7 @@ TEST_P(OwnersOf, OneThing) {
     Compile();
     return;
   }
-  EXPECT_THAT(CompileError(), StatusIs(kInvalid, Said()));
+  EXPECT_THAT(CompileError(), StatusIs(kInvalid, AllOf(Said(), HasSubstr(row.fight))));
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, OwnersOf, ::testing::ValuesIn(kOwnerRows),

@@ -15,6 +15,8 @@ namespace {
 
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
 
@@ -58,7 +60,8 @@ TEST_F(CallSharesTest, EachKindHasItsOwnNumberAndWords) {
     const CallKind kind = KindOf(row.rpc);
     EXPECT_EQ(MostAtOnce(kind), row.most);
     Fill(row.rpc, kind);  // each row has its own person
-    EXPECT_THAT(shares_.Admit(row.rpc, kind), StatusIs(kExhausted, Said()));
+    EXPECT_THAT(shares_.Admit(row.rpc, kind),
+                StatusIs(kExhausted, AllOf(Said(), HasSubstr(row.words))));
   }
 }
 

@@ -22,7 +22,9 @@ namespace {
 
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
@@ -54,7 +56,7 @@ TEST_F(ValidationEngineTest, BusyGpuIsUnknownUnlessForced) {
   EXPECT_FALSE(start.force());
   Report("u-c001", start.check_id(), v1::OUTCOME_UNKNOWN, busy);
   EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_UNKNOWN);
-  EXPECT_THAT(engine_->Get(id)->nodes(0).checks(0).reason(), Said());
+  EXPECT_THAT(engine_->Get(id)->nodes(0).checks(0).reason(), AllOf(Said(), HasSubstr(busy)));
   EXPECT_OK(store_->View([](Transaction& txn) -> absl::Status {
     EXPECT_FALSE(txn.node_service().GetPass("u-c001").ok());
     return absl::OkStatus();
@@ -302,7 +304,8 @@ TEST_F(ValidationEngineTest, GoesOnAfterARestart) {
   EXPECT_THAT(sessions_.Take("u-c001"), IsEmpty());
   EXPECT_THAT(sessions_.Take("u-c002"), IsEmpty());
   EXPECT_THAT(engine_->Get(id)->nodes(0).checks(), SizeIs(1));
-  EXPECT_THAT(Create("probe", "c002"), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_THAT(Create("probe", "c002"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, AllOf(Said(), HasSubstr(id))));
   Report("u-c002", two, v1::OUTCOME_PASS);
   EXPECT_EQ(engine_->Get(id)->state(), v1::VALIDATION_STATE_DONE);
   EXPECT_EQ(OutcomeOfNode(id, "c001"), v1::OUTCOME_PASS);

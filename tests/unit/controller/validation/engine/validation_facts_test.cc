@@ -13,7 +13,9 @@ namespace muster::controller::validation {
 namespace {
 
 using ::muster::testing::Said;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -65,8 +67,8 @@ class ValidationFactsTest : public ValidationEngineTest {
 TEST_F(ValidationFactsTest, AGpuThatIsLostAfterItsLastCheckHasNotPassed) {
   const std::string id = PassTheCheck();
   EXPECT_EQ(engine_->Get(id)->state(), v1::VALIDATION_STATE_RUNNING);
-  EXPECT_THAT(Create("probe", "c001"),
-              testing::StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_THAT(Create("probe", "c001"), testing::StatusIs(absl::StatusCode::kFailedPrecondition,
+                                                         AllOf(Said(), HasSubstr(id))));
   const std::vector<std::string> asked = sessions_.TakeFactsRequests("u-c001");
   ASSERT_THAT(asked, ElementsAre(AtEnd(id)));
   Answer(AtEnd("v-other"), 2);  // an answer to another's question does not count

@@ -15,6 +15,8 @@ namespace {
 
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 class ValidationStraysTest : public ValidationEngineTest {
@@ -105,7 +107,8 @@ TEST_F(ValidationStraysTest, NodesOfACancelledValidationAreBusyUntilTheirChecksH
   ASSERT_OK(engine_->Cancel(id, {"operator:bob", ""}));
   EXPECT_TRUE(Only("u-c001").has_stop_check());
   EXPECT_EQ(StateOf(id), v1::VALIDATION_STATE_RUNNING);
-  EXPECT_THAT(Create("probe", "c001"), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_THAT(Create("probe", "c001"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, AllOf(Said(), HasSubstr(id))));
   Report("u-c001", check, v1::OUTCOME_UNKNOWN, "stopped");
   EXPECT_EQ(Only("u-c001").check_report_stored().check_id(), check);
   EXPECT_EQ(StateOf(id), v1::VALIDATION_STATE_CANCELLED);

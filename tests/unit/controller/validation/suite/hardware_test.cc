@@ -13,6 +13,8 @@ namespace {
 
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 absl::StatusOr<HardwareLibrary> ParseOne(const std::string& text) {
   return ParseHardware({{"inventory/hardware/t4.yaml", text}}, kTestCatalog);
@@ -122,7 +124,9 @@ TEST(ParseHardware, FindsWhatCannotBeMeant) {
       {"[]\n", "expected a hardware"},
   };
   for (const Case& c : cases) {
-    EXPECT_THAT(ParseOne(c.text), StatusIs(absl::StatusCode::kInvalidArgument, Said())) << c.text;
+    EXPECT_THAT(ParseOne(c.text),
+                StatusIs(absl::StatusCode::kInvalidArgument, AllOf(Said(), HasSubstr(c.error))))
+        << c.text;
   }
   EXPECT_THAT(ParseHardware({{"a.yaml", kGpuHead}, {"b.yaml", kGpuHead}}, kTestCatalog),
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));

@@ -126,7 +126,7 @@ TEST(ParseSuite, ErrorsNameThePlaceAndTheNearestWord) {
   };
   for (const Case& c : cases) {
     EXPECT_THAT(ParseText(absl::StrCat(kSuiteHead, c.stage)),
-                StatusIs(absl::StatusCode::kInvalidArgument, Said()))
+                StatusIs(absl::StatusCode::kInvalidArgument, AllOf(Said(), HasSubstr(c.error))))
         << c.stage;
   }
   EXPECT_THAT(ParseText("name: other\ndescription: d\nstages: [{name: a, checks: [gpu-gemm]}]\n"),

@@ -8,6 +8,8 @@ namespace muster::burnin {
 namespace {
 
 using ::muster::testing::Said;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -50,7 +52,7 @@ TEST(LinkIdentityTest, WhatIsNotAsExpectedIsAFaultOfThePort) {
     ASSERT_THAT(result.faults, SizeIs(1));
     EXPECT_EQ(result.faults[0].code, c.code);
     EXPECT_EQ(result.faults[0].subject, "eth0");
-    EXPECT_THAT(result.faults[0].message, Said());
+    EXPECT_THAT(result.faults[0].message, AllOf(Said(), HasSubstr(c.message)));
   }
 }
 
