@@ -156,17 +156,19 @@ Json RepeatedValue(const Message& message, const FieldDescriptor& field) {
 
 }  // namespace
 
+Json FieldValue(const Message& message, const FieldDescriptor& field) {
+  if (field.is_map()) return MapValue(message, field);
+  if (field.is_repeated()) return RepeatedValue(message, field);
+  return SingleValue(message, field);
+}
+
 Json ProtoToValue(const Message& message) {
   Json out = Json::object();
   const auto& descriptor = *message.GetDescriptor();
   for (int i = 0; i < descriptor.field_count(); ++i) {
     const FieldDescriptor& field = *descriptor.field(i);
-    if (field.is_map()) {
-      out[field.name()] = MapValue(message, field);
-    } else if (field.is_repeated()) {
-      out[field.name()] = RepeatedValue(message, field);
-    } else if (!field.has_presence() || message.GetReflection()->HasField(message, &field)) {
-      out[field.name()] = SingleValue(message, field);
+    if (!field.has_presence() || message.GetReflection()->HasField(message, &field)) {
+      out[field.name()] = FieldValue(message, field);
     } else if (field.real_containing_oneof() == nullptr) {
       out[field.name()] = nullptr;
     }

@@ -10,11 +10,16 @@
 #include <nlohmann/json_fwd.hpp>
 
 namespace google::protobuf {
+class FieldDescriptor;
 class Message;
-}
+}  // namespace google::protobuf
 
 namespace muster {
 
 nlohmann::ordered_json ProtoToValue(const google::protobuf::Message& message);
+
+// One field of it; its default if it is not set.
+nlohmann::ordered_json FieldValue(const google::protobuf::Message& message,
+                                  const google::protobuf::FieldDescriptor& field);
 
 }  // namespace muster

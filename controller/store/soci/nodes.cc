@@ -97,12 +97,13 @@ absl::Status SociNodeTable::Put(const NodeRecord& node) {
 
 absl::StatusOr<std::string> SociNodeTable::Facts(absl::string_view uuid) {
   return Guard(context_.path, "nodes.Facts", [&]() -> absl::StatusOr<std::string> {
-    const std::string key(uuid);
-    std::string facts;
-    soci::statement statement =
-        (context_.session.prepare << "SELECT facts FROM node_facts WHERE node_uuid = :uuid",
-         into(facts), use(key));
-    return ReadOne(statement) ? facts : std::string();
+    auto& get = context_.statements.get_facts;
+    get.values = std::string(uuid);
+    const bool found = get.Run([&] {
+      return (context_.session.prepare << "SELECT facts FROM node_facts WHERE node_uuid = :uuid",
+              into(get.row), use(get.values));
+    });
+    return found ? get.row : std::string();
   });
 }
 

@@ -82,6 +82,7 @@ class SociStatements {
   SociStatement<std::string, NodeRecord> get_node;
   SociStatement<std::string, NodeRecord> get_node_by_name;
   SociStatement<NodeRecord> put_node;
+  SociStatement<std::string> get_facts;
   SociStatement<FactsRow> put_facts;
   SociStatement<OpenPlanRecord> put_plan;
   SociStatement<OpenPlanRecord> trim_plans;

@@ -1,11 +1,15 @@
 // Folded entries of objects look to templates like any others.
+#include <utility>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "common/value/folded_value.h"
+#include "common/value/proto_value.h"
 #include "controller/template/template.h"
+#include "muster/v1/facts.pb.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 
@@ -15,42 +19,37 @@ namespace {
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 
-Value Gpus(int count) {
-  Value gpus = Value::array();
-  for (int i = 0; i < count; ++i)
-    gpus.push_back({{"index", i}, {"type", i == 0 ? "h100" : "a100"}, {"memory", 80.5}});
-  return gpus;
+v1::Facts Facts(int gpus) {
+  v1::Facts facts;
+  facts.mutable_cpu()->set_cpus(64);
+  facts.mutable_cpu()->set_model("x");
+  facts.set_nvidia_driver_version("535.261.03");
+  for (int i = 0; i < gpus; ++i) {
+    v1::GpuFacts& gpu = *facts.add_gpus();
+    gpu.set_index(static_cast<uint32_t>(i));
+    gpu.set_slurm_type(i == 0 ? "h100" : "a100");
+    gpu.set_power_limit_watts(80.5);
+  }
+  return facts;
 }
 
-// Two nodes with facts, of which `fold` may fold parts.
-template <typename FoldPart>
-Scope Nodes(FoldPart fold) {
+Scope Nodes(const Value& facts) {
   Value nodes = Value::object();
-  for (const char* name : {"c001", "c002"}) {
-    nodes[name] = {{"name", name},
-                   {"facts",
-                    {{"hostname", name},
-                     {"cpu", fold({{"cpus", 64}, {"model", "x"}})},
-                     {"gpus", fold(Gpus(2))}}}};
-  }
+  for (const char* name : {"c001", "c002"}) nodes[name] = {{"name", name}, {"facts", facts}};
   Scope scope;
   scope.Set("nodes", std::move(nodes));
   return scope;
 }
 
-Scope PlainNodes() {
-  return Nodes([](Value part) { return part; });
-}
-Scope FoldedNodes() {
-  return Nodes([](Value part) { return Fold(part); });
-}
+Scope PlainNodes() { return Nodes(ProtoToValue(Facts(2))); }
+Scope FoldedNodes() { return Nodes(*FoldMessage(v1::Facts(), Facts(2).SerializeAsString())); }
 
 TEST(FoldedTest, TemplatesSeeNoDifference) {
   const Scope plain = PlainNodes();
   const Scope folded = FoldedNodes();
   for (const char* source : {
            "{{ nodes.c001.facts.cpu.cpus }}",
-           "{{ nodes['c001']['facts']['gpus'][1]['type'] }}",
+           "{{ nodes['c001']['facts']['gpus'][1]['slurm_type'] }}",
            "{{ nodes.c001.facts.get('cpu') }}",
            "{{ nodes.c001.facts.gpus | length }}",
            "{{ nodes.c001.facts }}",
@@ -66,12 +65,13 @@ TEST(FoldedTest, TemplatesSeeNoDifference) {
            "{{ nodes.values() | map(attribute='facts.gpus') | first }}",
            "{{ nodes.values() | map(attribute='facts') | list }}",
            "{{ nodes.values() | groupby('facts.cpu.model') }}",
-           "{{ nodes.c001.facts.gpus | map(attribute='memory') | sum }}",
+           "{{ nodes.c001.facts.gpus | map(attribute='power_limit_watts') | sum }}",
            "{{ nodes.c001.facts == nodes.c002.facts }}",
            "{{ nodes.c001.facts.gpus == nodes.c002.facts.gpus }}",
            "{{ nodes.c001 in nodes.values() }}",
            "{{ {'all': nodes} }}",
-           "{% for n in nodes.values() %}{% for g in n.facts.gpus %}{{ g.type }} {% endfor %}{% "
+           "{% for n in nodes.values() %}{% for g in n.facts.gpus %}{{ g.slurm_type }} {% endfor "
+           "%}{% "
            "endfor %}",
        }) {
     SCOPED_TRACE(source);
@@ -95,7 +95,7 @@ TEST(FoldedTest, ErrorsAreTheSame) {
 
 TEST(FoldedTest, UnfoldingTakesSteps) {
   Scope scope;
-  scope.Set("facts", {{"gpus", Fold(Gpus(1'000))}});
+  scope.Set("facts", *FoldMessage(v1::Facts(), Facts(1'000).SerializeAsString()));
   const auto turns = [&](int count) {
     return RenderValue(absl::StrCat("{% for i in range(", count, ") %}{% set x = facts.gpus %}",
                                     "{% endfor %}"),
