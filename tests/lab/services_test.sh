@@ -1,0 +1,123 @@
+#!/bin/bash
+# What stands around Slurm: the packet filter of a node with two networks, metrics and alerts, users'
+# software.
+set -euo pipefail
+# shellcheck source=tests/lab/testing.sh
+source "$(dirname "$0")/testing.sh"
+
+readonly rules=playbooks/roles/prometheus/files/muster_rules.yml
+readonly rules_test=tests/testdata/prometheus/muster_rules_test.yml
+work=$(mktemp -d)
+
+# Runs a command in the network outside, which login1 reaches by ext0.
+outside() { lab exec login1 ip netns exec outside "$@"; }  # CMD…
+connects() {  # FROM… -- HOST PORT
+  local from=()
+  while [[ $1 != -- ]]; do from+=("$1"); shift; done
+  "${from[@]}" bash -c "exec 3<>/dev/tcp/$2/$3" 2>/dev/null
+}
+# The number of Prometheus' targets in a state, by job.
+targets() {  # JOB HEALTH
+  lab exec login1 curl -s 'http://127.0.0.1:9090/api/v1/targets?state=active' | read_json '
+print(sum(t["health"] == sys.argv[2] and t["labels"]["job"] == sys.argv[1]
+          for t in value["data"]["activeTargets"]))' "$1" "$2"
+}
+all_up() { [[ $(targets nodes up) == 2 && $(targets prometheus up) == 1 ]]; }
+firing() {  # ALERT: Prometheus knows the rule and it holds
+  lab exec login1 curl -s 'http://127.0.0.1:9090/api/v1/alerts' | read_json '
+sys.exit(not any(a["labels"]["alertname"] == sys.argv[1] for a in value["data"]["alerts"]))' "$1"
+}
+
+start_cluster 1 bookworm --prepared
+# login1 gets a second network, as a machine with two cables has one.
+lab exec login1 bash -c '
+  ip netns add outside
+  ip link add ext0 type veth peer name out0 netns outside
+  ip address add 192.0.2.1/24 dev ext0
+  ip link set ext0 up
+  ip -n outside address add 192.0.2.9/24 dev out0
+  ip -n outside link set out0 up
+  ip -n outside link set lo up'
+mkdir "$work/inventory"
+cp "$(lab_folder)"/inventory/* "$work/inventory/"
+cat >"$work/inventory/services.yaml" <<'YAML'
+groups:
+  edge:
+    nodes: login1
+    vars:
+      external_interface: ext0
+      firewall_open: [{port: 22}, {port: 8000, from: ["192.0.2.9/32"]}, {port: 8001, from: ["192.0.2.77/32"]}]
+  everybody:
+    nodes: "login1,c001"
+    vars:
+      prometheus_host: login1
+      prometheus_interval: 1s
+      data_science_packages: [python3-numpy]
+      module_system: environment-modules
+      module_paths: [/apps/modulefiles]
+      cluster_interface: host0
+YAML
+muster inventory apply "$work/inventory" >/dev/null
+join 'login1,c001'
+
+step "the whole site"
+apply playbooks/site.yaml
+expect_applied 0 "rollout"
+# shellcheck disable=SC2016  # the node's shell expands it
+lab exec login1 bash -c 'for port in 8000 8001 8002; do
+  systemd-run -q --unit listener-$port python3 -m http.server --bind 0.0.0.0 $port; done'
+wait_for 10 "a listener" connects lab exec c001 -- login1 8002
+
+step "the network outside reaches what is open, the cluster everything"
+connects outside -- 192.0.2.1 22 || fail "ssh is closed to the outside"
+connects outside -- 192.0.2.1 8000 || fail "a port is closed to the network that it is open to"
+! connects timeout 2 ./dev lab exec --name "$LAB_TEST_NAME" login1 ip netns exec outside -- 192.0.2.1 8001 ||
+  fail "a port of another network is open"
+! connects timeout 2 ./dev lab exec --name "$LAB_TEST_NAME" login1 ip netns exec outside -- 192.0.2.1 6817 ||
+  fail "slurmctld can be reached from outside"
+connects lab exec c001 -- login1 8001 || fail "the cluster's own network is filtered"
+nodes_idle c001 || wait_for 30 "c001 idle behind the filter" nodes_idle c001
+
+step "Prometheus has its targets, and its alerts fire"
+wait_for 30 "all targets up" all_up
+expect_equal "$(grep -o 'alert: .*' "$rules" | sort)" \
+  "$(sed -n 's/.*alertname: \([A-Za-z]*\)$/alert: \1/p' "$rules_test" | sort)" "alerts with a test"
+lab exec login1 install -d /root/rules
+for file in "$rules" "$rules_test"; do lab exec login1 tee "/root/rules/${file##*/}" <"$file" >/dev/null; done
+lab exec login1 promtool test rules /root/rules/muster_rules_test.yml
+lab exec c001 systemctl stop prometheus-node-exporter
+wait_for 20 "the alert of a silent node" firing NodeSilent
+lab exec c001 systemctl start prometheus-node-exporter
+wait_for 20 "all targets up again" all_up
+# Nothing but this machine reaches what asks nobody who they are.
+! connects timeout 2 ./dev lab exec --name "$LAB_TEST_NAME" c001 -- login1 9090 || fail "Prometheus listens for all"
+
+step "users' software"
+lab exec c001 python3 -c 'import numpy; print(numpy.arange(3).sum())'
+lab exec c001 install -d /apps/modulefiles
+# shellcheck disable=SC2016
+expect_contains "$(lab exec c001 bash -lc 'echo $MODULEPATH')" /apps/modulefiles "MODULEPATH of a login"
+expect_equal "NCCL_SOCKET_IFNAME==host0" "$(lab exec c001 grep -v '^#' /etc/nccl.conf)" "nccl.conf"
+
+step "after a restart of the machine the filter is there before anybody asks"
+lab exec login1 systemctl is-enabled muster-firewall.service
+lab exec login1 systemctl restart muster-firewall.service
+connects outside -- 192.0.2.1 22 || fail "ssh is closed after a restart of the filter"
+! connects timeout 2 ./dev lab exec --name "$LAB_TEST_NAME" login1 ip netns exec outside -- 192.0.2.1 8001 ||
+  fail "a port is open after a restart of the filter"
+
+step "a port that is none is refused, and closes nothing"
+sed -i 's/{port: 22}/{port: no-such-service}/' "$work/inventory/services.yaml"
+muster inventory apply "$work/inventory" >/dev/null
+apply playbooks/site.yaml --limit login1
+expect_applied 3 "a port that is none"
+expect_contains "$APPLY_OUTPUT" "no-such-service" "what nft refuses"
+connects outside -- 192.0.2.1 22 || fail "a refused file of rules has closed ssh"
+sed -i 's/{port: no-such-service}/{port: 22}/' "$work/inventory/services.yaml"
+muster inventory apply "$work/inventory" >/dev/null
+
+step "a second apply changes nothing"
+apply playbooks/site.yaml
+expect_applied 0 "second apply"
+for node in login1 c001; do expect_equal 0 "$(recap "$APPLY_RUN" "$node" changed)" "changes on $node"; done
+echo PASSED
