@@ -6,9 +6,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <re2/re2.h>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "common/value/proto_value.h"
 #include "controller/inventory/inventory.h"
 #include "controller/playbook/compiler.h"
@@ -251,6 +254,30 @@ TEST_F(SiteTest, EveryExampleClusterCompiles) {
     EXPECT_GE(plans.size(), inventory_.FindGroup("login")->nodes.size() +
                                 inventory_.FindGroup("compute")->nodes.size());
     EXPECT_THAT(Content(plans, "/etc/slurm/slurm.conf"), HasSubstr("PartitionName="));
+  }
+}
+
+// A word that nothing reads is a setting that an administrator believes in.
+TEST_F(SiteTest, EveryVariableOfAnExampleIsRead) {
+  std::string readers = ReadFile("controller/validation/verdict/hardware_class.cc");
+  for (const auto& [path, text] : site_) {
+    for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+      // A comment mentions a variable, and its default defines it.
+      if (!RE2::FullMatch(re2::StringPiece(line.data(), line.size()), R"(\s*#.*|[a-z_]+: *[^{]*)"))
+        absl::StrAppend(&readers, line, "\n");
+    }
+  }
+  for (const auto& entry : std::filesystem::directory_iterator("inventory/examples")) {
+    UseCluster(entry.path().filename().string());
+    std::vector<Variable> variables = inventory_.vars();
+    for (const Group& group : inventory_.groups())
+      variables.insert(variables.end(), group.vars.begin(), group.vars.end());
+    for (const Node& node : inventory_.nodes())
+      variables.insert(variables.end(), node.vars.begin(), node.vars.end());
+    for (const Variable& variable : variables) {
+      EXPECT_TRUE(RE2::PartialMatch(readers, absl::StrCat("\\b", variable.name, "\\b")))
+          << variable.place.ToString() << ": nothing reads '" << variable.name << "'";
+    }
   }
 }
 
