@@ -29,6 +29,9 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeFile(const v1::Step& step, Resourc
 // Files of one directory, as a whole set.
 absl::StatusOr<std::unique_ptr<Resource>> MakeFileSet(const v1::Step& step,
                                                       ResourceContext& context, bool want_diff);
+// A file system on a device that holds nothing else.
+absl::StatusOr<std::unique_ptr<Resource>> MakeFileSystem(const v1::Step& step,
+                                                         ResourceContext& context, bool want_diff);
 // A group of users.
 absl::StatusOr<std::unique_ptr<Resource>> MakeGroup(const v1::Step& step, ResourceContext& context,
                                                     bool want_diff);

@@ -33,6 +33,7 @@ constexpr ResourceType kResourceTypes[] = {
     {v1::Step::kMounts, &MakeMounts},
     {v1::Step::kArchive, &MakeArchive},
     {v1::Step::kFilesIn, &MakeFileSet},
+    {v1::Step::kFileSystem, &MakeFileSystem},
     {v1::Step::kReboot, &MakeReboot},
 };
 

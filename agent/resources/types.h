@@ -8,6 +8,7 @@
 #include "agent/resources/resource.h"
 #include "agent/state/resource_records.h"
 #include "agent/sys/accounts.h"
+#include "agent/sys/block_devices.h"
 #include "agent/sys/package_manager.h"
 #include "agent/sys/unit_manager.h"
 #include "common/base/clock.h"
@@ -27,6 +28,7 @@ struct ResourceContext {
   BlobSource& blobs;
   ResourceRecords& records;
   Clock& clock;
+  BlockDevices& disks;
 };
 
 // The resource of `step`, with its values checked: InvalidArgument names the field of a step that

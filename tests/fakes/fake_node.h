@@ -13,6 +13,7 @@
 #include "common/base/digest.h"
 #include "common/base/status.h"
 #include "tests/fakes/fake_accounts.h"
+#include "tests/fakes/fake_block_devices.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_file_system.h"
 #include "tests/fakes/fake_package_manager.h"
@@ -71,8 +72,9 @@ struct FakeNode {
   FakeBlobSource blobs;
   agent::ResourceRecords records{"/var/lib/muster/records", files};
   FakeClock clock;
-  agent::ResourceContext context = {files,    processes, units,   packages,
-                                    accounts, blobs,     records, clock};
+  FakeBlockDevices disks;
+  agent::ResourceContext context = {files, processes, units, packages, accounts,
+                                    blobs, records,   clock, disks};
 };
 
 }  // namespace muster::testing

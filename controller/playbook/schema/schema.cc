@@ -162,6 +162,17 @@ std::string CheckArchive(const Given& given) {
   return ExactlyOne(given, {"urls", "source"}, " (where the archive comes from)");
 }
 
+std::string CheckFileSystem(const Given& given) {
+  // "/dev/sdb": the kernel numbers disks in the order in which it finds them.
+  const std::string device = given.Text("device").value_or("");
+  if (absl::StartsWith(device, "/dev/") && device.find('/', 5) == std::string::npos) {
+    return absl::StrCat("has the device '", device,
+                        "', a name that may mean another disk after the next boot: name the disk "
+                        "by its link in /dev/disk/by-id");
+  }
+  return "";
+}
+
 std::string CheckFilesIn(const Given& given) {
   if (given.Has("keep") && !given.Has("purge")) return "has 'keep', which applies only with purge";
   return "";
@@ -346,6 +357,13 @@ const std::vector<ResourceType>& ResourceTypes() {
         {"purge", Type::kBool, "purge"},
         {"keep", Type::kTextList, "keep"}},
        CheckFilesIn},
+      {"file_system",
+       {{"device", Type::kPath, "device", true},
+        {"type", Type::kWord, "type", true},
+        {"label", Type::kText, "label"},
+        {"options", Type::kTextList, "options"},
+        {"replaces_uuid", Type::kText, "replaces_uuid"}},
+       CheckFileSystem},
       {"reboot",
        {{"when", Type::kWord, "when"},
         {"reason", Type::kText, "reason"},

@@ -285,8 +285,8 @@ class PathRaceTest : public ::testing::TestWithParam<Case> {
   sys::RealProcessRunner processes_;
   muster::testing::FakeNode node_;
   ResourceRecords records_{state_.path(), files_};
-  ResourceContext context_{files_,         processes_,  node_.units, node_.packages,
-                           node_.accounts, node_.blobs, records_,    node_.clock};
+  ResourceContext context_{files_,      processes_, node_.units, node_.packages, node_.accounts,
+                           node_.blobs, records_,   node_.clock, node_.disks};
   muster::testing::RecordingObserver observer_;
   std::atomic<uint64_t>* swaps_ = nullptr;
   int applied_ = 0;

@@ -49,8 +49,9 @@ class DownloadTest : public ::testing::Test {
   sys::RealFileSystem files_;
   muster::testing::FakeNode node_;
   ResourceRecords records_{dir_.path() + "/records", files_};
-  ResourceContext context_{files_,         node_.processes, node_.units, node_.packages,
-                           node_.accounts, node_.blobs,     records_,    node_.clock};
+  ResourceContext context_{files_,         node_.processes, node_.units,
+                           node_.packages, node_.accounts,  node_.blobs,
+                           records_,       node_.clock,     node_.disks};
   muster::testing::RecordingObserver observer_;
   std::string sha256_;
 };

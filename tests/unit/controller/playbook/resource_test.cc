@@ -159,6 +159,11 @@ const ResourceRow kResourceRows[] = {
      "c001\\n' } "
      "files { name: 'c' content: 'KEY' } owner: 'root' group: 'adm' mode: 416 purge: true "
      "keep: 'k*' }"},
+    {"FileSystem",
+     "file_system: {device: /dev/disk/by-id/wwn-1, type: xfs, label: scratch, options: [-m, "
+     "reflink=0], replaces_uuid: 1b2c}",
+     "file_system { device: '/dev/disk/by-id/wwn-1' type: FILE_SYSTEM_TYPE_XFS label: 'scratch' "
+     "options: '-m' options: 'reflink=0' replaces_uuid: '1b2c' }"},
     {"Hostname", "hostname: {name: \"{{ node.name }}\"}", "hostname { name: 'c001' }"},
 };
 
