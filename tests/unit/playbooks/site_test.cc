@@ -27,6 +27,9 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+// Storage servers come first: the others mount what they serve.
+constexpr size_t kLoginPlay = 1;
+
 std::string ReadFile(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   return std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
@@ -162,7 +165,8 @@ TEST_F(SiteTest, ANodeThatHasNotEnrolledIsNotInSlurmYet) {
   facts_.erase("c002");
   const auto playbook = LoadPlaybook(site_, "playbooks/site.yaml");
   ASSERT_OK(playbook);
-  const auto plans = CompilePlay(**playbook, 0, inventory_, facts_, {"login1"}, options_, secrets_);
+  const auto plans =
+      CompilePlay(**playbook, kLoginPlay, inventory_, facts_, {"login1"}, options_, secrets_);
   ASSERT_EQ(plans.size(), 1u);
   ASSERT_OK(plans[0].error);
   const std::string conf = Content({*plans[0].plan}, "/etc/slurm/slurm.conf");
@@ -179,7 +183,7 @@ TEST_F(SiteTest, ANodeThatDoesNotSayWhatItIsIsNotInSlurmYet) {
     const auto playbook = LoadPlaybook(site_, "playbooks/site.yaml");
     ASSERT_OK(playbook);
     const auto plans =
-        CompilePlay(**playbook, 0, inventory_, facts_, {"login1"}, options_, secrets_);
+        CompilePlay(**playbook, kLoginPlay, inventory_, facts_, {"login1"}, options_, secrets_);
     ASSERT_EQ(plans.size(), 1u);
     ASSERT_OK(plans[0].error) << unknown;
     const std::string conf = Content({*plans[0].plan}, "/etc/slurm/slurm.conf");
@@ -242,6 +246,55 @@ TEST_F(SiteTest, TheInstalledVersionDecidesHowNodesAreTakenIn) {
     EXPECT_EQ(reconfigure, reconfigures ? 1 : 0) << version;
     EXPECT_EQ(restart, reconfigures ? 0 : 1) << version;
   }
+}
+
+TEST_F(SiteTest, BeegfsIsServedAndMounted) {
+  UseCluster("carme-1080ti");
+  GiveFacts("12", "none", 4);
+  auto plans = CompileAll();
+  EXPECT_EQ(CountSteps(plans, "beegfs_server", "the management runs", /*skipped=*/false), 1);
+  EXPECT_EQ(CountSteps(plans, "beegfs_server", "the metadata runs", /*skipped=*/false), 2);
+  EXPECT_EQ(CountSteps(plans, "beegfs_server", "the storage runs", /*skipped=*/false), 2);
+  EXPECT_THAT(Content(plans, "/etc/beegfs/beegfs-storage.conf"),
+              HasSubstr("\nstoreStorageDirectory = /data/target1/beegfs_storage\n"));
+  EXPECT_THAT(Content(plans, "/etc/beegfs/beegfs-mgmtd.conf"),
+              HasSubstr("\nquotaEnableEnforcement = true\n"));
+  EXPECT_EQ(CountSteps(plans, "beegfs_client", "BeeGFS is mounted at /home", /*skipped=*/false),
+            17);
+  // Quota is a variable of the servers.
+  EXPECT_THAT(Content(plans, "/etc/beegfs/beegfs-client.conf"),
+              AllOf(HasSubstr("\nsysMgmtdHost = storage1\n"), HasSubstr("\nquotaEnabled = true\n"),
+                    HasSubstr("\nconnMgmtdPortTCP = 8008\n")));
+  EXPECT_EQ(CountSteps(plans, "local_scratch", "scratch disk", /*skipped=*/false), 16);
+
+  options_.extra_vars["beegfs_version"] = "8";
+  options_.extra_vars["beegfs_tls_certificate"] = "CERTIFICATE";
+  options_.extra_vars["beegfs_license"] = "LICENCE";
+  plans = CompileAll();
+  EXPECT_THAT(Content(plans, "/etc/beegfs/beegfs-mgmtd.toml"),
+              AllOf(HasSubstr("\ntls-cert-file = "), HasSubstr("\nlicense-cert-file = "),
+                    HasSubstr("\nquota-enforce = true\n")));
+  EXPECT_EQ(Content(plans, "/etc/beegfs/beegfs-mgmtd.conf"), "");
+  EXPECT_THAT(Content(plans, "/etc/beegfs/beegfs-client.conf"),
+              AllOf(HasSubstr("\nconnMgmtdPort = 8008\n"), Not(HasSubstr("Helperd"))));
+  EXPECT_EQ(CountSteps(plans, "beegfs_client", "the helper runs", /*skipped=*/true), 17);
+}
+
+TEST_F(SiteTest, FoldersAreExportedAndMounted) {
+  UseCluster("slices-testbed");
+  GiveFacts("12", "none", 4);
+  auto plans = CompileAll();
+  EXPECT_THAT(Content(plans, "/etc/exports.d/muster.exports"),
+              HasSubstr("\n/srv/share 10.2.0.1(rw,no_subtree_check) 10.2.0.11(rw,"));
+  EXPECT_EQ(CountSteps(plans, "nfs_client", "/share from login1:/srv/share", /*skipped=*/false),
+            10);
+  EXPECT_EQ(CountSteps(plans, "nfs_client", "/share from /srv/share", /*skipped=*/false), 1);
+  UseCluster("lrz-dgx");
+  facts_.clear();
+  GiveFacts("12", "none", 8);
+  plans = CompileAll();
+  EXPECT_EQ(CountSteps(plans, "nfs_client", "/dss from nas.ai.lrz.example:/dss", /*skipped=*/false),
+            7);
 }
 
 TEST_F(SiteTest, EveryExampleClusterCompiles) {
