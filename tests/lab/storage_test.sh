@@ -1,0 +1,138 @@
+#!/bin/bash
+# Storage: disks that are formatted only where nothing is lost, BeeGFS of both series as stand-ins, with
+# the faults of its clients, scratch folders that live as long as their jobs, and NFS as far as the
+# kernel goes.
+# shellcheck disable=SC2016  # what stands in single quotes is for the node's shell
+set -euo pipefail
+# shellcheck source=tests/lab/testing.sh
+source "$(dirname "$0")/testing.sh"
+
+work=$(mktemp -d)
+loops=()
+# A loop device that is in use goes with its last user.
+end_of_storage() {
+  local rc=$?
+  set +e
+  for loop in "${loops[@]}"; do losetup --detach "$loop"; done
+  rm -rf "$work"
+  (exit "$rc")
+  _end_of_test
+}
+trap end_of_storage EXIT
+
+disk() {  # NAME: a disk of c002 as udev would show it
+  truncate --size 400M "$work/$1"
+  loops+=("$(losetup --find --show "$work/$1")")
+  lab exec c002 sh -c 'mkdir -p /dev/disk/by-id && mknod "/dev/$1" b 7 "$2" && ln -s "../../$1" "/dev/disk/by-id/virtio-$1"' \
+    sh "$1" "${loops[-1]#/dev/loop}"
+}
+signature() { blkid -p -o export "$1" | grep -E '^(TYPE|UUID|LABEL)=' | xargs; }  # LOOP
+
+set_inventory() {  # SERIES BUILD [WORDS FOR THE DISK OF THE METADATA]
+  local file=$work/inventory/cluster.yaml
+  mkdir -p "$work/inventory"
+  # The second worker serves instead.
+  sed -e '/^  c002:/s/compute/storage/' -e '/^groups:/d' -e '/^vars:/d' "$(lab_folder)/inventory/cluster.yaml" >"$file"
+  cat >>"$file" <<YAML
+groups:
+  login: {vars: {ntp_serve: true}}
+  compute:
+    vars:
+      beegfs_mount: /mnt/beegfs
+      beegfs_client_build: $2
+      local_scratch: /scratch_local
+  storage:
+    vars:
+      beegfs_disks:
+        - {service: metadata, path: /data/meta, device: /dev/disk/by-id/virtio-meta${3:+, $3}}
+        - {service: storage, path: /data/chunks, device: /dev/disk/by-id/virtio-chunks}
+vars:
+  apt_proxy: "$(sed -n 's/.*apt_proxy: "\([^"]*\)".*/\1/p' "$(lab_folder)/inventory/cluster.yaml")"
+  ntp_servers: [login1]
+  slurm_extra_config: ["Prolog=/etc/slurm/prolog.d/*", "Epilog=/etc/slurm/epilog.d/*"]
+  beegfs_management_host: c002
+  beegfs_version: "$1"
+  beegfs_repository_uris: ["file:/srv/repo/beegfs_$1"]
+  beegfs_repository_key: |
+$(sed 's/^/    /' "$work/repo/beegfs.asc")
+YAML
+  muster inventory apply "$work/inventory" >/dev/null
+}
+
+is_mounted() { [[ $(lab exec c001 findmnt -n -o SOURCE,FSTYPE /mnt/beegfs | xargs) == "beegfs_nodev tmpfs" ]]; }
+management_said() { lab exec c002 journalctl -q -u beegfs-mgmtd -o cat | grep -q "$1"; }
+unmount() { lab exec c001 systemctl stop mnt-beegfs.mount; }
+roles_that_failed() { sed -n 's/^c[0-9]*: failed  \([a-z_]*\):.*/\1/p' <<<"$APPLY_OUTPUT" | sort -u | xargs; }
+
+start_cluster 2 bookworm --prepared
+mkdir "$work/repo"
+tests/fakes/beegfs/make_repository "$work/repo"
+for node in login1 c001 c002; do
+  tar c -C "$work" repo | lab exec "$node" tar x --no-same-owner -C /srv
+done
+disk meta
+disk chunks
+mkfs.ext4 -q -L precious "${loops[0]}"
+set_inventory 7.4 dkms "label: meta"
+join 'login1,c[001-002]'
+
+step "a disk that holds data stays as it is, and its node's other roles finish"
+before=$(signature "${loops[0]}")
+apply playbooks/site.yaml --limit c002
+expect_applied 3 "a disk that holds data"
+uuid=$(sed -n 's/.*UUID=\([^ ]*\).*/\1/p' <<<"$before")
+expect_contains "$APPLY_OUTPUT" "/dev/disk/by-id/virtio-meta holds ext4 'precious' (uuid $uuid), but the label should be 'meta'" "what it holds"
+expect_contains "$APPLY_OUTPUT" "replaces_uuid: $uuid" "the remedy"
+expect_equal "$before" "$(signature "${loops[0]}")" "the disk"
+expect_equal beegfs_server "$(roles_that_failed)" "what failed"
+
+step "its uuid named: servers, the client and the scratch folder"
+set_inventory 7.4 dkms "label: meta, replaces_uuid: $uuid"
+apply playbooks/site.yaml
+expect_applied 0 "the rollout"
+expect_contains "$(signature "${loops[0]}")" "LABEL=meta" "the disk of the metadata"
+[[ $(signature "${loops[0]}") != *"$uuid"* ]] || fail "the disk was not formatted"
+expect_equal "TYPE=xfs" "$(signature "${loops[1]}" | grep -o 'TYPE=xfs')" "the disk of the storage"
+for path in /data/meta /data/chunks; do lab exec c002 mountpoint -q "$path" || fail "$path is not mounted"; done
+lab exec c002 test -e /data/meta/beegfs_metadata/format.conf || fail "the metadata are not on their disk"
+is_mounted || fail "BeeGFS is not mounted"
+for who in beegfs-meta beegfs-storage client; do
+  wait_for 10 "$who at the management" management_said "accepted $who"
+done
+apply playbooks/site.yaml --detailed-exitcode
+expect_applied 0 "a second apply"
+
+step "a job's scratch folder"
+wait_for 30 "c001 idle" nodes_idle c001
+expect_equal "$(printf 'nobody 700\n')" \
+  "$(lab exec login1 srun --uid=nobody --chdir=/ sh -c 'stat -c "%U %a" "/scratch_local/job_$SLURM_JOB_ID"')" "the folder during the job"
+wait_for 10 "the folder is gone" lab exec c001 sh -c '! ls -d /scratch_local/job_*'
+
+step "another secret on the servers; then no management"
+unmount
+lab exec c002 sh -c 'echo another >/etc/beegfs/conn.auth && systemctl restart beegfs-mgmtd'
+apply playbooks/site.yaml --limit c001
+expect_applied 3 "a wrong secret"
+expect_contains "$APPLY_OUTPUT" "refuses: authentication failed (connAuthFile /etc/beegfs/conn.auth)" "the reason"
+lab exec c002 systemctl stop beegfs-mgmtd
+apply playbooks/site.yaml --limit c001
+expect_applied 3 "no management"
+expect_contains "$APPLY_OUTPUT" "management c002:8008 is unreachable" "the reason"
+expect_equal beegfs_client "$(roles_that_failed)" "what failed"
+apply playbooks/site.yaml
+expect_applied 0 "the repair"
+is_mounted || fail "BeeGFS is not mounted again"
+
+step "series 8, and a client that BeeGFS's own service mounts"
+unmount
+lab exec c001 sh -c 'rm /etc/systemd/system/mnt-beegfs.mount && systemctl daemon-reload && apt-get purge -qq -y "beegfs-*" >/dev/null'
+lab exec c002 sh -c 'apt-get purge -qq -y "beegfs-*" >/dev/null'
+set_inventory 8 autobuild "label: meta, replaces_uuid: $uuid"
+apply playbooks/site.yaml
+expect_applied 0 "series 8"
+is_mounted || fail "BeeGFS is not mounted"
+lab exec c001 systemctl is-active -q beegfs-client || fail "its service is not active"
+lab exec c002 test -e /var/lib/beegfs_management/mgmtd.sqlite || fail "no database"
+apply playbooks/site.yaml --detailed-exitcode
+expect_applied 0 "a second apply of series 8"
+echo PASSED
