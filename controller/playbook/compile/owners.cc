@@ -115,6 +115,13 @@ void ClaimRepository(const v1::Step& step, Claims& claims) {
       .WantIf(there, kContent, BytesOf(repository));
 }
 
+void ClaimModule(const v1::Step& step, Claims& claims) {
+  const v1::PackageModuleResource& module = step.package_module();
+  claims.Of(absl::StrCat("package module ", module.name()))
+      .WantThere(IsThere(module.state()))
+      .WantIfSaid("stream", module.stream());
+}
+
 void ClaimFile(const v1::Step& step, Claims& claims) {
   const v1::FileResource& file = step.file();
   claims.OfPath(file.path()).WantThere(IsThere(file.state()));
@@ -293,16 +300,27 @@ constexpr struct {
   v1::Step::ResourceCase kind;
   void (*claim)(const v1::Step&, Claims&);
 } kKinds[] = {
-    {v1::Step::kPackage, &ClaimPackage},   {v1::Step::kPackageRepository, &ClaimRepository},
-    {v1::Step::kFile, &ClaimFile},         {v1::Step::kDirectory, &ClaimDirectory},
-    {v1::Step::kSymlink, &ClaimSymlink},   {v1::Step::kUnit, &ClaimUnit},
-    {v1::Step::kUser, &ClaimUser},         {v1::Step::kGroup, &ClaimGroup},
-    {v1::Step::kCommand, &ClaimNothing},   {v1::Step::kHostname, &ClaimHostname},
-    {v1::Step::kLine, &ClaimLine},         {v1::Step::kSysctl, &ClaimSysctl},
-    {v1::Step::kSysctls, &ClaimSysctls},   {v1::Step::kKernelModule, &ClaimKernelModule},
-    {v1::Step::kMount, &ClaimMount},       {v1::Step::kMounts, &ClaimMounts},
-    {v1::Step::kDownload, &ClaimDownload}, {v1::Step::kArchive, &ClaimArchive},
-    {v1::Step::kFilesIn, &ClaimFilesIn},   {v1::Step::kReboot, &ClaimNothing},
+    {v1::Step::kPackage, &ClaimPackage},
+    {v1::Step::kPackageRepository, &ClaimRepository},
+    {v1::Step::kPackageModule, &ClaimModule},
+    {v1::Step::kFile, &ClaimFile},
+    {v1::Step::kDirectory, &ClaimDirectory},
+    {v1::Step::kSymlink, &ClaimSymlink},
+    {v1::Step::kUnit, &ClaimUnit},
+    {v1::Step::kUser, &ClaimUser},
+    {v1::Step::kGroup, &ClaimGroup},
+    {v1::Step::kCommand, &ClaimNothing},
+    {v1::Step::kHostname, &ClaimHostname},
+    {v1::Step::kLine, &ClaimLine},
+    {v1::Step::kSysctl, &ClaimSysctl},
+    {v1::Step::kSysctls, &ClaimSysctls},
+    {v1::Step::kKernelModule, &ClaimKernelModule},
+    {v1::Step::kMount, &ClaimMount},
+    {v1::Step::kMounts, &ClaimMounts},
+    {v1::Step::kDownload, &ClaimDownload},
+    {v1::Step::kArchive, &ClaimArchive},
+    {v1::Step::kFilesIn, &ClaimFilesIn},
+    {v1::Step::kReboot, &ClaimNothing},
 };
 
 bool Wants(const Claim& claim, absl::string_view what, absl::string_view value) {
