@@ -65,6 +65,7 @@ constexpr absl::string_view kReachHint =
 constexpr absl::string_view kRoomHint = "make room: df -h /var";
 constexpr DnfHintRow kDnfHints[] = {
     {"GPG", kKeyHint},
+    {"Public key for", kKeyHint},
     {"is not signed", kKeyHint},
     {"checksum",
      "the repository, or a cache in between, serves something other than its lists "
@@ -151,7 +152,8 @@ bool ContainsOne(absl::string_view line, const absl::string_view* begin,
 }
 
 void AddCause(absl::string_view cause, std::vector<std::string>& causes) {
-  std::string text(Trim(cause));
+  // It only names the package again.
+  std::string text(Trim(cause.substr(0, cause.find(" Failing package is:"))));
   while (absl::EndsWith(text, ".")) text.pop_back();
   if (!text.empty() && std::find(causes.begin(), causes.end(), text) == causes.end())
     causes.push_back(std::move(text));
@@ -275,7 +277,7 @@ DnfFailure ParseDnfFailure(absl::string_view output) {
       continue;
     }
     if (const std::string package = FailedScript(line); !package.empty()) {
-      AddCause(absl::StrCat(package, ": ", line.substr(line.find('%'))), failure.causes);
+      AddCause(line.substr(line.find('%')), failure.causes);
       failure.said.insert(failure.said.end(), script.begin(), script.end());
       script.clear();
       continue;
