@@ -220,6 +220,7 @@ absl::Status CheckDnfRepository(const v1::PackageRepositoryResource& spec) {
   if (spec.base_urls().empty() && !spec.uris().empty())
     return absl::InvalidArgumentError("uris: this node's packages are dnf's; write base_urls");
   RETURN_IF_ERROR(CheckWords("base_urls", spec.base_urls(), true));
+  RETURN_IF_ERROR(CheckOneLine("signed_by", spec.signed_by()));
   if (spec.signed_metadata() && spec.key().empty() && spec.signed_by().empty())
     return absl::InvalidArgumentError(
         "signed_metadata: needs the key that signs (key, key_file or signed_by)");
