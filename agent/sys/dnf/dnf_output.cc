@@ -64,6 +64,7 @@ constexpr absl::string_view kReachHint =
     "does the node reach it? Check its name service, its routes and dnf's proxy";
 constexpr absl::string_view kRoomHint = "make room: df -h /var";
 constexpr DnfHintRow kDnfHints[] = {
+    {"no enabled repositories", "add one (package_repository)"},
     {"GPG", kKeyHint},
     {"Public key for", kKeyHint},
     {"is not signed", kKeyHint},
